@@ -1,0 +1,37 @@
+import { statements } from "./statements.ts"
+
+export default statements(
+  `CREATE TABLE deployment_zones (
+    organization_id uuid NOT NULL REFERENCES organizations (id),
+    id uuid NOT NULL,
+    name text NOT NULL,
+    slug text NOT NULL,
+    description text,
+    type text NOT NULL,
+    metadata jsonb NOT NULL,
+    release_id uuid,
+    created_at timestamptz NOT NULL,
+    created_by jsonb NOT NULL,
+    updated_at timestamptz NOT NULL,
+    updated_by jsonb NOT NULL,
+    PRIMARY KEY (organization_id, id),
+    CONSTRAINT deployment_zones_slug UNIQUE (organization_id, slug),
+    -- A release stays while a zone is on it.
+    FOREIGN KEY (organization_id, release_id) REFERENCES releases (organization_id, id)
+  )`,
+  `CREATE INDEX deployment_zones_release ON deployment_zones (organization_id, release_id)`,
+  // Slug and version stand here as text, so that the history outlives a deleted release.
+  `CREATE TABLE deployments (
+    organization_id uuid NOT NULL,
+    id uuid NOT NULL,
+    deployment_zone_id uuid NOT NULL,
+    release_id uuid NOT NULL,
+    release_slug text NOT NULL,
+    release_version text NOT NULL,
+    deployed_at timestamptz NOT NULL,
+    deployed_by jsonb NOT NULL,
+    PRIMARY KEY (organization_id, deployment_zone_id, id),
+    FOREIGN KEY (organization_id, deployment_zone_id)
+      REFERENCES deployment_zones (organization_id, id) ON DELETE CASCADE
+  )`,
+)

@@ -1,0 +1,26 @@
+/**
+ * The schema's history: one sequence, one topic each, never edited once released. A new migration goes at the end:
+ * the migrator skips ids below the newest one that a database has.
+ */
+import type { Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import access from "./0001_access.ts"
+import events from "./0002_events.ts"
+import releases from "./0003_releases.ts"
+import deploymentZones from "./0004_deployment_zones.ts"
+import entitlements from "./0005_entitlements.ts"
+import licenses from "./0006_licenses.ts"
+import customers from "./0007_customers.ts"
+import instances from "./0008_instances.ts"
+
+export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.SqlClient>> = {
+  "0001_access": access,
+  "0002_events": events,
+  "0003_releases": releases,
+  "0004_deployment_zones": deploymentZones,
+  "0005_entitlements": entitlements,
+  "0006_licenses": licenses,
+  "0007_customers": customers,
+  "0008_instances": instances,
+}

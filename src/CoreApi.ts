@@ -1,0 +1,29 @@
+/** The Core API: what vendors' products, tools and pipelines call, always inside one organization. */
+import { Context } from "effect"
+import { HttpApi, OpenApi } from "effect/http-api"
+import { MeApi, ServiceAccountsApi } from "./access/Api.ts"
+import { ComponentsApi } from "./components/Api.ts"
+import { EventsApi } from "./events/Api.ts"
+import { OrganizationAccess, RequestValidation } from "./kernel/Endpoint.ts"
+
+/** Bodies refuse unknown members and report every fault at once; queries and headers tolerate what they do not know. */
+export const strictBodies = Context.make(HttpApi.PayloadParseOptions, {
+  onExcessProperty: "error",
+  errors: "all",
+})
+
+export class CoreApi extends HttpApi.make("core")
+  .add(MeApi, EventsApi, ServiceAccountsApi, ComponentsApi)
+  .prefix("/api")
+  .middleware(RequestValidation)
+  .middleware(OrganizationAccess)
+  .annotateMerge(strictBodies)
+  .annotateMerge(
+    OpenApi.annotations({
+      title: "Keyshelf Core API",
+      version: "0.1.0",
+      description:
+        "Licensing and entitlements: customers, instances, licenses, entitlements, releases and deployments of one organization.",
+      servers: [{ url: "http://127.0.0.1:8080", description: "The core listener on this machine" }],
+    }),
+  ) {}

@@ -1,0 +1,38 @@
+/** Handlers of service accounts and `GET /me`. */
+import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { CoreApi } from "../CoreApi.ts"
+import { Caller } from "../kernel/Caller.ts"
+import { created } from "../kernel/Endpoint.ts"
+import { ServiceAccounts } from "./ServiceAccounts.ts"
+
+export const serviceAccounts = HttpApiBuilder.group(
+  CoreApi,
+  "serviceAccounts",
+  Effect.fn(function* (handlers) {
+    const accounts = yield* ServiceAccounts
+    return handlers.handleAll({
+      list: ({ query }) => accounts.list(query),
+      create: ({ payload }) =>
+        Effect.map(accounts.create(payload), (account) => created(`/api/service-accounts/${account.slug}`, account)),
+      get: ({ params }) => accounts.get(params.serviceAccountSlug),
+      issueToken: ({ params, payload }) =>
+        Effect.map(accounts.issueToken(params.serviceAccountSlug, payload), (token) =>
+          created(`/api/service-accounts/${params.serviceAccountSlug}/tokens/${token.slug}`, token),
+        ),
+      listTokens: ({ params, query }) => accounts.listTokens(params.serviceAccountSlug, query),
+      revokeToken: ({ params }) => accounts.revokeToken(params.serviceAccountSlug, params.tokenSlug),
+    })
+  }),
+)
+
+export const me = HttpApiBuilder.group(
+  CoreApi,
+  "me",
+  Effect.fn(function* (handlers) {
+    return handlers.handleAll({
+      me: () =>
+        Effect.map(Caller, ({ actor, organizationId, scopes }) => ({ identity: actor, organizationId, scopes })),
+    })
+  }),
+)

@@ -1,0 +1,50 @@
+/** Handlers of platform credentials, minted tokens and `GET /platform/me`. */
+import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { Operator } from "../kernel/Caller.ts"
+import { created } from "../kernel/Endpoint.ts"
+import { PlatformApi } from "../PlatformApi.ts"
+import { OrganizationTokens } from "./OrganizationTokens.ts"
+import { PlatformCredentials } from "./PlatformCredentials.ts"
+
+export const organizationTokens = HttpApiBuilder.group(
+  PlatformApi,
+  "organizationTokens",
+  Effect.fn(function* (handlers) {
+    const tokens = yield* OrganizationTokens
+    return handlers.handleAll({
+      list: ({ params, query }) => tokens.list(params.orgId, query),
+      mint: ({ params, payload }) =>
+        Effect.map(tokens.mint(params.orgId, payload), (token) =>
+          created(`/api/platform/organizations/${params.orgId}/tokens/${token.slug}`, token),
+        ),
+      revoke: ({ params }) => tokens.revoke(params.orgId, params.tokenSlug),
+    })
+  }),
+)
+
+export const platformCredentials = HttpApiBuilder.group(
+  PlatformApi,
+  "platformCredentials",
+  Effect.fn(function* (handlers) {
+    const credentials = yield* PlatformCredentials
+    return handlers.handleAll({
+      list: ({ query }) => credentials.list(query),
+      create: ({ payload }) =>
+        Effect.map(credentials.create(payload), (credential) =>
+          created(`/api/platform/credentials/${credential.slug}`, credential),
+        ),
+      revoke: ({ params }) => credentials.revoke(params.slug),
+    })
+  }),
+)
+
+export const platformMe = HttpApiBuilder.group(
+  PlatformApi,
+  "platformMe",
+  Effect.fn(function* (handlers) {
+    return handlers.handleAll({
+      me: () => Effect.map(Operator, ({ actor, scopes }) => ({ identity: actor, organizationId: null, scopes })),
+    })
+  }),
+)

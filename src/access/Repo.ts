@@ -1,0 +1,149 @@
+/** SQL of service accounts and credentials. */
+import { PgClient } from "@effect/sql-pg"
+import { Context, Effect, Layer, Schema } from "effect"
+import type { ActorReference } from "../kernel/Caller.ts"
+import { ActorReference as Actor } from "../kernel/Caller.ts"
+import { olderThan } from "../kernel/Page.ts"
+import type { Position } from "../kernel/Page.ts"
+import { decoded, decodedOne, record, records, touched } from "../kernel/Sql.ts"
+import type { AccessToken, CredentialKind, ServiceAccount } from "./Model.ts"
+import type { TokenHashes } from "./TokenHasher.ts"
+
+/** A credential row as authentication needs it. */
+export const StoredCredential = Schema.Struct({
+  id: Schema.String,
+  kind: Schema.Literals(["organization", "platform"]),
+  organizationId: Schema.NullOr(Schema.String),
+  actor: Actor,
+  scopes: Schema.Array(Schema.String),
+  lookupHash: Schema.Uint8Array,
+  salt: Schema.Uint8Array,
+  verificationHash: Schema.Uint8Array,
+  pepperId: Schema.String,
+  expiresAt: Schema.NullOr(Schema.Date),
+  revokedAt: Schema.NullOr(Schema.Date),
+})
+export type StoredCredential = typeof StoredCredential.Type
+
+/** A credential to store. */
+export interface NewCredential {
+  readonly id: string
+  readonly kind: CredentialKind
+  readonly organizationId: string | null
+  /** Whom the credential authenticates as. */
+  readonly owner: ActorReference
+  readonly parentId: string | null
+  readonly name: string
+  readonly slug: string
+  readonly scopes: ReadonlyArray<string>
+  readonly hashes: TokenHashes
+  readonly expiresAt: Date | null
+  readonly createdAt: Date
+  readonly createdBy: ActorReference
+}
+
+/** Whose tokens a listing or revocation means: those of one owner in one organization, or platform credentials. */
+export interface TokenOwner {
+  readonly organizationId: string | null
+  readonly ownerId: string
+}
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const tokenColumns = sql.literal(`id, name, slug, scopes, last_four AS "lastFour", expires_at AS "expiresAt",
+    last_used_at AS "lastUsedAt", revoked_at AS "revokedAt", revoked_by AS "revokedBy",
+    created_at AS "createdAt", created_by AS "createdBy"`)
+  const accountColumns = sql.literal(`id, name, slug, external_id AS "externalId", created_at AS "createdAt",
+    created_by AS "createdBy"`)
+  const storedColumns = sql.literal(`id, kind, organization_id AS "organizationId", actor, scopes,
+    lookup_hash AS "lookupHash", salt, verification_hash AS "verificationHash", pepper_id AS "pepperId",
+    expires_at AS "expiresAt", revoked_at AS "revokedAt"`)
+  const storedRow = decodedOne(StoredCredential)
+  const ownedBy = (owner: TokenOwner) =>
+    sql`organization_id IS NOT DISTINCT FROM ${owner.organizationId}::uuid AND owner_id = ${owner.ownerId}`
+
+  return {
+    // The hot path of every request: one query for all look-ups that wait at the same moment, rows not decoded again.
+    findByLookupHashes: (hashes: ReadonlyArray<Uint8Array>) =>
+      records<StoredCredential>()(
+        sql`SELECT ${storedColumns} FROM credentials WHERE lookup_hash = ANY(${hashes}::bytea[])`,
+      ),
+
+    lockForShare: (id: string) => storedRow(sql`SELECT ${storedColumns} FROM credentials WHERE id = ${id} FOR SHARE`),
+
+    insertCredential: (row: NewCredential) =>
+      touched(sql`
+        INSERT INTO credentials (id, kind, organization_id, owner_id, actor, parent_id, name, slug, scopes, lookup_hash,
+          salt, verification_hash, pepper_id, last_four, expires_at, created_at, created_by)
+        VALUES (${row.id}, ${row.kind}, ${row.organizationId}, ${row.owner.id}, ${sql.json(row.owner)},
+          ${row.parentId}, ${row.name}, ${row.slug}, ${row.scopes}::text[], ${row.hashes.lookupHash}, ${row.hashes.salt},
+          ${row.hashes.verificationHash}, ${row.hashes.pepperId}, ${row.hashes.lastFour}, ${row.expiresAt},
+          ${row.createdAt}, ${sql.json(row.createdBy)})
+        ON CONFLICT ON CONSTRAINT credentials_slug DO NOTHING
+        RETURNING id`),
+
+    findToken: (owner: TokenOwner, slug: string) =>
+      record<AccessToken>()(sql`SELECT ${tokenColumns} FROM credentials WHERE ${ownedBy(owner)} AND slug = ${slug}`),
+
+    listTokens: (owner: TokenOwner, after: Position | null, count: number) =>
+      records<AccessToken>()(sql`
+        SELECT ${tokenColumns} FROM credentials
+        WHERE ${ownedBy(owner)} AND id < ${olderThan(after)}
+        ORDER BY id DESC LIMIT ${count}`),
+
+    /** All tokens of an owner, for its record. */
+    tokensOf: (owner: TokenOwner) =>
+      records<AccessToken>()(sql`SELECT ${tokenColumns} FROM credentials WHERE ${ownedBy(owner)} ORDER BY id DESC`),
+
+    /** Revokes one live token; answers it, or nothing if it was revoked before. */
+    revokeToken: (owner: TokenOwner, slug: string, by: ActorReference, at: Date) =>
+      record<AccessToken>()(sql`
+        UPDATE credentials SET revoked_at = ${at}, revoked_by = ${sql.json(by)}
+        WHERE ${ownedBy(owner)} AND slug = ${slug} AND revoked_at IS NULL
+        RETURNING ${tokenColumns}`),
+
+    /** Revokes the live tokens that a platform credential minted. A statement of its own, so that it sees children of a mint that held the parent until now. */
+    revokeChildren: (parentId: string, by: ActorReference, at: Date) =>
+      records<AccessToken & { readonly organizationId: string }>()(sql`
+        UPDATE credentials SET revoked_at = ${at}, revoked_by = ${sql.json(by)}
+        WHERE parent_id = ${parentId} AND revoked_at IS NULL
+        RETURNING ${tokenColumns}, organization_id AS "organizationId"`),
+
+    platformCredentialExists: Effect.map(
+      decoded(Schema.Struct({ found: Schema.Boolean }))(
+        sql`SELECT EXISTS (SELECT 1 FROM credentials WHERE kind = 'platform') AS found`,
+      ),
+      (rows) => rows[0]?.found === true,
+    ),
+
+    touchLastUse: (ids: ReadonlyArray<string>, at: Date) =>
+      Effect.asVoid(Effect.orDie(sql`UPDATE credentials SET last_used_at = ${at} WHERE id = ANY(${ids}::uuid[])`)),
+
+    insertServiceAccount: (
+      organizationId: string,
+      row: { id: string; name: string; slug: string; createdAt: Date; createdBy: ActorReference },
+    ) =>
+      touched(sql`
+        INSERT INTO service_accounts (organization_id, id, name, slug, created_at, created_by)
+        VALUES (${organizationId}, ${row.id}, ${row.name}, ${row.slug}, ${row.createdAt},
+          ${sql.json(row.createdBy)})
+        ON CONFLICT ON CONSTRAINT service_accounts_slug DO NOTHING
+        RETURNING id`),
+
+    findServiceAccount: (organizationId: string, slug: string) =>
+      record<Omit<ServiceAccount, "tokens">>()(sql`
+        SELECT ${accountColumns} FROM service_accounts WHERE organization_id = ${organizationId} AND slug = ${slug}`),
+
+    listServiceAccounts: (organizationId: string, after: Position | null, count: number) =>
+      records<ServiceAccount>()(sql`
+        SELECT ${accountColumns}, NULL AS tokens FROM service_accounts
+        WHERE organization_id = ${organizationId}
+          AND id < ${olderThan(after)}
+        ORDER BY id DESC LIMIT ${count}`),
+  }
+})
+
+/** Rows of service accounts and credentials. */
+export class AccessRepo extends Context.Service<AccessRepo, Effect.Success<typeof make>>()("keyshelf/access/Repo") {
+  static readonly layer = Layer.effect(AccessRepo, make)
+}

@@ -1,0 +1,77 @@
+/**
+ * Token text and its two hashes (interface specification, section 5.12). The look-up hash finds the row; the salted
+ * verification hash, keyed with a pepper that is not in the database, makes a stolen or forged row useless. The
+ * secret has 256 random bits, so a slow hash would slow down nobody but us.
+ */
+import { Context, Effect, Layer, Redacted } from "effect"
+import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto"
+import { Secrets } from "../kernel/Secrets.ts"
+import { prefixes } from "./Model.ts"
+import type { CredentialKind } from "./Model.ts"
+
+/** What the database keeps of a token. */
+export interface TokenHashes {
+  readonly lookupHash: Uint8Array
+  readonly salt: Uint8Array
+  readonly verificationHash: Uint8Array
+  readonly pepperId: string
+  readonly lastFour: string
+}
+
+/** Makes, finds and verifies token texts. */
+export class TokenHasher extends Context.Service<
+  TokenHasher,
+  {
+    /** A new random token of the kind, with its hashes. */
+    readonly issue: (kind: CredentialKind) => Effect.Effect<{ token: Redacted.Redacted; hashes: TokenHashes }>
+    /** The hashes of a given token text (the bootstrap credential). */
+    readonly hash: (token: Redacted.Redacted) => TokenHashes
+    readonly lookupHash: (token: Redacted.Redacted) => Uint8Array
+    /** Constant in time, and the same work when there is no row to compare with. */
+    readonly verify: (
+      token: Redacted.Redacted,
+      stored: Pick<TokenHashes, "salt" | "verificationHash" | "pepperId"> | undefined,
+    ) => boolean
+  }
+>()("keyshelf/access/TokenHasher") {
+  static readonly layer = Layer.effect(
+    TokenHasher,
+    Effect.gen(function* () {
+      const peppers = (yield* Secrets).keysFor("token-pepper")
+      const [current] = peppers
+      const nothing = { salt: randomBytes(16), verificationHash: randomBytes(32), pepperId: current.id }
+
+      const lookupHash = (token: Redacted.Redacted): Uint8Array =>
+        createHash("sha256").update(Redacted.value(token)).digest()
+      const verificationHash = (pepper: Uint8Array, salt: Uint8Array, token: Redacted.Redacted): Buffer =>
+        createHmac("sha256", pepper).update(salt).update(Redacted.value(token)).digest()
+
+      const hash = (token: Redacted.Redacted): TokenHashes => {
+        const salt = randomBytes(16)
+        return {
+          lookupHash: lookupHash(token),
+          salt,
+          verificationHash: verificationHash(current.bytes, salt, token),
+          pepperId: current.id,
+          lastFour: Redacted.value(token).slice(-4),
+        }
+      }
+
+      return TokenHasher.of({
+        lookupHash,
+        hash,
+        issue: (kind) =>
+          Effect.sync(() => {
+            const token = Redacted.make(prefixes[kind] + randomBytes(32).toString("base64url"))
+            return { token, hashes: hash(token) }
+          }),
+        verify: (token, stored) => {
+          const row = stored ?? nothing
+          const pepper = peppers.find((key) => key.id === row.pepperId) ?? current
+          const genuine = timingSafeEqual(verificationHash(pepper.bytes, row.salt, token), row.verificationHash)
+          return genuine && stored !== undefined && pepper.id === row.pepperId
+        },
+      })
+    }),
+  )
+}

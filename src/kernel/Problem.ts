@@ -1,0 +1,118 @@
+/**
+ * Problem documents (RFC 9457), the one shape of every error answer (interface specification, section 7; contract,
+ * section 3). Domains declare their problems with {@link Problem}; the runtime fills in `instance` and answers the
+ * problems that no endpoint declares (unknown path, defect, oversized body).
+ */
+import { Effect, Schema } from "effect"
+import { HttpApiError } from "effect/http-api"
+
+/** One fault of a request: where it is (`body.items[3].name`), what is wrong, and the value that was sent. */
+export const ProblemFault = Schema.Struct({
+  location: Schema.String.annotate({
+    description: "The place, e.g. `body.items[3].name`, `query.limit`, `path.orgId`",
+  }),
+  message: Schema.String.annotate({ description: "What is wrong there" }),
+  value: Schema.optionalKey(Schema.Unknown).annotate({ description: "What was sent, except secrets" }),
+})
+export type ProblemFault = typeof ProblemFault.Type
+
+const membersOf = <const Code extends string>(code: Code) => ({
+  code: Schema.tag(code),
+  detail: Schema.String.annotate({ description: "What happened in this case, for a person" }),
+  instance: Schema.String.pipe(Schema.withConstructorDefault(Effect.succeed(""))).annotate({
+    description: "Path of the request",
+  }),
+  errorId: Schema.String.pipe(
+    Schema.withConstructorDefault(Effect.sync(() => globalThis.crypto.randomUUID())),
+  ).annotate({ description: "Fresh UUID that also stands in the service's log" }),
+  errors: Schema.Array(ProblemFault).pipe(Schema.withConstructorDefault(Effect.succeed([]))),
+})
+
+type ProblemOf<Self, Code extends string, Status extends number> = HttpApiError.ProblemClass<
+  Self,
+  Code,
+  `urn:keyshelf:problem:${Code}`,
+  Status,
+  ReturnType<typeof membersOf<Code>>,
+  {}
+>
+
+/**
+ * Declares a problem as a yieldable error class: `new CustomerNotFound({ detail })`. `code` is the machine code and
+ * the tag for `Effect.catchTag`; the problem's `type` is `urn:keyshelf:problem:<code>`.
+ */
+export const Problem =
+  <Self>() =>
+  <const Code extends string, const Status extends number>(
+    code: Code,
+    status: Status,
+    title: string,
+  ): ProblemOf<Self, Code, Status> =>
+    HttpApiError.Problem<unknown>()(code, { type: `urn:keyshelf:problem:${code}`, status, title }, membersOf(code), {
+      identifier: code,
+    }) as unknown as ProblemOf<Self, Code, Status>
+
+/** The body is no JSON text. */
+export class MalformedBody extends Problem<MalformedBody>()(
+  "Request.MalformedBody",
+  400,
+  "The body is not valid JSON",
+) {}
+
+/** The cursor was not issued by this listing of this organization, or was altered. */
+export class InvalidCursor extends Problem<InvalidCursor>()("Request.InvalidCursor", 400, "The cursor is not valid") {}
+
+/** A part of the request has a wrong shape, or names something that does not exist. `errors` says where. */
+export class ValidationFailed extends Problem<ValidationFailed>()(
+  "Request.ValidationFailed",
+  422,
+  "The request is not valid",
+) {}
+
+/** The one answer to every credential that is missing, unknown, altered, expired or revoked. */
+export class InvalidCredential extends Problem<InvalidCredential>()(
+  "Auth.InvalidCredential",
+  401,
+  "The credential did not work",
+) {}
+
+/** The credential works but carries no scope for this operation. */
+export class MissingScope extends Problem<MissingScope>()("Auth.MissingScope", 403, "The credential lacks a scope") {}
+
+/** Another family of credential was sent to the Platform listener. */
+export class WrongCredentialKind extends Problem<WrongCredentialKind>()(
+  "Auth.WrongCredentialKind",
+  403,
+  "This listener takes platform credentials only",
+) {}
+
+/** The same `Idempotency-Key` was sent before with another request. */
+export class IdempotencyKeyReused extends Problem<IdempotencyKeyReused>()(
+  "IdempotencyKey.Reused",
+  422,
+  "The idempotency key belongs to another request",
+) {}
+
+/** The first request with this `Idempotency-Key` still runs. */
+export class IdempotencyKeyInFlight extends Problem<IdempotencyKeyInFlight>()(
+  "IdempotencyKey.InFlight",
+  409,
+  "A request with this idempotency key is still running",
+) {}
+
+/** The first answer carried a secret, which is not kept and so cannot be replayed. */
+export class SecretNotReplayable extends Problem<SecretNotReplayable>()(
+  "IdempotencyKey.SecretNotReplayable",
+  409,
+  "The first answer held a secret and is not kept",
+) {}
+
+/** A semantic fault at one place of the request, e.g. `invalid("body.licenseSlug", "names no license", slug)`. */
+export const invalid = (location: string, message: string, value?: unknown): ValidationFailed =>
+  new ValidationFailed({
+    detail: `${location} ${message}`,
+    errors: [value === undefined ? { location, message } : { location, message, value }],
+  })
+
+/** The `detail` of a look-up that found nothing. */
+export const noSuch = (kind: string, name: string): string => `No ${kind} here has the name "${name}".`

@@ -1,0 +1,47 @@
+/** Instants: answered in UTC with milliseconds, taken as any ISO 8601 date-time with an offset (contract, section 2). */
+import { Clock, Effect, Option, Schema, SchemaGetter, SchemaIssue } from "effect"
+
+const ISO_8601 = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})(?:\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})$/
+
+// JavaScript reads 30 February as 1 March; a license must not end on a day that nobody meant.
+const isCalendarDay = (year: number, month: number, day: number): boolean => {
+  const date = new Date(Date.UTC(2000, month - 1, day))
+  date.setUTCFullYear(year, month - 1, day)
+  return date.getUTCMonth() === month - 1 && date.getUTCDate() === day
+}
+
+const parse = (text: string): Option.Option<Date> => {
+  const match = ISO_8601.exec(text)
+  if (match === null || !isCalendarDay(Number(match[1]), Number(match[2]), Number(match[3]))) return Option.none()
+  const offset = match[7] ?? "Z"
+  const normal = offset.length === 5 ? `${text.slice(0, -2)}:${text.slice(-2)}` : text
+  const date = new Date(normal)
+  return Number.isNaN(date.getTime()) ? Option.none() : Option.some(date)
+}
+
+/** An instant as the service stores and answers it: `2026-01-31T09:00:00.000Z`. */
+export const Timestamp = Schema.Date.annotate({ description: "UTC, `YYYY-MM-DDTHH:mm:ss.sssZ`" })
+
+/** An instant as callers send it: ISO 8601 with an offset, e.g. `2026-01-31T10:00:00+01:00`. */
+export const TimestampInput = Schema.String.annotate({
+  format: "date-time",
+  description: "ISO 8601 date-time with an offset",
+}).pipe(
+  Schema.decodeTo(Schema.Date, {
+    decode: SchemaGetter.transformEffect((text: string) =>
+      Option.match(parse(text), {
+        onNone: () =>
+          Effect.fail(
+            new SchemaIssue.InvalidValue({
+              message: "Expected an ISO 8601 date-time with an offset, e.g. 2026-01-31T09:00:00Z",
+            }),
+          ),
+        onSome: Effect.succeed,
+      }),
+    ),
+    encode: SchemaGetter.transform((date: Date) => date.toISOString()),
+  }),
+)
+
+/** The current instant of the service's Clock. Nothing else tells the time; SQL never calls `now()`. */
+export const now: Effect.Effect<Date> = Effect.map(Clock.currentTimeMillis, (millis) => new Date(millis))

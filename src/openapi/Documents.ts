@@ -1,0 +1,44 @@
+/** The OpenAPI documents: generated from the API definitions, committed under `openapi/`, checked for drift. */
+import { Effect, FileSystem, Path, Schema } from "effect"
+import { OpenApi } from "effect/http-api"
+import { CoreApi } from "../CoreApi.ts"
+import { PlatformApi } from "../PlatformApi.ts"
+import { WebhookApi } from "../WebhookApi.ts"
+
+/** A committed document differs from what the definitions generate. */
+export class DocumentsOutdated extends Schema.TaggedError<DocumentsOutdated>()("DocumentsOutdated", {
+  message: Schema.String,
+}) {}
+
+/** The text of each document by its file name. */
+export const documents = (): Readonly<Record<string, string>> => ({
+  "core.json": text(OpenApi.fromApi(CoreApi)),
+  "platform.json": text(OpenApi.fromApi(PlatformApi)),
+  "webhooks.json": text(OpenApi.fromApi(WebhookApi)),
+})
+
+const text = (document: unknown): string => `${JSON.stringify(document, null, 2)}\n`
+
+const fileOf = Effect.fnUntraced(function* (name: string) {
+  const path = yield* Path.Path
+  return yield* Effect.orDie(path.fromFileUrl(new URL(`../../openapi/${name}`, import.meta.url)))
+})
+
+/** Writes the documents. */
+export const write = Effect.gen(function* () {
+  const files = yield* FileSystem.FileSystem
+  for (const [name, content] of Object.entries(documents())) yield* files.writeFileString(yield* fileOf(name), content)
+})
+
+/** Fails with {@link DocumentsOutdated} where a committed document is not what the definitions say. */
+export const check = Effect.gen(function* () {
+  const files = yield* FileSystem.FileSystem
+  for (const [name, content] of Object.entries(documents())) {
+    const committed = yield* files.readFileString(yield* fileOf(name)).pipe(Effect.catch(() => Effect.succeed("")))
+    if (committed !== content) {
+      return yield* new DocumentsOutdated({
+        message: `openapi/${name} does not match the API definitions. Run "npm run generate" and commit the result.`,
+      })
+    }
+  }
+})

@@ -1,0 +1,56 @@
+/** Platform endpoints of organizations. */
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { Created, Idempotency, idempotencyHeaders, RequiredScope } from "../kernel/Endpoint.ts"
+import { Uuid } from "../kernel/Identifiers.ts"
+import { Page, pageQuery } from "../kernel/Page.ts"
+import { InvalidCursor } from "../kernel/Problem.ts"
+import {
+  CreateOrganizationExternalIdTaken,
+  CreateOrganizationSlugTaken,
+  OrganizationNotFound,
+  UpdateOrganizationExternalIdTaken,
+} from "./Errors.ts"
+import { CreateOrganization, Organization, UpdateOrganization } from "./Model.ts"
+
+const organization = { orgId: Uuid }
+
+export class OrganizationsApi extends HttpApiGroup.make("organizations")
+  .add(
+    HttpApiEndpoint.get("list", "/platform/organizations", {
+      query: pageQuery,
+      success: Page(Organization),
+      error: InvalidCursor,
+    })
+      .annotate(RequiredScope, "read:organizations")
+      .annotateMerge(OpenApi.annotations({ summary: "List organizations", description: "Newest first." })),
+    HttpApiEndpoint.post("create", "/platform/organizations", {
+      headers: idempotencyHeaders,
+      payload: CreateOrganization,
+      success: Created(Organization),
+      error: [CreateOrganizationSlugTaken, CreateOrganizationExternalIdTaken],
+    })
+      .middleware(Idempotency)
+      .annotate(RequiredScope, "write:organizations")
+      .annotateMerge(OpenApi.annotations({ summary: "Create an organization" })),
+    HttpApiEndpoint.get("get", "/platform/organizations/:orgId", {
+      params: organization,
+      success: Organization,
+      error: OrganizationNotFound,
+    })
+      .annotate(RequiredScope, "read:organizations")
+      .annotateMerge(OpenApi.annotations({ summary: "Read an organization" })),
+    HttpApiEndpoint.patch("update", "/platform/organizations/:orgId", {
+      params: organization,
+      payload: UpdateOrganization,
+      success: Organization,
+      error: [OrganizationNotFound, UpdateOrganizationExternalIdTaken],
+    })
+      .annotate(RequiredScope, "write:organizations")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Change an organization",
+          description: "Missing members stay as they are; `externalId: null` clears it. The slug never changes.",
+        }),
+      ),
+  )
+  .annotateMerge(OpenApi.annotations({ title: "Organizations", description: "The tenants of this installation." })) {}

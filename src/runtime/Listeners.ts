@@ -1,0 +1,103 @@
+/** HTTP listeners: bound to the loopback interface unless told otherwise, draining on shutdown. */
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+import { ByteSize, Effect, Layer, Predicate, Schema } from "effect"
+import { HttpIncomingMessage, HttpRouter } from "effect/http"
+import { createServer, STATUS_CODES } from "node:http"
+import type { IncomingMessage, ServerResponse } from "node:http"
+import type { Socket } from "node:net"
+import { problemFor, requestIdOf } from "./ProblemFallback.ts"
+
+/** A listener cannot be opened. The message names the setting to change. */
+export class ListenerUnavailable extends Schema.TaggedError<ListenerUnavailable>()("ListenerUnavailable", {
+  message: Schema.String,
+}) {}
+
+const problemText = (status: number, path: string) => JSON.stringify({ ...problemFor(status), instance: path })
+
+// The socket listens while the last parts of the service are built; a request in that moment must not hang.
+const notReadyYet = (request: IncomingMessage, response: ServerResponse) => {
+  response.writeHead(503, {
+    "content-type": "application/problem+json",
+    "retry-after": "1",
+    connection: "close",
+    "x-request-id": requestIdOf(request.headers["x-request-id"]?.toString()),
+  })
+  response.end(problemText(503, request.url ?? "/"))
+}
+
+const statusOfParseError = (error: Error): number => {
+  const code = Predicate.hasProperty(error, "code") ? error.code : undefined
+  if (code === "HPE_HEADER_OVERFLOW") return 431
+  return code === "ERR_HTTP_REQUEST_TIMEOUT" ? 408 : 400
+}
+
+// What Node refuses before there is a request: still a problem document.
+const onClientError = (error: Error, socket: Socket) => {
+  if (socket.destroyed || !socket.writable) return
+  const status = statusOfParseError(error)
+  const body = JSON.stringify({ ...problemFor(400), status, instance: "" })
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/problem+json\r\n` +
+      `content-length: ${Buffer.byteLength(body)}\r\nx-request-id: ${requestIdOf(undefined)}\r\nconnection: close\r\n\r\n${body}`,
+  )
+}
+
+const makeServer = () => {
+  const server = createServer({ requestTimeout: 60_000, headersTimeout: 20_000, keepAliveTimeout: 65_000 })
+  server.on("request", (request, response) => {
+    if (server.listenerCount("request") === 1) notReadyYet(request, response)
+  })
+  server.on("clientError", onClientError)
+  return server
+}
+
+const codeOf = (cause: unknown): string => (Predicate.hasProperty(cause, "code") ? String(cause.code) : "")
+
+const explain = (host: string, port: number, setting: string, cause: unknown): ListenerUnavailable => {
+  const address = `${host}:${port}`
+  switch (codeOf(cause)) {
+    case "EADDRINUSE":
+      return new ListenerUnavailable({
+        message: `${address} is in use by another process. Stop it, or set ${setting} to a free port.`,
+      })
+    case "EACCES":
+      return new ListenerUnavailable({
+        message: `This user may not listen on ${address}. Set ${setting} to a port above 1023.`,
+      })
+    case "EADDRNOTAVAIL":
+    case "ENOTFOUND":
+      return new ListenerUnavailable({ message: `This machine has no address "${host}". Correct SERVICE_HOST.` })
+    default:
+      return new ListenerUnavailable({
+        message: `${address} (${setting}) cannot be opened: ${codeOf(cause) || String(cause)}`,
+      })
+  }
+}
+
+/** Names, slugs and external ids in paths are up to 255 characters, percent-encoded. */
+const LONGEST_SEGMENT = 3 * 4 * 255
+
+/** Serves routes on an address. `setting` is what a message about the port names. */
+export const serve = <A, E, R>(
+  routes: Layer.Layer<A, E, R>,
+  options: { readonly host: string; readonly port: number; readonly setting: string },
+) =>
+  HttpRouter.serve(routes, {
+    // A line per request costs a quarter of the throughput; problems are logged by the fallback, requests are traced.
+    disableLogger: true,
+    disableListenLog: true,
+    routerConfig: { maxParamLength: LONGEST_SEGMENT },
+  }).pipe(
+    Layer.provideMerge(
+      Layer.effectContext(
+        Layer.build(
+          NodeHttpServer.layer(makeServer, {
+            host: options.host,
+            port: options.port,
+            gracefulShutdownTimeout: "10 seconds",
+          }),
+        ).pipe(Effect.mapError((error) => explain(options.host, options.port, options.setting, error.cause))),
+      ),
+    ),
+    Layer.provide(Layer.succeed(HttpIncomingMessage.MaxBodySize, ByteSize.mebibytes(1))),
+  )

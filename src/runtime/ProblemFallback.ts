@@ -1,0 +1,138 @@
+/**
+ * The last word on every answer of a listener: each one carries its request id, and whatever is no success is a
+ * problem document with all its members, also what the framework answers by itself (contract, section 3).
+ */
+import { Cause, Effect, Predicate } from "effect"
+import type { Types } from "effect"
+import { HttpBody, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { isSqlError } from "effect/sql/SqlError"
+import { randomUUID } from "node:crypto"
+
+const CONTENT_TYPE = "application/problem+json"
+
+interface ProblemDocument {
+  readonly type: string
+  readonly title: string
+  readonly status: number
+  readonly code: string
+  readonly detail: string
+  readonly instance: string
+  readonly errorId: string
+  readonly errors: ReadonlyArray<unknown>
+}
+
+/** Problems that no endpoint declares, by status. */
+const undeclared: Record<number, readonly [code: string, title: string, detail: string]> = {
+  400: ["Request.MalformedBody", "The request cannot be read", "The request is malformed."],
+  404: ["Request.RouteNotFound", "Unknown path", "Nothing is served under this path. /docs lists what is."],
+  405: [
+    "Request.MethodNotAllowed",
+    "Wrong method",
+    "This path does not take this method; `Allow` lists those it takes.",
+  ],
+  413: ["Request.BodyTooLarge", "The body is too large", "A body may have at most 1 MiB."],
+  415: ["Request.UnsupportedMediaType", "Unsupported media type", "Send `content-type: application/json`."],
+  500: ["Service.InternalError", "Internal error", "Something went wrong here. Quote the errorId when you report it."],
+  503: ["Service.Unavailable", "Temporarily unavailable", "The service cannot reach its database. Try again shortly."],
+}
+
+/** The problem for a status that came without one. */
+export const problemFor = (status: number): Omit<ProblemDocument, "instance"> => {
+  const known = undeclared[status] === undefined ? (status < 500 ? 400 : 500) : status
+  const [code, title, detail] = undeclared[known] as readonly [string, string, string]
+  return { type: `urn:keyshelf:problem:${code}`, title, status, code, detail, errorId: randomUUID(), errors: [] }
+}
+
+const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/
+
+/** The caller's request id if it is sane, else a fresh one. */
+export const requestIdOf = (sent: string | undefined): string =>
+  sent !== undefined && REQUEST_ID.test(sent) ? sent : randomUUID()
+
+const pathOf = (url: string): string => {
+  const end = url.search(/[?#]/)
+  return end === -1 ? url : url.slice(0, end)
+}
+
+const bodyOf = (response: HttpServerResponse.HttpServerResponse): object | undefined => {
+  if (response.headers["content-type"] !== CONTENT_TYPE || response.body._tag !== "Uint8Array") return undefined
+  const document: unknown = JSON.parse(response.body.text ?? new TextDecoder().decode(response.body.body))
+  return Predicate.isObject(document) ? document : undefined
+}
+
+const headersOf = (status: number): Record<string, string> => {
+  if (status === 401) return { "www-authenticate": "Bearer" }
+  if (status === 503) return { "retry-after": "1" }
+  // The rest of an oversized body is not read, so the connection cannot be used again.
+  if (status === 413) return { connection: "close" }
+  return {}
+}
+
+// Which database failures pass by themselves, so that a caller should come back.
+const TRANSIENT = new Set(["ConnectionError", "LockTimeoutError", "StatementTimeoutError", "UnknownError"])
+const isUnavailable = (cause: Cause.Cause<unknown>): boolean =>
+  cause.reasons.some((reason) => {
+    const error = reason._tag === "Die" ? reason.defect : reason._tag === "Fail" ? reason.error : undefined
+    return isSqlError(error) && (TRANSIENT.has(error.reason._tag) ? isDatabaseAway(error.reason) : false)
+  })
+
+// An unclassified failure with an SQLSTATE of class 57 (shut down), 53 (no resources) or 08 (connection), or with none
+// at all (the socket), is the database being away; any other is a statement of ours that is wrong.
+const isDatabaseAway = (reason: { readonly _tag: string; readonly cause: unknown }): boolean => {
+  if (reason._tag !== "UnknownError") return true
+  const code = Predicate.hasProperty(reason.cause, "code") ? String(reason.cause.code) : ""
+  return !/^[0-9A-Z]{5}$/.test(code) || /^(57|53|08)/.test(code)
+}
+
+const answerFor = (cause: Cause.Cause<unknown>) =>
+  isUnavailable(cause)
+    ? Effect.succeed(HttpServerResponse.empty({ status: 503 }))
+    : Effect.map(HttpServerError.causeResponse(cause), ([response]) => response)
+
+/** Completes an error answer; successes pass untouched. */
+const complete = Effect.fnUntraced(function* (
+  response: HttpServerResponse.HttpServerResponse,
+  request: HttpServerRequest.HttpServerRequest,
+  requestId: string,
+  cause?: Cause.Cause<unknown>,
+) {
+  if (response.status < 400) return response
+  const declared = bodyOf(response)
+  const instance = pathOf(request.url)
+  const problem = { ...problemFor(response.status), ...declared, instance } as ProblemDocument
+  const fields = { code: problem.code, status: problem.status, errorId: problem.errorId, requestId, path: instance }
+  yield* response.status >= 500
+    ? Effect.logError(`${request.method} ${problem.code}`, ...(cause === undefined ? [] : [cause])).pipe(
+        Effect.annotateLogs(fields),
+      )
+    : Effect.logInfo(`${request.method} ${problem.code}`).pipe(Effect.annotateLogs(fields))
+  return HttpServerResponse.setBody(
+    HttpServerResponse.setHeaders(response, headersOf(response.status)),
+    HttpBody.text(JSON.stringify(problem), CONTENT_TYPE),
+  )
+})
+
+type Handled = Effect.Effect<
+  HttpServerResponse.HttpServerResponse,
+  Types.unhandled,
+  HttpServerRequest.HttpServerRequest
+>
+
+/** The outermost middleware of every listener. */
+export const layer = HttpRouter.middleware(
+  (effect) =>
+    Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
+      const requestId = requestIdOf(request.headers["x-request-id"])
+      return effect.pipe(
+        Effect.flatMap((response) => complete(response, request, requestId)),
+        Effect.catchCause((cause) =>
+          // A caller that went away gets no answer; the interruption must stay one.
+          Cause.hasInterruptsOnly(cause)
+            ? Effect.failCause(cause)
+            : Effect.flatMap(answerFor(cause), (response) => complete(response, request, requestId, cause)),
+        ),
+        Effect.map(HttpServerResponse.setHeader("x-request-id", requestId)),
+      )
+    }) as Handled,
+  { global: true },
+)

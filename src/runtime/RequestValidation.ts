@@ -1,0 +1,87 @@
+/** Requests that do not decode become problems that name each fault's place (contract, section 3). */
+import { Effect, Predicate, SchemaIssue } from "effect"
+import { HttpRouter, HttpServerRequest } from "effect/http"
+import { HttpApiMiddleware } from "effect/http-api"
+import type { HttpApiError } from "effect/http-api"
+import { RequestValidation } from "../kernel/Endpoint.ts"
+import { MalformedBody, ValidationFailed } from "../kernel/Problem.ts"
+import type { ProblemFault } from "../kernel/Problem.ts"
+
+const LONGEST_ECHO = 1024
+
+const issuesOf = SchemaIssue.makeFormatterStandardSchemaV1()
+
+type Path = ReadonlyArray<PropertyKey>
+
+const locationOf = (part: string, path: Path): string =>
+  path.reduce<string>(
+    (location, key) => (Predicate.isNumber(key) ? `${location}[${key}]` : `${location}.${String(key)}`),
+    part,
+  )
+
+const valueAt = (input: unknown, path: Path): unknown =>
+  path.reduce<unknown>(
+    (value, key) =>
+      Predicate.isObjectOrArray(value) && Object.hasOwn(value, key) ? Reflect.get(value, key) : undefined,
+    input,
+  )
+
+// A body echoed back whole would make every refusal as large as the attack.
+const echo = (value: unknown): { readonly value?: unknown } =>
+  value === undefined || (JSON.stringify(value)?.length ?? 0) > LONGEST_ECHO ? {} : { value }
+
+const faults = (error: HttpApiError.HttpApiSchemaError, part: string, input: unknown): ReadonlyArray<ProblemFault> =>
+  issuesOf(error.cause.issue).issues.map((issue) => {
+    const path = (issue.path ?? []).map((segment) => (Predicate.isObject(segment) ? segment.key : segment))
+    return {
+      location: locationOf(part, path as Path),
+      message: issue.message,
+      ...echo(valueAt(input, path as Path)),
+    }
+  })
+
+const failed = (errors: ReadonlyArray<ProblemFault>) =>
+  new ValidationFailed({
+    detail:
+      errors.length === 1
+        ? `${errors[0]?.location}: ${errors[0]?.message}`
+        : `${errors.length} parts of the request are not valid.`,
+    errors,
+  })
+
+const parse = (text: string): { readonly json: unknown } | undefined => {
+  try {
+    return { json: JSON.parse(text) }
+  } catch {
+    return undefined
+  }
+}
+
+/** The middleware that every API carries. A response that does not encode is our bug, and stays a defect. */
+export const layer = HttpApiMiddleware.layerSchemaErrorTransform(
+  RequestValidation,
+  Effect.fnUntraced(function* (error) {
+    switch (error.kind) {
+      case "Params":
+        return yield* failed(faults(error, "path", (yield* HttpRouter.RouteContext).params))
+      case "Query":
+        return yield* failed(faults(error, "query", yield* HttpServerRequest.ParsedSearchParams))
+      case "Headers":
+        return yield* failed(faults(error, "header", (yield* HttpServerRequest.HttpServerRequest).headers))
+      case "Payload": {
+        const text = yield* Effect.orDie((yield* HttpServerRequest.HttpServerRequest).text)
+        if (text === "") return yield* failed([{ location: "body", message: "A JSON object is due here" }])
+        const parsed = parse(text)
+        if (parsed === undefined) {
+          return yield* new MalformedBody({
+            detail: "The body is not valid JSON.",
+            errors: [{ location: "body", message: "is not valid JSON" }],
+          })
+        }
+        return yield* failed(faults(error, "body", parsed.json))
+      }
+      default:
+        return yield* Effect.fail(error)
+    }
+  }),
+)

@@ -1,0 +1,195 @@
+/**
+ * The check decision: may this instance use this entitlement, now and this much (contract sections 5 and 9, "Check").
+ *
+ * Quantities are exact decimals; the answer's figures become JavaScript numbers only after every comparison is made.
+ */
+import { BigDecimal } from "effect"
+import type { Period } from "./Period.ts"
+
+/** The kinds of entitlement (contract section 5; the interface specification, section 2, shows `NUMBER` only). */
+export const entitlementTypes = ["BOOLEAN", "NUMBER", "CONFIG"] as const
+export type EntitlementType = (typeof entitlementTypes)[number]
+
+/** Why a check was answered as it was: the first three allow, the others refuse (contract section 5). */
+export const checkReasons = [
+  "GRANTED",
+  "UNLIMITED",
+  "SOFT_LIMIT",
+  "LIMIT_REACHED",
+  "NOT_GRANTED",
+  "ENTITLEMENT_NOT_FOUND",
+  "LICENSE_NOT_STARTED",
+  "LICENSE_EXPIRED",
+] as const
+export type CheckReason = (typeof checkReasons)[number]
+
+/** What a license gives of one entitlement (contract section 5, "Licenses"). */
+export interface Grant {
+  /** A decimal, in the entitlement's units per period, `-1` meaning unlimited; a boolean; or a configuration object. */
+  readonly value: BigDecimal.BigDecimal | boolean | Readonly<Record<string, unknown>>
+  /** How far usage may pass the limit, in percent of the limit: `0` is a hard limit. */
+  readonly overagePercent: number
+}
+
+/** Everything the decision rests on. */
+export interface CheckSubject {
+  /** `null`: the organization has no entitlement of the slug that was asked for. */
+  readonly entitlement: { readonly slug: string; readonly type: EntitlementType } | null
+  /** `null`: the instance's license version does not grant the entitlement. */
+  readonly grant: Grant | null
+  /** What was used in `period`, in the entitlement's units; it counts for `NUMBER` only. */
+  readonly usage: BigDecimal.BigDecimal
+  /** How much more is asked for: 1 when omitted, and 0 asks "am I within the limit?". Never negative. It counts for `NUMBER` only. */
+  readonly requested?: BigDecimal.BigDecimal | undefined
+  /** The license runs in `[startLicenseDate, endLicenseDate)`; without an end it runs for ever. */
+  readonly instance: { readonly startLicenseDate: Date; readonly endLicenseDate: Date | null }
+  /** The instant the question is about. */
+  readonly at: Date
+  /** The usage period that contains `at`, repeated in the answer; `null` where usage is not measured. */
+  readonly period: Period | null
+}
+
+/** A `NUMBER` entitlement's figures, in its units. */
+export interface Figures {
+  /** The granted limit, `-1` when unlimited. */
+  readonly limit: number
+  readonly usage: number
+  /** `max(0, limit - usage)`, `-1` when unlimited. */
+  readonly remaining: number
+  /** `max(0, usage - limit)`, `0` when unlimited. */
+  readonly overage: number
+}
+
+/**
+ * The answer to one check. All figures are `null` for `BOOLEAN` and `CONFIG` entitlements and for an unknown one; a
+ * `NUMBER` entitlement without a grant has only its `usage`. They describe the state before the request, and they do so
+ * whether or not the license is running: `allowed` alone says whether there is access.
+ */
+export interface Decision {
+  readonly allowed: boolean
+  readonly reason: CheckReason
+  readonly limit: number | null
+  readonly usage: number | null
+  readonly remaining: number | null
+  readonly overage: number | null
+  readonly currentPeriodStart: Date | null
+  readonly currentPeriodEnd: Date | null
+}
+
+/**
+ * Decides one check. What nothing allows is refused, and the first sentence that applies is the reason:
+ *
+ * 1. An entitlement that the organization does not have is refused: `ENTITLEMENT_NOT_FOUND`.
+ * 2. Before the license starts, everything is refused: `LICENSE_NOT_STARTED`.
+ * 3. From the instant the license ends, everything is refused: `LICENSE_EXPIRED`.
+ * 4. What the license does not grant, or grants as `false`, or grants with a value of another type than the
+ *    entitlement's, is refused: `NOT_GRANTED`.
+ * 5. A boolean `true` and a configuration are allowed: `GRANTED`. For a number:
+ * 6. An unlimited grant allows any amount: `UNLIMITED`.
+ * 7. What keeps usage at or under the limit is allowed: `GRANTED`.
+ * 8. What keeps usage at or under the limit plus `overagePercent` of it is allowed: `SOFT_LIMIT`.
+ * 9. Anything more is refused: `LIMIT_REACHED`.
+ *
+ * The order is part of the product: a caller whose license expired is told so, not that a limit was reached. The rules
+ * are contract section 5, "Entitlements, usage, check", and section 9, "Check".
+ */
+export const decide = (subject: CheckSubject): Decision => {
+  const reason = reasonFor(subject)
+  return {
+    allowed: allows(reason),
+    reason,
+    ...figuresFor(subject),
+    currentPeriodStart: subject.period?.start ?? null,
+    currentPeriodEnd: subject.period?.end ?? null,
+  }
+}
+
+/** Whether a check answered with this reason gives access. */
+export const allows = (reason: CheckReason): boolean =>
+  reason === "GRANTED" || reason === "UNLIMITED" || reason === "SOFT_LIMIT"
+
+/**
+ * What a limit and a usage come to. Use it to describe the state after a consumed check (contract section 9, "Check").
+ */
+export const figures = (limit: BigDecimal.BigDecimal, usage: BigDecimal.BigDecimal): Figures => {
+  const used = BigDecimal.toNumberUnsafe(usage)
+  if (isUnlimited(limit)) return { limit: -1, usage: used, remaining: -1, overage: 0 }
+  return {
+    limit: BigDecimal.toNumberUnsafe(limit),
+    usage: used,
+    remaining: BigDecimal.toNumberUnsafe(orZero(BigDecimal.subtract(limit, usage))),
+    overage: BigDecimal.toNumberUnsafe(orZero(BigDecimal.subtract(usage, limit))),
+  }
+}
+
+/** Whether a limit is the one that means "no limit": `-1`. */
+export const isUnlimited = (limit: BigDecimal.BigDecimal): boolean => BigDecimal.equals(limit, unlimited)
+
+/** Whether an amount is at most the limit. */
+export const isWithinLimit = (amount: BigDecimal.BigDecimal, limit: BigDecimal.BigDecimal): boolean =>
+  BigDecimal.isLessThanOrEqualTo(amount, limit)
+
+/**
+ * Whether an amount is at most the limit plus `overagePercent` of it. It is compared in hundredths, so that no division
+ * rounds.
+ */
+export const isWithinSoftLimit = (
+  amount: BigDecimal.BigDecimal,
+  limit: BigDecimal.BigDecimal,
+  overagePercent: number,
+): boolean => {
+  const percentOfLimit = BigDecimal.sum(hundred, BigDecimal.fromNumberUnsafe(overagePercent))
+  return isWithinLimit(BigDecimal.multiply(amount, hundred), BigDecimal.multiply(limit, percentOfLimit))
+}
+
+const reasonFor = (subject: CheckSubject): CheckReason => {
+  const { entitlement, grant, instance, at } = subject
+  if (entitlement === null) return "ENTITLEMENT_NOT_FOUND"
+  if (at < instance.startLicenseDate) return "LICENSE_NOT_STARTED"
+  if (instance.endLicenseDate !== null && at >= instance.endLicenseDate) return "LICENSE_EXPIRED"
+  if (grant === null || !grantsSomething[entitlement.type](grant.value)) return "NOT_GRANTED"
+  if (!isQuantity(grant.value)) return "GRANTED"
+  return reasonForAmount(grant.value, grant.overagePercent, amountAsked(subject))
+}
+
+const reasonForAmount = (
+  limit: BigDecimal.BigDecimal,
+  overagePercent: number,
+  amount: BigDecimal.BigDecimal,
+): CheckReason => {
+  if (isUnlimited(limit)) return "UNLIMITED"
+  if (isWithinLimit(amount, limit)) return "GRANTED"
+  if (isWithinSoftLimit(amount, limit, overagePercent)) return "SOFT_LIMIT"
+  return "LIMIT_REACHED"
+}
+
+/** What usage would be if the request were served. */
+const amountAsked = ({ usage, requested = one }: CheckSubject): BigDecimal.BigDecimal =>
+  BigDecimal.sum(usage, requested)
+
+type PartialFigures = Pick<Decision, keyof Figures>
+
+const figuresFor = ({ entitlement, grant, usage }: CheckSubject): PartialFigures => {
+  if (entitlement?.type !== "NUMBER") return noFigures
+  if (grant === null || !isQuantity(grant.value)) return { ...noFigures, usage: BigDecimal.toNumberUnsafe(usage) }
+  return figures(grant.value, usage)
+}
+
+const noFigures: PartialFigures = { limit: null, usage: null, remaining: null, overage: null }
+
+const isQuantity = (value: Grant["value"]): value is BigDecimal.BigDecimal => BigDecimal.isBigDecimal(value)
+
+const isConfiguration = (value: Grant["value"]): boolean => typeof value === "object" && !isQuantity(value)
+
+const grantsSomething: Record<EntitlementType, (value: Grant["value"]) => boolean> = {
+  BOOLEAN: (value) => value === true,
+  NUMBER: isQuantity,
+  CONFIG: isConfiguration,
+}
+
+const one = BigDecimal.fromBigInt(1n)
+const zero = BigDecimal.fromBigInt(0n)
+const hundred = BigDecimal.fromBigInt(100n)
+const unlimited = BigDecimal.fromBigInt(-1n)
+
+const orZero = (quantity: BigDecimal.BigDecimal): BigDecimal.BigDecimal => BigDecimal.max(quantity, zero)

@@ -1,0 +1,127 @@
+/** The whole service on free ports and a database of its own, spoken to over real HTTP. */
+import { Context, Effect, Layer, Redacted, References } from "effect"
+import { HttpServer } from "effect/http"
+import { randomUUID } from "node:crypto"
+import { allScopes, PlatformCredentials } from "../../src/access/PlatformCredentials.ts"
+import { coreRoutes, internalRoutes, platformRoutes, services } from "../../src/App.ts"
+import * as Listeners from "../../src/runtime/Listeners.ts"
+import * as Secrets from "../../src/runtime/Secrets.ts"
+import { testSql } from "./TestDatabase.ts"
+
+/** The keys of a test installation. */
+export const testSecrets = Secrets.layerFrom([{ id: "test", bytes: Redacted.make(new Uint8Array(32).fill(7)) }])
+
+/** All use cases on a database of their own. */
+export const testServices = services.pipe(Layer.provideMerge(testSql), Layer.provideMerge(testSecrets))
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  /** The parsed JSON, `undefined` for an empty body. */
+  // eslint-disable-next-line typescript/no-explicit-any -- tests look into answers of every shape
+  readonly body: any
+  readonly text: string
+}
+
+export interface CallOptions {
+  readonly token?: string
+  readonly body?: unknown
+  /** Sent as it is instead of `body`. */
+  readonly rawBody?: string
+  readonly headers?: Record<string, string>
+}
+
+/** Calls one listener. Paths begin behind `/api`, unless they name another root. */
+export type Call = (method: string, path: string, options?: CallOptions) => Effect.Effect<Answer>
+
+const callerOf =
+  (origin: string): Call =>
+  (method, path, options = {}) =>
+    Effect.promise(async () => {
+      const body = options.rawBody ?? (options.body === undefined ? undefined : JSON.stringify(options.body))
+      const response = await fetch(
+        /^\/(api|docs|openapi|health|metrics)/.test(path) ? origin + path : `${origin}/api${path}`,
+        {
+          method,
+          headers: {
+            ...(options.token === undefined ? {} : { authorization: `Bearer ${options.token}` }),
+            ...(body === undefined ? {} : { "content-type": "application/json" }),
+            ...options.headers,
+          },
+          redirect: "manual",
+          ...(body === undefined ? {} : { body }),
+        },
+      )
+      const text = await response.text()
+      const isJson = response.headers.get("content-type")?.includes("json") === true
+      return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : undefined }
+    })
+
+/** An organization with a token that may do everything in it. */
+export interface Tenant {
+  readonly organizationId: string
+  readonly token: string
+}
+
+/** The running service. */
+export class TestService extends Context.Service<
+  TestService,
+  {
+    readonly core: Call
+    readonly platform: Call
+    readonly internal: Call
+    readonly origins: { readonly core: string; readonly platform: string; readonly internal: string }
+    /** A platform credential with all scopes. */
+    readonly operator: string
+    /** A new organization and its token; `scopes` narrows the token. */
+    readonly tenant: (scopes?: ReadonlyArray<string>) => Effect.Effect<Tenant>
+    /** Another token of the organization with just these scopes. */
+    readonly tokenWith: (tenant: Tenant, scopes: ReadonlyArray<string>) => Effect.Effect<string>
+  }
+>()("keyshelf/test/TestService") {
+  static readonly layer = Layer.effect(
+    TestService,
+    Effect.gen(function* () {
+      const open = <A, E, R>(routes: Layer.Layer<A, E, R>) =>
+        Effect.gen(function* () {
+          const built = yield* Layer.build(Listeners.serve(routes, { host: "127.0.0.1", port: 0, setting: "none" }))
+          const { address } = Context.get(built as Context.Context<HttpServer.HttpServer>, HttpServer.HttpServer)
+          if (!("port" in address)) return yield* Effect.die(new Error("The test listener has no port"))
+          return `http://127.0.0.1:${address.port}`
+        })
+      const origins = {
+        core: yield* open(coreRoutes),
+        platform: yield* open(platformRoutes),
+        internal: yield* open(internalRoutes),
+      }
+      const platform = callerOf(origins.platform)
+      const credentials = yield* PlatformCredentials
+      const issued = yield* credentials.createLocally({ name: "tests", scopes: allScopes })
+      const operator = Redacted.value(issued.token)
+      const mint = (organizationId: string, scopes: ReadonlyArray<string> | undefined) =>
+        platform("POST", `/platform/organizations/${organizationId}/tokens`, {
+          token: operator,
+          body: { name: `token ${randomUUID()}`, ...(scopes === undefined ? {} : { scopes }) },
+        }).pipe(Effect.map(({ body }) => String(body.token)))
+      return TestService.of({
+        core: callerOf(origins.core),
+        platform,
+        internal: callerOf(origins.internal),
+        origins,
+        operator,
+        tenant: Effect.fnUntraced(function* (scopes) {
+          const { body } = yield* platform("POST", "/platform/organizations", {
+            token: operator,
+            body: { name: `Organization ${randomUUID()}` },
+          })
+          return { organizationId: body.id, token: yield* mint(body.id, scopes) }
+        }),
+        tokenWith: (tenant, scopes) => mint(tenant.organizationId, scopes),
+      })
+    }),
+  ).pipe(
+    Layer.provideMerge(testServices),
+    // Refusals are what many tests are about; only what went wrong here is worth a line.
+    Layer.provideMerge(Layer.succeed(References.MinimumLogLevel, "Error")),
+  )
+}

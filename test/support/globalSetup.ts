@@ -1,0 +1,59 @@
+/** One throw-away PostgreSQL for the run (or the server named by `TEST_DATABASE_URL`), with a migrated template. */
+import { PgClient } from "@effect/sql-pg"
+import { Effect, Exit, Redacted, Scope } from "effect"
+import { chmod, mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import type { TestProject } from "vitest/node"
+import * as Database from "../../src/runtime/Database.ts"
+import * as EmbeddedPostgres from "../../src/runtime/EmbeddedPostgres.ts"
+import { databaseUrl } from "./databaseUrl.ts"
+
+declare module "vitest" {
+  interface ProvidedContext {
+    /** A superuser's URL of the server. */
+    serverUrl: string
+    /** The migrated database that each test file copies. */
+    template: string
+  }
+}
+
+export default async function setup(project: TestProject) {
+  const scope = Scope.makeUnsafe()
+  const given = process.env["TEST_DATABASE_URL"]
+  const directory = await mkdtemp(join(tmpdir(), "keyshelf-test-"))
+  // PostgreSQL runs as another user when the tests run as root.
+  await chmod(directory, 0o755)
+  const serverUrl =
+    given ??
+    Redacted.value(
+      (
+        await Effect.runPromise(
+          EmbeddedPostgres.run({ dataDir: join(directory, "postgres"), whenRunning: "refuse", durable: false }).pipe(
+            Scope.provide(scope),
+          ),
+        )
+      ).url,
+    )
+  const template = `keyshelf_template_${process.pid}`
+  const onServer = (statement: string) =>
+    Effect.runPromise(
+      Effect.flatMap(PgClient.PgClient, (sql) => sql.unsafe(statement)).pipe(
+        Effect.provide(PgClient.layer({ url: Redacted.make(serverUrl), maxConnections: 1 })),
+      ),
+    )
+  await onServer(`DROP DATABASE IF EXISTS ${template}`)
+  await onServer(`CREATE DATABASE ${template}`)
+  await Effect.runPromise(
+    Database.migrate.pipe(
+      Effect.provide(PgClient.layer({ url: Redacted.make(databaseUrl(serverUrl, template)), maxConnections: 1 })),
+    ),
+  )
+  project.provide("serverUrl", serverUrl)
+  project.provide("template", template)
+  return async () => {
+    await onServer(`DROP DATABASE IF EXISTS ${template} WITH (FORCE)`)
+    await Effect.runPromise(Scope.close(scope, Exit.void))
+    await rm(directory, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,313 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Arbitrary, BigDecimal, Schema } from "effect"
+import {
+  allows,
+  checkReasons,
+  type CheckSubject,
+  decide,
+  entitlementTypes,
+  figures,
+  type Grant,
+} from "../../src/usage/Decision.ts"
+
+const decimal = BigDecimal.fromStringUnsafe
+const utc = (text: string): Date => new Date(text)
+
+const number = { slug: "api-calls", type: "NUMBER" } as const
+const boolean = { slug: "single-sign-on", type: "BOOLEAN" } as const
+const config = { slug: "regions", type: "CONFIG" } as const
+
+const license = { startLicenseDate: utc("2025-01-01T00:00:00Z"), endLicenseDate: utc("2026-01-01T00:00:00Z") }
+const period = { start: utc("2025-06-01T00:00:00Z"), end: utc("2025-07-01T00:00:00Z") }
+const running = { instance: license, at: utc("2025-06-15T00:00:00Z"), period }
+
+const limitOf = (limit: string, overagePercent = 0): Grant => ({ value: decimal(limit), overagePercent })
+const check = (subject: Partial<CheckSubject>) =>
+  decide({ entitlement: number, grant: limitOf("10"), usage: decimal("0"), ...running, ...subject })
+const reasonOf = (subject: Partial<CheckSubject>) => check(subject).reason
+const figuresOf = (subject: Partial<CheckSubject>) => {
+  const { limit, usage, remaining, overage } = check(subject)
+  return { limit, usage, remaining, overage }
+}
+const noFigures = { limit: null, usage: null, remaining: null, overage: null }
+
+describe("the license decides first", () => {
+  it("an entitlement that the organization does not have is not found, even with a grant and an expired license", () => {
+    const decision = check({ entitlement: null, at: utc("2030-01-01T00:00:00Z"), period: null })
+    assert.deepStrictEqual(decision, {
+      allowed: false,
+      reason: "ENTITLEMENT_NOT_FOUND",
+      ...noFigures,
+      currentPeriodStart: null,
+      currentPeriodEnd: null,
+    })
+  })
+
+  it("the last millisecond before the license starts is not started", () => {
+    assert.strictEqual(reasonOf({ at: utc("2024-12-31T23:59:59.999Z") }), "LICENSE_NOT_STARTED")
+  })
+
+  it("the instant the license starts is running", () => {
+    assert.strictEqual(reasonOf({ at: license.startLicenseDate }), "GRANTED")
+  })
+
+  it("the last millisecond before the license ends is running", () => {
+    assert.strictEqual(reasonOf({ at: utc("2025-12-31T23:59:59.999Z") }), "GRANTED")
+  })
+
+  it("the instant the license ends is expired", () => {
+    assert.strictEqual(reasonOf({ at: license.endLicenseDate }), "LICENSE_EXPIRED")
+  })
+
+  it("a license without an end never expires", () => {
+    const instance = { startLicenseDate: license.startLicenseDate, endLicenseDate: null }
+    assert.strictEqual(reasonOf({ instance, at: utc("9999-12-31T23:59:59.999Z") }), "GRANTED")
+  })
+
+  it("an expired license is told before a missing grant or a reached limit", () => {
+    const at = license.endLicenseDate
+    assert.strictEqual(reasonOf({ at, grant: null }), "LICENSE_EXPIRED")
+    assert.strictEqual(reasonOf({ at, usage: decimal("10") }), "LICENSE_EXPIRED")
+  })
+
+  it("figures are told even where the license is not running", () => {
+    assert.deepStrictEqual(figuresOf({ at: license.endLicenseDate, usage: decimal("4") }), {
+      limit: 10,
+      usage: 4,
+      remaining: 6,
+      overage: 0,
+    })
+  })
+})
+
+describe("an entitlement that is not granted is refused", () => {
+  it.each([
+    ["a number without a grant", { entitlement: number, grant: null }],
+    ["a boolean without a grant", { entitlement: boolean, grant: null }],
+    ["a configuration without a grant", { entitlement: config, grant: null }],
+    ["a boolean granted as false", { entitlement: boolean, grant: { value: false, overagePercent: 0 } }],
+    ["a number granted with a boolean", { entitlement: number, grant: { value: true, overagePercent: 0 } }],
+    ["a number granted with a configuration", { entitlement: number, grant: { value: {}, overagePercent: 0 } }],
+    ["a boolean granted with a number", { entitlement: boolean, grant: limitOf("1") }],
+    ["a configuration granted with a number", { entitlement: config, grant: limitOf("1") }],
+    ["a configuration granted with a boolean", { entitlement: config, grant: { value: true, overagePercent: 0 } }],
+  ] as const)("%s is not granted", (_sentence, subject) => {
+    const decision = check({ ...subject, requested: decimal("0") })
+    assert.strictEqual(decision.reason, "NOT_GRANTED")
+    assert.isFalse(decision.allowed)
+  })
+
+  it("a number without a grant has a usage and no other figure", () => {
+    assert.deepStrictEqual(figuresOf({ grant: null, usage: decimal("7") }), { ...noFigures, usage: 7 })
+  })
+})
+
+describe("booleans and configurations are granted whole", () => {
+  it.each([
+    ["a boolean granted as true", { entitlement: boolean, grant: { value: true, overagePercent: 0 } }],
+    ["a configuration", { entitlement: config, grant: { value: { regions: ["eu"] }, overagePercent: 0 } }],
+    ["an empty configuration", { entitlement: config, grant: { value: {}, overagePercent: 0 } }],
+  ] as const)("%s is granted, without figures, however much is asked for", (_sentence, subject) => {
+    const asked = { ...subject, usage: decimal("5"), requested: decimal("1000000") }
+    assert.strictEqual(reasonOf(asked), "GRANTED")
+    assert.deepStrictEqual(figuresOf(asked), noFigures)
+  })
+})
+
+describe("numbers are granted up to their limit", () => {
+  it.each([
+    ["nothing used", "10", 0, "0", undefined, "GRANTED"],
+    ["one short of the limit", "10", 0, "9", undefined, "GRANTED"],
+    ["one short of the limit, two asked for", "10", 0, "9", "2", "LIMIT_REACHED"],
+    ["at the limit", "10", 0, "10", undefined, "LIMIT_REACHED"],
+    ["at the limit, nothing asked for", "10", 0, "10", "0", "GRANTED"],
+    ["over the limit, nothing asked for", "10", 0, "10.000000000000001", "0", "LIMIT_REACHED"],
+    ["half a unit left, one asked for", "10", 0, "9.5", undefined, "LIMIT_REACHED"],
+    ["half a unit left, half asked for", "10", 0, "9.5", "0.5", "GRANTED"],
+    ["a limit of zero", "0", 0, "0", undefined, "LIMIT_REACHED"],
+    ["a limit of zero, nothing asked for", "0", 0, "0", "0", "GRANTED"],
+    ["a soft limit, still under the limit", "10", 20, "9", undefined, "GRANTED"],
+    ["a soft limit, just over the limit", "10", 20, "10", undefined, "SOFT_LIMIT"],
+    ["a soft limit, up to all of it", "10", 20, "11", undefined, "SOFT_LIMIT"],
+    ["a soft limit, at all of it", "10", 20, "12", undefined, "LIMIT_REACHED"],
+    ["a soft limit, at all of it, nothing asked for", "10", 20, "12", "0", "SOFT_LIMIT"],
+    ["a soft limit of zero", "0", 50, "0", undefined, "LIMIT_REACHED"],
+    ["a soft limit of a fraction of a percent", "1000", 0.1, "1000", "1", "SOFT_LIMIT"],
+    ["an unlimited grant", "-1", 0, "999999999999999999", "999999999999999999", "UNLIMITED"],
+    ["an unlimited grant, written with a fraction", "-1.00", 0, "5", undefined, "UNLIMITED"],
+    ["a negative limit that is not unlimited", "-2", 0, "0", "0", "LIMIT_REACHED"],
+    ["tenths that add up to the limit exactly", "0.3", 0, "0.1", "0.2", "GRANTED"],
+    ["tenths that add up to the soft limit exactly", "1", 10, "0.9", "0.2", "SOFT_LIMIT"],
+    ["eighteen digits, one left", "999999999999999999", 0, "999999999999999998", undefined, "GRANTED"],
+    ["eighteen digits, none left", "999999999999999999", 0, "999999999999999999", undefined, "LIMIT_REACHED"],
+  ] as const)(
+    "%s: limit %s plus %s percent, %s used, %s asked for is %s",
+    (_sentence, limit, over, usage, asked, expected) => {
+      const requested = asked === undefined ? undefined : decimal(asked)
+      const decision = check({ grant: limitOf(limit, over), usage: decimal(usage), requested })
+      assert.strictEqual(decision.reason, expected)
+      assert.strictEqual(decision.allowed, expected !== "LIMIT_REACHED")
+    },
+  )
+
+  it("under the limit something remains and there is no overage", () => {
+    assert.deepStrictEqual(figuresOf({ usage: decimal("9.7") }), { limit: 10, usage: 9.7, remaining: 0.3, overage: 0 })
+  })
+
+  it("over the limit nothing remains and the overage is told", () => {
+    const subject = { grant: limitOf("10", 50), usage: decimal("12.5") }
+    assert.deepStrictEqual(figuresOf(subject), { limit: 10, usage: 12.5, remaining: 0, overage: 2.5 })
+  })
+
+  it("an unlimited grant has -1 as limit and as what remains", () => {
+    const subject = { grant: limitOf("-1"), usage: decimal("12.5") }
+    assert.deepStrictEqual(figuresOf(subject), { limit: -1, usage: 12.5, remaining: -1, overage: 0 })
+  })
+
+  it("an answer names the period that was asked about", () => {
+    const { currentPeriodStart, currentPeriodEnd } = check({})
+    assert.deepStrictEqual({ start: currentPeriodStart, end: currentPeriodEnd }, period)
+    assert.isNull(check({ period: { start: license.startLicenseDate, end: null } }).currentPeriodEnd)
+  })
+})
+
+const quantityOf = (maximum: number) =>
+  Arbitrary.map(
+    Arbitrary.all([
+      Arbitrary.schema(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum }))),
+      Arbitrary.schema(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 6 }))),
+    ]),
+    ([digits, scale]) => BigDecimal.make(BigInt(digits), scale),
+  )
+const quantity = quantityOf(2000)
+const overagePercent = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 300 }))
+const limited = Arbitrary.map(
+  Arbitrary.all([quantity, Arbitrary.schema(overagePercent)]),
+  ([value, overagePercent]): Grant => ({ value, overagePercent }),
+)
+const wholeGrants: ReadonlyArray<Grant | null> = [
+  null,
+  { value: false, overagePercent: 0 },
+  { value: true, overagePercent: 0 },
+  { value: { tier: "gold" }, overagePercent: 0 },
+  limitOf("-1"),
+]
+const anyGrant = Arbitrary.map(
+  Arbitrary.all([Arbitrary.schema(Schema.Literals([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])), limited]),
+  ([which, limit]): Grant | null => (which < wholeGrants.length ? (wholeGrants[which] ?? null) : limit),
+)
+const milliseconds = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
+const startTime = license.startLicenseDate.getTime()
+const endTime = license.endLicenseDate.getTime()
+const beforeStart = milliseconds(0, startTime - 1)
+const sinceEnd = milliseconds(endTime, endTime * 2)
+const whileRunning = milliseconds(startTime, endTime - 1)
+const anyEntitlement = Arbitrary.map(Arbitrary.schema(Schema.Literals(entitlementTypes)), (type) => ({
+  slug: "any",
+  type,
+}))
+const anySubject = { entitlement: anyEntitlement, grant: anyGrant, usage: quantity, requested: quantity }
+const manyRuns = { arbitrary: { runs: 1000 } }
+
+describe("whatever the numbers", () => {
+  it.prop(
+    "nothing is allowed before the license starts",
+    { ...anySubject, time: beforeStart },
+    ({ time, ...subject }) => {
+      const decision = check({ ...subject, at: new Date(time) })
+      assert.isFalse(decision.allowed)
+      assert.strictEqual(decision.reason, "LICENSE_NOT_STARTED")
+    },
+  )
+
+  it.prop(
+    "nothing is allowed once the license has ended",
+    { ...anySubject, time: sinceEnd },
+    ({ time, ...subject }) => {
+      const decision = check({ ...subject, at: new Date(time) })
+      assert.isFalse(decision.allowed)
+      assert.strictEqual(decision.reason, "LICENSE_EXPIRED")
+    },
+  )
+
+  it.prop("nothing is allowed without a grant", { ...anySubject, time: whileRunning }, ({ time, ...subject }) => {
+    assert.isFalse(check({ ...subject, grant: null, at: new Date(time) }).allowed)
+  })
+
+  it.prop(
+    "an unlimited grant always allows while the license is running",
+    { usage: quantity, requested: quantity, overagePercent, time: whileRunning },
+    ({ time, overagePercent, ...subject }) => {
+      const decision = check({ ...subject, grant: limitOf("-1", overagePercent), at: new Date(time) })
+      assert.isTrue(decision.allowed)
+      assert.strictEqual(decision.reason, "UNLIMITED")
+    },
+  )
+
+  it.prop(
+    "a request smaller than an allowed one is allowed",
+    { ...anySubject, other: quantity, time: milliseconds(0, endTime * 2) },
+    ({ time, other, requested, ...subject }) => {
+      const at = new Date(time)
+      const smaller = check({ ...subject, requested: BigDecimal.min(requested, other), at })
+      const greater = check({ ...subject, requested: BigDecimal.max(requested, other), at })
+      assert.isTrue(smaller.allowed || !greater.allowed)
+    },
+    manyRuns,
+  )
+
+  it.prop(
+    "a request for at most what remains is granted",
+    { grant: limited, usage: quantity, requested: quantity },
+    (subject) => {
+      const left = BigDecimal.subtract(subject.grant.value as BigDecimal.BigDecimal, subject.usage)
+      const asksForWhatIsLeft = BigDecimal.isLessThanOrEqualTo(subject.requested, left)
+      assert.strictEqual(reasonOf(subject) === "GRANTED", asksForWhatIsLeft)
+    },
+    manyRuns,
+  )
+
+  it.prop(
+    "a request for exactly what remains is granted, and the smallest amount more is not, under a hard limit",
+    { limit: quantity, usage: quantity },
+    ({ limit, usage }) => {
+      const left = BigDecimal.max(BigDecimal.subtract(limit, usage), decimal("0"))
+      const grant = { value: BigDecimal.max(limit, usage), overagePercent: 0 }
+      assert.strictEqual(reasonOf({ grant, usage, requested: left }), "GRANTED")
+      const more = BigDecimal.sum(left, decimal("0.000000000001"))
+      assert.strictEqual(reasonOf({ grant, usage, requested: more }), "LIMIT_REACHED")
+    },
+    manyRuns,
+  )
+
+  it.prop(
+    "a soft limit allows exactly what a hard limit of the same height allows",
+    { limit: quantity, overagePercent, usage: quantity, requested: quantity },
+    ({ limit, overagePercent, ...subject }) => {
+      const height = BigDecimal.multiply(limit, BigDecimal.make(BigInt(100 + overagePercent), 2))
+      const soft = check({ ...subject, grant: { value: limit, overagePercent } })
+      const hard = check({ ...subject, grant: { value: height, overagePercent: 0 } })
+      assert.strictEqual(soft.allowed, hard.allowed)
+    },
+    manyRuns,
+  )
+
+  it.prop(
+    "a decision allows exactly when its reason is one that allows",
+    { ...anySubject, time: milliseconds(0, endTime * 2) },
+    ({ time, ...subject }) => {
+      const decision = check({ ...subject, at: new Date(time) })
+      assert.strictEqual(decision.allowed, allows(decision.reason))
+    },
+  )
+
+  it.prop("what remains and the overage are never both above zero", { limit: quantity, usage: quantity }, (facts) => {
+    const { remaining, overage } = figures(facts.limit, facts.usage)
+    assert.isTrue(remaining >= 0 && overage >= 0 && (remaining === 0 || overage === 0))
+  })
+})
+
+it("three reasons allow and five refuse", () => {
+  assert.deepStrictEqual(checkReasons.filter(allows), ["GRANTED", "UNLIMITED", "SOFT_LIMIT"])
+  assert.strictEqual(checkReasons.length, 8)
+})
