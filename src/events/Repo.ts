@@ -46,8 +46,8 @@ const make = Effect.gen(function* () {
       records<PlacedEvent>()(sql`
         SELECT id, type, occurred_at AS "timestamp", organization_id AS "organizationId", actor, data,
           position::text AS position
-        FROM events WHERE organization_id = ${organizationId} AND position > ${position}
-        ORDER BY position LIMIT ${count}`),
+        FROM events WHERE organization_id = ${organizationId} AND events.position > ${position}
+        ORDER BY events.position LIMIT ${count}`),
   }
 })
 

@@ -28,8 +28,8 @@ type PlatformModule = (typeof platformModules)[number]
 /** `read:customers`, `write:*`, `delete:memberships`, ... */
 export type Scope = `${Action}:${PlatformModule | "*"}`
 
-const named = <const Modules extends ReadonlyArray<string>>(modules: Modules) =>
-  actions.flatMap((action) => [...modules, "*"].map((module) => `${action}:${module}`)) as ReadonlyArray<Scope>
+const named = (modules: ReadonlyArray<PlatformModule>): ReadonlyArray<Scope> =>
+  actions.flatMap((action) => [...modules, "*" as const].map((module) => `${action}:${module}` as const))
 
 /** A scope that an organization's token can carry. */
 export const OrganizationScope = Schema.Literals(named(coreModules))

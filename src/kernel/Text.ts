@@ -11,7 +11,7 @@ const lengthBetween = (minimum: number, maximum: number) =>
     (text) => {
       if (text.length < minimum) return false
       if (text.length <= maximum) return true
-      return text.length <= 2 * maximum && [...text].length <= maximum
+      return text.length <= 2 * maximum && Array.from(text).length <= maximum
     },
     {
       expected: minimum === 0 ? `at most ${maximum} characters` : `${minimum} to ${maximum} characters`,

@@ -1,7 +1,7 @@
 /** Authentication of the two listeners, and the scope gate in front of every handler. */
 import { Context, Effect, Layer } from "effect"
 import type { Redacted } from "effect"
-import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpRouter, HttpServerRequest, HttpServerRespondable } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
 import { prefixes } from "../access/Model.ts"
 import { Credentials } from "../access/Service.ts"
@@ -83,9 +83,7 @@ export const platformCredentialsOnly = HttpRouter.middleware(
         detail:
           "The Platform API takes platform credentials (ksm_...) only. Tokens of organizations belong to the Core API.",
       })
-      return Effect.succeed(
-        HttpServerResponse.jsonUnsafe({ ...problem }, { status: 403, contentType: "application/problem+json" }),
-      )
+      return HttpServerRespondable.toResponse(problem)
     }),
   { global: true },
 )

@@ -41,9 +41,7 @@ const viewer = <Id extends string, Groups extends HttpApiGroup.Constraint>(
   let handler: ((request: Request) => Promise<Response>) | undefined
   return Effect.gen(function* () {
     const request = yield* HttpServerRequest.HttpServerRequest
-    handler ??= HttpRouter.toWebHandler(HttpApiScalar.layer(api, { path }), { disableLogger: true }).handler as (
-      request: Request,
-    ) => Promise<Response>
+    handler ??= HttpRouter.toWebHandler(HttpApiScalar.layer(api, { path }), { disableLogger: true }).handler
     const answer = handler
     const html = yield* Effect.promise(async () => (await answer(new Request(`http://docs${path}`))).text())
     return HttpServerResponse.text(request.method === "HEAD" ? "" : html, { contentType: "text/html; charset=utf-8" })

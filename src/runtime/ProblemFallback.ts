@@ -3,7 +3,6 @@
  * problem document with all its members, also what the framework answers by itself (contract, section 3).
  */
 import { Cause, Effect, Predicate } from "effect"
-import type { Types } from "effect"
 import { HttpBody, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { isSqlError } from "effect/sql/SqlError"
 import { randomUUID } from "node:crypto"
@@ -112,12 +111,6 @@ const complete = Effect.fnUntraced(function* (
   )
 })
 
-type Handled = Effect.Effect<
-  HttpServerResponse.HttpServerResponse,
-  Types.unhandled,
-  HttpServerRequest.HttpServerRequest
->
-
 /** The outermost middleware of every listener. */
 export const layer = HttpRouter.middleware(
   (effect) =>
@@ -133,6 +126,6 @@ export const layer = HttpRouter.middleware(
         ),
         Effect.map(HttpServerResponse.setHeader("x-request-id", requestId)),
       )
-    }) as Handled,
+    }),
   { global: true },
 )

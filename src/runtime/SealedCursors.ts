@@ -14,6 +14,12 @@ const refused = () =>
     errors: [{ location: "query.cursor", message: "is not a cursor of this listing" }],
   })
 
+// In one order, whatever order the listing names its filters in; an absent filter is no filter.
+const filtersOf = (listing: Listing) =>
+  Object.entries(listing.filters ?? {})
+    .filter(([, value]) => value !== undefined)
+    .sort(([left], [right]) => (left < right ? -1 : 1))
+
 const isPosition = (value: unknown): value is Position =>
   Array.isArray(value) && value.every((part) => Predicate.isString(part) || Predicate.isNumber(part))
 
@@ -22,8 +28,7 @@ export const layer = Layer.effect(
   Cursors,
   Effect.gen(function* () {
     const keys = (yield* Secrets).keysFor("cursor")
-    const listingText = (listing: Listing) =>
-      JSON.stringify([listing.name, listing.organizationId, Object.entries(listing.filters ?? {}).sort()])
+    const listingText = (listing: Listing) => JSON.stringify([listing.name, listing.organizationId, filtersOf(listing)])
     const sealOf = (key: Uint8Array, listing: Listing, body: string) =>
       createHmac("sha256", key).update(listingText(listing)).update("\n").update(body).digest().subarray(0, SEAL_BYTES)
 

@@ -54,7 +54,8 @@ const callerOf =
       )
       const text = await response.text()
       const isJson = response.headers.get("content-type")?.includes("json") === true
-      return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : undefined }
+      const answered: unknown = isJson && text !== "" ? JSON.parse(text) : undefined
+      return { status: response.status, headers: response.headers, text, body: answered }
     })
 
 /** An organization with a token that may do everything in it. */

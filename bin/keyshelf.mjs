@@ -1,0 +1,3 @@
+#!/usr/bin/env node
+import "./require-node.mjs"
+await import("../src/cli.ts")

@@ -1,0 +1,179 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestService } from "../support/TestService.ts"
+
+const MISSING = "01999999-0000-7000-8000-000000000000"
+
+layer(TestService.layer, { excludeTestServices: true })("the operator", (it) => {
+  it.effect("any other credential gets one answer on every path of the Platform listener, before routing", () =>
+    Effect.gen(function* () {
+      const { platform, tenant } = yield* TestService
+      const { token } = yield* tenant()
+      const credentials = [
+        `Bearer ${token}`,
+        "Bearer ksh_x",
+        "Bearer eyJhbGciOiJub25lIn0.e30.",
+        "Basic a3NtXzp4",
+        "Bearer",
+      ]
+      for (const authorization of credentials) {
+        for (const path of ["/platform/me", "/platform/organizations", "/nowhere", "/openapi.json"]) {
+          const answer = yield* platform("GET", path, { headers: { authorization } })
+          assert.strictEqual(answer.status, 403, `${authorization} ${path}`)
+          assert.strictEqual(answer.body.code, "Auth.WrongCredentialKind")
+        }
+      }
+    }),
+  )
+
+  it.effect("no credential, or a platform credential that does not verify, is 401", () =>
+    Effect.gen(function* () {
+      const { platform } = yield* TestService
+      for (const token of [undefined, "ksm_x", `ksm_${"a".repeat(43)}`]) {
+        const answer = yield* platform("GET", "/platform/me", token === undefined ? {} : { token })
+        assert.strictEqual(answer.status, 401)
+        assert.strictEqual(answer.body.code, "Auth.InvalidCredential")
+        assert.strictEqual(answer.headers.get("www-authenticate"), "Bearer")
+      }
+    }),
+  )
+
+  it.effect("a platform credential does not open the Core API", () =>
+    Effect.gen(function* () {
+      const { core, operator } = yield* TestService
+      assert.strictEqual((yield* core("GET", "/me", { token: operator })).body.code, "Auth.InvalidCredential")
+    }),
+  )
+
+  it.effect("acts as system:platform, outside every organization", () =>
+    Effect.gen(function* () {
+      const { operator, platform } = yield* TestService
+      const me = yield* platform("GET", "/platform/me", { token: operator })
+      assert.strictEqual(me.body.identity.name, "system:platform")
+      assert.isNull(me.body.organizationId)
+    }),
+  )
+
+  it.effect("keeps organizations apart by slug and external id, and changes what can change", () =>
+    Effect.gen(function* () {
+      const { operator: token, platform } = yield* TestService
+      const create = (body: object) => platform("POST", "/platform/organizations", { token, body })
+      const first = yield* create({ name: "Acme", slug: "acme", externalId: "crm-1" })
+      assert.strictEqual(first.status, 201)
+      assert.strictEqual((yield* create({ name: "Acme", slug: "acme" })).body.code, "CreateOrganization.SlugTaken")
+      const taken = yield* create({ name: "Acme", externalId: "crm-1" })
+      assert.strictEqual(taken.body.code, "CreateOrganization.ExternalIdTaken")
+      const path = `/platform/organizations/${first.body.id}`
+      const renamed = yield* platform("PATCH", path, { token, body: { name: "Acme Inc", externalId: null } })
+      assert.strictEqual(renamed.status, 200)
+      assert.strictEqual(renamed.body.slug, "acme")
+      assert.isNull(renamed.body.externalId)
+      assert.deepStrictEqual((yield* platform("GET", path, { token })).body, renamed.body)
+      const missing = yield* platform("GET", `/platform/organizations/${MISSING}`, { token })
+      assert.strictEqual(missing.body.code, "Organization.NotFound")
+    }),
+  )
+
+  it.effect("mints a token inside an organization, which shows in its stream and in no service account", () =>
+    Effect.gen(function* () {
+      const { core, operator, platform, tenant } = yield* TestService
+      const { organizationId, token } = yield* tenant()
+      const path = `/platform/organizations/${organizationId}/tokens`
+      const minted = yield* platform("POST", path, {
+        token: operator,
+        body: { name: "provisioning", scopes: ["read:customers"] },
+      })
+      assert.strictEqual(minted.status, 201)
+      assert.match(minted.body.token, /^ksh_/)
+      const me = yield* core("GET", "/me", { token: minted.body.token })
+      assert.deepStrictEqual(me.body.scopes, ["read:customers"])
+      assert.strictEqual(me.body.identity.name, "system:platform")
+      const events = (yield* core("GET", "/events", { token })).body.items
+      const issued = events.filter((event: { type: string }) => event.type === "SYSTEM_ORGANIZATION_TOKEN_ISSUED")
+      assert.include(
+        issued.map((event: { data: { slug: string } }) => event.data.slug),
+        minted.body.slug,
+      )
+      assert.deepStrictEqual((yield* core("GET", "/service-accounts", { token })).body.items, [])
+      assert.strictEqual((yield* platform("DELETE", `${path}/${minted.body.slug}`, { token: operator })).status, 204)
+      assert.strictEqual((yield* core("GET", "/me", { token: minted.body.token })).status, 401)
+    }),
+  )
+
+  it.effect("mints at most what its own credential holds, and all of that when no scopes are named", () =>
+    Effect.gen(function* () {
+      const { core, operator, platform, tenant } = yield* TestService
+      const { organizationId } = yield* tenant()
+      const credential = yield* platform("POST", "/platform/credentials", {
+        token: operator,
+        body: { name: "narrow", scopes: ["write:tokens", "read:customers", "read:memberships"] },
+      })
+      assert.match(credential.body.token, /^ksm_[A-Za-z0-9_-]{43}$/)
+      const path = `/platform/organizations/${organizationId}/tokens`
+      const call = (body: object) => platform("POST", path, { token: credential.body.token, body })
+      const refused = yield* call({ name: "x", scopes: ["write:customers"] })
+      assert.strictEqual(refused.status, 403)
+      assert.strictEqual(refused.body.code, "MintOrganizationToken.ScopeNotHeld")
+      const minted = yield* call({ name: "x" })
+      assert.deepStrictEqual(minted.body.scopes, ["write:tokens", "read:customers"])
+      const self = yield* platform("POST", "/platform/credentials", {
+        token: credential.body.token,
+        body: { name: "wider", scopes: ["write:organizations"] },
+      })
+      assert.strictEqual(self.body.code, "CreatePlatformCredential.ScopeNotHeld")
+      assert.strictEqual((yield* core("GET", "/me", { token: minted.body.token })).status, 200)
+    }),
+  )
+
+  it.effect("revoking a platform credential revokes every token that it minted, each with its event", () =>
+    Effect.gen(function* () {
+      const { core, operator, platform, tenant } = yield* TestService
+      const { organizationId, token } = yield* tenant()
+      const credential = yield* platform("POST", "/platform/credentials", {
+        token: operator,
+        body: { name: "parent", scopes: ["write:*"] },
+      })
+      const minted = yield* platform("POST", `/platform/organizations/${organizationId}/tokens`, {
+        token: credential.body.token,
+        body: { name: "child" },
+      })
+      const path = `/platform/credentials/${credential.body.slug}`
+      assert.strictEqual((yield* platform("DELETE", path, { token: operator })).status, 204)
+      assert.strictEqual((yield* core("GET", "/me", { token: minted.body.token })).status, 401)
+      const gone = yield* platform("GET", "/platform/me", { token: credential.body.token })
+      assert.strictEqual(gone.body.code, "Auth.InvalidCredential")
+      const events = (yield* core("GET", "/events", { token })).body.items
+      assert.deepStrictEqual(
+        events
+          .filter((event: { type: string }) => event.type === "TOKEN_REVOKED")
+          .map((event: { data: { slug: string } }) => event.data.slug),
+        [minted.body.slug],
+      )
+    }),
+  )
+
+  it.effect("minting that races with the revocation of its parent leaves no live child", () =>
+    Effect.gen(function* () {
+      const { core, operator, platform, tenant } = yield* TestService
+      const { organizationId } = yield* tenant()
+      for (let round = 0; round < 10; round++) {
+        const credential = yield* platform("POST", "/platform/credentials", {
+          token: operator,
+          body: { name: "racer", scopes: ["write:*"] },
+        })
+        const mint = platform("POST", `/platform/organizations/${organizationId}/tokens`, {
+          token: credential.body.token,
+          body: { name: "child" },
+        })
+        const revoke = platform("DELETE", `/platform/credentials/${credential.body.slug}`, { token: operator })
+        const [minted] = yield* Effect.all([Effect.all([mint, mint, mint], { concurrency: 3 }), revoke], {
+          concurrency: 2,
+        })
+        for (const child of minted) {
+          if (child.status !== 201) assert.strictEqual(child.status, 401)
+          else assert.strictEqual((yield* core("GET", "/me", { token: child.body.token })).status, 401)
+        }
+      }
+    }),
+  )
+})

@@ -1,0 +1,131 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestService } from "../support/TestService.ts"
+import type { Call, Tenant } from "../support/TestService.ts"
+
+const accountOf = (core: Call, { token }: Tenant, name = "ci") =>
+  Effect.map(core("POST", "/service-accounts", { token, body: { name } }), ({ body }) => String(body.slug))
+
+const issue = (core: Call, { token }: Tenant, account: string, body: object) =>
+  core("POST", `/service-accounts/${account}/tokens`, {
+    token,
+    body: { name: "deploys", scopes: ["read:releases"], ...body },
+  })
+
+layer(TestService.layer, { excludeTestServices: true })("service accounts", (it) => {
+  it.effect("one without a slug gets its name, a hyphen and six random characters", () =>
+    Effect.gen(function* () {
+      const { core, tenant } = yield* TestService
+      const { token } = yield* tenant()
+      const created = yield* core("POST", "/service-accounts", { token, body: { name: "Build Server" } })
+      assert.strictEqual(created.status, 201)
+      assert.match(created.body.slug, /^build-server-[a-z0-9]{6}$/)
+      assert.isNull(created.body.tokens)
+      assert.isNull(created.body.externalId)
+      const read = yield* core("GET", `/service-accounts/${created.body.slug}`, { token })
+      assert.deepStrictEqual(read.body, { ...created.body, tokens: [] })
+    }),
+  )
+
+  it.effect("an explicit slug is kept, and refused where it is taken", () =>
+    Effect.gen(function* () {
+      const { core, tenant } = yield* TestService
+      const { token } = yield* tenant()
+      const call = { token, body: { name: "CI", slug: "ci" } }
+      assert.strictEqual((yield* core("POST", "/service-accounts", call)).body.slug, "ci")
+      assert.strictEqual((yield* core("POST", "/service-accounts", call)).body.code, "CreateServiceAccount.SlugTaken")
+    }),
+  )
+
+  it.effect("its token works within its scopes, acts as the account, and shows its secret only once", () =>
+    Effect.gen(function* () {
+      const { core, tenant } = yield* TestService
+      const owner = yield* tenant()
+      const account = yield* accountOf(core, owner)
+      const issued = yield* issue(core, owner, account, { scopes: ["write:components"] })
+      assert.strictEqual(issued.status, 201)
+      assert.match(issued.body.token, /^ksh_[A-Za-z0-9_-]{43}$/)
+      const { token } = issued.body
+      const component = yield* core("POST", "/components", { token, body: { name: "part", version: "1" } })
+      assert.strictEqual(component.body.createdBy.name, "ci")
+      assert.strictEqual((yield* core("GET", "/components", { token })).status, 200)
+      const beyond = yield* core("GET", "/service-accounts", { token })
+      assert.strictEqual(beyond.status, 403)
+      assert.strictEqual(beyond.body.code, "Auth.MissingScope")
+      const me = yield* core("GET", "/me", { token })
+      assert.deepStrictEqual(me.body, {
+        identity: component.body.createdBy,
+        organizationId: owner.organizationId,
+        scopes: ["write:components"],
+      })
+      const listed = yield* core("GET", `/service-accounts/${account}/tokens`, { token: owner.token })
+      assert.notInclude(listed.text, token)
+      assert.strictEqual(listed.body.items[0].lastFour, token.slice(-4))
+      const record = yield* core("GET", `/service-accounts/${account}`, { token: owner.token })
+      assert.notInclude(record.text, token)
+      const events = yield* core("GET", "/events", { token: owner.token })
+      assert.notInclude(events.text, token)
+    }),
+  )
+
+  it.effect("a revoked token fails with the very next request; its row stays with the revoker and the time", () =>
+    Effect.gen(function* () {
+      const { core, tenant } = yield* TestService
+      const owner = yield* tenant()
+      const account = yield* accountOf(core, owner)
+      const { body } = yield* issue(core, owner, account, {})
+      assert.strictEqual((yield* core("GET", "/me", { token: body.token })).status, 200)
+      const path = `/service-accounts/${account}/tokens/${body.slug}`
+      assert.strictEqual((yield* core("DELETE", path, { token: owner.token })).status, 204)
+      assert.strictEqual((yield* core("GET", "/me", { token: body.token })).status, 401)
+      const [row] = (yield* core("GET", `/service-accounts/${account}/tokens`, { token: owner.token })).body.items
+      assert.strictEqual(row.revokedBy.name, "system:platform")
+      assert.isString(row.revokedAt)
+      assert.strictEqual((yield* core("DELETE", path, { token: owner.token })).status, 204)
+      const [after] = (yield* core("GET", `/service-accounts/${account}/tokens`, { token: owner.token })).body.items
+      assert.strictEqual(after.revokedAt, row.revokedAt)
+      const missing = yield* core("DELETE", `/service-accounts/${account}/tokens/nope`, { token: owner.token })
+      assert.strictEqual(missing.body.code, "AccessToken.NotFound")
+    }),
+  )
+
+  it.effect("nobody issues a scope that they do not hold", () =>
+    Effect.gen(function* () {
+      const { core, tenant, tokenWith } = yield* TestService
+      const owner = yield* tenant()
+      const account = yield* accountOf(core, owner)
+      const clerk = { ...owner, token: yield* tokenWith(owner, ["write:tokens", "read:releases"]) }
+      assert.strictEqual((yield* issue(core, clerk, account, { slug: "held" })).status, 201)
+      for (const scopes of [
+        ["write:releases"],
+        ["read:*"],
+        ["read:releases", "write:tokens", "read:licenses"],
+        ["delete:releases"],
+      ]) {
+        const refused = yield* issue(core, clerk, account, { scopes })
+        assert.strictEqual(refused.status, 403)
+        assert.strictEqual(refused.body.code, "IssueToken.ScopeNotHeld")
+      }
+    }),
+  )
+
+  it.effect("unknown scopes, no scopes and an expiry in the past are refused with their places", () =>
+    Effect.gen(function* () {
+      const { core, tenant } = yield* TestService
+      const owner = yield* tenant()
+      const account = yield* accountOf(core, owner)
+      const cases = [
+        [{ scopes: ["write:everything"] }, "body.scopes[0]"],
+        [{ scopes: ["read:memberships"] }, "body.scopes[0]"],
+        [{ scopes: [] }, "body.scopes"],
+        [{ expiresAt: "2020-01-01T00:00:00Z" }, "body.expiresAt"],
+        [{ expiresAt: "tomorrow" }, "body.expiresAt"],
+      ] as const
+      for (const [body, location] of cases) {
+        const refused = yield* issue(core, owner, account, body)
+        assert.strictEqual(refused.status, 422, refused.text)
+        assert.strictEqual(refused.body.errors[0].location, location)
+      }
+    }),
+  )
+})

@@ -1,0 +1,157 @@
+import { PgClient } from "@effect/sql-pg"
+import { assert, layer } from "@effect/vitest"
+import { Deferred, Effect, Fiber } from "effect"
+import { Events } from "../../src/events/Service.ts"
+import { platformIdentity } from "../../src/kernel/Caller.ts"
+import { Transactions } from "../../src/kernel/Transaction.ts"
+import { TestService } from "../support/TestService.ts"
+
+interface EventItem {
+  readonly id: string
+  readonly type: string
+  readonly data: { readonly name: string }
+}
+
+layer(TestService.layer, { excludeTestServices: true })("the event stream", (it) => {
+  it.effect("reads forward by a cursor that stays usable at the end", () =>
+    Effect.gen(function* () {
+      const { core, tenant } = yield* TestService
+      const { token } = yield* tenant()
+      const start = yield* core("GET", "/events", { token })
+      assert.isFalse(start.body.hasMore)
+      const nothing = yield* core("GET", `/events?cursor=${start.body.nextCursor}`, { token })
+      assert.deepStrictEqual(nothing.body.items, [])
+      for (const name of ["a1", "b1", "c1"]) yield* core("POST", "/components", { token, body: { name, version: "1" } })
+      const first = yield* core("GET", `/events?limit=2&cursor=${nothing.body.nextCursor}`, { token })
+      assert.deepStrictEqual(
+        first.body.items.map((event: EventItem) => event.data.name),
+        ["a1", "b1"],
+      )
+      assert.isTrue(first.body.hasMore)
+      const rest = yield* core("GET", `/events?limit=2&cursor=${first.body.nextCursor}`, { token })
+      assert.deepStrictEqual(
+        rest.body.items.map((event: EventItem) => event.data.name),
+        ["c1"],
+      )
+    }),
+  )
+
+  it.effect("carries who did it and the record after the change", () =>
+    Effect.gen(function* () {
+      const { core, tenant } = yield* TestService
+      const { organizationId, token } = yield* tenant()
+      const { body } = yield* core("POST", "/components", { token, body: { name: "part", version: "1" } })
+      const event = (yield* core("GET", "/events", { token })).body.items.at(-1)
+      assert.deepStrictEqual(Object.keys(event).sort(), ["actor", "data", "id", "organizationId", "timestamp", "type"])
+      assert.deepStrictEqual(event.data, body)
+      assert.deepStrictEqual(event.actor, body.createdBy)
+      assert.strictEqual(event.organizationId, organizationId)
+    }),
+  )
+
+  it.effect("never shows the event of a change that was rolled back", () =>
+    Effect.gen(function* () {
+      const { core, tenant } = yield* TestService
+      const { organizationId, token } = yield* tenant()
+      const events = yield* Events
+      const transactions = yield* Transactions
+      const source = { organizationId, actor: platformIdentity }
+      yield* transactions
+        .run(Effect.andThen(events.emit(source, "COMPONENT_CREATED", { name: "ghost" }), Effect.fail("no")))
+        .pipe(Effect.flip)
+      const types = (yield* core("GET", "/events", { token })).body.items.map((event: EventItem) => event.type)
+      assert.notInclude(types, "COMPONENT_CREATED")
+    }),
+  )
+
+  it.effect("a reader misses nothing of a transaction that began early and committed late", () =>
+    Effect.gen(function* () {
+      const { core, tenant } = yield* TestService
+      const { organizationId, token } = yield* tenant()
+      const events = yield* Events
+      const transactions = yield* Transactions
+      const source = { organizationId, actor: platformIdentity }
+      const emitted = yield* Deferred.make<void>()
+      const mayCommit = yield* Deferred.make<void>()
+      const late = yield* transactions
+        .run(
+          Effect.gen(function* () {
+            yield* events.emit(source, "COMPONENT_CREATED", { name: "late" })
+            yield* Deferred.succeed(emitted, undefined)
+            yield* Deferred.await(mayCommit)
+          }),
+        )
+        .pipe(Effect.forkChild)
+      yield* Deferred.await(emitted)
+      yield* core("POST", "/components", { token, body: { name: "early", version: "1" } })
+      const seen = yield* core("GET", "/events", { token })
+      assert.strictEqual(seen.body.items.at(-1).data.name, "early")
+      yield* Deferred.succeed(mayCommit, undefined)
+      yield* Fiber.join(late)
+      const then = yield* core("GET", `/events?cursor=${seen.body.nextCursor}`, { token })
+      assert.deepStrictEqual(
+        then.body.items.map((event: EventItem) => event.data.name),
+        ["late"],
+      )
+    }),
+  )
+
+  it.effect("shows each of many concurrent changes exactly once to a reader that polls meanwhile", () =>
+    Effect.gen(function* () {
+      const { core, tenant } = yield* TestService
+      const { token } = yield* tenant()
+      const seen: Array<string> = []
+      let cursor = (yield* core("GET", "/events", { token })).body.nextCursor as string
+      const poll = Effect.gen(function* () {
+        const page = yield* core("GET", `/events?limit=7&cursor=${cursor}`, { token })
+        cursor = page.body.nextCursor
+        for (const event of page.body.items as ReadonlyArray<EventItem>) seen.push(event.data.name)
+        return page.body.hasMore as boolean
+      })
+      const writer = yield* Effect.forEach(
+        Array.from({ length: 100 }, (_, index) => `part ${index}`),
+        (name) => core("POST", "/components", { token, body: { name, version: "1" } }),
+        { concurrency: 10, discard: true },
+      ).pipe(Effect.forkChild)
+      for (let round = 0; round < 20; round++) yield* poll
+      yield* Fiber.join(writer)
+      while ((yield* poll) || seen.length < 100) continue
+      assert.strictEqual(seen.length, 100)
+      assert.strictEqual(new Set(seen).size, 100)
+    }),
+  )
+
+  it.effect("a cursor is refused when altered, in another organization, and in another listing", () =>
+    Effect.gen(function* () {
+      const { core, tenant } = yield* TestService
+      const { token } = yield* tenant()
+      const stranger = yield* tenant()
+      const cursor = String((yield* core("GET", "/events", { token })).body.nextCursor)
+      const altered = `${cursor.slice(0, -2)}${cursor.at(-2) === "A" ? "B" : "A"}${cursor.at(-1)}`
+      const attempts = [
+        core("GET", `/events?cursor=${altered}`, { token }),
+        core("GET", "/events?cursor=nonsense", { token }),
+        core("GET", "/events?cursor=", { token }),
+        core("GET", `/events?cursor=${cursor}`, { token: stranger.token }),
+        core("GET", `/components?cursor=${cursor}`, { token }),
+      ]
+      for (const attempt of attempts) {
+        const answer = yield* attempt
+        assert.strictEqual(answer.status, 400, answer.text)
+        assert.strictEqual(answer.body.code, "Request.InvalidCursor")
+        assert.strictEqual(answer.body.errors[0].location, "query.cursor")
+      }
+    }),
+  )
+
+  it.effect("a stored event keeps the members of its record in their order", () =>
+    Effect.gen(function* () {
+      const { core, tenant } = yield* TestService
+      const { token } = yield* tenant()
+      const { text } = yield* core("POST", "/components", { token, body: { name: "ordered", version: "1" } })
+      const sql = yield* PgClient.PgClient
+      const [row] = yield* sql<{ data: string }>`SELECT data::text AS data FROM events WHERE data->>'name' = 'ordered'`
+      assert.deepStrictEqual(JSON.parse(row?.data ?? ""), JSON.parse(text))
+    }),
+  )
+})

@@ -1,0 +1,50 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Schema } from "effect"
+import { allows, beyond, coreModules, covers, OrganizationScope, PlatformScope } from "../../src/kernel/Scope.ts"
+
+describe("scopes", () => {
+  it.prop("a scope covers itself", [PlatformScope], ([scope]) => covers(scope, scope))
+
+  it.prop("writing a module implies reading it", [Schema.Literals(coreModules)], ([module]) =>
+    covers(`write:${module}`, `read:${module}`),
+  )
+
+  it.prop("reading never implies writing", [PlatformScope, Schema.Literals(coreModules)], ([scope, module]) =>
+    scope.startsWith("read:") ? !covers(scope, `write:${module}`) : true,
+  )
+
+  it.prop(
+    "deleting is implied by nothing but delete:*",
+    [PlatformScope, Schema.Literals(coreModules)],
+    ([held, module]) => (held === "delete:*" || held === `delete:${module}` ? true : !covers(held, `delete:${module}`)),
+  )
+
+  it.prop(
+    "a wildcard covers every module",
+    [Schema.Literals(coreModules)],
+    ([module]) =>
+      covers("read:*", `read:${module}`) && covers("write:*", `write:${module}`) && covers("write:*", `read:${module}`),
+  )
+
+  it.prop(
+    "one module's scope covers no wildcard",
+    [Schema.Literals(coreModules)],
+    ([module]) => !covers(`write:${module}`, "write:*") && !covers(`write:${module}`, "read:*"),
+  )
+
+  it.prop("covering is transitive", [PlatformScope, PlatformScope, PlatformScope], ([a, b, c]) =>
+    covers(a, b) && covers(b, c) ? covers(a, c) : true,
+  )
+
+  it.prop(
+    "what may be issued never allows more than the issuer holds",
+    [Schema.Array(PlatformScope), Schema.Array(PlatformScope), PlatformScope],
+    ([held, asked, needed]) =>
+      beyond(held, asked).length === 0 && allows(asked, needed) ? allows(held, needed) : true,
+  )
+
+  it("memberships and users belong to the platform only", () => {
+    assert.isFalse(Schema.is(OrganizationScope)("read:memberships"))
+    assert.isTrue(Schema.is(PlatformScope)("delete:memberships"))
+  })
+})

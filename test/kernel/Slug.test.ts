@@ -1,0 +1,56 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Schema } from "effect"
+import { Slug, slugify, underFreeSlug } from "../../src/kernel/Slug.ts"
+
+const isSlug = Schema.is(Slug)
+
+describe("slugs", () => {
+  it.prop("every text suggests a valid slug", [Schema.String], ([text]) => isSlug(slugify(text, "thing")))
+
+  it.prop("a valid slug of moderate length suggests itself", [Slug], ([slug]) =>
+    slug.length > 93 || slug.includes("--") ? true : slugify(slug, "thing") === slug,
+  )
+
+  it.each([
+    ["Acme GmbH & Co. KG", "acme-gmbh-co-kg"],
+    ["Crème Brûlée", "creme-brulee"],
+    ["1.2.3+build", "1-2-3-build"],
+    ["株式会社", "customer"],
+    ["🚀", "customer"],
+    ["'; DROP TABLE customers; --", "drop-table-customers"],
+    ["<script>alert(1)</script>", "script-alert-1-script"],
+    ["x", "customer-x"],
+    ["a".repeat(300), "a".repeat(93)],
+  ])("%s becomes %s", (text, slug) => {
+    assert.strictEqual(slugify(text, "customer"), slug)
+  })
+
+  it.each(["a", "-ab", "ab-", "Ab", "a_b", "a b", "", "a".repeat(101), "ä-b"])("%s is no slug", (text) => {
+    assert.isFalse(isSlug(text))
+  })
+
+  it.effect("a taken suggestion gets six random characters", () =>
+    Effect.gen(function* () {
+      const taken = new Set(["acme"])
+      const slug = yield* underFreeSlug({
+        explicit: undefined,
+        suggested: "acme",
+        insert: (slug) => Effect.sync(() => !taken.has(slug)),
+        taken: () => "taken",
+      })
+      assert.match(slug, /^acme-[a-z0-9]{6}$/)
+    }),
+  )
+
+  it.effect("a taken explicit slug is refused, never changed", () =>
+    Effect.gen(function* () {
+      const error = yield* underFreeSlug({
+        explicit: "acme",
+        suggested: "other",
+        insert: () => Effect.succeed(false),
+        taken: (slug) => `${slug} is taken`,
+      }).pipe(Effect.flip)
+      assert.strictEqual(error, "acme is taken")
+    }),
+  )
+})

@@ -1,0 +1,63 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Exit, Schema } from "effect"
+import { FreeObject, Name } from "../../src/kernel/Text.ts"
+import { TimestampInput } from "../../src/kernel/Timestamp.ts"
+
+const isName = Schema.is(Name)
+const isFreeObject = Schema.is(FreeObject)
+
+describe("texts", () => {
+  it.each(["a", "Łukasz", "שלום", "🚀".repeat(255), "x".repeat(255), "<b>&\"'"])("%s is a name", (text) => {
+    assert.isTrue(isName(text))
+  })
+
+  it.each(["", "x".repeat(256), "🚀".repeat(256), "a\u0000b", "\ud800", "a\udfff"])("%j is no name", (text) => {
+    assert.isFalse(isName(text))
+  })
+
+  it("a free object keeps to its depth, its keys and its size", () => {
+    assert.isTrue(isFreeObject({ a: { b: { c: { d: 1 } } } }))
+    assert.isFalse(isFreeObject({ a: { b: { c: { d: { e: 1 } } } } }))
+    assert.isTrue(isFreeObject(Object.fromEntries(Array.from({ length: 64 }, (_, index) => [`k${index}`, index]))))
+    assert.isFalse(isFreeObject(Object.fromEntries(Array.from({ length: 65 }, (_, index) => [`k${index}`, index]))))
+    assert.isFalse(isFreeObject({ text: "x".repeat(17_000) }))
+    assert.isFalse(isFreeObject({ text: "a\u0000" }))
+    assert.isFalse(isFreeObject({ "\ud800": 1 }))
+  })
+})
+
+describe("timestamps", () => {
+  const decode = Schema.decodeUnknownExit(TimestampInput)
+
+  it.each([
+    ["2026-01-31T09:00:00Z", "2026-01-31T09:00:00.000Z"],
+    ["2026-01-31T10:00:00+01:00", "2026-01-31T09:00:00.000Z"],
+    ["2026-01-31T10:00:00.123456+0100", "2026-01-31T09:00:00.123Z"],
+    ["2026-01-31T09:00Z", "2026-01-31T09:00:00.000Z"],
+    ["2024-02-29T00:00:00Z", "2024-02-29T00:00:00.000Z"],
+  ])("%s is taken as %s", (text, instant) => {
+    assert.deepStrictEqual(decode(text), Exit.succeed(new Date(instant)))
+  })
+
+  it.each([
+    "2026-01-31",
+    "2026-01-31T09:00:00",
+    "2026-02-30T00:00:00Z",
+    "2025-02-29T00:00:00Z",
+    "tomorrow",
+    "",
+    "2026-13-01T00:00:00Z",
+    "2026-01-01T25:00:00Z",
+  ])("%s is no instant", (text) => {
+    assert.isTrue(Exit.isFailure(decode(text)))
+  })
+
+  it.effect.prop("an instant that was answered can be sent back", [Schema.Date], ([date]) =>
+    Effect.gen(function* () {
+      const year = date.getUTCFullYear()
+      if (year < 0 || year > 9999) return
+      const back = yield* Schema.decodeEffect(TimestampInput)(date.toISOString())
+      assert.strictEqual(back.getTime(), date.getTime())
+    }),
+  )
+})

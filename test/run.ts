@@ -1,0 +1,61 @@
+/**
+ * `npm test`: types, lint, format, generated files, and the suite on the embedded database; then the suite once more on
+ * a PostgreSQL server, if one answers at `TEST_DATABASE_URL` or on this machine.
+ */
+import { PgClient } from "@effect/sql-pg"
+import { Effect, Redacted } from "effect"
+import { spawnSync } from "node:child_process"
+import { createRequire } from "node:module"
+import { dirname, join } from "node:path"
+
+const require = createRequire(import.meta.url)
+
+/** The script behind a package's command, so that it runs on this Node, whatever `node` the shell finds. */
+const script = (packageName: string, command = packageName): string => {
+  const manifest = require.resolve(`${packageName}/package.json`)
+  const bin: unknown = require(manifest).bin
+  const file = typeof bin === "string" ? bin : (bin as Record<string, string>)[command]
+  if (file === undefined) throw new Error(`${packageName} has no command ${command}`)
+  return join(dirname(manifest), file)
+}
+
+const run = (title: string, args: ReadonlyArray<string>, env: Record<string, string> = {}) => {
+  console.log(`\n=== ${title}`)
+  const { status } = spawnSync(process.execPath, args, { stdio: "inherit", env: { ...process.env, ...env } })
+  if (status !== 0) {
+    console.error(`\n${title}: failed`)
+    process.exit(1)
+  }
+}
+
+const LOCAL_SERVER = "postgres://postgres@127.0.0.1:5432/postgres"
+
+const answers = (url: string): Promise<boolean> =>
+  Effect.runPromise(
+    Effect.flatMap(
+      PgClient.PgClient,
+      (sql) => sql<{ fits: boolean }>`
+        SELECT current_setting('server_version_num')::int >= 150000 AND rolcreatedb AS fits
+        FROM pg_roles WHERE rolname = current_user`,
+    ).pipe(
+      Effect.map((rows) => rows[0]?.fits === true),
+      Effect.provide(PgClient.layer({ url: Redacted.make(url), maxConnections: 1, connectTimeout: "2 seconds" })),
+      Effect.catch(() => Effect.succeed(false)),
+    ),
+  )
+
+run("Types", [script("typescript", "tsc"), "--noEmit"])
+run("Lint", [script("oxlint"), "--type-aware", "--deny-warnings"])
+run("Format", [script("oxfmt"), "--check", "."])
+run("Generated files", ["src/cli.ts", "openapi", "--check"])
+run("Tests on the embedded database", [script("vitest"), "run"])
+
+const server = process.env["TEST_DATABASE_URL"] ?? LOCAL_SERVER
+if (await answers(server)) {
+  run("Tests on the PostgreSQL server that answers here", [script("vitest"), "run"], { TEST_DATABASE_URL: server })
+} else {
+  console.log(
+    "\n=== No PostgreSQL server of version 15 or newer answers here: the embedded database was the only one tested",
+  )
+}
+console.log("\nEverything passed.")

@@ -1,0 +1,200 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { connect } from "node:net"
+import { TestService } from "../support/TestService.ts"
+import type { Answer } from "../support/TestService.ts"
+
+const MEMBERS = ["code", "detail", "errorId", "errors", "instance", "status", "title", "type"]
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+const assertProblem = (answer: Answer, status: number, code: string, instance?: string) => {
+  assert.strictEqual(answer.status, status, answer.text)
+  assert.strictEqual(answer.headers.get("content-type"), "application/problem+json")
+  assert.deepStrictEqual(Object.keys(answer.body).sort(), MEMBERS)
+  assert.strictEqual(answer.body.status, status)
+  assert.strictEqual(answer.body.code, code)
+  assert.strictEqual(answer.body.type, `urn:keyshelf:problem:${code}`)
+  assert.match(answer.body.errorId, UUID)
+  assert.isTrue(Array.isArray(answer.body.errors))
+  if (instance !== undefined) assert.strictEqual(answer.body.instance, instance)
+  assert.isNotNull(answer.headers.get("x-request-id"))
+}
+
+const raw = (origin: string, text: string) =>
+  Effect.promise(
+    () =>
+      new Promise<string>((resolve, reject) => {
+        const { hostname, port } = new URL(origin)
+        const socket = connect(Number(port), hostname, () => socket.end(text))
+        let answer = ""
+        socket.on("data", (chunk: Buffer) => (answer += chunk.toString()))
+        socket.on("end", () => resolve(answer))
+        socket.on("error", reject)
+      }),
+  )
+
+layer(TestService.layer, { excludeTestServices: true })("HTTP", (it) => {
+  it.effect("an unknown path is a problem on every listener", () =>
+    Effect.gen(function* () {
+      const { core, internal, operator, platform, tenant } = yield* TestService
+      const { token } = yield* tenant()
+      assertProblem(yield* core("GET", "/nowhere", { token }), 404, "Request.RouteNotFound", "/api/nowhere")
+      assertProblem(yield* core("GET", "/nowhere"), 404, "Request.RouteNotFound")
+      assertProblem(yield* platform("GET", "/nowhere", { token: operator }), 404, "Request.RouteNotFound")
+      assertProblem(yield* internal("GET", "/health/nowhere"), 404, "Request.RouteNotFound")
+    }),
+  )
+
+  it.effect("a wrong method names those that the path takes", () =>
+    Effect.gen(function* () {
+      const { core, tenant } = yield* TestService
+      const { token } = yield* tenant()
+      const answer = yield* core("PUT", "/components", { token, body: {} })
+      assertProblem(answer, 405, "Request.MethodNotAllowed")
+      assert.strictEqual(answer.headers.get("allow"), "GET, HEAD, POST")
+    }),
+  )
+
+  it.effect("a body that is no JSON is malformed, one of the wrong shape is invalid", () =>
+    Effect.gen(function* () {
+      const { core, tenant } = yield* TestService
+      const { token } = yield* tenant()
+      const post = (rawBody: string) => core("POST", "/components", { token, rawBody })
+      assertProblem(yield* post("{"), 400, "Request.MalformedBody")
+      assertProblem(yield* post("{'a': 1}"), 400, "Request.MalformedBody")
+      for (const body of ["", "null", "[]", "7", '"text"', "{}"]) {
+        assertProblem(yield* post(body), 422, "Request.ValidationFailed")
+      }
+    }),
+  )
+
+  it.effect("every fault of a body is named with its place and what was sent", () =>
+    Effect.gen(function* () {
+      const { core, tenant } = yield* TestService
+      const { token } = yield* tenant()
+      const answer = yield* core("POST", "/components", { token, body: { name: "", version: 7, extra: true } })
+      assertProblem(answer, 422, "Request.ValidationFailed")
+      const faults = new Map(
+        answer.body.errors.map((fault: { location: string; value: unknown }) => [fault.location, fault.value]),
+      )
+      assert.deepStrictEqual([...faults.keys()].sort(), ["body.extra", "body.name", "body.version"])
+      assert.strictEqual(faults.get("body.name"), "")
+      assert.strictEqual(faults.get("body.version"), 7)
+      assert.strictEqual(faults.get("body.extra"), true)
+    }),
+  )
+
+  it.effect("faults of the query and the path carry their places", () =>
+    Effect.gen(function* () {
+      const { core, operator, platform, tenant } = yield* TestService
+      const { token } = yield* tenant()
+      for (const limit of ["0", "201", "1.5", "many", "-1", ""]) {
+        const answer = yield* core("GET", `/components?limit=${limit}`, { token })
+        assertProblem(answer, 422, "Request.ValidationFailed")
+        assert.strictEqual(answer.body.errors[0].location, "query.limit")
+      }
+      const answer = yield* platform("GET", "/platform/organizations/not-a-uuid", { token: operator })
+      assertProblem(answer, 422, "Request.ValidationFailed")
+      assert.strictEqual(answer.body.errors[0].location, "path.orgId")
+    }),
+  )
+
+  it.effect("NUL and broken text are refused, in bodies and in paths", () =>
+    Effect.gen(function* () {
+      const { core, tenant } = yield* TestService
+      const { token } = yield* tenant()
+      assertProblem(
+        yield* core("POST", "/components", { token, rawBody: String.raw`{"name":"a\u0000b","version":"1"}` }),
+        422,
+        "Request.ValidationFailed",
+      )
+      assertProblem(
+        yield* core("POST", "/components", { token, rawBody: String.raw`{"name":"\ud800","version":"1"}` }),
+        422,
+        "Request.ValidationFailed",
+      )
+      assertProblem(yield* core("GET", "/components/a%00b", { token }), 422, "Request.ValidationFailed")
+      const broken = yield* core("GET", "/components/%ff%fe", { token })
+      assert.isTrue(broken.status === 400 || broken.status === 404, broken.text)
+    }),
+  )
+
+  it.effect("a body of another media type is refused", () =>
+    Effect.gen(function* () {
+      const { core, tenant } = yield* TestService
+      const { token } = yield* tenant()
+      const answer = yield* core("POST", "/components", {
+        token,
+        rawBody: "name=x",
+        headers: { "content-type": "application/x-www-form-urlencoded" },
+      })
+      assertProblem(answer, 415, "Request.UnsupportedMediaType")
+    }),
+  )
+
+  it.effect("a body of more than 1 MiB is refused", () =>
+    Effect.gen(function* () {
+      const { core, tenant } = yield* TestService
+      const { token } = yield* tenant()
+      const body = { name: "x".repeat(1024 * 1024), version: "1" }
+      assertProblem(yield* core("POST", "/components", { token, body }), 413, "Request.BodyTooLarge")
+    }),
+  )
+
+  it.effect("the caller's request id comes back if it is sane, else a fresh one", () =>
+    Effect.gen(function* () {
+      const { core } = yield* TestService
+      const kept = yield* core("GET", "/me", { headers: { "x-request-id": "deploy-42.a" } })
+      assert.strictEqual(kept.headers.get("x-request-id"), "deploy-42.a")
+      const replaced = yield* core("GET", "/me", { headers: { "x-request-id": "a b\tc" } })
+      assert.match(replaced.headers.get("x-request-id") ?? "", UUID)
+    }),
+  )
+
+  it.effect("what is no HTTP is still answered by a problem", () =>
+    Effect.gen(function* () {
+      const { origins } = yield* TestService
+      const answer = yield* raw(origins.core, "NONSENSE\r\n\r\n")
+      assert.match(answer, /^HTTP\/1\.1 400 /)
+      assert.match(answer, /content-type: application\/problem\+json/)
+    }),
+  )
+
+  it.effect("a GET path answers HEAD", () =>
+    Effect.gen(function* () {
+      const { core, tenant } = yield* TestService
+      const { token } = yield* tenant()
+      const answer = yield* core("HEAD", "/components", { token })
+      assert.strictEqual(answer.status, 200)
+      assert.strictEqual(answer.text, "")
+    }),
+  )
+
+  it.effect("the documentation and its three documents are served without the internet", () =>
+    Effect.gen(function* () {
+      const { core } = yield* TestService
+      const page = yield* core("GET", "/docs")
+      assert.strictEqual(page.status, 200)
+      for (const name of ["core", "platform", "webhooks"]) {
+        assert.include(page.text, `/docs/${name}`)
+        const viewer = yield* core("GET", `/docs/${name}`)
+        assert.strictEqual(viewer.status, 200)
+        assert.notMatch(viewer.text, /<(script|link)[^>]+(src|href)="https?:/)
+      }
+      for (const path of ["/openapi.json", "/openapi/platform.json", "/openapi/webhooks.json"]) {
+        const document = yield* core("GET", path)
+        assert.strictEqual(document.status, 200)
+        assert.match(document.body.openapi, /^3\.1/)
+      }
+    }),
+  )
+
+  it.effect("health tells liveness from readiness", () =>
+    Effect.gen(function* () {
+      const { internal } = yield* TestService
+      assert.strictEqual((yield* internal("GET", "/health/live")).status, 200)
+      const ready = yield* internal("GET", "/health/ready")
+      assert.deepStrictEqual(ready.body, { status: "ready", parts: { database: "up" } })
+    }),
+  )
+})
