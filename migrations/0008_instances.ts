@@ -38,4 +38,5 @@ export default statements(
     FOREIGN KEY (organization_id, instance_id) REFERENCES instances (organization_id, id) ON DELETE CASCADE,
     FOREIGN KEY (organization_id, entitlement_id) REFERENCES entitlements (organization_id, id)
   )`,
+  `CREATE INDEX usage_totals_entitlement ON usage_totals (organization_id, entitlement_id)`,
 )

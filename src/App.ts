@@ -15,13 +15,32 @@ import * as ComponentsHttp from "./components/Http.ts"
 import { ComponentsRepo } from "./components/Repo.ts"
 import { Components } from "./components/Service.ts"
 import { CoreApi } from "./CoreApi.ts"
+import * as CustomersHttp from "./customers/Http.ts"
+import { CustomersRepo } from "./customers/Repo.ts"
+import { Customers } from "./customers/Service.ts"
+import * as EntitlementsHttp from "./entitlements/Http.ts"
+import { EntitlementsRepo } from "./entitlements/Repo.ts"
+import { Entitlements } from "./entitlements/Service.ts"
 import * as EventsHttp from "./events/Http.ts"
 import { EventsRepo } from "./events/Repo.ts"
 import { Events } from "./events/Service.ts"
+import * as InstancesHttp from "./instances/Http.ts"
+import { InstancesRepo } from "./instances/Repo.ts"
+import { Instances } from "./instances/Service.ts"
+import { LicenseFamilies } from "./licenses/Families.ts"
+import { LicenseGrants } from "./licenses/Grants.ts"
+import { LicenseGrantsRepo } from "./licenses/GrantsRepo.ts"
+import * as LicensesHttp from "./licenses/Http.ts"
+import { LicenseLifecycle } from "./licenses/Lifecycle.ts"
+import { LicensesRepo } from "./licenses/Repo.ts"
+import { Licenses } from "./licenses/Service.ts"
 import * as OrganizationsHttp from "./organizations/Http.ts"
 import { OrganizationsRepo } from "./organizations/Repo.ts"
 import { Organizations } from "./organizations/Service.ts"
 import { PlatformApi } from "./PlatformApi.ts"
+import * as ReleasesHttp from "./releases/Http.ts"
+import { ReleasesRepo } from "./releases/Repo.ts"
+import { Releases } from "./releases/Service.ts"
 import * as Authentication from "./runtime/Authentication.ts"
 import * as Database from "./runtime/Database.ts"
 import * as Documentation from "./runtime/Documentation.ts"
@@ -31,11 +50,43 @@ import * as ProblemFallback from "./runtime/ProblemFallback.ts"
 import * as RequestValidation from "./runtime/RequestValidation.ts"
 import * as SealedCursors from "./runtime/SealedCursors.ts"
 import * as StoredAnswers from "./runtime/StoredAnswers.ts"
+import * as UsageHttp from "./usage/Http.ts"
+import { UsageRepo } from "./usage/Repo.ts"
+import { Usage } from "./usage/Service.ts"
+import * as DeploymentZonesHttp from "./zones/Http.ts"
+import { DeploymentZonesRepo } from "./zones/Repo.ts"
+import { DeploymentZones } from "./zones/Service.ts"
 
-const repositories = Layer.mergeAll(AccessRepo.layer, ComponentsRepo.layer, EventsRepo.layer, OrganizationsRepo.layer)
+const repositories = Layer.mergeAll(
+  AccessRepo.layer,
+  ComponentsRepo.layer,
+  CustomersRepo.layer,
+  InstancesRepo.layer,
+  UsageRepo.layer,
+  EntitlementsRepo.layer,
+  EventsRepo.layer,
+  LicenseGrantsRepo.layer,
+  LicensesRepo.layer,
+  OrganizationsRepo.layer,
+  ReleasesRepo.layer,
+  DeploymentZonesRepo.layer,
+)
 
 // Each line may use what the lines below it provide: the fixed order of the domains.
-const domains = Layer.mergeAll(Components.layer, ServiceAccounts.layer, OrganizationTokens.layer).pipe(
+const domains = Layer.mergeAll(
+  Releases.layer,
+  DeploymentZones.layer,
+  Components.layer,
+  ServiceAccounts.layer,
+  OrganizationTokens.layer,
+).pipe(
+  Layer.provideMerge(Usage.layer),
+  Layer.provideMerge(Instances.layer),
+  Layer.provideMerge(Customers.layer),
+  Layer.provideMerge(
+    Layer.mergeAll(Licenses.layer, LicenseFamilies.layer, LicenseGrants.layer, LicenseLifecycle.layer),
+  ),
+  Layer.provideMerge(Entitlements.layer),
   Layer.provideMerge(PlatformCredentials.layer),
   Layer.provideMerge(Layer.mergeAll(Credentials.layer, Issuing.layer)),
   Layer.provideMerge(Organizations.layer),
@@ -54,6 +105,15 @@ const coreHandlers = Layer.mergeAll(
   AccessHttp.me,
   AccessHttp.serviceAccounts,
   ComponentsHttp.components,
+  ReleasesHttp.releases,
+  DeploymentZonesHttp.deploymentZones,
+  CustomersHttp.customers,
+  InstancesHttp.instances,
+  UsageHttp.check,
+  EntitlementsHttp.entitlements,
+  LicensesHttp.licenses,
+  LicensesHttp.licenseEntitlements,
+  LicensesHttp.licenseFamilies,
   EventsHttp.events,
 )
 

@@ -3,8 +3,17 @@ import { Context } from "effect"
 import { HttpApi, OpenApi } from "effect/http-api"
 import { MeApi, ServiceAccountsApi } from "./access/Api.ts"
 import { ComponentsApi } from "./components/Api.ts"
+import { CustomersApi } from "./customers/Api.ts"
+import { EntitlementsApi } from "./entitlements/Api.ts"
 import { EventsApi } from "./events/Api.ts"
+import { InstancesApi } from "./instances/Api.ts"
 import { OrganizationAccess, RequestValidation } from "./kernel/Endpoint.ts"
+import { LicensesApi } from "./licenses/Api.ts"
+import { LicenseFamiliesApi } from "./licenses/FamiliesApi.ts"
+import { LicenseEntitlementsApi } from "./licenses/GrantsApi.ts"
+import { ReleasesApi } from "./releases/Api.ts"
+import { CheckApi } from "./usage/Api.ts"
+import { DeploymentZonesApi } from "./zones/Api.ts"
 
 /** Bodies refuse unknown members and report every fault at once; queries and headers tolerate what they do not know. */
 export const strictBodies = Context.make(HttpApi.PayloadParseOptions, {
@@ -13,7 +22,21 @@ export const strictBodies = Context.make(HttpApi.PayloadParseOptions, {
 })
 
 export class CoreApi extends HttpApi.make("core")
-  .add(MeApi, EventsApi, ServiceAccountsApi, ComponentsApi)
+  .add(
+    MeApi,
+    EventsApi,
+    ServiceAccountsApi,
+    ComponentsApi,
+    EntitlementsApi,
+    LicensesApi,
+    LicenseEntitlementsApi,
+    LicenseFamiliesApi,
+    ReleasesApi,
+    DeploymentZonesApi,
+    CustomersApi,
+    InstancesApi,
+    CheckApi,
+  )
   .prefix("/api")
   .middleware(RequestValidation)
   .middleware(OrganizationAccess)

@@ -8,11 +8,10 @@ import type { ValidationFailed } from "../kernel/Problem.ts"
 import { slugify, underFreeSlug } from "../kernel/Slug.ts"
 import { now } from "../kernel/Timestamp.ts"
 import type { Transaction } from "../kernel/Transaction.ts"
-import type { AccessToken, CredentialKind } from "./Model.ts"
+import type { AccessToken, CredentialKind, TokenHashes } from "./Model.ts"
 import { AccessRepo } from "./Repo.ts"
 import { isUsableExpiry } from "./Rules.ts"
 import { TokenHasher } from "./TokenHasher.ts"
-import type { TokenHashes } from "./TokenHasher.ts"
 
 /** What is asked for, and by whom. Scopes are checked by the caller, whose rule differs by operation. */
 export interface IssueRequest<E> {

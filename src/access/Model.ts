@@ -13,6 +13,31 @@ export type CredentialKind = "organization" | "platform"
 /** Prefixes by kind; they diverge at the third character (section 5, rule 1). */
 export const prefixes = { organization: "ksh_", platform: "ksm_" } as const
 
+/** What the database keeps of a token. */
+export interface TokenHashes {
+  readonly lookupHash: Uint8Array
+  readonly salt: Uint8Array
+  readonly verificationHash: Uint8Array
+  readonly pepperId: string
+  readonly lastFour: string
+}
+
+/** A credential row as authentication needs it. */
+export const StoredCredential = Schema.Struct({
+  id: Schema.String,
+  kind: Schema.Literals(["organization", "platform"]),
+  organizationId: Schema.NullOr(Schema.String),
+  actor: ActorReference,
+  scopes: Schema.Array(Schema.String),
+  lookupHash: Schema.Uint8Array,
+  salt: Schema.Uint8Array,
+  verificationHash: Schema.Uint8Array,
+  pepperId: Schema.String,
+  expiresAt: Schema.NullOr(Schema.Date),
+  revokedAt: Schema.NullOr(Schema.Date),
+})
+export type StoredCredential = typeof StoredCredential.Type
+
 /** A token as listings show it: never its secret. Revoked ones stay, with who revoked them and when. */
 export const AccessToken = Schema.Struct({
   id: Uuid,

@@ -64,9 +64,13 @@ const make = Effect.gen(function* () {
 
   /** Makes sure that `SERVICE_BOOTSTRAP_PLATFORM_CREDENTIAL` works; starting again changes nothing. */
   const ensure = Effect.fn("PlatformCredentials.ensure")(function* (token: Redacted.Redacted) {
-    const [known] = yield* repo.findByLookupHashes([hasher.lookupHash(token)])
-    if (known !== undefined) return
-    yield* transactions.run(issue({ name: "bootstrap", scopes: allScopes }, token))
+    yield* transactions.run(
+      Effect.gen(function* () {
+        yield* repo.lockBootstrap
+        const [known] = yield* repo.findByLookupHashes([hasher.lookupHash(token)])
+        if (known === undefined) yield* issue({ name: "bootstrap", scopes: allScopes }, token)
+      }),
+    )
   })
 
   const list = Effect.fn("PlatformCredentials.list")(function* (request: PageRequest) {

@@ -2,28 +2,11 @@
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Schema } from "effect"
 import type { ActorReference } from "../kernel/Caller.ts"
-import { ActorReference as Actor } from "../kernel/Caller.ts"
 import { olderThan } from "../kernel/Page.ts"
 import type { Position } from "../kernel/Page.ts"
 import { decoded, decodedOne, record, records, touched } from "../kernel/Sql.ts"
-import type { AccessToken, CredentialKind, ServiceAccount } from "./Model.ts"
-import type { TokenHashes } from "./TokenHasher.ts"
-
-/** A credential row as authentication needs it. */
-export const StoredCredential = Schema.Struct({
-  id: Schema.String,
-  kind: Schema.Literals(["organization", "platform"]),
-  organizationId: Schema.NullOr(Schema.String),
-  actor: Actor,
-  scopes: Schema.Array(Schema.String),
-  lookupHash: Schema.Uint8Array,
-  salt: Schema.Uint8Array,
-  verificationHash: Schema.Uint8Array,
-  pepperId: Schema.String,
-  expiresAt: Schema.NullOr(Schema.Date),
-  revokedAt: Schema.NullOr(Schema.Date),
-})
-export type StoredCredential = typeof StoredCredential.Type
+import { StoredCredential } from "./Model.ts"
+import type { AccessToken, CredentialKind, ServiceAccount, TokenHashes } from "./Model.ts"
 
 /** A credential to store. */
 export interface NewCredential {
@@ -108,6 +91,11 @@ const make = Effect.gen(function* () {
         UPDATE credentials SET revoked_at = ${at}, revoked_by = ${sql.json(by)}
         WHERE parent_id = ${parentId} AND revoked_at IS NULL
         RETURNING ${tokenColumns}, organization_id AS "organizationId"`),
+
+    /** Held until the transaction ends: processes that start at once make one bootstrap credential. */
+    lockBootstrap: Effect.asVoid(
+      Effect.orDie(sql`SELECT pg_advisory_xact_lock(hashtextextended('credentials.bootstrap', 0))`),
+    ),
 
     platformCredentialExists: Effect.map(
       decoded(Schema.Struct({ found: Schema.Boolean }))(

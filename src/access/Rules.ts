@@ -1,7 +1,6 @@
 /** Decisions about credentials. Pure. */
-import type { CredentialKind } from "./Model.ts"
+import type { CredentialKind, StoredCredential } from "./Model.ts"
 import { prefixes } from "./Model.ts"
-import type { StoredCredential } from "./Repo.ts"
 
 /** Longer texts are no token of ours; they are cut before hashing, and then fail like every unknown one. */
 const LONGEST = 512

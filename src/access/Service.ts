@@ -2,9 +2,8 @@
 import { Context, Effect, Exit, Layer, Option, Redacted, Request, RequestResolver, Schedule } from "effect"
 import { InvalidCredential } from "../kernel/Problem.ts"
 import { now } from "../kernel/Timestamp.ts"
-import type { CredentialKind } from "./Model.ts"
+import type { CredentialKind, StoredCredential } from "./Model.ts"
 import { AccessRepo } from "./Repo.ts"
-import type { StoredCredential } from "./Repo.ts"
 import { bounded, isLive } from "./Rules.ts"
 import { TokenHasher } from "./TokenHasher.ts"
 

@@ -7,16 +7,7 @@ import { Context, Effect, Layer, Redacted } from "effect"
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto"
 import { Secrets } from "../kernel/Secrets.ts"
 import { prefixes } from "./Model.ts"
-import type { CredentialKind } from "./Model.ts"
-
-/** What the database keeps of a token. */
-export interface TokenHashes {
-  readonly lookupHash: Uint8Array
-  readonly salt: Uint8Array
-  readonly verificationHash: Uint8Array
-  readonly pepperId: string
-  readonly lastFour: string
-}
+import type { CredentialKind, TokenHashes } from "./Model.ts"
 
 /** Makes, finds and verifies token texts. */
 export class TokenHasher extends Context.Service<

@@ -1,27 +1,29 @@
-/** The OpenAPI documents: generated from the API definitions, committed under `openapi/`, checked for drift. */
+/** The OpenAPI documents: generated from the API definitions, committed under `openapi/` (and `docs/errors.md`), checked for drift. */
 import { Effect, FileSystem, Path, Schema } from "effect"
 import { OpenApi } from "effect/http-api"
 import { CoreApi } from "../CoreApi.ts"
 import { PlatformApi } from "../PlatformApi.ts"
 import { WebhookApi } from "../WebhookApi.ts"
+import { errorsPage } from "./ErrorsPage.ts"
 
 /** A committed document differs from what the definitions generate. */
 export class DocumentsOutdated extends Schema.TaggedError<DocumentsOutdated>()("DocumentsOutdated", {
   message: Schema.String,
 }) {}
 
-/** The text of each document by its file name. */
+/** The text of each document by its path in the project. */
 export const documents = (): Readonly<Record<string, string>> => ({
-  "core.json": text(OpenApi.fromApi(CoreApi)),
-  "platform.json": text(OpenApi.fromApi(PlatformApi)),
-  "webhooks.json": text(OpenApi.fromApi(WebhookApi)),
+  "openapi/core.json": text(OpenApi.fromApi(CoreApi)),
+  "openapi/platform.json": text(OpenApi.fromApi(PlatformApi)),
+  "openapi/webhooks.json": text(OpenApi.fromApi(WebhookApi)),
+  "docs/errors.md": errorsPage([CoreApi, PlatformApi, WebhookApi]),
 })
 
 const text = (document: unknown): string => `${JSON.stringify(document, null, 2)}\n`
 
 const fileOf = Effect.fnUntraced(function* (name: string) {
   const path = yield* Path.Path
-  return yield* Effect.orDie(path.fromFileUrl(new URL(`../../openapi/${name}`, import.meta.url)))
+  return yield* Effect.orDie(path.fromFileUrl(new URL(`../../${name}`, import.meta.url)))
 })
 
 /** Writes the documents. */
@@ -37,7 +39,7 @@ export const check = Effect.gen(function* () {
     const committed = yield* files.readFileString(yield* fileOf(name)).pipe(Effect.catch(() => Effect.succeed("")))
     if (committed !== content) {
       return yield* new DocumentsOutdated({
-        message: `openapi/${name} does not match the API definitions. Run "npm run generate" and commit the result.`,
+        message: `${name} does not match the API definitions. Run "npm run generate" and commit the result.`,
       })
     }
   }

@@ -21,7 +21,7 @@ interface ProblemDocument {
 }
 
 /** Problems that no endpoint declares, by status. */
-const undeclared: Record<number, readonly [code: string, title: string, detail: string]> = {
+export const undeclared: Record<number, readonly [code: string, title: string, detail: string]> = {
   400: ["Request.MalformedBody", "The request cannot be read", "The request is malformed."],
   404: ["Request.RouteNotFound", "Unknown path", "Nothing is served under this path. /docs lists what is."],
   405: [

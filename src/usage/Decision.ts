@@ -4,24 +4,9 @@
  * Quantities are exact decimals; the answer's figures become JavaScript numbers only after every comparison is made.
  */
 import { BigDecimal } from "effect"
+import type { EntitlementType } from "../entitlements/Model.ts"
+import type { CheckReason } from "./Model.ts"
 import type { Period } from "./Period.ts"
-
-/** The kinds of entitlement (contract section 5; the interface specification, section 2, shows `NUMBER` only). */
-export const entitlementTypes = ["BOOLEAN", "NUMBER", "CONFIG"] as const
-export type EntitlementType = (typeof entitlementTypes)[number]
-
-/** Why a check was answered as it was: the first three allow, the others refuse (contract section 5). */
-export const checkReasons = [
-  "GRANTED",
-  "UNLIMITED",
-  "SOFT_LIMIT",
-  "LIMIT_REACHED",
-  "NOT_GRANTED",
-  "ENTITLEMENT_NOT_FOUND",
-  "LICENSE_NOT_STARTED",
-  "LICENSE_EXPIRED",
-] as const
-export type CheckReason = (typeof checkReasons)[number]
 
 /** What a license gives of one entitlement (contract section 5, "Licenses"). */
 export interface Grant {

@@ -5,14 +5,7 @@
  * Every boundary is `origin + n * length`, computed from the origin and never from the previous boundary, so that a
  * short month cannot drag the months after it: 31 Jan, 28 Feb, 31 Mar. Nothing is stored and no job runs at a boundary.
  */
-
-/** How often usage starts again from zero. */
-export const resetPeriods = ["HOUR", "DAY", "WEEK", "MONTH", "YEAR"] as const
-export type ResetPeriod = (typeof resetPeriods)[number]
-
-/** What the boundaries are counted from: the UTC calendar (weeks start on Monday), or the instance's license start. */
-export const resetAnchors = ["CALENDAR", "LICENSE_START"] as const
-export type ResetAnchor = (typeof resetAnchors)[number]
+import type { ResetAnchor, ResetPeriod } from "../entitlements/Model.ts"
 
 /**
  * The half-open interval `[start, end)`, in UTC to the millisecond: an instant that equals `end` is in the next period.

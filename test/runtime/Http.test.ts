@@ -74,7 +74,7 @@ layer(TestService.layer, { excludeTestServices: true })("HTTP", (it) => {
       const { token } = yield* tenant()
       const answer = yield* core("POST", "/components", { token, body: { name: "", version: 7, extra: true } })
       assertProblem(answer, 422, "Request.ValidationFailed")
-      const faults = new Map(
+      const faults = new Map<string, unknown>(
         answer.body.errors.map((fault: { location: string; value: unknown }) => [fault.location, fault.value]),
       )
       assert.deepStrictEqual([...faults.keys()].sort(), ["body.extra", "body.name", "body.version"])

@@ -6,6 +6,8 @@ import { allScopes, PlatformCredentials } from "../../src/access/PlatformCredent
 import { coreRoutes, internalRoutes, platformRoutes, services } from "../../src/App.ts"
 import * as Listeners from "../../src/runtime/Listeners.ts"
 import * as Secrets from "../../src/runtime/Secrets.ts"
+import { request } from "./http.ts"
+import type { Answer, CallOptions } from "./http.ts"
 import { testSql } from "./TestDatabase.ts"
 
 /** The keys of a test installation. */
@@ -14,49 +16,17 @@ export const testSecrets = Secrets.layerFrom([{ id: "test", bytes: Redacted.make
 /** All use cases on a database of their own. */
 export const testServices = services.pipe(Layer.provideMerge(testSql), Layer.provideMerge(testSecrets))
 
-export interface Answer {
-  readonly status: number
-  readonly headers: Headers
-  /** The parsed JSON, `undefined` for an empty body. */
-  // eslint-disable-next-line typescript/no-explicit-any -- tests look into answers of every shape
-  readonly body: any
-  readonly text: string
-}
-
-export interface CallOptions {
-  readonly token?: string
-  readonly body?: unknown
-  /** Sent as it is instead of `body`. */
-  readonly rawBody?: string
-  readonly headers?: Record<string, string>
-}
+export type { Answer, CallOptions } from "./http.ts"
 
 /** Calls one listener. Paths begin behind `/api`, unless they name another root. */
 export type Call = (method: string, path: string, options?: CallOptions) => Effect.Effect<Answer>
 
 const callerOf =
   (origin: string): Call =>
-  (method, path, options = {}) =>
-    Effect.promise(async () => {
-      const body = options.rawBody ?? (options.body === undefined ? undefined : JSON.stringify(options.body))
-      const response = await fetch(
-        /^\/(api|docs|openapi|health|metrics)/.test(path) ? origin + path : `${origin}/api${path}`,
-        {
-          method,
-          headers: {
-            ...(options.token === undefined ? {} : { authorization: `Bearer ${options.token}` }),
-            ...(body === undefined ? {} : { "content-type": "application/json" }),
-            ...options.headers,
-          },
-          redirect: "manual",
-          ...(body === undefined ? {} : { body }),
-        },
-      )
-      const text = await response.text()
-      const isJson = response.headers.get("content-type")?.includes("json") === true
-      const answered: unknown = isJson && text !== "" ? JSON.parse(text) : undefined
-      return { status: response.status, headers: response.headers, text, body: answered }
-    })
+  (method, path, options) => {
+    const atRoot = /^\/(api|docs|openapi|health|metrics)/.test(path)
+    return Effect.promise(() => request(method, atRoot ? origin + path : `${origin}/api${path}`, options))
+  }
 
 /** An organization with a token that may do everything in it. */
 export interface Tenant {

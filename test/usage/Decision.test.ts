@@ -1,14 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, BigDecimal, Schema } from "effect"
-import {
-  allows,
-  checkReasons,
-  type CheckSubject,
-  decide,
-  entitlementTypes,
-  figures,
-  type Grant,
-} from "../../src/usage/Decision.ts"
+import { entitlementTypes } from "../../src/entitlements/Model.ts"
+import { allows, type CheckSubject, decide, figures, type Grant } from "../../src/usage/Decision.ts"
+import { checkReasons } from "../../src/usage/Model.ts"
 
 const decimal = BigDecimal.fromStringUnsafe
 const utc = (text: string): Date => new Date(text)

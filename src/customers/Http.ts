@@ -1,0 +1,22 @@
+/** Handlers of customers. */
+import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { CoreApi } from "../CoreApi.ts"
+import { created } from "../kernel/Endpoint.ts"
+import { Customers } from "./Service.ts"
+
+export const customers = HttpApiBuilder.group(
+  CoreApi,
+  "customers",
+  Effect.fn(function* (handlers) {
+    const customers = yield* Customers
+    return handlers.handleAll({
+      list: ({ query }) => customers.list(query),
+      create: ({ payload }) =>
+        Effect.map(customers.create(payload), (customer) => created(`/api/customers/${customer.slug}`, customer)),
+      get: ({ params }) => customers.get(params.customerSlug),
+      update: ({ params, payload }) => customers.update(params.customerSlug, payload),
+      delete: ({ params }) => customers.delete(params.customerSlug),
+    })
+  }),
+)

@@ -1,0 +1,224 @@
+/** The main story: from an empty installation to a revoked token. */
+import { Effect, Redacted, Schema } from "effect"
+import { randomBytes } from "node:crypto"
+import { now } from "../kernel/Timestamp.ts"
+import { DemoFailed, Stage } from "./Demo.ts"
+import type { Request } from "./Demo.ts"
+
+const DAY = 86_400_000
+
+const WithId = Schema.Struct({ id: Schema.String })
+const WithSlug = Schema.Struct({ id: Schema.String, slug: Schema.String })
+const Issued = Schema.Struct({ slug: Schema.String, token: Schema.String })
+const Allowed = Schema.Struct({
+  checks: Schema.Array(Schema.Struct({ entitlement: Schema.String, allowed: Schema.Literal(true) })),
+})
+const Archived = Schema.Struct({ lifecycleState: Schema.Literal("ARCHIVED") })
+const Slugs = Schema.Struct({
+  items: Schema.Array(Schema.Struct({ slug: Schema.String })),
+  hasMore: Schema.Boolean,
+  nextCursor: Schema.String,
+})
+const EventTypes = Schema.Struct({ items: Schema.Array(Schema.Struct({ type: Schema.String })) })
+
+/** Calls of the Core API with one token. */
+const as = (token: Redacted.Redacted) => (method: Request["method"], path: string, body?: object) => ({
+  on: "core" as const,
+  token,
+  method,
+  path,
+  ...(body === undefined ? {} : { body }),
+})
+
+type Calls = ReturnType<typeof as>
+
+const openOrganization = Effect.fnUntraced(function* (operator: Redacted.Redacted) {
+  const { succeeds, tell } = yield* Stage
+  yield* tell("1. The operator opens an organization: the tenant in which everything else happens.")
+  const organization = yield* succeeds(
+    {
+      on: "platform",
+      token: operator,
+      method: "POST",
+      path: "/platform/organizations",
+      body: { name: `Demo ${randomBytes(3).toString("hex")}` },
+    },
+    201,
+    WithId,
+  )
+  yield* tell("   And mints its first token. The secret stands in this answer only, and is shortened here.")
+  const first = yield* succeeds(
+    {
+      on: "platform",
+      token: operator,
+      method: "POST",
+      path: `/platform/organizations/${organization.id}/tokens`,
+      body: { name: "First token" },
+    },
+    201,
+    Issued,
+  )
+  return as(Redacted.make(first.token))
+})
+
+const issueNarrowerToken = Effect.fnUntraced(function* (first: Calls) {
+  const { succeeds, tell } = yield* Stage
+  yield* tell("2. With it the vendor creates a service account: a machine user for the build pipeline.")
+  const account = yield* succeeds(first("POST", "/service-accounts", { name: "Pipeline" }), 201, WithSlug)
+  yield* tell("   Its token gets what the pipeline needs and no more: it can issue no tokens itself.")
+  const path = `/service-accounts/${account.slug}/tokens`
+  const modules = ["entitlements", "licenses", "customers", "instances", "components", "releases", "deployment_zones"]
+  const scopes = [...modules.map((module) => `write:${module}`), "read:organizations"]
+  const narrower = yield* succeeds(first("POST", path, { name: "Build server", scopes }), 201, Issued)
+  return { pipeline: as(Redacted.make(narrower.token)), tokenPath: `${path}/${narrower.slug}` }
+})
+
+const sellLicense = Effect.fnUntraced(function* (pipeline: Calls) {
+  const { succeeds, tell } = yield* Stage
+  yield* tell("   Entitlements are what licenses grant: here an amount that resets every calendar month ...")
+  yield* succeeds(
+    pipeline("POST", "/entitlements", {
+      name: "API calls",
+      slug: "api-calls",
+      type: "NUMBER",
+      aggregationMethod: "SUM",
+      resetPeriod: "MONTH",
+      resetAnchor: "CALENDAR",
+    }),
+    201,
+    WithSlug,
+  )
+  yield* tell("   ... and a feature that is there or not.")
+  yield* succeeds(
+    pipeline("POST", "/entitlements", { name: "Single sign-on", slug: "sso", type: "BOOLEAN" }),
+    201,
+    WithSlug,
+  )
+  yield* tell("   A license that is on sale and its family's default ...")
+  const license = yield* succeeds(
+    pipeline("POST", "/licenses", { name: "Team", type: "PAID", lifecycleState: "PUBLISHED", isDefault: true }),
+    201,
+    Schema.Struct({ slug: Schema.String, familySlug: Schema.String }),
+  )
+  yield* tell("   ... grants 1,000 calls a month and single sign-on.")
+  for (const [entitlementSlug, value] of [
+    ["api-calls", 1000],
+    ["sso", true],
+  ] as const) {
+    yield* succeeds(
+      pipeline("POST", `/licenses/${license.slug}/entitlements`, { entitlementSlug, value }),
+      201,
+      Schema.Struct({ entitlementSlug: Schema.Literal(entitlementSlug) }),
+    )
+  }
+  yield* tell("   A customer buys it ...")
+  const customer = yield* succeeds(pipeline("POST", "/customers", { name: "Acme" }), 201, WithSlug)
+  yield* tell("   ... for one installation, for a year. The family resolves to its default version.")
+  const yesterday = (yield* now).getTime() - DAY
+  const dates = {
+    startLicenseDate: new Date(yesterday).toISOString(),
+    endLicenseDate: new Date(yesterday + 365 * DAY).toISOString(),
+  }
+  const instance = yield* succeeds(
+    pipeline("POST", "/instances", {
+      name: "Acme production",
+      customerSlug: customer.slug,
+      licenseFamilySlug: license.familySlug,
+      ...dates,
+    }),
+    201,
+    WithSlug,
+  )
+  return { license, instance, order: { customerSlug: customer.slug, licenseSlug: license.slug, ...dates } }
+})
+
+const shipRelease = Effect.fnUntraced(function* (pipeline: Calls) {
+  const { succeeds, tell } = yield* Stage
+  yield* tell("   The vendor builds a component ...")
+  const component = yield* succeeds(
+    pipeline("POST", "/components", { name: "Search engine", version: "2.4.0" }),
+    201,
+    WithSlug,
+  )
+  yield* tell("   ... ships it in a release ...")
+  const release = yield* succeeds(
+    pipeline("POST", "/releases", { version: "2026.1", componentIds: [component.id] }),
+    201,
+    WithSlug,
+  )
+  yield* tell("   ... and puts the customer's deployment zone on that release, the zone's first deployment.")
+  yield* succeeds(
+    pipeline("POST", "/deployment-zones", { name: "Acme Berlin", type: "production", releaseId: release.id }),
+    201,
+    Schema.Struct({ releaseId: Schema.Literal(release.id) }),
+  )
+})
+
+const checkEntitlements = Effect.fnUntraced(function* (pipeline: Calls, instanceSlug: string) {
+  const { succeeds, tell } = yield* Stage
+  yield* tell("3. The product asks at run time: may this instance make 250 calls, and may it use single sign-on?")
+  yield* succeeds(
+    pipeline("POST", `/instances/${instanceSlug}/check`, {
+      checks: [{ entitlement: "api-calls", requested: 250 }, { entitlement: "sso" }],
+    }),
+    200,
+    Allowed,
+  )
+  yield* tell("   Lists come page by page: `nextCursor` of one page asks for the next.")
+  const seen: Array<string> = []
+  let query = "limit=1"
+  for (let pages = 0, hasMore = true; hasMore && pages < 3; pages++) {
+    const page = yield* succeeds(pipeline("GET", `/entitlements?${query}`), 200, Slugs)
+    seen.push(...page.items.map((item) => item.slug))
+    query = `limit=1&cursor=${encodeURIComponent(page.nextCursor)}`
+    hasMore = page.hasMore
+  }
+  if (seen.toSorted().join() !== "api-calls,sso") {
+    return yield* new DemoFailed({
+      message: `The demo stopped at GET /api/entitlements: its pages should hold api-calls and sso once each, but hold ${seen.join(", ") || "nothing"}.`,
+    })
+  }
+})
+
+const archiveLicense = Effect.fnUntraced(function* (
+  pipeline: Calls,
+  { license, order }: { readonly license: { readonly slug: string }; readonly order: object },
+) {
+  const { done, refused, succeeds, tell } = yield* Stage
+  const path = `/licenses/${license.slug}`
+  yield* tell("4. The license goes off sale. While it is its family's default, this is refused ...")
+  yield* refused(pipeline("POST", `${path}/archive`), 409, "ArchiveLicense.DefaultMustBePublished")
+  yield* tell("   ... so it stops being the default ...")
+  yield* done(pipeline("PUT", path, { isDefault: false }))
+  yield* tell("   ... and is archived. The instance that has it keeps it.")
+  yield* succeeds(pipeline("POST", `${path}/archive`), 200, Archived)
+  yield* tell("   Everything that happened stands in the organization's stream of events.")
+  const { items } = yield* succeeds(pipeline("GET", "/events?limit=200"), 200, EventTypes)
+  if (!items.some((event) => event.type === "LICENSE_ARCHIVED")) {
+    return yield* new DemoFailed({
+      message: "The demo stopped at GET /api/events: there is no event LICENSE_ARCHIVED among them.",
+    })
+  }
+  yield* tell(`   LICENSE_ARCHIVED is one of these ${items.length} events. Nobody gets an archived license any more.`)
+  yield* refused(pipeline("POST", "/instances", { name: "Too late", ...order }), 409, "CreateInstance.LicenseArchived")
+})
+
+const revokeToken = Effect.fnUntraced(function* (first: Calls, pipeline: Calls, tokenPath: string) {
+  const { done, refused, tell } = yield* Stage
+  yield* tell("5. The pipeline's token leaked? The first token revokes it ...")
+  yield* done(first("DELETE", tokenPath))
+  yield* tell("   ... and the very next request with it is refused.")
+  yield* refused(pipeline("GET", "/entitlements"), 401, "Auth.InvalidCredential")
+  yield* tell("That was the whole story: every answer was as expected.")
+})
+
+/** Plays the story with an operator's platform credential. */
+export const play = Effect.fn("Demo.play")(function* (operator: Redacted.Redacted) {
+  const first = yield* openOrganization(operator)
+  const { pipeline, tokenPath } = yield* issueNarrowerToken(first)
+  const sold = yield* sellLicense(pipeline)
+  yield* shipRelease(pipeline)
+  yield* checkEntitlements(pipeline, sold.instance.slug)
+  yield* archiveLicense(pipeline, sold)
+  yield* revokeToken(first, pipeline, tokenPath)
+})

@@ -1,0 +1,24 @@
+/** Handlers of entitlements. */
+import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { CoreApi } from "../CoreApi.ts"
+import { created } from "../kernel/Endpoint.ts"
+import { Entitlements } from "./Service.ts"
+
+export const entitlements = HttpApiBuilder.group(
+  CoreApi,
+  "entitlements",
+  Effect.fn(function* (handlers) {
+    const entitlements = yield* Entitlements
+    return handlers.handleAll({
+      list: ({ query }) => entitlements.list(query),
+      create: ({ payload }) =>
+        Effect.map(entitlements.create(payload), (entitlement) =>
+          created(`/api/entitlements/${entitlement.slug}`, entitlement),
+        ),
+      get: ({ params }) => entitlements.get(params.entitlementSlug),
+      update: ({ params, payload }) => entitlements.update(params.entitlementSlug, payload),
+      delete: ({ params }) => entitlements.delete(params.entitlementSlug),
+    })
+  }),
+)

@@ -1,0 +1,94 @@
+/** SQL of entitlements. */
+import { PgClient } from "@effect/sql-pg"
+import { Context, Effect, Layer } from "effect"
+import type { Position } from "../kernel/Page.ts"
+import { record, records, touched } from "../kernel/Sql.ts"
+import type { Entitlement } from "./Model.ts"
+
+// The place before every row of a listing by display order.
+const beforeAll: Position = [-2_147_483_648, "00000000-0000-0000-0000-000000000000"]
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  // Entitlement groups do not exist yet: every entitlement is in none.
+  const columns = sql.literal(`id, slug, name, description, type, aggregation_method AS "aggregationMethod",
+    reset_period AS "resetPeriod", reset_anchor AS "resetAnchor", unit_singular AS "unitSingular",
+    unit_plural AS "unitPlural", sale_unit_factor AS "saleUnitFactor", sale_unit_singular AS "saleUnitSingular",
+    sale_unit_plural AS "saleUnitPlural", display_order AS "displayOrder", icon, user_facing AS "userFacing",
+    warning_threshold_percent AS "warningThresholdPercent", '[]'::jsonb AS "groupSlugs",
+    '[]'::jsonb AS "entitlementGroups", created_at AS "createdAt", updated_at AS "updatedAt",
+    created_by AS "createdBy", updated_by AS "updatedBy"`)
+
+  return {
+    /** Whether the slug was free and the row is stored. */
+    insert: (organizationId: string, row: Entitlement) =>
+      touched(sql`
+        INSERT INTO entitlements (organization_id, id, slug, name, description, type, aggregation_method, reset_period,
+          reset_anchor, unit_singular, unit_plural, sale_unit_factor, sale_unit_singular, sale_unit_plural,
+          display_order, icon, user_facing, warning_threshold_percent, created_at, created_by, updated_at, updated_by)
+        VALUES (${organizationId}, ${row.id}, ${row.slug}, ${row.name}, ${row.description}, ${row.type},
+          ${row.aggregationMethod}, ${row.resetPeriod}, ${row.resetAnchor}, ${row.unitSingular}, ${row.unitPlural},
+          ${row.saleUnitFactor}, ${row.saleUnitSingular}, ${row.saleUnitPlural}, ${row.displayOrder}, ${row.icon},
+          ${row.userFacing}, ${row.warningThresholdPercent}, ${row.createdAt}, ${sql.json(row.createdBy)},
+          ${row.updatedAt}, ${sql.json(row.updatedBy)})
+        ON CONFLICT ON CONSTRAINT entitlements_slug DO NOTHING
+        RETURNING id`),
+
+    findBySlug: (organizationId: string, slug: string) =>
+      record<Entitlement>()(
+        sql`SELECT ${columns} FROM entitlements WHERE organization_id = ${organizationId} AND slug = ${slug}`,
+      ),
+
+    list: (organizationId: string, after: Position | null, count: number) => {
+      const [displayOrder, id] = after ?? beforeAll
+      return records<Entitlement>()(sql`
+        SELECT ${columns} FROM entitlements
+        WHERE organization_id = ${organizationId} AND (display_order, id) > (${displayOrder}, ${id})
+        ORDER BY display_order, id LIMIT ${count}`)
+    },
+
+    /** Locks the row against changes, and against licenses that would start to grant it. */
+    lockBySlug: (organizationId: string, slug: string) =>
+      record<Entitlement>()(sql`
+        SELECT ${columns} FROM entitlements WHERE organization_id = ${organizationId} AND slug = ${slug} FOR UPDATE`),
+
+    /** Keeps the row from being deleted until the transaction ends; others may do the same at the same time. */
+    keepBySlug: (organizationId: string, slug: string) =>
+      record<Entitlement>()(sql`
+        SELECT ${columns} FROM entitlements WHERE organization_id = ${organizationId} AND slug = ${slug}
+        FOR KEY SHARE`),
+
+    update: (organizationId: string, row: Entitlement) =>
+      Effect.asVoid(
+        Effect.orDie(sql`
+          UPDATE entitlements SET name = ${row.name}, description = ${row.description},
+            unit_singular = ${row.unitSingular}, unit_plural = ${row.unitPlural},
+            sale_unit_factor = ${row.saleUnitFactor}, sale_unit_singular = ${row.saleUnitSingular},
+            sale_unit_plural = ${row.saleUnitPlural}, display_order = ${row.displayOrder}, icon = ${row.icon},
+            user_facing = ${row.userFacing}, warning_threshold_percent = ${row.warningThresholdPercent},
+            updated_at = ${row.updatedAt}, updated_by = ${sql.json(row.updatedBy)}
+          WHERE organization_id = ${organizationId} AND id = ${row.id}`),
+      ),
+
+    isGranted: (organizationId: string, id: string) =>
+      touched(sql`
+        SELECT 1 FROM license_entitlements WHERE organization_id = ${organizationId} AND entitlement_id = ${id}
+        LIMIT 1`),
+
+    hasUsage: (organizationId: string, id: string) =>
+      touched(sql`
+        SELECT 1 FROM usage_totals WHERE organization_id = ${organizationId} AND entitlement_id = ${id} LIMIT 1`),
+
+    delete: (organizationId: string, id: string) =>
+      Effect.asVoid(
+        Effect.orDie(sql`DELETE FROM entitlements WHERE organization_id = ${organizationId} AND id = ${id}`),
+      ),
+  }
+})
+
+/** Rows of entitlements. */
+export class EntitlementsRepo extends Context.Service<EntitlementsRepo, Effect.Success<typeof make>>()(
+  "keyshelf/entitlements/Repo",
+) {
+  static readonly layer = Layer.effect(EntitlementsRepo, make)
+}

@@ -1,0 +1,22 @@
+/** Handlers of instances. */
+import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { CoreApi } from "../CoreApi.ts"
+import { created } from "../kernel/Endpoint.ts"
+import { Instances } from "./Service.ts"
+
+export const instances = HttpApiBuilder.group(
+  CoreApi,
+  "instances",
+  Effect.fn(function* (handlers) {
+    const instances = yield* Instances
+    return handlers.handleAll({
+      list: ({ query }) => instances.list(query),
+      create: ({ payload }) =>
+        Effect.map(instances.create(payload), (instance) => created(`/api/instances/${instance.slug}`, instance)),
+      get: ({ params }) => instances.get(params.instanceSlug),
+      update: ({ params, payload }) => instances.update(params.instanceSlug, payload),
+      delete: ({ params }) => instances.delete(params.instanceSlug),
+    })
+  }),
+)

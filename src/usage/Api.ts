@@ -1,0 +1,29 @@
+/** Endpoints of the check. */
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { InstanceNotFound } from "../instances/Errors.ts"
+import { Idempotency, idempotencyHeaders, RequiredScope } from "../kernel/Endpoint.ts"
+import { PathName } from "../kernel/Text.ts"
+import { CheckRequest, CheckResult } from "./Model.ts"
+
+export class CheckApi extends HttpApiGroup.make("check")
+  .add(
+    HttpApiEndpoint.post("check", "/instances/:instanceSlug/check", {
+      params: { instanceSlug: PathName },
+      headers: idempotencyHeaders,
+      payload: CheckRequest,
+      success: CheckResult,
+      error: InstanceNotFound,
+    })
+      .middleware(Idempotency)
+      .annotate(RequiredScope, "read:instances")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Check what an instance may use",
+          description:
+            "Answers in the order asked, and changes nothing. A refusal is an answer, not an error: `allowed` is false and `reason` says why. `GRANTED`, `UNLIMITED` and `SOFT_LIMIT` (over the limit, within the overage that the license tolerates) allow; `LIMIT_REACHED`, `NOT_GRANTED`, `ENTITLEMENT_NOT_FOUND`, `LICENSE_NOT_STARTED` and `LICENSE_EXPIRED` refuse. The figures describe the state before the request.",
+        }),
+      ),
+  )
+  .annotateMerge(
+    OpenApi.annotations({ title: "Check", description: "May this instance use this entitlement, now and this much." }),
+  ) {}

@@ -1,0 +1,72 @@
+/** From what the database knows to the answer of a check. Pure. */
+import { BigDecimal, Option } from "effect"
+import type { Grant } from "./Decision.ts"
+import { decide } from "./Decision.ts"
+import type { CheckedEntitlement, CheckedInstance, CheckRequest, CheckResult, CheckRow } from "./Model.ts"
+import type { Period } from "./Period.ts"
+import { periodAt } from "./Period.ts"
+
+const zero = BigDecimal.fromBigInt(0n)
+
+const grantValue = (text: string): Option.Option<Grant["value"]> => {
+  if (text === "true" || text === "false") return Option.some(text === "true")
+  return text === "{}" ? Option.some({}) : BigDecimal.fromString(text)
+}
+
+// A value that no license can hold grants nothing: what nothing allows is refused.
+const grantOf = ({ granted, overagePercent }: CheckedEntitlement): Grant | null =>
+  granted === null
+    ? null
+    : Option.match(grantValue(granted), {
+        onNone: () => null,
+        onSome: (value) => ({ value, overagePercent: overagePercent ?? 0 }),
+      })
+
+const periodOf = (row: CheckedEntitlement, { startLicenseDate }: CheckedInstance, at: Date): Period | null =>
+  row.type === "NUMBER"
+    ? periodAt({
+        resetPeriod: row.resetPeriod,
+        resetAnchor: row.resetAnchor ?? "CALENDAR",
+        licenseStart: startLicenseDate,
+        at,
+      })
+    : null
+
+/** The total of this very period; a total of another period is no usage of this one. */
+const usageIn = (period: Period | null, rows: ReadonlyArray<CheckedEntitlement>): BigDecimal.BigDecimal => {
+  const total = rows.find(({ periodStart }) => periodStart?.getTime() === period?.start.getTime())
+  return total === undefined || total.used === null ? zero : BigDecimal.fromStringUnsafe(total.used)
+}
+
+/** Answers every check, in the order asked, by {@link decide}. */
+export const answerChecks = (
+  instance: CheckedInstance,
+  rows: ReadonlyArray<CheckRow>,
+  checks: CheckRequest["checks"],
+  at: Date,
+): CheckResult => {
+  const known = Map.groupBy(
+    rows.filter((row): row is CheckedInstance & CheckedEntitlement => row.entitlement !== null),
+    ({ entitlement }) => entitlement,
+  )
+  return {
+    instance: instance.instance,
+    license: instance.license,
+    at,
+    checks: checks.map(({ entitlement: slug, requested }) => {
+      const totals = known.get(slug) ?? []
+      const [row] = totals
+      const period = row === undefined ? null : periodOf(row, instance, at)
+      const decision = decide({
+        entitlement: row === undefined ? null : { slug, type: row.type },
+        grant: row === undefined ? null : grantOf(row),
+        usage: usageIn(period, totals),
+        requested: requested === undefined ? undefined : BigDecimal.fromNumberUnsafe(requested),
+        instance,
+        at,
+        period,
+      })
+      return { entitlement: slug, ...decision }
+    }),
+  }
+}

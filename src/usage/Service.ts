@@ -1,0 +1,31 @@
+/** Use cases of usage. */
+import { Context, Effect, Layer } from "effect"
+import { InstanceNotFound } from "../instances/Errors.ts"
+import { Caller } from "../kernel/Caller.ts"
+import { noSuch } from "../kernel/Problem.ts"
+import { now } from "../kernel/Timestamp.ts"
+import type { CheckRequest } from "./Model.ts"
+import { UsageRepo } from "./Repo.ts"
+import { answerChecks } from "./Rules.ts"
+
+const make = Effect.gen(function* () {
+  const repo = yield* UsageRepo
+
+  // Products ask this on every request of theirs.
+  const check = Effect.fnUntraced(function* (instanceSlug: string, { at: asked, checks }: CheckRequest) {
+    const { organizationId } = yield* Caller
+    const at = asked ?? (yield* now)
+    const slugs = checks.map(({ entitlement }) => entitlement)
+    const rows = yield* repo.findForCheck(organizationId, instanceSlug, slugs, at)
+    const [instance] = rows
+    if (instance === undefined) return yield* new InstanceNotFound({ detail: noSuch("instance", instanceSlug) })
+    return answerChecks(instance, rows, checks, at)
+  })
+
+  return { check }
+})
+
+/** What the instances of the caller's organization may use. */
+export class Usage extends Context.Service<Usage, Effect.Success<typeof make>>()("keyshelf/usage/Usage") {
+  static readonly layer = Layer.effect(Usage, make)
+}

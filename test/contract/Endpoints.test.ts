@@ -1,0 +1,111 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Idempotency, OrganizationAccess, PlatformAccess, RequestValidation } from "../../src/kernel/Endpoint.ts"
+import { coreModules, platformModules } from "../../src/kernel/Scope.ts"
+import { endpoints } from "./endpoints.ts"
+import type { Endpoint } from "./endpoints.ts"
+import { scenarios } from "./scenarios.ts"
+
+const those = (isWrong: (endpoint: Endpoint) => boolean) => endpoints.filter(isWrong).map(({ id }) => id)
+
+const carries = (endpoint: Endpoint, middleware: unknown) =>
+  [...endpoint.middleware].some((service) => (service as unknown) === middleware)
+
+const STATUSES: ReadonlyArray<readonly [RegExp, number]> = [
+  [/\.NotFound$|^GetLicenseFamily\.NoPublishedVersion$/, 404],
+  [/\.ScopeNotHeld$|^Auth\.(MissingScope|WrongCredentialKind)$/, 403],
+  [/^Auth\.InvalidCredential$/, 401],
+  [/^Request\.(MalformedBody|InvalidCursor)$/, 400],
+  [/^Request\.ValidationFailed$|^IdempotencyKey\.Reused$/, 422],
+]
+
+describe("every endpoint", () => {
+  it("there are endpoints", () => {
+    assert.isAbove(endpoints.length, 50)
+  })
+
+  it("declares the scope it needs, of a module that its listener knows", () => {
+    assert.deepStrictEqual(
+      those(({ api, scope }) => {
+        if (scope === "any-credential") return false
+        const [action, module] = (scope ?? "").split(":")
+        const modules: ReadonlyArray<string> = api === "platform" ? platformModules : coreModules
+        return !["read", "write", "delete"].includes(action ?? "") || !modules.includes(module ?? "")
+      }),
+      [],
+    )
+  })
+
+  it("reads with a read scope and changes with another", () => {
+    const readsByPost = ["check.check"]
+    assert.deepStrictEqual(
+      those(
+        ({ id, method, scope }) =>
+          scope !== "any-credential" &&
+          !readsByPost.includes(id) &&
+          (method === "GET") !== (scope ?? "").startsWith("read:"),
+      ),
+      [],
+    )
+  })
+
+  it("is authenticated and validated", () => {
+    assert.deepStrictEqual(
+      those(
+        (endpoint) =>
+          !carries(endpoint, RequestValidation) ||
+          !carries(endpoint, endpoint.api === "platform" ? PlatformAccess : OrganizationAccess),
+      ),
+      [],
+    )
+  })
+
+  it("takes an idempotency key if it is a POST, and only then", () => {
+    assert.deepStrictEqual(
+      those(
+        (endpoint) => (endpoint.method === "POST") !== (carries(endpoint, Idempotency) && endpoint.takesIdempotencyKey),
+      ),
+      [],
+    )
+  })
+
+  it("is documented by a summary", () => {
+    assert.deepStrictEqual(
+      those(({ summary }) => (summary ?? "").length < 8),
+      [],
+    )
+  })
+
+  it("belongs to a group whose name no other API uses", () => {
+    const owners = new Map<string, string>()
+    assert.deepStrictEqual(
+      those(({ api, group }) => {
+        const owner = owners.get(group) ?? api
+        owners.set(group, owner)
+        return owner !== api
+      }),
+      [],
+    )
+  })
+
+  it("answers problems with the statuses of their kind", () => {
+    const wrong = endpoints.flatMap(({ id, problems }) =>
+      [...problems]
+        .filter(([code, status]) => status !== (STATUSES.find(([pattern]) => pattern.test(code))?.[1] ?? 409))
+        .map(([code, status]) => `${id}: ${code} with ${status}`),
+    )
+    assert.deepStrictEqual(wrong, [])
+  })
+
+  it("declares that it may not find what its path names", () => {
+    assert.deepStrictEqual(
+      those(
+        ({ path, problems }) => path.includes(":") && ![...problems.keys()].some((code) => code.endsWith(".NotFound")),
+      ),
+      [],
+    )
+  })
+
+  it("has a scenario, and no scenario is left over", () => {
+    assert.deepStrictEqual(Object.keys(scenarios).sort(), endpoints.map(({ id }) => id).sort())
+  })
+})

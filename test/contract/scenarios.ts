@@ -1,0 +1,181 @@
+/**
+ * A scenario for every endpoint: where it is called in a populated organization, and with which valid body. From these the
+ * contract tests derive the refusals that every endpoint must give. An endpoint without a scenario fails them.
+ */
+import { Effect } from "effect"
+import type { Call } from "../support/TestService.ts"
+
+/** Slugs and ids of a populated organization. */
+export interface World {
+  readonly organizationId: string
+  readonly serviceAccount: string
+  readonly token: string
+  readonly mintedToken: string
+  readonly component: string
+  readonly entitlement: string
+  readonly license: string
+  readonly draft: string
+  readonly archived: string
+  readonly release: string
+  readonly zone: string
+  readonly customer: string
+  readonly instance: string
+}
+
+const must = (call: Call, token: string) => (path: string, body: object) =>
+  Effect.flatMap(call("POST", path, { token, body }), (answer) =>
+    answer.status < 300 ? Effect.succeed(answer.body) : Effect.die(new Error(`POST ${path}: ${answer.text}`)),
+  )
+
+/** Populates an organization with one of everything. */
+export const populate = Effect.fnUntraced(function* (options: {
+  readonly core: Call
+  readonly platform: Call
+  readonly operator: string
+  readonly organizationId: string
+  readonly token: string
+}) {
+  const { organizationId } = options
+  const post = must(options.core, options.token)
+  const account = yield* post("/service-accounts", { name: "ci" })
+  const issued = yield* post(`/service-accounts/${account.slug}/tokens`, { name: "deploys", scopes: ["read:releases"] })
+  const minted = yield* must(options.platform, options.operator)(`/platform/organizations/${organizationId}/tokens`, {
+    name: "minted",
+    scopes: ["read:releases"],
+  })
+  const component = yield* post("/components", { name: "part", version: "1" })
+  const entitlement = yield* post("/entitlements", { name: "Seats", slug: "seats", type: "NUMBER" })
+  const license = yield* post("/licenses", { name: "Pro", slug: "pro", type: "PAID", isDefault: true })
+  yield* post("/licenses/pro/entitlements", { entitlementSlug: "seats", value: 5 })
+  const draft = yield* post("/licenses", { name: "Next", type: "PAID", familySlug: "pro", lifecycleState: "DRAFT" })
+  const old = yield* post("/licenses", { name: "Old", type: "PAID", familySlug: "pro" })
+  const archived = yield* post(`/licenses/${old.slug}/archive`, {})
+  const release = yield* post("/releases", { version: "1.0.0", componentIds: [component.id] })
+  const zone = yield* post("/deployment-zones", { name: "Production", type: "production", releaseId: release.id })
+  const customer = yield* post("/customers", { name: "Globex" })
+  const instance = yield* post("/instances", {
+    name: "Globex production",
+    customerSlug: customer.slug,
+    licenseFamilySlug: "pro",
+    deploymentZoneId: zone.id,
+    startLicenseDate: "2026-01-01T00:00:00Z",
+    endLicenseDate: "2099-01-01T00:00:00Z",
+  })
+  const world: World = {
+    organizationId,
+    serviceAccount: account.slug,
+    token: issued.slug,
+    mintedToken: minted.slug,
+    component: component.slug,
+    entitlement: entitlement.slug,
+    license: license.slug,
+    draft: draft.slug,
+    archived: archived.slug,
+    release: release.slug,
+    zone: zone.slug,
+    customer: customer.slug,
+    instance: instance.slug,
+  }
+  return world
+})
+
+/** How an endpoint is called: the path behind `/api`, and the body where one is due. */
+export interface Scenario {
+  readonly path: (world: World) => string
+  readonly body?: (world: World) => object
+}
+
+const at = (path: string | ((world: World) => string), body?: object | ((world: World) => object)): Scenario => ({
+  path: typeof path === "string" ? () => path : path,
+  ...(body === undefined ? {} : { body: typeof body === "function" ? (body as (world: World) => object) : () => body }),
+})
+
+const dates = { startLicenseDate: "2026-01-01T00:00:00Z", endLicenseDate: "2099-01-01T00:00:00Z" }
+const issuing = { name: "more", scopes: ["read:releases"] }
+const organization = (world: World) => `/platform/organizations/${world.organizationId}`
+
+/** By `group.endpoint`. */
+export const scenarios: Readonly<Record<string, Scenario>> = {
+  "me.me": at("/me"),
+  "events.list": at("/events"),
+
+  "serviceAccounts.list": at("/service-accounts"),
+  "serviceAccounts.create": at("/service-accounts", { name: "robot" }),
+  "serviceAccounts.get": at((world) => `/service-accounts/${world.serviceAccount}`),
+  "serviceAccounts.issueToken": at((world) => `/service-accounts/${world.serviceAccount}/tokens`, issuing),
+  "serviceAccounts.listTokens": at((world) => `/service-accounts/${world.serviceAccount}/tokens`),
+  "serviceAccounts.revokeToken": at((world) => `/service-accounts/${world.serviceAccount}/tokens/${world.token}`),
+
+  "components.list": at("/components"),
+  "components.create": at("/components", { name: "part", version: "2" }),
+  "components.get": at((world) => `/components/${world.component}`),
+  "components.delete": at((world) => `/components/${world.component}`),
+
+  "releases.list": at("/releases"),
+  "releases.create": at("/releases", { version: "2.0.0" }),
+  "releases.get": at((world) => `/releases/${world.release}`),
+  "releases.delete": at((world) => `/releases/${world.release}`),
+
+  "deploymentZones.list": at("/deployment-zones"),
+  "deploymentZones.create": at("/deployment-zones", { name: "Staging", type: "staging" }),
+  "deploymentZones.get": at((world) => `/deployment-zones/${world.zone}`),
+  "deploymentZones.update": at((world) => `/deployment-zones/${world.zone}`, { name: "Renamed" }),
+  "deploymentZones.delete": at((world) => `/deployment-zones/${world.zone}`),
+  "deploymentZones.listDeployments": at((world) => `/deployment-zones/${world.zone}/deployments`),
+
+  "entitlements.list": at("/entitlements"),
+  "entitlements.create": at("/entitlements", { name: "SSO", type: "BOOLEAN" }),
+  "entitlements.get": at((world) => `/entitlements/${world.entitlement}`),
+  "entitlements.update": at((world) => `/entitlements/${world.entitlement}`, { name: "Renamed" }),
+  "entitlements.delete": at((world) => `/entitlements/${world.entitlement}`),
+
+  "licenses.list": at("/licenses"),
+  "licenses.create": at("/licenses", { name: "Trial", type: "TRIAL" }),
+  "licenses.get": at((world) => `/licenses/${world.license}`),
+  "licenses.update": at((world) => `/licenses/${world.license}`, { name: "Renamed" }),
+  "licenses.delete": at((world) => `/licenses/${world.draft}`),
+  "licenses.publish": at((world) => `/licenses/${world.draft}/publish`),
+  "licenses.archive": at((world) => `/licenses/${world.license}/archive`),
+  "licenses.unarchive": at((world) => `/licenses/${world.archived}/unarchive`),
+  "licenseEntitlements.list": at((world) => `/licenses/${world.license}/entitlements`),
+  "licenseEntitlements.assign": at(
+    (world) => `/licenses/${world.draft}/entitlements`,
+    (world: World) => ({ entitlementSlug: world.entitlement, value: 1 }),
+  ),
+  "licenseEntitlements.update": at((world) => `/licenses/${world.license}/entitlements/${world.entitlement}`, {
+    value: 2,
+  }),
+  "licenseEntitlements.unassign": at((world) => `/licenses/${world.license}/entitlements/${world.entitlement}`),
+  "licenseFamilies.list": at("/license-families"),
+  "licenseFamilies.get": at((world) => `/license-families/${world.license}`),
+
+  "customers.list": at("/customers"),
+  "customers.create": at("/customers", { name: "Initech" }),
+  "customers.get": at((world) => `/customers/${world.customer}`),
+  "customers.update": at((world) => `/customers/${world.customer}`, { name: "Renamed" }),
+  "customers.delete": at((world) => `/customers/${world.customer}`),
+
+  "instances.list": at("/instances"),
+  "instances.create": at("/instances", (world: World) => ({
+    name: "Another",
+    customerSlug: world.customer,
+    licenseSlug: world.license,
+    ...dates,
+  })),
+  "instances.get": at((world) => `/instances/${world.instance}`),
+  "instances.update": at((world) => `/instances/${world.instance}`, { name: "Renamed" }),
+  "instances.delete": at((world) => `/instances/${world.instance}`),
+  "check.check": at((world) => `/instances/${world.instance}/check`, { checks: [{ entitlement: "seats" }] }),
+
+  "platformMe.me": at("/platform/me"),
+  "organizations.list": at("/platform/organizations"),
+  "organizations.create": at("/platform/organizations", { name: "Another" }),
+  "organizations.get": at(organization),
+  "organizations.update": at(organization, { name: "Renamed" }),
+  "organizationTokens.list": at((world) => `${organization(world)}/tokens`),
+  "organizationTokens.mint": at((world) => `${organization(world)}/tokens`, issuing),
+  "organizationTokens.revoke": at((world) => `${organization(world)}/tokens/${world.mintedToken}`),
+  "platformCredentials.list": at("/platform/credentials"),
+  "platformCredentials.create": at("/platform/credentials", { name: "more", scopes: ["read:organizations"] }),
+  "platformCredentials.revoke": at("/platform/credentials/nobody"),
+}

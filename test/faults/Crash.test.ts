@@ -1,0 +1,103 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { request } from "../support/http.ts"
+import type { Answer } from "../support/http.ts"
+import { randomCredential, settings, start, temporaryDirectory } from "../support/ServiceProcess.ts"
+
+const CLIENTS = 20
+const LOAD_MILLIS = Number(process.env["KEYSHELF_CRASH_MILLIS"] ?? 4_000)
+
+/** What a client was told is done: each path must answer with its record afterwards. */
+interface Acknowledged {
+  readonly path: string
+  readonly name: string
+}
+
+describe("kill -9 under load", { timeout: 180_000 }, () => {
+  it.live("loses no acknowledged write, and nothing before it was answered by a 5xx", () =>
+    Effect.gen(function* () {
+      const directory = yield* temporaryDirectory
+      const operator = randomCredential()
+      const env = yield* settings(directory, operator)
+      const service = yield* start(["serve"], env)
+      yield* service.ready
+
+      const setup = async () => {
+        const platform = `${service.platform}/api/platform/organizations`
+        const organization = await request("POST", platform, { token: operator, body: { name: "Acme" } })
+        const minted = await request("POST", `${platform}/${organization.body.id}/tokens`, {
+          token: operator,
+          body: { name: "all" },
+        })
+        return String(minted.body.token)
+      }
+      const token = yield* Effect.promise(setup)
+      const url = (path: string) => `${service.core}/api${path}`
+
+      const acknowledged: Array<Acknowledged> = []
+      const failures: Array<string> = []
+      const kinds = [
+        ["/components", (name: string) => ({ name, version: "1" })],
+        ["/customers", (name: string) => ({ name })],
+        ["/entitlements", (name: string) => ({ name, type: "NUMBER" })],
+        ["/licenses", (name: string) => ({ name, type: "PAID" })],
+        ["/releases", (name: string) => ({ version: name })],
+        ["/deployment-zones", (name: string) => ({ name, type: "production" })],
+      ] as const
+      const noteFailure = (answer: Answer, what: string) => {
+        if (answer.status >= 500) failures.push(`${what}: ${answer.text}`)
+      }
+      const client = async (number: number) => {
+        for (let turn = 0; ; turn++) {
+          const [path, body] = kinds[(number + turn) % kinds.length] ?? kinds[0]
+          const name = `client ${number} turn ${turn}`
+          try {
+            const answer = await request("POST", url(path), { token, body: body(name) })
+            noteFailure(answer, `POST ${path}`)
+            if (answer.status === 201) acknowledged.push({ path: `${path}/${answer.body.slug}`, name })
+            noteFailure(await request("GET", url(`${path}?limit=20`), { token }), `GET ${path}`)
+          } catch {
+            // The connection was cut by the kill: whether that write is in is open.
+            return
+          }
+        }
+      }
+      const clients = Array.from({ length: CLIENTS }, (_, number) => client(number))
+      yield* Effect.sleep(LOAD_MILLIS)
+      service.process.kill("SIGKILL")
+      yield* service.ended
+      yield* Effect.promise(() => Promise.all(clients))
+      assert.deepStrictEqual(failures, [])
+      assert.isAbove(acknowledged.length, CLIENTS)
+
+      const again = yield* start(["serve"], env)
+      yield* again.ready
+      const lost: Array<string> = []
+      yield* Effect.forEach(
+        acknowledged,
+        ({ name, path }) =>
+          Effect.map(
+            Effect.promise(() => request("GET", url(path), { token })),
+            (answer) => {
+              if (answer.status !== 200 || (answer.body.name ?? answer.body.version) !== name)
+                lost.push(`${path}: ${answer.text}`)
+            },
+          ),
+        { concurrency: 20, discard: true },
+      )
+      assert.deepStrictEqual(lost, [])
+
+      // Every write that is in has its event, and every event its write.
+      const created = new Set<string>()
+      let cursor = ""
+      for (;;) {
+        const page = yield* Effect.promise(() => request("GET", url(`/events?limit=200${cursor}`), { token }))
+        for (const event of page.body.items) created.add(event.data.slug)
+        cursor = `&cursor=${page.body.nextCursor}`
+        if (!page.body.hasMore) break
+      }
+      const missing = acknowledged.filter(({ path }) => !created.has(path.split("/")[2] ?? ""))
+      assert.deepStrictEqual(missing, [])
+    }),
+  )
+})

@@ -1,0 +1,328 @@
+import { PgClient } from "@effect/sql-pg"
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestService } from "../support/TestService.ts"
+import { openShop, refusal, term } from "./Shop.ts"
+
+const NOWHERE = "0199aaaa-0000-7000-8000-000000000000"
+
+layer(TestService.layer, { excludeTestServices: true })("instances", (it) => {
+  it.effect("an instance is created, read, changed and deleted, and the stream tells of it", () =>
+    Effect.gen(function* () {
+      const { call, license } = yield* openShop
+      const licenseId = (yield* license("pro")).id
+      const customer = (yield* call("POST", "/customers", { name: "Acme" })).body
+      const zone = (yield* call("POST", "/deployment-zones", { name: "Hamburg", type: "production" })).body
+      const created = yield* call("POST", "/instances", {
+        name: "Acme Production",
+        customerId: customer.id.toUpperCase(),
+        licenseId,
+        deploymentZoneId: zone.id,
+        startLicenseDate: "2025-01-01T01:00:00+01:00",
+        endLicenseDate: "2026-01-01T00:00:00Z",
+      })
+      assert.strictEqual(created.status, 201)
+      assert.strictEqual(created.headers.get("location"), "/api/instances/acme-production")
+      const by = { id: "00000000-0000-7000-8000-000000000001", name: "system:platform" }
+      assert.deepStrictEqual(created.body, {
+        id: created.body.id,
+        name: "Acme Production",
+        slug: "acme-production",
+        description: null,
+        customerId: customer.id,
+        licenseId,
+        deploymentZoneId: zone.id,
+        ...term,
+        metadata: {},
+        integrations: {},
+        createdAt: created.body.createdAt,
+        updatedAt: created.body.createdAt,
+        createdBy: by,
+        updatedBy: by,
+      })
+      assert.deepStrictEqual((yield* call("GET", "/instances/acme-production")).body, created.body)
+
+      const changed = yield* call("PATCH", "/instances/acme-production", {
+        description: "The big one",
+        deploymentZoneId: null,
+        metadata: null,
+        endLicenseDate: "2027-01-01T00:00:00.000Z",
+      })
+      assert.strictEqual(changed.status, 200)
+      assert.deepStrictEqual(changed.body, {
+        ...created.body,
+        description: "The big one",
+        deploymentZoneId: null,
+        endLicenseDate: "2027-01-01T00:00:00.000Z",
+        updatedAt: changed.body.updatedAt,
+      })
+      assert.deepStrictEqual((yield* call("GET", "/instances/acme-production")).body, changed.body)
+
+      assert.strictEqual((yield* call("DELETE", "/instances/acme-production")).status, 204)
+      assert.deepStrictEqual(refusal(yield* call("GET", "/instances/acme-production")), {
+        status: 404,
+        code: "Instance.NotFound",
+        places: [],
+      })
+      const events = (yield* call("GET", "/events")).body.items.filter(({ type }: { type: string }) =>
+        type.startsWith("INSTANCE_"),
+      )
+      assert.deepStrictEqual(
+        events.map((event: { type: string; data: unknown }) => [event.type, event.data]),
+        [
+          ["INSTANCE_CREATION", created.body],
+          ["INSTANCE_UPDATED", changed.body],
+          ["INSTANCE_DELETED", changed.body],
+        ],
+      )
+    }),
+  )
+
+  it.effect("customer and license are named in exactly one way, and every fault is told at once", () =>
+    Effect.gen(function* () {
+      const { call, license } = yield* openShop
+      yield* license("pro")
+      yield* call("POST", "/customers", { name: "Acme" })
+      const body = { name: "A", ...term }
+      assert.deepStrictEqual(
+        refusal(yield* call("POST", "/instances", { ...body, endLicenseDate: term.startLicenseDate })),
+        {
+          status: 422,
+          code: "Request.ValidationFailed",
+          places: ["body.customerId", "body.licenseId", "body.endLicenseDate"],
+        },
+      )
+      const twice = { customerId: NOWHERE, customerSlug: "acme", licenseSlug: "pro", licenseFamilySlug: "pro" }
+      assert.deepStrictEqual(refusal(yield* call("POST", "/instances", { ...body, ...twice })).places, [
+        "body.customerSlug",
+        "body.licenseFamilySlug",
+      ])
+      yield* call("POST", "/instances", { ...body, customerSlug: "acme", licenseSlug: "pro" })
+      assert.deepStrictEqual(refusal(yield* call("PATCH", "/instances/instance-a", twice)).places, [
+        "body.customerSlug",
+        "body.licenseFamilySlug",
+      ])
+    }),
+  )
+
+  it.effect("names that name nothing are refused with their places", () =>
+    Effect.gen(function* () {
+      const { call, license } = yield* openShop
+      const other = yield* openShop
+      yield* license("pro")
+      const foreignLicense = (yield* other.license("foreign")).id
+      yield* call("POST", "/customers", { name: "Acme" })
+      const foreignCustomer = (yield* other.call("POST", "/customers", { name: "Foreign" })).body.id
+      const foreignZone = (yield* other.call("POST", "/deployment-zones", { name: "Far", type: "staging" })).body.id
+      const good = { customerSlug: "acme", licenseSlug: "pro" }
+      const cases: ReadonlyArray<[object, string]> = [
+        [{ licenseSlug: "pro", customerSlug: "none" }, "body.customerSlug"],
+        [{ licenseSlug: "pro", customerId: foreignCustomer }, "body.customerId"],
+        [{ customerSlug: "acme", licenseSlug: "none" }, "body.licenseSlug"],
+        [{ customerSlug: "acme", licenseId: foreignLicense }, "body.licenseId"],
+        [{ customerSlug: "acme", licenseFamilySlug: "none" }, "body.licenseFamilySlug"],
+        [{ ...good, deploymentZoneId: foreignZone }, "body.deploymentZoneId"],
+      ]
+      for (const [names, place] of cases) {
+        assert.deepStrictEqual(refusal(yield* call("POST", "/instances", { name: "Prod", ...term, ...names })), {
+          status: 422,
+          code: "Request.ValidationFailed",
+          places: [place],
+        })
+      }
+      assert.strictEqual((yield* call("POST", "/instances", { name: "Prod", ...term, ...good })).status, 201)
+      for (const names of [{ customerSlug: "none" }, { licenseSlug: "none" }, { deploymentZoneId: NOWHERE }]) {
+        const places = Object.keys(names).map((name) => `body.${name}`)
+        assert.deepStrictEqual(refusal(yield* call("PATCH", "/instances/prod", names)).places, places)
+      }
+    }),
+  )
+
+  it.effect("the license ends after it starts, also when only one of the dates changes", () =>
+    Effect.gen(function* () {
+      const { call, license } = yield* openShop
+      yield* license("pro")
+      yield* call("POST", "/customers", { name: "Acme" })
+      yield* call("POST", "/instances", { name: "Prod", customerSlug: "acme", licenseSlug: "pro", ...term })
+      const early = { endLicenseDate: term.startLicenseDate }
+      assert.deepStrictEqual(refusal(yield* call("PATCH", "/instances/prod", early)).places, ["body.endLicenseDate"])
+      const late = { startLicenseDate: "2026-06-01T00:00:00Z" }
+      assert.deepStrictEqual(refusal(yield* call("PATCH", "/instances/prod", late)).places, ["body.startLicenseDate"])
+      const both = { ...late, endLicenseDate: "2026-06-01T00:00:00.001Z" }
+      assert.strictEqual((yield* call("PATCH", "/instances/prod", both)).status, 200)
+      const endless = yield* call("PATCH", "/instances/prod", { endLicenseDate: null })
+      assert.deepStrictEqual(refusal(endless).places, ["body.endLicenseDate"])
+      const nonsense = { name: "B", customerSlug: "acme", licenseSlug: "pro", startLicenseDate: "2025-02-30T00:00:00Z" }
+      assert.deepStrictEqual(refusal(yield* call("POST", "/instances", nonsense)).places.sort(), [
+        "body.endLicenseDate",
+        "body.startLicenseDate",
+      ])
+    }),
+  )
+
+  it.effect("a family stands for its current version, a draft can be tried, an archived version is not assigned", () =>
+    Effect.gen(function* () {
+      const { archive, call, license } = yield* openShop
+      yield* license("pro")
+      const second = (yield* license("pro-v2", { familySlug: "pro" })).id
+      const draft = (yield* license("pro-v3", { familySlug: "pro", lifecycleState: "DRAFT" })).id
+      const old = (yield* license("pro-old", { familySlug: "pro" })).id
+      yield* archive("pro-old")
+      yield* call("POST", "/customers", { name: "Acme" })
+      const body = { customerSlug: "acme", ...term }
+
+      const current = yield* call("POST", "/instances", { name: "Prod", ...body, licenseFamilySlug: "pro" })
+      assert.deepStrictEqual([current.status, current.body.licenseId], [201, second])
+      const trial = yield* call("POST", "/instances", { name: "Trial", ...body, licenseSlug: "pro-v3" })
+      assert.deepStrictEqual([trial.status, trial.body.licenseId], [201, draft])
+
+      const refused = yield* call("POST", "/instances", { name: "Old", ...body, licenseId: old })
+      assert.deepStrictEqual([refused.status, refused.body.code], [409, "CreateInstance.LicenseArchived"])
+      const unchanged = yield* call("PATCH", "/instances/prod", { licenseSlug: "pro-old" })
+      assert.deepStrictEqual([unchanged.status, unchanged.body.code], [409, "UpdateInstance.LicenseArchived"])
+
+      yield* archive("pro-v2")
+      const kept = yield* call("PATCH", "/instances/prod", { name: "Production", licenseSlug: "pro-v2" })
+      assert.deepStrictEqual([kept.status, kept.body.name, kept.body.licenseId], [200, "Production", second])
+      const moved = yield* call("PATCH", "/instances/prod", { licenseFamilySlug: "pro" })
+      assert.notStrictEqual(moved.body.licenseId, second)
+      const back = yield* call("PATCH", "/instances/prod", { licenseId: second })
+      assert.deepStrictEqual([back.status, back.body.code], [409, "UpdateInstance.LicenseArchived"])
+    }),
+  )
+
+  it.effect("metadata knows no keys yet, so each is refused with its place", () =>
+    Effect.gen(function* () {
+      const { call, license } = yield* openShop
+      yield* license("pro")
+      yield* call("POST", "/customers", { name: "Acme" })
+      const body = { name: "Prod", customerSlug: "acme", licenseSlug: "pro", ...term }
+      const refused = yield* call("POST", "/instances", { ...body, metadata: { region: "eu", tier: { level: 3 } } })
+      assert.deepStrictEqual(refusal(refused).places, ["body.metadata.region", "body.metadata.tier"])
+      assert.strictEqual((yield* call("POST", "/instances", { ...body, metadata: {} })).status, 201)
+      const changed = yield* call("PATCH", "/instances/prod", { metadata: { region: "eu" } })
+      assert.deepStrictEqual(refusal(changed).places, ["body.metadata.region"])
+    }),
+  )
+
+  it.effect("instances are listed newest first, by customer, license and zone, and a cursor keeps its filters", () =>
+    Effect.gen(function* () {
+      const { call, license } = yield* openShop
+      yield* license("pro")
+      yield* license("free")
+      for (const name of ["Acme", "Globex"]) yield* call("POST", "/customers", { name })
+      const zone = (yield* call("POST", "/deployment-zones", { name: "Hamburg", type: "production" })).body
+      const add = (name: string, customerSlug: string, licenseSlug: string, more: object = {}) =>
+        call("POST", "/instances", { name, customerSlug, licenseSlug, ...term, ...more })
+      yield* add("One", "acme", "pro", { deploymentZoneId: zone.id })
+      yield* add("Two", "acme", "free")
+      yield* add("Three", "globex", "pro")
+      yield* add("Four", "acme", "pro")
+      const page = (query: string) =>
+        Effect.map(call("GET", `/instances${query}`), ({ body }) => ({
+          ...body,
+          names: body.items.map(({ name }: { name: string }) => name),
+        }))
+      assert.deepStrictEqual((yield* page("")).names, ["Four", "Three", "Two", "One"])
+      assert.deepStrictEqual((yield* page("?customer=acme")).names, ["Four", "Two", "One"])
+      assert.deepStrictEqual((yield* page("?license=pro")).names, ["Four", "Three", "One"])
+      assert.deepStrictEqual((yield* page("?customer=acme&license=pro")).names, ["Four", "One"])
+      assert.deepStrictEqual((yield* page(`?zone=${zone.slug}`)).names, ["One"])
+      assert.deepStrictEqual((yield* page("?customer=none")).names, [])
+      assert.deepStrictEqual((yield* page("?license=none&zone=none")).names, [])
+
+      const first = yield* page("?customer=acme&limit=2")
+      assert.deepStrictEqual([first.names, first.hasMore], [["Four", "Two"], true])
+      const last = yield* page(`?customer=acme&limit=2&cursor=${first.nextCursor}`)
+      assert.deepStrictEqual([last.names, last.hasMore, last.nextCursor], [["One"], false, ""])
+      const elsewhere = yield* call("GET", `/instances?customer=globex&cursor=${first.nextCursor}`)
+      assert.deepStrictEqual([elsewhere.status, elsewhere.body.code], [400, "Request.InvalidCursor"])
+    }),
+  )
+
+  it.effect("a customer with instances stays, and goes when they are gone", () =>
+    Effect.gen(function* () {
+      const { call, license } = yield* openShop
+      yield* license("pro")
+      for (const name of ["Acme", "Globex"]) yield* call("POST", "/customers", { name })
+      yield* call("POST", "/instances", { name: "Prod", customerSlug: "acme", licenseSlug: "pro", ...term })
+      const refused = yield* call("DELETE", "/customers/acme")
+      assert.deepStrictEqual([refused.status, refused.body.code], [409, "DeleteCustomer.InUse"])
+      assert.strictEqual((yield* call("PATCH", "/instances/prod", { customerSlug: "globex" })).status, 200)
+      assert.strictEqual((yield* call("DELETE", "/customers/acme")).status, 204)
+      assert.strictEqual((yield* call("DELETE", "/customers/globex")).status, 409)
+      yield* call("DELETE", "/instances/prod")
+      assert.strictEqual((yield* call("DELETE", "/customers/globex")).status, 204)
+    }),
+  )
+
+  it.effect("a customer that is deleted while it gets an instance either stays or gets none", () =>
+    Effect.gen(function* () {
+      const { call, license } = yield* openShop
+      yield* license("pro")
+      for (let round = 0; round < 8; round++) {
+        const customerSlug = `customer-${round}`
+        yield* call("POST", "/customers", { name: customerSlug })
+        const body = { name: `Instance ${round}`, customerSlug, licenseSlug: "pro", ...term }
+        const [created, deleted] = yield* Effect.all(
+          [call("POST", "/instances", body), call("DELETE", `/customers/${customerSlug}`)],
+          { concurrency: "unbounded" },
+        )
+        assert.include(["201 409", "422 204"], `${created.status} ${deleted.status}`)
+      }
+    }),
+  )
+
+  it.effect("deleting an instance deletes its usage", () =>
+    Effect.gen(function* () {
+      const { call, license, used } = yield* openShop
+      const sql = yield* PgClient.PgClient
+      yield* license("pro")
+      yield* call("POST", "/customers", { name: "Acme" })
+      const entitlement = (yield* call("POST", "/entitlements", { name: "Seats", type: "NUMBER" })).body
+      const body = { name: "Prod", customerSlug: "acme", licenseSlug: "pro", ...term }
+      const instance = (yield* call("POST", "/instances", body)).body
+      yield* used(instance.id, entitlement.id, term.startLicenseDate, "3")
+      assert.strictEqual((yield* call("DELETE", "/instances/prod")).status, 204)
+      assert.deepStrictEqual(yield* sql`SELECT 1 FROM usage_totals WHERE instance_id = ${instance.id}`, [])
+    }),
+  )
+
+  it.effect("an instance of another organization looks like none", () =>
+    Effect.gen(function* () {
+      const { call, license } = yield* openShop
+      const stranger = yield* openShop
+      yield* license("pro")
+      yield* call("POST", "/customers", { name: "Acme" })
+      yield* call("POST", "/instances", { name: "Prod", customerSlug: "acme", licenseSlug: "pro", ...term })
+      for (const [method, path, body] of [
+        ["GET", "/instances/prod"],
+        ["PATCH", "/instances/prod", { name: "Mine" }],
+        ["DELETE", "/instances/prod"],
+        ["POST", "/instances/prod/check", { checks: [{ entitlement: "seats" }] }],
+      ] as const) {
+        const answer = yield* stranger.call(method, path, body)
+        assert.deepStrictEqual([answer.status, answer.body.code], [404, "Instance.NotFound"])
+      }
+      assert.deepStrictEqual((yield* stranger.call("GET", "/instances?customer=acme")).body.items, [])
+    }),
+  )
+
+  it.effect("reading and checking need read:instances, writing needs write:instances", () =>
+    Effect.gen(function* () {
+      const { core, tokenWith } = yield* TestService
+      const { call, license, tenant } = yield* openShop
+      yield* license("pro")
+      yield* call("POST", "/customers", { name: "Acme" })
+      yield* call("POST", "/instances", { name: "Prod", customerSlug: "acme", licenseSlug: "pro", ...term })
+      const reader = yield* tokenWith(tenant, ["read:instances"])
+      const stranger = yield* tokenWith(tenant, ["write:customers"])
+      const body = { checks: [{ entitlement: "seats" }] }
+      assert.strictEqual((yield* core("GET", "/instances/prod", { token: reader })).status, 200)
+      assert.strictEqual((yield* core("POST", "/instances/prod/check", { token: reader, body })).status, 200)
+      assert.strictEqual((yield* core("DELETE", "/instances/prod", { token: reader })).status, 403)
+      assert.strictEqual((yield* core("GET", "/instances", { token: stranger })).status, 403)
+      assert.strictEqual((yield* core("POST", "/instances/prod/check", { token: stranger, body })).status, 403)
+    }),
+  )
+})

@@ -1,0 +1,57 @@
+/** An organization that sells: licenses, what they grant, and instances. Usage is stored by SQL. */
+import { PgClient } from "@effect/sql-pg"
+import { Effect } from "effect"
+import { TestService } from "../support/TestService.ts"
+import type { Answer } from "../support/TestService.ts"
+
+/** A year of license, unless a test says otherwise. */
+export const term = { startLicenseDate: "2025-01-01T00:00:00.000Z", endLicenseDate: "2026-01-01T00:00:00.000Z" }
+
+const made = (answer: Answer) =>
+  answer.status < 300 ? Effect.succeed(answer.body) : Effect.die(new Error(`${answer.status} ${answer.text}`))
+
+export const openShop = Effect.gen(function* () {
+  const service = yield* TestService
+  const sql = yield* PgClient.PgClient
+  const tenant = yield* service.tenant()
+
+  const call = (method: string, path: string, body?: unknown) =>
+    service.core(method, path, { token: tenant.token, ...(body === undefined ? {} : { body }) })
+  const make = (path: string, body?: unknown) => Effect.flatMap(call("POST", path, body), made)
+
+  return {
+    tenant,
+    call,
+
+    /** A published license in a family of its name, unless it is said otherwise. */
+    license: (slug: string, more: object = {}) => make("/licenses", { name: slug, slug, type: "PAID", ...more }),
+
+    archive: (licenseSlug: string) => make(`/licenses/${licenseSlug}/archive`),
+
+    customer: (name: string) => make("/customers", { name }),
+
+    zone: (name: string) => make("/deployment-zones", { name, type: "production" }),
+
+    entitlement: (slug: string, more: object = {}) =>
+      make("/entitlements", { name: slug, slug, type: "NUMBER", ...more }),
+
+    grant: (licenseSlug: string, entitlementSlug: string, value: number | boolean | object, overagePercent = 0) =>
+      make(`/licenses/${licenseSlug}/entitlements`, { entitlementSlug, value, overagePercent }),
+
+    instance: (name: string, customerSlug: string, licenseSlug: string, more: object = {}) =>
+      make("/instances", { name, customerSlug, licenseSlug, ...term, ...more }),
+
+    /** What was used of an entitlement in the period that starts then. */
+    used: (instanceId: string, entitlementId: string, periodStart: string, value: string) =>
+      sql`INSERT INTO usage_totals (organization_id, instance_id, entitlement_id, period_start, value, event_count)
+        VALUES (${tenant.organizationId}, ${instanceId}, ${entitlementId}, ${new Date(periodStart)},
+          ${value}::text::numeric, 1)`,
+  }
+})
+
+/** The code and places of a refusal. */
+export const refusal = ({ status, body }: Answer) => ({
+  status,
+  code: body.code,
+  places: body.errors.map(({ location }: { location: string }) => location),
+})

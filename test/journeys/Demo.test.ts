@@ -1,0 +1,68 @@
+import { assert, layer } from "@effect/vitest"
+import { Console, Effect, Redacted } from "effect"
+import { Stage } from "../../src/demo/Demo.ts"
+import type { Origins } from "../../src/demo/Demo.ts"
+import { play } from "../../src/demo/Story.ts"
+import { TestService } from "../support/TestService.ts"
+
+/** Plays the story; answers what it printed and, where it stopped, why. */
+const played = Effect.fnUntraced(function* (origins: Origins, credential: string) {
+  const lines: Array<string> = []
+  const recorder: Console.Console = Object.assign(Object.create(console), {
+    log: (line: string) => lines.push(line),
+  })
+  const stopped = yield* play(Redacted.make(credential)).pipe(
+    Effect.as(""),
+    Effect.catchTag("DemoFailed", (error) => Effect.succeed(error.message)),
+    Effect.provide(Stage.layer(origins)),
+    Effect.provideService(Console.Console, recorder),
+  )
+  return { stopped, text: lines.join("\n") }
+})
+
+layer(TestService.layer, { excludeTestServices: true })("the demo", (it) => {
+  it.effect("plays the main story to its end, and again on the same installation", () =>
+    Effect.gen(function* () {
+      const { operator, origins } = yield* TestService
+      for (const _ of ["first", "second"]) {
+        const { stopped, text } = yield* played(origins, operator)
+        assert.strictEqual(stopped, "", text)
+        assert.include(text, "LICENSE_ARCHIVED")
+        assert.include(text, "CreateInstance.LicenseArchived")
+        assert.include(text, "every answer was as expected")
+      }
+    }),
+  )
+
+  it.effect("shows every call, but no secret", () =>
+    Effect.gen(function* () {
+      const { operator, origins } = yield* TestService
+      const { text } = yield* played(origins, operator)
+      assert.include(text, `→ POST ${origins.platform}/api/platform/organizations`)
+      assert.match(text, /"token": "ksh_[A-Za-z0-9_-]{4}…"/)
+      assert.notMatch(text, /ks[hm]_[A-Za-z0-9_-]{5}/)
+    }),
+  )
+
+  it.effect("stops with a clear sentence at a credential that does not work", () =>
+    Effect.gen(function* () {
+      const { origins } = yield* TestService
+      const { stopped } = yield* played(origins, `ksm_${"A".repeat(43)}`)
+      assert.match(
+        stopped,
+        /^The demo stopped at POST \/api\/platform\/organizations: expected 201, but the answer is 401 Auth\.InvalidCredential\./,
+      )
+    }),
+  )
+
+  it.effect("stops with a clear sentence where no service answers", () =>
+    Effect.gen(function* () {
+      const { operator, origins } = yield* TestService
+      const { stopped } = yield* played({ ...origins, platform: "http://127.0.0.1:1" }, operator)
+      assert.strictEqual(
+        stopped,
+        "No Keyshelf answers at http://127.0.0.1:1. Start one with `npm start`, or name another with --platform.",
+      )
+    }),
+  )
+})

@@ -1,0 +1,174 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestService } from "../support/TestService.ts"
+import { locations, refusal, vendor } from "./support.ts"
+
+layer(TestService.layer, { excludeTestServices: true })("what licenses grant", (it) => {
+  it.effect("an amount, access and a configuration are granted, listed, changed and taken away", () =>
+    Effect.gen(function* () {
+      const { call, entitlement, events, license } = yield* vendor
+      yield* license()
+      yield* entitlement("CONFIG", "regions", { displayOrder: 2 })
+      yield* entitlement("NUMBER", "seats", { displayOrder: 1 })
+      yield* entitlement("BOOLEAN", "sso")
+      const regions = { entitlementSlug: "regions", value: { allowed: ["eu", "us"] }, overagePercent: 0 }
+      const seats = { entitlementSlug: "seats", value: 12.5, overagePercent: 10 }
+      const sso = { entitlementSlug: "sso", value: true, overagePercent: 0 }
+      for (const grant of [regions, seats, sso]) {
+        const created = yield* call("POST", "/licenses/gold/entitlements", grant)
+        assert.strictEqual(created.status, 201)
+        assert.strictEqual(created.headers.get("location"), `/api/licenses/gold/entitlements/${grant.entitlementSlug}`)
+        assert.deepStrictEqual(created.body, grant)
+      }
+      const first = yield* call("GET", "/licenses/gold/entitlements?limit=2")
+      assert.deepStrictEqual(first.body.items, [sso, seats])
+      const last = yield* call("GET", `/licenses/gold/entitlements?limit=2&cursor=${first.body.nextCursor}`)
+      assert.deepStrictEqual(last.body, { items: [regions], hasMore: false, nextCursor: "" })
+
+      const path = "/licenses/gold/entitlements/seats"
+      assert.strictEqual((yield* call("PUT", path, { value: -1 })).status, 204)
+      assert.strictEqual((yield* call("PUT", path, { overagePercent: 0 })).status, 204)
+      const changed = { entitlementSlug: "seats", value: -1, overagePercent: 0 }
+      assert.deepStrictEqual((yield* call("GET", "/licenses/gold/entitlements")).body.items[1], changed)
+      assert.strictEqual((yield* call("PUT", "/licenses/gold/entitlements/sso", { value: false })).status, 204)
+      assert.strictEqual((yield* call("DELETE", path)).status, 204)
+      assert.deepStrictEqual((yield* call("GET", "/licenses/gold/entitlements")).body.items, [
+        { ...sso, value: false },
+        regions,
+      ])
+      const ofSeats = (yield* events).filter(({ data }) => data["entitlementSlug"] === "seats")
+      assert.deepStrictEqual(
+        ofSeats.map(({ type, data }) => [type, data]),
+        [
+          ["LICENSE_ENTITLEMENT_ASSIGNED", { licenseSlug: "gold", ...seats }],
+          ["LICENSE_ENTITLEMENT_UPDATED", { licenseSlug: "gold", ...seats, value: -1 }],
+          ["LICENSE_ENTITLEMENT_UPDATED", { licenseSlug: "gold", ...changed }],
+          ["LICENSE_ENTITLEMENT_UNASSIGNED", { licenseSlug: "gold", ...changed }],
+        ],
+      )
+    }),
+  )
+
+  it.effect("a value that does not fit the entitlement's type is refused", () =>
+    Effect.gen(function* () {
+      const { call, entitlement, license } = yield* vendor
+      yield* license()
+      for (const type of ["NUMBER", "BOOLEAN", "CONFIG"]) yield* entitlement(type, type.toLowerCase())
+      for (const [entitlementSlug, value] of [
+        ["number", -2],
+        ["number", -0.5],
+        ["number", 1e18],
+        ["number", true],
+        ["number", "12"],
+        ["number", null],
+        ["boolean", 1],
+        ["boolean", {}],
+        ["config", false],
+        ["config", [1]],
+        ["config", { text: "x".repeat(16 * 1024) }],
+      ] as const) {
+        const refused = yield* call("POST", "/licenses/gold/entitlements", { entitlementSlug, value })
+        assert.strictEqual(refused.status, 422, JSON.stringify({ entitlementSlug, value }).slice(0, 60))
+        assert.deepStrictEqual([...new Set(locations(refused))], ["body.value"])
+      }
+      yield* call("POST", "/licenses/gold/entitlements", { entitlementSlug: "number", value: 1 })
+      const refused = yield* call("PUT", "/licenses/gold/entitlements/number", { value: true })
+      assert.deepStrictEqual(locations(refused), ["body.value"])
+    }),
+  )
+
+  it.effect("only an amount can have an overage, of at most 1000 percent", () =>
+    Effect.gen(function* () {
+      const { call, entitlement, license } = yield* vendor
+      yield* license()
+      yield* entitlement("NUMBER", "seats")
+      yield* entitlement("BOOLEAN", "sso")
+      for (const grant of [
+        { entitlementSlug: "seats", value: 1, overagePercent: 1000.5 },
+        { entitlementSlug: "seats", value: 1, overagePercent: -1 },
+        { entitlementSlug: "sso", value: true, overagePercent: 5 },
+      ]) {
+        const refused = yield* call("POST", "/licenses/gold/entitlements", grant)
+        assert.deepStrictEqual([refused.status, locations(refused)], [422, ["body.overagePercent"]])
+      }
+    }),
+  )
+
+  it.effect("what does not exist is refused in a body and not found in a path", () =>
+    Effect.gen(function* () {
+      const { call, entitlement, license } = yield* vendor
+      yield* license()
+      yield* entitlement("NUMBER", "seats")
+      const refused = yield* call("POST", "/licenses/gold/entitlements", { entitlementSlug: "chairs", value: 1 })
+      assert.deepStrictEqual([refused.status, locations(refused)], [422, ["body.entitlementSlug"]])
+      for (const slug of ["seats", "chairs"]) {
+        for (const [method, body] of [["PUT", { value: 1 }], ["DELETE"]] as const) {
+          const missing = yield* call(method, `/licenses/gold/entitlements/${slug}`, body)
+          assert.deepStrictEqual(refusal(missing), [404, "Entitlement.NotFound"])
+        }
+      }
+    }),
+  )
+
+  it.effect("of many that grant one entitlement at once, one does", () =>
+    Effect.gen(function* () {
+      const { call, entitlement, events, license } = yield* vendor
+      yield* license()
+      yield* entitlement("NUMBER", "seats")
+      const answers = yield* Effect.all(
+        Array.from({ length: 8 }, (_, value) =>
+          call("POST", "/licenses/gold/entitlements", { entitlementSlug: "seats", value }),
+        ),
+        { concurrency: "unbounded" },
+      )
+      const refused = answers.filter(({ status }) => status !== 201)
+      assert.strictEqual(refused.length, 7)
+      for (const answer of refused) {
+        assert.deepStrictEqual(refusal(answer), [409, "AssignLicenseEntitlement.AlreadyAssigned"])
+      }
+      assert.strictEqual((yield* events).filter(({ type }) => type === "LICENSE_ENTITLEMENT_ASSIGNED").length, 1)
+    }),
+  )
+
+  it.effect("grants of an archived license can change", () =>
+    Effect.gen(function* () {
+      const { call, entitlement, license } = yield* vendor
+      yield* license()
+      yield* entitlement("NUMBER", "seats")
+      yield* call("POST", "/licenses/gold/entitlements", { entitlementSlug: "seats", value: 1 })
+      yield* call("POST", "/licenses/gold/archive")
+      assert.strictEqual((yield* call("PUT", "/licenses/gold/entitlements/seats", { value: 2 })).status, 204)
+    }),
+  )
+
+  it.effect("an entitlement that a license grants is not deleted, and a draft takes its grants with it", () =>
+    Effect.gen(function* () {
+      const { call, entitlement, license } = yield* vendor
+      yield* license({ lifecycleState: "DRAFT" })
+      yield* entitlement("NUMBER", "seats")
+      yield* call("POST", "/licenses/gold/entitlements", { entitlementSlug: "seats", value: 1 })
+      assert.deepStrictEqual(refusal(yield* call("DELETE", "/entitlements/seats")), [409, "DeleteEntitlement.InUse"])
+      assert.strictEqual((yield* call("DELETE", "/licenses/gold")).status, 204)
+      assert.strictEqual((yield* call("DELETE", "/entitlements/seats")).status, 204)
+    }),
+  )
+
+  it.effect("an entitlement that is granted and deleted at once is one or the other", () =>
+    Effect.gen(function* () {
+      const { call, entitlement, license } = yield* vendor
+      yield* license()
+      for (let round = 0; round < 5; round++) {
+        const slug = `seats-${round}`
+        yield* entitlement("NUMBER", slug)
+        const [granted, deleted] = yield* Effect.all(
+          [
+            call("POST", "/licenses/gold/entitlements", { entitlementSlug: slug, value: 1 }),
+            call("DELETE", `/entitlements/${slug}`),
+          ],
+          { concurrency: "unbounded" },
+        )
+        assert.include(["201 409", "422 204"], `${granted.status} ${deleted.status}`)
+      }
+    }),
+  )
+})

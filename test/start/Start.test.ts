@@ -1,0 +1,156 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { createServer } from "node:net"
+import { randomBytes } from "node:crypto"
+import { request } from "../support/http.ts"
+import { freePorts, randomCredential, settings, start, temporaryDirectory } from "../support/ServiceProcess.ts"
+
+const organizations = (origin: string) => `${origin}/api/platform/organizations`
+
+describe("starting and stopping", { concurrent: true, timeout: 60_000 }, () => {
+  it.live("the first start shows a credential once; the second keeps data and shows none", () =>
+    Effect.gen(function* () {
+      const directory = yield* temporaryDirectory
+      const { SERVICE_BOOTSTRAP_PLATFORM_CREDENTIAL: _, ...env } = yield* settings(directory, randomCredential())
+      const first = yield* start(["serve"], env)
+      yield* first.ready
+      const token = /ksm_[A-Za-z0-9_-]{43}/.exec(first.output())?.[0]
+      assert.isDefined(token)
+      assert.include(first.output(), `${first.core}/docs`)
+      const call = { token: token ?? "", body: { name: "Acme" } }
+      const created = yield* Effect.promise(() => request("POST", organizations(first.platform), call))
+      assert.strictEqual(created.status, 201)
+      first.process.kill("SIGTERM")
+      assert.strictEqual((yield* first.ended).code, 0)
+      const second = yield* start(["serve"], env)
+      yield* second.ready
+      assert.notMatch(second.output(), /ksm_/)
+      const listed = yield* Effect.promise(() => request("GET", organizations(second.platform), { token: token ?? "" }))
+      assert.deepStrictEqual(listed.body.items, [created.body])
+    }),
+  )
+
+  it.live("the credential of the settings works from the first start, and starting again changes nothing", () =>
+    Effect.gen(function* () {
+      const directory = yield* temporaryDirectory
+      const credential = randomCredential()
+      const env = yield* settings(directory, credential)
+      for (const _ of ["first", "second"]) {
+        const service = yield* start(["serve"], env)
+        yield* service.ready
+        assert.notInclude(service.output(), credential)
+        const list = yield* Effect.promise(() =>
+          request("GET", `${service.platform}/api/platform/credentials`, { token: credential }),
+        )
+        assert.strictEqual(list.body.items.length, 1)
+        service.process.kill("SIGTERM")
+        assert.strictEqual((yield* service.ended).code, 0)
+      }
+    }),
+  )
+
+  it.live("SIGTERM lets the running request finish", () =>
+    Effect.gen(function* () {
+      const directory = yield* temporaryDirectory
+      const credential = randomCredential()
+      const service = yield* start(["serve"], yield* settings(directory, credential))
+      yield* service.ready
+      // A body that arrives slowly keeps the request running while the signal comes.
+      const body = new ReadableStream({
+        async start(controller) {
+          controller.enqueue(new TextEncoder().encode('{"name":'))
+          await new Promise((resolve) => setTimeout(resolve, 100))
+          service.process.kill("SIGTERM")
+          await new Promise((resolve) => setTimeout(resolve, 400))
+          controller.enqueue(new TextEncoder().encode('"Acme"}'))
+          controller.close()
+        },
+      })
+      const answer = yield* Effect.promise(() =>
+        fetch(organizations(service.platform), {
+          method: "POST",
+          body,
+          duplex: "half",
+          headers: { authorization: `Bearer ${credential}`, "content-type": "application/json" },
+        }),
+      )
+      assert.strictEqual(answer.status, 201)
+      assert.strictEqual((yield* service.ended).code, 0)
+    }),
+  )
+
+  it.live("a busy port is named with its setting", () =>
+    Effect.gen(function* () {
+      const directory = yield* temporaryDirectory
+      const env = yield* settings(directory, randomCredential())
+      const holder = createServer().listen(Number(env.SERVICE_PLATFORM_PORT), "127.0.0.1")
+      yield* Effect.addFinalizer(() => Effect.sync(() => holder.close()))
+      const { code, output } = yield* (yield* start(["serve"], env)).ended
+      assert.strictEqual(code, 1)
+      assert.include(output, `127.0.0.1:${env.SERVICE_PLATFORM_PORT} is in use by another process`)
+      assert.include(output, "SERVICE_PLATFORM_PORT")
+      assert.notInclude(output, "    at ")
+    }),
+  )
+
+  const key = randomBytes(32).toString("base64")
+  const unreachable = "postgres://u:hidden@127.0.0.1:1/x"
+  const wrong: ReadonlyArray<readonly [setting: string, env: Record<string, string>, sentence: RegExp]> = [
+    ["a port that is no number", { SERVICE_CORE_PORT: "http" }, /^SERVICE_CORE_PORT is not valid: .+\.$/m],
+    ["a port out of range", { SERVICE_CORE_PORT: "70000" }, /^SERVICE_CORE_PORT is not valid: .+\.$/m],
+    ["an unknown role", { SERVICE_ROLES: "core,cook" }, /^SERVICE_ROLES is not valid: .+\.$/m],
+    ["a short key", { SERVICE_SECRET_KEY: "short" }, /^SERVICE_SECRET_KEY is not valid: .+\.$/m],
+    ["no pool", { SERVICE_DATABASE_POOL_SIZE: "0" }, /^SERVICE_DATABASE_POOL_SIZE is not valid: .+\.$/m],
+    ["another database", { SERVICE_DATABASE_URL: "mysql://x" }, /^SERVICE_DATABASE_URL is not valid: .+\.$/m],
+    ["an unknown log level", { SERVICE_LOG_LEVEL: "chatty" }, /^SERVICE_LOG_LEVEL is not valid: .+\.$/m],
+    ["no key for a shared database", { SERVICE_DATABASE_URL: unreachable }, /^SERVICE_SECRET_KEY is missing: .+\.$/m],
+    [
+      "a credential of the wrong form",
+      { SERVICE_BOOTSTRAP_PLATFORM_CREDENTIAL: "secretive" },
+      /^SERVICE_BOOTSTRAP_PLATFORM_CREDENTIAL is not valid: .+\.$/m,
+    ],
+    [
+      "a database that is not there",
+      { SERVICE_DATABASE_URL: unreachable, SERVICE_SECRET_KEY: key },
+      /^The database at 127\.0\.0\.1:1\/x \(SERVICE_DATABASE_URL\) cannot be used: .+$/m,
+    ],
+  ]
+  it.live("a wrong setting stops the start with one clear sentence that does not repeat its value", () =>
+    Effect.gen(function* () {
+      const directory = yield* temporaryDirectory
+      for (const [setting, env, sentence] of wrong) {
+        const all = { ...(yield* settings(directory, randomCredential())), ...env }
+        const { code, output } = yield* (yield* start(["serve"], all)).ended
+        assert.strictEqual(code, 1, `${setting}: ${output}`)
+        assert.match(output, sentence)
+        assert.strictEqual(output.trim().split("\n").length, 1, output)
+        assert.notMatch(output, /hidden|short\b|chatty|secretive/)
+      }
+    }),
+  )
+
+  it.live("an operator's command works beside the running service", () =>
+    Effect.gen(function* () {
+      const directory = yield* temporaryDirectory
+      const env = yield* settings(directory, randomCredential())
+      const service = yield* start(["serve"], env)
+      yield* service.ready
+      const made = yield* (yield* start(["platform-credential", "create", "--name", "ops"], env)).ended
+      assert.strictEqual(made.code, 0, made.output)
+      const token = /ksm_[A-Za-z0-9_-]{43}/.exec(made.output)?.[0] ?? ""
+      const me = yield* Effect.promise(() => request("GET", `${service.platform}/api/platform/me`, { token }))
+      assert.strictEqual(me.status, 200)
+      const migrated = yield* (yield* start(["migrate"], env)).ended
+      assert.include(migrated.output, "up to date")
+      const [core, platform, internal] = yield* freePorts(3)
+      const second = yield* (yield* start(["serve"], {
+        ...env,
+        SERVICE_CORE_PORT: String(core),
+        SERVICE_PLATFORM_PORT: String(platform),
+        SERVICE_INTERNAL_PORT: String(internal),
+      })).ended
+      assert.strictEqual(second.code, 1)
+      assert.notInclude(second.output, "    at ")
+    }),
+  )
+})

@@ -1,0 +1,126 @@
+/** The service as a process of its own, as an operator starts it: for what only a process shows (start, stop, crash). */
+import { Effect } from "effect"
+import type { Scope } from "effect"
+import { spawn } from "node:child_process"
+import type { ChildProcess } from "node:child_process"
+import { randomBytes } from "node:crypto"
+import { chmod, mkdtemp, rm } from "node:fs/promises"
+import { createServer } from "node:net"
+import type { AddressInfo } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+
+const root = join(import.meta.dirname, "../..")
+
+/** A bootstrap credential that nobody else has. */
+export const randomCredential = () => `ksm_${randomBytes(32).toString("base64url")}`
+
+/** A directory that is removed at the end. PostgreSQL runs as another user under root, so it must be reachable. */
+export const temporaryDirectory: Effect.Effect<string, never, Scope.Scope> = Effect.acquireRelease(
+  Effect.promise(async () => {
+    const directory = await mkdtemp(join(tmpdir(), "keyshelf-process-"))
+    await chmod(directory, 0o755)
+    return directory
+  }),
+  (directory) => Effect.promise(() => rm(directory, { recursive: true, force: true })),
+)
+
+/** Ports that are free now. */
+export const freePorts = (count: number): Effect.Effect<ReadonlyArray<number>> =>
+  Effect.promise(async () => {
+    const servers = await Promise.all(
+      Array.from(
+        { length: count },
+        () =>
+          new Promise<ReturnType<typeof createServer>>((resolve) => {
+            const server = createServer()
+            server.listen(0, "127.0.0.1", () => resolve(server))
+          }),
+      ),
+    )
+    const ports = servers.map((server) => (server.address() as AddressInfo).port)
+    await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
+    return ports
+  })
+
+/** What became of a process. */
+export interface Ended {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+  readonly output: string
+}
+
+/** A running process of the service. */
+export interface ServiceProcess {
+  readonly process: ChildProcess
+  readonly output: () => string
+  readonly ended: Effect.Effect<Ended>
+  /** Waits until it answers, or fails with its output. */
+  readonly ready: Effect.Effect<void, Error>
+  readonly core: string
+  readonly platform: string
+}
+
+/** Starts `keyshelf <args>`; it is killed when the scope closes. */
+export const start = (
+  args: ReadonlyArray<string>,
+  env: Record<string, string>,
+): Effect.Effect<ServiceProcess, never, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      const child = spawn(process.execPath, [join(root, "src/cli.ts"), ...args], {
+        cwd: root,
+        env: { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "", ...env },
+        stdio: ["ignore", "pipe", "pipe"],
+      })
+      let output = ""
+      child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()))
+      child.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()))
+      const closed = new Promise<Ended>((resolve) =>
+        child.on("close", (code, signal) => resolve({ code, signal, output })),
+      )
+      const core = `http://127.0.0.1:${env["SERVICE_CORE_PORT"]}`
+      const ready = Effect.tryPromise({
+        try: async () => {
+          const health = `http://127.0.0.1:${env["SERVICE_INTERNAL_PORT"]}/health/ready`
+          const deadline = Date.now() + 30_000
+          while (Date.now() < deadline && child.exitCode === null) {
+            const answer = await fetch(health).catch(() => undefined)
+            if (answer?.status === 200 && output.includes("Keyshelf is ready")) return
+            await new Promise((resolve) => setTimeout(resolve, 25))
+          }
+          throw new Error("not ready")
+        },
+        catch: () => new Error(`The service did not get ready:\n${output}`),
+      })
+      return {
+        process: child,
+        output: () => output,
+        ended: Effect.promise(() => closed),
+        ready,
+        core,
+        platform: `http://127.0.0.1:${env["SERVICE_PLATFORM_PORT"]}`,
+      }
+    }),
+    (service) =>
+      Effect.promise(async () => {
+        if (service.process.exitCode !== null || service.process.signalCode !== null) return
+        const gone = new Promise((resolve) => service.process.once("exit", resolve))
+        service.process.kill("SIGTERM")
+        const timer = setTimeout(() => service.process.kill("SIGKILL"), 15_000)
+        await gone
+        clearTimeout(timer)
+      }),
+  )
+
+/** Settings of a process on free ports with its own embedded database. */
+export const settings = Effect.fnUntraced(function* (dataDir: string, credential: string) {
+  const [core, platform, internal] = yield* freePorts(3)
+  return {
+    SERVICE_DATA_DIR: join(dataDir, "data"),
+    SERVICE_BOOTSTRAP_PLATFORM_CREDENTIAL: credential,
+    SERVICE_CORE_PORT: String(core),
+    SERVICE_PLATFORM_PORT: String(platform),
+    SERVICE_INTERNAL_PORT: String(internal),
+  }
+})

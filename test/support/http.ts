@@ -1,0 +1,36 @@
+/** One HTTP call, its answer read whole. */
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  /** The parsed JSON, `undefined` for an empty body. */
+  // eslint-disable-next-line typescript/no-explicit-any -- tests look into answers of every shape
+  readonly body: any
+  readonly text: string
+}
+
+export interface CallOptions {
+  readonly token?: string
+  readonly body?: unknown
+  /** Sent as it is instead of `body`. */
+  readonly rawBody?: string
+  readonly headers?: Record<string, string>
+}
+
+/** Calls an address; rejects only if there is no answer at all. */
+export const request = async (method: string, url: string, options: CallOptions = {}): Promise<Answer> => {
+  const body = options.rawBody ?? (options.body === undefined ? undefined : JSON.stringify(options.body))
+  const response = await fetch(url, {
+    method,
+    headers: {
+      ...(options.token === undefined ? {} : { authorization: `Bearer ${options.token}` }),
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+      ...options.headers,
+    },
+    redirect: "manual",
+    ...(body === undefined ? {} : { body }),
+  })
+  const text = await response.text()
+  const isJson = response.headers.get("content-type")?.includes("json") === true
+  const answered: unknown = isJson && text !== "" ? JSON.parse(text) : undefined
+  return { status: response.status, headers: response.headers, text, body: answered }
+}
