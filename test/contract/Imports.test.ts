@@ -9,6 +9,8 @@ const domains = [
   "events",
   "organizations",
   "access",
+  "metadata",
+  "connectors",
   "components",
   "releases",
   "zones",
@@ -16,6 +18,7 @@ const domains = [
   "licenses",
   "customers",
   "instances",
+  "integrations",
   "usage",
   "demo",
 ]
