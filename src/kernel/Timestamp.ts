@@ -16,7 +16,9 @@ const parse = (text: string): Option.Option<Date> => {
   const offset = match[7] ?? "Z"
   const normal = offset.length === 5 ? `${text.slice(0, -2)}:${text.slice(-2)}` : text
   const date = new Date(normal)
-  return Number.isNaN(date.getTime()) ? Option.none() : Option.some(date)
+  // An offset can carry a date out of the four-digit years that answers are written in.
+  const year = date.getUTCFullYear()
+  return year >= 1 && year <= 9999 ? Option.some(date) : Option.none()
 }
 
 /** An instant as the service stores and answers it: `2026-01-31T09:00:00.000Z`. */

@@ -86,7 +86,13 @@ export const serve = <A, E, R>(
     // A line per request costs a quarter of the throughput; problems are logged by the fallback, requests are traced.
     disableLogger: true,
     disableListenLog: true,
-    routerConfig: { maxParamLength: LONGEST_SEGMENT },
+    // One path for one thing: no second spelling that a gateway's rule might not know.
+    routerConfig: {
+      maxParamLength: LONGEST_SEGMENT,
+      caseSensitive: true,
+      ignoreTrailingSlash: false,
+      ignoreDuplicateSlashes: false,
+    },
   }).pipe(
     Layer.provideMerge(
       Layer.effectContext(

@@ -8,6 +8,8 @@ import { MalformedBody, ValidationFailed } from "../kernel/Problem.ts"
 import type { ProblemFault } from "../kernel/Problem.ts"
 
 const LONGEST_ECHO = 1024
+// A body of a hundred thousand faults is answered by the first of them, not by a document larger than itself.
+const MOST_FAULTS = 100
 
 const issuesOf = SchemaIssue.makeFormatterStandardSchemaV1()
 
@@ -31,7 +33,7 @@ const echo = (value: unknown): { readonly value?: unknown } =>
   value === undefined || (JSON.stringify(value)?.length ?? 0) > LONGEST_ECHO ? {} : { value }
 
 const faults = (error: HttpApiError.HttpApiSchemaError, part: string, input: unknown): ReadonlyArray<ProblemFault> =>
-  issuesOf(error.cause.issue).issues.map((issue) => {
+  issuesOf(error.cause.issue).issues.slice(0, MOST_FAULTS).map((issue) => {
     const path = (issue.path ?? []).map((segment) => (Predicate.isObject(segment) ? segment.key : segment))
     return {
       location: locationOf(part, path as Path),

@@ -48,6 +48,8 @@ describe("timestamps", () => {
     "",
     "2026-13-01T00:00:00Z",
     "2026-01-01T25:00:00Z",
+    "0000-01-01T00:00:00Z",
+    "9999-12-31T23:59:59-01:00",
   ])("%s is no instant", (text) => {
     assert.isTrue(Exit.isFailure(decode(text)))
   })
@@ -55,7 +57,7 @@ describe("timestamps", () => {
   it.effect.prop("an instant that was answered can be sent back", [Schema.Date], ([date]) =>
     Effect.gen(function* () {
       const year = date.getUTCFullYear()
-      if (year < 0 || year > 9999) return
+      if (year < 1 || year > 9999) return
       const back = yield* Schema.decodeEffect(TimestampInput)(date.toISOString())
       assert.strictEqual(back.getTime(), date.getTime())
     }),

@@ -45,6 +45,27 @@ layer(TestService.layer, { excludeTestServices: true })("HTTP", (it) => {
     }),
   )
 
+  it.effect("a path has one spelling", () =>
+    Effect.gen(function* () {
+      const { core, tenant } = yield* TestService
+      const { token } = yield* tenant()
+      for (const path of ["/components/", "//components", "/COMPONENTS"]) {
+        assertProblem(yield* core("GET", path, { token }), 404, "Request.RouteNotFound")
+      }
+    }),
+  )
+
+  it.effect("a body with very many faults is answered by a document that is smaller than the body", () =>
+    Effect.gen(function* () {
+      const { core, tenant } = yield* TestService
+      const { token } = yield* tenant()
+      const body = Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`member${index}`, index]))
+      const answer = yield* core("POST", "/components", { token, body })
+      assertProblem(answer, 422, "Request.ValidationFailed")
+      assert.strictEqual(answer.body.errors.length, 100)
+    }),
+  )
+
   it.effect("a wrong method names those that the path takes", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
