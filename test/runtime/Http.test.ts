@@ -49,9 +49,10 @@ layer(TestService.layer, { excludeTestServices: true })("HTTP", (it) => {
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
-      for (const path of ["/components/", "//components", "/COMPONENTS"]) {
+      for (const path of ["//components", "/COMPONENTS"]) {
         assertProblem(yield* core("GET", path, { token }), 404, "Request.RouteNotFound")
       }
+      assertProblem(yield* core("GET", "/components/", { token }), 404, "Component.NotFound")
     }),
   )
 
