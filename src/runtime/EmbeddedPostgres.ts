@@ -47,10 +47,41 @@ const awaitTurn = Effect.fnUntraced(function* (place: Place, whenRunning: "refus
   }
 })
 
+/** Starts the server, or finds the one that runs already: `ended` is `undefined` then. */
+const startOrAttach = Effect.fnUntraced(function* (
+  place: Place,
+  options: { readonly whenRunning: "refuse" | "attach"; readonly durable: boolean },
+) {
+  const { dataDir } = place
+  const giveUpAt = (yield* Clock.currentTimeMillis) + patience
+  while (true) {
+    const turn = yield* awaitTurn(place, options.whenRunning)
+    if (turn._tag === "Serving") return { url: turn.url, ended: undefined }
+    yield* attempt(`The directory for ${dataDir} cannot be created`, () => makeParent(place))
+    const binaries = yield* prepareBinaries(place)
+    yield* initialise(place, binaries, options.durable)
+    const started = yield* start(place, binaries, { durable: options.durable, stalePid: turn.stalePid }).pipe(
+      Effect.catchTag("Contended", (contended) =>
+        Effect.flatMap(Clock.currentTimeMillis, (now) =>
+          now < giveUpAt
+            ? Effect.as(Effect.sleep("100 millis"), undefined)
+            : Effect.fail(
+                new EmbeddedPostgresError({
+                  message: `The database in ${dataDir} does not become free ("${contended.message}"): see ${place.logFile}.`,
+                }),
+              ),
+        ),
+      ),
+    )
+    if (started !== undefined) return started
+  }
+})
+
 /**
  * Starts PostgreSQL on a data directory, creating the database on the first start, and stops it (fast shutdown) when the
  * Scope closes. With `whenRunning: "attach"` a server that already runs there is used and left alone; with `"refuse"`
- * that is an error. The server also stops when this process dies, kill -9 included.
+ * that is an error. The server also stops when this process dies, kill -9 included. A server that ends by itself (killed
+ * for memory, say) is started again on the same data.
  *
  * Fails with `EmbeddedPostgresError`: no PostgreSQL for this system, the directory in use, unusable or written by
  * another major version, or a server that does not start.
@@ -65,28 +96,20 @@ export const run: (options: {
   function* (options) {
     const durable = options.durable ?? true
     const place = yield* locate(options.dataDir)
-    const { dataDir } = place
-    const giveUpAt = (yield* Clock.currentTimeMillis) + patience
-    while (true) {
-      const turn = yield* awaitTurn(place, options.whenRunning)
-      if (turn._tag === "Serving") return { url: turn.url, dataDir }
-      yield* attempt(`The directory for ${dataDir} cannot be created`, () => makeParent(place))
-      const binaries = yield* prepareBinaries(place)
-      yield* initialise(place, binaries, durable)
-      const url = yield* start(place, binaries, { durable, stalePid: turn.stalePid }).pipe(
-        Effect.catchTag("Contended", (contended) =>
-          Effect.flatMap(Clock.currentTimeMillis, (now) =>
-            now < giveUpAt
-              ? Effect.as(Effect.sleep("100 millis"), undefined)
-              : Effect.fail(
-                  new EmbeddedPostgresError({
-                    message: `The database in ${dataDir} does not become free ("${contended.message}"): see ${place.logFile}.`,
-                  }),
-                ),
-          ),
-        ),
-      )
-      if (url !== undefined) return { url, dataDir }
-    }
+    const first = yield* startOrAttach(place, { whenRunning: options.whenRunning, durable })
+    // Interrupted before the server is stopped on purpose, so it acts only on an end that nobody wanted.
+    yield* Effect.gen(function* () {
+      let { ended } = first
+      while (ended !== undefined) {
+        const lastWords = yield* ended
+        yield* Effect.logError(`The embedded PostgreSQL ended by itself ("${lastWords}"); starting it again`)
+        yield* Effect.sleep("200 millis")
+        ended = (yield* startOrAttach(place, { whenRunning: "refuse", durable })).ended
+      }
+    }).pipe(
+      Effect.catch((error) => Effect.logError(error.message)),
+      Effect.forkScoped,
+    )
+    return { url: first.url, dataDir: place.dataDir }
   },
 )

@@ -1,5 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
 import { request } from "../support/http.ts"
 import type { Answer } from "../support/http.ts"
 import { randomCredential, settings, start, temporaryDirectory } from "../support/ServiceProcess.ts"
@@ -12,6 +14,37 @@ interface Acknowledged {
   readonly path: string
   readonly name: string
 }
+
+describe("kill -9 of the embedded database alone", { timeout: 60_000 }, () => {
+  it.live("is answered by 503 for a moment, then the service goes on with all its data", () =>
+    Effect.gen(function* () {
+      const directory = yield* temporaryDirectory
+      const operator = randomCredential()
+      const env = yield* settings(directory, operator)
+      const service = yield* start(["serve"], env)
+      yield* service.ready
+      const organizations = (method: string, body?: object) =>
+        Effect.promise(() =>
+          request(method, `${service.platform}/api/platform/organizations`, {
+            token: operator,
+            ...(body === undefined ? {} : { body }),
+          }),
+        )
+      const created = yield* organizations("POST", { name: "Acme" })
+      assert.strictEqual(created.status, 201)
+      const [pid = ""] = readFileSync(join(env.SERVICE_DATA_DIR, "postgres/postmaster.pid"), "utf8").split("\n")
+      process.kill(Number(pid), "SIGKILL")
+      const deadline = Date.now() + 20_000
+      let answer = yield* organizations("GET")
+      while (answer.status !== 200 && Date.now() < deadline) {
+        assert.strictEqual(answer.status, 503, answer.text)
+        yield* Effect.sleep(100)
+        answer = yield* organizations("GET")
+      }
+      assert.deepStrictEqual(answer.body.items, [created.body])
+    }),
+  )
+})
 
 describe("kill -9 under load", { timeout: 180_000 }, () => {
   it.live("loses no acknowledged write, and nothing before it was answered by a 5xx", () =>

@@ -117,7 +117,8 @@ const freePort: Effect.Effect<number> = Effect.callback((resume) => {
 })
 
 /**
- * Starts the server and waits until it answers; the end of the Scope stops it. Fails with `Contended` when the directory
+ * Starts the server and waits until it answers; the end of the Scope stops it. `ended` waits until the server ends and
+ * answers its last words. Fails with `Contended` when the directory
  * turned out not to be free yet, and with `EmbeddedPostgresError` when PostgreSQL does not start.
  *
  * The Windows branch follows PostgreSQL's documentation and has not been run.
@@ -180,16 +181,6 @@ export const start = Effect.fnUntraced(function* (
       message: `The embedded PostgreSQL on ${dataDir} ${what} ("${line}", see ${logFile}): remove the cause, or ${externalHint}.`,
     })
   }
-  // Interrupted before the server is stopped on purpose, so it only speaks when nobody wanted that.
-  yield* exited(server.child).pipe(
-    Effect.andThen(
-      Effect.suspend(() =>
-        Effect.logError(
-          `The embedded PostgreSQL ended by itself ("${lastProblem(logFile, log.from)}", see ${logFile})`,
-        ),
-      ),
-    ),
-    Effect.forkScoped,
-  )
-  return url
+  const ended = Effect.map(exited(server.child), () => lastProblem(logFile, log.from))
+  return { url, ended }
 })
