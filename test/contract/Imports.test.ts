@@ -20,6 +20,7 @@ const domains = [
   "instances",
   "integrations",
   "usage",
+  "flags",
   "demo",
 ]
 
