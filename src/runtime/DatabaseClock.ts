@@ -8,12 +8,12 @@ import { SqlClient } from "effect/sql"
 // Within this the node's own clock is as good as a measurement over the network.
 const TOLERANCE_MS = 20
 
-const measureOffset = Effect.gen(function* () {
+const measureOffset = Effect.fnUntraced(function* (system: Clock.Clock) {
   const sql = yield* SqlClient.SqlClient
-  const before = Date.now()
+  const before = system.currentTimeMillisUnsafe()
   const [row] = yield* sql<{ millis: string }>`
     SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint::text AS millis`
-  const after = Date.now()
+  const after = system.currentTimeMillisUnsafe()
   const offset = Number(row?.millis) - (before + after) / 2
   return Math.abs(offset) <= TOLERANCE_MS + (after - before) / 2 ? 0 : Math.round(offset)
 })
@@ -23,10 +23,10 @@ export const layer = Layer.effect(
   Clock.Clock,
   Effect.gen(function* () {
     const system = yield* Clock.Clock
-    let offset = yield* Effect.orDie(measureOffset)
+    let offset = yield* Effect.orDie(measureOffset(system))
     if (offset !== 0)
       yield* Effect.logWarning(`This machine's clock is ${-offset} ms off the database's; using the database's`)
-    yield* measureOffset.pipe(
+    yield* measureOffset(system).pipe(
       Effect.tap((measured) => Effect.sync(() => (offset = measured))),
       Effect.ignore,
       Effect.repeat(Schedule.spaced("1 minute")),
