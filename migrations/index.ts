@@ -13,6 +13,12 @@ import entitlements from "./0005_entitlements.ts"
 import licenses from "./0006_licenses.ts"
 import customers from "./0007_customers.ts"
 import instances from "./0008_instances.ts"
+import metadataFields from "./0009_metadata_fields.ts"
+import connectors from "./0010_connectors.ts"
+import integrations from "./0011_integrations.ts"
+import featureFlags from "./0012_feature_flags.ts"
+import entitlementGroups from "./0013_entitlement_groups.ts"
+import usage from "./0014_usage.ts"
 
 export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.SqlClient>> = {
   "0001_access": access,
@@ -23,4 +29,10 @@ export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.
   "0006_licenses": licenses,
   "0007_customers": customers,
   "0008_instances": instances,
+  "0009_metadata_fields": metadataFields,
+  "0010_connectors": connectors,
+  "0011_integrations": integrations,
+  "0012_feature_flags": featureFlags,
+  "0013_entitlement_groups": entitlementGroups,
+  "0014_usage": usage,
 }

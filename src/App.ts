@@ -14,6 +14,14 @@ import { TokenHasher } from "./access/TokenHasher.ts"
 import * as ComponentsHttp from "./components/Http.ts"
 import { ComponentsRepo } from "./components/Repo.ts"
 import { Components } from "./components/Service.ts"
+import { ConnectorSettings } from "./connectors/ConnectorSettings.ts"
+import * as ConnectorsHttp from "./connectors/Http.ts"
+import { ConnectorInclusions } from "./connectors/Inclusion.ts"
+import * as ConnectorsPlatformHttp from "./connectors/PlatformHttp.ts"
+import { ConnectorRegistry } from "./connectors/Registry.ts"
+import { ConnectorsRepo } from "./connectors/Repo.ts"
+import { Connectors } from "./connectors/Service.ts"
+import { ConnectorVerification } from "./connectors/Verification.ts"
 import { CoreApi } from "./CoreApi.ts"
 import * as CustomersHttp from "./customers/Http.ts"
 import { CustomersRepo } from "./customers/Repo.ts"
@@ -24,9 +32,20 @@ import { Entitlements } from "./entitlements/Service.ts"
 import * as EventsHttp from "./events/Http.ts"
 import { EventsRepo } from "./events/Repo.ts"
 import { Events } from "./events/Service.ts"
+import { Evaluations } from "./flags/Evaluations.ts"
+import * as FlagsHttp from "./flags/Http.ts"
+import { FlagsRepo } from "./flags/Repo.ts"
+import { FeatureFlags } from "./flags/Service.ts"
+import * as GroupsHttp from "./groups/Http.ts"
+import { EntitlementGroupsRepo } from "./groups/Repo.ts"
+import { EntitlementGroups } from "./groups/Service.ts"
 import * as InstancesHttp from "./instances/Http.ts"
 import { InstancesRepo } from "./instances/Repo.ts"
 import { Instances } from "./instances/Service.ts"
+import * as IntegrationsHttp from "./integrations/Http.ts"
+import { IntegrationRecords } from "./integrations/Records.ts"
+import { IntegrationsRepo } from "./integrations/Repo.ts"
+import { IntegrationUpserts } from "./integrations/Upserts.ts"
 import { LicenseFamilies } from "./licenses/Families.ts"
 import { LicenseGrants } from "./licenses/Grants.ts"
 import { LicenseGrantsRepo } from "./licenses/GrantsRepo.ts"
@@ -34,6 +53,10 @@ import * as LicensesHttp from "./licenses/Http.ts"
 import { LicenseLifecycle } from "./licenses/Lifecycle.ts"
 import { LicensesRepo } from "./licenses/Repo.ts"
 import { Licenses } from "./licenses/Service.ts"
+import * as MetadataHttp from "./metadata/Http.ts"
+import { MetadataFieldsRepo } from "./metadata/Repo.ts"
+import { MetadataFields } from "./metadata/Service.ts"
+import { MetadataValues } from "./metadata/Values.ts"
 import * as OrganizationsHttp from "./organizations/Http.ts"
 import { OrganizationsRepo } from "./organizations/Repo.ts"
 import { Organizations } from "./organizations/Service.ts"
@@ -49,9 +72,15 @@ import * as MethodNotAllowed from "./runtime/MethodNotAllowed.ts"
 import * as ProblemFallback from "./runtime/ProblemFallback.ts"
 import * as RequestValidation from "./runtime/RequestValidation.ts"
 import * as SealedCursors from "./runtime/SealedCursors.ts"
+import * as SecretBox from "./runtime/SecretBox.ts"
 import * as StoredAnswers from "./runtime/StoredAnswers.ts"
+import { CloudEvents } from "./usage/CloudEvents.ts"
+import { Consumption } from "./usage/Consume.ts"
 import * as UsageHttp from "./usage/Http.ts"
+import { Metering } from "./usage/Metering.ts"
+import { MeterRepo } from "./usage/MeterRepo.ts"
 import { UsageRepo } from "./usage/Repo.ts"
+import { UsageReports } from "./usage/Reports.ts"
 import { Usage } from "./usage/Service.ts"
 import * as DeploymentZonesHttp from "./zones/Http.ts"
 import { DeploymentZonesRepo } from "./zones/Repo.ts"
@@ -60,16 +89,22 @@ import { DeploymentZones } from "./zones/Service.ts"
 const repositories = Layer.mergeAll(
   AccessRepo.layer,
   ComponentsRepo.layer,
+  ConnectorsRepo.layer,
   CustomersRepo.layer,
+  FlagsRepo.layer,
   InstancesRepo.layer,
+  IntegrationsRepo.layer,
   UsageRepo.layer,
+  MeterRepo.layer,
   EntitlementsRepo.layer,
+  EntitlementGroupsRepo.layer,
   EventsRepo.layer,
   LicenseGrantsRepo.layer,
   LicensesRepo.layer,
   OrganizationsRepo.layer,
   ReleasesRepo.layer,
   DeploymentZonesRepo.layer,
+  MetadataFieldsRepo.layer,
 )
 
 // Each line may use what the lines below it provide: the fixed order of the domains.
@@ -79,24 +114,33 @@ const domains = Layer.mergeAll(
   Components.layer,
   ServiceAccounts.layer,
   OrganizationTokens.layer,
+  FeatureFlags.layer,
+  Evaluations.layer,
 ).pipe(
-  Layer.provideMerge(Usage.layer),
+  Layer.provideMerge(Layer.mergeAll(Usage.layer, UsageReports.layer, Consumption.layer, CloudEvents.layer)),
+  Layer.provideMerge(Metering.layer),
+  Layer.provideMerge(Layer.mergeAll(IntegrationRecords.layer, IntegrationUpserts.layer)),
   Layer.provideMerge(Instances.layer),
   Layer.provideMerge(Customers.layer),
   Layer.provideMerge(
     Layer.mergeAll(Licenses.layer, LicenseFamilies.layer, LicenseGrants.layer, LicenseLifecycle.layer),
   ),
+  Layer.provideMerge(EntitlementGroups.layer),
   Layer.provideMerge(Entitlements.layer),
+  Layer.provideMerge(ConnectorVerification.layer),
+  Layer.provideMerge(Layer.mergeAll(Connectors.layer, ConnectorSettings.layer, ConnectorInclusions.layer)),
+  Layer.provideMerge(ConnectorRegistry.layer),
+  Layer.provideMerge(Layer.mergeAll(MetadataFields.layer, MetadataValues.layer)),
   Layer.provideMerge(PlatformCredentials.layer),
   Layer.provideMerge(Layer.mergeAll(Credentials.layer, Issuing.layer)),
   Layer.provideMerge(Organizations.layer),
   Layer.provideMerge(Events.layer),
 )
 
-/** Every use case of the service, on a migrated database, a clock and the installation's keys. */
+/** Every use case of the service, on a migrated database, a clock, the installation's keys and the way out to other systems. */
 export const services = domains.pipe(
   Layer.provideMerge(repositories),
-  Layer.provideMerge(Layer.mergeAll(Database.transactions, SealedCursors.layer, TokenHasher.layer)),
+  Layer.provideMerge(Layer.mergeAll(Database.transactions, SealedCursors.layer, SecretBox.layer, TokenHasher.layer)),
 )
 
 const middlewares = Layer.mergeAll(RequestValidation.layer, StoredAnswers.layer)
@@ -104,13 +148,22 @@ const middlewares = Layer.mergeAll(RequestValidation.layer, StoredAnswers.layer)
 const coreHandlers = Layer.mergeAll(
   AccessHttp.me,
   AccessHttp.serviceAccounts,
+  ConnectorsHttp.connectors,
   ComponentsHttp.components,
   ReleasesHttp.releases,
   DeploymentZonesHttp.deploymentZones,
+  MetadataHttp.metadataFields,
   CustomersHttp.customers,
   InstancesHttp.instances,
+  IntegrationsHttp.customerIntegrations,
+  IntegrationsHttp.instanceIntegrations,
+  IntegrationsHttp.integrationUpserts,
   UsageHttp.check,
+  UsageHttp.usage,
+  FlagsHttp.featureFlags,
+  FlagsHttp.ofrep,
   EntitlementsHttp.entitlements,
+  GroupsHttp.entitlementGroups,
   LicensesHttp.licenses,
   LicensesHttp.licenseEntitlements,
   LicensesHttp.licenseFamilies,
@@ -128,6 +181,8 @@ const platformHandlers = Layer.mergeAll(
   AccessPlatformHttp.platformMe,
   AccessPlatformHttp.organizationTokens,
   AccessPlatformHttp.platformCredentials,
+  ConnectorsPlatformHttp.connectorRegistry,
+  ConnectorsPlatformHttp.connectorInclusions,
   OrganizationsHttp.organizations,
 )
 

@@ -3,16 +3,23 @@ import { Context } from "effect"
 import { HttpApi, OpenApi } from "effect/http-api"
 import { MeApi, ServiceAccountsApi } from "./access/Api.ts"
 import { ComponentsApi } from "./components/Api.ts"
+import { ConnectorsApi } from "./connectors/Api.ts"
 import { CustomersApi } from "./customers/Api.ts"
 import { EntitlementsApi } from "./entitlements/Api.ts"
 import { EventsApi } from "./events/Api.ts"
+import { FeatureFlagsApi } from "./flags/Api.ts"
+import { OfrepApi } from "./flags/OfrepApi.ts"
+import { EntitlementGroupsApi } from "./groups/Api.ts"
 import { InstancesApi } from "./instances/Api.ts"
+import { CustomerIntegrationsApi, InstanceIntegrationsApi, IntegrationUpsertsApi } from "./integrations/Api.ts"
 import { OrganizationAccess, RequestValidation } from "./kernel/Endpoint.ts"
 import { LicensesApi } from "./licenses/Api.ts"
 import { LicenseFamiliesApi } from "./licenses/FamiliesApi.ts"
 import { LicenseEntitlementsApi } from "./licenses/GrantsApi.ts"
+import { MetadataFieldsApi } from "./metadata/Api.ts"
 import { ReleasesApi } from "./releases/Api.ts"
 import { CheckApi } from "./usage/Api.ts"
+import { UsageApi } from "./usage/ReportsApi.ts"
 import { DeploymentZonesApi } from "./zones/Api.ts"
 
 /** Bodies refuse unknown members and report every fault at once; queries and headers tolerate what they do not know. */
@@ -26,16 +33,25 @@ export class CoreApi extends HttpApi.make("core")
     MeApi,
     EventsApi,
     ServiceAccountsApi,
+    ConnectorsApi,
     ComponentsApi,
     EntitlementsApi,
+    EntitlementGroupsApi,
     LicensesApi,
     LicenseEntitlementsApi,
     LicenseFamiliesApi,
     ReleasesApi,
     DeploymentZonesApi,
+    MetadataFieldsApi,
     CustomersApi,
     InstancesApi,
+    CustomerIntegrationsApi,
+    InstanceIntegrationsApi,
+    IntegrationUpsertsApi,
     CheckApi,
+    UsageApi,
+    FeatureFlagsApi,
+    OfrepApi,
   )
   .prefix("/api")
   .middleware(RequestValidation)

@@ -1,12 +1,20 @@
 /** The Platform API: the operator's, on a listener and with credentials of its own. */
 import { HttpApi, OpenApi } from "effect/http-api"
 import { OrganizationTokensApi, PlatformCredentialsApi, PlatformMeApi } from "./access/PlatformApi.ts"
+import { ConnectorInclusionsApi, ConnectorRegistryApi } from "./connectors/PlatformApi.ts"
 import { strictBodies } from "./CoreApi.ts"
 import { PlatformAccess, RequestValidation } from "./kernel/Endpoint.ts"
 import { OrganizationsApi } from "./organizations/Api.ts"
 
 export class PlatformApi extends HttpApi.make("platform")
-  .add(PlatformMeApi, OrganizationsApi, OrganizationTokensApi, PlatformCredentialsApi)
+  .add(
+    PlatformMeApi,
+    OrganizationsApi,
+    OrganizationTokensApi,
+    PlatformCredentialsApi,
+    ConnectorRegistryApi,
+    ConnectorInclusionsApi,
+  )
   .prefix("/api")
   .middleware(RequestValidation)
   .middleware(PlatformAccess)

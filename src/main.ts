@@ -7,6 +7,7 @@ import * as Database from "./runtime/Database.ts"
 import * as DatabaseClock from "./runtime/DatabaseClock.ts"
 import * as Listeners from "./runtime/Listeners.ts"
 import * as Logging from "./runtime/Logging.ts"
+import * as OutboundHttp from "./runtime/OutboundHttp.ts"
 import * as Secrets from "./runtime/Secrets.ts"
 import { Settings } from "./runtime/Settings.ts"
 import type { Role } from "./runtime/Settings.ts"
@@ -17,6 +18,7 @@ export const backend = (whenRunning: Database.WhenRunning) =>
     Layer.provideMerge(DatabaseClock.layer),
     Layer.provideMerge(Database.layer(whenRunning)),
     Layer.provideMerge(Secrets.layer.pipe(Layer.provide(NodeServices.layer))),
+    Layer.provideMerge(OutboundHttp.layer),
     Layer.provideMerge(Settings.layer),
   )
 

@@ -3,6 +3,7 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { ActorReference } from "../kernel/Caller.ts"
 import { AnswersSecret, Created, Idempotency, idempotencyHeaders, RequiredScope } from "../kernel/Endpoint.ts"
+import { exampleBody } from "../kernel/Example.ts"
 import { Uuid } from "../kernel/Identifiers.ts"
 import { Page, pageQuery } from "../kernel/Page.ts"
 import { InvalidCursor, ValidationFailed } from "../kernel/Problem.ts"
@@ -41,6 +42,7 @@ export class ServiceAccountsApi extends HttpApiGroup.make("serviceAccounts")
     })
       .middleware(Idempotency)
       .annotate(RequiredScope, "write:tokens")
+      .annotateMerge(exampleBody({ name: "Build server" }))
       .annotateMerge(
         OpenApi.annotations({
           summary: "Create a service account",
@@ -64,6 +66,13 @@ export class ServiceAccountsApi extends HttpApiGroup.make("serviceAccounts")
     })
       .middleware(Idempotency)
       .annotate(RequiredScope, "write:tokens")
+      .annotateMerge(
+        exampleBody({
+          name: "Nightly deploys",
+          scopes: ["write:releases", "read:customers"],
+          expiresAt: "2099-01-01T00:00:00Z",
+        }),
+      )
       .annotate(AnswersSecret, true)
       .annotateMerge(
         OpenApi.annotations({

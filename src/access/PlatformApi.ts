@@ -1,6 +1,7 @@
 /** Platform endpoints of the operator's credentials and of the tokens minted with them. */
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { AnswersSecret, Created, Idempotency, idempotencyHeaders, RequiredScope } from "../kernel/Endpoint.ts"
+import { exampleBody } from "../kernel/Example.ts"
 import { Uuid } from "../kernel/Identifiers.ts"
 import { Page, pageQuery } from "../kernel/Page.ts"
 import { InvalidCursor, ValidationFailed } from "../kernel/Problem.ts"
@@ -45,6 +46,7 @@ export class OrganizationTokensApi extends HttpApiGroup.make("organizationTokens
     })
       .middleware(Idempotency)
       .annotate(RequiredScope, "write:tokens")
+      .annotateMerge(exampleBody({ name: "Provisioning", scopes: ["write:customers", "write:instances"] }))
       .annotate(AnswersSecret, true)
       .annotateMerge(
         OpenApi.annotations({
@@ -87,6 +89,7 @@ export class PlatformCredentialsApi extends HttpApiGroup.make("platformCredentia
     })
       .middleware(Idempotency)
       .annotate(RequiredScope, "write:tokens")
+      .annotateMerge(exampleBody({ name: "Terraform", scopes: ["write:organizations", "write:tokens"] }))
       .annotate(AnswersSecret, true)
       .annotateMerge(
         OpenApi.annotations({

@@ -1,6 +1,7 @@
 /** Endpoints of components. */
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Created, Idempotency, idempotencyHeaders, RequiredScope } from "../kernel/Endpoint.ts"
+import { exampleBody } from "../kernel/Example.ts"
 import { Page, pageQuery } from "../kernel/Page.ts"
 import { InvalidCursor, ValidationFailed } from "../kernel/Problem.ts"
 import { PathName } from "../kernel/Text.ts"
@@ -26,6 +27,7 @@ export class ComponentsApi extends HttpApiGroup.make("components")
     })
       .middleware(Idempotency)
       .annotate(RequiredScope, "write:components")
+      .annotateMerge(exampleBody({ name: "Search", version: "1.2.0", description: "Full-text search" }))
       .annotateMerge(
         OpenApi.annotations({
           summary: "Create a component",

@@ -1,6 +1,7 @@
 /** Endpoints of customers. */
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Created, Idempotency, idempotencyHeaders, RequiredScope } from "../kernel/Endpoint.ts"
+import { exampleBody } from "../kernel/Example.ts"
 import { Page, pageQuery } from "../kernel/Page.ts"
 import { InvalidCursor } from "../kernel/Problem.ts"
 import { PathName } from "../kernel/Text.ts"
@@ -32,6 +33,7 @@ export class CustomersApi extends HttpApiGroup.make("customers")
     })
       .middleware(Idempotency)
       .annotate(RequiredScope, "write:customers")
+      .annotateMerge(exampleBody({ name: "Globex", slug: "globex", domain: "globex.example" }))
       .annotateMerge(
         OpenApi.annotations({
           summary: "Create a customer",
@@ -53,6 +55,7 @@ export class CustomersApi extends HttpApiGroup.make("customers")
       error: [CustomerNotFound, UpdateCustomerExternalIdTaken],
     })
       .annotate(RequiredScope, "write:customers")
+      .annotateMerge(exampleBody({ domain: null, externalCustomerId: "crm-4711" }))
       .annotateMerge(
         OpenApi.annotations({
           summary: "Change a customer",

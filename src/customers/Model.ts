@@ -11,14 +11,19 @@ export const IntegrationRecord = Schema.Struct({
   external_id: Schema.String.annotate({ description: "Identifier in the third-party system" }),
   last_error: Schema.NullOr(Schema.String),
   metadata: Schema.Record(Schema.String, Schema.Unknown),
-  synced_at: Schema.NullOr(Timestamp),
+  // A text, not a `Timestamp`: the map comes out of one JSON column.
+  synced_at: Schema.NullOr(
+    Schema.String.annotate({ format: "date-time", description: "UTC, `YYYY-MM-DDTHH:mm:ss.sssZ`" }),
+  ),
   web_url: Schema.NullOr(Schema.String),
 })
+export type IntegrationRecord = typeof IntegrationRecord.Type
 
 /** Integration records by the adapter's name. */
 export const Integrations = Schema.Record(Schema.String, IntegrationRecord).annotate({
   description: "Integration records by adapter name",
 })
+export type Integrations = typeof Integrations.Type
 
 export const Customer = Schema.Struct({
   id: Uuid,

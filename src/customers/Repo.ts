@@ -1,15 +1,15 @@
 /** SQL of customers. */
 import { PgClient } from "@effect/sql-pg"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Option } from "effect"
 import { olderThan } from "../kernel/Page.ts"
 import type { Position } from "../kernel/Page.ts"
-import { record, records, touched } from "../kernel/Sql.ts"
+import { integrationsOf, record, records, touched } from "../kernel/Sql.ts"
 import type { Customer } from "./Model.ts"
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const columns = sql.literal(`id, name, slug, domain, external_customer_id AS "externalCustomerId",
-    '{}'::jsonb AS integrations, created_at AS "createdAt", updated_at AS "updatedAt", created_by AS "createdBy",
+    ${integrationsOf("customers")} AS integrations, created_at AS "createdAt", updated_at AS "updatedAt", created_by AS "createdBy",
     updated_by AS "updatedBy"`)
 
   return {
@@ -23,6 +23,11 @@ const make = Effect.gen(function* () {
         ON CONFLICT ON CONSTRAINT customers_slug DO NOTHING
         RETURNING id`),
 
+    findById: (organizationId: string, id: string) =>
+      record<Customer>()(
+        sql`SELECT ${columns} FROM customers WHERE organization_id = ${organizationId} AND id = ${id}`,
+      ),
+
     findBySlug: (organizationId: string, slug: string) =>
       record<Customer>()(
         sql`SELECT ${columns} FROM customers WHERE organization_id = ${organizationId} AND slug = ${slug}`,
@@ -34,10 +39,18 @@ const make = Effect.gen(function* () {
         WHERE organization_id = ${organizationId} AND id < ${olderThan(after)}
         ORDER BY id DESC LIMIT ${count}`),
 
-    /** Locks the row, so that it can be changed or deleted and gets no instance meanwhile. */
+    /**
+     * Locks the row, so that it can be changed or deleted and gets no instance meanwhile. After a wait for the lock its
+     * integrations may be older than the rest; those that `update` and `delete` answer are not.
+     */
     lockBySlug: (organizationId: string, slug: string) =>
       record<Customer>()(sql`
         SELECT ${columns} FROM customers WHERE organization_id = ${organizationId} AND slug = ${slug} FOR UPDATE`),
+
+    /** As {@link lockBySlug}. */
+    lockById: (organizationId: string, id: string) =>
+      record<Customer>()(sql`
+        SELECT ${columns} FROM customers WHERE organization_id = ${organizationId} AND id = ${id} FOR UPDATE`),
 
     /** Keeps the row from being deleted until the transaction ends. */
     keepById: (organizationId: string, id: string) =>
@@ -62,20 +75,28 @@ const make = Effect.gen(function* () {
         SELECT 1 FROM customers
         WHERE organization_id = ${organizationId} AND external_customer_id = ${externalId} AND id <> ${exceptId}`),
 
+    /** Stores the row, which is locked, and answers it as it is now. */
     update: (organizationId: string, row: Customer) =>
-      Effect.asVoid(
-        Effect.orDie(sql`
+      Effect.map(
+        record<Customer>()(sql`
           UPDATE customers SET name = ${row.name}, domain = ${row.domain},
             external_customer_id = ${row.externalCustomerId}, updated_at = ${row.updatedAt},
             updated_by = ${sql.json(row.updatedBy)}
-          WHERE organization_id = ${organizationId} AND id = ${row.id}`),
+          WHERE organization_id = ${organizationId} AND id = ${row.id}
+          RETURNING ${columns}`),
+        Option.getOrThrow,
       ),
 
     hasInstances: (organizationId: string, id: string) =>
       touched(sql`SELECT 1 FROM instances WHERE organization_id = ${organizationId} AND customer_id = ${id} LIMIT 1`),
 
+    /** Deletes the customer, which is locked, and, by cascade, its integration records. Answers it as it was. */
     delete: (organizationId: string, id: string) =>
-      Effect.asVoid(Effect.orDie(sql`DELETE FROM customers WHERE organization_id = ${organizationId} AND id = ${id}`)),
+      Effect.map(
+        record<Customer>()(sql`
+          DELETE FROM customers WHERE organization_id = ${organizationId} AND id = ${id} RETURNING ${columns}`),
+        Option.getOrThrow,
+      ),
   }
 })
 

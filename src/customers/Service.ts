@@ -24,6 +24,9 @@ const externalIdTaken = (externalId: string | null) => ({
   detail: `Another customer has the external id "${externalId}".`,
 })
 
+/** What is stored in the transaction of a customer's creation or change, before the event that tells of both. */
+export type Alongside<E> = (customer: Customer) => Effect.Effect<void, E, Transaction>
+
 const make = Effect.gen(function* () {
   const repo = yield* CustomersRepo
   const events = yield* Events
@@ -38,7 +41,7 @@ const make = Effect.gen(function* () {
           repo.hasExternalId(organizationId, externalCustomerId, id),
         )
 
-  const create = Effect.fn("Customers.create")(function* (input: CreateCustomer) {
+  const create = Effect.fn("Customers.create")(function* <E = never>(input: CreateCustomer, alongside?: Alongside<E>) {
     const caller = yield* Caller
     const at = yield* now
     const customer = {
@@ -63,7 +66,10 @@ const make = Effect.gen(function* () {
           insert: (slug) => repo.insert(caller.organizationId, { ...customer, slug }),
           taken: (slug) => new CreateCustomerSlugTaken({ detail: `Another customer has the slug "${slug}".` }),
         })
-        const record: Customer = { ...customer, slug }
+        const stored: Customer = { ...customer, slug }
+        if (alongside !== undefined) yield* alongside(stored)
+        const record =
+          alongside === undefined ? stored : Option.getOrThrow(yield* repo.findById(caller.organizationId, stored.id))
         yield* events.emit(caller, "CUSTOMER_CREATION", record)
         return record
       }),
@@ -86,21 +92,48 @@ const make = Effect.gen(function* () {
     )
   })
 
-  const update = Effect.fn("Customers.update")(function* (slug: string, input: UpdateCustomer) {
+  /** Locks a customer, asks what becomes of it, stores that and tells of it. */
+  const changing = Effect.fnUntraced(function* <E>(
+    choice: CustomerChoice,
+    decide: (current: Customer, organizationId: string) => Effect.Effect<Customer, E, Transaction>,
+  ) {
     const caller = yield* Caller
     return yield* transactions.run(
       Effect.gen(function* () {
-        const current = yield* repo.lockBySlug(caller.organizationId, slug)
-        if (Option.isNone(current)) return yield* notFound(slug)
-        const updated: Customer = { ...current.value, ...input, updatedAt: yield* now, updatedBy: caller.actor }
-        if (yield* isExternalIdTaken(updated, caller.organizationId)) {
+        const { customerId, customerSlug = "" } = choice
+        const current = yield* customerId === undefined
+          ? repo.lockBySlug(caller.organizationId, customerSlug)
+          : repo.lockById(caller.organizationId, customerId)
+        if (Option.isNone(current)) return yield* notFound(customerId ?? customerSlug)
+        const decided = yield* decide(current.value, caller.organizationId)
+        const updated = { ...decided, updatedAt: yield* now, updatedBy: caller.actor }
+        const record = yield* repo.update(caller.organizationId, updated)
+        yield* events.emit(caller, "CUSTOMER_UPDATED", record)
+        return record
+      }),
+    )
+  })
+
+  const change = Effect.fn("Customers.change")(function* <E = never>(
+    choice: CustomerChoice,
+    input: UpdateCustomer,
+    alongside?: Alongside<E>,
+  ) {
+    return yield* changing(
+      choice,
+      Effect.fnUntraced(function* (current, organizationId) {
+        const updated: Customer = { ...current, ...input }
+        if (yield* isExternalIdTaken(updated, organizationId)) {
           return yield* new UpdateCustomerExternalIdTaken(externalIdTaken(updated.externalCustomerId))
         }
-        yield* repo.update(caller.organizationId, updated)
-        yield* events.emit(caller, "CUSTOMER_UPDATED", updated)
+        if (alongside !== undefined) yield* alongside(current)
         return updated
       }),
     )
+  })
+
+  const attach = Effect.fn("Customers.attach")(function* <E>(slug: string, alongside: Alongside<E>) {
+    return yield* changing({ customerSlug: slug }, (current) => Effect.as(alongside(current), current))
   })
 
   const remove = Effect.fn("Customers.delete")(function* (slug: string) {
@@ -114,8 +147,8 @@ const make = Effect.gen(function* () {
             detail: `The customer "${slug}" has instances. Delete them or give them to another customer first.`,
           })
         }
-        yield* repo.delete(caller.organizationId, customer.value.id)
-        yield* events.emit(caller, "CUSTOMER_DELETED", customer.value)
+        const deleted = yield* repo.delete(caller.organizationId, customer.value.id)
+        yield* events.emit(caller, "CUSTOMER_DELETED", deleted)
       }),
     )
   })
@@ -128,7 +161,18 @@ const make = Effect.gen(function* () {
     return Option.none<Customer>()
   })
 
-  return { create, get, list, update, delete: remove, keep }
+  return {
+    create,
+    get,
+    list,
+    update: (slug: string, input: UpdateCustomer) => change({ customerSlug: slug }, input),
+    delete: remove,
+    keep,
+    /** Changes the customer that is named, and what is stored alongside. */
+    change,
+    /** Stores something that belongs to a customer and shows in its record, under the customer's lock. */
+    attach,
+  }
 })
 
 /** Customers of the caller's organization. */

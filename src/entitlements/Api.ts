@@ -1,6 +1,7 @@
 /** Endpoints of entitlements. */
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Created, Idempotency, idempotencyHeaders, RequiredScope } from "../kernel/Endpoint.ts"
+import { exampleBody } from "../kernel/Example.ts"
 import { Page, pageQuery } from "../kernel/Page.ts"
 import { InvalidCursor, ValidationFailed } from "../kernel/Problem.ts"
 import { PathName } from "../kernel/Text.ts"
@@ -29,6 +30,15 @@ export class EntitlementsApi extends HttpApiGroup.make("entitlements")
       .middleware(Idempotency)
       .annotate(RequiredScope, "write:entitlements")
       .annotateMerge(
+        exampleBody({
+          name: "API calls",
+          slug: "api-calls",
+          type: "NUMBER",
+          resetPeriod: "MONTH",
+          warningThresholdPercent: 80,
+        }),
+      )
+      .annotateMerge(
         OpenApi.annotations({
           summary: "Create an entitlement",
           description:
@@ -49,6 +59,7 @@ export class EntitlementsApi extends HttpApiGroup.make("entitlements")
       error: EntitlementNotFound,
     })
       .annotate(RequiredScope, "write:entitlements")
+      .annotateMerge(exampleBody({ name: "API calls", description: "Calls of the public API" }))
       .annotateMerge(
         OpenApi.annotations({
           summary: "Change an entitlement",

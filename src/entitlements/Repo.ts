@@ -8,15 +8,19 @@ import type { Entitlement } from "./Model.ts"
 // The place before every row of a listing by display order.
 const beforeAll: Position = [-2_147_483_648, "00000000-0000-0000-0000-000000000000"]
 
+const groupsOf = (what: string) => `SELECT ${what} FROM entitlement_group_members m
+      JOIN entitlement_groups g ON g.organization_id = m.organization_id AND g.id = m.group_id
+      WHERE m.organization_id = entitlements.organization_id AND m.entitlement_id = entitlements.id`
+
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
-  // Entitlement groups do not exist yet: every entitlement is in none.
   const columns = sql.literal(`id, slug, name, description, type, aggregation_method AS "aggregationMethod",
     reset_period AS "resetPeriod", reset_anchor AS "resetAnchor", unit_singular AS "unitSingular",
     unit_plural AS "unitPlural", sale_unit_factor AS "saleUnitFactor", sale_unit_singular AS "saleUnitSingular",
     sale_unit_plural AS "saleUnitPlural", display_order AS "displayOrder", icon, user_facing AS "userFacing",
-    warning_threshold_percent AS "warningThresholdPercent", '[]'::jsonb AS "groupSlugs",
-    '[]'::jsonb AS "entitlementGroups", created_at AS "createdAt", updated_at AS "updatedAt",
+    warning_threshold_percent AS "warningThresholdPercent", ARRAY(${groupsOf("g.slug")} ORDER BY g.slug) AS "groupSlugs",
+    coalesce((${groupsOf("jsonb_agg(jsonb_build_object('id', g.id, 'name', g.name, 'slug', g.slug) ORDER BY g.slug)")}),
+      '[]') AS "entitlementGroups", created_at AS "createdAt", updated_at AS "updatedAt",
     created_by AS "createdBy", updated_by AS "updatedBy"`)
 
   return {

@@ -2,6 +2,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Created, Idempotency, idempotencyHeaders, RequiredScope } from "../kernel/Endpoint.ts"
+import { exampleBody } from "../kernel/Example.ts"
 import { Page, pageQuery } from "../kernel/Page.ts"
 import { InvalidCursor, ValidationFailed } from "../kernel/Problem.ts"
 import { PathName } from "../kernel/Text.ts"
@@ -43,6 +44,15 @@ export class InstancesApi extends HttpApiGroup.make("instances")
       .middleware(Idempotency)
       .annotate(RequiredScope, "write:instances")
       .annotateMerge(
+        exampleBody({
+          name: "Globex production",
+          customerSlug: "globex",
+          licenseFamilySlug: "pro",
+          startLicenseDate: "2026-01-01T00:00:00Z",
+          endLicenseDate: "2027-01-01T00:00:00Z",
+        }),
+      )
+      .annotateMerge(
         OpenApi.annotations({
           summary: "Create an instance",
           description:
@@ -63,6 +73,7 @@ export class InstancesApi extends HttpApiGroup.make("instances")
       error: [InstanceNotFound, UpdateInstanceLicenseArchived, ValidationFailed],
     })
       .annotate(RequiredScope, "write:instances")
+      .annotateMerge(exampleBody({ endLicenseDate: "2028-01-01T00:00:00Z" }))
       .annotateMerge(
         OpenApi.annotations({
           summary: "Change an instance",

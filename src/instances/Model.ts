@@ -62,6 +62,15 @@ export const UpdateInstance = Schema.Struct({
 })
 export type UpdateInstance = typeof UpdateInstance.Type
 
+/** An instance to be made. Its license may have an open end, which only a connector's upsert gives it. */
+export type NewInstance = Omit<CreateInstance, "endLicenseDate"> & { readonly endLicenseDate: Date | null }
+
+/** A change to an instance; a connector's upsert may open the license's end. */
+export type InstanceChange = Omit<UpdateInstance, "endLicenseDate"> & { readonly endLicenseDate?: Date | null }
+
+/** An instance as it is named: by its id or by its slug. */
+export type InstanceChoice = { readonly instanceId: string } | { readonly instanceSlug: string }
+
 /** Which instances a list shows: those of a customer, of a license version, in a deployment zone, by their slugs. */
 export interface InstanceFilters {
   readonly customer?: string

@@ -1,16 +1,16 @@
 /** SQL of instances. */
 import { PgClient } from "@effect/sql-pg"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Option } from "effect"
 import { olderThan } from "../kernel/Page.ts"
 import type { Position } from "../kernel/Page.ts"
-import { record, records, touched } from "../kernel/Sql.ts"
+import { integrationsOf, record, records, touched } from "../kernel/Sql.ts"
 import type { Instance, InstanceFilters } from "./Model.ts"
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const columns = sql.literal(`id, name, slug, description, customer_id AS "customerId", license_id AS "licenseId",
     deployment_zone_id AS "deploymentZoneId", start_license_date AS "startLicenseDate",
-    end_license_date AS "endLicenseDate", metadata, '{}'::jsonb AS integrations, created_at AS "createdAt",
+    end_license_date AS "endLicenseDate", metadata, ${integrationsOf("instances")} AS integrations, created_at AS "createdAt",
     updated_at AS "updatedAt", created_by AS "createdBy", updated_by AS "updatedBy"`)
 
   // A slug that names nothing gives NULL, which equals no row's column.
@@ -45,6 +45,11 @@ const make = Effect.gen(function* () {
         ON CONFLICT ON CONSTRAINT instances_slug DO NOTHING
         RETURNING id`),
 
+    findById: (organizationId: string, id: string) =>
+      record<Instance>()(
+        sql`SELECT ${columns} FROM instances WHERE organization_id = ${organizationId} AND id = ${id}`,
+      ),
+
     findBySlug: (organizationId: string, slug: string) =>
       record<Instance>()(
         sql`SELECT ${columns} FROM instances WHERE organization_id = ${organizationId} AND slug = ${slug}`,
@@ -60,29 +65,44 @@ const make = Effect.gen(function* () {
         ])}
         ORDER BY id DESC LIMIT ${count}`),
 
-    /** Locks the row until it is changed or deleted. */
+    /**
+     * Locks the row until it is changed or deleted. After a wait for the lock its integrations may be older than the
+     * rest; those that `update` and `delete` answer are not.
+     */
     lockBySlug: (organizationId: string, slug: string) =>
       record<Instance>()(sql`
         SELECT ${columns} FROM instances WHERE organization_id = ${organizationId} AND slug = ${slug} FOR UPDATE`),
+
+    /** As {@link lockBySlug}. */
+    lockById: (organizationId: string, id: string) =>
+      record<Instance>()(sql`
+        SELECT ${columns} FROM instances WHERE organization_id = ${organizationId} AND id = ${id} FOR UPDATE`),
 
     /** Finds a deployment zone and keeps it from being deleted until the transaction ends. */
     keepZone: (organizationId: string, id: string) =>
       record<{ readonly id: string }>()(sql`
         SELECT id FROM deployment_zones WHERE organization_id = ${organizationId} AND id = ${id} FOR KEY SHARE`),
 
+    /** Stores the row, which is locked, and answers it as it is now. */
     update: (organizationId: string, row: Instance) =>
-      Effect.asVoid(
-        Effect.orDie(sql`
+      Effect.map(
+        record<Instance>()(sql`
           UPDATE instances SET name = ${row.name}, description = ${row.description}, customer_id = ${row.customerId},
             license_id = ${row.licenseId}, deployment_zone_id = ${row.deploymentZoneId},
             start_license_date = ${row.startLicenseDate}, end_license_date = ${row.endLicenseDate},
             metadata = ${sql.json(row.metadata)}, updated_at = ${row.updatedAt}, updated_by = ${sql.json(row.updatedBy)}
-          WHERE organization_id = ${organizationId} AND id = ${row.id}`),
+          WHERE organization_id = ${organizationId} AND id = ${row.id}
+          RETURNING ${columns}`),
+        Option.getOrThrow,
       ),
 
-    /** Deletes the instance and, by cascade, its usage. */
+    /** Deletes the instance, which is locked, and, by cascade, its usage and integration records. Answers it as it was. */
     delete: (organizationId: string, id: string) =>
-      Effect.asVoid(Effect.orDie(sql`DELETE FROM instances WHERE organization_id = ${organizationId} AND id = ${id}`)),
+      Effect.map(
+        record<Instance>()(sql`
+          DELETE FROM instances WHERE organization_id = ${organizationId} AND id = ${id} RETURNING ${columns}`),
+        Option.getOrThrow,
+      ),
   }
 })
 

@@ -1,8 +1,8 @@
 /** Decisions about the bodies of instances (contract, section 5, "Customers, instances"). Pure. */
 import type { ProblemFault } from "../kernel/Problem.ts"
-import type { CreateInstance, Instance, UpdateInstance } from "./Model.ts"
+import type { Instance, InstanceChange, NewInstance } from "./Model.ts"
 
-type Body = CreateInstance | UpdateInstance
+type Body = NewInstance | InstanceChange
 
 const customerMembers = ["customerId", "customerSlug"] as const
 const licenseMembers = ["licenseId", "licenseSlug", "licenseFamilySlug"] as const
@@ -52,26 +52,16 @@ export const termFaults = (
     : [{ location: "body.endLicenseDate", message: "must be after startLicenseDate", value: body.endLicenseDate }]
 }
 
-/** Metadata holds values of metadata fields only, and this version knows no fields: every key is unknown. */
-export const metadataFaults = (metadata: Readonly<Record<string, unknown>>): ReadonlyArray<ProblemFault> =>
-  Object.entries(metadata).map(([key, value]) => ({
-    location: `body.metadata.${key}`,
-    message: "is not the key of a metadata field",
-    value,
-  }))
-
 /** What is wrong with the body of a creation. */
-export const creationFaults = (body: CreateInstance): ReadonlyArray<ProblemFault> => [
+export const creationFaults = (body: NewInstance): ReadonlyArray<ProblemFault> => [
   ...namingFaults(body, customerMembers, true),
   ...namingFaults(body, licenseMembers, true),
   ...termFaults(body, body),
-  ...metadataFaults(body.metadata ?? {}),
 ]
 
 /** What is wrong with the body of a change to this instance. */
-export const changeFaults = (current: Instance, body: UpdateInstance): ReadonlyArray<ProblemFault> => [
+export const changeFaults = (current: Instance, body: InstanceChange): ReadonlyArray<ProblemFault> => [
   ...namingFaults(body, customerMembers, false),
   ...namingFaults(body, licenseMembers, false),
   ...termFaults({ ...current, ...body }, body),
-  ...metadataFaults(body.metadata ?? {}),
 ]

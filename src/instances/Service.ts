@@ -11,14 +11,16 @@ import type { ProblemFault } from "../kernel/Problem.ts"
 import { slugify, underFreeSlug } from "../kernel/Slug.ts"
 import { now } from "../kernel/Timestamp.ts"
 import { Transactions } from "../kernel/Transaction.ts"
+import type { Transaction } from "../kernel/Transaction.ts"
 import { Licenses } from "../licenses/Service.ts"
+import { MetadataValues } from "../metadata/Values.ts"
 import {
   CreateInstanceLicenseArchived,
   CreateInstanceSlugTaken,
   InstanceNotFound,
   UpdateInstanceLicenseArchived,
 } from "./Errors.ts"
-import type { CreateInstance, Instance, InstanceFilters, UpdateInstance } from "./Model.ts"
+import type { Instance, InstanceChange, InstanceChoice, InstanceFilters, NewInstance, UpdateInstance } from "./Model.ts"
 import { InstancesRepo } from "./Repo.ts"
 import { changeFaults, creationFaults, customerNaming, licenseNaming } from "./Rules.ts"
 import type { Naming } from "./Rules.ts"
@@ -41,10 +43,14 @@ const refuse = (faults: ReadonlyArray<ProblemFault>) =>
 
 const namesNo = (kind: string, { member, value }: Naming) => invalid(`body.${member}`, `names no ${kind}`, value)
 
+/** What is stored in the transaction of an instance's creation or change, before the event that tells of both. */
+export type Alongside<E> = (instance: Instance) => Effect.Effect<void, E, Transaction>
+
 const make = Effect.gen(function* () {
   const repo = yield* InstancesRepo
   const customers = yield* Customers
   const licenses = yield* Licenses
+  const metadataValues = yield* MetadataValues
   const events = yield* Events
   const cursors = yield* Cursors
   const transactions = yield* Transactions
@@ -84,7 +90,7 @@ const make = Effect.gen(function* () {
     return Option.isSome(zone) ? zone.value.id : yield* invalid("body.deploymentZoneId", "names no deployment zone", id)
   })
 
-  const create = Effect.fn("Instances.create")(function* (input: CreateInstance) {
+  const create = Effect.fn("Instances.create")(function* <E = never>(input: NewInstance, alongside?: Alongside<E>) {
     const caller = yield* Caller
     const { organizationId } = caller
     yield* refuse(creationFaults(input))
@@ -92,6 +98,8 @@ const make = Effect.gen(function* () {
     const id = yield* newId
     return yield* transactions.run(
       Effect.gen(function* () {
+        const metadata = input.metadata ?? {}
+        yield* metadataValues.check(organizationId, "INSTANCE", {}, metadata)
         const instance = {
           id,
           name: input.name,
@@ -106,7 +114,7 @@ const make = Effect.gen(function* () {
           deploymentZoneId: yield* zoneId(organizationId, input.deploymentZoneId ?? null),
           startLicenseDate: input.startLicenseDate,
           endLicenseDate: input.endLicenseDate,
-          metadata: input.metadata ?? {},
+          metadata,
           integrations: {},
           createdAt: at,
           updatedAt: at,
@@ -119,7 +127,10 @@ const make = Effect.gen(function* () {
           insert: (slug) => repo.insert(organizationId, { ...instance, slug }),
           taken: (slug) => new CreateInstanceSlugTaken({ detail: `Another instance has the slug "${slug}".` }),
         })
-        const record: Instance = { ...instance, slug }
+        const stored: Instance = { ...instance, slug }
+        if (alongside !== undefined) yield* alongside(stored)
+        const record =
+          alongside === undefined ? stored : Option.getOrThrow(yield* repo.findById(organizationId, stored.id))
         yield* events.emit(caller, "INSTANCE_CREATION", record)
         return record
       }),
@@ -152,15 +163,41 @@ const make = Effect.gen(function* () {
     )
   })
 
-  const update = Effect.fn("Instances.update")(function* (slug: string, input: UpdateInstance) {
+  /** Locks an instance, asks what becomes of it, stores that and tells of it. */
+  const changing = Effect.fnUntraced(function* <E>(
+    choice: InstanceChoice,
+    decide: (current: Instance, organizationId: string) => Effect.Effect<Instance, E, Transaction>,
+  ) {
     const caller = yield* Caller
-    const { organizationId } = caller
     return yield* transactions.run(
       Effect.gen(function* () {
-        const found = yield* repo.lockBySlug(organizationId, slug)
-        if (Option.isNone(found)) return yield* notFound(slug)
-        const current = found.value
+        const current = yield* "instanceId" in choice
+          ? repo.lockById(caller.organizationId, choice.instanceId)
+          : repo.lockBySlug(caller.organizationId, choice.instanceSlug)
+        if (Option.isNone(current)) {
+          return yield* notFound("instanceId" in choice ? choice.instanceId : choice.instanceSlug)
+        }
+        const decided = yield* decide(current.value, caller.organizationId)
+        const updated = { ...decided, updatedAt: yield* now, updatedBy: caller.actor }
+        const record = yield* repo.update(caller.organizationId, updated)
+        yield* events.emit(caller, "INSTANCE_UPDATED", record)
+        return record
+      }),
+    )
+  })
+
+  const change = Effect.fn("Instances.change")(function* <E = never>(
+    choice: InstanceChoice,
+    input: InstanceChange,
+    alongside?: Alongside<E>,
+  ) {
+    return yield* changing(
+      choice,
+      Effect.fnUntraced(function* (current, organizationId) {
+        if (alongside !== undefined) yield* alongside(current)
         yield* refuse(changeFaults(current, input))
+        const metadata = input.metadata === undefined ? current.metadata : (input.metadata ?? {})
+        yield* metadataValues.check(organizationId, "INSTANCE", current.metadata, metadata)
         const namedCustomer = yield* customerId(organizationId, customerNaming(input))
         const namedLicense = yield* licenseId(organizationId, licenseNaming(input), {
           assigned: current.licenseId,
@@ -177,16 +214,16 @@ const make = Effect.gen(function* () {
               ? current.deploymentZoneId
               : yield* zoneId(organizationId, input.deploymentZoneId),
           startLicenseDate: input.startLicenseDate ?? current.startLicenseDate,
-          endLicenseDate: input.endLicenseDate ?? current.endLicenseDate,
-          metadata: input.metadata === undefined ? current.metadata : (input.metadata ?? {}),
-          updatedAt: yield* now,
-          updatedBy: caller.actor,
+          endLicenseDate: input.endLicenseDate === undefined ? current.endLicenseDate : input.endLicenseDate,
+          metadata,
         }
-        yield* repo.update(organizationId, updated)
-        yield* events.emit(caller, "INSTANCE_UPDATED", updated)
         return updated
       }),
     )
+  })
+
+  const attach = Effect.fn("Instances.attach")(function* <E>(slug: string, alongside: Alongside<E>) {
+    return yield* changing({ instanceSlug: slug }, (current) => Effect.as(alongside(current), current))
   })
 
   const remove = Effect.fn("Instances.delete")(function* (slug: string) {
@@ -195,13 +232,23 @@ const make = Effect.gen(function* () {
       Effect.gen(function* () {
         const instance = yield* repo.lockBySlug(caller.organizationId, slug)
         if (Option.isNone(instance)) return yield* notFound(slug)
-        yield* repo.delete(caller.organizationId, instance.value.id)
-        yield* events.emit(caller, "INSTANCE_DELETED", instance.value)
+        const deleted = yield* repo.delete(caller.organizationId, instance.value.id)
+        yield* events.emit(caller, "INSTANCE_DELETED", deleted)
       }),
     )
   })
 
-  return { create, get, list, update, delete: remove }
+  return {
+    create,
+    get,
+    list,
+    update: (slug: string, input: UpdateInstance) => change({ instanceSlug: slug }, input),
+    delete: remove,
+    /** Changes the instance that is named, and what is stored alongside. */
+    change,
+    /** Stores something that belongs to an instance and shows in its record, under the instance's lock. */
+    attach,
+  }
 })
 
 /** Instances of the caller's organization. */

@@ -1,5 +1,6 @@
 /** What every endpoint declares: its scope, its answer to creation, its idempotency key. */
 import { Context, Schema } from "effect"
+import { HttpServerResponse } from "effect/http"
 import { HttpApiMiddleware, HttpApiSchema, HttpApiSecurity } from "effect/http-api"
 import type { Caller, Operator, RequestOwner } from "./Caller.ts"
 import {
@@ -24,6 +25,9 @@ export class RequiredScope extends Context.Service<RequiredScope, Scope | "any-c
 
 /** Marks an endpoint whose answer carries a secret: the answer is never kept for replay (contract, section 2). */
 export class AnswersSecret extends Context.Service<AnswersSecret, true>()("keyshelf/kernel/AnswersSecret") {}
+
+/** Marks an endpoint whose body carries secrets: no part of the body is echoed in a refusal. */
+export class TakesSecret extends Context.Service<TakesSecret, true>()("keyshelf/kernel/TakesSecret") {}
 
 const bearer = HttpApiSecurity.bearer
 
@@ -70,3 +74,13 @@ export const Created = <S extends Schema.Top>(body: S) =>
 
 /** The value of a {@link Created} answer. */
 export const created = <A>(location: string, body: A) => HttpApiSchema.withHeaders({ body, headers: { location } })
+
+/** The header by which {@link asPublished} marks an answer; it never leaves the process. */
+export const PUBLISHED_BODY = "x-keyshelf-published-body"
+
+/**
+ * Marks a refusal whose body another specification publishes: it is sent as it is, although it is no problem document.
+ * Nothing else may be sent so (contract, section 9, "Flags").
+ */
+export const asPublished = (response: HttpServerResponse.HttpServerResponse): HttpServerResponse.HttpServerResponse =>
+  HttpServerResponse.setHeader(response, PUBLISHED_BODY, "true")

@@ -1,6 +1,7 @@
 /** Endpoints of licenses. */
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Created, Idempotency, idempotencyHeaders, RequiredScope } from "../kernel/Endpoint.ts"
+import { exampleBody } from "../kernel/Example.ts"
 import { Page, pageQuery } from "../kernel/Page.ts"
 import { InvalidCursor, ValidationFailed } from "../kernel/Problem.ts"
 import { PathName } from "../kernel/Text.ts"
@@ -42,6 +43,7 @@ export class LicensesApi extends HttpApiGroup.make("licenses")
     })
       .middleware(Idempotency)
       .annotate(RequiredScope, "write:licenses")
+      .annotateMerge(exampleBody({ name: "Pro", slug: "pro", type: "PAID", isDefault: true }))
       .annotateMerge(
         OpenApi.annotations({
           summary: "Create a license version",
@@ -63,6 +65,7 @@ export class LicensesApi extends HttpApiGroup.make("licenses")
       error: [LicenseNotFound, UpdateLicenseDefaultMustBePublished],
     })
       .annotate(RequiredScope, "write:licenses")
+      .annotateMerge(exampleBody({ isDefault: false }))
       .annotateMerge(
         OpenApi.annotations({
           summary: "Change a license version",

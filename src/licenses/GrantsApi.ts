@@ -2,6 +2,7 @@
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { EntitlementNotFound } from "../entitlements/Errors.ts"
 import { Created, Idempotency, idempotencyHeaders, RequiredScope } from "../kernel/Endpoint.ts"
+import { exampleBody } from "../kernel/Example.ts"
 import { Page, pageQuery } from "../kernel/Page.ts"
 import { InvalidCursor, ValidationFailed } from "../kernel/Problem.ts"
 import { PathName } from "../kernel/Text.ts"
@@ -35,6 +36,7 @@ export class LicenseEntitlementsApi extends HttpApiGroup.make("licenseEntitlemen
     })
       .middleware(Idempotency)
       .annotate(RequiredScope, "write:licenses")
+      .annotateMerge(exampleBody({ entitlementSlug: "api-calls", value: 1000, overagePercent: 10 }))
       .annotateMerge(
         OpenApi.annotations({
           summary: "Grant an entitlement",
@@ -49,6 +51,7 @@ export class LicenseEntitlementsApi extends HttpApiGroup.make("licenseEntitlemen
       error: [LicenseNotFound, EntitlementNotFound, ValidationFailed],
     })
       .annotate(RequiredScope, "write:licenses")
+      .annotateMerge(exampleBody({ value: 2000 }))
       .annotateMerge(
         OpenApi.annotations({ summary: "Change a grant", description: "Missing members stay as they are." }),
       ),

@@ -1,6 +1,7 @@
 /** Platform endpoints of organizations. */
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Created, Idempotency, idempotencyHeaders, RequiredScope } from "../kernel/Endpoint.ts"
+import { exampleBody } from "../kernel/Example.ts"
 import { Uuid } from "../kernel/Identifiers.ts"
 import { Page, pageQuery } from "../kernel/Page.ts"
 import { InvalidCursor } from "../kernel/Problem.ts"
@@ -31,6 +32,7 @@ export class OrganizationsApi extends HttpApiGroup.make("organizations")
     })
       .middleware(Idempotency)
       .annotate(RequiredScope, "write:organizations")
+      .annotateMerge(exampleBody({ name: "Acme", slug: "acme", externalId: "crm-1017" }))
       .annotateMerge(OpenApi.annotations({ summary: "Create an organization" })),
     HttpApiEndpoint.get("get", "/platform/organizations/:orgId", {
       params: organization,
@@ -46,6 +48,7 @@ export class OrganizationsApi extends HttpApiGroup.make("organizations")
       error: [OrganizationNotFound, UpdateOrganizationExternalIdTaken],
     })
       .annotate(RequiredScope, "write:organizations")
+      .annotateMerge(exampleBody({ name: "Acme Inc." }))
       .annotateMerge(
         OpenApi.annotations({
           summary: "Change an organization",

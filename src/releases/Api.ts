@@ -1,6 +1,7 @@
 /** Endpoints of releases. */
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Created, Idempotency, idempotencyHeaders, RequiredScope } from "../kernel/Endpoint.ts"
+import { exampleBody } from "../kernel/Example.ts"
 import { Page, pageQuery } from "../kernel/Page.ts"
 import { InvalidCursor, ValidationFailed } from "../kernel/Problem.ts"
 import { PathName } from "../kernel/Text.ts"
@@ -26,6 +27,13 @@ export class ReleasesApi extends HttpApiGroup.make("releases")
     })
       .middleware(Idempotency)
       .annotate(RequiredScope, "write:releases")
+      .annotateMerge(
+        exampleBody({
+          version: "2026.1",
+          description: "January",
+          componentIds: ["01a1fe56-aaf8-74c8-a331-6d16e44e9843"],
+        }),
+      )
       .annotateMerge(
         OpenApi.annotations({
           summary: "Create a release",

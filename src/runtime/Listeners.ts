@@ -74,8 +74,8 @@ const explain = (host: string, port: number, setting: string, cause: unknown): L
   }
 }
 
-/** Names, slugs and external ids in paths are up to 255 characters, percent-encoded. */
-const LONGEST_SEGMENT = 3 * 4 * 255
+// Longer than any request line that Node.js reads: what is too long is refused by its schema, with its place.
+const LONGEST_SEGMENT = 16 * 1024
 
 /** Serves routes on an address. `setting` is what a message about the port names. */
 export const serve = <A, E, R>(

@@ -1,11 +1,13 @@
 /**
  * The last word on every answer of a listener: each one carries its request id, and whatever is no success is a
- * problem document with all its members, also what the framework answers by itself (contract, section 3).
+ * problem document with all its members, also what the framework answers by itself (contract, section 3). Only what
+ * is marked as the body of another specification passes as it is.
  */
 import { Cause, Effect, Predicate } from "effect"
 import { HttpBody, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { isSqlError } from "effect/sql/SqlError"
 import { randomUUID } from "node:crypto"
+import { PUBLISHED_BODY } from "../kernel/Endpoint.ts"
 
 const CONTENT_TYPE = "application/problem+json"
 
@@ -59,6 +61,10 @@ const bodyOf = (response: HttpServerResponse.HttpServerResponse): object | undef
   return Predicate.isObject(document) ? document : undefined
 }
 
+// The OpenFeature CLI prints `error.message` of what is refused on its paths (contract, section 5, "Feature flags").
+const extensionsOf = ({ detail, instance, status }: ProblemDocument): object =>
+  instance.startsWith("/api/openfeature/") ? { error: { message: detail, status } } : {}
+
 const headersOf = (status: number): Record<string, string> => {
   if (status === 401) return { "www-authenticate": "Bearer" }
   if (status === 503) return { "retry-after": "1" }
@@ -96,6 +102,7 @@ const complete = Effect.fnUntraced(function* (
   cause?: Cause.Cause<unknown>,
 ) {
   if (response.status < 400) return response
+  if (response.headers[PUBLISHED_BODY] !== undefined) return HttpServerResponse.removeHeader(response, PUBLISHED_BODY)
   const declared = bodyOf(response)
   const instance = pathOf(request.url)
   const problem = { ...problemFor(response.status), ...declared, instance } as ProblemDocument
@@ -107,7 +114,7 @@ const complete = Effect.fnUntraced(function* (
     : Effect.logInfo(`${request.method} ${problem.code}`).pipe(Effect.annotateLogs(fields))
   return HttpServerResponse.setBody(
     HttpServerResponse.setHeaders(response, headersOf(response.status)),
-    HttpBody.text(JSON.stringify(problem), CONTENT_TYPE),
+    HttpBody.text(JSON.stringify({ ...problem, ...extensionsOf(problem) }), CONTENT_TYPE),
   )
 })
 

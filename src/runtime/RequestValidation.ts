@@ -1,9 +1,9 @@
 /** Requests that do not decode become problems that name each fault's place (contract, section 3). */
-import { Effect, Predicate, SchemaIssue } from "effect"
+import { Context, Effect, Predicate, SchemaIssue } from "effect"
 import { HttpRouter, HttpServerRequest } from "effect/http"
 import { HttpApiMiddleware } from "effect/http-api"
-import type { HttpApiError } from "effect/http-api"
-import { RequestValidation } from "../kernel/Endpoint.ts"
+import type { HttpApiEndpoint, HttpApiError } from "effect/http-api"
+import { RequestValidation, TakesSecret } from "../kernel/Endpoint.ts"
 import { MalformedBody, ValidationFailed } from "../kernel/Problem.ts"
 import type { ProblemFault } from "../kernel/Problem.ts"
 
@@ -33,14 +33,16 @@ const echo = (value: unknown): { readonly value?: unknown } =>
   value === undefined || (JSON.stringify(value)?.length ?? 0) > LONGEST_ECHO ? {} : { value }
 
 const faults = (error: HttpApiError.HttpApiSchemaError, part: string, input: unknown): ReadonlyArray<ProblemFault> =>
-  issuesOf(error.cause.issue).issues.slice(0, MOST_FAULTS).map((issue) => {
-    const path = (issue.path ?? []).map((segment) => (Predicate.isObject(segment) ? segment.key : segment))
-    return {
-      location: locationOf(part, path as Path),
-      message: issue.message,
-      ...echo(valueAt(input, path as Path)),
-    }
-  })
+  issuesOf(error.cause.issue)
+    .issues.slice(0, MOST_FAULTS)
+    .map((issue) => {
+      const path = (issue.path ?? []).map((segment) => (Predicate.isObject(segment) ? segment.key : segment))
+      return {
+        location: locationOf(part, path as Path),
+        message: issue.message,
+        ...echo(valueAt(input, path as Path)),
+      }
+    })
 
 const failed = (errors: ReadonlyArray<ProblemFault>) =>
   new ValidationFailed({
@@ -59,10 +61,13 @@ const parse = (text: string): { readonly json: unknown } | undefined => {
   }
 }
 
+const takesSecret = (endpoint: HttpApiEndpoint.Top): boolean =>
+  Context.getOrUndefined(endpoint.annotations as Context.Context<TakesSecret>, TakesSecret) === true
+
 /** The middleware that every API carries. A response that does not encode is our bug, and stays a defect. */
 export const layer = HttpApiMiddleware.layerSchemaErrorTransform(
   RequestValidation,
-  Effect.fnUntraced(function* (error) {
+  Effect.fnUntraced(function* (error, { endpoint }) {
     switch (error.kind) {
       case "Params":
         return yield* failed(faults(error, "path", (yield* HttpRouter.RouteContext).params))
@@ -80,7 +85,8 @@ export const layer = HttpApiMiddleware.layerSchemaErrorTransform(
             errors: [{ location: "body", message: "is not valid JSON" }],
           })
         }
-        return yield* failed(faults(error, "body", parsed.json))
+        const found = faults(error, "body", parsed.json)
+        return yield* failed(takesSecret(endpoint) ? found.map(({ value: _, ...fault }) => fault) : found)
       }
       default:
         return yield* Effect.fail(error)

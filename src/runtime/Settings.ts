@@ -1,5 +1,6 @@
 /** Settings: the environment variables of the service (contract, section 8), read once at the start. */
-import { Config, Context, Effect, Layer, Option, Redacted, Schema, SchemaIssue } from "effect"
+import { Config, Context, Effect, Layer, Option, Redacted, Result, Schema, SchemaIssue } from "effect"
+import { IpNetwork } from "effect/net"
 
 /** A setting that is missing or wrong. The message names it and says what it should be. */
 export class SettingsError extends Schema.TaggedError<SettingsError>()("SettingsError", { message: Schema.String }) {}
@@ -26,6 +27,11 @@ const YesNo = Schema.Literals(["true", "false"])
 const Roles = Schema.String.check(
   Schema.makeFilter((text) => text.split(",").every((role) => (roles as ReadonlyArray<string>).includes(role.trim())), {
     expected: `a comma list of ${roles.join(", ")}`,
+  }),
+)
+const Networks = Schema.String.check(
+  Schema.makeFilter((text) => text.split(",").every((part) => Result.isSuccess(IpNetwork.fromString(part.trim()))), {
+    expected: "a comma list of networks such as 10.0.0.0/8,fd00::/8",
   }),
 )
 const PostgresUrl = Schema.String.check(
@@ -100,6 +106,11 @@ const load = Effect.gen(function* () {
     /** Absent: the key file of the data directory is used (embedded database only). */
     secretKeys: yield* Effect.transposeOption(Option.map(secretKeys, parseKeys)),
     bootstrapPlatformCredential: Option.map(bootstrap, (text) => Redacted.make(text)),
+    webhooksAllowInsecure: (yield* setting("SERVICE_WEBHOOKS_ALLOW_INSECURE", YesNo, "false")) === "true",
+    webhooksAllowedNetworks: Option.match(yield* optionalSetting("SERVICE_WEBHOOKS_ALLOWED_CIDRS", Networks), {
+      onNone: () => [],
+      onSome: (text) => text.split(",").map((part) => IpNetwork.fromStringUnsafe(part.trim())),
+    }),
     logLevel: yield* setting(
       "SERVICE_LOG_LEVEL",
       Schema.Literals(["Trace", "Debug", "Info", "Warn", "Error", "Fatal", "None"]),

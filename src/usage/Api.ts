@@ -2,6 +2,8 @@
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { InstanceNotFound } from "../instances/Errors.ts"
 import { Idempotency, idempotencyHeaders, RequiredScope } from "../kernel/Endpoint.ts"
+import { exampleBody } from "../kernel/Example.ts"
+import { MissingScope, ValidationFailed } from "../kernel/Problem.ts"
 import { PathName } from "../kernel/Text.ts"
 import { CheckRequest, CheckResult } from "./Model.ts"
 
@@ -12,15 +14,16 @@ export class CheckApi extends HttpApiGroup.make("check")
       headers: idempotencyHeaders,
       payload: CheckRequest,
       success: CheckResult,
-      error: InstanceNotFound,
+      error: [InstanceNotFound, MissingScope, ValidationFailed],
     })
       .middleware(Idempotency)
       .annotate(RequiredScope, "read:instances")
+      .annotateMerge(exampleBody({ checks: [{ entitlement: "api-calls", requested: 25 }, { entitlement: "sso" }] }))
       .annotateMerge(
         OpenApi.annotations({
           summary: "Check what an instance may use",
           description:
-            "Answers in the order asked, and changes nothing. A refusal is an answer, not an error: `allowed` is false and `reason` says why. `GRANTED`, `UNLIMITED` and `SOFT_LIMIT` (over the limit, within the overage that the license tolerates) allow; `LIMIT_REACHED`, `NOT_GRANTED`, `ENTITLEMENT_NOT_FOUND`, `LICENSE_NOT_STARTED` and `LICENSE_EXPIRED` refuse. The figures describe the state before the request.",
+            "Answers in the order asked, and changes nothing, unless `consume` is true: then all that is asked is used at once if all of it is allowed, else nothing is, and `write:instances` is needed. A refusal is an answer, not an error: `allowed` is false and `reason` says why. `GRANTED`, `UNLIMITED` and `SOFT_LIMIT` (over the limit, within the overage that the license tolerates) allow; `LIMIT_REACHED`, `NOT_GRANTED`, `ENTITLEMENT_NOT_FOUND`, `LICENSE_NOT_STARTED` and `LICENSE_EXPIRED` refuse. The figures describe the state before the request, or after it when consumed.",
         }),
       ),
   )

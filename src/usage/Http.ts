@@ -1,7 +1,10 @@
-/** Handlers of the check. */
+/** Handlers of the check and of usage. */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { CoreApi } from "../CoreApi.ts"
+import { CloudEvents } from "./CloudEvents.ts"
+import { Consumption } from "./Consume.ts"
+import { UsageReports } from "./Reports.ts"
 import { Usage } from "./Service.ts"
 
 export const check = HttpApiBuilder.group(
@@ -9,8 +12,30 @@ export const check = HttpApiBuilder.group(
   "check",
   Effect.fn(function* (handlers) {
     const usage = yield* Usage
+    const consumption = yield* Consumption
     return handlers.handleAll({
-      check: ({ params, payload }) => usage.check(params.instanceSlug, payload),
+      check: ({ params, payload }) =>
+        payload.consume === true
+          ? consumption.consume(params.instanceSlug, payload)
+          : usage.check(params.instanceSlug, payload),
+    })
+  }),
+)
+
+const asBatch = (sent: unknown): ReadonlyArray<unknown> => (Array.isArray(sent) ? sent : [sent])
+
+export const usage = HttpApiBuilder.group(
+  CoreApi,
+  "usage",
+  Effect.fn(function* (handlers) {
+    const reports = yield* UsageReports
+    const cloudEvents = yield* CloudEvents
+    return handlers.handleAll({
+      list: ({ params, query }) => reports.list(params.instanceSlug, query),
+      get: ({ params }) => reports.get(params.instanceSlug, params.entitlementSlug),
+      report: ({ params, payload }) => reports.report(params.instanceSlug, params.entitlementSlug, payload),
+      ofGroup: ({ params, query }) => reports.ofGroup(params.entitlementGroupSlug, query.instance),
+      reportEvents: ({ payload }) => cloudEvents.report(asBatch(payload)),
     })
   }),
 )

@@ -1,7 +1,8 @@
-/** The check: may this instance use these entitlements (contract, sections 5 and 9, "Check"). */
+/** Usage and the check: how much an instance used, and may it use more (contract, sections 5 and 9). */
 import { Schema } from "effect"
-import type { EntitlementType, ResetAnchor, ResetPeriod } from "../entitlements/Model.ts"
-import { PathName } from "../kernel/Text.ts"
+import { entitlementTypes } from "../entitlements/Model.ts"
+import type { AggregationMethod, EntitlementType, ResetAnchor, ResetPeriod } from "../entitlements/Model.ts"
+import { FreeObject, PathName, Text } from "../kernel/Text.ts"
 import { Timestamp, TimestampInput } from "../kernel/Timestamp.ts"
 
 /** Why a check was answered as it was: the first three allow, the others refuse (contract section 5). */
@@ -31,7 +32,14 @@ export const CheckRequest = Schema.Struct({
       ),
     }),
   ).check(Schema.isMinLength(1), Schema.isMaxLength(MOST_CHECKS)),
-  at: Schema.optionalKey(TimestampInput).annotate({ description: "The instant the question is about; now if absent" }),
+  consume: Schema.optionalKey(
+    Schema.Boolean.annotate({
+      description: "Whether what is allowed is used at once: all of it, or nothing. Needs `write:instances`",
+    }),
+  ),
+  at: Schema.optionalKey(TimestampInput).annotate({
+    description: "The instant the question is about; now if absent. Not together with `consume`",
+  }),
 })
 export type CheckRequest = typeof CheckRequest.Type
 
@@ -44,8 +52,8 @@ export const CheckAnswer = Schema.Struct({
   reason: Schema.Literals(checkReasons),
   limit: figure("What the license grants per period, -1 when unlimited; `null` unless a `NUMBER` is granted"),
   usage: figure("What was used in the period; `null` unless the entitlement is a `NUMBER`"),
-  remaining: figure("What is left before the request, -1 when unlimited"),
-  overage: figure("How far usage is over the limit before the request"),
+  remaining: figure("What is left before the request, or after it when consumed; -1 when unlimited"),
+  overage: figure("How far usage is over the limit, at the same moment"),
   currentPeriodStart: Schema.NullOr(Timestamp),
   currentPeriodEnd: Schema.NullOr(Timestamp).annotate({
     description: "`null` when usage never starts again from zero",
@@ -85,3 +93,105 @@ export interface CheckedEntitlement {
 
 /** A row without an entitlement stands for an instance of which only unknown entitlements were asked. */
 export type CheckRow = CheckedInstance & (CheckedEntitlement | { readonly entitlement: null })
+
+/** A {@link CheckRow} with the object that the license grants, if it grants one. */
+export type StandingRow = CheckRow & { readonly configuration: Readonly<Record<string, unknown>> | null }
+
+/** How an instance stands with one entitlement: the answer to a check of it, and what the check leaves out. */
+export interface Standing {
+  readonly type: EntitlementType
+  /** The granted object of a `CONFIG`; `null` for other types, and where nothing is granted. */
+  readonly configuration: Readonly<Record<string, unknown>> | null
+  readonly answer: CheckResult["checks"][number]
+}
+
+const valueTypes = ["number", "unlimited", "boolean", "config"] as const
+
+/** An amount, or what stands for it: -1 for unlimited, 1 and 0 for granted and not granted. */
+export const UsageValue = Schema.Struct({
+  type: Schema.Literals(valueTypes),
+  value: Schema.Finite,
+  event_count: Schema.Int.annotate({ description: "How many reports the value is made of" }),
+})
+export type UsageValue = typeof UsageValue.Type
+
+/** What an instance may use of an entitlement in a period, and what it used. */
+export const UsageEntry = Schema.Struct({
+  currentPeriodStart: Timestamp,
+  currentPeriodEnd: Schema.NullOr(Timestamp).annotate({
+    description: "`null` when usage never starts again from zero",
+  }),
+  entitlementId: Schema.String,
+  entitlementName: Schema.String,
+  entitlementSlug: Schema.String,
+  entitlementType: Schema.Literals(entitlementTypes),
+  licenseValue: UsageValue,
+  usageValue: UsageValue,
+})
+export type UsageEntry = typeof UsageEntry.Type
+
+/** Body of `POST /instances/{instanceSlug}/entitlements/{entitlementSlug}/usage`. */
+export const ReportUsage = Schema.Struct({
+  value: Schema.optionalKey(
+    Schema.Union([Schema.Finite, Schema.Struct({ type: Schema.Literal("number"), value: Schema.Finite })]).annotate({
+      description:
+        "At most 18 digits; negative only to correct a `SUM`. It may be absent where it does not count: `UNIQUE_COUNT`, and an append to a `COUNT`",
+    }),
+  ),
+  behavior: Schema.optionalKey(
+    Schema.Literals(["append", "set"]).annotate({
+      description: "`append` (default) adds to the period; `set` replaces what is before it in the period",
+    }),
+  ),
+  transactionId: Schema.optionalKey(
+    Text(1, 255).annotate({ description: "Counts the report once, for 35 days, however often it is sent" }),
+  ),
+  uniqueKey: Schema.optionalKey(Text(1, 255).annotate({ description: "What a `UNIQUE_COUNT` counts once a period" })),
+  timestamp: Schema.optionalKey(TimestampInput).annotate({
+    description: "When it was used, at most 35 days back and 5 minutes ahead; now if absent",
+  }),
+  metadata: Schema.optionalKey(FreeObject),
+})
+export type ReportUsage = typeof ReportUsage.Type
+
+/** Most events of one batch. */
+export const MOST_EVENTS = 1000
+
+/** Body of `POST /usage-events`: one CloudEvent, or up to 1,000. Each is judged by itself, so their members are open. */
+export const CloudEvent = Schema.Record(Schema.String, Schema.Unknown).annotate({
+  description:
+    "CloudEvents 1.0: `specversion`, `id`, `source`, `subject` (slug of the instance), `type` (slug of the entitlement), `time` (now if absent), `data.value`, `data.uniqueKey`. Extension attributes are ignored",
+})
+export const CloudEventBatch = Schema.Array(Schema.Unknown)
+  .check(Schema.isMinLength(1), Schema.isMaxLength(MOST_EVENTS))
+  .annotate({ description: "Up to 1,000 CloudEvents" })
+
+/** What became of each event, in the order sent. */
+export const CloudEventResults = Schema.Struct({
+  results: Schema.Array(
+    Schema.Struct({
+      index: Schema.Int,
+      id: Schema.NullOr(Schema.String).annotate({ description: "`null` for an event without one" }),
+      status: Schema.Literals(["accepted", "duplicate", "rejected"]),
+      code: Schema.optionalKey(Schema.String.annotate({ description: "Code of the problem, if it was rejected" })),
+      message: Schema.optionalKey(Schema.String),
+    }),
+  ),
+})
+export type CloudEventResult = (typeof CloudEventResults.Type)["results"][number]
+
+/** An entitlement of an instance, with all that counting its usage needs. */
+export interface Meter extends CheckedInstance {
+  readonly instanceId: string
+  readonly entitlementId: string
+  readonly entitlement: string
+  readonly entitlementName: string
+  readonly type: EntitlementType
+  readonly aggregationMethod: AggregationMethod | null
+  readonly resetPeriod: ResetPeriod | null
+  readonly resetAnchor: ResetAnchor | null
+  readonly warningThresholdPercent: number | null
+  readonly displayOrder: number
+  readonly granted: string | null
+  readonly overagePercent: number | null
+}

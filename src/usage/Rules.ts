@@ -2,7 +2,15 @@
 import { BigDecimal, Option } from "effect"
 import type { Grant } from "./Decision.ts"
 import { decide } from "./Decision.ts"
-import type { CheckedEntitlement, CheckedInstance, CheckRequest, CheckResult, CheckRow } from "./Model.ts"
+import type {
+  CheckedEntitlement,
+  CheckedInstance,
+  CheckRequest,
+  CheckResult,
+  CheckRow,
+  Standing,
+  StandingRow,
+} from "./Model.ts"
 import type { Period } from "./Period.ts"
 import { periodAt } from "./Period.ts"
 
@@ -13,8 +21,11 @@ const grantValue = (text: string): Option.Option<Grant["value"]> => {
   return text === "{}" ? Option.some({}) : BigDecimal.fromString(text)
 }
 
-// A value that no license can hold grants nothing: what nothing allows is refused.
-const grantOf = ({ granted, overagePercent }: CheckedEntitlement): Grant | null =>
+/** What is granted. A value that no license can hold grants nothing: what nothing allows is refused. */
+export const grantOf = ({
+  granted,
+  overagePercent,
+}: Pick<CheckedEntitlement, "granted" | "overagePercent">): Grant | null =>
   granted === null
     ? null
     : Option.match(grantValue(granted), {
@@ -22,7 +33,14 @@ const grantOf = ({ granted, overagePercent }: CheckedEntitlement): Grant | null 
         onSome: (value) => ({ value, overagePercent: overagePercent ?? 0 }),
       })
 
-const periodOf = (row: CheckedEntitlement, { startLicenseDate }: CheckedInstance, at: Date): Period | null =>
+type Resetting = Pick<CheckedEntitlement, "type" | "resetPeriod" | "resetAnchor">
+
+/** The usage period of an instant; none where usage is not measured. */
+export const periodOf = (
+  row: Resetting,
+  { startLicenseDate }: Pick<CheckedInstance, "startLicenseDate">,
+  at: Date,
+): Period | null =>
   row.type === "NUMBER"
     ? periodAt({
         resetPeriod: row.resetPeriod,
@@ -69,4 +87,24 @@ export const answerChecks = (
       return { entitlement: slug, ...decision }
     }),
   }
+}
+
+/** How the instance stands with every entitlement of the rows. */
+export const standings = (
+  instance: CheckedInstance,
+  rows: ReadonlyArray<StandingRow>,
+  at: Date,
+): ReadonlyArray<Standing> => {
+  const known = new Map(rows.flatMap((row) => (row.entitlement === null ? [] : [[row.entitlement, row] as const])))
+  const { checks } = answerChecks(
+    instance,
+    rows,
+    Array.from(known.keys(), (entitlement) => ({ entitlement })),
+    at,
+  )
+  return checks.flatMap((answer) => {
+    const row = known.get(answer.entitlement)
+    if (row === undefined) return []
+    return [{ type: row.type, configuration: row.type === "CONFIG" ? row.configuration : null, answer }]
+  })
 }

@@ -6,7 +6,7 @@ import { noSuch } from "../kernel/Problem.ts"
 import { now } from "../kernel/Timestamp.ts"
 import type { CheckRequest } from "./Model.ts"
 import { UsageRepo } from "./Repo.ts"
-import { answerChecks } from "./Rules.ts"
+import { answerChecks, standings } from "./Rules.ts"
 
 const make = Effect.gen(function* () {
   const repo = yield* UsageRepo
@@ -22,7 +22,20 @@ const make = Effect.gen(function* () {
     return answerChecks(instance, rows, checks, at)
   })
 
-  return { check }
+  // Flags ask this: there an instance that does not exist is no error.
+  const standingsOf = Effect.fnUntraced(function* (instanceSlug: string, entitlements: ReadonlyArray<string> | null) {
+    const { organizationId } = yield* Caller
+    const at = yield* now
+    const rows = yield* repo.findStandings(organizationId, instanceSlug, entitlements, at)
+    const [instance] = rows
+    return instance === undefined ? [] : standings(instance, rows, at)
+  })
+
+  return {
+    check,
+    /** How an instance stands with these entitlements (`null`: with all) now; nothing if there is no such instance. */
+    standings: standingsOf,
+  }
 })
 
 /** What the instances of the caller's organization may use. */

@@ -1,6 +1,7 @@
 /** Endpoints of deployment zones. */
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Created, Idempotency, idempotencyHeaders, RequiredScope } from "../kernel/Endpoint.ts"
+import { exampleBody } from "../kernel/Example.ts"
 import { Page, pageQuery } from "../kernel/Page.ts"
 import { InvalidCursor, ValidationFailed } from "../kernel/Problem.ts"
 import { PathName } from "../kernel/Text.ts"
@@ -27,6 +28,9 @@ export class DeploymentZonesApi extends HttpApiGroup.make("deploymentZones")
       .middleware(Idempotency)
       .annotate(RequiredScope, "write:deployment_zones")
       .annotateMerge(
+        exampleBody({ name: "Frankfurt", type: "production", releaseId: "01a1fe56-aaf8-74c8-a331-6d16e44e9843" }),
+      )
+      .annotateMerge(
         OpenApi.annotations({
           summary: "Create a deployment zone",
           description:
@@ -47,6 +51,7 @@ export class DeploymentZonesApi extends HttpApiGroup.make("deploymentZones")
       error: [DeploymentZoneNotFound, ValidationFailed],
     })
       .annotate(RequiredScope, "write:deployment_zones")
+      .annotateMerge(exampleBody({ releaseId: "01a1fe56-aaf8-74c8-a331-6d16e44e9843" }))
       .annotateMerge(
         OpenApi.annotations({
           summary: "Change a deployment zone",

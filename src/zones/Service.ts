@@ -6,26 +6,20 @@ import { Caller } from "../kernel/Caller.ts"
 import { newId } from "../kernel/Identifiers.ts"
 import { byId, Cursors } from "../kernel/Page.ts"
 import type { PageRequest } from "../kernel/Page.ts"
-import { invalid, noSuch, ValidationFailed } from "../kernel/Problem.ts"
+import { invalid, noSuch } from "../kernel/Problem.ts"
 import { slugify, underFreeSlug } from "../kernel/Slug.ts"
 import { now } from "../kernel/Timestamp.ts"
 import { Transactions } from "../kernel/Transaction.ts"
+import { MetadataValues } from "../metadata/Values.ts"
 import { CreateDeploymentZoneSlugTaken, DeleteDeploymentZoneInUse, DeploymentZoneNotFound } from "./Errors.ts"
 import type { CreateDeploymentZone, Deployment, DeploymentZone, UpdateDeploymentZone } from "./Model.ts"
 import { DeploymentZonesRepo } from "./Repo.ts"
-import { unknownMetadata } from "./Rules.ts"
 
 const notFound = (slug: string) => new DeploymentZoneNotFound({ detail: noSuch("deployment zone", slug) })
 
-const checkMetadata = (metadata: Readonly<Record<string, unknown>> | null | undefined) => {
-  const errors = unknownMetadata(metadata ?? {})
-  return errors.length === 0
-    ? Effect.void
-    : Effect.fail(new ValidationFailed({ detail: "The metadata names fields that do not exist.", errors }))
-}
-
 const make = Effect.gen(function* () {
   const repo = yield* DeploymentZonesRepo
+  const metadataValues = yield* MetadataValues
   const events = yield* Events
   const cursors = yield* Cursors
   const transactions = yield* Transactions
@@ -63,7 +57,6 @@ const make = Effect.gen(function* () {
 
   const create = Effect.fn("DeploymentZones.create")(function* (input: CreateDeploymentZone) {
     const caller = yield* Caller
-    yield* checkMetadata(input.metadata)
     const at = yield* now
     const zone = {
       id: yield* newId,
@@ -78,6 +71,7 @@ const make = Effect.gen(function* () {
     }
     return yield* transactions.run(
       Effect.gen(function* () {
+        yield* metadataValues.check(caller.organizationId, "DEPLOYMENT_ZONE", {}, zone.metadata)
         const release = input.releaseId == null ? undefined : yield* holdRelease(caller.organizationId, input.releaseId)
         const unnamed = { ...zone, releaseId: release?.id ?? null }
         const slug = yield* underFreeSlug({
@@ -117,12 +111,13 @@ const make = Effect.gen(function* () {
 
   const update = Effect.fn("DeploymentZones.update")(function* (slug: string, input: UpdateDeploymentZone) {
     const caller = yield* Caller
-    yield* checkMetadata(input.metadata)
     yield* transactions.run(
       Effect.gen(function* () {
         const locked = yield* repo.lockBySlug(caller.organizationId, slug)
         if (Option.isNone(locked)) return yield* notFound(slug)
         const current = locked.value
+        const metadata = input.metadata === undefined ? current.metadata : (input.metadata ?? {})
+        yield* metadataValues.check(caller.organizationId, "DEPLOYMENT_ZONE", current.metadata, metadata)
         const asked = input.releaseId === undefined ? current.releaseId : (input.releaseId?.toLowerCase() ?? null)
         const next =
           asked === null || asked === current.releaseId ? undefined : yield* holdRelease(caller.organizationId, asked)
@@ -131,7 +126,7 @@ const make = Effect.gen(function* () {
           name: input.name ?? current.name,
           description: input.description === undefined ? current.description : input.description,
           type: input.type ?? current.type,
-          metadata: input.metadata === undefined ? current.metadata : (input.metadata ?? {}),
+          metadata,
           releaseId: asked,
           updatedAt: yield* now,
           updatedBy: caller.actor,

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Idempotency, OrganizationAccess, PlatformAccess, RequestValidation } from "../../src/kernel/Endpoint.ts"
 import { coreModules, platformModules } from "../../src/kernel/Scope.ts"
-import { endpoints } from "./endpoints.ts"
+import { endpoints, neverNotFound } from "./endpoints.ts"
 import type { Endpoint } from "./endpoints.ts"
 import { scenarios } from "./scenarios.ts"
 
@@ -11,8 +11,11 @@ const carries = (endpoint: Endpoint, middleware: unknown) =>
   [...endpoint.middleware].some((service) => (service as unknown) === middleware)
 
 const STATUSES: ReadonlyArray<readonly [RegExp, number]> = [
+  // OFREP publishes its own refusals, which are no problems.
+  [/^Ofrep\.FlagNotFound$/, 404],
+  [/^Ofrep\.(BulkEvaluationFailure|EvaluationFailure)$/, 400],
   [/\.NotFound$|^GetLicenseFamily\.NoPublishedVersion$/, 404],
-  [/\.ScopeNotHeld$|^Auth\.(MissingScope|WrongCredentialKind)$/, 403],
+  [/\.ScopeNotHeld$|^Auth\.(MissingScope|WrongCredentialKind)$|^ActivateConnector\.NotLicensed$/, 403],
   [/^Auth\.InvalidCredential$/, 401],
   [/^Request\.(MalformedBody|InvalidCursor)$/, 400],
   [/^Request\.ValidationFailed$|^IdempotencyKey\.Reused$/, 422],
@@ -36,7 +39,7 @@ describe("every endpoint", () => {
   })
 
   it("reads with a read scope and changes with another", () => {
-    const readsByPost = ["check.check"]
+    const readsByPost = ["check.check", "ofrep.evaluate", "ofrep.evaluateAll"]
     assert.deepStrictEqual(
       those(
         ({ id, method, scope }) =>
@@ -75,6 +78,13 @@ describe("every endpoint", () => {
     )
   })
 
+  it("shows an example of its body that it would accept", () => {
+    assert.deepStrictEqual(
+      those(({ accepts, example, hasBody }) => hasBody !== (example !== undefined && accepts(example))),
+      [],
+    )
+  })
+
   it("belongs to a group whose name no other API uses", () => {
     const owners = new Map<string, string>()
     assert.deepStrictEqual(
@@ -99,7 +109,10 @@ describe("every endpoint", () => {
   it("declares that it may not find what its path names", () => {
     assert.deepStrictEqual(
       those(
-        ({ path, problems }) => path.includes(":") && ![...problems.keys()].some((code) => code.endsWith(".NotFound")),
+        ({ id, path, problems }) =>
+          path.includes(":") &&
+          !neverNotFound.includes(id) &&
+          ![...problems.keys()].some((code) => /\.(Flag)?NotFound$/.test(code)),
       ),
       [],
     )

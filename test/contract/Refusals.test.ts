@@ -1,20 +1,34 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
+import { randomUUID } from "node:crypto"
+import { Uuid } from "../../src/kernel/Identifiers.ts"
 import { coreModules } from "../../src/kernel/Scope.ts"
 import { TestService } from "../support/TestService.ts"
 import type { Answer, CallOptions } from "../support/TestService.ts"
-import { endpoints } from "./endpoints.ts"
+import { aboutTheInstallation, endpoints } from "./endpoints.ts"
 import type { Endpoint } from "./endpoints.ts"
 import { populate, scenarios } from "./scenarios.ts"
 import type { World } from "./scenarios.ts"
 
+const isUuid = Schema.is(Uuid)
+
 const MEMBERS = ["code", "detail", "errorId", "errors", "instance", "status", "title", "type"]
+
+// The OpenFeature CLI prints `error.message`: the problems of what it calls carry that too (contract, section 5).
+const membersOf = ({ id }: Endpoint) => (id === "featureFlags.manifest" ? [...MEMBERS, "error"].sort() : MEMBERS)
+
+/**
+ * Endpoints of OFREP, which publishes the bodies of its own 400 and 404, and tolerates unknown members (contract,
+ * section 9, "Flags"). test/flags/Ofrep.test.ts holds them to it. Their other refusals are problems like all others.
+ */
+const refusesAsPublished = ["ofrep.evaluate", "ofrep.evaluateAll"]
+const isProblem = ({ id }: Endpoint) => !refusesAsPublished.includes(id)
 
 const refuses = (endpoint: Endpoint, answer: Answer, status: number, code: string | RegExp) => {
   const label = `${endpoint.method} ${endpoint.path}: ${answer.text}`
   assert.strictEqual(answer.status, status, label)
   assert.strictEqual(answer.headers.get("content-type"), "application/problem+json", label)
-  assert.deepStrictEqual(Object.keys(answer.body).sort(), MEMBERS, label)
+  assert.deepStrictEqual(Object.keys(answer.body).sort(), membersOf(endpoint), label)
   if (typeof code === "string") assert.strictEqual(answer.body.code, code, label)
   else assert.match(answer.body.code, code, label)
 }
@@ -49,6 +63,10 @@ const setup = Effect.gen(function* () {
 })
 
 const withBody = endpoints.filter(({ hasBody }) => hasBody)
+
+// CloudEvents may carry extension attributes, which are unknown members on purpose.
+const takesUnknownMembers = ["usage.reportEvents"]
+const withStrictBody = withBody.filter(isProblem)
 
 layer(TestService.layer, { excludeTestServices: true })("every endpoint refuses", (it) => {
   it.effect("a request without a credential", () =>
@@ -104,9 +122,13 @@ layer(TestService.layer, { excludeTestServices: true })("every endpoint refuses"
     Effect.gen(function* () {
       const { call, tenant, world } = yield* setup
       const stranger = yield* tenant()
-      const nowhere: World = Object.fromEntries(Object.keys(world).map((key) => [key, "never-existed"])) as never
+      const nowhere: World = Object.fromEntries(
+        // What is named by its id is a UUID, else its path would be refused before anything is looked up.
+        Object.entries(world).map(([key, name]) => [key, isUuid(name) ? randomUUID() : "never-existed"]),
+      ) as never
       for (const endpoint of endpoints) {
-        if (endpoint.api !== "core" || !endpoint.path.includes(":")) continue
+        if (endpoint.api !== "core" || !endpoint.path.includes(":") || !isProblem(endpoint)) continue
+        if (aboutTheInstallation.includes(endpoint.id)) continue
         const answer = yield* call(endpoint, { token: stranger.token })
         refuses(endpoint, answer, 404, /\.NotFound$/)
         assert.isTrue(endpoint.problems.has(answer.body.code), `${endpoint.id} does not declare ${answer.body.code}`)
@@ -154,7 +176,7 @@ layer(TestService.layer, { excludeTestServices: true })("every endpoint refuses"
   it.effect("a malformed body, and changes nothing", () =>
     Effect.gen(function* () {
       const { call, right } = yield* setup
-      for (const endpoint of withBody) {
+      for (const endpoint of withStrictBody) {
         refuses(
           endpoint,
           yield* call(endpoint, { token: right(endpoint), rawBody: '{"name": ' }),
@@ -168,7 +190,7 @@ layer(TestService.layer, { excludeTestServices: true })("every endpoint refuses"
   it.effect("a body that is no object, or is missing", () =>
     Effect.gen(function* () {
       const { call, right } = yield* setup
-      for (const endpoint of withBody) {
+      for (const endpoint of withStrictBody) {
         for (const rawBody of ["[]", '"text"', "7", "null", ""]) {
           refuses(endpoint, yield* call(endpoint, { token: right(endpoint), rawBody }), 422, "Request.ValidationFailed")
         }
@@ -179,7 +201,8 @@ layer(TestService.layer, { excludeTestServices: true })("every endpoint refuses"
   it.effect("an unknown member of a body, and names it", () =>
     Effect.gen(function* () {
       const { call, right, world } = yield* setup
-      for (const endpoint of withBody) {
+      for (const endpoint of withStrictBody) {
+        if (takesUnknownMembers.includes(endpoint.id)) continue
         const body = { ...scenarios[endpoint.id]?.body?.(world), surprise: 1 }
         const answer = yield* call(endpoint, { token: right(endpoint), body })
         refuses(endpoint, answer, 422, "Request.ValidationFailed")

@@ -1,10 +1,11 @@
 /** All endpoints of all APIs, by reflection. */
-import { Context } from "effect"
+import { Context, Exit, Schema } from "effect"
 import { HttpApi } from "effect/http-api"
 import type { HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware } from "effect/http-api"
 import { OpenApi } from "effect/http-api"
 import { CoreApi } from "../../src/CoreApi.ts"
 import { RequiredScope } from "../../src/kernel/Endpoint.ts"
+import { ExampleBody } from "../../src/kernel/Example.ts"
 import { PlatformApi } from "../../src/PlatformApi.ts"
 import { WebhookApi } from "../../src/WebhookApi.ts"
 
@@ -20,9 +21,31 @@ export interface Endpoint {
   readonly middleware: ReadonlySet<HttpApiMiddleware.AnyService>
   readonly hasBody: boolean
   readonly takesIdempotencyKey: boolean
+  /** The example of its body in the documents. */
+  readonly example: object | undefined
+  /** Whether a value is a valid body. */
+  readonly accepts: (body: unknown) => boolean
   /** Declared problem codes by status. */
   readonly problems: ReadonlyMap<string, number>
 }
+
+/**
+ * Endpoints whose path names something of the whole installation (a connector): for every organization they answer about
+ * its own relation to it, so a stranger is not told that nothing is there.
+ */
+export const aboutTheInstallation: ReadonlyArray<string> = [
+  "connectors.state",
+  "connectors.activate",
+  "connectors.deactivate",
+  "connectors.settingsSchema",
+  "connectors.putSettings",
+  // An unknown external id makes something, in every organization.
+  "integrationUpserts.customer",
+  "integrationUpserts.instance",
+]
+
+/** Those of them that are never refused for what their path names. */
+export const neverNotFound: ReadonlyArray<string> = ["connectors.state", "connectors.deactivate"]
 
 const apis = { core: CoreApi, platform: PlatformApi, webhooks: WebhookApi } as const
 
@@ -44,6 +67,15 @@ const describe = (
   summary: Context.getOrUndefined(endpoint.annotations as Context.Context<OpenApi.Summary>, OpenApi.Summary),
   middleware: endpoint.middlewares as unknown as ReadonlySet<HttpApiMiddleware.AnyService>,
   hasBody: endpoint.payload.size > 0,
+  example: Context.getOrUndefined(endpoint.annotations as Context.Context<ExampleBody>, ExampleBody),
+  accepts: (body) =>
+    [...endpoint.payload.values()].some(({ schemas }) =>
+      schemas.some((schema) =>
+        Exit.isSuccess(
+          Schema.decodeUnknownExit(schema as Schema.Codec<unknown, unknown>)(body, { onExcessProperty: "error" }),
+        ),
+      ),
+    ),
   takesIdempotencyKey: JSON.stringify(endpoint.headers?.ast ?? null).includes("idempotency-key"),
   problems: new Map(
     [...errors].flatMap(([status, schemas]) =>

@@ -13,19 +13,24 @@ export interface World {
   readonly mintedToken: string
   readonly component: string
   readonly entitlement: string
+  readonly group: string
   readonly license: string
   readonly draft: string
   readonly archived: string
   readonly release: string
   readonly zone: string
+  readonly metadataField: string
   readonly customer: string
   readonly instance: string
+  readonly flag: string
 }
 
-const must = (call: Call, token: string) => (path: string, body: object) =>
-  Effect.flatMap(call("POST", path, { token, body }), (answer) =>
-    answer.status < 300 ? Effect.succeed(answer.body) : Effect.die(new Error(`POST ${path}: ${answer.text}`)),
+const mustBy = (method: "POST" | "PUT") => (call: Call, token: string) => (path: string, body?: object) =>
+  Effect.flatMap(call(method, path, { token, ...(body === undefined ? {} : { body }) }), (answer) =>
+    answer.status < 300 ? Effect.succeed(answer.body) : Effect.die(new Error(`${method} ${path}: ${answer.text}`)),
   )
+
+const must = mustBy("POST")
 
 /** Populates an organization with one of everything. */
 export const populate = Effect.fnUntraced(function* (options: {
@@ -37,6 +42,7 @@ export const populate = Effect.fnUntraced(function* (options: {
 }) {
   const { organizationId } = options
   const post = must(options.core, options.token)
+  const put = mustBy("PUT")(options.core, options.token)
   const account = yield* post("/service-accounts", { name: "ci" })
   const issued = yield* post(`/service-accounts/${account.slug}/tokens`, { name: "deploys", scopes: ["read:releases"] })
   const minted = yield* must(options.platform, options.operator)(`/platform/organizations/${organizationId}/tokens`, {
@@ -45,6 +51,8 @@ export const populate = Effect.fnUntraced(function* (options: {
   })
   const component = yield* post("/components", { name: "part", version: "1" })
   const entitlement = yield* post("/entitlements", { name: "Seats", slug: "seats", type: "NUMBER" })
+  const group = yield* post("/entitlement-groups", { name: "Capacity" })
+  yield* post(`/entitlement-groups/${group.slug}/entitlements`, { entitlementSlug: "seats" })
   const license = yield* post("/licenses", { name: "Pro", slug: "pro", type: "PAID", isDefault: true })
   yield* post("/licenses/pro/entitlements", { entitlementSlug: "seats", value: 5 })
   const draft = yield* post("/licenses", { name: "Next", type: "PAID", familySlug: "pro", lifecycleState: "DRAFT" })
@@ -52,6 +60,12 @@ export const populate = Effect.fnUntraced(function* (options: {
   const archived = yield* post(`/licenses/${old.slug}/archive`, {})
   const release = yield* post("/releases", { version: "1.0.0", componentIds: [component.id] })
   const zone = yield* post("/deployment-zones", { name: "Production", type: "production", releaseId: release.id })
+  const metadataField = yield* post("/metadata-fields", {
+    key: "region",
+    label: "Region",
+    resourceType: "DEPLOYMENT_ZONE",
+    jsonSchema: { type: "string" },
+  })
   const customer = yield* post("/customers", { name: "Globex" })
   const instance = yield* post("/instances", {
     name: "Globex production",
@@ -61,6 +75,20 @@ export const populate = Effect.fnUntraced(function* (options: {
     startLicenseDate: "2026-01-01T00:00:00Z",
     endLicenseDate: "2099-01-01T00:00:00Z",
   })
+  yield* put(`${connector}/activation`)
+  for (const [kind, { slug }] of [
+    ["customers", customer],
+    ["instances", instance],
+  ] as const) {
+    yield* post(`/${kind}/${slug}/integrations/${integration}`, { external_id: "globex" })
+  }
+  yield* put(`${connector}/settings`, { settings: { accessToken: "token", baseUrl: "http://127.0.0.1:1" } })
+  const flag = yield* post("/feature-flags", {
+    key: "new-search",
+    type: "boolean",
+    variants: [{ name: "on", value: true }],
+    defaultVariant: "on",
+  })
   const world: World = {
     organizationId,
     serviceAccount: account.slug,
@@ -68,13 +96,16 @@ export const populate = Effect.fnUntraced(function* (options: {
     mintedToken: minted.slug,
     component: component.slug,
     entitlement: entitlement.slug,
+    group: group.slug,
     license: license.slug,
     draft: draft.slug,
     archived: archived.slug,
     release: release.slug,
     zone: zone.slug,
+    metadataField: metadataField.id,
     customer: customer.slug,
     instance: instance.slug,
+    flag: flag.key,
   }
   return world
 })
@@ -94,6 +125,14 @@ const dates = { startLicenseDate: "2026-01-01T00:00:00Z", endLicenseDate: "2099-
 const issuing = { name: "more", scopes: ["read:releases"] }
 const organization = (world: World) => `/platform/organizations/${world.organizationId}`
 
+// Connectors are the installation's: their names are the same in every organization.
+const integration = "service.integration.crm.hubspot"
+const connector = `/connectors/${integration}`
+const recordAt = (owner: (world: World) => string, body?: object) =>
+  at((world) => `${owner(world)}/integrations/${integration}`, body)
+const customerAt = (world: World) => `/customers/${world.customer}`
+const instanceAt = (world: World) => `/instances/${world.instance}`
+
 /** By `group.endpoint`. */
 export const scenarios: Readonly<Record<string, Scenario>> = {
   "me.me": at("/me"),
@@ -105,6 +144,16 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   "serviceAccounts.issueToken": at((world) => `/service-accounts/${world.serviceAccount}/tokens`, issuing),
   "serviceAccounts.listTokens": at((world) => `/service-accounts/${world.serviceAccount}/tokens`),
   "serviceAccounts.revokeToken": at((world) => `/service-accounts/${world.serviceAccount}/tokens/${world.token}`),
+
+  "connectors.list": at("/connectors"),
+  "connectors.state": at(`${connector}/state`),
+  "connectors.activate": at(`${connector}/activation`),
+  "connectors.deactivate": at(`${connector}/activation`),
+  "connectors.settingsSchema": at(`${connector}/settings/schema`),
+  "connectors.getSettings": at(`${connector}/settings`),
+  "connectors.putSettings": at(`${connector}/settings`, { settings: { accessToken: "another" } }),
+  "connectors.deleteSettings": at(`${connector}/settings`),
+  "connectors.test": at(`${connector}/test`),
 
   "components.list": at("/components"),
   "components.create": at("/components", { name: "part", version: "2" }),
@@ -123,11 +172,34 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   "deploymentZones.delete": at((world) => `/deployment-zones/${world.zone}`),
   "deploymentZones.listDeployments": at((world) => `/deployment-zones/${world.zone}/deployments`),
 
+  "metadataFields.list": at("/metadata-fields"),
+  "metadataFields.create": at("/metadata-fields", {
+    key: "racks",
+    label: "Racks",
+    resourceType: "INSTANCE",
+    jsonSchema: { type: "integer" },
+  }),
+  "metadataFields.update": at((world) => `/metadata-fields/${world.metadataField}`, { label: "Renamed" }),
+  "metadataFields.archive": at((world) => `/metadata-fields/${world.metadataField}/archive`),
+  "metadataFields.unarchive": at((world) => `/metadata-fields/${world.metadataField}/unarchive`),
+  "metadataFields.dryRun": at((world) => `/metadata-fields/${world.metadataField}/dry-run`, { value: "eu" }),
+
   "entitlements.list": at("/entitlements"),
   "entitlements.create": at("/entitlements", { name: "SSO", type: "BOOLEAN" }),
   "entitlements.get": at((world) => `/entitlements/${world.entitlement}`),
   "entitlements.update": at((world) => `/entitlements/${world.entitlement}`, { name: "Renamed" }),
   "entitlements.delete": at((world) => `/entitlements/${world.entitlement}`),
+
+  "entitlementGroups.list": at("/entitlement-groups"),
+  "entitlementGroups.create": at("/entitlement-groups", { name: "Limits" }),
+  "entitlementGroups.get": at((world) => `/entitlement-groups/${world.group}`),
+  "entitlementGroups.update": at((world) => `/entitlement-groups/${world.group}`, { name: "Renamed" }),
+  "entitlementGroups.delete": at((world) => `/entitlement-groups/${world.group}`),
+  "entitlementGroups.attach": at(
+    (world) => `/entitlement-groups/${world.group}/entitlements`,
+    (world: World) => ({ entitlementSlug: world.entitlement }),
+  ),
+  "entitlementGroups.detach": at((world) => `/entitlement-groups/${world.group}/entitlements/${world.entitlement}`),
 
   "licenses.list": at("/licenses"),
   "licenses.create": at("/licenses", { name: "Trial", type: "TRIAL" }),
@@ -165,7 +237,50 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   "instances.get": at((world) => `/instances/${world.instance}`),
   "instances.update": at((world) => `/instances/${world.instance}`, { name: "Renamed" }),
   "instances.delete": at((world) => `/instances/${world.instance}`),
+  "customerIntegrations.list": at((world) => `${customerAt(world)}/integrations`),
+  "customerIntegrations.get": recordAt(customerAt),
+  "customerIntegrations.create": recordAt(customerAt, { external_id: "another" }),
+  "customerIntegrations.put": recordAt(customerAt, { external_id: "another" }),
+  "customerIntegrations.delete": recordAt(customerAt),
+  "instanceIntegrations.list": at((world) => `${instanceAt(world)}/integrations`),
+  "instanceIntegrations.get": recordAt(instanceAt),
+  "instanceIntegrations.create": recordAt(instanceAt, { external_id: "another" }),
+  "instanceIntegrations.put": recordAt(instanceAt, { external_id: "another" }),
+  "instanceIntegrations.delete": recordAt(instanceAt),
+  "integrationUpserts.customer": at("/integration/crm.hubspot/customer/globex", { name: "Renamed" }),
+  "integrationUpserts.instance": at("/integration/crm.hubspot/instance/globex", { name: "Renamed" }),
+  "usage.list": at((world) => `/instances/${world.instance}/entitlements/usage`),
+  "usage.get": at((world) => `/instances/${world.instance}/entitlements/${world.entitlement}/usage`),
+  "usage.report": at((world) => `/instances/${world.instance}/entitlements/${world.entitlement}/usage`, { value: 1 }),
+  "usage.ofGroup": at((world) => `/entitlement-groups/${world.group}/usage?instance=${world.instance}`),
+  "usage.reportEvents": at("/usage-events", (world: World) => ({
+    specversion: "1.0",
+    id: "one",
+    source: "/tests",
+    subject: world.instance,
+    type: world.entitlement,
+    data: { value: 1 },
+  })),
   "check.check": at((world) => `/instances/${world.instance}/check`, { checks: [{ entitlement: "seats" }] }),
+
+  "connectorRegistry.list": at("/platform/connectors"),
+  "connectorRegistry.register": at("/platform/connectors", {
+    name: "service.integration.support.helpdesk",
+    version: "1",
+    settings_schema: { type: "object" },
+  }),
+  "connectorRegistry.delete": at("/platform/connectors/service.integration.support.helpdesk"),
+  "connectorInclusions.get": at((world) => `${organization(world)}/license`),
+  "connectorInclusions.put": at((world) => `${organization(world)}/license`, { connectors: ["*"] }),
+
+  "featureFlags.list": at("/feature-flags"),
+  "featureFlags.create": at("/feature-flags", { key: "theme", type: "string" }),
+  "featureFlags.get": at((world) => `/feature-flags/${world.flag}`),
+  "featureFlags.update": at((world) => `/feature-flags/${world.flag}`, { enabled: false }),
+  "featureFlags.delete": at((world) => `/feature-flags/${world.flag}`),
+  "featureFlags.manifest": at("/openfeature/v0/manifest"),
+  "ofrep.evaluate": at((world) => `/ofrep/v1/evaluate/flags/${world.flag}`, { context: { targetingKey: "anna" } }),
+  "ofrep.evaluateAll": at("/ofrep/v1/evaluate/flags", { context: { targetingKey: "anna" } }),
 
   "platformMe.me": at("/platform/me"),
   "organizations.list": at("/platform/organizations"),

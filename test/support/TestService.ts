@@ -5,6 +5,7 @@ import { randomUUID } from "node:crypto"
 import { allScopes, PlatformCredentials } from "../../src/access/PlatformCredentials.ts"
 import { coreRoutes, internalRoutes, platformRoutes, services } from "../../src/App.ts"
 import * as Listeners from "../../src/runtime/Listeners.ts"
+import * as OutboundHttp from "../../src/runtime/OutboundHttp.ts"
 import * as Secrets from "../../src/runtime/Secrets.ts"
 import { request } from "./http.ts"
 import type { Answer, CallOptions } from "./http.ts"
@@ -13,8 +14,15 @@ import { testSql } from "./TestDatabase.ts"
 /** The keys of a test installation. */
 export const testSecrets = Secrets.layerFrom([{ id: "test", bytes: Redacted.make(new Uint8Array(32).fill(7)) }])
 
+/** Calls go to servers that tests start on this machine. */
+export const testOutbound = OutboundHttp.layerFrom({ allowInsecure: true, allowedNetworks: [] })
+
 /** All use cases on a database of their own. */
-export const testServices = services.pipe(Layer.provideMerge(testSql), Layer.provideMerge(testSecrets))
+export const testServices = services.pipe(
+  Layer.provideMerge(testSql),
+  Layer.provideMerge(testSecrets),
+  Layer.provideMerge(testOutbound),
+)
 
 export type { Answer, CallOptions } from "./http.ts"
 

@@ -251,8 +251,6 @@ layer(TestService.layer, { excludeTestServices: true })("checks", (it) => {
       assert.deepStrictEqual(yield* places(Array.from({ length: 101 }, () => one)), ["body.checks"])
       assert.strictEqual((yield* check(Array.from({ length: 100 }, () => one))).body.checks.length, 100)
       assert.deepStrictEqual(yield* places([one, { ...one, requested: -1 }]), ["body.checks[1].requested"])
-      const consume = yield* call("POST", "/instances/prod/check", { checks: [one], consume: true })
-      assert.deepStrictEqual([consume.status, refusal(consume).places], [422, ["body.consume"]])
       const nobody = yield* call("POST", "/instances/none/check", { checks: [one] })
       assert.deepStrictEqual(refusal(nobody), { status: 404, code: "Instance.NotFound", places: [] })
     }),

@@ -1,0 +1,28 @@
+/** Handlers of connectors. */
+import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { CoreApi } from "../CoreApi.ts"
+import { ConnectorSettings } from "./ConnectorSettings.ts"
+import { Connectors } from "./Service.ts"
+import { ConnectorVerification } from "./Verification.ts"
+
+export const connectors = HttpApiBuilder.group(
+  CoreApi,
+  "connectors",
+  Effect.fn(function* (handlers) {
+    const connectors = yield* Connectors
+    const settings = yield* ConnectorSettings
+    const verification = yield* ConnectorVerification
+    return handlers.handleAll({
+      list: ({ query }) => connectors.list(query),
+      state: ({ params }) => connectors.state(params.connectorName),
+      activate: ({ params }) => connectors.activate(params.connectorName),
+      deactivate: ({ params }) => connectors.deactivate(params.connectorName),
+      settingsSchema: ({ params }) => connectors.settingsSchema(params.connectorName),
+      getSettings: ({ params }) => settings.get(params.connectorName),
+      putSettings: ({ params, payload }) => settings.put(params.connectorName, payload),
+      deleteSettings: ({ params }) => settings.delete(params.connectorName),
+      test: ({ params }) => verification.test(params.connectorName),
+    })
+  }),
+)

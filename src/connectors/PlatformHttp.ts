@@ -1,0 +1,39 @@
+/** Handlers of the registry of connectors and of what licenses include. */
+import { Effect } from "effect"
+import { HttpServerResponse } from "effect/http"
+import { HttpApiBuilder } from "effect/http-api"
+import { created } from "../kernel/Endpoint.ts"
+import { PlatformApi } from "../PlatformApi.ts"
+import { ConnectorInclusions } from "./Inclusion.ts"
+import { ConnectorRegistry } from "./Registry.ts"
+
+export const connectorRegistry = HttpApiBuilder.group(
+  PlatformApi,
+  "connectorRegistry",
+  Effect.fn(function* (handlers) {
+    const registry = yield* ConnectorRegistry
+    return handlers.handleAll({
+      list: ({ query }) => registry.list(query),
+      register: ({ payload }) =>
+        Effect.map(registry.register(payload), ({ connector, isNew }) =>
+          // Both answers have one body, so which of the declared ones is meant has to be said.
+          isNew
+            ? created(`/api/platform/connectors/${connector.name}`, connector)
+            : HttpServerResponse.jsonUnsafe(connector, { status: 200 }),
+        ),
+      delete: ({ params }) => registry.delete(params.connectorName),
+    })
+  }),
+)
+
+export const connectorInclusions = HttpApiBuilder.group(
+  PlatformApi,
+  "connectorInclusions",
+  Effect.fn(function* (handlers) {
+    const inclusions = yield* ConnectorInclusions
+    return handlers.handleAll({
+      get: ({ params }) => inclusions.get(params.orgId),
+      put: ({ params, payload }) => inclusions.put(params.orgId, payload),
+    })
+  }),
+)

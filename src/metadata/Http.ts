@@ -1,0 +1,23 @@
+/** Handlers of metadata fields. */
+import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { CoreApi } from "../CoreApi.ts"
+import { created } from "../kernel/Endpoint.ts"
+import { MetadataFields } from "./Service.ts"
+
+export const metadataFields = HttpApiBuilder.group(
+  CoreApi,
+  "metadataFields",
+  Effect.fn(function* (handlers) {
+    const fields = yield* MetadataFields
+    return handlers.handleAll({
+      list: ({ query }) => fields.list(query),
+      create: ({ payload }) =>
+        Effect.map(fields.create(payload), (field) => created(`/api/metadata-fields/${field.id}`, field)),
+      update: ({ params, payload }) => fields.update(params.metadataFieldId, payload),
+      archive: ({ params }) => fields.archive(params.metadataFieldId),
+      unarchive: ({ params }) => fields.unarchive(params.metadataFieldId),
+      dryRun: ({ params, payload }) => fields.dryRun(params.metadataFieldId, payload),
+    })
+  }),
+)

@@ -1,0 +1,109 @@
+/**
+ * The account of one meter and period while it is locked: events are posted to it, then it is stored. The functions are
+ * pure; `Meters` in `Metering.ts` opens and closes accounts.
+ */
+import { BigDecimal } from "effect"
+import type { AggregationMethod } from "../entitlements/Model.ts"
+import { add } from "./Aggregation.ts"
+import type { Total, UsageEvent } from "./Aggregation.ts"
+import { isUnlimited } from "./Decision.ts"
+import { crossingsAt, limitOf, refusalOf } from "./Limits.ts"
+import type { Crossings } from "./Limits.ts"
+import type { Meter, UsageEntry, UsageValue } from "./Model.ts"
+import type { Period } from "./Period.ts"
+import { grantOf, periodOf } from "./Rules.ts"
+
+/** An event with what is stored besides it. */
+export interface PostedEvent extends UsageEvent {
+  readonly ordinal: number
+  readonly metadata: Readonly<Record<string, unknown>> | null
+}
+
+export interface Account {
+  readonly meter: Meter
+  readonly period: Period
+  readonly stored: { readonly total: Total; readonly crossings: Crossings }
+  readonly total: Total
+  readonly crossings: Crossings
+  readonly events: ReadonlyArray<PostedEvent>
+  /** The keys among those of the request that the period has counted, and those that this request counts. */
+  readonly knownKeys: ReadonlySet<string>
+  readonly newKeys: ReadonlySet<string>
+}
+
+/** The period of an instant. What is not metered has one that never ends. */
+export const periodFor = (meter: Meter, at: Date): Period =>
+  periodOf(meter, meter, at) ?? { start: meter.startLicenseDate, end: null }
+
+export const methodOf = ({ aggregationMethod }: Meter): AggregationMethod => aggregationMethod ?? "SUM"
+
+/** Why an event was not posted. */
+export type Refusal = "not-granted" | "cap" | "negative"
+
+/** The account with one more event, or as it was if the event is refused. `laterEvents` are due for a late `set`. */
+export const post = (
+  account: Account,
+  event: UsageEvent & Pick<PostedEvent, "metadata">,
+  laterEvents: ReadonlyArray<UsageEvent> = [],
+): { readonly account: Account; readonly refusal?: Refusal } => {
+  const { meter, total } = account
+  const key = methodOf(meter) === "UNIQUE_COUNT" ? event.uniqueKey : null
+  const isNewKey = key !== null && !account.knownKeys.has(key) && !account.newKeys.has(key)
+  const next = add(methodOf(meter), total, event, { isNewKey, laterEvents })
+  const limit = limitOf(grantOf(meter))
+  if (BigDecimal.isNegative(next.value)) return { account, refusal: "negative" }
+  const refusal = refusalOf(limit, total.value, next.value)
+  if (refusal === "cap") {
+    return { account: { ...account, crossings: { ...account.crossings, capExceeded: true } }, refusal }
+  }
+  if (refusal !== undefined) return { account, refusal }
+  return {
+    account: {
+      ...account,
+      total: next,
+      crossings: crossingsAt(limit, meter.warningThresholdPercent, account.crossings, total.value, next.value),
+      events: [...account.events, { ...event, ordinal: next.eventCount }],
+      newKeys: isNewKey ? new Set([...account.newKeys, key]) : account.newKeys,
+    },
+  }
+}
+
+const truth = (type: "boolean" | "config", granted: boolean): UsageValue => ({
+  type,
+  value: granted ? 1 : 0,
+  event_count: 0,
+})
+
+const amountGranted = (meter: Meter): UsageValue => {
+  const limit = limitOf(grantOf(meter))
+  if (limit !== null && isUnlimited(limit.value)) return { type: "unlimited", value: -1, event_count: 0 }
+  return { type: "number", value: limit === null ? 0 : BigDecimal.toNumberUnsafe(limit.value), event_count: 0 }
+}
+
+const licenseValue = (meter: Meter): UsageValue => {
+  switch (meter.type) {
+    case "NUMBER":
+      return amountGranted(meter)
+    case "BOOLEAN":
+      return truth("boolean", meter.granted === "true")
+    case "CONFIG":
+      return truth("config", meter.granted !== null)
+  }
+}
+
+const usageValue = ({ type }: Meter, { value, eventCount }: Total): UsageValue => {
+  if (type !== "NUMBER") return truth(type === "BOOLEAN" ? "boolean" : "config", false)
+  return { type: "number", value: BigDecimal.toNumberUnsafe(value), event_count: eventCount }
+}
+
+/** How a meter stands in a period. */
+export const entryOf = (meter: Meter, period: Period, total: Total): UsageEntry => ({
+  currentPeriodStart: period.start,
+  currentPeriodEnd: period.end,
+  entitlementId: meter.entitlementId,
+  entitlementName: meter.entitlementName,
+  entitlementSlug: meter.entitlement,
+  entitlementType: meter.type,
+  licenseValue: licenseValue(meter),
+  usageValue: usageValue(meter, total),
+})

@@ -1,0 +1,86 @@
+/** What a limit does to usage: when a report is refused, and which thresholds it crosses (docs/usage.md). Pure. */
+import { BigDecimal } from "effect"
+import type { Grant } from "./Decision.ts"
+import { isUnlimited, isWithinSoftLimit } from "./Decision.ts"
+
+/** What a license grants of a `NUMBER`: up to `value` per period, and how far that may be passed. */
+export interface Limit {
+  readonly value: BigDecimal.BigDecimal
+  readonly overagePercent: number
+}
+
+/** The limit that a grant sets; none if nothing, or no number, is granted. */
+export const limitOf = (grant: Grant | null): Limit | null =>
+  grant !== null && BigDecimal.isBigDecimal(grant.value)
+    ? { value: grant.value, overagePercent: grant.overagePercent }
+    : null
+
+/** Which thresholds usage has passed in this period, so that each is told once. */
+export interface Crossings {
+  readonly warned: boolean
+  readonly limitReached: boolean
+  readonly capExceeded: boolean
+}
+
+const exceeds = (usage: BigDecimal.BigDecimal, limit: Limit): boolean =>
+  !isUnlimited(limit.value) && !isWithinSoftLimit(usage, limit.value, limit.overagePercent)
+
+/** Why usage may not go from one figure to the other, if it may not. What lowers usage is always allowed. */
+export const refusalOf = (
+  limit: Limit | null,
+  before: BigDecimal.BigDecimal,
+  after: BigDecimal.BigDecimal,
+): "not-granted" | "cap" | undefined => {
+  if (BigDecimal.isLessThan(after, before)) return undefined
+  if (limit === null) return "not-granted"
+  return BigDecimal.isGreaterThan(after, before) && exceeds(after, limit) ? "cap" : undefined
+}
+
+const hundred = BigDecimal.fromBigInt(100n)
+
+/** Compared in hundredths, so that no division rounds. */
+const reaches = (usage: BigDecimal.BigDecimal, limit: BigDecimal.BigDecimal, percent: number): boolean =>
+  BigDecimal.isGreaterThanOrEqualTo(
+    BigDecimal.multiply(usage, hundred),
+    BigDecimal.multiply(limit, BigDecimal.fromNumberUnsafe(percent)),
+  )
+
+/** The crossings after usage went from one figure to another. What it fell below can be crossed again. */
+export const crossingsAt = (
+  limit: Limit | null,
+  warningThresholdPercent: number | null,
+  crossed: Crossings,
+  before: BigDecimal.BigDecimal,
+  after: BigDecimal.BigDecimal,
+): Crossings => {
+  if (limit === null || isUnlimited(limit.value)) return { warned: false, limitReached: false, capExceeded: false }
+  const fell = BigDecimal.isLessThan(after, before)
+  return {
+    warned: warningThresholdPercent !== null && reaches(after, limit.value, warningThresholdPercent),
+    limitReached: reaches(after, limit.value, 100),
+    capExceeded: crossed.capExceeded && !(fell && !exceeds(after, limit)),
+  }
+}
+
+/** The thresholds that were passed between two states. */
+export const newlyCrossed = (before: Crossings, after: Crossings): ReadonlyArray<keyof Crossings> =>
+  (["warned", "limitReached", "capExceeded"] as const).filter((threshold) => after[threshold] && !before[threshold])
+
+const MOST_DIGITS = 18
+
+/** Whether the number, written out, has at most 18 digits before and 18 after its point. */
+export const isStorable = (value: BigDecimal.BigDecimal): boolean => {
+  const { scale, value: digits } = BigDecimal.normalize(value)
+  const length = digits.toString().replace("-", "").length
+  return length <= MOST_DIGITS && scale <= MOST_DIGITS && length - scale <= MOST_DIGITS
+}
+
+const NUMERIC = /^[+-]?\d{1,18}(?:\.\d{1,18})?(?:[eE][+-]?\d{1,2})?$/
+
+/** The decimal that a JSON number or a numeric text stands for, by its digits as they are written. */
+export const decimalOf = (value: unknown): BigDecimal.BigDecimal | undefined => {
+  if (typeof value === "number") return Number.isFinite(value) ? BigDecimal.fromNumberUnsafe(value) : undefined
+  return typeof value === "string" && NUMERIC.test(value)
+    ? BigDecimal.fromStringUnsafe(value.replace(/^\+/, ""))
+    : undefined
+}

@@ -1,0 +1,283 @@
+/** SQL of usage events and their totals. Totals are locked one after another in the order of their keys. */
+import { PgClient } from "@effect/sql-pg"
+import { BigDecimal, Context, Effect, Layer } from "effect"
+import type { ActorReference } from "../kernel/Caller.ts"
+import { records, touched } from "../kernel/Sql.ts"
+import { Transaction } from "../kernel/Transaction.ts"
+import type { Account } from "./Account.ts"
+import type { Total, UsageEvent } from "./Aggregation.ts"
+import type { Crossings } from "./Limits.ts"
+import type { Meter } from "./Model.ts"
+
+/** Names one total. */
+export interface TotalKey {
+  readonly instanceId: string
+  readonly entitlementId: string
+  readonly periodStart: Date
+}
+
+interface StoredTotal extends TotalKey, Crossings, Omit<Total, "value" | "sum"> {
+  readonly value: string
+  readonly sum: string
+}
+
+/** A total as it is stored. */
+export interface TotalRow extends TotalKey {
+  readonly total: Total
+  readonly crossings: Crossings
+}
+
+const rowOf = ({ instanceId, entitlementId, periodStart, ...row }: StoredTotal): TotalRow => ({
+  instanceId,
+  entitlementId,
+  periodStart,
+  total: {
+    value: BigDecimal.fromStringUnsafe(row.value),
+    eventCount: row.eventCount,
+    sum: BigDecimal.fromStringUnsafe(row.sum),
+    valueCount: row.valueCount,
+    setAt: row.setAt,
+    latestAt: row.latestAt,
+    lastAt: row.lastAt,
+  },
+  crossings: { warned: row.warned, limitReached: row.limitReached, capExceeded: row.capExceeded },
+})
+
+const keyOf = ({ meter, period }: Account): TotalKey => ({
+  instanceId: meter.instanceId,
+  entitlementId: meter.entitlementId,
+  periodStart: period.start,
+})
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const meters = sql.literal(`i.id AS "instanceId", i.slug AS instance, l.slug AS license,
+    i.start_license_date AS "startLicenseDate", i.end_license_date AS "endLicenseDate", e.id AS "entitlementId",
+    e.slug AS entitlement, e.name AS "entitlementName", e.type, e.aggregation_method AS "aggregationMethod",
+    e.reset_period AS "resetPeriod", e.reset_anchor AS "resetAnchor",
+    e.warning_threshold_percent AS "warningThresholdPercent", e.display_order AS "displayOrder",
+    CASE jsonb_typeof(g.value) WHEN 'object' THEN '{}' ELSE g.value #>> '{}' END AS granted,
+    g.overage_percent AS "overagePercent"`)
+  const grants = sql.literal(`JOIN licenses l ON l.organization_id = i.organization_id AND l.id = i.license_id
+    LEFT JOIN license_entitlements g
+      ON g.organization_id = i.organization_id AND g.license_id = i.license_id AND g.entitlement_id = e.id`)
+  const totals = sql.literal(`t.instance_id AS "instanceId", t.entitlement_id AS "entitlementId",
+    t.period_start AS "periodStart", t.value::text AS value, t.event_count::float8 AS "eventCount", t.sum::text AS sum,
+    t.value_count::float8 AS "valueCount", t.set_at AS "setAt", t.latest_at AS "latestAt", t.last_at AS "lastAt",
+    t.warned, t.limit_reached AS "limitReached", t.cap_exceeded AS "capExceeded"`)
+  const keys = sql.literal(`"instanceId" uuid, "entitlementId" uuid, "periodStart" timestamptz`)
+  const asRows = Effect.map((rows: ReadonlyArray<StoredTotal>) => rows.map(rowOf))
+
+  return {
+    /** The work outside the transaction that is open: it can commit although that one is rolled back. */
+    apart: <A, E, R>(work: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+      Effect.updateContext(
+        work,
+        (context: Context.Context<R>) =>
+          Context.omit(Transaction, sql.transactionService)(context) as Context.Context<R>,
+      ),
+
+    /** The meters of these pairs that exist. Instance and entitlement cannot be deleted until the transaction ends. */
+    keep: (organizationId: string, pairs: ReadonlyArray<{ readonly instance: string; readonly entitlement: string }>) =>
+      records<Meter>()(sql`
+        SELECT ${meters}
+        FROM jsonb_to_recordset(${sql.json(pairs)}) AS asked (instance text, entitlement text)
+        JOIN instances i ON i.organization_id = ${organizationId} AND i.slug = asked.instance
+        JOIN entitlements e ON e.organization_id = ${organizationId} AND e.slug = asked.entitlement
+        ${grants}
+        FOR KEY SHARE OF i, e`),
+
+    find: (organizationId: string, instance: string, entitlement: string) =>
+      records<Meter>()(sql`
+        SELECT ${meters} FROM instances i JOIN entitlements e ON e.organization_id = i.organization_id ${grants}
+        WHERE i.organization_id = ${organizationId} AND i.slug = ${instance} AND e.slug = ${entitlement}`),
+
+    /** The meters of what the instance's license grants, by display order. */
+    listGranted: (
+      organizationId: string,
+      instance: string,
+      [displayOrder, id]: readonly [number, string],
+      count: number,
+    ) =>
+      records<Meter>()(sql`
+        SELECT ${meters} FROM instances i JOIN entitlements e ON e.organization_id = i.organization_id ${grants}
+        WHERE i.organization_id = ${organizationId} AND i.slug = ${instance} AND g.value IS NOT NULL
+          AND (e.display_order, e.id) > (${displayOrder}, ${id})
+        ORDER BY e.display_order, e.id LIMIT ${count}`),
+
+    /** The meters of these entitlements, granted or not, by display order. */
+    listAmong: (organizationId: string, instance: string, entitlements: ReadonlyArray<string>) =>
+      records<Meter>()(sql`
+        SELECT ${meters} FROM instances i
+        JOIN entitlements e ON e.organization_id = i.organization_id
+          AND e.slug IN (SELECT jsonb_array_elements_text(${sql.json(entitlements)}))
+        ${grants}
+        WHERE i.organization_id = ${organizationId} AND i.slug = ${instance}
+        ORDER BY e.display_order, e.id`),
+
+    /** Which of these slugs are instances. */
+    instancesAmong: (organizationId: string, slugs: ReadonlyArray<string>) =>
+      records<{ readonly slug: string }>()(sql`
+        SELECT slug FROM instances WHERE organization_id = ${organizationId}
+          AND slug IN (SELECT jsonb_array_elements_text(${sql.json(slugs)}))`),
+
+    /** The totals of these keys that exist. */
+    totals: (organizationId: string, among: ReadonlyArray<TotalKey>) =>
+      asRows(
+        records<StoredTotal>()(sql`
+          SELECT ${totals} FROM jsonb_to_recordset(${sql.json(among)}) AS asked (${keys})
+          JOIN usage_totals t ON t.organization_id = ${organizationId} AND t.instance_id = asked."instanceId"
+            AND t.entitlement_id = asked."entitlementId" AND t.period_start = asked."periodStart"`),
+      ),
+
+    /** Locks the totals of these keys until the transaction ends. Those that are missing begin at zero. */
+    lockTotals: (organizationId: string, among: ReadonlyArray<TotalKey>) =>
+      asRows(
+        records<StoredTotal>()(sql`
+          INSERT INTO usage_totals AS t (organization_id, instance_id, entitlement_id, period_start, value, event_count)
+          SELECT DISTINCT ${organizationId}::uuid, asked."instanceId", asked."entitlementId", asked."periodStart",
+            0::numeric, 0::bigint
+          FROM jsonb_to_recordset(${sql.json(among)}) AS asked (${keys})
+          ORDER BY 1, 2, 3, 4
+          ON CONFLICT (organization_id, instance_id, entitlement_id, period_start)
+            DO UPDATE SET event_count = t.event_count
+          RETURNING ${totals}`),
+      ),
+
+    /** The events of a total behind an instant, in the order of their arrival. */
+    eventsAfter: (organizationId: string, key: TotalKey, timestamp: Date) =>
+      Effect.map(
+        records<Omit<UsageEvent, "value"> & { readonly value: string }>()(sql`
+          SELECT timestamp, behavior, value::text AS value, unique_key AS "uniqueKey" FROM usage_events
+          WHERE organization_id = ${organizationId} AND instance_id = ${key.instanceId}
+            AND entitlement_id = ${key.entitlementId} AND period_start = ${key.periodStart}
+            AND timestamp > ${timestamp}
+          ORDER BY ordinal`),
+        (rows) => rows.map((row): UsageEvent => ({ ...row, value: BigDecimal.fromStringUnsafe(row.value) })),
+      ),
+
+    /** Which of these unique keys their totals have counted. */
+    countedKeys: (organizationId: string, among: ReadonlyArray<TotalKey & { readonly uniqueKey: string }>) =>
+      records<TotalKey & { readonly uniqueKey: string }>()(sql`
+        SELECT k.instance_id AS "instanceId", k.entitlement_id AS "entitlementId", k.period_start AS "periodStart",
+          k.unique_key AS "uniqueKey"
+        FROM jsonb_to_recordset(${sql.json(among)}) AS asked (${keys}, "uniqueKey" text)
+        JOIN usage_unique_keys k ON k.organization_id = ${organizationId} AND k.instance_id = asked."instanceId"
+          AND k.entitlement_id = asked."entitlementId" AND k.period_start = asked."periodStart"
+          AND k.unique_key = asked."uniqueKey"`),
+
+    /** Stores what was posted to locked totals. */
+    store: (
+      organizationId: string,
+      accounts: ReadonlyArray<Account>,
+      by: { readonly at: Date; readonly actor: ActorReference },
+    ) => {
+      const changed = accounts.map((account) => ({
+        ...keyOf(account),
+        ...account.total,
+        ...account.crossings,
+        value: BigDecimal.format(account.total.value),
+        sum: BigDecimal.format(account.total.sum),
+      }))
+      const events = accounts.flatMap((account) =>
+        account.events.map((event) => ({ ...keyOf(account), ...event, value: BigDecimal.format(event.value) })),
+      )
+      const newKeys = accounts.flatMap((account) =>
+        Array.from(account.newKeys, (uniqueKey) => ({ ...keyOf(account), uniqueKey })),
+      )
+      return Effect.asVoid(
+        Effect.orDie(sql`
+          WITH counted AS (
+            INSERT INTO usage_events (organization_id, instance_id, entitlement_id, period_start, ordinal, timestamp,
+              behavior, value, unique_key, metadata, reported_at, reported_by)
+            SELECT ${organizationId}::uuid, "instanceId", "entitlementId", "periodStart", ordinal, timestamp, behavior,
+              value, "uniqueKey", metadata, ${by.at}::timestamptz, ${sql.json(by.actor)}::jsonb
+            FROM jsonb_to_recordset(${sql.json(events)}) AS posted (${keys}, ordinal bigint, timestamp timestamptz,
+              behavior text, value numeric, "uniqueKey" text, metadata jsonb)
+          ), keyed AS (
+            INSERT INTO usage_unique_keys (organization_id, instance_id, entitlement_id, period_start, unique_key)
+            SELECT ${organizationId}::uuid, "instanceId", "entitlementId", "periodStart", "uniqueKey"
+            FROM jsonb_to_recordset(${sql.json(newKeys)}) AS posted (${keys}, "uniqueKey" text)
+          )
+          UPDATE usage_totals t SET value = changed.value, event_count = changed."eventCount", sum = changed.sum,
+            value_count = changed."valueCount", set_at = changed."setAt", latest_at = changed."latestAt",
+            last_at = changed."lastAt", warned = changed.warned, limit_reached = changed."limitReached",
+            cap_exceeded = changed."capExceeded"
+          FROM jsonb_to_recordset(${sql.json(changed)}) AS changed (${keys}, value numeric, "eventCount" bigint,
+            sum numeric, "valueCount" bigint, "setAt" timestamptz, "latestAt" timestamptz, "lastAt" timestamptz,
+            warned boolean, "limitReached" boolean, "capExceeded" boolean)
+          WHERE t.organization_id = ${organizationId} AND t.instance_id = changed."instanceId"
+            AND t.entitlement_id = changed."entitlementId" AND t.period_start = changed."periodStart"`),
+      )
+    },
+
+    /** Whether the transaction id was free, and is now taken by this report. Waits for one that is being made. */
+    takeTransaction: (
+      organizationId: string,
+      meter: Meter,
+      row: {
+        readonly transactionId: string
+        readonly report: object
+        readonly timestamp: Date
+        readonly at: Date
+        readonly expiresAt: Date
+      },
+    ) =>
+      touched(sql`
+        INSERT INTO usage_transactions AS t (organization_id, instance_id, entitlement_id, transaction_id, report,
+          timestamp, created_at, expires_at)
+        VALUES (${organizationId}, ${meter.instanceId}, ${meter.entitlementId}, ${row.transactionId},
+          ${sql.json(row.report)}, ${row.timestamp}, ${row.at}, ${row.expiresAt})
+        ON CONFLICT (organization_id, instance_id, entitlement_id, transaction_id) DO UPDATE
+          SET report = excluded.report, timestamp = excluded.timestamp, created_at = excluded.created_at,
+            expires_at = excluded.expires_at
+          WHERE t.expires_at <= ${row.at}
+        RETURNING transaction_id`),
+
+    /** When the report that has this transaction id was used; nothing if the id belongs to another report. */
+    findTransaction: (organizationId: string, meter: Meter, transactionId: string, report: object) =>
+      records<{ readonly timestamp: Date }>()(sql`
+        SELECT timestamp FROM usage_transactions
+        WHERE organization_id = ${organizationId} AND instance_id = ${meter.instanceId}
+          AND entitlement_id = ${meter.entitlementId} AND transaction_id = ${transactionId}
+          AND report = ${sql.json(report)}::jsonb`),
+
+    releaseTransaction: (organizationId: string, meter: Meter, transactionId: string) =>
+      Effect.asVoid(
+        Effect.orDie(sql`
+          DELETE FROM usage_transactions
+          WHERE organization_id = ${organizationId} AND instance_id = ${meter.instanceId}
+            AND entitlement_id = ${meter.entitlementId} AND transaction_id = ${transactionId}`),
+      ),
+
+    /** Takes the ids of events that are free, in a fixed order, and answers them. Waits for those being taken. */
+    takeEventIds: (
+      organizationId: string,
+      ids: ReadonlyArray<{ readonly source: string; readonly id: string }>,
+      at: Date,
+      expiresAt: Date,
+    ) =>
+      records<{ readonly source: string; readonly id: string }>()(sql`
+        INSERT INTO usage_event_ids AS t (organization_id, source, event_id, created_at, expires_at)
+        SELECT ${organizationId}::uuid, source, id, ${at}::timestamptz, ${expiresAt}::timestamptz
+        FROM jsonb_to_recordset(${sql.json(ids)}) AS sent (source text, id text)
+        ORDER BY source, id
+        ON CONFLICT (organization_id, source, event_id) DO UPDATE
+          SET created_at = excluded.created_at, expires_at = excluded.expires_at
+          WHERE t.expires_at <= ${at}
+        RETURNING source, event_id AS id`),
+
+    releaseEventIds: (organizationId: string, ids: ReadonlyArray<{ readonly source: string; readonly id: string }>) =>
+      Effect.asVoid(
+        Effect.orDie(sql`
+          DELETE FROM usage_event_ids t
+          USING jsonb_to_recordset(${sql.json(ids)}) AS sent (source text, id text)
+          WHERE t.organization_id = ${organizationId} AND t.source = sent.source AND t.event_id = sent.id`),
+      ),
+  }
+})
+
+/** Rows of usage events, their totals and the ids that count them once. */
+export class MeterRepo extends Context.Service<MeterRepo, Effect.Success<typeof make>>()("keyshelf/usage/MeterRepo") {
+  static readonly layer = Layer.effect(MeterRepo, make)
+}

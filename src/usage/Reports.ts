@@ -1,0 +1,190 @@
+/** Use cases of usage: reports, and the entries that tell it. */
+import { BigDecimal, Context, Effect, Layer, Option } from "effect"
+import { EntitlementNotFound } from "../entitlements/Errors.ts"
+import { EntitlementGroups } from "../groups/Service.ts"
+import { InstanceNotFound } from "../instances/Errors.ts"
+import { Caller } from "../kernel/Caller.ts"
+import { Cursors } from "../kernel/Page.ts"
+import type { PageRequest } from "../kernel/Page.ts"
+import { invalid, noSuch } from "../kernel/Problem.ts"
+import { now } from "../kernel/Timestamp.ts"
+import { Transaction, Transactions } from "../kernel/Transaction.ts"
+import { entryOf, post } from "./Account.ts"
+import type { Account, Refusal } from "./Account.ts"
+import { isLateSet } from "./Aggregation.ts"
+import { ReportUsageThresholdExceeded, ReportUsageTransactionIdReused } from "./Errors.ts"
+import { Metering } from "./Metering.ts"
+import { MeterRepo } from "./MeterRepo.ts"
+import type { Meter, ReportUsage } from "./Model.ts"
+import { faultOfReport, faultOfTimestamp, KEPT_FOR, refusalText, reportedValue } from "./Reporting.ts"
+
+const instanceNotFound = (slug: string) => new InstanceNotFound({ detail: noSuch("instance", slug) })
+const entitlementNotFound = (slug: string) => new EntitlementNotFound({ detail: noSuch("entitlement", slug) })
+
+// The place before every row of a listing by display order.
+const beforeAll = [-2_147_483_648, "00000000-0000-0000-0000-000000000000"] as const
+
+const make = Effect.gen(function* () {
+  const repo = yield* MeterRepo
+  const metering = yield* Metering
+  const groups = yield* EntitlementGroups
+  const cursors = yield* Cursors
+  const transactions = yield* Transactions
+
+  const refuseMissingInstance = Effect.fnUntraced(function* (organizationId: string, instance: string) {
+    const found = yield* repo.instancesAmong(organizationId, [instance])
+    if (found.length === 0) return yield* instanceNotFound(instance)
+  })
+
+  const refuseMissing = Effect.fnUntraced(function* (organizationId: string, instance: string, entitlement: string) {
+    yield* refuseMissingInstance(organizationId, instance)
+    return yield* entitlementNotFound(entitlement)
+  })
+
+  /** Posts a valid report. A refusal is a value, so that its threshold event commits. */
+  const count = Effect.fnUntraced(function* (meter: Meter, report: ReportUsage, timestamp: Date) {
+    const caller = yield* Caller
+    const event = {
+      timestamp,
+      behavior: report.behavior ?? "append",
+      value: reportedValue(report) ?? BigDecimal.fromBigInt(0n),
+      uniqueKey: report.uniqueKey ?? null,
+      metadata: report.metadata ?? null,
+    }
+    const accounts = yield* metering.open(caller.organizationId, [{ meter, at: timestamp, uniqueKey: event.uniqueKey }])
+    const account = yield* Option.match(Option.fromNullishOr([...accounts.values()][0]), {
+      onNone: () => Effect.die(new Error("A locked total is missing")),
+      onSome: Effect.succeed,
+    })
+    const laterEvents = isLateSet(account.total, event)
+      ? yield* repo.eventsAfter(
+          caller.organizationId,
+          { instanceId: meter.instanceId, entitlementId: meter.entitlementId, periodStart: account.period.start },
+          timestamp,
+        )
+      : []
+    const posted = post(account, event, laterEvents)
+    yield* metering.close(caller, [posted.account])
+    return posted
+  })
+
+  const countOnce = Effect.fnUntraced(function* (meter: Meter, report: ReportUsage, transactionId: string, at: Date) {
+    const { organizationId } = yield* Caller
+    const timestamp = report.timestamp ?? at
+    const expiresAt = new Date(at.getTime() + KEPT_FOR)
+    const sent = { ...report, timestamp: report.timestamp?.toISOString() ?? null }
+    const row = { transactionId, report: sent, timestamp, at, expiresAt }
+    if (yield* repo.takeTransaction(organizationId, meter, row)) {
+      const fault = faultOfTimestamp(meter, timestamp, at)
+      if (fault !== undefined) return yield* invalid("body.timestamp", fault, report.timestamp)
+      const posted = yield* count(meter, report, timestamp)
+      if (posted.refusal !== undefined) yield* repo.releaseTransaction(organizationId, meter, transactionId)
+      return posted
+    }
+    const [same] = yield* repo.findTransaction(organizationId, meter, transactionId, sent)
+    if (same === undefined) {
+      return yield* new ReportUsageTransactionIdReused({
+        detail: `The transaction id "${transactionId}" was sent before with another report. Use a fresh one.`,
+      })
+    }
+    const [entry] = yield* metering.entries(organizationId, [meter], same.timestamp)
+    return { replayed: entry }
+  })
+
+  const refusalOf = (meter: Meter, refusal: Refusal, account: Account, report: ReportUsage) =>
+    refusal === "negative"
+      ? invalid("body.value", "would bring the total below zero", report.value)
+      : new ReportUsageThresholdExceeded({ detail: refusalText(meter, refusal, account.total.value) })
+
+  const inTransaction = Effect.fnUntraced(function* (instance: string, entitlement: string, report: ReportUsage) {
+    const { organizationId } = yield* Caller
+    const [meter] = yield* repo.keep(organizationId, [{ instance, entitlement }])
+    if (meter === undefined) return yield* refuseMissing(organizationId, instance, entitlement)
+    const at = yield* now
+    const fault = faultOfReport(meter, report)
+    if (fault !== undefined) return yield* invalid(fault.location, fault.message, fault.value)
+    if (report.transactionId !== undefined) {
+      return { meter, posted: yield* countOnce(meter, report, report.transactionId, at) }
+    }
+    const timestamp = report.timestamp ?? at
+    const wrongTime = faultOfTimestamp(meter, timestamp, at)
+    if (wrongTime !== undefined) return yield* invalid("body.timestamp", wrongTime, report.timestamp)
+    return { meter, posted: yield* count(meter, report, timestamp) }
+  })
+
+  /** Tells that the cap of a period was exceeded, in a transaction of its own. */
+  const markRefused = Effect.fnUntraced(function* (meter: Meter, at: Date) {
+    const caller = yield* Caller
+    yield* transactions.run(
+      Effect.gen(function* () {
+        const accounts = yield* metering.open(caller.organizationId, [{ meter, at, uniqueKey: null }])
+        yield* metering.close(
+          caller,
+          Array.from(accounts.values(), (account) => ({
+            ...account,
+            crossings: { ...account.crossings, capExceeded: true },
+          })),
+        )
+      }),
+    )
+  })
+
+  const report = Effect.fn("UsageReports.report")(function* (
+    instance: string,
+    entitlement: string,
+    input: ReportUsage,
+  ) {
+    const { meter, posted } = yield* transactions.run(inTransaction(instance, entitlement, input))
+    if ("replayed" in posted) {
+      return posted.replayed ?? (yield* entitlementNotFound(entitlement))
+    }
+    if (posted.refusal === "cap" && Option.isSome(yield* Effect.serviceOption(Transaction))) {
+      // The caller's idempotency key holds a transaction open, and with the refusal it takes all back, event and all.
+      yield* Effect.forkDetach(repo.apart(markRefused(meter, posted.account.period.start)))
+    }
+    if (posted.refusal !== undefined) return yield* refusalOf(meter, posted.refusal, posted.account, input)
+    return entryOf(meter, posted.account.period, posted.account.total)
+  })
+
+  const get = Effect.fn("UsageReports.get")(function* (instance: string, entitlement: string) {
+    const { organizationId } = yield* Caller
+    const meters = yield* repo.find(organizationId, instance, entitlement)
+    const [entry] = yield* metering.entries(organizationId, meters, yield* now)
+    return entry ?? (yield* refuseMissing(organizationId, instance, entitlement))
+  })
+
+  const list = Effect.fn("UsageReports.list")(function* (instance: string, request: PageRequest) {
+    const { organizationId } = yield* Caller
+    yield* refuseMissingInstance(organizationId, instance)
+    const page = yield* cursors.page(
+      { name: "usage", organizationId, filters: { instance } },
+      request,
+      (after, count) =>
+        repo.listGranted(
+          organizationId,
+          instance,
+          after === null ? beforeAll : [Number(after[0]), String(after[1])],
+          count,
+        ),
+      (meter) => [meter.displayOrder, meter.entitlementId],
+    )
+    return { ...page, items: yield* metering.entries(organizationId, page.items, yield* now) }
+  })
+
+  const ofGroup = Effect.fn("UsageReports.ofGroup")(function* (groupSlug: string, instance: string) {
+    const { organizationId } = yield* Caller
+    const group = yield* groups.get(groupSlug)
+    yield* refuseMissingInstance(organizationId, instance)
+    const meters = yield* repo.listAmong(organizationId, instance, group.entitlementSlugs)
+    return yield* metering.entries(organizationId, meters, yield* now)
+  })
+
+  return { report, get, list, ofGroup }
+})
+
+/** What the instances of the caller's organization used. */
+export class UsageReports extends Context.Service<UsageReports, Effect.Success<typeof make>>()(
+  "keyshelf/usage/Reports",
+) {
+  static readonly layer = Layer.effect(UsageReports, make)
+}

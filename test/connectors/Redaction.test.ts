@@ -1,0 +1,267 @@
+import { assert, describe, it } from "@effect/vitest"
+import { changedExposures, merge, withoutFormerSecrets } from "../../src/connectors/Merge.ts"
+import { redact, settingsAt } from "../../src/connectors/Redaction.ts"
+import { lint } from "../../src/connectors/SchemaLint.ts"
+import { randomCase } from "./support.ts"
+
+type Json = { readonly [name: string]: unknown }
+
+const secret = { type: "string", writeOnly: true }
+const options = { location: "body.settings", nullRemoves: false }
+const merged = (schema: Json, sent: Json, stored: Json | undefined) => merge(settingsAt(schema), sent, stored, options)
+const redacted = (schema: Json, value: Json) => redact(settingsAt(schema), value)
+
+describe("redaction", () => {
+  it("lets no secret of any random schema through", () => {
+    let seen = 0
+    for (let seed = 1; seed <= 3000; seed++) {
+      const { schema, secrets, value } = randomCase(seed, { arraysOfSecrets: true })
+      const shown = JSON.stringify(redacted(schema, value))
+      seen += secrets.length
+      for (const text of secrets) assert.notInclude(shown, text, `seed ${seed}: ${JSON.stringify(schema)}`)
+    }
+    assert.isAbove(seen, 3000)
+  })
+
+  it("what was read can be sent back, and restores what is stored", () => {
+    for (let seed = 1; seed <= 3000; seed++) {
+      const { schema, value } = randomCase(seed, { arraysOfSecrets: false })
+      const result = merged(schema, redacted(schema, value), value)
+      assert.deepStrictEqual(result.faults, [], `seed ${seed}: ${JSON.stringify(schema)}`)
+      assert.deepStrictEqual(result.settings, value, `seed ${seed}: ${JSON.stringify(schema)}`)
+    }
+  })
+
+  it("what is omitted keeps every secret", () => {
+    for (let seed = 1; seed <= 1000; seed++) {
+      const { schema, secrets, value } = randomCase(seed, { arraysOfSecrets: true })
+      const kept = JSON.stringify(merged(schema, {}, value).settings)
+      for (const text of secrets) assert.include(kept, text, `seed ${seed}`)
+    }
+  })
+
+  const shapes: ReadonlyArray<readonly [name: string, schema: Json]> = [
+    ["properties", { properties: { a: { properties: { b: secret } } } }],
+    ["$ref", { properties: { a: { $ref: "#/$defs/x~1y" } }, $defs: { "x/y": { properties: { b: secret } } } }],
+    [
+      "$ref to a percent-encoded name",
+      { properties: { a: { $ref: "#/$defs/x%20y" } }, $defs: { "x y": { properties: { b: secret } } } },
+    ],
+    [
+      "a chain of $refs",
+      {
+        $ref: "#/$defs/one",
+        $defs: { one: { $ref: "#/$defs/two" }, two: { properties: { a: { properties: { b: secret } } } } },
+      },
+    ],
+    ["a recursive $ref", { properties: { a: { $ref: "#" }, b: secret } }],
+    [
+      "a cycle of $refs",
+      {
+        allOf: [{ $ref: "#" }, { $ref: "#/$defs/x" }],
+        $defs: { x: { $ref: "#", properties: { a: { properties: { b: secret } } } } },
+      },
+    ],
+    ["allOf", { allOf: [{ properties: { a: { allOf: [{ properties: { b: secret } }] } } }] }],
+    [
+      "a branch of anyOf that does not validate",
+      { anyOf: [{ required: ["z"], properties: { a: { properties: { b: secret } } } }, {}] },
+    ],
+    [
+      "a branch of oneOf that does not validate",
+      { oneOf: [{ properties: { kind: { const: "x" }, a: { properties: { b: secret } } }, required: ["kind"] }, {}] },
+    ],
+    ["if", { if: { properties: { a: { properties: { b: secret } } } } }],
+    ["then", JSON.parse('{"if": {"required": ["z"]}, "then": {"properties": {"a": {"writeOnly": true}}}}') as Json],
+    ["else", { if: {}, else: { properties: { a: { properties: { b: secret } } } } }],
+    ["additionalProperties", { additionalProperties: { additionalProperties: secret } }],
+    ["patternProperties", { patternProperties: { "^a$": { patternProperties: { "^b$": secret } } } }],
+    ["dependentSchemas", { dependentSchemas: { z: { properties: { a: { properties: { b: secret } } } } } }],
+    ["unevaluatedProperties", { unevaluatedProperties: { unevaluatedProperties: secret } }],
+    ["a whole object", { properties: { a: { writeOnly: true } } }],
+    ["a keyword that is not known", { properties: { a: { properties: { b: {} }, ifNotThen: {} } } }],
+    ["a $ref that leads nowhere", { properties: { a: { $ref: "#/$defs/gone" } } }],
+    ["a $ref to another document", { properties: { a: { $ref: "https://example.com/schema" } } }],
+    ["a $dynamicRef", { properties: { a: { $dynamicRef: "#x" } } }],
+    ["a schema that is a text", { properties: { a: "secret" } }],
+    ["writeOnly that is no boolean", { properties: { a: { properties: { b: { writeOnly: "yes" } } } } }],
+    ["a pattern that is broken", { properties: { a: { patternProperties: { "(": secret } } } }],
+    ["a nested $id", { properties: { a: { $id: "https://example.com/x", $ref: "#/$defs/x" } }, $defs: { x: {} } }],
+  ]
+  for (const [name, schema] of shapes) {
+    it(`finds the secret behind ${name}`, () => {
+      assert.notInclude(JSON.stringify(redacted(schema, { a: { b: "s3cret" } })), "s3cret")
+    })
+  }
+
+  it("finds the secrets of array items", () => {
+    const lists: ReadonlyArray<Json> = [
+      { items: secret },
+      { prefixItems: [secret] },
+      { items: { properties: { b: secret } } },
+      { prefixItems: [{}], items: { properties: { b: secret } } },
+      { contains: { properties: { b: secret } } },
+      { unevaluatedItems: { properties: { b: secret } } },
+    ]
+    for (const list of lists) {
+      const value = {
+        a:
+          list["prefixItems"] && list["items"]
+            ? ["x", { b: "s3cret" }]
+            : [list["items"] === secret || list["prefixItems"] ? "s3cret" : { b: "s3cret" }],
+      }
+      assert.notInclude(JSON.stringify(redacted({ properties: { a: list } }, value)), "s3cret", JSON.stringify(list))
+    }
+  })
+
+  it("shows what is no secret, and that a secret is not set", () => {
+    const schema = { properties: { a: secret, b: { type: "string" } }, required: ["b"] }
+    assert.deepStrictEqual(redacted(schema, { a: null, b: "***", c: 1 }), { a: null, b: "***", c: 1 })
+  })
+
+  it("keeps a member that is called __proto__ a member", () => {
+    const value = JSON.parse('{"__proto__": {"a": "x"}}') as Json
+    assert.strictEqual(JSON.stringify(redacted({}, value)), '{"__proto__":{"a":"x"}}')
+    assert.strictEqual(JSON.stringify(merged({}, value, undefined).settings), '{"__proto__":{"a":"x"}}')
+  })
+})
+
+describe("merging", () => {
+  const item = { type: "object", properties: { id: { type: "string" }, url: { type: "string" }, token: secret } }
+  const list: Json = { properties: { hooks: { type: "array", items: item } } }
+  const stored = {
+    hooks: [
+      { id: "a", token: "ta" },
+      { id: "b", token: "tb" },
+    ],
+  }
+
+  it("matches items by their identity, never by position", () => {
+    const sent = { hooks: [{ id: "b", token: "***" }, { id: "c", token: "tc" }, { id: "a" }] }
+    assert.deepStrictEqual(merged(list, sent, stored).settings, {
+      hooks: [
+        { id: "b", token: "tb" },
+        { id: "c", token: "tc" },
+        { id: "a", token: "ta" },
+      ],
+    })
+  })
+
+  it("refuses `***` in an item that is not stored, has no identity, or shares it", () => {
+    const cases: ReadonlyArray<readonly [ReadonlyArray<object>, string]> = [
+      [[{ id: "c", token: "***" }], "body.settings.hooks[0].token"],
+      [[{ id: "a" }, { token: "***" }], "body.settings.hooks[1].token"],
+      [[{ id: "a" }, { id: "a", token: "***" }], "body.settings.hooks[1].token"],
+    ]
+    for (const [hooks, location] of cases) {
+      assert.deepStrictEqual(
+        merged(list, { hooks }, stored).faults.map((fault) => fault.location),
+        [location],
+      )
+    }
+    const strings: Json = { properties: { keys: { items: secret } } }
+    assert.lengthOf(merged(strings, { keys: ["***"] }, { keys: ["x"] }).faults, 1)
+  })
+
+  it("refuses `***` where nothing is stored, also inside of a secret", () => {
+    const schema: Json = { properties: { a: secret, b: { type: "object", writeOnly: true } } }
+    assert.lengthOf(merged(schema, { a: "***" }, undefined).faults, 1)
+    assert.lengthOf(merged(schema, { a: "***" }, { a: null }).faults, 1)
+    assert.lengthOf(merged(schema, { b: { x: "***" } }, { b: { x: "y" } }).faults, 1)
+  })
+
+  it("takes `***` as it is where it is no secret", () => {
+    assert.deepStrictEqual(merged({ properties: { a: { type: "string" } } }, { a: "***" }, { a: "x" }).settings, {
+      a: "***",
+    })
+  })
+
+  it("an omitted array that holds secrets is kept whole, an empty one removes it", () => {
+    assert.deepStrictEqual(merged(list, {}, stored).settings, stored)
+    assert.deepStrictEqual(merged(list, { hooks: [] }, stored).settings, { hooks: [] })
+  })
+
+  it("forgets secrets that only an older schema knew", () => {
+    const older: Json = { properties: { old: secret, both: secret, list: { items: { properties: { x: secret } } } } }
+    const newer: Json = { properties: { both: secret } }
+    const value = { old: "1", both: "2", list: [{ x: "3", y: "4" }] }
+    assert.deepStrictEqual(withoutFormerSecrets(settingsAt(newer, older), settingsAt(newer), value), {
+      both: "2",
+      list: [{ y: "4" }],
+    })
+  })
+})
+
+describe("addresses that secrets are sent to", () => {
+  const schema: Json = {
+    properties: {
+      url: { type: "string", default: "https://default", "x-exposes-secrets": true },
+      hooks: { items: { properties: { id: {}, url: { "x-exposes-secrets": true }, token: secret } } },
+    },
+  }
+  const changed = (before: Json, after: Json) => changedExposures(settingsAt(schema), before, after, "body.settings")
+
+  it("are compared with their defaults", () => {
+    assert.deepStrictEqual(changed({}, { url: "https://default" }), [])
+    assert.deepStrictEqual(changed({ url: "https://default" }, {}), [])
+    assert.deepStrictEqual(changed({ url: "https://other" }, {}), ["body.settings.url"])
+    assert.deepStrictEqual(changed({}, { url: "https://other" }), ["body.settings.url"])
+  })
+
+  it("are compared item by item", () => {
+    const before = {
+      hooks: [
+        { id: 1, url: "a" },
+        { id: 2, url: "b" },
+      ],
+    }
+    assert.deepStrictEqual(
+      changed(before, {
+        hooks: [
+          { id: 2, url: "b" },
+          { id: 1, url: "a" },
+        ],
+      }),
+      [],
+    )
+    assert.deepStrictEqual(changed(before, { hooks: [{ id: 2, url: "b" }] }), [])
+    assert.deepStrictEqual(changed(before, { hooks: [{ id: 2, url: "evil" }] }), ["body.settings.hooks[0].url"])
+  })
+})
+
+describe("the lint of settings schemas", () => {
+  it("takes what redaction understands", () => {
+    for (let seed = 1; seed <= 200; seed++) {
+      const { schema } = randomCase(seed, { arraysOfSecrets: true })
+      assert.deepStrictEqual(lint(schema), [], `seed ${seed}: ${JSON.stringify(schema)}`)
+    }
+  })
+
+  const refused: ReadonlyArray<readonly [string, Json]> = [
+    ["body.settings_schema.type", {}],
+    ["body.settings_schema.$schema", { type: "object", $schema: "http://json-schema.org/draft-07/schema#" }],
+    ["body.settings_schema.writeOnly", { type: "object", writeOnly: true }],
+    ["body.settings_schema.properties.a.$ref", { type: "object", properties: { a: { $ref: "https://example.com" } } }],
+    ["body.settings_schema.properties.a.$ref", { type: "object", properties: { a: { $ref: "#/$defs/none" } } }],
+    ["body.settings_schema.properties.a.$ref", { type: "object", properties: { a: { $ref: "#anchor" } } }],
+    ["body.settings_schema.properties.a.$id", { type: "object", properties: { a: { $id: "x" } } }],
+    ["body.settings_schema.properties.a.$dynamicRef", { type: "object", properties: { a: { $dynamicRef: "#x" } } }],
+    ["body.settings_schema.properties.a.nullable", { type: "object", properties: { a: { nullable: true } } }],
+    ["body.settings_schema.properties.a.writeOnly", { type: "object", properties: { a: { writeOnly: 1 } } }],
+    [
+      "body.settings_schema.allOf[0].propertyNames",
+      { type: "object", allOf: [{ propertyNames: { writeOnly: true } }] },
+    ],
+    ["body.settings_schema", { type: "object", properties: { a: { type: "text" } } }],
+    ["body.settings_schema", { type: "object", properties: { a: { pattern: "(" } } }],
+    ["body.settings_schema.patternProperties", { type: "object", patternProperties: { "(": {} } }],
+  ]
+  for (const [location, schema] of refused) {
+    it(`refuses ${JSON.stringify(schema)}`, () => {
+      assert.deepStrictEqual(
+        lint(schema).map((fault) => fault.location),
+        [location],
+      )
+    })
+  }
+})

@@ -1,0 +1,217 @@
+import { assert, describe, it, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { createVerify, generateKeyPairSync } from "node:crypto"
+import { createServer } from "node:http"
+import type { IncomingMessage, ServerResponse } from "node:http"
+import type { AddressInfo } from "node:net"
+import { presentable } from "../../src/connectors/Scrubbing.ts"
+import { TestService } from "../support/TestService.ts"
+
+const HUBSPOT = "service.integration.crm.hubspot"
+const STRIPE = "service.integration.billing.stripe"
+const SALESFORCE = "service.integration.crm.salesforce"
+const TOKEN = "pat-na1-0123456789"
+
+type Reply = (request: IncomingMessage, response: ServerResponse, body: string) => void
+
+const json =
+  (status: number, body: object): Reply =>
+  (_, response) => {
+    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body))
+  }
+
+/** A server of the vendor's, and what it was asked. */
+const vendor = Effect.fnUntraced(function* (reply: Reply) {
+  const asked: Array<{ method: string; url: string; headers: IncomingMessage["headers"]; body: string }> = []
+  const server = yield* Effect.acquireRelease(
+    Effect.promise(
+      () =>
+        new Promise<ReturnType<typeof createServer>>((resolve) => {
+          const listening = createServer((request, response) => {
+            let body = ""
+            request.on("data", (part: Buffer) => (body += part.toString()))
+            request.on("end", () => {
+              asked.push({ method: request.method ?? "", url: request.url ?? "", headers: request.headers, body })
+              reply(request, response, body)
+            })
+          }).listen(0, "127.0.0.1", () => resolve(listening))
+        }),
+    ),
+    (listening) =>
+      Effect.sync(() => {
+        listening.closeAllConnections()
+        listening.close()
+      }),
+  )
+  return { asked, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
+})
+
+const tested = Effect.fnUntraced(function* (name: string, settings: object) {
+  const { core, tenant } = yield* TestService
+  const { token } = yield* tenant()
+  const stored = yield* core("PUT", `/connectors/${name}/settings`, { token, body: { settings } })
+  assert.strictEqual(stored.status, 200, stored.text)
+  const answer = yield* core("POST", `/connectors/${name}/test`, { token })
+  assert.strictEqual(answer.status, 200, answer.text)
+  assert.deepStrictEqual(Object.keys(answer.body).sort(), ["checkedAt", "message", "status"])
+  assert.isAtMost(Array.from<string>(answer.body.message).length, 200)
+  return answer.body as { status: string; message: string }
+})
+
+layer(TestService.layer, { excludeTestServices: true })("testing a connector", (it) => {
+  it.effect("HubSpot succeeds with the portal's details", () =>
+    Effect.gen(function* () {
+      const { asked, url } = yield* vendor(json(200, { portalId: 42, uiDomain: "app.hubspot.com" }))
+      const result = yield* tested(HUBSPOT, { accessToken: TOKEN, baseUrl: `${url}/` })
+      assert.deepStrictEqual([result.status, result.message], ["succeeded", "HubSpot accepted the token for portal 42"])
+      assert.deepStrictEqual(
+        asked.map(({ headers, method, url }) => [method, url, headers.authorization]),
+        [["GET", "/account-info/v3/details", `Bearer ${TOKEN}`]],
+      )
+    }),
+  )
+
+  it.effect("Stripe succeeds with a list of customers, in the connected account", () =>
+    Effect.gen(function* () {
+      const { asked, url } = yield* vendor(json(200, { object: "list", data: [] }))
+      const settings = { secretKey: "rk_test_abcDEF123", stripeContext: "acct_1", baseUrl: url }
+      assert.strictEqual((yield* tested(STRIPE, settings)).status, "succeeded")
+      assert.strictEqual(asked[0]?.url, "/v1/customers?limit=1")
+      assert.strictEqual(asked[0]?.headers["stripe-context"], "acct_1")
+    }),
+  )
+
+  const keys = generateKeyPairSync("rsa", { modulusLength: 2048 })
+  const privateKey = keys.privateKey.export({ type: "pkcs8", format: "pem" })
+
+  it.effect("Salesforce exchanges a signed assertion and reads the user", () =>
+    Effect.gen(function* () {
+      const { asked, url } = yield* vendor((request, response, body) =>
+        request.url === "/services/oauth2/token"
+          ? json(200, { access_token: "00D!token", instance_url: "https://x.example" })(request, response, body)
+          : json(200, { user_id: "005", preferred_username: "ops@example.com" })(request, response, body),
+      )
+      const settings = { loginUrl: url, clientId: "client", username: "ops@example.com", privateKey }
+      const result = yield* tested(SALESFORCE, settings)
+      assert.deepStrictEqual(
+        [result.status, result.message],
+        ["succeeded", "Salesforce accepted the app for ops@example.com"],
+      )
+      const form = new URLSearchParams(asked[0]?.body)
+      assert.strictEqual(form.get("grant_type"), "urn:ietf:params:oauth:grant-type:jwt-bearer")
+      const [header = "", claims = "", signature = ""] = (form.get("assertion") ?? "").split(".")
+      const verify = createVerify("sha256").update(`${header}.${claims}`)
+      assert.isTrue(verify.verify(keys.publicKey, signature, "base64url"))
+      const { exp, ...said } = JSON.parse(Buffer.from(claims, "base64url").toString())
+      assert.deepStrictEqual(said, { iss: "client", sub: "ops@example.com", aud: url })
+      assert.approximately(exp, Date.now() / 1000 + 180, 30)
+      assert.deepStrictEqual(
+        [asked[1]?.url, asked[1]?.headers.authorization],
+        ["/services/oauth2/userinfo", "Bearer 00D!token"],
+      )
+    }),
+  )
+
+  it.effect("Salesforce refuses, or the key is none", () =>
+    Effect.gen(function* () {
+      const { asked, url } = yield* vendor((request, response, body) =>
+        json(400, {
+          error: "invalid_grant",
+          error_description: `bad ${new URLSearchParams(body).get("assertion")} ${privateKey}`,
+        })(request, response, body),
+      )
+      const settings = { loginUrl: url, clientId: "client", username: "ops", privateKey }
+      const result = yield* tested(SALESFORCE, settings)
+      assert.deepStrictEqual([result.status, result.message], ["failed", "Salesforce answered 400: bad *** ***"])
+      const broken = yield* tested(SALESFORCE, { ...settings, privateKey: "-----BEGIN PRIVATE KEY-----\nnone" })
+      assert.strictEqual(broken.message, "The private key is not an RSA key in PEM")
+      assert.lengthOf(asked, 1)
+    }),
+  )
+
+  it.effect("a token that the vendor refuses is a failed test, without the token", () =>
+    Effect.gen(function* () {
+      const long = `${"x".repeat(170)} ${TOKEN} \u0007\u001b[31m`
+      for (const message of [`The token\u0000 ${TOKEN}\r\nis not valid`, long, TOKEN.split("").join("\u0001")]) {
+        const { url } = yield* vendor(json(401, { status: "error", message }))
+        const result = yield* tested(HUBSPOT, { accessToken: TOKEN, baseUrl: url })
+        assert.strictEqual(result.status, "failed")
+        assert.match(result.message, /^HubSpot answered 401: /)
+        assert.notInclude(result.message, TOKEN.slice(0, 12))
+        assert.notMatch(result.message, /\p{Cc}/u)
+      }
+    }),
+  )
+
+  const failures: ReadonlyArray<readonly [name: string, reply: Reply, message: RegExp]> = [
+    [
+      "a redirect",
+      (_, response) => response.writeHead(302, { location: "http://127.0.0.1:1/" }).end(),
+      /302, a redirect, which is not followed$/,
+    ],
+    ["a page that is no API", (_, response) => response.end("<html>"), /something that is not its API$/],
+    [
+      "a body that is too large",
+      (_, response) => response.end("x".repeat(1024 * 1024 + 1)),
+      /larger than 1048576 bytes$/,
+    ],
+    ["a connection that breaks", (_, response) => response.destroy(), /did not answer/],
+    ["an error of the vendor's", json(503, {}), /answered 503$/],
+  ]
+  for (const [name, reply, message] of failures) {
+    it.effect(`${name} is a failed test`, () =>
+      Effect.gen(function* () {
+        const { url } = yield* vendor(reply)
+        const result = yield* tested(HUBSPOT, { accessToken: TOKEN, baseUrl: url })
+        assert.strictEqual(result.status, "failed")
+        assert.match(result.message, message)
+      }),
+    )
+  }
+
+  it.effect(
+    "a vendor that does not answer is given up after ten seconds",
+    () =>
+      Effect.gen(function* () {
+        const { url } = yield* vendor(() => undefined)
+        const began = performance.now()
+        const result = yield* tested(HUBSPOT, { accessToken: TOKEN, baseUrl: url })
+        assert.deepStrictEqual([result.status, result.message], ["failed", "No answer within 10 s"])
+        assert.approximately(performance.now() - began, 10_000, 3_000)
+      }),
+    20_000,
+  )
+
+  it.effect("without settings there is nothing to test", () =>
+    Effect.gen(function* () {
+      const { core, tenant } = yield* TestService
+      const { token } = yield* tenant()
+      const answer = yield* core("POST", `/connectors/${HUBSPOT}/test`, { token })
+      assert.deepStrictEqual([answer.status, answer.body.code], [404, "ConnectorSettings.NotFound"])
+    }),
+  )
+})
+
+describe("texts of vendors", () => {
+  const pem = "-----BEGIN KEY-----\nAAAABBBBCCCC\nDDDDEEEEFFFF\n-----END KEY-----\n"
+  const cases: ReadonlyArray<readonly [text: string, secrets: ReadonlyArray<string>, shown: string]> = [
+    ["plain", ["secret"], "plain"],
+    ["a secret b", ["secret"], "a *** b"],
+    ["longer-secret", ["secret", "longer-secret"], "***"],
+    ["se\u0000cret", ["se cret"], "***"],
+    [`key ${pem.replaceAll("\n", "\\n")}`, [pem], "key ***"],
+    ["line DDDDEEEEFFFF", [pem], "line ***"],
+    ["q=a%2Fb", ["a/b"], "q=***"],
+    [`Basic ${Buffer.from("sk_test_1:").toString("base64")}`, ["sk_test_1"], "Basic ***"],
+    ["$& $1", ["x"], "$& $1"],
+    ["cost $5", ["5"], "cost $***"],
+    ["", [""], ""],
+  ]
+  for (const [text, secrets, shown] of cases) {
+    it(JSON.stringify(text), () => assert.strictEqual(presentable(text, secrets), shown))
+  }
+  it("are cut after the secrets are gone", () => {
+    assert.strictEqual(presentable(`${"x".repeat(195)}secret`, ["secret"]), `${"x".repeat(195)}***`)
+    assert.strictEqual(presentable("x".repeat(500), []), `${"x".repeat(199)}…`)
+  })
+})

@@ -1,0 +1,127 @@
+/** Random settings schemas with values of their shape, from a seed that a failure names. */
+
+/** A reproducible source of random numbers (mulberry32). */
+export const randomFrom = (seed: number) => {
+  let state = seed
+  const next = () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+  return {
+    below: (count: number) => Math.floor(next() * count),
+    chance: (probability: number) => next() < probability,
+  }
+}
+
+type Random = ReturnType<typeof randomFrom>
+
+interface Sample {
+  readonly schema: object
+  readonly value: unknown
+}
+
+/** A schema, a value of its shape, and the texts in it that are secret. */
+export interface Case {
+  readonly schema: { readonly [name: string]: unknown }
+  readonly value: { readonly [name: string]: unknown }
+  readonly secrets: ReadonlyArray<string>
+}
+
+/** Makes a case. With `arraysOfSecrets: false` every secret can be named, so that `***` can keep each of them. */
+export const randomCase = (seed: number, options: { readonly arraysOfSecrets: boolean }): Case => {
+  const random = randomFrom(seed)
+  const secrets: Array<string> = []
+  const definitions: Record<string, object> = {}
+  let serial = 0
+
+  const wrap = (schema: object): object => {
+    switch (random.below(8)) {
+      case 0: {
+        const name = `d${serial++}`
+        definitions[name] = schema
+        return { $ref: `#/$defs/${name}` }
+      }
+      case 1:
+        return { allOf: [{ description: "one" }, schema] }
+      case 2:
+        return { oneOf: [{ type: "null" }, schema] }
+      case 3:
+        return { anyOf: [schema, { type: "boolean" }] }
+      case 4:
+        return { if: { type: "null" }, else: schema }
+      default:
+        return schema
+    }
+  }
+
+  const leaf = (canBeSecret: boolean): Sample => {
+    const serialNumber = serial++
+    if (canBeSecret && random.chance(0.5)) {
+      const secret = `secret-${seed}-${serialNumber}-${random.below(1e9)}`
+      secrets.push(secret)
+      const whole = random.below(4)
+      if (whole === 0) return { schema: { type: "object", writeOnly: true }, value: { inner: [secret] } }
+      return { schema: wrap({ type: "string", writeOnly: true }), value: secret }
+    }
+    return { schema: wrap({ type: "string" }), value: `plain-${serialNumber}` }
+  }
+
+  const node = (depth: number, canBeSecret: boolean): Sample => {
+    const kind = depth === 0 ? 3 : random.below(5)
+    if (kind === 0) return object(depth - 1, canBeSecret)
+    if (kind === 1) {
+      const item = random.chance(0.7) ? object(depth - 1, canBeSecret) : leaf(canBeSecret && options.arraysOfSecrets)
+      return identified(item)
+    }
+    if (kind === 2) {
+      const member = leaf(canBeSecret)
+      const keyword = random.chance(0.5)
+        ? { additionalProperties: member.schema }
+        : { patternProperties: { "^k": member.schema } }
+      return { schema: wrap({ type: "object", ...keyword }), value: { k1: member.value } }
+    }
+    return leaf(canBeSecret)
+  }
+
+  const identified = (item: Sample): Sample => {
+    const name = ["id", "key", "name"][random.below(3)] ?? "id"
+    if (typeof item.value !== "object" || item.value === null) {
+      const prefix = random.chance(0.3) ? { prefixItems: [item.schema] } : { items: item.schema }
+      return { schema: wrap({ type: "array", ...prefix }), value: [item.value] }
+    }
+    const named = { allOf: [{ properties: { [name]: { type: "string" } } }, item.schema] }
+    return {
+      schema: wrap({ type: "array", items: named }),
+      value: [{ ...item.value, [name]: `item-${serial++}` }],
+    }
+  }
+
+  const object = (depth: number, canBeSecret: boolean): Sample => {
+    const members = Array.from(
+      { length: 1 + random.below(3) },
+      () => [`m${serial++}`, node(depth, canBeSecret)] as const,
+    )
+    const later = random.chance(0.3) ? members.slice(1) : []
+    const first = members.filter((member) => !later.includes(member))
+    const properties = (list: typeof members) => Object.fromEntries(list.map(([key, { schema }]) => [key, schema]))
+    return {
+      schema: wrap({
+        type: "object",
+        properties: properties(first),
+        ...(later.length === 0 ? {} : { dependentSchemas: { never: { properties: properties(later) } } }),
+      }),
+      value: Object.fromEntries(members.map(([key, { value }]) => [key, value])),
+    }
+  }
+
+  const root = object(3, true)
+  return {
+    schema: { type: "object", ...root.schema, $defs: definitions },
+    value: root.value as Case["value"],
+    secrets,
+  }
+}
+
+export type { Random }

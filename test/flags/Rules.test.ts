@@ -1,0 +1,227 @@
+import { assert, describe, it } from "@effect/vitest"
+import { createHash } from "node:crypto"
+import { etagOf, isFresh } from "../../src/flags/Etag.ts"
+import type { Condition, Operator } from "../../src/flags/Model.ts"
+import { bucketOf, BUCKETS, isWithin } from "../../src/flags/Rollout.ts"
+import { changed, faultsOf, listed } from "../../src/flags/Rules.ts"
+import { evaluate } from "../../src/flags/Targeting.ts"
+import type { EvaluatedFlag } from "../../src/flags/Targeting.ts"
+
+const keys = Array.from({ length: 10_000 }, (_, index) => `user-${index}`)
+
+describe("a percentage rollout", () => {
+  it("can be recomputed by anyone", () => {
+    const digits = createHash("sha256").update("new-search/beta/anna").digest("hex").slice(0, 8)
+    assert.strictEqual(bucketOf("new-search", "beta", "anna"), Number.parseInt(digits, 16) % 100_000)
+    // printf %s new-search/beta/anna | sha256sum
+    assert.strictEqual(bucketOf("new-search", "beta", "anna"), 38_728)
+  })
+
+  it("has each key in one bucket, and every bucket within 100 %", () => {
+    for (const key of keys) {
+      const bucket = bucketOf("flag", "rule", key)
+      assert.isTrue(bucket >= 0 && bucket < BUCKETS)
+      assert.isFalse(isWithin(bucket, 0))
+      assert.isTrue(isWithin(bucket, 100))
+    }
+  })
+
+  it("serves its share of the keys", () => {
+    for (const percentage of [1, 10, 33.333, 50, 90]) {
+      const share = keys.filter((key) => isWithin(bucketOf("flag", "rule", key), percentage)).length / keys.length
+      // Four standard deviations of a fair draw.
+      const tolerance = 4 * Math.sqrt((percentage / 100) * (1 - percentage / 100) * keys.length) * (1 / keys.length)
+      assert.closeTo(share, percentage / 100, tolerance, `${percentage} %`)
+    }
+  })
+
+  it("that grows never takes a key out", () => {
+    const percentages = [0, 0.001, 0.5, 1, 12.345, 50, 99.999, 100]
+    for (const key of keys.slice(0, 2000)) {
+      const within = percentages.map((percentage) => isWithin(bucketOf("flag", "rule", key), percentage))
+      assert.strictEqual(within.indexOf(true), within.lastIndexOf(false) + 1, key)
+    }
+  })
+
+  it("chooses independently of other flags and other targetings", () => {
+    const first = keys.filter((key) => isWithin(bucketOf("one", "rule", key), 10))
+    for (const [flag, targeting] of [
+      ["two", "rule"],
+      ["one", "other"],
+    ] as const) {
+      const both = first.filter((key) => isWithin(bucketOf(flag, targeting, key), 10)).length
+      assert.closeTo(both / first.length, 0.1, 0.05)
+    }
+  })
+})
+
+const flag: EvaluatedFlag = {
+  key: "theme",
+  enabled: true,
+  metadata: { team: "web", fallback_value: "plain", nested: {} },
+  variants: [
+    { name: "light", value: "#fff" },
+    { name: "dark", value: "#000" },
+  ],
+  defaultVariant: "light",
+  targetings: [],
+}
+const pro: Condition = { attribute: "plan", operator: "EQUALS", values: ["pro"] }
+const adult: Condition = { attribute: "age", operator: "GTE", values: [18] }
+
+describe("an evaluation", () => {
+  it("serves the default variant where no targeting matches", () => {
+    const targetings = [{ name: "pro", conditions: [pro], variant: "dark" }]
+    assert.deepStrictEqual(evaluate({ ...flag, targetings }, { plan: "free" }), {
+      key: "theme",
+      value: "#fff",
+      variant: "light",
+      reason: "STATIC",
+      metadata: { team: "web" },
+    })
+  })
+
+  it("serves the first targeting whose conditions all hold", () => {
+    const targetings = [
+      { name: "both", conditions: [pro, adult], variant: "light" },
+      { name: "pro", conditions: [pro], variant: "dark" },
+      { name: "all", conditions: [], variant: "light" },
+    ]
+    const answer = evaluate({ ...flag, targetings }, { plan: "pro", age: 17 })
+    assert.deepInclude(answer, { variant: "dark", reason: "TARGETING_MATCH" })
+    assert.deepInclude(evaluate({ ...flag, targetings }, { age: 17 }), { variant: "light", reason: "TARGETING_MATCH" })
+  })
+
+  it("splits by the targeting key, and goes on with the next targeting for the others", () => {
+    const targetings = [{ name: "some", conditions: [], variant: "dark", percentage: 25 }]
+    const split = { ...flag, targetings }
+    for (const targetingKey of keys.slice(0, 200)) {
+      const isIn = isWithin(bucketOf("theme", "some", targetingKey), 25)
+      assert.deepInclude(
+        evaluate(split, { targetingKey }),
+        isIn ? { variant: "dark", reason: "SPLIT" } : { variant: "light", reason: "STATIC" },
+      )
+    }
+  })
+
+  it("needs the targeting key only where a percentage decides", () => {
+    const targetings = [{ name: "some", conditions: [pro], variant: "dark", percentage: 25 }]
+    assert.deepInclude(evaluate({ ...flag, targetings }, { plan: "free" }), { reason: "STATIC" })
+    for (const unnamed of [{ plan: "pro" }, { plan: "pro", targetingKey: "" }]) {
+      assert.deepInclude(evaluate({ ...flag, targetings }, unnamed), { errorCode: "TARGETING_KEY_MISSING" })
+    }
+  })
+
+  it("serves the fallback while the flag is disabled, and where there is no default variant", () => {
+    const targetings = [{ name: "all", conditions: [], variant: "dark" }]
+    const disabled = evaluate({ ...flag, targetings, enabled: false }, {})
+    assert.deepStrictEqual(disabled, { key: "theme", value: "plain", reason: "DISABLED", metadata: { team: "web" } })
+    assert.deepInclude(evaluate({ ...flag, defaultVariant: null }, {}), { value: "plain", reason: "STATIC" })
+  })
+
+  it("has no value where there is no fallback either: the default in the code", () => {
+    const bare = { ...flag, metadata: {}, defaultVariant: null }
+    assert.deepStrictEqual(evaluate(bare, {}), { key: "theme", reason: "STATIC", metadata: {} })
+    assert.deepStrictEqual(evaluate({ ...bare, enabled: false }, {}), {
+      key: "theme",
+      reason: "DISABLED",
+      metadata: {},
+    })
+  })
+})
+
+describe("a flag", () => {
+  const places = (type: "boolean" | "integer" | "float" | "string" | "object", members: object, key = "flag") =>
+    faultsOf({ key, type, ...changed(key, members) }).map(({ location }) => location)
+
+  it("has values of its type only", () => {
+    const values = [true, "text", 1, 1.5, { a: 1 }, [1], null, 2 ** 60, "\u0000"]
+    const fitting = {
+      boolean: [true],
+      string: ["text"],
+      integer: [1],
+      float: [1, 1.5, 2 ** 60],
+      object: [{ a: 1 }],
+    }
+    for (const type of ["boolean", "string", "integer", "float", "object"] as const) {
+      const fits = values.filter((value) => places(type, { variants: [{ name: "a", value }] }).length === 0)
+      assert.deepStrictEqual(fits, fitting[type], type)
+      const fallbacks = values.filter((value) => places(type, { metadata: { fallback_value: value } }).length === 0)
+      assert.deepStrictEqual(
+        fallbacks.filter((value) => value !== null),
+        fitting[type],
+        type,
+      )
+    }
+  })
+
+  it("takes the values that an operator can use only", () => {
+    const wrong: ReadonlyArray<readonly [Operator, ReadonlyArray<unknown>]> = [
+      ["EQUALS", []],
+      ["EQUALS", ["a", "b"]],
+      ["EQUALS", [{}]],
+      ["IN", []],
+      ["IN", ["a", null]],
+      ["STARTS_WITH", [1]],
+      ["GT", ["5"]],
+      ["LTE", [1, 2]],
+      ["SEMVER_GT", ["1.4"]],
+      ["SEMVER_LTE", ["v1.4.0"]],
+      ["BEFORE", ["2026-02-30T00:00:00Z"]],
+      ["AFTER", ["2026-01-31"]],
+      ["EXISTS", ["yes"]],
+      ["EXISTS", [true, false]],
+    ]
+    for (const [operator, values] of wrong) {
+      const targetings = [{ name: "x", conditions: [{ attribute: "a", operator, values }], variant: "on" }]
+      const found = places("boolean", { variants: [{ name: "on", value: true }], targetings })
+      assert.strictEqual(found.length, 1, `${operator} ${JSON.stringify(values)}`)
+      assert.match(found[0] ?? "", /^body\.targetings\[0\]\.conditions\[0\]\.values(\[\d\])?$/)
+    }
+  })
+
+  it("takes percentages from 0 to 100 with three decimals", () => {
+    const of = (percentage: number) =>
+      places("boolean", {
+        variants: [{ name: "on", value: true }],
+        targetings: [{ name: "x", conditions: [], variant: "on", percentage }],
+      })
+    for (const right of [0, 0.001, 0.1, 12.345, 33.3, 99.999, 100]) assert.deepStrictEqual(of(right), [], `${right}`)
+    for (const wrong of [-1, 100.001, 0.0001, 33.3333]) {
+      assert.deepStrictEqual(of(wrong), ["body.targetings[0].percentage"], `${wrong}`)
+    }
+  })
+
+  it("keeps missing members, and gives `null` its default", () => {
+    const before = changed("a", { name: "A", description: "d", enabled: false, metadata: { x: 1 } })
+    assert.deepStrictEqual(changed("a", {}, before), before)
+    assert.deepStrictEqual(
+      changed("a", { name: null, description: null, enabled: null, metadata: null }, before),
+      changed("a", {}),
+    )
+    assert.strictEqual(changed("a", {}).name, "a")
+  })
+
+  it("is listed in one line", () => {
+    const flag = {
+      key: "a",
+      name: "\n",
+      description: "One\r\nimport evil\u2028x",
+      type: "boolean",
+      fallback: true,
+    } as const
+    assert.deepInclude(listed(flag), { name: "a", description: "One import evil x" })
+    assert.deepInclude(listed({ ...flag, description: null }), { description: "" })
+  })
+})
+
+describe("an entity tag", () => {
+  it("is fresh where the caller names it, in every way of writing", () => {
+    const etag = etagOf("body")
+    assert.notStrictEqual(etag, etagOf("other"))
+    for (const sent of [etag, `W/${etag}`, `"x", ${etag}`, "*", etag.replaceAll('"', "")]) {
+      assert.isTrue(isFresh(etag, sent), sent)
+    }
+    for (const sent of [undefined, "", '"x"', etagOf("other")]) assert.isFalse(isFresh(etag, sent))
+  })
+})

@@ -1,0 +1,38 @@
+/** An organization whose customers and instances a third-party system knows. */
+import { Effect } from "effect"
+import { openShop } from "../instances/Shop.ts"
+
+export const SALESFORCE = "service.integration.crm.salesforce"
+export const HUBSPOT = "service.integration.crm.hubspot"
+export const STRIPE = "service.integration.billing.stripe"
+
+/** Salesforce and HubSpot are active, Stripe is not. */
+export const openCrm = Effect.gen(function* () {
+  const shop = yield* openShop
+  for (const name of [SALESFORCE, HUBSPOT]) yield* shop.call("PUT", `/connectors/${name}/activation`)
+  const upserting =
+    (kind: "customer" | "instance") =>
+    (externalId: string, body: object = {}, adapter = "crm.salesforce") =>
+      shop.call("PATCH", `/integration/${adapter}/${kind}/${encodeURIComponent(externalId)}`, body)
+  return {
+    ...shop,
+    upsertCustomer: upserting("customer"),
+    upsertInstance: upserting("instance"),
+
+    /** Types and data of the stream's events about customers and instances, oldest first. */
+    told: Effect.map(shop.call("GET", "/events?limit=200"), ({ body }) =>
+      body.items
+        .filter(({ type }: { type: string }) => /^(CUSTOMER|INSTANCE)_/.test(type))
+        .map(({ data, type }: { data: unknown; type: string }) => [type, data]),
+    ),
+  }
+})
+
+/** A record that only its external id is known of. */
+export const bare = (externalId: string) => ({
+  external_id: externalId,
+  last_error: null,
+  metadata: {},
+  synced_at: null,
+  web_url: null,
+})

@@ -1,0 +1,142 @@
+import { PgClient } from "@effect/sql-pg"
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { refusal } from "../instances/Shop.ts"
+import { TestService } from "../support/TestService.ts"
+import type { Answer } from "../support/TestService.ts"
+import { daysAgo, openMetered } from "./Metered.ts"
+
+const event = (id: string, value: unknown, more: object = {}) => ({
+  specversion: "1.0",
+  id,
+  source: "/gateway",
+  subject: "prod",
+  type: "calls",
+  data: { value },
+  ...more,
+})
+
+const statuses = ({ body }: Answer) => body.results.map(({ status }: { status: string }) => status)
+const codes = ({ body }: Answer) => body.results.map(({ code }: { code?: string }) => code)
+
+const openGateway = Effect.gen(function* () {
+  const shop = yield* openMetered
+  const { core } = yield* TestService
+  const send = (body: unknown, contentType = "application/json") =>
+    core("POST", "/usage-events", {
+      token: shop.tenant.token,
+      rawBody: JSON.stringify(body),
+      headers: { "content-type": contentType },
+    })
+  return { ...shop, send }
+})
+
+layer(TestService.layer, { excludeTestServices: true })("usage events", (it) => {
+  it.effect("come alone or in a batch, under every media type of CloudEvents", () =>
+    Effect.gen(function* () {
+      const { metered, send, used } = yield* openGateway
+      yield* metered("calls", -1)
+      const answers = [
+        yield* send(event("a", 1), "application/cloudevents+json"),
+        yield* send([event("b", 2), event("c", "3.5")], "application/cloudevents-batch+json"),
+        yield* send(event("d", 4)),
+        yield* send([event("e", 5, { time: daysAgo(1), traceparent: "00-1", dataschema: "x" })]),
+        yield* send(event("f", 6), "application/cloudevents+json; charset=utf-8"),
+      ]
+      for (const answer of answers) assert.strictEqual(answer.status, 200, answer.text)
+      assert.deepStrictEqual(answers[1]?.body, {
+        results: [
+          { index: 0, id: "b", status: "accepted" },
+          { index: 1, id: "c", status: "accepted" },
+        ],
+      })
+      assert.strictEqual(yield* used("calls"), 21.5)
+    }),
+  )
+
+  it.effect("count once for each source and id, for 35 days", () =>
+    Effect.gen(function* () {
+      const { metered, send, used } = yield* openGateway
+      const sql = yield* PgClient.PgClient
+      yield* metered("calls", -1)
+      const answer = yield* send([event("a", 1), event("a", 1), event("a", 1, { source: "/other" })])
+      assert.deepStrictEqual(statuses(answer), ["accepted", "duplicate", "accepted"])
+      assert.deepStrictEqual(statuses(yield* send([event("a", 9), event("b", 1)])), ["duplicate", "accepted"])
+      yield* sql`UPDATE usage_event_ids SET expires_at = ${new Date(Date.now() - 1)} WHERE source = '/other'`
+      assert.deepStrictEqual(statuses(yield* send(event("a", 1, { source: "/other" }))), ["accepted"])
+      assert.strictEqual(yield* used("calls"), 4)
+    }),
+  )
+
+  it.effect("are rejected one by one, with the code of what is wrong", () =>
+    Effect.gen(function* () {
+      const { entitlement, metered, send, used } = yield* openGateway
+      yield* metered("calls", 10)
+      yield* metered("users", 10, { aggregationMethod: "UNIQUE_COUNT" })
+      yield* metered("hits", 10, { aggregationMethod: "COUNT" })
+      yield* entitlement("sso", { type: "BOOLEAN" })
+      yield* entitlement("alien")
+      const invalid = "Request.ValidationFailed"
+      const cases: ReadonlyArray<readonly [unknown, string | undefined]> = [
+        [event("1", 4), undefined],
+        [event("2", 7), "ReportUsage.ThresholdExceeded"],
+        [event("3", 6), undefined],
+        [event("4", -11), invalid],
+        [event("5", 1, { subject: "none" }), "Instance.NotFound"],
+        [event("6", 1, { type: "none" }), "Entitlement.NotFound"],
+        [event("7", 1, { type: "alien" }), "ReportUsage.ThresholdExceeded"],
+        [event("8", 1, { type: "sso" }), invalid],
+        [event("9", "Inf"), invalid],
+        [event("10", null), invalid],
+        [event("11", 1, { time: daysAgo(40) }), invalid],
+        [event("12", 1, { time: "yesterday" }), invalid],
+        [event("13", 1, { specversion: "0.3" }), invalid],
+        [event("14", 1, { source: "" }), invalid],
+        [event("15", 1, { type: "users" }), invalid],
+        [event("16", undefined, { type: "users", data: { uniqueKey: "ann" } }), undefined],
+        [event("17", undefined, { type: "hits", data: undefined }), undefined],
+        [event("18", undefined, { type: "hits", data: ["anything"] }), undefined],
+        ["nonsense", invalid],
+      ]
+      const answer = yield* send(cases.map(([sent]) => sent))
+      assert.deepStrictEqual(
+        codes(answer),
+        cases.map(([, code]) => code),
+      )
+      assert.strictEqual(answer.body.results[18].id, null)
+      assert.include(answer.body.results[13].message, "source")
+      assert.deepStrictEqual([yield* used("calls"), yield* used("users"), yield* used("hits")], [10, 1, 2])
+      // What was rejected was not counted, so it may come again.
+      assert.deepStrictEqual(statuses(yield* send(event("2", -1))), ["accepted"])
+    }),
+  )
+
+  it.effect("an envelope that holds no events is refused", () =>
+    Effect.gen(function* () {
+      const { send } = yield* openGateway
+      for (const body of [[], "text", 7, null, Array.from({ length: 1001 }, (_, index) => event(`${index}`, 1))]) {
+        assert.strictEqual(refusal(yield* send(body)).status, 422)
+      }
+      assert.strictEqual((yield* send(event("a", 1), "text/plain")).status, 415)
+    }),
+  )
+
+  it.effect("batches that overlap count each event once, also at the same time", () =>
+    Effect.gen(function* () {
+      const { metered, send, used } = yield* openGateway
+      yield* metered("calls", -1)
+      yield* metered("more", -1)
+      const batch = (from: number) =>
+        Array.from({ length: 300 }, (_, index) =>
+          event(String(from + index), 1, { type: index % 2 === 0 ? "calls" : "more" }),
+        )
+      const answers = yield* Effect.all(
+        [batch(0), batch(100), batch(200).toReversed(), batch(0).toReversed()].map((events) => send(events)),
+        { concurrency: 4 },
+      )
+      const accepted = answers.flatMap(statuses).filter((status: string) => status === "accepted")
+      assert.strictEqual(accepted.length, 500)
+      assert.strictEqual((yield* used("calls")) + (yield* used("more")), 500)
+    }),
+  )
+})

@@ -1,0 +1,78 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestService } from "../support/TestService.ts"
+import { daysAgo, openMetered } from "./Metered.ts"
+
+layer(TestService.layer, { excludeTestServices: true })("thresholds", (it) => {
+  it.effect("are told once when usage crosses them, with how usage stands then", () =>
+    Effect.gen(function* () {
+      const { call, instance, metered, report, thresholds } = yield* openMetered
+      yield* metered("calls", 10, { warningThresholdPercent: 80 })
+      yield* report("calls", { value: 7 })
+      assert.deepStrictEqual(yield* thresholds, [])
+      yield* report("calls", { value: 1 })
+      yield* report("calls", { value: 1 })
+      assert.deepStrictEqual(yield* thresholds, ["WARNING"])
+      yield* report("calls", { value: 1 })
+      assert.deepStrictEqual(yield* thresholds, ["WARNING", "LIMIT"])
+      assert.strictEqual((yield* report("calls", { value: 1 })).status, 409)
+      assert.strictEqual((yield* report("calls", { value: 1 })).status, 409)
+      assert.deepStrictEqual(yield* thresholds, ["WARNING", "LIMIT", "CAP_EXCEEDED"])
+      const { body } = yield* call("GET", "/events?limit=200")
+      const { data } = body.items.at(-1)
+      assert.deepStrictEqual(
+        [data.instanceId, data.instanceSlug, data.licenseSlug, data.entitlementSlug, data.usageValue.value],
+        [instance.id, "prod", "pro", "calls", 10],
+      )
+    }),
+  )
+
+  it.effect("are told again after usage fell below them, and in another period", () =>
+    Effect.gen(function* () {
+      const { metered, report, thresholds } = yield* openMetered
+      yield* metered("calls", 10, { resetPeriod: "DAY" })
+      yield* report("calls", { value: 10 })
+      yield* report("calls", { value: 1 })
+      yield* report("calls", { value: -1 })
+      yield* report("calls", { value: 1 })
+      yield* report("calls", { value: 1 })
+      assert.deepStrictEqual(yield* thresholds, ["LIMIT", "CAP_EXCEEDED", "LIMIT", "CAP_EXCEEDED"])
+      yield* report("calls", { value: 10, timestamp: daysAgo(2) })
+      assert.strictEqual((yield* thresholds).length, 5)
+    }),
+  )
+
+  it.effect("are told once, whoever crosses them at the same time", () =>
+    Effect.gen(function* () {
+      const { check, metered, report, thresholds } = yield* openMetered
+      yield* metered("calls", 20, { warningThresholdPercent: 50 })
+      yield* Effect.all(
+        Array.from({ length: 60 }, (_, index) =>
+          index % 2 === 0 ? report("calls", { value: 1 }) : check([{ entitlement: "calls" }]),
+        ),
+        { concurrency: 20 },
+      )
+      assert.deepStrictEqual((yield* thresholds).toSorted(), ["CAP_EXCEEDED", "LIMIT", "WARNING"])
+    }),
+  )
+
+  it.effect("a refusal under an idempotency key is told too", () =>
+    Effect.gen(function* () {
+      const { metered, report, thresholds } = yield* openMetered
+      yield* metered("calls", 1)
+      const refused = yield* report("calls", { value: 2 }, { "idempotency-key": "once" })
+      assert.strictEqual(refused.status, 409)
+      const told = yield* thresholds.pipe(
+        Effect.flatMap((names) => (names.length > 0 ? Effect.succeed(names) : Effect.fail("not yet"))),
+        Effect.retry({ times: 50 }),
+      )
+      assert.deepStrictEqual(told, ["CAP_EXCEEDED"])
+      const replayed = [
+        yield* report("calls", { value: 1 }, { "idempotency-key": "twice" }),
+        yield* report("calls", { value: 1 }, { "idempotency-key": "twice" }),
+      ]
+      for (const { body } of replayed)
+        assert.deepStrictEqual(body.usageValue, { type: "number", value: 1, event_count: 1 })
+    }),
+  )
+})
