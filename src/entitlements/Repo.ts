@@ -1,6 +1,7 @@
 /** SQL of entitlements. */
 import { PgClient } from "@effect/sql-pg"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Option } from "effect"
+import type { SqlError } from "effect/sql/SqlError"
 import type { Position } from "../kernel/Page.ts"
 import { record, records, touched } from "../kernel/Sql.ts"
 import type { Entitlement } from "./Model.ts"
@@ -8,9 +9,27 @@ import type { Entitlement } from "./Model.ts"
 // The place before every row of a listing by display order.
 const beforeAll: Position = [-2_147_483_648, "00000000-0000-0000-0000-000000000000"]
 
-const groupsOf = (what: string) => `SELECT ${what} FROM entitlement_group_members m
+// The groups come as one column, read by index; their slugs are taken from it.
+const groups = `coalesce((
+      SELECT jsonb_agg(jsonb_build_object('id', g.id, 'name', g.name, 'slug', g.slug) ORDER BY g.slug)
+      FROM entitlement_group_members m
       JOIN entitlement_groups g ON g.organization_id = m.organization_id AND g.id = m.group_id
-      WHERE m.organization_id = entitlements.organization_id AND m.entitlement_id = entitlements.id`
+      WHERE m.organization_id = entitlements.organization_id AND m.entitlement_id = entitlements.id
+    ), '[]')`
+
+type Row = Omit<Entitlement, "groupSlugs">
+
+const toEntitlement = (row: Row): Entitlement => ({
+  ...row,
+  groupSlugs: row.entitlementGroups.map(({ slug }) => slug),
+})
+
+/** Entitlements of a statement that selects the columns below. */
+const entitlements = <R>(statement: Effect.Effect<ReadonlyArray<unknown>, SqlError, R>) =>
+  Effect.map(records<Row>()(statement), (rows) => rows.map(toEntitlement))
+
+const entitlement = <R>(statement: Effect.Effect<ReadonlyArray<unknown>, SqlError, R>) =>
+  Effect.map(record<Row>()(statement), Option.map(toEntitlement))
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
@@ -18,9 +37,7 @@ const make = Effect.gen(function* () {
     reset_period AS "resetPeriod", reset_anchor AS "resetAnchor", unit_singular AS "unitSingular",
     unit_plural AS "unitPlural", sale_unit_factor AS "saleUnitFactor", sale_unit_singular AS "saleUnitSingular",
     sale_unit_plural AS "saleUnitPlural", display_order AS "displayOrder", icon, user_facing AS "userFacing",
-    warning_threshold_percent AS "warningThresholdPercent", ARRAY(${groupsOf("g.slug")} ORDER BY g.slug) AS "groupSlugs",
-    coalesce((${groupsOf("jsonb_agg(jsonb_build_object('id', g.id, 'name', g.name, 'slug', g.slug) ORDER BY g.slug)")}),
-      '[]') AS "entitlementGroups", created_at AS "createdAt", updated_at AS "updatedAt",
+    warning_threshold_percent AS "warningThresholdPercent", ${groups} AS "entitlementGroups", created_at AS "createdAt", updated_at AS "updatedAt",
     created_by AS "createdBy", updated_by AS "updatedBy"`)
 
   return {
@@ -39,13 +56,13 @@ const make = Effect.gen(function* () {
         RETURNING id`),
 
     findBySlug: (organizationId: string, slug: string) =>
-      record<Entitlement>()(
+      entitlement(
         sql`SELECT ${columns} FROM entitlements WHERE organization_id = ${organizationId} AND slug = ${slug}`,
       ),
 
     list: (organizationId: string, after: Position | null, count: number) => {
       const [displayOrder, id] = after ?? beforeAll
-      return records<Entitlement>()(sql`
+      return entitlements(sql`
         SELECT ${columns} FROM entitlements
         WHERE organization_id = ${organizationId} AND (display_order, id) > (${displayOrder}, ${id})
         ORDER BY display_order, id LIMIT ${count}`)
@@ -53,12 +70,12 @@ const make = Effect.gen(function* () {
 
     /** Locks the row against changes, and against licenses that would start to grant it. */
     lockBySlug: (organizationId: string, slug: string) =>
-      record<Entitlement>()(sql`
+      entitlement(sql`
         SELECT ${columns} FROM entitlements WHERE organization_id = ${organizationId} AND slug = ${slug} FOR UPDATE`),
 
     /** Keeps the row from being deleted until the transaction ends; others may do the same at the same time. */
     keepBySlug: (organizationId: string, slug: string) =>
-      record<Entitlement>()(sql`
+      entitlement(sql`
         SELECT ${columns} FROM entitlements WHERE organization_id = ${organizationId} AND slug = ${slug}
         FOR KEY SHARE`),
 
