@@ -9,7 +9,9 @@ interface Operation {
   readonly requestBody?: { readonly content: Readonly<Record<string, object>> }
 }
 
-const withExample = (operation: Operation, example: object): Operation =>
+type ByMediaType = Readonly<Record<string, object>>
+
+const withExample = (operation: Operation, example: object, byMediaType: ByMediaType): Operation =>
   operation.requestBody === undefined
     ? operation
     : {
@@ -17,13 +19,19 @@ const withExample = (operation: Operation, example: object): Operation =>
         requestBody: {
           ...operation.requestBody,
           content: Object.fromEntries(
-            Object.entries(operation.requestBody.content).map(([type, content]) => [type, { ...content, example }]),
+            Object.entries(operation.requestBody.content).map(([type, content]) => [
+              type,
+              { ...content, example: byMediaType[type] ?? example },
+            ]),
           ),
         },
       }
 
-/** Shows the body in the documents: `.annotateMerge(exampleBody({ name: "Search", version: "1.2.0" }))`. */
-export const exampleBody = (example: object) =>
+/**
+ * Shows the body in the documents: `.annotateMerge(exampleBody({ name: "Search", version: "1.2.0" }))`. Where one media
+ * type carries another shape, its example is named besides.
+ */
+export const exampleBody = (example: object, byMediaType: ByMediaType = {}) =>
   Context.make(ExampleBody, example).pipe(
-    Context.merge(OpenApi.annotations({ transform: (operation) => withExample(operation, example) })),
+    Context.merge(OpenApi.annotations({ transform: (operation) => withExample(operation, example, byMediaType) })),
   )

@@ -72,7 +72,14 @@ const make = Effect.gen(function* () {
     const { organizationId } = yield* Caller
     const timestamp = report.timestamp ?? at
     const expiresAt = new Date(at.getTime() + KEPT_FOR)
-    const sent = { ...report, timestamp: report.timestamp?.toISOString() ?? null }
+    const value = reportedValue(report)
+    const sent = {
+      value: value === undefined ? null : BigDecimal.format(BigDecimal.normalize(value)),
+      behavior: report.behavior ?? "append",
+      uniqueKey: report.uniqueKey ?? null,
+      timestamp: report.timestamp?.toISOString() ?? null,
+      metadata: report.metadata ?? null,
+    }
     const row = { transactionId, report: sent, timestamp, at, expiresAt }
     if (yield* repo.takeTransaction(organizationId, meter, row)) {
       const fault = faultOfTimestamp(meter, timestamp, at)

@@ -12,6 +12,18 @@ import { PathName } from "../kernel/Text.ts"
 import { ReportUsageThresholdExceeded, ReportUsageTransactionIdReused } from "./Errors.ts"
 import { CloudEvent, CloudEventBatch, CloudEventResults, ReportUsage, UsageEntry } from "./Model.ts"
 
+const BATCH = "application/cloudevents-batch+json"
+
+const gatewayEvent = {
+  specversion: "1.0",
+  id: "request-0007",
+  source: "/gateways/eu-1",
+  subject: "acme-production",
+  type: "api-calls",
+  time: "2026-11-21T09:30:00Z",
+  data: { value: 25 },
+}
+
 const instance = { instanceSlug: PathName }
 const meter = { ...instance, entitlementSlug: PathName }
 
@@ -82,7 +94,7 @@ export class UsageApi extends HttpApiGroup.make("usage")
       headers: idempotencyHeaders,
       payload: [
         CloudEvent.pipe(HttpApiSchema.asJson({ contentType: "application/cloudevents+json" })),
-        CloudEventBatch.pipe(HttpApiSchema.asJson({ contentType: "application/cloudevents-batch+json" })),
+        CloudEventBatch.pipe(HttpApiSchema.asJson({ contentType: BATCH })),
         Schema.Union([CloudEvent, CloudEventBatch]),
       ],
       success: CloudEventResults,
@@ -90,6 +102,11 @@ export class UsageApi extends HttpApiGroup.make("usage")
     })
       .middleware(Idempotency)
       .annotate(RequiredScope, "write:instances")
+      .annotateMerge(
+        exampleBody(gatewayEvent, {
+          [BATCH]: [gatewayEvent, { ...gatewayEvent, id: "request-0008", data: { value: 40 } }],
+        }),
+      )
       .annotateMerge(
         OpenApi.annotations({
           summary: "Report usage as CloudEvents",

@@ -80,6 +80,53 @@ layer(TestService.layer, { excludeTestServices: true })("a check that consumes",
     }),
   )
 
+  it.effect("is used once under an idempotency key, and answered the same", () =>
+    Effect.gen(function* () {
+      const { metered, tenant, used } = yield* openMetered
+      const { core } = yield* TestService
+      yield* metered("calls", 10)
+      const options = {
+        token: tenant.token,
+        body: { checks: [{ entitlement: "calls", requested: 3 }], consume: true },
+        headers: { "idempotency-key": "k" },
+      }
+      const first = yield* core("POST", "/instances/prod/check", options)
+      const second = yield* core("POST", "/instances/prod/check", options)
+      assert.deepStrictEqual(told(first), [[true, "GRANTED", 3, 7, 0]])
+      assert.deepStrictEqual(second.body, first.body)
+      assert.strictEqual(yield* used("calls"), 3)
+    }),
+  )
+
+  it.effect("answers those who ask at the same time each for itself", () =>
+    Effect.gen(function* () {
+      const { call, check, metered, tenant, used } = yield* openMetered
+      const { core, tokenWith } = yield* TestService
+      yield* metered("calls", 10)
+      yield* metered("peak", 10, { aggregationMethod: "MAX" })
+      const other = yield* tokenWith(tenant, ["write:instances"])
+      const four = { checks: [{ entitlement: "calls", requested: 4 }], consume: true }
+      const answers = yield* Effect.all(
+        [
+          check([{ entitlement: "calls", requested: 4 }]),
+          check([{ entitlement: "peak" }]),
+          call("POST", "/instances/none/check", four),
+          core("POST", "/instances/prod/check", { token: other, body: four }),
+          check([{ entitlement: "calls", requested: 4 }]),
+          check([{ entitlement: "calls", requested: 1 }]),
+        ],
+        { concurrency: 6 },
+      )
+      assert.deepStrictEqual(
+        answers.map(({ status }) => status),
+        [200, 422, 404, 200, 200, 200],
+      )
+      const allowed = answers.map(({ body }) => body.checks?.[0].allowed === true)
+      assert.strictEqual(allowed.filter(Boolean).length, 3)
+      assert.strictEqual(yield* used("calls"), 9)
+    }),
+  )
+
   it.effect("is for sums and counts, now, by those who may write", () =>
     Effect.gen(function* () {
       const { call, check, metered, tenant } = yield* openMetered

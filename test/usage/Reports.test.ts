@@ -177,6 +177,8 @@ layer(TestService.layer, { excludeTestServices: true })("usage", (it) => {
       for (const answer of answers) assert.deepStrictEqual([answer.status, answer.body.usageValue.value], [200, 5])
       yield* report("calls", { value: 1 })
       assert.deepStrictEqual(yield* reported("calls", { ...body, metadata: { b: 2, a: 1 } }), [6, 2])
+      const spelled = { ...body, value: { type: "number", value: 5 }, behavior: "append" }
+      assert.deepStrictEqual(yield* reported("calls", spelled), [6, 2])
       const another = yield* report("calls", { ...body, value: 6 })
       assert.deepStrictEqual(refusal(another), { status: 409, code: "ReportUsage.TransactionIdReused", places: [] })
       assert.deepStrictEqual(yield* reported("other", { ...body, value: 6 }), [6, 1])

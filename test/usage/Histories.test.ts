@@ -1,0 +1,56 @@
+import { assert, layer } from "@effect/vitest"
+import { BigDecimal, Effect } from "effect"
+import { aggregationMethods } from "../../src/entitlements/Model.ts"
+import { fold } from "../../src/usage/Aggregation.ts"
+import type { UsageEvent } from "../../src/usage/Aggregation.ts"
+import { TestService } from "../support/TestService.ts"
+import { openMetered } from "./Metered.ts"
+
+/** Numbers that look random and are the same in every run. */
+const dice = (seed: number) => {
+  let state = seed
+  return (sides: number): number => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
+    return Math.floor((state / 2_147_483_648) * sides)
+  }
+}
+
+const LENGTH = 40
+
+layer(TestService.layer, { excludeTestServices: true })("histories of late, repeated and replacing reports", (it) => {
+  it.effect(
+    "lead to the usage that all their events come to",
+    () =>
+      Effect.gen(function* () {
+        const { metered, report } = yield* openMetered
+        const start = Date.now() - 10 * 24 * 3_600_000
+        for (const [seed, method] of aggregationMethods.entries()) {
+          const roll = dice(seed + 7)
+          const slug = `by-${method.toLowerCase().replace("_", "-")}`
+          yield* metered(slug, -1, { aggregationMethod: method })
+          const events: Array<UsageEvent> = []
+          for (let index = 0; index < LENGTH; index++) {
+            const event = {
+              timestamp: new Date(start + roll(20) * 60_000),
+              behavior: method !== "UNIQUE_COUNT" && roll(5) === 0 ? ("set" as const) : ("append" as const),
+              value: BigDecimal.make(BigInt(roll(1000)), 2),
+              uniqueKey: `key ${roll(8)}`,
+            }
+            events.push(event)
+            const body = {
+              ...event,
+              value: BigDecimal.toNumberUnsafe(event.value),
+              transactionId: `report ${index}`,
+            }
+            const answer = yield* report(slug, body)
+            const expected = fold(method, events)
+            const { usageValue } = answer.body
+            assert.strictEqual(usageValue.value, BigDecimal.toNumberUnsafe(expected.value), `${method} ${index}`)
+            assert.strictEqual(usageValue.event_count, expected.eventCount)
+            if (roll(4) === 0) assert.deepStrictEqual((yield* report(slug, body)).body.usageValue, usageValue)
+          }
+        }
+      }),
+    60_000,
+  )
+})
