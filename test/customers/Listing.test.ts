@@ -15,7 +15,7 @@ const stored = Effect.fnUntraced(function* ({ organizationId }: Tenant) {
     SELECT ${organizationId}, ('01900000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, 'Customer ' || n,
       'customer-' || n, ${new Date("2025-01-01T00:00:00Z")}, actor, ${new Date("2025-01-01T00:00:00Z")}, actor
     FROM generate_series(1, ${COUNT}::int) n,
-      (SELECT jsonb_build_object('id', '00000000-0000-7000-8000-000000000001', 'name', 'system:platform') AS actor)`
+      (SELECT jsonb_build_object('id', '00000000-0000-7000-8000-000000000001', 'name', 'system:platform') AS actor) by`
 })
 
 const hostile: ReadonlyArray<readonly [name: string, slug: string]> = [
