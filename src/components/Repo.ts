@@ -30,11 +30,6 @@ const make = Effect.gen(function* () {
     exists: (organizationId: string, id: string) =>
       touched(sql`SELECT 1 FROM components WHERE organization_id = ${organizationId} AND id = ${id}`),
 
-    /** Components by their ids, in no order; ids of other organizations find nothing. */
-    findByIds: (organizationId: string, ids: ReadonlyArray<string>) =>
-      records<Component>()(sql`
-        SELECT ${columns} FROM components WHERE organization_id = ${organizationId} AND id = ANY(${ids}::uuid[])`),
-
     list: (organizationId: string, after: Position | null, count: number) =>
       records<Component>()(sql`
         SELECT ${columns} FROM components

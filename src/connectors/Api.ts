@@ -1,6 +1,6 @@
 /** Endpoints of connectors. */
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { Idempotency, idempotencyHeaders, RequiredScope, TakesSecret } from "../kernel/Endpoint.ts"
+import { Idempotency, idempotencyHeaders, RequiredScope, TakesSecret, WaitsForOthers } from "../kernel/Endpoint.ts"
 import { exampleBody } from "../kernel/Example.ts"
 import { Page, pageQuery } from "../kernel/Page.ts"
 import { InvalidCursor, ValidationFailed } from "../kernel/Problem.ts"
@@ -122,11 +122,12 @@ export class ConnectorsApi extends HttpApiGroup.make("connectors")
     })
       .middleware(Idempotency)
       .annotate(RequiredScope, "write:organizations")
+      .annotate(WaitsForOthers, true)
       .annotateMerge(
         OpenApi.annotations({
           summary: "Test a connector's stored settings",
           description:
-            "Calls the third-party system; 10 s at most for each call. A call that fails is an answer (`status: failed`), not a problem.",
+            "Calls the third-party system; 10 s at most for each call. A call that fails is an answer (`status: failed`), not a problem. Sent again under the same `Idempotency-Key` it calls again.",
         }),
       ),
   )

@@ -29,6 +29,12 @@ export class AnswersSecret extends Context.Service<AnswersSecret, true>()("keysh
 /** Marks an endpoint whose body carries secrets: no part of the body is echoed in a refusal. */
 export class TakesSecret extends Context.Service<TakesSecret, true>()("keyshelf/kernel/TakesSecret") {}
 
+/**
+ * Marks an endpoint that changes nothing and waits for another system. Its answer is not kept for replay: keeping it would
+ * hold a transaction, and so a connection, for as long as that system takes.
+ */
+export class WaitsForOthers extends Context.Service<WaitsForOthers, true>()("keyshelf/kernel/WaitsForOthers") {}
+
 const bearer = HttpApiSecurity.bearer
 
 /** Authenticates a Core request and checks the scope of its endpoint. */

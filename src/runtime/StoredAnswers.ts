@@ -7,7 +7,7 @@ import { Context, Duration, Effect, Layer, Option, Predicate, Schema } from "eff
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { createHash } from "node:crypto"
 import { RequestOwner } from "../kernel/Caller.ts"
-import { AnswersSecret, Idempotency } from "../kernel/Endpoint.ts"
+import { AnswersSecret, Idempotency, WaitsForOthers } from "../kernel/Endpoint.ts"
 import { IdempotencyKeyInFlight, IdempotencyKeyReused, SecretNotReplayable } from "../kernel/Problem.ts"
 import { decodedOne } from "../kernel/Sql.ts"
 import { now } from "../kernel/Timestamp.ts"
@@ -109,8 +109,9 @@ export const layer = Layer.effect(
         const key = request.headers["idempotency-key"]
         // A malformed key goes on to the handler, whose header schema refuses it with its place.
         if (key === undefined || !KEY.test(key)) return handler
-        const answersSecret =
-          Context.getOrUndefined(endpoint.annotations as Context.Context<AnswersSecret>, AnswersSecret) === true
+        const annotations = endpoint.annotations as Context.Context<AnswersSecret | WaitsForOthers>
+        if (Context.getOrUndefined(annotations, WaitsForOthers) === true) return handler
+        const answersSecret = Context.getOrUndefined(annotations, AnswersSecret) === true
         return transactions.run(underKey(key, handler, answersSecret))
       }),
     )

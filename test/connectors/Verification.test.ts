@@ -1,5 +1,5 @@
 import { assert, describe, it, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Fiber } from "effect"
 import { createVerify, generateKeyPairSync } from "node:crypto"
 import { createServer } from "node:http"
 import type { IncomingMessage, ServerResponse } from "node:http"
@@ -68,6 +68,31 @@ layer(TestService.layer, { excludeTestServices: true })("testing a connector", (
         asked.map(({ headers, method, url }) => [method, url, headers.authorization]),
         [["GET", "/account-info/v3/details", `Bearer ${TOKEN}`]],
       )
+    }),
+  )
+
+  it.effect("vendors that hang keep no database connection, with an Idempotency-Key either", () =>
+    Effect.gen(function* () {
+      const { core, tenant } = yield* TestService
+      const waiting: Array<ServerResponse> = []
+      const { url } = yield* vendor((_, response) => void waiting.push(response))
+      const { token } = yield* tenant()
+      const settings = { accessToken: TOKEN, baseUrl: url }
+      yield* core("PUT", `/connectors/${HUBSPOT}/settings`, { token, body: { settings } })
+      const calls = yield* Effect.all(
+        Array.from({ length: 12 }, (_, index) =>
+          core("POST", `/connectors/${HUBSPOT}/test`, { token, headers: { "idempotency-key": `test-${index}` } }),
+        ),
+        { concurrency: "unbounded" },
+      ).pipe(Effect.forkChild)
+      while (waiting.length < 12) yield* Effect.sleep(10)
+      // The test database client has four connections: were they held, this would wait for the vendors.
+      const written = yield* core("POST", "/components", { token, body: { name: "part", version: "1" } }).pipe(
+        Effect.timeout("3 seconds"),
+      )
+      assert.strictEqual(written.status, 201)
+      for (const response of waiting) response.writeHead(401).end()
+      for (const answer of yield* Fiber.join(calls)) assert.strictEqual(answer.body.status, "failed")
     }),
   )
 
