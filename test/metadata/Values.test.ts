@@ -146,10 +146,11 @@ layer(TestService.layer, { excludeTestServices: true })("values of metadata fiel
       const costly = { items: { oneOf: Array.from({ length: 600 }, (_, index) => ({ const: index + 5 })) } }
       for (let index = 0; index < 20; index++) yield* field("DEPLOYMENT_ZONE", `f${index}`, costly)
       const metadata = Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`f${index}`, Array(380).fill(1)]))
-      const started = performance.now()
+      const started = process.cpuUsage()
       const refused = yield* call("POST", "/deployment-zones", { name: "z", type: "t", metadata })
       assert.deepStrictEqual(refusal(refused).places[0], "body.metadata.f0")
-      assert.isBelow(performance.now() - started, 1000)
+      const { user } = process.cpuUsage(started)
+      assert.isBelow(user / 1000, 1000)
     }),
   )
 })
