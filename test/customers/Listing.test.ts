@@ -5,7 +5,7 @@ import { Slug } from "../../src/kernel/Slug.ts"
 import { TestService } from "../support/TestService.ts"
 import type { Tenant } from "../support/TestService.ts"
 
-const COUNT = 2000
+const COUNT = 10_000
 
 /** Customers 1 to `COUNT`, older than any that the service makes. */
 const stored = Effect.fnUntraced(function* ({ organizationId }: Tenant) {
@@ -42,7 +42,7 @@ const hostile: ReadonlyArray<readonly [name: string, slug: string]> = [
 ]
 
 layer(TestService.layer, { excludeTestServices: true })("listing customers", (it) => {
-  it.effect("each of two thousand customers is listed exactly once while others are made", () =>
+  it.effect("each of ten thousand customers is listed exactly once while others are made", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const owner = yield* tenant()
