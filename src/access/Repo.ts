@@ -4,7 +4,7 @@ import { Context, Effect, Layer, Schema } from "effect"
 import type { ActorReference } from "../kernel/Caller.ts"
 import { olderThan } from "../kernel/Page.ts"
 import type { Position } from "../kernel/Page.ts"
-import { decoded, decodedOne, record, records, touched } from "../kernel/Sql.ts"
+import { decoded, decodedOne, lockName, record, records, touched } from "../kernel/Sql.ts"
 import { StoredCredential } from "./Model.ts"
 import type { AccessToken, CredentialKind, ServiceAccount, TokenHashes } from "./Model.ts"
 
@@ -93,9 +93,7 @@ const make = Effect.gen(function* () {
         RETURNING ${tokenColumns}, organization_id AS "organizationId"`),
 
     /** Held until the transaction ends: processes that start at once make one bootstrap credential. */
-    lockBootstrap: Effect.asVoid(
-      Effect.orDie(sql`SELECT pg_advisory_xact_lock(hashtextextended('credentials.bootstrap', 0))`),
-    ),
+    lockBootstrap: lockName(sql, "credentials.bootstrap"),
 
     platformCredentialExists: Effect.map(
       decoded(Schema.Struct({ found: Schema.Boolean }))(

@@ -2,7 +2,7 @@
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import type { ActorReference } from "../kernel/Caller.ts"
-import { record, records, touched } from "../kernel/Sql.ts"
+import { lockName, record, records, touched } from "../kernel/Sql.ts"
 import type { Activation, ConnectorInclusion, JsonObject } from "./Model.ts"
 
 /** A connector that the operator registered. */
@@ -53,13 +53,7 @@ const make = Effect.gen(function* () {
 
     /** Held until the transaction ends: what a license includes and what is activated under it cannot cross. */
     lockInclusion: (organizationId: string, mode: "share" | "change") =>
-      Effect.asVoid(
-        Effect.orDie(
-          mode === "share"
-            ? sql`SELECT pg_advisory_xact_lock_shared(hashtextextended(${`connectors.inclusion:${organizationId}`}, 0))`
-            : sql`SELECT pg_advisory_xact_lock(hashtextextended(${`connectors.inclusion:${organizationId}`}, 0))`,
-        ),
-      ),
+      lockName(sql, `connectors.inclusion:${organizationId}`, mode === "share" ? "shared" : "alone"),
 
     findInclusion: (organizationId: string) =>
       record<ConnectorInclusion>()(sql`
@@ -104,11 +98,7 @@ const make = Effect.gen(function* () {
 
     /** Held until the transaction ends, so that two changes merge one after the other, the first one included. */
     lockSettings: (organizationId: string, name: string) =>
-      Effect.asVoid(
-        Effect.orDie(
-          sql`SELECT pg_advisory_xact_lock(hashtextextended(${`connectors.settings:${organizationId}:${name}`}, 0))`,
-        ),
-      ),
+      lockName(sql, `connectors.settings:${organizationId}:${name}`),
 
     findSettings: (organizationId: string, name: string) =>
       record<SettingsRow>()(sql`

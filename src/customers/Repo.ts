@@ -3,7 +3,7 @@ import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option } from "effect"
 import { olderThan } from "../kernel/Page.ts"
 import type { Position } from "../kernel/Page.ts"
-import { integrationsOf, record, records, touched } from "../kernel/Sql.ts"
+import { integrationsOf, lockName, record, records, touched } from "../kernel/Sql.ts"
 import type { Customer } from "./Model.ts"
 
 const make = Effect.gen(function* () {
@@ -64,11 +64,7 @@ const make = Effect.gen(function* () {
 
     /** Held until the transaction ends, so that two customers cannot take one external id at once. */
     lockExternalId: (organizationId: string, externalId: string) =>
-      Effect.asVoid(
-        Effect.orDie(
-          sql`SELECT pg_advisory_xact_lock(hashtextextended(${`customers:${organizationId}:${externalId}`}, 0))`,
-        ),
-      ),
+      lockName(sql, `customers:${organizationId}:${externalId}`),
 
     hasExternalId: (organizationId: string, externalId: string, exceptId: string) =>
       touched(sql`

@@ -2,12 +2,10 @@
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
+import { behindInDisplayOrder } from "../kernel/Page.ts"
 import type { Position } from "../kernel/Page.ts"
 import { record, records, touched } from "../kernel/Sql.ts"
 import type { Entitlement } from "./Model.ts"
-
-// The place before every row of a listing by display order.
-const beforeAll: Position = [-2_147_483_648, "00000000-0000-0000-0000-000000000000"]
 
 // The groups come as one column, read by index; their slugs are taken from it.
 const groups = `coalesce((
@@ -61,7 +59,7 @@ const make = Effect.gen(function* () {
       ),
 
     list: (organizationId: string, after: Position | null, count: number) => {
-      const [displayOrder, id] = after ?? beforeAll
+      const [displayOrder, id] = behindInDisplayOrder(after)
       return entitlements(sql`
         SELECT ${columns} FROM entitlements
         WHERE organization_id = ${organizationId} AND (display_order, id) > (${displayOrder}, ${id})

@@ -2,7 +2,7 @@
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import type { EventRecord } from "../kernel/Event.ts"
-import { records, touched } from "../kernel/Sql.ts"
+import { lockName, records, touched } from "../kernel/Sql.ts"
 
 /** An event with its place in the stream. */
 export type PlacedEvent = EventRecord & { readonly position: string }
@@ -22,10 +22,7 @@ const make = Effect.gen(function* () {
       touched(sql`SELECT 1 FROM events WHERE organization_id = ${organizationId} AND position IS NULL LIMIT 1`),
 
     /** Waits for whoever places events of this organization now. Held until the transaction ends. */
-    lockPlacing: (organizationId: string) =>
-      Effect.asVoid(
-        Effect.orDie(sql`SELECT pg_advisory_xact_lock(hashtextextended('events:' || ${organizationId}, 0))`),
-      ),
+    lockPlacing: (organizationId: string) => lockName(sql, `events:${organizationId}`),
 
     /** Gives committed events their positions behind all that have one. */
     placeCommitted: (organizationId: string) =>

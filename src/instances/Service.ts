@@ -6,8 +6,7 @@ import { Caller } from "../kernel/Caller.ts"
 import { newId } from "../kernel/Identifiers.ts"
 import { byId, Cursors } from "../kernel/Page.ts"
 import type { PageRequest } from "../kernel/Page.ts"
-import { invalid, noSuch, ValidationFailed } from "../kernel/Problem.ts"
-import type { ProblemFault } from "../kernel/Problem.ts"
+import { invalid, noSuch, refuseFaults } from "../kernel/Problem.ts"
 import { slugify, underFreeSlug } from "../kernel/Slug.ts"
 import { now } from "../kernel/Timestamp.ts"
 import { Transactions } from "../kernel/Transaction.ts"
@@ -30,16 +29,6 @@ const notFound = (slug: string) => new InstanceNotFound({ detail: noSuch("instan
 const archived = (slug: string) => ({
   detail: `The license version "${slug}" is archived and cannot be assigned any more.`,
 })
-
-const refuse = (faults: ReadonlyArray<ProblemFault>) =>
-  faults.length === 0
-    ? Effect.void
-    : Effect.fail(
-        new ValidationFailed({
-          detail: faults.map(({ location, message }) => `${location} ${message}`).join("; "),
-          errors: faults,
-        }),
-      )
 
 const namesNo = (kind: string, { member, value }: Naming) => invalid(`body.${member}`, `names no ${kind}`, value)
 
@@ -93,7 +82,7 @@ const make = Effect.gen(function* () {
   const create = Effect.fn("Instances.create")(function* <E = never>(input: NewInstance, alongside?: Alongside<E>) {
     const caller = yield* Caller
     const { organizationId } = caller
-    yield* refuse(creationFaults(input))
+    yield* refuseFaults(creationFaults(input))
     const at = yield* now
     const id = yield* newId
     return yield* transactions.run(
@@ -195,7 +184,7 @@ const make = Effect.gen(function* () {
       choice,
       Effect.fnUntraced(function* (current, organizationId) {
         if (alongside !== undefined) yield* alongside(current)
-        yield* refuse(changeFaults(current, input))
+        yield* refuseFaults(changeFaults(current, input))
         const metadata = input.metadata === undefined ? current.metadata : (input.metadata ?? {})
         yield* metadataValues.check(organizationId, "INSTANCE", current.metadata, metadata)
         const namedCustomer = yield* customerId(organizationId, customerNaming(input))

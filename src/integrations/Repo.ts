@@ -5,7 +5,7 @@ import type { IntegrationRecord } from "../customers/Model.ts"
 import type { ActorReference } from "../kernel/Caller.ts"
 import { olderThan } from "../kernel/Page.ts"
 import type { Position } from "../kernel/Page.ts"
-import { record, records, touched } from "../kernel/Sql.ts"
+import { lockName, record, records, touched } from "../kernel/Sql.ts"
 import type { IntegrationKind, NamedIntegrationRecord } from "./Model.ts"
 
 /** A record by what it belongs to. */
@@ -43,11 +43,7 @@ const make = Effect.gen(function* () {
      * before the resource's own lock, always.
      */
     lockExternalId: (organizationId: string, { connector, externalId, kind }: ExternalKey) =>
-      Effect.asVoid(
-        Effect.orDie(sql`
-          SELECT pg_advisory_xact_lock(
-            hashtextextended(${`integrations:${organizationId}:${kind}:${connector}:${externalId}`}, 0))`),
-      ),
+      lockName(sql, `integrations:${organizationId}:${kind}:${connector}:${externalId}`),
 
     /** The id of the resource that has this external id. */
     holder: (organizationId: string, { connector, externalId, kind }: ExternalKey) =>

@@ -9,8 +9,7 @@ import { Customers } from "../customers/Service.ts"
 import { Instances } from "../instances/Service.ts"
 import { Caller } from "../kernel/Caller.ts"
 import { newId } from "../kernel/Identifiers.ts"
-import { invalid, ValidationFailed } from "../kernel/Problem.ts"
-import type { ProblemFault } from "../kernel/Problem.ts"
+import { invalid, refuseFaults } from "../kernel/Problem.ts"
 import { now } from "../kernel/Timestamp.ts"
 import { Transactions } from "../kernel/Transaction.ts"
 import { UpsertCustomerSlugTaken, UpsertInstanceLicenseArchived, UpsertInstanceSlugTaken } from "./Errors.ts"
@@ -22,16 +21,6 @@ import { creationFaults, customerResult, fresh, instanceResult, recordFaults, sl
 
 /** The external id left its resource while the resource's lock was waited for; look again. */
 class Moved extends Schema.TaggedError<Moved>()("Moved", {}) {}
-
-const refuse = (faults: ReadonlyArray<ProblemFault>) =>
-  faults.length === 0
-    ? Effect.void
-    : Effect.fail(
-        new ValidationFailed({
-          detail: faults.map(({ location, message }) => `${location} ${message}`).join("; "),
-          errors: faults,
-        }),
-      )
 
 const recordIn = ({ integrations }: { readonly integrations: Integrations }, { connector }: ExternalKey) =>
   Option.getOrThrow(Option.fromNullishOr(integrations[connector]))
@@ -72,7 +61,7 @@ const make = Effect.gen(function* () {
       input,
       at,
     )
-    yield* refuse([...slugFaults(resource.slug, input.slug), ...recordFaults(record)])
+    yield* refuseFaults([...slugFaults(resource.slug, input.slug), ...recordFaults(record)])
     yield* repo.save(organizationId, key, record, { id: yield* newId, at, actor })
   })
 
@@ -133,7 +122,7 @@ const make = Effect.gen(function* () {
     const { customerExternalId, integrationMetadata: _, slug, webUrl: __, ...others } = input
     const upsert = Effect.gen(function* () {
       const holder = yield* repo.holder(organizationId, key)
-      if (Option.isNone(holder)) yield* refuse(creationFaults(input))
+      if (Option.isNone(holder)) yield* refuseFaults(creationFaults(input))
       const members =
         customerExternalId === undefined
           ? others

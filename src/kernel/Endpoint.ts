@@ -35,6 +35,12 @@ export class TakesSecret extends Context.Service<TakesSecret, true>()("keyshelf/
  */
 export class WaitsForOthers extends Context.Service<WaitsForOthers, true>()("keyshelf/kernel/WaitsForOthers") {}
 
+/** What an endpoint is annotated with under a key, if anything. */
+export const annotationOf = <I, A>(
+  endpoint: { readonly annotations: Context.Context<never> },
+  key: Context.Key<I, A>,
+): A | undefined => Context.getOrUndefined(endpoint.annotations as Context.Context<I>, key)
+
 const bearer = HttpApiSecurity.bearer
 
 /** Authenticates a Core request and checks the scope of its endpoint. */

@@ -43,6 +43,10 @@ export type Position = ReadonlyArray<string | number>
 export const olderThan = (after: Position | null): string =>
   after === null ? "ffffffff-ffff-ffff-ffff-ffffffffffff" : String(after[0])
 
+/** By display order means ascending orders, then ids: the place behind which a page begins, before all for the first page. */
+export const behindInDisplayOrder = (after: Position | null): readonly [displayOrder: number, id: string] =>
+  after === null ? [-2_147_483_648, "00000000-0000-0000-0000-000000000000"] : [Number(after[0]), String(after[1])]
+
 /** The position of an item in a listing that is newest first. */
 export const byId = (item: { readonly id: string }): Position => [item.id]
 

@@ -114,5 +114,16 @@ export const invalid = (location: string, message: string, value?: unknown): Val
     errors: [value === undefined ? { location, message } : { location, message, value }],
   })
 
+/** The faults as one text, e.g. for a `detail`. */
+export const describeFaults = (faults: ReadonlyArray<ProblemFault>): string =>
+  faults.map(({ location, message }) => `${location} ${message}`).join("; ")
+
+/** Refuses a request that has faults, all of them at once. */
+export const refuseFaults = (
+  faults: ReadonlyArray<ProblemFault>,
+  detail = describeFaults(faults),
+): Effect.Effect<void, ValidationFailed> =>
+  faults.length === 0 ? Effect.void : Effect.fail(new ValidationFailed({ detail, errors: faults }))
+
 /** The `detail` of a look-up that found nothing. */
 export const noSuch = (kind: string, name: string): string => `No ${kind} here has the name "${name}".`

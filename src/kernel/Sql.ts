@@ -1,5 +1,6 @@
 /** Statements of repositories: a failing database is a defect (answered with 503 or 500), rows are typed. */
 import { Effect, Option, Schema } from "effect"
+import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 
 type Statement<R> = Effect.Effect<ReadonlyArray<unknown>, SqlError, R>
@@ -44,6 +45,16 @@ export const integrationsOf = (table: "customers" | "instances"): string => `(
     FROM integration_records records
     WHERE records.organization_id = ${table}.organization_id AND records.resource_id = ${table}.id
       AND records.kind = '${table === "customers" ? "CUSTOMER" : "INSTANCE"}')`
+
+/** Waits for the lock of this name and holds it until the transaction ends: alone, or with others that share it. */
+export const lockName = (sql: SqlClient, name: string, mode: "alone" | "shared" = "alone"): Effect.Effect<void> =>
+  Effect.asVoid(
+    Effect.orDie(
+      mode === "alone"
+        ? sql`SELECT pg_advisory_xact_lock(hashtextextended(${name}, 0))`
+        : sql`SELECT pg_advisory_xact_lock_shared(hashtextextended(${name}, 0))`,
+    ),
+  )
 
 /** Whether the statement (`... RETURNING`) touched a row. */
 export const touched = <R>(statement: Statement<R>): Effect.Effect<boolean, never, R> =>

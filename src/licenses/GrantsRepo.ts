@@ -2,6 +2,7 @@
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import type { EntitlementType } from "../entitlements/Model.ts"
+import { behindInDisplayOrder } from "../kernel/Page.ts"
 import type { Position } from "../kernel/Page.ts"
 import { record, records, touched } from "../kernel/Sql.ts"
 import type { Grant, GrantValue } from "./Model.ts"
@@ -19,9 +20,6 @@ interface StoredGrant {
   readonly value: GrantValue
   readonly overagePercent: number
 }
-
-// The place before every row of a listing by display order.
-const beforeAll: Position = [-2_147_483_648, "00000000-0000-0000-0000-000000000000"]
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
@@ -43,7 +41,7 @@ const make = Effect.gen(function* () {
         RETURNING entitlement_id`),
 
     list: (organizationId: string, licenseId: string, after: Position | null, count: number) => {
-      const [displayOrder, id] = after ?? beforeAll
+      const [displayOrder, id] = behindInDisplayOrder(after)
       return records<GrantRow>()(sql`
         ${grants}
         WHERE license_grant.organization_id = ${organizationId} AND license_grant.license_id = ${licenseId}

@@ -1,12 +1,10 @@
 /** SQL of metadata fields. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
+import { behindInDisplayOrder } from "../kernel/Page.ts"
 import type { Position } from "../kernel/Page.ts"
-import { record, records, touched } from "../kernel/Sql.ts"
+import { lockName, record, records, touched } from "../kernel/Sql.ts"
 import type { MetadataField, ResourceType } from "./Model.ts"
-
-// The place before every row of a listing by display order.
-const beforeAll: Position = [-2_147_483_648, "00000000-0000-0000-0000-000000000000"]
 
 /** A field as it is stored: not archived is `null`. */
 export type MetadataFieldRow = Omit<MetadataField, "archivedAt"> & { readonly archivedAt: Date | null }
@@ -23,11 +21,7 @@ const make = Effect.gen(function* () {
   return {
     /** Lets creations and unarchivings of one key follow each other until the transaction ends. */
     lockKey: (organizationId: string, resourceType: ResourceType, key: string) =>
-      Effect.asVoid(
-        Effect.orDie(sql`
-          SELECT pg_advisory_xact_lock(
-            hashtextextended(${`metadata-field/${organizationId}/${resourceType}/${key}`}, 0))`),
-      ),
+      lockName(sql, `metadata-field/${organizationId}/${resourceType}/${key}`),
 
     isKeyActive: (organizationId: string, resourceType: ResourceType, key: string) =>
       touched(sql`
@@ -57,7 +51,7 @@ const make = Effect.gen(function* () {
       ),
 
     list: (organizationId: string, resourceType: ResourceType | undefined, after: Position | null, count: number) => {
-      const [displayOrder, id] = after ?? beforeAll
+      const [displayOrder, id] = behindInDisplayOrder(after)
       return records<MetadataFieldRow>()(sql`
         SELECT ${columns} FROM metadata_fields
         WHERE organization_id = ${organizationId} AND (display_order, id) > (${displayOrder}, ${id})

@@ -5,7 +5,7 @@ import { Caller } from "../kernel/Caller.ts"
 import { newId } from "../kernel/Identifiers.ts"
 import { Cursors } from "../kernel/Page.ts"
 import type { PageRequest } from "../kernel/Page.ts"
-import { noSuch, ValidationFailed } from "../kernel/Problem.ts"
+import { noSuch, describeFaults, refuseFaults } from "../kernel/Problem.ts"
 import { now } from "../kernel/Timestamp.ts"
 import { Transactions } from "../kernel/Transaction.ts"
 import { CreateMetadataFieldKeyTaken, MetadataFieldNotFound, UnarchiveMetadataFieldKeyTaken } from "./Errors.ts"
@@ -29,14 +29,7 @@ const acceptSchema = (schema: Readonly<Record<string, unknown>>) => {
     location: `body.jsonSchema${pointer}`,
     message,
   }))
-  return errors.length === 0
-    ? Effect.void
-    : Effect.fail(
-        new ValidationFailed({
-          detail: `The schema is not accepted: ${errors.map(({ location, message }) => `${location} ${message}`).join("; ")}`,
-          errors,
-        }),
-      )
+  return refuseFaults(errors, `The schema is not accepted: ${describeFaults(errors)}`)
 }
 
 const make = Effect.gen(function* () {

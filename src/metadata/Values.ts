@@ -1,6 +1,6 @@
 /** Metadata of zones and instances, checked when it is written. */
 import { Context, Effect, Layer } from "effect"
-import { ValidationFailed } from "../kernel/Problem.ts"
+import { refuseFaults } from "../kernel/Problem.ts"
 import { Transaction } from "../kernel/Transaction.ts"
 import type { ResourceType } from "./Model.ts"
 import { MetadataFieldsRepo } from "./Repo.ts"
@@ -25,11 +25,7 @@ const make = Effect.gen(function* () {
     const keys = Object.keys(after)
     if (keys.length === 0 || isSame(before, after)) return
     const errors = valueFaults(yield* repo.holdRules(organizationId, resourceType, keys), before, after)
-    if (errors.length === 0) return
-    return yield* new ValidationFailed({
-      detail: errors.map(({ location, message }) => `${location} ${message}`).join("; "),
-      errors,
-    })
+    yield* refuseFaults(errors)
   })
 
   return { check }

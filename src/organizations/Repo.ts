@@ -3,7 +3,7 @@ import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import { olderThan } from "../kernel/Page.ts"
 import type { Position } from "../kernel/Page.ts"
-import { record, records, touched } from "../kernel/Sql.ts"
+import { lockName, record, records, touched } from "../kernel/Sql.ts"
 import type { Organization } from "./Model.ts"
 
 const make = Effect.gen(function* () {
@@ -26,9 +26,7 @@ const make = Effect.gen(function* () {
     lock: (id: string) => record<Organization>()(sql`SELECT ${columns} FROM organizations WHERE id = ${id} FOR UPDATE`),
 
     /** Held until the transaction ends, so that two organizations cannot take one external id at once. */
-    lockExternalIds: Effect.asVoid(
-      Effect.orDie(sql`SELECT pg_advisory_xact_lock(hashtextextended('organizations.external_id', 0))`),
-    ),
+    lockExternalIds: lockName(sql, "organizations.external_id"),
 
     hasExternalId: (externalId: string, exceptId: string) =>
       touched(sql`SELECT 1 FROM organizations WHERE external_id = ${externalId} AND id <> ${exceptId}`),

@@ -5,7 +5,7 @@ import { Caller } from "../kernel/Caller.ts"
 import { newId } from "../kernel/Identifiers.ts"
 import { byId, Cursors } from "../kernel/Page.ts"
 import type { PageRequest } from "../kernel/Page.ts"
-import { noSuch, ValidationFailed } from "../kernel/Problem.ts"
+import { noSuch, refuseFaults } from "../kernel/Problem.ts"
 import type { ProblemFault } from "../kernel/Problem.ts"
 import { slugify, underFreeSlug } from "../kernel/Slug.ts"
 import { now } from "../kernel/Timestamp.ts"
@@ -18,10 +18,7 @@ import { repeatedComponents, unknownComponents } from "./Rules.ts"
 
 const notFound = (slug: string) => new ReleaseNotFound({ detail: noSuch("release", slug) })
 
-const refuseIfAny = (faults: ReadonlyArray<ProblemFault>) =>
-  faults.length === 0
-    ? Effect.void
-    : Effect.fail(new ValidationFailed({ detail: "The components cannot be linked.", errors: faults }))
+const refuseIfAny = (faults: ReadonlyArray<ProblemFault>) => refuseFaults(faults, "The components cannot be linked.")
 
 const make = Effect.gen(function* () {
   const repo = yield* ReleasesRepo

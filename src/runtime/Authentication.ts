@@ -6,7 +6,7 @@ import type { HttpApiEndpoint } from "effect/http-api"
 import { prefixes } from "../access/Model.ts"
 import { Credentials } from "../access/Service.ts"
 import { Caller, Operator, RequestOwner } from "../kernel/Caller.ts"
-import { OrganizationAccess, PlatformAccess, RequiredScope } from "../kernel/Endpoint.ts"
+import { annotationOf, OrganizationAccess, PlatformAccess, RequiredScope } from "../kernel/Endpoint.ts"
 import { MissingScope, WrongCredentialKind } from "../kernel/Problem.ts"
 import { allows } from "../kernel/Scope.ts"
 
@@ -15,7 +15,7 @@ const requireScope = (
   endpoint: HttpApiEndpoint.Top,
   held: ReadonlyArray<string>,
 ): Effect.Effect<void, MissingScope> => {
-  const needed = Context.getOrUndefined(endpoint.annotations as Context.Context<RequiredScope>, RequiredScope)
+  const needed = annotationOf(endpoint, RequiredScope)
   if (needed === "any-credential" || (needed !== undefined && allows(held, needed))) return Effect.void
   return Effect.fail(new MissingScope({ detail: `This operation needs the scope ${needed ?? "that nobody holds"}.` }))
 }

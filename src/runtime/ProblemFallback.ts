@@ -55,9 +55,14 @@ const pathOf = (url: string): string => {
   return end === -1 ? url : url.slice(0, end)
 }
 
+/** The text of an answer's body, if it has one. */
+export const textOf = ({ body }: HttpServerResponse.HttpServerResponse): string | undefined =>
+  body._tag === "Uint8Array" ? (body.text ?? new TextDecoder().decode(body.body)) : undefined
+
 const bodyOf = (response: HttpServerResponse.HttpServerResponse): object | undefined => {
-  if (response.headers["content-type"] !== CONTENT_TYPE || response.body._tag !== "Uint8Array") return undefined
-  const document: unknown = JSON.parse(response.body.text ?? new TextDecoder().decode(response.body.body))
+  const text = textOf(response)
+  if (response.headers["content-type"] !== CONTENT_TYPE || text === undefined) return undefined
+  const document: unknown = JSON.parse(text)
   return Predicate.isObject(document) ? document : undefined
 }
 

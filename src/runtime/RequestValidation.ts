@@ -1,9 +1,9 @@
 /** Requests that do not decode become problems that name each fault's place (contract, section 3). */
-import { Context, Effect, Predicate, SchemaIssue } from "effect"
+import { Effect, Predicate, SchemaIssue } from "effect"
 import { HttpRouter, HttpServerRequest } from "effect/http"
 import { HttpApiMiddleware } from "effect/http-api"
-import type { HttpApiEndpoint, HttpApiError } from "effect/http-api"
-import { RequestValidation, TakesSecret } from "../kernel/Endpoint.ts"
+import type { HttpApiError } from "effect/http-api"
+import { annotationOf, RequestValidation, TakesSecret } from "../kernel/Endpoint.ts"
 import { MalformedBody, ValidationFailed } from "../kernel/Problem.ts"
 import type { ProblemFault } from "../kernel/Problem.ts"
 
@@ -61,9 +61,6 @@ const parse = (text: string): { readonly json: unknown } | undefined => {
   }
 }
 
-const takesSecret = (endpoint: HttpApiEndpoint.Top): boolean =>
-  Context.getOrUndefined(endpoint.annotations as Context.Context<TakesSecret>, TakesSecret) === true
-
 /** The middleware that every API carries. A response that does not encode is our bug, and stays a defect. */
 export const layer = HttpApiMiddleware.layerSchemaErrorTransform(
   RequestValidation,
@@ -86,7 +83,9 @@ export const layer = HttpApiMiddleware.layerSchemaErrorTransform(
           })
         }
         const found = faults(error, "body", parsed.json)
-        return yield* failed(takesSecret(endpoint) ? found.map(({ value: _, ...fault }) => fault) : found)
+        return yield* failed(
+          annotationOf(endpoint, TakesSecret) === true ? found.map(({ value: _, ...fault }) => fault) : found,
+        )
       }
       default:
         return yield* Effect.fail(error)

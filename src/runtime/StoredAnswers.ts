@@ -3,15 +3,16 @@
  * commits in the transaction of the change, so a key can never be kept without its change or the change without it.
  */
 import { PgClient } from "@effect/sql-pg"
-import { Context, Duration, Effect, Layer, Option, Predicate, Schema } from "effect"
+import { Duration, Effect, Layer, Option, Predicate, Schema } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { createHash } from "node:crypto"
 import { RequestOwner } from "../kernel/Caller.ts"
-import { AnswersSecret, Idempotency, WaitsForOthers } from "../kernel/Endpoint.ts"
+import { annotationOf, AnswersSecret, Idempotency, WaitsForOthers } from "../kernel/Endpoint.ts"
 import { IdempotencyKeyInFlight, IdempotencyKeyReused, SecretNotReplayable } from "../kernel/Problem.ts"
 import { decodedOne } from "../kernel/Sql.ts"
 import { now } from "../kernel/Timestamp.ts"
 import { Transactions } from "../kernel/Transaction.ts"
+import { textOf } from "./ProblemFallback.ts"
 
 const KEPT = Duration.hours(24)
 const KEY = /^[\x21-\x7e]{1,255}$/
@@ -37,9 +38,6 @@ const replay = (answer: StoredAnswer): HttpServerResponse.HttpServerResponse => 
     ? HttpServerResponse.empty({ status: answer.status, headers })
     : HttpServerResponse.text(answer.body, { status: answer.status, headers, contentType: "application/json" })
 }
-
-const textOf = (response: HttpServerResponse.HttpServerResponse): string | null =>
-  response.body._tag === "Uint8Array" ? (response.body.text ?? new TextDecoder().decode(response.body.body)) : null
 
 const slugOf = (body: string | null): string | null => {
   const document: unknown = body === null ? null : JSON.parse(body)
@@ -90,7 +88,7 @@ export const layer = Layer.effect(
       }
       const response = yield* handler
       if (response.status >= 200 && response.status < 300) {
-        const body = textOf(response)
+        const body = textOf(response) ?? null
         yield* Effect.orDie(sql`
           INSERT INTO idempotency_keys (caller_id, key, organization_id, fingerprint, status, location, body, secret_slug,
             expires_at)
@@ -109,10 +107,8 @@ export const layer = Layer.effect(
         const key = request.headers["idempotency-key"]
         // A malformed key goes on to the handler, whose header schema refuses it with its place.
         if (key === undefined || !KEY.test(key)) return handler
-        const annotations = endpoint.annotations as Context.Context<AnswersSecret | WaitsForOthers>
-        if (Context.getOrUndefined(annotations, WaitsForOthers) === true) return handler
-        const answersSecret = Context.getOrUndefined(annotations, AnswersSecret) === true
-        return transactions.run(underKey(key, handler, answersSecret))
+        if (annotationOf(endpoint, WaitsForOthers) === true) return handler
+        return transactions.run(underKey(key, handler, annotationOf(endpoint, AnswersSecret) === true))
       }),
     )
   }),

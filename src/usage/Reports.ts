@@ -4,7 +4,7 @@ import { EntitlementNotFound } from "../entitlements/Errors.ts"
 import { EntitlementGroups } from "../groups/Service.ts"
 import { InstanceNotFound } from "../instances/Errors.ts"
 import { Caller } from "../kernel/Caller.ts"
-import { Cursors } from "../kernel/Page.ts"
+import { behindInDisplayOrder, Cursors } from "../kernel/Page.ts"
 import type { PageRequest } from "../kernel/Page.ts"
 import { invalid, noSuch } from "../kernel/Problem.ts"
 import { now } from "../kernel/Timestamp.ts"
@@ -20,9 +20,6 @@ import { faultOfReport, faultOfTimestamp, KEPT_FOR, refusalText, reportedValue }
 
 const instanceNotFound = (slug: string) => new InstanceNotFound({ detail: noSuch("instance", slug) })
 const entitlementNotFound = (slug: string) => new EntitlementNotFound({ detail: noSuch("entitlement", slug) })
-
-// The place before every row of a listing by display order.
-const beforeAll = [-2_147_483_648, "00000000-0000-0000-0000-000000000000"] as const
 
 const make = Effect.gen(function* () {
   const repo = yield* MeterRepo
@@ -166,13 +163,7 @@ const make = Effect.gen(function* () {
     const page = yield* cursors.page(
       { name: "usage", organizationId, filters: { instance } },
       request,
-      (after, count) =>
-        repo.listGranted(
-          organizationId,
-          instance,
-          after === null ? beforeAll : [Number(after[0]), String(after[1])],
-          count,
-        ),
+      (after, count) => repo.listGranted(organizationId, instance, behindInDisplayOrder(after), count),
       (meter) => [meter.displayOrder, meter.entitlementId],
     )
     return { ...page, items: yield* metering.entries(organizationId, page.items, yield* now) }
