@@ -1,0 +1,65 @@
+/** What a user would pick: fastify with `pg`. */
+import Fastify from "fastify"
+import { operations, optionsFromEnvironment } from "./operations.mjs"
+
+const ops = operations(optionsFromEnvironment())
+const app = Fastify({ logger: false })
+
+const problem = (reply, status, code, title) =>
+  reply
+    .code(status)
+    .type("application/problem+json")
+    .send({ type: `urn:keyshelf:problem:${code}`, title, status, detail: title, errors: [] })
+
+const guarded = (scope, handler) => async (request, reply) => {
+  const caller = await ops.authenticate(request.headers.authorization, scope)
+  return caller === undefined
+    ? problem(reply, 401, "Auth.InvalidCredential", "Refused")
+    : handler(caller, request, reply)
+}
+
+app.get(
+  "/api/customers/:slug",
+  guarded("read:customers", async (caller, request, reply) => {
+    const customer = await ops.customer(caller, request.params.slug)
+    return customer ?? problem(reply, 404, "Customer.NotFound", "No such customer")
+  }),
+)
+app.get(
+  "/api/entitlements",
+  {
+    schema: {
+      querystring: {
+        type: "object",
+        properties: { limit: { type: "integer", minimum: 1, maximum: 200, default: 50 } },
+      },
+    },
+  },
+  guarded("read:entitlements", (caller, request) => ops.entitlements(caller, request.query.limit)),
+)
+const body = {
+  type: "object",
+  required: ["name", "version"],
+  additionalProperties: false,
+  properties: {
+    name: { type: "string", minLength: 1, maxLength: 255 },
+    version: { type: "string", minLength: 1, maxLength: 255 },
+    description: { type: "string", maxLength: 4000 },
+  },
+}
+for (const [path, single] of [
+  ["/api/components", false],
+  ["/single/components", true],
+]) {
+  app.post(
+    path,
+    { schema: { body } },
+    guarded("write:components", async (caller, request, reply) => {
+      const component = await ops.createComponent(caller, request.body, single)
+      return reply.code(201).header("location", `/api/components/${component.slug}`).send(component)
+    }),
+  )
+}
+
+await app.listen({ host: "127.0.0.1", port: Number(process.env.BENCH_PORT) })
+console.log("ready")

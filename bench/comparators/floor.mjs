@@ -1,0 +1,44 @@
+/** The floor: `node:http` with `pg`, written by hand for these operations alone. */
+import { createServer } from "node:http"
+import { operations, optionsFromEnvironment } from "./operations.mjs"
+
+const ops = operations(optionsFromEnvironment())
+
+const send = (response, status, value, headers = {}) => {
+  const text = JSON.stringify(value)
+  response.writeHead(status, {
+    "content-type": "application/json",
+    "content-length": Buffer.byteLength(text),
+    ...headers,
+  })
+  response.end(text)
+}
+
+const read = async (request) => {
+  const chunks = []
+  for await (const chunk of request) chunks.push(chunk)
+  return JSON.parse(Buffer.concat(chunks).toString("utf8"))
+}
+
+const handle = async (request, response) => {
+  const { headers, method, url } = request
+  const isCustomer = url.startsWith("/api/customers/")
+  const scope = isCustomer ? "read:customers" : method === "GET" ? "read:entitlements" : "write:components"
+  const caller = await ops.authenticate(headers.authorization, scope)
+  if (caller === undefined) return send(response, 401, { code: "Auth.InvalidCredential" })
+  if (isCustomer) {
+    const customer = await ops.customer(caller, url.slice("/api/customers/".length))
+    return customer === undefined ? send(response, 404, { code: "Customer.NotFound" }) : send(response, 200, customer)
+  }
+  if (method === "GET") {
+    const limit = Number(new URL(url, "http://localhost").searchParams.get("limit") ?? 50)
+    return send(response, 200, await ops.entitlements(caller, limit))
+  }
+  const component = await ops.createComponent(caller, await read(request), url.startsWith("/single/"))
+  return send(response, 201, component, { location: `/api/components/${component.slug}` })
+}
+
+const server = createServer((request, response) => {
+  handle(request, response).catch((error) => send(response, 500, { error: String(error) }))
+})
+server.listen(Number(process.env.BENCH_PORT), "127.0.0.1", () => console.log("ready"))

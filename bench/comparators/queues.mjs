@@ -1,0 +1,121 @@
+/**
+ * Webhooks on a queue that a user would pick: the same signed POST and the same history row as Keyshelf, 64 at a time. Stores
+ * the jobs first, says `ready`, works until it is told to stop. Usage: node queues.mjs pg-boss|graphile-worker
+ */
+import { createHmac, randomUUID } from "node:crypto"
+import { Logger, makeWorkerUtils, run } from "graphile-worker"
+import http from "node:http"
+import { Pool } from "pg"
+import { PgBoss } from "pg-boss"
+
+const { BENCH_DATABASE_URL: url, BENCH_JOBS: jobs, BENCH_ENDPOINTS: endpoints, BENCH_RECEIVER: receiver } = process.env
+const CONCURRENCY = 64
+const secret = Buffer.alloc(32, 5)
+const pool = new Pool({ connectionString: url, max: 8 })
+const agent = new http.Agent({ keepAlive: true, maxSockets: CONCURRENCY })
+
+await pool.query(`CREATE TABLE IF NOT EXISTS bench_attempts (id uuid PRIMARY KEY, at timestamptz NOT NULL, event_id uuid NOT NULL,
+  endpoint text NOT NULL, state text NOT NULL, status smallint, response_body text, duration_ms integer NOT NULL)`)
+
+const post = (path, headers, body) =>
+  new Promise((resolve, reject) => {
+    const request = http.request(receiver + path, { method: "POST", agent, headers, timeout: 30_000 }, (response) => {
+      const chunks = []
+      response.on("data", (chunk) => chunks.push(chunk))
+      response.on("end", () => resolve({ status: response.statusCode, text: Buffer.concat(chunks).toString("utf8") }))
+    })
+    request.on("error", reject)
+    request.end(body)
+  })
+
+const deliver = async ({ endpoint, event }) => {
+  const body = JSON.stringify(event)
+  const at = new Date()
+  const seconds = Math.floor(at.getTime() / 1000)
+  const signature = createHmac("sha256", secret).update(`${event.id}.${seconds}.${body}`).digest("base64")
+  const headers = {
+    "content-type": "application/json",
+    "content-length": Buffer.byteLength(body),
+    "webhook-id": event.id,
+    "webhook-timestamp": String(seconds),
+    "webhook-signature": `v1,${signature}`,
+  }
+  const { status, text } = await post(`/${endpoint}`, headers, body)
+  await pool.query({
+    name: "attempt",
+    text: "INSERT INTO bench_attempts VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+    values: [
+      randomUUID(),
+      at,
+      event.id,
+      String(endpoint),
+      status < 300 ? "Success" : "Failure",
+      status,
+      text,
+      Date.now() - at.getTime(),
+    ],
+  })
+}
+
+const payloads = Array.from({ length: Number(jobs) }, (_, n) => ({
+  endpoint: n % Number(endpoints),
+  event: {
+    id: randomUUID(),
+    type: "CUSTOMER_CREATION",
+    timestamp: new Date().toISOString(),
+    organizationId: randomUUID(),
+    actor: { id: randomUUID(), name: "bench" },
+    data: { id: randomUUID(), name: `Customer ${n}`, slug: `customer-${n}` },
+  },
+}))
+
+let stop
+if (process.argv[2] === "pg-boss") {
+  const boss = new PgBoss({ connectionString: url, schema: "bench_pgboss", max: 8 })
+  await boss.start()
+  const queue = `deliveries-${process.pid}`
+  await boss.createQueue(queue)
+  for (let from = 0; from < payloads.length; from += 1000) {
+    await boss.insert(
+      queue,
+      payloads.slice(from, from + 1000).map((data) => ({ data })),
+    )
+  }
+  console.log("ready")
+  // A worker polls twice a second, so batches are large; they share the 64 requests in flight.
+  for (let worker = 0; worker < 4; worker++) {
+    await boss.work(queue, { batchSize: 1000, pollingIntervalSeconds: 0.5 }, async (batch) => {
+      const waiting = batch.values()
+      const work = async () => {
+        for (const { data } of waiting) await deliver(data)
+      }
+      await Promise.all(Array.from({ length: CONCURRENCY / 4 }, work))
+    })
+  }
+  stop = () => boss.stop({ graceful: false })
+} else {
+  const utils = await makeWorkerUtils({ connectionString: url, schema: "bench_graphile" })
+  await utils.migrate()
+  for (let from = 0; from < payloads.length; from += 1000) {
+    await utils.addJobs(payloads.slice(from, from + 1000).map((payload) => ({ identifier: "deliver", payload })))
+  }
+  await utils.release()
+  console.log("ready")
+  const runner = await run({
+    connectionString: url,
+    schema: "bench_graphile",
+    concurrency: CONCURRENCY,
+    maxPoolSize: 16,
+    noHandleSignals: true,
+    logger: new Logger(() => () => {}),
+    preset: { worker: { localQueue: { size: 200 } } },
+    taskList: { deliver },
+  })
+  stop = () => runner.stop()
+}
+
+process.once("SIGTERM", () => {
+  Promise.resolve(stop())
+    .catch(() => {})
+    .finally(() => process.exit(0))
+})

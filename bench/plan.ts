@@ -1,0 +1,138 @@
+/** What is measured: each operation, who performs it, and the ratios that are promised. */
+
+/** Servers of a run. */
+export type Contender = "keyshelf" | "keyshelf-small" | "fastify" | "fastify-unnamed" | "floor" | "pgbench" | "sql"
+
+/** One way to perform an operation. */
+export interface Way {
+  readonly by: Contender
+  /** The kind of request of `load.mjs`, or the script of `pgbench`. */
+  readonly load: string
+  /** Under which the paths stand; `/api` if absent. */
+  readonly prefix?: string
+  readonly listener?: "core" | "internal"
+}
+
+/** `of` is divided by `to`; the ratio must reach `must`, and should reach `aim`. */
+export interface Target {
+  readonly of: string
+  readonly to: string
+  readonly must?: number
+  readonly aim?: number
+  /** The ratio must stay below `must`, and should stay below `aim`. */
+  readonly below?: true
+}
+
+export interface Operation {
+  readonly name: string
+  readonly connections: number
+  readonly ways: Record<string, Way>
+  readonly targets: ReadonlyArray<Target>
+}
+
+const everyone = (load: string): Record<string, Way> => ({
+  keyshelf: { by: "keyshelf", load },
+  fastify: { by: "fastify", load },
+  "fastify, unnamed": { by: "fastify-unnamed", load },
+  floor: { by: "floor", load },
+})
+
+/** The same request to a full database and to one of a thousandth of the usage, one at a time: what growth costs. */
+const growth = (name: string, load: string): Operation => ({
+  name: `growth: ${name}`,
+  connections: 1,
+  ways: { full: { by: "keyshelf", load }, small: { by: "keyshelf-small", load } },
+  // A latency ratio below 1.3 is a rate ratio above its inverse.
+  targets: [{ of: "full", to: "small", must: 0.77, aim: 0.91 }],
+})
+
+export const operations: ReadonlyArray<Operation> = [
+  {
+    name: "read: GET /customers/{slug}",
+    connections: 32,
+    ways: { ...everyone("customer"), "pgbench, both statements": { by: "pgbench", load: "customer" } },
+    targets: [
+      { of: "keyshelf", to: "fastify", must: 0.9, aim: 1.1 },
+      { of: "keyshelf", to: "fastify, unnamed", must: 2.5 },
+    ],
+  },
+  {
+    name: "list: GET /entitlements?limit=50",
+    connections: 32,
+    ways: everyone("entitlements"),
+    targets: [{ of: "keyshelf", to: "fastify", must: 0.9, aim: 1.5 }],
+  },
+  {
+    name: "create: POST /components",
+    connections: 32,
+    ways: {
+      keyshelf: { by: "keyshelf", load: "component" },
+      fastify: { by: "fastify", load: "component" },
+      "fastify, one statement": { by: "fastify", load: "component", prefix: "/single" },
+      floor: { by: "floor", load: "component" },
+      "pgbench, one statement": { by: "pgbench", load: "component" },
+    },
+    targets: [
+      { of: "keyshelf", to: "fastify", must: 1.2 },
+      { of: "keyshelf", to: "fastify, one statement", aim: 1.0 },
+    ],
+  },
+  {
+    name: "check",
+    connections: 32,
+    ways: {
+      "one entitlement": { by: "keyshelf", load: "check1" },
+      "ten entitlements": { by: "keyshelf", load: "check10" },
+      "read of a customer": { by: "keyshelf", load: "customer" },
+    },
+    targets: [
+      { of: "one entitlement", to: "read of a customer", must: 0.9 },
+      { of: "ten entitlements", to: "one entitlement", must: 0.667 },
+    ],
+  },
+  {
+    name: "consume and report",
+    connections: 32,
+    ways: {
+      "consume, one hot counter": { by: "keyshelf", load: "consumeHot" },
+      "pgbench, the row's update": { by: "pgbench", load: "hot" },
+      "consume, spread": { by: "keyshelf", load: "consumeSpread" },
+      "usage report": { by: "keyshelf", load: "report" },
+      create: { by: "keyshelf", load: "component" },
+    },
+    targets: [
+      { of: "consume, one hot counter", to: "pgbench, the row's update", must: 0.5, aim: 0.8 },
+      { of: "consume, spread", to: "create", must: 0.8 },
+      { of: "usage report", to: "create", must: 0.8 },
+    ],
+  },
+  {
+    name: "usage events, batches of 500",
+    connections: 4,
+    ways: {
+      keyshelf: { by: "keyshelf", load: "usageEvents" },
+      "bare INSERT ... ON CONFLICT of 500 rows": { by: "sql", load: "usageEvents" },
+    },
+    targets: [{ of: "keyshelf", to: "bare INSERT ... ON CONFLICT of 500 rows", must: 0.5, aim: 0.8 }],
+  },
+  {
+    name: "token validation",
+    connections: 32,
+    ways: {
+      keyshelf: { by: "keyshelf", load: "validate", listener: "internal" },
+      "read of a customer": { by: "keyshelf", load: "customer" },
+    },
+    targets: [],
+  },
+  {
+    name: "manifest of 20 flags",
+    connections: 32,
+    ways: { keyshelf: { by: "keyshelf", load: "manifest" } },
+    targets: [],
+  },
+  growth("read of a customer", "customer"),
+  growth("list of 50 entitlements", "entitlements"),
+  growth("check of one entitlement", "check1"),
+  growth("consume", "consumeSpread"),
+  growth("usage report", "report"),
+]

@@ -1,0 +1,116 @@
+/** Child processes of a run: started, awaited, pinned where the system can, stopped. */
+import { spawn, spawnSync } from "node:child_process"
+import type { ChildProcess } from "node:child_process"
+import { readFileSync } from "node:fs"
+import { createServer } from "node:net"
+import type { AddressInfo } from "node:net"
+import { cpus } from "node:os"
+
+const canPin = process.platform === "linux" && spawnSync("taskset", ["--version"]).status === 0 && cpus().length > 1
+
+/** Whether servers and load are kept on different cores. */
+export const pinned = canPin
+
+/** The core of what is measured, and that of the load; the database may use all. */
+export const cores = { server: 0, load: 1 } as const
+
+const withPin = (core: number | undefined, args: ReadonlyArray<string>): readonly [string, ReadonlyArray<string>] =>
+  canPin && core !== undefined ? ["taskset", ["-c", String(core), process.execPath, ...args]] : [process.execPath, args]
+
+// Whatever ends a run, its servers end with it.
+const children = new Set<ChildProcess>()
+process.once("exit", () => {
+  for (const child of children) child.kill("SIGKILL")
+})
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1))
+
+/** A running server. */
+export interface Running {
+  readonly process: ChildProcess
+  readonly stop: () => Promise<void>
+  readonly output: () => string
+}
+
+/** Starts `node <args>` and waits until it prints `ready`. */
+export const start = async (
+  args: ReadonlyArray<string>,
+  options: { readonly env: Record<string, string>; readonly ready: RegExp; readonly core?: number },
+): Promise<Running> => {
+  const [command, all] = withPin(options.core, args)
+  const child = spawn(command, all, { env: { ...process.env, ...options.env }, stdio: ["ignore", "pipe", "pipe"] })
+  children.add(child)
+  child.once("exit", () => children.delete(child))
+  let output = ""
+  const keep = (chunk: Buffer) => (output = (output + chunk.toString()).slice(-20_000))
+  child.stdout.on("data", keep)
+  child.stderr.on("data", keep)
+  const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()))
+  const deadline = Date.now() + 60_000
+  while (!options.ready.test(output)) {
+    if (child.exitCode !== null || Date.now() > deadline) throw new Error(`${args.join(" ")} did not start:\n${output}`)
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+  return {
+    process: child,
+    output: () => output,
+    stop: async () => {
+      child.kill("SIGTERM")
+      const timer = setTimeout(() => child.kill("SIGKILL"), 15_000)
+      await exited
+      clearTimeout(timer)
+    },
+  }
+}
+
+/** Runs `node <args>` to its end with text on its standard input; answers its standard output. */
+export const run = (
+  args: ReadonlyArray<string>,
+  options: { readonly input?: string; readonly env?: Record<string, string>; readonly core?: number } = {},
+): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const [command, all] = withPin(options.core, args)
+    const child = spawn(command, all, { env: { ...process.env, ...options.env }, stdio: ["pipe", "pipe", "inherit"] })
+    let output = ""
+    child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()))
+    child.once("error", reject)
+    child.once("close", (code) =>
+      code === 0 ? resolve(output) : reject(new Error(`${args.join(" ")} ended with ${code}`)),
+    )
+    child.stdin.end(options.input ?? "")
+  })
+
+/** Ports that are free now. */
+export const freePorts = async (count: number): Promise<ReadonlyArray<number>> => {
+  const servers = await Promise.all(
+    Array.from(
+      { length: count },
+      () =>
+        new Promise<ReturnType<typeof createServer>>((resolve) => {
+          const server = createServer()
+          server.listen(0, "127.0.0.1", () => resolve(server))
+        }),
+    ),
+  )
+  const ports = servers.map((server) => (server.address() as AddressInfo).port)
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
+  return ports
+}
+
+/** Resident memory of a process in MiB; nothing where the system does not tell. */
+export const memoryOf = (pid: number | undefined): number | undefined => {
+  try {
+    const line = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))
+    return line === null ? undefined : Math.round(Number(line[1]) / 1024)
+  } catch {
+    return undefined
+  }
+}
+
+/** The load of the machine per core over the last minute: above 1, figures say little. */
+export const busyness = (): string => {
+  try {
+    return readFileSync("/proc/loadavg", "utf8").split(" ")[0] ?? "?"
+  } catch {
+    return "?"
+  }
+}

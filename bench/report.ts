@@ -1,0 +1,91 @@
+/** Tables of a run. */
+import { arch, cpus, platform, totalmem } from "node:os"
+import type { Operation, Target } from "./plan.ts"
+import { pinned } from "./processes.ts"
+
+/** What one burst showed. */
+export interface Burst {
+  readonly perSecond: number
+  readonly p50: number
+  readonly p99: number
+  readonly failures: number
+}
+
+/** The middle value. */
+export const median = (values: ReadonlyArray<number>): number => {
+  const sorted = [...values].sort((a, b) => a - b)
+  const middle = Math.floor(sorted.length / 2)
+  const upper = sorted[middle] ?? Number.NaN
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2
+}
+
+const whole = (value: number) => (Number.isNaN(value) ? "" : Math.round(value).toLocaleString("en-US"))
+const two = (value: number) => (Number.isNaN(value) ? "" : value.toFixed(2))
+
+const table = (head: ReadonlyArray<string>, rows: ReadonlyArray<ReadonlyArray<string>>): string =>
+  [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n")
+
+/** Rounds of one operation: for each way its bursts, in the order of the rounds. */
+export type Rounds = Readonly<Record<string, ReadonlyArray<Burst>>>
+
+const verdictOf = (ratio: number, { aim, must }: Target): string => {
+  if (must !== undefined && ratio < must) return `misses ${must}`
+  if (aim !== undefined && ratio < aim)
+    return must === undefined ? `below its aim ${aim}` : `reaches ${must}, aim ${aim}`
+  return `reaches ${aim ?? must}`
+}
+
+/** Ratios are taken inside each round, because the machine changes between rounds; their median counts. */
+const ratioRows = ({ targets }: Operation, rounds: Rounds) =>
+  targets.flatMap((target) => {
+    const numerators = rounds[target.of] ?? []
+    const denominators = rounds[target.to] ?? []
+    const ratios = numerators.flatMap((burst, index) => {
+      const other = denominators[index]
+      return other === undefined ? [] : [burst.perSecond / other.perSecond]
+    })
+    if (ratios.length === 0) return [[`${target.of} : ${target.to}`, "", "", "not measured here"]]
+    const middle = median(ratios)
+    const spread = `${two(Math.min(...ratios))} to ${two(Math.max(...ratios))}`
+    return [[`${target.of} : ${target.to}`, two(middle), spread, verdictOf(middle, target)]]
+  })
+
+/** The figures of one operation as Markdown. */
+export const section = (operation: Operation, rounds: Rounds): string => {
+  const rows = Object.entries(rounds).map(([way, bursts]) => {
+    const rates = bursts.map(({ perSecond }) => perSecond)
+    return [
+      way,
+      whole(median(rates)),
+      `${whole(Math.min(...rates))} to ${whole(Math.max(...rates))}`,
+      whole(median(bursts.map(({ p50 }) => p50))),
+      whole(median(bursts.map(({ p99 }) => p99))),
+      String(bursts.reduce((sum, { failures }) => sum + failures, 0)),
+    ]
+  })
+  const ratios = ratioRows(operation, rounds)
+  return [
+    `### ${operation.name}`,
+    table(["Who", "per second", "rounds", "p50 ms", "p99 ms", "failed"], rows),
+    ...(ratios.length === 0 ? [] : [table(["Ratio", "median", "rounds", "target"], ratios)]),
+  ].join("\n\n")
+}
+
+/** Where and how the figures were taken. */
+export const heading = (options: {
+  readonly rounds: number
+  readonly seconds: number
+  readonly scale: string
+}): string =>
+  [
+    `## ${new Date().toISOString().slice(0, 10)}`,
+    `${cpus()[0]?.model ?? "unknown processor"}, ${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, ${platform()} ${arch()}, Node.js ${process.version}. ` +
+      `${options.rounds} rounds of ${options.seconds} s, interleaved, database "${options.scale}". ` +
+      (pinned
+        ? "Servers were pinned to one core, the load to another; the database used both."
+        : "Nothing was pinned."),
+  ].join("\n\n")
+
+/** A small table of single figures. */
+export const figures = (title: string, rows: ReadonlyArray<readonly [string, string]>): string =>
+  [`### ${title}`, table(["What", "Figure"], rows)].join("\n\n")

@@ -1,0 +1,165 @@
+/**
+ * `npm run bench`: builds its database, starts the service and what a user would pick instead, and measures them in turns.
+ *
+ * Options: `--rounds 5`, `--seconds 4`, `--scale full|small`, `--only <part of an operation's name>`, `--write` (keeps the
+ * tables in RESULTS.md).
+ */
+import { readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { parseArgs } from "node:util"
+import { measure as measureDispatch } from "./dispatch.ts"
+import * as pgbench from "./pgbench.ts"
+import { operations } from "./plan.ts"
+import type { Contender, Operation, Way } from "./plan.ts"
+import { busyness, cores, memoryOf, run } from "./processes.ts"
+import * as report from "./report.ts"
+import { databaseOf, databaseServer, prepare, scales, startComparator, startKeyshelf } from "./world.ts"
+import type { Site } from "./world.ts"
+
+const here = import.meta.dirname
+
+const { values: options } = parseArgs({
+  options: {
+    rounds: { type: "string", default: "5" },
+    seconds: { type: "string", default: "4" },
+    scale: { type: "string", default: "full" },
+    only: { type: "string", default: "" },
+    write: { type: "boolean", default: false },
+  },
+})
+const rounds = Number(options.rounds)
+const seconds = Number(options.seconds)
+const scaleName = options.scale === "small" ? "small" : "full"
+const scale = scales[scaleName]
+
+const server = await databaseServer()
+console.error("Preparing the database; the first time takes some minutes.")
+const url = await databaseOf(server.url, scaleName, scale)
+const sites = new Map<Contender, Site>()
+const contenders: ReadonlyArray<Contender> = ["keyshelf", "fastify", "fastify-unnamed", "floor"]
+for (const contender of contenders) {
+  sites.set(contender, contender === "keyshelf" ? await startKeyshelf(url) : await startComparator(contender, url))
+}
+const siteOf = (contender: Contender): Site => {
+  const site = sites.get(contender)
+  if (site === undefined) throw new Error(`${contender} is not running`)
+  return site
+}
+const keyshelf = siteOf("keyshelf")
+const tokens = await prepare(keyshelf, 8)
+const measured = operations.filter(({ name }) => name.includes(options.only))
+let smallTokens: ReadonlyArray<string> = []
+if (
+  scaleName === "full" &&
+  measured.some(({ ways }) => Object.values(ways).some(({ by }) => by === "keyshelf-small"))
+) {
+  const small = await startKeyshelf(await databaseOf(server.url, "small", scales.small))
+  sites.set("keyshelf-small", small)
+  smallTokens = await prepare(small, 8)
+}
+const idleMemory = memoryOf(keyshelf.process.pid)
+
+const load = async (way: Way, operation: Operation, forSeconds: number): Promise<report.Burst | undefined> => {
+  if (way.by === "pgbench") {
+    return pgbench.available ? pgbench.burst(url, way.load, forSeconds, scale.customers) : undefined
+  }
+  const isSmall = way.by === "keyshelf-small"
+  if (isSmall && !sites.has("keyshelf-small")) return undefined
+  const input = {
+    connections: operation.connections,
+    kind: way.load,
+    origin: way.by === "sql" ? "" : siteOf(way.by).origins[way.listener ?? "core"],
+    prefix: way.prefix,
+    seconds: forSeconds,
+    tokens: isSmall ? smallTokens : tokens,
+    world: isSmall ? scales.small : scale,
+  }
+  const script = way.by === "sql" ? "comparators/insert.mjs" : "load.mjs"
+  const answer = await run([join(here, script)], {
+    input: JSON.stringify(input),
+    core: cores.load,
+    env: { BENCH_DATABASE_URL: url },
+  })
+  return JSON.parse(answer) as report.Burst
+}
+
+/** The same question to everyone gets the same answer: otherwise the comparison means nothing. */
+const compareAnswers = async () => {
+  for (const path of ["/api/customers/customer-1", "/api/entitlements?limit=50"]) {
+    const answers = await Promise.all(
+      contenders.map(async (contender) => {
+        const response = await fetch(siteOf(contender).origins.core + path, {
+          headers: { authorization: `Bearer ${tokens[0]}` },
+        })
+        const body = (await response.json()) as { items?: ReadonlyArray<object>; nextCursor?: string }
+        const { nextCursor: _, ...rest } = body
+        return JSON.stringify(sorted(rest))
+      }),
+    )
+    if (new Set(answers).size !== 1)
+      throw new Error(`The contenders answer ${path} differently:\n${answers.join("\n")}`)
+  }
+}
+
+const sorted = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (typeof value !== "object" || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, member]) => [key, sorted(member)]),
+  )
+}
+
+await compareAnswers()
+
+const sections: Array<string> = [report.heading({ rounds, seconds, scale: scaleName })]
+for (const operation of measured) {
+  const results: Record<string, Array<report.Burst>> = {}
+  for (const way of Object.values(operation.ways)) await load(way, operation, 1)
+  for (let round = 0; round < rounds; round++) {
+    console.error(`${operation.name}: round ${round + 1} of ${rounds}, load average ${busyness()}`)
+    for (const [name, way] of Object.entries(operation.ways)) {
+      const burst = await load(way, operation, seconds)
+      if (burst !== undefined) (results[name] ??= []).push(burst)
+    }
+  }
+  const section = report.section(operation, results)
+  console.log(`${section}\n`)
+  sections.push(section)
+}
+
+const dispatch: Operation = {
+  name: "webhook dispatch, 40 endpoints of one receiver",
+  connections: 64,
+  ways: {},
+  targets: [
+    { of: "keyshelf", to: "pg-boss", must: 1, aim: 2 },
+    { of: "keyshelf", to: "graphile-worker", must: 1, aim: 2 },
+  ],
+}
+if (dispatch.name.includes(options.only)) {
+  const [token = ""] = tokens
+  const results = await measureDispatch({ url, site: keyshelf, token, rounds, jobs: 2000 * seconds })
+  const section = report.section(dispatch, results)
+  console.log(`${section}\n`)
+  sections.push(section)
+}
+
+const memory = report.figures("Memory and start", [
+  ["start to ready, node alone", `${Math.round(keyshelf.startedInMillis)} ms`],
+  ["idle", `${idleMemory ?? "?"} MiB`],
+  ["after the load", `${memoryOf(keyshelf.process.pid) ?? "?"} MiB`],
+  ["fastify after the load", `${memoryOf(siteOf("fastify").process.pid) ?? "?"} MiB`],
+])
+console.log(memory)
+sections.push(memory)
+
+await Promise.all([...sites.values()].map((site) => site.stop()))
+await server.close()
+
+if (options.write) {
+  const file = join(here, "RESULTS.md")
+  const [title = "# Results", ...older] = readFileSync(file, "utf8").split(/\n(?=## )/)
+  writeFileSync(file, [title.trim(), sections.join("\n\n"), ...older].join("\n\n").trim() + "\n")
+}
