@@ -19,6 +19,12 @@ import integrations from "./0011_integrations.ts"
 import featureFlags from "./0012_feature_flags.ts"
 import entitlementGroups from "./0013_entitlement_groups.ts"
 import usage from "./0014_usage.ts"
+import reservations from "./0015_reservations.ts"
+import webhooks from "./0016_webhooks.ts"
+import eventFeed from "./0017_event_feed.ts"
+import people from "./0018_people.ts"
+import retention from "./0019_retention.ts"
+import usageReferences from "./0020_usage_references.ts"
 
 export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.SqlClient>> = {
   "0001_access": access,
@@ -35,4 +41,10 @@ export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.
   "0012_feature_flags": featureFlags,
   "0013_entitlement_groups": entitlementGroups,
   "0014_usage": usage,
+  "0015_reservations": reservations,
+  "0016_webhooks": webhooks,
+  "0017_event_feed": eventFeed,
+  "0018_people": people,
+  "0019_retention": retention,
+  "0020_usage_references": usageReferences,
 }

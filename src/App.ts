@@ -1,7 +1,7 @@
 /** The service's layers: domains on their repositories, and the listeners that a process opens by its roles. */
 import { Layer } from "effect"
-import { HttpRouter, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
+import { GatewayTokens } from "./access/GatewayTokens.ts"
 import * as AccessHttp from "./access/Http.ts"
 import { Issuing } from "./access/Issuing.ts"
 import { OrganizationTokens } from "./access/OrganizationTokens.ts"
@@ -9,6 +9,8 @@ import { PlatformCredentials } from "./access/PlatformCredentials.ts"
 import * as AccessPlatformHttp from "./access/PlatformHttp.ts"
 import { AccessRepo } from "./access/Repo.ts"
 import { Credentials } from "./access/Service.ts"
+import { TokenRetirement } from "./access/Retirement.ts"
+import { TokenRotation } from "./access/Rotation.ts"
 import { ServiceAccounts } from "./access/ServiceAccounts.ts"
 import { TokenHasher } from "./access/TokenHasher.ts"
 import * as ComponentsHttp from "./components/Http.ts"
@@ -31,6 +33,10 @@ import { EntitlementsRepo } from "./entitlements/Repo.ts"
 import { Entitlements } from "./entitlements/Service.ts"
 import * as EventsHttp from "./events/Http.ts"
 import { EventsRepo } from "./events/Repo.ts"
+import { EventFollowers } from "./events/Followers.ts"
+import { LiveEvents } from "./events/Live.ts"
+import { EventPlacing } from "./events/Placing.ts"
+import { EventRetention } from "./events/Retention.ts"
 import { Events } from "./events/Service.ts"
 import { Evaluations } from "./flags/Evaluations.ts"
 import * as FlagsHttp from "./flags/Http.ts"
@@ -46,6 +52,7 @@ import * as IntegrationsHttp from "./integrations/Http.ts"
 import { IntegrationRecords } from "./integrations/Records.ts"
 import { IntegrationsRepo } from "./integrations/Repo.ts"
 import { IntegrationUpserts } from "./integrations/Upserts.ts"
+import { Draining } from "./kernel/Draining.ts"
 import { LicenseFamilies } from "./licenses/Families.ts"
 import { LicenseGrants } from "./licenses/Grants.ts"
 import { LicenseGrantsRepo } from "./licenses/GrantsRepo.ts"
@@ -53,6 +60,8 @@ import * as LicensesHttp from "./licenses/Http.ts"
 import { LicenseLifecycle } from "./licenses/Lifecycle.ts"
 import { LicensesRepo } from "./licenses/Repo.ts"
 import { Licenses } from "./licenses/Service.ts"
+import { MaintenanceRepo } from "./maintenance/Repo.ts"
+import { Sweeper } from "./maintenance/Service.ts"
 import * as MetadataHttp from "./metadata/Http.ts"
 import { MetadataFieldsRepo } from "./metadata/Repo.ts"
 import { MetadataFields } from "./metadata/Service.ts"
@@ -60,6 +69,11 @@ import { MetadataValues } from "./metadata/Values.ts"
 import * as OrganizationsHttp from "./organizations/Http.ts"
 import { OrganizationsRepo } from "./organizations/Repo.ts"
 import { Organizations } from "./organizations/Service.ts"
+import { Memberships } from "./people/Memberships.ts"
+import * as PeoplePlatformHttp from "./people/PlatformHttp.ts"
+import { PeopleRepo } from "./people/Repo.ts"
+import { SignIn } from "./people/SignIn.ts"
+import { Users } from "./people/Users.ts"
 import { PlatformApi } from "./PlatformApi.ts"
 import * as ReleasesHttp from "./releases/Http.ts"
 import { ReleasesRepo } from "./releases/Repo.ts"
@@ -68,12 +82,15 @@ import * as Authentication from "./runtime/Authentication.ts"
 import * as Database from "./runtime/Database.ts"
 import * as Documentation from "./runtime/Documentation.ts"
 import * as Health from "./runtime/Health.ts"
+import * as Metrics from "./runtime/Metrics.ts"
 import * as MethodNotAllowed from "./runtime/MethodNotAllowed.ts"
 import * as ProblemFallback from "./runtime/ProblemFallback.ts"
+import * as RateLimits from "./runtime/RateLimits.ts"
 import * as RequestValidation from "./runtime/RequestValidation.ts"
 import * as SealedCursors from "./runtime/SealedCursors.ts"
 import * as SecretBox from "./runtime/SecretBox.ts"
 import * as StoredAnswers from "./runtime/StoredAnswers.ts"
+import * as TokenValidation from "./runtime/TokenValidation.ts"
 import { CloudEvents } from "./usage/CloudEvents.ts"
 import { Consumption } from "./usage/Consume.ts"
 import * as UsageHttp from "./usage/Http.ts"
@@ -81,10 +98,23 @@ import { Metering } from "./usage/Metering.ts"
 import { MeterRepo } from "./usage/MeterRepo.ts"
 import { UsageRepo } from "./usage/Repo.ts"
 import { UsageReports } from "./usage/Reports.ts"
+import { Reservations } from "./usage/Reservations.ts"
+import { ReservationsRepo } from "./usage/ReservationsRepo.ts"
+import { ReservationRetention } from "./usage/Retention.ts"
 import { Usage } from "./usage/Service.ts"
 import * as DeploymentZonesHttp from "./zones/Http.ts"
 import { DeploymentZonesRepo } from "./zones/Repo.ts"
 import { DeploymentZones } from "./zones/Service.ts"
+import { WebhookApi } from "./WebhookApi.ts"
+import { WebhookHistory } from "./webhooks/History.ts"
+import { HistoryRepo } from "./webhooks/HistoryRepo.ts"
+import * as WebhooksHttp from "./webhooks/Http.ts"
+import { PendingDeliveries } from "./webhooks/Pending.ts"
+import { WebhookQueue } from "./webhooks/Queue.ts"
+import { QueueRepo } from "./webhooks/QueueRepo.ts"
+import { WebhooksRepo } from "./webhooks/Repo.ts"
+import { WebhookSecrets } from "./webhooks/Secrets.ts"
+import { WebhookEndpoints } from "./webhooks/Service.ts"
 
 const repositories = Layer.mergeAll(
   AccessRepo.layer,
@@ -96,15 +126,31 @@ const repositories = Layer.mergeAll(
   IntegrationsRepo.layer,
   UsageRepo.layer,
   MeterRepo.layer,
+  ReservationsRepo.layer,
   EntitlementsRepo.layer,
   EntitlementGroupsRepo.layer,
   EventsRepo.layer,
   LicenseGrantsRepo.layer,
   LicensesRepo.layer,
+  MaintenanceRepo.layer,
   OrganizationsRepo.layer,
+  PeopleRepo.layer,
   ReleasesRepo.layer,
   DeploymentZonesRepo.layer,
   MetadataFieldsRepo.layer,
+  WebhooksRepo.layer,
+  HistoryRepo.layer,
+  QueueRepo.layer,
+)
+
+const eventStream = Layer.merge(Events.layer, LiveEvents.layer).pipe(
+  Layer.provideMerge(EventFollowers.layer),
+  Layer.provideMerge(EventPlacing.layer),
+)
+
+const usageCounting = Layer.mergeAll(Usage.layer, Consumption.layer, CloudEvents.layer, Reservations.layer).pipe(
+  Layer.provideMerge(UsageReports.layer),
+  Layer.provideMerge(Metering.layer),
 )
 
 // Each line may use what the lines below it provide: the fixed order of the domains.
@@ -112,13 +158,18 @@ const domains = Layer.mergeAll(
   Releases.layer,
   DeploymentZones.layer,
   Components.layer,
-  ServiceAccounts.layer,
+  TokenRotation.layer.pipe(Layer.provideMerge(ServiceAccounts.layer)),
+  Sweeper.layer.pipe(
+    Layer.provideMerge(Layer.mergeAll(TokenRetirement.layer, EventRetention.layer, ReservationRetention.layer)),
+  ),
   OrganizationTokens.layer,
   FeatureFlags.layer,
   Evaluations.layer,
+  Layer.mergeAll(WebhookEndpoints.layer, WebhookHistory.layer).pipe(
+    Layer.provideMerge(Layer.mergeAll(WebhookQueue.layer, PendingDeliveries.layer, WebhookSecrets.layer)),
+  ),
 ).pipe(
-  Layer.provideMerge(Layer.mergeAll(Usage.layer, UsageReports.layer, Consumption.layer, CloudEvents.layer)),
-  Layer.provideMerge(Metering.layer),
+  Layer.provideMerge(usageCounting),
   Layer.provideMerge(Layer.mergeAll(IntegrationRecords.layer, IntegrationUpserts.layer)),
   Layer.provideMerge(Instances.layer),
   Layer.provideMerge(Customers.layer),
@@ -131,19 +182,26 @@ const domains = Layer.mergeAll(
   Layer.provideMerge(Layer.mergeAll(Connectors.layer, ConnectorSettings.layer, ConnectorInclusions.layer)),
   Layer.provideMerge(ConnectorRegistry.layer),
   Layer.provideMerge(Layer.mergeAll(MetadataFields.layer, MetadataValues.layer)),
-  Layer.provideMerge(PlatformCredentials.layer),
+  Layer.provideMerge(Layer.mergeAll(PlatformCredentials.layer, GatewayTokens.layer)),
   Layer.provideMerge(Layer.mergeAll(Credentials.layer, Issuing.layer)),
+  Layer.provideMerge(SignIn.layer),
+  Layer.provideMerge(Layer.mergeAll(Users.layer, Memberships.layer)),
   Layer.provideMerge(Organizations.layer),
-  Layer.provideMerge(Events.layer),
+  Layer.provideMerge(eventStream),
 )
 
-/** Every use case of the service, on a migrated database, a clock, the installation's keys and the way out to other systems. */
+/**
+ * Every use case of the service, on a migrated database, a clock, signals between nodes, the installation's keys and the way
+ * out to other systems.
+ */
 export const services = domains.pipe(
   Layer.provideMerge(repositories),
-  Layer.provideMerge(Layer.mergeAll(Database.transactions, SealedCursors.layer, SecretBox.layer, TokenHasher.layer)),
+  Layer.provideMerge(
+    Layer.mergeAll(Database.transactions, Draining.layer, SealedCursors.layer, SecretBox.layer, TokenHasher.layer),
+  ),
 )
 
-const middlewares = Layer.mergeAll(RequestValidation.layer, StoredAnswers.layer)
+const middlewares = Layer.mergeAll(RequestValidation.layer, RateLimits.layer, StoredAnswers.layer)
 
 const coreHandlers = Layer.mergeAll(
   AccessHttp.me,
@@ -160,6 +218,7 @@ const coreHandlers = Layer.mergeAll(
   IntegrationsHttp.integrationUpserts,
   UsageHttp.check,
   UsageHttp.usage,
+  UsageHttp.reservations,
   FlagsHttp.featureFlags,
   FlagsHttp.ofrep,
   EntitlementsHttp.entitlements,
@@ -170,12 +229,33 @@ const coreHandlers = Layer.mergeAll(
   EventsHttp.events,
 )
 
-/** Routes of the core listener. */
-export const coreRoutes = Layer.mergeAll(
+const core = Layer.mergeAll(
   HttpApiBuilder.layer(CoreApi).pipe(Layer.provide(coreHandlers)),
   MethodNotAllowed.layer(CoreApi),
   Documentation.layer,
-).pipe(Layer.provide([middlewares, Authentication.organizationAccess]), Layer.provideMerge(ProblemFallback.layer))
+)
+
+const webhooks = Layer.mergeAll(
+  HttpApiBuilder.layer(WebhookApi).pipe(
+    Layer.provide(Layer.mergeAll(WebhooksHttp.webhookEndpoints, WebhooksHttp.webhookHistory)),
+  ),
+  MethodNotAllowed.layer(WebhookApi),
+)
+
+const forOrganizations = <A, E, R>(routes: Layer.Layer<A, E, R>) =>
+  routes.pipe(
+    Layer.provide([middlewares, Authentication.organizationAccess]),
+    Layer.provideMerge(ProblemFallback.layer),
+  )
+
+/** Routes of the core listener. */
+export const coreRoutes = forOrganizations(Layer.mergeAll(core, webhooks))
+
+/** Routes of the core listener where webhook management has a listener of its own. */
+export const coreRoutesWithoutWebhooks = forOrganizations(core)
+
+/** Routes of the listener of webhook management. */
+export const webhookRoutes = forOrganizations(webhooks)
 
 const platformHandlers = Layer.mergeAll(
   AccessPlatformHttp.platformMe,
@@ -184,6 +264,8 @@ const platformHandlers = Layer.mergeAll(
   ConnectorsPlatformHttp.connectorRegistry,
   ConnectorsPlatformHttp.connectorInclusions,
   OrganizationsHttp.organizations,
+  PeoplePlatformHttp.memberships,
+  PeoplePlatformHttp.users,
 )
 
 /** Routes of the platform listener. */
@@ -199,6 +281,7 @@ export const platformRoutes = Layer.mergeAll(
 
 /** Routes of the internal listener. */
 export const internalRoutes = Layer.mergeAll(
-  HttpRouter.add("GET", "/health/live", HttpServerResponse.jsonUnsafe({ status: "alive" })),
-  Health.readiness,
-).pipe(Layer.provideMerge(ProblemFallback.layer))
+  Health.routes,
+  Metrics.layer,
+  MethodNotAllowed.readOnly("/health/live", "/health/ready", "/metrics"),
+).pipe(Layer.provideMerge(TokenValidation.layer), Layer.provideMerge(ProblemFallback.layer))

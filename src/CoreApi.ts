@@ -12,7 +12,7 @@ import { OfrepApi } from "./flags/OfrepApi.ts"
 import { EntitlementGroupsApi } from "./groups/Api.ts"
 import { InstancesApi } from "./instances/Api.ts"
 import { CustomerIntegrationsApi, InstanceIntegrationsApi, IntegrationUpsertsApi } from "./integrations/Api.ts"
-import { OrganizationAccess, RequestValidation } from "./kernel/Endpoint.ts"
+import { OrganizationAccess, RateLimits, RequestValidation } from "./kernel/Endpoint.ts"
 import { LicensesApi } from "./licenses/Api.ts"
 import { LicenseFamiliesApi } from "./licenses/FamiliesApi.ts"
 import { LicenseEntitlementsApi } from "./licenses/GrantsApi.ts"
@@ -20,6 +20,7 @@ import { MetadataFieldsApi } from "./metadata/Api.ts"
 import { ReleasesApi } from "./releases/Api.ts"
 import { CheckApi } from "./usage/Api.ts"
 import { UsageApi } from "./usage/ReportsApi.ts"
+import { ReservationsApi } from "./usage/ReservationsApi.ts"
 import { DeploymentZonesApi } from "./zones/Api.ts"
 
 /** Bodies refuse unknown members and report every fault at once; queries and headers tolerate what they do not know. */
@@ -50,11 +51,13 @@ export class CoreApi extends HttpApi.make("core")
     IntegrationUpsertsApi,
     CheckApi,
     UsageApi,
+    ReservationsApi,
     FeatureFlagsApi,
     OfrepApi,
   )
   .prefix("/api")
   .middleware(RequestValidation)
+  .middleware(RateLimits)
   .middleware(OrganizationAccess)
   .annotateMerge(strictBodies)
   .annotateMerge(

@@ -3,13 +3,16 @@ import { HttpApi, OpenApi } from "effect/http-api"
 import { OrganizationTokensApi, PlatformCredentialsApi, PlatformMeApi } from "./access/PlatformApi.ts"
 import { ConnectorInclusionsApi, ConnectorRegistryApi } from "./connectors/PlatformApi.ts"
 import { strictBodies } from "./CoreApi.ts"
-import { PlatformAccess, RequestValidation } from "./kernel/Endpoint.ts"
+import { PlatformAccess, RateLimits, RequestValidation } from "./kernel/Endpoint.ts"
 import { OrganizationsApi } from "./organizations/Api.ts"
+import { MembershipsApi, UsersApi } from "./people/PlatformApi.ts"
 
 export class PlatformApi extends HttpApi.make("platform")
   .add(
     PlatformMeApi,
     OrganizationsApi,
+    UsersApi,
+    MembershipsApi,
     OrganizationTokensApi,
     PlatformCredentialsApi,
     ConnectorRegistryApi,
@@ -17,6 +20,7 @@ export class PlatformApi extends HttpApi.make("platform")
   )
   .prefix("/api")
   .middleware(RequestValidation)
+  .middleware(RateLimits)
   .middleware(PlatformAccess)
   .annotateMerge(strictBodies)
   .annotateMerge(

@@ -1,38 +1,127 @@
 /** The process: listeners and workers by role; nothing else. */
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Console, Effect, Layer, Option, Redacted } from "effect"
+import { FetchHttpClient } from "effect/http"
+import { AuthMode } from "./access/GatewayTokens.ts"
 import { allScopes, PlatformCredentials } from "./access/PlatformCredentials.ts"
-import { coreRoutes, internalRoutes, platformRoutes, services } from "./App.ts"
+import {
+  coreRoutes,
+  coreRoutesWithoutWebhooks,
+  internalRoutes,
+  platformRoutes,
+  services,
+  webhookRoutes,
+} from "./App.ts"
+import { Retention } from "./maintenance/Service.ts"
+import * as SweeperWorker from "./maintenance/Worker.ts"
 import * as Database from "./runtime/Database.ts"
 import * as DatabaseClock from "./runtime/DatabaseClock.ts"
+import * as Health from "./runtime/Health.ts"
+import * as IdentityProvider from "./runtime/IdentityProvider.ts"
 import * as Listeners from "./runtime/Listeners.ts"
 import * as Logging from "./runtime/Logging.ts"
 import * as OutboundHttp from "./runtime/OutboundHttp.ts"
+import * as ProcessMetrics from "./runtime/ProcessMetrics.ts"
+import * as RateLimits from "./runtime/RateLimits.ts"
+import * as RequestsInFlight from "./runtime/RequestsInFlight.ts"
 import * as Secrets from "./runtime/Secrets.ts"
+import * as Signals from "./runtime/Signals.ts"
 import { Settings } from "./runtime/Settings.ts"
+import { releaseAfterStart } from "./runtime/StartMemory.ts"
+import * as Telemetry from "./runtime/Telemetry.ts"
 import type { Role } from "./runtime/Settings.ts"
+import { DeliveryLimits } from "./webhooks/DeliverySettings.ts"
+import * as InternalProvider from "./webhooks/Dispatcher.ts"
+import { engine } from "./webhooks/Engine.ts"
+import { WebhookSender } from "./webhooks/Sender.ts"
+import * as SvixProvider from "./webhooks/Svix.ts"
+import * as DispatcherWorker from "./webhooks/Worker.ts"
 
 /** The services of a process: settings, keys, database, clock, use cases. */
 export const backend = (whenRunning: Database.WhenRunning) =>
   services.pipe(
+    Layer.provideMerge(Signals.layer),
     Layer.provideMerge(DatabaseClock.layer),
     Layer.provideMerge(Database.layer(whenRunning)),
     Layer.provideMerge(Secrets.layer.pipe(Layer.provide(NodeServices.layer))),
-    Layer.provideMerge(OutboundHttp.layer),
+    Layer.provideMerge(Layer.merge(OutboundHttp.layer, IdentityProvider.layer)),
+    Layer.provideMerge(
+      Layer.effect(
+        AuthMode,
+        Effect.map(Settings, ({ authMode }) => authMode),
+      ),
+    ),
+    Layer.provideMerge(
+      Layer.effect(
+        Retention,
+        Effect.map(Settings, ({ retention }) => retention),
+      ),
+    ),
     Layer.provideMerge(Settings.layer),
   )
 
+/** Hands events to webhook endpoints, or to the provider that the settings name. */
+const dispatcher = Layer.unwrap(
+  Effect.gen(function* () {
+    const { retention, svix, webhooksConcurrency } = yield* Settings
+    const limits = { ...(yield* DeliveryLimits), concurrency: webhooksConcurrency, history: retention.webhookHistory }
+    return DispatcherWorker.layer.pipe(
+      Layer.provide(
+        Option.match(svix, {
+          onNone: () => InternalProvider.layer,
+          onSome: (options) => SvixProvider.layer(options).pipe(Layer.provide(FetchHttpClient.layer)),
+        }),
+      ),
+      Layer.provide(engine),
+      Layer.provide(WebhookSender.layer),
+      Layer.provide(Layer.succeed(DeliveryLimits, limits)),
+    )
+  }),
+)
+
 const listeners = Layer.unwrap(
   Effect.gen(function* () {
-    const { corePort, host, internalPort, platformPort, roles } = yield* Settings
+    const { corePort, host, platformPort, roles, webhooksPort } = yield* Settings
     const when = <A, E, R>(role: Role, listener: Layer.Layer<A, E, R>) =>
       roles.has(role) ? Layer.effectDiscard(Layer.build(listener)) : Layer.empty
     return Layer.mergeAll(
-      when("core", Listeners.serve(coreRoutes, { host, port: corePort, setting: "SERVICE_CORE_PORT" })),
+      when(
+        "core",
+        Listeners.serve(Option.isSome(webhooksPort) ? coreRoutesWithoutWebhooks : coreRoutes, {
+          host,
+          port: corePort,
+          setting: "SERVICE_CORE_PORT",
+        }),
+      ),
+      Option.isSome(webhooksPort)
+        ? when(
+            "webhooks",
+            Listeners.serve(webhookRoutes, { host, port: webhooksPort.value, setting: "SERVICE_WEBHOOKS_PORT" }),
+          )
+        : Layer.empty,
       when("platform", Listeners.serve(platformRoutes, { host, port: platformPort, setting: "SERVICE_PLATFORM_PORT" })),
-      when("internal", Listeners.serve(internalRoutes, { host, port: internalPort, setting: "SERVICE_INTERNAL_PORT" })),
+      when("sweeper", SweeperWorker.layer),
+      when("dispatcher", dispatcher),
     )
   }),
+)
+
+const internalListener = Layer.unwrap(
+  Effect.map(Settings, ({ host, internalPort, roles }) =>
+    roles.has("internal")
+      ? Layer.effectDiscard(
+          Layer.build(Listeners.serve(internalRoutes, { host, port: internalPort, setting: "SERVICE_INTERNAL_PORT" })),
+        )
+      : Layer.empty,
+  ),
+)
+
+/** What a serving process tells of itself and how it protects itself. */
+const upkeep = Layer.mergeAll(
+  Health.layer,
+  ProcessMetrics.layer,
+  RequestsInFlight.layer,
+  RateLimits.fromSettings.pipe(Layer.provide(Settings.layer)),
 )
 
 /**
@@ -52,12 +141,15 @@ const firstCredential = Effect.gen(function* () {
 })
 
 const banner = Effect.fnUntraced(function* (credential: Option.Option<Redacted.Redacted>) {
-  const { corePort, host, internalPort, platformPort, roles } = yield* Settings
+  const { corePort, host, internalPort, platformPort, roles, webhooksPort } = yield* Settings
   const shown = host.includes(":") ? `[${host}]` : host
   const lines = [
     "Keyshelf is ready.",
     ...(roles.has("core")
       ? [`  Core API      http://${shown}:${corePort}/api`, `  Documentation http://${shown}:${corePort}/docs`]
+      : []),
+    ...(roles.has("webhooks") && Option.isSome(webhooksPort)
+      ? [`  Webhook API   http://${shown}:${webhooksPort.value}/api`]
       : []),
     ...(roles.has("platform") ? [`  Platform API  http://${shown}:${platformPort}/api`] : []),
     ...(roles.has("internal") ? [`  Health        http://${shown}:${internalPort}/health/ready`] : []),
@@ -75,7 +167,16 @@ const banner = Effect.fnUntraced(function* (credential: Option.Option<Redacted.R
 /** Runs the service until it is interrupted; then listeners drain, and the database closes last. */
 export const serve = Effect.gen(function* () {
   const credential = yield* firstCredential
+  // First to open and last to close, so that it tells of the start and of the drain.
+  yield* Layer.build(internalListener)
   yield* Layer.build(listeners)
+  yield* Health.serving
   yield* banner(credential)
+  yield* Effect.forkScoped(releaseAfterStart)
   return yield* Effect.never
-}).pipe(Effect.scoped, Effect.provide(backend("refuse")), Effect.provide(Logging.layer))
+}).pipe(
+  Effect.scoped,
+  Effect.provide(backend("refuse").pipe(Layer.provideMerge(upkeep))),
+  Effect.provide(Telemetry.layer),
+  Effect.provide(Logging.layer),
+)

@@ -1,7 +1,7 @@
 /** Endpoints of service accounts, their tokens, and `GET /me`. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { ActorReference } from "../kernel/Caller.ts"
+import { ActorReference, Role } from "../kernel/Caller.ts"
 import { AnswersSecret, Created, Idempotency, idempotencyHeaders, RequiredScope } from "../kernel/Endpoint.ts"
 import { exampleBody } from "../kernel/Example.ts"
 import { Uuid } from "../kernel/Identifiers.ts"
@@ -13,9 +13,10 @@ import {
   CreateServiceAccountSlugTaken,
   IssueTokenScopeNotHeld,
   IssueTokenSlugTaken,
+  RotateTokenNotLive,
   ServiceAccountNotFound,
 } from "./Errors.ts"
-import { AccessToken, CreateServiceAccount, IssuedToken, IssueToken, ServiceAccount } from "./Model.ts"
+import { AccessToken, CreateServiceAccount, IssuedToken, IssueToken, RotateToken, ServiceAccount } from "./Model.ts"
 
 const account = { serviceAccountSlug: PathName }
 const token = { ...account, tokenSlug: PathName }
@@ -94,6 +95,24 @@ export class ServiceAccountsApi extends HttpApiGroup.make("serviceAccounts")
           description: "Newest first, revoked and expired ones included, secrets never.",
         }),
       ),
+    HttpApiEndpoint.post("rotateToken", "/service-accounts/:serviceAccountSlug/tokens/:tokenSlug/rotate", {
+      params: token,
+      headers: idempotencyHeaders,
+      payload: RotateToken,
+      success: Created(IssuedToken),
+      error: [ServiceAccountNotFound, AccessTokenNotFound, RotateTokenNotLive, IssueTokenScopeNotHeld],
+    })
+      .middleware(Idempotency)
+      .annotate(RequiredScope, "write:tokens")
+      .annotateMerge(exampleBody({ gracePeriodSeconds: 3600 }))
+      .annotate(AnswersSecret, true)
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Replace an access token",
+          description:
+            "The answer is a new token of the same name, scopes and lifetime, under a slug of its own. The old one works on for the grace period, never longer than it would have; without one it is revoked at once.",
+        }),
+      ),
     HttpApiEndpoint.delete("revokeToken", "/service-accounts/:serviceAccountSlug/tokens/:tokenSlug", {
       params: token,
       success: HttpApiSchema.NoContent,
@@ -117,6 +136,8 @@ export class ServiceAccountsApi extends HttpApiGroup.make("serviceAccounts")
 /** The caller as the service sees it. */
 export const Me = Schema.Struct({
   identity: ActorReference,
+  kind: Schema.Literals(["PERSON", "SERVICE_ACCOUNT", "PLATFORM"]).annotate({ description: "What the identity is" }),
+  role: Schema.NullOr(Role).annotate({ description: "A person's role in the organization; `null` for machines" }),
   organizationId: Schema.NullOr(Uuid).annotate({ description: "`null` for the platform identity" }),
   scopes: Schema.Array(Schema.String),
 })

@@ -4,6 +4,8 @@ import { HttpApiBuilder } from "effect/http-api"
 import { CoreApi } from "../CoreApi.ts"
 import { Caller } from "../kernel/Caller.ts"
 import { created } from "../kernel/Endpoint.ts"
+import { kindOf } from "./Rules.ts"
+import { TokenRotation } from "./Rotation.ts"
 import { ServiceAccounts } from "./ServiceAccounts.ts"
 
 export const serviceAccounts = HttpApiBuilder.group(
@@ -11,6 +13,7 @@ export const serviceAccounts = HttpApiBuilder.group(
   "serviceAccounts",
   Effect.fn(function* (handlers) {
     const accounts = yield* ServiceAccounts
+    const rotation = yield* TokenRotation
     return handlers.handleAll({
       list: ({ query }) => accounts.list(query),
       create: ({ payload }) =>
@@ -21,6 +24,10 @@ export const serviceAccounts = HttpApiBuilder.group(
           created(`/api/service-accounts/${params.serviceAccountSlug}/tokens/${token.slug}`, token),
         ),
       listTokens: ({ params, query }) => accounts.listTokens(params.serviceAccountSlug, query),
+      rotateToken: ({ params, payload }) =>
+        Effect.map(rotation.rotate(params.serviceAccountSlug, params.tokenSlug, payload), (token) =>
+          created(`/api/service-accounts/${params.serviceAccountSlug}/tokens/${token.slug}`, token),
+        ),
       revokeToken: ({ params }) => accounts.revokeToken(params.serviceAccountSlug, params.tokenSlug),
     })
   }),
@@ -32,7 +39,13 @@ export const me = HttpApiBuilder.group(
   Effect.fn(function* (handlers) {
     return handlers.handleAll({
       me: () =>
-        Effect.map(Caller, ({ actor, organizationId, scopes }) => ({ identity: actor, organizationId, scopes })),
+        Effect.map(Caller, ({ actor, organizationId, role, scopes }) => ({
+          identity: actor,
+          kind: kindOf(actor, role),
+          role: role ?? null,
+          organizationId,
+          scopes,
+        })),
     })
   }),
 )

@@ -61,6 +61,30 @@ export const IssuedToken = Schema.Struct({
 })
 export type IssuedToken = typeof IssuedToken.Type
 
+const LONGEST_GRACE = 31_536_000
+
+/** Body of `POST /service-accounts/{slug}/tokens/{tokenSlug}/rotate`. */
+export const RotateToken = Schema.Struct({
+  gracePeriodSeconds: Schema.optionalKey(
+    Schema.Int.check(
+      Schema.isBetween({ minimum: 0, maximum: LONGEST_GRACE }, { expected: "whole seconds, 0 to 31536000" }),
+    ),
+  ).annotate({ description: "How long the old token works on; 0 (the default) revokes it at once" }),
+})
+export type RotateToken = typeof RotateToken.Type
+
+/** A token as rotation decides on it. */
+export const RotatableToken = Schema.Struct({
+  id: Schema.String,
+  name: Schema.String,
+  scopes: Schema.Array(Schema.String),
+  createdAt: Schema.Date,
+  expiresAt: Schema.NullOr(Schema.Date),
+  revokedAt: Schema.NullOr(Schema.Date),
+  rotatedTo: Schema.NullOr(Schema.String),
+})
+export type RotatableToken = typeof RotatableToken.Type
+
 /** A machine user of one organization. */
 export const ServiceAccount = Schema.Struct({
   id: Uuid,

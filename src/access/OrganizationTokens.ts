@@ -13,6 +13,7 @@ import { AccessTokenNotFound, MintOrganizationTokenScopeNotHeld, MintOrganizatio
 import { Issuing } from "./Issuing.ts"
 import type { MintToken } from "./Model.ts"
 import { AccessRepo } from "./Repo.ts"
+import { isLive } from "./Rules.ts"
 
 const make = Effect.gen(function* () {
   const repo = yield* AccessRepo
@@ -43,8 +44,8 @@ const make = Effect.gen(function* () {
       Effect.gen(function* () {
         // Holding the parent's row until the commit keeps a revocation from passing between: it waits, then sees the child.
         const parent = yield* repo.lockForShare(operator.credentialId)
-        if (Option.isNone(parent) || parent.value.revokedAt !== null) {
-          return yield* new InvalidCredential({ detail: "The platform credential was revoked meanwhile." })
+        if (Option.isNone(parent) || !isLive(parent.value, "platform", yield* now)) {
+          return yield* new InvalidCredential({ detail: "The platform credential ended meanwhile." })
         }
         const issued = yield* issuing.issue({
           kind: "organization",

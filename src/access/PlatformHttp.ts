@@ -44,7 +44,14 @@ export const platformMe = HttpApiBuilder.group(
   "platformMe",
   Effect.fn(function* (handlers) {
     return handlers.handleAll({
-      me: () => Effect.map(Operator, ({ actor, scopes }) => ({ identity: actor, organizationId: null, scopes })),
+      me: () =>
+        Effect.map(Operator, ({ actor, scopes }) => ({
+          identity: actor,
+          kind: "PLATFORM" as const,
+          role: null,
+          organizationId: null,
+          scopes,
+        })),
     })
   }),
 )

@@ -5,7 +5,7 @@ import type { ActorReference } from "../kernel/Caller.ts"
 import { olderThan } from "../kernel/Page.ts"
 import type { Position } from "../kernel/Page.ts"
 import { decoded, decodedOne, lockName, record, records, touched } from "../kernel/Sql.ts"
-import { StoredCredential } from "./Model.ts"
+import { RotatableToken, StoredCredential } from "./Model.ts"
 import type { AccessToken, CredentialKind, ServiceAccount, TokenHashes } from "./Model.ts"
 
 /** A credential to store. */
@@ -31,6 +31,12 @@ export interface TokenOwner {
   readonly ownerId: string
 }
 
+/** A token that has expired, with its organization and, unless the operator minted it, its service account. */
+export interface ExpiredToken extends AccessToken {
+  readonly organizationId: string
+  readonly serviceAccountSlug: string | null
+}
+
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const tokenColumns = sql.literal(`id, name, slug, scopes, last_four AS "lastFour", expires_at AS "expiresAt",
@@ -51,6 +57,9 @@ const make = Effect.gen(function* () {
       records<StoredCredential>()(
         sql`SELECT ${storedColumns} FROM credentials WHERE lookup_hash = ANY(${hashes}::bytea[])`,
       ),
+
+    findByIds: (ids: ReadonlyArray<string>) =>
+      records<StoredCredential>()(sql`SELECT ${storedColumns} FROM credentials WHERE id = ANY(${ids}::uuid[])`),
 
     lockForShare: (id: string) => storedRow(sql`SELECT ${storedColumns} FROM credentials WHERE id = ${id} FOR SHARE`),
 
@@ -85,6 +94,31 @@ const make = Effect.gen(function* () {
         WHERE ${ownedBy(owner)} AND slug = ${slug} AND revoked_at IS NULL
         RETURNING ${tokenColumns}`),
 
+    /** A token that its owner's rotation decides on, locked until the transaction ends. */
+    lockToken: (owner: TokenOwner, slug: string) =>
+      decodedOne(RotatableToken)(sql`
+        SELECT id, name, scopes, created_at AS "createdAt", expires_at AS "expiresAt", revoked_at AS "revokedAt",
+          rotated_to AS "rotatedTo"
+        FROM credentials WHERE ${ownedBy(owner)} AND slug = ${slug} FOR UPDATE`),
+
+    /** Ends a token in favour of its successor: at an instant, or at once by revoking it. */
+    endRotated: (
+      id: string,
+      change: {
+        readonly successor: string
+        readonly at: Date
+        readonly end: { readonly expiresAt: Date } | { readonly revokedBy: ActorReference }
+      },
+    ) =>
+      record<AccessToken>()(sql`
+        UPDATE credentials SET rotated_at = ${change.at}, rotated_to = ${change.successor}, ${
+          "expiresAt" in change.end
+            ? sql`expires_at = ${change.end.expiresAt}`
+            : sql`revoked_at = ${change.at}, revoked_by = ${sql.json(change.end.revokedBy)}`
+        }
+        WHERE id = ${id}
+        RETURNING ${tokenColumns}`),
+
     /** Revokes the live tokens that a platform credential minted. A statement of its own, so that it sees children of a mint that held the parent until now. */
     revokeChildren: (parentId: string, by: ActorReference, at: Date) =>
       records<AccessToken & { readonly organizationId: string }>()(sql`
@@ -102,8 +136,45 @@ const make = Effect.gen(function* () {
       (rows) => rows[0]?.found === true,
     ),
 
-    touchLastUse: (ids: ReadonlyArray<string>, at: Date) =>
-      Effect.asVoid(Effect.orDie(sql`UPDATE credentials SET last_used_at = ${at} WHERE id = ANY(${ids}::uuid[])`)),
+    /** Keeps the latest use of each token, also when another node saw a later one. */
+    touchLastUse: (uses: ReadonlyArray<readonly [id: string, at: Date]>) =>
+      Effect.asVoid(
+        Effect.orDie(sql`
+          UPDATE credentials SET last_used_at = greatest(last_used_at, used.at)
+          FROM unnest(${uses.map(([id]) => id)}::uuid[], ${uses.map(([, at]) => at.toISOString())}::timestamptz[])
+            AS used (id, at)
+          WHERE credentials.id = used.id`),
+      ),
+
+    /** Marks tokens of organizations that have expired as told, oldest first; what another node marks now is left to it. */
+    takeExpired: (at: Date, count: number) =>
+      records<ExpiredToken>()(sql`
+        UPDATE credentials SET expiry_told_at = ${at}
+        WHERE id = ANY (ARRAY (
+          SELECT id FROM credentials
+          WHERE kind = 'organization' AND expires_at <= ${at} AND revoked_at IS NULL AND expiry_told_at IS NULL
+          ORDER BY expires_at LIMIT ${count} FOR UPDATE SKIP LOCKED))
+        RETURNING ${tokenColumns}, organization_id AS "organizationId", (
+          SELECT accounts.slug FROM service_accounts accounts
+          WHERE accounts.organization_id = credentials.organization_id AND accounts.id = credentials.owner_id
+        ) AS "serviceAccountSlug"`),
+
+    /**
+     * Removes credentials that ended before an instant; answers how many. A platform credential stays as long as a token
+     * that it minted, and an expired token until its end was told.
+     */
+    deleteRetired: (kind: CredentialKind, before: Date, count: number) =>
+      Effect.map(
+        Effect.orDie(sql`
+          DELETE FROM credentials WHERE id = ANY (ARRAY (
+            SELECT id FROM credentials retired
+            WHERE kind = ${kind} AND least(revoked_at, expires_at) <= ${before}
+              AND (revoked_at IS NOT NULL OR expires_at IS NOT NULL)
+              AND (kind = 'platform' OR revoked_at IS NOT NULL OR expiry_told_at IS NOT NULL)
+              AND NOT EXISTS (SELECT 1 FROM credentials child WHERE child.parent_id = retired.id)
+            ORDER BY least(revoked_at, expires_at) LIMIT ${count} FOR UPDATE SKIP LOCKED)) RETURNING id`),
+        (rows) => rows.length,
+      ),
 
     insertServiceAccount: (
       organizationId: string,

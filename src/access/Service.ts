@@ -4,13 +4,16 @@ import { InvalidCredential } from "../kernel/Problem.ts"
 import { now } from "../kernel/Timestamp.ts"
 import type { CredentialKind, StoredCredential } from "./Model.ts"
 import { AccessRepo } from "./Repo.ts"
-import { bounded, isLive } from "./Rules.ts"
+import { bounded, isLive, isOfKind } from "./Rules.ts"
 import { TokenHasher } from "./TokenHasher.ts"
 
-class FindByLookupHash extends Request.Class<{ readonly hex: string }, Option.Option<StoredCredential>> {}
+class FindCredential extends Request.Class<{ readonly key: string }, Option.Option<StoredCredential>> {}
 
-const refused = () =>
+/** The one answer to every credential that does not work. */
+export const refused = () =>
   new InvalidCredential({ detail: "The credential is missing, or it did not work. Nothing more is said about why." })
+
+const NOBODY = "00000000-0000-0000-0000-000000000000"
 
 /** Authenticates tokens. There is no cache: a revocation binds the next request on every node. */
 export class Credentials extends Context.Service<
@@ -24,6 +27,14 @@ export class Credentials extends Context.Service<
       kind: CredentialKind,
       credential: Redacted.Redacted,
     ) => Effect.Effect<StoredCredential, InvalidCredential>
+    /**
+     * The live credential with this row id, for what names a row instead of holding its secret. Without an id it fails
+     * after the same work.
+     */
+    readonly withId: (
+      kind: CredentialKind,
+      id: Option.Option<string>,
+    ) => Effect.Effect<StoredCredential, InvalidCredential>
   }
 >()("keyshelf/access/Credentials") {
   static readonly layer = Layer.effect(
@@ -32,18 +43,11 @@ export class Credentials extends Context.Service<
       const repo = yield* AccessRepo
       const hasher = yield* TokenHasher
 
-      // All look-ups that wait at the same moment go into one query, which makes strictness nearly free under load.
-      const lookup = RequestResolver.make<FindByLookupHash>(
-        Effect.fnUntraced(function* (entries) {
-          const rows = yield* repo.findByLookupHashes(
-            entries.map((entry) => new Uint8Array(Buffer.from(entry.request.hex, "hex"))),
-          )
-          const byHash = new Map(rows.map((row) => [Buffer.from(row.lookupHash).toString("hex"), row]))
-          for (const entry of entries) {
-            entry.completeUnsafe(Exit.succeed(Option.fromNullishOr(byHash.get(entry.request.hex))))
-          }
-        }),
+      const byHash = lookUp(
+        (keys) => repo.findByLookupHashes(keys.map((hex) => new Uint8Array(Buffer.from(hex, "hex")))),
+        (row) => Buffer.from(row.lookupHash).toString("hex"),
       )
+      const byId = lookUp(repo.findByIds, (row) => row.id)
 
       const lastUse = yield* makeLastUse(repo)
 
@@ -52,10 +56,18 @@ export class Credentials extends Context.Service<
           const text = bounded(Redacted.value(credential))
           const token = Redacted.make(text)
           const hex = Buffer.from(hasher.lookupHash(token)).toString("hex")
-          const row = Option.getOrUndefined(yield* Effect.request(new FindByLookupHash({ hex }), lookup))
+          const row = Option.getOrUndefined(yield* byHash(hex))
           const genuine = hasher.verify(token, row)
           const at = yield* now
-          if (row === undefined || !genuine || !isLive(row, kind, text, at)) return yield* refused()
+          if (row === undefined || !genuine || !isOfKind(text, kind) || !isLive(row, kind, at)) return yield* refused()
+          lastUse.set(row.id, at)
+          return row
+        }),
+
+        withId: Effect.fnUntraced(function* (kind, id) {
+          const row = Option.getOrUndefined(yield* byId(Option.getOrElse(id, () => NOBODY)))
+          const at = yield* now
+          if (row === undefined || !isLive(row, kind, at)) return yield* refused()
           lastUse.set(row.id, at)
           return row
         }),
@@ -64,14 +76,34 @@ export class Credentials extends Context.Service<
   )
 }
 
-/** Collects uses in memory and writes them once a minute, so that no request pays for it. */
+// All look-ups that wait at the same moment go into one query, which makes strictness nearly free under load.
+const lookUp = (
+  find: (keys: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<StoredCredential>>,
+  keyOf: (row: StoredCredential) => string,
+) => {
+  const resolver = RequestResolver.make<FindCredential>(
+    Effect.fnUntraced(function* (entries) {
+      const rows = new Map((yield* find(entries.map((entry) => entry.request.key))).map((row) => [keyOf(row), row]))
+      for (const entry of entries) {
+        entry.completeUnsafe(Exit.succeed(Option.fromNullishOr(rows.get(entry.request.key))))
+      }
+    }),
+  )
+  return (key: string) => Effect.request(new FindCredential({ key }), resolver)
+}
+
+const MINUTE = 60_000
+
+const wholeMinute = (at: Date): Date => new Date(Math.floor(at.getTime() / MINUTE) * MINUTE)
+
+/** Collects uses in memory and writes them once a minute, to the minute, so that no request pays for it. */
 const makeLastUse = Effect.fnUntraced(function* (repo: AccessRepo["Service"]) {
   const used = new Map<string, Date>()
-  const flush = Effect.gen(function* () {
-    if (used.size === 0) return
-    const ids = [...used.keys()]
+  const flush = Effect.suspend(() => {
+    if (used.size === 0) return Effect.void
+    const uses = [...used].map(([id, at]) => [id, wholeMinute(at)] as const)
     used.clear()
-    yield* repo.touchLastUse(ids, new Date(Math.floor((yield* now).getTime() / 60_000) * 60_000))
+    return repo.touchLastUse(uses)
   }).pipe(Effect.catchCause((cause) => Effect.logWarning("The last use of tokens could not be written", cause)))
   yield* flush.pipe(Effect.repeat(Schedule.spaced("1 minute")), Effect.forkScoped)
   yield* Effect.addFinalizer(() => flush)

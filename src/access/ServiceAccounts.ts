@@ -28,6 +28,7 @@ const make = Effect.gen(function* () {
   const cursors = yield* Cursors
   const transactions = yield* Transactions
 
+  /** The account of this slug in an organization, without its tokens. */
   const find = Effect.fnUntraced(function* (organizationId: string, slug: string) {
     const account = yield* repo.findServiceAccount(organizationId, slug)
     if (Option.isNone(account)) {
@@ -127,7 +128,7 @@ const make = Effect.gen(function* () {
     )
   })
 
-  return { create, get, list, issueToken, listTokens, revokeToken }
+  return { find, create, get, list, issueToken, listTokens, revokeToken }
 })
 
 /** Machine users of one organization. Every method acts inside the caller's organization. */

@@ -12,15 +12,14 @@ const make = Effect.gen(function* () {
     created_at AS "createdAt", created_by AS "createdBy"`)
 
   return {
-    /** Whether the slug was free and the row is stored. */
-    insert: (organizationId: string, row: Component) =>
-      touched(sql`
-        INSERT INTO components (organization_id, id, name, version, slug, description, previous_component_id, created_at,
-          created_by)
-        VALUES (${organizationId}, ${row.id}, ${row.name}, ${row.version}, ${row.slug}, ${row.description},
-          ${row.previousComponentId}, ${row.createdAt}, ${sql.json(row.createdBy)})
-        ON CONFLICT ON CONSTRAINT components_slug DO NOTHING
-        RETURNING id`),
+    /** Stores the row if its slug is free. */
+    insertion: (organizationId: string, row: Component) => sql`
+      INSERT INTO components (organization_id, id, name, version, slug, description, previous_component_id, created_at,
+        created_by)
+      VALUES (${organizationId}, ${row.id}, ${row.name}, ${row.version}, ${row.slug}, ${row.description},
+        ${row.previousComponentId}, ${row.createdAt}, ${sql.json(row.createdBy)})
+      ON CONFLICT ON CONSTRAINT components_slug DO NOTHING
+      RETURNING id`,
 
     findBySlug: (organizationId: string, slug: string) =>
       record<Component>()(

@@ -33,22 +33,18 @@ const make = Effect.gen(function* () {
       createdAt: yield* now,
       createdBy: caller.actor,
     }
-    return yield* transactions.run(
-      Effect.gen(function* () {
-        if (previous !== null && !(yield* repo.exists(caller.organizationId, previous))) {
-          return yield* invalid("body.previousComponentId", "names no component", previous)
-        }
-        const slug = yield* underFreeSlug({
-          explicit: input.slug,
-          suggested: slugify(`${input.name}-${input.version}`, "component"),
-          insert: (slug) => repo.insert(caller.organizationId, { ...component, slug }),
-          taken: (slug) => new CreateComponentSlugTaken({ detail: `Another component has the slug "${slug}".` }),
-        })
-        const record: Component = { ...component, slug }
-        yield* events.emit(caller, "COMPONENT_CREATED", record)
-        return record
-      }),
-    )
+    if (previous !== null && !(yield* repo.exists(caller.organizationId, previous))) {
+      return yield* invalid("body.previousComponentId", "names no component", previous)
+    }
+    const store = (record: Component) =>
+      events.emitWith(repo.insertion(caller.organizationId, record), caller, "COMPONENT_CREATED", record)
+    const slug = yield* underFreeSlug({
+      explicit: input.slug,
+      suggested: slugify(`${input.name}-${input.version}`, "component"),
+      insert: (slug) => store({ ...component, slug }),
+      taken: (slug) => new CreateComponentSlugTaken({ detail: `Another component has the slug "${slug}".` }),
+    })
+    return { ...component, slug }
   })
 
   const get = Effect.fnUntraced(function* (slug: string) {

@@ -12,16 +12,20 @@ const make = Effect.gen(function* () {
     ${integrationsOf("customers")} AS integrations, created_at AS "createdAt", updated_at AS "updatedAt", created_by AS "createdBy",
     updated_by AS "updatedBy"`)
 
+  /** Stores the row if its slug is free. */
+  const insertion = (organizationId: string, row: Customer) => sql`
+    INSERT INTO customers (organization_id, id, name, slug, domain, external_customer_id, created_at, created_by,
+      updated_at, updated_by)
+    VALUES (${organizationId}, ${row.id}, ${row.name}, ${row.slug}, ${row.domain}, ${row.externalCustomerId},
+      ${row.createdAt}, ${sql.json(row.createdBy)}, ${row.updatedAt}, ${sql.json(row.updatedBy)})
+    ON CONFLICT ON CONSTRAINT customers_slug DO NOTHING
+    RETURNING id`
+
   return {
+    insertion,
+
     /** Whether the slug was free and the row is stored. */
-    insert: (organizationId: string, row: Customer) =>
-      touched(sql`
-        INSERT INTO customers (organization_id, id, name, slug, domain, external_customer_id, created_at, created_by,
-          updated_at, updated_by)
-        VALUES (${organizationId}, ${row.id}, ${row.name}, ${row.slug}, ${row.domain}, ${row.externalCustomerId},
-          ${row.createdAt}, ${sql.json(row.createdBy)}, ${row.updatedAt}, ${sql.json(row.updatedBy)})
-        ON CONFLICT ON CONSTRAINT customers_slug DO NOTHING
-        RETURNING id`),
+    insert: (organizationId: string, row: Customer) => touched(insertion(organizationId, row)),
 
     findById: (organizationId: string, id: string) =>
       record<Customer>()(

@@ -55,21 +55,29 @@ const make = Effect.gen(function* () {
       createdBy: caller.actor,
       updatedBy: caller.actor,
     }
+    const underSlug = Effect.fnUntraced(function* (insert: (record: Customer) => Effect.Effect<boolean>) {
+      const slug = yield* underFreeSlug({
+        explicit: input.slug,
+        suggested: slugify(input.name, "customer"),
+        insert: (slug) => insert({ ...customer, slug }),
+        taken: (slug) => new CreateCustomerSlugTaken({ detail: `Another customer has the slug "${slug}".` }),
+      })
+      return { ...customer, slug } satisfies Customer
+    })
+    const withEvent = underSlug((record) =>
+      events.emitWith(repo.insertion(caller.organizationId, record), caller, "CUSTOMER_CREATION", record),
+    )
+    // Nothing to look at before and nothing to do after: no transaction around the one statement.
+    if (alongside === undefined && customer.externalCustomerId === null) return yield* withEvent
     return yield* transactions.run(
       Effect.gen(function* () {
         if (yield* isExternalIdTaken(customer, caller.organizationId)) {
           return yield* new CreateCustomerExternalIdTaken(externalIdTaken(customer.externalCustomerId))
         }
-        const slug = yield* underFreeSlug({
-          explicit: input.slug,
-          suggested: slugify(input.name, "customer"),
-          insert: (slug) => repo.insert(caller.organizationId, { ...customer, slug }),
-          taken: (slug) => new CreateCustomerSlugTaken({ detail: `Another customer has the slug "${slug}".` }),
-        })
-        const stored: Customer = { ...customer, slug }
-        if (alongside !== undefined) yield* alongside(stored)
-        const record =
-          alongside === undefined ? stored : Option.getOrThrow(yield* repo.findById(caller.organizationId, stored.id))
+        if (alongside === undefined) return yield* withEvent
+        const stored = yield* underSlug((record) => repo.insert(caller.organizationId, record))
+        yield* alongside(stored)
+        const record = Option.getOrThrow(yield* repo.findById(caller.organizationId, stored.id))
         yield* events.emit(caller, "CUSTOMER_CREATION", record)
         return record
       }),

@@ -3,6 +3,7 @@ import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { CoreApi } from "../CoreApi.ts"
 import { created } from "../kernel/Endpoint.ts"
+import { writtenPage } from "../kernel/Page.ts"
 import { Entitlements } from "./Service.ts"
 
 export const entitlements = HttpApiBuilder.group(
@@ -11,7 +12,7 @@ export const entitlements = HttpApiBuilder.group(
   Effect.fn(function* (handlers) {
     const entitlements = yield* Entitlements
     return handlers.handleAll({
-      list: ({ query }) => entitlements.list(query),
+      list: ({ query }) => Effect.map(entitlements.list(query), writtenPage),
       create: ({ payload }) =>
         Effect.map(entitlements.create(payload), (entitlement) =>
           created(`/api/entitlements/${entitlement.slug}`, entitlement),

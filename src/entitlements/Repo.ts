@@ -3,8 +3,8 @@ import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { behindInDisplayOrder } from "../kernel/Page.ts"
-import type { Position } from "../kernel/Page.ts"
-import { record, records, touched } from "../kernel/Sql.ts"
+import type { Position, WrittenItem } from "../kernel/Page.ts"
+import { instantText, record, records, touched } from "../kernel/Sql.ts"
 import type { Entitlement } from "./Model.ts"
 
 // The groups come as one column, read by index; their slugs are taken from it.
@@ -15,6 +15,12 @@ const groups = `coalesce((
       WHERE m.organization_id = entitlements.organization_id AND m.entitlement_id = entitlements.id
     ), '[]')`
 
+/** An entitlement of a list: its JSON and its place. */
+export interface WrittenEntitlement extends WrittenItem {
+  readonly displayOrder: number
+  readonly id: string
+}
+
 type Row = Omit<Entitlement, "groupSlugs">
 
 const toEntitlement = (row: Row): Entitlement => ({
@@ -22,36 +28,36 @@ const toEntitlement = (row: Row): Entitlement => ({
   groupSlugs: row.entitlementGroups.map(({ slug }) => slug),
 })
 
-/** Entitlements of a statement that selects the columns below. */
-const entitlements = <R>(statement: Effect.Effect<ReadonlyArray<unknown>, SqlError, R>) =>
-  Effect.map(records<Row>()(statement), (rows) => rows.map(toEntitlement))
-
+/** The entitlement of a statement that selects the columns below. */
 const entitlement = <R>(statement: Effect.Effect<ReadonlyArray<unknown>, SqlError, R>) =>
   Effect.map(record<Row>()(statement), Option.map(toEntitlement))
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
-  const columns = sql.literal(`id, slug, name, description, type, aggregation_method AS "aggregationMethod",
+  const plain = sql.literal(`id, slug, name, description, type, aggregation_method AS "aggregationMethod",
     reset_period AS "resetPeriod", reset_anchor AS "resetAnchor", unit_singular AS "unitSingular",
     unit_plural AS "unitPlural", sale_unit_factor AS "saleUnitFactor", sale_unit_singular AS "saleUnitSingular",
     sale_unit_plural AS "saleUnitPlural", display_order AS "displayOrder", icon, user_facing AS "userFacing",
-    warning_threshold_percent AS "warningThresholdPercent", ${groups} AS "entitlementGroups", created_at AS "createdAt", updated_at AS "updatedAt",
-    created_by AS "createdBy", updated_by AS "updatedBy"`)
+    warning_threshold_percent AS "warningThresholdPercent"`)
+  const instants = sql.literal(
+    `${instantText("created_at")} AS "createdAt", ${instantText("updated_at")} AS "updatedAt"`,
+  )
+  const columns = sql`${plain}, ${sql.literal(groups)} AS "entitlementGroups", created_at AS "createdAt",
+    updated_at AS "updatedAt", created_by AS "createdBy", updated_by AS "updatedBy"`
 
   return {
-    /** Whether the slug was free and the row is stored. */
-    insert: (organizationId: string, row: Entitlement) =>
-      touched(sql`
-        INSERT INTO entitlements (organization_id, id, slug, name, description, type, aggregation_method, reset_period,
-          reset_anchor, unit_singular, unit_plural, sale_unit_factor, sale_unit_singular, sale_unit_plural,
-          display_order, icon, user_facing, warning_threshold_percent, created_at, created_by, updated_at, updated_by)
-        VALUES (${organizationId}, ${row.id}, ${row.slug}, ${row.name}, ${row.description}, ${row.type},
-          ${row.aggregationMethod}, ${row.resetPeriod}, ${row.resetAnchor}, ${row.unitSingular}, ${row.unitPlural},
-          ${row.saleUnitFactor}, ${row.saleUnitSingular}, ${row.saleUnitPlural}, ${row.displayOrder}, ${row.icon},
-          ${row.userFacing}, ${row.warningThresholdPercent}, ${row.createdAt}, ${sql.json(row.createdBy)},
-          ${row.updatedAt}, ${sql.json(row.updatedBy)})
-        ON CONFLICT ON CONSTRAINT entitlements_slug DO NOTHING
-        RETURNING id`),
+    /** Stores the row if its slug is free. */
+    insertion: (organizationId: string, row: Entitlement) => sql`
+      INSERT INTO entitlements (organization_id, id, slug, name, description, type, aggregation_method, reset_period,
+        reset_anchor, unit_singular, unit_plural, sale_unit_factor, sale_unit_singular, sale_unit_plural,
+        display_order, icon, user_facing, warning_threshold_percent, created_at, created_by, updated_at, updated_by)
+      VALUES (${organizationId}, ${row.id}, ${row.slug}, ${row.name}, ${row.description}, ${row.type},
+        ${row.aggregationMethod}, ${row.resetPeriod}, ${row.resetAnchor}, ${row.unitSingular}, ${row.unitPlural},
+        ${row.saleUnitFactor}, ${row.saleUnitSingular}, ${row.saleUnitPlural}, ${row.displayOrder}, ${row.icon},
+        ${row.userFacing}, ${row.warningThresholdPercent}, ${row.createdAt}, ${sql.json(row.createdBy)},
+        ${row.updatedAt}, ${sql.json(row.updatedBy)})
+      ON CONFLICT ON CONSTRAINT entitlements_slug DO NOTHING
+      RETURNING id`,
 
     findBySlug: (organizationId: string, slug: string) =>
       entitlement(
@@ -60,10 +66,27 @@ const make = Effect.gen(function* () {
 
     list: (organizationId: string, after: Position | null, count: number) => {
       const [displayOrder, id] = behindInDisplayOrder(after)
-      return entitlements(sql`
-        SELECT ${columns} FROM entitlements
-        WHERE organization_id = ${organizationId} AND (display_order, id) > (${displayOrder}, ${id})
-        ORDER BY display_order, id LIMIT ${count}`)
+      // The list is read most and longest of all: the database writes its JSON, in the order of the schema's members.
+      return records<WrittenEntitlement>()(sql`
+        WITH page AS MATERIALIZED (
+          SELECT * FROM entitlements
+          WHERE organization_id = ${organizationId} AND (display_order, id) > (${displayOrder}, ${id})
+          ORDER BY display_order, id LIMIT ${count}
+        ), groups AS MATERIALIZED (
+          SELECT m.entitlement_id, json_agg(g.slug ORDER BY g.slug) AS slugs,
+            json_agg(json_build_object('id', g.id, 'name', g.name, 'slug', g.slug) ORDER BY g.slug) AS records
+          FROM entitlement_group_members m
+          JOIN entitlement_groups g ON g.organization_id = m.organization_id AND g.id = m.group_id
+          WHERE m.organization_id = ${organizationId} AND m.entitlement_id = ANY(ARRAY(SELECT id FROM page))
+          GROUP BY m.entitlement_id
+        )
+        SELECT row_to_json(record)::text AS json, "displayOrder", id FROM (
+          SELECT ${plain}, coalesce(groups.slugs, '[]') AS "groupSlugs",
+            coalesce(groups.records, '[]') AS "entitlementGroups", ${instants}, created_by AS "createdBy",
+            updated_by AS "updatedBy"
+          FROM page LEFT JOIN groups ON groups.entitlement_id = page.id
+        ) AS record
+        ORDER BY "displayOrder", id`)
     },
 
     /** Locks the row against changes, and against licenses that would start to grant it. */

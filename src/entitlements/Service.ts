@@ -45,19 +45,15 @@ const make = Effect.gen(function* () {
       createdBy: caller.actor,
       updatedBy: caller.actor,
     }
-    return yield* transactions.run(
-      Effect.gen(function* () {
-        const slug = yield* underFreeSlug({
-          explicit: input.slug,
-          suggested: slugify(input.name, "entitlement"),
-          insert: (slug) => repo.insert(caller.organizationId, { ...entitlement, slug }),
-          taken: (slug) => new CreateEntitlementSlugTaken({ detail: `Another entitlement has the slug "${slug}".` }),
-        })
-        const record: Entitlement = { ...entitlement, slug }
-        yield* events.emit(caller, "ENTITLEMENT_CREATED", record)
-        return record
-      }),
-    )
+    const store = (record: Entitlement) =>
+      events.emitWith(repo.insertion(caller.organizationId, record), caller, "ENTITLEMENT_CREATED", record)
+    const slug = yield* underFreeSlug({
+      explicit: input.slug,
+      suggested: slugify(input.name, "entitlement"),
+      insert: (slug) => store({ ...entitlement, slug }),
+      taken: (slug) => new CreateEntitlementSlugTaken({ detail: `Another entitlement has the slug "${slug}".` }),
+    })
+    return { ...entitlement, slug }
   })
 
   const get = Effect.fnUntraced(function* (slug: string) {

@@ -1,50 +1,135 @@
 /** SQL of the organization's stream. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
+import type { Fragment } from "effect/sql/Statement"
 import type { EventRecord } from "../kernel/Event.ts"
 import { lockName, records, touched } from "../kernel/Sql.ts"
-
-/** An event with its place in the stream. */
-export type PlacedEvent = EventRecord & { readonly position: string }
+import type { EventFilter, PlacedEvent } from "./Model.ts"
+import { lowestIdAt, resourceOf } from "./Rules.ts"
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
+  const columns = sql.literal(`id, type, occurred_at AS "timestamp", organization_id AS "organizationId", actor, data,
+    position::text AS position`)
+
+  /** Stores the event, or as many as there are rows in `from`. */
+  const insertion = (event: EventRecord, from: Fragment = sql.literal("")) => sql`
+    INSERT INTO events (organization_id, id, type, occurred_at, actor, resource, data)
+    SELECT ${event.organizationId}::uuid, ${event.id}::uuid, ${event.type}, ${event.timestamp}::timestamptz,
+      ${sql.json(event.actor)}::jsonb, ${resourceOf(event.data)}, ${JSON.stringify(event.data)}::text::json ${from}`
+
   return {
-    insert: (event: EventRecord) =>
+    insert: (event: EventRecord) => Effect.asVoid(Effect.orDie(insertion(event))),
+
+    /** Stores the event and, in the same statement, what hands it to the webhook deliveries. */
+    insertForDelivery: (event: EventRecord) =>
       Effect.asVoid(
         Effect.orDie(sql`
-          INSERT INTO events (organization_id, id, type, occurred_at, actor, data)
-          VALUES (${event.organizationId}, ${event.id}, ${event.type}, ${event.timestamp}, ${sql.json(event.actor)},
-            ${JSON.stringify(event.data)}::text::json)`),
+          WITH event AS (${insertion(event)} RETURNING organization_id, id, occurred_at)
+          INSERT INTO webhook_outbox (organization_id, event_id, due_at)
+          SELECT organization_id, id, occurred_at FROM event`),
       ),
+
+    /**
+     * Runs a change (`INSERT ... RETURNING`) together with its event, in one statement. Answers whether the change touched a
+     * row; the event is stored only then.
+     */
+    insertWith: (change: Fragment, event: EventRecord) =>
+      touched(sql`
+        WITH change AS (${change}), event AS (
+          ${insertion(event, sql.literal("FROM change"))} RETURNING organization_id, id, occurred_at
+        ), delivery AS (
+          INSERT INTO webhook_outbox (organization_id, event_id, due_at) SELECT organization_id, id, occurred_at FROM event
+        )
+        SELECT 1 FROM change`),
 
     hasUnplaced: (organizationId: string) =>
       touched(sql`SELECT 1 FROM events WHERE organization_id = ${organizationId} AND position IS NULL LIMIT 1`),
 
+    /** Those of the organizations that have events without a position. */
+    withUnplaced: (organizationIds: ReadonlyArray<string>) =>
+      Effect.map(
+        records<{ readonly id: string }>()(sql`
+          SELECT asked.id FROM unnest(${organizationIds}::uuid[]) AS asked (id)
+          WHERE EXISTS (SELECT 1 FROM events WHERE organization_id = asked.id AND position IS NULL)`),
+        (rows) => rows.map(({ id }) => id),
+      ),
+
+    /** The last position of each of these streams that has one. */
+    heads: (organizationIds: ReadonlyArray<string>) =>
+      records<{ readonly organizationId: string; readonly head: string }>()(sql`
+        SELECT organization_id AS "organizationId", head::text AS head FROM event_streams
+        WHERE organization_id = ANY(${organizationIds}::uuid[])`),
+
     /** Waits for whoever places events of this organization now. Held until the transaction ends. */
     lockPlacing: (organizationId: string) => lockName(sql, `events:${organizationId}`),
 
-    /** Gives committed events their positions behind all that have one. */
+    /** Gives committed events their positions behind all that had one. */
     placeCommitted: (organizationId: string) =>
       Effect.asVoid(
         Effect.orDie(sql`
-          WITH last AS (
-            SELECT coalesce(max(position), 0) AS position FROM events
-            WHERE organization_id = ${organizationId} AND position IS NOT NULL
-          ), placed AS (
-            SELECT id, (SELECT position FROM last) + row_number() OVER (ORDER BY id) AS position FROM events
+          WITH unplaced AS MATERIALIZED (
+            SELECT id, row_number() OVER (ORDER BY id) AS number, count(*) OVER () AS total FROM events
             WHERE organization_id = ${organizationId} AND position IS NULL
+          ), stream AS (
+            INSERT INTO event_streams (organization_id, head)
+            SELECT ${organizationId}::uuid, total FROM unplaced WHERE number = 1
+            ON CONFLICT (organization_id) DO UPDATE SET head = event_streams.head + excluded.head
+            RETURNING head
           )
-          UPDATE events SET position = placed.position FROM placed
-          WHERE events.organization_id = ${organizationId} AND events.id = placed.id`),
+          UPDATE events SET position = stream.head - unplaced.total + unplaced.number FROM unplaced, stream
+          WHERE events.organization_id = ${organizationId} AND events.id = unplaced.id`),
       ),
 
-    readAfter: (organizationId: string, position: number, count: number) =>
-      records<PlacedEvent>()(sql`
-        SELECT id, type, occurred_at AS "timestamp", organization_id AS "organizationId", actor, data,
-          position::text AS position
-        FROM events WHERE organization_id = ${organizationId} AND events.position > ${position}
-        ORDER BY events.position LIMIT ${count}`),
+    /**
+     * Events behind a position. With several names each is read by its own range of the index, and the ranges are merged:
+     * neither a rare name nor a frequent one makes the whole stream be read.
+     */
+    readAfter: (organizationId: string, filter: EventFilter, position: number, count: number) => {
+      const about = filter.resource === undefined ? sql`` : sql`AND resource = ${filter.resource}`
+      if (filter.types === undefined || filter.resource !== undefined) {
+        const named = filter.types === undefined ? sql`` : sql`AND type = ANY(${filter.types}::text[])`
+        return records<PlacedEvent>()(sql`
+          SELECT ${columns} FROM events
+          WHERE organization_id = ${organizationId} AND events.position > ${position} ${about} ${named}
+          ORDER BY events.position LIMIT ${count}`)
+      }
+      return records<PlacedEvent>()(sql`
+        SELECT ${columns} FROM events
+        WHERE organization_id = ${organizationId} AND events.position = ANY(ARRAY(
+          SELECT found.position FROM unnest(${filter.types}::text[]) AS wanted (type)
+          CROSS JOIN LATERAL (
+            SELECT ranged.position FROM events ranged
+            WHERE ranged.organization_id = ${organizationId} AND ranged.type = wanted.type AND ranged.position > ${position}
+            ORDER BY ranged.position LIMIT ${count}
+          ) AS found
+          ORDER BY found.position LIMIT ${count}))
+        ORDER BY events.position`)
+    },
+
+    /**
+     * Deletes events that happened before an instant, at most `limit`, and answers how many. Those that webhook deliveries
+     * have not been made of stay. Ids are in the order of time, so the primary key finds the old ones.
+     */
+    deleteBefore: (at: Date, limit: number) =>
+      Effect.map(
+        records<{ readonly id: string }>()(sql`
+          WITH old AS MATERIALIZED (
+            SELECT found.organization_id, found.id FROM organizations
+            CROSS JOIN LATERAL (
+              SELECT events.organization_id, events.id FROM events
+              WHERE events.organization_id = organizations.id AND events.id < ${lowestIdAt(at)} AND occurred_at < ${at}
+                AND NOT EXISTS (
+                  SELECT 1 FROM webhook_outbox waiting
+                  WHERE waiting.organization_id = events.organization_id AND waiting.event_id = events.id)
+              ORDER BY events.id LIMIT ${limit}
+            ) AS found
+            LIMIT ${limit}
+          )
+          DELETE FROM events USING old WHERE events.organization_id = old.organization_id AND events.id = old.id
+          RETURNING events.id`),
+        (rows) => rows.length,
+      ),
   }
 })
 

@@ -17,15 +17,14 @@ const make = Effect.gen(function* () {
     updated_by AS "updatedBy"`)
 
   return {
-    /** Whether the slug was free and the row is stored. */
-    insert: (organizationId: string, row: EntitlementGroup) =>
-      touched(sql`
-        INSERT INTO entitlement_groups (organization_id, id, slug, name, description, created_at, created_by, updated_at,
-          updated_by)
-        VALUES (${organizationId}, ${row.id}, ${row.slug}, ${row.name}, ${row.description}, ${row.createdAt},
-          ${sql.json(row.createdBy)}, ${row.updatedAt}, ${sql.json(row.updatedBy)})
-        ON CONFLICT ON CONSTRAINT entitlement_groups_slug DO NOTHING
-        RETURNING id`),
+    /** Stores the row if its slug is free. */
+    insertion: (organizationId: string, row: EntitlementGroup) => sql`
+      INSERT INTO entitlement_groups (organization_id, id, slug, name, description, created_at, created_by, updated_at,
+        updated_by)
+      VALUES (${organizationId}, ${row.id}, ${row.slug}, ${row.name}, ${row.description}, ${row.createdAt},
+        ${sql.json(row.createdBy)}, ${row.updatedAt}, ${sql.json(row.updatedBy)})
+      ON CONFLICT ON CONSTRAINT entitlement_groups_slug DO NOTHING
+      RETURNING id`,
 
     findBySlug: (organizationId: string, slug: string) =>
       record<EntitlementGroup>()(

@@ -50,20 +50,16 @@ const make = Effect.gen(function* () {
       createdBy: caller.actor,
       updatedBy: caller.actor,
     }
-    return yield* transactions.run(
-      Effect.gen(function* () {
-        const slug = yield* underFreeSlug({
-          explicit: input.slug,
-          suggested: slugify(input.name, "group"),
-          insert: (slug) => repo.insert(caller.organizationId, { ...group, slug }),
-          taken: (slug) =>
-            new CreateEntitlementGroupSlugTaken({ detail: `Another entitlement group has the slug "${slug}".` }),
-        })
-        const record: EntitlementGroup = { ...group, slug }
-        yield* events.emit(caller, "ENTITLEMENT_GROUP_CREATED", record)
-        return record
-      }),
-    )
+    const store = (record: EntitlementGroup) =>
+      events.emitWith(repo.insertion(caller.organizationId, record), caller, "ENTITLEMENT_GROUP_CREATED", record)
+    const slug = yield* underFreeSlug({
+      explicit: input.slug,
+      suggested: slugify(input.name, "group"),
+      insert: (slug) => store({ ...group, slug }),
+      taken: (slug) =>
+        new CreateEntitlementGroupSlugTaken({ detail: `Another entitlement group has the slug "${slug}".` }),
+    })
+    return { ...group, slug }
   })
 
   const get = Effect.fn("EntitlementGroups.get")(function* (slug: string) {

@@ -96,10 +96,16 @@ const make = Effect.gen(function* () {
         Option.getOrThrow,
       ),
 
-    /** Deletes the instance, which is locked, and, by cascade, its usage and integration records. Answers it as it was. */
+    /** Deletes the instance, which is locked, with its usage and integration records. Answers it as it was. */
     delete: (organizationId: string, id: string) =>
       Effect.map(
+        // Totals, reservations and records go by cascade; what there is much of has no reference to cascade along.
         record<Instance>()(sql`
+          WITH events AS (
+            DELETE FROM usage_events WHERE organization_id = ${organizationId} AND instance_id = ${id}
+          ), keys AS (
+            DELETE FROM usage_unique_keys WHERE organization_id = ${organizationId} AND instance_id = ${id}
+          )
           DELETE FROM instances WHERE organization_id = ${organizationId} AND id = ${id} RETURNING ${columns}`),
         Option.getOrThrow,
       ),

@@ -12,17 +12,26 @@ export const platformIdentity: ActorReference = {
   name: "system:platform",
 }
 
+/** What a person may do in an organization; machines hold scopes without one. */
+export const Role = Schema.Literals(["ADMIN", "MEMBER", "VIEWER"])
+export type Role = typeof Role.Type
+
 interface Authenticated {
-  /** The credential row that authenticated the request. */
+  /** The row that authenticated the request: a token's, or a person's membership. It belongs to one organization. */
   readonly credentialId: string
   readonly actor: ActorReference
   readonly scopes: ReadonlyArray<string>
 }
 
 /** The caller of a Core operation: always inside one organization. */
-export class Caller extends Context.Service<Caller, Authenticated & { readonly organizationId: string }>()(
-  "keyshelf/kernel/Caller",
-) {}
+export class Caller extends Context.Service<
+  Caller,
+  Authenticated & {
+    readonly organizationId: string
+    /** The role of a person; machines have none. */
+    readonly role?: Role
+  }
+>()("keyshelf/kernel/Caller") {}
 
 /** The caller of a Platform operation: outside every organization, so no Core service accepts it. */
 export class Operator extends Context.Service<Operator, Authenticated>()("keyshelf/kernel/Operator") {}

@@ -9,6 +9,8 @@ import {
   InvalidCredential,
   MalformedBody,
   MissingScope,
+  NotAMember,
+  RateLimited,
   SecretNotReplayable,
   ValidationFailed,
   WrongCredentialKind,
@@ -22,6 +24,9 @@ import type { Scope } from "./Scope.ts"
 export class RequiredScope extends Context.Service<RequiredScope, Scope | "any-credential">()(
   "keyshelf/kernel/RequiredScope",
 ) {}
+
+/** Marks an endpoint that, of people, only those with the role `ADMIN` may call; machines need its scope alone. */
+export class AdminsOnly extends Context.Service<AdminsOnly, true>()("keyshelf/kernel/AdminsOnly") {}
 
 /** Marks an endpoint whose answer carries a secret: the answer is never kept for replay (contract, section 2). */
 export class AnswersSecret extends Context.Service<AnswersSecret, true>()("keyshelf/kernel/AnswersSecret") {}
@@ -49,7 +54,7 @@ export class OrganizationAccess extends HttpApiMiddleware.Service<
   { provides: Caller | RequestOwner }
 >()("keyshelf/kernel/OrganizationAccess", {
   security: { organizationToken: bearer },
-  error: [InvalidCredential, MissingScope],
+  error: [InvalidCredential, MissingScope, NotAMember],
 }) {}
 
 /** Authenticates a Platform request and checks the scope of its endpoint. */
@@ -59,6 +64,12 @@ export class PlatformAccess extends HttpApiMiddleware.Service<PlatformAccess, { 
     security: { platformCredential: bearer },
     error: [InvalidCredential, MissingScope, WrongCredentialKind],
   },
+) {}
+
+/** Counts the request against the budget of its credential, where limits are on (contract, section 3, 429). */
+export class RateLimits extends HttpApiMiddleware.Service<RateLimits, { requires: RequestOwner }>()(
+  "keyshelf/kernel/RateLimits",
+  { error: RateLimited },
 ) {}
 
 /** Turns a request that does not decode into a problem that names each fault's place. */

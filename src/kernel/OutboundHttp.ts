@@ -2,9 +2,26 @@
 import { Context, Schema } from "effect"
 import type { Effect, Option } from "effect"
 
+/**
+ * What went wrong, more closely: the name does not resolve, no connection, no valid certificate, too late, broken off, not
+ * allowed, not HTTP, too much.
+ */
+export const OutboundFault = Schema.Literals([
+  "dns",
+  "connect",
+  "tls",
+  "timeout",
+  "reset",
+  "not_allowed",
+  "protocol",
+  "too_large",
+])
+export type OutboundFault = typeof OutboundFault.Type
+
 /** Why there is no answer. */
 export class OutboundError extends Schema.TaggedError<OutboundError>()("OutboundError", {
   reason: Schema.Literals(["NotAllowed", "Timeout", "TooLarge", "Unreachable"]),
+  fault: Schema.optionalKey(OutboundFault),
   /** For a person; holds nothing of the request but the host. */
   message: Schema.String,
 }) {}
@@ -20,6 +37,13 @@ export interface OutboundRequest {
   readonly maxBytes: number
   /** What becomes of a longer one: `fail` (default), or `cut` after `maxBytes`. */
   readonly whenLonger?: "fail" | "cut"
+  /**
+   * Once the status line is there the call succeeds, with as much of the body as came in time (default: a body that is late
+   * or breaks off is a failure).
+   */
+  readonly statusDecides?: boolean
+  /** Keeps the connection open for the next call to the same host (default: each call has its own). */
+  readonly keepAlive?: boolean
 }
 
 export interface OutboundAnswer {

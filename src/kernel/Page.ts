@@ -1,14 +1,23 @@
 /** Pages of lists: `{ items, hasMore, nextCursor }` with opaque cursors (contract, section 2). */
-import { Context, Schema } from "effect"
+import { Context, Schema, SchemaTransformation } from "effect"
 import type { Effect } from "effect"
+import { HttpServerResponse } from "effect/http"
 import type { InvalidCursor } from "./Problem.ts"
 
 /** How many items a page has unless asked otherwise. */
 export const DEFAULT_LIMIT = 50
 
-const Limit = Schema.FiniteFromString.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum: 200 })).annotate({
-  description: "Items per page, 1 to 200; 50 if absent",
-})
+const LIMIT_DESCRIPTION = "Items per page, 1 to 200; 50 if absent"
+
+// Digits alone: what JavaScript takes for a number besides (`1e2`, `0x10`, ` 5`) is none in a URL.
+const Limit = Schema.String.check(Schema.isPattern(/^\d{1,10}$/, { expected: "a whole number, 1 to 200" }))
+  .annotate({ description: LIMIT_DESCRIPTION })
+  .pipe(
+    Schema.decodeTo(
+      Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 200 })),
+      SchemaTransformation.numberFromString,
+    ),
+  )
 
 /** The query of every list; filters are added next to it. */
 export const pageQuery = {
@@ -35,6 +44,18 @@ export interface Page<Item> {
   readonly hasMore: boolean
   readonly nextCursor: string
 }
+
+/** An item whose JSON the database has written, so that a long list is not decoded and encoded once more. */
+export interface WrittenItem {
+  readonly json: string
+}
+
+/** The answer of a list whose items the database has written. A test of the list decodes it by its schema. */
+export const writtenPage = ({ hasMore, items, nextCursor }: Page<WrittenItem>): HttpServerResponse.HttpServerResponse =>
+  HttpServerResponse.text(
+    `{"items":[${items.map(({ json }) => json).join(",")}],"hasMore":${hasMore},"nextCursor":${JSON.stringify(nextCursor)}}`,
+    { contentType: "application/json" },
+  )
 
 /** The sort key of the last item of a page: the next page begins behind it. */
 export type Position = ReadonlyArray<string | number>

@@ -79,12 +79,21 @@ export class InvalidCredential extends Problem<InvalidCredential>()(
 /** The credential works but carries no scope for this operation. */
 export class MissingScope extends Problem<MissingScope>()("Auth.MissingScope", 403, "The credential lacks a scope") {}
 
+/** The person's token is good, but names no organization that the person belongs to. */
+export class NotAMember extends Problem<NotAMember>()("Auth.NotAMember", 403, "Not a member of the organization") {}
+
+/** People need the role `ADMIN` for this operation. */
+export class AdminOnly extends Problem<AdminOnly>()("Auth.AdminOnly", 403, "Only admins may do this") {}
+
 /** Another family of credential was sent to the Platform listener. */
 export class WrongCredentialKind extends Problem<WrongCredentialKind>()(
   "Auth.WrongCredentialKind",
   403,
   "This listener takes platform credentials only",
 ) {}
+
+/** The credential has used up its budget of requests; `Retry-After` says when there is some again. */
+export class RateLimited extends Problem<RateLimited>()("Request.RateLimited", 429, "Too many requests") {}
 
 /** The same `Idempotency-Key` was sent before with another request. */
 export class IdempotencyKeyReused extends Problem<IdempotencyKeyReused>()(

@@ -1,10 +1,10 @@
 /** Endpoints of metadata fields. */
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { Created, Idempotency, idempotencyHeaders, RequiredScope } from "../kernel/Endpoint.ts"
+import { AdminsOnly, Created, Idempotency, idempotencyHeaders, RequiredScope } from "../kernel/Endpoint.ts"
 import { exampleBody } from "../kernel/Example.ts"
 import { Uuid } from "../kernel/Identifiers.ts"
 import { Page, pageQuery } from "../kernel/Page.ts"
-import { InvalidCursor, ValidationFailed } from "../kernel/Problem.ts"
+import { AdminOnly, InvalidCursor, ValidationFailed } from "../kernel/Problem.ts"
 import { CreateMetadataFieldKeyTaken, MetadataFieldNotFound, UnarchiveMetadataFieldKeyTaken } from "./Errors.ts"
 import {
   CreateMetadataField,
@@ -35,10 +35,11 @@ export class MetadataFieldsApi extends HttpApiGroup.make("metadataFields")
       headers: idempotencyHeaders,
       payload: CreateMetadataField,
       success: Created(MetadataField),
-      error: [CreateMetadataFieldKeyTaken, ValidationFailed],
+      error: [CreateMetadataFieldKeyTaken, ValidationFailed, AdminOnly],
     })
       .middleware(Idempotency)
       .annotate(RequiredScope, "write:metadata_fields")
+      .annotate(AdminsOnly, true)
       .annotateMerge(
         exampleBody({
           key: "region",
@@ -58,9 +59,10 @@ export class MetadataFieldsApi extends HttpApiGroup.make("metadataFields")
       params: field,
       payload: UpdateMetadataField,
       success: MetadataField,
-      error: [MetadataFieldNotFound, ValidationFailed],
+      error: [MetadataFieldNotFound, ValidationFailed, AdminOnly],
     })
       .annotate(RequiredScope, "write:metadata_fields")
+      .annotate(AdminsOnly, true)
       .annotateMerge(exampleBody({ label: "Hosting region" }))
       .annotateMerge(
         OpenApi.annotations({
@@ -73,10 +75,11 @@ export class MetadataFieldsApi extends HttpApiGroup.make("metadataFields")
       params: field,
       headers: idempotencyHeaders,
       success: MetadataField,
-      error: MetadataFieldNotFound,
+      error: [MetadataFieldNotFound, AdminOnly],
     })
       .middleware(Idempotency)
       .annotate(RequiredScope, "write:metadata_fields")
+      .annotate(AdminsOnly, true)
       .annotateMerge(
         OpenApi.annotations({
           summary: "Archive a metadata field",
@@ -88,10 +91,11 @@ export class MetadataFieldsApi extends HttpApiGroup.make("metadataFields")
       params: field,
       headers: idempotencyHeaders,
       success: MetadataField,
-      error: [MetadataFieldNotFound, UnarchiveMetadataFieldKeyTaken],
+      error: [MetadataFieldNotFound, UnarchiveMetadataFieldKeyTaken, AdminOnly],
     })
       .middleware(Idempotency)
       .annotate(RequiredScope, "write:metadata_fields")
+      .annotate(AdminsOnly, true)
       .annotateMerge(
         OpenApi.annotations({
           summary: "Bring an archived metadata field back",

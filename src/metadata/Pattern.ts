@@ -4,6 +4,7 @@
  * and back-references. What the two engines read differently (`.`, `\s`, long category names) is translated. Pure.
  */
 import { RE2JS } from "re2js"
+import { PATTERN_TOKEN } from "./Repetition.ts"
 
 /** The longest pattern, in UTF-16 units. */
 export const LONGEST_PATTERN = 512
@@ -33,9 +34,6 @@ const categories: Readonly<Record<string, string>> = {
   Format: "Cf", Private_Use: "Co",
 }
 
-const TOKEN =
-  /\\[pP]\{(?<category>[^}]*)\}|\\(?:u\{[^}]*\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|c[A-Za-z]|k<[^>]*>|[\s\S])|\{(?<least>\d+)(?:,(?<most>\d*))?\}|\(\?(?:<?[=!]|[a-z-]*:|<[^>]*>)|[\s\S]/gu
-
 const named = (token: string, category: string): string => {
   const short = category.replace(/^(?:General_Category|gc)=/u, "").replace(/^(?:Script|sc)=/u, "")
   return `${token.slice(0, 2)}{${Object.hasOwn(categories, short) ? categories[short] : short}}`
@@ -54,7 +52,7 @@ const translated = (source: string): { readonly text: string; readonly size: num
     group.total += size
     group.last = size
   }
-  for (const match of source.matchAll(TOKEN)) {
+  for (const match of source.matchAll(PATTERN_TOKEN)) {
     const token = match[0]
     const { category, least, most } = match.groups ?? {}
     if (category !== undefined) {

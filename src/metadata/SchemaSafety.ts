@@ -4,6 +4,7 @@
  */
 import { Ajv2020 } from "ajv/dist/2020.js"
 import { compilePattern } from "./Pattern.ts"
+import { repeatsEndlessly } from "./Repetition.ts"
 import { below } from "./Pointer.ts"
 import { indexOf, isKeywords, subschemasOf, targetOf } from "./Subschemas.ts"
 import type { Index, Keywords } from "./Subschemas.ts"
@@ -135,7 +136,11 @@ const patternFaults = (index: Index): Faults => {
     for (const [place, source] of sources) {
       const compiled = compilePattern(source)
       if (typeof compiled === "string") faults.push(at(place, compiled))
-      else total += compiled.size
+      else if (repeatsEndlessly(source)) {
+        faults.push(
+          at(place, "is a regular expression that repeats an endless repetition, which many engines cannot bear"),
+        )
+      } else total += compiled.size
       if (total > LIMITS.patterns)
         faults.push(at(place, "makes the regular expressions of the schema too large together"))
       if (total > LIMITS.patterns || faults.length >= MOST_FAULTS) return faults

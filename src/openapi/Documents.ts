@@ -5,6 +5,7 @@ import { CoreApi } from "../CoreApi.ts"
 import { PlatformApi } from "../PlatformApi.ts"
 import { WebhookApi } from "../WebhookApi.ts"
 import { errorsPage } from "./ErrorsPage.ts"
+import { withScopes } from "./Scopes.ts"
 
 /** A committed document differs from what the definitions generate. */
 export class DocumentsOutdated extends Schema.TaggedError<DocumentsOutdated>()("DocumentsOutdated", {
@@ -13,9 +14,9 @@ export class DocumentsOutdated extends Schema.TaggedError<DocumentsOutdated>()("
 
 /** The text of each document by its path in the project. */
 export const documents = (): Readonly<Record<string, string>> => ({
-  "openapi/core.json": text(OpenApi.fromApi(CoreApi)),
-  "openapi/platform.json": text(OpenApi.fromApi(PlatformApi)),
-  "openapi/webhooks.json": text(OpenApi.fromApi(WebhookApi)),
+  "openapi/core.json": text(OpenApi.fromApi(withScopes(CoreApi))),
+  "openapi/platform.json": text(OpenApi.fromApi(withScopes(PlatformApi))),
+  "openapi/webhooks.json": text(OpenApi.fromApi(withScopes(WebhookApi))),
   "docs/errors.md": errorsPage([CoreApi, PlatformApi, WebhookApi]),
 })
 

@@ -1,14 +1,18 @@
 /** Authentication of the two listeners, and the scope gate in front of every handler. */
-import { Context, Effect, Layer } from "effect"
-import type { Redacted } from "effect"
+import { Effect, Layer, Option, Redacted } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerRespondable } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
+import { AuthMode, GatewayTokens } from "../access/GatewayTokens.ts"
+import { IdentityTokens } from "../access/IdentityTokens.ts"
 import { prefixes } from "../access/Model.ts"
 import { Credentials } from "../access/Service.ts"
 import { Caller, Operator, RequestOwner } from "../kernel/Caller.ts"
-import { annotationOf, OrganizationAccess, PlatformAccess, RequiredScope } from "../kernel/Endpoint.ts"
-import { MissingScope, WrongCredentialKind } from "../kernel/Problem.ts"
+import type { Role } from "../kernel/Caller.ts"
+import { AdminsOnly, annotationOf, OrganizationAccess, PlatformAccess, RequiredScope } from "../kernel/Endpoint.ts"
+import { AdminOnly, MissingScope, WrongCredentialKind } from "../kernel/Problem.ts"
 import { allows } from "../kernel/Scope.ts"
+import { SignIn } from "../people/SignIn.ts"
+import { noteCaller } from "./RequestFacts.ts"
 
 // An endpoint without a declared scope refuses everyone.
 const requireScope = (
@@ -20,32 +24,78 @@ const requireScope = (
   return Effect.fail(new MissingScope({ detail: `This operation needs the scope ${needed ?? "that nobody holds"}.` }))
 }
 
-/** Core: a live `ksh_` token, inside its organization. */
+// Not what a bearer text is, only what it looks like: whatever it is taken for has to verify it.
+const looksLikeJwt = (text: string): boolean => /^[\w-]+\.[\w-]+\.[\w-]*$/.test(text)
+
+const organizationCallers = Effect.gen(function* () {
+  const credentials = yield* Credentials
+  const identityTokens = yield* IdentityTokens
+  const gatewayTokens = yield* GatewayTokens
+  const mode = yield* AuthMode
+  const people = yield* SignIn
+
+  // Behind a gateway a token is taken only as the gateway exchanged it.
+  const rowOf = (credential: Redacted.Redacted) =>
+    mode === "gateway" || gatewayTokens.recognizes(credential)
+      ? gatewayTokens.verify(credential)
+      : credentials.authenticate("organization", credential)
+
+  /** A stored token. Whatever is no good credential ends here too, so that every failure takes this road. */
+  const byToken = Effect.fnUntraced(function* (credential: Redacted.Redacted) {
+    const row = yield* rowOf(credential)
+    // The table's constraint says so too: an organization credential names its organization.
+    if (row.organizationId === null) return yield* Effect.die(new Error(`Credential ${row.id} names no organization`))
+    const { actor, id, organizationId, scopes } = row
+    return Caller.of({ credentialId: id, organizationId, actor, scopes })
+  })
+
+  /** A JWT of the identity provider, for a person with a membership. */
+  const byIdentity = Effect.fnUntraced(function* (credential: Redacted.Redacted) {
+    const verified = yield* Effect.option(identityTokens.verify(credential))
+    if (Option.isNone(verified)) return yield* byToken(credential)
+    const { claims, provider } = verified.value
+    const { membershipId, organizationId, role, scopes, user } = yield* people.admit(provider, claims)
+    return Caller.of({ credentialId: membershipId, organizationId, actor: user, scopes, role })
+  })
+
+  return (credential: Redacted.Redacted) =>
+    looksLikeJwt(Redacted.value(credential)) && !gatewayTokens.recognizes(credential)
+      ? byIdentity(credential)
+      : byToken(credential)
+})
+
+const isForAdmins = (endpoint: HttpApiEndpoint.Top, role: Role | undefined): boolean =>
+  role !== undefined && role !== "ADMIN" && annotationOf(endpoint, AdminsOnly) === true
+
+/** Core: a live `ksh_` token (or what a gateway exchanged it for), or a person with a membership; always inside one organization. */
 export const organizationAccess = Layer.effect(
   OrganizationAccess,
   Effect.gen(function* () {
-    const credentials = yield* Credentials
+    const callerOf = yield* organizationCallers
     return OrganizationAccess.of({
       organizationToken: Effect.fnUntraced(function* (
         handler,
         { credential, endpoint }: { readonly credential: Redacted.Redacted; readonly endpoint: HttpApiEndpoint.Top },
       ) {
-        const row = yield* credentials.authenticate("organization", credential)
-        // The table's constraint says so too: an organization credential names its organization.
-        if (row.organizationId === null)
-          return yield* Effect.die(new Error(`Credential ${row.id} names no organization`))
-        yield* requireScope(endpoint, row.scopes)
-        const context = Context.make(Caller, {
-          credentialId: row.id,
-          organizationId: row.organizationId,
-          actor: row.actor,
-          scopes: row.scopes,
-        }).pipe(Context.add(RequestOwner, { organizationId: row.organizationId, credentialId: row.id }))
-        return yield* Effect.provideContext(handler, context)
+        const caller = yield* callerOf(credential)
+        yield* noteCaller(caller)
+        // Before the scope, which people who are no admins lack anyway: the role says why. It is an answer, not a
+        // failure, because only the endpoints with this policy declare it.
+        if (isForAdmins(endpoint, caller.role)) {
+          const detail = `This operation needs the role ADMIN; yours is ${caller.role}.`
+          return yield* HttpServerRespondable.toResponse(new AdminOnly({ detail }))
+        }
+        yield* requireScope(endpoint, caller.scopes)
+        const { credentialId, organizationId } = caller
+        // One by one: adding a service to a context is cheap, merging two copies all services of the process.
+        return yield* handler.pipe(
+          Effect.provideService(Caller, caller),
+          Effect.provideService(RequestOwner, { organizationId, credentialId }),
+        )
       }),
     })
   }),
-)
+).pipe(Layer.provide(IdentityTokens.layer))
 
 /** Platform: a live `ksm_` credential, outside every organization. */
 export const platformAccess = Layer.effect(
@@ -58,13 +108,12 @@ export const platformAccess = Layer.effect(
         { credential, endpoint }: { readonly credential: Redacted.Redacted; readonly endpoint: HttpApiEndpoint.Top },
       ) {
         const row = yield* credentials.authenticate("platform", credential)
+        yield* noteCaller({ credentialId: row.id })
         yield* requireScope(endpoint, row.scopes)
-        const context = Context.make(Operator, {
-          credentialId: row.id,
-          actor: row.actor,
-          scopes: row.scopes,
-        }).pipe(Context.add(RequestOwner, { organizationId: null, credentialId: row.id }))
-        return yield* Effect.provideContext(handler, context)
+        return yield* handler.pipe(
+          Effect.provideService(Operator, { credentialId: row.id, actor: row.actor, scopes: row.scopes }),
+          Effect.provideService(RequestOwner, { organizationId: null, credentialId: row.id }),
+        )
       }),
     })
   }),

@@ -52,8 +52,15 @@ const checkVersion = Effect.gen(function* () {
   }
 })
 
-/** Applies the migrations that are missing, under a lock, all or none. Answers their ids and names. */
-export const migrate = Migrator.make({})({ loader: Migrator.fromRecord(migrations), table: "keyshelf_migrations" })
+/** The table that says which migrations a database has. */
+export const migrationsTable = "keyshelf_migrations"
+
+/** Applies the migrations of a sequence that are missing, under a lock, all or none. Answers their ids and names. */
+export const migrateWith = (sequence: typeof migrations) =>
+  Migrator.make({})({ loader: Migrator.fromRecord(sequence), table: migrationsTable })
+
+/** {@link migrateWith} the service's own sequence. */
+export const migrate = migrateWith(migrations)
 
 const target = (whenRunning: WhenRunning) =>
   Effect.gen(function* () {
@@ -113,11 +120,20 @@ export const transactions = Layer.effect(
     const sql = yield* SqlClient.SqlClient
     const backOff = Schedule.exponential("5 millis").pipe(Schedule.jittered)
     const begin = <A, E, R>(work: Effect.Effect<A, E, R>) =>
-      sql.withTransaction(Effect.provideService(work, Transaction, { open: true })).pipe(
-        Effect.catchDefect((defect) => (isSqlError(defect) ? Effect.fail(defect) : Effect.die(defect))),
-        Effect.retry({ schedule: backOff, times: 5, while: isConflict }),
-        Effect.catchIf(isSqlError, (error) => Effect.die(error)),
-      )
+      Effect.suspend(() => {
+        let rolledBack: Array<Effect.Effect<void>> = []
+        const attempt = Effect.suspend(() => {
+          rolledBack = []
+          const afterRollback = (kept: Effect.Effect<void>) => void rolledBack.push(kept)
+          return sql.withTransaction(Effect.provideService(work, Transaction, { open: true, afterRollback }))
+        })
+        return attempt.pipe(
+          Effect.catchDefect((defect) => (isSqlError(defect) ? Effect.fail(defect) : Effect.die(defect))),
+          Effect.retry({ schedule: backOff, times: 5, while: isConflict }),
+          Effect.catchIf(isSqlError, (error) => Effect.die(error)),
+          Effect.tapError(() => Effect.all(rolledBack, { discard: true })),
+        )
+      })
     return Transactions.of({
       run: ((work: Effect.Effect<unknown, unknown, unknown>) =>
         Effect.flatMap(Effect.serviceOption(Transaction), (outer) =>

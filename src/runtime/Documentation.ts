@@ -5,8 +5,10 @@ import { HttpApiScalar } from "effect/http-api"
 import type { HttpApi, HttpApiGroup } from "effect/http-api"
 import { readFile } from "node:fs/promises"
 import { CoreApi } from "../CoreApi.ts"
+import { withScopes } from "../openapi/Scopes.ts"
 import { PlatformApi } from "../PlatformApi.ts"
 import { WebhookApi } from "../WebhookApi.ts"
+import * as MethodNotAllowed from "./MethodNotAllowed.ts"
 
 const page = `<!doctype html>
 <html lang="en">
@@ -41,7 +43,7 @@ const viewer = <Id extends string, Groups extends HttpApiGroup.Constraint>(
   let handler: ((request: Request) => Promise<Response>) | undefined
   return Effect.gen(function* () {
     const request = yield* HttpServerRequest.HttpServerRequest
-    handler ??= HttpRouter.toWebHandler(HttpApiScalar.layer(api, { path }), { disableLogger: true }).handler
+    handler ??= HttpRouter.toWebHandler(HttpApiScalar.layer(withScopes(api), { path }), { disableLogger: true }).handler
     const answer = handler
     const html = yield* Effect.promise(async () => (await answer(new Request(`http://docs${path}`))).text())
     return HttpServerResponse.text(request.method === "HEAD" ? "" : html, { contentType: "text/html; charset=utf-8" })
@@ -65,4 +67,6 @@ export const layer = Layer.mergeAll(
   HttpRouter.add("GET", "/openapi.json", document("core")),
   HttpRouter.add("GET", "/openapi/platform.json", document("platform")),
   HttpRouter.add("GET", "/openapi/webhooks.json", document("webhooks")),
+  MethodNotAllowed.readOnly("/docs", "/docs/core", "/docs/platform", "/docs/webhooks"),
+  MethodNotAllowed.readOnly("/openapi.json", "/openapi/platform.json", "/openapi/webhooks.json"),
 )

@@ -1,10 +1,11 @@
 /** HTTP listeners: bound to the loopback interface unless told otherwise, draining on shutdown. */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { ByteSize, Effect, Layer, Predicate, Schema } from "effect"
+import { ByteSize, Effect, Layer, Option, Predicate, Schema } from "effect"
 import { HttpIncomingMessage, HttpRouter } from "effect/http"
 import { createServer, STATUS_CODES } from "node:http"
 import type { IncomingMessage, ServerResponse } from "node:http"
-import type { Socket } from "node:net"
+import type { Duplex } from "node:stream"
+import { Draining } from "../kernel/Draining.ts"
 import { problemFor, requestIdOf } from "./ProblemFallback.ts"
 
 /** A listener cannot be opened. The message names the setting to change. */
@@ -31,23 +32,33 @@ const statusOfParseError = (error: Error): number => {
   return code === "ERR_HTTP_REQUEST_TIMEOUT" ? 408 : 400
 }
 
-// What Node refuses before there is a request: still a problem document.
-const onClientError = (error: Error, socket: Socket) => {
+const answerOn = (socket: Duplex, status: number, path: string, requestId?: string) => {
   if (socket.destroyed || !socket.writable) return
-  const status = statusOfParseError(error)
-  const body = JSON.stringify({ ...problemFor(400), status, instance: "" })
+  const body = JSON.stringify({ ...problemFor(status === 404 ? 404 : 400), status, instance: path })
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/problem+json\r\n` +
-      `content-length: ${Buffer.byteLength(body)}\r\nx-request-id: ${requestIdOf(undefined)}\r\nconnection: close\r\n\r\n${body}`,
+      `content-length: ${Buffer.byteLength(body)}\r\nx-request-id: ${requestIdOf(requestId)}\r\nconnection: close\r\n\r\n${body}`,
   )
 }
 
+const answerTo = (request: IncomingMessage, status: number) =>
+  answerOn(request.socket, status, request.url ?? "/", request.headers["x-request-id"]?.toString())
+
+// What Node refuses before there is a request, or hangs up on, or answers without a body: still a problem document.
 const makeServer = () => {
-  const server = createServer({ requestTimeout: 60_000, headersTimeout: 20_000, keepAliveTimeout: 65_000 })
+  // The fallback of all answers asks for `Host`.
+  const server = createServer({
+    requestTimeout: 60_000,
+    headersTimeout: 20_000,
+    keepAliveTimeout: 65_000,
+    requireHostHeader: false,
+  })
   server.on("request", (request, response) => {
     if (server.listenerCount("request") === 1) notReadyYet(request, response)
   })
-  server.on("clientError", onClientError)
+  server.on("clientError", (error, socket) => answerOn(socket, statusOfParseError(error), ""))
+  server.on("checkExpectation", (request) => answerTo(request, 417))
+  server.on("connect", (request) => answerTo(request, 404))
   return server
 }
 
@@ -77,6 +88,13 @@ const explain = (host: string, port: number, setting: string, cause: unknown): L
 // Longer than any request line that Node.js reads: what is too long is refused by its schema, with its place.
 const LONGEST_SEGMENT = 16 * 1024
 
+// Built last, so that it is the first to know that the listener stops: live streams end then, and nobody waits for them.
+const tellEnd = Layer.effectDiscard(
+  Effect.flatMap(Effect.serviceOption(Draining), (draining) =>
+    Option.isSome(draining) ? Effect.addFinalizer(() => draining.value.begin) : Effect.void,
+  ),
+)
+
 /** Serves routes on an address. `setting` is what a message about the port names. */
 export const serve = <A, E, R>(
   routes: Layer.Layer<A, E, R>,
@@ -94,6 +112,8 @@ export const serve = <A, E, R>(
       ignoreDuplicateSlashes: false,
     },
   }).pipe(
+    // Fresh: each listener tells its own end, not the end of the last one.
+    (served) => Layer.provideMerge(Layer.fresh(tellEnd), served),
     Layer.provideMerge(
       Layer.effectContext(
         Layer.build(

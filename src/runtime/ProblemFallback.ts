@@ -3,11 +3,16 @@
  * problem document with all its members, also what the framework answers by itself (contract, section 3). Only what
  * is marked as the body of another specification passes as it is.
  */
-import { Cause, Effect, Predicate } from "effect"
+import { Cause, Context, Effect, Predicate, References } from "effect"
 import { HttpBody, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { isSqlError } from "effect/sql/SqlError"
 import { randomUUID } from "node:crypto"
 import { PUBLISHED_BODY } from "../kernel/Endpoint.ts"
+import { CurrentLifecycle } from "./Health.ts"
+import { countProblem, countRequest, countSuccess } from "./Metrics.ts"
+import { RequestFacts } from "./RequestFacts.ts"
+import * as RequestsInFlight from "./RequestsInFlight.ts"
+import { withoutSecrets } from "./SecretTexts.ts"
 
 const CONTENT_TYPE = "application/problem+json"
 
@@ -99,45 +104,107 @@ const answerFor = (cause: Cause.Cause<unknown>) =>
     ? Effect.succeed(HttpServerResponse.empty({ status: 503 }))
     : Effect.map(HttpServerError.causeResponse(cause), ([response]) => response)
 
+interface Served {
+  readonly request: HttpServerRequest.HttpServerRequest
+  readonly context: Context.Context<never>
+}
+
+// A probe that finds the service not ready is no failure of ours that anyone must look at; the part that fails says so.
+const isProbe = (path: string): boolean => path.startsWith("/health/")
+
+const report = (problem: ProblemDocument, method: string, cause: Cause.Cause<unknown> | undefined) => {
+  const { code, errorId, instance, status } = problem
+  const line = `${method} ${code}`
+  return (
+    status < 500
+      ? Effect.logInfo(line)
+      : isProbe(instance)
+        ? Effect.logWarning(line)
+        : Effect.logError(line, ...(cause === undefined ? [] : [cause]))
+  ).pipe(Effect.annotateLogs({ code, status, errorId, path: instance }))
+}
+
 /** Completes an error answer; successes pass untouched. */
 const complete = Effect.fnUntraced(function* (
   response: HttpServerResponse.HttpServerResponse,
-  request: HttpServerRequest.HttpServerRequest,
-  requestId: string,
+  { context, request }: Served,
   cause?: Cause.Cause<unknown>,
 ) {
   if (response.status < 400) return response
   if (response.headers[PUBLISHED_BODY] !== undefined) return HttpServerResponse.removeHeader(response, PUBLISHED_BODY)
   const declared = bodyOf(response)
-  const instance = pathOf(request.url)
-  const problem = { ...problemFor(response.status), ...declared, instance } as ProblemDocument
-  const fields = { code: problem.code, status: problem.status, errorId: problem.errorId, requestId, path: instance }
-  yield* response.status >= 500
-    ? Effect.logError(`${request.method} ${problem.code}`, ...(cause === undefined ? [] : [cause])).pipe(
-        Effect.annotateLogs(fields),
-      )
-    : Effect.logInfo(`${request.method} ${problem.code}`).pipe(Effect.annotateLogs(fields))
+  const problem = {
+    ...problemFor(response.status),
+    ...declared,
+    instance: pathOf(request.url),
+  } as ProblemDocument
+  countProblem(context, problem.code)
+  yield* report(problem, request.method, cause)
+  // A credential that was sent in a wrong place is not repeated to whoever reads the answer.
+  const text = withoutSecrets(JSON.stringify({ ...problem, ...extensionsOf(problem) }))
   return HttpServerResponse.setBody(
     HttpServerResponse.setHeaders(response, headersOf(response.status)),
-    HttpBody.text(JSON.stringify({ ...problem, ...extensionsOf(problem) }), CONTENT_TYPE),
+    HttpBody.text(text, CONTENT_TYPE),
   )
 })
+
+// Node.js would refuse it by itself, without a problem; HTTP 1.0 knows no `Host`.
+const lacksHost = ({ headers, source }: HttpServerRequest.HttpServerRequest): boolean =>
+  headers["host"] === undefined && Predicate.hasProperty(source, "httpVersion") && source.httpVersion === "1.1"
+
+const noHost = HttpServerResponse.text(
+  JSON.stringify({
+    detail: "A request has the header `Host`.",
+    errors: [{ location: "header.host", message: "is missing" }],
+  }),
+  { status: 400, contentType: CONTENT_TYPE },
+)
+
+const gaveUp = HttpServerResponse.text(
+  JSON.stringify({ detail: "The request took too long and was given up; nothing of it is kept. Try again shortly." }),
+  { status: 503, contentType: CONTENT_TYPE },
+)
+
+// Only counted: there is nobody to send it to.
+const goneAway = HttpServerResponse.empty({ status: 499 })
 
 /** The outermost middleware of every listener. */
 export const layer = HttpRouter.middleware(
   (effect) =>
-    Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
+    Effect.withFiber((fiber) => {
+      const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
       const requestId = requestIdOf(request.headers["x-request-id"])
-      return effect.pipe(
-        Effect.flatMap((response) => complete(response, request, requestId)),
-        Effect.catchCause((cause) =>
+      const inFlight = RequestsInFlight.enter(fiber)
+
+      // The fiber's context knows the route by now.
+      const answer = (response: HttpServerResponse.HttpServerResponse) => {
+        const seconds = RequestsInFlight.leave(inFlight)
+        countRequest(fiber.context, { method: request.method, status: response.status, seconds })
+        const identified = HttpServerResponse.setHeader(response, "x-request-id", requestId)
+        // The stop waits for connections: nobody shall send another request on one, or keep it idle.
+        return fiber.getRef(CurrentLifecycle).phase === "draining"
+          ? HttpServerResponse.setHeader(identified, "connection", "close")
+          : identified
+      }
+      const completed = (response: HttpServerResponse.HttpServerResponse, cause?: Cause.Cause<unknown>) =>
+        Effect.map(complete(response, { request, context: fiber.context }, cause), answer)
+
+      return Effect.matchCauseEffect(lacksHost(request) ? Effect.succeed(noHost) : effect, {
+        onSuccess: (response) => {
+          if (response.status >= 400) return completed(response)
+          countSuccess(fiber.context, response)
+          return Effect.succeed(answer(response))
+        },
+        onFailure: (cause) => {
+          if (!Cause.hasInterruptsOnly(cause)) {
+            return Effect.flatMap(answerFor(cause), (response) => completed(response, cause))
+          }
+          if (inFlight.expired) return completed(gaveUp, cause)
           // A caller that went away gets no answer; the interruption must stay one.
-          Cause.hasInterruptsOnly(cause)
-            ? Effect.failCause(cause)
-            : Effect.flatMap(answerFor(cause), (response) => complete(response, request, requestId, cause)),
-        ),
-        Effect.map(HttpServerResponse.setHeader("x-request-id", requestId)),
-      )
+          answer(goneAway)
+          return Effect.failCause(cause)
+        },
+      }).pipe(Effect.provideService(References.CurrentLogAnnotations, new RequestFacts(requestId)))
     }),
   { global: true },
 )

@@ -1,8 +1,9 @@
 /** Requests that do not decode become problems that name each fault's place (contract, section 3). */
-import { Effect, Predicate, SchemaIssue } from "effect"
+import { Effect, Layer, Predicate, SchemaIssue } from "effect"
 import { HttpRouter, HttpServerRequest } from "effect/http"
 import { HttpApiMiddleware } from "effect/http-api"
 import type { HttpApiError } from "effect/http-api"
+import { isUtf8 } from "node:buffer"
 import { annotationOf, RequestValidation, TakesSecret } from "../kernel/Endpoint.ts"
 import { MalformedBody, ValidationFailed } from "../kernel/Problem.ts"
 import type { ProblemFault } from "../kernel/Problem.ts"
@@ -61,8 +62,11 @@ const parse = (text: string): { readonly json: unknown } | undefined => {
   }
 }
 
-/** The middleware that every API carries. A response that does not encode is our bug, and stays a defect. */
-export const layer = HttpApiMiddleware.layerSchemaErrorTransform(
+const malformed = (message: string) =>
+  new MalformedBody({ detail: `The body ${message}.`, errors: [{ location: "body", message }] })
+
+// A response that does not encode is our bug, and stays a defect.
+const schemaErrors = HttpApiMiddleware.layerSchemaErrorTransform(
   RequestValidation,
   Effect.fnUntraced(function* (error, { endpoint }) {
     switch (error.kind) {
@@ -76,12 +80,7 @@ export const layer = HttpApiMiddleware.layerSchemaErrorTransform(
         const text = yield* Effect.orDie((yield* HttpServerRequest.HttpServerRequest).text)
         if (text === "") return yield* failed([{ location: "body", message: "A JSON object is due here" }])
         const parsed = parse(text)
-        if (parsed === undefined) {
-          return yield* new MalformedBody({
-            detail: "The body is not valid JSON.",
-            errors: [{ location: "body", message: "is not valid JSON" }],
-          })
-        }
+        if (parsed === undefined) return yield* malformed("is not valid JSON")
         const found = faults(error, "body", parsed.json)
         return yield* failed(
           annotationOf(endpoint, TakesSecret) === true ? found.map(({ value: _, ...fault }) => fault) : found,
@@ -92,3 +91,27 @@ export const layer = HttpApiMiddleware.layerSchemaErrorTransform(
     }
   }),
 )
+
+const mayHaveJson = (request: HttpServerRequest.HttpServerRequest): boolean =>
+  (request.method === "POST" || request.method === "PUT" || request.method === "PATCH") &&
+  (request.headers["content-type"] ?? "json").includes("json")
+
+// Decoding would put U+FFFD where the bytes are no text, and what was sent would be kept as something else.
+const bytesAreText = (request: HttpServerRequest.HttpServerRequest) =>
+  Effect.flatMap(Effect.orDie(request.arrayBuffer), (bytes) =>
+    isUtf8(bytes) ? Effect.void : Effect.fail(malformed("is not UTF-8")),
+  )
+
+/** The middleware that every API carries: bodies are UTF-8, and what does not decode is told place by place. */
+export const layer = Layer.effect(
+  RequestValidation,
+  Effect.map(RequestValidation, (transform) =>
+    RequestValidation.of((handler, options) =>
+      Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
+        mayHaveJson(request)
+          ? Effect.andThen(bytesAreText(request), transform(handler, options))
+          : transform(handler, options),
+      ),
+    ),
+  ),
+).pipe(Layer.provide(schemaErrors))

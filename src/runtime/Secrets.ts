@@ -33,7 +33,9 @@ const keyFileOf = Effect.fnUntraced(
   },
   Effect.catchTag("PlatformError", (error) =>
     Effect.fail(
-      new SettingsError({ message: `The key file under SERVICE_DATA_DIR cannot be made or read: ${error.message}` }),
+      new SettingsError({
+        message: `The key file under SERVICE_DATA_DIR cannot be made or read: ${error.message}. Make the directory writable, or set SERVICE_DATABASE_URL and SERVICE_SECRET_KEY.`,
+      }),
     ),
   ),
 )

@@ -39,10 +39,15 @@ const replay = (answer: StoredAnswer): HttpServerResponse.HttpServerResponse => 
     : HttpServerResponse.text(answer.body, { status: answer.status, headers, contentType: "application/json" })
 }
 
-const slugOf = (body: string | null): string | null => {
+// What the answer made: its slug, or its id where it has none.
+const nameOf = (body: string | null): string | null => {
   const document: unknown = body === null ? null : JSON.parse(body)
-  return Predicate.hasProperty(document, "slug") && Predicate.isString(document.slug) ? document.slug : null
+  if (Predicate.hasProperty(document, "slug") && Predicate.isString(document.slug)) return document.slug
+  return Predicate.hasProperty(document, "id") && Predicate.isString(document.id) ? document.id : null
 }
+
+// Callers choose their keys, and some choose a secret: a key is stored as its hash.
+const storedKey = (key: string): string => createHash("sha256").update(key).digest("base64url")
 
 /** The middleware of every POST. Without the header it does nothing. */
 export const layer = Layer.effect(
@@ -94,7 +99,7 @@ export const layer = Layer.effect(
             expires_at)
           VALUES (${owner.credentialId}, ${key}, ${owner.organizationId}, ${fingerprint}, ${response.status},
             ${response.headers["location"] ?? null}, ${answersSecret ? null : body},
-            ${answersSecret ? (slugOf(body) ?? "") : null}, ${new Date(at.getTime() + Duration.toMillis(KEPT))})
+            ${answersSecret ? (nameOf(body) ?? "") : null}, ${new Date(at.getTime() + Duration.toMillis(KEPT))})
           ON CONFLICT (caller_id, key) DO UPDATE SET fingerprint = excluded.fingerprint, status = excluded.status,
             location = excluded.location, body = excluded.body, secret_slug = excluded.secret_slug,
             expires_at = excluded.expires_at`)
@@ -108,7 +113,7 @@ export const layer = Layer.effect(
         // A malformed key goes on to the handler, whose header schema refuses it with its place.
         if (key === undefined || !KEY.test(key)) return handler
         if (annotationOf(endpoint, WaitsForOthers) === true) return handler
-        return transactions.run(underKey(key, handler, annotationOf(endpoint, AnswersSecret) === true))
+        return transactions.run(underKey(storedKey(key), handler, annotationOf(endpoint, AnswersSecret) === true))
       }),
     )
   }),

@@ -22,6 +22,10 @@ export interface PostedEvent extends UsageEvent {
 export interface Account {
   readonly meter: Meter
   readonly period: Period
+  /** What reservations keep from the period. */
+  readonly held: BigDecimal.BigDecimal
+  /** The latest instant by which anything was decided on this account: no later decision goes back behind it. */
+  readonly decidedAt: Date
   readonly stored: { readonly total: Total; readonly crossings: Crossings }
   readonly total: Total
   readonly crossings: Crossings
@@ -37,14 +41,31 @@ export const periodFor = (meter: Meter, at: Date): Period =>
 
 export const methodOf = ({ aggregationMethod }: Meter): AggregationMethod => aggregationMethod ?? "SUM"
 
+/** The account after something was refused because of its cap. */
+export const exceeded = (account: Account): Account => ({
+  ...account,
+  crossings: { ...account.crossings, capExceeded: true },
+})
+
+/** Whether an amount of it can be taken before it is reported: consumed, or reserved. */
+export const isConsumable = (meter: Meter): boolean => ["SUM", "COUNT"].includes(methodOf(meter))
+
 /** Why an event was not posted. */
 export type Refusal = "not-granted" | "cap" | "negative"
 
-/** The account with one more event, or as it was if the event is refused. `laterEvents` are due for a late `set`. */
+/** How an event is posted. */
+export interface Posting {
+  /** Due for a late `set`: the period's events of later timestamps. */
+  readonly laterEvents?: ReadonlyArray<UsageEvent>
+  /** The amount was reserved, so that neither a limit nor a missing grant stands against it. */
+  readonly isPromised?: boolean
+}
+
+/** The account with one more event, or as it was if the event is refused. */
 export const post = (
   account: Account,
   event: UsageEvent & Pick<PostedEvent, "metadata">,
-  laterEvents: ReadonlyArray<UsageEvent> = [],
+  { isPromised = false, laterEvents = [] }: Posting = {},
 ): { readonly account: Account; readonly refusal?: Refusal } => {
   const { meter, total } = account
   const key = methodOf(meter) === "UNIQUE_COUNT" ? event.uniqueKey : null
@@ -52,9 +73,9 @@ export const post = (
   const next = add(methodOf(meter), total, event, { isNewKey, laterEvents })
   const limit = limitOf(grantOf(meter))
   if (BigDecimal.isNegative(next.value)) return { account, refusal: "negative" }
-  const refusal = refusalOf(limit, total.value, next.value)
+  const refusal = isPromised ? undefined : refusalOf(limit, total.value, next.value, account.held)
   if (refusal === "cap") {
-    return { account: { ...account, crossings: { ...account.crossings, capExceeded: true } }, refusal }
+    return { account: exceeded(account), refusal }
   }
   if (refusal !== undefined) return { account, refusal }
   return {

@@ -63,7 +63,7 @@ const make = Effect.gen(function* () {
       } else {
         refused.push({ source, id })
         const code = posted.refusal === "negative" ? "Request.ValidationFailed" : "ReportUsage.ThresholdExceeded"
-        const text = refusalText(event.meter, posted.refusal, posted.account.total.value)
+        const text = refusalText(posted.refusal, posted.account)
         verdicts.set(identityOf(event), rejected(code, text))
       }
     }

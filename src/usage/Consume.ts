@@ -1,22 +1,24 @@
 /** The check that consumes: what is allowed is used at once, all of it or nothing (contract section 9, "Check"). */
-import { BigDecimal, Context, Deferred, Effect, Exit, Layer, Option } from "effect"
+import { BigDecimal, Context, Effect, Exit, Layer } from "effect"
 import { InstanceNotFound } from "../instances/Errors.ts"
 import { Caller } from "../kernel/Caller.ts"
 import { invalid, MissingScope, noSuch } from "../kernel/Problem.ts"
 import type { ValidationFailed } from "../kernel/Problem.ts"
 import { allows } from "../kernel/Scope.ts"
 import { now } from "../kernel/Timestamp.ts"
-import { Transaction, Transactions } from "../kernel/Transaction.ts"
-import { methodOf, post } from "./Account.ts"
+import { exceeded, isConsumable, methodOf, post } from "./Account.ts"
 import type { Account } from "./Account.ts"
 import { decide, figures } from "./Decision.ts"
-import type { Decision } from "./Decision.ts"
+import type { CheckSubject, Decision } from "./Decision.ts"
+import { explain } from "./Explanation.ts"
 import { isStorable, limitOf } from "./Limits.ts"
 import { accountName, Metering } from "./Metering.ts"
 import { MeterRepo } from "./MeterRepo.ts"
 import type { CheckedInstance, CheckRequest, CheckResult, Meter } from "./Model.ts"
 import { UsageRepo } from "./Repo.ts"
+import type { Moment } from "./Repo.ts"
 import { grantOf, periodOf } from "./Rules.ts"
+import { together } from "./Together.ts"
 
 const zero = BigDecimal.fromBigInt(0n)
 const one = BigDecimal.fromBigInt(1n)
@@ -26,8 +28,6 @@ const amountOf = (meter: Meter | undefined, requested: number | undefined): BigD
   requested === undefined || meter?.aggregationMethod === "COUNT" ? one : BigDecimal.fromNumberUnsafe(requested)
 
 const isMetered = (meter: Meter | undefined): meter is Meter => meter?.type === "NUMBER"
-
-const isConsumable = (meter: Meter): boolean => ["SUM", "COUNT"].includes(methodOf(meter))
 
 /** The first item that cannot be consumed at all. */
 const faultIn = (checks: CheckRequest["checks"], meters: ReadonlyMap<string, Meter>) => {
@@ -52,6 +52,7 @@ interface Item {
 }
 
 interface Decided extends Item {
+  readonly subject: CheckSubject
   readonly decision: Decision
 }
 
@@ -68,21 +69,23 @@ const decideAll = (
     const { amount, meter, slug } = item
     const name = isMetered(meter) ? accountName({ meter, at }) : ""
     const account = accounts.get(name)
-    const decision = decide({
+    const subject = {
       entitlement: meter === undefined ? null : { slug, type: meter.type },
       grant: meter === undefined ? null : grantOf(meter),
       usage: account?.total.value ?? zero,
+      held: account?.held ?? zero,
       requested: amount,
       instance,
       at,
       period: meter === undefined ? null : periodOf(meter, meter, at),
-    })
+    }
+    const decision = decide(subject)
     if (account !== undefined && decision.reason === "LIMIT_REACHED") refused.add(name)
     if (account !== undefined && decision.allowed && !BigDecimal.isZero(amount)) {
       const event = { timestamp: at, behavior: "append" as const, value: amount, uniqueKey: null, metadata: null }
       accounts.set(name, post(account, event).account)
     }
-    return { ...item, decision }
+    return { ...item, subject, decision }
   })
   return { decided, accounts, refused }
 }
@@ -90,29 +93,22 @@ const decideAll = (
 /** The figures of a metered item for a usage. */
 const figuresOf = (meter: Meter | undefined, account: Account | undefined) => {
   const limit = meter === undefined ? null : limitOf(grantOf(meter))
-  return limit === null || account === undefined ? {} : figures(limit.value, account.total.value)
+  return limit === null || account === undefined ? {} : figures(limit.value, account.total.value, account.held)
 }
 
 const withExceeded = (accounts: ReadonlyMap<string, Account>, names: ReadonlySet<string>) =>
-  new Map(
-    Array.from(
-      accounts,
-      ([name, account]) =>
-        [
-          name,
-          names.has(name) ? { ...account, crossings: { ...account.crossings, capExceeded: true } } : account,
-        ] as const,
-    ),
-  )
+  new Map(Array.from(accounts, ([name, account]) => [name, names.has(name) ? exceeded(account) : account] as const))
 
 interface Request {
   readonly instanceSlug: string
   readonly asked: CheckRequest["checks"]
+  readonly explains: boolean
 }
 
 /** A request whose names and amounts are all right. */
 interface Readable {
   readonly asked: CheckRequest["checks"]
+  readonly explains: boolean
   readonly instance: CheckedInstance
   readonly meters: ReadonlyMap<string, Meter>
 }
@@ -120,24 +116,18 @@ interface Readable {
 type Refused = InstanceNotFound | ValidationFailed
 type Answered = Exit.Exit<CheckResult, Refused>
 
-interface Waiting extends Request {
-  readonly answered: Deferred.Deferred<CheckResult, Refused>
-}
-
-const unanswered = Exit.die(new Error("A request was not answered"))
-
-/** How many requests one transaction serves at most. */
-const MOST_TOGETHER = 100
-
 const make = Effect.gen(function* () {
   const checks = yield* UsageRepo
   const repo = yield* MeterRepo
   const metering = yield* Metering
-  const transactions = yield* Transactions
 
   // Only unknown entitlements were asked, so only the instance is left to be found.
-  const instanceOf = Effect.fnUntraced(function* (organizationId: string, slug: string, at: Date) {
-    const [instance] = yield* checks.findForCheck(organizationId, slug, [], at)
+  const instanceOf = Effect.fnUntraced(function* (
+    organizationId: string,
+    slug: string,
+    moment: Moment & { readonly explain: boolean },
+  ) {
+    const [instance] = yield* checks.findForCheck(organizationId, slug, [], moment)
     if (instance === undefined) return yield* new InstanceNotFound({ detail: noSuch("instance", slug) })
     const found: CheckedInstance = instance
     return found
@@ -147,7 +137,7 @@ const make = Effect.gen(function* () {
 
   /** What one request is answered with, and the accounts after it. */
   const answer = (
-    { asked, instance, meters }: Readable,
+    { asked, explains, instance, meters }: Readable,
     accounts: ReadonlyMap<string, Account>,
     at: Date,
   ): { readonly result: CheckResult; readonly accounts: ReadonlyMap<string, Account> } => {
@@ -156,16 +146,21 @@ const make = Effect.gen(function* () {
       return { slug: entitlement, meter, amount: amountOf(meter, requested) }
     })
     const { accounts: posted, decided, refused } = decideAll(items, accounts, instance, at)
-    const left = decided.every(({ decision }) => decision.allowed) ? posted : withExceeded(accounts, refused)
-    const checks = decided.map(({ decision, meter, slug }) => ({
+    const consumed = decided.every(({ decision }) => decision.allowed)
+    const left = consumed ? posted : withExceeded(accounts, refused)
+    const { facts } = instance
+    const checks = decided.map(({ decision, meter, slug, subject }) => ({
       entitlement: slug,
       ...decision,
       ...(isMetered(meter) ? figuresOf(meter, left.get(accountName({ meter, at }))) : {}),
+      ...(explains && facts !== undefined
+        ? { explanation: explain({ subject, decision, instance, facts, entitlement: meter, slug, consumed }) }
+        : {}),
     }))
     return { result: { instance: instance.instance, license: instance.license, at, checks }, accounts: left }
   }
 
-  /** Serves requests of one caller, one after another, in one transaction. Each has its own answer or refusal. */
+  /** Serves requests of one caller, one after another. Each has its own answer or refusal. */
   const serve = Effect.fnUntraced(function* (requests: ReadonlyArray<Request>) {
     const caller = yield* Caller
     const { organizationId } = caller
@@ -177,17 +172,21 @@ const make = Effect.gen(function* () {
         }),
       ),
     )
-    const found = yield* repo.keep(organizationId, [...pairs.values()])
+    const anyExplains = requests.some(({ explains }) => explains)
+    const found = yield* repo.keep(organizationId, [...pairs.values()], anyExplains)
     const at = yield* now
     const byInstance = Map.groupBy(found, ({ instance }) => instance)
-    const readable = yield* Effect.forEach(requests, ({ asked, instanceSlug }) => {
+    const readable = yield* Effect.forEach(requests, ({ asked, explains, instanceSlug }) => {
       const ofInstance = byInstance.get(instanceSlug) ?? []
       const meters = new Map(ofInstance.map((meter) => [meter.entitlement, meter] as const))
       const fault = faultIn(asked, meters)
       const [first] = ofInstance
-      const known = first === undefined ? instanceOf(organizationId, instanceSlug, at) : Effect.succeed(first)
+      const moment = { at, known: at, explain: explains }
+      const known = first === undefined ? instanceOf(organizationId, instanceSlug, moment) : Effect.succeed(first)
       const read: Effect.Effect<Readable, Refused> =
-        fault === undefined ? Effect.map(known, (instance) => ({ asked, instance, meters })) : Effect.fail(fault)
+        fault === undefined
+          ? Effect.map(known, (instance) => ({ asked, explains, instance, meters }))
+          : Effect.fail(fault)
       return Effect.exit(read)
     })
     const counted = found
@@ -209,56 +208,18 @@ const make = Effect.gen(function* () {
     return answers
   })
 
-  const waiting = new Map<string, Array<Waiting>>()
-
-  /** Serves whoever waits until nobody does. Those who come meanwhile are the next to be served, together. */
-  const serveAll = (name: string): Effect.Effect<void, never, Caller> =>
-    Effect.gen(function* () {
-      for (;;) {
-        const next = waiting.get(name)?.splice(0, MOST_TOGETHER) ?? []
-        if (next.length === 0) {
-          // At once, before anyone else can come and wait for nobody.
-          waiting.delete(name)
-          return
-        }
-        const answers = yield* Effect.exit(transactions.run(serve(next)))
-        for (const [index, { answered }] of next.entries()) {
-          const answer: Answered = Exit.isFailure(answers)
-            ? Exit.failCause(answers.cause)
-            : (answers.value[index] ?? unanswered)
-          yield* Deferred.done(answered, answer)
-        }
-      }
-    })
-
-  const together = Effect.fnUntraced(function* (request: Request) {
-    const { credentialId, organizationId } = yield* Caller
-    const name = `${organizationId} ${credentialId}`
-    const answered = yield* Deferred.make<CheckResult, Refused>()
-    const others = waiting.get(name)
-    if (others === undefined) {
-      waiting.set(name, [{ ...request, answered }])
-      // Not in the request's own fiber: the others' answers do not depend on whether this caller stays.
-      yield* Effect.forkDetach(serveAll(name))
-    } else {
-      others.push({ ...request, answered })
-    }
-    return yield* Deferred.await(answered)
-  })
+  const answered = yield* together(serve)
 
   const consume = Effect.fn("Consumption.consume")(function* (
     instanceSlug: string,
-    { at, checks: asked }: CheckRequest,
+    { at, checks: asked, explain: explains = false }: CheckRequest,
   ) {
     const { scopes } = yield* Caller
     if (!allows(scopes, "write:instances")) {
       return yield* new MissingScope({ detail: "Consuming needs the scope write:instances." })
     }
     if (at !== undefined) return yield* invalid("body.at", "cannot be chosen when consuming", at)
-    // An idempotency key's transaction has to hold what it answers.
-    if (Option.isNone(yield* Effect.serviceOption(Transaction))) return yield* together({ instanceSlug, asked })
-    const [answered] = yield* transactions.run(serve([{ instanceSlug, asked }]))
-    return yield* answered ?? unanswered
+    return yield* answered({ instanceSlug, asked, explains })
   })
 
   return { consume }

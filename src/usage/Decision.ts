@@ -24,6 +24,8 @@ export interface CheckSubject {
   readonly grant: Grant | null
   /** What was used in `period`, in the entitlement's units; it counts for `NUMBER` only. */
   readonly usage: BigDecimal.BigDecimal
+  /** What reservations keep from `period` for others; it counts for `NUMBER` only. */
+  readonly held: BigDecimal.BigDecimal
   /** How much more is asked for: 1 when omitted, and 0 asks "am I within the limit?". Never negative. It counts for `NUMBER` only. */
   readonly requested?: BigDecimal.BigDecimal | undefined
   /** The license runs in `[startLicenseDate, endLicenseDate)`; without an end it runs for ever. */
@@ -39,7 +41,7 @@ export interface Figures {
   /** The granted limit, `-1` when unlimited. */
   readonly limit: number
   readonly usage: number
-  /** `max(0, limit - usage)`, `-1` when unlimited. */
+  /** What can still be had: `max(0, limit - usage - held)`, `-1` when unlimited. */
   readonly remaining: number
   /** `max(0, usage - limit)`, `0` when unlimited. */
   readonly overage: number
@@ -71,8 +73,8 @@ export interface Decision {
  *    entitlement's, is refused: `NOT_GRANTED`.
  * 5. A boolean `true` and a configuration are allowed: `GRANTED`. For a number:
  * 6. An unlimited grant allows any amount: `UNLIMITED`.
- * 7. What keeps usage at or under the limit is allowed: `GRANTED`.
- * 8. What keeps usage at or under the limit plus `overagePercent` of it is allowed: `SOFT_LIMIT`.
+ * 7. What keeps usage and what is held at or under the limit is allowed: `GRANTED`.
+ * 8. What keeps them at or under the limit plus `overagePercent` of it is allowed: `SOFT_LIMIT`.
  * 9. Anything more is refused: `LIMIT_REACHED`.
  *
  * The order is part of the product: a caller whose license expired is told so, not that a limit was reached. The rules
@@ -94,15 +96,19 @@ export const allows = (reason: CheckReason): boolean =>
   reason === "GRANTED" || reason === "UNLIMITED" || reason === "SOFT_LIMIT"
 
 /**
- * What a limit and a usage come to. Use it to describe the state after a consumed check (contract section 9, "Check").
+ * What a limit, a usage and what is held come to. Use it to describe the state after a consumed check (contract section 9, "Check").
  */
-export const figures = (limit: BigDecimal.BigDecimal, usage: BigDecimal.BigDecimal): Figures => {
+export const figures = (
+  limit: BigDecimal.BigDecimal,
+  usage: BigDecimal.BigDecimal,
+  held: BigDecimal.BigDecimal,
+): Figures => {
   const used = BigDecimal.toNumberUnsafe(usage)
   if (isUnlimited(limit)) return { limit: -1, usage: used, remaining: -1, overage: 0 }
   return {
     limit: BigDecimal.toNumberUnsafe(limit),
     usage: used,
-    remaining: BigDecimal.toNumberUnsafe(orZero(BigDecimal.subtract(limit, usage))),
+    remaining: BigDecimal.toNumberUnsafe(orZero(BigDecimal.subtract(limit, BigDecimal.sum(usage, held)))),
     overage: BigDecimal.toNumberUnsafe(orZero(BigDecimal.subtract(usage, limit))),
   }
 }
@@ -114,18 +120,19 @@ export const isUnlimited = (limit: BigDecimal.BigDecimal): boolean => BigDecimal
 export const isWithinLimit = (amount: BigDecimal.BigDecimal, limit: BigDecimal.BigDecimal): boolean =>
   BigDecimal.isLessThanOrEqualTo(amount, limit)
 
-/**
- * Whether an amount is at most the limit plus `overagePercent` of it. It is compared in hundredths, so that no division
- * rounds.
- */
+/** The limit plus `overagePercent` of it, exactly. */
+export const capOf = (limit: BigDecimal.BigDecimal, overagePercent: number): BigDecimal.BigDecimal =>
+  BigDecimal.multiply(
+    BigDecimal.multiply(limit, BigDecimal.sum(hundred, BigDecimal.fromNumberUnsafe(overagePercent))),
+    hundredth,
+  )
+
+/** Whether an amount is at most {@link capOf} the limit. */
 export const isWithinSoftLimit = (
   amount: BigDecimal.BigDecimal,
   limit: BigDecimal.BigDecimal,
   overagePercent: number,
-): boolean => {
-  const percentOfLimit = BigDecimal.sum(hundred, BigDecimal.fromNumberUnsafe(overagePercent))
-  return isWithinLimit(BigDecimal.multiply(amount, hundred), BigDecimal.multiply(limit, percentOfLimit))
-}
+): boolean => isWithinLimit(amount, capOf(limit, overagePercent))
 
 const reasonFor = (subject: CheckSubject): CheckReason => {
   const { entitlement, grant, instance, at } = subject
@@ -148,16 +155,16 @@ const reasonForAmount = (
   return "LIMIT_REACHED"
 }
 
-/** What usage would be if the request were served. */
-const amountAsked = ({ usage, requested = one }: CheckSubject): BigDecimal.BigDecimal =>
-  BigDecimal.sum(usage, requested)
+/** What would be used or held if the request were served. */
+const amountAsked = ({ held, requested = one, usage }: CheckSubject): BigDecimal.BigDecimal =>
+  BigDecimal.sum(BigDecimal.sum(usage, held), requested)
 
 type PartialFigures = Pick<Decision, keyof Figures>
 
-const figuresFor = ({ entitlement, grant, usage }: CheckSubject): PartialFigures => {
+const figuresFor = ({ entitlement, grant, held, usage }: CheckSubject): PartialFigures => {
   if (entitlement?.type !== "NUMBER") return noFigures
   if (grant === null || !isQuantity(grant.value)) return { ...noFigures, usage: BigDecimal.toNumberUnsafe(usage) }
-  return figures(grant.value, usage)
+  return figures(grant.value, usage, held)
 }
 
 const noFigures: PartialFigures = { limit: null, usage: null, remaining: null, overage: null }
@@ -175,6 +182,7 @@ const grantsSomething: Record<EntitlementType, (value: Grant["value"]) => boolea
 const one = BigDecimal.fromBigInt(1n)
 const zero = BigDecimal.fromBigInt(0n)
 const hundred = BigDecimal.fromBigInt(100n)
+const hundredth = BigDecimal.make(1n, 2)
 const unlimited = BigDecimal.fromBigInt(-1n)
 
 const orZero = (quantity: BigDecimal.BigDecimal): BigDecimal.BigDecimal => BigDecimal.max(quantity, zero)

@@ -25,15 +25,19 @@ export interface Crossings {
 const exceeds = (usage: BigDecimal.BigDecimal, limit: Limit): boolean =>
   !isUnlimited(limit.value) && !isWithinSoftLimit(usage, limit.value, limit.overagePercent)
 
-/** Why usage may not go from one figure to the other, if it may not. What lowers usage is always allowed. */
+/**
+ * Why usage may not go from one figure to the other, if it may not. What lowers usage is always allowed; what raises it
+ * leaves room for what is held.
+ */
 export const refusalOf = (
   limit: Limit | null,
   before: BigDecimal.BigDecimal,
   after: BigDecimal.BigDecimal,
+  held: BigDecimal.BigDecimal,
 ): "not-granted" | "cap" | undefined => {
   if (BigDecimal.isLessThan(after, before)) return undefined
   if (limit === null) return "not-granted"
-  return BigDecimal.isGreaterThan(after, before) && exceeds(after, limit) ? "cap" : undefined
+  return BigDecimal.isGreaterThan(after, before) && exceeds(BigDecimal.sum(after, held), limit) ? "cap" : undefined
 }
 
 const hundred = BigDecimal.fromBigInt(100n)

@@ -3,11 +3,11 @@ import { PgClient } from "@effect/sql-pg"
 import { BigDecimal, Context, Effect, Layer } from "effect"
 import type { ActorReference } from "../kernel/Caller.ts"
 import { records, touched } from "../kernel/Sql.ts"
-import { Transaction } from "../kernel/Transaction.ts"
 import type { Account } from "./Account.ts"
 import type { Total, UsageEvent } from "./Aggregation.ts"
 import type { Crossings } from "./Limits.ts"
 import type { Meter } from "./Model.ts"
+import { explainedColumns, familyJoin } from "./Repo.ts"
 
 /** Names one total. */
 export interface TotalKey {
@@ -25,6 +25,13 @@ interface StoredTotal extends TotalKey, Crossings, Omit<Total, "value" | "sum"> 
 export interface TotalRow extends TotalKey {
   readonly total: Total
   readonly crossings: Crossings
+}
+
+/** A total that is locked, with what reservations keep from its period. */
+export interface LockedTotal extends TotalRow {
+  readonly held: BigDecimal.BigDecimal
+  /** The latest instant by which anything was decided on it. */
+  readonly decidedAt: Date
 }
 
 const rowOf = ({ instanceId, entitlementId, periodStart, ...row }: StoredTotal): TotalRow => ({
@@ -61,6 +68,9 @@ const make = Effect.gen(function* () {
   const grants = sql.literal(`JOIN licenses l ON l.organization_id = i.organization_id AND l.id = i.license_id
     LEFT JOIN license_entitlements g
       ON g.organization_id = i.organization_id AND g.license_id = i.license_id AND g.entitlement_id = e.id`)
+  const explained = sql.literal(explainedColumns)
+  const family = sql.literal(familyJoin)
+  const nothing = sql.literal("")
   const totals = sql.literal(`t.instance_id AS "instanceId", t.entitlement_id AS "entitlementId",
     t.period_start AS "periodStart", t.value::text AS value, t.event_count::float8 AS "eventCount", t.sum::text AS sum,
     t.value_count::float8 AS "valueCount", t.set_at AS "setAt", t.latest_at AS "latestAt", t.last_at AS "lastAt",
@@ -69,22 +79,22 @@ const make = Effect.gen(function* () {
   const asRows = Effect.map((rows: ReadonlyArray<StoredTotal>) => rows.map(rowOf))
 
   return {
-    /** The work outside the transaction that is open: it can commit although that one is rolled back. */
-    apart: <A, E, R>(work: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-      Effect.updateContext(
-        work,
-        (context: Context.Context<R>) =>
-          Context.omit(Transaction, sql.transactionService)(context) as Context.Context<R>,
-      ),
-
-    /** The meters of these pairs that exist. Instance and entitlement cannot be deleted until the transaction ends. */
-    keep: (organizationId: string, pairs: ReadonlyArray<{ readonly instance: string; readonly entitlement: string }>) =>
+    /**
+     * The meters of these pairs that exist. Instance and entitlement cannot be deleted until the transaction ends. What only
+     * an explanation tells is read if it is asked for.
+     */
+    keep: (
+      organizationId: string,
+      pairs: ReadonlyArray<{ readonly instance: string; readonly entitlement: string }>,
+      explain = false,
+    ) =>
       records<Meter>()(sql`
-        SELECT ${meters}
+        SELECT ${meters}${explain ? explained : nothing}
         FROM jsonb_to_recordset(${sql.json(pairs)}) AS asked (instance text, entitlement text)
         JOIN instances i ON i.organization_id = ${organizationId} AND i.slug = asked.instance
         JOIN entitlements e ON e.organization_id = ${organizationId} AND e.slug = asked.entitlement
         ${grants}
+        ${explain ? family : nothing}
         FOR KEY SHARE OF i, e`),
 
     find: (organizationId: string, instance: string, entitlement: string) =>
@@ -130,18 +140,39 @@ const make = Effect.gen(function* () {
             AND t.entitlement_id = asked."entitlementId" AND t.period_start = asked."periodStart"`),
       ),
 
-    /** Locks the totals of these keys until the transaction ends. Those that are missing begin at zero. */
-    lockTotals: (organizationId: string, among: ReadonlyArray<TotalKey>) =>
-      asRows(
-        records<StoredTotal>()(sql`
-          INSERT INTO usage_totals AS t (organization_id, instance_id, entitlement_id, period_start, value, event_count)
-          SELECT DISTINCT ${organizationId}::uuid, asked."instanceId", asked."entitlementId", asked."periodStart",
-            0::numeric, 0::bigint
-          FROM jsonb_to_recordset(${sql.json(among)}) AS asked (${keys})
-          ORDER BY 1, 2, 3, 4
-          ON CONFLICT (organization_id, instance_id, entitlement_id, period_start)
-            DO UPDATE SET event_count = t.event_count
-          RETURNING ${totals}`),
+    /**
+     * Locks the totals of these keys until the transaction ends. Those that are missing begin at zero. What is held is read
+     * behind each lock, by a function that sees what committed while the lock was waited for.
+     */
+    lockTotals: (
+      organizationId: string,
+      among: ReadonlyArray<TotalKey & { readonly periodEnd: Date | null }>,
+      at: Date,
+    ): Effect.Effect<ReadonlyArray<LockedTotal>> =>
+      Effect.map(
+        records<StoredTotal & { readonly held: string; readonly decidedAt: Date }>()(sql`
+          WITH asked AS (
+            SELECT * FROM jsonb_to_recordset(${sql.json(among)}) AS asked (${keys}, "periodEnd" timestamptz)
+          ), locked AS (
+            INSERT INTO usage_totals AS t (organization_id, instance_id, entitlement_id, period_start, value,
+              event_count, decided_at)
+            SELECT DISTINCT ${organizationId}::uuid, asked."instanceId", asked."entitlementId", asked."periodStart",
+              0::numeric, 0::bigint, ${at}::timestamptz
+            FROM asked ORDER BY 1, 2, 3, 4
+            ON CONFLICT (organization_id, instance_id, entitlement_id, period_start)
+              DO UPDATE SET decided_at = greatest(t.decided_at, excluded.decided_at)
+            RETURNING t.*
+          )
+          SELECT ${totals}, t.decided_at AS "decidedAt", usage_held(t.organization_id, t.instance_id, t.entitlement_id,
+            t.period_start, asked."periodEnd", t.decided_at)::text AS held
+          FROM locked t JOIN asked ON t.instance_id = asked."instanceId" AND t.entitlement_id = asked."entitlementId"
+            AND t.period_start = asked."periodStart"`),
+        (rows) =>
+          rows.map((row) => ({
+            ...rowOf(row),
+            held: BigDecimal.fromStringUnsafe(row.held),
+            decidedAt: row.decidedAt,
+          })),
       ),
 
     /** The events of a total behind an instant, in the order of their arrival. */

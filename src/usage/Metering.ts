@@ -1,10 +1,12 @@
 /** Opens accounts under their locks and closes them: what reports, consumed checks and usage events have in common. */
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Option } from "effect"
 import type { EventSource } from "../events/Service.ts"
 import { Events } from "../events/Service.ts"
+import { Caller } from "../kernel/Caller.ts"
 import type { EventName } from "../kernel/Event.ts"
 import { now } from "../kernel/Timestamp.ts"
-import { entryOf, periodFor } from "./Account.ts"
+import { Transaction, Transactions } from "../kernel/Transaction.ts"
+import { entryOf, exceeded, periodFor } from "./Account.ts"
 import type { Account } from "./Account.ts"
 import { nothing } from "./Aggregation.ts"
 import { newlyCrossed } from "./Limits.ts"
@@ -41,14 +43,16 @@ export const accountName = (usage: Pick<Usage, "meter" | "at">): string => nameO
 const make = Effect.gen(function* () {
   const repo = yield* MeterRepo
   const events = yield* Events
+  const transactions = yield* Transactions
 
   /** Accounts by name, locked until the transaction ends. The statement behind the lock sees what others committed. */
   const open = Effect.fnUntraced(function* (organizationId: string, usages: ReadonlyArray<Usage>) {
     const byName = new Map(usages.map((usage) => [accountName(usage), usage] as const))
-    const rows = yield* repo.lockTotals(
-      organizationId,
-      Array.from(byName.values(), (usage) => keyOf(usage)),
-    )
+    const keys = Array.from(byName.values(), (usage) => ({
+      ...keyOf(usage),
+      periodEnd: periodFor(usage.meter, usage.at).end,
+    }))
+    const rows = yield* repo.lockTotals(organizationId, keys, yield* now)
     const keyed = usages.flatMap((usage) =>
       usage.meter.aggregationMethod === "UNIQUE_COUNT" && usage.uniqueKey !== null
         ? [{ ...keyOf(usage), uniqueKey: usage.uniqueKey }]
@@ -64,6 +68,8 @@ const make = Effect.gen(function* () {
       accounts.set(name, {
         meter: usage.meter,
         period: periodFor(usage.meter, usage.at),
+        held: row.held,
+        decidedAt: row.decidedAt,
         stored: row,
         total: row.total,
         crossings: row.crossings,
@@ -94,6 +100,34 @@ const make = Effect.gen(function* () {
     }
   })
 
+  /** Tells that the cap of a period was exceeded, where the transaction that refused it is rolled back. */
+  const tellExceeded = Effect.fnUntraced(function* (meter: Meter, at: Date) {
+    const caller = yield* Caller
+    const accounts = yield* open(caller.organizationId, [{ meter, at, uniqueKey: null }])
+    yield* close(caller, Array.from(accounts.values(), exceeded))
+  })
+
+  /**
+   * Work in a transaction, whose refusal for a cap is a value, so that its threshold event commits. Under an idempotency key
+   * the transaction is the key's, and with the refusal it takes all back: the event is then written behind it, before the
+   * caller is answered.
+   */
+  const decided = Effect.fnUntraced(function* <A extends object, E, R>(
+    work: Effect.Effect<A, E, R>,
+    refusedIn: (answer: A) => Account | undefined,
+  ) {
+    const answer = yield* transactions.run(work)
+    const refused = refusedIn(answer)
+    const outer = yield* Effect.serviceOption(Transaction)
+    if (refused !== undefined && Option.isSome(outer)) {
+      const caller = yield* Caller
+      const { meter, period } = refused
+      const tell = transactions.run(tellExceeded(meter, period.start))
+      outer.value.afterRollback(Effect.provideService(tell, Caller, caller))
+    }
+    return answer
+  })
+
   /** The entries of these meters for the periods of an instant. */
   const entries = Effect.fnUntraced(function* (organizationId: string, meters: ReadonlyArray<Meter>, at: Date) {
     const rows: ReadonlyArray<TotalRow> =
@@ -109,7 +143,7 @@ const make = Effect.gen(function* () {
     )
   })
 
-  return { open, close, entries }
+  return { open, close, decided, entries }
 })
 
 /** Accounts of usage. */

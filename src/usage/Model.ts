@@ -4,6 +4,8 @@ import { entitlementTypes } from "../entitlements/Model.ts"
 import type { AggregationMethod, EntitlementType, ResetAnchor, ResetPeriod } from "../entitlements/Model.ts"
 import { FreeObject, PathName, Text } from "../kernel/Text.ts"
 import { Timestamp, TimestampInput } from "../kernel/Timestamp.ts"
+import { Explanation } from "./ExplanationModel.ts"
+import type { LicenseFacts } from "./ExplanationModel.ts"
 
 /** Why a check was answered as it was: the first three allow, the others refuse (contract section 5). */
 export const checkReasons = [
@@ -40,6 +42,9 @@ export const CheckRequest = Schema.Struct({
   at: Schema.optionalKey(TimestampInput).annotate({
     description: "The instant the question is about; now if absent. Not together with `consume`",
   }),
+  explain: Schema.optionalKey(
+    Schema.Boolean.annotate({ description: "Whether each answer comes with its `explanation`" }),
+  ),
 })
 export type CheckRequest = typeof CheckRequest.Type
 
@@ -52,12 +57,15 @@ export const CheckAnswer = Schema.Struct({
   reason: Schema.Literals(checkReasons),
   limit: figure("What the license grants per period, -1 when unlimited; `null` unless a `NUMBER` is granted"),
   usage: figure("What was used in the period; `null` unless the entitlement is a `NUMBER`"),
-  remaining: figure("What is left before the request, or after it when consumed; -1 when unlimited"),
+  remaining: figure(
+    "What can still be had, before the request, or after it when consumed: the limit less what is used and what reservations hold; -1 when unlimited",
+  ),
   overage: figure("How far usage is over the limit, at the same moment"),
   currentPeriodStart: Schema.NullOr(Timestamp),
   currentPeriodEnd: Schema.NullOr(Timestamp).annotate({
     description: "`null` when usage never starts again from zero",
   }),
+  explanation: Schema.optionalKey(Explanation.annotate({ description: "If it was asked for by `explain`" })),
 })
 
 /** The answer to all checks, in the order asked. */
@@ -75,6 +83,8 @@ export interface CheckedInstance {
   readonly license: string
   readonly startLicenseDate: Date
   readonly endLicenseDate: Date | null
+  /** Read only where an explanation is asked for. */
+  readonly facts?: LicenseFacts
 }
 
 /** An entitlement of a check with what is granted of it and a usage total that may be the current period's. */
@@ -89,13 +99,14 @@ export interface CheckedEntitlement {
   readonly periodStart: Date | null
   /** A decimal. */
   readonly used: string | null
+  /** A decimal: what reservations hold. */
+  readonly held: string | null
+  /** The granted object of a `CONFIG`; read only where it is told. */
+  readonly configuration?: Readonly<Record<string, unknown>> | null
 }
 
 /** A row without an entitlement stands for an instance of which only unknown entitlements were asked. */
 export type CheckRow = CheckedInstance & (CheckedEntitlement | { readonly entitlement: null })
-
-/** A {@link CheckRow} with the object that the license grants, if it grants one. */
-export type StandingRow = CheckRow & { readonly configuration: Readonly<Record<string, unknown>> | null }
 
 /** How an instance stands with one entitlement: the answer to a check of it, and what the check leaves out. */
 export interface Standing {
@@ -194,4 +205,6 @@ export interface Meter extends CheckedInstance {
   readonly displayOrder: number
   readonly granted: string | null
   readonly overagePercent: number | null
+  /** Read only where an explanation is asked for. */
+  readonly configuration?: Readonly<Record<string, unknown>> | null
 }

@@ -2,7 +2,21 @@
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import { records } from "../kernel/Sql.ts"
-import type { CheckRow, StandingRow } from "./Model.ts"
+import type { CheckRow } from "./Model.ts"
+
+/** The instant that a check is about. */
+export interface Moment {
+  readonly at: Date
+  /** Reservations made after this instant are left out. */
+  readonly known: Date
+}
+
+/** The columns that only an explanation tells, of the license `l`, its family `f` and its grant `g`. */
+export const explainedColumns = `, jsonb_build_object('version', l.version::text, 'family', f.slug, 'lifecycleState',
+    l.lifecycle_state) AS facts, CASE jsonb_typeof(g.value) WHEN 'object' THEN g.value END AS configuration`
+
+/** The family `f` of the license `l`. */
+export const familyJoin = `JOIN license_families f ON f.organization_id = l.organization_id AND f.id = l.family_id`
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
@@ -10,8 +24,11 @@ const make = Effect.gen(function* () {
     i.end_license_date AS "endLicenseDate", e.slug AS entitlement, e.type, e.reset_period AS "resetPeriod",
     e.reset_anchor AS "resetAnchor",
     CASE jsonb_typeof(g.value) WHEN 'object' THEN '{}' ELSE g.value #>> '{}' END AS granted,
-    g.overage_percent AS "overagePercent", t.period_start AS "periodStart", t.value::text AS used`)
-  const grantsAndTotals = sql.literal(`LEFT JOIN license_entitlements g
+    g.overage_percent AS "overagePercent", t.period_start AS "periodStart", t.value::text AS used, h.quantity::text AS held`)
+  const explained = sql.literal(explainedColumns)
+  const family = sql.literal(familyJoin)
+  const nothing = sql.literal("")
+  const grantsAndUsage = sql.literal(`LEFT JOIN license_entitlements g
       ON g.organization_id = i.organization_id AND g.license_id = i.license_id AND g.entitlement_id = e.id
     LEFT JOIN LATERAL (
       SELECT period_start, value FROM usage_totals
@@ -25,26 +42,39 @@ const make = Effect.gen(function* () {
           ELSE i.start_license_date END
         AND period_start <= CASE WHEN e.reset_period IS NULL THEN i.start_license_date ELSE asked.at END
       OFFSET 0
-    ) t ON true`)
+    ) t ON true
+    LEFT JOIN LATERAL (
+      SELECT sum(quantity) AS quantity FROM usage_reservations
+      WHERE organization_id = i.organization_id AND instance_id = i.id AND entitlement_id = e.id AND state = 'HELD'
+        AND expires_at > asked.at AND expires_at <= asked.at + interval '25 hours' AND created_at <= asked.known
+      OFFSET 0
+    ) h ON true`)
 
   return {
     /**
      * All that a check rests on, in one round trip; no row if there is no such instance. The period's start is computed
      * by the caller, so the totals of as long as the longest such period come back: one row for each entitlement, or a
-     * few if the license start was moved lately.
+     * few if the license start was moved lately. Reservations are read from the end of their index, behind all that
+     * expired: none lives longer than a day.
      *
      * The array behind `ARRAY(SELECT ...)` and the fence `OFFSET 0` keep PostgreSQL at one plan for all calls, with one
      * index look-up for each entitlement. Without them it plans every call anew, which costs seven times the execution.
      */
-    findForCheck: (organizationId: string, instanceSlug: string, entitlements: ReadonlyArray<string>, at: Date) =>
+    findForCheck: (
+      organizationId: string,
+      instanceSlug: string,
+      entitlements: ReadonlyArray<string>,
+      { at, explain = false, known }: Moment & { readonly explain?: boolean },
+    ) =>
       records<CheckRow>()(sql`
-        SELECT ${columns}
+        SELECT ${columns}${explain ? explained : nothing}
         FROM instances i
-        CROSS JOIN (SELECT ${at}::timestamptz AS at) asked
+        CROSS JOIN (SELECT ${at}::timestamptz AS at, ${known}::timestamptz AS known) asked
         JOIN licenses l ON l.organization_id = i.organization_id AND l.id = i.license_id
+        ${explain ? family : nothing}
         LEFT JOIN entitlements e
           ON e.organization_id = i.organization_id AND e.slug = ANY(ARRAY(SELECT unnest(${entitlements}::text[])))
-        ${grantsAndTotals}
+        ${grantsAndUsage}
         WHERE i.organization_id = ${organizationId} AND i.slug = ${instanceSlug}`),
 
     /** The same for the entitlements of these slugs, `null` meaning all, with the configurations that are granted. */
@@ -52,16 +82,16 @@ const make = Effect.gen(function* () {
       organizationId: string,
       instanceSlug: string,
       entitlements: ReadonlyArray<string> | null,
-      at: Date,
+      { at, known }: Moment,
     ) =>
-      records<StandingRow>()(sql`
+      records<CheckRow>()(sql`
         SELECT ${columns}, CASE jsonb_typeof(g.value) WHEN 'object' THEN g.value END AS configuration
         FROM instances i
-        CROSS JOIN (SELECT ${at}::timestamptz AS at) asked
+        CROSS JOIN (SELECT ${at}::timestamptz AS at, ${known}::timestamptz AS known) asked
         JOIN licenses l ON l.organization_id = i.organization_id AND l.id = i.license_id
         LEFT JOIN entitlements e ON e.organization_id = i.organization_id
-          ${entitlements === null ? sql.literal("") : sql`AND e.slug = ANY(ARRAY(SELECT unnest(${entitlements}::text[])))`}
-        ${grantsAndTotals}
+          ${entitlements === null ? nothing : sql`AND e.slug = ANY(ARRAY(SELECT unnest(${entitlements}::text[])))`}
+        ${grantsAndUsage}
         WHERE i.organization_id = ${organizationId} AND i.slug = ${instanceSlug}`),
   }
 })

@@ -1,7 +1,9 @@
 /** What a report must be to count (contract section 9, "Usage"; docs/usage.md). Pure. */
 import { BigDecimal, Duration } from "effect"
-import type { Refusal } from "./Account.ts"
+import { invalid } from "../kernel/Problem.ts"
 import { methodOf } from "./Account.ts"
+import type { Account, PostedEvent, Refusal } from "./Account.ts"
+import { ReportUsageThresholdExceeded } from "./Errors.ts"
 import { decimalOf, isStorable } from "./Limits.ts"
 import type { Meter, ReportUsage } from "./Model.ts"
 
@@ -60,14 +62,29 @@ export const faultOfReport = (meter: Meter, report: ReportUsage): Fault | undefi
 }
 
 /** Why usage was refused, for a person. */
-export const refusalText = (meter: Meter, refusal: Refusal, used: BigDecimal.BigDecimal): string => {
+export const refusalText = (refusal: Refusal, { held, meter, total }: Account): string => {
   const what = `"${meter.entitlement}" of "${meter.instance}"`
   switch (refusal) {
     case "not-granted":
       return `The license "${meter.license}" does not grant ${what}.`
     case "cap":
-      return `The limit of ${what} is ${meter.granted} (${meter.overagePercent ?? 0} % overage), and ${BigDecimal.format(used)} is used in the period.`
+      return `The limit of ${what} is ${meter.granted} (${meter.overagePercent ?? 0} % overage); ${BigDecimal.format(total.value)} is used in the period and ${BigDecimal.format(held)} is held by reservations.`
     case "negative":
       return `The total of ${what} would fall below zero.`
   }
 }
+
+/** The event that a report stands for. */
+export const eventOf = (report: ReportUsage, timestamp: Date): Omit<PostedEvent, "ordinal"> => ({
+  timestamp,
+  behavior: report.behavior ?? "append",
+  value: reportedValue(report) ?? BigDecimal.fromBigInt(0n),
+  uniqueKey: report.uniqueKey ?? null,
+  metadata: report.metadata ?? null,
+})
+
+/** What a report is answered with that was refused. */
+export const refusalFor = (refusal: Refusal, account: Account, { value }: ReportUsage) =>
+  refusal === "negative"
+    ? invalid("body.value", "would bring the total below zero", value)
+    : new ReportUsageThresholdExceeded({ detail: refusalText(refusal, account) })

@@ -8,15 +8,15 @@ import { behindInDisplayOrder, Cursors } from "../kernel/Page.ts"
 import type { PageRequest } from "../kernel/Page.ts"
 import { invalid, noSuch } from "../kernel/Problem.ts"
 import { now } from "../kernel/Timestamp.ts"
-import { Transaction, Transactions } from "../kernel/Transaction.ts"
+import { Transaction } from "../kernel/Transaction.ts"
 import { entryOf, post } from "./Account.ts"
-import type { Account, Refusal } from "./Account.ts"
 import { isLateSet } from "./Aggregation.ts"
-import { ReportUsageThresholdExceeded, ReportUsageTransactionIdReused } from "./Errors.ts"
+import { appends, isPlain } from "./Appends.ts"
+import { ReportUsageTransactionIdReused } from "./Errors.ts"
 import { Metering } from "./Metering.ts"
 import { MeterRepo } from "./MeterRepo.ts"
 import type { Meter, ReportUsage } from "./Model.ts"
-import { faultOfReport, faultOfTimestamp, KEPT_FOR, refusalText, reportedValue } from "./Reporting.ts"
+import { eventOf, faultOfReport, faultOfTimestamp, KEPT_FOR, refusalFor, reportedValue } from "./Reporting.ts"
 
 const instanceNotFound = (slug: string) => new InstanceNotFound({ detail: noSuch("instance", slug) })
 const entitlementNotFound = (slug: string) => new EntitlementNotFound({ detail: noSuch("entitlement", slug) })
@@ -26,7 +26,6 @@ const make = Effect.gen(function* () {
   const metering = yield* Metering
   const groups = yield* EntitlementGroups
   const cursors = yield* Cursors
-  const transactions = yield* Transactions
 
   const refuseMissingInstance = Effect.fnUntraced(function* (organizationId: string, instance: string) {
     const found = yield* repo.instancesAmong(organizationId, [instance])
@@ -38,16 +37,12 @@ const make = Effect.gen(function* () {
     return yield* entitlementNotFound(entitlement)
   })
 
+  const append = yield* appends(refuseMissing)
+
   /** Posts a valid report. A refusal is a value, so that its threshold event commits. */
   const count = Effect.fnUntraced(function* (meter: Meter, report: ReportUsage, timestamp: Date) {
     const caller = yield* Caller
-    const event = {
-      timestamp,
-      behavior: report.behavior ?? "append",
-      value: reportedValue(report) ?? BigDecimal.fromBigInt(0n),
-      uniqueKey: report.uniqueKey ?? null,
-      metadata: report.metadata ?? null,
-    }
+    const event = eventOf(report, timestamp)
     const accounts = yield* metering.open(caller.organizationId, [{ meter, at: timestamp, uniqueKey: event.uniqueKey }])
     const account = yield* Option.match(Option.fromNullishOr([...accounts.values()][0]), {
       onNone: () => Effect.die(new Error("A locked total is missing")),
@@ -60,7 +55,7 @@ const make = Effect.gen(function* () {
           timestamp,
         )
       : []
-    const posted = post(account, event, laterEvents)
+    const posted = post(account, event, { laterEvents })
     yield* metering.close(caller, [posted.account])
     return posted
   })
@@ -95,11 +90,6 @@ const make = Effect.gen(function* () {
     return { replayed: entry }
   })
 
-  const refusalOf = (meter: Meter, refusal: Refusal, account: Account, report: ReportUsage) =>
-    refusal === "negative"
-      ? invalid("body.value", "would bring the total below zero", report.value)
-      : new ReportUsageThresholdExceeded({ detail: refusalText(meter, refusal, account.total.value) })
-
   const inTransaction = Effect.fnUntraced(function* (instance: string, entitlement: string, report: ReportUsage) {
     const { organizationId } = yield* Caller
     const [meter] = yield* repo.keep(organizationId, [{ instance, entitlement }])
@@ -108,29 +98,12 @@ const make = Effect.gen(function* () {
     const fault = faultOfReport(meter, report)
     if (fault !== undefined) return yield* invalid(fault.location, fault.message, fault.value)
     if (report.transactionId !== undefined) {
-      return { meter, posted: yield* countOnce(meter, report, report.transactionId, at) }
+      return { posted: yield* countOnce(meter, report, report.transactionId, at) }
     }
     const timestamp = report.timestamp ?? at
     const wrongTime = faultOfTimestamp(meter, timestamp, at)
     if (wrongTime !== undefined) return yield* invalid("body.timestamp", wrongTime, report.timestamp)
-    return { meter, posted: yield* count(meter, report, timestamp) }
-  })
-
-  /** Tells that the cap of a period was exceeded, in a transaction of its own. */
-  const markRefused = Effect.fnUntraced(function* (meter: Meter, at: Date) {
-    const caller = yield* Caller
-    yield* transactions.run(
-      Effect.gen(function* () {
-        const accounts = yield* metering.open(caller.organizationId, [{ meter, at, uniqueKey: null }])
-        yield* metering.close(
-          caller,
-          Array.from(accounts.values(), (account) => ({
-            ...account,
-            crossings: { ...account.crossings, capExceeded: true },
-          })),
-        )
-      }),
-    )
+    return { posted: yield* count(meter, report, timestamp) }
   })
 
   const report = Effect.fn("UsageReports.report")(function* (
@@ -138,16 +111,18 @@ const make = Effect.gen(function* () {
     entitlement: string,
     input: ReportUsage,
   ) {
-    const { meter, posted } = yield* transactions.run(inTransaction(instance, entitlement, input))
+    // Under an idempotency key a refusal takes its transaction back, and the cap event is written behind it.
+    if (isPlain(input) && Option.isNone(yield* Effect.serviceOption(Transaction))) {
+      return yield* append({ instance, entitlement, report: input })
+    }
+    const { posted } = yield* metering.decided(inTransaction(instance, entitlement, input), (done) =>
+      "refusal" in done.posted && done.posted.refusal === "cap" ? done.posted.account : undefined,
+    )
     if ("replayed" in posted) {
       return posted.replayed ?? (yield* entitlementNotFound(entitlement))
     }
-    if (posted.refusal === "cap" && Option.isSome(yield* Effect.serviceOption(Transaction))) {
-      // The caller's idempotency key holds a transaction open, and with the refusal it takes all back, event and all.
-      yield* Effect.forkDetach(repo.apart(markRefused(meter, posted.account.period.start)))
-    }
-    if (posted.refusal !== undefined) return yield* refusalOf(meter, posted.refusal, posted.account, input)
-    return entryOf(meter, posted.account.period, posted.account.total)
+    if (posted.refusal !== undefined) return yield* refusalFor(posted.refusal, posted.account, input)
+    return entryOf(posted.account.meter, posted.account.period, posted.account.total)
   })
 
   const get = Effect.fn("UsageReports.get")(function* (instance: string, entitlement: string) {
@@ -177,7 +152,14 @@ const make = Effect.gen(function* () {
     return yield* metering.entries(organizationId, meters, yield* now)
   })
 
-  return { report, get, list, ofGroup }
+  return {
+    report,
+    get,
+    list,
+    ofGroup,
+    /** Says which of the two does not exist. */
+    refuseMissing,
+  }
 })
 
 /** What the instances of the caller's organization used. */

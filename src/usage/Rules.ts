@@ -2,15 +2,8 @@
 import { BigDecimal, Option } from "effect"
 import type { Grant } from "./Decision.ts"
 import { decide } from "./Decision.ts"
-import type {
-  CheckedEntitlement,
-  CheckedInstance,
-  CheckRequest,
-  CheckResult,
-  CheckRow,
-  Standing,
-  StandingRow,
-} from "./Model.ts"
+import { explain } from "./Explanation.ts"
+import type { CheckedEntitlement, CheckedInstance, CheckRequest, CheckResult, CheckRow, Standing } from "./Model.ts"
 import type { Period } from "./Period.ts"
 import { periodAt } from "./Period.ts"
 
@@ -50,13 +43,16 @@ export const periodOf = (
       })
     : null
 
+const decimalOrZero = (text: string | null | undefined): BigDecimal.BigDecimal =>
+  text === null || text === undefined ? zero : BigDecimal.fromStringUnsafe(text)
+
 /** The total of this very period; a total of another period is no usage of this one. */
 const usageIn = (period: Period | null, rows: ReadonlyArray<CheckedEntitlement>): BigDecimal.BigDecimal => {
   const total = rows.find(({ periodStart }) => periodStart?.getTime() === period?.start.getTime())
-  return total === undefined || total.used === null ? zero : BigDecimal.fromStringUnsafe(total.used)
+  return decimalOrZero(total?.used)
 }
 
-/** Answers every check, in the order asked, by {@link decide}. */
+/** Answers every check, in the order asked, by {@link decide}. Where the license's facts were read, it explains. */
 export const answerChecks = (
   instance: CheckedInstance,
   rows: ReadonlyArray<CheckRow>,
@@ -75,16 +71,21 @@ export const answerChecks = (
       const totals = known.get(slug) ?? []
       const [row] = totals
       const period = row === undefined ? null : periodOf(row, instance, at)
-      const decision = decide({
+      const subject = {
         entitlement: row === undefined ? null : { slug, type: row.type },
         grant: row === undefined ? null : grantOf(row),
         usage: usageIn(period, totals),
+        held: decimalOrZero(row?.held),
         requested: requested === undefined ? undefined : BigDecimal.fromNumberUnsafe(requested),
         instance,
         at,
         period,
-      })
-      return { entitlement: slug, ...decision }
+      }
+      const decision = decide(subject)
+      const { facts } = instance
+      if (facts === undefined) return { entitlement: slug, ...decision }
+      const explanation = explain({ subject, decision, instance, facts, entitlement: row, slug })
+      return { entitlement: slug, ...decision, explanation }
     }),
   }
 }
@@ -92,7 +93,7 @@ export const answerChecks = (
 /** How the instance stands with every entitlement of the rows. */
 export const standings = (
   instance: CheckedInstance,
-  rows: ReadonlyArray<StandingRow>,
+  rows: ReadonlyArray<CheckRow>,
   at: Date,
 ): ReadonlyArray<Standing> => {
   const known = new Map(rows.flatMap((row) => (row.entitlement === null ? [] : [[row.entitlement, row] as const])))
@@ -105,6 +106,6 @@ export const standings = (
   return checks.flatMap((answer) => {
     const row = known.get(answer.entitlement)
     if (row === undefined) return []
-    return [{ type: row.type, configuration: row.type === "CONFIG" ? row.configuration : null, answer }]
+    return [{ type: row.type, configuration: row.type === "CONFIG" ? (row.configuration ?? null) : null, answer }]
   })
 }

@@ -55,6 +55,8 @@ layer(TestService.layer, { excludeTestServices: true })("service accounts", (it)
       const me = yield* core("GET", "/me", { token })
       assert.deepStrictEqual(me.body, {
         identity: component.body.createdBy,
+        kind: "SERVICE_ACCOUNT",
+        role: null,
         organizationId: owner.organizationId,
         scopes: ["write:components"],
       })

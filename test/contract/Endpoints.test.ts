@@ -15,8 +15,14 @@ const STATUSES: ReadonlyArray<readonly [RegExp, number]> = [
   [/^Ofrep\.FlagNotFound$/, 404],
   [/^Ofrep\.(BulkEvaluationFailure|EvaluationFailure)$/, 400],
   [/\.NotFound$|^GetLicenseFamily\.NoPublishedVersion$/, 404],
-  [/\.ScopeNotHeld$|^Auth\.(MissingScope|WrongCredentialKind)$|^ActivateConnector\.NotLicensed$/, 403],
+  [
+    /\.ScopeNotHeld$|^Auth\.(MissingScope|AdminOnly|NotAMember|WrongCredentialKind)$|^RemoveMembership\.PlatformIdentity$|^ActivateConnector\.NotLicensed$/,
+    403,
+  ],
   [/^Auth\.InvalidCredential$/, 401],
+  [/^Request\.RateLimited$/, 429],
+  [/^FollowEvents\.TooManyStreams$/, 429],
+  [/^FollowEvents\.NodeFull$/, 503],
   [/^Request\.(MalformedBody|InvalidCursor)$/, 400],
   [/^Request\.ValidationFailed$|^IdempotencyKey\.Reused$/, 422],
 ]

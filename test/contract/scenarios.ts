@@ -11,6 +11,9 @@ export interface World {
   readonly serviceAccount: string
   readonly token: string
   readonly mintedToken: string
+  /** A person without a membership, and one with. */
+  readonly user: string
+  readonly member: string
   readonly component: string
   readonly entitlement: string
   readonly group: string
@@ -23,6 +26,9 @@ export interface World {
   readonly customer: string
   readonly instance: string
   readonly flag: string
+  readonly reservation: string
+  readonly webhook: string
+  readonly delivery: string
 }
 
 const mustBy = (method: "POST" | "PUT") => (call: Call, token: string) => (path: string, body?: object) =>
@@ -49,6 +55,10 @@ export const populate = Effect.fnUntraced(function* (options: {
     name: "minted",
     scopes: ["read:releases"],
   })
+  const operate = must(options.platform, options.operator)
+  const user = yield* operate("/platform/users", { name: "Bob" })
+  const member = yield* operate("/platform/users", { name: "Anna" })
+  yield* operate(`/platform/organizations/${organizationId}/memberships`, { userId: member.id, role: "MEMBER" })
   const component = yield* post("/components", { name: "part", version: "1" })
   const entitlement = yield* post("/entitlements", { name: "Seats", slug: "seats", type: "NUMBER" })
   const group = yield* post("/entitlement-groups", { name: "Capacity" })
@@ -89,11 +99,16 @@ export const populate = Effect.fnUntraced(function* (options: {
     variants: [{ name: "on", value: true }],
     defaultVariant: "on",
   })
+  const webhook = yield* post("/webhooks", { url: "https://example.com/events", eventNames: ["*"] })
+  const tested = yield* post(`/webhooks/${webhook.id}/test`)
+  const reservation = yield* post(`/instances/${instance.slug}/entitlements/seats/reservations`, {})
   const world: World = {
     organizationId,
     serviceAccount: account.slug,
     token: issued.slug,
     mintedToken: minted.slug,
+    user: user.id,
+    member: member.id,
     component: component.slug,
     entitlement: entitlement.slug,
     group: group.slug,
@@ -106,6 +121,9 @@ export const populate = Effect.fnUntraced(function* (options: {
     customer: customer.slug,
     instance: instance.slug,
     flag: flag.key,
+    reservation: reservation.id,
+    webhook: webhook.id,
+    delivery: tested.deliveryId,
   }
   return world
 })
@@ -143,6 +161,10 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   "serviceAccounts.get": at((world) => `/service-accounts/${world.serviceAccount}`),
   "serviceAccounts.issueToken": at((world) => `/service-accounts/${world.serviceAccount}/tokens`, issuing),
   "serviceAccounts.listTokens": at((world) => `/service-accounts/${world.serviceAccount}/tokens`),
+  "serviceAccounts.rotateToken": at(
+    (world) => `/service-accounts/${world.serviceAccount}/tokens/${world.token}/rotate`,
+    { gracePeriodSeconds: 60 },
+  ),
   "serviceAccounts.revokeToken": at((world) => `/service-accounts/${world.serviceAccount}/tokens/${world.token}`),
 
   "connectors.list": at("/connectors"),
@@ -261,6 +283,12 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
     type: world.entitlement,
     data: { value: 1 },
   })),
+  "reservations.reserve": at((world) => `/instances/${world.instance}/entitlements/${world.entitlement}/reservations`, {
+    quantity: 1,
+  }),
+  "reservations.get": at((world) => `/reservations/${world.reservation}`),
+  "reservations.commit": at((world) => `/reservations/${world.reservation}/commit`, { quantity: 1 }),
+  "reservations.release": at((world) => `/reservations/${world.reservation}`),
   "check.check": at((world) => `/instances/${world.instance}/check`, { checks: [{ entitlement: "seats" }] }),
 
   "connectorRegistry.list": at("/platform/connectors"),
@@ -282,11 +310,31 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   "ofrep.evaluate": at((world) => `/ofrep/v1/evaluate/flags/${world.flag}`, { context: { targetingKey: "anna" } }),
   "ofrep.evaluateAll": at("/ofrep/v1/evaluate/flags", { context: { targetingKey: "anna" } }),
 
+  "webhookEndpoints.list": at("/webhooks"),
+  "webhookEndpoints.create": at("/webhooks", { url: "https://example.com/events", eventNames: ["CUSTOMER_CREATION"] }),
+  "webhookEndpoints.get": at((world) => `/webhooks/${world.webhook}`),
+  "webhookEndpoints.update": at((world) => `/webhooks/${world.webhook}`, { eventNames: ["*"] }),
+  "webhookEndpoints.delete": at((world) => `/webhooks/${world.webhook}`),
+  "webhookEndpoints.rotateSecret": at((world) => `/webhooks/${world.webhook}/rotate-secret`),
+  "webhookEndpoints.test": at((world) => `/webhooks/${world.webhook}/test`),
+  "webhookEndpoints.enable": at((world) => `/webhooks/${world.webhook}/enable`),
+  "webhookHistory.list": at("/webhooks/history"),
+  "webhookHistory.retry": at((world) => `/webhooks/history/${world.delivery}/retry`),
+
   "platformMe.me": at("/platform/me"),
   "organizations.list": at("/platform/organizations"),
   "organizations.create": at("/platform/organizations", { name: "Another" }),
   "organizations.get": at(organization),
   "organizations.update": at(organization, { name: "Renamed" }),
+  "users.list": at("/platform/users"),
+  "users.create": at("/platform/users", { name: "Bob" }),
+  "users.get": at((world) => `/platform/users/${world.member}`),
+  "memberships.list": at((world) => `${organization(world)}/memberships`),
+  "memberships.create": at(
+    (world) => `${organization(world)}/memberships`,
+    (world: World) => ({ userId: world.user, role: "VIEWER" }),
+  ),
+  "memberships.remove": at((world) => `${organization(world)}/memberships/${world.member}`),
   "organizationTokens.list": at((world) => `${organization(world)}/tokens`),
   "organizationTokens.mint": at((world) => `${organization(world)}/tokens`, issuing),
   "organizationTokens.revoke": at((world) => `${organization(world)}/tokens/${world.mintedToken}`),

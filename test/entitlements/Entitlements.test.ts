@@ -1,6 +1,8 @@
 import { PgClient } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
+import { Entitlement } from "../../src/entitlements/Model.ts"
+import { Page } from "../../src/kernel/Page.ts"
 import { TestService } from "../support/TestService.ts"
 
 const apiCalls = { name: "API calls", type: "NUMBER" }
@@ -176,6 +178,45 @@ layer(TestService.layer, { excludeTestServices: true })("entitlements", (it) => 
       const last = yield* core("GET", `/entitlements?limit=2&cursor=${second.body.nextCursor}`, { token })
       assert.deepStrictEqual(names(last), ["d"])
       assert.deepStrictEqual([last.body.hasMore, last.body.nextCursor], [false, ""])
+    }),
+  )
+
+  it.effect("a list carries the records that reading each alone answers, member for member and in one form", () =>
+    Effect.gen(function* () {
+      const { core, tenant } = yield* TestService
+      const { token } = yield* tenant()
+      const bodies = [
+        { name: 'Plain "quoted" \u2028 ü', type: "BOOLEAN" },
+        {
+          name: "Traffic",
+          type: "NUMBER",
+          saleUnitFactor: 1e-7,
+          resetPeriod: "WEEK",
+          unitSingular: "byte",
+          icon: "a\\b",
+        },
+        {
+          name: "Exact",
+          type: "NUMBER",
+          saleUnitFactor: 9_007_199_254_740_991,
+          userFacing: false,
+          description: "\n\t",
+        },
+      ]
+      for (const body of bodies) yield* core("POST", "/entitlements", { token, body })
+      for (const name of ["Capacity", "Billing"]) {
+        const group = yield* core("POST", "/entitlement-groups", { token, body: { name } })
+        const path = `/entitlement-groups/${group.body.slug}/entitlements`
+        yield* core("POST", path, { token, body: { entitlementSlug: "traffic" } })
+      }
+      const list = yield* core("GET", "/entitlements", { token })
+      assert.strictEqual(list.headers.get("content-type"), "application/json")
+      assert.lengthOf(list.body.items, 3)
+      for (const item of list.body.items) {
+        const alone = yield* core("GET", `/entitlements/${item.slug}`, { token })
+        assert.strictEqual(JSON.stringify(item), JSON.stringify(alone.body))
+      }
+      yield* Schema.decodeUnknownEffect(Schema.toCodecJson(Page(Entitlement)))(list.body)
     }),
   )
 

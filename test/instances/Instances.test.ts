@@ -273,18 +273,37 @@ layer(TestService.layer, { excludeTestServices: true })("instances", (it) => {
     }),
   )
 
-  it.effect("deleting an instance deletes its usage", () =>
+  it.effect("deleting an instance deletes all that was used through it, and nothing of another", () =>
     Effect.gen(function* () {
-      const { call, license, used } = yield* openShop
+      const { call, entitlement, grant, license } = yield* openShop
       const sql = yield* PgClient.PgClient
+      const started = { startLicenseDate: "2026-01-01T00:00:00Z", endLicenseDate: "2099-01-01T00:00:00Z" }
       yield* license("pro")
+      yield* entitlement("seats")
+      yield* entitlement("people", { aggregationMethod: "UNIQUE_COUNT" })
+      for (const slug of ["seats", "people"]) yield* grant("pro", slug, 100)
       yield* call("POST", "/customers", { name: "Acme" })
-      const entitlement = (yield* call("POST", "/entitlements", { name: "Seats", type: "NUMBER" })).body
-      const body = { name: "Prod", customerSlug: "acme", licenseSlug: "pro", ...term }
-      const instance = (yield* call("POST", "/instances", body)).body
-      yield* used(instance.id, entitlement.id, term.startLicenseDate, "3")
+      const ids: Record<string, string> = {}
+      for (const slug of ["prod", "staging"]) {
+        const body = { name: slug, slug, customerSlug: "acme", licenseSlug: "pro", ...started }
+        ids[slug] = (yield* call("POST", "/instances", body)).body.id
+        for (const [entitlementSlug, report] of [
+          ["seats", { value: 3, transactionId: "once" }],
+          ["people", { value: 1, uniqueKey: "ann" }],
+        ] as const) {
+          const path = `/instances/${slug}/entitlements/${entitlementSlug}/usage`
+          assert.strictEqual((yield* call("POST", path, report)).status, 200)
+        }
+      }
+      const tables = ["usage_totals", "usage_events", "usage_unique_keys", "usage_transactions"]
+      const left = (slug: string) =>
+        Effect.forEach(tables, (table) =>
+          Effect.map(sql`SELECT 1 FROM ${sql(table)} WHERE instance_id = ${ids[slug]}`, ({ length }) => length),
+        )
+      assert.deepStrictEqual(yield* left("prod"), [2, 2, 1, 1])
       assert.strictEqual((yield* call("DELETE", "/instances/prod")).status, 204)
-      assert.deepStrictEqual(yield* sql`SELECT 1 FROM usage_totals WHERE instance_id = ${instance.id}`, [])
+      assert.deepStrictEqual(yield* left("prod"), [0, 0, 0, 0])
+      assert.deepStrictEqual(yield* left("staging"), [2, 2, 1, 1])
     }),
   )
 

@@ -77,6 +77,13 @@ const refusals: ReadonlyArray<readonly [rule: string, schema: Keywords, pointer:
   ["a long pattern", { pattern: "a".repeat(513) }, "/pattern"],
   ["a repetition of more than 1,000", { pattern: "a{1001}" }, "/pattern"],
   ["nested repetitions", { pattern: "((a{30}){30}){30}" }, "/pattern"],
+  ["an endless repetition, repeated", { pattern: "^(a+)+$" }, "/pattern"],
+  ["the same with parts that may be missing", { pattern: "^(?:\\w+\\s?)*$" }, "/pattern"],
+  [
+    "the same among alternatives, in names",
+    { patternProperties: { "(b|(a*)?){2,}": {} } },
+    "/patternProperties/(b|(a*)?){2,}",
+  ],
   ["a bad pattern of properties", { patternProperties: { "[": {} } }, "/patternProperties/["],
   ["many large patterns", { allOf: many(4, () => ({ pattern: "a{900}" })) }, "/allOf/2/pattern"],
   ["itself", { $ref: "#" }, "/$ref"],
@@ -102,6 +109,14 @@ const acceptances: ReadonlyArray<readonly [what: string, schema: Keywords]> = [
   ["a key called $async, $id or $data", { properties: { $async: {}, $id: { type: "string" }, $data: {} } }],
   ["keywords as data", { const: { $ref: "x", $async: true }, enum: [{ $id: "y" }], default: { pattern: "(" } }],
   ["unknown keywords and formats", { "x-order": 1, format: "whatever" }],
+  [
+    "repetitions that something keeps apart",
+    {
+      allOf: ["^[a-z0-9]+(-[a-z0-9]+)*$", "^(a+b+)+$", "^(\\d{3}){2,}$", "^([(+]a+?,)*$", "(a+){3}", "(a|b)+"].map(
+        (pattern) => ({ pattern }),
+      ),
+    },
+  ],
   ["31 levels", nested(31)],
   ["references that meet again", bomb(10)],
 ]
@@ -139,7 +154,7 @@ const worst: ReadonlyArray<readonly [what: string, schema: Keywords, value: unkn
   ["large values", { allOf: many(900, () => ({ const: 1 })) }, members],
   ["long texts", { allOf: many(900, () => ({ maxLength: 1 })) }, letters],
   ["exact arithmetic", { items: { allOf: many(900, () => ({ multipleOf: 1e-300 })) } }, many(2000, () => 1e300)],
-  ["expressions that would explode", { allOf: [{ pattern: "^(a+)+$" }, { pattern: "^(a|a)*$" }] }, `${letters}!`],
+  ["expressions that would explode", { allOf: [{ pattern: "^(a|aa)+$" }, { pattern: "^(a|a)*$" }] }, `${letters}!`],
   ["a large expression", { pattern: "(\\p{L}|a){190}!$" }, letters],
   ["large expressions", { allOf: many(6, (index) => ({ pattern: `\\p{L}{${200 + index}}!$` })) }, letters],
   ["expressions for names", { allOf: many(250, () => ({ patternProperties: { "^(k|e)+$": false } })) }, members],

@@ -49,7 +49,7 @@ describe("starting and stopping", { concurrent: true, timeout: 60_000 }, () => {
     }),
   )
 
-  it.live("SIGTERM lets the running request finish", () =>
+  it.live("SIGTERM lets the running request finish, and does not wait for its connection", () =>
     Effect.gen(function* () {
       const directory = yield* temporaryDirectory
       const credential = randomCredential()
@@ -75,6 +75,7 @@ describe("starting and stopping", { concurrent: true, timeout: 60_000 }, () => {
         }),
       )
       assert.strictEqual(answer.status, 201)
+      assert.strictEqual(answer.headers.get("connection"), "close")
       assert.strictEqual((yield* service.ended).code, 0)
     }),
   )

@@ -10,6 +10,8 @@ import type { AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
+import { leakedIn } from "./issuedSecrets.ts"
+
 const root = join(import.meta.dirname, "../..")
 
 /** A bootstrap credential that nobody else has. */
@@ -61,14 +63,23 @@ export interface ServiceProcess {
   readonly platform: string
 }
 
-/** Starts `keyshelf <args>`; it is killed when the scope closes. */
+// The banner shows the first credential on purpose, once; nothing else that a service writes may hold a secret.
+const loggedNoSecrets = (args: ReadonlyArray<string>, output: string): void => {
+  if (args[0] !== "serve") return
+  const logged = output.replace(/(operator's platform credential, shown this once[^\n]*\n\s+)ksm_\S+/, "$1")
+  const leaked = leakedIn(logged).length
+  if (leaked > 0) throw new Error(`The output of the service holds ${leaked} secrets`)
+}
+
+/** Starts `keyshelf <args>`, or another entry file; it is killed when the scope closes. */
 export const start = (
   args: ReadonlyArray<string>,
   env: Record<string, string>,
+  entry = "src/cli.ts",
 ): Effect.Effect<ServiceProcess, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.sync(() => {
-      const child = spawn(process.execPath, [join(root, "src/cli.ts"), ...args], {
+      const child = spawn(process.execPath, [join(root, entry), ...args], {
         cwd: root,
         env: { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "", ...env },
         stdio: ["ignore", "pipe", "pipe"],
@@ -110,7 +121,7 @@ export const start = (
         const timer = setTimeout(() => service.process.kill("SIGKILL"), 15_000)
         await gone
         clearTimeout(timer)
-      }),
+      }).pipe(Effect.ensuring(Effect.sync(() => loggedNoSecrets(args, service.output())))),
   )
 
 /** Settings of a process on free ports with its own embedded database. */

@@ -1,5 +1,6 @@
 /** The whole service on free ports and a database of its own, spoken to over real HTTP. */
-import { Context, Effect, Layer, Redacted, References } from "effect"
+import { Context, Effect, Layer, Option, Redacted, References } from "effect"
+import type { LogLevel } from "effect"
 import { HttpServer } from "effect/http"
 import { randomUUID } from "node:crypto"
 import { allScopes, PlatformCredentials } from "../../src/access/PlatformCredentials.ts"
@@ -7,8 +8,10 @@ import { coreRoutes, internalRoutes, platformRoutes, services } from "../../src/
 import * as Listeners from "../../src/runtime/Listeners.ts"
 import * as OutboundHttp from "../../src/runtime/OutboundHttp.ts"
 import * as Secrets from "../../src/runtime/Secrets.ts"
+import * as Signals from "../../src/runtime/Signals.ts"
 import { request } from "./http.ts"
 import type { Answer, CallOptions } from "./http.ts"
+import { recordIssued } from "./issuedSecrets.ts"
 import { testSql } from "./TestDatabase.ts"
 
 /** The keys of a test installation. */
@@ -17,8 +20,12 @@ export const testSecrets = Secrets.layerFrom([{ id: "test", bytes: Redacted.make
 /** Calls go to servers that tests start on this machine. */
 export const testOutbound = OutboundHttp.layerFrom({ allowInsecure: true, allowedNetworks: [] })
 
+/** Signals between test services on one database. */
+export const testSignals = Signals.layerFrom({ listenUrl: Option.none() })
+
 /** All use cases on a database of their own. */
 export const testServices = services.pipe(
+  Layer.provideMerge(testSignals),
   Layer.provideMerge(testSql),
   Layer.provideMerge(testSecrets),
   Layer.provideMerge(testOutbound),
@@ -32,7 +39,7 @@ export type Call = (method: string, path: string, options?: CallOptions) => Effe
 const callerOf =
   (origin: string): Call =>
   (method, path, options) => {
-    const atRoot = /^\/(api|docs|openapi|health|metrics)/.test(path)
+    const atRoot = /^\/(api|docs|openapi|health|metrics|tokens\/validate)/.test(path)
     return Effect.promise(() => request(method, atRoot ? origin + path : `${origin}/api${path}`, options))
   }
 
@@ -41,6 +48,11 @@ export interface Tenant {
   readonly organizationId: string
   readonly token: string
 }
+
+/** From which level on a test's service logs. */
+export const TestLogLevel = Context.Reference<LogLevel.LogLevel>("keyshelf/test/LogLevel", {
+  defaultValue: () => "Error",
+})
 
 /** The running service. */
 export class TestService extends Context.Service<
@@ -77,6 +89,7 @@ export class TestService extends Context.Service<
       const credentials = yield* PlatformCredentials
       const issued = yield* credentials.createLocally({ name: "tests", scopes: allScopes })
       const operator = Redacted.value(issued.token)
+      recordIssued(operator)
       const mint = (organizationId: string, scopes: ReadonlyArray<string> | undefined) =>
         platform("POST", `/platform/organizations/${organizationId}/tokens`, {
           token: operator,
@@ -101,6 +114,6 @@ export class TestService extends Context.Service<
   ).pipe(
     Layer.provideMerge(testServices),
     // Refusals are what many tests are about; only what went wrong here is worth a line.
-    Layer.provideMerge(Layer.succeed(References.MinimumLogLevel, "Error")),
+    Layer.provideMerge(Layer.effect(References.MinimumLogLevel, TestLogLevel)),
   )
 }

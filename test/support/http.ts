@@ -1,4 +1,6 @@
 /** One HTTP call, its answer read whole. */
+import { recordIssued } from "./issuedSecrets.ts"
+
 export interface Answer {
   readonly status: number
   readonly headers: Headers
@@ -30,6 +32,7 @@ export const request = async (method: string, url: string, options: CallOptions 
     ...(body === undefined ? {} : { body }),
   })
   const text = await response.text()
+  if (response.ok) recordIssued(text)
   const isJson = response.headers.get("content-type")?.includes("json") === true
   const answered: unknown = isJson && text !== "" ? JSON.parse(text) : undefined
   return { status: response.status, headers: response.headers, text, body: answered }

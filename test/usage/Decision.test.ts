@@ -17,7 +17,7 @@ const running = { instance: license, at: utc("2025-06-15T00:00:00Z"), period }
 
 const limitOf = (limit: string, overagePercent = 0): Grant => ({ value: decimal(limit), overagePercent })
 const check = (subject: Partial<CheckSubject>) =>
-  decide({ entitlement: number, grant: limitOf("10"), usage: decimal("0"), ...running, ...subject })
+  decide({ entitlement: number, grant: limitOf("10"), usage: decimal("0"), held: decimal("0"), ...running, ...subject })
 const reasonOf = (subject: Partial<CheckSubject>) => check(subject).reason
 const figuresOf = (subject: Partial<CheckSubject>) => {
   const { limit, usage, remaining, overage } = check(subject)
@@ -295,10 +295,26 @@ describe("whatever the numbers", () => {
     },
   )
 
-  it.prop("what remains and the overage are never both above zero", { limit: quantity, usage: quantity }, (facts) => {
-    const { remaining, overage } = figures(facts.limit, facts.usage)
-    assert.isTrue(remaining >= 0 && overage >= 0 && (remaining === 0 || overage === 0))
-  })
+  it.prop(
+    "what remains and the overage are never both above zero",
+    { limit: quantity, usage: quantity, held: quantity },
+    ({ held, limit, usage }) => {
+      const { remaining, overage } = figures(limit, usage, held)
+      assert.isTrue(remaining >= 0 && overage >= 0 && (remaining === 0 || overage === 0))
+    },
+  )
+
+  it.prop(
+    "what is held is refused to others as if it were used, and is no usage",
+    { limit: quantity, usage: quantity, held: quantity, requested: quantity },
+    ({ held, limit, requested, usage }) => {
+      const grant = { value: limit, overagePercent: 10 }
+      const decision = check({ grant, usage, held, requested })
+      const used = check({ grant, usage: BigDecimal.sum(usage, held), requested })
+      assert.deepStrictEqual([decision.reason, decision.remaining], [used.reason, used.remaining])
+      assert.strictEqual(decision.usage, BigDecimal.toNumberUnsafe(usage))
+    },
+  )
 })
 
 it("three reasons allow and five refuse", () => {

@@ -1,0 +1,132 @@
+/** `keyshelf platform-credential`: the operator's credentials, from the machine itself. */
+import { Console, Effect, Layer, Redacted } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import type { AccessToken } from "../access/Model.ts"
+import { allScopes, PlatformCredentials } from "../access/PlatformCredentials.ts"
+import { Operator, platformIdentity } from "../kernel/Caller.ts"
+import type { Page, PageRequest } from "../kernel/Page.ts"
+import { PlatformScope } from "../kernel/Scope.ts"
+import { now } from "../kernel/Timestamp.ts"
+import { backend } from "../main.ts"
+import * as Logging from "../runtime/Logging.ts"
+import { CommandFailed } from "./Failure.ts"
+import { table } from "./Table.ts"
+
+// Whoever runs commands on this machine holds its database and its keys: no credential is asked for.
+const asOperator = Effect.provideService(Operator, {
+  credentialId: platformIdentity.id,
+  actor: platformIdentity,
+  scopes: allScopes,
+})
+
+const all = Effect.fn(function* () {
+  const credentials = yield* PlatformCredentials
+  const items: Array<AccessToken> = []
+  let request: PageRequest | undefined = { limit: 200 }
+  while (request !== undefined) {
+    const page: Page<AccessToken> = yield* Effect.orDie(credentials.list(request))
+    items.push(...page.items)
+    request = page.hasMore ? { limit: 200, cursor: page.nextCursor } : undefined
+  }
+  return items
+})
+
+const dated = (date: Date | null, otherwise: string) => date?.toISOString() ?? otherwise
+
+/** What became of a credential, for a reader. */
+const standing = (record: AccessToken, at: Date): string => {
+  if (record.revokedAt !== null) return `revoked ${record.revokedAt.toISOString()}`
+  return record.expiresAt !== null && record.expiresAt <= at ? "expired" : "works"
+}
+
+const create = Command.make(
+  "create",
+  {
+    name: Flag.String("name").pipe(Flag.withDescription("What will hold the credential"), Flag.withDefault("operator")),
+    scope: Flag.Literals("scope", PlatformScope.literals).pipe(
+      Flag.withDescription("A scope; may be repeated. All scopes if absent"),
+      Flag.withMetavar("scope"),
+      Flag.between(0, 50),
+    ),
+  },
+  Effect.fn(function* ({ name, scope }) {
+    const credentials = yield* PlatformCredentials
+    const issued = yield* credentials.createLocally({ name, scopes: scope.length === 0 ? allScopes : scope })
+    // The token alone on standard output, so that a script can take it; the rest is for the reader.
+    yield* Console.error(`Platform credential "${issued.record.slug}", shown this once:`)
+    yield* Console.log(Redacted.value(issued.token))
+  }),
+).pipe(
+  Command.withDescription("Make a platform credential and print it once, alone on standard output"),
+  Command.withExamples([
+    { command: "keyshelf platform-credential create --name terraform --scope write:organizations" },
+  ]),
+)
+
+const list = Command.make(
+  "list",
+  {
+    json: Flag.Boolean("json").pipe(Flag.withDescription("Print the records as JSON"), Flag.withDefault(false)),
+  },
+  Effect.fn(function* ({ json }) {
+    const records = yield* all()
+    if (json) return yield* Console.log(JSON.stringify(records, null, 2))
+    if (records.length === 0) {
+      return yield* Console.log("There is no platform credential. `keyshelf platform-credential create` makes one.")
+    }
+    const at = yield* now
+    yield* Console.log(
+      table(
+        ["slug", "name", "scopes", "last four", "last used", "expires", "state"],
+        records.map((record) => [
+          record.slug,
+          record.name,
+          record.scopes.join(","),
+          record.lastFour,
+          dated(record.lastUsedAt, "never"),
+          dated(record.expiresAt, "never"),
+          standing(record, at),
+        ]),
+      ),
+    )
+  }),
+).pipe(Command.withDescription("List the platform credentials, newest first, revoked ones too. Secrets are not stored"))
+
+const revoke = Command.make(
+  "revoke",
+  { slug: Argument.String("slug").pipe(Argument.withDescription("As `list` shows it")) },
+  Effect.fn(function* ({ slug }) {
+    const credentials = yield* PlatformCredentials
+    const before = (yield* all()).find((record) => record.slug === slug)
+    yield* credentials.revoke(slug).pipe(
+      asOperator,
+      Effect.catchTag("PlatformCredential.NotFound", () =>
+        Effect.fail(
+          new CommandFailed({
+            message: `No platform credential has the slug "${slug}". \`keyshelf platform-credential list\` shows them.`,
+          }),
+        ),
+      ),
+    )
+    if (before !== undefined && before.revokedAt !== null) {
+      return yield* Console.log(`"${slug}" was revoked before, at ${before.revokedAt.toISOString()}. Nothing changed.`)
+    }
+    yield* Console.log(`Revoked "${slug}", and every organization token that it minted.`)
+    const at = yield* now
+    if (!(yield* all()).some((record) => standing(record, at) === "works")) {
+      yield* Console.error(
+        "No platform credential works any more. `keyshelf platform-credential create` makes a new one.",
+      )
+    }
+  }),
+).pipe(
+  Command.withDescription(
+    "Revoke a platform credential and every organization token that it minted. It binds the next request, on every node",
+  ),
+)
+
+export const credentialCommand = Command.make("platform-credential").pipe(
+  Command.withDescription("Make, list and revoke the operator's credentials"),
+  Command.withSubcommands([create, list, revoke]),
+  Command.provide(Layer.merge(backend("attach"), Logging.layer)),
+)

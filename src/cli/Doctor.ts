@@ -1,0 +1,84 @@
+/** `keyshelf doctor`: looks at everything that the service needs, whether it runs or not. Changes nothing. */
+import { Console, Effect, Logger } from "effect"
+import { Command } from "effect/cli"
+import * as Database from "../runtime/Database.ts"
+import { Settings } from "../runtime/Settings.ts"
+import * as DatabaseChecks from "./doctor/DatabaseChecks.ts"
+import * as MachineChecks from "./doctor/MachineChecks.ts"
+import * as PartnerChecks from "./doctor/PartnerChecks.ts"
+import { failed, guarded, line, ok } from "./doctor/Report.ts"
+import type { Finding } from "./doctor/Report.ts"
+import * as SettingsCheck from "./doctor/SettingsCheck.ts"
+import { databaseExists } from "./EmbeddedState.ts"
+import { CommandFailed } from "./Failure.ts"
+
+const print = (findings: ReadonlyArray<Finding>) => Effect.forEach(findings, (finding) => Console.log(line(finding)))
+
+const connected = Effect.gen(function* () {
+  const findings: Array<Finding> = []
+  for (const [part, check] of [
+    ["database", DatabaseChecks.server],
+    ["migrations", DatabaseChecks.schema],
+    ["clock", DatabaseChecks.clock],
+    ["partitions", DatabaseChecks.partitions],
+    ["keys", DatabaseChecks.keys],
+  ] as const) {
+    const found = yield* guarded(part, check)
+    yield* print(found)
+    findings.push(...found)
+  }
+  return findings
+}).pipe(Effect.provide(Database.connection("attach")))
+
+const database = Effect.gen(function* () {
+  if (yield* databaseExists) {
+    return yield* connected.pipe(
+      Effect.catch((error) => {
+        const finding = failed("database", error.message)
+        return Effect.as(print([finding]), [finding])
+      }),
+    )
+  }
+  const finding = ok("database", "No embedded database yet: the first start makes it")
+  return yield* Effect.as(print([finding]), [finding])
+})
+
+const examine = Effect.gen(function* () {
+  const { findings, settings } = yield* SettingsCheck.check(process.env)
+  yield* print(findings)
+  if (settings === undefined) return findings
+  const all = [...findings]
+  const look = Effect.fnUntraced(function* (part: string, check: ReturnType<typeof MachineChecks.ports>) {
+    const found = yield* guarded(part, check)
+    yield* print(found)
+    all.push(...found)
+  })
+  // The ports first: an embedded database that is started for the look must not be taken for the service.
+  yield* look("ports", MachineChecks.ports(settings))
+  yield* look("directory", MachineChecks.dataDirectory(settings))
+  all.push(...(yield* database.pipe(Effect.provideService(Settings, settings))))
+  yield* look("identity", PartnerChecks.identityProvider)
+  yield* look("redis", PartnerChecks.redis)
+  return all
+})
+
+export const doctorCommand = Command.make(
+  "doctor",
+  {},
+  Effect.fn(function* () {
+    const findings = yield* examine
+    const count = (state: Finding["state"]) => findings.filter((finding) => finding.state === state).length
+    const failures = count("FAILED")
+    if (failures > 0) {
+      return yield* new CommandFailed({ message: `${failures} of ${findings.length} lines say FAILED.` })
+    }
+    yield* Console.log(count("warning") === 0 ? "All is well." : `Nothing failed, ${count("warning")} to look at.`)
+  }),
+).pipe(
+  Command.withDescription(
+    "Look at settings, ports, data directory, database, migrations, clock, partitions, keys, identity provider and Redis: one line each, ok, warning or FAILED, with what to do. Changes nothing, prints no secret, works beside the running service. Ends with 1 if a line says FAILED.",
+  ),
+  Command.withShortDescription("Check everything that the service needs, and say what to do"),
+  // Its lines are the report; what the parts log would only repeat them.
+  Command.provide(Logger.layer([])),
+)

@@ -1,0 +1,44 @@
+/** The state of a database's schema against the migrations of this version. Reads only. */
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { migrations } from "../../migrations/index.ts"
+import { migrationsTable } from "../runtime/Database.ts"
+
+/** The names of all migrations of this version, in order, such as `0001_access`. */
+export const known: ReadonlyArray<string> = Object.keys(migrations).toSorted()
+
+const idOf = (name: string) => Number(name.slice(0, name.indexOf("_")))
+
+/** What a database has and lacks. */
+export interface SchemaState {
+  /** To be applied by `migrate`. */
+  readonly pending: ReadonlyArray<string>
+  /** Behind the newest applied one, yet never applied: the migrator passes them over. */
+  readonly skipped: ReadonlyArray<string>
+  /** Applied by a newer version of the service. */
+  readonly newer: ReadonlyArray<string>
+}
+
+/** Compares the applied ids with those of this version. Pure. */
+export const compare = (applied: ReadonlyArray<{ readonly id: number; readonly name: string }>): SchemaState => {
+  const ids = new Set(applied.map(({ id }) => id))
+  const newest = Math.max(0, ...ids)
+  const missing = known.filter((name) => !ids.has(idOf(name)))
+  const own = new Set(known.map(idOf))
+  return {
+    pending: missing.filter((name) => idOf(name) > newest),
+    skipped: missing.filter((name) => idOf(name) < newest),
+    newer: applied.filter(({ id }) => !own.has(id)).map(({ id, name }) => `${String(id).padStart(4, "0")}_${name}`),
+  }
+}
+
+/** Reads the state of the connected database. A database without the table has nothing. */
+export const state = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const [row] = yield* sql<{ found: boolean }>`SELECT to_regclass(${migrationsTable}) IS NOT NULL AS found`
+  if (row?.found !== true) return compare([])
+  return compare(
+    yield* sql<{ id: number; name: string }>`
+      SELECT migration_id AS id, name FROM ${sql(migrationsTable)} ORDER BY migration_id`,
+  )
+})

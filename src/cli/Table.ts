@@ -1,0 +1,15 @@
+/** Text in columns. */
+
+/** Rows under a heading, columns two spaces apart. Pure. */
+export const table = (heading: ReadonlyArray<string>, rows: ReadonlyArray<ReadonlyArray<string>>): string => {
+  const lines = [heading.map((cell) => cell.toUpperCase()), ...rows]
+  const widths = heading.map((_, column) => Math.max(...lines.map((line) => (line[column] ?? "").length)))
+  return lines
+    .map((line) =>
+      line
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join("  ")
+        .trimEnd(),
+    )
+    .join("\n")
+}

@@ -1,0 +1,211 @@
+/**
+ * Ends attempts: history, queue and the endpoint's health in one transaction, many attempts at a time. Every change of the
+ * queue is fenced by the attempt's lease.
+ */
+import { Cause, Context, Deferred, Effect, Layer, Metric, Queue, Schedule } from "effect"
+import { isSqlError } from "effect/sql/SqlError"
+import { Transactions } from "../kernel/Transaction.ts"
+import { AttemptsRepo } from "./AttemptsRepo.ts"
+import type { AttemptRow, Health } from "./AttemptsRepo.ts"
+import { Disabling } from "./Disabling.ts"
+import * as metrics from "./Metrics.ts"
+import { Partitions } from "./Partitions.ts"
+import { QueueRepo } from "./QueueRepo.ts"
+import type { ClaimedRow } from "./QueueRepo.ts"
+import { nextAttemptAt } from "./Schedule.ts"
+import { isSuccess } from "./Sender.ts"
+import type { AttemptOutcome } from "./Sender.ts"
+
+/** An attempt that has ended. */
+export interface EndedAttempt {
+  readonly claim: ClaimedRow
+  readonly url: string
+  readonly outcome: AttemptOutcome
+  readonly startedAt: Date
+  readonly endedAt: Date
+  readonly durationMs: number
+}
+
+const MOST_PER_COMMIT = 64
+
+/** When the delivery is tried again: never after a success, its last attempt, or the loss of its event. */
+export const nextOf = ({ claim, endedAt, outcome }: EndedAttempt): Date | null =>
+  isSuccess(outcome) || outcome.fault?.code === "event_gone" ? null : nextAttemptAt(claim.attempt, endedAt)
+
+/**
+ * The history's entry of an attempt. One that ended after its lease was lost did happen, so it is told; but it decided
+ * nothing, so no other attempt follows from it.
+ */
+export const entryOf = (ended: EndedAttempt, held: boolean): AttemptRow => {
+  const { claim, outcome } = ended
+  const next = nextOf(ended)
+  return {
+    organizationId: claim.organizationId,
+    timestamp: ended.startedAt.toISOString(),
+    id: claim.lease,
+    deliveryId: claim.id,
+    eventId: claim.eventId,
+    eventName: claim.eventName,
+    endpointId: claim.endpointId,
+    endpointUrl: ended.url,
+    attempt: claim.attempt,
+    state: isSuccess(outcome) ? "Success" : held && next === null ? "Failed" : "Failure",
+    statusCode: outcome.statusCode,
+    responseBody: outcome.responseBody,
+    error: outcome.fault === null ? null : `${outcome.fault.code}: ${outcome.fault.message}`,
+    durationMs: ended.durationMs,
+    nextAttemptAt: held ? (next?.toISOString() ?? null) : null,
+  }
+}
+
+/** What attempts say about their endpoints, in the order in which they ended. */
+export const healthOf = (ended: ReadonlyArray<EndedAttempt>): ReadonlyArray<Health> => {
+  const byEndpoint = new Map<string, Health>()
+  for (const { claim, endedAt, outcome } of ended.toSorted((a, b) => a.endedAt.getTime() - b.endedAt.getTime())) {
+    // Nothing was sent, so nothing is known.
+    if (outcome.fault?.code === "abandoned" || outcome.fault?.code === "event_gone") continue
+    const { endpointId, organizationId } = claim
+    const key = `${organizationId}/${endpointId}`
+    const before = byEndpoint.get(key)
+    byEndpoint.set(
+      key,
+      isSuccess(outcome)
+        ? { organizationId, endpointId, succeeded: true, failingSince: null }
+        : {
+            organizationId,
+            endpointId,
+            succeeded: before?.succeeded ?? false,
+            failingSince: before?.failingSince ?? endedAt.toISOString(),
+          },
+    )
+  }
+  return [...byEndpoint.values()]
+}
+
+const isMissingPartition = (error: unknown): boolean =>
+  isSqlError(error) &&
+  error.reason._tag === "ConstraintError" &&
+  /no partition of relation/.test(String(error.reason.cause))
+
+// The database refuses these very rows, and will refuse them again. Everything else is the database's own trouble.
+const isRefusal = (error: unknown): boolean =>
+  !isSqlError(error) ||
+  ["ConstraintError", "UniqueViolation", "SqlSyntaxError"].includes(error.reason._tag) ||
+  /\b22[0-9A-Z]{3}\b|invalid|out of range/.test(String(error.reason.cause))
+
+const backOff = Schedule.min([Schedule.exponential("50 millis"), Schedule.spaced("2 seconds")])
+
+/** Ends attempts. */
+export class Attempts extends Context.Service<
+  Attempts,
+  {
+    /** Returns when the attempt's end is committed. While the database is away it waits. */
+    readonly finish: (ended: EndedAttempt) => Effect.Effect<void>
+  }
+>()("keyshelf/webhooks/Attempts") {
+  static readonly layer = Layer.effect(
+    Attempts,
+    Effect.gen(function* () {
+      const attempts = yield* AttemptsRepo
+      const queue = yield* QueueRepo
+      const transactions = yield* Transactions
+      const partitions = yield* Partitions
+      const disabling = yield* Disabling
+
+      const commit = Effect.fnUntraced(function* (ended: ReadonlyArray<EndedAttempt>) {
+        const claims = ended.map(({ claim }) => claim)
+        const presumed = yield* queue.held(claims)
+        const health = healthOf(ended.filter(({ claim }) => presumed.has(claim.lease)))
+        if (health.length > 0) yield* attempts.noteHealth(health)
+        const held = yield* queue.settle(
+          ended.map((one) => {
+            const next = nextOf(one)
+            const { id, lease, organizationId } = one.claim
+            return {
+              organizationId,
+              id,
+              lease,
+              next: next === null ? null : { attempt: one.claim.attempt + 1, dueAt: next.toISOString() },
+            }
+          }),
+        )
+        // An attempt that was given up unsent leaves no trace once someone else has the delivery.
+        const told = ended.filter(({ claim, outcome }) => held.has(claim.lease) || wasMade(outcome))
+        if (told.length > 0) yield* attempts.insert(told.map((one) => entryOf(one, held.has(one.claim.lease))))
+        const again = ended.flatMap((one) => {
+          const next = held.has(one.claim.lease) ? nextOf(one) : null
+          const { endpointId, organizationId } = one.claim
+          return next === null ? [] : [{ organizationId, endpointId, dueAt: next.toISOString() }]
+        })
+        if (again.length > 0) yield* queue.lowerHeads(again)
+        return held
+      })
+
+      const committed = (ended: ReadonlyArray<EndedAttempt>) =>
+        transactions.run(commit(ended)).pipe(
+          Effect.catchDefect((defect) => Effect.fail(defect)),
+          Effect.tapError((error) =>
+            isMissingPartition(error)
+              ? Effect.catchDefect(partitions.ensure(ended.map(({ startedAt }) => startedAt)), Effect.fail)
+              : Effect.void,
+          ),
+          Effect.retry({ while: isMissingPartition, times: 2 }),
+          Effect.retry({ schedule: backOff, while: (error) => !isRefusal(error) }),
+        )
+
+      const count = Effect.fnUntraced(function* (ended: ReadonlyArray<EndedAttempt>, held: ReadonlySet<string>) {
+        for (const one of ended) {
+          const state = entryOf(one, held.has(one.claim.lease)).state
+          yield* Metric.update(metrics.attempts[state], 1)
+          yield* Metric.update(metrics.duration[state], one.durationMs / 1000)
+          if (!held.has(one.claim.lease)) yield* Metric.update(metrics.leaseLost, 1)
+          if (one.outcome.fault?.code === "abandoned") yield* Metric.update(metrics.abandoned, 1)
+          if (one.outcome.fault?.code === "not_allowed") yield* Metric.update(metrics.denied, 1)
+        }
+      })
+
+      // One that the database refuses must not hold up the others: each is then tried alone, and the refused one is left
+      // to its lease, which makes it another claim and at last an abandoned attempt.
+      const end = (ended: ReadonlyArray<EndedAttempt>): Effect.Effect<void> =>
+        committed(ended).pipe(
+          Effect.flatMap((held) => count(ended, held)),
+          Effect.andThen(
+            disabling.consider(
+              healthOf(ended).filter(({ failingSince }) => failingSince !== null),
+              ended.reduce((latest, { endedAt }) => (endedAt > latest ? endedAt : latest), new Date(0)),
+            ),
+          ),
+          Effect.catchCause((cause) =>
+            ended.length > 1
+              ? Effect.forEach(ended, (one) => end([one]), { discard: true })
+              : Effect.logError(
+                  "An attempt's end could not be stored; its delivery is made again",
+                  Cause.squash(cause),
+                ),
+          ),
+        )
+
+      const ends = yield* Queue.unbounded<{
+        readonly ended: EndedAttempt
+        readonly done: Deferred.Deferred<void>
+      }>()
+      // While a group commits, the next one gathers.
+      const commitNext = Effect.gen(function* () {
+        const group = yield* Queue.takeBetween(ends, 1, MOST_PER_COMMIT)
+        yield* end(group.map(({ ended }) => ended))
+        for (const { done } of group) yield* Deferred.succeed(done, undefined)
+      })
+      yield* Effect.forkScoped(Effect.forever(commitNext))
+
+      return Attempts.of({
+        finish: Effect.fnUntraced(function* (ended) {
+          const done = yield* Deferred.make<void>()
+          yield* Queue.offer(ends, { ended, done })
+          yield* Deferred.await(done)
+        }),
+      })
+    }),
+  )
+}
+
+const wasMade = ({ fault }: AttemptOutcome): boolean => fault?.code !== "abandoned" && fault?.code !== "event_gone"

@@ -1,0 +1,267 @@
+/**
+ * SQL of the queue and its lanes. Locks are taken in one order everywhere: endpoints, queue rows, lanes; each by its key.
+ * Only a claim takes lanes first, and it waits for nothing.
+ */
+import { PgClient } from "@effect/sql-pg"
+import { Context, Effect, Layer } from "effect"
+import type { SqlError } from "effect/sql/SqlError"
+import { records } from "../kernel/Sql.ts"
+
+/** A row to insert. Instants are ISO texts. */
+export interface QueueRow {
+  readonly organizationId: string
+  readonly id: string
+  readonly endpointId: string
+  readonly eventId: string
+  readonly eventName: string
+  readonly attempt: number
+  readonly dueAt: string
+}
+
+/** The lane of an endpoint, and the instant from which it has work. */
+export interface LaneHead {
+  readonly organizationId: string
+  readonly endpointId: string
+  readonly dueAt: string
+}
+
+/** A lane that is locked until the transaction ends. */
+export interface LockedLane {
+  readonly organizationId: string
+  readonly endpointId: string
+  readonly place: string
+}
+
+/** A row that was claimed. `lease` is the id of the attempt that is being made, `claims` counts those without an end. */
+export interface ClaimedRow {
+  readonly organizationId: string
+  readonly id: string
+  readonly endpointId: string
+  readonly eventId: string
+  readonly eventName: string
+  readonly attempt: number
+  readonly claims: number
+  readonly lease: string
+  /** Since when it was due. */
+  readonly dueAt: Date
+}
+
+/** Names a claim. */
+export interface Held {
+  readonly organizationId: string
+  readonly id: string
+  readonly lease: string
+}
+
+/** What a claim becomes when its attempt has ended: `null` for nothing more to do. */
+export interface Settlement extends Held {
+  readonly next: { readonly attempt: number; readonly dueAt: string } | null
+}
+
+/** What a claim may take. */
+export interface ClaimLimits {
+  readonly at: Date
+  readonly leaseEnd: Date
+  /** A claim that was made before is not in flight any more, whatever became of its node. */
+  readonly inFlightSince: Date
+  readonly perEndpoint: number
+  readonly perOrganization: number
+}
+
+/** What a claim takes for a node. */
+export interface ClaimRequest extends ClaimLimits {
+  /** Ids for the claims, as many as may be made. */
+  readonly leases: ReadonlyArray<string>
+  /** The leases that the node holds already. */
+  readonly own: ReadonlyArray<string>
+  /** How many leases of this lane's endpoint the node may hold, if no other node holds any. */
+  readonly allowance: (lane: LockedLane) => number
+}
+
+const LANES_PER_CLAIM = 64
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const run = (statement: Effect.Effect<unknown, SqlError>) => Effect.asVoid(Effect.orDie(statement))
+  const heldRows = (held: ReadonlyArray<Held>) => sql`
+    jsonb_to_recordset(${sql.json(held)}) AS held ("organizationId" uuid, id uuid, lease uuid)`
+
+  return {
+    /** A delivery that is in the queue stays as it is. */
+    insert: (rows: ReadonlyArray<QueueRow>) =>
+      run(sql`
+        INSERT INTO webhook_queue (organization_id, id, endpoint_id, event_id, event_name, attempt, due_at)
+        SELECT owed."organizationId", owed.id, owed."endpointId", owed."eventId", owed."eventName", owed.attempt,
+          owed."dueAt"
+        FROM jsonb_to_recordset(${sql.json(rows)}) AS owed ("organizationId" uuid, id uuid, "endpointId" uuid,
+          "eventId" uuid, "eventName" text, attempt smallint, "dueAt" timestamptz)
+        ON CONFLICT (organization_id, id) DO NOTHING`),
+
+    /**
+     * Tells the lanes of work. Called in the transaction that adds it, after it: a claim that looks at the lane either
+     * sees the work or is corrected by this.
+     */
+    lowerHeads: (heads: ReadonlyArray<LaneHead>) =>
+      run(sql`
+        INSERT INTO webhook_lanes AS lane (organization_id, endpoint_id, head_due_at, last_served_at)
+        SELECT head."organizationId", head."endpointId", min(head."dueAt"), 'epoch'
+        FROM jsonb_to_recordset(${sql.json(heads)})
+          AS head ("organizationId" uuid, "endpointId" uuid, "dueAt" timestamptz)
+        GROUP BY head."organizationId", head."endpointId" ORDER BY head."organizationId", head."endpointId"
+        ON CONFLICT (organization_id, endpoint_id) DO UPDATE SET head_due_at = excluded.head_due_at
+        WHERE lane.head_due_at > excluded.head_due_at`),
+
+    /** When a lane has work next; nothing if none has. May be in the past while caps are reached. */
+    nextDue: Effect.map(
+      records<{ dueAt: Date | null }>()(
+        sql`SELECT min(head_due_at) AS "dueAt" FROM webhook_lanes WHERE head_due_at < 'infinity'`,
+      ),
+      ([row]) => row?.dueAt ?? null,
+    ),
+
+    /**
+     * Lets the claim that follows in this transaction find leases by their index alone. The planner takes most rows for leased
+     * until the table is analysed anew, and would read all of a long queue.
+     */
+    planByIndex: run(sql`SELECT set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)`),
+
+    /**
+     * Locks lanes with due work and room, least recently served first. Lanes that another node holds are passed over.
+     */
+    lockLanes: ({ at, inFlightSince, perEndpoint, perOrganization }: ClaimLimits) =>
+      records<LockedLane>()(sql`
+        WITH leased AS MATERIALIZED (
+          SELECT organization_id, endpoint_id, count(*) AS held FROM webhook_queue
+          WHERE lease IS NOT NULL AND claimed_at > ${inFlightSince} GROUP BY organization_id, endpoint_id
+        ), full_organizations AS MATERIALIZED (
+          SELECT organization_id FROM leased GROUP BY organization_id HAVING sum(held) >= ${perOrganization}
+        )
+        SELECT lane.organization_id AS "organizationId", lane.endpoint_id AS "endpointId", lane.ctid::text AS place
+        FROM webhook_lanes lane
+        WHERE lane.head_due_at <= ${at} AND lane.head_due_at < 'infinity'
+          AND NOT EXISTS (SELECT 1 FROM leased WHERE leased.organization_id = lane.organization_id
+            AND leased.endpoint_id = lane.endpoint_id AND leased.held >= ${perEndpoint})
+          AND NOT EXISTS (SELECT 1 FROM full_organizations WHERE full_organizations.organization_id = lane.organization_id)
+        ORDER BY lane.last_served_at LIMIT ${LANES_PER_CLAIM} FOR UPDATE OF lane SKIP LOCKED`),
+
+    /**
+     * Claims due rows of locked lanes, in turns: the oldest of each lane, then the second of each. A statement of its
+     * own, so that it counts the leases of whoever held the lanes before. Rows are found by their place: with stale
+     * statistics a join reads the whole table.
+     */
+    claim: (lanes: ReadonlyArray<LockedLane>, { allowance, leases, own, ...limits }: ClaimRequest) =>
+      records<ClaimedRow>()(sql`
+        WITH lane AS MATERIALIZED (
+          SELECT * FROM unnest(${lanes.map((lane) => lane.organizationId)}::uuid[],
+            ${lanes.map((lane) => lane.endpointId)}::uuid[], ${lanes.map(allowance)}::int[])
+            WITH ORDINALITY AS lane (organization_id, endpoint_id, allowance, ordinal)
+        ), leased AS MATERIALIZED (
+          SELECT organization_id, endpoint_id, count(*) AS held,
+            count(*) FILTER (WHERE lease <> ALL(${own}::uuid[])) AS of_others
+          FROM webhook_queue WHERE lease IS NOT NULL AND claimed_at > ${limits.inFlightSince}
+          GROUP BY organization_id, endpoint_id
+        ), due AS MATERIALIZED (
+          SELECT lane.organization_id, lane.endpoint_id, lane.ordinal, row.place, row.due_at
+          FROM lane
+          LEFT JOIN leased ON leased.organization_id = lane.organization_id AND leased.endpoint_id = lane.endpoint_id
+          CROSS JOIN LATERAL (
+            SELECT queue.ctid AS place, queue.due_at FROM webhook_queue queue
+            WHERE queue.organization_id = lane.organization_id AND queue.endpoint_id = lane.endpoint_id
+              AND queue.due_at <= ${limits.at}
+            ORDER BY queue.due_at LIMIT greatest(CASE WHEN leased.of_others > 0 THEN ${limits.perEndpoint} ELSE lane.allowance END
+              - coalesce(leased.held, 0), 0)
+            FOR UPDATE SKIP LOCKED
+          ) AS row
+        ), in_lane AS (
+          SELECT due.*, row_number() OVER (PARTITION BY organization_id, endpoint_id ORDER BY due_at) AS turn FROM due
+        ), in_organization AS (
+          SELECT in_lane.*, row_number() OVER (PARTITION BY organization_id ORDER BY turn, ordinal) AS number
+          FROM in_lane
+        ), chosen AS MATERIALIZED (
+          SELECT place, due_at FROM in_organization
+          WHERE number <= ${limits.perOrganization} - coalesce((
+            SELECT sum(leased.held) FROM leased WHERE leased.organization_id = in_organization.organization_id), 0)
+          ORDER BY turn, ordinal LIMIT ${leases.length}
+        )
+        UPDATE webhook_queue SET due_at = ${limits.leaseEnd}, claimed_at = ${limits.at}, claims = claims + 1,
+          lease = (${leases}::uuid[])[array_position(ARRAY(SELECT place FROM chosen), webhook_queue.ctid)]
+        WHERE webhook_queue.ctid = ANY(ARRAY(SELECT place FROM chosen))
+        RETURNING organization_id AS "organizationId", id, endpoint_id AS "endpointId", event_id AS "eventId",
+          event_name AS "eventName", attempt, claims, lease,
+          (ARRAY(SELECT due_at FROM chosen))[array_position(${leases}::uuid[], lease)] AS "dueAt"`),
+
+    /** Notes that the lanes were served, and when they have work next. */
+    touchLanes: (lanes: ReadonlyArray<LockedLane>, at: Date) =>
+      run(sql`
+        UPDATE webhook_lanes SET last_served_at = ${at}, head_due_at = coalesce((
+          SELECT queue.due_at FROM webhook_queue queue
+          WHERE queue.organization_id = webhook_lanes.organization_id AND queue.endpoint_id = webhook_lanes.endpoint_id
+          ORDER BY queue.due_at LIMIT 1), 'infinity')
+        WHERE ctid = ANY(${lanes.map((lane) => lane.place)}::text[]::tid[])`),
+
+    /** The claims that still are their holder's. */
+    held: (claims: ReadonlyArray<Held>) =>
+      Effect.map(
+        records<{ lease: string }>()(sql`
+          SELECT queue.lease FROM ${heldRows(claims)}
+          JOIN webhook_queue queue ON queue.organization_id = held."organizationId" AND queue.id = held.id
+            AND queue.lease = held.lease`),
+        (rows) => new Set(rows.map((row) => row.lease)),
+      ),
+
+    /** Ends claims: reschedules or removes their rows. Answers the leases that still held; the others changed nothing. */
+    settle: Effect.fnUntraced(function* (settlements: ReadonlyArray<Settlement>) {
+      const rows = settlements.map(({ next, ...held }) => ({ ...held, attempt: next?.attempt, dueAt: next?.dueAt }))
+      const settled = yield* records<{ lease: string }>()(sql`
+        WITH locked AS MATERIALIZED (
+          SELECT queue.ctid AS place, held.lease, held.attempt, held."dueAt"
+          FROM jsonb_to_recordset(${sql.json(rows)})
+            AS held ("organizationId" uuid, id uuid, lease uuid, attempt smallint, "dueAt" timestamptz)
+          JOIN webhook_queue queue ON queue.organization_id = held."organizationId" AND queue.id = held.id
+            AND queue.lease = held.lease
+          ORDER BY queue.organization_id, queue.id FOR UPDATE OF queue
+        ), ended AS (
+          DELETE FROM webhook_queue
+          WHERE ctid = ANY(ARRAY(SELECT place FROM locked WHERE "dueAt" IS NULL)) RETURNING lease
+        ), again AS (
+          UPDATE webhook_queue SET attempt = locked.attempt, due_at = locked."dueAt", lease = NULL, claimed_at = NULL,
+            claims = 0
+          FROM locked
+          WHERE webhook_queue.ctid = ANY(ARRAY(SELECT place FROM locked WHERE "dueAt" IS NOT NULL))
+            AND webhook_queue.ctid = locked.place
+          RETURNING locked.lease
+        )
+        SELECT lease FROM ended UNION ALL SELECT lease FROM again`)
+      return new Set(settled.map((row) => row.lease))
+    }),
+
+    /** Gives claims back whose attempts never began: due at once, as if they had not been claimed. */
+    release: (claims: ReadonlyArray<Held>, at: Date) =>
+      Effect.map(
+        records<{ organizationId: string; endpointId: string }>()(sql`
+          UPDATE webhook_queue SET lease = NULL, claimed_at = NULL, claims = claims - 1, due_at = ${at}
+          FROM ${heldRows(claims)}
+          WHERE webhook_queue.organization_id = held."organizationId" AND webhook_queue.id = held.id
+            AND webhook_queue.lease = held.lease
+          RETURNING webhook_queue.organization_id AS "organizationId", webhook_queue.endpoint_id AS "endpointId"`),
+        (rows) => rows.map((row) => ({ ...row, dueAt: at.toISOString() })),
+      ),
+
+    /** {@link release} by leases alone, where nobody knows which rows they are of, or whether there are any. */
+    releaseLeases: (leases: ReadonlyArray<string>, at: Date) =>
+      Effect.map(
+        records<{ organizationId: string; endpointId: string }>()(sql`
+          UPDATE webhook_queue SET lease = NULL, claimed_at = NULL, claims = claims - 1, due_at = ${at}
+          WHERE lease IS NOT NULL AND lease = ANY(${leases}::uuid[])
+          RETURNING organization_id AS "organizationId", endpoint_id AS "endpointId"`),
+        (rows) => rows.map((row) => ({ ...row, dueAt: at.toISOString() })),
+      ),
+  }
+})
+
+/** Rows of the queue. */
+export class QueueRepo extends Context.Service<QueueRepo, Effect.Success<typeof make>>()(
+  "keyshelf/webhooks/QueueRepo",
+) {
+  static readonly layer = Layer.effect(QueueRepo, make)
+}

@@ -1,0 +1,59 @@
+/**
+ * This node's sending slots by endpoint. An endpoint that answers fast gets several deliveries claimed at a time, which
+ * costs the database less; no more of them are in flight than its cap allows.
+ */
+import { Duration, Effect, Option, Semaphore } from "effect"
+
+/** An endpoint that answers within this time is fast. */
+const FAST_MILLIS = 100
+/** How long a claimed delivery waits for a slot before it is given back. */
+const PATIENCE = Duration.seconds(1)
+const MOST_REMEMBERED = 10_000
+
+interface Slot {
+  readonly permits: Semaphore.Semaphore
+  users: number
+}
+
+/** Makes the slots of a node: `cap` per endpoint. */
+export const makeSlots = (cap: number) => {
+  const slots = new Map<string, Slot>()
+  const fast = new Set<string>()
+
+  return {
+    /** Whether the endpoint's last exchange was a fast one. */
+    isFast: (endpointId: string): boolean => fast.has(endpointId),
+
+    /** Notes how an exchange went. */
+    note: (endpointId: string, answered: boolean, millis: number): void => {
+      fast.delete(endpointId)
+      if (!answered || millis > FAST_MILLIS) return
+      if (fast.size >= MOST_REMEMBERED) fast.clear()
+      fast.add(endpointId)
+    },
+
+    /** Does the work in a slot of the endpoint; nothing if none gets free within a second. */
+    within: <A, E, R>(endpointId: string, work: Effect.Effect<A, E, R>): Effect.Effect<Option.Option<A>, E, R> =>
+      Effect.uninterruptibleMask((restore) =>
+        Effect.gen(function* () {
+          const slot = slots.get(endpointId) ?? { permits: Semaphore.makeUnsafe(cap), users: 0 }
+          slots.set(endpointId, slot)
+          slot.users++
+          return yield* restore(slot.permits.take(1)).pipe(
+            Effect.timeoutOption(PATIENCE),
+            Effect.flatMap((permit) =>
+              Option.isNone(permit)
+                ? Effect.succeedNone
+                : Effect.ensuring(Effect.asSome(restore(work)), slot.permits.release(1)),
+            ),
+            Effect.ensuring(
+              Effect.sync(() => {
+                slot.users--
+                if (slot.users === 0) slots.delete(endpointId)
+              }),
+            ),
+          )
+        }),
+      ),
+  }
+}

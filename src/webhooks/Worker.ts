@@ -1,0 +1,125 @@
+/** The role `dispatcher`: hands events over and makes deliveries until the process ends. */
+import { Clock, Duration, Effect, Exit, Fiber, FiberSet, Latch, Layer, Schedule } from "effect"
+import { registerHealth } from "../kernel/HealthParts.ts"
+import { Signals } from "../kernel/Signals.ts"
+import { Deliveries } from "./Delivery.ts"
+import { DeliveryLimits } from "./DeliverySettings.ts"
+import { Partitions } from "./Partitions.ts"
+import { WebhookProvider } from "./Provider.ts"
+import { Sampling } from "./Sampling.ts"
+
+const MOST_PER_CLAIM = 128
+
+/** Repeats a step for ever. After a failure (the database is away) it waits 250 ms, doubling up to 5 s. */
+const persistently = (loop: { readonly name: string; failures: number }, step: Effect.Effect<void>) =>
+  step.pipe(
+    Effect.tap(() => Effect.sync(() => (loop.failures = 0))),
+    Effect.catchCause((cause) => {
+      const wait = Duration.millis(Math.min(250 * 2 ** loop.failures, 5000))
+      loop.failures = Math.min(loop.failures + 1, 10)
+      const told = loop.failures === 1 ? Effect.logWarning(`${loop.name} waits: a step failed`, cause) : Effect.void
+      return Effect.andThen(told, Effect.sleep(wait))
+    }),
+    Effect.forever,
+  )
+
+/** Runs while its scope is open. At the end it claims no more, and waits 10 s for what is in flight. */
+export const layer = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const limits = yield* DeliveryLimits
+    const signals = yield* Signals
+    const provider = yield* WebhookProvider
+    const deliveries = yield* Deliveries
+    const partitions = yield* Partitions
+    const sampling = yield* Sampling
+
+    const signal = yield* signals.subscribe("webhooks")
+    const poll = Effect.map(signals.listening, (heard) => (heard ? limits.poll : limits.pollWithoutSignals))
+    // There may be work, or room for it.
+    const workable = Latch.makeUnsafe(false)
+    const inFlight = yield* FiberSet.make<void>()
+    let free = limits.concurrency
+    const room = () => Math.min(free, MOST_PER_CLAIM)
+    let stopping = false
+    const dispatching = { name: "The dispatcher of webhooks", failures: 0 }
+    const delivering = { name: "The delivery of webhooks", failures: 0 }
+    yield* registerHealth(
+      "webhooks",
+      Effect.sync(() => {
+        const failing = [dispatching, delivering].find(({ failures }) => failures > 0)
+        return failing === undefined
+          ? { status: "up", provider: provider.name, inFlight: limits.concurrency - free }
+          : { status: "down", reason: `${failing.name} waits: its last step failed` }
+      }),
+    )
+
+    const dispatch = Effect.gen(function* () {
+      while ((yield* provider.publishDue) > 0) workable.openUnsafe()
+      yield* Effect.raceFirst(signal, Effect.flatMap(poll, Effect.sleep))
+      workable.openUnsafe()
+    })
+
+    const start = Effect.fnUntraced(function* (most: number) {
+      const claims = yield* deliveries.claim(most)
+      if (stopping) yield* deliveries.release(claims)
+      else {
+        free -= claims.length
+        for (const claim of claims) {
+          yield* FiberSet.run(
+            inFlight,
+            Effect.ensuring(
+              deliveries.deliver(claim),
+              Effect.sync(() => {
+                free++
+                workable.openUnsafe()
+              }),
+            ),
+          )
+        }
+      }
+      return claims.length
+    }, Effect.uninterruptible)
+
+    // Sleeps until something tells of work, or the next attempt is due.
+    const rest = Effect.fnUntraced(function* (nextDue: Date | null) {
+      const at = yield* Clock.currentTimeMillis
+      const longest = Duration.toMillis(yield* poll)
+      const untilDue = nextDue === null ? longest : nextDue.getTime() - at
+      // What is due already waits for room, or for a node that looks at it now.
+      yield* Effect.raceFirst(workable.await, Effect.sleep(untilDue > 0 ? Math.min(untilDue, longest) : longest))
+    })
+
+    const deliver = Effect.gen(function* () {
+      workable.closeUnsafe()
+      if (free === 0) return yield* workable.await
+      yield* deliveries.clearDoubts
+      const nextDue = yield* deliveries.nextDue
+      if (nextDue !== null && nextDue.getTime() <= (yield* Clock.currentTimeMillis)) {
+        // While there is more, the question when it is due is spared.
+        while (room() > 0 && (yield* start(room())) > 0) continue
+        if (free === 0) return
+      }
+      yield* rest(nextDue)
+    })
+
+    yield* partitions.maintain.pipe(
+      Effect.catchCause((cause) => Effect.logWarning("The partitions of the webhook history could not be made", cause)),
+      Effect.repeat(Schedule.spaced("1 hour")),
+      Effect.forkScoped,
+    )
+    yield* sampling.sample.pipe(Effect.ignoreCause, Effect.repeat(Schedule.spaced("10 seconds")), Effect.forkScoped)
+
+    yield* Effect.acquireRelease(
+      Effect.all([
+        Effect.forkDetach(persistently(dispatching, dispatch)),
+        Effect.forkDetach(persistently(delivering, deliver)),
+      ]),
+      (loops) =>
+        Effect.gen(function* () {
+          stopping = true
+          yield* Fiber.interruptAll(loops)
+          yield* FiberSet.awaitEmpty(inFlight)
+        }).pipe(Effect.interruptible, Effect.timeoutOption(limits.drain), Effect.exit, Effect.map(Exit.asVoid)),
+    )
+  }),
+)

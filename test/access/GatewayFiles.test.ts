@@ -1,0 +1,125 @@
+import { assert, describe, it } from "@effect/vitest"
+import { parse } from "effect/encoding/Yaml"
+import { readFileSync } from "node:fs"
+import { resolve } from "node:path"
+import { BEGINNING } from "../../src/access/GatewayTokens.ts"
+import { refused } from "../../src/access/Service.ts"
+import { problemFor } from "../../src/runtime/ProblemFallback.ts"
+
+const text = (file: string) => readFileSync(resolve(import.meta.dirname, "../../deploy", file), "utf8")
+
+/** JSON as deep as one looks into it. */
+type Json = { readonly [key: string]: Json } & ReadonlyArray<Json>
+
+const envoy = parse(text("envoy/envoy.yaml")) as Json
+const manager = envoy["static_resources"]?.["listeners"]?.[0]?.["filter_chains"]?.[0]?.["filters"]?.[0]?.[
+  "typed_config"
+] as Json
+const filters = Object.fromEntries(
+  (manager["http_filters"] as Json).map((filter) => [String(filter["name"]), filter["typed_config"] as Json]),
+)
+const routes = manager["route_config"]?.["virtual_hosts"]?.[0]?.["routes"] as Json
+const EXT_AUTHZ = "envoy.filters.http.ext_authz"
+const JWT_AUTHN = "envoy.filters.http.jwt_authn"
+
+/** The first route that takes a request with this `Authorization`. */
+const routeOf = (authorization: string | undefined) =>
+  routes.find((route) => {
+    const header = route["match"]?.["headers"]?.[0]
+    if (header === undefined) return true
+    const pattern = String(header["string_match"]?.["safe_regex"]?.["regex"]).replace(
+      "(?i:bearer)",
+      "[Bb][Ee][Aa][Rr][Ee][Rr]",
+    )
+    return authorization !== undefined && new RegExp(`^(?:${pattern})$`).test(authorization)
+  }) as Json
+
+const problemsIn = (source: string) =>
+  [...source.matchAll(/\{"type":"urn:keyshelf[^\n]*?"errors":\[\]\}/g)].map(([json]) => JSON.parse(json))
+
+describe("the configurations of gateways", () => {
+  it("refuse what a token is exchanged for by how it begins", () => {
+    assert.include(text("nginx/keyshelf.conf"), BEGINNING)
+    assert.include(text("caddy/Caddyfile"), BEGINNING)
+  })
+
+  it("answer with the problems of the service where they answer by themselves", () => {
+    for (const file of ["nginx/keyshelf.conf", "caddy/Caddyfile", "envoy/envoy.yaml"]) {
+      const problems = problemsIn(text(file))
+      assert.isNotEmpty(problems, file)
+      for (const problem of problems) {
+        const expected = problem.status === 401 ? refused() : problemFor(problem.status)
+        assert.strictEqual(problem.code, expected.code, file)
+        assert.strictEqual(problem.title, expected.title, file)
+        assert.strictEqual(problem.type, `urn:keyshelf:problem:${problem.code}`)
+        assert.sameMembers(Object.keys(problem), [
+          "type",
+          "title",
+          "status",
+          "code",
+          "detail",
+          "instance",
+          "errorId",
+          "errors",
+        ])
+      }
+    }
+  })
+})
+
+describe("the configuration of Envoy", () => {
+  it("sends access tokens through the external authorization, and nothing else", () => {
+    const isAsked = (authorization?: string) =>
+      routeOf(authorization)["typed_per_filter_config"]?.[EXT_AUTHZ]?.["disabled"] === undefined
+    assert.isTrue(isAsked("Bearer ksh_abc"))
+    assert.isTrue(isAsked("bearer  ksh_abc"))
+    assert.isFalse(isAsked(`Bearer ${BEGINNING}.e30.AA`))
+    assert.isFalse(isAsked("Bearer ksm_abc"))
+    assert.isFalse(isAsked())
+  })
+
+  it("verifies every JWT against the provider, which knows no exchanged token, and forwards it", () => {
+    const requirement = (authorization?: string) =>
+      routeOf(authorization)["typed_per_filter_config"]?.[JWT_AUTHN]?.["requirement_name"]
+    assert.strictEqual(String(requirement("Bearer eyJhbGciOiJSUzI1NiJ9.e30.AA")), "identity_provider")
+    assert.strictEqual(String(requirement(`Bearer ${BEGINNING}.e30.AA`)), "identity_provider")
+    assert.isUndefined(requirement("Bearer ksh_abc"))
+    const config = filters[JWT_AUTHN]
+    assert.strictEqual(
+      String(config?.["requirement_map"]?.["identity_provider"]?.["provider_name"]),
+      "identity_provider",
+    )
+    assert.isTrue(Boolean(config?.["providers"]?.["identity_provider"]?.["forward"]))
+  })
+
+  it("takes a credential of another form off, for the service to refuse the request", () => {
+    for (const authorization of [undefined, "Basic a3NoXzp4", "Bearer ksm_abc"]) {
+      assert.deepStrictEqual(routeOf(authorization)["request_headers_to_remove"], ["authorization"] as unknown as Json)
+    }
+    assert.isUndefined(routeOf("Bearer ksh_abc")["request_headers_to_remove"])
+  })
+
+  it("asks the validation endpoint, lets the exchanged token replace the secret, and fails closed", () => {
+    const config = filters[EXT_AUTHZ] as Json
+    const service = config["http_service"] as Json
+    assert.strictEqual(String(service["path_prefix"]), "/tokens/validate")
+    assert.deepStrictEqual(service["authorization_response"]?.["allowed_upstream_headers"]?.["patterns"], [
+      { exact: "authorization" },
+    ] as unknown as Json)
+    assert.isFalse(Boolean(config["failure_mode_allow"]))
+    assert.strictEqual(String(config["status_on_error"]?.["code"]), "ServiceUnavailable")
+  })
+
+  it("names only clusters that it has", () => {
+    const clusters = envoy["static_resources"]?.["clusters"]?.map((cluster) => String(cluster["name"])) ?? []
+    const named = [...text("envoy/envoy.yaml").matchAll(/\bcluster: (\w+)/g)].map(([, name]) => name ?? "")
+    assert.isAbove(named.length, 3)
+    assert.includeMembers(clusters, named)
+  })
+
+  it("rewrites no path", () => {
+    assert.isFalse(Boolean(manager["normalize_path"]))
+    assert.isFalse(Boolean(manager["merge_slashes"]))
+    assert.strictEqual(String(manager["path_with_escaped_slashes_action"]), "KEEP_UNCHANGED")
+  })
+})

@@ -1,0 +1,227 @@
+import { assert, describe, layer } from "@effect/vitest"
+import { Context, Effect, Layer, Option } from "effect"
+import { IdentityProvider } from "../../src/kernel/IdentityProvider.ts"
+import * as Issuer from "../support/Issuer.ts"
+import { freePorts } from "../support/ServiceProcess.ts"
+import { request } from "../support/http.ts"
+import type { CallOptions } from "../support/http.ts"
+import { TestService } from "../support/TestService.ts"
+import { gatewayedCore, gateways } from "./gateways.ts"
+import type { Gateway } from "./gateways.ts"
+
+const hostOf = (origin: string) => origin.slice("http://".length)
+
+/** The gateway in front of the service, and what it is compared with. */
+class Gatewayed extends Context.Service<
+  Gatewayed,
+  { readonly origin: string; readonly core: string; readonly issuer: Issuer.Issuer }
+>()("keyshelf/test/Gatewayed") {}
+
+const gatewayed = (gateway: Gateway) =>
+  Layer.effect(
+    Gatewayed,
+    Effect.gen(function* () {
+      const { origins } = yield* TestService
+      const issuer = yield* Issuer.start
+      const core = yield* gatewayedCore.pipe(
+        Effect.provideService(IdentityProvider, Option.some(issuer.provider({ provisioning: "just-in-time" }))),
+      )
+      const origin = yield* gateway.start({ core: hostOf(core), internal: hostOf(origins.internal) })
+      return { origin, core, issuer }
+    }),
+  ).pipe(Layer.provideMerge(TestService.layer))
+
+const call = (origin: string, method: string, path: string, options?: CallOptions) =>
+  Effect.promise(() => request(method, origin + path, options))
+
+/** What must not differ between two refusals. */
+const shapeOf = ({ body, headers, status }: Effect.Success<ReturnType<typeof call>>) => ({
+  status,
+  body: { ...body, errorId: "" },
+  contentType: headers.get("content-type"),
+  challenge: headers.get("www-authenticate"),
+})
+
+for (const gateway of gateways) {
+  describe.skipIf(!gateway.isInstalled)(
+    gateway.isInstalled ? gateway.name : `${gateway.name} (skipped: it is not installed here)`,
+    () => {
+      layer(gatewayed(gateway), { excludeTestServices: true })("in front of the Core API", (it) => {
+        it.effect("a token works, as itself and within its scopes, although the Core API takes none as it is", () =>
+          Effect.gen(function* () {
+            const { core, origin } = yield* Gatewayed
+            const { tenant } = yield* TestService
+            const { organizationId, token } = yield* tenant(["read:components"])
+            assert.strictEqual((yield* call(core, "GET", "/api/me", { token })).status, 401)
+            const me = yield* call(origin, "GET", "/api/me", { token })
+            assert.strictEqual(me.status, 200)
+            assert.strictEqual(me.body.organizationId, organizationId)
+            assert.deepStrictEqual(me.body.scopes, ["read:components"])
+            assert.isNull(me.headers.get("authorization"))
+            const refused = yield* call(origin, "POST", "/api/components", { token, body: { name: "a", version: "1" } })
+            assert.strictEqual(refused.body.code, "Auth.MissingScope")
+          }),
+        )
+
+        it.effect("requests and answers pass whole: bodies, queries, headers, problems", () =>
+          Effect.gen(function* () {
+            const { origin } = yield* Gatewayed
+            const { tenant } = yield* TestService
+            const { token } = yield* tenant()
+            const headers = { "idempotency-key": "once", "x-request-id": "mine-1" }
+            const body = { name: "Übergröße", version: "1", metadata: undefined }
+            const made = yield* call(origin, "POST", "/api/components", { token, body, headers })
+            assert.strictEqual(made.status, 201, made.text)
+            assert.strictEqual(made.headers.get("x-request-id"), "mine-1")
+            assert.strictEqual(made.body.name, "Übergröße")
+            const again = yield* call(origin, "POST", "/api/components", { token, body, headers })
+            assert.strictEqual(again.headers.get("idempotent-replayed"), "true")
+            const page = yield* call(origin, "GET", "/api/components?limit=1", { token })
+            assert.strictEqual(page.body.items[0].slug, made.body.slug)
+            const bad = yield* call(origin, "GET", "/api/components?limit=0", { token })
+            assert.strictEqual(bad.status, 422)
+            assert.strictEqual(bad.body.errors[0].location, "query.limit")
+            const deleted = yield* call(origin, "DELETE", `/api/components/${made.body.slug}`, { token })
+            assert.strictEqual(deleted.status, 204)
+          }),
+        )
+
+        it.effect("a credential that does not work gets the answer of the Core API itself", () =>
+          Effect.gen(function* () {
+            const { core, origin } = yield* Gatewayed
+            const { operator } = yield* TestService
+            const path = "/api/components?limit=2"
+            const expected = shapeOf(yield* call(core, "GET", path))
+            assert.strictEqual(expected.status, 401)
+            assert.strictEqual(expected.body.instance, "/api/components")
+            for (const authorization of [
+              undefined,
+              `Bearer ksh_${"a".repeat(43)}`,
+              `bearer  ksh_${"a".repeat(43)}`,
+              "Bearer ksh_",
+              `Bearer ${operator}`,
+              "Bearer nonsense",
+              "Basic a3NoXzp4",
+            ]) {
+              const answer = yield* call(
+                origin,
+                "GET",
+                path,
+                authorization === undefined ? {} : { headers: { authorization } },
+              )
+              assert.deepStrictEqual(shapeOf(answer), expected, authorization)
+            }
+            const posted = yield* call(origin, "POST", "/api/components", {
+              token: `ksh_${"a".repeat(43)}`,
+              body: { name: "a", version: "1" },
+            })
+            assert.deepStrictEqual(shapeOf(posted), shapeOf(yield* call(core, "POST", "/api/components", { body: {} })))
+          }),
+        )
+
+        it.effect("a revocation binds the next request", () =>
+          Effect.gen(function* () {
+            const { origin } = yield* Gatewayed
+            const { operator, platform, tenant } = yield* TestService
+            const { organizationId } = yield* tenant()
+            const tokens = `/platform/organizations/${organizationId}/tokens`
+            for (let round = 0; round < 10; round++) {
+              const { body } = yield* platform("POST", tokens, { token: operator, body: { name: `round ${round}` } })
+              assert.strictEqual((yield* call(origin, "GET", "/api/me", { token: body.token })).status, 200)
+              yield* platform("DELETE", `${tokens}/${body.slug}`, { token: operator })
+              assert.strictEqual((yield* call(origin, "GET", "/api/me", { token: body.token })).status, 401)
+            }
+          }),
+        )
+
+        it.effect("a person's token passes untouched and is verified by the Core API", () =>
+          Effect.gen(function* () {
+            const { issuer, origin } = yield* Gatewayed
+            const { tenant } = yield* TestService
+            const { organizationId } = yield* tenant()
+            const token = yield* issuer.token({ claims: { sub: "anna", org_id: organizationId } })
+            const me = yield* call(origin, "GET", "/api/me", { token })
+            assert.strictEqual(me.status, 200, me.text)
+            assert.strictEqual(me.body.kind, "PERSON")
+            const altered = yield* call(origin, "GET", "/api/me", { token: `${token.slice(0, -6)}AAAAAA` })
+            assert.strictEqual(altered.body.code, "Auth.InvalidCredential")
+          }),
+        )
+
+        it.effect("an exchanged token that got out does not come in again", () =>
+          Effect.gen(function* () {
+            const { core, origin } = yield* Gatewayed
+            const { internal, tenant } = yield* TestService
+            const { token } = yield* tenant()
+            const exchanged = (yield* internal("GET", "/tokens/validate", { token })).headers.get("authorization") ?? ""
+            const headers = { authorization: exchanged }
+            assert.strictEqual((yield* call(core, "GET", "/api/me", { headers })).status, 200)
+            for (const authorization of [exchanged, exchanged.replace("Bearer ", "bEARER   ")]) {
+              assert.strictEqual((yield* call(origin, "GET", "/api/me", { headers: { authorization } })).status, 401)
+            }
+          }),
+        )
+
+        it.effect("what the service shows without a credential is shown, and the internal listener is not", () =>
+          Effect.gen(function* () {
+            const { core, origin } = yield* Gatewayed
+            const { tenant } = yield* TestService
+            const { token } = yield* tenant()
+            assert.strictEqual((yield* call(origin, "GET", "/openapi.json")).status, 200)
+            for (const path of ["/tokens/validate", "/health/ready", "/metrics", "/.keyshelf/validate"]) {
+              const answer = yield* call(origin, "GET", path, { token })
+              assert.strictEqual(answer.status, 404, path)
+              assert.isNull(answer.headers.get("authorization"))
+              assert.deepStrictEqual(shapeOf(answer), shapeOf(yield* call(core, "GET", path)))
+            }
+          }),
+        )
+
+        it.effect("a body that is too large is a problem too", () =>
+          Effect.gen(function* () {
+            const { origin } = yield* Gatewayed
+            const { tenant } = yield* TestService
+            const { token } = yield* tenant()
+            const body = { name: "a", version: "1", description: "x".repeat(1_100_000) }
+            const refused = yield* call(origin, "POST", "/api/components", { token, body })
+            assert.strictEqual(refused.status, 413)
+            assert.strictEqual(refused.body.code, "Request.BodyTooLarge")
+            assert.include(refused.headers.get("content-type"), "application/problem+json")
+          }),
+        )
+
+        it.effect("a service that cannot be reached, or cannot validate, is 503 with Retry-After as a problem", () =>
+          Effect.gen(function* () {
+            const { core } = yield* Gatewayed
+            const { origins, tenant } = yield* TestService
+            const { token } = yield* tenant()
+            const [closed] = yield* freePorts(1)
+            const nowhere = `127.0.0.1:${closed}`
+            for (const behind of [
+              { core: hostOf(core), internal: nowhere },
+              { core: nowhere, internal: hostOf(origins.internal) },
+            ]) {
+              const origin = yield* gateway.start(behind)
+              const answer = yield* call(origin, "GET", "/api/me?a=1", { token })
+              assert.strictEqual(answer.status, 503, answer.text)
+              assert.strictEqual(answer.headers.get("content-type"), "application/problem+json")
+              assert.strictEqual(answer.headers.get("retry-after"), "1")
+              const { errorId, ...problem } = answer.body
+              assert.match(errorId, /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
+              assert.deepStrictEqual(problem, {
+                type: "urn:keyshelf:problem:Service.Unavailable",
+                title: "Temporarily unavailable",
+                status: 503,
+                code: "Service.Unavailable",
+                detail: "The service cannot be reached. Try again shortly.",
+                instance: "/api/me",
+                errors: [],
+              })
+              assert.isNotNull(answer.headers.get("x-request-id"))
+            }
+          }).pipe(Effect.scoped),
+        )
+      })
+    },
+  )
+}

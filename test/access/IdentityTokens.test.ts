@@ -1,0 +1,221 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Context, Effect, Layer, Option, Redacted } from "effect"
+import { TestClock } from "effect/testing"
+import { exportSPKI, UnsecuredJWT } from "jose"
+import type { JSONWebKeySet } from "jose"
+import { createHmac, createSign, KeyObject } from "node:crypto"
+import { IdentityTokens } from "../../src/access/IdentityTokens.ts"
+import { IdentityProvider } from "../../src/kernel/IdentityProvider.ts"
+import { AUDIENCE, newKey, sign } from "../support/Issuer.ts"
+import type { Algorithm, SigningKey, TokenChange } from "../support/Issuer.ts"
+
+const ISSUER = "https://login.example"
+const NOW = new Date("2030-01-01T00:00:00Z").getTime()
+const seconds = NOW / 1000
+
+/** The service of a provider that publishes these keys; the clock stands at {@link NOW}. */
+const verifying = Effect.fnUntraced(function* (keys: JSONWebKeySet["keys"]) {
+  yield* TestClock.setTime(NOW)
+  const provider = Option.some({
+    issuer: ISSUER,
+    audience: AUDIENCE,
+    organizationClaim: "org_id",
+    provisioning: "off" as const,
+    fetchKeys: Effect.succeed({ keys }),
+  })
+  const built = yield* Layer.build(IdentityTokens.layer.pipe(Layer.provide(Layer.succeed(IdentityProvider, provider))))
+  const { verify } = Context.get(built, IdentityTokens)
+  return (token: string) => Effect.map(Effect.option(verify(Redacted.make(token))), Option.isSome)
+})
+
+const signedBy = (key: SigningKey) => (change?: TokenChange) => sign(key, ISSUER, change, NOW)
+
+describe("a token of the identity provider", () => {
+  it.effect("is taken with each of the four algorithms, and says who it speaks of", () =>
+    Effect.gen(function* () {
+      for (const alg of ["RS256", "PS256", "ES256", "EdDSA"] satisfies ReadonlyArray<Algorithm>) {
+        const key = yield* newKey(alg)
+        const isGood = yield* verifying([key.jwk])
+        assert.isTrue(yield* isGood(yield* signedBy(key)()), alg)
+        const other = yield* newKey(alg, key.kid)
+        assert.isFalse(yield* isGood(yield* signedBy(other)()), `${alg} by another key of the same id`)
+      }
+    }),
+  )
+
+  it.effect("is refused with every other algorithm, also those made of the public key", () =>
+    Effect.gen(function* () {
+      const key = yield* newKey("RS256")
+      // A key that does not say what it is for: only the service's own list decides.
+      const { alg: _, ...jwk } = key.jwk
+      const isGood = yield* verifying([jwk, { kty: "oct", k: "c2VjcmV0", kid: "shared", alg: "HS256" }])
+      const claims = { iss: ISSUER, aud: AUDIENCE, sub: "anna", exp: seconds + 600 }
+      const encoded = (part: object) => Buffer.from(JSON.stringify(part)).toString("base64url")
+      const spki = yield* Effect.promise(() => exportSPKI(key.publicKey))
+      const withSecret = (secret: string, header: object) => {
+        const text = `${encoded(header)}.${encoded(claims)}`
+        return `${text}.${createHmac("sha256", secret).update(text).digest("base64url")}`
+      }
+      const genuine = yield* signedBy(key)()
+      const [, payload = "", signature = ""] = genuine.split(".")
+      const refused = {
+        none: new UnsecuredJWT(claims).encode(),
+        "none in capitals": `${encoded({ alg: "NONE" })}.${encoded(claims)}.`,
+        "none with a signature": `${encoded({ alg: "none", kid: key.kid })}.${payload}.${signature}`,
+        "the public key's text as a secret": withSecret(spki, { alg: "HS256", kid: key.kid }),
+        "the public key's JWK as a secret": withSecret(JSON.stringify(key.jwk), { alg: "HS256", kid: key.kid }),
+        "the modulus as a secret": withSecret(key.jwk.n ?? "", { alg: "HS256", kid: key.kid }),
+        "a shared key of the set": withSecret("secret", { alg: "HS256", kid: "shared" }),
+        "no algorithm": `${encoded({ typ: "JWT", kid: key.kid })}.${payload}.${signature}`,
+        "an algorithm that the key is not for": `${encoded({ alg: "PS256", kid: key.kid })}.${payload}.${signature}`,
+        "an algorithm of another kind of key": `${encoded({ alg: "ES256", kid: key.kid })}.${payload}.${signature}`,
+        RS384: ((text: string) =>
+          `${text}.${createSign("RSA-SHA384").update(text).sign(KeyObject.from(key.privateKey), "base64url")}`)(
+          `${encoded({ alg: "RS384", kid: key.kid })}.${payload}`,
+        ),
+        "a list of algorithms": `${encoded({ alg: ["RS256"], kid: key.kid })}.${payload}.${signature}`,
+        "no signature": genuine.slice(0, genuine.lastIndexOf(".") + 1),
+        "an altered payload": genuine.replace(payload, encoded({ ...claims, sub: "mallory" })),
+        "more parts": `${genuine}.${signature}`,
+        nothing: "",
+        dots: "..",
+        "no JSON": "e30.e30.e30",
+        "a header that is no object": `${Buffer.from("[]").toString("base64url")}.${payload}.${signature}`,
+      }
+      assert.isTrue(yield* isGood(genuine))
+      for (const [name, token] of Object.entries(refused)) assert.isFalse(yield* isGood(token), name)
+    }),
+  )
+
+  it.effect("is from the issuer, for us, of a person, and ends", () =>
+    Effect.gen(function* () {
+      const key = yield* newKey("ES256")
+      const isGood = yield* verifying([key.jwk])
+      const signed = signedBy(key)
+      for (const claims of [
+        { aud: [AUDIENCE, "https://other.example"] },
+        { nbf: seconds + 60 },
+        { exp: seconds - 59 },
+        { sub: "x".repeat(255) },
+        { iat: undefined },
+      ]) {
+        assert.isTrue(yield* isGood(yield* signed({ claims })), JSON.stringify(claims))
+      }
+      for (const claims of [
+        { iss: undefined },
+        { iss: `${ISSUER}/` },
+        { iss: ISSUER.toUpperCase() },
+        { iss: [ISSUER] },
+        { aud: undefined },
+        { aud: `${AUDIENCE}/` },
+        { aud: [] },
+        { aud: ["https://other.example"] },
+        { aud: { [AUDIENCE]: true } },
+        { exp: undefined },
+        { exp: seconds - 60 },
+        { exp: String(seconds + 600) },
+        { nbf: seconds + 61 },
+        { nbf: "soon" },
+        { sub: undefined },
+        { sub: "" },
+        { sub: 7 },
+        { sub: "a\u0000b" },
+        { sub: "x".repeat(256) },
+      ]) {
+        assert.isFalse(yield* isGood(yield* signed({ claims })), JSON.stringify(claims))
+      }
+    }),
+  )
+
+  it.effect("ends by the service's clock, and 60 seconds later for clocks that differ", () =>
+    Effect.gen(function* () {
+      const key = yield* newKey("ES256")
+      const isGood = yield* verifying([key.jwk])
+      const token = yield* signedBy(key)({ claims: { exp: seconds + 600 } })
+      yield* TestClock.setTime(NOW + 659_999)
+      assert.isTrue(yield* isGood(token))
+      yield* TestClock.setTime(NOW + 660_000)
+      assert.isFalse(yield* isGood(token))
+    }),
+  )
+
+  it.effect("calls itself a JWT, an access token, or nothing", () =>
+    Effect.gen(function* () {
+      const key = yield* newKey("ES256")
+      const isGood = yield* verifying([key.jwk])
+      const signed = signedBy(key)
+      for (const typ of [undefined, "JWT", "jwt", "at+jwt", "application/at+jwt"]) {
+        assert.isTrue(yield* isGood(yield* signed({ header: { typ } })), String(typ))
+      }
+      for (const typ of ["logout+jwt", "dpop+jwt", "keyshelf-gateway+jwt", "secevent+jwt", "JOSE", "", 7, null]) {
+        assert.isFalse(yield* isGood(yield* signed({ header: { typ } })), String(typ))
+      }
+    }),
+  )
+
+  it.effect("asks for no extensions, and brings no keys", () =>
+    Effect.gen(function* () {
+      const key = yield* newKey("ES256")
+      const mallory = yield* newKey("ES256", key.kid)
+      const isGood = yield* verifying([key.jwk])
+      const keys = {
+        jku: "https://mallory.example/keys",
+        x5u: "https://mallory.example/certificate",
+        jwk: mallory.jwk,
+        x5c: ["MIIB"],
+      }
+      for (const [name, value] of Object.entries(keys)) {
+        assert.isFalse(yield* isGood(yield* signedBy(mallory)({ header: { [name]: value } })), name)
+        // Some providers write it into good tokens; it is not looked at.
+        assert.isTrue(yield* isGood(yield* signedBy(key)({ header: { [name]: value } })), name)
+      }
+      const [, payload, signature] = (yield* signedBy(key)()).split(".")
+      for (const crit of [["b64"], ["exp"], [], "b64"]) {
+        const header = Buffer.from(JSON.stringify({ alg: "ES256", kid: key.kid, crit, b64: true, exp: 1 }))
+        assert.isFalse(yield* isGood(`${header.toString("base64url")}.${payload}.${signature}`))
+      }
+      const signedCrit = yield* signedBy(key)({ header: { crit: ["b64"], b64: true } })
+      assert.isFalse(yield* isGood(signedCrit))
+      assert.isFalse(yield* isGood(yield* signedBy(key)({ header: { kid: 7 } })))
+    }),
+  )
+
+  it.effect("names its key, unless there is only one that it can be", () =>
+    Effect.gen(function* () {
+      const [one, other] = [yield* newKey("ES256"), yield* newKey("ES256")]
+      const unnamed = yield* signedBy(one)({ header: { kid: undefined } })
+      assert.isTrue(yield* (yield* verifying([one.jwk]))(unnamed))
+      assert.isFalse(yield* (yield* verifying([one.jwk, other.jwk]))(unnamed))
+    }),
+  )
+
+  it.effect("is verified with keys for signatures only, and never with a private one", () =>
+    Effect.gen(function* () {
+      const key = yield* newKey("RS256")
+      const token = yield* signedBy(key)()
+      assert.isFalse(yield* (yield* verifying([{ ...key.jwk, use: "enc" }]))(token))
+      assert.isFalse(yield* (yield* verifying([{ ...key.jwk, key_ops: ["encrypt"] }]))(token))
+      assert.isFalse(yield* (yield* verifying([{ ...key.jwk, alg: "PS256" }]))(token))
+      assert.isFalse(yield* (yield* verifying([{ kty: "RSA", kid: key.kid }]))(token))
+      // A bad neighbour spoils nothing.
+      assert.isTrue(yield* (yield* verifying([{ kty: "RSA", kid: "bad" }, { kty: "what" }, key.jwk]))(token))
+    }),
+  )
+
+  it.effect("is at most 8 KiB long", () =>
+    Effect.gen(function* () {
+      const key = yield* newKey("ES256")
+      const isGood = yield* verifying([key.jwk])
+      assert.isTrue(yield* isGood(yield* signedBy(key)({ claims: { groups: "g".repeat(5500) } })))
+      assert.isFalse(yield* isGood(yield* signedBy(key)({ claims: { groups: "g".repeat(6500) } })))
+    }),
+  )
+
+  it.effect("is refused while no provider is configured", () =>
+    Effect.gen(function* () {
+      const key = yield* newKey("ES256")
+      const { verify } = yield* Effect.provide(IdentityTokens, IdentityTokens.layer)
+      yield* Effect.flip(verify(Redacted.make(yield* signedBy(key)())))
+    }),
+  )
+})

@@ -1,0 +1,139 @@
+/** The Core API in the mode for gateways, and the gateways of deploy/ in front of it. */
+import { Context, Effect, Layer } from "effect"
+import type { Scope } from "effect"
+import { HttpServer } from "effect/http"
+import { spawn, spawnSync } from "node:child_process"
+import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join, resolve } from "node:path"
+import { AuthMode } from "../../src/access/GatewayTokens.ts"
+import { coreRoutes } from "../../src/App.ts"
+import * as Listeners from "../../src/runtime/Listeners.ts"
+import { freePorts } from "../support/ServiceProcess.ts"
+
+const deploy = resolve(import.meta.dirname, "../../deploy")
+
+/** Where the gateway finds the service: `host:port`. */
+export interface Behind {
+  readonly core: string
+  readonly internal: string
+}
+
+/** A Core listener that takes tokens only as a gateway exchanged them. Answers its origin. */
+export const gatewayedCore = Effect.gen(function* () {
+  const routes = coreRoutes.pipe(Layer.provide(Layer.succeed(AuthMode, "gateway")))
+  const built = yield* Layer.build(Listeners.serve(routes, { host: "127.0.0.1", port: 0, setting: "none" }))
+  const { address } = Context.get(built as Context.Context<HttpServer.HttpServer>, HttpServer.HttpServer)
+  if (!("port" in address)) return yield* Effect.die(new Error("The test listener has no port"))
+  return `http://127.0.0.1:${address.port}`
+})
+
+const directory = Effect.acquireRelease(
+  Effect.promise(async () => {
+    const made = await mkdtemp(join(tmpdir(), "keyshelf-gateway-"))
+    // nginx's workers are another user under root.
+    await chmod(made, 0o755)
+    return made
+  }),
+  (made) => Effect.promise(() => rm(made, { recursive: true, force: true })),
+)
+
+const run = (command: string, args: ReadonlyArray<string>, env: Record<string, string>) =>
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      const child = spawn(command, args, { env: { PATH: process.env["PATH"] ?? "", ...env }, stdio: "pipe" })
+      let output = ""
+      child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()))
+      child.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()))
+      return { child, output: () => output }
+    }),
+    ({ child }) =>
+      Effect.promise(async () => {
+        if (child.exitCode !== null || child.signalCode !== null) return
+        const gone = new Promise((resolve) => child.once("exit", resolve))
+        child.kill("SIGTERM")
+        await gone
+      }),
+  )
+
+/** Waits until something answers at the origin, or fails with what the process said. */
+const answering = (origin: string, output: () => string) =>
+  Effect.promise(async () => {
+    const deadline = Date.now() + 15_000
+    while (Date.now() < deadline) {
+      const answered = await fetch(`${origin}/api/me`).then(
+        () => true,
+        () => false,
+      )
+      if (answered) return
+      await new Promise((resolve) => setTimeout(resolve, 25))
+    }
+    throw new Error(`The gateway did not answer:\n${output()}`)
+  })
+
+const replaced = (text: string, from: string, to: string): string => {
+  if (!text.includes(from)) throw new Error(`The configuration holds no "${from}"`)
+  return text.replace(from, to)
+}
+
+const startNginx = Effect.fnUntraced(function* (behind: Behind) {
+  const place = yield* directory
+  const [port] = yield* freePorts(1)
+  yield* Effect.promise(async () => {
+    const upstreams = await readFile(join(deploy, "nginx/upstreams.conf"), "utf8")
+    const server = await readFile(join(deploy, "nginx/keyshelf.conf"), "utf8")
+    const addressed = replaced(
+      replaced(upstreams, "server 127.0.0.1:8080;", `server ${behind.core};`),
+      "server 127.0.0.1:8082;",
+      `server ${behind.internal};`,
+    )
+    await writeFile(join(place, "upstreams.conf"), addressed)
+    await writeFile(join(place, "keyshelf.conf"), replaced(server, "listen 8000;", `listen 127.0.0.1:${port};`))
+    const paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
+      (name) => `${name}_temp_path ${place}/${name};`,
+    )
+    await writeFile(
+      join(place, "nginx.conf"),
+      `daemon off; pid ${place}/nginx.pid; error_log stderr; worker_processes 1; events {}
+       http { access_log off; ${paths.join(" ")} include ${place}/upstreams.conf; include ${place}/keyshelf.conf; }`,
+    )
+  })
+  const { output } = yield* run("nginx", ["-c", join(place, "nginx.conf"), "-p", place], {})
+  const origin = `http://127.0.0.1:${port}`
+  yield* answering(origin, output)
+  return origin
+})
+
+const startCaddy = Effect.fnUntraced(function* (behind: Behind) {
+  const place = yield* directory
+  const [port, admin] = yield* freePorts(2)
+  const { output } = yield* run(
+    "caddy",
+    ["run", "--config", join(deploy, "caddy/Caddyfile"), "--adapter", "caddyfile"],
+    {
+      HOME: place,
+      CADDY_ADMIN: `127.0.0.1:${admin}`,
+      KEYSHELF_GATEWAY: `http://127.0.0.1:${port}`,
+      KEYSHELF_CORE: behind.core,
+      KEYSHELF_INTERNAL: behind.internal,
+    },
+  )
+  const origin = `http://127.0.0.1:${port}`
+  yield* answering(origin, output)
+  return origin
+})
+
+/** A gateway of deploy/ that can run here: starts with its shipped configuration, its addresses replaced; answers its origin. */
+export interface Gateway {
+  readonly name: string
+  readonly isInstalled: boolean
+  readonly start: (behind: Behind) => Effect.Effect<string, never, Scope.Scope>
+}
+
+const isInstalled = (command: string, ...args: ReadonlyArray<string>): boolean =>
+  spawnSync(command, args, { stdio: "ignore" }).status === 0
+
+export const gateways: ReadonlyArray<Gateway> = [
+  { name: "nginx", isInstalled: isInstalled("nginx", "-v"), start: startNginx },
+  { name: "caddy", isInstalled: isInstalled("caddy", "version"), start: startCaddy },
+]

@@ -1,0 +1,24 @@
+/** Databases for commands that run as processes of their own. */
+import { PgClient } from "@effect/sql-pg"
+import { Effect, Redacted } from "effect"
+import type { Scope } from "effect"
+import { randomBytes } from "node:crypto"
+import { inject } from "vitest"
+import { databaseUrl } from "../support/databaseUrl.ts"
+
+/** One statement on a database. */
+export const query = (url: Redacted.Redacted, statement: string) =>
+  Effect.flatMap(PgClient.PgClient, (sql) => sql.unsafe(statement)).pipe(
+    Effect.provide(PgClient.layer({ url, maxConnections: 1 })),
+    Effect.orDie,
+  )
+
+/** A database without any table, dropped at the end. */
+export const emptyDatabase: Effect.Effect<Redacted.Redacted, never, Scope.Scope> = Effect.suspend(() => {
+  const server = Redacted.make(inject("serverUrl"))
+  const name = `keyshelf_test_${randomBytes(6).toString("hex")}`
+  return Effect.acquireRelease(
+    Effect.as(query(server, `CREATE DATABASE ${name}`), Redacted.make(databaseUrl(Redacted.value(server), name))),
+    () => query(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
+  )
+})

@@ -1,0 +1,174 @@
+import { assert, describe, it, layer } from "@effect/vitest"
+import { Effect, Redacted } from "effect"
+import { FetchHttpClient } from "effect/http"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
+import { dirname, join, relative, resolve } from "node:path"
+import * as client from "../../src/client/index.ts"
+import { TestService } from "../support/TestService.ts"
+
+const source = resolve(import.meta.dirname, "../../src")
+
+/** What a file imports when it runs: types are gone by then. */
+const importsOf = (file: string): ReadonlyArray<string> =>
+  [...readFileSync(file, "utf8").matchAll(/^(?:import|export) (?!type )(?:[^;"]*? from )?"([^"\n]+)"$/gm)].map(
+    (match) => match[1] ?? "",
+  )
+
+const reached = (entry: string) => {
+  const files = new Set<string>()
+  const packages = new Set<string>()
+  const walk = (file: string): void => {
+    if (files.has(file)) return
+    files.add(file)
+    for (const target of importsOf(file)) {
+      if (target.startsWith(".")) walk(resolve(dirname(file), target))
+      else packages.add(target)
+    }
+  }
+  walk(entry)
+  return { files: [...files].map((file) => relative(source, file)), packages: [...packages] }
+}
+
+describe("what the client is made of", () => {
+  const { files, packages } = reached(join(source, "client/index.ts"))
+
+  it("is the contract: definitions, records, problems and the kernel's words, and nothing that serves", () => {
+    assert.include(files, "instances/Api.ts")
+    const contract = /^(client\/.*|kernel\/.*|\w+Api\.ts|\w+\/(\w*Api|\w*Model|Errors|Rules)\.ts)$/
+    assert.deepStrictEqual(
+      files.filter((file) => !contract.test(file)),
+      [],
+    )
+  })
+
+  it("needs effect alone: no driver, no module of Node.js", () => {
+    assert.deepStrictEqual(
+      packages.filter((name) => !/^effect(\/(http|http-api|crypto|net))?$/.test(name)),
+      [],
+    )
+  })
+
+  it("has every problem class of every domain", async () => {
+    const domains = readdirSync(source).filter(
+      (folder) => folder !== "client" && existsSync(join(source, folder, "Errors.ts")),
+    )
+    assert.isAbove(domains.length, 10)
+    for (const domain of domains) {
+      const errors: Record<string, unknown> = await import(join(source, domain, "Errors.ts"))
+      for (const [name, value] of Object.entries(errors)) {
+        assert.strictEqual((client as Record<string, unknown>)[name], value, `${domain}/Errors.ts: ${name}`)
+      }
+    }
+  })
+})
+
+/** A server that gives its answers one after the other, the last one for ever. */
+const scripted = (answers: ReadonlyArray<readonly [status: number, headers?: Record<string, string>]>) =>
+  Effect.acquireRelease(
+    Effect.promise(async () => {
+      let count = 0
+      const server = createServer((request, response) => {
+        const [status, headers] = answers[Math.min(count++, answers.length - 1)] ?? [500]
+        request.resume().on("end", () => {
+          response.writeHead(status, { "content-type": "application/json", ...headers })
+          response.end(status === 200 ? '{"items":[],"hasMore":false,"nextCursor":""}' : "{}")
+        })
+      })
+      await new Promise<void>((done) => server.listen(0, "127.0.0.1", done))
+      return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, calls: () => count }
+    }),
+    ({ server }) => Effect.sync(() => server.close()),
+  )
+
+const coreAt = (baseUrl: string, retries?: number) =>
+  client.makeCoreClient({ baseUrl, token: Redacted.make("ksh_x"), ...(retries === undefined ? {} : { retries }) })
+
+const now = { "retry-after": "0" }
+const entitlement = { name: "Sso", type: "BOOLEAN" as const }
+
+describe("sending again", () => {
+  it.live("a read is sent again while the service is away or slows down", () =>
+    Effect.gen(function* () {
+      const server = yield* scripted([[503, now], [429, now], [200]])
+      const core = yield* coreAt(server.url)
+      assert.deepStrictEqual((yield* core.entitlements.list({ query: {} })).items, [])
+      assert.strictEqual(server.calls(), 3)
+    }).pipe(Effect.provide(FetchHttpClient.layer)),
+  )
+
+  it.live("a creation is sent again under an idempotency key only, unless it was never begun", () =>
+    Effect.gen(function* () {
+      const bare = yield* scripted([[503, now]])
+      const create = (baseUrl: string, headers: object) =>
+        Effect.flatMap(coreAt(baseUrl), (core) =>
+          Effect.exit(core.entitlements.create({ headers, payload: entitlement })),
+        )
+      yield* create(bare.url, {})
+      assert.strictEqual(bare.calls(), 1)
+      const keyed = yield* scripted([[503, now]])
+      yield* create(keyed.url, client.idempotent())
+      assert.strictEqual(keyed.calls(), 3)
+      const limited = yield* scripted([[429, now]])
+      yield* create(limited.url, {})
+      assert.strictEqual(limited.calls(), 3)
+    }).pipe(Effect.provide(FetchHttpClient.layer)),
+  )
+
+  it.live("a decision stands, and a service that asks for a long wait gets no second call", () =>
+    Effect.gen(function* () {
+      for (const answer of [[500], [404], [503, { "retry-after": "3600" }]] as const) {
+        const server = yield* scripted([answer])
+        const core = yield* coreAt(server.url)
+        const error = yield* Effect.flip(core.entitlements.list({ query: {} }))
+        assert.strictEqual(server.calls(), 1)
+        assert.strictEqual(client.retryAdvice(error).retry, answer[0] === 503)
+      }
+    }).pipe(Effect.provide(FetchHttpClient.layer)),
+  )
+})
+
+layer(TestService.layer, { excludeTestServices: true })("the typed client", (it) => {
+  it.effect("speaks to all listeners with each one's credential", () =>
+    Effect.gen(function* () {
+      const { operator, origins, tenant } = yield* TestService
+      const { organizationId, token } = yield* tenant()
+      const core = yield* client.makeCoreClient({ baseUrl: origins.core, token: Redacted.make(token) })
+      const platform = yield* client.makePlatformClient({ baseUrl: origins.platform, token: Redacted.make(operator) })
+      assert.strictEqual((yield* core.me.me()).organizationId, organizationId)
+      const found = yield* platform.organizations.get({ params: { orgId: organizationId } })
+      assert.strictEqual(found.id, organizationId)
+    }).pipe(Effect.provide(FetchHttpClient.layer)),
+  )
+
+  it.effect("fails with the problem's class, with its code as the tag and its faults inside", () =>
+    Effect.gen(function* () {
+      const { origins, tenant } = yield* TestService
+      const { token } = yield* tenant()
+      const core = yield* client.makeCoreClient({ baseUrl: origins.core, token: Redacted.make(token) })
+      const unknown = yield* Effect.flip(core.customers.get({ params: { customerSlug: "nobody" } }))
+      assert.instanceOf(unknown, client.CustomerNotFound)
+      const refused = yield* core.instances
+        .create({
+          headers: {},
+          payload: {
+            name: "x",
+            customerSlug: "nobody",
+            licenseSlug: "nothing",
+            startLicenseDate: new Date(0),
+            endLicenseDate: new Date(1e12),
+          },
+        })
+        .pipe(
+          Effect.as([]),
+          Effect.catchTag("Request.ValidationFailed", ({ errors }) =>
+            Effect.succeed(errors.map(({ location }) => location)),
+          ),
+        )
+      assert.include(refused, "body.customerSlug")
+      const stranger = yield* client.makeCoreClient({ baseUrl: origins.core, token: Redacted.make("ksh_wrong") })
+      assert.instanceOf(yield* Effect.flip(stranger.me.me()), client.InvalidCredential)
+    }).pipe(Effect.provide(FetchHttpClient.layer)),
+  )
+})

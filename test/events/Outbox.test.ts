@@ -1,0 +1,137 @@
+import { PgClient } from "@effect/sql-pg"
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { EventsRepo } from "../../src/events/Repo.ts"
+import { Events } from "../../src/events/Service.ts"
+import { platformIdentity } from "../../src/kernel/Caller.ts"
+import { Signals } from "../../src/kernel/Signals.ts"
+import { Transactions } from "../../src/kernel/Transaction.ts"
+import { TestService } from "../support/TestService.ts"
+
+const DAY = 86_400_000
+
+/** An organization, what waits there for webhook deliveries, and its stream. */
+const stage = Effect.gen(function* () {
+  const { core, tenant } = yield* TestService
+  const sql = yield* PgClient.PgClient
+  const events = yield* Events
+  const transactions = yield* Transactions
+  const { organizationId, token } = yield* tenant()
+  // What making the organization's token left behind.
+  yield* sql`DELETE FROM webhook_outbox WHERE organization_id = ${organizationId}`
+  const source = { organizationId, actor: platformIdentity }
+  return {
+    sql,
+    events,
+    transactions,
+    source,
+    stream: (cursor?: string) =>
+      Effect.map(
+        core("GET", `/events?type=COMPONENT_CREATED${cursor === undefined ? "" : `&cursor=${cursor}`}`, { token }),
+        ({ body }) => body as { nextCursor: string; items: ReadonlyArray<{ id: string; data: { name: string } }> },
+      ),
+    waiting: Effect.map(
+      sql<{ id: string; isDue: boolean }>`
+        SELECT event_id AS id, due_at = occurred_at AS "isDue" FROM webhook_outbox
+        JOIN events ON events.organization_id = webhook_outbox.organization_id AND events.id = event_id
+        WHERE webhook_outbox.organization_id = ${organizationId} ORDER BY event_id`,
+      (rows) => [...rows],
+    ),
+    emit: (name: string) => transactions.run(events.emit(source, "COMPONENT_CREATED", { name })),
+    /** Makes the event as old as if it had happened then: its id tells the time too. */
+    age: (name: string, days: number) => {
+      const millis = (Date.now() - days * DAY).toString(16).padStart(12, "0")
+      const start = `${millis.slice(0, 8)}-${millis.slice(8)}`
+      return sql`
+        WITH aged AS (
+          SELECT id, overlay(id::text placing ${start} from 1)::uuid AS old FROM events
+          WHERE organization_id = ${organizationId} AND data->>'name' = ${name}
+        ), outbox AS (
+          UPDATE webhook_outbox SET event_id = aged.old FROM aged WHERE event_id = aged.id
+        )
+        UPDATE events SET occurred_at = occurred_at - make_interval(days => ${days}), id = aged.old
+        FROM aged WHERE events.id = aged.id`
+    },
+  }
+})
+
+layer(TestService.layer, { excludeTestServices: true })("an event on its way out", (it) => {
+  it.effect("waits for its deliveries from the commit of its change on, due at once", () =>
+    Effect.gen(function* () {
+      const { emit, events, source, stream, transactions, waiting } = yield* stage
+      yield* emit("sent")
+      yield* Effect.flip(
+        transactions.run(
+          Effect.andThen(events.emit(source, "COMPONENT_CREATED", { name: "ghost" }), Effect.fail("no")),
+        ),
+      )
+      const { items } = yield* stream()
+      assert.deepStrictEqual(
+        yield* waiting,
+        items.map(({ id }) => ({ id, isDue: true })),
+      )
+      assert.deepStrictEqual(
+        items.map(({ data }) => data.name),
+        ["sent"],
+      )
+    }),
+  )
+
+  it.effect("that is only recorded is in the stream, and waits for nothing", () =>
+    Effect.gen(function* () {
+      const { events, source, stream, transactions, waiting } = yield* stage
+      const recorded = yield* transactions.run(events.record(source, "COMPONENT_CREATED", { name: "kept" }))
+      const { items } = yield* stream()
+      assert.deepStrictEqual(items[0], JSON.parse(JSON.stringify(recorded)))
+      assert.deepStrictEqual(yield* waiting, [])
+    }),
+  )
+
+  it.effect("wakes who delivers and who reads, after the commit", () =>
+    Effect.gen(function* () {
+      const { emit, events, source, transactions } = yield* stage
+      const signals = yield* Signals
+      const [webhooks, readers] = [yield* signals.subscribe("webhooks"), yield* signals.subscribe("events")]
+      yield* emit("one")
+      yield* webhooks
+      yield* readers
+      yield* transactions.run(events.record(source, "COMPONENT_CREATED", { name: "two" }))
+      yield* readers
+    }),
+  )
+
+  it.effect("goes when it is old, unless it still waits, and its readers and positions go on", () =>
+    Effect.gen(function* () {
+      const { age, emit, sql, stream } = yield* stage
+      const repo = yield* EventsRepo
+      const before = new Date(Date.now() - 30 * DAY)
+      for (const name of ["old", "older", "waiting", "young"]) yield* emit(name)
+      const { nextCursor } = yield* stream()
+      yield* sql`
+        DELETE FROM webhook_outbox USING events WHERE events.id = event_id AND data->>'name' IN ('old', 'older', 'young')`
+      for (const [name, days] of [
+        ["old", 31],
+        ["older", 40],
+        ["waiting", 40],
+        ["young", 29],
+      ] as const)
+        yield* age(name, days)
+      assert.strictEqual(yield* repo.deleteBefore(before, 1), 1)
+      assert.strictEqual(yield* repo.deleteBefore(before, 10), 1)
+      assert.strictEqual(yield* repo.deleteBefore(before, 10), 0)
+      assert.deepStrictEqual(
+        (yield* stream()).items.map(({ data }) => data.name),
+        ["waiting", "young"],
+      )
+      // The whole stream may go: what comes later is still behind every cursor.
+      yield* sql`DELETE FROM webhook_outbox`
+      yield* repo.deleteBefore(new Date(Date.now() + DAY), 1000)
+      assert.deepStrictEqual((yield* stream()).items, [])
+      yield* emit("later")
+      assert.deepStrictEqual(
+        (yield* stream(nextCursor)).items.map(({ data }) => data.name),
+        ["later"],
+      )
+    }),
+  )
+})

@@ -1,0 +1,187 @@
+import { assert, layer } from "@effect/vitest"
+import { Duration, Effect, Layer, Option } from "effect"
+import { Retention, Sweeper } from "../../src/maintenance/Service.ts"
+import { TestService } from "../support/TestService.ts"
+import { at, DAY, expiryEvents, inTime, issue, kept, revoke, sweep } from "./sweeping.ts"
+
+layer(TestService.layer, { excludeTestServices: true })("the sweeper and the end of tokens", (it) => {
+  it.effect("a revoked token stays for 89 days, 23 hours and 59 minutes, and goes at 90 days", () =>
+    inTime((then) =>
+      Effect.gen(function* () {
+        const { organizationId } = yield* (yield* TestService).tenant()
+        const [revoked, live] = [yield* issue({ organizationId }), yield* issue({ organizationId })]
+        yield* revoke(organizationId, revoked.slug, at(0))
+        yield* then(90 * DAY - 60_000)
+        yield* sweep
+        assert.deepStrictEqual(yield* kept(revoked, live), [true, true])
+        yield* then(90 * DAY)
+        yield* sweep
+        assert.deepStrictEqual(yield* kept(revoked, live), [false, true])
+      }),
+    ),
+  )
+
+  it.effect("an expired token stays for 89 days, 23 hours and 59 minutes, and goes at 90 days", () =>
+    inTime((then) =>
+      Effect.gen(function* () {
+        const { organizationId } = yield* (yield* TestService).tenant()
+        const expired = yield* issue({ organizationId, expiresAt: at(DAY) })
+        yield* then(91 * DAY - 60_000)
+        yield* sweep
+        assert.deepStrictEqual(yield* kept(expired), [true])
+        yield* then(91 * DAY)
+        yield* sweep
+        assert.deepStrictEqual(yield* kept(expired), [false])
+      }),
+    ),
+  )
+
+  it.effect("what ended a token first counts: revoked before its expiry, or after it", () =>
+    inTime((then) =>
+      Effect.gen(function* () {
+        const { organizationId } = yield* (yield* TestService).tenant()
+        const early = yield* issue({ organizationId, expiresAt: at(50 * DAY) })
+        const late = yield* issue({ organizationId, expiresAt: at(DAY) })
+        yield* revoke(organizationId, early.slug, at(0))
+        yield* revoke(organizationId, late.slug, at(50 * DAY))
+        yield* then(90 * DAY)
+        yield* sweep
+        assert.deepStrictEqual(yield* kept(early, late), [false, true])
+        yield* then(91 * DAY)
+        yield* sweep
+        assert.deepStrictEqual(yield* kept(late), [false])
+      }),
+    ),
+  )
+
+  it.effect("the installation says how long", () =>
+    inTime((then) =>
+      Effect.gen(function* () {
+        const { organizationId } = yield* (yield* TestService).tenant()
+        const revoked = yield* issue({ organizationId })
+        yield* revoke(organizationId, revoked.slug, at(0))
+        yield* then(7 * DAY)
+        const short = Layer.fresh(Sweeper.layer).pipe(
+          Layer.provide(Layer.succeed(Retention, { retiredTokens: Duration.days(7), events: Option.none() })),
+        )
+        yield* sweep.pipe(Effect.provide(short))
+        assert.deepStrictEqual(yield* kept(revoked), [false])
+      }),
+    ),
+  )
+
+  it.effect("a revoked platform credential goes with the tokens that it minted", () =>
+    inTime((then) =>
+      Effect.gen(function* () {
+        const { organizationId } = yield* (yield* TestService).tenant()
+        const parent = yield* issue({ organizationId: null })
+        const child = yield* issue({ organizationId, parentId: parent.id })
+        yield* revoke(null, parent.slug, at(0))
+        yield* revoke(organizationId, child.slug, at(0))
+        yield* then(90 * DAY)
+        yield* sweep
+        assert.deepStrictEqual(yield* kept(parent, child), [false, false])
+      }),
+    ),
+  )
+
+  it.effect("an expired platform credential stays as long as a token that it minted", () =>
+    inTime((then) =>
+      Effect.gen(function* () {
+        const { organizationId } = yield* (yield* TestService).tenant()
+        const parent = yield* issue({ organizationId: null, expiresAt: at(DAY) })
+        const child = yield* issue({ organizationId, parentId: parent.id })
+        yield* then(200 * DAY)
+        yield* sweep
+        assert.deepStrictEqual(yield* kept(parent, child), [true, true])
+        yield* revoke(organizationId, child.slug, at(200 * DAY))
+        yield* then(290 * DAY)
+        yield* sweep
+        assert.deepStrictEqual(yield* kept(parent, child), [false, false])
+      }),
+    ),
+  )
+
+  it.effect("records keep the name of whoever made them when its token is gone", () =>
+    Effect.gen(function* () {
+      const { core, tenant } = yield* TestService
+      const { token } = yield* tenant()
+      const account = (yield* core("POST", "/service-accounts", { token, body: { name: "ci" } })).body.slug
+      const issued = yield* core("POST", `/service-accounts/${account}/tokens`, {
+        token,
+        body: { name: "deploys", scopes: ["write:components"] },
+      })
+      const component = yield* core("POST", "/components", {
+        token: issued.body.token,
+        body: { name: "part", version: "1" },
+      })
+      assert.strictEqual(
+        (yield* core("DELETE", `/service-accounts/${account}/tokens/${issued.body.slug}`, { token })).status,
+        204,
+      )
+      yield* inTime(() => sweep)
+      const tokens = yield* core("GET", `/service-accounts/${account}/tokens`, { token })
+      assert.deepStrictEqual(tokens.body.items, [])
+      const listed = yield* core("GET", "/components", { token })
+      assert.deepStrictEqual(listed.body.items[0].createdBy, component.body.createdBy)
+      assert.strictEqual((yield* core("GET", "/events", { token })).status, 200)
+      // Its slug is free again.
+      const again = yield* core("POST", `/service-accounts/${account}/tokens`, {
+        token,
+        body: { name: "deploys", slug: issued.body.slug, scopes: ["read:components"] },
+      })
+      assert.strictEqual(again.status, 201)
+    }),
+  )
+
+  it.effect("an expiry is told once, with the token and its account and without its secret, whoever sweeps", () =>
+    Effect.gen(function* () {
+      const { core, tenant } = yield* TestService
+      const { organizationId, token } = yield* tenant()
+      const account = (yield* core("POST", "/service-accounts", { token, body: { name: "ci" } })).body.slug
+      const path = `/service-accounts/${account}/tokens`
+      const body = { name: "deploys", scopes: ["read:releases"], expiresAt: "2031-12-31T00:00:00Z" }
+      const [expired, revoked] = [
+        (yield* core("POST", path, { token, body })).body,
+        yield* core("POST", path, { token, body }),
+      ]
+      yield* core("DELETE", `${path}/${revoked.body.slug}`, { token })
+      yield* inTime(() => Effect.all([sweep, sweep, sweep], { concurrency: 3 }))
+      yield* inTime(() => sweep)
+      const [event, ...others] = yield* expiryEvents(organizationId)
+      assert.deepStrictEqual(others, [])
+      assert.strictEqual(event?.actor.name, "system:platform")
+      assert.strictEqual(event?.data["slug"], expired.slug)
+      assert.strictEqual(event?.data["serviceAccountSlug"], account)
+      assert.notInclude(JSON.stringify(event), expired.token)
+    }),
+  )
+
+  it.effect("an expiry is not told before its instant", () =>
+    inTime((then) =>
+      Effect.gen(function* () {
+        const { organizationId } = yield* (yield* TestService).tenant()
+        yield* issue({ organizationId, expiresAt: at(1000) })
+        yield* then(999)
+        yield* sweep
+        assert.strictEqual((yield* expiryEvents(organizationId)).length, 0)
+        yield* then(1000)
+        yield* sweep
+        assert.strictEqual((yield* expiryEvents(organizationId)).length, 1)
+      }),
+    ),
+  )
+
+  it.effect("an expiry that nobody told in time is told before the token goes", () =>
+    inTime((then) =>
+      Effect.gen(function* () {
+        const { organizationId } = yield* (yield* TestService).tenant()
+        const expired = yield* issue({ organizationId, expiresAt: at(1000) })
+        yield* then(400 * DAY)
+        yield* sweep
+        assert.deepStrictEqual(yield* kept(expired), [false])
+        assert.strictEqual((yield* expiryEvents(organizationId)).length, 1)
+      }),
+    ),
+  )
+})

@@ -1,0 +1,75 @@
+/** Time, tokens and rows for the tests of the sweeper. */
+import { PgClient } from "@effect/sql-pg"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { randomUUID } from "node:crypto"
+import { Issuing } from "../../src/access/Issuing.ts"
+import { AccessRepo } from "../../src/access/Repo.ts"
+import { platformIdentity } from "../../src/kernel/Caller.ts"
+import { Transactions } from "../../src/kernel/Transaction.ts"
+import { Sweeper } from "../../src/maintenance/Service.ts"
+
+export const START = new Date("2032-01-01T00:00:00.000Z").getTime()
+export const DAY = 24 * 60 * 60 * 1000
+export const at = (millis: number) => new Date(START + millis)
+
+/** Runs on a clock of its own, which begins at a fixed instant; `then` moves it to so many milliseconds after that. */
+export const inTime = <A, E, R>(use: (then: (millis: number) => Effect.Effect<void>) => Effect.Effect<A, E, R>) =>
+  Effect.andThen(
+    TestClock.setTime(START),
+    use((millis) => TestClock.setTime(START + millis)),
+  ).pipe(Effect.provide(TestClock.layer()))
+
+export const issue = Effect.fnUntraced(function* (options: {
+  readonly organizationId: string | null
+  readonly expiresAt?: Date
+  readonly parentId?: string
+}) {
+  const [issuing, transactions] = [yield* Issuing, yield* Transactions]
+  const { record } = yield* transactions.run(
+    issuing.issue({
+      kind: options.organizationId === null ? "platform" : "organization",
+      organizationId: options.organizationId,
+      owner: platformIdentity,
+      parentId: options.parentId ?? null,
+      issuer: platformIdentity,
+      request: { name: `token ${randomUUID()}`, expiresAt: options.expiresAt ?? null },
+      scopes: ["read:*"],
+      taken: () => new Error("taken"),
+    }),
+  )
+  return record
+})
+
+export const revoke = Effect.fnUntraced(function* (organizationId: string | null, slug: string, when: Date) {
+  const repo = yield* AccessRepo
+  yield* repo.revokeToken({ organizationId, ownerId: platformIdentity.id }, slug, platformIdentity, when)
+})
+
+/** Which of the credentials are still there. */
+export const kept = Effect.fnUntraced(function* (...tokens: ReadonlyArray<{ readonly id: string }>) {
+  const repo = yield* AccessRepo
+  const rows = new Set((yield* repo.findByIds(tokens.map(({ id }) => id))).map(({ id }) => id))
+  return tokens.map(({ id }) => rows.has(id))
+})
+
+export const sweep = Effect.flatMap(Sweeper, (sweeper) => sweeper.sweep)
+
+export const keysExpiring = Effect.fnUntraced(function* (expiresAt: Date, count: number) {
+  const sql = yield* PgClient.PgClient
+  const caller = randomUUID()
+  yield* sql`
+    INSERT INTO idempotency_keys (caller_id, key, fingerprint, status, expires_at)
+    SELECT ${caller}::uuid, number::text, ''::bytea, 201, ${expiresAt} FROM generate_series(1, ${count}) number`
+  return Effect.map(
+    sql<{ count: number }>`SELECT count(*)::int AS count FROM idempotency_keys WHERE caller_id = ${caller}`,
+    ([row]) => row?.count,
+  )
+})
+
+export const expiryEvents = (organizationId: string) =>
+  Effect.flatMap(
+    PgClient.PgClient,
+    (sql) => sql<{ actor: { name: string }; data: Record<string, unknown> }>`
+      SELECT actor, data FROM events WHERE organization_id = ${organizationId} AND type = 'TOKEN_EXPIRED'`,
+  )

@@ -1,0 +1,228 @@
+import { PgClient } from "@effect/sql-pg"
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { randomUUID } from "node:crypto"
+import { platformIdentity } from "../../src/kernel/Caller.ts"
+import { TestService } from "../support/TestService.ts"
+
+const MISSING = "01999999-0000-7000-8000-000000000000"
+
+const setup = Effect.gen(function* () {
+  const { core, operator, platform, tenant } = yield* TestService
+  const { organizationId, token } = yield* tenant()
+  const path = `/platform/organizations/${organizationId}/memberships`
+  const call = (method: string, to: string, body?: object) =>
+    platform(method, to, { token: operator, ...(body === undefined ? {} : { body }) })
+  const user = (name: string) => Effect.map(call("POST", "/platform/users", { name }), ({ body }) => String(body.id))
+  const add = (userId: string, role = "MEMBER") => call("POST", path, { userId, role })
+  const events = Effect.map(core("GET", "/events", { token }), ({ body }) =>
+    body.items
+      .filter(({ type }: { type: string }) => type.startsWith("MEMBERSHIP_"))
+      .map((event: { type: string; data: { userId: string; removedAt: string | null } }) => ({
+        type: event.type,
+        userId: event.data.userId,
+        isRemoved: event.data.removedAt !== null,
+      })),
+  )
+  return { call, user, add, events, path, organizationId, token }
+})
+
+layer(TestService.layer, { excludeTestServices: true })("people", (it) => {
+  it.effect("a user is created, read and listed, newest first", () =>
+    Effect.gen(function* () {
+      const { call } = yield* setup
+      const subject = randomUUID()
+      const body = { name: "Anna", email: "anna@example.com", issuer: "https://login.example", subject }
+      const created = yield* call("POST", "/platform/users", body)
+      assert.strictEqual(created.status, 201)
+      const { id, createdAt, ...rest } = created.body
+      assert.deepStrictEqual(rest, { ...body, createdBy: platformIdentity })
+      assert.match(createdAt, /^\d{4}-.*Z$/)
+      assert.strictEqual(created.headers.get("location"), `/api/platform/users/${id}`)
+      assert.deepStrictEqual((yield* call("GET", `/platform/users/${id}`)).body, created.body)
+      const plain = yield* call("POST", "/platform/users", { name: "Bob" })
+      assert.deepInclude(plain.body, { email: null, issuer: null, subject: null })
+      const listed = yield* call("GET", "/platform/users?limit=2")
+      assert.deepStrictEqual(listed.body.items, [plain.body, created.body])
+    }),
+  )
+
+  it.effect("no two users are one subject of an issuer, also when they are created at once", () =>
+    Effect.gen(function* () {
+      const { call } = yield* setup
+      const body = { name: "Anna", issuer: "https://login.example", subject: randomUUID() }
+      const answers = yield* Effect.all(
+        Array.from({ length: 8 }, () => call("POST", "/platform/users", body)),
+        { concurrency: 8 },
+      )
+      assert.strictEqual(answers.filter(({ status }) => status === 201).length, 1)
+      assert.strictEqual(answers.filter(({ status }) => status === 409).length, 7)
+      assert.strictEqual(answers.find(({ status }) => status === 409)?.body.code, "CreateUser.IdentityTaken")
+      const elsewhere = yield* call("POST", "/platform/users", { ...body, issuer: "https://other.example" })
+      assert.strictEqual(elsewhere.status, 201)
+    }),
+  )
+
+  it.effect("an issuer without a subject is refused, and a subject without an issuer", () =>
+    Effect.gen(function* () {
+      const { call } = yield* setup
+      const refusals = [
+        [{ name: "A", issuer: "https://login.example" }, "body.subject"],
+        [{ name: "A", subject: "anna", issuer: null }, "body.issuer"],
+        [{ name: "A", email: "no address" }, "body.email"],
+        [{ name: "", email: "a@b" }, "body.name"],
+      ] as const
+      for (const [body, location] of refusals) {
+        const refused = yield* call("POST", "/platform/users", body)
+        assert.deepStrictEqual([refused.status, refused.body.errors[0].location], [422, location])
+      }
+    }),
+  )
+
+  it.effect("a membership is created, listed and removed, each with its event", () =>
+    Effect.gen(function* () {
+      const { add, call, events, organizationId, path, user } = yield* setup
+      const anna = yield* user("Anna")
+      const created = yield* add(anna, "ADMIN")
+      assert.strictEqual(created.status, 201)
+      assert.strictEqual(created.headers.get("location"), `/api${path}/${anna}`)
+      const { createdAt: _, ...rest } = created.body
+      assert.deepStrictEqual(rest, {
+        organizationId,
+        userId: anna,
+        userName: "Anna",
+        role: "ADMIN",
+        createdBy: platformIdentity,
+        removedAt: null,
+      })
+      assert.deepStrictEqual((yield* call("GET", path)).body.items, [created.body])
+      const removed = yield* call("DELETE", `${path}/${anna}`)
+      assert.deepStrictEqual([removed.status, removed.text], [204, ""])
+      assert.deepStrictEqual((yield* call("GET", path)).body.items, [])
+      const kept = (yield* call("GET", `${path}?includeRemoved=true`)).body.items
+      assert.strictEqual(kept.length, 1)
+      assert.deepStrictEqual({ ...kept[0], removedAt: null }, created.body)
+      assert.match(kept[0].removedAt, /Z$/)
+      assert.deepStrictEqual(yield* events, [
+        { type: "MEMBERSHIP_CREATED", userId: anna, isRemoved: false },
+        { type: "MEMBERSHIP_REMOVED", userId: anna, isRemoved: true },
+      ])
+      const again = yield* call("DELETE", `${path}/${anna}`)
+      assert.deepStrictEqual([again.status, again.body.code], [404, "Membership.NotFound"])
+    }),
+  )
+
+  it.effect("who was removed can be added again, in another role; who is a member cannot", () =>
+    Effect.gen(function* () {
+      const { add, call, path, user } = yield* setup
+      const anna = yield* user("Anna")
+      yield* add(anna, "MEMBER")
+      const twice = yield* add(anna, "ADMIN")
+      assert.deepStrictEqual([twice.status, twice.body.code], [409, "CreateMembership.AlreadyMember"])
+      yield* call("DELETE", `${path}/${anna}`)
+      assert.strictEqual((yield* add(anna, "ADMIN")).status, 201)
+      const roles = (items: ReadonlyArray<{ role: string; removedAt: string | null }>) =>
+        items.map(({ removedAt, role }) => [role, removedAt === null])
+      assert.deepStrictEqual(roles((yield* call("GET", path)).body.items), [["ADMIN", true]])
+      assert.deepStrictEqual(roles((yield* call("GET", `${path}?includeRemoved=true`)).body.items), [
+        ["ADMIN", true],
+        ["MEMBER", false],
+      ])
+    }),
+  )
+
+  it.effect("memberships that are created and removed at once leave one, or none, with an event for each change", () =>
+    Effect.gen(function* () {
+      const { add, call, events, path, user } = yield* setup
+      const anna = yield* user("Anna")
+      const answers = yield* Effect.all(
+        Array.from({ length: 12 }, (_, index) => (index % 3 === 2 ? call("DELETE", `${path}/${anna}`) : add(anna))),
+        { concurrency: 12 },
+      )
+      const created = answers.filter(({ status }) => status === 201).length
+      const removed = answers.filter(({ status }) => status === 204).length
+      assert.isTrue(answers.every(({ status }) => [201, 204, 404, 409].includes(status)))
+      const current = (yield* call("GET", path)).body.items.length
+      assert.strictEqual(current, created - removed)
+      assert.include([0, 1], current)
+      assert.strictEqual((yield* events).length, created + removed)
+    }),
+  )
+
+  it.effect("pages of memberships do not mix those with and those without the removed", () =>
+    Effect.gen(function* () {
+      const { add, call, path, user } = yield* setup
+      for (const name of ["A", "B", "C"]) yield* add(yield* user(name))
+      const first = yield* call("GET", `${path}?limit=2`)
+      assert.deepStrictEqual(
+        first.body.items.map(({ userName }: { userName: string }) => userName),
+        ["C", "B"],
+      )
+      const next = yield* call("GET", `${path}?limit=2&cursor=${first.body.nextCursor}`)
+      assert.deepStrictEqual(
+        next.body.items.map(({ userName }: { userName: string }) => userName),
+        ["A"],
+      )
+      const other = yield* call("GET", `${path}?includeRemoved=true&cursor=${first.body.nextCursor}`)
+      assert.deepStrictEqual([other.status, other.body.code], [400, "Request.InvalidCursor"])
+      const unclear = yield* call("GET", `${path}?includeRemoved=perhaps`)
+      assert.deepStrictEqual([unclear.status, unclear.body.errors[0].location], [422, "query.includeRemoved"])
+    }),
+  )
+
+  it.effect("system:platform is a member of every organization, in no listing, and nothing alters it", () =>
+    Effect.gen(function* () {
+      const { add, call, events, path } = yield* setup
+      for (const id of [platformIdentity.id, platformIdentity.id.toUpperCase()]) {
+        const removed = yield* call("DELETE", `${path}/${id}`)
+        assert.deepStrictEqual([removed.status, removed.body.code], [403, "RemoveMembership.PlatformIdentity"])
+        const added = yield* add(id, "VIEWER")
+        assert.deepStrictEqual([added.status, added.body.code], [409, "CreateMembership.AlreadyMember"])
+      }
+      assert.deepStrictEqual((yield* call("GET", `${path}?includeRemoved=true`)).body.items, [])
+      const listed = yield* call("GET", "/platform/users?limit=200")
+      assert.notInclude(listed.text, `"id":"${platformIdentity.id}","name":"system:platform","email"`)
+      assert.strictEqual((yield* call("GET", `/platform/users/${platformIdentity.id}`)).status, 404)
+      assert.deepStrictEqual(yield* events, [])
+      const sql = yield* PgClient.PgClient
+      const [row] = yield* sql`SELECT name, issuer, subject FROM users WHERE id = ${platformIdentity.id}`
+      assert.deepStrictEqual(row, { name: "system:platform", issuer: null, subject: null })
+    }),
+  )
+
+  it.effect("what does not exist is told by what it is", () =>
+    Effect.gen(function* () {
+      const { add, call, path, user } = yield* setup
+      const nowhere = `/platform/organizations/${MISSING}/memberships`
+      const anna = yield* user("Anna")
+      for (const answer of [
+        yield* call("GET", nowhere),
+        yield* call("POST", nowhere, { userId: anna, role: "MEMBER" }),
+        yield* call("DELETE", `${nowhere}/${anna}`),
+      ]) {
+        assert.deepStrictEqual([answer.status, answer.body.code], [404, "Organization.NotFound"])
+      }
+      assert.strictEqual((yield* call("DELETE", `${path}/${anna}`)).body.code, "Membership.NotFound")
+      assert.strictEqual((yield* call("GET", `/platform/users/${MISSING}`)).body.code, "User.NotFound")
+      const unknown = yield* add(MISSING)
+      assert.strictEqual(unknown.status, 422)
+      assert.deepStrictEqual(unknown.body.errors, [
+        { location: "body.userId", message: "names no user", value: MISSING },
+      ])
+      assert.strictEqual((yield* add(anna, "OWNER")).body.errors[0].location, "body.role")
+      assert.strictEqual((yield* call("DELETE", `${path}/anna`)).body.errors[0].location, "path.userId")
+    }),
+  )
+
+  it.effect("removing needs delete:memberships, which writing does not imply", () =>
+    Effect.gen(function* () {
+      const { add, call, path, user } = yield* setup
+      const { platform } = yield* TestService
+      const anna = yield* user("Anna")
+      yield* add(anna)
+      const credential = yield* call("POST", "/platform/credentials", { name: "writer", scopes: ["write:*"] })
+      const refused = yield* platform("DELETE", `${path}/${anna}`, { token: credential.body.token })
+      assert.deepStrictEqual([refused.status, refused.body.code], [403, "Auth.MissingScope"])
+    }),
+  )
+})

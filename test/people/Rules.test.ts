@@ -1,0 +1,92 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Option, Schema } from "effect"
+import { Role } from "../../src/kernel/Caller.ts"
+import { allows, coreModules, covers, OrganizationScope, PlatformScope } from "../../src/kernel/Scope.ts"
+import { narrowed, narrowingOf, organizationNamed, profileOf, scopesFor, scopesOf } from "../../src/people/Rules.ts"
+
+const claims = (all: Record<string, unknown>) => ({ subject: "anna", all })
+
+describe("what a role allows", () => {
+  it("admins write everything, members what is sold and shipped, viewers read", () => {
+    const writable = (role: Role) => coreModules.filter((module) => allows(scopesOf(role), `write:${module}`))
+    assert.deepStrictEqual(writable("ADMIN"), [...coreModules])
+    assert.deepStrictEqual(writable("MEMBER"), ["instances", "customers", "deployment_zones", "releases", "components"])
+    assert.deepStrictEqual(writable("VIEWER"), [])
+  })
+
+  it.prop(
+    "everybody reads every module, and nobody deletes",
+    [Role, Schema.Literals(coreModules)],
+    ([role, module]) => {
+      const scopes = scopesOf(role)
+      return allows(scopes, `read:${module}`) && !allows(scopes, `delete:${module}`)
+    },
+  )
+})
+
+describe("what a scope claim narrows to", () => {
+  it.prop(
+    "is allowed exactly if both the role and the claim allow it",
+    [Schema.Array(PlatformScope), Schema.Array(PlatformScope), PlatformScope],
+    ([held, to, needed]) => allows(narrowed(held, to), needed) === (allows(held, needed) && allows(to, needed)),
+  )
+
+  it.prop(
+    "names each scope once, and none that another one covers",
+    [Role, Schema.Array(PlatformScope)],
+    ([role, to]) => {
+      const scopes = narrowed(scopesOf(role), to)
+      return scopes.every((scope, index) => scopes.every((other, at) => at === index || !covers(other, scope)))
+    },
+  )
+
+  it.prop(
+    "is never more than the role, whatever the claim says",
+    [Role, Schema.Unknown, OrganizationScope],
+    ([role, scope, needed]) => !allows(scopesFor(role, claims({ scope })), needed) || allows(scopesOf(role), needed),
+  )
+
+  it("words of the provider's own do not count, words in the form of a scope do", () => {
+    assert.deepStrictEqual(narrowingOf(undefined), Option.none())
+    assert.deepStrictEqual(narrowingOf("openid profile offline_access"), Option.none())
+    assert.deepStrictEqual(narrowingOf("openid read:customers"), Option.some(["read:customers"]))
+    assert.deepStrictEqual(narrowingOf(["read:customers", 7]), Option.some(["read:customers"]))
+    assert.deepStrictEqual(narrowingOf("read:custmers"), Option.some([]))
+    assert.deepStrictEqual(narrowingOf("delete:memberships"), Option.some([]))
+    assert.deepStrictEqual(narrowingOf({ scope: "write:*" }), Option.some([]))
+    assert.deepStrictEqual(narrowingOf([]), Option.some([]))
+  })
+
+  it("a viewer whose token says write reads", () => {
+    assert.deepStrictEqual(scopesFor("VIEWER", claims({ scope: "openid write:customers" })), ["read:customers"])
+    assert.deepStrictEqual(scopesFor("MEMBER", claims({ scope: "write:customers read:*" })), [
+      "read:*",
+      "write:customers",
+    ])
+    assert.deepStrictEqual(scopesFor("ADMIN", claims({ scope: "delete:*" })), [])
+  })
+})
+
+describe("who a token speaks of", () => {
+  it("the organization is a text, or a list of one", () => {
+    const named = (value: unknown) => Option.getOrUndefined(organizationNamed(claims({ org_id: value }), "org_id"))
+    assert.strictEqual(named("acme"), "acme")
+    assert.strictEqual(named(["acme"]), "acme")
+    for (const value of [undefined, null, "", 7, [], ["acme", "globex"], { acme: {} }, "a\u0000b", "x".repeat(256)]) {
+      assert.isUndefined(named(value))
+    }
+    assert.isTrue(Option.isNone(organizationNamed(claims({}), "toString")))
+  })
+
+  it("a person is called as the token says, else by the subject", () => {
+    assert.deepStrictEqual(profileOf(claims({ name: "Anna", email: "anna@example.com" })), {
+      name: "Anna",
+      email: "anna@example.com",
+    })
+    assert.deepStrictEqual(profileOf(claims({ name: "", preferred_username: "anna", email: "no address" })), {
+      name: "anna",
+      email: null,
+    })
+    assert.deepStrictEqual(profileOf(claims({ name: 7, email: "a\u0000@b" })), { name: "anna", email: null })
+  })
+})

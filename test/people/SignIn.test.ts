@@ -1,0 +1,397 @@
+import { PgClient } from "@effect/sql-pg"
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { randomUUID } from "node:crypto"
+import type { Answer } from "../support/TestService.ts"
+import { TestService } from "../support/TestService.ts"
+import { newKey, sign } from "../support/Issuer.ts"
+import { office, serviceWithIssuer } from "./signIn.ts"
+
+const coded = ({ body, status }: Answer) => [status, body?.code]
+
+layer(serviceWithIssuer(), { excludeTestServices: true })("a signed-in person", (it) => {
+  it.effect("acts in the organization of the token, in their own name", () =>
+    Effect.gen(function* () {
+      const { as, organizationId, person } = yield* office
+      const anna = yield* person("ADMIN")
+      const me = yield* as(anna.subject)("GET", "/me")
+      assert.deepStrictEqual(me.body, {
+        identity: { id: anna.id, name: "Anna" },
+        kind: "PERSON",
+        role: "ADMIN",
+        organizationId,
+        scopes: ["write:*"],
+      })
+      const created = yield* as(anna.subject)("POST", "/components", { body: { name: "part", version: "1" } })
+      assert.strictEqual(created.status, 201)
+      assert.deepStrictEqual(created.body.createdBy, { id: anna.id, name: "Anna" })
+      const events = yield* as(anna.subject)("GET", "/events")
+      assert.deepStrictEqual(events.body.items.at(-1).actor, { id: anna.id, name: "Anna" })
+    }),
+  )
+
+  it.effect("may do what the role allows, and no more", () =>
+    Effect.gen(function* () {
+      const { as, person } = yield* office
+      const attempts = {
+        "write customers": ["POST", "/customers", { name: "Globex" }],
+        "write licenses": ["POST", "/licenses", { name: "Pro", type: "PAID" }],
+        "write tokens": ["POST", "/service-accounts", { name: "ci" }],
+        "read licenses": ["GET", "/licenses", undefined],
+        "read tokens": ["GET", "/service-accounts", undefined],
+      } as const
+      const allowed = { ADMIN: Object.keys(attempts), MEMBER: ["write customers", "read licenses", "read tokens"] }
+      for (const [role, expected] of Object.entries({ ...allowed, VIEWER: ["read licenses", "read tokens"] })) {
+        const call = as((yield* person(role)).subject)
+        for (const [name, [method, path, body]] of Object.entries(attempts)) {
+          const answer = yield* call(method, path, body === undefined ? {} : { body })
+          if (expected.includes(name)) assert.isBelow(answer.status, 300, `${role}: ${name}`)
+          else assert.deepStrictEqual(coded(answer), [403, "Auth.MissingScope"], `${role}: ${name}`)
+        }
+      }
+    }),
+  )
+
+  it.effect("does less with a token that says less, never more", () =>
+    Effect.gen(function* () {
+      const { as, person } = yield* office
+      const admin = yield* person("ADMIN")
+      const viewer = yield* person("VIEWER")
+      const scopesOf = (subject: string, scope: unknown) =>
+        Effect.map(as(subject, { scope })("GET", "/me"), ({ body }) => body.scopes)
+      assert.deepStrictEqual(yield* scopesOf(admin.subject, "openid read:customers"), ["read:customers"])
+      assert.deepStrictEqual(yield* scopesOf(admin.subject, "openid profile"), ["write:*"])
+      assert.deepStrictEqual(yield* scopesOf(viewer.subject, "write:* delete:*"), ["read:*"])
+      const narrow = as(admin.subject, { scope: "read:customers" })
+      assert.strictEqual((yield* narrow("GET", "/customers")).status, 200)
+      const refused = yield* narrow("POST", "/customers", { body: { name: "Globex" } })
+      assert.deepStrictEqual(coded(refused), [403, "Auth.MissingScope"])
+    }),
+  )
+
+  it.effect("writes metadata fields as an admin only, while a machine needs the scope alone", () =>
+    Effect.gen(function* () {
+      const { as, core, organizationId, person, token } = yield* office
+      const { tokenWith } = yield* TestService
+      const body = (key: string) => ({ key, label: key, resourceType: "INSTANCE", jsonSchema: { type: "string" } })
+      const field = yield* core("POST", "/metadata-fields", { token, body: body("racks") })
+      const at = `/metadata-fields/${field.body.id}`
+      for (const role of ["MEMBER", "VIEWER"]) {
+        const call = as((yield* person(role)).subject)
+        for (const answer of [
+          yield* call("POST", "/metadata-fields", { body: body("region") }),
+          yield* call("PATCH", at, { body: { label: "Racks" } }),
+          yield* call("POST", `${at}/archive`),
+          yield* call("POST", `${at}/unarchive`),
+        ]) {
+          assert.deepStrictEqual(coded(answer), [403, "Auth.AdminOnly"])
+          assert.strictEqual(answer.headers.get("content-type"), "application/problem+json")
+        }
+        assert.strictEqual((yield* call("GET", "/metadata-fields")).status, 200)
+      }
+      const admin = yield* person("ADMIN")
+      const made = yield* as(admin.subject)("POST", "/metadata-fields", { body: body("region") })
+      assert.strictEqual(made.status, 201)
+      const narrowed = as(admin.subject, { scope: "read:*" })
+      const refused = yield* narrowed("POST", "/metadata-fields", { body: body("zone") })
+      assert.deepStrictEqual(coded(refused), [403, "Auth.MissingScope"])
+      const machine = yield* tokenWith({ organizationId, token }, ["write:metadata_fields"])
+      const byMachine = yield* core("POST", "/metadata-fields", { token: machine, body: body("rack") })
+      assert.strictEqual(byMachine.status, 201)
+    }),
+  )
+
+  it.effect("issues no scope that they do not hold", () =>
+    Effect.gen(function* () {
+      const { as, person } = yield* office
+      const admin = yield* person("ADMIN")
+      const account = yield* as(admin.subject)("POST", "/service-accounts", { body: { name: "ci" } })
+      const path = `/service-accounts/${account.body.slug}/tokens`
+      const narrow = as(admin.subject, { scope: "write:tokens read:customers" })
+      const refused = yield* narrow("POST", path, { body: { name: "x", scopes: ["write:customers"] } })
+      assert.deepStrictEqual(coded(refused), [403, "IssueToken.ScopeNotHeld"])
+      const deleting = yield* as(admin.subject)("POST", path, { body: { name: "x", scopes: ["delete:*"] } })
+      assert.deepStrictEqual(coded(deleting), [403, "IssueToken.ScopeNotHeld"])
+      const issued = yield* narrow("POST", path, { body: { name: "x", scopes: ["read:customers"] } })
+      assert.strictEqual(issued.status, 201)
+      assert.deepStrictEqual(issued.body.createdBy, { id: admin.id, name: "Anna" })
+    }),
+  )
+
+  it.effect("a removed membership binds the next request, and so does another role", () =>
+    Effect.gen(function* () {
+      const { as, memberships, operate, person, tokenOf, core } = yield* office
+      const anna = yield* person("ADMIN")
+      const token = yield* tokenOf(anna.subject)
+      assert.strictEqual((yield* core("GET", "/me", { token })).body.role, "ADMIN")
+      assert.strictEqual((yield* operate("DELETE", `${memberships}/${anna.id}`)).status, 204)
+      assert.deepStrictEqual(coded(yield* core("GET", "/me", { token })), [403, "Auth.NotAMember"])
+      yield* operate("POST", memberships, { userId: anna.id, role: "VIEWER" })
+      assert.strictEqual((yield* core("GET", "/me", { token })).body.role, "VIEWER")
+      const refused = yield* as(anna.subject)("POST", "/customers", { body: { name: "Globex" } })
+      assert.deepStrictEqual(coded(refused), [403, "Auth.MissingScope"])
+    }),
+  )
+
+  it.effect("the claim names the organization by its id, slug or external id", () =>
+    Effect.gen(function* () {
+      const { as, operate, organizationId, person } = yield* office
+      const anna = yield* person("VIEWER")
+      const path = `/platform/organizations/${organizationId}`
+      const externalId = `crm-${randomUUID()}`
+      const { slug } = (yield* operate("PATCH", path, { externalId })).body
+      for (const org_id of [organizationId, organizationId.toUpperCase(), slug, externalId, [slug]]) {
+        const me = yield* as(anna.subject, { org_id })("GET", "/me")
+        assert.strictEqual(me.body.organizationId, organizationId, String(org_id))
+      }
+    }),
+  )
+
+  it.effect("a claim that could mean two organizations means none", () =>
+    Effect.gen(function* () {
+      const one = yield* office
+      const other = yield* office
+      const anna = yield* one.person("ADMIN")
+      const { slug } = (yield* one.operate("GET", `/platform/organizations/${one.organizationId}`)).body
+      assert.strictEqual((yield* one.as(anna.subject, { org_id: slug })("GET", "/me")).status, 200)
+      yield* one.operate("PATCH", `/platform/organizations/${other.organizationId}`, { externalId: slug })
+      const refused = yield* one.as(anna.subject, { org_id: slug })("GET", "/me")
+      assert.deepStrictEqual(coded(refused), [403, "Auth.NotAMember"])
+    }),
+  )
+
+  it.effect("without a claim, with one that names nothing, or elsewhere, nobody is a member: one answer for all", () =>
+    Effect.gen(function* () {
+      const { as, organizationId, person } = yield* office
+      const elsewhere = yield* office
+      const anna = yield* person("ADMIN")
+      const known = yield* person()
+      const answers = [
+        yield* as(anna.subject, { org_id: undefined })("GET", "/me"),
+        yield* as(anna.subject, { org_id: "nowhere" })("GET", "/me"),
+        yield* as(anna.subject, { org_id: randomUUID() })("GET", "/me"),
+        yield* as(anna.subject, { org_id: 7 })("GET", "/me"),
+        yield* as(anna.subject, { org_id: [organizationId, elsewhere.organizationId] })("GET", "/me"),
+        yield* as(anna.subject, { org_id: elsewhere.organizationId })("GET", "/me"),
+        yield* as(known.subject)("GET", "/me"),
+        yield* as(`unknown-${randomUUID()}`)("GET", "/me"),
+      ]
+      const bodies = new Set(answers.map(({ body }) => JSON.stringify({ ...body, errorId: "" })))
+      assert.strictEqual(bodies.size, 1)
+      assert.deepStrictEqual(
+        answers.map(coded),
+        answers.map(() => [403, "Auth.NotAMember"]),
+      )
+    }),
+  )
+
+  it.effect("an idempotency key is the person's own, and holds inside one organization", () =>
+    Effect.gen(function* () {
+      const one = yield* office
+      const other = yield* office
+      const anna = yield* one.person("ADMIN")
+      const bob = yield* one.person("ADMIN", "Bob")
+      yield* other.operate("POST", other.memberships, { userId: anna.id, role: "ADMIN" })
+      const options = { body: { name: "Globex" }, headers: { "idempotency-key": "same" } }
+      const first = yield* one.as(anna.subject)("POST", "/customers", options)
+      const again = yield* one.as(anna.subject)("POST", "/customers", options)
+      assert.strictEqual(again.headers.get("idempotent-replayed"), "true")
+      assert.deepStrictEqual(again.body, first.body)
+      const byBob = yield* one.as(bob.subject)("POST", "/customers", options)
+      const elsewhere = yield* other.as(anna.subject)("POST", "/customers", options)
+      for (const answer of [byBob, elsewhere]) {
+        assert.strictEqual(answer.status, 201)
+        assert.isNull(answer.headers.get("idempotent-replayed"))
+        assert.notStrictEqual(answer.body.id, first.body.id)
+      }
+    }),
+  )
+
+  it.effect("uses entitlements, several requests at once", () =>
+    Effect.gen(function* () {
+      const { as, core, person, token } = yield* office
+      const post = (path: string, body: object) => core("POST", path, { token, body })
+      yield* post("/entitlements", { name: "Seats", slug: "seats", type: "NUMBER" })
+      yield* post("/licenses", { name: "Pro", slug: "pro", type: "PAID", isDefault: true })
+      yield* post("/licenses/pro/entitlements", { entitlementSlug: "seats", value: 5 })
+      yield* post("/customers", { name: "Globex", slug: "globex" })
+      const dates = { startLicenseDate: "2026-01-01T00:00:00Z", endLicenseDate: "2099-01-01T00:00:00Z" }
+      yield* post("/instances", { name: "i", slug: "i1", customerSlug: "globex", licenseSlug: "pro", ...dates })
+      const anna = yield* person("MEMBER")
+      const body = { checks: [{ entitlement: "seats" }], consume: true }
+      const answers = yield* Effect.all(
+        Array.from({ length: 8 }, () => as(anna.subject)("POST", "/instances/i1/check", { body })),
+        { concurrency: 8 },
+      )
+      assert.isTrue(answers.every(({ status }) => status === 200))
+      assert.strictEqual(answers.filter((answer) => answer.body.checks[0].allowed === true).length, 5)
+    }),
+  )
+
+  it.effect("every token that is no good gets the one answer, byte for byte but for its ids", () =>
+    Effect.gen(function* () {
+      const { core, issuer, person, tokenOf } = yield* office
+      const anna = yield* person("ADMIN")
+      const good = yield* tokenOf(anna.subject)
+      const mallory = yield* newKey("ES256")
+      const [header = "", payload = "", signature = ""] = good.split(".")
+      const claims = { sub: anna.subject }
+      const tokens = {
+        "an unknown ksh_ token": `ksh_${"a".repeat(43)}`,
+        "another key": yield* sign(mallory, issuer.url, { claims }),
+        "no signature": `${header}.${payload}.`,
+        "an altered signature": `${header}.${payload}.${signature.slice(0, -6)}AAAAAA`,
+        "another issuer": yield* issuer.token({ claims: { ...claims, iss: "https://other.example" } }),
+        "another audience": yield* issuer.token({ claims: { ...claims, aud: "other" } }),
+        expired: yield* issuer.token({ claims: { ...claims, exp: Math.floor(Date.now() / 1000) - 3600 } }),
+        "without expiry": yield* issuer.token({ claims: { ...claims, exp: undefined } }),
+        "without subject": yield* issuer.token({ claims: { sub: undefined } }),
+        "another type": yield* issuer.token({ claims, header: { typ: "logout+jwt" } }),
+        "too long": yield* issuer.token({ claims: { ...claims, groups: "g".repeat(7000) } }),
+        "a gateway's by its type": yield* issuer.token({ claims, header: { typ: "keyshelf-gateway+jwt" } }),
+      }
+      const shapes = new Set<string>()
+      for (const [name, token] of Object.entries(tokens)) {
+        const answer = yield* core("GET", "/me", { token })
+        assert.strictEqual(answer.status, 401, name)
+        const kept = [...answer.headers].filter(([name]) => name !== "x-request-id" && name !== "date")
+        shapes.add(JSON.stringify([kept, { ...answer.body, errorId: "" }]))
+      }
+      assert.strictEqual(shapes.size, 1)
+      assert.strictEqual((yield* core("GET", "/me", { token: good })).status, 200)
+    }),
+  )
+
+  it.effect("is made by the operator: a good token alone makes nobody", () =>
+    Effect.gen(function* () {
+      const { as } = yield* office
+      const subject = `stranger-${randomUUID()}`
+      assert.strictEqual((yield* as(subject)("GET", "/me")).status, 403)
+      const sql = yield* PgClient.PgClient
+      assert.deepStrictEqual(yield* sql`SELECT id FROM users WHERE subject = ${subject}`, [])
+    }),
+  )
+})
+
+layer(serviceWithIssuer(), { excludeTestServices: true })("when the provider changes its keys", (it) => {
+  it.effect("the first token of a new key works, and one of the old key no more", () =>
+    Effect.gen(function* () {
+      const { core, issuer, person, tokenOf } = yield* office
+      const anna = yield* person("VIEWER")
+      const old = yield* tokenOf(anna.subject)
+      assert.strictEqual((yield* core("GET", "/me", { token: old })).status, 200)
+      yield* issuer.rotate
+      const fresh = yield* tokenOf(anna.subject)
+      assert.strictEqual((yield* core("GET", "/me", { token: fresh })).status, 200)
+      assert.strictEqual((yield* core("GET", "/me", { token: old })).status, 401)
+      // Unknown keys make the provider no work: what was asked a moment ago is not asked again.
+      const unknown = yield* newKey("ES256")
+      const token = yield* sign(unknown, issuer.url, { claims: { sub: anna.subject } })
+      for (let round = 0; round < 10; round++) yield* core("GET", "/me", { token })
+      assert.strictEqual(issuer.fetches(), 2)
+    }),
+  )
+})
+
+layer(serviceWithIssuer({}, "gateway"), { excludeTestServices: true })("behind a gateway", (it) => {
+  it.effect("people come with their own token, which is verified again; stored tokens do not come as they are", () =>
+    Effect.gen(function* () {
+      const { as, core, issuer, person, token } = yield* office
+      const anna = yield* person("MEMBER")
+      assert.strictEqual((yield* as(anna.subject)("GET", "/me")).body.role, "MEMBER")
+      const forged = yield* sign(yield* newKey("ES256"), issuer.url, { claims: { sub: anna.subject } })
+      for (const refused of [token, forged]) {
+        assert.deepStrictEqual(coded(yield* core("GET", "/me", { token: refused })), [401, "Auth.InvalidCredential"])
+      }
+    }),
+  )
+})
+
+layer(serviceWithIssuer({ provisioning: "just-in-time" }), { excludeTestServices: true })("just in time", (it) => {
+  it.effect("a person and a membership are made on first sight, once, however many requests come first", () =>
+    Effect.gen(function* () {
+      const { as, events, memberships, operate, organizationId } = yield* office
+      const subject = `anna-${randomUUID()}`
+      const claims = { name: "Anna Kowalska", email: "anna@example.com" }
+      const answers = yield* Effect.all(
+        Array.from({ length: 16 }, () => as(subject, claims)("GET", "/me")),
+        { concurrency: 16 },
+      )
+      const [first] = answers
+      assert.deepStrictEqual(first?.body.role, "MEMBER")
+      assert.strictEqual(first?.body.identity.name, "Anna Kowalska")
+      for (const answer of answers) assert.deepStrictEqual(answer.body, first?.body)
+      const members = (yield* operate("GET", memberships)).body.items
+      assert.strictEqual(members.length, 1)
+      assert.deepInclude(members[0], { userId: first?.body.identity.id, role: "MEMBER", organizationId })
+      const user = yield* operate("GET", `/platform/users/${first?.body.identity.id}`)
+      assert.deepInclude(user.body, { subject, email: "anna@example.com", createdBy: first?.body.identity })
+      const made = (yield* events).filter(({ type }: { type: string }) => type === "MEMBERSHIP_CREATED")
+      assert.strictEqual(made.length, 1)
+      assert.deepStrictEqual(made[0].actor, first?.body.identity)
+    }),
+  )
+
+  it.effect("one person joins several organizations", () =>
+    Effect.gen(function* () {
+      const one = yield* office
+      const other = yield* office
+      const subject = `anna-${randomUUID()}`
+      const here = yield* one.as(subject)("GET", "/me")
+      const there = yield* other.as(subject)("GET", "/me")
+      assert.deepStrictEqual(here.body.identity, there.body.identity)
+      assert.deepStrictEqual(
+        [here.body.organizationId, there.body.organizationId],
+        [one.organizationId, other.organizationId],
+      )
+    }),
+  )
+
+  it.effect("who was removed is not made a member again, until the operator adds them", () =>
+    Effect.gen(function* () {
+      const { as, memberships, operate } = yield* office
+      const subject = `anna-${randomUUID()}`
+      const me = yield* as(subject)("GET", "/me")
+      const { id } = me.body.identity
+      yield* operate("DELETE", `${memberships}/${id}`)
+      const refused = yield* Effect.all(
+        Array.from({ length: 8 }, () => as(subject)("GET", "/me")),
+        { concurrency: 8 },
+      )
+      assert.deepStrictEqual(
+        refused.map(coded),
+        refused.map(() => [403, "Auth.NotAMember"]),
+      )
+      assert.deepStrictEqual((yield* operate("GET", memberships)).body.items, [])
+      yield* operate("POST", memberships, { userId: id, role: "VIEWER" })
+      assert.strictEqual((yield* as(subject)("GET", "/me")).body.role, "VIEWER")
+    }),
+  )
+
+  it.effect("a removal that races with first requests holds", () =>
+    Effect.gen(function* () {
+      const { as, memberships, operate } = yield* office
+      for (let round = 0; round < 5; round++) {
+        const subject = `racer-${randomUUID()}`
+        const me = yield* as(subject)("GET", "/me")
+        const path = `${memberships}/${me.body.identity.id}`
+        yield* Effect.all([operate("DELETE", path), ...Array.from({ length: 6 }, () => as(subject)("GET", "/me"))], {
+          concurrency: 7,
+        })
+        assert.deepStrictEqual(coded(yield* as(subject)("GET", "/me")), [403, "Auth.NotAMember"])
+      }
+    }),
+  )
+
+  it.effect("nobody is made for a token that names no organization, or is no good", () =>
+    Effect.gen(function* () {
+      const { as } = yield* office
+      const subject = `stranger-${randomUUID()}`
+      assert.strictEqual((yield* as(subject, { org_id: "nowhere" })("GET", "/me")).status, 403)
+      assert.strictEqual((yield* as(subject, { org_id: undefined })("GET", "/me")).status, 403)
+      assert.strictEqual((yield* as(subject, { aud: "other" })("GET", "/me")).status, 401)
+      const sql = yield* PgClient.PgClient
+      assert.deepStrictEqual(yield* sql`SELECT id FROM users WHERE subject = ${subject}`, [])
+    }),
+  )
+})

@@ -1,0 +1,196 @@
+import { PgClient, PgConnection } from "@effect/sql-pg"
+import { assert, layer } from "@effect/vitest"
+import { Context, Duration, Effect, Fiber, Layer, Option, Queue, Redacted, References, Schedule } from "effect"
+import { connect, createServer } from "node:net"
+import type { AddressInfo, Socket } from "node:net"
+import { join } from "node:path"
+import { Signals } from "../../src/kernel/Signals.ts"
+import { Transactions } from "../../src/kernel/Transaction.ts"
+import * as Database from "../../src/runtime/Database.ts"
+import { layerFrom } from "../../src/runtime/Signals.ts"
+import type { SignalOptions } from "../../src/runtime/Signals.ts"
+import { TestDatabase, testSql } from "../support/TestDatabase.ts"
+
+/** A node's signals; every call is another node on the same database. */
+const node = (options: Partial<SignalOptions> = {}) =>
+  Effect.map(Layer.build(layerFrom({ listenUrl: Option.none(), ...options })), (built) => Context.get(built, Signals))
+
+const until = <E, R>(condition: Effect.Effect<boolean, E, R>) =>
+  condition.pipe(
+    Effect.flatMap((holds) => (holds ? Effect.void : Effect.fail("not yet"))),
+    Effect.retry(Schedule.spaced("5 millis")),
+    Effect.timeout("20 seconds"),
+  )
+
+/** A listening node and its waiter on the events. */
+const listeningNode = Effect.fnUntraced(function* (options: Partial<SignalOptions> = {}) {
+  const signals = yield* node(options)
+  const next = yield* signals.subscribe("events")
+  yield* until(signals.listening)
+  // The connection itself was a signal.
+  yield* next
+  return { signals, next }
+})
+
+/** A way to the database that can fall silent without closing. */
+const silentProxy = Effect.gen(function* () {
+  const { url } = yield* TestDatabase
+  const target = new URL(Redacted.value(url))
+  const port = Number(target.port || 5432)
+  // The embedded database is reached by a socket in a directory.
+  const directory = target.searchParams.get("host")
+  const sockets: Array<Socket> = []
+  const state = { silent: false }
+  const server = yield* Effect.acquireRelease(
+    Effect.promise(
+      () =>
+        new Promise<ReturnType<typeof createServer>>((resolve) => {
+          const server = createServer((client) => {
+            const upstream =
+              directory === null ? connect(port, target.hostname) : connect(join(directory, `.s.PGSQL.${port}`))
+            sockets.push(client, upstream)
+            // A line that fell silent stays so; new ones work again.
+            const silent = () => state.silent && sockets.indexOf(client) < 2
+            client.on("data", (chunk) => silent() || upstream.write(chunk))
+            upstream.on("data", (chunk) => silent() || client.write(chunk))
+            for (const [from, to] of [
+              [client, upstream],
+              [upstream, client],
+            ] as const) {
+              from.on("error", () => {})
+              from.on("close", () => to.destroy())
+            }
+          }).listen(0, "127.0.0.1", () => resolve(server))
+        }),
+    ),
+    (server) =>
+      Effect.sync(() => {
+        for (const socket of sockets) socket.destroy()
+        server.close()
+      }),
+  )
+  const through = new URL(target)
+  through.hostname = "127.0.0.1"
+  through.search = ""
+  through.port = String((server.address() as AddressInfo).port)
+  return { state, url: Redacted.make(through.href) }
+})
+
+layer(
+  Database.transactions.pipe(
+    Layer.provideMerge(testSql),
+    Layer.provideMerge(Layer.succeed(References.MinimumLogLevel, "Error")),
+  ),
+  { excludeTestServices: true },
+)("signals between nodes", (it) => {
+  it.effect("wake the waiters of their topic on this node and on others", () =>
+    Effect.gen(function* () {
+      const { next, signals } = yield* listeningNode()
+      const webhooks = yield* (yield* signals.subscribe("webhooks")).pipe(Effect.forkChild)
+      const other = yield* node()
+      yield* other.announce("events")
+      yield* next
+      yield* signals.announce("events")
+      yield* next
+      assert.isUndefined(webhooks.pollUnsafe())
+    }),
+  )
+
+  it.effect("a signal between two waits is not lost, and several are one", () =>
+    Effect.gen(function* () {
+      const signals = yield* node()
+      const next = yield* signals.subscribe("events")
+      yield* signals.announce("events")
+      yield* signals.announce("events")
+      yield* next
+      const second = yield* Effect.forkChild(next)
+      yield* Effect.yieldNow
+      assert.isUndefined(second.pollUnsafe())
+      yield* signals.announce("events")
+      yield* Fiber.join(second)
+    }),
+  )
+
+  it.effect("inside a transaction take effect when it has committed, and never after a rollback", () =>
+    Effect.gen(function* () {
+      const signals = yield* node()
+      const transactions = yield* Transactions
+      const waiting = yield* Effect.forkChild(yield* signals.subscribe("events"))
+      yield* Effect.flip(transactions.run(Effect.andThen(signals.announce("events"), Effect.fail("no"))))
+      yield* transactions.run(
+        Effect.gen(function* () {
+          yield* signals.announce("events")
+          yield* Effect.yieldNow
+          assert.isUndefined(waiting.pollUnsafe())
+        }),
+      )
+      yield* Fiber.join(waiting)
+    }),
+  )
+
+  it.effect("cost one notification in 20 ms, however many there are", () =>
+    Effect.gen(function* () {
+      const signals = yield* node()
+      const { url } = yield* TestDatabase
+      const connection = yield* PgConnection.make({ url })
+      const heard = yield* connection.listen("keyshelf_signals")
+      const begin = performance.now()
+      for (let round = 0; round < 200; round++) {
+        yield* Effect.replicateEffect(signals.announce("events"), 50)
+        yield* Effect.sleep("1 millis")
+      }
+      const elapsed = performance.now() - begin
+      yield* Queue.take(heard)
+      const more = yield* Queue.clear(heard)
+      assert.isAtMost(more.length, Math.ceil(elapsed / 20))
+      assert.isAbove(more.length, 0)
+    }),
+  )
+
+  it.effect("come back after the listener's connection was terminated, and wake everybody then", () =>
+    Effect.gen(function* () {
+      const { next, signals } = yield* listeningNode()
+      const sql = yield* PgClient.PgClient
+      const listeners = sql<{ pid: number }>`
+        SELECT pid FROM pg_stat_activity WHERE application_name = 'keyshelf listener' AND datname = current_database()`
+      const before = yield* listeners
+      assert.isAbove(before.length, 0)
+      for (const { pid } of before) yield* sql`SELECT pg_terminate_backend(${pid})`
+      yield* next
+      yield* until(signals.listening)
+      const after = (yield* listeners).map(({ pid }) => pid)
+      assert.notIncludeMembers(
+        after,
+        before.map(({ pid }) => pid),
+      )
+      const other = yield* node()
+      yield* Effect.forkChild(Effect.repeat(other.announce("events"), Schedule.spaced("50 millis")))
+      yield* next
+    }),
+  )
+
+  it.effect("find out that the line is dead although nobody closed it", () =>
+    Effect.gen(function* () {
+      const proxy = yield* silentProxy
+      const { next, signals } = yield* listeningNode({
+        listenUrl: Option.some(proxy.url),
+        checkInterval: Duration.millis(50),
+        checkLimit: Duration.millis(500),
+      })
+      proxy.state.silent = true
+      yield* until(Effect.map(signals.listening, (arriving) => !arriving))
+      yield* until(signals.listening)
+      yield* next
+    }),
+  )
+
+  it.effect("still wake this node where no listener can be had", () =>
+    Effect.gen(function* () {
+      const signals = yield* node({ listenUrl: Option.some(Redacted.make("postgres://nobody@127.0.0.1:1/none")) })
+      const next = yield* signals.subscribe("webhooks")
+      yield* signals.announce("webhooks")
+      yield* next
+      assert.isFalse(yield* signals.listening)
+    }),
+  )
+})

@@ -1,0 +1,120 @@
+/** An issuer of ours on this machine: it signs whatever a test wants, publishes its keys, rotates them and goes away. */
+import { Effect, Option } from "effect"
+import type { Scope } from "effect"
+import { exportJWK, generateKeyPair, SignJWT } from "jose"
+import type { CryptoKey, JWK, JWTHeaderParameters } from "jose"
+import { randomUUID } from "node:crypto"
+import { createServer } from "node:http"
+import type { RequestListener } from "node:http"
+import type { AddressInfo } from "node:net"
+import type { Provider } from "../../src/kernel/IdentityProvider.ts"
+import * as IdentityProvider from "../../src/runtime/IdentityProvider.ts"
+
+export const AUDIENCE = "https://keyshelf.example"
+
+export type Algorithm = "RS256" | "PS256" | "ES256" | "EdDSA"
+
+/** A key that signs, as its owner and as its readers have it. */
+export interface SigningKey {
+  readonly kid: string
+  readonly alg: Algorithm
+  readonly privateKey: CryptoKey
+  readonly publicKey: CryptoKey
+  readonly jwk: JWK
+}
+
+/** A new key of an algorithm. */
+export const newKey = (alg: Algorithm, kid: string = randomUUID()): Effect.Effect<SigningKey> =>
+  Effect.promise(async () => {
+    const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true })
+    return { kid, alg, privateKey, publicKey, jwk: { ...(await exportJWK(publicKey)), kid, alg, use: "sig" } }
+  })
+
+/** What a token says beyond what every good one does; `undefined` leaves a member out. */
+export interface TokenChange {
+  readonly claims?: Readonly<Record<string, unknown>>
+  readonly header?: Readonly<Record<string, unknown>>
+}
+
+const without = <A extends object>(members: A): A =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as A
+
+/** A token that is good for ten minutes but for its changes. */
+export const sign = (
+  { alg, kid, privateKey }: Pick<SigningKey, "alg" | "kid" | "privateKey">,
+  issuer: string,
+  { claims = {}, header = {} }: TokenChange = {},
+  at = Date.now(),
+): Effect.Effect<string> =>
+  Effect.promise(() => {
+    const seconds = Math.floor(at / 1000)
+    const payload = { iss: issuer, aud: AUDIENCE, sub: "anna", iat: seconds, exp: seconds + 600, ...claims }
+    const protectedHeader = without({ alg, kid, typ: "JWT", ...header }) as JWTHeaderParameters
+    return new SignJWT(without(payload)).setProtectedHeader(protectedHeader).sign(privateKey)
+  })
+
+/** An HTTP server of this machine; closed, with its connections, when the scope closes. */
+export const serve = (listener: RequestListener): Effect.Effect<string, never, Scope.Scope> =>
+  Effect.map(
+    Effect.acquireRelease(
+      Effect.promise(
+        () =>
+          new Promise<ReturnType<typeof createServer>>((resolve) => {
+            const server = createServer(listener)
+            server.listen(0, "127.0.0.1", () => resolve(server))
+          }),
+      ),
+      (server) =>
+        Effect.promise(() => {
+          server.closeAllConnections()
+          return new Promise((resolve) => server.close(resolve))
+        }),
+    ),
+    (server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+  )
+
+/** A running issuer. */
+export interface Issuer {
+  readonly url: string
+  /** Signs with the newest key. */
+  readonly token: (change?: TokenChange) => Effect.Effect<string>
+  /** Publishes another key instead of the ones before. */
+  readonly rotate: Effect.Effect<void>
+  /** How often the key set was asked for. */
+  readonly fetches: () => number
+  /** What the service is configured with for this issuer. */
+  readonly provider: (settings?: Partial<Provider>) => Provider
+}
+
+/** Starts an issuer with one ES256 key. */
+export const start: Effect.Effect<Issuer, never, Scope.Scope> = Effect.gen(function* () {
+  let key = yield* newKey("ES256")
+  let fetches = 0
+  const url: string = yield* serve((request, response) => {
+    response.setHeader("content-type", "application/json")
+    if (request.url === "/.well-known/openid-configuration") {
+      response.end(JSON.stringify({ issuer: url, jwks_uri: `${url}/keys` }))
+    } else {
+      fetches++
+      response.end(JSON.stringify({ keys: [key.jwk] }))
+    }
+  })
+  return {
+    url,
+    token: (change) => sign(key, url, change),
+    rotate: Effect.map(newKey("ES256"), (next) => {
+      key = next
+    }),
+    fetches: () => fetches,
+    provider: (settings) => ({
+      ...IdentityProvider.providerOf({
+        issuer: url,
+        audience: AUDIENCE,
+        organizationClaim: "org_id",
+        provisioning: "off",
+        jwksUri: Option.none(),
+      }),
+      ...settings,
+    }),
+  }
+})

@@ -1,0 +1,43 @@
+/** Searches a database for secrets, in every column that can hold text. */
+import { PgClient } from "@effect/sql-pg"
+import { Effect } from "effect"
+import { SECRET_TEXT } from "../../src/runtime/SecretTexts.ts"
+import { leakedIn } from "./issuedSecrets.ts"
+
+interface Column {
+  readonly table: string
+  readonly column: string
+  readonly type: string
+}
+
+const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`
+
+// Bytes are read as the text that they might be.
+const textOf = ({ column, type }: Column) =>
+  type === "bytea" ? `encode(${quoted(column)}, 'escape')` : `${quoted(column)}::text`
+
+/** `table.column` of every place that holds something like a secret which no test declared as data. Two round trips. */
+export const placesOfSecrets = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const columns = yield* sql<Column>`
+    SELECT c.relname AS "table", a.attname AS "column", t.typname AS type
+    FROM pg_class c
+    JOIN pg_namespace n ON n.oid = c.relnamespace
+    JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+    JOIN pg_type t ON t.oid = a.atttypid
+    WHERE n.nspname = 'public' AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+      AND t.typname IN ('text', 'varchar', 'json', 'jsonb', 'bytea', '_text')
+    ORDER BY c.relname, a.attnum`
+  if (columns.length === 0) return []
+  const searches = columns.map(
+    (column, index) =>
+      `SELECT ${index} AS index, found[1] AS secret FROM ${quoted(column.table)},
+         regexp_matches(${textOf(column)}, '(${SECRET_TEXT.replaceAll("'", "''")})', 'g') AS found`,
+  )
+  const hits = yield* sql.unsafe<{ index: number; secret: string }>(searches.join(" UNION ALL "))
+  const places = hits.flatMap(({ index, secret }) => {
+    const column = columns[index]
+    return column === undefined || leakedIn(secret).length === 0 ? [] : [`${column.table}.${column.column}`]
+  })
+  return [...new Set(places)]
+})

@@ -1,0 +1,412 @@
+import { assert, layer } from "@effect/vitest"
+import { PgClient } from "@effect/sql-pg"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { Caller, platformIdentity } from "../../src/kernel/Caller.ts"
+import { Consumption } from "../../src/usage/Consume.ts"
+import { Reservations } from "../../src/usage/Reservations.ts"
+import { ReservationsRepo } from "../../src/usage/ReservationsRepo.ts"
+import { Usage } from "../../src/usage/Service.ts"
+import { UsageReports } from "../../src/usage/Reports.ts"
+import { refusal } from "../instances/Shop.ts"
+import { TestService } from "../support/TestService.ts"
+import { openMetered } from "./Metered.ts"
+
+const openReserving = Effect.gen(function* () {
+  const metered = yield* openMetered
+  const { call } = metered
+  return {
+    ...metered,
+    reserve: (slug: string, body: unknown = {}) =>
+      call("POST", `/instances/prod/entitlements/${slug}/reservations`, body),
+    commit: (id: string, body: unknown = {}) => call("POST", `/reservations/${id}/commit`, body),
+    release: (id: string) => call("DELETE", `/reservations/${id}`),
+    get: (id: string) => call("GET", `/reservations/${id}`),
+    /** Usage, what remains and what is held, as a check tells them. */
+    standing: (entitlement: string) =>
+      Effect.map(call("POST", "/instances/prod/check", { checks: [{ entitlement }], explain: true }), ({ body }) => {
+        const [answer] = body.checks
+        return [answer.usage, answer.remaining, answer.explanation.held]
+      }),
+  }
+})
+
+layer(TestService.layer, { excludeTestServices: true })("reservations", (it) => {
+  it.effect("keep a quantity for their holder: it is no usage, and nobody else can have it", () =>
+    Effect.gen(function* () {
+      const { check, get, metered, report, reserve, standing, used } = yield* openReserving
+      yield* metered("calls", 10)
+      const before = Date.now()
+      const answer = yield* reserve("calls", { quantity: 6, metadata: { job: "export" } })
+      assert.strictEqual(answer.status, 201)
+      const { createdAt, createdBy, expiresAt, id, ...rest } = answer.body
+      assert.deepStrictEqual(rest, {
+        instance: "prod",
+        entitlement: "calls",
+        quantity: 6,
+        state: "HELD",
+        committedQuantity: null,
+        metadata: { job: "export" },
+      })
+      assert.strictEqual(Date.parse(expiresAt) - Date.parse(createdAt), 300_000)
+      assert.isAtLeast(Date.parse(createdAt), before - 1000)
+      assert.isString(createdBy.name)
+      assert.strictEqual(answer.headers.get("location"), `/api/reservations/${id}`)
+      assert.deepStrictEqual((yield* get(id)).body, answer.body)
+      assert.deepStrictEqual(yield* standing("calls"), [0, 4, 6])
+      assert.strictEqual(yield* used("calls"), 0)
+      const consumed = yield* check([{ entitlement: "calls", requested: 5 }])
+      assert.deepStrictEqual(
+        [consumed.body.checks[0].reason, consumed.body.checks[0].usage, consumed.body.checks[0].remaining],
+        ["LIMIT_REACHED", 0, 4],
+      )
+      assert.strictEqual((yield* report("calls", { value: 5 })).body.code, "ReportUsage.ThresholdExceeded")
+      assert.strictEqual((yield* report("calls", { value: 5, behavior: "set" })).status, 409)
+      assert.strictEqual((yield* reserve("calls", { quantity: 5 })).body.code, "Reserve.LimitReached")
+      assert.strictEqual((yield* reserve("calls", { quantity: 3 })).status, 201)
+      assert.strictEqual((yield* check([{ entitlement: "calls" }])).body.checks[0].remaining, 0)
+      assert.deepStrictEqual(yield* standing("calls"), [1, 0, 9])
+    }),
+  )
+
+  it.effect("are committed with what was used, and give the rest back", () =>
+    Effect.gen(function* () {
+      const { call, commit, get, metered, reserve, standing, thresholds } = yield* openReserving
+      yield* metered("calls", 10, { warningThresholdPercent: 70 })
+      const { body: held } = yield* reserve("calls", { quantity: 10 })
+      assert.deepStrictEqual(yield* thresholds, [])
+      const committed = yield* commit(held.id, { quantity: 7.5 })
+      assert.strictEqual(committed.status, 200)
+      assert.deepStrictEqual(committed.body, { ...held, state: "COMMITTED", committedQuantity: 7.5 })
+      assert.deepStrictEqual((yield* get(held.id)).body, committed.body)
+      assert.deepStrictEqual(yield* standing("calls"), [7.5, 2.5, 0])
+      assert.deepStrictEqual(yield* thresholds, ["WARNING"])
+      const usage = yield* call("GET", "/instances/prod/entitlements/calls/usage")
+      assert.deepStrictEqual(usage.body.usageValue, { type: "number", value: 7.5, event_count: 1 })
+      const { body: all } = yield* reserve("calls", { quantity: 2.5 })
+      assert.strictEqual((yield* commit(all.id)).body.committedQuantity, 2.5)
+      assert.deepStrictEqual(yield* standing("calls"), [10, 0, 0])
+      assert.deepStrictEqual(yield* thresholds, ["WARNING", "LIMIT"])
+    }),
+  )
+
+  it.effect("need no body: one is reserved, and all of it committed", () =>
+    Effect.gen(function* () {
+      const { call, metered, standing } = yield* openReserving
+      yield* metered("hits", 3, { aggregationMethod: "COUNT" })
+      const reserved = yield* call("POST", "/instances/prod/entitlements/hits/reservations")
+      assert.deepStrictEqual([reserved.status, reserved.body.quantity], [201, 1])
+      assert.deepStrictEqual(yield* standing("hits"), [0, 2, 1])
+      assert.strictEqual((yield* call("POST", `/reservations/${reserved.body.id}/commit`)).status, 200)
+      assert.deepStrictEqual(yield* standing("hits"), [1, 2, 0])
+    }),
+  )
+
+  it.effect("can be released, and end once", () =>
+    Effect.gen(function* () {
+      const { commit, get, metered, release, reserve, standing } = yield* openReserving
+      yield* metered("calls", 10)
+      const { body: one } = yield* reserve("calls", { quantity: 6 })
+      assert.strictEqual((yield* release(one.id)).status, 204)
+      assert.strictEqual((yield* get(one.id)).body.state, "RELEASED")
+      assert.deepStrictEqual(yield* standing("calls"), [0, 10, 0])
+      const { body: other } = yield* reserve("calls", { quantity: 6 })
+      yield* commit(other.id, { quantity: 0 })
+      assert.deepStrictEqual(yield* standing("calls"), [0, 10, 0])
+      for (const { id } of [one, other]) {
+        for (const answer of [yield* commit(id), yield* release(id)]) {
+          assert.deepStrictEqual([answer.status, answer.body.code], [409, "Reservation.NotHeld"])
+        }
+      }
+      const nobody = "01900000-0000-7000-8000-000000000000"
+      for (const answer of [yield* commit(nobody), yield* release(nobody), yield* get(nobody)]) {
+        assert.deepStrictEqual([answer.status, answer.body.code], [404, "Reservation.NotFound"])
+      }
+      assert.deepStrictEqual(refusal(yield* get("no-uuid")).places, ["path.reservationId"])
+    }),
+  )
+
+  it.effect("are refused where nothing could be committed, with the reason", () =>
+    Effect.gen(function* () {
+      const { call, entitlement, grant, instanceOf, metered, reserve, thresholds } = yield* openReserving
+      yield* metered("calls", 2, {}, 50)
+      yield* metered("free", -1)
+      yield* metered("peak", 5, { aggregationMethod: "MAX" })
+      yield* metered("hits", 5, { aggregationMethod: "COUNT" })
+      yield* entitlement("sso", { type: "BOOLEAN" })
+      yield* grant("pro", "sso", true)
+      yield* entitlement("ungranted")
+      const told = (slug: string, body?: unknown) =>
+        Effect.map(
+          reserve(slug, body),
+          ({ body: { code, errors, state } }) => state ?? (errors.length > 0 ? errors[0].location : code),
+        )
+      assert.strictEqual(yield* told("calls", { quantity: 3 }), "HELD")
+      assert.strictEqual(yield* told("calls", { quantity: 0.1 }), "Reserve.LimitReached")
+      assert.deepStrictEqual(yield* thresholds, ["CAP_EXCEEDED"])
+      assert.strictEqual(yield* told("free", { quantity: 123456789012 }), "HELD")
+      assert.strictEqual(yield* told("ungranted"), "Reserve.LimitReached")
+      for (const slug of ["sso", "peak"]) assert.strictEqual(yield* told(slug), "path.entitlementSlug")
+      assert.strictEqual(yield* told("hits", { quantity: 2 }), "body.quantity")
+      assert.strictEqual(yield* told("unheard-of"), "Entitlement.NotFound")
+      for (const body of [{ quantity: 0 }, { quantity: -1 }, { quantity: 1e300 }]) {
+        assert.strictEqual(yield* told("free", body), "body.quantity")
+      }
+      for (const expiresInSeconds of [0, 86_401, 1.5]) {
+        assert.strictEqual(yield* told("free", { expiresInSeconds }), "body.expiresInSeconds")
+      }
+      assert.strictEqual(yield* told("free", { expiresInSeconds: 86_400 }), "HELD")
+      yield* instanceOf("Later", "acme", "pro", {
+        startLicenseDate: "2098-01-01T00:00:00Z",
+        endLicenseDate: "2099-01-01T00:00:00Z",
+      })
+      const later = yield* call("POST", "/instances/later/entitlements/free/reservations", {})
+      assert.strictEqual(later.body.code, "Reserve.LimitReached")
+      assert.include(later.body.detail, "2098-01-01")
+      assert.strictEqual(
+        (yield* call("POST", "/instances/none/entitlements/free/reservations", {})).body.code,
+        "Instance.NotFound",
+      )
+    }),
+  )
+
+  it.effect("commit no more than they hold", () =>
+    Effect.gen(function* () {
+      const { commit, metered, reserve } = yield* openReserving
+      yield* metered("calls", 10)
+      yield* metered("hits", 10, { aggregationMethod: "COUNT" })
+      const { body: calls } = yield* reserve("calls", { quantity: 0.3 })
+      assert.deepStrictEqual(refusal(yield* commit(calls.id, { quantity: 0.31 })).places, ["body.quantity"])
+      assert.deepStrictEqual(refusal(yield* commit(calls.id, { quantity: -1 })).places, ["body.quantity"])
+      assert.strictEqual((yield* commit(calls.id, { quantity: 0.3 })).status, 200)
+      const { body: hit } = yield* reserve("hits")
+      assert.deepStrictEqual(refusal(yield* commit(hit.id, { quantity: 0.5 })).places, ["body.quantity"])
+    }),
+  )
+
+  it.effect("are promises: a license that was changed meanwhile does not take them back", () =>
+    Effect.gen(function* () {
+      const { call, commit, metered, reserve, standing } = yield* openReserving
+      yield* metered("calls", 10)
+      yield* metered("seats", 10)
+      const { body: calls } = yield* reserve("calls", { quantity: 8 })
+      const { body: seats } = yield* reserve("seats", { quantity: 8 })
+      yield* call("PUT", "/licenses/pro/entitlements/calls", { value: 5 })
+      yield* call("DELETE", "/licenses/pro/entitlements/seats")
+      assert.deepStrictEqual(yield* standing("calls"), [0, 0, 8])
+      assert.strictEqual((yield* commit(calls.id)).status, 200)
+      assert.deepStrictEqual(yield* standing("calls"), [8, 0, 0])
+      assert.strictEqual((yield* commit(seats.id)).status, 200)
+      assert.deepStrictEqual((yield* standing("seats"))[0], 8)
+    }),
+  )
+
+  it.effect("are made once under an idempotency key, and a refusal under one is told", () =>
+    Effect.gen(function* () {
+      const { metered, standing, tenant, thresholds } = yield* openReserving
+      const { core } = yield* TestService
+      yield* metered("calls", 10)
+      const path = "/instances/prod/entitlements/calls/reservations"
+      const ask = (key: string, quantity: number) =>
+        core("POST", path, { token: tenant.token, body: { quantity }, headers: { "idempotency-key": key } })
+      const first = yield* ask("one", 4)
+      assert.deepStrictEqual((yield* ask("one", 4)).body, first.body)
+      assert.deepStrictEqual(yield* standing("calls"), [0, 6, 4])
+      assert.strictEqual((yield* ask("two", 7)).status, 409)
+      assert.deepStrictEqual(yield* thresholds, ["CAP_EXCEEDED"])
+      assert.strictEqual((yield* ask("two", 6)).status, 201)
+    }),
+  )
+
+  it.effect("belong to their organization, and go with their instance", () =>
+    Effect.gen(function* () {
+      const { call, metered, reserve, tenant } = yield* openReserving
+      const stranger = yield* openReserving
+      yield* metered("calls", 10)
+      const { body } = yield* reserve("calls", { quantity: 4 })
+      for (const answer of [
+        yield* stranger.get(body.id),
+        yield* stranger.commit(body.id),
+        yield* stranger.release(body.id),
+      ]) {
+        assert.strictEqual(answer.status, 404)
+      }
+      assert.strictEqual((yield* call("DELETE", "/instances/prod")).status, 204)
+      assert.strictEqual((yield* call("GET", `/reservations/${body.id}`)).status, 404)
+      const sql = yield* PgClient.PgClient
+      const left = yield* sql`SELECT id FROM usage_reservations WHERE organization_id = ${tenant.organizationId}`
+      assert.deepStrictEqual(left, [])
+    }),
+  )
+})
+
+const START = new Date("2031-03-10T10:59:00.000Z").getTime()
+
+/** A shop whose services run on a clock of their own. */
+const inTime = Effect.fnUntraced(function* <E, R>(
+  setUp: (shop: Effect.Success<typeof openMetered>) => Effect.Effect<unknown, unknown, TestService>,
+  use: (time: {
+    readonly at: (instant: string) => Effect.Effect<void>
+    readonly reserve: (quantity: number, expiresInSeconds?: number) => ReturnType<Reservations["Service"]["reserve"]>
+    readonly consume: (requested: number) => Effect.Effect<boolean, unknown>
+    /** Usage and what remains. */
+    readonly standing: Effect.Effect<readonly [number | null, number | null], unknown>
+  }) => Effect.Effect<void, E, R>,
+) {
+  const shop = yield* openMetered
+  yield* setUp(shop)
+  const caller = Caller.of({
+    organizationId: shop.tenant.organizationId,
+    credentialId: "00000000-0000-7000-8000-000000000002",
+    actor: platformIdentity,
+    scopes: ["write:*"],
+  })
+  const [reservations, consumption, usage] = [yield* Reservations, yield* Consumption, yield* Usage]
+  const asCaller = Effect.provideService(Caller, caller)
+  yield* Effect.gen(function* () {
+    yield* TestClock.setTime(START)
+    yield* use({
+      at: (instant) => TestClock.setTime(Date.parse(instant)),
+      reserve: (quantity, expiresInSeconds) =>
+        reservations.reserve("prod", "calls", {
+          quantity,
+          ...(expiresInSeconds === undefined ? {} : { expiresInSeconds }),
+        }),
+      consume: (requested) =>
+        consumption.consume("prod", { checks: [{ entitlement: "calls", requested }], consume: true }).pipe(
+          Effect.map(({ checks }) => checks[0]?.allowed === true),
+          asCaller,
+        ),
+      standing: usage.check("prod", { checks: [{ entitlement: "calls" }] }).pipe(
+        Effect.map(({ checks: [answer] }) => [answer?.usage ?? null, answer?.remaining ?? null] as const),
+        asCaller,
+      ),
+    })
+  }).pipe(asCaller, Effect.provide(TestClock.layer()))
+})
+
+layer(TestService.layer, { excludeTestServices: true })("the time of reservations", (it) => {
+  it.effect("is over at the instant of expiry: then the quantity is free, and nothing can be committed", () =>
+    inTime(
+      ({ metered }) => metered("calls", 10),
+      ({ at, consume, reserve, standing }) =>
+        Effect.gen(function* () {
+          const reservations = yield* Reservations
+          const held = yield* reserve(8, 60)
+          yield* at("2031-03-10T10:59:59.999Z")
+          assert.deepStrictEqual(yield* standing, [0, 2])
+          assert.isFalse(yield* consume(3))
+          assert.strictEqual((yield* reservations.get(held.id)).state, "HELD")
+          yield* at("2031-03-10T11:00:00.000Z")
+          assert.strictEqual((yield* reservations.get(held.id)).state, "EXPIRED")
+          assert.deepStrictEqual(yield* standing, [0, 10])
+          assert.isTrue(yield* consume(10))
+          for (const late of [reservations.commit(held.id, {}), reservations.release(held.id)]) {
+            assert.strictEqual((yield* Effect.flip(late))._tag, "Reservation.NotHeld")
+          }
+          assert.deepStrictEqual(yield* standing, [10, 0])
+        }),
+    ),
+  )
+
+  it.effect("cannot be turned back by a node whose clock is behind: what was given away is not committed too", () =>
+    inTime(
+      ({ metered }) => metered("calls", 10),
+      ({ at, consume, reserve, standing }) =>
+        Effect.gen(function* () {
+          const reservations = yield* Reservations
+          const held = yield* reserve(8, 60)
+          yield* at("2031-03-10T11:00:00.000Z")
+          assert.isTrue(yield* consume(10))
+          yield* at("2031-03-10T10:59:59.990Z")
+          assert.strictEqual((yield* Effect.flip(reservations.commit(held.id, {})))._tag, "Reservation.NotHeld")
+          assert.deepStrictEqual(yield* standing, [10, 0])
+        }),
+    ),
+  )
+
+  it.effect("may cross into another period: it is held there too, and counts in the one of the commit", () =>
+    inTime(
+      ({ metered }) => metered("calls", 10, { resetPeriod: "HOUR" }),
+      ({ at, consume, reserve, standing }) =>
+        Effect.gen(function* () {
+          const reservations = yield* Reservations
+          assert.isTrue(yield* consume(4))
+          const held = yield* reserve(6, 600)
+          assert.isFalse(yield* consume(1))
+          yield* at("2031-03-10T11:00:00.000Z")
+          assert.deepStrictEqual(yield* standing, [0, 4])
+          assert.isFalse(yield* consume(5))
+          assert.isTrue(yield* consume(4))
+          yield* reservations.commit(held.id, { quantity: 5 })
+          assert.deepStrictEqual(yield* standing, [9, 1])
+          yield* at("2031-03-10T10:59:59.000Z")
+          assert.deepStrictEqual(yield* standing, [4, 6])
+        }),
+    ),
+  )
+
+  it.effect("leaves what is reported late for a period before it alone", () =>
+    inTime(
+      ({ metered }) => metered("calls", 10, { resetPeriod: "HOUR" }),
+      ({ reserve }) =>
+        Effect.gen(function* () {
+          const reports = yield* UsageReports
+          yield* reserve(6, 600)
+          const before = new Date("2031-03-10T09:30:00.000Z")
+          const entry = yield* reports.report("prod", "calls", { value: 10, timestamp: before })
+          assert.strictEqual(entry.usageValue.value, 10)
+          const during = new Date("2031-03-10T10:30:00.000Z")
+          const refused = yield* Effect.flip(reports.report("prod", "calls", { value: 5, timestamp: during }))
+          assert.strictEqual(refused._tag, "ReportUsage.ThresholdExceeded")
+          const ahead = new Date("2031-03-10T11:01:00.000Z")
+          const early = yield* Effect.flip(reports.report("prod", "calls", { value: 5, timestamp: ahead }))
+          assert.strictEqual(early._tag, "ReportUsage.ThresholdExceeded")
+        }),
+    ),
+  )
+
+  it.effect("counts for a question about the past as it was then", () =>
+    inTime(
+      ({ metered }) => metered("calls", 10),
+      ({ at, reserve }) =>
+        Effect.gen(function* () {
+          const usage = yield* Usage
+          yield* reserve(6, 60)
+          yield* at("2031-03-10T12:00:00.000Z")
+          const remaining = (instant: string) =>
+            Effect.map(
+              usage.check("prod", { checks: [{ entitlement: "calls" }], at: new Date(instant) }),
+              ({ checks }) => checks[0]?.remaining,
+            )
+          assert.strictEqual(yield* remaining("2031-03-10T10:58:59.999Z"), 10)
+          assert.strictEqual(yield* remaining("2031-03-10T10:59:00.000Z"), 4)
+          assert.strictEqual(yield* remaining("2031-03-10T11:00:00.000Z"), 10)
+        }),
+    ),
+  )
+
+  it.effect("long over, their rows are deleted a few at a time, and no others", () =>
+    inTime(
+      ({ metered }) => metered("calls", 100),
+      ({ at, reserve }) =>
+        Effect.gen(function* () {
+          const [reservations, repo] = [yield* Reservations, yield* ReservationsRepo]
+          // What other tests left behind is over by then.
+          yield* repo.deleteFinished(new Date(START + 24 * 3_600_000 + 1), 1000)
+          const [committed, released, expired] = [yield* reserve(1, 60), yield* reserve(1, 60), yield* reserve(1, 60)]
+          yield* at("2031-03-10T10:59:30.000Z")
+          const young = yield* reserve(1, 86_400)
+          yield* reservations.commit(committed.id, {})
+          yield* reservations.release(released.id)
+          yield* at("2031-03-11T10:59:29.000Z")
+          const before = new Date("2031-03-11T10:59:20.000Z")
+          assert.strictEqual(yield* repo.deleteFinished(before, 2), 2)
+          assert.strictEqual(yield* repo.deleteFinished(before, 2), 1)
+          assert.strictEqual(yield* repo.deleteFinished(before, 2), 0)
+          assert.strictEqual((yield* Effect.flip(reservations.get(expired.id)))._tag, "Reservation.NotFound")
+          assert.strictEqual((yield* reservations.get(young.id)).state, "HELD")
+        }),
+    ),
+  )
+})

@@ -1,0 +1,158 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Redacted } from "effect"
+import { randomBytes } from "node:crypto"
+import { request } from "../support/http.ts"
+import { freePorts, randomCredential, start } from "../support/ServiceProcess.ts"
+import { TestDatabase, testSql } from "../support/TestDatabase.ts"
+
+/** Two processes of the service on one database, and an instance with a limit of 500 calls an hour. */
+const openTwoNodes = Effect.gen(function* () {
+  const { url } = yield* TestDatabase
+  const operator = randomCredential()
+  const key = randomBytes(32).toString("base64")
+  const node = Effect.gen(function* () {
+    const [core, platform, internal] = yield* freePorts(3)
+    return yield* start(["serve"], {
+      SERVICE_DATABASE_URL: Redacted.value(url),
+      SERVICE_SECRET_KEY: key,
+      SERVICE_BOOTSTRAP_PLATFORM_CREDENTIAL: operator,
+      SERVICE_ROLES: "core,platform,internal",
+      SERVICE_CORE_PORT: String(core),
+      SERVICE_PLATFORM_PORT: String(platform),
+      SERVICE_INTERNAL_PORT: String(internal),
+    })
+  })
+  const [one, two] = yield* Effect.all([node, node], { concurrency: 2 })
+  yield* Effect.all([one.ready, two.ready], { concurrency: 2 })
+  const setUp = async () => {
+    const organizations = `${one.platform}/api/platform/organizations`
+    const organization = await request("POST", organizations, { token: operator, body: { name: "Acme" } })
+    const tokens = `${organizations}/${organization.body.id}/tokens`
+    const minted = await request("POST", tokens, { token: operator, body: { name: "all" } })
+    const token = String(minted.body.token)
+    const make = async (path: string, body: object) => {
+      const answer = await request("POST", `${one.core}/api${path}`, { token, body })
+      if (answer.status !== 201) throw new Error(answer.text)
+    }
+    await make("/entitlements", { name: "Calls", slug: "calls", type: "NUMBER" })
+    await make("/licenses", { name: "Pro", slug: "pro", type: "PAID" })
+    await make("/licenses/pro/entitlements", { entitlementSlug: "calls", value: 500 })
+    await make("/customers", { name: "Acme", slug: "acme" })
+    const dates = { startLicenseDate: "2025-01-01T00:00:00Z", endLicenseDate: "2099-01-01T00:00:00Z" }
+    await make("/instances", { name: "Prod", slug: "prod", customerSlug: "acme", licenseSlug: "pro", ...dates })
+    return token
+  }
+  const token = yield* Effect.promise(setUp)
+  /** Calls one node, then the other. */
+  const call = (turn: number, method: string, path: string, body?: object) => {
+    const { core } = turn % 2 === 0 ? one : two
+    return request(method, `${core}/api${path}`, { token, ...(body === undefined ? {} : { body }) })
+  }
+  return { call }
+})
+
+const CLIENTS = 24
+
+/** Numbers that look random and are the same in every run. */
+const dice = (seed: number) => {
+  let state = seed
+  return (sides: number): number => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
+    return Math.floor((state / 2_147_483_648) * sides)
+  }
+}
+
+describe("two nodes on one database", { timeout: 120_000 }, () => {
+  it.live("allow exactly 500 of 1,000 parallel consumes on a limit of 500, and fail none", () =>
+    Effect.gen(function* () {
+      const { call } = yield* openTwoNodes
+      const answers = yield* Effect.promise(() =>
+        Promise.all(
+          Array.from({ length: 1000 }, (_, turn) =>
+            call(turn, "POST", "/instances/prod/check", { checks: [{ entitlement: "calls" }], consume: true }),
+          ),
+        ),
+      )
+      assert.deepStrictEqual([...new Set(answers.map(({ status }) => status))], [200])
+      assert.strictEqual(answers.filter(({ body }) => body.checks[0].allowed === true).length, 500)
+      const { body } = yield* Effect.promise(() => call(0, "GET", "/instances/prod/entitlements/calls/usage"))
+      assert.strictEqual(body.usageValue.value, 500)
+    }).pipe(Effect.provide(Layer.fresh(testSql))),
+  )
+
+  it.live("pass no cap while consumes, reports and reservations are mixed, lose none of them, and fail none", () =>
+    Effect.gen(function* () {
+      const { call } = yield* openTwoNodes
+      let used = 0
+      let refusals = 0
+      const unexpected: Array<string> = []
+      const over: Array<string> = []
+      let committed = 0
+      const client = async (number: number) => {
+        const roll = dice(number + 1)
+        const held: Array<{ id: string; quantity: number }> = []
+        for (let turn = 0; turn < 40; turn++) {
+          const quantity = 1 + roll(12)
+          const node = roll(2)
+          const what = roll(6)
+          const mine = held.at(-1)
+          if (what === 0) {
+            const body = { checks: [{ entitlement: "calls", requested: quantity }], consume: true }
+            const { body: answer, status, text } = await call(node, "POST", "/instances/prod/check", body)
+            if (status !== 200) unexpected.push(text)
+            else if (answer.checks[0].allowed === true) used += quantity
+            else refusals += 1
+            if (status === 200 && answer.checks[0].usage > 500) over.push(text)
+          } else if (what === 1) {
+            const path = "/instances/prod/entitlements/calls/usage"
+            const { body, status, text } = await call(node, "POST", path, { value: quantity })
+            if (status === 200) used += quantity
+            else if (body.code === "ReportUsage.ThresholdExceeded") refusals += 1
+            else unexpected.push(text)
+          } else if (what === 2) {
+            // A correction makes room again, so that the cap is approached from both sides.
+            const path = "/instances/prod/entitlements/calls/usage"
+            const { status, text } = await call(node, "POST", path, { value: -quantity })
+            if (status === 200) used -= quantity
+            else if (status !== 422) unexpected.push(text)
+          } else if (mine !== undefined && what === 3) {
+            held.pop()
+            const part = roll(mine.quantity + 1)
+            const { status, text } = await call(node, "POST", `/reservations/${mine.id}/commit`, { quantity: part })
+            if (status !== 200) unexpected.push(text)
+            used += part
+            committed += 1
+          } else if (mine !== undefined && what === 4) {
+            held.pop()
+            const { status, text } = await call(node, "DELETE", `/reservations/${mine.id}`)
+            if (status !== 204) unexpected.push(text)
+          } else {
+            const path = "/instances/prod/entitlements/calls/reservations"
+            const { body, status, text } = await call(node, "POST", path, { quantity, expiresInSeconds: 3600 })
+            if (status === 201) held.push({ id: body.id, quantity })
+            else if (body.code === "Reserve.LimitReached") refusals += 1
+            else unexpected.push(text)
+          }
+        }
+        return held.reduce((sum, { quantity }) => sum + quantity, 0)
+      }
+      const left = yield* Effect.promise(() =>
+        Promise.all(Array.from({ length: CLIENTS }, (_, number) => client(number))),
+      )
+      const held = left.reduce((sum, quantity) => sum + quantity, 0)
+      assert.deepStrictEqual([unexpected, over], [[], []])
+      assert.isAbove(committed, 50)
+      assert.isAbove(refusals, 50)
+      assert.isAtMost(used + held, 500)
+      for (const node of [0, 1]) {
+        const asked = { checks: [{ entitlement: "calls", requested: 0 }], explain: true }
+        const { body } = yield* Effect.promise(() => call(node, "POST", "/instances/prod/check", asked))
+        const [answer] = body.checks
+        assert.deepStrictEqual(
+          [answer.usage, answer.explanation.held, answer.remaining],
+          [used, held, 500 - used - held],
+        )
+      }
+    }).pipe(Effect.provide(Layer.fresh(testSql))),
+  )
+})

@@ -1,0 +1,121 @@
+import { PgClient } from "@effect/sql-pg"
+import { assert, layer } from "@effect/vitest"
+import { Effect, Exit, Redacted } from "effect"
+import { Webhook } from "standardwebhooks"
+import { MOST_SECRETS } from "../../src/webhooks/Rules.ts"
+import { WebhookSecrets } from "../../src/webhooks/Secrets.ts"
+import { TestService } from "../support/TestService.ts"
+import { openHooks } from "./Hooks.ts"
+
+const HOUR = 3_600_000
+
+const opened = Effect.gen(function* () {
+  const hooks = yield* openHooks
+  const secrets = yield* WebhookSecrets
+  const { organizationId } = hooks.tenant
+  return {
+    ...hooks,
+    organizationId,
+    rotate: (id: string) => Effect.map(hooks.call("POST", `/webhooks/${id}/rotate-secret`), ({ body }) => body),
+    active: (id: string, at: Date, organization = organizationId) =>
+      Effect.map(secrets.activeFor(organization, id, at), (found) => found.map((secret) => Redacted.value(secret))),
+  }
+})
+
+layer(TestService.layer, { excludeTestServices: true })("the secrets of an endpoint", (it) => {
+  it.effect("the secret that the answer shows is the one that signs", () =>
+    Effect.gen(function* () {
+      const { active, endpoint } = yield* opened
+      const made = yield* endpoint()
+      const [signing] = yield* active(made.id, new Date())
+      const at = new Date()
+      const payload = JSON.stringify({ id: "1" })
+      const signature = new Webhook(signing ?? "").sign("msg", at, payload)
+      const headers = {
+        "webhook-id": "msg",
+        "webhook-timestamp": String(Math.floor(at.getTime() / 1000)),
+        "webhook-signature": signature,
+      }
+      assert.deepStrictEqual(new Webhook(made.secret).verify(payload, headers), { id: "1" })
+    }),
+  )
+
+  it.effect("a rotation answers a new secret, and the old one signs for 24 hours more", () =>
+    Effect.gen(function* () {
+      const { active, call, endpoint, events, rotate } = yield* opened
+      const made = yield* endpoint()
+      const before = Date.now()
+      const answer = yield* call("POST", `/webhooks/${made.id}/rotate-secret`)
+      assert.strictEqual(answer.status, 200)
+      const { secret, ...record } = answer.body
+      assert.match(secret, /^whsec_/)
+      assert.notStrictEqual(secret, made.secret)
+      assert.deepStrictEqual((yield* call("GET", `/webhooks/${made.id}`)).body, record)
+      assert.deepStrictEqual(yield* active(made.id, new Date(before + 24 * HOUR - 1000)), [secret, made.secret])
+      assert.deepStrictEqual(yield* active(made.id, new Date(Date.now() + 24 * HOUR)), [secret])
+      assert.deepStrictEqual((yield* events).at(-1), ["WEBHOOK_ENDPOINT_SECRET_ROTATED", record])
+      const third = yield* rotate(made.id)
+      assert.deepStrictEqual(yield* active(made.id, new Date(before + 24 * HOUR - 1000)), [
+        third.secret,
+        secret,
+        made.secret,
+      ])
+    }),
+  )
+
+  it.effect("a second rotation gives the first secret no longer life", () =>
+    Effect.gen(function* () {
+      const { active, endpoint, organizationId, rotate, sql } = yield* opened
+      const made = yield* endpoint()
+      yield* rotate(made.id)
+      const end = new Date(Date.now() + HOUR)
+      yield* sql`UPDATE webhook_secrets SET expires_at = ${end}
+        WHERE organization_id = ${organizationId} AND endpoint_id = ${made.id} AND expires_at IS NOT NULL`
+      yield* rotate(made.id)
+      assert.strictEqual((yield* active(made.id, new Date(end.getTime() - 1))).length, 3)
+      assert.notInclude(yield* active(made.id, end), made.secret)
+    }),
+  )
+
+  it.effect("however often it is rotated, few secrets sign, the newest among them", () =>
+    Effect.gen(function* () {
+      const { active, endpoint, rotate } = yield* opened
+      const made = yield* endpoint()
+      let newest = made.secret
+      for (let turn = 0; turn < MOST_SECRETS; turn++) newest = (yield* rotate(made.id)).secret
+      const signing = yield* active(made.id, new Date())
+      assert.strictEqual(signing.length, MOST_SECRETS)
+      assert.strictEqual(signing[0], newest)
+      assert.notInclude(signing, made.secret)
+    }),
+  )
+
+  it.effect("secrets are sealed in the database, and one that was moved to another endpoint does not open", () =>
+    Effect.gen(function* () {
+      const { active, endpoint, organizationId } = yield* opened
+      const sql = yield* PgClient.PgClient
+      const one = yield* endpoint()
+      const other = yield* endpoint()
+      const stored = yield* sql<{ text: string }>`
+        SELECT row_to_json(webhook_secrets)::text || coalesce((SELECT string_agg(row_to_json(events)::text, '')
+          FROM events WHERE organization_id = ${organizationId}), '') AS text
+        FROM webhook_secrets WHERE endpoint_id = ${one.id}`
+      assert.strictEqual(stored.length, 1)
+      assert.notInclude(stored[0]?.text ?? "", one.secret.slice("whsec_".length))
+      yield* sql`UPDATE webhook_secrets SET sealed = (SELECT sealed FROM webhook_secrets WHERE endpoint_id = ${one.id})
+        WHERE endpoint_id = ${other.id}`
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(active(other.id, new Date()))))
+    }),
+  )
+
+  it.effect("an endpoint that is not there, or is another organization's, has none", () =>
+    Effect.gen(function* () {
+      const { active, call, endpoint, service } = yield* opened
+      const stranger = yield* service.tenant()
+      const made = yield* endpoint()
+      assert.deepStrictEqual(yield* active(made.id, new Date(), stranger.organizationId), [])
+      yield* call("DELETE", `/webhooks/${made.id}`)
+      assert.deepStrictEqual(yield* active(made.id, new Date()), [])
+    }),
+  )
+})

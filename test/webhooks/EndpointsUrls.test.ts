@@ -1,0 +1,167 @@
+import { assert, describe, it, layer } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { IpNetwork } from "effect/net"
+import { randomUUID } from "node:crypto"
+import { services } from "../../src/App.ts"
+import { Caller, platformIdentity } from "../../src/kernel/Caller.ts"
+import { OrganizationsRepo } from "../../src/organizations/Repo.ts"
+import * as OutboundHttp from "../../src/runtime/OutboundHttp.ts"
+import { canonicalUrl, urlFault } from "../../src/webhooks/Rules.ts"
+import { WebhookEndpoints } from "../../src/webhooks/Service.ts"
+import { testSql } from "../support/TestDatabase.ts"
+import { testSecrets, testSignals } from "../support/TestService.ts"
+
+const none = { allowInsecure: false, allowedNetworks: [] }
+const fault = (url: string, rules: OutboundHttp.OutboundRules = none) => urlFault(url, OutboundHttp.make(rules).refusal)
+
+describe("the URL of an endpoint", () => {
+  it("is over https to a name or a public address", () => {
+    for (const url of [
+      "https://example.com",
+      "https://example.com:8443/a/b?c=d",
+      "https://bücher.example/",
+      "https://8.8.8.8/",
+      "https://[2606:4700::1111]/",
+    ]) {
+      assert.isUndefined(fault(url), url)
+    }
+    for (const url of [
+      "http://example.com",
+      "ftp://example.com",
+      "wss://example.com",
+      "/events",
+      "example.com",
+      "https://",
+    ]) {
+      assert.isDefined(fault(url), url)
+    }
+  })
+
+  it("names no address that is not public, however it is written", () => {
+    for (const host of [
+      "127.0.0.1",
+      "127.1",
+      "2130706433",
+      "0x7f.1",
+      "0177.0.0.1",
+      "１２７.0.0.1",
+      "0.0.0.0",
+      "10.1.2.3",
+      "172.16.0.1",
+      "192.168.1.1",
+      "100.64.0.1",
+      "169.254.169.254",
+      "198.18.0.1",
+      "224.0.0.1",
+      "[::1]",
+      "[::]",
+      "[::ffff:7f00:1]",
+      "[::ffff:169.254.169.254]",
+      "[::127.0.0.1]",
+      "[64:ff9b::a9fe:a9fe]",
+      "[2002:7f00:1::]",
+      "[fe80::1]",
+      "[fd00:ec2::254]",
+    ]) {
+      assert.strictEqual(fault(`https://${host}/`), "names no public address", host)
+    }
+  })
+
+  it("names no host that always is this machine, unless its network is allowed", () => {
+    const loopback = { allowInsecure: false, allowedNetworks: [IpNetwork.fromStringUnsafe("127.0.0.0/8")] }
+    for (const host of ["localhost", "localhost.", "LOCALHOST", "ⓛocalhost", "a.localhost", "localhost:8443"]) {
+      assert.strictEqual(fault(`https://${host}/`), "names no public address", host)
+      assert.isUndefined(fault(`https://${host}/`, loopback), host)
+    }
+    assert.isUndefined(fault("https://localhost.example/"))
+  })
+
+  it("names no port of another protocol", () => {
+    for (const port of [22, 25, 6000]) assert.isDefined(fault(`https://example.com:${port}/`), String(port))
+    for (const port of [443, 8443, 9000]) assert.isUndefined(fault(`https://example.com:${port}/`), String(port))
+  })
+
+  it("holds nothing that is read in one way and called in another", () => {
+    for (const url of [
+      "https:///example.com/",
+      "https://user@example.com/",
+      "https://user:secret@example.com/",
+      "https://example.com\\@127.0.0.1/",
+      "https://exa\tmple.com/",
+      "https://example.com/\n",
+      " https://example.com/",
+      "https://example.com/a b",
+      "https://example.com/#part",
+    ]) {
+      assert.isDefined(fault(url), JSON.stringify(url))
+    }
+  })
+
+  it("has 2,048 characters at most, counted as it is sent", () => {
+    const of = (length: number, letter: string) => `https://example.com/${letter.repeat(length - 20)}`
+    assert.isUndefined(fault(of(2048, "a")))
+    assert.isDefined(fault(of(2049, "a")))
+    assert.isDefined(fault(of(700, "é").concat("é".repeat(300))))
+  })
+
+  it("may be an address of an allowed network, over https still; in development anything", () => {
+    const networks = { allowInsecure: false, allowedNetworks: [IpNetwork.fromStringUnsafe("10.0.0.0/8")] }
+    assert.isUndefined(fault("https://10.1.2.3/", networks))
+    assert.isDefined(fault("http://10.1.2.3/", networks))
+    assert.isDefined(fault("https://192.168.0.1/", networks))
+    assert.isUndefined(fault("http://127.0.0.1:9000/", { allowInsecure: true, allowedNetworks: [] }))
+    assert.isDefined(fault("http://me:secret@127.0.0.1/", { allowInsecure: true, allowedNetworks: [] }))
+  })
+
+  it("is kept in one spelling", () => {
+    assert.strictEqual(canonicalUrl("HTTPS://EXAMPLE.com:443/a/../B?c"), "https://example.com/B?c")
+    assert.strictEqual(canonicalUrl("https://134744072/"), "https://8.8.8.8/")
+    assert.strictEqual(canonicalUrl("https://example.com"), "https://example.com")
+  })
+})
+
+const strictServices = services.pipe(
+  Layer.provideMerge(testSignals),
+  Layer.provideMerge(testSql),
+  Layer.provideMerge(testSecrets),
+  Layer.provideMerge(OutboundHttp.layerFrom(none)),
+)
+
+layer(strictServices, { excludeTestServices: true })("an installation that is not in development", (it) => {
+  it.effect("refuses a private address when an endpoint is created and when it is changed", () =>
+    Effect.gen(function* () {
+      const endpoints = yield* WebhookEndpoints
+      const organizations = yield* OrganizationsRepo
+      const organizationId = randomUUID()
+      const at = new Date()
+      yield* organizations.insert({
+        id: organizationId,
+        name: "Acme",
+        slug: organizationId,
+        externalId: null,
+        createdAt: at,
+        updatedAt: at,
+        createdBy: platformIdentity,
+        updatedBy: platformIdentity,
+      })
+      yield* Effect.gen(function* () {
+        const url = "https://169.254.169.254/latest"
+        const refused = yield* Effect.flip(endpoints.create({ url, eventNames: ["*"] }))
+        assert.deepStrictEqual(refused.errors, [
+          { location: "body.url", message: "names no public address", value: url },
+        ])
+        const made = yield* endpoints.create({ url: "https://example.com", eventNames: ["*"] })
+        const unchanged = yield* Effect.flip(endpoints.update(made.id, { url }))
+        assert.deepStrictEqual(unchanged.errors, refused.errors)
+        assert.strictEqual((yield* endpoints.get(made.id)).url, "https://example.com")
+      }).pipe(
+        Effect.provideService(Caller, {
+          credentialId: randomUUID(),
+          organizationId,
+          actor: platformIdentity,
+          scopes: ["write:webhooks"],
+        }),
+      )
+    }),
+  )
+})

@@ -1,0 +1,212 @@
+import { PgClient } from "@effect/sql-pg"
+import { assert, layer } from "@effect/vitest"
+import { Deferred, Duration, Effect, Layer, Scope } from "effect"
+import { DeliveryLimits } from "../../src/webhooks/DeliverySettings.ts"
+import type { Limits } from "../../src/webhooks/DeliverySettings.ts"
+import { WebhookQueue } from "../../src/webhooks/Queue.ts"
+import { QueueRepo } from "../../src/webhooks/QueueRepo.ts"
+import { layer as worker } from "../../src/webhooks/Worker.ts"
+import { testServices } from "../support/TestService.ts"
+import { answering, attemptsOf, emit, endpoint, node, organization, Receiver } from "./Receiver.ts"
+
+/** A node that works until the scope closes, as a process with the role `dispatcher` does. */
+const startNode = (limits: Partial<Limits> = {}) =>
+  Effect.gen(function* () {
+    const usual: Limits = yield* DeliveryLimits
+    const all: Limits = { ...usual, ...limits }
+    yield* Layer.build(Layer.fresh(worker.pipe(Layer.provide(node), Layer.provide(Layer.succeed(DeliveryLimits, all)))))
+  })
+
+const until = <R>(what: string, condition: Effect.Effect<boolean, never, R>) =>
+  Effect.gen(function* () {
+    const deadline = Date.now() + 20_000
+    while (!(yield* condition)) {
+      if (Date.now() > deadline) return yield* Effect.die(new Error(`It never happened that ${what}`))
+      yield* Effect.sleep("10 millis")
+    }
+  })
+
+/** Owes an endpoint so many deliveries of one event, due now. */
+const owe = Effect.fnUntraced(function* (organizationId: string, endpointId: string, count: number) {
+  const sql = yield* PgClient.PgClient
+  const queue = yield* QueueRepo
+  yield* emit(organizationId, "TOKEN_ISSUED")
+  const [event] = yield* sql<{ id: string; at: Date }>`
+    SELECT id, occurred_at AS at FROM events WHERE organization_id = ${organizationId} AND type = 'TOKEN_ISSUED' LIMIT 1`
+  if (event === undefined) return yield* Effect.die("no event")
+  yield* sql`
+    INSERT INTO webhook_queue (organization_id, id, endpoint_id, event_id, event_name, attempt, due_at)
+    SELECT ${organizationId}, gen_random_uuid(), ${endpointId}, ${event.id}, 'TOKEN_ISSUED', 1, ${event.at}
+    FROM generate_series(1, ${count})`
+  yield* queue.lowerHeads([{ organizationId, endpointId, dueAt: event.at.toISOString() }])
+})
+
+// Nodes work for the whole database, so what other tests left behind must go.
+const onNodes = <A, E, R>(test: Effect.Effect<A, E, R>) =>
+  Effect.flatMap(PgClient.PgClient, (sql) => sql`TRUNCATE webhook_queue, webhook_lanes, webhook_outbox`).pipe(
+    Effect.andThen(Effect.scoped(test)),
+    Effect.provide(Receiver.layer),
+  )
+
+layer(testServices, { excludeTestServices: true })("several nodes", (it) => {
+  it.effect("two nodes make each delivery once", () =>
+    onNodes(
+      Effect.gen(function* () {
+        const receiver = yield* Receiver
+        const organizationId = yield* organization
+        for (let number = 0; number < 10; number++) yield* endpoint(organizationId)
+        receiver.answer = () => Effect.as(Effect.sleep("2 millis"), answering(200))
+        yield* startNode()
+        yield* startNode()
+        yield* Effect.forEach(Array.from({ length: 40 }), () => emit(organizationId), { concurrency: 4, discard: true })
+        yield* until(
+          "400 attempts were stored",
+          Effect.map(Effect.orDie(attemptsOf(organizationId)), (attempts) => attempts.length >= 400),
+        )
+        assert.strictEqual(receiver.received.length, 400)
+        assert.strictEqual(new Set(receiver.received.map(({ deliveryId }) => deliveryId)).size, 400)
+        assert.isTrue(
+          (yield* attemptsOf(organizationId)).every(({ attempt, state }) => attempt === 1 && state === "Success"),
+        )
+      }),
+    ),
+  )
+
+  it.effect("an endpoint has four deliveries in flight at most, over all nodes", () =>
+    onNodes(
+      Effect.gen(function* () {
+        const receiver = yield* Receiver
+        const organizationId = yield* organization
+        const { id } = yield* endpoint(organizationId)
+        let inFlight = 0
+        let most = 0
+        receiver.answer = () =>
+          Effect.sync(() => (most = Math.max(most, ++inFlight))).pipe(
+            Effect.andThen(Effect.sleep("3 millis")),
+            Effect.andThen(Effect.sync(() => void inFlight--)),
+            Effect.as(answering(200)),
+          )
+        yield* owe(organizationId, id, 300)
+        yield* startNode()
+        yield* startNode()
+        yield* startNode()
+        yield* until(
+          "all 301 were sent",
+          Effect.sync(() => receiver.received.length >= 301),
+        )
+        assert.strictEqual(most, 4)
+      }),
+    ),
+  )
+
+  it.effect("an endpoint that hangs with thousands of due deliveries delays nobody", () =>
+    onNodes(
+      Effect.gen(function* () {
+        const receiver = yield* Receiver
+        const noisy = yield* organization
+        const hanging = yield* endpoint(noisy)
+        const healthy = new Map<string, string>()
+        for (let number = 0; number < 50; number++) {
+          const organizationId = yield* organization
+          healthy.set((yield* endpoint(organizationId)).id, organizationId)
+        }
+        const lags: Array<number> = []
+        receiver.answer = (request) =>
+          request.endpointId === hanging.id
+            ? Effect.never
+            : Effect.sync(() => {
+                lags.push(Date.now() - Date.parse(JSON.parse(request.body).timestamp))
+                return answering(200)
+              })
+        yield* owe(noisy, hanging.id, 5000)
+        yield* startNode({ concurrency: 32, drain: Duration.millis(50) })
+        yield* until(
+          "the hanging endpoint has what it may have",
+          Effect.sync(() => receiver.received.length === 4),
+        )
+        for (let round = 0; round < 4; round++) {
+          yield* Effect.forEach(healthy.values(), (organizationId) => emit(organizationId), {
+            concurrency: 4,
+            discard: true,
+          })
+        }
+        yield* until(
+          "all healthy endpoints got their events",
+          Effect.sync(() => lags.length >= 200),
+        )
+        assert.isBelow(Math.max(...lags), 2000)
+        assert.strictEqual(receiver.received.filter(({ endpointId }) => endpointId === hanging.id).length, 4)
+      }),
+    ),
+  )
+
+  it.effect("an organization whose endpoints all hang keeps to its share", () =>
+    onNodes(
+      Effect.gen(function* () {
+        const receiver = yield* Receiver
+        const hanging = yield* organization
+        for (let number = 0; number < 40; number++) yield* endpoint(hanging)
+        const other = yield* organization
+        yield* endpoint(other)
+        const answered = yield* Deferred.make<void>()
+        receiver.answer = ({ organizationId }) =>
+          organizationId === hanging ? Effect.never : Effect.as(Deferred.succeed(answered, undefined), answering(200))
+        for (let number = 0; number < 3; number++) yield* emit(hanging)
+        yield* startNode({ concurrency: 64, drain: Duration.millis(50) })
+        const ofHanging = Effect.sync(() =>
+          receiver.received.filter(({ organizationId }) => organizationId === hanging),
+        )
+        yield* until(
+          "the organization has its share",
+          Effect.map(ofHanging, (requests) => requests.length >= 32),
+        )
+        yield* emit(other)
+        yield* Effect.timeout(Deferred.await(answered), "2 seconds")
+        assert.strictEqual((yield* ofHanging).length, 32)
+      }),
+    ),
+  )
+
+  it.effect("a node that stops claims no more, ends what is in flight, and leaves the rest to others", () =>
+    onNodes(
+      Effect.gen(function* () {
+        const receiver = yield* Receiver
+        const sql = yield* PgClient.PgClient
+        const organizationId = yield* organization
+        const { id } = yield* endpoint(organizationId)
+        yield* owe(organizationId, id, 50)
+        const begun = yield* Deferred.make<void>()
+        receiver.answer = () =>
+          Deferred.succeed(begun, undefined).pipe(Effect.andThen(Effect.sleep("100 millis")), Effect.as(answering(200)))
+        const running = yield* Scope.make()
+        yield* startNode().pipe(Scope.provide(running))
+        yield* Deferred.await(begun)
+        yield* Scope.close(running, yield* Effect.exit(Effect.void))
+        const sent = receiver.received.length
+        assert.strictEqual((yield* attemptsOf(organizationId)).length, sent)
+        const [{ leased } = { leased: -1 }] = yield* sql<{ leased: number }>`
+          SELECT count(*)::int AS leased FROM webhook_queue WHERE organization_id = ${organizationId} AND lease IS NOT NULL`
+        assert.strictEqual(leased, 0)
+        yield* Effect.sleep("150 millis")
+        assert.strictEqual(receiver.received.length, sent)
+      }),
+    ),
+  )
+
+  it.effect("a delivery that is owed by hand is made although no signal told of it", () =>
+    onNodes(
+      Effect.gen(function* () {
+        const receiver = yield* Receiver
+        const organizationId = yield* organization
+        const { id } = yield* endpoint(organizationId)
+        assert.isDefined(yield* WebhookQueue)
+        yield* startNode({ poll: Duration.millis(50), pollWithoutSignals: Duration.millis(50) })
+        yield* owe(organizationId, id, 1)
+        yield* until(
+          "it was sent",
+          Effect.sync(() => receiver.received.length >= 2),
+        )
+      }),
+    ),
+  )
+})

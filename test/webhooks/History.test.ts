@@ -1,0 +1,223 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { randomUUID } from "node:crypto"
+import { TestService } from "../support/TestService.ts"
+import { openHooks, refusal } from "./Hooks.ts"
+import type { StoredAttempt } from "./Hooks.ts"
+
+const absent = "0199aaaa-0000-7000-8000-000000000000"
+
+interface Item {
+  readonly id: string
+  readonly state: string
+  readonly endpointId: string
+  readonly eventName: string
+}
+
+const idsOf = (items: ReadonlyArray<{ readonly id: string }>) => items.map(({ id }) => id)
+
+/** What a page in the right order holds: by time, then id, the last first. */
+const newestFirst = (rows: ReadonlyArray<StoredAttempt>) =>
+  rows.toSorted((left, right) => {
+    const [a, b] = [`${left.timestamp}${left.id}`, `${right.timestamp}${right.id}`]
+    return a < b ? 1 : -1
+  })
+
+layer(TestService.layer, { excludeTestServices: true })("the delivery history", (it) => {
+  it.effect("an item tells all of its attempt, and the exact text that was sent", () =>
+    Effect.gen(function* () {
+      const { attempts, call, days, endpoint } = yield* openHooks
+      yield* days("2026-01-01")
+      const made = yield* endpoint()
+      yield* call("POST", "/customers", { name: 'Łódź "Trade" \u2028 & Co', domain: "example.com" })
+      const event = (yield* call("GET", "/events")).body.items.at(-1)
+      const deliveryId = randomUUID()
+      const id = randomUUID()
+      yield* attempts([
+        {
+          id,
+          deliveryId,
+          endpointId: made.id,
+          eventId: event.id,
+          attempt: 2,
+          state: "Failure",
+          error: "status: 500",
+          timestamp: "2026-01-01T10:00:00.123Z",
+          nextAttemptAt: "2026-01-01T10:05:00.456Z",
+        },
+      ])
+      const { items } = (yield* call("GET", "/webhooks/history")).body
+      const { actor, data, organizationId, timestamp, type } = event
+      assert.deepStrictEqual(items, [
+        {
+          id,
+          deliveryId,
+          eventId: event.id,
+          eventName: "CUSTOMER_CREATION",
+          endpointId: made.id,
+          endpointUrl: "https://example.com/events",
+          attempt: 2,
+          state: "Failure",
+          statusCode: 500,
+          requestBody: JSON.stringify({ id: event.id, type, timestamp, organizationId, actor, data }),
+          responseBody: "answered",
+          error: "status: 500",
+          durationMs: 12,
+          nextAttemptAt: "2026-01-01T10:05:00.456Z",
+          timestamp: "2026-01-01T10:00:00.123Z",
+        },
+      ])
+    }),
+  )
+
+  it.effect("an attempt whose event is no longer kept has no body to show", () =>
+    Effect.gen(function* () {
+      const { attempts, call, days } = yield* openHooks
+      yield* days("2026-01-01")
+      yield* attempts([{ endpointId: absent, timestamp: "2026-01-01T00:00:00Z" }])
+      const { items } = (yield* call("GET", "/webhooks/history")).body
+      assert.deepStrictEqual([items.length, items[0].requestBody], [1, null])
+    }),
+  )
+
+  it.effect("hundreds of attempts over two days are listed newest first, each once, under every filter", () =>
+    Effect.gen(function* () {
+      const { attempts, call, days } = yield* openHooks
+      yield* days("2026-01-01", "2026-01-02")
+      const endpoints = [randomUUID(), randomUUID(), randomUUID()]
+      const events = [randomUUID(), randomUUID()]
+      const states = ["Success", "Failure", "Failed"] as const
+      // Ten at each instant, so that only the id orders them; midnight is among the instants.
+      const rows = Array.from({ length: 600 }, (_, index) => ({
+        id: randomUUID(),
+        timestamp: new Date(Date.parse("2026-01-01T23:59:30Z") + Math.floor(index / 10) * 1000).toISOString(),
+        endpointId: endpoints[index % 3] ?? "",
+        eventName: index % 4 === 0 ? "LICENSE_ARCHIVED" : "CUSTOMER_CREATION",
+        eventId: events[index % 5 === 0 ? 0 : 1] ?? "",
+        state: states[index % 7 === 0 ? 2 : index % 2] ?? "Success",
+      }))
+      yield* attempts(rows)
+      const readAll = Effect.fnUntraced(function* (filter: string, limit: number) {
+        const found: Array<Item> = []
+        let cursor = ""
+        for (let pages = 0; pages === 0 || cursor !== ""; pages++) {
+          const query = `limit=${limit}${filter}${cursor === "" ? "" : `&cursor=${cursor}`}`
+          const { body, status, text } = yield* call("GET", `/webhooks/history?${query}`)
+          assert.strictEqual(status, 200, text)
+          assert.isAtMost(body.items.length, limit)
+          assert.strictEqual(body.hasMore, body.nextCursor !== "")
+          found.push(...body.items)
+          cursor = body.nextCursor
+        }
+        return found
+      })
+      const cases: ReadonlyArray<readonly [filter: string, (row: (typeof rows)[number]) => boolean]> = [
+        ["", () => true],
+        [`&endpoint=${endpoints[0]?.toUpperCase()}`, ({ endpointId }) => endpointId === endpoints[0]],
+        ["&event=LICENSE_ARCHIVED", ({ eventName }) => eventName === "LICENSE_ARCHIVED"],
+        [`&event=${events[0]}`, ({ eventId }) => eventId === events[0]],
+        ...states.map((state) => [`&state=${state}`, (row: (typeof rows)[number]) => row.state === state] as const),
+        ["&state=Sending", () => false],
+        [
+          `&endpoint=${endpoints[1]}&event=CUSTOMER_CREATION&state=Failed`,
+          ({ endpointId, eventName, state }) =>
+            endpointId === endpoints[1] && eventName === "CUSTOMER_CREATION" && state === "Failed",
+        ],
+        [`&endpoint=${absent}`, () => false],
+      ]
+      for (const [filter, matches] of cases) {
+        const expected = idsOf(newestFirst(rows.filter(matches)) as ReadonlyArray<{ readonly id: string }>)
+        for (const limit of filter === "" ? [7, 50, 51, 200] : [61]) {
+          assert.deepStrictEqual(idsOf(yield* readAll(filter, limit)), expected, `${filter} by ${limit}`)
+        }
+      }
+    }),
+  )
+
+  it.effect("attempts in flight stand among the others as Sending, while their lease runs", () =>
+    Effect.gen(function* () {
+      const { attempts, call, days, endpoint, owed } = yield* openHooks
+      yield* days("2026-01-01")
+      const made = yield* endpoint()
+      const soon = new Date(Date.now() + 60_000)
+      const [older, newer, flying] = [randomUUID(), randomUUID(), randomUUID()]
+      yield* attempts([
+        { id: older, endpointId: made.id, timestamp: "2026-01-01T00:00:00Z" },
+        { id: newer, endpointId: made.id, timestamp: "2026-01-01T00:00:02Z" },
+      ])
+      const eventId = randomUUID()
+      const claimedAt = new Date("2026-01-01T00:00:01Z")
+      const delivery = { endpointId: made.id, attempt: 3, deliveryId: randomUUID(), eventId }
+      yield* owed({ ...delivery, lease: flying, claimedAt, leasedUntil: soon })
+      // Another waits, and one's lease has run out.
+      yield* owed({ ...delivery, deliveryId: randomUUID() })
+      yield* owed({ ...delivery, deliveryId: randomUUID(), lease: randomUUID(), claimedAt, leasedUntil: new Date(0) })
+      const { items } = (yield* call("GET", "/webhooks/history")).body
+      assert.deepStrictEqual(idsOf(items), [newer, flying, older])
+      assert.deepStrictEqual(items[1], {
+        id: flying,
+        deliveryId: delivery.deliveryId,
+        eventId,
+        eventName: "CUSTOMER_CREATION",
+        endpointId: made.id,
+        endpointUrl: made.url,
+        attempt: 3,
+        state: "Sending",
+        statusCode: null,
+        requestBody: null,
+        responseBody: null,
+        error: null,
+        durationMs: null,
+        nextAttemptAt: null,
+        timestamp: "2026-01-01T00:00:01.000Z",
+      })
+      const idsAt = (query: string) =>
+        Effect.map(call("GET", `/webhooks/history?${query}`), ({ body }) => idsOf(body.items))
+      assert.deepStrictEqual(yield* idsAt("state=Sending"), [flying])
+      assert.deepStrictEqual(yield* idsAt(`state=Sending&endpoint=${made.id}&event=CUSTOMER_CREATION`), [flying])
+      assert.deepStrictEqual(yield* idsAt(`event=${eventId}`), [flying])
+      assert.deepStrictEqual(yield* idsAt("state=Sending&event=LICENSE_ARCHIVED"), [])
+      const first = (yield* call("GET", "/webhooks/history?limit=1")).body
+      assert.deepStrictEqual(yield* idsAt(`limit=1&cursor=${first.nextCursor}`), [flying])
+    }),
+  )
+
+  it.effect("filters that mean nothing are refused with their place, and a cursor belongs to its filters", () =>
+    Effect.gen(function* () {
+      const { attempts, call, days } = yield* openHooks
+      yield* days("2026-01-01")
+      for (const name of ["endpoint=mine", "event=CUSTOMER_EXPLODED", "state=success"]) {
+        assert.deepStrictEqual(refusal(yield* call("GET", `/webhooks/history?${name}`)), {
+          status: 422,
+          code: "Request.ValidationFailed",
+          places: [`query.${name.split("=")[0]}`],
+        })
+      }
+      yield* attempts(
+        [1, 2].map((second) => ({ endpointId: absent, timestamp: `2026-01-01T00:00:0${second}Z`, state: "Failed" })),
+      )
+      const { nextCursor } = (yield* call("GET", "/webhooks/history?limit=1&state=Failed")).body
+      const moved = yield* call("GET", `/webhooks/history?limit=1&cursor=${nextCursor}`)
+      assert.deepStrictEqual([moved.status, moved.body.code], [400, "Request.InvalidCursor"])
+    }),
+  )
+
+  it.effect("one organization sees nothing of another's history", () =>
+    Effect.gen(function* () {
+      const { attempts, days, endpoint, owed, service } = yield* openHooks
+      yield* days("2026-01-01")
+      const made = yield* endpoint()
+      const deliveryId = randomUUID()
+      yield* attempts([{ endpointId: made.id, deliveryId, timestamp: "2026-01-01T00:00:00Z", state: "Failed" }])
+      const flying = { lease: randomUUID(), claimedAt: new Date(), leasedUntil: new Date(Date.now() + 60_000) }
+      yield* owed({ endpointId: made.id, deliveryId: randomUUID(), attempt: 1, ...flying })
+      const { token } = yield* service.tenant()
+      for (const query of ["", `?endpoint=${made.id}`, "?state=Failed", "?state=Sending"]) {
+        const { body } = yield* service.core("GET", `/webhooks/history${query}`, { token })
+        assert.deepStrictEqual(body.items, [], query)
+      }
+      const retried = yield* service.core("POST", `/webhooks/history/${deliveryId}/retry`, { token })
+      assert.strictEqual(refusal(retried).code, "WebhookDelivery.NotFound")
+    }),
+  )
+})

@@ -1,0 +1,126 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { randomUUID } from "node:crypto"
+import { TestService } from "../support/TestService.ts"
+import { openHooks, refusal } from "./Hooks.ts"
+
+/** An endpoint with a delivery that failed for good. */
+const failed = Effect.gen(function* () {
+  const hooks = yield* openHooks
+  yield* hooks.days("2026-01-01")
+  const endpoint = yield* hooks.endpoint()
+  const delivery = { endpointId: endpoint.id, deliveryId: randomUUID(), eventId: randomUUID() }
+  const at = (attempt: number) => ({ ...delivery, attempt, timestamp: `2026-01-01T0${attempt}:00:00Z` })
+  yield* hooks.attempts([
+    ...[1, 2, 3, 4, 5].map((attempt) => ({ ...at(attempt), state: "Failure" as const })),
+    { ...at(6), state: "Failed" },
+  ])
+  return {
+    ...hooks,
+    at,
+    delivery,
+    retry: hooks.call("POST", `/webhooks/history/${delivery.deliveryId}/retry`),
+  }
+})
+
+layer(TestService.layer, { excludeTestServices: true })("retrying a delivery", (it) => {
+  it.effect("a failed delivery gets one more attempt at once, as the same delivery of the same event", () =>
+    Effect.gen(function* () {
+      const { delivery, lanes, queue, retry } = yield* failed
+      const before = Date.now()
+      const answer = yield* retry
+      assert.strictEqual(answer.status, 202)
+      assert.deepStrictEqual(answer.body, { deliveryId: delivery.deliveryId, eventId: delivery.eventId })
+      const { deliveryId: id, endpointId, eventId } = delivery
+      assert.deepStrictEqual(yield* queue, [{ id, endpointId, eventId, attempt: 7, lease: null }])
+      const [lane] = yield* lanes
+      assert.strictEqual(lane?.endpointId, endpointId)
+      assert.isAtLeast(lane?.headDueAt.getTime() ?? 0, before - 1000)
+      assert.isAtMost(lane?.headDueAt.getTime() ?? Infinity, Date.now() + 1000)
+      assert.strictEqual(refusal(yield* retry).code, "RetryDelivery.NotFailed")
+    }),
+  )
+
+  it.effect("when the retry failed too, it can be tried again; when it succeeded, it cannot", () =>
+    Effect.gen(function* () {
+      const { at, attempts, queue, retry, sql, tenant } = yield* failed
+      const end = sql`DELETE FROM webhook_queue WHERE organization_id = ${tenant.organizationId}`
+      yield* retry
+      yield* end
+      yield* attempts([{ ...at(7), state: "Failed" }])
+      assert.strictEqual((yield* retry).status, 202)
+      assert.deepStrictEqual(
+        (yield* queue).map(({ attempt }) => attempt),
+        [8],
+      )
+      yield* end
+      yield* attempts([{ ...at(8), state: "Success" }])
+      assert.deepStrictEqual(refusal(yield* retry), { status: 409, code: "RetryDelivery.NotFailed", places: [] })
+      assert.deepStrictEqual(yield* queue, [])
+    }),
+  )
+
+  it.effect("of many retries at once one is taken", () =>
+    Effect.gen(function* () {
+      const { queue, retry } = yield* failed
+      const answers = yield* Effect.all(
+        Array.from({ length: 6 }, () => retry),
+        { concurrency: "unbounded" },
+      )
+      assert.deepStrictEqual(
+        answers.map(({ status }) => status).toSorted((a, b) => a - b),
+        [202, 409, 409, 409, 409, 409],
+      )
+      assert.strictEqual((yield* queue).length, 1)
+    }),
+  )
+
+  it.effect("a delivery that still has an attempt to come is not retried", () =>
+    Effect.gen(function* () {
+      const { attempts, call, endpoint, owed } = yield* failed
+      const { id: endpointId } = yield* endpoint()
+      const tested = (yield* call("POST", `/webhooks/${endpointId}/test`)).body
+      const waiting = randomUUID()
+      yield* attempts([{ endpointId, deliveryId: waiting, timestamp: "2026-01-01T00:00:00Z", state: "Failure" }])
+      yield* owed({ endpointId, deliveryId: waiting, attempt: 2 })
+      for (const deliveryId of [tested.deliveryId, waiting]) {
+        const refused = yield* call("POST", `/webhooks/history/${deliveryId}/retry`)
+        assert.deepStrictEqual(refusal(refused), { status: 409, code: "RetryDelivery.NotFailed", places: [] })
+      }
+    }),
+  )
+
+  it.effect("nothing is retried to an endpoint that is disabled or deleted", () =>
+    Effect.gen(function* () {
+      const { call, delivery, disable, queue, retry } = yield* failed
+      yield* disable(delivery.endpointId)
+      assert.strictEqual(refusal(yield* retry).code, "RetryDelivery.EndpointNotActive")
+      yield* call("POST", `/webhooks/${delivery.endpointId}/enable`)
+      yield* call("DELETE", `/webhooks/${delivery.endpointId}`)
+      assert.deepStrictEqual(refusal(yield* retry), {
+        status: 409,
+        code: "RetryDelivery.EndpointNotActive",
+        places: [],
+      })
+      assert.deepStrictEqual(yield* queue, [])
+    }),
+  )
+
+  it.effect("a delivery that was given up while its endpoint was disabled is retried once that is enabled", () =>
+    Effect.gen(function* () {
+      const { at, attempts, retry } = yield* failed
+      // In flight when the endpoint was disabled: it ended without a successor.
+      yield* attempts([{ ...at(7), state: "Failure" }])
+      assert.strictEqual((yield* retry).status, 202)
+    }),
+  )
+
+  it.effect("an unknown delivery is not found, and an id that is none is refused", () =>
+    Effect.gen(function* () {
+      const { call } = yield* openHooks
+      const unknown = yield* call("POST", `/webhooks/history/${randomUUID()}/retry`)
+      assert.deepStrictEqual(refusal(unknown), { status: 404, code: "WebhookDelivery.NotFound", places: [] })
+      assert.deepStrictEqual(refusal(yield* call("POST", "/webhooks/history/x/retry")).places, ["path.deliveryId"])
+    }),
+  )
+})

@@ -1,0 +1,126 @@
+/** An organization with webhook endpoints. Its deliveries are stored by SQL: nothing is sent. */
+import { PgClient } from "@effect/sql-pg"
+import { Effect } from "effect"
+import { randomUUID } from "node:crypto"
+import { TestService } from "../support/TestService.ts"
+import type { Answer } from "../support/TestService.ts"
+
+const made = (answer: Answer) =>
+  answer.status < 300 ? Effect.succeed(answer.body) : Effect.die(new Error(`${answer.status} ${answer.text}`))
+
+/** The code and places of a refusal. */
+export const refusal = ({ body, status }: Answer) => ({
+  status,
+  code: body.code,
+  places: body.errors.map(({ location }: { location: string }) => location),
+})
+
+/** An attempt as the history stores it; what a test does not say is a success of its own delivery. */
+export interface StoredAttempt {
+  readonly endpointId: string
+  readonly timestamp: string
+  readonly id?: string
+  readonly deliveryId?: string
+  readonly eventId?: string
+  readonly eventName?: string
+  readonly attempt?: number
+  readonly state?: "Success" | "Failure" | "Failed"
+  readonly error?: string | null
+  readonly nextAttemptAt?: string | null
+}
+
+/** A delivery that is owed. */
+export interface OwedDelivery {
+  readonly endpointId: string
+  readonly deliveryId: string
+  readonly attempt: number
+  readonly eventId?: string
+  readonly eventName?: string
+  /** Until when a lease runs, if it is in flight. */
+  readonly leasedUntil?: Date
+  readonly lease?: string
+  readonly claimedAt?: Date
+}
+
+export const openHooks = Effect.gen(function* () {
+  const service = yield* TestService
+  const sql = yield* PgClient.PgClient
+  const tenant = yield* service.tenant()
+  const { organizationId } = tenant
+
+  const call = (method: string, path: string, body?: unknown) =>
+    service.core(method, path, { token: tenant.token, ...(body === undefined ? {} : { body }) })
+
+  return {
+    service,
+    sql,
+    tenant,
+    call,
+
+    endpoint: (more: object = {}) =>
+      Effect.flatMap(
+        call("POST", "/webhooks", { url: "https://example.com/events", eventNames: ["*"], ...more }),
+        made,
+      ),
+
+    /** Names of the organization's events about webhooks, with their data, oldest first. */
+    events: Effect.map(call("GET", "/events"), ({ body }) =>
+      body.items
+        .filter(({ type }: { type: string }) => type.startsWith("WEBHOOK_"))
+        .map(({ data, type }: { data: unknown; type: string }) => [type, data]),
+    ),
+
+    /** The history's partitions of these days, `2026-01-31`. */
+    days: (...days: ReadonlyArray<string>) =>
+      Effect.forEach(days, (day) => {
+        const next = new Date(Date.parse(day) + 86_400_000).toISOString()
+        return sql.unsafe(
+          `CREATE TABLE IF NOT EXISTS webhook_attempts_${day.replaceAll("-", "")} PARTITION OF webhook_attempts
+             FOR VALUES FROM ('${day}T00:00:00Z') TO ('${next}')`,
+        )
+      }),
+
+    attempts: (rows: ReadonlyArray<StoredAttempt>) =>
+      sql`INSERT INTO webhook_attempts
+        SELECT ${organizationId}, "timestamp", id, "deliveryId", "eventId", "eventName", "endpointId",
+          'https://example.com/events', attempt, state, CASE state WHEN 'Success' THEN 200 ELSE 500 END, 'answered',
+          error, 12, "nextAttemptAt"
+        FROM jsonb_to_recordset(${sql.json(
+          rows.map((row) => ({
+            id: randomUUID(),
+            deliveryId: randomUUID(),
+            eventId: randomUUID(),
+            eventName: "CUSTOMER_CREATION",
+            attempt: 1,
+            state: "Success",
+            ...row,
+          })),
+        )}) AS stored ("timestamp" timestamptz, id uuid, "deliveryId" uuid, "eventId" uuid, "eventName" text,
+          "endpointId" uuid, attempt smallint, state text, error text, "nextAttemptAt" timestamptz)`,
+
+    owed: (row: OwedDelivery) =>
+      sql`INSERT INTO webhook_queue (organization_id, id, endpoint_id, event_id, event_name, attempt, due_at, lease,
+          claimed_at)
+        VALUES (${organizationId}, ${row.deliveryId}, ${row.endpointId}, ${row.eventId ?? randomUUID()},
+          ${row.eventName ?? "CUSTOMER_CREATION"}, ${row.attempt}, ${row.leasedUntil ?? new Date()}, ${row.lease ?? null},
+          ${row.claimedAt ?? null})`,
+
+    queue: sql<{
+      id: string
+      endpointId: string
+      eventId: string
+      attempt: number
+      lease: string | null
+    }>`SELECT id, endpoint_id AS "endpointId", event_id AS "eventId", attempt, lease FROM webhook_queue
+      WHERE organization_id = ${organizationId} ORDER BY id`,
+
+    lanes: sql<{ endpointId: string; headDueAt: Date }>`
+      SELECT endpoint_id AS "endpointId", head_due_at AS "headDueAt" FROM webhook_lanes
+      WHERE organization_id = ${organizationId}`,
+
+    disable: (endpointId: string) =>
+      sql`UPDATE webhook_endpoints SET disabled_at = ${new Date("2026-01-06T00:00:00Z")}, disabled_reason = 'failed',
+          failing_since = ${new Date("2026-01-01T00:00:00Z")}
+        WHERE organization_id = ${organizationId} AND id = ${endpointId}`,
+  }
+})

@@ -1,0 +1,158 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Schema } from "effect"
+import { entryOf, healthOf, nextOf } from "../../src/webhooks/Attempts.ts"
+import type { EndedAttempt } from "../../src/webhooks/Attempts.ts"
+import { gets, matchesOf } from "../../src/webhooks/Fanout.ts"
+import { dayOf, dayOfTable, tableOf } from "../../src/webhooks/PartitionsRepo.ts"
+import { waitAfter } from "../../src/webhooks/Svix.ts"
+
+const between = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
+
+const Ended = Schema.Struct({
+  endpoint: between(1, 3),
+  at: between(0, 50),
+  status: Schema.NullOr(Schema.Literals([200, 204, 302, 500])),
+  attempt: between(1, 9),
+})
+
+const endedOf = ({ at, attempt, endpoint, status }: typeof Ended.Type, index: number): EndedAttempt => ({
+  claim: {
+    organizationId: "o",
+    id: `d${index}`,
+    endpointId: `e${endpoint}`,
+    eventId: "v",
+    eventName: "COMPONENT_CREATED",
+    attempt,
+    claims: 1,
+    lease: `l${index}`,
+    dueAt: new Date(0),
+  },
+  url: "https://example.com/",
+  outcome: {
+    statusCode: status,
+    responseBody: null,
+    fault: status === null ? { code: "timeout", message: "No answer" } : null,
+  },
+  startedAt: new Date(at * 1000),
+  endedAt: new Date(at * 1000 + index),
+  durationMs: 1,
+})
+
+const isSuccess = (ended: EndedAttempt) => ended.outcome.statusCode === 200 || ended.outcome.statusCode === 204
+
+describe("what attempts mean", () => {
+  it.effect.prop(
+    "an endpoint fails since its first failure after its last success",
+    [Schema.Array(Ended).check(Schema.isMaxLength(12))],
+    ([list]) =>
+      Effect.sync(() => {
+        const ended = list.map(endedOf)
+        const health = healthOf(ended)
+        assert.sameMembers(
+          health.map(({ endpointId }) => endpointId),
+          [...new Set(ended.map(({ claim }) => claim.endpointId))],
+        )
+        for (const { endpointId, failingSince, succeeded } of health) {
+          const own = ended
+            .filter(({ claim }) => claim.endpointId === endpointId)
+            .toSorted((a, b) => a.endedAt.getTime() - b.endedAt.getTime())
+          assert.strictEqual(succeeded, own.some(isSuccess))
+          const after = own.slice(own.findLastIndex(isSuccess) + 1)
+          assert.strictEqual(failingSince, after[0]?.endedAt.toISOString() ?? null)
+        }
+      }),
+  )
+
+  it.effect.prop(
+    "a Failure of a held lease has a next attempt, nothing else has",
+    [Ended, Schema.Boolean],
+    ([values, held]) =>
+      Effect.sync(() => {
+        const ended = endedOf(values, 0)
+        const entry = entryOf(ended, held)
+        assert.strictEqual(entry.state === "Success", isSuccess(ended))
+        assert.strictEqual(entry.nextAttemptAt !== null, held && entry.state === "Failure")
+        if (held && !isSuccess(ended)) assert.strictEqual(entry.state, values.attempt < 6 ? "Failure" : "Failed")
+        assert.strictEqual(nextOf(ended) === null, isSuccess(ended) || values.attempt >= 6)
+      }),
+  )
+})
+
+const Names = Schema.Array(Schema.Literals(["*", "A", "B"])).check(Schema.isMaxLength(3))
+const Endpoint = Schema.Struct({ organization: between(1, 3), eventNames: Names, createdAt: between(0, 10) })
+const Event = Schema.Struct({
+  organization: between(1, 3),
+  type: Schema.NullOr(Schema.Literals(["A", "B"])),
+  at: between(0, 10),
+})
+
+describe("the fan-out", () => {
+  it.effect.prop(
+    "takes events from the front, matches each with exactly its endpoints, and stops at its bound",
+    [
+      Schema.Array(Event).check(Schema.isMaxLength(10)),
+      Schema.Array(Endpoint).check(Schema.isMaxLength(8)),
+      between(0, 20),
+    ],
+    ([events, endpoints, most]) =>
+      Effect.sync(() => {
+        const entries = events.map(({ at, organization, type }, index) => ({
+          organizationId: `o${organization}`,
+          eventId: `v${index}`,
+          type,
+          occurredAt: type === null ? null : new Date(at),
+        }))
+        const subscribers = endpoints.map(({ createdAt, eventNames, organization }, index) => ({
+          organizationId: `o${organization}`,
+          id: `e${index}`,
+          eventNames,
+          createdAt: new Date(createdAt),
+        }))
+        const { matches, taken } = matchesOf(entries, subscribers, most)
+        assert.deepStrictEqual(taken, entries.slice(0, taken.length))
+        assert.strictEqual(taken.length > 0, entries.length > 0)
+        assert.deepStrictEqual(
+          matches.map(({ endpointId, entry }) => `${entry.eventId} ${endpointId}`),
+          taken.flatMap((entry) =>
+            subscribers
+              .filter((subscriber) => subscriber.organizationId === entry.organizationId && gets(subscriber, entry))
+              .map(({ id }) => `${entry.eventId} ${id}`),
+          ),
+        )
+        if (taken.length > 1) assert.isAtMost(matches.length, most)
+      }),
+  )
+
+  it.effect.prop(
+    "an endpoint gets what it named, or everything, from its creation on",
+    [Endpoint, Event],
+    ([{ createdAt, eventNames }, { at, type }]) =>
+      Effect.sync(() =>
+        assert.strictEqual(
+          gets({ eventNames, createdAt: new Date(createdAt) }, { type, occurredAt: new Date(at) }),
+          type !== null && createdAt <= at && eventNames.some((name) => name === "*" || name === type),
+        ),
+      ),
+  )
+})
+
+describe("partitions", () => {
+  it.effect.prop("a day has one table, and the table its day", [between(-700_000, 2_900_000)], ([day]) =>
+    Effect.sync(() => {
+      if (tableOf(day).includes("+") || tableOf(day).includes("_-")) return
+      assert.strictEqual(dayOfTable(tableOf(day)), day)
+      assert.strictEqual(dayOf(new Date(day * 86_400_000)), day)
+      assert.strictEqual(dayOf(new Date(day * 86_400_000 + 86_399_999)), day)
+    }),
+  )
+})
+
+describe("the wait for an external provider", () => {
+  it.effect.prop("doubles from a second up to five minutes", [between(1, 30_000)], ([tries]) =>
+    Effect.sync(() => {
+      assert.isAtLeast(waitAfter(tries), 1000)
+      assert.isAtMost(waitAfter(tries), 300_000)
+      assert.isAtLeast(waitAfter(tries + 1), waitAfter(tries))
+    }),
+  )
+})

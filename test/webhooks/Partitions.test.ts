@@ -1,0 +1,69 @@
+import { PgClient } from "@effect/sql-pg"
+import { assert, layer } from "@effect/vitest"
+import { Effect, Layer, Metric } from "effect"
+import { TestClock } from "effect/testing"
+import { engine } from "../../src/webhooks/Engine.ts"
+import * as metrics from "../../src/webhooks/Metrics.ts"
+import { DAYS_AHEAD, Partitions } from "../../src/webhooks/Partitions.ts"
+import { dayOf, PartitionsRepo } from "../../src/webhooks/PartitionsRepo.ts"
+import { testServices } from "../support/TestService.ts"
+import { Receiver, scripted } from "./Receiver.ts"
+
+const START = Date.UTC(2026, 0, 31, 9)
+const today = dayOf(new Date(START))
+
+layer(engine.pipe(Layer.provide(scripted), Layer.provide(Receiver.layer), Layer.provideMerge(testServices)), {
+  excludeTestServices: true,
+})("partitions of the history", (it) => {
+  const at = <A, E, R>(time: number, work: Effect.Effect<A, E, R>) =>
+    Effect.andThen(TestClock.setTime(time), work).pipe(Effect.provide(TestClock.layer()))
+
+  it.effect("are made a week ahead, by one of many nodes at once", () =>
+    Effect.gen(function* () {
+      const repo = yield* PartitionsRepo
+      const { maintain } = yield* Partitions
+      yield* at(
+        START,
+        Effect.all(
+          Array.from({ length: 6 }, () => maintain),
+          { concurrency: "unbounded" },
+        ),
+      )
+      yield* at(START, maintain)
+      assert.deepStrictEqual(
+        yield* repo.days,
+        Array.from({ length: DAYS_AHEAD + 1 }, (_, index) => today + index),
+      )
+      assert.strictEqual((yield* Metric.value(metrics.partitionHeadroom)).value, DAYS_AHEAD)
+    }),
+  )
+
+  it.effect("are dropped when all they hold is older than the history is kept", () =>
+    Effect.gen(function* () {
+      const repo = yield* PartitionsRepo
+      const sql = yield* PgClient.PgClient
+      const { maintain } = yield* Partitions
+      yield* at(START, maintain)
+      // At nine in the morning the first day's attempts are between 30 days minus 9 hours and 30 days plus 15 hours old.
+      yield* at(START + 30 * 86_400_000, maintain)
+      assert.strictEqual((yield* repo.days)[0], today)
+      yield* at(START + 31 * 86_400_000, maintain)
+      assert.strictEqual((yield* repo.days)[0], today + 1)
+      const tables = yield* sql`SELECT 1 FROM pg_class WHERE relname = 'webhook_attempts_20260131'`
+      assert.strictEqual(tables.length, 0)
+    }),
+  )
+
+  it.effect("a missing one is made by many at once", () =>
+    Effect.gen(function* () {
+      const repo = yield* PartitionsRepo
+      const { ensure } = yield* Partitions
+      const instants = [new Date(0), new Date(86_400_000)]
+      yield* Effect.all(
+        Array.from({ length: 4 }, () => ensure(instants)),
+        { concurrency: "unbounded" },
+      )
+      assert.includeMembers([...(yield* repo.days)], [0, 1])
+    }),
+  )
+})

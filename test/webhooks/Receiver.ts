@@ -1,0 +1,133 @@
+/** Endpoints, events and receivers of the engine's tests. */
+import { PgClient } from "@effect/sql-pg"
+import { Context, Effect, Layer } from "effect"
+import { Events } from "../../src/events/Service.ts"
+import { platformIdentity } from "../../src/kernel/Caller.ts"
+import type { EventName } from "../../src/kernel/Event.ts"
+import { newId } from "../../src/kernel/Identifiers.ts"
+import { now } from "../../src/kernel/Timestamp.ts"
+import { Transactions } from "../../src/kernel/Transaction.ts"
+import { layer as internalProvider } from "../../src/webhooks/Dispatcher.ts"
+import { engine } from "../../src/webhooks/Engine.ts"
+import { Deliveries } from "../../src/webhooks/Delivery.ts"
+import { WebhookProvider } from "../../src/webhooks/Provider.ts"
+import { WebhookSecrets } from "../../src/webhooks/Secrets.ts"
+import { WebhookSender } from "../../src/webhooks/Sender.ts"
+import type { AttemptOutcome, WebhookRequest } from "../../src/webhooks/Sender.ts"
+
+/** An answer with this status. */
+export const answering = (statusCode: number): AttemptOutcome => ({ statusCode, responseBody: "", fault: null })
+
+/** A request as the receiver saw it. */
+export type Received = WebhookRequest & { readonly at: Date }
+
+/** A receiver in memory: what it saw, and what it answers. */
+export class Receiver extends Context.Service<
+  Receiver,
+  {
+    readonly received: Array<Received>
+    /** How it answers from now on; 200 at first. */
+    answer: (request: WebhookRequest) => Effect.Effect<AttemptOutcome>
+  }
+>()("keyshelf/test/Receiver") {
+  static readonly layer = Layer.sync(Receiver, () => ({
+    received: [],
+    answer: () => Effect.succeed(answering(200)),
+  }))
+}
+
+/** Sends to the receiver in memory. */
+export const scripted = Layer.effect(
+  WebhookSender,
+  Effect.gen(function* () {
+    const receiver = yield* Receiver
+    return WebhookSender.of({
+      send: (request) =>
+        Effect.gen(function* () {
+          receiver.received.push({ ...request, at: yield* now })
+          return yield* receiver.answer(request)
+        }),
+    })
+  }),
+)
+
+/** The engine of one node, delivering to the receiver in memory. */
+export const node = Layer.mergeAll(engine, internalProvider).pipe(Layer.provideMerge(engine), Layer.provide(scripted))
+
+/** Fans out everything and makes all attempts that are due; answers how many attempts. */
+export const work = Effect.gen(function* () {
+  const provider = yield* WebhookProvider
+  const deliveries = yield* Deliveries
+  while ((yield* provider.publishDue) > 0) continue
+  return yield* deliveries.deliverDue
+})
+
+/** A new organization. */
+export const organization = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const id = yield* newId
+  const at = yield* now
+  const by = sql.json(platformIdentity)
+  yield* sql`
+    INSERT INTO organizations (id, name, slug, created_at, created_by, updated_at, updated_by)
+    VALUES (${id}, ${id}, ${id}, ${at}, ${by}, ${at}, ${by})`
+  return id
+})
+
+/** A new endpoint with a secret. */
+export const endpoint = Effect.fnUntraced(function* (
+  organizationId: string,
+  options: { readonly eventNames?: ReadonlyArray<string>; readonly url?: string; readonly createdAt?: Date } = {},
+) {
+  const sql = yield* PgClient.PgClient
+  const secrets = yield* WebhookSecrets
+  const transactions = yield* Transactions
+  const id = yield* newId
+  const at = options.createdAt ?? (yield* now)
+  const by = sql.json(platformIdentity)
+  yield* sql`
+    INSERT INTO webhook_endpoints (organization_id, id, url, event_names, created_at, created_by, updated_at, updated_by)
+    VALUES (${organizationId}, ${id}, ${options.url ?? `https://${id}.example/`}, ${options.eventNames ?? ["*"]}::text[],
+      ${at}, ${by}, ${at}, ${by})`
+  const secret = yield* transactions.run(secrets.issue(organizationId, id))
+  return { id, secret }
+})
+
+/** Emits an event in a transaction of its own. */
+export const emit = Effect.fnUntraced(function* (
+  organizationId: string,
+  type: EventName = "COMPONENT_CREATED",
+  data: object = { name: "part" },
+) {
+  const events = yield* Events
+  const transactions = yield* Transactions
+  yield* transactions.run(events.emit({ organizationId, actor: platformIdentity }, type, data))
+})
+
+/** Attempts of an organization as they are stored, oldest first. */
+export const attemptsOf = Effect.fnUntraced(function* (organizationId: string) {
+  const sql = yield* PgClient.PgClient
+  return yield* sql<{
+    id: string
+    deliveryId: string
+    endpointId: string
+    attempt: number
+    state: string
+    statusCode: number | null
+    error: string | null
+    timestamp: Date
+    nextAttemptAt: Date | null
+    responseBody: string | null
+  }>`
+    SELECT id, delivery_id AS "deliveryId", endpoint_id AS "endpointId", attempt, state, status_code AS "statusCode",
+      error, "timestamp", next_attempt_at AS "nextAttemptAt", response_body AS "responseBody"
+    FROM webhook_attempts WHERE organization_id = ${organizationId} ORDER BY "timestamp", id`
+})
+
+/** Rows of the queue of an organization. */
+export const queueOf = Effect.fnUntraced(function* (organizationId: string) {
+  const sql = yield* PgClient.PgClient
+  return yield* sql<{ id: string; attempt: number; dueAt: Date; lease: string | null; claims: number }>`
+    SELECT id, attempt, due_at AS "dueAt", lease, claims FROM webhook_queue
+    WHERE organization_id = ${organizationId} ORDER BY id`
+})

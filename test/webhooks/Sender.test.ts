@@ -1,0 +1,298 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Duration, Effect, Layer, Redacted } from "effect"
+import { randomBytes } from "node:crypto"
+import { createServer } from "node:http"
+import type { RequestListener } from "node:http"
+import { createServer as createSocketServer } from "node:net"
+import type { AddressInfo, Server, Socket } from "node:net"
+import { createServer as createTlsServer } from "node:https"
+import { execFileSync } from "node:child_process"
+import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { gzipSync } from "node:zlib"
+import { Webhook } from "standardwebhooks"
+import * as OutboundHttp from "../../src/runtime/OutboundHttp.ts"
+import { DeliveryLimits } from "../../src/webhooks/DeliverySettings.ts"
+import type { Limits } from "../../src/webhooks/DeliverySettings.ts"
+import { signedHeaders, WebhookSender } from "../../src/webhooks/Sender.ts"
+import type { AttemptOutcome } from "../../src/webhooks/Sender.ts"
+
+const started = (server: Server) =>
+  Effect.map(
+    Effect.acquireRelease(
+      Effect.promise(() => {
+        const sockets = new Set<Socket>()
+        server.on("connection", (socket: Socket) => {
+          sockets.add(socket)
+          socket.on("close", () => sockets.delete(socket))
+          socket.on("error", () => undefined)
+        })
+        return new Promise<Set<Socket>>((resolve) => server.listen(0, "127.0.0.1", () => resolve(sockets)))
+      }),
+      (sockets) =>
+        Effect.sync(() => {
+          for (const socket of sockets) socket.destroy()
+          server.close()
+        }),
+    ),
+    (sockets) => ({ port: (server.address() as AddressInfo).port, sockets }),
+  )
+
+const serving = (listener: RequestListener) => started(createServer(listener))
+
+const body = JSON.stringify({ id: "0199aaaa-0000-7000-8000-000000000000", data: { name: "Grüße" } })
+const secrets = [randomBytes(32), randomBytes(24)].map((bytes) => Redacted.make(`whsec_${bytes.toString("base64")}`))
+
+const send = (url: string, rules: Partial<OutboundHttp.OutboundRules> = {}, timeout = Duration.millis(400)) =>
+  Effect.gen(function* () {
+    const sender = yield* WebhookSender
+    return yield* sender.send({
+      organizationId: "o",
+      endpointId: "e",
+      deliveryId: "d",
+      eventId: "0199aaaa-0000-7000-8000-000000000000",
+      attempt: 1,
+      url,
+      headers: signedHeaders("0199aaaa-0000-7000-8000-000000000000", new Date(), body, secrets),
+      body,
+    })
+  }).pipe(
+    Effect.provide(
+      WebhookSender.layer.pipe(
+        Layer.provide(OutboundHttp.layerFrom({ allowInsecure: true, allowedNetworks: [], ...rules })),
+        Layer.provide(
+          Effect.map(DeliveryLimits, (limits: Limits): Limits => ({ ...limits, timeout })).pipe(
+            Layer.effect(DeliveryLimits),
+          ),
+        ),
+      ),
+    ),
+  )
+
+const to = (port: number) => send(`http://127.0.0.1:${port}/hook?x=1`)
+const summaryOf = ({ fault, statusCode }: AttemptOutcome) => ({ statusCode, code: fault?.code ?? null })
+
+describe("the sender", () => {
+  it.live("posts the exact bytes with a signature per secret, and nothing that tells of us", () =>
+    Effect.gen(function* () {
+      const seen: Array<{ readonly headers: NodeJS.Dict<string | Array<string>>; readonly body: string }> = []
+      const { port } = yield* serving((request, response) => {
+        let text = ""
+        request.setEncoding("utf8").on("data", (part: string) => (text += part))
+        request.on("end", () => {
+          seen.push({ headers: request.headers, body: text })
+          response.end("thanks")
+        })
+      })
+      assert.deepStrictEqual(yield* to(port), { statusCode: 200, responseBody: "thanks", fault: null })
+      const [request] = seen
+      assert.strictEqual(request?.body, body)
+      assert.deepStrictEqual(Object.keys(request?.headers ?? {}).sort(), [
+        "accept-encoding",
+        "connection",
+        "content-length",
+        "content-type",
+        "host",
+        "user-agent",
+        "webhook-id",
+        "webhook-signature",
+        "webhook-timestamp",
+      ])
+      for (const secret of secrets) {
+        new Webhook(Redacted.value(secret)).verify(request?.body ?? "", request?.headers as Record<string, string>)
+      }
+    }),
+  )
+
+  it.live("the status alone decides; a redirect is not followed", () =>
+    Effect.gen(function* () {
+      let elsewhere = 0
+      const other = yield* serving((_, response) => {
+        elsewhere++
+        response.end()
+      })
+      for (const status of [200, 201, 204, 299, 300, 301, 302, 303, 304, 307, 308, 400, 401, 404, 410, 429, 500, 503]) {
+        const { port } = yield* serving((_, response) =>
+          response.writeHead(status, { location: `http://127.0.0.1:${other.port}/`, "retry-after": "-1" }).end(),
+        )
+        assert.deepStrictEqual(summaryOf(yield* to(port)), { statusCode: status, code: null })
+      }
+      assert.strictEqual(elsewhere, 0)
+    }),
+  )
+
+  it.live("a receiver that never answers is out of time; one that never ends its body has answered", () =>
+    Effect.gen(function* () {
+      const silent = yield* serving(() => undefined)
+      const mute = yield* started(createSocketServer())
+      for (const { port } of [silent, mute]) {
+        assert.deepStrictEqual(summaryOf(yield* to(port)), { statusCode: null, code: "timeout" })
+      }
+      const dripping = yield* serving((_, response) => {
+        response.writeHead(200)
+        const drops = setInterval(() => response.write("x"), 20)
+        response.on("close", () => clearInterval(drops))
+      })
+      const before = performance.now()
+      const answer = yield* to(dripping.port)
+      assert.deepStrictEqual(summaryOf(answer), { statusCode: 200, code: null })
+      assert.match(answer.responseBody ?? "", /^x+$/)
+      assert.isBelow(performance.now() - before, 1000)
+      while (dripping.sockets.size > 0) yield* Effect.sleep("5 millis")
+    }),
+  )
+
+  it.live("a body is kept up to 16 KiB, however long it is, and the connection is closed", () =>
+    Effect.gen(function* () {
+      let written = 0
+      const endless = yield* serving((_, response) => {
+        const chunk = Buffer.alloc(64 * 1024, "y")
+        const more = () => {
+          while (!response.destroyed) {
+            written += chunk.length
+            if (!response.write(chunk)) break
+          }
+        }
+        response.on("drain", more)
+        more()
+      })
+      const answer = yield* to(endless.port)
+      assert.strictEqual(answer.statusCode, 200)
+      assert.strictEqual(answer.responseBody?.length, 16 * 1024)
+      while (endless.sockets.size > 0) yield* Effect.sleep("5 millis")
+      assert.isBelow(written, 64 * 1024 * 1024)
+    }),
+  )
+
+  it.live("a packed body is not unpacked", () =>
+    Effect.gen(function* () {
+      const bomb = gzipSync(Buffer.alloc(8 * 1024 * 1024))
+      const { port } = yield* serving((_, response) =>
+        response.writeHead(200, { "content-encoding": "gzip", "content-type": "text/plain" }).end(bomb),
+      )
+      const answer = yield* to(port)
+      assert.strictEqual(answer.statusCode, 200)
+      assert.isAtMost(Buffer.byteLength(answer.responseBody ?? ""), 3 * 16 * 1024)
+    }),
+  )
+
+  it.live("a body that is no text is kept as text that can be stored", () =>
+    Effect.gen(function* () {
+      const { port } = yield* serving((_, response) =>
+        response.end(Buffer.concat([Buffer.from("a\u0000b"), Buffer.from([0xff, 0xc3]), Buffer.from("é")])),
+      )
+      assert.strictEqual((yield* to(port)).responseBody, "ab\ufffd\ufffdé")
+      const cut = yield* serving((_, response) => response.end(`${"x".repeat(16 * 1024 - 1)}é`))
+      assert.strictEqual((yield* to(cut.port)).responseBody, "x".repeat(16 * 1024 - 1))
+    }),
+  )
+
+  it.live("what broke has a word of its own", () =>
+    Effect.gen(function* () {
+      const reset = yield* started(createSocketServer((socket) => socket.on("data", () => socket.resetAndDestroy())))
+      assert.deepStrictEqual(summaryOf(yield* to(reset.port)), { statusCode: null, code: "reset" })
+      const gone = yield* started(createSocketServer((socket) => socket.on("data", () => socket.end())))
+      assert.deepStrictEqual(summaryOf(yield* to(gone.port)), { statusCode: null, code: "reset" })
+      const garbage = yield* started(
+        createSocketServer((socket) => socket.on("data", () => socket.end("SSH-2.0 hello\r\n\r\n"))),
+      )
+      assert.deepStrictEqual(summaryOf(yield* to(garbage.port)), { statusCode: null, code: "protocol" })
+      assert.deepStrictEqual(summaryOf(yield* send("http://127.0.0.1:1/")), { statusCode: null, code: "connect" })
+      assert.deepStrictEqual(summaryOf(yield* send("https://10.0.0.1/", { allowInsecure: false })), {
+        statusCode: null,
+        code: "not_allowed",
+      })
+      const nameless = { lookup: () => Promise.reject(new Error("ENOTFOUND")) }
+      assert.deepStrictEqual(summaryOf(yield* send("http://nowhere.example/", nameless)), {
+        statusCode: null,
+        code: "dns",
+      })
+      const plain = yield* serving((_, response) => response.end())
+      assert.deepStrictEqual(summaryOf(yield* send(`https://127.0.0.1:${plain.port}/`)), {
+        statusCode: null,
+        code: "tls",
+      })
+    }),
+  )
+
+  it.live("an answer that breaks off after its status has answered", () =>
+    Effect.gen(function* () {
+      const { port } = yield* serving((_, response) => {
+        response.writeHead(200, { "content-length": "100" })
+        response.write("begun")
+        setTimeout(() => response.destroy(), 20)
+      })
+      assert.deepStrictEqual(yield* to(port), { statusCode: 200, responseBody: "begun", fault: null })
+    }),
+  )
+
+  it.live("a certificate that nobody vouches for is refused", () =>
+    Effect.gen(function* () {
+      const directory = mkdtempSync(join(tmpdir(), "keyshelf-tls-"))
+      yield* Effect.addFinalizer(() => Effect.sync(() => rmSync(directory, { recursive: true })))
+      const [key, cert] = [join(directory, "key.pem"), join(directory, "cert.pem")]
+      execFileSync(
+        "openssl",
+        [
+          "req",
+          "-x509",
+          "-newkey",
+          "ec",
+          "-pkeyopt",
+          "ec_paramgen_curve:P-256",
+          "-nodes",
+          "-keyout",
+          key,
+          "-out",
+          cert,
+          "-days",
+          "1",
+          "-subj",
+          "/CN=localhost",
+        ],
+        { stdio: "ignore" },
+      )
+      let requests = 0
+      const { port } = yield* started(
+        createTlsServer({ key: readFileSync(key), cert: readFileSync(cert) }, (_, response) => {
+          requests++
+          response.end()
+        }),
+      )
+      assert.deepStrictEqual(summaryOf(yield* send(`https://localhost:${port}/`)), { statusCode: null, code: "tls" })
+      assert.strictEqual(requests, 0)
+    }),
+  )
+
+  it.live("deliveries to one host share connections, and a kept one that the receiver closed is no failure", () =>
+    Effect.gen(function* () {
+      let connections = 0
+      const server = createServer((_, response) => response.end())
+      server.keepAliveTimeout = 0
+      server.on("connection", () => connections++)
+      const { port, sockets } = yield* started(server)
+      yield* Effect.gen(function* () {
+        const sender = yield* WebhookSender
+        const one = sender.send({
+          organizationId: "o",
+          endpointId: "e",
+          deliveryId: "d",
+          eventId: "i",
+          attempt: 1,
+          url: `http://127.0.0.1:${port}/`,
+          headers: {},
+          body,
+        })
+        for (let number = 0; number < 5; number++) assert.strictEqual((yield* one).statusCode, 200)
+        assert.strictEqual(connections, 1)
+        for (const socket of sockets) socket.resetAndDestroy()
+        assert.strictEqual((yield* one).statusCode, 200)
+      }).pipe(
+        Effect.provide(
+          WebhookSender.layer.pipe(Layer.provide(OutboundHttp.layerFrom({ allowInsecure: true, allowedNetworks: [] }))),
+        ),
+      )
+    }),
+  )
+})
