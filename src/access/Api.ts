@@ -98,7 +98,7 @@ export class ServiceAccountsApi extends HttpApiGroup.make("serviceAccounts")
     HttpApiEndpoint.post("rotateToken", "/service-accounts/:serviceAccountSlug/tokens/:tokenSlug/rotate", {
       params: token,
       headers: idempotencyHeaders,
-      payload: RotateToken,
+      payload: [RotateToken, Schema.Undefined],
       success: Created(IssuedToken),
       error: [ServiceAccountNotFound, AccessTokenNotFound, RotateTokenNotLive, IssueTokenScopeNotHeld],
     })
@@ -110,7 +110,7 @@ export class ServiceAccountsApi extends HttpApiGroup.make("serviceAccounts")
         OpenApi.annotations({
           summary: "Replace an access token",
           description:
-            "The answer is a new token of the same name, scopes and lifetime, under a slug of its own. The old one works on for the grace period, never longer than it would have; without one it is revoked at once.",
+            "The answer is a new token of the same name, scopes and lifetime, under a slug of its own. The old one works on for the grace period, never longer than it would have; without one it is revoked at once. A body may be missing.",
         }),
       ),
     HttpApiEndpoint.delete("revokeToken", "/service-accounts/:serviceAccountSlug/tokens/:tokenSlug", {

@@ -24,7 +24,7 @@ export const serviceAccounts = HttpApiBuilder.group(
           created(`/api/service-accounts/${params.serviceAccountSlug}/tokens/${token.slug}`, token),
         ),
       listTokens: ({ params, query }) => accounts.listTokens(params.serviceAccountSlug, query),
-      rotateToken: ({ params, payload }) =>
+      rotateToken: ({ params, payload = {} }) =>
         Effect.map(rotation.rotate(params.serviceAccountSlug, params.tokenSlug, payload), (token) =>
           created(`/api/service-accounts/${params.serviceAccountSlug}/tokens/${token.slug}`, token),
         ),

@@ -99,12 +99,14 @@ const make = Effect.gen(function* () {
     /** Deletes the instance, which is locked, with its usage and integration records. Answers it as it was. */
     delete: (organizationId: string, id: string) =>
       Effect.map(
-        // Totals, reservations and records go by cascade; what there is much of has no reference to cascade along.
+        // Usage has no reference to its instance that could cascade; reservations go with their totals.
         record<Instance>()(sql`
           WITH events AS (
             DELETE FROM usage_events WHERE organization_id = ${organizationId} AND instance_id = ${id}
           ), keys AS (
             DELETE FROM usage_unique_keys WHERE organization_id = ${organizationId} AND instance_id = ${id}
+          ), totals AS (
+            DELETE FROM usage_totals WHERE organization_id = ${organizationId} AND instance_id = ${id}
           )
           DELETE FROM instances WHERE organization_id = ${organizationId} AND id = ${id} RETURNING ${columns}`),
         Option.getOrThrow,

@@ -10,12 +10,16 @@ export type ExpiringTable = (typeof expiringTables)[number]
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   return {
-    /** Removes up to so many rows whose time has come, without waiting for anybody; answers how many. */
+    /**
+     * Removes up to so many rows whose time has come, without waiting for anybody; answers how many. In the order of the
+     * index, because without it a table without statistics is read as a whole, every minute.
+     */
     deleteExpired: (table: ExpiringTable, at: Date, count: number) =>
       Effect.map(
         Effect.orDie(sql`
           DELETE FROM ${sql(table)} WHERE ctid = ANY (ARRAY (
-            SELECT ctid FROM ${sql(table)} WHERE expires_at <= ${at} LIMIT ${count} FOR UPDATE SKIP LOCKED))
+            SELECT ctid FROM ${sql(table)} WHERE expires_at <= ${at}
+            ORDER BY expires_at LIMIT ${count} FOR UPDATE SKIP LOCKED))
           RETURNING 1`),
         (rows) => rows.length,
       ),

@@ -6,24 +6,24 @@ import { createServer, STATUS_CODES } from "node:http"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
 import { Draining } from "../kernel/Draining.ts"
-import { problemFor, requestIdOf } from "./ProblemFallback.ts"
+import { problemFor, requestIdOf, undeclared } from "./ProblemFallback.ts"
 
 /** A listener cannot be opened. The message names the setting to change. */
 export class ListenerUnavailable extends Schema.TaggedError<ListenerUnavailable>()("ListenerUnavailable", {
   message: Schema.String,
 }) {}
 
-const problemText = (status: number, path: string) => JSON.stringify({ ...problemFor(status), instance: path })
+const problemText = (status: number, path: string) =>
+  JSON.stringify({ ...problemFor(status in undeclared ? status : 400), status, instance: path })
 
-// The socket listens while the last parts of the service are built; a request in that moment must not hang.
-const notReadyYet = (request: IncomingMessage, response: ServerResponse) => {
-  response.writeHead(503, {
+const refuse = (request: IncomingMessage, response: ServerResponse, status: number) => {
+  response.writeHead(status, {
     "content-type": "application/problem+json",
-    "retry-after": "1",
+    ...(status === 503 ? { "retry-after": "1" } : {}),
     connection: "close",
     "x-request-id": requestIdOf(request.headers["x-request-id"]?.toString()),
   })
-  response.end(problemText(503, request.url ?? "/"))
+  response.end(problemText(status, request.url ?? "/"))
 }
 
 const statusOfParseError = (error: Error): number => {
@@ -32,17 +32,17 @@ const statusOfParseError = (error: Error): number => {
   return code === "ERR_HTTP_REQUEST_TIMEOUT" ? 408 : 400
 }
 
-const answerOn = (socket: Duplex, status: number, path: string, requestId?: string) => {
+// Where there is no response to write to. Nobody else listens to such a socket any more, or would ever close it.
+const answerOn = (socket: Duplex, status: number, path: string) => {
   if (socket.destroyed || !socket.writable) return
-  const body = JSON.stringify({ ...problemFor(status === 404 ? 404 : 400), status, instance: path })
+  const body = problemText(status, path)
+  socket.on("error", () => socket.destroy())
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/problem+json\r\n` +
-      `content-length: ${Buffer.byteLength(body)}\r\nx-request-id: ${requestIdOf(requestId)}\r\nconnection: close\r\n\r\n${body}`,
+      `content-length: ${Buffer.byteLength(body)}\r\nx-request-id: ${requestIdOf(undefined)}\r\nconnection: close\r\n\r\n${body}`,
+    () => socket.destroy(),
   )
 }
-
-const answerTo = (request: IncomingMessage, status: number) =>
-  answerOn(request.socket, status, request.url ?? "/", request.headers["x-request-id"]?.toString())
 
 // What Node refuses before there is a request, or hangs up on, or answers without a body: still a problem document.
 const makeServer = () => {
@@ -54,11 +54,12 @@ const makeServer = () => {
     requireHostHeader: false,
   })
   server.on("request", (request, response) => {
-    if (server.listenerCount("request") === 1) notReadyYet(request, response)
+    // The socket listens while the last parts of the service are built; a request in that moment must not hang.
+    if (server.listenerCount("request") === 1) refuse(request, response, 503)
   })
   server.on("clientError", (error, socket) => answerOn(socket, statusOfParseError(error), ""))
-  server.on("checkExpectation", (request) => answerTo(request, 417))
-  server.on("connect", (request) => answerTo(request, 404))
+  server.on("checkExpectation", (request, response) => refuse(request, response, 417))
+  server.on("connect", (request, socket) => answerOn(socket, 404, request.url ?? "/"))
   return server
 }
 

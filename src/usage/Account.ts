@@ -35,9 +35,19 @@ export interface Account {
   readonly newKeys: ReadonlySet<string>
 }
 
+// A batch asks for hundreds of instants of the same few meters, and nearly all of them lie in one period.
+const lastPeriods = new WeakMap<Meter, Period>()
+
+const contains = ({ end, start }: Period, at: Date): boolean => at >= start && (end === null || at < end)
+
 /** The period of an instant. What is not metered has one that never ends. */
-export const periodFor = (meter: Meter, at: Date): Period =>
-  periodOf(meter, meter, at) ?? { start: meter.startLicenseDate, end: null }
+export const periodFor = (meter: Meter, at: Date): Period => {
+  const last = lastPeriods.get(meter)
+  if (last !== undefined && contains(last, at)) return last
+  const period = periodOf(meter, meter, at) ?? { start: meter.startLicenseDate, end: null }
+  lastPeriods.set(meter, period)
+  return period
+}
 
 export const methodOf = ({ aggregationMethod }: Meter): AggregationMethod => aggregationMethod ?? "SUM"
 

@@ -78,6 +78,17 @@ const atInstant = <A, E, R>(
   })
 
 layer(TestService.layer, { excludeTestServices: true })("the life of a token", (it) => {
+  it.effect("a token is rotated without a body: the old one ends at once", () =>
+    Effect.gen(function* () {
+      const { core } = yield* TestService
+      const { issue, owner, tokens, works } = yield* account
+      const old = (yield* issue()).body
+      const answer = yield* core("POST", `${tokens}/${old.slug}/rotate`, { token: owner.token })
+      assert.strictEqual(answer.status, 201)
+      assert.deepStrictEqual([yield* works(old.token), yield* works(answer.body.token)], [false, true])
+    }),
+  )
+
   it.effect("a rotated token is revoked at once; its successor has its name and scopes under a slug of its own", () =>
     Effect.gen(function* () {
       const ci = yield* account

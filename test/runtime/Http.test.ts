@@ -240,6 +240,24 @@ layer(TestService.layer, { excludeTestServices: true })("HTTP", (it) => {
     }),
   )
 
+  it.effect("a caller that hangs up on such a refusal harms nobody", () =>
+    Effect.gen(function* () {
+      const { core, origins } = yield* TestService
+      const { hostname, port } = new URL(origins.core)
+      yield* Effect.promise(
+        () =>
+          new Promise<void>((resolve) => {
+            const socket = connect(Number(port), hostname, () => {
+              socket.write("CONNECT example.com:443 HTTP/1.1\r\nhost: x\r\n\r\n", () => socket.resetAndDestroy())
+            })
+            socket.on("close", () => resolve())
+            socket.on("error", () => {})
+          }),
+      )
+      assert.strictEqual((yield* core("GET", "/nowhere")).status, 404)
+    }),
+  )
+
   it.effect("HTTP 1.0 needs no `Host`", () =>
     Effect.gen(function* () {
       const { origins } = yield* TestService
