@@ -17,13 +17,15 @@ const problemText = (status: number, path: string) =>
   JSON.stringify({ ...problemFor(status in undeclared ? status : 400), status, instance: path })
 
 const refuse = (request: IncomingMessage, response: ServerResponse, status: number) => {
+  const body = problemText(status, request.url ?? "/")
   response.writeHead(status, {
     "content-type": "application/problem+json",
+    "content-length": Buffer.byteLength(body),
     ...(status === 503 ? { "retry-after": "1" } : {}),
     connection: "close",
     "x-request-id": requestIdOf(request.headers["x-request-id"]?.toString()),
   })
-  response.end(problemText(status, request.url ?? "/"))
+  response.end(body)
 }
 
 const statusOfParseError = (error: Error): number => {
@@ -32,16 +34,21 @@ const statusOfParseError = (error: Error): number => {
   return code === "ERR_HTTP_REQUEST_TIMEOUT" ? 408 : 400
 }
 
-// Where there is no response to write to. Nobody else listens to such a socket any more, or would ever close it.
+// Where there is no response to write to.
 const answerOn = (socket: Duplex, status: number, path: string) => {
   if (socket.destroyed || !socket.writable) return
   const body = problemText(status, path)
-  socket.on("error", () => socket.destroy())
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/problem+json\r\n` +
       `content-length: ${Buffer.byteLength(body)}\r\nx-request-id: ${requestIdOf(undefined)}\r\nconnection: close\r\n\r\n${body}`,
-    () => socket.destroy(),
   )
+}
+
+// Node.js has let go of such a socket: nobody else hears its errors or would ever close it.
+const onConnect = (request: IncomingMessage, socket: Duplex) => {
+  socket.on("error", () => socket.destroy())
+  socket.once("finish", () => socket.destroy())
+  answerOn(socket, 404, request.url ?? "/")
 }
 
 // What Node refuses before there is a request, or hangs up on, or answers without a body: still a problem document.
@@ -59,7 +66,7 @@ const makeServer = () => {
   })
   server.on("clientError", (error, socket) => answerOn(socket, statusOfParseError(error), ""))
   server.on("checkExpectation", (request, response) => refuse(request, response, 417))
-  server.on("connect", (request, socket) => answerOn(socket, 404, request.url ?? "/"))
+  server.on("connect", onConnect)
   return server
 }
 
