@@ -29,7 +29,8 @@ WITH component AS (
   INSERT INTO events (organization_id, id, type, occurred_at, actor, data)
   SELECT organization_id, id, 'COMPONENT_CREATED', created_at, '{}', '{"name":"part","version":"1"}' FROM component
 )
-INSERT INTO webhook_outbox (organization_id, event_id, due_at) SELECT organization_id, id, created_at FROM component;
+INSERT INTO webhook_outbox (organization_id, event_id, due_at) SELECT organization_id, id, created_at FROM component
+  WHERE EXISTS (SELECT 1 FROM webhook_endpoints WHERE organization_id = ${organization("1")} AND disabled_at IS NULL);
 `,
   hot: () => `UPDATE usage_totals SET value = value + 1, event_count = event_count + 1 WHERE organization_id = ${organization("1")}
   AND instance_id = md5('i1-1')::uuid AND entitlement_id = md5('e1-1')::uuid

@@ -6,7 +6,8 @@ import { createServer } from "node:net"
 import type { AddressInfo } from "node:net"
 import { cpus } from "node:os"
 
-const canPin = process.platform === "linux" && spawnSync("taskset", ["--version"]).status === 0 && cpus().length > 1
+// With fewer cores the database would share one of them, and pinning would only choose who waits.
+const canPin = process.platform === "linux" && cpus().length >= 4 && spawnSync("taskset", ["--version"]).status === 0
 
 /** Whether servers and load are kept on different cores. */
 export const pinned = canPin

@@ -12,6 +12,7 @@ import {
   services,
   webhookRoutes,
 } from "./App.ts"
+import { HandedOver } from "./events/Repo.ts"
 import { Retention } from "./maintenance/Service.ts"
 import * as SweeperWorker from "./maintenance/Worker.ts"
 import * as Database from "./runtime/Database.ts"
@@ -55,6 +56,12 @@ export const backend = (whenRunning: Database.WhenRunning) =>
       Layer.effect(
         Retention,
         Effect.map(Settings, ({ retention }) => retention),
+      ),
+    ),
+    Layer.provideMerge(
+      Layer.effect(
+        HandedOver,
+        Effect.map(Settings, ({ svix }) => (Option.isSome(svix) ? "all" : "subscribed")),
       ),
     ),
     Layer.provideMerge(Settings.layer),

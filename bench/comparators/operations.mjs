@@ -37,11 +37,14 @@ const COMPONENT = `INSERT INTO components (organization_id, id, name, version, s
     created_at, created_by) VALUES ($1, $2, $3, $4, $5, $6, NULL, $7, $8)`
 const EVENT = `INSERT INTO events (organization_id, id, type, occurred_at, actor, data)
   VALUES ($1, $2, 'COMPONENT_CREATED', $3, $4, $5)`
-const OUTBOX = `INSERT INTO webhook_outbox (organization_id, event_id, due_at) VALUES ($1, $2, $3)`
+const SUBSCRIBED = `EXISTS (SELECT 1 FROM webhook_endpoints WHERE organization_id = $1 AND disabled_at IS NULL)`
+const OUTBOX = `INSERT INTO webhook_outbox (organization_id, event_id, due_at)
+  SELECT $1::uuid, $2::uuid, $3::timestamptz WHERE ${SUBSCRIBED}`
 const COMPONENT_WITH_EVENT = `WITH component AS (${COMPONENT}), event AS (
     INSERT INTO events (organization_id, id, type, occurred_at, actor, data)
     VALUES ($1, $9, 'COMPONENT_CREATED', $7, $8, $10))
-  INSERT INTO webhook_outbox (organization_id, event_id, due_at) VALUES ($1, $9, $7)`
+  INSERT INTO webhook_outbox (organization_id, event_id, due_at)
+  SELECT $1::uuid, $9::uuid, $7::timestamptz WHERE ${SUBSCRIBED}`
 
 const uuidV7 = () => {
   const bytes = randomBytes(16)

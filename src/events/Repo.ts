@@ -7,10 +7,29 @@ import { lockName, records, touched } from "../kernel/Sql.ts"
 import type { EventFilter, PlacedEvent } from "./Model.ts"
 import { lowestIdAt, resourceOf } from "./Rules.ts"
 
+/**
+ * Whose events are handed over to webhook deliveries: of organizations with an endpoint (default), which spares all others a
+ * row for each change and the work of finding out that nobody listens; or `all`, where another system knows who listens.
+ */
+export const HandedOver = Context.Reference<"subscribed" | "all">("keyshelf/events/HandedOver", {
+  defaultValue: () => "subscribed",
+})
+
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const columns = sql.literal(`id, type, occurred_at AS "timestamp", organization_id AS "organizationId", actor, data,
     position::text AS position`)
+
+  const whom = yield* HandedOver
+  // The row that hands an event to its webhook deliveries, of the event in the statement's `event`.
+  const handOver = sql.literal(`INSERT INTO webhook_outbox (organization_id, event_id, due_at)
+    SELECT organization_id, id, occurred_at FROM event${
+      whom === "all"
+        ? ""
+        : ` WHERE EXISTS (
+      SELECT 1 FROM webhook_endpoints endpoint
+      WHERE endpoint.organization_id = event.organization_id AND endpoint.disabled_at IS NULL)`
+    }`)
 
   /** Stores the event, or as many as there are rows in `from`. */
   const insertion = (event: EventRecord, from: Fragment = sql.literal("")) => sql`
@@ -25,9 +44,7 @@ const make = Effect.gen(function* () {
     insertForDelivery: (event: EventRecord) =>
       Effect.asVoid(
         Effect.orDie(sql`
-          WITH event AS (${insertion(event)} RETURNING organization_id, id, occurred_at)
-          INSERT INTO webhook_outbox (organization_id, event_id, due_at)
-          SELECT organization_id, id, occurred_at FROM event`),
+          WITH event AS (${insertion(event)} RETURNING organization_id, id, occurred_at) ${handOver}`),
       ),
 
     /**
@@ -38,9 +55,7 @@ const make = Effect.gen(function* () {
       touched(sql`
         WITH change AS (${change}), event AS (
           ${insertion(event, sql.literal("FROM change"))} RETURNING organization_id, id, occurred_at
-        ), delivery AS (
-          INSERT INTO webhook_outbox (organization_id, event_id, due_at) SELECT organization_id, id, occurred_at FROM event
-        )
+        ), delivery AS (${handOver})
         SELECT 1 FROM change`),
 
     hasUnplaced: (organizationId: string) =>

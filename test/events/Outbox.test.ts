@@ -17,7 +17,8 @@ const stage = Effect.gen(function* () {
   const events = yield* Events
   const transactions = yield* Transactions
   const { organizationId, token } = yield* tenant()
-  // What making the organization's token left behind.
+  yield* core("POST", "/webhooks", { token, body: { url: "https://receiver.example/", eventNames: ["*"] } })
+  // What making the endpoint left behind.
   yield* sql`DELETE FROM webhook_outbox WHERE organization_id = ${organizationId}`
   const source = { organizationId, actor: platformIdentity }
   return {
@@ -73,6 +74,30 @@ layer(TestService.layer, { excludeTestServices: true })("an event on its way out
       assert.deepStrictEqual(
         items.map(({ data }) => data.name),
         ["sent"],
+      )
+    }),
+  )
+
+  it.effect("of an organization without a live endpoint is in the stream, and waits for nothing", () =>
+    Effect.gen(function* () {
+      const { emit, source, sql, stream, waiting } = yield* stage
+      const disabled = sql`
+        UPDATE webhook_endpoints SET disabled_at = created_at WHERE organization_id = ${source.organizationId}`
+      const enabled = sql`
+        UPDATE webhook_endpoints SET disabled_at = NULL WHERE organization_id = ${source.organizationId}`
+      yield* disabled
+      yield* emit("unheard")
+      assert.deepStrictEqual(yield* waiting, [])
+      yield* enabled
+      yield* emit("heard")
+      const { items } = yield* stream()
+      assert.deepStrictEqual(
+        items.map(({ data }) => data.name),
+        ["unheard", "heard"],
+      )
+      assert.deepStrictEqual(
+        (yield* waiting).map(({ id }) => id),
+        items.slice(1).map(({ id }) => id),
       )
     }),
   )

@@ -5,6 +5,7 @@ import { FetchHttpClient } from "effect/http"
 import { TestClock } from "effect/testing"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
+import { HandedOver } from "../../src/events/Repo.ts"
 import { OutboxRepo } from "../../src/webhooks/OutboxRepo.ts"
 import { WebhookProvider } from "../../src/webhooks/Provider.ts"
 import { layer as svix, waitAfter } from "../../src/webhooks/Svix.ts"
@@ -98,112 +99,115 @@ const waiting = Effect.gen(function* () {
     SELECT event_id AS id, claims, due_at AS "dueAt" FROM webhook_outbox ORDER BY event_id`
 })
 
-layer(testServices, { excludeTestServices: true })("delivery by Svix", (it) => {
-  it.effect("an event becomes a message of the organization's application, once", () =>
-    withSvix((server) =>
-      Effect.gen(function* () {
-        const organizationId = yield* organization
-        yield* emit(organizationId, "COMPONENT_CREATED", { name: "part" })
-        const [event] = yield* waiting
-        yield* publishAll
-        assert.deepStrictEqual(yield* waiting, [])
-        const [call] = server.calls
-        assert.strictEqual(call?.path, `/api/v1/app/${organizationId}/msg/`)
-        assert.strictEqual(call?.authorization, "Bearer testsk_secret")
-        assert.strictEqual(call?.body.eventId, event?.id)
-        assert.strictEqual(call?.body.eventType, "COMPONENT_CREATED")
-        assert.deepStrictEqual(call?.body.application, { name: organizationId, uid: organizationId })
-        assert.strictEqual(call?.body.payload?.id, event?.id)
-        assert.deepStrictEqual(Object.keys(call?.body.payload ?? {}), [
-          "id",
-          "type",
-          "timestamp",
-          "organizationId",
-          "actor",
-          "data",
-        ])
-        assert.strictEqual(server.calls.length, 1)
-      }),
-    ),
-  )
+layer(testServices.pipe(Layer.provide(Layer.succeed(HandedOver, "all"))), { excludeTestServices: true })(
+  "delivery by Svix",
+  (it) => {
+    it.effect("an event becomes a message of the organization's application, once", () =>
+      withSvix((server) =>
+        Effect.gen(function* () {
+          const organizationId = yield* organization
+          yield* emit(organizationId, "COMPONENT_CREATED", { name: "part" })
+          const [event] = yield* waiting
+          yield* publishAll
+          assert.deepStrictEqual(yield* waiting, [])
+          const [call] = server.calls
+          assert.strictEqual(call?.path, `/api/v1/app/${organizationId}/msg/`)
+          assert.strictEqual(call?.authorization, "Bearer testsk_secret")
+          assert.strictEqual(call?.body.eventId, event?.id)
+          assert.strictEqual(call?.body.eventType, "COMPONENT_CREATED")
+          assert.deepStrictEqual(call?.body.application, { name: organizationId, uid: organizationId })
+          assert.strictEqual(call?.body.payload?.id, event?.id)
+          assert.deepStrictEqual(Object.keys(call?.body.payload ?? {}), [
+            "id",
+            "type",
+            "timestamp",
+            "organizationId",
+            "actor",
+            "data",
+          ])
+          assert.strictEqual(server.calls.length, 1)
+        }),
+      ),
+    )
 
-  it.effect("a message that Svix has already is done", () =>
-    withSvix((server) =>
-      Effect.gen(function* () {
-        const organizationId = yield* organization
-        yield* emit(organizationId)
-        server.events.add((yield* waiting)[0]?.id ?? "")
-        yield* publishAll
-        assert.deepStrictEqual(yield* waiting, [])
-        assert.strictEqual(server.calls.length, 1)
-      }),
-    ),
-  )
+    it.effect("a message that Svix has already is done", () =>
+      withSvix((server) =>
+        Effect.gen(function* () {
+          const organizationId = yield* organization
+          yield* emit(organizationId)
+          server.events.add((yield* waiting)[0]?.id ?? "")
+          yield* publishAll
+          assert.deepStrictEqual(yield* waiting, [])
+          assert.strictEqual(server.calls.length, 1)
+        }),
+      ),
+    )
 
-  it.effect("a server that knows no application of the organization is told of it first", () =>
-    withSvix((server) =>
-      Effect.gen(function* () {
-        server.state.makesApplications = false
-        const organizationId = yield* organization
-        yield* emit(organizationId)
-        yield* publishAll
-        assert.deepStrictEqual(
-          server.calls.map(({ path }) => path),
-          [
-            `/api/v1/app/${organizationId}/msg/`,
-            "/api/v1/app/?get_if_exists=true",
-            `/api/v1/app/${organizationId}/msg/`,
-          ],
-        )
-        assert.deepStrictEqual(yield* waiting, [])
-      }),
-    ),
-  )
+    it.effect("a server that knows no application of the organization is told of it first", () =>
+      withSvix((server) =>
+        Effect.gen(function* () {
+          server.state.makesApplications = false
+          const organizationId = yield* organization
+          yield* emit(organizationId)
+          yield* publishAll
+          assert.deepStrictEqual(
+            server.calls.map(({ path }) => path),
+            [
+              `/api/v1/app/${organizationId}/msg/`,
+              "/api/v1/app/?get_if_exists=true",
+              `/api/v1/app/${organizationId}/msg/`,
+            ],
+          )
+          assert.deepStrictEqual(yield* waiting, [])
+        }),
+      ),
+    )
 
-  it.effect("while Svix is away events wait, ever longer, and none is lost", () =>
-    withSvix((server) =>
-      Effect.gen(function* () {
-        const organizationId = yield* organization
-        for (let number = 0; number < 3; number++) yield* emit(organizationId)
-        let at = START
-        for (const [tries, status] of [500, 429, 401, 503].entries()) {
-          server.state.down = status
+    it.effect("while Svix is away events wait, ever longer, and none is lost", () =>
+      withSvix((server) =>
+        Effect.gen(function* () {
+          const organizationId = yield* organization
+          for (let number = 0; number < 3; number++) yield* emit(organizationId)
+          let at = START
+          for (const [tries, status] of [500, 429, 401, 503].entries()) {
+            server.state.down = status
+            yield* TestClock.setTime(at)
+            yield* publishAll
+            const left = yield* waiting
+            assert.deepStrictEqual(
+              left.map(({ claims, dueAt }) => ({ claims, dueAt: dueAt.getTime() })),
+              Array.from({ length: 3 }, () => ({ claims: tries + 1, dueAt: at + waitAfter(tries + 1) })),
+            )
+            at += waitAfter(tries + 1)
+          }
+          server.state.down = undefined
+          yield* TestClock.setTime(at - 1)
+          yield* publishAll
+          assert.strictEqual((yield* waiting).length, 3)
           yield* TestClock.setTime(at)
           yield* publishAll
-          const left = yield* waiting
-          assert.deepStrictEqual(
-            left.map(({ claims, dueAt }) => ({ claims, dueAt: dueAt.getTime() })),
-            Array.from({ length: 3 }, () => ({ claims: tries + 1, dueAt: at + waitAfter(tries + 1) })),
-          )
-          at += waitAfter(tries + 1)
-        }
-        server.state.down = undefined
-        yield* TestClock.setTime(at - 1)
-        yield* publishAll
-        assert.strictEqual((yield* waiting).length, 3)
-        yield* TestClock.setTime(at)
-        yield* publishAll
-        assert.deepStrictEqual(yield* waiting, [])
-        assert.strictEqual(server.events.size, 3)
-      }),
-    ),
-  )
+          assert.deepStrictEqual(yield* waiting, [])
+          assert.strictEqual(server.events.size, 3)
+        }),
+      ),
+    )
 
-  it.effect("an event whose node died while handing it over is handed over again", () =>
-    withSvix((server) =>
-      Effect.gen(function* () {
-        const outbox = yield* OutboxRepo
-        const organizationId = yield* organization
-        yield* emit(organizationId)
-        const until = new Date(START + 300_000)
-        yield* outbox.claimDue([organizationId], { at: new Date(START), until, perOrganization: 10 })
-        yield* publishAll
-        assert.strictEqual(server.calls.length, 0)
-        yield* TestClock.setTime(until.getTime())
-        yield* publishAll
-        assert.strictEqual(server.events.size, 1)
-        assert.deepStrictEqual(yield* waiting, [])
-      }),
-    ),
-  )
-})
+    it.effect("an event whose node died while handing it over is handed over again", () =>
+      withSvix((server) =>
+        Effect.gen(function* () {
+          const outbox = yield* OutboxRepo
+          const organizationId = yield* organization
+          yield* emit(organizationId)
+          const until = new Date(START + 300_000)
+          yield* outbox.claimDue([organizationId], { at: new Date(START), until, perOrganization: 10 })
+          yield* publishAll
+          assert.strictEqual(server.calls.length, 0)
+          yield* TestClock.setTime(until.getTime())
+          yield* publishAll
+          assert.strictEqual(server.events.size, 1)
+          assert.deepStrictEqual(yield* waiting, [])
+        }),
+      ),
+    )
+  },
+)
