@@ -3,8 +3,8 @@ import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { behindInDisplayOrder } from "../kernel/Page.ts"
-import type { Position, WrittenItem } from "../kernel/Page.ts"
-import { instantText, record, records, touched } from "../kernel/Sql.ts"
+import type { Position } from "../kernel/Page.ts"
+import { record, records, touched } from "../kernel/Sql.ts"
 import type { Entitlement } from "./Model.ts"
 
 // The groups come as one column, read by index; their slugs are taken from it.
@@ -14,12 +14,6 @@ const groups = `coalesce((
       JOIN entitlement_groups g ON g.organization_id = m.organization_id AND g.id = m.group_id
       WHERE m.organization_id = entitlements.organization_id AND m.entitlement_id = entitlements.id
     ), '[]')`
-
-/** An entitlement of a list: its JSON and its place. */
-export interface WrittenEntitlement extends WrittenItem {
-  readonly displayOrder: number
-  readonly id: string
-}
 
 type Row = Omit<Entitlement, "groupSlugs">
 
@@ -34,16 +28,14 @@ const entitlement = <R>(statement: Effect.Effect<ReadonlyArray<unknown>, SqlErro
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
-  const plain = sql.literal(`id, slug, name, description, type, aggregation_method AS "aggregationMethod",
+  const columnsWith = (groups: string) =>
+    sql.literal(`id, slug, name, description, type, aggregation_method AS "aggregationMethod",
     reset_period AS "resetPeriod", reset_anchor AS "resetAnchor", unit_singular AS "unitSingular",
     unit_plural AS "unitPlural", sale_unit_factor AS "saleUnitFactor", sale_unit_singular AS "saleUnitSingular",
     sale_unit_plural AS "saleUnitPlural", display_order AS "displayOrder", icon, user_facing AS "userFacing",
-    warning_threshold_percent AS "warningThresholdPercent"`)
-  const instants = sql.literal(
-    `${instantText("created_at")} AS "createdAt", ${instantText("updated_at")} AS "updatedAt"`,
-  )
-  const columns = sql`${plain}, ${sql.literal(groups)} AS "entitlementGroups", created_at AS "createdAt",
-    updated_at AS "updatedAt", created_by AS "createdBy", updated_by AS "updatedBy"`
+    warning_threshold_percent AS "warningThresholdPercent", ${groups} AS "entitlementGroups", created_at AS "createdAt",
+    updated_at AS "updatedAt", created_by AS "createdBy", updated_by AS "updatedBy"`)
+  const columns = columnsWith(groups)
 
   return {
     /** Stores the row if its slug is free. */
@@ -66,27 +58,25 @@ const make = Effect.gen(function* () {
 
     list: (organizationId: string, after: Position | null, count: number) => {
       const [displayOrder, id] = behindInDisplayOrder(after)
-      // The list is read most and longest of all: the database writes its JSON, in the order of the schema's members.
-      return records<WrittenEntitlement>()(sql`
-        WITH page AS MATERIALIZED (
-          SELECT * FROM entitlements
-          WHERE organization_id = ${organizationId} AND (display_order, id) > (${displayOrder}, ${id})
-          ORDER BY display_order, id LIMIT ${count}
-        ), groups AS MATERIALIZED (
-          SELECT m.entitlement_id, json_agg(g.slug ORDER BY g.slug) AS slugs,
-            json_agg(json_build_object('id', g.id, 'name', g.name, 'slug', g.slug) ORDER BY g.slug) AS records
-          FROM entitlement_group_members m
-          JOIN entitlement_groups g ON g.organization_id = m.organization_id AND g.id = m.group_id
-          WHERE m.organization_id = ${organizationId} AND m.entitlement_id = ANY(ARRAY(SELECT id FROM page))
-          GROUP BY m.entitlement_id
-        )
-        SELECT row_to_json(record)::text AS json, "displayOrder", id FROM (
-          SELECT ${plain}, coalesce(groups.slugs, '[]') AS "groupSlugs",
-            coalesce(groups.records, '[]') AS "entitlementGroups", ${instants}, created_by AS "createdBy",
-            updated_by AS "updatedBy"
+      return Effect.map(
+        records<Row>()(sql`
+          WITH page AS MATERIALIZED (
+            SELECT * FROM entitlements
+            WHERE organization_id = ${organizationId} AND (display_order, id) > (${displayOrder}, ${id})
+            ORDER BY display_order, id LIMIT ${count}
+          ), groups AS MATERIALIZED (
+            SELECT m.entitlement_id,
+              jsonb_agg(jsonb_build_object('id', g.id, 'name', g.name, 'slug', g.slug) ORDER BY g.slug) AS records
+            FROM entitlement_group_members m
+            JOIN entitlement_groups g ON g.organization_id = m.organization_id AND g.id = m.group_id
+            WHERE m.organization_id = ${organizationId} AND m.entitlement_id = ANY(ARRAY(SELECT id FROM page))
+            GROUP BY m.entitlement_id
+          )
+          SELECT ${columnsWith("coalesce(groups.records, '[]')")}
           FROM page LEFT JOIN groups ON groups.entitlement_id = page.id
-        ) AS record
-        ORDER BY "displayOrder", id`)
+          ORDER BY display_order, id`),
+        (rows) => rows.map(toEntitlement),
+      )
     },
 
     /** Locks the row against changes, and against licenses that would start to grant it. */

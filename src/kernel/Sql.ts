@@ -34,10 +34,6 @@ export const decodedOne = <A, I>(row: Schema.Codec<A, I>) => {
     Effect.map(decode(statement), (rows) => Option.fromNullishOr(rows[0]))
 }
 
-/** The expression of an instant as JSON answers carry it, for JSON that the database writes. */
-export const instantText = (column: string): string =>
-  `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
-
 /**
  * The column expression of a customer's or an instance's integration records, a map from connector name to record, read
  * by index in the statement of its row. Its instants are texts as the service answers them.
@@ -45,7 +41,7 @@ export const instantText = (column: string): string =>
 export const integrationsOf = (table: "customers" | "instances"): string => `(
     SELECT coalesce(jsonb_object_agg(records.connector, jsonb_build_object('external_id', records.external_id,
       'last_error', records.last_error, 'metadata', records.metadata, 'synced_at',
-      ${instantText("records.synced_at")}, 'web_url', records.web_url)), '{}')
+      to_char(records.synced_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'web_url', records.web_url)), '{}')
     FROM integration_records records
     WHERE records.organization_id = ${table}.organization_id AND records.resource_id = ${table}.id
       AND records.kind = '${table === "customers" ? "CUSTOMER" : "INSTANCE"}')`

@@ -54,16 +54,20 @@ layer(TestService.layer, { excludeTestServices: true })("the hot path", (it) => 
         const operations: Record<string, { readonly bound: number; readonly request: () => Buffer }> = {}
         const fixed = (name: string, bound: number, request: Buffer) =>
           (operations[name] = { bound, request: () => request })
-        fixed("read a customer", 1000, requestBytes("GET", "/api/customers/globex", token))
-        fixed("list 50 entitlements", 1000, requestBytes("GET", "/api/entitlements?limit=50", token))
-        fixed("check one entitlement", 1000, requestBytes("POST", check, token, { checks: checks.slice(0, 1) }))
-        fixed("check ten entitlements", 1000, requestBytes("POST", check, token, { checks }))
-        fixed("consume", 1000, requestBytes("POST", check, token, { checks: checks.slice(0, 1), consume: true }))
+        fixed("read a customer", 220, requestBytes("GET", "/api/customers/globex", token))
+        fixed("list 50 entitlements", 470, requestBytes("GET", "/api/entitlements?limit=50", token))
+        fixed("check one entitlement", 240, requestBytes("POST", check, token, { checks: checks.slice(0, 1) }))
+        fixed("check ten entitlements", 310, requestBytes("POST", check, token, { checks }))
+        fixed("consume", 560, requestBytes("POST", check, token, { checks: checks.slice(0, 1), consume: true }))
         operations["create a component"] = {
           bound: 1000,
           request: () => requestBytes("POST", "/api/components", token, { name: "part", version: `${++made}` }),
         }
         const connection = yield* Effect.promise(() => open(origins.core))
+        // Code that is not compiled yet allocates more: the first operation would pay for all.
+        yield* Effect.promise(async () => {
+          for (let n = 0; n < 1000; n++) await connection.send(requestBytes("GET", "/api/customers/globex", token))
+        })
         const measured: Record<string, number> = {}
         for (const [name, { request }] of Object.entries(operations)) {
           measured[name] = yield* Effect.promise(() =>
@@ -75,7 +79,7 @@ layer(TestService.layer, { excludeTestServices: true })("the hot path", (it) => 
           )
         }
         connection.close()
-        console.log(measured)
+        // In KiB for each request, with what it may be.
         const exceeded = Object.entries(measured).filter(([name, figure]) => figure > (operations[name]?.bound ?? 0))
         assert.deepStrictEqual(exceeded, [])
       }),
