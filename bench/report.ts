@@ -81,9 +81,7 @@ export const heading = (options: {
     `## ${new Date().toISOString().slice(0, 10)}`,
     `${cpus()[0]?.model ?? "unknown processor"}, ${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, ${platform()} ${arch()}, Node.js ${process.version}. ` +
       `${options.rounds} rounds of ${options.seconds} s, interleaved, database "${options.scale}". ` +
-      (pinned
-        ? "Servers were pinned to one core, the load to another; the database used all."
-        : "Nothing was pinned."),
+      (pinned ? "Servers were pinned to one core, the load to another; the database used all." : "Nothing was pinned."),
   ].join("\n\n")
 
 /** A small table of single figures. */

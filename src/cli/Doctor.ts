@@ -4,6 +4,7 @@ import { Command } from "effect/cli"
 import * as Database from "../runtime/Database.ts"
 import { Settings } from "../runtime/Settings.ts"
 import * as DatabaseChecks from "./doctor/DatabaseChecks.ts"
+import * as KeyChecks from "./doctor/KeyChecks.ts"
 import * as MachineChecks from "./doctor/MachineChecks.ts"
 import * as PartnerChecks from "./doctor/PartnerChecks.ts"
 import { failed, guarded, line, ok } from "./doctor/Report.ts"
@@ -21,7 +22,7 @@ const connected = Effect.gen(function* () {
     ["migrations", DatabaseChecks.schema],
     ["clock", DatabaseChecks.clock],
     ["partitions", DatabaseChecks.partitions],
-    ["keys", DatabaseChecks.keys],
+    ["keys", KeyChecks.keys],
   ] as const) {
     const found = yield* guarded(part, check)
     yield* print(found)

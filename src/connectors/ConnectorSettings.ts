@@ -4,6 +4,7 @@ import { Caller } from "../kernel/Caller.ts"
 import { ValidationFailed } from "../kernel/Problem.ts"
 import type { ProblemFault } from "../kernel/Problem.ts"
 import { SecretBox } from "../kernel/SecretBox.ts"
+import type { SealedPlace } from "../kernel/SecretBox.ts"
 import { now } from "../kernel/Timestamp.ts"
 import { Transactions } from "../kernel/Transaction.ts"
 import { ConnectorSettingsNotFound } from "./Errors.ts"
@@ -21,7 +22,8 @@ import type { SchemaFault } from "./SettingsValidator.ts"
 
 const LOCATION = "body.settings"
 
-const placeOf = (organizationId: string, name: string) => ({
+/** Where an organization's settings of a connector are sealed. */
+export const settingsPlace = (organizationId: string, name: string): SealedPlace => ({
   purpose: "connector-settings",
   boundTo: [organizationId, name],
 })
@@ -80,7 +82,7 @@ const make = Effect.gen(function* () {
   const transactions = yield* Transactions
 
   const opened = (organizationId: string, name: string, row: SettingsRow) =>
-    Effect.map(box.open(placeOf(organizationId, name), row.sealed), (text) => JSON.parse(text) as JsonObject)
+    Effect.map(box.open(settingsPlace(organizationId, name), row.sealed), (text) => JSON.parse(text) as JsonObject)
 
   const notFound = (name: string) =>
     new ConnectorSettingsNotFound({ detail: `The connector "${name}" has no settings here. PUT them first.` })
@@ -129,7 +131,7 @@ const make = Effect.gen(function* () {
           : undefined
         const settings = yield* decide(at, schema, input.settings, stored as JsonObject | undefined)
         const next: SettingsRow = {
-          sealed: yield* box.seal(placeOf(organizationId, name), JSON.stringify(settings)),
+          sealed: yield* box.seal(settingsPlace(organizationId, name), JSON.stringify(settings)),
           version: connector.version,
           settingsSchema: schema,
           updatedAt: yield* now,

@@ -7,14 +7,17 @@ import type { InvalidCursor } from "./Problem.ts"
 /** How many items a page has unless asked otherwise. */
 export const DEFAULT_LIMIT = 50
 
-const LIMIT_DESCRIPTION = "Items per page, 1 to 200; 50 if absent"
+/** How many items a page has at most. */
+export const LARGEST_LIMIT = 200
+
+const LIMIT_DESCRIPTION = `Items per page, 1 to ${LARGEST_LIMIT}; ${DEFAULT_LIMIT} if absent`
 
 // Digits alone: what JavaScript takes for a number besides (`1e2`, `0x10`, ` 5`) is none in a URL.
-const Limit = Schema.String.check(Schema.isPattern(/^\d{1,10}$/, { expected: "a whole number, 1 to 200" }))
+const Limit = Schema.String.check(Schema.isPattern(/^\d{1,10}$/, { expected: `a whole number, 1 to ${LARGEST_LIMIT}` }))
   .annotate({ description: LIMIT_DESCRIPTION })
   .pipe(
     Schema.decodeTo(
-      Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 200 })),
+      Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: LARGEST_LIMIT })),
       SchemaTransformation.numberFromString,
     ),
   )

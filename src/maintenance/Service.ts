@@ -27,7 +27,7 @@ export const BATCH = 1000
 // What one sweep does of one kind before the others have their turn; the rest waits for the next sweep.
 const BATCHES = 100
 
-const sweptRows = Metric.counter("keyshelf_sweeper_rows", {
+const sweptRows = Metric.counter("keyshelf_sweeper_rows_total", {
   description: "Rows that the sweeper told or removed, by kind",
   incremental: true,
 })
@@ -67,6 +67,9 @@ const make = Effect.gen(function* () {
     }),
   ]
 
+  /** What a sweep does, by name. */
+  const kinds = tasks.map(({ kind }) => kind)
+
   const drain = Effect.fnUntraced(function* ({ kind, step }: Task) {
     let total = 0
     for (let batch = 0; batch < BATCHES; batch++) {
@@ -89,7 +92,7 @@ const make = Effect.gen(function* () {
       else failure ??= done.cause
     }
     if (failure !== undefined) {
-      const left = tasks.map(({ kind }) => kind).filter((kind) => swept[kind] === undefined)
+      const left = kinds.filter((kind) => swept[kind] === undefined)
       yield* Effect.logWarning(`The sweeper could not do ${left.join(", ")}; it tries again in a minute`, failure)
     }
     const done = Object.entries(swept).filter(([, rows]) => rows > 0)
@@ -99,7 +102,7 @@ const make = Effect.gen(function* () {
     return swept
   }).pipe(Effect.withSpan("Sweeper.sweep"))
 
-  return { sweep }
+  return { kinds, sweep }
 })
 
 /** Sweeps. {@link Retention} says what is kept how long. */

@@ -5,7 +5,7 @@ import { CoreApi } from "../CoreApi.ts"
 import { PlatformApi } from "../PlatformApi.ts"
 import { WebhookApi } from "../WebhookApi.ts"
 import { errorsPage } from "./ErrorsPage.ts"
-import { withScopes } from "./Scopes.ts"
+import { documented } from "./Documented.ts"
 
 /** A committed document differs from what the definitions generate. */
 export class DocumentsOutdated extends Schema.TaggedError<DocumentsOutdated>()("DocumentsOutdated", {
@@ -14,9 +14,9 @@ export class DocumentsOutdated extends Schema.TaggedError<DocumentsOutdated>()("
 
 /** The text of each document by its path in the project. */
 export const documents = (): Readonly<Record<string, string>> => ({
-  "openapi/core.json": text(OpenApi.fromApi(withScopes(CoreApi))),
-  "openapi/platform.json": text(OpenApi.fromApi(withScopes(PlatformApi))),
-  "openapi/webhooks.json": text(OpenApi.fromApi(withScopes(WebhookApi))),
+  "openapi/core.json": text(OpenApi.fromApi(documented(CoreApi))),
+  "openapi/platform.json": text(OpenApi.fromApi(documented(PlatformApi))),
+  "openapi/webhooks.json": text(OpenApi.fromApi(documented(WebhookApi))),
   "docs/errors.md": errorsPage([CoreApi, PlatformApi, WebhookApi]),
 })
 

@@ -5,7 +5,7 @@ import { HttpApiScalar } from "effect/http-api"
 import type { HttpApi, HttpApiGroup } from "effect/http-api"
 import { readFile } from "node:fs/promises"
 import { CoreApi } from "../CoreApi.ts"
-import { withScopes } from "../openapi/Scopes.ts"
+import { documented } from "../openapi/Documented.ts"
 import { PlatformApi } from "../PlatformApi.ts"
 import { WebhookApi } from "../WebhookApi.ts"
 import * as MethodNotAllowed from "./MethodNotAllowed.ts"
@@ -43,7 +43,7 @@ const viewer = <Id extends string, Groups extends HttpApiGroup.Constraint>(
   let handler: ((request: Request) => Promise<Response>) | undefined
   return Effect.gen(function* () {
     const request = yield* HttpServerRequest.HttpServerRequest
-    handler ??= HttpRouter.toWebHandler(HttpApiScalar.layer(withScopes(api), { path }), { disableLogger: true }).handler
+    handler ??= HttpRouter.toWebHandler(HttpApiScalar.layer(documented(api), { path }), { disableLogger: true }).handler
     const answer = handler
     const html = yield* Effect.promise(async () => (await answer(new Request(`http://docs${path}`))).text())
     return HttpServerResponse.text(request.method === "HEAD" ? "" : html, { contentType: "text/html; charset=utf-8" })

@@ -1,6 +1,6 @@
 /** Requests that do not decode become problems that name each fault's place (contract, section 3). */
 import { Effect, Layer, Predicate, SchemaIssue } from "effect"
-import { HttpRouter, HttpServerRequest } from "effect/http"
+import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiMiddleware } from "effect/http-api"
 import type { HttpApiError } from "effect/http-api"
 import { isUtf8 } from "node:buffer"
@@ -92,9 +92,25 @@ const schemaErrors = HttpApiMiddleware.layerSchemaErrorTransform(
   }),
 )
 
-const mayHaveJson = (request: HttpServerRequest.HttpServerRequest): boolean =>
-  (request.method === "POST" || request.method === "PUT" || request.method === "PATCH") &&
-  (request.headers["content-type"] ?? "json").includes("json")
+const mayHaveBody = ({ method }: HttpServerRequest.HttpServerRequest): boolean =>
+  method === "POST" || method === "PUT" || method === "PATCH"
+
+const mayHaveJson = ({ headers }: HttpServerRequest.HttpServerRequest): boolean =>
+  (headers["content-type"] ?? "json").includes("json")
+
+const isEncoded = ({ headers }: HttpServerRequest.HttpServerRequest): boolean => {
+  const encoding = headers["content-encoding"]
+  return encoding !== undefined && encoding.toLowerCase() !== "identity"
+}
+
+// Nothing is decompressed here: a small body could become a large one.
+const encoded = HttpServerResponse.text(
+  JSON.stringify({
+    detail: "Send the body as it is, without `Content-Encoding`: compressed bodies are not taken.",
+    errors: [{ location: "header.content-encoding", message: "may only be identity" }],
+  }),
+  { status: 415, contentType: "application/problem+json", headers: { "accept-encoding": "identity" } },
+)
 
 // Decoding would put U+FFFD where the bytes are no text, and what was sent would be kept as something else.
 const bytesAreText = (request: HttpServerRequest.HttpServerRequest) =>
@@ -102,16 +118,18 @@ const bytesAreText = (request: HttpServerRequest.HttpServerRequest) =>
     isUtf8(bytes) ? Effect.void : Effect.fail(malformed("is not UTF-8")),
   )
 
-/** The middleware that every API carries: bodies are UTF-8, and what does not decode is told place by place. */
+/** The middleware that every API carries: bodies are plain UTF-8, and what does not decode is told place by place. */
 export const layer = Layer.effect(
   RequestValidation,
   Effect.map(RequestValidation, (transform) =>
     RequestValidation.of((handler, options) =>
-      Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
-        mayHaveJson(request)
+      Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
+        if (!mayHaveBody(request)) return transform(handler, options)
+        if (isEncoded(request)) return Effect.succeed(encoded)
+        return mayHaveJson(request)
           ? Effect.andThen(bytesAreText(request), transform(handler, options))
-          : transform(handler, options),
-      ),
+          : transform(handler, options)
+      }),
     ),
   ),
 ).pipe(Layer.provide(schemaErrors))

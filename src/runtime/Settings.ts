@@ -233,14 +233,22 @@ const load = Effect.gen(function* () {
     })
   }
   const enabled = yield* setting("SERVICE_ROLES", Roles, roles.join(","))
+  const ownRoles = new Set(enabled.split(",").map((role) => role.trim() as Role))
+  const webhooksPort = yield* optionalSetting("SERVICE_WEBHOOKS_PORT", Port)
+  if (ownRoles.has("webhooks") && !ownRoles.has("core") && Option.isNone(webhooksPort)) {
+    return yield* new SettingsError({
+      message:
+        "SERVICE_WEBHOOKS_PORT is missing: the role webhooks without the role core needs a port of its own to listen on.",
+    })
+  }
   return {
     host: yield* setting("SERVICE_HOST", Schema.NonEmptyString, "127.0.0.1"),
     corePort: yield* setting("SERVICE_CORE_PORT", Port, 8080),
     platformPort: yield* setting("SERVICE_PLATFORM_PORT", Port, 8081),
     /** Absent: webhook management is served by the core listener. */
-    webhooksPort: yield* optionalSetting("SERVICE_WEBHOOKS_PORT", Port),
+    webhooksPort,
     internalPort: yield* setting("SERVICE_INTERNAL_PORT", Port, 8082),
-    roles: new Set(enabled.split(",").map((role) => role.trim() as Role)),
+    roles: ownRoles,
     dataDir: yield* setting("SERVICE_DATA_DIR", Schema.NonEmptyString, ".data"),
     databaseUrl: Option.map(databaseUrl, (url) => Redacted.make(url)),
     /** A direct address for LISTEN where `SERVICE_DATABASE_URL` names a transaction pooler. */

@@ -3,6 +3,7 @@ import { Context, Effect, Layer, Redacted } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { newId } from "../kernel/Identifiers.ts"
 import { SecretBox } from "../kernel/SecretBox.ts"
+import type { SealedPlace } from "../kernel/SecretBox.ts"
 import { now } from "../kernel/Timestamp.ts"
 import { Transaction } from "../kernel/Transaction.ts"
 import { WebhooksRepo } from "./Repo.ts"
@@ -13,7 +14,8 @@ const random = SecureRandom.make(SecureRandom.randomBytesUnsafe)
 // Standard Webhooks asks for 24 to 64 bytes.
 const SECRET_BYTES = 32
 
-const placeOf = (organizationId: string, endpointId: string) => ({
+/** Where a secret of an endpoint is sealed. */
+export const secretPlace = (organizationId: string, endpointId: string): SealedPlace => ({
   purpose: "webhook-secret",
   boundTo: [organizationId, endpointId],
 })
@@ -45,7 +47,9 @@ export class WebhookSecrets extends Context.Service<
       const box = yield* SecretBox
 
       const open = (organizationId: string, endpointId: string, sealed: ReadonlyArray<string>) =>
-        Effect.forEach(sealed, (text) => Effect.map(box.open(placeOf(organizationId, endpointId), text), Redacted.make))
+        Effect.forEach(sealed, (text) =>
+          Effect.map(box.open(secretPlace(organizationId, endpointId), text), Redacted.make),
+        )
 
       return WebhookSecrets.of({
         issue: Effect.fnUntraced(function* (organizationId, endpointId) {
@@ -53,7 +57,7 @@ export class WebhookSecrets extends Context.Service<
           const createdAt = yield* now
           const bytes = yield* random.randomBytes(SECRET_BYTES)
           const text = `whsec_${Buffer.from(bytes).toString("base64")}`
-          const sealed = yield* box.seal(placeOf(organizationId, endpointId), text)
+          const sealed = yield* box.seal(secretPlace(organizationId, endpointId), text)
           yield* repo.endSecrets(organizationId, endpointId, new Date(createdAt.getTime() + OVERLAP_MILLIS))
           yield* repo.insertSecret(organizationId, endpointId, { id: yield* newId, sealed, createdAt })
           yield* repo.removeSecrets(organizationId, endpointId, createdAt, MOST_SECRETS)

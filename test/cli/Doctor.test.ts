@@ -1,19 +1,27 @@
 import { assert, describe, it } from "@effect/vitest"
 import { PgClient } from "@effect/sql-pg"
 import { Clock, ConfigProvider, Effect, Layer, Redacted } from "effect"
-import { chmodSync, rmSync } from "node:fs"
+import { randomUUID } from "node:crypto"
+import { chmodSync, rmSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { join } from "node:path"
+import type { TokenHashes } from "../../src/access/Model.ts"
+import { TokenHasher } from "../../src/access/TokenHasher.ts"
 import * as DatabaseChecks from "../../src/cli/doctor/DatabaseChecks.ts"
+import * as KeyChecks from "../../src/cli/doctor/KeyChecks.ts"
 import { identityProvider } from "../../src/cli/doctor/PartnerChecks.ts"
 import { line } from "../../src/cli/doctor/Report.ts"
 import type { Finding } from "../../src/cli/doctor/Report.ts"
 import { compare, known } from "../../src/cli/Schema.ts"
+import { settingsPlace } from "../../src/connectors/ConnectorSettings.ts"
+import { platformIdentity } from "../../src/kernel/Caller.ts"
 import { SecretBox } from "../../src/kernel/SecretBox.ts"
+import type { SealedPlace } from "../../src/kernel/SecretBox.ts"
 import * as Boxes from "../../src/runtime/SecretBox.ts"
 import * as Secrets from "../../src/runtime/Secrets.ts"
 import { Settings } from "../../src/runtime/Settings.ts"
+import { secretPlace } from "../../src/webhooks/Secrets.ts"
 import { freePorts, randomCredential, settings, start, temporaryDirectory } from "../support/ServiceProcess.ts"
 import { testSql } from "../support/TestDatabase.ts"
 import { emptyDatabase } from "./database.ts"
@@ -24,15 +32,60 @@ const doctor = Effect.fnUntraced(function* (env: Record<string, string>) {
 
 const key = (byte: number) => Buffer.alloc(32, byte).toString("base64")
 
-const withKeys = (keys: string) =>
+const withKeys = (keys: string, env: Record<string, string> = {}) =>
   Settings.layer.pipe(
     Layer.provide(
       ConfigProvider.layer(
-        ConfigProvider.fromEnvRecord({ SERVICE_DATABASE_URL: "postgres://x/x", SERVICE_SECRET_KEY: keys }),
+        ConfigProvider.fromEnvRecord({ SERVICE_DATABASE_URL: "postgres://x/x", SERVICE_SECRET_KEY: keys, ...env }),
       ),
     ),
     Layer.fresh,
   )
+
+const secretsOf = (id: string, byte: number) =>
+  Secrets.layerFrom([{ id, bytes: Redacted.make(new Uint8Array(32).fill(byte)) }])
+
+const seal = (place: SealedPlace, id: string, byte: number) =>
+  Effect.flatMap(SecretBox, (box) => box.seal(place, "secret")).pipe(
+    Effect.provide(Boxes.layer.pipe(Layer.provide(secretsOf(id, byte)))),
+  )
+
+const storeOrganization = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const [organization] = yield* sql<{ id: string }>`
+    INSERT INTO organizations (id, name, slug, created_at, created_by, updated_at, updated_by)
+    VALUES (gen_random_uuid(), 'Acme', 'acme', now(), '{}', now(), '{}') RETURNING id`
+  return organization?.id ?? ""
+})
+
+const storeSettings = Effect.fnUntraced(function* (organizationId: string, id: string, byte: number) {
+  const sql = yield* PgClient.PgClient
+  const sealed = yield* seal(settingsPlace(organizationId, "x"), id, byte)
+  yield* sql`
+    INSERT INTO connector_settings (organization_id, connector_name, sealed, version, settings_schema, updated_at, updated_by)
+    VALUES (${organizationId}, 'x', ${sealed}, '1', '{}', now(), '{}')`
+})
+
+const storeWebhookSecret = Effect.fnUntraced(function* (organizationId: string, id: string, byte: number) {
+  const sql = yield* PgClient.PgClient
+  const endpointId = randomUUID()
+  const sealed = yield* seal(secretPlace(organizationId, endpointId), id, byte)
+  yield* sql`
+    INSERT INTO webhook_endpoints (organization_id, id, url, event_names, created_at, created_by, updated_at, updated_by)
+    VALUES (${organizationId}, ${endpointId}, 'https://hooks.example', '{}', now(), '{}', now(), '{}')`
+  yield* sql`
+    INSERT INTO webhook_secrets (organization_id, endpoint_id, id, sealed, created_at)
+    VALUES (${organizationId}, ${endpointId}, ${randomUUID()}, ${sealed}, now())`
+})
+
+const storeToken = Effect.fnUntraced(function* (hashes: TokenHashes) {
+  const sql = yield* PgClient.PgClient
+  yield* sql`
+    INSERT INTO credentials (id, kind, owner_id, actor, name, slug, scopes, lookup_hash, salt, verification_hash, pepper_id,
+      last_four, created_at, created_by)
+    VALUES (gen_random_uuid(), 'platform', ${platformIdentity.id}, '{}', 'first', 'first', '{}', ${hashes.lookupHash},
+      ${hashes.salt}, ${hashes.verificationHash}, ${hashes.pepperId}, ${hashes.lastFour}, now(), '{}')`
+})
 
 const states = (findings: ReadonlyArray<Finding>) => findings.map(({ state }) => state)
 const texts = (findings: ReadonlyArray<Finding>) => findings.map(({ text }) => text).join("\n")
@@ -67,7 +120,12 @@ describe("keyshelf doctor", { timeout: 120_000 }, () => {
 
       chmodSync(join(env.SERVICE_DATA_DIR, "secret-key"), 0o644)
       assert.match((yield* doctor(env)).output, /^warning +directory .*chmod 600/m)
-      rmSync(join(env.SERVICE_DATA_DIR, "secret-key"))
+      const file = join(env.SERVICE_DATA_DIR, "secret-key")
+      writeFileSync(file, key(9))
+      const another = yield* doctor(env)
+      assert.strictEqual(another.code, 1)
+      assert.match(another.output, /^FAILED +keys .*secret-key does not open 1 of 1 tokens/m)
+      rmSync(file)
       const keyless = yield* doctor(env)
       assert.strictEqual(keyless.code, 1)
       assert.match(keyless.output, /^FAILED +directory .*is gone/m)
@@ -115,7 +173,7 @@ describe("keyshelf doctor", { timeout: 120_000 }, () => {
   it.live("tells a database without tables", () =>
     Effect.gen(function* () {
       const url = yield* emptyDatabase
-      const findings = yield* Effect.all([DatabaseChecks.schema, DatabaseChecks.partitions, DatabaseChecks.keys]).pipe(
+      const findings = yield* Effect.all([DatabaseChecks.schema, DatabaseChecks.partitions, KeyChecks.keys]).pipe(
         Effect.provide([PgClient.layer({ url, maxConnections: 1 }), withKeys(key(1))]),
       )
       assert.deepStrictEqual(findings.map(states), [["warning"], ["warning"], ["ok"]])
@@ -153,32 +211,71 @@ describe("keyshelf doctor", { timeout: 120_000 }, () => {
     () =>
       Effect.gen(function* () {
         const sql = yield* PgClient.PgClient
-        const [organization] = yield* sql<{ id: string }>`
-        INSERT INTO organizations (id, name, slug, created_at, created_by, updated_at, updated_by)
-        VALUES (gen_random_uuid(), 'Acme', 'acme', now(), '{}', now(), '{}') RETURNING id`
-        const sealed = yield* Effect.flatMap(SecretBox, (box) =>
-          box.seal({ purpose: "test", boundTo: [] }, "secret"),
-        ).pipe(
-          Effect.provide(
-            Boxes.layer.pipe(
-              Layer.provide(Secrets.layerFrom([{ id: "2025", bytes: Redacted.make(new Uint8Array(32).fill(5)) }])),
-            ),
-          ),
-        )
-        yield* sql`INSERT INTO connector_settings (organization_id, connector_name, sealed, version, settings_schema, updated_at, updated_by)
-        VALUES (${organization?.id ?? ""}, 'x', ${sealed}, '1', '{}', now(), '{}')`
-        const look = (keys: string) => DatabaseChecks.keys.pipe(Effect.provide(withKeys(keys)))
+        yield* storeSettings(yield* storeOrganization, "2025", 5)
+        const look = (keys: string) => KeyChecks.keys.pipe(Effect.provide(withKeys(keys)))
 
         const lost = yield* look(`2026:${key(6)}`)
         assert.deepStrictEqual(states(lost), ["ok", "FAILED"])
         assert.include(texts(lost), 'The key "2025" is missing, and 1 connector_settings need it')
         const rotating = yield* look(`2026:${key(6)},2025:${key(5)},2024:${key(4)}`)
-        assert.deepStrictEqual(states(rotating), ["ok", "ok", "ok"])
+        assert.deepStrictEqual(states(rotating), ["ok", "ok", "ok", "ok"])
+        assert.include(texts(rotating), 'The key "2025" opens 1 connector settings')
         assert.include(texts(rotating), 'The old key "2025" is still needed by 1 connector_settings')
         assert.include(texts(rotating), 'The old key "2024" is needed by nothing any more')
         yield* sql`DELETE FROM connector_settings`
         assert.include(texts(yield* look(`2026:${key(6)},2025:${key(5)}`)), 'The old key "2025" is needed by nothing')
       }).pipe(Effect.provide(testSql)),
+  )
+
+  it.live(
+    "opens stored secrets of each kind: other bytes under the same id fail, and say whose secrets need the former",
+    () =>
+      Effect.gen(function* () {
+        const sql = yield* PgClient.PgClient
+        const organizationId = yield* storeOrganization
+        yield* storeSettings(organizationId, "default", 5)
+        yield* storeWebhookSecret(organizationId, "default", 5)
+        const look = (keys: string) => KeyChecks.keys.pipe(Effect.provide(withKeys(keys)))
+
+        const right = yield* look(key(5))
+        assert.deepStrictEqual(states(right), ["ok", "ok"])
+        assert.include(texts(right), 'The key "default" opens 1 connector settings, 1 webhook secrets')
+        const other = yield* look(key(6))
+        assert.deepStrictEqual(states(other), ["ok", "FAILED"])
+        assert.include(
+          texts(other),
+          'The key "default" of SERVICE_SECRET_KEY does not open 1 of 1 connector settings, 1 of 1 webhook secrets',
+        )
+        assert.include(texts(other), "Put the former bytes back")
+        // A key that was changed and used since opens some, and not all.
+        yield* storeWebhookSecret(organizationId, "default", 6)
+        const used = yield* look(key(6))
+        assert.deepStrictEqual(states(used), ["ok", "FAILED"])
+        assert.include(texts(used), "1 of 1 connector settings, 1 of 2 webhook secrets")
+        yield* sql`DELETE FROM connector_settings`
+        yield* sql`DELETE FROM webhook_endpoints`
+        yield* sql`DELETE FROM webhook_secrets`
+        assert.deepStrictEqual(states(yield* look(key(6))), ["ok"])
+      }).pipe(Effect.provide(testSql)),
+  )
+
+  it.live("says that tokens alone do not tell which key they were hashed with, unless one of them is known", () =>
+    Effect.gen(function* () {
+      const token = randomCredential()
+      const hasher = yield* Effect.provide(TokenHasher, TokenHasher.layer.pipe(Layer.provide(secretsOf("default", 5))))
+      yield* storeToken(hasher.hash(Redacted.make(token)))
+      const look = (keys: string, env: Record<string, string> = {}) =>
+        KeyChecks.keys.pipe(Effect.provide(withKeys(keys, env)))
+
+      const unknown = yield* look(key(6))
+      assert.deepStrictEqual(states(unknown), ["ok", "ok"])
+      assert.include(texts(unknown), 'Whether the key "default" is the one that 1 tokens were stored with cannot be')
+      const known = { SERVICE_BOOTSTRAP_PLATFORM_CREDENTIAL: token }
+      assert.include(texts(yield* look(key(5), known)), 'The key "default" opens 1 tokens')
+      const wrong = yield* look(key(6), known)
+      assert.deepStrictEqual(states(wrong), ["ok", "FAILED"])
+      assert.notInclude(texts(wrong), token)
+    }).pipe(Effect.provide(testSql)),
   )
 
   it.live("asks the identity provider as the service does, and tells a wrong issuer", () =>

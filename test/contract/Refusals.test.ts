@@ -242,6 +242,18 @@ layer(TestService.layer, { excludeTestServices: true })("every endpoint refuses"
     }),
   )
 
+  it.effect("a compressed body, and says what to send", () =>
+    Effect.gen(function* () {
+      const { call, right } = yield* setup
+      for (const endpoint of withBody) {
+        const answer = yield* call(endpoint, { token: right(endpoint), headers: { "content-encoding": "gzip" } })
+        refuses(endpoint, answer, 415, "Request.UnsupportedMediaType")
+        assert.include(answer.body.detail, "`Content-Encoding`")
+        assert.strictEqual(answer.headers.get("accept-encoding"), "identity")
+      }
+    }),
+  )
+
   it.effect("a wrong method on its path", () =>
     Effect.gen(function* () {
       const { owner, operator, core, platform, world } = yield* setup

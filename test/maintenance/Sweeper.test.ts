@@ -2,6 +2,7 @@ import { PgClient } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
 import { Duration, Effect, Fiber, Latch, Layer, Option } from "effect"
 import { TestClock } from "effect/testing"
+import { HealthParts } from "../../src/kernel/HealthParts.ts"
 import { Transactions } from "../../src/kernel/Transaction.ts"
 import { Retention, Sweeper } from "../../src/maintenance/Service.ts"
 import * as Worker from "../../src/maintenance/Worker.ts"
@@ -159,31 +160,49 @@ layer(TestService.layer, { excludeTestServices: true })("the sweeper", (it) => {
     ),
   )
 
-  it.effect("its worker sweeps at the start, then every minute, and goes on after a failure", () =>
-    inTime(() =>
-      Effect.gen(function* () {
-        const sql = yield* PgClient.PgClient
-        // A minute may pass before the worker has begun to wait for it, so another one follows.
-        const gone = (mayAdjust: boolean, keys: Effect.Effect<number | undefined, unknown>) =>
-          Effect.gen(function* () {
-            for (let attempt = 0; attempt < 500 && (yield* keys) !== 0; attempt++) {
-              if (attempt % 100 === 99 && mayAdjust) yield* TestClock.adjust("1 minute")
+  it.effect(
+    "its worker sweeps at the start, then every minute, goes on after a failure, and tells in the health how it went",
+    () =>
+      inTime(() =>
+        Effect.gen(function* () {
+          const sql = yield* PgClient.PgClient
+          // A minute may pass before the worker has begun to wait for it, so another one follows.
+          const gone = (mayAdjust: boolean, keys: Effect.Effect<number | undefined, unknown>) =>
+            Effect.gen(function* () {
+              for (let attempt = 0; attempt < 500 && (yield* keys) !== 0; attempt++) {
+                if (attempt % 100 === 99 && mayAdjust) yield* TestClock.adjust("1 minute")
+                yield* TestClock.withLive(Effect.sleep("5 millis"))
+              }
+              assert.strictEqual(yield* keys, 0)
+            })
+          // The sweep ends a little after the rows are gone.
+          const told = Effect.fnUntraced(function* (status: "up" | "down") {
+            const part = yield* Effect.fromNullishOr((yield* HealthParts).get("sweeper"))
+            for (let attempt = 0; attempt < 500 && (yield* part).status !== status; attempt++) {
               yield* TestClock.withLive(Effect.sleep("5 millis"))
             }
-            assert.strictEqual(yield* keys, 0)
+            const state = yield* part
+            assert.strictEqual(state.status, status)
+            return state
           })
-        const first = yield* keysExpiring(at(0), 2)
-        yield* Layer.build(Worker.layer)
-        yield* gone(false, first)
-        const second = yield* keysExpiring(at(1), 2)
-        yield* sql`ALTER TABLE usage_event_ids RENAME TO usage_event_ids_away`
-        yield* TestClock.adjust("1 minute")
-        yield* gone(true, second)
-        const third = yield* keysExpiring(at(1), 2)
-        yield* TestClock.adjust("1 minute")
-        yield* gone(true, third)
-        yield* sql`ALTER TABLE usage_event_ids_away RENAME TO usage_event_ids`
-      }).pipe(Effect.scoped),
-    ),
+          const first = yield* keysExpiring(at(0), 2)
+          yield* Layer.build(Worker.layer)
+          yield* gone(false, first)
+          yield* told("up")
+          const second = yield* keysExpiring(at(1), 2)
+          yield* sql`ALTER TABLE usage_event_ids RENAME TO usage_event_ids_away`
+          yield* TestClock.adjust("1 minute")
+          yield* gone(true, second)
+          assert.include((yield* told("down"))["reason"], "usage_event_ids")
+          const third = yield* keysExpiring(at(1), 2)
+          yield* TestClock.adjust("1 minute")
+          yield* gone(true, third)
+          yield* sql`ALTER TABLE usage_event_ids_away RENAME TO usage_event_ids`
+          const fourth = yield* keysExpiring(at(1), 2)
+          yield* TestClock.adjust("1 minute")
+          yield* gone(true, fourth)
+          assert.isString((yield* told("up"))["lastSweep"])
+        }).pipe(Effect.scoped, Effect.provideService(HealthParts, new Map())),
+      ),
   )
 })

@@ -190,6 +190,18 @@ layer(TestService.layer, { excludeTestServices: true })("HTTP", (it) => {
     }),
   )
 
+  it.effect("a body that is encoded as identity, or a request without one, is taken", () =>
+    Effect.gen(function* () {
+      const { core, tenant } = yield* TestService
+      const { token } = yield* tenant()
+      const headers = { "content-encoding": "Identity" }
+      const body = { name: "plain", version: "1" }
+      assert.strictEqual((yield* core("POST", "/components", { token, headers, body })).status, 201)
+      const gzip = { "content-encoding": "gzip" }
+      assert.strictEqual((yield* core("GET", "/components/plain-1", { token, headers: gzip })).status, 200)
+    }),
+  )
+
   it.effect("a body of more than 1 MiB is refused", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService

@@ -28,7 +28,7 @@ const requests = (method: string, route: string, status: number) =>
 const read = (path: string) => readFileSync(join(import.meta.dirname, "../..", path), "utf8")
 
 /** Names of metrics that only work makes appear: they are defined, and nothing was delivered or swept here. */
-const onlyAfterWork = ["keyshelf_sweeper_rows", ...idsIn(webhookMetrics)]
+const onlyAfterWork = ["keyshelf_sweeper_rows_total", ...idsIn(webhookMetrics)]
 
 function idsIn(value: unknown): ReadonlyArray<string> {
   if (!Predicate.isObject(value)) return []

@@ -100,6 +100,11 @@ describe("starting and stopping", { concurrent: true, timeout: 60_000 }, () => {
     ["a port that is no number", { SERVICE_CORE_PORT: "http" }, /^SERVICE_CORE_PORT is not valid: .+\.$/m],
     ["a port out of range", { SERVICE_CORE_PORT: "70000" }, /^SERVICE_CORE_PORT is not valid: .+\.$/m],
     ["an unknown role", { SERVICE_ROLES: "core,cook" }, /^SERVICE_ROLES is not valid: .+\.$/m],
+    [
+      "webhook management that would be served nowhere",
+      { SERVICE_ROLES: "webhooks,internal" },
+      /^SERVICE_WEBHOOKS_PORT is missing: .+\.$/m,
+    ],
     ["a short key", { SERVICE_SECRET_KEY: "short" }, /^SERVICE_SECRET_KEY is not valid: .+\.$/m],
     ["no pool", { SERVICE_DATABASE_POOL_SIZE: "0" }, /^SERVICE_DATABASE_POOL_SIZE is not valid: .+\.$/m],
     ["another database", { SERVICE_DATABASE_URL: "mysql://x" }, /^SERVICE_DATABASE_URL is not valid: .+\.$/m],

@@ -1,35 +1,17 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Redacted } from "effect"
-import { randomBytes } from "node:crypto"
+import { Effect, Layer } from "effect"
 import { request } from "../support/http.ts"
-import { freePorts, randomCredential, start } from "../support/ServiceProcess.ts"
+import { installation } from "../support/Nodes.ts"
 import { TestDatabase, testSql } from "../support/TestDatabase.ts"
 
 /** Two processes of the service on one database, and an instance with a limit of 500 calls an hour. */
 const openTwoNodes = Effect.gen(function* () {
   const { url } = yield* TestDatabase
-  const operator = randomCredential()
-  const key = randomBytes(32).toString("base64")
-  const node = Effect.gen(function* () {
-    const [core, platform, internal] = yield* freePorts(3)
-    return yield* start(["serve"], {
-      SERVICE_DATABASE_URL: Redacted.value(url),
-      SERVICE_SECRET_KEY: key,
-      SERVICE_BOOTSTRAP_PLATFORM_CREDENTIAL: operator,
-      SERVICE_ROLES: "core,platform,internal",
-      SERVICE_CORE_PORT: String(core),
-      SERVICE_PLATFORM_PORT: String(platform),
-      SERVICE_INTERNAL_PORT: String(internal),
-    })
-  })
-  const [one, two] = yield* Effect.all([node, node], { concurrency: 2 })
-  yield* Effect.all([one.ready, two.ready], { concurrency: 2 })
+  const { node, tenant } = installation(url)
+  const own = node({ SERVICE_ROLES: "core,platform,internal" })
+  const [one, two] = yield* Effect.all([own, own], { concurrency: 2 })
+  const token = yield* tenant(one)
   const setUp = async () => {
-    const organizations = `${one.platform}/api/platform/organizations`
-    const organization = await request("POST", organizations, { token: operator, body: { name: "Acme" } })
-    const tokens = `${organizations}/${organization.body.id}/tokens`
-    const minted = await request("POST", tokens, { token: operator, body: { name: "all" } })
-    const token = String(minted.body.token)
     const make = async (path: string, body: object) => {
       const answer = await request("POST", `${one.core}/api${path}`, { token, body })
       if (answer.status !== 201) throw new Error(answer.text)
@@ -40,9 +22,8 @@ const openTwoNodes = Effect.gen(function* () {
     await make("/customers", { name: "Acme", slug: "acme" })
     const dates = { startLicenseDate: "2025-01-01T00:00:00Z", endLicenseDate: "2099-01-01T00:00:00Z" }
     await make("/instances", { name: "Prod", slug: "prod", customerSlug: "acme", licenseSlug: "pro", ...dates })
-    return token
   }
-  const token = yield* Effect.promise(setUp)
+  yield* Effect.promise(setUp)
   /** Calls one node, then the other. */
   const call = (turn: number, method: string, path: string, body?: object) => {
     const { core } = turn % 2 === 0 ? one : two

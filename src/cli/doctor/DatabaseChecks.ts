@@ -1,8 +1,6 @@
-/** The database: reachable, new enough, with room for connections, its schema, clock, partitions and keys. */
-import { Clock, Effect, Option } from "effect"
+/** The database: reachable, new enough, with room for connections, its schema, clock and partitions. */
+import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { readFile } from "node:fs/promises"
-import { join } from "node:path"
 import { Settings } from "../../runtime/Settings.ts"
 import * as Schema from "../Schema.ts"
 import { failed, ok, warning } from "./Report.ts"
@@ -100,80 +98,4 @@ export const partitions: OnDatabase = Effect.gen(function* () {
   const text = `The webhook history has partitions for ${Math.max(0, Math.floor(days))} more days`
   if (days <= 0) return [failed("partitions", `${text}: attempts cannot be recorded. ${remedy}`)]
   return [days < HEADROOM_DAYS ? warning("partitions", `${text}. ${remedy}`) : ok("partitions", text)]
-}).pipe(Effect.orDie)
-
-/** The ids of the keys that this installation holds, first the one that encrypts. Does not make the key file. */
-const heldKeys = Effect.gen(function* () {
-  const settings = yield* Settings
-  if (Option.isSome(settings.secretKeys)) return settings.secretKeys.value.map(({ id }) => id)
-  const text = yield* Effect.promise(() =>
-    readFile(join(settings.dataDir, "secret-key"), "utf8").catch(() => undefined),
-  )
-  return text !== undefined && Buffer.from(text.trim(), "base64").length === 32 ? ["default"] : []
-})
-
-interface KeyUse {
-  readonly what: string
-  readonly key: string
-  readonly count: number
-}
-
-const usedKeys = Effect.gen(function* () {
-  const sql = yield* SqlClient.SqlClient
-  const [present] = yield* sql<{ found: boolean }>`SELECT to_regclass('credentials') IS NOT NULL AS found`
-  if (present?.found !== true) return []
-  const at = new Date(yield* Clock.currentTimeMillis)
-  const tokens = yield* sql<KeyUse>`
-    SELECT 'tokens' AS what, pepper_id AS key, count(*)::int AS count FROM credentials
-    WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${at}) GROUP BY pepper_id`
-  // Whatever a table keeps in a column "sealed" was sealed as v1.<key id>.<nonce>.<text>.
-  const tables = yield* sql<{ name: string }>`
-    SELECT table_name AS name FROM information_schema.columns
-    WHERE table_schema = current_schema() AND column_name = 'sealed' ORDER BY table_name`
-  const sealed: Array<KeyUse> = []
-  for (const { name } of tables) {
-    sealed.push(
-      ...(yield* sql<KeyUse>`
-        SELECT ${name}::text AS what, split_part(sealed, '.', 2) AS key, count(*)::int AS count FROM ${sql(name)}
-        GROUP BY 2`),
-    )
-  }
-  return [...tokens, ...sealed]
-})
-
-const listed = (uses: ReadonlyArray<KeyUse>) => uses.map(({ count, what }) => `${count} ${what}`).join(", ")
-
-/** Whether every key that stored tokens and secrets need is held, and which old ones are still needed. */
-export const keys: Check<SqlClient.SqlClient | Settings> = Effect.gen(function* () {
-  const held = yield* heldKeys
-  const uses = yield* usedKeys
-  if (held.length === 0) {
-    return uses.length === 0
-      ? [ok("keys", "No key yet, and nothing that needs one: the first start makes it")]
-      : [
-          failed(
-            "keys",
-            "There is no secret key, but tokens and secrets were stored with one. Restore it from a backup.",
-          ),
-        ]
-  }
-  const [current, ...old] = held
-  const findings: Array<Finding> = [ok("keys", `The key "${current}" hashes and encrypts`)]
-  for (const key of new Set(uses.map((use) => use.key))) {
-    const those = uses.filter((use) => use.key === key)
-    if (!held.includes(key)) {
-      findings.push(
-        failed(
-          "keys",
-          `The key "${key}" is missing, and ${listed(those)} need it. Put it back into SERVICE_SECRET_KEY.`,
-        ),
-      )
-    } else if (key !== current) {
-      findings.push(ok("keys", `The old key "${key}" is still needed by ${listed(those)}`))
-    }
-  }
-  for (const key of old.filter((id) => !uses.some((use) => use.key === id))) {
-    findings.push(ok("keys", `The old key "${key}" is needed by nothing any more and can be taken out`))
-  }
-  return findings
 }).pipe(Effect.orDie)

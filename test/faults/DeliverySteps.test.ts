@@ -1,0 +1,24 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { bounded } from "./support/bounded.ts"
+
+describe("a delivery that breaks", { timeout: 180_000 }, () => {
+  it.live(
+    "is made by another node: killed at fan-out, claim, connection, exchange or finish, or stopped past the lease",
+    () => bounded("steps", 0),
+  )
+
+  it.live("has its outcome from receivers that hang, drip, reset, pour or answer garbage", () =>
+    Effect.gen(function* () {
+      const figures = yield* bounded("receivers", 0)
+      assert.isAtLeast(Number(figures["kept connections: requests"]), 6)
+    }),
+  )
+
+  it.live("waits for the next look where nothing is heard of it", () =>
+    Effect.gen(function* () {
+      const figures = yield* bounded("signals", 4)
+      assert.isAbove(Number(figures["writes ok"]), 30)
+    }),
+  )
+})

@@ -1,0 +1,41 @@
+/** Nodes that are killed with `kill -9` every few seconds, under load. */
+import { Deferred, Effect } from "effect"
+import { until } from "../support/Installation.ts"
+import { conclude, endOne, leaseOf, world } from "../support/World.ts"
+import type { Setting, Verdict } from "../support/World.ts"
+
+/** Kills one of two nodes every one to five seconds and starts it again, and stops if one does not start. */
+export const kills = Effect.fnUntraced(function* (setting: Setting) {
+  const broken = yield* Deferred.make<never>()
+  return yield* Effect.raceFirst(played(setting, broken), Deferred.await(broken))
+})
+
+const played = Effect.fnUntraced(function* (setting: Setting, broken: Deferred.Deferred<never>) {
+  const { random, seconds } = setting
+  const stage = yield* world(setting)
+  const { installation, nodes } = stage
+  const load = yield* stage.begin
+  const began = performance.now()
+  const elapsed = () => (performance.now() - began) / 1000
+  let ended = false
+  let leases = 0
+  while (elapsed() < seconds) {
+    yield* Effect.sleep(random.between(1000, 5000))
+    const victim = random.pick(nodes)
+    if (!victim.isReady()) continue
+    leases += (yield* victim.kill).leases.size
+    yield* Effect.forkScoped(Effect.tapCause(victim.start, (cause) => Deferred.failCause(broken, cause)))
+    if (!ended && elapsed() > seconds / 2) {
+      ended = true
+      yield* endOne(stage)
+    }
+  }
+  if (!ended) yield* endOne(stage)
+  yield* until("the last restart is done", () => nodes.every(({ isReady }) => isReady()), 40_000)
+  const { verdict } = yield* conclude(stage, load, leaseOf(setting) + 30_000)
+  const result: Verdict = {
+    ...verdict,
+    figures: { kills: installation.crashes.length, "leases open at kills": leases, ...verdict.figures },
+  }
+  return result
+})

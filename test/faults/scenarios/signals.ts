@@ -1,0 +1,66 @@
+/** Nodes that hear nothing: the connection for signals is half open, and what another node writes is found by looking. */
+import { Effect } from "effect"
+import type { Violation } from "../support/Checker.ts"
+import { cable } from "../../support/cable.ts"
+import { endpoint, open, tenant } from "../support/Installation.ts"
+import * as Load from "../support/Load.ts"
+import * as Receivers from "../support/Receiver.ts"
+import { conclude, lagsOf } from "../support/World.ts"
+import type { Setting, Verdict } from "../support/World.ts"
+
+/** Every second where signals are believed to arrive, and the work itself. */
+const LONGEST_LAG_MILLIS = 2_000
+const NOTICED_WITHIN_MILLIS = 16_000
+
+/** Silences the listening connection of the only dispatcher, while another node writes. */
+export const signals = Effect.fnUntraced(function* (setting: Setting) {
+  const installation = yield* open(setting.server, setting.limits)
+  const receiver = yield* Receivers.start
+  const wire = yield* cable(installation.url)
+  const clerk = yield* installation.node("clerk", { SERVICE_ROLES: "core,platform,internal" })
+  const dispatcher = yield* installation.node("dispatcher", {
+    SERVICE_ROLES: "internal,dispatcher",
+    SERVICE_DATABASE_LISTEN_URL: wire.url,
+  })
+  yield* clerk.start
+  yield* dispatcher.start
+  const acme = yield* tenant(installation, clerk, "Acme")
+  const endpoints = [yield* endpoint(clerk, acme, receiver, { key: "all" })]
+  const nodes = [clerk, dispatcher] as const
+  const begin = Load.begin({
+    installation,
+    nodes: [clerk],
+    tenants: [acme],
+    perSecond: 10,
+    random: setting.random,
+  })
+  const stage = { setting, installation, receiver, nodes, tenants: [acme], endpoints, begin }
+
+  const load = yield* begin
+  yield* Effect.sleep(3_000)
+  const silentFrom = Date.now()
+  yield* Effect.sync(wire.silence)
+  yield* Effect.sleep(Math.max(Math.min(setting.seconds * 1000, 30_000), 4_000))
+  const { evidence, verdict } = yield* conclude(stage, load, 10_000)
+  const noticed = dispatcher.output().includes("The connection for signals was lost")
+  const violations: Array<Violation> = [...verdict.violations]
+  const during = lagsOf({
+    arrivals: evidence.arrivals,
+    feed: evidence.feed.filter(({ timestamp }) => Date.parse(timestamp) >= silentFrom),
+  })
+  if (during.longest > LONGEST_LAG_MILLIS) {
+    violations.push({ invariant: "I1", detail: `an event waited ${during.longest} ms while nothing was heard` })
+  }
+  if (!noticed && Date.now() - silentFrom > NOTICED_WITHIN_MILLIS) {
+    violations.push({ invariant: "I1", detail: "the dispatcher has not noticed that it hears nothing" })
+  }
+  const result: Verdict = {
+    figures: {
+      "silent lag p50/p99/max ms": `${during.p50}/${during.p99}/${during.longest}`,
+      noticed: String(noticed),
+      ...verdict.figures,
+    },
+    violations,
+  }
+  return result
+})

@@ -1,0 +1,244 @@
+/** An installation to break: one database, nodes as real processes, a client that manages organizations and endpoints. */
+import { PgClient } from "@effect/sql-pg"
+import { Context, Effect, Layer, Redacted, Scope } from "effect"
+import { randomBytes, randomInt } from "node:crypto"
+import { createServer } from "node:net"
+import { SqlClient } from "effect/sql"
+import * as Database from "../../../src/runtime/Database.ts"
+import { databaseUrl } from "../../support/databaseUrl.ts"
+import { request } from "../../support/http.ts"
+import type { Answer } from "../../support/http.ts"
+import { randomCredential, start } from "../../support/ServiceProcess.ts"
+import type { Ended, ServiceProcess } from "../../support/ServiceProcess.ts"
+import type { Endpoint } from "./Evidence.ts"
+import type { LimitsInMillis } from "./nodeProcess.ts"
+import type { Receiver } from "./Receiver.ts"
+
+/** A PostgreSQL server, and a migrated database on it to copy if there is one. */
+export interface Server {
+  readonly url: string
+  readonly template?: string
+  /** Where the server keeps its data, if it is ours to break. */
+  readonly dataDir?: string
+}
+
+/** A node that died or stood still, and the deliveries that were leased to anybody at that moment. */
+export interface Crash {
+  readonly node: string
+  readonly kind: "killed" | "stopped"
+  readonly at: number
+  /** `<endpoint id>/<event id>` */
+  readonly leases: ReadonlySet<string>
+}
+
+/** A node of the installation, running or not. */
+export interface Node {
+  readonly name: string
+  readonly core: string
+  readonly internal: string
+  readonly isReady: () => boolean
+  readonly hasEnded: () => boolean
+  readonly pid: () => number
+  readonly output: () => string
+  /** Starts a process and waits until it is ready. */
+  readonly start: Effect.Effect<void>
+  /** `kill -9`; answers when it is gone. */
+  readonly kill: Effect.Effect<Crash>
+  /** SIGSTOP, and what goes on after it. */
+  readonly freeze: Effect.Effect<Crash>
+  readonly thaw: Effect.Effect<void>
+  /** SIGTERM; answers when the process has ended. */
+  readonly terminate: Effect.Effect<Ended & { readonly millis: number }>
+}
+
+/** An organization and its token. */
+export interface Tenant {
+  readonly organizationId: string
+  readonly token: string
+}
+
+/** Milliseconds since 1970, finer than `Date.now()`. */
+export const clock = () => performance.timeOrigin + performance.now()
+
+/** Waits until something holds; dies with its name if it does not within the limit. */
+export const until = (what: string, holds: () => boolean | Promise<boolean>, limitMillis = 20_000) =>
+  Effect.promise(async () => {
+    const deadline = Date.now() + limitMillis
+    while (!(await holds())) {
+      if (Date.now() > deadline) throw new Error(`Waited ${limitMillis / 1000} s in vain until ${what}`)
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    }
+  })
+
+const isFree = (port: number) =>
+  new Promise<boolean>((resolve) => {
+    const server = createServer()
+    server.once("error", () => resolve(false))
+    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)))
+  })
+
+/**
+ * A port at which nobody listens, below those that systems give to connections: a node that is away for a moment must find its
+ * port free when it comes back.
+ */
+export const freePort = Effect.promise(async () => {
+  for (;;) {
+    const port = randomInt(12_000, 32_000)
+    if (await isFree(port)) return port
+  }
+})
+
+const clientOf = (url: string, maxConnections: number) =>
+  Effect.map(
+    Effect.orDie(Layer.build(PgClient.layer({ url: Redacted.make(url), maxConnections }))),
+    Context.get(PgClient.PgClient),
+  )
+
+const createDatabase = Effect.fnUntraced(function* ({ template, url }: Server) {
+  const name = `keyshelf_faults_${randomBytes(6).toString("hex")}`
+  const onServer = (statement: string) =>
+    Effect.orDie(Effect.scoped(Effect.flatMap(clientOf(url, 1), (sql) => sql.unsafe(statement))))
+  yield* Effect.acquireRelease(
+    onServer(`CREATE DATABASE ${name}${template === undefined ? "" : ` TEMPLATE ${template}`}`),
+    () => onServer(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
+  )
+  const own = databaseUrl(url, name)
+  const sql = yield* clientOf(own, 6)
+  if (template === undefined) yield* Effect.orDie(Effect.provideService(Database.migrate, SqlClient.SqlClient, sql))
+  return { url: own, sql }
+})
+
+/** Opens an installation without a node; all of it ends with the scope. */
+export const open = Effect.fnUntraced(function* (server: Server, limits: LimitsInMillis = {}) {
+  const scope = yield* Effect.scope
+  const { sql, url } = yield* createDatabase(server)
+  const operator = randomCredential()
+  const key = randomBytes(32).toString("base64")
+  const crashes: Array<Crash> = []
+
+  const leases = Effect.map(
+    Effect.orDie(sql<{ name: string }>`
+      SELECT endpoint_id || '/' || event_id AS name FROM webhook_queue WHERE lease IS NOT NULL`),
+    (rows) => new Set(rows.map(({ name }) => name)),
+  )
+
+  const node = Effect.fnUntraced(function* (name: string, env: Record<string, string> = {}) {
+    const [core, platform, internal] = yield* Effect.all([freePort, freePort, freePort])
+    let service: ServiceProcess | undefined
+    let ready = false
+    const running = () => {
+      if (service === undefined) throw new Error(`${name} was never started`)
+      return service
+    }
+    const crashed = Effect.fnUntraced(function* (kind: Crash["kind"]) {
+      const at = clock()
+      const crash = { node: name, kind, at, leases: yield* leases }
+      crashes.push(crash)
+      return crash
+    })
+    const made: Node = {
+      name,
+      core: `http://127.0.0.1:${core}`,
+      internal: `http://127.0.0.1:${internal}`,
+      isReady: () => ready,
+      hasEnded: () => running().process.exitCode !== null || running().process.signalCode !== null,
+      pid: () => running().process.pid ?? 0,
+      output: () => service?.output() ?? "",
+      start: Effect.gen(function* () {
+        service = yield* start(
+          ["serve"],
+          {
+            SERVICE_DATABASE_URL: url,
+            SERVICE_SECRET_KEY: key,
+            SERVICE_BOOTSTRAP_PLATFORM_CREDENTIAL: operator,
+            SERVICE_CORE_PORT: String(core),
+            SERVICE_PLATFORM_PORT: String(platform),
+            SERVICE_INTERNAL_PORT: String(internal),
+            SERVICE_WEBHOOKS_ALLOW_INSECURE: "true",
+            SERVICE_LOG_LEVEL: "Warn",
+            SERVICE_LOG_FORMAT: "json",
+            FAULTS_LIMITS: JSON.stringify(limits),
+            ...env,
+          },
+          "test/faults/support/nodeProcess.ts",
+        )
+        yield* Effect.orDie(service.ready)
+        ready = true
+      }).pipe(Scope.provide(scope)),
+      kill: Effect.gen(function* () {
+        ready = false
+        running().process.kill("SIGKILL")
+        yield* running().ended
+        return yield* crashed("killed")
+      }),
+      freeze: Effect.gen(function* () {
+        running().process.kill("SIGSTOP")
+        return yield* crashed("stopped")
+      }),
+      thaw: Effect.sync(() => void running().process.kill("SIGCONT")),
+      terminate: Effect.gen(function* () {
+        ready = false
+        const began = performance.now()
+        running().process.kill("SIGTERM")
+        const ended = yield* running().ended
+        return { ...ended, millis: Math.round(performance.now() - began) }
+      }),
+    }
+    return { ...made, platform: `http://127.0.0.1:${platform}` }
+  })
+
+  return { sql, url, operator, limits, crashes, leases, node }
+})
+
+/** An opened installation. */
+export type Installation = Effect.Success<ReturnType<typeof open>>
+
+/** A node with its platform listener. */
+export type AnyNode = Effect.Success<ReturnType<Installation["node"]>>
+
+/** Calls a listener; dies on a refusal. */
+export const call = (method: string, url: string, token: string, body?: object) =>
+  Effect.promise(async (): Promise<Answer> => {
+    const answer = await request(method, url, { token, ...(body === undefined ? {} : { body }) })
+    if (answer.status >= 300) throw new Error(`${method} ${url}: ${answer.status} ${answer.text}`)
+    return answer
+  })
+
+/** A new organization with a token that may do everything. */
+export const tenant = Effect.fnUntraced(function* ({ operator }: Installation, node: AnyNode, name: string) {
+  const organizations = `${node.platform}/api/platform/organizations`
+  const { body } = yield* call("POST", organizations, operator, { name })
+  const minted = yield* call("POST", `${organizations}/${body.id}/tokens`, operator, { name: "faults" })
+  const made: Tenant = { organizationId: String(body.id), token: String(minted.body.token) }
+  return made
+})
+
+/** A new endpoint at a path of the receiver, or at another URL. */
+export const endpoint = Effect.fnUntraced(function* (
+  node: AnyNode,
+  { organizationId, token }: Tenant,
+  receiver: Receiver,
+  options: {
+    readonly key: string
+    readonly eventNames?: ReadonlyArray<string>
+    readonly url?: string
+    /** Whether everything reaches it in the end (default). */
+    readonly expects?: Endpoint["expects"]
+  },
+) {
+  const { body } = yield* call("POST", `${node.core}/api/webhooks`, token, {
+    url: options.url ?? receiver.url(options.key),
+    eventNames: options.eventNames ?? ["*"],
+  })
+  receiver.trust(options.key, String(body.secret))
+  const made: Endpoint = {
+    key: options.key,
+    id: String(body.id),
+    organizationId,
+    eventNames: options.eventNames ?? ["*"],
+    createdAt: Date.parse(String(body.createdAt)),
+    removedAt: null,
+    expects: options.expects ?? "success",
+  }
+  return made
+})

@@ -1,0 +1,124 @@
+/** A receiver of webhooks in a process of its own, and its log of every request. */
+import { Effect } from "effect"
+import { fork } from "node:child_process"
+import { join } from "node:path"
+import { Webhook } from "standardwebhooks"
+import type { Behaviour, Came, News, Order } from "./Behaviour.ts"
+
+/** A request with what became of it. */
+export interface Arrival extends Came {
+  answeredAt: number | null
+  status: number | null
+  goneAt: number | null
+  /** Bytes that the caller took of the answer before it closed the connection. */
+  bytes: number | null
+  /** Whether the public Standard Webhooks library takes it; `null` while its secret is not known. */
+  verified: boolean | null
+}
+
+/** A running receiver. */
+export interface Receiver {
+  readonly url: (key: string) => string
+  /** An https address at which connections open and nothing ever comes back. */
+  readonly muteUrl: string
+  readonly arrivals: ReadonlyArray<Arrival>
+  /** When connections to the mute address were opened. */
+  readonly connections: ReadonlyArray<number>
+  /** From the end of this on, the path behaves so. */
+  readonly behave: (key: string, behaviour: Behaviour) => Effect.Effect<void>
+  readonly release: (key: string, status?: number) => void
+  /** Tells with what secret the requests of a path are signed. */
+  readonly trust: (key: string, secret: string) => void
+  /** The requests of a path so far. */
+  readonly of: (key: string) => ReadonlyArray<Arrival>
+}
+
+const verifies = (secret: string, { body, headers }: Came): boolean => {
+  try {
+    new Webhook(secret).verify(body, headers)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Starts a receiver; it ends with the scope. */
+export const start = Effect.acquireRelease(
+  Effect.promise(async () => {
+    const child = fork(join(import.meta.dirname, "receiverProcess.ts"), { stdio: "inherit" })
+    const arrivals: Array<Arrival> = []
+    const byNumber = new Map<number, Arrival>()
+    const byKey = new Map<string, Array<Arrival>>()
+    const connections: Array<number> = []
+    const secrets = new Map<string, string>()
+    const obeyed = new Map<number, () => void>()
+    let orders = 0
+    const order = (message: Order) => void child.send(message)
+    const note = (request: Came) => {
+      const secret = secrets.get(request.key)
+      const arrival: Arrival = {
+        ...request,
+        answeredAt: null,
+        status: null,
+        goneAt: null,
+        bytes: null,
+        verified: secret === undefined ? null : verifies(secret, request),
+      }
+      arrivals.push(arrival)
+      byNumber.set(request.number, arrival)
+      const ofKey = byKey.get(request.key) ?? []
+      ofKey.push(arrival)
+      byKey.set(request.key, ofKey)
+    }
+    const ports = await new Promise<{ readonly port: number; readonly mutePort: number }>((resolve) => {
+      child.on("message", (message: News) => {
+        if (message.news === "listening") resolve(message)
+        else if (message.news === "obeyed") obeyed.get(message.number)?.()
+        else if (message.news === "connected") connections.push(message.at)
+        else if (message.news === "came") note(message.request)
+        else {
+          const arrival = byNumber.get(message.number)
+          if (arrival === undefined) return
+          if (message.news === "gone") Object.assign(arrival, { goneAt: message.at, bytes: message.bytes })
+          else Object.assign(arrival, { answeredAt: message.at, status: message.status })
+        }
+      })
+    })
+    const receiver: Receiver = {
+      url: (key) => `http://127.0.0.1:${ports.port}/${key}`,
+      muteUrl: `https://127.0.0.1:${ports.mutePort}/`,
+      arrivals,
+      connections,
+      behave: (key, behaviour) =>
+        Effect.promise(
+          () =>
+            new Promise((resolve) => {
+              const number = ++orders
+              obeyed.set(number, resolve)
+              order({ order: "behave", key, behaviour, number })
+            }),
+        ),
+      release: (key, status = 200) => {
+        for (const arrival of byKey.get(key) ?? []) {
+          if (arrival.answeredAt === null && arrival.goneAt === null) {
+            Object.assign(arrival, { answeredAt: performance.timeOrigin + performance.now(), status })
+          }
+        }
+        order({ order: "release", key, status })
+      },
+      trust: (key, secret) => {
+        secrets.set(key, secret)
+        for (const arrival of byKey.get(key) ?? []) arrival.verified ??= verifies(secret, arrival)
+      },
+      of: (key) => byKey.get(key) ?? [],
+    }
+    return { receiver, child }
+  }),
+  ({ child }) =>
+    Effect.promise(async () => {
+      if (child.exitCode !== null || child.signalCode !== null) return
+      const gone = new Promise((resolve) => child.once("exit", resolve))
+      child.kill("SIGKILL")
+      await gone
+    }),
+).pipe(Effect.map(({ receiver }) => receiver))

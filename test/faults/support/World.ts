@@ -1,0 +1,184 @@
+/** The stage of most faults: two nodes, two organizations, receivers that behave, one that needs two tries and one that ends. */
+import { Effect } from "effect"
+import { check } from "./Checker.ts"
+import type { Violation } from "./Checker.ts"
+import { account } from "./Evidence.ts"
+import type { Endpoint, Evidence } from "./Evidence.ts"
+import { call, clock, endpoint, open, tenant, until } from "./Installation.ts"
+import type { Installation, Server } from "./Installation.ts"
+import * as Load from "./Load.ts"
+import type { LimitsInMillis } from "./nodeProcess.ts"
+import type { Random } from "./Random.ts"
+import * as Receivers from "./Receiver.ts"
+
+/** Under what a fault is played. */
+export interface Setting {
+  readonly server: Server
+  readonly random: Random
+  /** How long a fault under load lasts. */
+  readonly seconds: number
+  readonly perSecond: number
+  readonly limits: LimitsInMillis
+  /** Deliveries that the hanging endpoint of the fairness scenario is owed. */
+  readonly owed: number
+}
+
+/** What came of it. */
+export interface Verdict {
+  readonly figures: Readonly<Record<string, string | number>>
+  readonly violations: ReadonlyArray<Violation>
+}
+
+/** The limits of a running service, in milliseconds. */
+export const REAL = { lease: 60_000, timeout: 30_000 } as const
+
+/** How long a lease lasts under a setting. */
+export const leaseOf = ({ limits }: Setting) => limits.lease ?? REAL.lease
+
+/** Opens the stage with its nodes running. */
+export const world = Effect.fnUntraced(function* (setting: Setting, env: Record<string, string> = {}) {
+  const installation = yield* open(setting.server, setting.limits)
+  const receiver = yield* Receivers.start
+  const one = yield* installation.node("one", env)
+  const two = yield* installation.node("two", env)
+  const nodes = [one, two] as const
+  yield* Effect.all([one.start, two.start], { concurrency: 2 })
+  const acme = yield* tenant(installation, one, "Acme")
+  const bolt = yield* tenant(installation, two, "Bolt")
+  yield* receiver.behave("acme-slow", { kind: "answer", statuses: [204], delayMillis: 60 })
+  yield* receiver.behave("acme-twice", { kind: "answer", statuses: [500, 200] })
+  const endpoints = [
+    yield* endpoint(one, acme, receiver, { key: "acme-all" }),
+    yield* endpoint(one, acme, receiver, { key: "acme-slow", eventNames: ["CUSTOMER_CREATION"] }),
+    yield* endpoint(two, acme, receiver, { key: "acme-twice", eventNames: ["COMPONENT_CREATED"] }),
+    yield* endpoint(two, bolt, receiver, { key: "bolt-all" }),
+    yield* endpoint(one, bolt, receiver, { key: "bolt-ends", eventNames: ["*"] }),
+  ]
+  const begin = Load.begin({
+    installation,
+    nodes,
+    tenants: [acme, bolt],
+    perSecond: setting.perSecond,
+    random: setting.random,
+  })
+  return { setting, installation, receiver, nodes, tenants: [acme, bolt], endpoints, begin }
+})
+
+/** An opened stage. */
+export type World = Effect.Success<ReturnType<typeof world>>
+
+/** Deletes the endpoint that ends; asks again until a node says that it did, or that it is gone. */
+export const endOne = Effect.fnUntraced(function* ({ endpoints, nodes, tenants }: World) {
+  const ending = endpoints.at(-1)
+  const token = tenants[1]?.token ?? ""
+  if (ending === undefined) return
+  yield* until("an endpoint is deleted", async () => {
+    const node = nodes.find(({ isReady }) => isReady())
+    if (node === undefined) return false
+    const answer = await fetch(`${node.core}/api/webhooks/${ending.id}`, {
+      method: "DELETE",
+      headers: { authorization: `Bearer ${token}` },
+    }).catch(() => undefined)
+    return answer !== undefined && (answer.status === 204 || answer.status === 404)
+  })
+  ending.removedAt = clock()
+})
+
+/** Waits until nothing is owed to the endpoints any more; an answer of `false` says that something was left. */
+export const drained = ({ sql }: Installation, endpoints: ReadonlyArray<Endpoint>, limitMillis: number) =>
+  Effect.promise(async () => {
+    const ids = endpoints.filter(({ expects }) => expects === "success").map(({ id }) => id)
+    const deadline = Date.now() + limitMillis
+    for (;;) {
+      const left = await Effect.runPromise(
+        sql<{ count: number }>`
+          SELECT (SELECT count(*) FROM webhook_outbox)::int
+            + (SELECT count(*) FROM webhook_queue WHERE endpoint_id = ANY(${ids}::uuid[]))::int AS count`.pipe(
+          Effect.map(([row]) => row?.count ?? 0),
+          Effect.catch(() => Effect.succeed(-1)),
+        ),
+      )
+      if (left === 0) return true
+      if (Date.now() > deadline) return false
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
+  })
+
+const percentile = (sorted: ReadonlyArray<number>, share: number): number =>
+  Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0)
+
+/** Milliseconds from each event to its first request at each endpoint: the median, the 99th percentile and the longest. */
+export const lagsOf = ({ arrivals, feed }: Pick<Evidence, "arrivals" | "feed">) => {
+  const began = new Map(feed.map(({ id, timestamp }) => [id, Date.parse(timestamp)]))
+  const first = new Map<string, number>()
+  for (const { at, headers, key } of arrivals) {
+    const pair = `${key}/${headers["webhook-id"]}`
+    if (!first.has(pair)) first.set(pair, at - (began.get(headers["webhook-id"] ?? "") ?? at))
+  }
+  const sorted = [...first.values()].toSorted((a, b) => a - b)
+  return { p50: percentile(sorted, 0.5), p99: percentile(sorted, 0.99), longest: percentile(sorted, 1) }
+}
+
+/** Collects the evidence and judges it. */
+export const judged = Effect.fnUntraced(function* (
+  {
+    endpoints,
+    installation,
+    nodes,
+    receiver,
+    tenants,
+  }: Pick<World, "endpoints" | "installation" | "nodes" | "receiver" | "tenants">,
+  writes: Evidence["writes"],
+) {
+  const node = nodes.find(({ isReady }) => isReady()) ?? nodes[0]
+  const evidence: Evidence = {
+    endpoints,
+    writes,
+    ...(yield* account(node.core, tenants)),
+    arrivals: receiver.arrivals,
+    crashes: installation.crashes,
+  }
+  const lags = lagsOf(evidence)
+  const taken = Map.groupBy(
+    evidence.arrivals.filter(({ status }) => status !== null && status < 300),
+    ({ headers, key }) => `${key}/${headers["webhook-id"]}`,
+  )
+  const count = (outcome: string) => writes.filter((write) => write.outcome === outcome).length
+  const verdict: Verdict = {
+    figures: {
+      "writes ok": count("ok"),
+      unknown: count("unknown"),
+      refused: count("refused") + count("rolled back"),
+      events: evidence.feed.length,
+      requests: evidence.arrivals.length,
+      recorded: evidence.history.length,
+      "came twice": [...taken.values()].reduce((sum, requests) => sum + requests.length - 1, 0),
+      "lag p50/p99/max ms": `${lags.p50}/${lags.p99}/${lags.longest}`,
+    },
+    violations: check(evidence),
+  }
+  return { evidence, verdict }
+})
+
+/** Ends the load, waits for what is owed and judges. */
+export const conclude = Effect.fnUntraced(function* (world: World, load: Load.Load, limitMillis: number) {
+  yield* load.stop
+  const stopped = performance.now()
+  const isDrained = yield* drained(world.installation, world.endpoints, limitMillis)
+  const millis = Math.round(performance.now() - stopped)
+  // The last request's own account of its end may still be on its way from the receiver.
+  yield* Effect.sleep(200)
+  const { evidence, verdict } = yield* judged(world, load.writes)
+  const owed = isDrained ? [] : [{ invariant: "I1", detail: `something was still owed ${millis} ms later` } as const]
+  return {
+    evidence,
+    verdict: {
+      figures: { ...verdict.figures, "drained ms": millis },
+      violations: [...owed, ...verdict.violations],
+    } satisfies Verdict,
+  }
+})
+
+/** Makes one event. */
+export const component = (world: Pick<World, "nodes" | "tenants">, name: string) =>
+  call("POST", `${world.nodes[0].core}/api/components`, world.tenants[0]?.token ?? "", { name, version: "1" })

@@ -1,0 +1,19 @@
+/** Faults as the suite plays them: with a fixed seed, for seconds, and with short leases. */
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import { inject } from "vitest"
+import { play } from "./Campaign.ts"
+import type { Fault } from "./Campaign.ts"
+
+/** Plays a fault; dies with what was violated, and answers the figures. */
+export const bounded = Effect.fnUntraced(function* (fault: Fault, seconds: number) {
+  const { figures, violations } = yield* play(fault, {
+    server: { url: inject("serverUrl"), template: inject("template") },
+    seed: 5,
+    seconds,
+    limits: { lease: 22_000, timeout: 2_000 },
+    owed: 1_000,
+  })
+  assert.deepStrictEqual(violations, [])
+  return figures
+})

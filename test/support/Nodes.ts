@@ -1,0 +1,41 @@
+/** Processes of the service that share a database and a key, as the nodes of one installation do. */
+import { Effect, Redacted } from "effect"
+import { randomBytes } from "node:crypto"
+import { request } from "./http.ts"
+import { freePorts, randomCredential, start } from "./ServiceProcess.ts"
+import type { ServiceProcess } from "./ServiceProcess.ts"
+
+/** An installation on a database; its nodes end with the scope in which they were started. */
+export const installation = (database: Redacted.Redacted) => {
+  const operator = randomCredential()
+  const key = randomBytes(32).toString("base64")
+
+  /** Starts one more node on free ports, and waits until it is ready. */
+  const node = Effect.fnUntraced(function* (env: Record<string, string> = {}) {
+    const [core, platform, internal] = yield* freePorts(3)
+    const service = yield* start(["serve"], {
+      SERVICE_DATABASE_URL: Redacted.value(database),
+      SERVICE_SECRET_KEY: key,
+      SERVICE_BOOTSTRAP_PLATFORM_CREDENTIAL: operator,
+      SERVICE_CORE_PORT: String(core),
+      SERVICE_PLATFORM_PORT: String(platform),
+      SERVICE_INTERNAL_PORT: String(internal),
+      ...env,
+    })
+    yield* service.ready
+    return service
+  })
+
+  /** A new organization's token, which may do everything in it. */
+  const tenant = (through: ServiceProcess) =>
+    Effect.promise(async () => {
+      const organizations = `${through.platform}/api/platform/organizations`
+      const organization = await request("POST", organizations, { token: operator, body: { name: "Acme" } })
+      const tokens = `${organizations}/${organization.body.id}/tokens`
+      const minted = await request("POST", tokens, { token: operator, body: { name: "all" } })
+      if (minted.status !== 201) throw new Error(minted.text)
+      return String(minted.body.token)
+    })
+
+  return { operator, node, tenant }
+}
