@@ -58,7 +58,7 @@ export const measure = async (options: {
   const { jobs, rounds, site, token, url } = options
   const receiver = await startReceiver()
   const api = `${site.origins.core}/api`
-  const me = (await call("GET", `${api}/me`, token)) as { organization: { id: string } }
+  const me = (await call("GET", `${api}/me`, token)) as { organizationId: string }
   const made: Array<string> = []
   for (const [index, name] of names.entries()) {
     const body = { url: `${receiver.origin}/${index}`, eventNames: [name] }
@@ -66,7 +66,7 @@ export const measure = async (options: {
   }
   const results: Record<string, Array<Burst>> = { keyshelf: [], "pg-boss": [], "graphile-worker": [] }
   for (let round = 0; round < rounds; round++) {
-    await run([join(here, "emit-events.mjs"), url, me.organization.id, String(jobs), ...names])
+    await run([join(here, "emit-events.mjs"), url, me.organizationId, String(jobs), ...names])
     results["keyshelf"]?.push(await received(receiver.origin, jobs))
     for (const queue of ["pg-boss", "graphile-worker"]) {
       const worker = await start([join(here, "comparators/queues.mjs"), queue], {

@@ -8,33 +8,44 @@ import { Pool } from "pg"
 
 const { connections, seconds, world } = JSON.parse(await text(process.stdin))
 const pool = new Pool({ connectionString: process.env.BENCH_DATABASE_URL, max: connections })
-await pool.query(`CREATE TABLE IF NOT EXISTS bench_usage_events (
-  organization_id uuid NOT NULL, source text NOT NULL, event_id text NOT NULL, instance text NOT NULL,
-  entitlement text NOT NULL, at timestamptz NOT NULL, value numeric NOT NULL,
-  PRIMARY KEY (organization_id, source, event_id))`)
-
-const INSERT = {
-  name: "insert",
-  text: `INSERT INTO bench_usage_events
-    SELECT $1::uuid, 'bench', id, instance, entitlement, $2::timestamptz, value
-    FROM jsonb_to_recordset($3::jsonb) AS sent (id text, instance text, entitlement text, value numeric)
-    ON CONFLICT DO NOTHING`,
+// The tables of the service, by other names: their columns and indexes.
+for (const table of ["usage_event_ids", "usage_events"]) {
+  await pool.query(`CREATE TABLE IF NOT EXISTS bench_copy_of_${table} (LIKE ${table} INCLUDING ALL)`)
 }
 
-const batch = () =>
-  Array.from({ length: 500 }, () => ({
-    id: randomUUID(),
-    instance: `instance-${1 + randomInt(world.instances)}`,
-    entitlement: `entitlement-${1 + randomInt(10)}`,
-    value: 1,
-  }))
+// What the service stores of a batch, without looking anything up, adding anything up or answering anything.
+const INSERT = {
+  name: "insert",
+  text: `WITH sent AS (
+      SELECT * FROM jsonb_to_recordset($3::jsonb)
+        AS sent (id text, instance uuid, entitlement uuid, ordinal bigint, value numeric)
+    ), ids AS (
+      INSERT INTO bench_copy_of_usage_event_ids (organization_id, source, event_id, created_at, expires_at)
+      SELECT $1::uuid, 'bench', id, $2::timestamptz, $2::timestamptz + interval '35 days' FROM sent
+      ON CONFLICT DO NOTHING
+    )
+    INSERT INTO bench_copy_of_usage_events (organization_id, instance_id, entitlement_id, period_start, ordinal, timestamp, behavior,
+      value, reported_at, reported_by)
+    SELECT $1::uuid, instance, entitlement, date_trunc('month', $2::timestamptz), ordinal, $2::timestamptz, 'append', value,
+      $2::timestamptz, '{"id":"00000000-0000-7000-8000-000000000001","name":"bench"}'
+    FROM sent ON CONFLICT DO NOTHING`,
+}
 
+let ordinal = Date.now() * 1000
+const things = Array.from({ length: world.instances * 10 }, () => [randomUUID(), randomUUID()])
+const batch = () =>
+  Array.from({ length: 500 }, () => {
+    const [instance, entitlement] = things[randomInt(things.length)]
+    return { id: randomUUID(), instance, entitlement, ordinal: ordinal++, value: 1 }
+  })
+
+const organizationId = randomUUID()
 const deadline = Date.now() + seconds * 1000
 const latencies = []
 const work = async () => {
   while (Date.now() < deadline) {
     const started = performance.now()
-    await pool.query({ ...INSERT, values: [randomUUID(), new Date(), JSON.stringify(batch())] })
+    await pool.query({ ...INSERT, values: [organizationId, new Date(), JSON.stringify(batch())] })
     latencies.push(performance.now() - started)
   }
 }
