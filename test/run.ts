@@ -1,6 +1,6 @@
 /**
- * `npm test`: types, lint, format, generated files, and the suite on the embedded database; then the suite once more on
- * a PostgreSQL server, if one answers at `TEST_DATABASE_URL` or on this machine.
+ * `npm test`: types, lint, format, generated files, and the suite on the embedded database; then what depends on the server
+ * once more on a PostgreSQL server, if one answers at `TEST_DATABASE_URL` or on this machine.
  */
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Redacted } from "effect"
@@ -50,9 +50,23 @@ run("Format", [script("oxfmt"), "--check", "."])
 run("Generated files", ["src/cli.ts", "openapi", "--check"])
 run("Tests on the embedded database", [script("vitest"), "run"])
 
+// What brings a database of its own, or takes long to show nothing that depends on the server's version, runs once.
+const runOnce = [
+  "test/start/**",
+  "test/guard/**",
+  "test/client/**",
+  "test/cli/Commands.test.ts",
+  "test/faults/Crash.test.ts",
+  "test/faults/Delivery*.test.ts",
+  "test/runtime/EmbeddedPostgres.test.ts",
+]
+
 const server = process.env["TEST_DATABASE_URL"] ?? LOCAL_SERVER
 if (await answers(server)) {
-  run("Tests on the PostgreSQL server that answers here", [script("vitest"), "run"], { TEST_DATABASE_URL: server })
+  const excluded = runOnce.flatMap((pattern) => ["--exclude", pattern])
+  run("Tests on the PostgreSQL server that answers here", [script("vitest"), "run", ...excluded], {
+    TEST_DATABASE_URL: server,
+  })
 } else {
   console.log(
     "\n=== No PostgreSQL server of version 15 or newer answers here: the embedded database was the only one tested",

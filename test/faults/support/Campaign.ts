@@ -1,9 +1,16 @@
 /** All faults by name, and how one of them is played and told. */
 import { Cause, Effect, Exit } from "effect"
 import { database } from "../scenarios/database.ts"
+import { ddl } from "../scenarios/ddl.ts"
+import { diskfull } from "../scenarios/diskfull.ts"
+import { exhaustion } from "../scenarios/exhaustion.ts"
 import { fairness } from "../scenarios/fairness.ts"
+import { fanout } from "../scenarios/fanout.ts"
+import { holders } from "../scenarios/holders.ts"
 import { kills } from "../scenarios/kills.ts"
+import { latency, partition } from "../scenarios/network.ts"
 import { receivers } from "../scenarios/receivers.ts"
+import { retention } from "../scenarios/retention.ts"
 import { shutdown, terminations } from "../scenarios/shutdown.ts"
 import { signals } from "../scenarios/signals.ts"
 import { steps } from "../scenarios/steps.ts"
@@ -22,6 +29,14 @@ export const faults = {
   receivers,
   signals,
   fairness,
+  holders,
+  retention,
+  fanout,
+  exhaustion,
+  diskfull,
+  partition,
+  ddl,
+  latency,
 } as const
 export type Fault = keyof typeof faults
 

@@ -13,6 +13,7 @@ export const invariants = {
   I7: "no endpoint gets an event of another organization",
   I8: "an event that was taken comes again only if its lease was open when a node died or stood still",
   I9: "every received request is recorded as it was, unless a node died with it",
+  I10: "the service keeps the bounds of this fault",
 } as const
 export type Invariant = keyof typeof invariants
 
@@ -34,9 +35,9 @@ const eventIdOf = (arrival: Arrival) => arrival.headers["webhook-id"] ?? ""
 const wasTaken = ({ status }: Arrival) => status !== null && status >= 200 && status < 300
 
 // The request that an attempt made: the first that nobody claimed within the attempt's time, with its status and text.
-const requestOf = (attempt: HistoryAttempt, arrivals: Set<Arrival>): Arrival | undefined => {
+const requestOf = (attempt: HistoryAttempt, arrivals: Set<Arrival>, beginsWithin: number): Arrival | undefined => {
   const from = startOf(attempt) - 50
-  const to = startOf(attempt) + (attempt.durationMs ?? Infinity) + SLOT_MILLIS
+  const to = startOf(attempt) + (attempt.durationMs ?? Infinity) + beginsWithin
   for (const arrival of arrivals) {
     if (arrival.at < from || arrival.at > to) continue
     if (attempt.statusCode !== null && arrival.status !== attempt.statusCode) continue
@@ -49,8 +50,8 @@ const requestOf = (attempt: HistoryAttempt, arrivals: Set<Arrival>): Arrival | u
 const neverSent = (attempt: HistoryAttempt) =>
   /^(dns|connect|tls|not_allowed|abandoned|event_gone)/.test(attempt.error ?? "")
 
-/** Judges. */
-export const check = (evidence: Evidence): ReadonlyArray<Violation> => {
+/** Judges. An attempt's request begins so many milliseconds after the claim at most. */
+export const check = (evidence: Evidence, beginsWithin = SLOT_MILLIS): ReadonlyArray<Violation> => {
   const violations: Array<Violation> = []
   const violated = (invariant: Invariant, detail: string) => violations.push({ invariant, detail })
   const { arrivals, crashes, endpoints, feed, history, writes } = evidence
@@ -127,7 +128,7 @@ export const check = (evidence: Evidence): ReadonlyArray<Violation> => {
     const key = byId.get(ofPair[0]?.endpointId ?? "")?.key ?? pair
     for (const attempt of ofPair) {
       if (attempt.state === "Sending") continue
-      const arrival = requestOf(attempt, unclaimed)
+      const arrival = requestOf(attempt, unclaimed, beginsWithin)
       if (arrival === undefined) {
         // What went elsewhere, nobody logged.
         if (!neverSent(attempt) && attempt.endpointUrl.endsWith(`/${key}`)) {

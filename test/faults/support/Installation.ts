@@ -20,6 +20,8 @@ export interface Server {
   readonly template?: string
   /** Where the server keeps its data, if it is ours to break. */
   readonly dataDir?: string
+  /** A directory of the server's own in which the database is kept instead. */
+  readonly tablespace?: string
 }
 
 /** A node that died or stood still, and the deliveries that were leased to anybody at that moment. */
@@ -94,12 +96,19 @@ const clientOf = (url: string, maxConnections: number) =>
     Context.get(PgClient.PgClient),
   )
 
-const createDatabase = Effect.fnUntraced(function* ({ template, url }: Server) {
+const createDatabase = Effect.fnUntraced(function* ({ tablespace, template, url }: Server) {
   const name = `keyshelf_faults_${randomBytes(6).toString("hex")}`
   const onServer = (statement: string) =>
     Effect.orDie(Effect.scoped(Effect.flatMap(clientOf(url, 1), (sql) => sql.unsafe(statement))))
+  if (tablespace !== undefined) {
+    yield* Effect.acquireRelease(onServer(`CREATE TABLESPACE ${name} LOCATION '${tablespace}'`), () =>
+      onServer(`DROP TABLESPACE ${name}`),
+    )
+  }
   yield* Effect.acquireRelease(
-    onServer(`CREATE DATABASE ${name}${template === undefined ? "" : ` TEMPLATE ${template}`}`),
+    onServer(
+      `CREATE DATABASE ${name}${template === undefined ? "" : ` TEMPLATE ${template}`}${tablespace === undefined ? "" : ` TABLESPACE ${name}`}`,
+    ),
     () => onServer(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
   )
   const own = databaseUrl(url, name)

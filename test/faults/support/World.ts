@@ -35,9 +35,12 @@ export const REAL = { lease: 60_000, timeout: 30_000 } as const
 /** How long a lease lasts under a setting. */
 export const leaseOf = ({ limits }: Setting) => limits.lease ?? REAL.lease
 
-/** Opens the stage with its nodes running. */
-export const world = Effect.fnUntraced(function* (setting: Setting, env: Record<string, string> = {}) {
-  const installation = yield* open(setting.server, setting.limits)
+/** Sets the stage on an installation, with its nodes running. */
+export const stageOn = Effect.fnUntraced(function* (
+  installation: Installation,
+  setting: Setting,
+  env: Record<string, string> = {},
+) {
   const receiver = yield* Receivers.start
   const one = yield* installation.node("one", env)
   const two = yield* installation.node("two", env)
@@ -65,7 +68,11 @@ export const world = Effect.fnUntraced(function* (setting: Setting, env: Record<
 })
 
 /** An opened stage. */
-export type World = Effect.Success<ReturnType<typeof world>>
+export type World = Effect.Success<ReturnType<typeof stageOn>>
+
+/** Opens an installation, and the stage on it. */
+export const world = (setting: Setting, env: Record<string, string> = {}) =>
+  Effect.flatMap(open(setting.server, setting.limits), (installation) => stageOn(installation, setting, env))
 
 /** Deletes the endpoint that ends; asks again until a node says that it did, or that it is gone. */
 export const endOne = Effect.fnUntraced(function* ({ endpoints, nodes, tenants }: World) {
@@ -129,6 +136,7 @@ export const judged = Effect.fnUntraced(function* (
     tenants,
   }: Pick<World, "endpoints" | "installation" | "nodes" | "receiver" | "tenants">,
   writes: Evidence["writes"],
+  beginsWithin?: number,
 ) {
   const node = nodes.find(({ isReady }) => isReady()) ?? nodes[0]
   const evidence: Evidence = {
@@ -155,20 +163,25 @@ export const judged = Effect.fnUntraced(function* (
       "came twice": [...taken.values()].reduce((sum, requests) => sum + requests.length - 1, 0),
       "lag p50/p99/max ms": `${lags.p50}/${lags.p99}/${lags.longest}`,
     },
-    violations: check(evidence),
+    violations: check(evidence, beginsWithin),
   }
   return { evidence, verdict }
 })
 
 /** Ends the load, waits for what is owed and judges. */
-export const conclude = Effect.fnUntraced(function* (world: World, load: Load.Load, limitMillis: number) {
+export const conclude = Effect.fnUntraced(function* (
+  world: World,
+  load: Load.Load,
+  limitMillis: number,
+  beginsWithin?: number,
+) {
   yield* load.stop
   const stopped = performance.now()
   const isDrained = yield* drained(world.installation, world.endpoints, limitMillis)
   const millis = Math.round(performance.now() - stopped)
   // The last request's own account of its end may still be on its way from the receiver.
   yield* Effect.sleep(200)
-  const { evidence, verdict } = yield* judged(world, load.writes)
+  const { evidence, verdict } = yield* judged(world, load.writes, beginsWithin)
   const owed = isDrained ? [] : [{ invariant: "I1", detail: `something was still owed ${millis} ms later` } as const]
   return {
     evidence,

@@ -1,0 +1,118 @@
+/** A disk that is full: the database lies on a small one, and something else fills it. */
+import { Effect } from "effect"
+import { execFile } from "node:child_process"
+import { chownSync, closeSync, mkdirSync, openSync, rmSync, statSync, writeSync } from "node:fs"
+import { join } from "node:path"
+import { promisify } from "node:util"
+import { temporaryDirectory } from "../../support/ServiceProcess.ts"
+import type { Violation } from "../support/Checker.ts"
+import { clock, open, until } from "../support/Installation.ts"
+import type { Server } from "../support/Installation.ts"
+import { between, misbehaved, probe, toldOf } from "../support/Probe.ts"
+import { conclude, leaseOf, stageOn } from "../support/World.ts"
+import type { Setting, Verdict } from "../support/World.ts"
+
+const SIZE = "64m"
+const FULL_MILLIS = 10_000
+const LONGEST_ANSWER_MILLIS = 15_000
+const BACK_WITHIN_MILLIS = 10_000
+
+const run = promisify(execFile)
+
+/** A small disk that the server may write to; nothing if this system does not let us have one. */
+const smallDisk = Effect.fnUntraced(function* (dataDir: string) {
+  const parent = yield* temporaryDirectory
+  const directory = join(parent, "disk")
+  mkdirSync(directory)
+  if (process.platform !== "linux" || process.getuid?.() !== 0) return undefined
+  const isMounted = yield* Effect.acquireRelease(
+    Effect.promise(() =>
+      run("mount", ["-t", "tmpfs", "-o", `size=${SIZE}`, "tmpfs", directory]).then(
+        () => true,
+        () => false,
+      ),
+    ),
+    (mounted) => (mounted ? Effect.promise(() => run("umount", ["--lazy", directory])) : Effect.void),
+  )
+  if (!isMounted) return undefined
+  const { gid, uid } = statSync(dataDir)
+  const tablespace = join(directory, "tablespace")
+  mkdirSync(tablespace, { mode: 0o700 })
+  chownSync(tablespace, uid, gid)
+  return { ballast: join(directory, "ballast"), tablespace }
+})
+
+const fill = (path: string): number => {
+  const file = openSync(path, "w")
+  const block = Buffer.alloc(8_192, 1)
+  let bytes = 0
+  try {
+    for (;;) bytes += writeSync(file, block)
+  } catch {
+    return bytes
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** Fills the disk of the tables under load, and frees it again. The log of the server is on another disk. */
+export const diskfull = Effect.fnUntraced(function* (setting: Setting) {
+  const skipped = (why: string): Verdict => ({ figures: { skipped: why }, violations: [] })
+  const { dataDir } = setting.server
+  if (dataDir === undefined) return skipped("this fault needs a server of its own")
+  const disk = yield* smallDisk(dataDir)
+  if (disk === undefined) return skipped("only root on Linux can mount a small disk")
+  const server: Server = { ...setting.server, tablespace: disk.tablespace }
+  const installation = yield* open(server, setting.limits)
+  const stage = yield* stageOn(installation, setting)
+  const { nodes, receiver, tenants } = stage
+  const [one] = nodes
+  const token = tenants[0]?.token ?? ""
+  const load = yield* stage.begin
+  const writes = yield* probe(
+    (number) => ["POST", `${one.core}/api/customers`, token, { name: `full-${number}`.padEnd(200, "x") }],
+    20,
+  )
+  const reads = yield* probe(() => ["GET", `${one.core}/api/customers?limit=1`, token], 50)
+  yield* Effect.sleep(3_000)
+  const bytes = fill(disk.ballast)
+  const filled = clock()
+  yield* until("a write is refused", () => writes.answers.some(({ status }) => status === 503), 30_000)
+  const from = clock()
+  const before = receiver.arrivals.length
+  yield* Effect.sleep(FULL_MILLIS)
+  const meanwhile = receiver.arrivals.length - before
+  const to = clock()
+  rmSync(disk.ballast)
+  yield* until(
+    "a write succeeds again",
+    () => writes.answers.some(({ at, status }) => at > to && status === 201),
+    30_000,
+  )
+  const back = Math.round((writes.answers.find(({ at, status }) => at > to && status === 201)?.at ?? Infinity) - to)
+  yield* Effect.sleep(1_000)
+  yield* reads.stop
+  yield* writes.stop
+  const { verdict } = yield* conclude(stage, load, leaseOf(setting) + 15_000)
+  const readsMeanwhile = between(reads, filled, to)
+  const bounds: Array<Violation> = [
+    ...misbehaved("a write to a full disk", writes.answers, LONGEST_ANSWER_MILLIS),
+    ...misbehaved("a read from a full disk", readsMeanwhile, LONGEST_ANSWER_MILLIS),
+    ...readsMeanwhile
+      .filter(({ status }) => status === 503)
+      .map(() => ({ invariant: "I10", detail: "a read was answered by 503" }) as const),
+  ]
+  if (back > BACK_WITHIN_MILLIS) bounds.push({ invariant: "I10", detail: `a write succeeded only after ${back} ms` })
+  const result: Verdict = {
+    figures: {
+      "filled with MiB": Math.round(bytes / 1024 ** 2),
+      "writes meanwhile": toldOf(between(writes, from, to)),
+      "reads meanwhile": toldOf(readsMeanwhile),
+      "sent meanwhile": meanwhile,
+      "back after ms": back,
+      ...verdict.figures,
+    },
+    violations: [...bounds, ...verdict.violations],
+  }
+  return result
+})

@@ -1,0 +1,105 @@
+/** Old snapshots: a transaction that somebody forgot, and reports that read for ever, keep dead rows of the queue alive. */
+import { Effect } from "effect"
+import { writeMany } from "../support/bulk.ts"
+import type { Violation } from "../support/Checker.ts"
+import { clock, endpoint, open, tenant } from "../support/Installation.ts"
+import * as Receivers from "../support/Receiver.ts"
+import { drained, judged } from "../support/World.ts"
+import type { Setting, Verdict } from "../support/World.ts"
+
+const EVENTS = 600
+const KEPT_SHARE = 0.6
+const SCANNERS = 4
+const RECOVERS_WITHIN_MILLIS = 30_000
+
+/** Measures deliveries per second before, while and after one idle transaction and four repeatable readers are open. */
+export const holders = Effect.fnUntraced(function* (setting: Setting) {
+  const installation = yield* open(setting.server, setting.limits)
+  const { sql } = installation
+  const receiver = yield* Receivers.start
+  const one = yield* installation.node("one")
+  const two = yield* installation.node("two")
+  yield* Effect.all([one.start, two.start], { concurrency: 2 })
+  const tenants = [yield* tenant(installation, one, "Acme"), yield* tenant(installation, two, "Bolt")]
+  const endpoints = yield* Effect.forEach([0, 1, 2, 3], (number) => {
+    const owner = tenants[number % 2]
+    return owner === undefined
+      ? Effect.die(new Error("There is no such organization"))
+      : endpoint(one, owner, receiver, { key: `all-${number}` })
+  })
+  let turn = 0
+  // Deliveries per second of one burst.
+  const burst = Effect.gen(function* () {
+    turn++
+    const before = receiver.arrivals.length
+    const began = clock()
+    for (const each of tenants) {
+      // The last of them has happened when the first is delivered.
+      const from = new Date(Date.now() - EVENTS)
+      yield* writeMany(installation, each, { count: EVENTS, marker: `burst-${turn}`, from, isOwed: true })
+    }
+    const isDrained = yield* drained(installation, endpoints, 60_000)
+    if (!isDrained) return 0
+    return Math.round((receiver.arrivals.length - before) / ((clock() - began) / 1000))
+  })
+  // Endpoints get what happened after they were made.
+  yield* Effect.sleep(EVENTS + 200)
+  yield* burst
+  const baseline = Math.max(yield* burst, yield* burst)
+
+  const held: Array<number> = []
+  let dead = 0
+  let scans = 0
+  yield* Effect.scoped(
+    Effect.gen(function* () {
+      const holding = Effect.orDie(sql.withTransaction(Effect.andThen(sql`SELECT pg_current_xact_id()`, Effect.never)))
+      const scanning = Effect.orDie(
+        sql.withTransaction(
+          Effect.gen(function* () {
+            yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ`
+            for (;;) {
+              yield* sql`SELECT (SELECT count(*) FROM webhook_queue), (SELECT count(*) FROM webhook_attempts)`
+              scans++
+              yield* Effect.sleep(200)
+            }
+          }),
+        ),
+      )
+      yield* Effect.forkScoped(holding)
+      for (let scanner = 0; scanner < SCANNERS; scanner++) yield* Effect.forkScoped(scanning)
+      const until = clock() + setting.seconds * 1000
+      do held.push(yield* burst)
+      while (clock() < until)
+      yield* Effect.sleep(1_000)
+      const rows = yield* Effect.orDie(sql<{ dead: number }>`
+        SELECT n_dead_tup::int AS dead FROM pg_stat_user_tables WHERE relname = 'webhook_queue'`)
+      dead = rows[0]?.dead ?? 0
+    }),
+  )
+  const released = clock()
+  let after = yield* burst
+  while (after < baseline * KEPT_SHARE && clock() < released + RECOVERS_WITHIN_MILLIS) after = yield* burst
+  yield* Effect.sleep(200)
+  const { verdict } = yield* judged({ endpoints, installation, nodes: [one, two], receiver, tenants }, [])
+  // Of all bursts together; dead rows grow until the last of them.
+  const mean = Math.round(held.length / held.reduce((sum, rate) => sum + 1 / rate, 0))
+  const bounds: Array<Violation> = []
+  if (mean < baseline * KEPT_SHARE) {
+    bounds.push({ invariant: "I10", detail: `${mean} of ${baseline} deliveries per second were left` })
+  }
+  if (after < baseline * KEPT_SHARE) {
+    bounds.push({ invariant: "I10", detail: `${after} of ${baseline} deliveries per second came back` })
+  }
+  const result: Verdict = {
+    figures: {
+      "deliveries/s before": baseline,
+      "while held": `${held.join(" ")} (together ${mean}, ${Math.round((mean / baseline) * 100)} %)`,
+      after,
+      "dead rows": dead,
+      scans,
+      ...verdict.figures,
+    },
+    violations: [...bounds, ...verdict.violations],
+  }
+  return result
+})

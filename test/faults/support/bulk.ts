@@ -1,0 +1,33 @@
+/** Events by the thousand, written as a transaction of the service writes one. */
+import { Effect } from "effect"
+import { randomUUID } from "node:crypto"
+import type { Installation, Tenant } from "./Installation.ts"
+
+/** What is written. */
+export interface Many {
+  readonly count: number
+  /** The events' data carry it, with a number, as their `name`. */
+  readonly marker: string
+  /** When the first happened; each of the others happened a millisecond after the one before. */
+  readonly from: Date
+  /** Whether webhook endpoints get them. */
+  readonly isOwed: boolean
+}
+
+/** Writes them in one transaction. */
+export const writeMany = ({ sql }: Installation, { organizationId }: Tenant, { count, from, isOwed, marker }: Many) =>
+  Effect.orDie(sql`
+    WITH made AS (
+      INSERT INTO events (organization_id, id, type, occurred_at, actor, data)
+      SELECT ${organizationId}, one.id, 'COMPONENT_CREATED', one.at, ${sql.json({ id: randomUUID(), name: "bulk" })},
+        json_build_object('id', one.id, 'name', ${marker}::text || '-' || one.number)
+      FROM (
+        SELECT number, moment.at, (lpad(to_hex((extract(epoch FROM moment.at) * 1000)::bigint), 12, '0') || '7'
+          || substr(md5(random()::text), 1, 3) || '8' || substr(md5(random()::text), 1, 15))::uuid AS id
+        FROM generate_series(1, ${count}::int) AS number
+        CROSS JOIN LATERAL (SELECT ${from}::timestamptz + number * interval '1 millisecond' AS at) AS moment
+      ) AS one
+      RETURNING organization_id, id, occurred_at
+    )
+    INSERT INTO webhook_outbox (organization_id, event_id, due_at)
+    SELECT organization_id, id, ${new Date()}::timestamptz FROM made WHERE ${isOwed}::boolean`)
