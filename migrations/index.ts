@@ -25,6 +25,7 @@ import eventFeed from "./0017_event_feed.ts"
 import people from "./0018_people.ts"
 import retention from "./0019_retention.ts"
 import usageReferences from "./0020_usage_references.ts"
+import webhookLanes from "./0021_webhook_lanes.ts"
 
 export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.SqlClient>> = {
   "0001_access": access,
@@ -47,4 +48,5 @@ export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.
   "0018_people": people,
   "0019_retention": retention,
   "0020_usage_references": usageReferences,
+  "0021_webhook_lanes": webhookLanes,
 }

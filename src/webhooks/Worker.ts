@@ -10,6 +10,9 @@ import { Sampling } from "./Sampling.ts"
 
 const MOST_PER_CLAIM = 128
 
+/** How long a claim waits for others to end while deliveries are in flight: one claim for many costs a tenth of many claims. */
+const GATHERING = "10 millis"
+
 /** Repeats a step for ever. After a failure (the database is away) it waits 250 ms, doubling up to 5 s. */
 const persistently = (loop: { readonly name: string; failures: number }, step: Effect.Effect<void>) =>
   step.pipe(
@@ -90,13 +93,14 @@ export const layer = Layer.effectDiscard(
     })
 
     const deliver = Effect.gen(function* () {
+      if (free < limits.concurrency) yield* Effect.sleep(GATHERING)
       workable.closeUnsafe()
       if (free === 0) return yield* workable.await
       yield* deliveries.clearDoubts
       const nextDue = yield* deliveries.nextDue
       if (nextDue !== null && nextDue.getTime() <= (yield* Clock.currentTimeMillis)) {
         // While there is more, the question when it is due is spared.
-        while (room() > 0 && (yield* start(room())) > 0) continue
+        while (room() > 0 && (yield* start(room())) === MOST_PER_CLAIM) continue
         if (free === 0) return
       }
       yield* rest(nextDue)
