@@ -152,7 +152,7 @@ layer(testServices, { excludeTestServices: true })("several nodes", (it) => {
         receiver.answer = ({ organizationId }) =>
           organizationId === hanging ? Effect.never : Effect.as(Deferred.succeed(answered, undefined), answering(200))
         for (let number = 0; number < 3; number++) yield* emit(hanging)
-        yield* startNode({ concurrency: 64, drain: Duration.millis(50) })
+        yield* startNode({ concurrency: 64, perOrganization: 32, drain: Duration.millis(50) })
         const ofHanging = Effect.sync(() =>
           receiver.received.filter(({ organizationId }) => organizationId === hanging),
         )
