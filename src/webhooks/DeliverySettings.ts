@@ -32,7 +32,7 @@ export const DeliveryLimits = Context.Reference<Limits>("keyshelf/webhooks/Deliv
     concurrency: 256,
     perEndpoint: 4,
     ahead: 32,
-    perOrganization: 64,
+    perOrganization: 128,
     lease: Duration.seconds(60),
     timeout: Duration.seconds(30),
     history: Duration.days(30),
