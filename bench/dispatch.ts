@@ -59,6 +59,9 @@ export const measure = async (options: {
   const receiver = await startReceiver()
   const api = `${site.origins.core}/api`
   const me = (await call("GET", `${api}/me`, token)) as { organizationId: string }
+  // A run that was broken off leaves endpoints behind, and deliveries to a receiver that is gone.
+  const { items } = (await call("GET", `${api}/webhooks?limit=200`, token)) as { items: ReadonlyArray<{ id: string }> }
+  for (const { id } of items) await call("DELETE", `${api}/webhooks/${id}`, token)
   const made: Array<string> = []
   for (const [index, name] of names.entries()) {
     const body = { url: `${receiver.origin}/${index}`, eventNames: [name] }
