@@ -70,11 +70,12 @@ export class Events extends Context.Service<
         return event
       })
 
+      const announceDelivery = Effect.andThen(signals.announce("webhooks"), signals.announce("events"))
+
       const emit = Effect.fnUntraced(function* (source: EventSource, type: EventName, data: object) {
         yield* Transaction
         yield* repo.insertForDelivery(yield* eventOf(source, type, data))
-        yield* signals.announce("webhooks")
-        yield* signals.announce("events")
+        yield* announceDelivery
       })
 
       const emitWith = Effect.fnUntraced(function* (
@@ -84,8 +85,7 @@ export class Events extends Context.Service<
         data: object,
       ) {
         if (!(yield* repo.insertWith(change, yield* eventOf(source, type, data)))) return false
-        yield* signals.announce("webhooks")
-        yield* signals.announce("events")
+        yield* announceDelivery
         return true
       })
 

@@ -42,13 +42,21 @@ const keyFileOf = Effect.fnUntraced(
 
 /** {@link Secrets} from the given keys; each purpose has its own, derived by HKDF. */
 export const layerFrom = (keys: ReadonlyArray<SecretKey>) =>
-  Layer.sync(Secrets, () => ({
-    keysFor: (purpose) => {
-      const [first, ...rest] = keys.map((key) => derive(key, purpose))
-      if (first === undefined) throw new Error("The installation has no secret key")
-      return [first, ...rest] as const
-    },
-  }))
+  Layer.sync(Secrets, () => {
+    // Derived once for each purpose: a webhook's secrets are opened for every delivery.
+    const derived = new Map<string, readonly [PurposeKey, ...ReadonlyArray<PurposeKey>]>()
+    return {
+      keysFor: (purpose) => {
+        const known = derived.get(purpose)
+        if (known !== undefined) return known
+        const [first, ...rest] = keys.map((key) => derive(key, purpose))
+        if (first === undefined) throw new Error("The installation has no secret key")
+        const made = [first, ...rest] as const
+        derived.set(purpose, made)
+        return made
+      },
+    }
+  })
 
 /** {@link Secrets} from `SERVICE_SECRET_KEY`, else from the key file of the data directory, made on the first start. */
 export const layer = Layer.unwrap(

@@ -9,7 +9,7 @@ import { now } from "../kernel/Timestamp.ts"
 import { entryOf, post } from "./Account.ts"
 import type { PostedEvent } from "./Account.ts"
 import type { ReportUsageThresholdExceeded } from "./Errors.ts"
-import { accountName, Metering } from "./Metering.ts"
+import { accountName, meterName, Metering } from "./Metering.ts"
 import { MeterRepo } from "./MeterRepo.ts"
 import type { Meter, ReportUsage, UsageEntry } from "./Model.ts"
 import { eventOf, faultOfReport, faultOfTimestamp, refusalFor } from "./Reporting.ts"
@@ -34,8 +34,6 @@ interface Readable {
   readonly event: Omit<PostedEvent, "ordinal">
   readonly report: ReportUsage
 }
-
-const pairOf = (instance: string, entitlement: string): string => JSON.stringify([instance, entitlement])
 
 /** Counts plain reports. `refuseMissing` says which of the two does not exist. */
 export const appends = Effect.fnUntraced(function* (
@@ -65,13 +63,15 @@ export const appends = Effect.fnUntraced(function* (
       const caller = yield* Caller
       const { organizationId } = caller
       const pairs = new Map(
-        reports.map(({ entitlement, instance }) => [pairOf(instance, entitlement), { instance, entitlement }] as const),
+        reports.map(
+          ({ entitlement, instance }) => [meterName({ instance, entitlement }), { instance, entitlement }] as const,
+        ),
       )
       const found = yield* repo.keep(organizationId, [...pairs.values()])
-      const meters = new Map(found.map((meter) => [pairOf(meter.instance, meter.entitlement), meter] as const))
+      const meters = new Map(found.map((meter) => [meterName(meter), meter] as const))
       const at = yield* now
       const readable = yield* Effect.forEach(reports, (report) =>
-        Effect.exit(read(organizationId, report, meters.get(pairOf(report.instance, report.entitlement)), at)),
+        Effect.exit(read(organizationId, report, meters.get(meterName(report)), at)),
       )
       const usages = readable.flatMap((exit) =>
         Exit.isSuccess(exit)

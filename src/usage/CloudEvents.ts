@@ -6,13 +6,11 @@ import { Transactions } from "../kernel/Transaction.ts"
 import { post } from "./Account.ts"
 import { readEvent, rejected, verdictOn } from "./EventReading.ts"
 import type { Judged, ReadEvent, Verdict } from "./EventReading.ts"
-import { accountName, Metering } from "./Metering.ts"
+import { accountName, meterName, Metering } from "./Metering.ts"
 import { MeterRepo } from "./MeterRepo.ts"
 import type { CloudEventResult, Meter } from "./Model.ts"
 import { KEPT_FOR, refusalText } from "./Reporting.ts"
 
-const pairOf = ({ entitlement, instance }: Pick<ReadEvent, "entitlement" | "instance">): string =>
-  JSON.stringify([instance, entitlement])
 const identityOf = ({ id, source }: Pick<ReadEvent, "id" | "source">): string => JSON.stringify([source, id])
 
 const unique = <A>(items: ReadonlyArray<A>, nameOf: (item: A) => string): ReadonlyArray<A> =>
@@ -24,9 +22,9 @@ const make = Effect.gen(function* () {
   const transactions = yield* Transactions
 
   const metersOf = Effect.fnUntraced(function* (organizationId: string, events: ReadonlyArray<ReadEvent>) {
-    const pairs = unique(events, pairOf).map(({ entitlement, instance }) => ({ instance, entitlement }))
+    const pairs = unique(events, meterName).map(({ entitlement, instance }) => ({ instance, entitlement }))
     const found = yield* repo.keep(organizationId, pairs)
-    const meters = new Map<string, Meter>(found.map((meter) => [pairOf(meter), meter] as const))
+    const meters = new Map<string, Meter>(found.map((meter) => [meterName(meter), meter] as const))
     const instances =
       found.length === pairs.length
         ? []
@@ -82,7 +80,7 @@ const make = Effect.gen(function* () {
     )
     const judged = read.map((event) =>
       "event" in event
-        ? verdictOn(event.event, meters.get(pairOf(event.event)), instances.has(event.event.instance), at)
+        ? verdictOn(event.event, meters.get(meterName(event.event)), instances.has(event.event.instance), at)
         : event,
     )
     const candidates = judged.flatMap((event) => ("judged" in event ? [event.judged] : []))

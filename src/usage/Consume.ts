@@ -12,7 +12,7 @@ import { decide, figures } from "./Decision.ts"
 import type { CheckSubject, Decision } from "./Decision.ts"
 import { explain } from "./Explanation.ts"
 import { isStorable, limitOf } from "./Limits.ts"
-import { accountName, Metering } from "./Metering.ts"
+import { accountName, meterName, Metering } from "./Metering.ts"
 import { MeterRepo } from "./MeterRepo.ts"
 import type { CheckedInstance, CheckRequest, CheckResult, Meter } from "./Model.ts"
 import { UsageRepo } from "./Repo.ts"
@@ -133,8 +133,6 @@ const make = Effect.gen(function* () {
     return found
   })
 
-  const meterName = (instance: string, entitlement: string) => JSON.stringify([instance, entitlement])
-
   /** What one request is answered with, and the accounts after it. */
   const answer = (
     { asked, explains, instance, meters }: Readable,
@@ -168,7 +166,7 @@ const make = Effect.gen(function* () {
       requests.flatMap(({ asked, instanceSlug }) =>
         asked.map(({ entitlement }) => {
           const pair = { instance: instanceSlug, entitlement }
-          return [meterName(instanceSlug, entitlement), pair] as const
+          return [meterName(pair), pair] as const
         }),
       ),
     )

@@ -37,6 +37,10 @@ const keyOf = ({ meter, at }: Pick<Usage, "meter" | "at">): TotalKey => ({
 const nameOf = ({ instanceId, entitlementId, periodStart }: TotalKey): string =>
   `${instanceId} ${entitlementId} ${periodStart.getTime()}`
 
+/** The name of an instance's meter, by their slugs. */
+export const meterName = ({ entitlement, instance }: Pick<Meter, "entitlement" | "instance">): string =>
+  JSON.stringify([instance, entitlement])
+
 /** The name of the account that usage is posted to. */
 export const accountName = (usage: Pick<Usage, "meter" | "at">): string => nameOf(keyOf(usage))
 
