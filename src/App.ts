@@ -96,6 +96,8 @@ import { Consumption } from "./usage/Consume.ts"
 import * as UsageHttp from "./usage/Http.ts"
 import { Metering } from "./usage/Metering.ts"
 import { MeterRepo } from "./usage/MeterRepo.ts"
+import { SnapshotRepo } from "./usage/SnapshotRepo.ts"
+import { Unlocked } from "./usage/Unlocked.ts"
 import { UsageRepo } from "./usage/Repo.ts"
 import { UsageReports } from "./usage/Reports.ts"
 import { Reservations } from "./usage/Reservations.ts"
@@ -126,6 +128,7 @@ const repositories = Layer.mergeAll(
   IntegrationsRepo.layer,
   UsageRepo.layer,
   MeterRepo.layer,
+  SnapshotRepo.layer,
   ReservationsRepo.layer,
   EntitlementsRepo.layer,
   EntitlementGroupsRepo.layer,
@@ -150,7 +153,7 @@ const eventStream = Layer.merge(Events.layer, LiveEvents.layer).pipe(
 
 const usageCounting = Layer.mergeAll(Usage.layer, Consumption.layer, CloudEvents.layer, Reservations.layer).pipe(
   Layer.provideMerge(UsageReports.layer),
-  Layer.provideMerge(Metering.layer),
+  Layer.provideMerge(Layer.mergeAll(Metering.layer, Unlocked.layer)),
 )
 
 // Each line may use what the lines below it provide: the fixed order of the domains.

@@ -96,19 +96,24 @@ const make = Effect.gen(function* () {
         Option.getOrThrow,
       ),
 
-    /** Deletes the instance, which is locked, with its usage and integration records. Answers it as it was. */
+    /**
+     * Deletes the usage of the instance, which is locked: it has no reference to the instance that could cascade. The totals
+     * go first. Whoever is counting on one of them is waited for, and what they counted is seen by the next statement.
+     */
+    deleteUsage: Effect.fnUntraced(function* (organizationId: string, id: string) {
+      for (const table of ["usage_totals", "usage_events", "usage_unique_keys"]) {
+        yield* Effect.orDie(
+          sql`DELETE FROM ${sql(table)} WHERE organization_id = ${organizationId} AND instance_id = ${id}`,
+        )
+      }
+    }),
+
+    /** Deletes the instance, which is locked, with its integration records. Answers it as it was. */
     delete: (organizationId: string, id: string) =>
       Effect.map(
-        // Usage has no reference to its instance that could cascade; reservations go with their totals.
-        record<Instance>()(sql`
-          WITH events AS (
-            DELETE FROM usage_events WHERE organization_id = ${organizationId} AND instance_id = ${id}
-          ), keys AS (
-            DELETE FROM usage_unique_keys WHERE organization_id = ${organizationId} AND instance_id = ${id}
-          ), totals AS (
-            DELETE FROM usage_totals WHERE organization_id = ${organizationId} AND instance_id = ${id}
-          )
-          DELETE FROM instances WHERE organization_id = ${organizationId} AND id = ${id} RETURNING ${columns}`),
+        record<Instance>()(
+          sql`DELETE FROM instances WHERE organization_id = ${organizationId} AND id = ${id} RETURNING ${columns}`,
+        ),
         Option.getOrThrow,
       ),
   }

@@ -221,6 +221,7 @@ const make = Effect.gen(function* () {
       Effect.gen(function* () {
         const instance = yield* repo.lockBySlug(caller.organizationId, slug)
         if (Option.isNone(instance)) return yield* notFound(slug)
+        yield* repo.deleteUsage(caller.organizationId, instance.value.id)
         const deleted = yield* repo.delete(caller.organizationId, instance.value.id)
         yield* events.emit(caller, "INSTANCE_DELETED", deleted)
       }),

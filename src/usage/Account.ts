@@ -4,19 +4,32 @@
  */
 import { BigDecimal } from "effect"
 import type { AggregationMethod } from "../entitlements/Model.ts"
+import type { ActorReference } from "../kernel/Caller.ts"
 import { add } from "./Aggregation.ts"
 import type { Total, UsageEvent } from "./Aggregation.ts"
 import { isUnlimited } from "./Decision.ts"
-import { crossingsAt, limitOf, refusalOf } from "./Limits.ts"
-import type { Crossings } from "./Limits.ts"
+import { crossingsAt, limitOf, newlyCrossed, refusalOf } from "./Limits.ts"
+import type { Crossings, Limit } from "./Limits.ts"
 import type { Meter, UsageEntry, UsageValue } from "./Model.ts"
 import type { Period } from "./Period.ts"
 import { grantOf, periodOf } from "./Rules.ts"
 
-/** An event with what is stored besides it. */
-export interface PostedEvent extends UsageEvent {
-  readonly ordinal: number
+/** An event as it arrives, with what is stored besides it. */
+export interface ReportedEvent extends UsageEvent {
   readonly metadata: Readonly<Record<string, unknown>> | null
+  readonly reportedBy: ActorReference
+}
+
+/** An event that was counted, by its place in the order of arrival. */
+export interface PostedEvent extends ReportedEvent {
+  readonly ordinal: number
+}
+
+/** Names one total. */
+export interface TotalKey {
+  readonly instanceId: string
+  readonly entitlementId: string
+  readonly periodStart: Date
 }
 
 export interface Account {
@@ -26,7 +39,13 @@ export interface Account {
   readonly held: BigDecimal.BigDecimal
   /** The latest instant by which anything was decided on this account: no later decision goes back behind it. */
   readonly decidedAt: Date
-  readonly stored: { readonly total: Total; readonly crossings: Crossings }
+  /** As it was read, with the place and the version of the row. */
+  readonly stored: {
+    readonly total: Total
+    readonly crossings: Crossings
+    readonly place: string
+    readonly version: string
+  }
   readonly total: Total
   readonly crossings: Crossings
   readonly events: ReadonlyArray<PostedEvent>
@@ -49,7 +68,60 @@ export const periodFor = (meter: Meter, at: Date): Period => {
   return period
 }
 
+// A batch reports many times for the same few meters, and every answer tells the limit.
+const limits = new WeakMap<Meter, Limit | null>()
+
+/** The limit that a meter's license sets; none if it grants no number. */
+export const limitFor = (meter: Meter): Limit | null => {
+  const known = limits.get(meter)
+  if (known !== undefined) return known
+  const limit = limitOf(grantOf(meter))
+  limits.set(meter, limit)
+  return limit
+}
+
+/** Names the total of a meter in the period of an instant. */
+export const totalKeyOf = ({ meter, at }: { readonly meter: Meter; readonly at: Date }): TotalKey => ({
+  instanceId: meter.instanceId,
+  entitlementId: meter.entitlementId,
+  periodStart: periodFor(meter, at).start,
+})
+
+/** The name of a total among others. */
+export const totalNameOf = ({ instanceId, entitlementId, periodStart }: TotalKey): string =>
+  `${instanceId} ${entitlementId} ${periodStart.getTime()}`
+
+/** The name of the account that usage of a meter at an instant is posted to. */
+export const accountName = (usage: { readonly meter: Meter; readonly at: Date }): string =>
+  totalNameOf(totalKeyOf(usage))
+
+/** Accounts by {@link accountName}. */
+export type Accounts = ReadonlyMap<string, Account>
+
 export const methodOf = ({ aggregationMethod }: Meter): AggregationMethod => aggregationMethod ?? "SUM"
+
+/** The account of a total, before anything is posted to it. */
+export const accountOf = (
+  meter: Meter,
+  period: Period,
+  row: Pick<Account, "held" | "decidedAt"> & Account["stored"],
+  knownKeys?: ReadonlyArray<string>,
+): Account => ({
+  meter,
+  period,
+  held: row.held,
+  decidedAt: row.decidedAt,
+  stored: row,
+  total: row.total,
+  crossings: row.crossings,
+  events: [],
+  knownKeys: new Set(knownKeys),
+  newKeys: new Set(),
+})
+
+/** Whether there is anything to store of the account. */
+export const isChanged = ({ crossings, events, stored }: Account): boolean =>
+  events.length > 0 || newlyCrossed(stored.crossings, crossings).length > 0
 
 /** The account after something was refused because of its cap. */
 export const exceeded = (account: Account): Account => ({
@@ -74,14 +146,14 @@ export interface Posting {
 /** The account with one more event, or as it was if the event is refused. */
 export const post = (
   account: Account,
-  event: UsageEvent & Pick<PostedEvent, "metadata">,
+  event: ReportedEvent,
   { isPromised = false, laterEvents = [] }: Posting = {},
 ): { readonly account: Account; readonly refusal?: Refusal } => {
   const { meter, total } = account
   const key = methodOf(meter) === "UNIQUE_COUNT" ? event.uniqueKey : null
   const isNewKey = key !== null && !account.knownKeys.has(key) && !account.newKeys.has(key)
   const next = add(methodOf(meter), total, event, { isNewKey, laterEvents })
-  const limit = limitOf(grantOf(meter))
+  const limit = limitFor(meter)
   if (BigDecimal.isNegative(next.value)) return { account, refusal: "negative" }
   const refusal = isPromised ? undefined : refusalOf(limit, total.value, next.value, account.held)
   if (refusal === "cap") {
@@ -106,7 +178,7 @@ const truth = (type: "boolean" | "config", granted: boolean): UsageValue => ({
 })
 
 const amountGranted = (meter: Meter): UsageValue => {
-  const limit = limitOf(grantOf(meter))
+  const limit = limitFor(meter)
   if (limit !== null && isUnlimited(limit.value)) return { type: "unlimited", value: -1, event_count: 0 }
   return { type: "number", value: limit === null ? 0 : BigDecimal.toNumberUnsafe(limit.value), event_count: 0 }
 }

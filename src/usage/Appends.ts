@@ -1,19 +1,22 @@
 /** Plain reports, by far the most frequent ones: they append at a time of no consequence to others, so they are served together. */
-import { Effect, Exit } from "effect"
+import { Effect, Exit, Option } from "effect"
 import type { EntitlementNotFound } from "../entitlements/Errors.ts"
 import type { InstanceNotFound } from "../instances/Errors.ts"
 import { Caller } from "../kernel/Caller.ts"
 import { invalid } from "../kernel/Problem.ts"
 import type { ValidationFailed } from "../kernel/Problem.ts"
 import { now } from "../kernel/Timestamp.ts"
-import { entryOf, post } from "./Account.ts"
-import type { PostedEvent } from "./Account.ts"
+import { accountName, entryOf, methodOf, post } from "./Account.ts"
+import type { Account, ReportedEvent } from "./Account.ts"
 import type { ReportUsageThresholdExceeded } from "./Errors.ts"
-import { accountName, meterName, Metering } from "./Metering.ts"
+import { meterName, Metering } from "./Metering.ts"
 import { MeterRepo } from "./MeterRepo.ts"
 import type { Meter, ReportUsage, UsageEntry } from "./Model.ts"
 import { eventOf, faultOfReport, faultOfTimestamp, refusalFor } from "./Reporting.ts"
+import type { Fault } from "./Reporting.ts"
 import { together } from "./Together.ts"
+import { Unlocked } from "./Unlocked.ts"
+import type { Posting } from "./Unlocked.ts"
 
 /** A report of an instance for an entitlement. */
 export interface Report {
@@ -29,10 +32,29 @@ export const isPlain = ({ behavior = "append", transactionId }: ReportUsage): bo
 type Missing = InstanceNotFound | EntitlementNotFound
 type Refused = Missing | ValidationFailed | ReportUsageThresholdExceeded
 
-interface Readable {
+interface ReadableReport {
   readonly meter: Meter
-  readonly event: Omit<PostedEvent, "ordinal">
+  readonly event: ReportedEvent
   readonly report: ReportUsage
+}
+
+/** What a report is answered with, and the account after it. */
+const answerOn = ({ event, meter, report }: ReadableReport, account: Account) => {
+  const posted = post(account, event)
+  const answer: Exit.Exit<UsageEntry, Refused> =
+    posted.refusal === undefined
+      ? Exit.succeed(entryOf(meter, posted.account.period, posted.account.total))
+      : Exit.fail(refusalFor(posted.refusal, posted.account, report))
+  return { answer, account: posted.account }
+}
+
+/** What is wrong with a plain report at an instant. */
+const faultIn = (meter: Meter, report: ReportUsage, timestamp: Date, at: Date): Fault | undefined => {
+  const wrongTime = faultOfTimestamp(meter, timestamp, at)
+  return (
+    faultOfReport(meter, report) ??
+    (wrongTime === undefined ? undefined : { location: "body.timestamp", message: wrongTime, value: report.timestamp })
+  )
 }
 
 /** Counts plain reports. `refuseMissing` says which of the two does not exist. */
@@ -41,24 +63,23 @@ export const appends = Effect.fnUntraced(function* (
 ) {
   const repo = yield* MeterRepo
   const metering = yield* Metering
+  const unlocked = yield* Unlocked
 
   const read = Effect.fnUntraced(function* (
-    organizationId: string,
+    { actor, organizationId }: Caller["Service"],
     { entitlement, instance, report }: Report,
     meter: Meter | undefined,
     at: Date,
   ) {
     if (meter === undefined) return yield* refuseMissing(organizationId, instance, entitlement)
-    const fault = faultOfReport(meter, report)
-    if (fault !== undefined) return yield* invalid(fault.location, fault.message, fault.value)
     const timestamp = report.timestamp ?? at
-    const wrongTime = faultOfTimestamp(meter, timestamp, at)
-    if (wrongTime !== undefined) return yield* invalid("body.timestamp", wrongTime, report.timestamp)
-    const readable: Readable = { meter, report, event: eventOf(report, timestamp) }
+    const fault = faultIn(meter, report, timestamp, at)
+    if (fault !== undefined) return yield* invalid(fault.location, fault.message, fault.value)
+    const readable: ReadableReport = { meter, report, event: eventOf(report, timestamp, actor) }
     return readable
   })
 
-  return yield* together(
+  const appended = yield* together(
     Effect.fnUntraced(function* (reports: ReadonlyArray<Report>) {
       const caller = yield* Caller
       const { organizationId } = caller
@@ -71,7 +92,7 @@ export const appends = Effect.fnUntraced(function* (
       const meters = new Map(found.map((meter) => [meterName(meter), meter] as const))
       const at = yield* now
       const readable = yield* Effect.forEach(reports, (report) =>
-        Effect.exit(read(organizationId, report, meters.get(meterName(report)), at)),
+        Effect.exit(read(caller, report, meters.get(meterName(report)), at)),
       )
       const usages = readable.flatMap((exit) =>
         Exit.isSuccess(exit)
@@ -81,18 +102,37 @@ export const appends = Effect.fnUntraced(function* (
       const accounts = new Map(usages.length === 0 ? [] : yield* metering.open(organizationId, usages))
       const answers = readable.map((exit): Exit.Exit<UsageEntry, Refused> => {
         if (Exit.isFailure(exit)) return Exit.failCause(exit.cause)
-        const { event, meter, report } = exit.value
-        const name = accountName({ meter, at: event.timestamp })
+        const name = accountName({ meter: exit.value.meter, at: exit.value.event.timestamp })
         const account = accounts.get(name)
         if (account === undefined) return Exit.die(new Error("A locked total is missing"))
-        const posted = post(account, event)
-        accounts.set(name, posted.account)
-        return posted.refusal === undefined
-          ? Exit.succeed(entryOf(meter, posted.account.period, posted.account.total))
-          : Exit.fail(refusalFor(posted.refusal, posted.account, report))
+        const answered = answerOn(exit.value, account)
+        accounts.set(name, answered.account)
+        return answered.answer
       })
       yield* metering.close(caller, [...accounts.values()])
       return answers
     }),
   )
+
+  /** The same for one report, as far as it can do without locks. */
+  const postingOf = (
+    { actor, organizationId }: Caller["Service"],
+    { entitlement, instance, report }: Report,
+  ): Posting<Exit.Exit<UsageEntry, Refused>> => ({
+    names: [{ organizationId, instance, entitlement }],
+    decide: ([meter], accounts, at) => {
+      const timestamp = report.timestamp ?? at
+      if (meter === undefined || methodOf(meter) === "UNIQUE_COUNT") return undefined
+      const name = accountName({ meter, at: timestamp })
+      const account = accounts.get(name)
+      if (account === undefined || faultIn(meter, report, timestamp, at) !== undefined) return undefined
+      const answered = answerOn({ meter, report, event: eventOf(report, timestamp, actor) }, account)
+      return { answer: answered.answer, accounts: new Map([[name, answered.account]]) }
+    },
+  })
+
+  return Effect.fnUntraced(function* (report: Report) {
+    const counted = yield* unlocked.post(postingOf(yield* Caller, report))
+    return yield* Option.isSome(counted) ? counted.value : appended(report)
+  })
 })

@@ -1,30 +1,28 @@
 /** SQL of usage events and their totals. Totals are locked one after another in the order of their keys. */
 import { PgClient } from "@effect/sql-pg"
 import { BigDecimal, Context, Effect, Layer } from "effect"
-import type { ActorReference } from "../kernel/Caller.ts"
 import { records, touched } from "../kernel/Sql.ts"
-import type { Account } from "./Account.ts"
+import type { TotalKey } from "./Account.ts"
 import type { Total, UsageEvent } from "./Aggregation.ts"
 import type { Crossings } from "./Limits.ts"
 import type { Meter } from "./Model.ts"
 import { explainedColumns, familyJoin } from "./Repo.ts"
 
-/** Names one total. */
-export interface TotalKey {
-  readonly instanceId: string
-  readonly entitlementId: string
-  readonly periodStart: Date
-}
-
-interface StoredTotal extends TotalKey, Crossings, Omit<Total, "value" | "sum"> {
+/** A total as it is stored: decimals as texts. */
+export interface StoredTotal extends TotalKey, Crossings, Omit<Total, "value" | "sum"> {
   readonly value: string
   readonly sum: string
+  /** Where the row is, and another version after every change of it. */
+  readonly place: string
+  readonly version: string
 }
 
-/** A total as it is stored. */
+/** A total as it was read. */
 export interface TotalRow extends TotalKey {
   readonly total: Total
   readonly crossings: Crossings
+  readonly place: string
+  readonly version: string
 }
 
 /** A total that is locked, with what reservations keep from its period. */
@@ -34,10 +32,13 @@ export interface LockedTotal extends TotalRow {
   readonly decidedAt: Date
 }
 
-const rowOf = ({ instanceId, entitlementId, periodStart, ...row }: StoredTotal): TotalRow => ({
-  instanceId,
-  entitlementId,
-  periodStart,
+/** Reads a stored total. */
+export const totalRowOf = (row: StoredTotal): TotalRow => ({
+  instanceId: row.instanceId,
+  entitlementId: row.entitlementId,
+  periodStart: row.periodStart,
+  place: row.place,
+  version: row.version,
   total: {
     value: BigDecimal.fromStringUnsafe(row.value),
     eventCount: row.eventCount,
@@ -50,33 +51,33 @@ const rowOf = ({ instanceId, entitlementId, periodStart, ...row }: StoredTotal):
   crossings: { warned: row.warned, limitReached: row.limitReached, capExceeded: row.capExceeded },
 })
 
-const keyOf = ({ meter, period }: Account): TotalKey => ({
-  instanceId: meter.instanceId,
-  entitlementId: meter.entitlementId,
-  periodStart: period.start,
-})
+/** The columns of a meter: of the instance `i`, its license `l`, the entitlement `e` and its grant `g`. */
+export const meterColumns = `i.organization_id AS "organizationId", i.id AS "instanceId", i.slug AS instance,
+    l.slug AS license, i.start_license_date AS "startLicenseDate", i.end_license_date AS "endLicenseDate",
+    e.id AS "entitlementId", e.slug AS entitlement, e.name AS "entitlementName", e.type,
+    e.aggregation_method AS "aggregationMethod", e.reset_period AS "resetPeriod", e.reset_anchor AS "resetAnchor",
+    e.warning_threshold_percent AS "warningThresholdPercent", e.display_order AS "displayOrder",
+    CASE jsonb_typeof(g.value) WHEN 'object' THEN '{}' ELSE g.value #>> '{}' END AS granted,
+    g.overage_percent AS "overagePercent"`
+
+/** The columns of the total `t`, besides those that name it. */
+export const totalColumns = `t.period_start AS "periodStart", t.value::text AS value,
+    t.event_count::float8 AS "eventCount", t.sum::text AS sum, t.value_count::float8 AS "valueCount", t.set_at AS "setAt",
+    t.latest_at AS "latestAt", t.last_at AS "lastAt", t.warned, t.limit_reached AS "limitReached",
+    t.cap_exceeded AS "capExceeded", t.ctid::text AS place, t.xmin::text AS version`
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
-  const meters = sql.literal(`i.id AS "instanceId", i.slug AS instance, l.slug AS license,
-    i.start_license_date AS "startLicenseDate", i.end_license_date AS "endLicenseDate", e.id AS "entitlementId",
-    e.slug AS entitlement, e.name AS "entitlementName", e.type, e.aggregation_method AS "aggregationMethod",
-    e.reset_period AS "resetPeriod", e.reset_anchor AS "resetAnchor",
-    e.warning_threshold_percent AS "warningThresholdPercent", e.display_order AS "displayOrder",
-    CASE jsonb_typeof(g.value) WHEN 'object' THEN '{}' ELSE g.value #>> '{}' END AS granted,
-    g.overage_percent AS "overagePercent"`)
+  const meters = sql.literal(meterColumns)
   const grants = sql.literal(`JOIN licenses l ON l.organization_id = i.organization_id AND l.id = i.license_id
     LEFT JOIN license_entitlements g
       ON g.organization_id = i.organization_id AND g.license_id = i.license_id AND g.entitlement_id = e.id`)
   const explained = sql.literal(explainedColumns)
   const family = sql.literal(familyJoin)
   const nothing = sql.literal("")
-  const totals = sql.literal(`t.instance_id AS "instanceId", t.entitlement_id AS "entitlementId",
-    t.period_start AS "periodStart", t.value::text AS value, t.event_count::float8 AS "eventCount", t.sum::text AS sum,
-    t.value_count::float8 AS "valueCount", t.set_at AS "setAt", t.latest_at AS "latestAt", t.last_at AS "lastAt",
-    t.warned, t.limit_reached AS "limitReached", t.cap_exceeded AS "capExceeded"`)
-  const keys = sql.literal(`"instanceId" uuid, "entitlementId" uuid, "periodStart" timestamptz`)
-  const asRows = Effect.map((rows: ReadonlyArray<StoredTotal>) => rows.map(rowOf))
+  const totals = sql.literal(`t.instance_id AS "instanceId", t.entitlement_id AS "entitlementId", ${totalColumns}`)
+  const keyColumns = sql.literal(`"instanceId" uuid, "entitlementId" uuid, "periodStart" timestamptz`)
+  const asRows = Effect.map((rows: ReadonlyArray<StoredTotal>) => rows.map(totalRowOf))
 
   return {
     /**
@@ -135,7 +136,7 @@ const make = Effect.gen(function* () {
     totals: (organizationId: string, among: ReadonlyArray<TotalKey>) =>
       asRows(
         records<StoredTotal>()(sql`
-          SELECT ${totals} FROM jsonb_to_recordset(${sql.json(among)}) AS asked (${keys})
+          SELECT ${totals} FROM jsonb_to_recordset(${sql.json(among)}) AS asked (${keyColumns})
           JOIN usage_totals t ON t.organization_id = ${organizationId} AND t.instance_id = asked."instanceId"
             AND t.entitlement_id = asked."entitlementId" AND t.period_start = asked."periodStart"`),
       ),
@@ -152,7 +153,7 @@ const make = Effect.gen(function* () {
       Effect.map(
         records<StoredTotal & { readonly held: string; readonly decidedAt: Date }>()(sql`
           WITH asked AS (
-            SELECT * FROM jsonb_to_recordset(${sql.json(among)}) AS asked (${keys}, "periodEnd" timestamptz)
+            SELECT * FROM jsonb_to_recordset(${sql.json(among)}) AS asked (${keyColumns}, "periodEnd" timestamptz)
           ), locked AS (
             INSERT INTO usage_totals AS t (organization_id, instance_id, entitlement_id, period_start, value,
               event_count, decided_at)
@@ -161,7 +162,7 @@ const make = Effect.gen(function* () {
             FROM asked ORDER BY 1, 2, 3, 4
             ON CONFLICT (organization_id, instance_id, entitlement_id, period_start)
               DO UPDATE SET decided_at = greatest(t.decided_at, excluded.decided_at)
-            RETURNING t.*
+            RETURNING t.*, t.ctid, t.xmin
           )
           SELECT ${totals}, t.decided_at AS "decidedAt", usage_held(t.organization_id, t.instance_id, t.entitlement_id,
             t.period_start, asked."periodEnd", t.decided_at)::text AS held
@@ -169,7 +170,7 @@ const make = Effect.gen(function* () {
             AND t.period_start = asked."periodStart"`),
         (rows) =>
           rows.map((row) => ({
-            ...rowOf(row),
+            ...totalRowOf(row),
             held: BigDecimal.fromStringUnsafe(row.held),
             decidedAt: row.decidedAt,
           })),
@@ -192,55 +193,19 @@ const make = Effect.gen(function* () {
       records<TotalKey & { readonly uniqueKey: string }>()(sql`
         SELECT k.instance_id AS "instanceId", k.entitlement_id AS "entitlementId", k.period_start AS "periodStart",
           k.unique_key AS "uniqueKey"
-        FROM jsonb_to_recordset(${sql.json(among)}) AS asked (${keys}, "uniqueKey" text)
+        FROM jsonb_to_recordset(${sql.json(among)}) AS asked (${keyColumns}, "uniqueKey" text)
         JOIN usage_unique_keys k ON k.organization_id = ${organizationId} AND k.instance_id = asked."instanceId"
           AND k.entitlement_id = asked."entitlementId" AND k.period_start = asked."periodStart"
           AND k.unique_key = asked."uniqueKey"`),
 
-    /** Stores what was posted to locked totals. */
-    store: (
-      organizationId: string,
-      accounts: ReadonlyArray<Account>,
-      by: { readonly at: Date; readonly actor: ActorReference },
-    ) => {
-      const changed = accounts.map((account) => ({
-        ...keyOf(account),
-        ...account.total,
-        ...account.crossings,
-        value: BigDecimal.format(account.total.value),
-        sum: BigDecimal.format(account.total.sum),
-      }))
-      const events = accounts.flatMap((account) =>
-        account.events.map((event) => ({ ...keyOf(account), ...event, value: BigDecimal.format(event.value) })),
-      )
-      const newKeys = accounts.flatMap((account) =>
-        Array.from(account.newKeys, (uniqueKey) => ({ ...keyOf(account), uniqueKey })),
-      )
-      return Effect.asVoid(
+    /** Stores keys that a `UNIQUE_COUNT` has counted in its locked totals. */
+    storeKeys: (organizationId: string, keys: ReadonlyArray<TotalKey & { readonly uniqueKey: string }>) =>
+      Effect.asVoid(
         Effect.orDie(sql`
-          WITH counted AS (
-            INSERT INTO usage_events (organization_id, instance_id, entitlement_id, period_start, ordinal, timestamp,
-              behavior, value, unique_key, metadata, reported_at, reported_by)
-            SELECT ${organizationId}::uuid, "instanceId", "entitlementId", "periodStart", ordinal, timestamp, behavior,
-              value, "uniqueKey", metadata, ${by.at}::timestamptz, ${sql.json(by.actor)}::jsonb
-            FROM jsonb_to_recordset(${sql.json(events)}) AS posted (${keys}, ordinal bigint, timestamp timestamptz,
-              behavior text, value numeric, "uniqueKey" text, metadata jsonb)
-          ), keyed AS (
-            INSERT INTO usage_unique_keys (organization_id, instance_id, entitlement_id, period_start, unique_key)
-            SELECT ${organizationId}::uuid, "instanceId", "entitlementId", "periodStart", "uniqueKey"
-            FROM jsonb_to_recordset(${sql.json(newKeys)}) AS posted (${keys}, "uniqueKey" text)
-          )
-          UPDATE usage_totals t SET value = changed.value, event_count = changed."eventCount", sum = changed.sum,
-            value_count = changed."valueCount", set_at = changed."setAt", latest_at = changed."latestAt",
-            last_at = changed."lastAt", warned = changed.warned, limit_reached = changed."limitReached",
-            cap_exceeded = changed."capExceeded"
-          FROM jsonb_to_recordset(${sql.json(changed)}) AS changed (${keys}, value numeric, "eventCount" bigint,
-            sum numeric, "valueCount" bigint, "setAt" timestamptz, "latestAt" timestamptz, "lastAt" timestamptz,
-            warned boolean, "limitReached" boolean, "capExceeded" boolean)
-          WHERE t.organization_id = ${organizationId} AND t.instance_id = changed."instanceId"
-            AND t.entitlement_id = changed."entitlementId" AND t.period_start = changed."periodStart"`),
-      )
-    },
+          INSERT INTO usage_unique_keys (organization_id, instance_id, entitlement_id, period_start, unique_key)
+          SELECT ${organizationId}::uuid, "instanceId", "entitlementId", "periodStart", "uniqueKey"
+          FROM jsonb_to_recordset(${sql.json(keys)}) AS posted (${keyColumns}, "uniqueKey" text)`),
+      ),
 
     /** Whether the transaction id was free, and is now taken by this report. Waits for one that is being made. */
     takeTransaction: (

@@ -6,14 +6,15 @@ import { Caller } from "../kernel/Caller.ts"
 import type { EventName } from "../kernel/Event.ts"
 import { now } from "../kernel/Timestamp.ts"
 import { Transaction, Transactions } from "../kernel/Transaction.ts"
-import { entryOf, exceeded, periodFor } from "./Account.ts"
+import { accountName, accountOf, entryOf, exceeded, isChanged, periodFor, totalKeyOf, totalNameOf } from "./Account.ts"
 import type { Account } from "./Account.ts"
 import { nothing } from "./Aggregation.ts"
 import { newlyCrossed } from "./Limits.ts"
 import type { Crossings } from "./Limits.ts"
 import { MeterRepo } from "./MeterRepo.ts"
-import type { TotalKey, TotalRow } from "./MeterRepo.ts"
+import type { TotalRow } from "./MeterRepo.ts"
 import type { Meter, UsageEntry } from "./Model.ts"
+import { SnapshotRepo } from "./SnapshotRepo.ts"
 
 /** Usage of a meter at an instant, about to be posted. */
 export interface Usage {
@@ -28,24 +29,13 @@ const eventOf: Record<keyof Crossings, EventName> = {
   capExceeded: "ENTITLEMENT_USAGE_CAP_EXCEEDED",
 }
 
-const keyOf = ({ meter, at }: Pick<Usage, "meter" | "at">): TotalKey => ({
-  instanceId: meter.instanceId,
-  entitlementId: meter.entitlementId,
-  periodStart: periodFor(meter, at).start,
-})
-
-const nameOf = ({ instanceId, entitlementId, periodStart }: TotalKey): string =>
-  `${instanceId} ${entitlementId} ${periodStart.getTime()}`
-
 /** The name of an instance's meter, by their slugs. */
 export const meterName = ({ entitlement, instance }: Pick<Meter, "entitlement" | "instance">): string =>
   JSON.stringify([instance, entitlement])
 
-/** The name of the account that usage is posted to. */
-export const accountName = (usage: Pick<Usage, "meter" | "at">): string => nameOf(keyOf(usage))
-
 const make = Effect.gen(function* () {
   const repo = yield* MeterRepo
+  const snapshots = yield* SnapshotRepo
   const events = yield* Events
   const transactions = yield* Transactions
 
@@ -53,45 +43,43 @@ const make = Effect.gen(function* () {
   const open = Effect.fnUntraced(function* (organizationId: string, usages: ReadonlyArray<Usage>) {
     const byName = new Map(usages.map((usage) => [accountName(usage), usage] as const))
     const keys = Array.from(byName.values(), (usage) => ({
-      ...keyOf(usage),
+      ...totalKeyOf(usage),
       periodEnd: periodFor(usage.meter, usage.at).end,
     }))
     const rows = yield* repo.lockTotals(organizationId, keys, yield* now)
     const keyed = usages.flatMap((usage) =>
       usage.meter.aggregationMethod === "UNIQUE_COUNT" && usage.uniqueKey !== null
-        ? [{ ...keyOf(usage), uniqueKey: usage.uniqueKey }]
+        ? [{ ...totalKeyOf(usage), uniqueKey: usage.uniqueKey }]
         : [],
     )
     const counted = keyed.length === 0 ? [] : yield* repo.countedKeys(organizationId, keyed)
-    const known = Map.groupBy(counted, nameOf)
+    const known = Map.groupBy(counted, totalNameOf)
     const accounts = new Map<string, Account>()
     for (const row of rows) {
-      const name = nameOf(row)
+      const name = totalNameOf(row)
       const usage = byName.get(name)
       if (usage === undefined) continue
-      accounts.set(name, {
-        meter: usage.meter,
-        period: periodFor(usage.meter, usage.at),
-        held: row.held,
-        decidedAt: row.decidedAt,
-        stored: row,
-        total: row.total,
-        crossings: row.crossings,
-        events: [],
-        knownKeys: new Set(known.get(name)?.map(({ uniqueKey }) => uniqueKey)),
-        newKeys: new Set(),
-      })
+      const counted = known.get(name)?.map(({ uniqueKey }) => uniqueKey)
+      accounts.set(name, accountOf(usage.meter, periodFor(usage.meter, usage.at), row, counted))
     }
     return accounts
   })
 
-  /** Stores accounts, and tells the thresholds that they crossed, in the transaction that opened them. */
-  const close = Effect.fnUntraced(function* (caller: EventSource, accounts: ReadonlyArray<Account>) {
-    const changed = accounts.filter(
-      ({ crossings, events, stored }) => events.length > 0 || newlyCrossed(stored.crossings, crossings).length > 0,
+  /**
+   * Stores accounts, if they are as they were read, and tells the thresholds that they crossed; all or nothing. Answers
+   * whether it did.
+   */
+  const closeUnlessTouched = Effect.fnUntraced(function* (caller: EventSource, accounts: ReadonlyArray<Account>) {
+    const changed = accounts.filter(isChanged)
+    if (changed.length === 0) return true
+    if (!(yield* snapshots.store(changed, yield* now))) return false
+    const newKeys = changed.flatMap((account) =>
+      Array.from(account.newKeys, (uniqueKey) => ({
+        ...totalKeyOf({ meter: account.meter, at: account.period.start }),
+        uniqueKey,
+      })),
     )
-    if (changed.length === 0) return
-    yield* repo.store(caller.organizationId, changed, { at: yield* now, actor: caller.actor })
+    if (newKeys.length > 0) yield* repo.storeKeys(caller.organizationId, newKeys)
     for (const { crossings, meter, period, stored, total } of changed) {
       for (const threshold of newlyCrossed(stored.crossings, crossings)) {
         yield* events.emit(caller, eventOf[threshold], {
@@ -102,6 +90,13 @@ const make = Effect.gen(function* () {
         })
       }
     }
+    return true
+  })
+
+  /** Stores accounts that {@link open} has locked. */
+  const close = Effect.fnUntraced(function* (caller: EventSource, accounts: ReadonlyArray<Account>) {
+    if (yield* closeUnlessTouched(caller, accounts)) return
+    return yield* Effect.die(new Error("A locked total has changed"))
   })
 
   /** Tells that the cap of a period was exceeded, where the transaction that refused it is rolled back. */
@@ -139,15 +134,15 @@ const make = Effect.gen(function* () {
         ? []
         : yield* repo.totals(
             organizationId,
-            meters.map((meter) => keyOf({ meter, at })),
+            meters.map((meter) => totalKeyOf({ meter, at })),
           )
-    const totals = new Map(rows.map((row) => [nameOf(row), row.total] as const))
+    const totals = new Map(rows.map((row) => [totalNameOf(row), row.total] as const))
     return meters.map((meter): UsageEntry =>
       entryOf(meter, periodFor(meter, at), totals.get(accountName({ meter, at })) ?? nothing),
     )
   })
 
-  return { open, close, decided, entries }
+  return { open, close, closeUnlessTouched, decided, entries }
 })
 
 /** Accounts of usage. */

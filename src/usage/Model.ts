@@ -193,6 +193,7 @@ export type CloudEventResult = (typeof CloudEventResults.Type)["results"][number
 
 /** An entitlement of an instance, with all that counting its usage needs. */
 export interface Meter extends CheckedInstance {
+  readonly organizationId: string
   readonly instanceId: string
   readonly entitlementId: string
   readonly entitlement: string

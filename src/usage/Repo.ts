@@ -11,12 +11,37 @@ export interface Moment {
   readonly known: Date
 }
 
+/** What a check asks of an instance. */
+export interface CheckQuestion extends Moment {
+  readonly organizationId: string
+  readonly instance: string
+  readonly entitlements: ReadonlyArray<string>
+}
+
 /** The columns that only an explanation tells, of the license `l`, its family `f` and its grant `g`. */
 export const explainedColumns = `, jsonb_build_object('version', l.version::text, 'family', f.slug, 'lifecycleState',
     l.lifecycle_state) AS facts, CASE jsonb_typeof(g.value) WHEN 'object' THEN g.value END AS configuration`
 
 /** The family `f` of the license `l`. */
 export const familyJoin = `JOIN license_families f ON f.organization_id = l.organization_id AND f.id = l.family_id`
+
+/**
+ * The totals `t` of the instance `i` and the entitlement `e` that may be of the period of `asked.at`: a period's start is
+ * computed by the caller, so those of as long as the longest such period come back.
+ */
+export const totalsAround = (columns: string): string => `LEFT JOIN LATERAL (
+      SELECT ${columns} FROM usage_totals t
+      WHERE t.organization_id = i.organization_id AND t.instance_id = i.id AND t.entitlement_id = e.id
+        AND t.period_start >= CASE e.reset_period
+          WHEN 'HOUR' THEN asked.at - interval '1 hour'
+          WHEN 'DAY' THEN asked.at - interval '24 hours'
+          WHEN 'WEEK' THEN asked.at - interval '7 days'
+          WHEN 'MONTH' THEN asked.at - interval '31 days'
+          WHEN 'YEAR' THEN asked.at - interval '366 days'
+          ELSE i.start_license_date END
+        AND t.period_start <= CASE WHEN e.reset_period IS NULL THEN i.start_license_date ELSE asked.at END
+      OFFSET 0
+    ) t ON true`
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
@@ -28,21 +53,12 @@ const make = Effect.gen(function* () {
   const explained = sql.literal(explainedColumns)
   const family = sql.literal(familyJoin)
   const nothing = sql.literal("")
-  const grantsAndUsage = sql.literal(`LEFT JOIN license_entitlements g
-      ON g.organization_id = i.organization_id AND g.license_id = i.license_id AND g.entitlement_id = e.id
-    LEFT JOIN LATERAL (
-      SELECT period_start, value FROM usage_totals
-      WHERE organization_id = i.organization_id AND instance_id = i.id AND entitlement_id = e.id
-        AND period_start >= CASE e.reset_period
-          WHEN 'HOUR' THEN asked.at - interval '1 hour'
-          WHEN 'DAY' THEN asked.at - interval '24 hours'
-          WHEN 'WEEK' THEN asked.at - interval '7 days'
-          WHEN 'MONTH' THEN asked.at - interval '31 days'
-          WHEN 'YEAR' THEN asked.at - interval '366 days'
-          ELSE i.start_license_date END
-        AND period_start <= CASE WHEN e.reset_period IS NULL THEN i.start_license_date ELSE asked.at END
+  const grantsAndUsage = sql.literal(`LEFT JOIN LATERAL (
+      SELECT value, overage_percent FROM license_entitlements
+      WHERE organization_id = i.organization_id AND license_id = i.license_id AND entitlement_id = e.id
       OFFSET 0
-    ) t ON true
+    ) g ON true
+    ${totalsAround("t.period_start, t.value")}
     LEFT JOIN LATERAL (
       SELECT sum(quantity) AS quantity FROM usage_reservations
       WHERE organization_id = i.organization_id AND instance_id = i.id AND entitlement_id = e.id AND state = 'HELD'
@@ -76,6 +92,26 @@ const make = Effect.gen(function* () {
           ON e.organization_id = i.organization_id AND e.slug = ANY(ARRAY(SELECT unnest(${entitlements}::text[])))
         ${grantsAndUsage}
         WHERE i.organization_id = ${organizationId} AND i.slug = ${instanceSlug}`),
+
+    /**
+     * The same for many requests in one round trip, each of its own organization. Rows name the request by its number in
+     * order. The fences keep PostgreSQL at index look-ups here too.
+     */
+    findForChecks: (asked: ReadonlyArray<CheckQuestion>) =>
+      records<CheckRow & { readonly number: number }>()(sql`
+        SELECT asked.number, ${columns}
+        FROM jsonb_to_recordset(${sql.json(asked.map((question, number) => ({ number, ...question })))})
+          AS asked (number int, "organizationId" uuid, instance text, entitlements text[], at timestamptz, known timestamptz)
+        CROSS JOIN LATERAL (
+          SELECT * FROM instances WHERE organization_id = asked."organizationId" AND slug = asked.instance OFFSET 0
+        ) i
+        CROSS JOIN LATERAL (
+          SELECT slug FROM licenses WHERE organization_id = i.organization_id AND id = i.license_id OFFSET 0
+        ) l
+        LEFT JOIN LATERAL (
+          SELECT * FROM entitlements WHERE organization_id = i.organization_id AND slug = ANY(asked.entitlements) OFFSET 0
+        ) e ON true
+        ${grantsAndUsage}`),
 
     /** The same for the entitlements of these slugs, `null` meaning all, with the configurations that are granted. */
     findStandings: (

@@ -1,8 +1,9 @@
 /** What a report must be to count (contract section 9, "Usage"; docs/usage.md). Pure. */
 import { BigDecimal, Duration } from "effect"
+import type { ActorReference } from "../kernel/Caller.ts"
 import { invalid } from "../kernel/Problem.ts"
 import { methodOf } from "./Account.ts"
-import type { Account, PostedEvent, Refusal } from "./Account.ts"
+import type { Account, Refusal, ReportedEvent } from "./Account.ts"
 import { ReportUsageThresholdExceeded } from "./Errors.ts"
 import { decimalOf, isStorable } from "./Limits.ts"
 import type { Meter, ReportUsage } from "./Model.ts"
@@ -75,12 +76,13 @@ export const refusalText = (refusal: Refusal, { held, meter, total }: Account): 
 }
 
 /** The event that a report stands for. */
-export const eventOf = (report: ReportUsage, timestamp: Date): Omit<PostedEvent, "ordinal"> => ({
+export const eventOf = (report: ReportUsage, timestamp: Date, reportedBy: ActorReference): ReportedEvent => ({
   timestamp,
   behavior: report.behavior ?? "append",
   value: reportedValue(report) ?? BigDecimal.fromBigInt(0n),
   uniqueKey: report.uniqueKey ?? null,
   metadata: report.metadata ?? null,
+  reportedBy,
 })
 
 /** What a report is answered with that was refused. */

@@ -42,7 +42,7 @@ const make = Effect.gen(function* () {
   /** Posts a valid report. A refusal is a value, so that its threshold event commits. */
   const count = Effect.fnUntraced(function* (meter: Meter, report: ReportUsage, timestamp: Date) {
     const caller = yield* Caller
-    const event = eventOf(report, timestamp)
+    const event = eventOf(report, timestamp, caller.actor)
     const accounts = yield* metering.open(caller.organizationId, [{ meter, at: timestamp, uniqueKey: event.uniqueKey }])
     const account = yield* Option.match(Option.fromNullishOr([...accounts.values()][0]), {
       onNone: () => Effect.die(new Error("A locked total is missing")),

@@ -117,7 +117,14 @@ const make = Effect.gen(function* () {
       return yield* notHeld(yield* find(organizationId, stored.id), at)
     }
     if (!BigDecimal.isZero(value)) {
-      const event = { timestamp: at, behavior: "append", value, uniqueKey: null, metadata: stored.metadata } as const
+      const event = {
+        timestamp: at,
+        behavior: "append",
+        value,
+        uniqueKey: null,
+        metadata: stored.metadata,
+        reportedBy: caller.actor,
+      } as const
       yield* metering.close(caller, [post(account, event, { isPromised: true }).account])
     }
     return reservationAt({ ...stored, ...committed }, at)

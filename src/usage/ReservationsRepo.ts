@@ -3,7 +3,7 @@ import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import type { ActorReference } from "../kernel/Caller.ts"
 import { record, touched } from "../kernel/Sql.ts"
-import type { TotalKey } from "./MeterRepo.ts"
+import type { TotalKey } from "./Account.ts"
 import { MOST_SECONDS } from "./ReservationModel.ts"
 import type { StoredReservation } from "./ReservationModel.ts"
 

@@ -1,12 +1,12 @@
 /** Use cases of usage. */
-import { Context, Duration, Effect, Layer } from "effect"
+import { Context, Duration, Effect, Exit, Layer, Request, RequestResolver } from "effect"
 import { InstanceNotFound } from "../instances/Errors.ts"
 import { Caller } from "../kernel/Caller.ts"
 import { noSuch } from "../kernel/Problem.ts"
 import { now } from "../kernel/Timestamp.ts"
-import type { CheckRequest } from "./Model.ts"
+import type { CheckRequest, CheckRow } from "./Model.ts"
 import { UsageRepo } from "./Repo.ts"
-import type { Moment } from "./Repo.ts"
+import type { CheckQuestion, Moment } from "./Repo.ts"
 import { answerChecks, standings } from "./Rules.ts"
 
 // Nodes' clocks differ a little: what another node reserved just now is known here, whatever its clock said.
@@ -18,8 +18,23 @@ const momentOf = Effect.fnUntraced(function* (asked?: Date) {
   return { at, known: asked ?? new Date(at.getTime() + CLOCKS_DIFFER) } satisfies Moment
 })
 
+class FindForCheck extends Request.Class<{ readonly question: CheckQuestion }, ReadonlyArray<CheckRow>> {}
+
+// All checks that wait at the same moment go into one query.
+const findTogether = (repo: UsageRepo["Service"]) => {
+  const resolver = RequestResolver.make<FindForCheck>(
+    Effect.fnUntraced(function* (entries) {
+      const rows = yield* repo.findForChecks(entries.map(({ request }) => request.question))
+      const byNumber = Map.groupBy(rows, ({ number }) => number)
+      for (const [number, entry] of entries.entries()) entry.completeUnsafe(Exit.succeed(byNumber.get(number) ?? []))
+    }),
+  )
+  return (question: CheckQuestion) => Effect.request(new FindForCheck({ question }), resolver)
+}
+
 const make = Effect.gen(function* () {
   const repo = yield* UsageRepo
+  const find = findTogether(repo)
 
   // Products ask this on every request of theirs.
   const check = Effect.fnUntraced(function* (
@@ -29,7 +44,9 @@ const make = Effect.gen(function* () {
     const { organizationId } = yield* Caller
     const moment = yield* momentOf(asked)
     const slugs = checks.map(({ entitlement }) => entitlement)
-    const rows = yield* repo.findForCheck(organizationId, instanceSlug, slugs, { ...moment, explain })
+    const rows = yield* explain || asked !== undefined
+      ? repo.findForCheck(organizationId, instanceSlug, slugs, { ...moment, explain })
+      : find({ organizationId, instance: instanceSlug, entitlements: slugs, ...moment })
     const [instance] = rows
     if (instance === undefined) return yield* new InstanceNotFound({ detail: noSuch("instance", instanceSlug) })
     return answerChecks(instance, rows, checks, moment.at)

@@ -1,12 +1,12 @@
 /**
- * Requests of one caller that are served together. While one transaction runs, those that come meanwhile wait and share the
- * next one, so that a busy counter costs a transaction for many requests instead of a lock that each waits for.
+ * Requests that are served together. While some are being served, those that come meanwhile wait and share the next turn, so
+ * that a busy counter costs a statement or a transaction for many requests instead of a lock that each waits for.
  */
 import { Deferred, Effect, Exit, Option } from "effect"
 import { Caller } from "../kernel/Caller.ts"
 import { Transaction, Transactions } from "../kernel/Transaction.ts"
 
-/** How many requests one transaction serves at most. */
+/** How many requests one turn serves at most. */
 const MOST_TOGETHER = 100
 
 interface Waiting<Request, A, E> {
@@ -17,45 +17,34 @@ interface Waiting<Request, A, E> {
 const unanswered = Exit.die(new Error("A request was not answered"))
 
 /**
- * Makes requests be served together. `serve` serves them one after another in one transaction, and answers or refuses each
- * by itself, in order; if it dies, it dies for all of them.
+ * Makes requests of one name wait for each other. `serve` serves them in order, and answers or refuses each by itself; if it
+ * dies, it dies for all of them.
  */
-export const together = Effect.fnUntraced(function* <Request, A, E>(
-  serve: (
-    requests: ReadonlyArray<Request>,
-  ) => Effect.Effect<ReadonlyArray<Exit.Exit<A, E>>, never, Caller | Transaction>,
-) {
-  const transactions = yield* Transactions
+export const inTurns = <Request, A, E, R>(
+  serve: (requests: ReadonlyArray<Request>) => Effect.Effect<ReadonlyArray<Exit.Exit<A, E>>, never, R>,
+) => {
   const waiting = new Map<string, Array<Waiting<Request, A, E>>>()
 
   /** Serves whoever waits until nobody does. */
-  const serveAll = (name: string): Effect.Effect<void, never, Caller> =>
-    Effect.gen(function* () {
-      for (;;) {
-        const next = waiting.get(name)?.splice(0, MOST_TOGETHER) ?? []
-        if (next.length === 0) {
-          // At once, before anyone else can come and wait for nobody.
-          waiting.delete(name)
-          return
-        }
-        const served = yield* Effect.exit(transactions.run(serve(next.map(({ request }) => request))))
-        for (const [index, { answered }] of next.entries()) {
-          const answer: Exit.Exit<A, E> = Exit.isFailure(served)
-            ? Exit.failCause(served.cause)
-            : (served.value[index] ?? unanswered)
-          yield* Deferred.done(answered, answer)
-        }
+  const serveAll = Effect.fnUntraced(function* (name: string) {
+    for (;;) {
+      const next = waiting.get(name)?.splice(0, MOST_TOGETHER) ?? []
+      if (next.length === 0) {
+        // At once, before anyone else can come and wait for nobody.
+        waiting.delete(name)
+        return
       }
-    })
-
-  return Effect.fnUntraced(function* (request: Request) {
-    // An idempotency key's transaction has to hold what it answers.
-    if (Option.isSome(yield* Effect.serviceOption(Transaction))) {
-      const [answer] = yield* transactions.run(serve([request]))
-      return yield* answer ?? unanswered
+      const served = yield* Effect.exit(serve(next.map(({ request }) => request)))
+      for (const [index, { answered }] of next.entries()) {
+        const answer: Exit.Exit<A, E> = Exit.isFailure(served)
+          ? Exit.failCause(served.cause)
+          : (served.value[index] ?? unanswered)
+        Deferred.doneUnsafe(answered, answer)
+      }
     }
-    const { credentialId, organizationId } = yield* Caller
-    const name = `${organizationId} ${credentialId}`
+  })
+
+  return Effect.fnUntraced(function* (name: string, request: Request) {
     const answered = yield* Deferred.make<A, E>()
     const others = waiting.get(name)
     if (others === undefined) {
@@ -66,5 +55,26 @@ export const together = Effect.fnUntraced(function* <Request, A, E>(
       others.push({ request, answered })
     }
     return yield* Deferred.await(answered)
+  })
+}
+
+/** Serves the requests of one caller together, each turn in one transaction. */
+export const together = Effect.fnUntraced(function* <Request, A, E>(
+  serve: (
+    requests: ReadonlyArray<Request>,
+  ) => Effect.Effect<ReadonlyArray<Exit.Exit<A, E>>, never, Caller | Transaction>,
+) {
+  const transactions = yield* Transactions
+  const inTransaction = (requests: ReadonlyArray<Request>) => transactions.run(serve(requests))
+  const queued = inTurns(inTransaction)
+
+  return Effect.fnUntraced(function* (request: Request) {
+    // An idempotency key's transaction has to hold what it answers.
+    if (Option.isSome(yield* Effect.serviceOption(Transaction))) {
+      const [answer] = yield* inTransaction([request])
+      return yield* answer ?? unanswered
+    }
+    const { credentialId, organizationId } = yield* Caller
+    return yield* queued(`${organizationId} ${credentialId}`, request)
   })
 })

@@ -3,6 +3,7 @@ import { Arbitrary, BigDecimal, Schema } from "effect"
 import { nothing } from "../../src/usage/Aggregation.ts"
 import { periodFor, post } from "../../src/usage/Account.ts"
 import type { Account } from "../../src/usage/Account.ts"
+import { platformIdentity } from "../../src/kernel/Caller.ts"
 import { capOf } from "../../src/usage/Decision.ts"
 import { decideOn, fullAmong, periodsTouched, stateAt } from "../../src/usage/Holding.ts"
 import type { Meter } from "../../src/usage/Model.ts"
@@ -16,6 +17,7 @@ const meter = (more: Partial<Meter> = {}): Meter => ({
   license: "pro",
   startLicenseDate: minutes(0),
   endLicenseDate: null,
+  organizationId: "o",
   instanceId: "i",
   entitlementId: "e",
   entitlement: "calls",
@@ -62,7 +64,7 @@ const openBooks = () => {
       period,
       held: heldIn(period, at),
       decidedAt: at,
-      stored: { total, crossings },
+      stored: { total, crossings, place: "(0,1)", version: "1" },
       total,
       crossings,
       events: [],
@@ -71,8 +73,12 @@ const openBooks = () => {
     }
   }
   const add = (instant: Date, at: Date, value: BigDecimal.BigDecimal, isPromised = false) => {
-    const event = { timestamp: instant, behavior: "append", value, uniqueKey: null, metadata: null } as const
-    const posted = post(account(instant, at), event, { isPromised })
+    const what = { behavior: "append", value, uniqueKey: null, metadata: null } as const
+    const posted = post(
+      account(instant, at),
+      { ...what, timestamp: instant, reportedBy: platformIdentity },
+      { isPromised },
+    )
     totals.set(posted.account.period.start.getTime(), posted.account.total)
   }
   return {

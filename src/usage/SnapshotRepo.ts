@@ -1,0 +1,195 @@
+/**
+ * SQL of meters and totals that are read without a lock, and of storing what was posted to totals that nobody has touched
+ * since they were read.
+ */
+import { PgClient, PgTypes } from "@effect/sql-pg"
+import { BigDecimal, Context, Effect, Layer, Result } from "effect"
+import { records } from "../kernel/Sql.ts"
+import type { Account } from "./Account.ts"
+import { meterColumns, totalColumns, totalRowOf } from "./MeterRepo.ts"
+import type { StoredTotal } from "./MeterRepo.ts"
+import type { Meter } from "./Model.ts"
+import { totalsAround } from "./Repo.ts"
+import type { MeterName, SeenMeter } from "./Seen.ts"
+
+type SeenRow = Meter &
+  (
+    | (StoredTotal & { readonly held: string; readonly decidedAt: Date | null })
+    | { readonly periodStart: null; readonly held: string }
+  )
+
+const seenOf = (row: SeenRow, at: Date): SeenMeter => {
+  if (row.periodStart === null) return { meter: row, total: null }
+  const decidedAt = row.decidedAt !== null && row.decidedAt > at ? row.decidedAt : at
+  return { meter: row, total: { ...totalRowOf(row), held: BigDecimal.fromStringUnsafe(row.held), decidedAt } }
+}
+
+/** A parameter that is an array of this type, however few of its values are there. */
+const array = (type: keyof typeof PgTypes.OID, values: ReadonlyArray<unknown>) =>
+  Result.getOrThrow(PgTypes.array(values, PgTypes.OID[type]))
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const columns = sql.literal(`${meterColumns}, ${totalColumns}, t.decided_at AS "decidedAt", h.quantity::text AS held`)
+  const around = sql.literal(totalsAround("t.*, t.xmin, t.ctid"))
+  return {
+    /**
+     * The meters of these names that exist with their totals around an instant, in one round trip. The fences `OFFSET 0`
+     * keep PostgreSQL at one index look-up for each, whatever its statistics say.
+     */
+    read: (names: ReadonlyArray<MeterName>, at: Date): Effect.Effect<ReadonlyArray<SeenMeter>> =>
+      Effect.map(
+        records<SeenRow>()(sql`
+          SELECT ${columns}
+          FROM (SELECT named.*, ${at}::timestamptz AS at FROM jsonb_to_recordset(${sql.json(names)})
+            AS named ("organizationId" uuid, instance text, entitlement text)) asked
+          CROSS JOIN LATERAL (
+            SELECT * FROM instances WHERE organization_id = asked."organizationId" AND slug = asked.instance OFFSET 0
+          ) i
+          CROSS JOIN LATERAL (
+            SELECT * FROM entitlements WHERE organization_id = asked."organizationId" AND slug = asked.entitlement OFFSET 0
+          ) e
+          CROSS JOIN LATERAL (
+            SELECT slug FROM licenses WHERE organization_id = i.organization_id AND id = i.license_id OFFSET 0
+          ) l
+          LEFT JOIN LATERAL (
+            SELECT value, overage_percent FROM license_entitlements
+            WHERE organization_id = i.organization_id AND license_id = i.license_id AND entitlement_id = e.id OFFSET 0
+          ) g ON true
+          ${around}
+          CROSS JOIN LATERAL (
+            SELECT coalesce(sum(quantity), 0) AS quantity FROM usage_reservations
+            WHERE organization_id = i.organization_id AND instance_id = i.id AND entitlement_id = e.id AND state = 'HELD'
+              AND expires_at > greatest(asked.at, t.decided_at)
+            OFFSET 0
+          ) h`),
+        (rows) => rows.map((row) => seenOf(row, at)),
+      ),
+
+    /**
+     * Stores what was posted to these accounts, if all of them are as they were read and nobody is about to change one:
+     * all, or nothing. Never waits. Answers whether it was stored. A version of a row is told from every other by its place
+     * and the transaction that wrote it.
+     */
+    store: (accounts: ReadonlyArray<Account>, at: Date): Effect.Effect<boolean> => {
+      const events = accounts.flatMap((account, n) => account.events.map((event) => ({ n, event })))
+      const totals = accounts.map(({ total }) => total)
+      const crossings = accounts.map((account) => account.crossings)
+      return Effect.map(
+        records<{ readonly n: number }>()(sql`
+          WITH changed AS MATERIALIZED (
+            SELECT t.ctid AS now_at, t.organization_id, t.instance_id, t.entitlement_id, t.period_start, seen.*
+            FROM unnest(
+              ${array(
+                "text",
+                accounts.map(({ stored }) => stored.place),
+              )}::tid[],
+              ${array(
+                "text",
+                accounts.map(({ stored }) => stored.version),
+              )}::xid[],
+              ${array(
+                "text",
+                totals.map(({ value }) => BigDecimal.format(value)),
+              )}::numeric[],
+              ${array(
+                "float8",
+                totals.map(({ eventCount }) => eventCount),
+              )},
+              ${array(
+                "text",
+                totals.map(({ sum }) => BigDecimal.format(sum)),
+              )}::numeric[],
+              ${array(
+                "float8",
+                totals.map(({ valueCount }) => valueCount),
+              )},
+              ${array(
+                "timestamptz",
+                totals.map(({ setAt }) => setAt),
+              )},
+              ${array(
+                "timestamptz",
+                totals.map(({ latestAt }) => latestAt),
+              )},
+              ${array(
+                "timestamptz",
+                totals.map(({ lastAt }) => lastAt),
+              )},
+              ${array(
+                "bool",
+                crossings.map(({ warned }) => warned),
+              )},
+              ${array(
+                "bool",
+                crossings.map(({ limitReached }) => limitReached),
+              )},
+              ${array(
+                "bool",
+                crossings.map(({ capExceeded }) => capExceeded),
+              )}
+            ) WITH ORDINALITY AS seen (place, version, value, event_count, sum, value_count, set_at, latest_at, last_at,
+              warned, limit_reached, cap_exceeded, n)
+            JOIN usage_totals t ON t.ctid = seen.place AND t.xmin = seen.version
+            FOR NO KEY UPDATE OF t SKIP LOCKED
+          ), counted AS (
+            INSERT INTO usage_events (organization_id, instance_id, entitlement_id, period_start, ordinal, timestamp,
+              behavior, value, unique_key, metadata, reported_at, reported_by)
+            SELECT changed.organization_id, changed.instance_id, changed.entitlement_id, changed.period_start,
+              posted.ordinal, posted.timestamp, posted.behavior, posted.value, posted.unique_key, posted.metadata,
+              ${at}::timestamptz, posted.reported_by
+            FROM unnest(
+              ${array(
+                "int4",
+                events.map(({ n }) => n + 1),
+              )},
+              ${array(
+                "float8",
+                events.map(({ event }) => event.ordinal),
+              )},
+              ${array(
+                "timestamptz",
+                events.map(({ event }) => event.timestamp),
+              )},
+              ${array(
+                "text",
+                events.map(({ event }) => event.behavior),
+              )},
+              ${array(
+                "text",
+                events.map(({ event }) => BigDecimal.format(event.value)),
+              )}::numeric[],
+              ${array(
+                "text",
+                events.map(({ event }) => event.uniqueKey),
+              )},
+              ${array(
+                "text",
+                events.map(({ event }) => event.metadata && JSON.stringify(event.metadata)),
+              )}::jsonb[],
+              ${array(
+                "text",
+                events.map(({ event }) => JSON.stringify(event.reportedBy)),
+              )}::jsonb[]
+            ) AS posted (n, ordinal, timestamp, behavior, value, unique_key, metadata, reported_by)
+            JOIN changed ON changed.n = posted.n
+            WHERE (SELECT count(*) FROM changed) = ${accounts.length}::int
+          )
+          UPDATE usage_totals t SET value = changed.value, event_count = changed.event_count, sum = changed.sum,
+            value_count = changed.value_count, set_at = changed.set_at, latest_at = changed.latest_at,
+            last_at = changed.last_at, warned = changed.warned, limit_reached = changed.limit_reached,
+            cap_exceeded = changed.cap_exceeded, decided_at = greatest(t.decided_at, ${at}::timestamptz)
+          FROM changed WHERE t.ctid = changed.now_at AND (SELECT count(*) FROM changed) = ${accounts.length}::int
+          RETURNING 1 AS n`),
+        (rows) => rows.length === accounts.length,
+      )
+    },
+  }
+})
+
+/** Rows of usage as they are without a lock. */
+export class SnapshotRepo extends Context.Service<SnapshotRepo, Effect.Success<typeof make>>()(
+  "keyshelf/usage/SnapshotRepo",
+) {
+  static readonly layer = Layer.effect(SnapshotRepo, make)
+}

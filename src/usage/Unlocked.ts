@@ -1,0 +1,77 @@
+/**
+ * Usage that is counted without a lock. Nearly every consume and report finds its meters and totals as they are, passes no
+ * threshold, and is alone with its counter: such requests, of all callers, are read by one statement and stored by another,
+ * which stores nothing if anything has changed in between. Whatever is not that simple is decided under the locks of its
+ * totals (`Metering`).
+ */
+import { Context, Effect, Exit, Layer, Option } from "effect"
+import { now } from "../kernel/Timestamp.ts"
+import { Transaction } from "../kernel/Transaction.ts"
+import { accountName, isChanged } from "./Account.ts"
+import type { Account, Accounts } from "./Account.ts"
+import { newlyCrossed } from "./Limits.ts"
+import type { Meter } from "./Model.ts"
+import { accountsSeen, seenName } from "./Seen.ts"
+import type { MeterName } from "./Seen.ts"
+import { SnapshotRepo } from "./SnapshotRepo.ts"
+import { inTurns } from "./Together.ts"
+
+/** A request that uses meters, and what is decided on it. Pure. */
+export interface Posting<A> {
+  readonly names: ReadonlyArray<MeterName>
+  /**
+   * The answer, and the accounts after it, on meters that all exist and those of their accounts that have been used in the
+   * period; nothing if that does not suffice to decide.
+   */
+  readonly decide: (
+    meters: ReadonlyArray<Meter>,
+    accounts: Accounts,
+    at: Date,
+  ) => { readonly answer: A; readonly accounts: Accounts } | undefined
+}
+
+const crosses = ({ crossings, stored }: Account): boolean => newlyCrossed(stored.crossings, crossings).length > 0
+
+const make = Effect.gen(function* () {
+  const snapshots = yield* SnapshotRepo
+
+  const serve = Effect.fnUntraced(function* (postings: ReadonlyArray<Posting<unknown>>) {
+    const at = yield* now
+    const names = new Map(postings.flatMap((posting) => posting.names.map((name) => [seenName(name), name] as const)))
+    const { accounts, meters } = accountsSeen(yield* snapshots.read([...names.values()], at), at)
+    const decided = postings.map(({ decide, names: asked }): Option.Option<unknown> => {
+      const found = asked.flatMap((name) => meters.get(seenName(name)) ?? [])
+      if (found.length < asked.length) return Option.none()
+      const own = new Map(
+        found.flatMap((meter) => {
+          const name = accountName({ meter, at })
+          const account = accounts.get(name)
+          return account === undefined ? [] : [[name, account] as const]
+        }),
+      )
+      const decision = decide(found, own, at)
+      if (decision === undefined || [...decision.accounts.values()].some(crosses)) return Option.none()
+      for (const [name, account] of decision.accounts) accounts.set(name, account)
+      return Option.some(decision.answer)
+    })
+    const changed = [...accounts.values()].filter(isChanged)
+    const isStored = changed.length === 0 || (yield* snapshots.store(changed, at))
+    return decided.map((answer) => Exit.succeed(isStored ? answer : Option.none()))
+  })
+
+  const queued = inTurns(serve)
+
+  return {
+    /** Counts what is simple, and answers it; nothing, with nothing counted, for what has to be decided under locks. */
+    post: Effect.fnUntraced(function* <A>(posting: Posting<A>) {
+      // Under an idempotency key, all belongs to the key's transaction.
+      if (Option.isSome(yield* Effect.serviceOption(Transaction))) return Option.none<A>()
+      return (yield* queued("all", posting)) as Option.Option<A>
+    }),
+  }
+})
+
+/** Counts usage without locks where that is enough. */
+export class Unlocked extends Context.Service<Unlocked, Effect.Success<typeof make>>()("keyshelf/usage/Unlocked") {
+  static readonly layer = Layer.effect(Unlocked, make)
+}
