@@ -96,6 +96,7 @@ import { Consumption } from "./usage/Consume.ts"
 import * as UsageHttp from "./usage/Http.ts"
 import { Metering } from "./usage/Metering.ts"
 import { MeterRepo } from "./usage/MeterRepo.ts"
+import { PastRepo } from "./usage/PastRepo.ts"
 import { UsageRepo } from "./usage/Repo.ts"
 import { UsageReports } from "./usage/Reports.ts"
 import { Reservations } from "./usage/Reservations.ts"
@@ -126,6 +127,7 @@ const repositories = Layer.mergeAll(
   IntegrationsRepo.layer,
   UsageRepo.layer,
   MeterRepo.layer,
+  PastRepo.layer,
   ReservationsRepo.layer,
   EntitlementsRepo.layer,
   EntitlementGroupsRepo.layer,

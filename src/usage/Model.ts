@@ -40,7 +40,8 @@ export const CheckRequest = Schema.Struct({
     }),
   ),
   at: Schema.optionalKey(TimestampInput).annotate({
-    description: "The instant the question is about; now if absent. Not together with `consume`",
+    description:
+      "The instant the question is about; now if absent. A past one is answered by what was true then: the license, dates and grants of then, and the usage up to then, that instant included. Not together with `consume`",
   }),
   explain: Schema.optionalKey(
     Schema.Boolean.annotate({ description: "Whether each answer comes with its `explanation`" }),

@@ -4,22 +4,39 @@ import { InstanceNotFound } from "../instances/Errors.ts"
 import { Caller } from "../kernel/Caller.ts"
 import { noSuch } from "../kernel/Problem.ts"
 import { now } from "../kernel/Timestamp.ts"
-import type { CheckRequest } from "./Model.ts"
+import type { CheckRequest, CheckRow } from "./Model.ts"
+import { PastRepo } from "./PastRepo.ts"
 import { UsageRepo } from "./Repo.ts"
-import type { Moment } from "./Repo.ts"
-import { answerChecks, standings } from "./Rules.ts"
+import { answerChecks, periodOf, standings } from "./Rules.ts"
 
 // Nodes' clocks differ a little: what another node reserved just now is known here, whatever its clock said.
 const CLOCKS_DIFFER = Duration.toMillis(Duration.minutes(1))
 
-/** Now, or the instant that is asked about. */
-const momentOf = Effect.fnUntraced(function* (asked?: Date) {
-  const at = asked ?? (yield* now)
-  return { at, known: asked ?? new Date(at.getTime() + CLOCKS_DIFFER) } satisfies Moment
-})
+const known = (at: Date): Date => new Date(at.getTime() + CLOCKS_DIFFER)
 
 const make = Effect.gen(function* () {
   const repo = yield* UsageRepo
+  const past = yield* PastRepo
+
+  /** What was true at an instant that is past. */
+  const findThen = Effect.fnUntraced(function* (
+    organizationId: string,
+    instance: string,
+    entitlements: ReadonlyArray<string>,
+    at: Date,
+    explain: boolean,
+  ) {
+    const rows = yield* past.findTerms(organizationId, instance, entitlements, at, explain)
+    const keys = rows.flatMap((row) => {
+      const period = row.entitlement === null ? null : periodOf(row, row, at)
+      if (row.entitlement === null || period === null) return []
+      const { aggregationMethod, entitlementId, instanceId } = row
+      return [{ instanceId, entitlementId, periodStart: period.start, method: aggregationMethod ?? "SUM" }]
+    })
+    const used = keys.length === 0 ? [] : yield* past.usageUntil(organizationId, keys, at)
+    const usages = new Map(used.map((usage) => [usage.entitlementId, usage] as const))
+    return rows.map((row): CheckRow => (row.entitlement === null ? row : { ...row, ...usages.get(row.entitlementId) }))
+  })
 
   // Products ask this on every request of theirs.
   const check = Effect.fnUntraced(function* (
@@ -27,21 +44,25 @@ const make = Effect.gen(function* () {
     { at: asked, checks, explain = false }: CheckRequest,
   ) {
     const { organizationId } = yield* Caller
-    const moment = yield* momentOf(asked)
+    const present = yield* now
+    const at = asked ?? present
     const slugs = checks.map(({ entitlement }) => entitlement)
-    const rows = yield* repo.findForCheck(organizationId, instanceSlug, slugs, { ...moment, explain })
+    const rows =
+      at < present
+        ? yield* findThen(organizationId, instanceSlug, slugs, at, explain)
+        : yield* repo.findForCheck(organizationId, instanceSlug, slugs, { at, known: asked ?? known(at), explain })
     const [instance] = rows
     if (instance === undefined) return yield* new InstanceNotFound({ detail: noSuch("instance", instanceSlug) })
-    return answerChecks(instance, rows, checks, moment.at)
+    return answerChecks(instance, rows, checks, at)
   })
 
   // Flags ask this: there an instance that does not exist is no error.
   const standingsOf = Effect.fnUntraced(function* (instanceSlug: string, entitlements: ReadonlyArray<string> | null) {
     const { organizationId } = yield* Caller
-    const moment = yield* momentOf()
-    const rows = yield* repo.findStandings(organizationId, instanceSlug, entitlements, moment)
+    const at = yield* now
+    const rows = yield* repo.findStandings(organizationId, instanceSlug, entitlements, { at, known: known(at) })
     const [instance] = rows
-    return instance === undefined ? [] : standings(instance, rows, moment.at)
+    return instance === undefined ? [] : standings(instance, rows, at)
   })
 
   return {
