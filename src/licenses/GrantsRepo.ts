@@ -1,7 +1,8 @@
 /** SQL of what licenses grant. */
 import { PgClient } from "@effect/sql-pg"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Option } from "effect"
 import type { EntitlementType } from "../entitlements/Model.ts"
+import { parseJson } from "../kernel/ExactNumber.ts"
 import { behindInDisplayOrder } from "../kernel/Page.ts"
 import type { Position } from "../kernel/Page.ts"
 import { record, records, touched } from "../kernel/Sql.ts"
@@ -21,6 +22,16 @@ interface StoredGrant {
   readonly overagePercent: number
 }
 
+interface TextRow extends Omit<GrantRow, "value"> {
+  readonly value: string
+}
+
+/** An amount with all its digits; a configuration as its reader would read it. */
+const rowOf = (row: TextRow): GrantRow => ({
+  ...row,
+  value: (row.value.startsWith("{") ? JSON.parse(row.value) : parseJson(row.value)) as GrantValue,
+})
+
 /** When a grant changes. */
 interface Change {
   readonly at: Date
@@ -29,7 +40,7 @@ interface Change {
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const grants = sql.literal(`SELECT entitlement.id AS "entitlementId", entitlement.slug AS "entitlementSlug",
-      entitlement.type AS "entitlementType", entitlement.display_order AS "displayOrder", license_grant.value,
+      entitlement.type AS "entitlementType", entitlement.display_order AS "displayOrder", license_grant.value::text AS value,
       license_grant.overage_percent AS "overagePercent"
     FROM license_entitlements license_grant
     JOIN entitlements entitlement ON entitlement.organization_id = license_grant.organization_id
@@ -57,19 +68,25 @@ const make = Effect.gen(function* () {
 
     list: (organizationId: string, licenseId: string, after: Position | null, count: number) => {
       const [displayOrder, id] = behindInDisplayOrder(after)
-      return records<GrantRow>()(sql`
-        ${grants}
-        WHERE license_grant.organization_id = ${organizationId} AND license_grant.license_id = ${licenseId}
-          AND (entitlement.display_order, entitlement.id) > (${displayOrder}, ${id})
-        ORDER BY entitlement.display_order, entitlement.id LIMIT ${count}`)
+      return Effect.map(
+        records<TextRow>()(sql`
+          ${grants}
+          WHERE license_grant.organization_id = ${organizationId} AND license_grant.license_id = ${licenseId}
+            AND (entitlement.display_order, entitlement.id) > (${displayOrder}, ${id})
+          ORDER BY entitlement.display_order, entitlement.id LIMIT ${count}`),
+        (rows) => rows.map(rowOf),
+      )
     },
 
     lock: (organizationId: string, licenseId: string, entitlementSlug: string) =>
-      record<GrantRow>()(sql`
-        ${grants}
-        WHERE license_grant.organization_id = ${organizationId} AND license_grant.license_id = ${licenseId}
-          AND entitlement.slug = ${entitlementSlug}
-        FOR UPDATE OF license_grant`),
+      Effect.map(
+        record<TextRow>()(sql`
+          ${grants}
+          WHERE license_grant.organization_id = ${organizationId} AND license_grant.license_id = ${licenseId}
+            AND entitlement.slug = ${entitlementSlug}
+          FOR UPDATE OF license_grant`),
+        Option.map(rowOf),
+      ),
 
     update: (organizationId: string, row: StoredGrant, { at }: Change) =>
       Effect.asVoid(

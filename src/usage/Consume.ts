@@ -2,6 +2,7 @@
 import { BigDecimal, Context, Effect, Exit, Layer } from "effect"
 import { InstanceNotFound } from "../instances/Errors.ts"
 import { Caller } from "../kernel/Caller.ts"
+import { decimalIn } from "../kernel/ExactNumber.ts"
 import { invalid, MissingScope, noSuch } from "../kernel/Problem.ts"
 import type { ValidationFailed } from "../kernel/Problem.ts"
 import { allows } from "../kernel/Scope.ts"
@@ -25,7 +26,7 @@ const one = BigDecimal.fromBigInt(1n)
 
 /** What an item asks for. A `COUNT` counts the request itself, whatever it asks for. */
 const amountOf = (meter: Meter | undefined, requested: number | undefined): BigDecimal.BigDecimal =>
-  requested === undefined || meter?.aggregationMethod === "COUNT" ? one : BigDecimal.fromNumberUnsafe(requested)
+  requested === undefined || meter?.aggregationMethod === "COUNT" ? one : decimalIn(requested)
 
 const isMetered = (meter: Meter | undefined): meter is Meter => meter?.type === "NUMBER"
 

@@ -2,6 +2,7 @@
 import { Schema } from "effect"
 import { entitlementTypes } from "../entitlements/Model.ts"
 import type { AggregationMethod, EntitlementType, ResetAnchor, ResetPeriod } from "../entitlements/Model.ts"
+import { Amount } from "../kernel/ExactNumber.ts"
 import { FreeObject, PathName, Text } from "../kernel/Text.ts"
 import { Timestamp, TimestampInput } from "../kernel/Timestamp.ts"
 import { Explanation } from "./ExplanationModel.ts"
@@ -49,7 +50,7 @@ export const CheckRequest = Schema.Struct({
 })
 export type CheckRequest = typeof CheckRequest.Type
 
-const figure = (description: string) => Schema.NullOr(Schema.Finite).annotate({ description })
+const figure = (description: string) => Schema.NullOr(Amount).annotate({ description })
 
 /** The answer to one check. */
 export const CheckAnswer = Schema.Struct({
@@ -122,7 +123,7 @@ const valueTypes = ["number", "unlimited", "boolean", "config"] as const
 /** An amount, or what stands for it: -1 for unlimited, 1 and 0 for granted and not granted. */
 export const UsageValue = Schema.Struct({
   type: Schema.Literals(valueTypes),
-  value: Schema.Finite,
+  value: Amount,
   event_count: Schema.Int.annotate({ description: "How many reports the value is made of" }),
 })
 export type UsageValue = typeof UsageValue.Type
