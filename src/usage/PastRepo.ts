@@ -96,10 +96,11 @@ const make = Effect.gen(function* () {
       SELECT coalesce(granted.value, present.value) AS value,
         coalesce(granted.overage_percent, present.overage_percent) AS overage_percent
     ) g`)
+  // None lives longer than a day.
   const reservations = sql.literal(`LEFT JOIN LATERAL (
       SELECT sum(quantity) AS quantity FROM usage_reservations
       WHERE organization_id = i.organization_id AND instance_id = i.id AND entitlement_id = e.id
-        AND created_at <= asked.at AND expires_at > asked.at AND (ended_at IS NULL OR ended_at > asked.at)
+        AND created_at <= asked.at AND created_at > asked.at - interval '25 hours' AND expires_at > asked.at AND (ended_at IS NULL OR ended_at > asked.at)
     ) h ON true`)
   // The events of a total that is not the answer already.
   const ofTotal = sql.literal(`organization_id = t.organization_id AND instance_id = t.instance_id
