@@ -26,6 +26,7 @@ import people from "./0018_people.ts"
 import retention from "./0019_retention.ts"
 import usageReferences from "./0020_usage_references.ts"
 import webhookLanes from "./0021_webhook_lanes.ts"
+import pastTerms from "./0024_past_terms.ts"
 import usageRoom from "./0025_usage_room.ts"
 
 export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.SqlClient>> = {
@@ -50,5 +51,6 @@ export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.
   "0019_retention": retention,
   "0020_usage_references": usageReferences,
   "0021_webhook_lanes": webhookLanes,
+  "0024_past_terms": pastTerms,
   "0025_usage_room": usageRoom,
 }

@@ -98,6 +98,7 @@ import { Metering } from "./usage/Metering.ts"
 import { MeterRepo } from "./usage/MeterRepo.ts"
 import { SnapshotRepo } from "./usage/SnapshotRepo.ts"
 import { Unlocked } from "./usage/Unlocked.ts"
+import { PastRepo } from "./usage/PastRepo.ts"
 import { UsageRepo } from "./usage/Repo.ts"
 import { UsageReports } from "./usage/Reports.ts"
 import { Reservations } from "./usage/Reservations.ts"
@@ -129,6 +130,7 @@ const repositories = Layer.mergeAll(
   UsageRepo.layer,
   MeterRepo.layer,
   SnapshotRepo.layer,
+  PastRepo.layer,
   ReservationsRepo.layer,
   EntitlementsRepo.layer,
   EntitlementGroupsRepo.layer,

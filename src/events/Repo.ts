@@ -3,7 +3,7 @@ import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import type { Fragment } from "effect/sql/Statement"
 import type { EventRecord } from "../kernel/Event.ts"
-import { lockName, records, touched } from "../kernel/Sql.ts"
+import { eventRecords, lockName, records, touched } from "../kernel/Sql.ts"
 import type { EventFilter, PlacedEvent } from "./Model.ts"
 import { lowestIdAt, resourceOf } from "./Rules.ts"
 
@@ -17,8 +17,8 @@ export const HandedOver = Context.Reference<"subscribed" | "all">("keyshelf/even
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
-  const columns = sql.literal(`id, type, occurred_at AS "timestamp", organization_id AS "organizationId", actor, data,
-    position::text AS position`)
+  const columns = sql.literal(`id, type, occurred_at AS "timestamp", organization_id AS "organizationId", actor,
+    data::text AS data, position::text AS position`)
 
   const whom = yield* HandedOver
   // The row that hands an event to its webhook deliveries, of the event in the statement's `event`.
@@ -104,12 +104,12 @@ const make = Effect.gen(function* () {
       const about = filter.resource === undefined ? sql`` : sql`AND resource = ${filter.resource}`
       if (filter.types === undefined || filter.resource !== undefined) {
         const named = filter.types === undefined ? sql`` : sql`AND type = ANY(${filter.types}::text[])`
-        return records<PlacedEvent>()(sql`
+        return eventRecords<PlacedEvent>()(sql`
           SELECT ${columns} FROM events
           WHERE organization_id = ${organizationId} AND events.position > ${position} ${about} ${named}
           ORDER BY events.position LIMIT ${count}`)
       }
-      return records<PlacedEvent>()(sql`
+      return eventRecords<PlacedEvent>()(sql`
         SELECT ${columns} FROM events
         WHERE organization_id = ${organizationId} AND events.position = ANY(ARRAY(
           SELECT found.position FROM unnest(${filter.types}::text[]) AS wanted (type)

@@ -1,4 +1,5 @@
 /** The entitlements of an instance as flags. Pure (contract, section 9, "Flags"). */
+import { rounded } from "../kernel/ExactNumber.ts"
 import type { Standing } from "../usage/Model.ts"
 import { ENTITLEMENT_PREFIX } from "./Model.ts"
 import type { Evaluation } from "./OfrepModel.ts"
@@ -10,13 +11,15 @@ const isWithoutAccess = ({ reason }: Standing["answer"]): boolean =>
 // A configuration that is not granted has no value, which OFREP defines as "use the default in the code".
 const valueOf = ({ answer, configuration, type }: Standing): { readonly value?: unknown } => {
   if (type === "BOOLEAN") return { value: answer.allowed }
-  if (type === "NUMBER") return { value: isWithoutAccess(answer) ? 0 : (answer.remaining ?? 0) }
+  if (type === "NUMBER") return { value: isWithoutAccess(answer) ? 0 : rounded(answer.remaining ?? 0) }
   return answer.allowed && configuration !== null ? { value: configuration } : {}
 }
 
 const figuresOf = ({ limit, overage, usage }: Standing["answer"]): Record<string, number> =>
   Object.fromEntries(
-    Object.entries({ limit, usage, overage }).filter((entry): entry is [string, number] => entry[1] !== null),
+    Object.entries({ limit, usage, overage }).flatMap(([name, figure]) =>
+      figure === null ? [] : [[name, rounded(figure)] as const],
+    ),
   )
 
 /** An entitlement as its flag: access, what is left, or the configuration. The metadata says why. */

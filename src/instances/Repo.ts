@@ -83,10 +83,19 @@ const make = Effect.gen(function* () {
       record<{ readonly id: string }>()(sql`
         SELECT id FROM deployment_zones WHERE organization_id = ${organizationId} AND id = ${id} FOR KEY SHARE`),
 
-    /** Stores the row, which is locked, and answers it as it is now. */
+    /** Stores the row, which is locked, and answers it as it is now. Its terms of before are kept, if they change. */
     update: (organizationId: string, row: Instance) =>
       Effect.map(
         record<Instance>()(sql`
+          WITH before AS (
+            INSERT INTO past_instance_terms (organization_id, instance_id, until, license_id, start_license_date,
+              end_license_date)
+            SELECT organization_id, id, ${row.updatedAt}, license_id, start_license_date, end_license_date FROM instances
+            WHERE organization_id = ${organizationId} AND id = ${row.id}
+              AND (license_id, start_license_date, end_license_date) IS DISTINCT FROM
+                (${row.licenseId}::uuid, ${row.startLicenseDate}::timestamptz, ${row.endLicenseDate}::timestamptz)
+            ON CONFLICT DO NOTHING
+          )
           UPDATE instances SET name = ${row.name}, description = ${row.description}, customer_id = ${row.customerId},
             license_id = ${row.licenseId}, deployment_zone_id = ${row.deploymentZoneId},
             start_license_date = ${row.startLicenseDate}, end_license_date = ${row.endLicenseDate},

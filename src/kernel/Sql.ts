@@ -1,7 +1,8 @@
 /** Statements of repositories: a failing database is a defect (answered with 503 or 500), rows are typed. */
-import { Effect, Option, Schema } from "effect"
+import { Effect, Option, Predicate, Schema } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
+import { parseJson } from "./ExactNumber.ts"
 
 type Statement<R> = Effect.Effect<ReadonlyArray<unknown>, SqlError, R>
 
@@ -19,6 +20,14 @@ export const record =
   <A>() =>
   <R>(statement: Statement<R>): Effect.Effect<Option.Option<A>, never, R> =>
     Effect.map(Effect.orDie(statement), (rows) => Option.fromNullishOr(rows[0] as A | undefined))
+
+/** {@link records} of events, whose statement reads `data` as text (`data::text`), so that its amounts keep their digits. */
+export const eventRecords =
+  <A extends { readonly data: unknown }>() =>
+  <R>(statement: Statement<R>): Effect.Effect<ReadonlyArray<A>, never, R> =>
+    Effect.map(records<A>()(statement), (rows) =>
+      rows.map((row) => (Predicate.isString(row.data) ? { ...row, data: parseJson(row.data) } : row)),
+    )
 
 /** Rows that decisions are made on, decoded by their schema. */
 export const decoded = <A, I>(row: Schema.Codec<A, I>) => {

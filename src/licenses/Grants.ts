@@ -13,6 +13,7 @@ import { Caller } from "../kernel/Caller.ts"
 import { Cursors } from "../kernel/Page.ts"
 import type { PageRequest } from "../kernel/Page.ts"
 import { invalid, noSuch } from "../kernel/Problem.ts"
+import { now } from "../kernel/Timestamp.ts"
 import { Transactions } from "../kernel/Transaction.ts"
 import { AssignLicenseEntitlementAlreadyAssigned, LicenseNotFound } from "./Errors.ts"
 import { LicenseGrantsRepo } from "./GrantsRepo.ts"
@@ -72,7 +73,7 @@ const make = Effect.gen(function* () {
         }
         yield* fits(entitlement.value.type, grant)
         const row = { ...grant, licenseId: license.id, entitlementId: entitlement.value.id }
-        if (!(yield* repo.insert(organizationId, row))) {
+        if (!(yield* repo.insert(organizationId, row, { at: yield* now }))) {
           return yield* new AssignLicenseEntitlementAlreadyAssigned({
             detail: `The license "${licenseSlug}" grants the entitlement "${input.entitlementSlug}" already.`,
           })
@@ -111,7 +112,7 @@ const make = Effect.gen(function* () {
           overagePercent: input.overagePercent ?? current.overagePercent,
         }
         yield* fits(current.entitlementType, updated)
-        yield* repo.update(caller.organizationId, updated)
+        yield* repo.update(caller.organizationId, updated, { at: yield* now })
         yield* events.emit(caller, "LICENSE_ENTITLEMENT_UPDATED", { licenseSlug, ...recordOf(updated) })
       }),
     )
@@ -122,7 +123,7 @@ const make = Effect.gen(function* () {
     yield* transactions.run(
       Effect.gen(function* () {
         const grant = yield* lockGrant(caller.organizationId, licenseSlug, entitlementSlug)
-        yield* repo.delete(caller.organizationId, grant.licenseId, grant.entitlementId)
+        yield* repo.delete(caller.organizationId, grant.licenseId, grant.entitlementId, { at: yield* now })
         yield* events.emit(caller, "LICENSE_ENTITLEMENT_UNASSIGNED", { licenseSlug, ...recordOf(grant) })
       }),
     )

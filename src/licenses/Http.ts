@@ -3,6 +3,7 @@ import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { CoreApi } from "../CoreApi.ts"
 import { created } from "../kernel/Endpoint.ts"
+import { withSentDigits } from "../kernel/ExactNumber.ts"
 import { LicenseFamilies } from "./Families.ts"
 import { LicenseGrants } from "./Grants.ts"
 import { LicenseLifecycle } from "./Lifecycle.ts"
@@ -36,10 +37,16 @@ export const licenseEntitlements = HttpApiBuilder.group(
     return handlers.handleAll({
       list: ({ params, query }) => grants.list(params.licenseSlug, query),
       assign: ({ params, payload }) =>
-        Effect.map(grants.create(params.licenseSlug, payload), (grant) =>
-          created(`/api/licenses/${params.licenseSlug}/entitlements/${grant.entitlementSlug}`, grant),
+        withSentDigits(payload, ["value"]).pipe(
+          Effect.flatMap((granted) => grants.create(params.licenseSlug, granted)),
+          Effect.map((grant) =>
+            created(`/api/licenses/${params.licenseSlug}/entitlements/${grant.entitlementSlug}`, grant),
+          ),
         ),
-      update: ({ params, payload }) => grants.update(params.licenseSlug, params.entitlementSlug, payload),
+      update: ({ params, payload }) =>
+        Effect.flatMap(withSentDigits(payload, ["value"]), (granted) =>
+          grants.update(params.licenseSlug, params.entitlementSlug, granted),
+        ),
       unassign: ({ params }) => grants.delete(params.licenseSlug, params.entitlementSlug),
     })
   }),

@@ -1,6 +1,7 @@
 /** Licenses: versions of families, and what they grant (interface specification, section 2; contract, section 5). */
 import { Schema } from "effect"
 import { ActorReference } from "../kernel/Caller.ts"
+import { Amount } from "../kernel/ExactNumber.ts"
 import { Uuid } from "../kernel/Identifiers.ts"
 import { Slug } from "../kernel/Slug.ts"
 import { Description, FreeObject, Name, PathName } from "../kernel/Text.ts"
@@ -86,10 +87,13 @@ export const LicenseFamily = Schema.Struct({
 })
 export type LicenseFamily = typeof LicenseFamily.Type
 
+const VALUE = "By the entitlement's type: an amount (`-1`: unlimited), whether it is granted, or a configuration"
 const GrantValue = Schema.Union([Schema.Finite, Schema.Boolean, FreeObject]).annotate({
-  description: "By the entitlement's type: an amount (`-1`: unlimited), whether it is granted, or a configuration",
+  description: VALUE,
 })
 export type GrantValue = typeof GrantValue.Type
+
+const GrantedValue = Schema.Union([Amount, Schema.Boolean, FreeObject]).annotate({ description: VALUE })
 
 const OveragePercent = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1000 })).annotate({
   description: "How far usage may pass the amount, in percent of it; 0 is a hard limit",
@@ -97,7 +101,7 @@ const OveragePercent = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximu
 
 export const Grant = Schema.Struct({
   entitlementSlug: Schema.String,
-  value: GrantValue,
+  value: GrantedValue,
   overagePercent: OveragePercent,
 })
 export type Grant = typeof Grant.Type

@@ -1,6 +1,7 @@
 /** Decisions about licenses. Pure. */
 import { BigDecimal, Predicate } from "effect"
 import type { EntitlementType } from "../entitlements/Model.ts"
+import { decimalIn, isAmount } from "../kernel/ExactNumber.ts"
 import type { GrantValue, License } from "./Model.ts"
 
 type Candidate = Pick<License, "version" | "isDefault" | "lifecycleState">
@@ -37,18 +38,21 @@ export const archiveRefusal = (license: Candidate): "not-published" | "default" 
 }
 
 const MOST_DIGITS = 18
+const unlimited = BigDecimal.fromBigInt(-1n)
 
 /** How many digits the number has, written out without an exponent. */
-const digitsOf = (value: number): number => {
-  const { value: digits, scale } = BigDecimal.normalize(BigDecimal.fromNumberUnsafe(Math.abs(value)))
+const digitsOf = (value: BigDecimal.BigDecimal): number => {
+  const { value: digits, scale } = BigDecimal.normalize(BigDecimal.abs(value))
   const length = digits.toString().length
   return scale < 0 ? length - scale : Math.max(length, scale)
 }
 
 const faultOfNumber = (value: GrantValue): string | undefined => {
-  if (!Predicate.isNumber(value)) return "is a number, because the entitlement is"
-  if (value < 0 && value !== -1) return "is at least 0, or -1 for unlimited"
-  return digitsOf(value) > MOST_DIGITS ? `has at most ${MOST_DIGITS} digits` : undefined
+  if (!isAmount(value)) return "is a number, because the entitlement is"
+  const decimal = decimalIn(value)
+  if (BigDecimal.isNegative(decimal) && !BigDecimal.equals(decimal, unlimited))
+    return "is at least 0, or -1 for unlimited"
+  return digitsOf(decimal) > MOST_DIGITS ? `has at most ${MOST_DIGITS} digits` : undefined
 }
 
 /** What is wrong with the value as a grant of such an entitlement. */
@@ -59,7 +63,9 @@ export const faultOfValue = (type: EntitlementType, value: GrantValue): string |
     case "BOOLEAN":
       return Predicate.isBoolean(value) ? undefined : "is true or false, because the entitlement is"
     case "CONFIG":
-      return Predicate.isObject(value) ? undefined : "is an object, because the entitlement is a configuration"
+      return Predicate.isObject(value) && !isAmount(value)
+        ? undefined
+        : "is an object, because the entitlement is a configuration"
   }
 }
 

@@ -8,6 +8,7 @@ import { HttpBody, HttpRouter, HttpServerError, HttpServerRequest, HttpServerRes
 import { isSqlError } from "effect/sql/SqlError"
 import { randomUUID } from "node:crypto"
 import { PUBLISHED_BODY } from "../kernel/Endpoint.ts"
+import { parseJson } from "../kernel/ExactNumber.ts"
 import { CurrentLifecycle } from "./Health.ts"
 import { countProblem, countRequest, countSuccess } from "./Metrics.ts"
 import { RequestFacts } from "./RequestFacts.ts"
@@ -67,7 +68,7 @@ export const textOf = ({ body }: HttpServerResponse.HttpServerResponse): string 
 const bodyOf = (response: HttpServerResponse.HttpServerResponse): object | undefined => {
   const text = textOf(response)
   if (response.headers["content-type"] !== CONTENT_TYPE || text === undefined) return undefined
-  const document: unknown = JSON.parse(text)
+  const document = parseJson(text)
   return Predicate.isObject(document) ? document : undefined
 }
 

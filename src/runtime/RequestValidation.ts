@@ -5,6 +5,7 @@ import { HttpApiMiddleware } from "effect/http-api"
 import type { HttpApiError } from "effect/http-api"
 import { isUtf8 } from "node:buffer"
 import { annotationOf, RequestValidation, TakesSecret } from "../kernel/Endpoint.ts"
+import { parseJson } from "../kernel/ExactNumber.ts"
 import { MalformedBody, ValidationFailed } from "../kernel/Problem.ts"
 import type { ProblemFault } from "../kernel/Problem.ts"
 
@@ -56,7 +57,7 @@ const failed = (errors: ReadonlyArray<ProblemFault>) =>
 
 const parse = (text: string): { readonly json: unknown } | undefined => {
   try {
-    return { json: JSON.parse(text) }
+    return { json: parseJson(text) }
   } catch {
     return undefined
   }

@@ -3,6 +3,7 @@
  * pure; `Meters` in `Metering.ts` opens and closes accounts.
  */
 import { BigDecimal } from "effect"
+import { amountOf } from "../kernel/ExactNumber.ts"
 import type { AggregationMethod } from "../entitlements/Model.ts"
 import type { ActorReference } from "../kernel/Caller.ts"
 import { add } from "./Aggregation.ts"
@@ -180,7 +181,7 @@ const truth = (type: "boolean" | "config", granted: boolean): UsageValue => ({
 const amountGranted = (meter: Meter): UsageValue => {
   const limit = limitFor(meter)
   if (limit !== null && isUnlimited(limit.value)) return { type: "unlimited", value: -1, event_count: 0 }
-  return { type: "number", value: limit === null ? 0 : BigDecimal.toNumberUnsafe(limit.value), event_count: 0 }
+  return { type: "number", value: limit === null ? 0 : amountOf(limit.value), event_count: 0 }
 }
 
 const licenseValue = (meter: Meter): UsageValue => {
@@ -196,7 +197,7 @@ const licenseValue = (meter: Meter): UsageValue => {
 
 const usageValue = ({ type }: Meter, { value, eventCount }: Total): UsageValue => {
   if (type !== "NUMBER") return truth(type === "BOOLEAN" ? "boolean" : "config", false)
-  return { type: "number", value: BigDecimal.toNumberUnsafe(value), event_count: eventCount }
+  return { type: "number", value: amountOf(value), event_count: eventCount }
 }
 
 /** How a meter stands in a period. */

@@ -2,7 +2,8 @@
  * From usage events to the usage of a period (contract section 5, "Entitlements, usage, check"). Pure.
  *
  * {@link fold} is the meaning: the events in the order of their timestamps, those of one timestamp in the order of their
- * arrival. {@link add} comes to the same total in constant time, event by event in the order of arrival.
+ * arrival. {@link add} comes to the same total in constant time, event by event in the order of arrival; {@link valueOf} to
+ * the same value from what a database can add up.
  */
 import { BigDecimal } from "effect"
 import type { AggregationMethod } from "../entitlements/Model.ts"
@@ -109,6 +110,43 @@ export const fold = (method: AggregationMethod, events: ReadonlyArray<UsageEvent
     keys.add(event.uniqueKey)
     return counted(event.behavior === "set" ? replace(total, event) : append(method, total, event, isNewKey), event)
   }, nothing)
+}
+
+/** What the events of a period come to from the newest `set` on, which is one of them, or all if none was set. */
+export interface Summary {
+  /** The value of that `set`. */
+  readonly replacedBy: BigDecimal.BigDecimal | null
+  readonly count: number
+  /** How many different unique keys. */
+  readonly keys: number
+  /** `null` where there are no events. */
+  readonly sum: BigDecimal.BigDecimal | null
+  readonly minimum: BigDecimal.BigDecimal | null
+  readonly maximum: BigDecimal.BigDecimal | null
+  readonly latest: BigDecimal.BigDecimal | null
+}
+
+/** The usage that a summary of events is. */
+export const valueOf = (method: AggregationMethod, summary: Summary): BigDecimal.BigDecimal => {
+  const { count, replacedBy, sum } = summary
+  switch (method) {
+    case "SUM":
+      return sum ?? zero
+    case "COUNT":
+      return replacedBy === null
+        ? BigDecimal.fromNumberUnsafe(count)
+        : BigDecimal.sum(replacedBy, BigDecimal.fromNumberUnsafe(count - 1))
+    case "AVERAGE":
+      return sum === null ? zero : average(sum, count)
+    case "MIN":
+      return summary.minimum ?? zero
+    case "MAX":
+      return summary.maximum ?? zero
+    case "LATEST":
+      return summary.latest ?? zero
+    case "UNIQUE_COUNT":
+      return BigDecimal.fromNumberUnsafe(summary.keys)
+  }
 }
 
 /**

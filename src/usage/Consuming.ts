@@ -1,6 +1,7 @@
 /** What a check that consumes is answered, and what it leaves of its accounts (contract section 9, "Check"). Pure. */
 import { BigDecimal } from "effect"
 import type { ActorReference } from "../kernel/Caller.ts"
+import { decimalIn } from "../kernel/ExactNumber.ts"
 import { invalid } from "../kernel/Problem.ts"
 import { accountName, exceeded, isConsumable, limitFor, methodOf, post } from "./Account.ts"
 import type { Account, Accounts } from "./Account.ts"
@@ -16,7 +17,7 @@ const one = BigDecimal.fromBigInt(1n)
 
 /** What an item asks for. A `COUNT` counts the request itself, whatever it asks for. */
 const amountOf = (meter: Meter | undefined, requested: number | undefined): BigDecimal.BigDecimal =>
-  requested === undefined || meter?.aggregationMethod === "COUNT" ? one : BigDecimal.fromNumberUnsafe(requested)
+  requested === undefined || meter?.aggregationMethod === "COUNT" ? one : decimalIn(requested)
 
 export const isMetered = (meter: Meter | undefined): meter is Meter => meter?.type === "NUMBER"
 

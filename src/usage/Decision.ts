@@ -5,6 +5,7 @@
  */
 import { BigDecimal } from "effect"
 import type { EntitlementType } from "../entitlements/Model.ts"
+import { amountOf } from "../kernel/ExactNumber.ts"
 import type { CheckReason } from "./Model.ts"
 import type { Period } from "./Period.ts"
 
@@ -103,13 +104,13 @@ export const figures = (
   usage: BigDecimal.BigDecimal,
   held: BigDecimal.BigDecimal,
 ): Figures => {
-  const used = BigDecimal.toNumberUnsafe(usage)
+  const used = amountOf(usage)
   if (isUnlimited(limit)) return { limit: -1, usage: used, remaining: -1, overage: 0 }
   return {
-    limit: BigDecimal.toNumberUnsafe(limit),
+    limit: amountOf(limit),
     usage: used,
-    remaining: BigDecimal.toNumberUnsafe(orZero(BigDecimal.subtract(limit, BigDecimal.sum(usage, held)))),
-    overage: BigDecimal.toNumberUnsafe(orZero(BigDecimal.subtract(usage, limit))),
+    remaining: amountOf(orZero(BigDecimal.subtract(limit, BigDecimal.sum(usage, held)))),
+    overage: amountOf(orZero(BigDecimal.subtract(usage, limit))),
   }
 }
 
@@ -163,7 +164,7 @@ type PartialFigures = Pick<Decision, keyof Figures>
 
 const figuresFor = ({ entitlement, grant, held, usage }: CheckSubject): PartialFigures => {
   if (entitlement?.type !== "NUMBER") return noFigures
-  if (grant === null || !isQuantity(grant.value)) return { ...noFigures, usage: BigDecimal.toNumberUnsafe(usage) }
+  if (grant === null || !isQuantity(grant.value)) return { ...noFigures, usage: amountOf(usage) }
   return figures(grant.value, usage, held)
 }
 

@@ -1,5 +1,6 @@
 /** Why a check was answered as it was, from what it was decided on. Pure. */
 import { BigDecimal } from "effect"
+import { amountOf, textOf } from "../kernel/ExactNumber.ts"
 import { capOf, isUnlimited } from "./Decision.ts"
 import type { CheckSubject, Decision } from "./Decision.ts"
 import type { Explanation, LicenseFacts } from "./ExplanationModel.ts"
@@ -20,14 +21,13 @@ export interface Explained {
   readonly consumed?: boolean
 }
 
-const plain = (quantity: BigDecimal.BigDecimal): string => BigDecimal.format(BigDecimal.normalize(quantity))
 const one = BigDecimal.fromBigInt(1n)
 
 const grantOf = ({ entitlement, subject: { grant } }: Explained): Explanation["grant"] => {
   if (grant === null) return null
   const { overagePercent, value } = grant
   if (typeof value === "boolean") return { value, overagePercent }
-  if (BigDecimal.isBigDecimal(value)) return { value: BigDecimal.toNumberUnsafe(value), overagePercent }
+  if (BigDecimal.isBigDecimal(value)) return { value: amountOf(value), overagePercent }
   return { value: entitlement?.configuration ?? {}, overagePercent }
 }
 
@@ -37,8 +37,8 @@ const ruleOf = ({ subject }: Explained): Explanation["overageRule"] => {
   if (isUnlimited(limit.value)) return { kind: "UNLIMITED", limit: -1, cap: -1 }
   return {
     kind: limit.overagePercent === 0 ? "HARD" : "SOFT",
-    limit: BigDecimal.toNumberUnsafe(limit.value),
-    cap: BigDecimal.toNumberUnsafe(capOf(limit.value, limit.overagePercent)),
+    limit: amountOf(limit.value),
+    cap: amountOf(capOf(limit.value, limit.overagePercent)),
   }
 }
 
@@ -46,15 +46,18 @@ const nameOf = ({ facts, instance }: Explained): string => `license "${instance.
 
 /** The limit in words: what is granted, and how far it may be passed. */
 const limitText = (explained: Explained): string => {
-  const rule = ruleOf(explained)
-  const granted = `${nameOf(explained)} grants ${rule?.limit ?? 0}`
-  return rule?.kind === "SOFT" ? `${granted} and tolerates up to ${rule.cap}` : granted
+  const limit = limitOf(explained.subject.grant)
+  if (limit === null) return `${nameOf(explained)} grants nothing`
+  const granted = `${nameOf(explained)} grants ${textOf(limit.value)}`
+  return limit.overagePercent === 0
+    ? granted
+    : `${granted} and tolerates up to ${textOf(capOf(limit.value, limit.overagePercent))}`
 }
 
 const verdict = (explained: Explained): string => {
   const { decision, instance, slug, subject } = explained
   const requested = subject.requested ?? one
-  const taken = plain(BigDecimal.sum(BigDecimal.sum(subject.usage, subject.held), requested))
+  const taken = textOf(BigDecimal.sum(BigDecimal.sum(subject.usage, subject.held), requested))
   switch (decision.reason) {
     case "ENTITLEMENT_NOT_FOUND":
       return `Refused: the organization has no entitlement "${slug}".`
@@ -68,12 +71,12 @@ const verdict = (explained: Explained): string => {
       return `Allowed: ${nameOf(explained)} grants "${slug}" without a limit.`
     case "GRANTED":
       return subject.entitlement?.type === "NUMBER"
-        ? `Allowed: with ${plain(requested)} more, ${taken} of "${slug}" are taken, and ${limitText(explained)}.`
+        ? `Allowed: with ${textOf(requested)} more, ${taken} of "${slug}" are taken, and ${limitText(explained)}.`
         : `Allowed: ${nameOf(explained)} grants "${slug}".`
     case "SOFT_LIMIT":
-      return `Allowed as overage: with ${plain(requested)} more, ${taken} of "${slug}" are taken, and ${limitText(explained)}.`
+      return `Allowed as overage: with ${textOf(requested)} more, ${taken} of "${slug}" are taken, and ${limitText(explained)}.`
     case "LIMIT_REACHED":
-      return `Refused: with ${plain(requested)} more, ${taken} of "${slug}" would be taken, but ${limitText(explained)}.`
+      return `Refused: with ${textOf(requested)} more, ${taken} of "${slug}" would be taken, but ${limitText(explained)}.`
   }
 }
 
@@ -81,7 +84,7 @@ const figuresText = ({ subject: { entitlement, held, period, usage } }: Explaine
   if (entitlement?.type !== "NUMBER" || period === null) return ""
   const since = `since ${period.start.toISOString()}`
   const window = period.end === null ? since : `from ${period.start.toISOString()} to ${period.end.toISOString()}`
-  return ` Before this, ${plain(usage)} were used ${window}, and reservations held ${plain(held)}.`
+  return ` Before this, ${textOf(usage)} were used ${window}, and reservations held ${textOf(held)}.`
 }
 
 const outcome = ({ consumed, decision }: Explained): string => {
@@ -111,7 +114,7 @@ export const explain = (explained: Explained): Explanation => {
             resetAnchor: entitlement?.resetAnchor ?? null,
           },
     overageRule: ruleOf(explained),
-    held: isNumber ? BigDecimal.toNumberUnsafe(subject.held) : null,
+    held: isNumber ? amountOf(subject.held) : null,
     text: `${verdict(explained)}${figuresText(explained)}${outcome(explained)}`,
   }
 }

@@ -1,6 +1,7 @@
 /** The explanation of a check: what its answer rests on, for the people who are asked about it. */
 import { Schema } from "effect"
 import { resetAnchors, resetPeriods } from "../entitlements/Model.ts"
+import { Amount } from "../kernel/ExactNumber.ts"
 import { LifecycleState } from "../licenses/Model.ts"
 import { Timestamp } from "../kernel/Timestamp.ts"
 
@@ -19,7 +20,7 @@ export const Explanation = Schema.Struct({
   }).annotate({ description: "The license version that the instance has, and from when to when" }),
   grant: Schema.NullOr(
     Schema.Struct({
-      value: Schema.Union([Schema.Finite, Schema.Boolean, Schema.Record(Schema.String, Schema.Unknown)]),
+      value: Schema.Union([Amount, Schema.Boolean, Schema.Record(Schema.String, Schema.Unknown)]),
       overagePercent: Schema.Finite,
     }),
   ).annotate({ description: "What the license version grants; `null` if nothing" }),
@@ -34,11 +35,11 @@ export const Explanation = Schema.Struct({
   overageRule: Schema.NullOr(
     Schema.Struct({
       kind: Schema.Literals(overageKinds),
-      limit: Schema.Finite.annotate({ description: "Above it is overage; -1 when unlimited" }),
-      cap: Schema.Finite.annotate({ description: "Above it everything is refused; -1 when unlimited" }),
+      limit: Amount.annotate({ description: "Above it is overage; -1 when unlimited" }),
+      cap: Amount.annotate({ description: "Above it everything is refused; -1 when unlimited" }),
     }),
   ).annotate({ description: "`null` unless a `NUMBER` is granted" }),
-  held: Schema.NullOr(Schema.Finite).annotate({
+  held: Schema.NullOr(Amount).annotate({
     description: "What reservations keep from the window, at the same moment as the figures; `null` unless a `NUMBER`",
   }),
   text: Schema.String.annotate({ description: "The same for a person, in a few sentences" }),

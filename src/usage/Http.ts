@@ -3,6 +3,7 @@ import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { CoreApi } from "../CoreApi.ts"
 import { created } from "../kernel/Endpoint.ts"
+import { withSentDigits } from "../kernel/ExactNumber.ts"
 import { CloudEvents } from "./CloudEvents.ts"
 import { Consumption } from "./Consume.ts"
 import { UsageReports } from "./Reports.ts"
@@ -17,9 +18,11 @@ export const check = HttpApiBuilder.group(
     const consumption = yield* Consumption
     return handlers.handleAll({
       check: ({ params, payload }) =>
-        payload.consume === true
-          ? consumption.consume(params.instanceSlug, payload)
-          : usage.check(params.instanceSlug, payload),
+        Effect.flatMap(withSentDigits(payload, ["checks", "requested"]), (asked) =>
+          asked.consume === true
+            ? consumption.consume(params.instanceSlug, asked)
+            : usage.check(params.instanceSlug, asked),
+        ),
     })
   }),
 )
@@ -35,9 +38,13 @@ export const usage = HttpApiBuilder.group(
     return handlers.handleAll({
       list: ({ params, query }) => reports.list(params.instanceSlug, query),
       get: ({ params }) => reports.get(params.instanceSlug, params.entitlementSlug),
-      report: ({ params, payload }) => reports.report(params.instanceSlug, params.entitlementSlug, payload),
+      report: ({ params, payload }) =>
+        Effect.flatMap(withSentDigits(payload, ["value"], ["value", "value"]), (report) =>
+          reports.report(params.instanceSlug, params.entitlementSlug, report),
+        ),
       ofGroup: ({ params, query }) => reports.ofGroup(params.entitlementGroupSlug, query.instance),
-      reportEvents: ({ payload }) => cloudEvents.report(asBatch(payload)),
+      reportEvents: ({ payload }) =>
+        Effect.flatMap(withSentDigits(payload, ["data", "value"]), (sent) => cloudEvents.report(asBatch(sent))),
     })
   }),
 )
@@ -49,11 +56,15 @@ export const reservations = HttpApiBuilder.group(
     const reservations = yield* Reservations
     return handlers.handleAll({
       reserve: ({ params, payload = {} }) =>
-        Effect.map(reservations.reserve(params.instanceSlug, params.entitlementSlug, payload), (reservation) =>
-          created(`/api/reservations/${reservation.id}`, reservation),
+        withSentDigits(payload, ["quantity"]).pipe(
+          Effect.flatMap((asked) => reservations.reserve(params.instanceSlug, params.entitlementSlug, asked)),
+          Effect.map((reservation) => created(`/api/reservations/${reservation.id}`, reservation)),
         ),
       get: ({ params }) => reservations.get(params.reservationId),
-      commit: ({ params, payload = {} }) => reservations.commit(params.reservationId, payload),
+      commit: ({ params, payload = {} }) =>
+        Effect.flatMap(withSentDigits(payload, ["quantity"]), (used) =>
+          reservations.commit(params.reservationId, used),
+        ),
       release: ({ params }) => reservations.release(params.reservationId),
     })
   }),

@@ -1,5 +1,6 @@
 /** What a limit does to usage: when a report is refused, and which thresholds it crosses (docs/usage.md). Pure. */
 import { BigDecimal } from "effect"
+import { decimalIn, isAmount } from "../kernel/ExactNumber.ts"
 import type { Grant } from "./Decision.ts"
 import { isUnlimited, isWithinSoftLimit } from "./Decision.ts"
 
@@ -83,7 +84,7 @@ const NUMERIC = /^[+-]?\d{1,18}(?:\.\d{1,18})?(?:[eE][+-]?\d{1,2})?$/
 
 /** The decimal that a JSON number or a numeric text stands for, by its digits as they are written. */
 export const decimalOf = (value: unknown): BigDecimal.BigDecimal | undefined => {
-  if (typeof value === "number") return Number.isFinite(value) ? BigDecimal.fromNumberUnsafe(value) : undefined
+  if (isAmount(value)) return decimalIn(value)
   return typeof value === "string" && NUMERIC.test(value)
     ? BigDecimal.fromStringUnsafe(value.replace(/^\+/, ""))
     : undefined

@@ -2,6 +2,7 @@
 import { Schema } from "effect"
 import { entitlementTypes } from "../entitlements/Model.ts"
 import type { AggregationMethod, EntitlementType, ResetAnchor, ResetPeriod } from "../entitlements/Model.ts"
+import { Amount } from "../kernel/ExactNumber.ts"
 import { FreeObject, PathName, Text } from "../kernel/Text.ts"
 import { Timestamp, TimestampInput } from "../kernel/Timestamp.ts"
 import { Explanation } from "./ExplanationModel.ts"
@@ -40,7 +41,8 @@ export const CheckRequest = Schema.Struct({
     }),
   ),
   at: Schema.optionalKey(TimestampInput).annotate({
-    description: "The instant the question is about; now if absent. Not together with `consume`",
+    description:
+      "The instant the question is about; now if absent. A past one is answered by what was true then: the license, dates and grants of then, and the usage up to then, that instant included. Not together with `consume`",
   }),
   explain: Schema.optionalKey(
     Schema.Boolean.annotate({ description: "Whether each answer comes with its `explanation`" }),
@@ -48,7 +50,7 @@ export const CheckRequest = Schema.Struct({
 })
 export type CheckRequest = typeof CheckRequest.Type
 
-const figure = (description: string) => Schema.NullOr(Schema.Finite).annotate({ description })
+const figure = (description: string) => Schema.NullOr(Amount).annotate({ description })
 
 /** The answer to one check. */
 export const CheckAnswer = Schema.Struct({
@@ -121,7 +123,7 @@ const valueTypes = ["number", "unlimited", "boolean", "config"] as const
 /** An amount, or what stands for it: -1 for unlimited, 1 and 0 for granted and not granted. */
 export const UsageValue = Schema.Struct({
   type: Schema.Literals(valueTypes),
-  value: Schema.Finite,
+  value: Amount,
   event_count: Schema.Int.annotate({ description: "How many reports the value is made of" }),
 })
 export type UsageValue = typeof UsageValue.Type

@@ -1,6 +1,7 @@
 /** What a report must be to count (contract section 9, "Usage"; docs/usage.md). Pure. */
-import { BigDecimal, Duration } from "effect"
+import { BigDecimal, Duration, Predicate } from "effect"
 import type { ActorReference } from "../kernel/Caller.ts"
+import { textOf } from "../kernel/ExactNumber.ts"
 import { invalid } from "../kernel/Problem.ts"
 import { methodOf } from "./Account.ts"
 import type { Account, Refusal, ReportedEvent } from "./Account.ts"
@@ -22,7 +23,7 @@ export const faultOfTimestamp = (meter: Meter, timestamp: Date, now: Date): stri
 
 /** The reported value; nothing if there is none. */
 export const reportedValue = ({ value }: ReportUsage): BigDecimal.BigDecimal | undefined =>
-  decimalOf(typeof value === "object" ? value.value : value)
+  decimalOf(Predicate.hasProperty(value, "value") ? value.value : value)
 
 /** What is wrong with a value for this meter; absent values are fine where they do not count. */
 export const faultOfValue = (
@@ -69,7 +70,7 @@ export const refusalText = (refusal: Refusal, { held, meter, total }: Account): 
     case "not-granted":
       return `The license "${meter.license}" does not grant ${what}.`
     case "cap":
-      return `The limit of ${what} is ${meter.granted} (${meter.overagePercent ?? 0} % overage); ${BigDecimal.format(total.value)} is used in the period and ${BigDecimal.format(held)} is held by reservations.`
+      return `The limit of ${what} is ${meter.granted} (${meter.overagePercent ?? 0} % overage); ${textOf(total.value)} is used in the period and ${textOf(held)} is held by reservations.`
     case "negative":
       return `The total of ${what} would fall below zero.`
   }

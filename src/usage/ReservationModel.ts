@@ -1,6 +1,7 @@
 /** Reservations: quantities kept for someone for a while (contract, section 9, "Reservations"). */
 import { Schema } from "effect"
 import { ActorReference } from "../kernel/Caller.ts"
+import { Amount } from "../kernel/ExactNumber.ts"
 import { Uuid } from "../kernel/Identifiers.ts"
 import { FreeObject } from "../kernel/Text.ts"
 import { Timestamp } from "../kernel/Timestamp.ts"
@@ -18,10 +19,10 @@ export const Reservation = Schema.Struct({
   id: Uuid,
   instance: Schema.String.annotate({ description: "Slug of the instance" }),
   entitlement: Schema.String.annotate({ description: "Slug of the entitlement" }),
-  quantity: Schema.Finite.annotate({ description: "What was reserved; a commit does not change it" }),
+  quantity: Amount.annotate({ description: "What was reserved; a commit does not change it" }),
   state: Schema.Literals(reservationStates),
   expiresAt: Timestamp,
-  committedQuantity: Schema.NullOr(Schema.Finite).annotate({
+  committedQuantity: Schema.NullOr(Amount).annotate({
     description: "What the commit used; `null` unless `COMMITTED`",
   }),
   metadata: Schema.NullOr(Schema.Record(Schema.String, Schema.Unknown)),

@@ -1,5 +1,6 @@
 /** From what the database knows to the answer of a check. Pure. */
 import { BigDecimal, Option } from "effect"
+import { decimalIn } from "../kernel/ExactNumber.ts"
 import type { Grant } from "./Decision.ts"
 import { decide } from "./Decision.ts"
 import { explain } from "./Explanation.ts"
@@ -76,7 +77,7 @@ export const answerChecks = (
         grant: row === undefined ? null : grantOf(row),
         usage: usageIn(period, totals),
         held: decimalOrZero(row?.held),
-        requested: requested === undefined ? undefined : BigDecimal.fromNumberUnsafe(requested),
+        requested: requested === undefined ? undefined : decimalIn(requested),
         instance,
         at,
         period,

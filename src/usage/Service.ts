@@ -5,23 +5,20 @@ import { Caller } from "../kernel/Caller.ts"
 import { noSuch } from "../kernel/Problem.ts"
 import { now } from "../kernel/Timestamp.ts"
 import type { CheckRequest, CheckRow } from "./Model.ts"
+import { PastRepo } from "./PastRepo.ts"
 import { UsageRepo } from "./Repo.ts"
-import type { CheckQuestion, Moment } from "./Repo.ts"
-import { answerChecks, standings } from "./Rules.ts"
+import type { CheckQuestion } from "./Repo.ts"
+import { answerChecks, periodOf, standings } from "./Rules.ts"
 
 // Nodes' clocks differ a little: what another node reserved just now is known here, whatever its clock said.
 const CLOCKS_DIFFER = Duration.toMillis(Duration.minutes(1))
 
-/** Now, or the instant that is asked about. */
-const momentOf = Effect.fnUntraced(function* (asked?: Date) {
-  const at = asked ?? (yield* now)
-  return { at, known: asked ?? new Date(at.getTime() + CLOCKS_DIFFER) } satisfies Moment
-})
+const known = (at: Date): Date => new Date(at.getTime() + CLOCKS_DIFFER)
 
 class FindForCheck extends Request.Class<{ readonly question: CheckQuestion }, ReadonlyArray<CheckRow>> {}
 
 // All checks that wait at the same moment go into one query.
-const findTogether = (repo: UsageRepo["Service"]) => {
+const makeFindTogether = (repo: UsageRepo["Service"]) => {
   const resolver = RequestResolver.make<FindForCheck>(
     Effect.fnUntraced(function* (entries) {
       const rows = yield* repo.findForChecks(entries.map(({ request }) => request.question))
@@ -34,7 +31,28 @@ const findTogether = (repo: UsageRepo["Service"]) => {
 
 const make = Effect.gen(function* () {
   const repo = yield* UsageRepo
-  const find = findTogether(repo)
+  const findTogether = makeFindTogether(repo)
+  const past = yield* PastRepo
+
+  /** What was true at an instant that is past. */
+  const findThen = Effect.fnUntraced(function* (
+    organizationId: string,
+    instance: string,
+    entitlements: ReadonlyArray<string>,
+    at: Date,
+    explain: boolean,
+  ) {
+    const rows = yield* past.findTerms(organizationId, instance, entitlements, at, explain)
+    const keys = rows.flatMap((row) => {
+      const period = row.entitlement === null ? null : periodOf(row, row, at)
+      if (row.entitlement === null || period === null) return []
+      const { aggregationMethod, entitlementId, instanceId } = row
+      return [{ instanceId, entitlementId, periodStart: period.start, method: aggregationMethod ?? "SUM" }]
+    })
+    const used = keys.length === 0 ? [] : yield* past.usageUntil(organizationId, keys, at)
+    const usages = new Map(used.map((usage) => [usage.entitlementId, usage] as const))
+    return rows.map((row): CheckRow => (row.entitlement === null ? row : { ...row, ...usages.get(row.entitlementId) }))
+  })
 
   // Products ask this on every request of theirs.
   const check = Effect.fnUntraced(function* (
@@ -42,23 +60,29 @@ const make = Effect.gen(function* () {
     { at: asked, checks, explain = false }: CheckRequest,
   ) {
     const { organizationId } = yield* Caller
-    const moment = yield* momentOf(asked)
+    const present = yield* now
+    const at = asked ?? present
     const slugs = checks.map(({ entitlement }) => entitlement)
-    const rows = yield* explain || asked !== undefined
-      ? repo.findForCheck(organizationId, instanceSlug, slugs, { ...moment, explain })
-      : find({ organizationId, instance: instanceSlug, entitlements: slugs, ...moment })
+    const moment = { at, known: asked ?? known(at) }
+    const find = Effect.suspend(() => {
+      if (at < present) return findThen(organizationId, instanceSlug, slugs, at, explain)
+      return explain
+        ? repo.findForCheck(organizationId, instanceSlug, slugs, { ...moment, explain })
+        : findTogether({ organizationId, instance: instanceSlug, entitlements: slugs, ...moment })
+    })
+    const rows = yield* find
     const [instance] = rows
     if (instance === undefined) return yield* new InstanceNotFound({ detail: noSuch("instance", instanceSlug) })
-    return answerChecks(instance, rows, checks, moment.at)
+    return answerChecks(instance, rows, checks, at)
   })
 
   // Flags ask this: there an instance that does not exist is no error.
   const standingsOf = Effect.fnUntraced(function* (instanceSlug: string, entitlements: ReadonlyArray<string> | null) {
     const { organizationId } = yield* Caller
-    const moment = yield* momentOf()
-    const rows = yield* repo.findStandings(organizationId, instanceSlug, entitlements, moment)
+    const at = yield* now
+    const rows = yield* repo.findStandings(organizationId, instanceSlug, entitlements, { at, known: known(at) })
     const [instance] = rows
-    return instance === undefined ? [] : standings(instance, rows, moment.at)
+    return instance === undefined ? [] : standings(instance, rows, at)
   })
 
   return {

@@ -3,7 +3,7 @@ import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import type { ActorReference } from "../kernel/Caller.ts"
 import type { EventName } from "../kernel/Event.ts"
-import { record, records } from "../kernel/Sql.ts"
+import { eventRecords, record, records } from "../kernel/Sql.ts"
 import type { WebhookEndpoint } from "./Model.ts"
 import type { ClaimedRow } from "./QueueRepo.ts"
 
@@ -55,9 +55,9 @@ const make = Effect.gen(function* () {
   return {
     /** What these claims are about. */
     subjects: (rows: ReadonlyArray<ClaimedRow>, at: Date) =>
-      records<Subject>()(sql`
+      eventRecords<Subject>()(sql`
         SELECT claimed.lease, endpoint.url, event.type, event.occurred_at AS "occurredAt", event.actor,
-          event.data,
+          event.data::text AS data,
           ARRAY(SELECT secret.sealed FROM webhook_secrets secret
             WHERE secret.organization_id = claimed."organizationId" AND secret.endpoint_id = claimed."endpointId"
               AND (secret.expires_at IS NULL OR secret.expires_at > ${at})

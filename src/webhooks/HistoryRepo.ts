@@ -5,7 +5,7 @@ import type { Fragment } from "effect/sql/Statement"
 import type { ActorReference } from "../kernel/Caller.ts"
 import { Uuid } from "../kernel/Identifiers.ts"
 import type { Position } from "../kernel/Page.ts"
-import { lockName, record, records, touched } from "../kernel/Sql.ts"
+import { eventRecords, lockName, record, touched } from "../kernel/Sql.ts"
 import type { AttemptState, HistoryFilters, WebhookAttempt } from "./Model.ts"
 
 /** An attempt and what its event is rebuilt from; without `actor` the event is no longer kept. */
@@ -105,8 +105,8 @@ const make = Effect.gen(function* () {
     /** Attempts newest first. `at` decides which leases still run. */
     list: (organizationId: string, filters: HistoryFilters, after: Position | null, count: number, at: Date) =>
       Effect.map(
-        records<AttemptRow>()(sql`
-        SELECT page.*, events.type AS "eventType", events.occurred_at AS "occurredAt", events.actor, events.data
+        eventRecords<AttemptRow>()(sql`
+        SELECT page.*, events.type AS "eventType", events.occurred_at AS "occurredAt", events.actor, events.data::text AS data
         FROM ${attempts(organizationId, filters, after ?? ["infinity", "ffffffff-ffff-ffff-ffff-ffffffffffff"], count, at)}
           AS page
         LEFT JOIN events ON events.organization_id = ${organizationId} AND events.id = page."eventId"

@@ -2,7 +2,7 @@
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import type { EventRecord } from "../kernel/Event.ts"
-import { records } from "../kernel/Sql.ts"
+import { eventRecords, records } from "../kernel/Sql.ts"
 
 /** Names an event of the outbox. */
 export interface OutboxKey {
@@ -110,9 +110,9 @@ const make = Effect.gen(function* () {
 
     /** The events themselves; those no longer kept are missing. */
     events: (keys: ReadonlyArray<OutboxKey>) =>
-      records<EventRecord>()(sql`
+      eventRecords<EventRecord>()(sql`
         SELECT event.id, event.type, event.occurred_at AS "timestamp", event.organization_id AS "organizationId",
-          event.actor, event.data
+          event.actor, event.data::text AS data
         FROM ${keyRows(keys)}
         JOIN events event ON event.organization_id = key."organizationId" AND event.id = key."eventId"`),
   }

@@ -1,11 +1,12 @@
 import { PgClient } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
-import { Deferred, Effect, Exit, Fiber, Layer, Redacted } from "effect"
+import { BigDecimal, Deferred, Effect, Exit, Fiber, Layer, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { Webhook } from "standardwebhooks"
 import { Transactions } from "../../src/kernel/Transaction.ts"
 import { Events } from "../../src/events/Service.ts"
 import { platformIdentity } from "../../src/kernel/Caller.ts"
+import { amountOf } from "../../src/kernel/ExactNumber.ts"
 import { Deliveries } from "../../src/webhooks/Delivery.ts"
 import { PendingDeliveries } from "../../src/webhooks/Pending.ts"
 import { WebhookProvider } from "../../src/webhooks/Provider.ts"
@@ -95,6 +96,22 @@ layer(testServices, { excludeTestServices: true })("deliveries", (it) => {
               ...request.headers,
             }),
           )
+        }),
+      ),
+    ),
+  )
+
+  it.effect("a delivery carries an amount with all its digits", () =>
+    virtual(
+      onNode(
+        Effect.gen(function* () {
+          const receiver = yield* Receiver
+          const organizationId = yield* organization
+          yield* endpoint(organizationId)
+          const data = { value: amountOf(BigDecimal.fromStringUnsafe("123456789012345678.5")), plain: 1.5 }
+          yield* emit(organizationId, "LICENSE_ENTITLEMENT_ASSIGNED", data)
+          yield* work
+          assert.include(receiver.received[0]?.body, `"data":{"value":123456789012345678.5,"plain":1.5}}`)
         }),
       ),
     ),
