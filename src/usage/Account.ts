@@ -55,19 +55,27 @@ export interface Account {
   readonly newKeys: ReadonlySet<string>
 }
 
+/** The name of an instance's meter, by their slugs. */
+export const meterName = ({ entitlement, instance }: Pick<Meter, "entitlement" | "instance">): string =>
+  JSON.stringify([instance, entitlement])
+
 // A batch asks for hundreds of instants of the same few meters, and nearly all of them lie in one period.
-const lastPeriods = new WeakMap<Meter, Period>()
+const lastPeriods = new WeakMap<Meter, { readonly period: Period; readonly name: string }>()
 
 const contains = ({ end, start }: Period, at: Date): boolean => at >= start && (end === null || at < end)
 
-/** The period of an instant. What is not metered has one that never ends. */
-export const periodFor = (meter: Meter, at: Date): Period => {
+const lastPeriod = (meter: Meter, at: Date) => {
   const last = lastPeriods.get(meter)
-  if (last !== undefined && contains(last, at)) return last
+  if (last !== undefined && contains(last.period, at)) return last
   const period = periodOf(meter, meter, at) ?? { start: meter.startLicenseDate, end: null }
-  lastPeriods.set(meter, period)
-  return period
+  const key = { instanceId: meter.instanceId, entitlementId: meter.entitlementId, periodStart: period.start }
+  const next = { period, name: totalNameOf(key) }
+  lastPeriods.set(meter, next)
+  return next
 }
+
+/** The period of an instant. What is not metered has one that never ends. */
+export const periodFor = (meter: Meter, at: Date): Period => lastPeriod(meter, at).period
 
 // A batch reports many times for the same few meters, and every answer tells the limit.
 const limits = new WeakMap<Meter, Limit | null>()

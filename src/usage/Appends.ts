@@ -6,10 +6,10 @@ import { Caller } from "../kernel/Caller.ts"
 import { invalid } from "../kernel/Problem.ts"
 import type { ValidationFailed } from "../kernel/Problem.ts"
 import { now } from "../kernel/Timestamp.ts"
-import { accountName, entryOf, methodOf, post } from "./Account.ts"
+import { accountName, entryOf, meterName, methodOf, post } from "./Account.ts"
 import type { Account, ReportedEvent } from "./Account.ts"
 import type { ReportUsageThresholdExceeded } from "./Errors.ts"
-import { meterName, Metering } from "./Metering.ts"
+import { Metering } from "./Metering.ts"
 import { MeterRepo } from "./MeterRepo.ts"
 import type { Meter, ReportUsage, UsageEntry } from "./Model.ts"
 import { eventOf, faultOfReport, faultOfTimestamp, refusalFor } from "./Reporting.ts"
@@ -119,7 +119,8 @@ export const appends = Effect.fnUntraced(function* (
     { actor, organizationId }: Caller["Service"],
     { entitlement, instance, report }: Report,
   ): Posting<Exit.Exit<UsageEntry, Refused>> => ({
-    names: [{ organizationId, instance, entitlement }],
+    organizationId,
+    names: [{ instance, entitlement }],
     decide: ([meter], accounts, at) => {
       const timestamp = report.timestamp ?? at
       if (meter === undefined || methodOf(meter) === "UNIQUE_COUNT") return undefined

@@ -4,21 +4,27 @@ import { Caller } from "../kernel/Caller.ts"
 import type { ActorReference } from "../kernel/Caller.ts"
 import { now } from "../kernel/Timestamp.ts"
 import { Transaction, Transactions } from "../kernel/Transaction.ts"
-import { accountName, post } from "./Account.ts"
+import { accountName, meterName, post } from "./Account.ts"
 import type { Account } from "./Account.ts"
-import { readEvent, rejected, verdictOn } from "./EventReading.ts"
+import { identityOf, readEvent, rejected, verdictOn } from "./EventReading.ts"
 import type { Judged, ReadEvent, Verdict } from "./EventReading.ts"
 import { ledgers } from "./Ledgers.ts"
 import type { Ledger } from "./Ledgers.ts"
-import { meterName } from "./Metering.ts"
 import { MeterRepo } from "./MeterRepo.ts"
 import type { CloudEventResult, Meter } from "./Model.ts"
 import { KEPT_FOR, refusalText } from "./Reporting.ts"
 
-const identityOf = ({ id, source }: Pick<ReadEvent, "id" | "source">): string => JSON.stringify([source, id])
+const DUPLICATE: Verdict = { status: "duplicate" }
 
-const unique = <A>(items: ReadonlyArray<A>, nameOf: (item: A) => string): ReadonlyArray<A> =>
-  Array.from(new Map(items.toReversed().map((item) => [nameOf(item), item] as const)).values()).toReversed()
+/** The first item of each name. */
+const firsts = <A>(items: ReadonlyArray<A>, nameOf: (item: A) => string): ReadonlyMap<string, A> => {
+  const byName = new Map<string, A>()
+  for (const item of items) {
+    const name = nameOf(item)
+    if (!byName.has(name)) byName.set(name, item)
+  }
+  return byName
+}
 
 /** What becomes of events that are counted for the first time, in order, and the accounts after them. */
 const countOn = (
@@ -48,7 +54,10 @@ const make = Effect.gen(function* () {
 
   const metersOf = Effect.fnUntraced(function* (ledger: Ledger, events: ReadonlyArray<ReadEvent>, at: Date) {
     const { organizationId } = yield* Caller
-    const pairs = unique(events, meterName).map(({ entitlement, instance }) => ({ instance, entitlement }))
+    const pairs = Array.from(firsts(events, ({ meter }) => meter).values(), ({ entitlement, instance }) => ({
+      instance,
+      entitlement,
+    }))
     const found = yield* ledger.meters(organizationId, pairs, at)
     const meters = new Map<string, Meter>(found.map((meter) => [meterName(meter), meter] as const))
     const instances =
@@ -58,27 +67,25 @@ const make = Effect.gen(function* () {
     return { meters, instances: new Set(instances.map(({ slug }) => slug)) }
   })
 
-  /** The verdicts on the events that can count. Their ids are taken before any total is touched. */
+  /** The verdicts on events that can count. Their ids are taken before any total is touched. */
   const count = Effect.fnUntraced(function* (ledger: Ledger, candidates: ReadonlyArray<Judged>, at: Date) {
     const caller = yield* Caller
-    const verdicts = new Map<string, Verdict>()
+    const verdicts = new Map<Judged, Verdict>()
     if (candidates.length === 0) return verdicts
     const expiresAt = new Date(at.getTime() + KEPT_FOR)
     const ids = candidates.map(({ id, source }) => ({ source, id }))
     const taken = yield* repo.takeEventIds(caller.organizationId, ids, at, expiresAt)
-    const fresh = new Set(taken.map(identityOf))
-    const counting = candidates.filter((event) => fresh.has(identityOf(event)))
-    for (const event of candidates) verdicts.set(identityOf(event), { status: "duplicate" })
+    const fresh = taken.length === ids.length ? null : new Set(taken.map(identityOf))
+    const counting = fresh === null ? candidates : candidates.filter(({ identity }) => fresh.has(identity))
     if (counting.length === 0) return verdicts
     const usages = counting.map(({ meter, timestamp, uniqueKey }) => ({ meter, at: timestamp, uniqueKey }))
     const counted = countOn(yield* ledger.open(caller.organizationId, usages), counting, caller.actor)
-    const refused: Array<Pick<Judged, "source" | "id">> = []
-    for (const [index, event] of counting.entries()) {
-      const verdict = counted.verdicts[index] ?? { status: "duplicate" }
-      verdicts.set(identityOf(event), verdict)
-      if (verdict.status === "rejected") refused.push({ source: event.source, id: event.id })
+    for (const [index, event] of counting.entries()) verdicts.set(event, counted.verdicts[index] ?? DUPLICATE)
+    const refused = counting.filter((event) => verdicts.get(event)?.status === "rejected")
+    if (refused.length > 0) {
+      const free = refused.map(({ id, source }) => ({ source, id }))
+      yield* repo.releaseEventIds(caller.organizationId, free)
     }
-    if (refused.length > 0) yield* repo.releaseEventIds(caller.organizationId, refused)
     yield* ledger.close(caller, [...counted.accounts.values()])
     return verdicts
   })
@@ -90,19 +97,20 @@ const make = Effect.gen(function* () {
     const { instances, meters } = yield* metersOf(ledger, readable, at)
     const judged = read.map((event) =>
       "event" in event
-        ? verdictOn(event.event, meters.get(meterName(event.event)), instances.has(event.event.instance), at)
+        ? verdictOn(event.event, meters.get(event.event.meter), instances.has(event.event.instance), at)
         : event,
     )
-    const candidates = judged.flatMap((event) => ("judged" in event ? [event.judged] : []))
-    const verdicts = yield* count(ledger, unique(candidates, identityOf), at)
-    const seen = new Set<string>()
+    const candidates = firsts(
+      judged.flatMap((event) => ("judged" in event ? [event.judged] : [])),
+      ({ identity }) => identity,
+    )
+    const verdicts = yield* count(ledger, [...candidates.values()], at)
     return judged.map((event, index): CloudEventResult => {
       if ("verdict" in event) return { index, id: event.id, ...event.verdict }
-      const identity = identityOf(event.judged)
-      const verdict = verdicts.get(identity) ?? { status: "duplicate" }
-      const isRepeated = seen.has(identity) && verdict.status === "accepted"
-      seen.add(identity)
-      return { index, id: event.judged.id, ...(isRepeated ? { status: "duplicate" } : verdict) }
+      const { judged: own } = event
+      const first = candidates.get(own.identity) ?? own
+      const verdict = verdicts.get(first) ?? DUPLICATE
+      return { index, id: own.id, ...(first !== own && verdict.status === "accepted" ? DUPLICATE : verdict) }
     })
   })
 

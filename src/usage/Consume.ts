@@ -6,11 +6,11 @@ import { invalid, MissingScope, noSuch } from "../kernel/Problem.ts"
 import type { ValidationFailed } from "../kernel/Problem.ts"
 import { allows } from "../kernel/Scope.ts"
 import { now } from "../kernel/Timestamp.ts"
-import { accountName, isConsumable } from "./Account.ts"
+import { accountName, isConsumable, meterName } from "./Account.ts"
 import type { Account, Accounts } from "./Account.ts"
 import { answerOn, faultIn, isMetered } from "./Consuming.ts"
 import type { ReadableConsume } from "./Consuming.ts"
-import { meterName, Metering } from "./Metering.ts"
+import { Metering } from "./Metering.ts"
 import { MeterRepo } from "./MeterRepo.ts"
 import type { CheckedInstance, CheckRequest, CheckResult } from "./Model.ts"
 import { UsageRepo } from "./Repo.ts"
@@ -101,7 +101,8 @@ const make = Effect.gen(function* () {
     { actor, organizationId }: Caller["Service"],
     { asked, explains, instanceSlug }: Request,
   ): Posting<CheckResult> => ({
-    names: asked.map(({ entitlement }) => ({ organizationId, instance: instanceSlug, entitlement })),
+    organizationId,
+    names: asked.map(({ entitlement }) => ({ instance: instanceSlug, entitlement })),
     decide: (found, accounts, at) => {
       const [instance] = found
       const meters = new Map(found.map((meter) => [meter.entitlement, meter] as const))

@@ -2,7 +2,7 @@
 import { BigDecimal, Option, Predicate, Schema } from "effect"
 import { Text } from "../kernel/Text.ts"
 import { TimestampInput } from "../kernel/Timestamp.ts"
-import { methodOf } from "./Account.ts"
+import { meterName, methodOf } from "./Account.ts"
 import { decimalOf } from "./Limits.ts"
 import type { CloudEventResult, Meter } from "./Model.ts"
 import { faultOfTimestamp, faultOfValue } from "./Reporting.ts"
@@ -31,10 +31,17 @@ const members = Object.entries(Envelope.fields).map(
   ([name, schema]) => [name, Schema.decodeUnknownOption(Schema.Struct({ [name]: schema }))] as const,
 )
 
+/** What an event is counted once by. */
+export const identityOf = ({ id, source }: Pick<ReadEvent, "id" | "source">): string => JSON.stringify([source, id])
+
 /** An event with the members that matter here. */
 export interface ReadEvent {
   readonly id: string
   readonly source: string
+  /** {@link identityOf} the event. */
+  readonly identity: string
+  /** The name of its meter. */
+  readonly meter: string
   readonly instance: string
   readonly entitlement: string
   readonly timestamp: Date
@@ -44,7 +51,7 @@ export interface ReadEvent {
 }
 
 /** An event that can count, unless its total or its id stands against it. */
-export interface Judged extends Omit<ReadEvent, "value"> {
+export interface Judged extends Omit<ReadEvent, "value" | "meter"> {
   readonly meter: Meter
   readonly value: BigDecimal.BigDecimal
 }
@@ -74,6 +81,8 @@ export const readEvent = (sent: unknown, now: Date): { readonly event: ReadEvent
     event: {
       id: envelope.id,
       source: envelope.source,
+      identity: identityOf(envelope),
+      meter: meterName({ instance: envelope.subject, entitlement: envelope.type }),
       instance: envelope.subject,
       entitlement: envelope.type,
       timestamp: envelope.time ?? now,

@@ -19,7 +19,7 @@ export class Overtaken extends Data.TaggedError("Overtaken") {}
 export interface Ledger {
   readonly meters: (
     organizationId: string,
-    pairs: ReadonlyArray<Pick<MeterName, "instance" | "entitlement">>,
+    pairs: ReadonlyArray<MeterName>,
     at: Date,
   ) => Effect.Effect<ReadonlyArray<Meter>>
   readonly open: (
@@ -46,17 +46,11 @@ export const ledgers = Effect.gen(function* () {
     let seen: ReadonlyMap<string, Account> = new Map()
     return {
       meters: (organizationId, pairs, at) =>
-        Effect.map(
-          snapshots.read(
-            pairs.map((pair) => ({ organizationId, ...pair })),
-            at,
-          ),
-          (rows) => {
-            const { accounts, meters } = accountsSeen(rows, at)
-            seen = accounts
-            return [...meters.values()]
-          },
-        ),
+        Effect.map(snapshots.read(organizationId, pairs, at), (rows) => {
+          const { accounts, meters } = accountsSeen(rows, at)
+          seen = accounts
+          return [...meters.values()]
+        }),
       open: (_, usages) =>
         usages.every((usage) => methodOf(usage.meter) !== "UNIQUE_COUNT" && seen.has(accountName(usage)))
           ? Effect.succeed(seen)

@@ -29,10 +29,6 @@ const eventOf: Record<keyof Crossings, EventName> = {
   capExceeded: "ENTITLEMENT_USAGE_CAP_EXCEEDED",
 }
 
-/** The name of an instance's meter, by their slugs. */
-export const meterName = ({ entitlement, instance }: Pick<Meter, "entitlement" | "instance">): string =>
-  JSON.stringify([instance, entitlement])
-
 const make = Effect.gen(function* () {
   const repo = yield* MeterRepo
   const snapshots = yield* SnapshotRepo

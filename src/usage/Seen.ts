@@ -1,15 +1,11 @@
 /** Meters and accounts as they were seen without a lock. Pure. */
-import { accountName, accountOf, periodFor } from "./Account.ts"
+import { accountName, accountOf, meterName, periodFor } from "./Account.ts"
 import type { Account } from "./Account.ts"
 import type { LockedTotal } from "./MeterRepo.ts"
 import type { Meter } from "./Model.ts"
 
-/** Names a meter by slugs. */
-export interface MeterName {
-  readonly organizationId: string
-  readonly instance: string
-  readonly entitlement: string
-}
+/** Names a meter of an organization by slugs. */
+export type MeterName = Pick<Meter, "instance" | "entitlement">
 
 /** A meter, with a total that may be the one of the period asked about. */
 export interface SeenMeter {
@@ -17,16 +13,12 @@ export interface SeenMeter {
   readonly total: LockedTotal | null
 }
 
-/** A {@link MeterName} as a key. */
-export const seenName = ({ entitlement, instance, organizationId }: MeterName): string =>
-  JSON.stringify([organizationId, instance, entitlement])
-
-/** The meters by {@link seenName}, and the accounts of those that were used in the period of the instant. */
+/** The meters by {@link meterName}, and the accounts of those that were used in the period of the instant. */
 export const accountsSeen = (seen: ReadonlyArray<SeenMeter>, at: Date) => {
   const meters = new Map<string, Meter>()
   const accounts = new Map<string, Account>()
   for (const { meter: found, total } of seen) {
-    const name = seenName(found)
+    const name = meterName(found)
     const meter = meters.get(name) ?? found
     meters.set(name, meter)
     const period = periodFor(meter, at)

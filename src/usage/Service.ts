@@ -15,18 +15,25 @@ const CLOCKS_DIFFER = Duration.toMillis(Duration.minutes(1))
 
 const known = (at: Date): Date => new Date(at.getTime() + CLOCKS_DIFFER)
 
-class FindForCheck extends Request.Class<{ readonly question: CheckQuestion }, ReadonlyArray<CheckRow>> {}
+interface AskedCheck {
+  readonly organizationId: string
+  readonly question: CheckQuestion
+}
 
-// All checks that wait at the same moment go into one query.
+class FindForCheck extends Request.Class<AskedCheck, ReadonlyArray<CheckRow>> {}
+
+// All checks of an organization that wait at the same moment go into one query.
 const makeFindTogether = (repo: UsageRepo["Service"]) => {
-  const resolver = RequestResolver.make<FindForCheck>(
-    Effect.fnUntraced(function* (entries) {
-      const rows = yield* repo.findForChecks(entries.map(({ request }) => request.question))
+  const resolver = RequestResolver.makeGrouped<FindForCheck, string>({
+    key: ({ request }) => request.organizationId,
+    resolver: Effect.fnUntraced(function* (entries, organizationId) {
+      const questions = entries.map(({ request }) => request.question)
+      const rows = yield* repo.findForChecks(organizationId, questions)
       const byNumber = Map.groupBy(rows, ({ number }) => number)
       for (const [number, entry] of entries.entries()) entry.completeUnsafe(Exit.succeed(byNumber.get(number) ?? []))
     }),
-  )
-  return (question: CheckQuestion) => Effect.request(new FindForCheck({ question }), resolver)
+  })
+  return (asked: AskedCheck) => Effect.request(new FindForCheck(asked), resolver)
 }
 
 const make = Effect.gen(function* () {
@@ -68,7 +75,7 @@ const make = Effect.gen(function* () {
       if (at < present) return findThen(organizationId, instanceSlug, slugs, at, explain)
       return explain
         ? repo.findForCheck(organizationId, instanceSlug, slugs, { ...moment, explain })
-        : findTogether({ organizationId, instance: instanceSlug, entitlements: slugs, ...moment })
+        : findTogether({ organizationId, question: { instance: instanceSlug, entitlements: slugs, ...moment } })
     })
     const rows = yield* find
     const [instance] = rows

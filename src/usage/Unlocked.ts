@@ -1,23 +1,24 @@
 /**
  * Usage that is counted without a lock. Nearly every consume and report finds its meters and totals as they are, passes no
- * threshold, and is alone with its counter: such requests, of all callers, are read by one statement and stored by another,
+ * threshold, and is alone with its counter: such requests of an organization are read by one statement and stored by another,
  * which stores nothing if anything has changed in between. Whatever is not that simple is decided under the locks of its
  * totals (`Metering`).
  */
 import { Context, Effect, Exit, Layer, Option } from "effect"
 import { now } from "../kernel/Timestamp.ts"
 import { Transaction } from "../kernel/Transaction.ts"
-import { accountName, isChanged } from "./Account.ts"
+import { accountName, isChanged, meterName } from "./Account.ts"
 import type { Account, Accounts } from "./Account.ts"
 import { newlyCrossed } from "./Limits.ts"
 import type { Meter } from "./Model.ts"
-import { accountsSeen, seenName } from "./Seen.ts"
+import { accountsSeen } from "./Seen.ts"
 import type { MeterName } from "./Seen.ts"
 import { SnapshotRepo } from "./SnapshotRepo.ts"
 import { inTurns } from "./Together.ts"
 
 /** A request that uses meters, and what is decided on it. Pure. */
 export interface Posting<A> {
+  readonly organizationId: string
   readonly names: ReadonlyArray<MeterName>
   /**
    * The answer, and the accounts after it, on meters that all exist and those of their accounts that have been used in the
@@ -36,11 +37,12 @@ const make = Effect.gen(function* () {
   const snapshots = yield* SnapshotRepo
 
   const serve = Effect.fnUntraced(function* (postings: ReadonlyArray<Posting<unknown>>) {
+    const [{ organizationId } = { organizationId: "" }] = postings
     const at = yield* now
-    const names = new Map(postings.flatMap((posting) => posting.names.map((name) => [seenName(name), name] as const)))
-    const { accounts, meters } = accountsSeen(yield* snapshots.read([...names.values()], at), at)
+    const names = new Map(postings.flatMap((posting) => posting.names.map((name) => [meterName(name), name] as const)))
+    const { accounts, meters } = accountsSeen(yield* snapshots.read(organizationId, [...names.values()], at), at)
     const decided = postings.map(({ decide, names: asked }): Option.Option<unknown> => {
-      const found = asked.flatMap((name) => meters.get(seenName(name)) ?? [])
+      const found = asked.flatMap((name) => meters.get(meterName(name)) ?? [])
       if (found.length < asked.length) return Option.none()
       const own = new Map(
         found.flatMap((meter) => {
@@ -66,7 +68,7 @@ const make = Effect.gen(function* () {
     post: Effect.fnUntraced(function* <A>(posting: Posting<A>) {
       // Under an idempotency key, all belongs to the key's transaction.
       if (Option.isSome(yield* Effect.serviceOption(Transaction))) return Option.none<A>()
-      return (yield* queued("all", posting)) as Option.Option<A>
+      return (yield* queued(posting.organizationId, posting)) as Option.Option<A>
     }),
   }
 })

@@ -20,9 +20,9 @@ const seeTwo = Effect.gen(function* () {
     yield* shop.report(slug, { value: 1 })
   }
   const { organizationId } = shop.tenant
-  const names = ["calls", "seats"].map((entitlement) => ({ organizationId, instance: "prod", entitlement }))
+  const names = ["calls", "seats"].map((entitlement) => ({ instance: "prod", entitlement }))
   const at = new Date()
-  const { accounts, meters } = accountsSeen(yield* repo.read(names, at), at)
+  const { accounts, meters } = accountsSeen(yield* repo.read(organizationId, names, at), at)
   const posted = (seen: Accounts) =>
     Array.from(meters.values(), (meter) => {
       const account = seen.get(accountName({ meter, at }))
