@@ -7,6 +7,7 @@ import { Uuid } from "../kernel/Identifiers.ts"
 import type { Position } from "../kernel/Page.ts"
 import { lockName, record, records, touched } from "../kernel/Sql.ts"
 import type { AttemptState, HistoryFilters, WebhookAttempt } from "./Model.ts"
+import { TEST_EVENT } from "./Rules.ts"
 
 /** An attempt and what its event is rebuilt from; without `actor` the event is no longer kept. */
 export type AttemptRow = Omit<WebhookAttempt, "requestBody"> & {
@@ -32,6 +33,12 @@ const isEventId = Schema.is(Uuid)
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const newestFirst = sql.literal(`ORDER BY "timestamp" DESC, id DESC`)
+
+  // What an ended endpoint is owed is about to be dropped; tests go to a disabled one too.
+  const notEnded = sql.literal(`EXISTS (
+      SELECT 1 FROM webhook_endpoints endpoint
+      WHERE endpoint.organization_id = webhook_queue.organization_id AND endpoint.id = webhook_queue.endpoint_id
+        AND (endpoint.disabled_at IS NULL OR webhook_queue.event_name = '${TEST_EVENT}'))`)
 
   // Under one filter the plan is always the same, so the limit stands in the statement, in two sizes: with a parameter there,
   // each page would be planned anew over all partitions. Under several the values decide which index is the narrow one.
@@ -83,6 +90,7 @@ const make = Effect.gen(function* () {
       sql`organization_id = ${organizationId}`,
       sql`lease IS NOT NULL`,
       sql`due_at > ${at}`,
+      notEnded,
       sql`(claimed_at, lease) < (${timestamp}::timestamptz, ${id}::uuid)`,
       ...matching(filters),
     ])} ORDER BY claimed_at DESC, lease DESC LIMIT ${atMost(filters, count)})`
@@ -118,8 +126,11 @@ const make = Effect.gen(function* () {
     lockRetries: (organizationId: string, deliveryId: string) =>
       lockName(sql, `webhook-retry/${organizationId}/${deliveryId}`),
 
+    /** Whether an attempt is still to come. */
     isOwed: (organizationId: string, deliveryId: string) =>
-      touched(sql`SELECT 1 FROM webhook_queue WHERE organization_id = ${organizationId} AND id = ${deliveryId}`),
+      touched(sql`
+        SELECT 1 FROM webhook_queue
+        WHERE organization_id = ${organizationId} AND id = ${deliveryId} AND ${notEnded}`),
 
     findLast: (organizationId: string, deliveryId: string) =>
       record<LastAttempt>()(sql`
