@@ -113,6 +113,7 @@ import { WebhookHistory } from "./webhooks/History.ts"
 import { HistoryRepo } from "./webhooks/HistoryRepo.ts"
 import * as WebhooksHttp from "./webhooks/Http.ts"
 import { PendingDeliveries } from "./webhooks/Pending.ts"
+import { PendingRepo } from "./webhooks/PendingRepo.ts"
 import { WebhookQueue } from "./webhooks/Queue.ts"
 import { QueueRepo } from "./webhooks/QueueRepo.ts"
 import { WebhooksRepo } from "./webhooks/Repo.ts"
@@ -145,6 +146,7 @@ const repositories = Layer.mergeAll(
   MetadataFieldsRepo.layer,
   WebhooksRepo.layer,
   HistoryRepo.layer,
+  PendingRepo.layer,
   QueueRepo.layer,
 )
 
@@ -165,7 +167,9 @@ const domains = Layer.mergeAll(
   Components.layer,
   TokenRotation.layer.pipe(Layer.provideMerge(ServiceAccounts.layer)),
   Sweeper.layer.pipe(
-    Layer.provideMerge(Layer.mergeAll(TokenRetirement.layer, EventRetention.layer, ReservationRetention.layer)),
+    Layer.provideMerge(
+      Layer.mergeAll(TokenRetirement.layer, EventRetention.layer, ReservationRetention.layer, PendingDeliveries.layer),
+    ),
   ),
   OrganizationTokens.layer,
   FeatureFlags.layer,

@@ -8,6 +8,7 @@ import { TokenRetirement } from "../access/Retirement.ts"
 import { EventRetention } from "../events/Retention.ts"
 import { now } from "../kernel/Timestamp.ts"
 import { ReservationRetention } from "../usage/Retention.ts"
+import { PendingDeliveries } from "../webhooks/Pending.ts"
 import { expiringTables, MaintenanceRepo } from "./Repo.ts"
 
 /** How long rows are kept after their end; events for ever unless told otherwise. */
@@ -45,6 +46,7 @@ const make = Effect.gen(function* () {
   const retirement = yield* TokenRetirement
   const reservations = yield* ReservationRetention
   const events = yield* EventRetention
+  const pending = yield* PendingDeliveries
   const repo = yield* MaintenanceRepo
 
   const tasks: ReadonlyArray<Task> = [
@@ -59,6 +61,7 @@ const make = Effect.gen(function* () {
       step: (at: Date, count: number) => repo.deleteExpired(table, at, count),
     })),
     { kind: "usage_reservations", step: reservations.removeFinished },
+    { kind: "dropped_deliveries", step: (_, count) => pending.dropLeft(count) },
     ...Option.match(retention.events, {
       onNone: () => [],
       onSome: (kept) => [

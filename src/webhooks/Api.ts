@@ -90,7 +90,7 @@ export class WebhookEndpointsApi extends HttpApiGroup.make("webhookEndpoints")
         OpenApi.annotations({
           summary: "Delete a webhook endpoint",
           description:
-            "What it is still owed is dropped at once: the last attempt of each such delivery becomes `Failed`. Its history stays.",
+            "Nothing is sent to it any more: what it is still owed is dropped, and the last attempt of each such delivery becomes `Failed`, of thousands a little later than this answer. Its history stays.",
         }),
       ),
     HttpApiEndpoint.post("rotateSecret", "/webhooks/:id/rotate-secret", {

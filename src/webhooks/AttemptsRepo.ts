@@ -6,8 +6,9 @@ import type { EventName } from "../kernel/Event.ts"
 import { eventRecords, record, records } from "../kernel/Sql.ts"
 import type { WebhookEndpoint } from "./Model.ts"
 import type { ClaimedRow } from "./QueueRepo.ts"
+import { TEST_EVENT } from "./Rules.ts"
 
-/** What a claimed delivery is about. Members are `null` when the endpoint or the event is gone. */
+/** What a claimed delivery is about. `url` is `null` when its endpoint has ended, the last four when the event is gone. */
 export interface Subject {
   readonly lease: string
   readonly url: string | null
@@ -63,15 +64,17 @@ const make = Effect.gen(function* () {
               AND (secret.expires_at IS NULL OR secret.expires_at > ${at})
             ORDER BY secret.id DESC) AS sealed
         FROM jsonb_to_recordset(${sql.json(
-          rows.map(({ endpointId, eventId, lease, organizationId }) => ({
+          rows.map(({ endpointId, eventId, eventName, lease, organizationId }) => ({
             organizationId,
             endpointId,
             eventId,
+            eventName,
             lease,
           })),
-        )}) AS claimed ("organizationId" uuid, "endpointId" uuid, "eventId" uuid, lease uuid)
+        )}) AS claimed ("organizationId" uuid, "endpointId" uuid, "eventId" uuid, "eventName" text, lease uuid)
         LEFT JOIN webhook_endpoints endpoint
           ON endpoint.organization_id = claimed."organizationId" AND endpoint.id = claimed."endpointId"
+          AND (endpoint.disabled_at IS NULL OR claimed."eventName" = ${TEST_EVENT})
         LEFT JOIN events event ON event.organization_id = claimed."organizationId" AND event.id = claimed."eventId"`),
 
     /** Stores attempts. One that is stored already, by a commit whose answer was lost, stays. */

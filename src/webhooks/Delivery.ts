@@ -150,9 +150,7 @@ export class Deliveries extends Context.Service<
           }
           yield* Metric.update(metrics.lag, (at.getTime() - row.dueAt.getTime()) / 1000)
         }
-        for (const { endpointId, organizationId } of ended.values()) {
-          yield* transactions.run(pending.dropPending(organizationId, endpointId, "the endpoint is gone"))
-        }
+        for (const endpoint of ended.values()) yield* pending.dropRest(endpoint)
         return claims
       })
 

@@ -7,22 +7,17 @@ import { AttemptsRepo } from "./AttemptsRepo.ts"
 import { DeliveryLimits } from "./DeliverySettings.ts"
 import * as metrics from "./Metrics.ts"
 import { PendingDeliveries } from "./Pending.ts"
-
-/** Names an endpoint. */
-interface Endpoint {
-  readonly organizationId: string
-  readonly endpointId: string
-}
+import type { EndpointKey } from "./PendingRepo.ts"
 
 /** Disables failing endpoints. */
 export class Disabling extends Context.Service<
   Disabling,
   {
     /**
-     * Disables those of the endpoints that have only failed for five days, each with its event and without what it was
-     * owed, in one transaction. If that does not work now, the next failure tries again.
+     * Disables those of the endpoints that have only failed for five days, each with its event in one transaction, and drops
+     * what they were owed. If that does not work now, the next failure tries again.
      */
-    readonly consider: (failing: ReadonlyArray<Endpoint>, at: Date) => Effect.Effect<void>
+    readonly consider: (failing: ReadonlyArray<EndpointKey>, at: Date) => Effect.Effect<void>
   }
 >()("keyshelf/webhooks/Disabling") {
   static readonly layer = Layer.effect(
@@ -35,7 +30,7 @@ export class Disabling extends Context.Service<
       const { disableAfter } = yield* DeliveryLimits
       const reason = `Every delivery has failed for ${Duration.toDays(disableAfter)} days`
 
-      const disable = Effect.fnUntraced(function* ({ endpointId, organizationId }: Endpoint, since: Date, at: Date) {
+      const disable = Effect.fnUntraced(function* ({ endpointId, organizationId }: EndpointKey, since: Date, at: Date) {
         const endpoint = yield* attempts.disable(organizationId, endpointId, {
           since,
           at,
@@ -43,7 +38,7 @@ export class Disabling extends Context.Service<
           reason,
         })
         if (Option.isNone(endpoint)) return
-        yield* pending.dropPending(organizationId, endpointId, "the endpoint was disabled")
+        yield* pending.dropFirst({ organizationId, endpointId })
         yield* events.emit({ organizationId, actor: platformIdentity }, "WEBHOOK_ENDPOINT_DISABLED", endpoint.value)
         yield* Metric.update(metrics.disabled, 1)
       })
@@ -55,6 +50,7 @@ export class Disabling extends Context.Service<
             const since = new Date(at.getTime() - Duration.toMillis(disableAfter))
             for (const endpoint of yield* attempts.failingSince(failing, since)) {
               yield* transactions.run(disable(endpoint, since, at))
+              yield* pending.dropRest(endpoint)
             }
           },
           Effect.catchCause((cause) =>

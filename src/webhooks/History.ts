@@ -47,10 +47,14 @@ const make = Effect.gen(function* () {
       ...(state === undefined ? {} : { state }),
     }
     const at = yield* now
+    const byValues = endpoint !== undefined && isEventName(event)
     const page = yield* cursors.page(
       { name: "webhook-history", organizationId, filters },
       request,
-      (after, count) => repo.list(organizationId, filters, after, count, at),
+      (after, count) => {
+        const rows = repo.list(organizationId, filters, after, count, at)
+        return byValues ? transactions.run(Effect.andThen(repo.planByValues, rows)) : rows
+      },
       ({ id, timestamp }) => [timestamp.toISOString(), id],
     )
     return { ...page, items: page.items.map((row) => attemptOf(organizationId, row)) }

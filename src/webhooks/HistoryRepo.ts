@@ -3,10 +3,11 @@ import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Schema } from "effect"
 import type { Fragment } from "effect/sql/Statement"
 import type { ActorReference } from "../kernel/Caller.ts"
-import { Uuid } from "../kernel/Identifiers.ts"
+import { EventName } from "../kernel/Event.ts"
 import type { Position } from "../kernel/Page.ts"
 import { eventRecords, lockName, record, touched } from "../kernel/Sql.ts"
 import type { AttemptState, HistoryFilters, WebhookAttempt } from "./Model.ts"
+import { TEST_EVENT } from "./Rules.ts"
 
 /** An attempt and what its event is rebuilt from; without `actor` the event is no longer kept. */
 export type AttemptRow = Omit<WebhookAttempt, "requestBody"> & {
@@ -27,43 +28,53 @@ const literals: Readonly<Record<AttemptState, string>> = {
   Failed: "'Failed'",
 }
 
-const isEventId = Schema.is(Uuid)
+const isEventName = Schema.is(EventName)
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const newestFirst = sql.literal(`ORDER BY "timestamp" DESC, id DESC`)
 
-  // Under one filter the plan is always the same, so the limit stands in the statement, in two sizes: with a parameter there,
-  // each page would be planned anew over all partitions. Under several the values decide which index is the narrow one.
-  const atMost = (filters: HistoryFilters, count: number) =>
-    Object.keys(filters).length > 1 ? sql`${count}` : sql.literal(count <= 51 ? "51" : "201")
+  // What an ended endpoint is owed is about to be dropped; tests go to a disabled one too.
+  const notEnded = sql.literal(`EXISTS (
+      SELECT 1 FROM webhook_endpoints endpoint
+      WHERE endpoint.organization_id = webhook_queue.organization_id AND endpoint.id = webhook_queue.endpoint_id
+        AND (endpoint.disabled_at IS NULL OR webhook_queue.event_name = '${TEST_EVENT}'))`)
 
-  const matching = ({ endpoint, event }: HistoryFilters): ReadonlyArray<Fragment> => [
+  // One plan serves every page of a combination of filters, so it is kept: over all partitions a new one costs more than the
+  // page. For that the limit stands in the statement, in two sizes.
+  const atMost = (count: number) => sql.literal(count <= 51 ? "51" : "201")
+
+  // Beside a state, a rare name decides which index is the narrow one, so the plan must know it.
+  const matching = ({ endpoint, event, state }: HistoryFilters): ReadonlyArray<Fragment> => [
     ...(endpoint === undefined ? [] : [sql`endpoint_id = ${endpoint}`]),
-    ...(event === undefined ? [] : [isEventId(event) ? sql`event_id = ${event}` : sql`event_name = ${event}`]),
+    ...(event === undefined
+      ? []
+      : isEventName(event)
+        ? [sql`event_name = ${endpoint === undefined && state !== undefined ? sql.literal(`'${event}'`) : event}`]
+        : [sql`event_id = ${event}`]),
   ]
 
   const ended = (organizationId: string, filters: HistoryFilters, [timestamp, id]: Position, count: number) => {
-    const asked = sql`${sql.and([
-      sql`organization_id = ${organizationId}`,
-      // Says no more than the line below it, but spares the partitions of later days.
-      sql`"timestamp" <= ${timestamp}::timestamptz`,
-      sql`("timestamp", id) < (${timestamp}::timestamptz, ${id}::uuid)`,
-      ...matching(filters),
-      ...(filters.state === undefined ? [] : [sql`state = ${sql.literal(literals[filters.state])}`]),
-    ])} ${newestFirst} LIMIT ${atMost(filters, count)}`
-    // One endpoint's attempts under another filter: first found in the index alone, since few of very many may be meant.
-    const found =
-      filters.endpoint !== undefined && Object.keys(filters).length > 1
-        ? sql`organization_id = ${organizationId} AND ("timestamp", id) IN (
-            SELECT "timestamp", id FROM webhook_attempts WHERE ${asked}) ${newestFirst}`
-        : asked
+    // First found in the index alone, then looked up one by one: few of very many may be meant, and a plan for all values looks
+    // no dearer than one for these, so it is kept.
     return sql`
       (SELECT id, delivery_id AS "deliveryId", event_id AS "eventId", event_name AS "eventName",
         endpoint_id AS "endpointId", endpoint_url AS "endpointUrl", attempt, state, status_code AS "statusCode",
         response_body AS "responseBody", error, duration_ms AS "durationMs", next_attempt_at AS "nextAttemptAt",
         "timestamp"
-      FROM webhook_attempts WHERE ${found})`
+      FROM (
+        SELECT "timestamp" AS key_timestamp, id AS key_id FROM webhook_attempts WHERE ${sql.and([
+          sql`organization_id = ${organizationId}`,
+          // Says no more than the line below it, but spares the partitions of later days.
+          sql`"timestamp" <= ${timestamp}::timestamptz`,
+          sql`("timestamp", id) < (${timestamp}::timestamptz, ${id}::uuid)`,
+          ...matching(filters),
+          ...(filters.state === undefined ? [] : [sql`state = ${sql.literal(literals[filters.state])}`]),
+        ])} ${newestFirst} LIMIT ${atMost(count)}
+      ) AS key
+      CROSS JOIN LATERAL (
+        SELECT * FROM webhook_attempts
+        WHERE organization_id = ${organizationId} AND "timestamp" = key_timestamp AND id = key_id LIMIT 1) AS attempt)`
   }
 
   // The lease is the id that the attempt will have in the history.
@@ -83,9 +94,10 @@ const make = Effect.gen(function* () {
       sql`organization_id = ${organizationId}`,
       sql`lease IS NOT NULL`,
       sql`due_at > ${at}`,
+      notEnded,
       sql`(claimed_at, lease) < (${timestamp}::timestamptz, ${id}::uuid)`,
       ...matching(filters),
-    ])} ORDER BY claimed_at DESC, lease DESC LIMIT ${atMost(filters, count)})`
+    ])} ORDER BY claimed_at DESC, lease DESC LIMIT ${atMost(count)})`
 
   const attempts = (
     organizationId: string,
@@ -98,18 +110,29 @@ const make = Effect.gen(function* () {
     if (filters.state !== undefined) return ended(organizationId, filters, position, count)
     // In one statement: an attempt that ends meanwhile is seen once.
     return sql`(${ended(organizationId, filters, position, count)} UNION ALL
-      ${inFlight(organizationId, filters, position, count, at)} ${newestFirst} LIMIT ${atMost(filters, count)})`
+      ${inFlight(organizationId, filters, position, count, at)} ${newestFirst} LIMIT ${atMost(count)})`
   }
 
   return {
-    /** Attempts newest first. `at` decides which leases still run. */
+    /**
+     * Lets {@link list} be planned for its very values until the transaction ends. Of an endpoint and a name, either may be the
+     * narrow one by far, and a plan for all values takes the endpoint for it.
+     */
+    planByValues: Effect.asVoid(Effect.orDie(sql`SELECT set_config('plan_cache_mode', 'force_custom_plan', true)`)),
+
+    /**
+     * Attempts newest first. `at` decides which leases still run. What belongs to the items of a page is looked up for each:
+     * joined, whole tables were read when the planner took a page for longer than it is.
+     */
     list: (organizationId: string, filters: HistoryFilters, after: Position | null, count: number, at: Date) =>
       Effect.map(
         eventRecords<AttemptRow>()(sql`
         SELECT page.*, events.type AS "eventType", events.occurred_at AS "occurredAt", events.actor, events.data::text AS data
         FROM ${attempts(organizationId, filters, after ?? ["infinity", "ffffffff-ffff-ffff-ffff-ffffffffffff"], count, at)}
           AS page
-        LEFT JOIN events ON events.organization_id = ${organizationId} AND events.id = page."eventId"
+        LEFT JOIN LATERAL (
+          SELECT type, occurred_at, actor, data FROM events
+          WHERE organization_id = ${organizationId} AND id = page."eventId" LIMIT 1) AS events ON true
         ORDER BY page."timestamp" DESC, page.id DESC`),
         (rows) => rows.slice(0, count),
       ),
@@ -118,8 +141,11 @@ const make = Effect.gen(function* () {
     lockRetries: (organizationId: string, deliveryId: string) =>
       lockName(sql, `webhook-retry/${organizationId}/${deliveryId}`),
 
+    /** Whether an attempt is still to come. */
     isOwed: (organizationId: string, deliveryId: string) =>
-      touched(sql`SELECT 1 FROM webhook_queue WHERE organization_id = ${organizationId} AND id = ${deliveryId}`),
+      touched(sql`
+        SELECT 1 FROM webhook_queue
+        WHERE organization_id = ${organizationId} AND id = ${deliveryId} AND ${notEnded}`),
 
     findLast: (organizationId: string, deliveryId: string) =>
       record<LastAttempt>()(sql`

@@ -1,4 +1,4 @@
-/** SQL of webhook endpoints and their secrets, and of what ends with an endpoint. */
+/** SQL of webhook endpoints and their secrets. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import { olderThan } from "../kernel/Page.ts"
@@ -10,12 +10,6 @@ import type { WebhookEndpoint } from "./Model.ts"
 export interface SealedSecret {
   readonly id: string
   readonly sealed: string
-}
-
-/** A delivery and the number of its last attempt. */
-export interface TriedDelivery {
-  readonly id: string
-  readonly lastAttempt: number
 }
 
 const make = Effect.gen(function* () {
@@ -122,40 +116,6 @@ const make = Effect.gen(function* () {
         WHERE organization_id = ${organizationId} AND endpoint_id = ${endpointId}
           AND (expires_at IS NULL OR expires_at > ${at})
         ORDER BY id DESC`),
-
-    /** Takes the endpoint's deliveries out of the queue and answers those that were tried. */
-    dropQueue: (organizationId: string, endpointId: string) =>
-      Effect.andThen(
-        records<TriedDelivery>()(sql`
-          WITH dropped AS (
-            DELETE FROM webhook_queue WHERE organization_id = ${organizationId} AND endpoint_id = ${endpointId}
-            RETURNING id, attempt
-          )
-          SELECT id, attempt - 1 AS "lastAttempt" FROM dropped WHERE attempt > 1`),
-        (tried) =>
-          Effect.as(
-            Effect.orDie(sql`
-              DELETE FROM webhook_lanes WHERE organization_id = ${organizationId} AND endpoint_id = ${endpointId}`),
-            tried,
-          ),
-      ),
-
-    /** Lets the last attempts of these deliveries say that no other follows, and why. */
-    endHistory: (
-      organizationId: string,
-      endpointId: string,
-      deliveries: ReadonlyArray<TriedDelivery>,
-      reason: string,
-    ) =>
-      Effect.asVoid(
-        Effect.orDie(sql`
-          UPDATE webhook_attempts AS last SET state = 'Failed', next_attempt_at = NULL,
-            error = concat_ws('; ', last.error, ${reason}::text)
-          FROM unnest(${deliveries.map(({ id }) => id)}::uuid[],
-            ${deliveries.map(({ lastAttempt }) => lastAttempt)}::integer[]) AS dropped (id, attempt)
-          WHERE last.organization_id = ${organizationId} AND last.delivery_id = dropped.id
-            AND last.attempt = dropped.attempt AND last.endpoint_id = ${endpointId} AND last.state = 'Failure'`),
-      ),
   }
 })
 

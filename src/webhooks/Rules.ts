@@ -1,10 +1,14 @@
 /** What an endpoint's URL and subscriptions may be (contract, sections 6 and 9, "Webhooks"). Pure. */
 import { Option } from "effect"
+import type { EventName } from "../kernel/Event.ts"
 import type { ProblemFault } from "../kernel/Problem.ts"
 import type { CreateWebhookEndpoint, UpdateWebhookEndpoint } from "./Model.ts"
 
 /** How many endpoints an organization may have: each event is copied to every endpoint that subscribes to it. */
 export const MOST_ENDPOINTS = 1000
+
+/** The event of a test: it goes to disabled endpoints too, and to none but the one that is tested. */
+export const TEST_EVENT = "WEBHOOK_ENDPOINT_TESTED" satisfies EventName
 
 /** How many secrets of an endpoint sign at once, however often it is rotated. */
 export const MOST_SECRETS = 10

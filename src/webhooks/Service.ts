@@ -15,7 +15,7 @@ import type { CreateWebhookEndpoint, QueuedDelivery, UpdateWebhookEndpoint, Webh
 import { PendingDeliveries } from "./Pending.ts"
 import { WebhookQueue } from "./Queue.ts"
 import { WebhooksRepo } from "./Repo.ts"
-import { canonicalUrl, endpointFaults, MOST_ENDPOINTS } from "./Rules.ts"
+import { canonicalUrl, endpointFaults, MOST_ENDPOINTS, TEST_EVENT } from "./Rules.ts"
 import { WebhookSecrets } from "./Secrets.ts"
 
 const notFound = (id: string) => new WebhookEndpointNotFound({ detail: noSuch("webhook endpoint", id) })
@@ -111,14 +111,17 @@ const make = Effect.gen(function* () {
   })
 
   const remove = Effect.fn("Webhooks.delete")(function* (id: string) {
-    yield* locked(
+    const ended = yield* locked(
       id,
       Effect.fnUntraced(function* (endpoint, caller) {
-        yield* pending.dropPending(caller.organizationId, endpoint.id, "the endpoint was deleted")
+        const key = { organizationId: caller.organizationId, endpointId: endpoint.id }
         yield* repo.delete(caller.organizationId, endpoint.id)
+        yield* pending.dropFirst(key)
         yield* events.emit(caller, "WEBHOOK_ENDPOINT_DELETED", endpoint)
+        return key
       }),
     )
+    yield* pending.dropRest(ended)
   })
 
   const rotateSecret = Effect.fn("Webhooks.rotateSecret")(function* (id: string) {
@@ -135,10 +138,14 @@ const make = Effect.gen(function* () {
   })
 
   const enable = Effect.fn("Webhooks.enable")(function* (id: string) {
-    return yield* locked(
+    // What it was owed when it was disabled must not reach it now, so all of that is dropped before.
+    const { organizationId } = yield* Caller
+    const key = { organizationId, endpointId: id }
+    const enableNow = locked(
       id,
       Effect.fnUntraced(function* (current, caller) {
         if (current.disabledAt === null) return current
+        if (yield* pending.isLeft(key)) return undefined
         const enabled: WebhookEndpoint = {
           ...current,
           disabledAt: null,
@@ -151,6 +158,11 @@ const make = Effect.gen(function* () {
         return enabled
       }),
     )
+    for (;;) {
+      const enabled = yield* enableNow
+      if (enabled !== undefined) return enabled
+      yield* pending.dropAll(key)
+    }
   })
 
   const test = Effect.fn("Webhooks.test")(function* (id: string) {
@@ -160,7 +172,7 @@ const make = Effect.gen(function* () {
       Effect.gen(function* () {
         const endpoint = yield* repo.keep(organizationId, id)
         if (Option.isNone(endpoint)) return yield* notFound(id)
-        const event = yield* events.record(caller, "WEBHOOK_ENDPOINT_TESTED", endpoint.value)
+        const event = yield* events.record(caller, TEST_EVENT, endpoint.value)
         const deliveryId = yield* queue.enqueue({
           organizationId,
           endpointId: endpoint.value.id,
