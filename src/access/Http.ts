@@ -1,14 +1,14 @@
 /** Handlers of service accounts and `GET /me`. */
 import { Effect } from "effect"
-import { HttpApiBuilder } from "effect/http-api"
 import { CoreApi } from "../CoreApi.ts"
 import { Caller } from "../kernel/Caller.ts"
 import { created } from "../kernel/Endpoint.ts"
+import { handlersOf } from "../kernel/Handlers.ts"
 import { kindOf } from "./Rules.ts"
 import { TokenRotation } from "./Rotation.ts"
 import { ServiceAccounts } from "./ServiceAccounts.ts"
 
-export const serviceAccounts = HttpApiBuilder.group(
+export const serviceAccounts = handlersOf(
   CoreApi,
   "serviceAccounts",
   Effect.fn(function* (handlers) {
@@ -33,7 +33,7 @@ export const serviceAccounts = HttpApiBuilder.group(
   }),
 )
 
-export const me = HttpApiBuilder.group(
+export const me = handlersOf(
   CoreApi,
   "me",
   Effect.fn(function* (handlers) {

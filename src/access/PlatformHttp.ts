@@ -1,13 +1,13 @@
 /** Handlers of platform credentials, minted tokens and `GET /platform/me`. */
 import { Effect } from "effect"
-import { HttpApiBuilder } from "effect/http-api"
 import { Operator } from "../kernel/Caller.ts"
 import { created } from "../kernel/Endpoint.ts"
+import { handlersOf } from "../kernel/Handlers.ts"
 import { PlatformApi } from "../PlatformApi.ts"
 import { OrganizationTokens } from "./OrganizationTokens.ts"
 import { PlatformCredentials } from "./PlatformCredentials.ts"
 
-export const organizationTokens = HttpApiBuilder.group(
+export const organizationTokens = handlersOf(
   PlatformApi,
   "organizationTokens",
   Effect.fn(function* (handlers) {
@@ -23,7 +23,7 @@ export const organizationTokens = HttpApiBuilder.group(
   }),
 )
 
-export const platformCredentials = HttpApiBuilder.group(
+export const platformCredentials = handlersOf(
   PlatformApi,
   "platformCredentials",
   Effect.fn(function* (handlers) {
@@ -39,7 +39,7 @@ export const platformCredentials = HttpApiBuilder.group(
   }),
 )
 
-export const platformMe = HttpApiBuilder.group(
+export const platformMe = handlersOf(
   PlatformApi,
   "platformMe",
   Effect.fn(function* (handlers) {

@@ -1,11 +1,11 @@
 /** Handlers of components. */
 import { Effect } from "effect"
-import { HttpApiBuilder } from "effect/http-api"
 import { CoreApi } from "../CoreApi.ts"
 import { created } from "../kernel/Endpoint.ts"
+import { handlersOf } from "../kernel/Handlers.ts"
 import { Components } from "./Service.ts"
 
-export const components = HttpApiBuilder.group(
+export const components = handlersOf(
   CoreApi,
   "components",
   Effect.fn(function* (handlers) {

@@ -1,12 +1,12 @@
 /** Handlers of connectors. */
 import { Effect } from "effect"
-import { HttpApiBuilder } from "effect/http-api"
 import { CoreApi } from "../CoreApi.ts"
+import { handlersOf } from "../kernel/Handlers.ts"
 import { ConnectorSettings } from "./ConnectorSettings.ts"
 import { Connectors } from "./Service.ts"
 import { ConnectorVerification } from "./Verification.ts"
 
-export const connectors = HttpApiBuilder.group(
+export const connectors = handlersOf(
   CoreApi,
   "connectors",
   Effect.fn(function* (handlers) {

@@ -1,13 +1,13 @@
 /** Handlers of the registry of connectors and of what licenses include. */
 import { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
-import { HttpApiBuilder } from "effect/http-api"
 import { created } from "../kernel/Endpoint.ts"
+import { handlersOf } from "../kernel/Handlers.ts"
 import { PlatformApi } from "../PlatformApi.ts"
 import { ConnectorInclusions } from "./Inclusion.ts"
 import { ConnectorRegistry } from "./Registry.ts"
 
-export const connectorRegistry = HttpApiBuilder.group(
+export const connectorRegistry = handlersOf(
   PlatformApi,
   "connectorRegistry",
   Effect.fn(function* (handlers) {
@@ -26,7 +26,7 @@ export const connectorRegistry = HttpApiBuilder.group(
   }),
 )
 
-export const connectorInclusions = HttpApiBuilder.group(
+export const connectorInclusions = handlersOf(
   PlatformApi,
   "connectorInclusions",
   Effect.fn(function* (handlers) {

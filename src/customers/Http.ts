@@ -1,11 +1,11 @@
 /** Handlers of customers. */
 import { Effect } from "effect"
-import { HttpApiBuilder } from "effect/http-api"
 import { CoreApi } from "../CoreApi.ts"
 import { created } from "../kernel/Endpoint.ts"
+import { handlersOf } from "../kernel/Handlers.ts"
 import { Customers } from "./Service.ts"
 
-export const customers = HttpApiBuilder.group(
+export const customers = handlersOf(
   CoreApi,
   "customers",
   Effect.fn(function* (handlers) {

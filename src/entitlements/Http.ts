@@ -1,12 +1,12 @@
 /** Handlers of entitlements. */
 import { Effect } from "effect"
-import { HttpApiBuilder } from "effect/http-api"
 import { CoreApi } from "../CoreApi.ts"
 import { created } from "../kernel/Endpoint.ts"
+import { handlersOf } from "../kernel/Handlers.ts"
 import { writtenPage } from "../kernel/Page.ts"
 import { Entitlements } from "./Service.ts"
 
-export const entitlements = HttpApiBuilder.group(
+export const entitlements = handlersOf(
   CoreApi,
   "entitlements",
   Effect.fn(function* (handlers) {

@@ -6,6 +6,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import { CoreApi } from "../CoreApi.ts"
 import { Caller } from "../kernel/Caller.ts"
 import { OrganizationAccess } from "../kernel/Endpoint.ts"
+import { handlersOf } from "../kernel/Handlers.ts"
 import { InvalidCursor } from "../kernel/Problem.ts"
 import type { Admission } from "./Live.ts"
 import { LiveEvents } from "./Live.ts"
@@ -33,7 +34,7 @@ const inHeader = ({ detail }: InvalidCursor) =>
 
 const credentialOf = HttpApiBuilder.securityDecode(OrganizationAccess.security.organizationToken)
 
-export const events = HttpApiBuilder.group(
+export const events = handlersOf(
   CoreApi,
   "events",
   Effect.fn(function* (handlers) {

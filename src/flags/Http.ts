@@ -2,16 +2,17 @@
 import { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
 import type { HttpServerRequest } from "effect/http"
-import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
+import { HttpApiSchema } from "effect/http-api"
 import { CoreApi } from "../CoreApi.ts"
 import { asPublished, created } from "../kernel/Endpoint.ts"
+import { handlersOf } from "../kernel/Handlers.ts"
 import { etagOf, isFresh } from "./Etag.ts"
 import { Evaluations } from "./Evaluations.ts"
 import { contextIn } from "./OfrepModel.ts"
 import type { Context, Evaluation, RefusedRequest } from "./OfrepModel.ts"
 import { FeatureFlags } from "./Service.ts"
 
-export const featureFlags = HttpApiBuilder.group(
+export const featureFlags = handlersOf(
   CoreApi,
   "featureFlags",
   Effect.fn(function* (handlers) {
@@ -58,7 +59,7 @@ const withContext = <E, R>(
       })
     : Effect.succeed(HttpServerResponse.empty({ status: 415 }))
 
-export const ofrep = HttpApiBuilder.group(
+export const ofrep = handlersOf(
   CoreApi,
   "ofrep",
   Effect.fn(function* (handlers) {

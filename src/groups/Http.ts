@@ -1,11 +1,11 @@
 /** Handlers of entitlement groups. */
 import { Effect } from "effect"
-import { HttpApiBuilder } from "effect/http-api"
 import { CoreApi } from "../CoreApi.ts"
 import { created } from "../kernel/Endpoint.ts"
+import { handlersOf } from "../kernel/Handlers.ts"
 import { EntitlementGroups } from "./Service.ts"
 
-export const entitlementGroups = HttpApiBuilder.group(
+export const entitlementGroups = handlersOf(
   CoreApi,
   "entitlementGroups",
   Effect.fn(function* (handlers) {

@@ -1,11 +1,11 @@
 /** Handlers of instances. */
 import { Effect } from "effect"
-import { HttpApiBuilder } from "effect/http-api"
 import { CoreApi } from "../CoreApi.ts"
 import { created } from "../kernel/Endpoint.ts"
+import { handlersOf } from "../kernel/Handlers.ts"
 import { Instances } from "./Service.ts"
 
-export const instances = HttpApiBuilder.group(
+export const instances = handlersOf(
   CoreApi,
   "instances",
   Effect.fn(function* (handlers) {

@@ -1,14 +1,14 @@
 /** Handlers of integration records and of upserts by external id. */
 import { Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
-import { HttpApiBuilder } from "effect/http-api"
 import { CoreApi } from "../CoreApi.ts"
 import { created } from "../kernel/Endpoint.ts"
+import { handlersOf } from "../kernel/Handlers.ts"
 import { invalid } from "../kernel/Problem.ts"
 import { IntegrationRecords } from "./Records.ts"
 import { IntegrationUpserts } from "./Upserts.ts"
 
-export const customerIntegrations = HttpApiBuilder.group(
+export const customerIntegrations = handlersOf(
   CoreApi,
   "customerIntegrations",
   Effect.fn(function* (handlers) {
@@ -26,7 +26,7 @@ export const customerIntegrations = HttpApiBuilder.group(
   }),
 )
 
-export const instanceIntegrations = HttpApiBuilder.group(
+export const instanceIntegrations = handlersOf(
   CoreApi,
   "instanceIntegrations",
   Effect.fn(function* (handlers) {
@@ -48,7 +48,7 @@ export const instanceIntegrations = HttpApiBuilder.group(
 const wholeExternalId = ({ url }: HttpServerRequest.HttpServerRequest) =>
   /^[^?#]*;/.test(url) ? invalid("path.externalId", "has a bare semicolon; send it as %3B") : Effect.void
 
-export const integrationUpserts = HttpApiBuilder.group(
+export const integrationUpserts = handlersOf(
   CoreApi,
   "integrationUpserts",
   Effect.fn(function* (handlers) {

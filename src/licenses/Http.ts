@@ -1,15 +1,15 @@
 /** Handlers of licenses, their families and their grants. */
 import { Effect } from "effect"
-import { HttpApiBuilder } from "effect/http-api"
 import { CoreApi } from "../CoreApi.ts"
 import { created } from "../kernel/Endpoint.ts"
+import { handlersOf } from "../kernel/Handlers.ts"
 import { withSentDigits } from "../kernel/ExactNumber.ts"
 import { LicenseFamilies } from "./Families.ts"
 import { LicenseGrants } from "./Grants.ts"
 import { LicenseLifecycle } from "./Lifecycle.ts"
 import { Licenses } from "./Service.ts"
 
-export const licenses = HttpApiBuilder.group(
+export const licenses = handlersOf(
   CoreApi,
   "licenses",
   Effect.fn(function* (handlers) {
@@ -29,7 +29,7 @@ export const licenses = HttpApiBuilder.group(
   }),
 )
 
-export const licenseEntitlements = HttpApiBuilder.group(
+export const licenseEntitlements = handlersOf(
   CoreApi,
   "licenseEntitlements",
   Effect.fn(function* (handlers) {
@@ -52,7 +52,7 @@ export const licenseEntitlements = HttpApiBuilder.group(
   }),
 )
 
-export const licenseFamilies = HttpApiBuilder.group(
+export const licenseFamilies = handlersOf(
   CoreApi,
   "licenseFamilies",
   Effect.fn(function* (handlers) {

@@ -1,11 +1,11 @@
 /** Handlers of metadata fields. */
 import { Effect } from "effect"
-import { HttpApiBuilder } from "effect/http-api"
 import { CoreApi } from "../CoreApi.ts"
 import { created } from "../kernel/Endpoint.ts"
+import { handlersOf } from "../kernel/Handlers.ts"
 import { MetadataFields } from "./Service.ts"
 
-export const metadataFields = HttpApiBuilder.group(
+export const metadataFields = handlersOf(
   CoreApi,
   "metadataFields",
   Effect.fn(function* (handlers) {

@@ -1,11 +1,11 @@
 /** Handlers of organizations. */
 import { Effect } from "effect"
-import { HttpApiBuilder } from "effect/http-api"
 import { created } from "../kernel/Endpoint.ts"
+import { handlersOf } from "../kernel/Handlers.ts"
 import { PlatformApi } from "../PlatformApi.ts"
 import { Organizations } from "./Service.ts"
 
-export const organizations = HttpApiBuilder.group(
+export const organizations = handlersOf(
   PlatformApi,
   "organizations",
   Effect.fn(function* (handlers) {

@@ -1,12 +1,12 @@
 /** Handlers of people and memberships. */
 import { Effect } from "effect"
-import { HttpApiBuilder } from "effect/http-api"
 import { created } from "../kernel/Endpoint.ts"
+import { handlersOf } from "../kernel/Handlers.ts"
 import { PlatformApi } from "../PlatformApi.ts"
 import { Memberships } from "./Memberships.ts"
 import { Users } from "./Users.ts"
 
-export const users = HttpApiBuilder.group(
+export const users = handlersOf(
   PlatformApi,
   "users",
   Effect.fn(function* (handlers) {
@@ -20,7 +20,7 @@ export const users = HttpApiBuilder.group(
   }),
 )
 
-export const memberships = HttpApiBuilder.group(
+export const memberships = handlersOf(
   PlatformApi,
   "memberships",
   Effect.fn(function* (handlers) {

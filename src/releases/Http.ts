@@ -1,11 +1,11 @@
 /** Handlers of releases. */
 import { Effect } from "effect"
-import { HttpApiBuilder } from "effect/http-api"
 import { CoreApi } from "../CoreApi.ts"
 import { created } from "../kernel/Endpoint.ts"
+import { handlersOf } from "../kernel/Handlers.ts"
 import { Releases } from "./Service.ts"
 
-export const releases = HttpApiBuilder.group(
+export const releases = handlersOf(
   CoreApi,
   "releases",
   Effect.fn(function* (handlers) {

@@ -1,8 +1,8 @@
 /** Handlers of the check, of usage and of reservations. */
 import { Effect } from "effect"
-import { HttpApiBuilder } from "effect/http-api"
 import { CoreApi } from "../CoreApi.ts"
 import { created } from "../kernel/Endpoint.ts"
+import { handlersOf } from "../kernel/Handlers.ts"
 import { withSentDigits } from "../kernel/ExactNumber.ts"
 import { CloudEvents } from "./CloudEvents.ts"
 import { Consumption } from "./Consume.ts"
@@ -10,7 +10,7 @@ import { UsageReports } from "./Reports.ts"
 import { Reservations } from "./Reservations.ts"
 import { Usage } from "./Service.ts"
 
-export const check = HttpApiBuilder.group(
+export const check = handlersOf(
   CoreApi,
   "check",
   Effect.fn(function* (handlers) {
@@ -29,7 +29,7 @@ export const check = HttpApiBuilder.group(
 
 const asBatch = (sent: unknown): ReadonlyArray<unknown> => (Array.isArray(sent) ? sent : [sent])
 
-export const usage = HttpApiBuilder.group(
+export const usage = handlersOf(
   CoreApi,
   "usage",
   Effect.fn(function* (handlers) {
@@ -49,7 +49,7 @@ export const usage = HttpApiBuilder.group(
   }),
 )
 
-export const reservations = HttpApiBuilder.group(
+export const reservations = handlersOf(
   CoreApi,
   "reservations",
   Effect.fn(function* (handlers) {

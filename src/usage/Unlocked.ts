@@ -36,8 +36,10 @@ const crosses = ({ crossings, stored }: Account): boolean => newlyCrossed(stored
 const make = Effect.gen(function* () {
   const snapshots = yield* SnapshotRepo
 
-  const serve = Effect.fnUntraced(function* (postings: ReadonlyArray<Posting<unknown>>) {
-    const [{ organizationId } = { organizationId: "" }] = postings
+  const serveOrganization = Effect.fnUntraced(function* (
+    organizationId: string,
+    postings: ReadonlyArray<Posting<unknown>>,
+  ) {
     const at = yield* now
     const names = new Map(postings.flatMap((posting) => posting.names.map((name) => [meterName(name), name] as const)))
     const { accounts, meters } = accountsSeen(yield* snapshots.read(organizationId, [...names.values()], at), at)
@@ -58,7 +60,17 @@ const make = Effect.gen(function* () {
     })
     const changed = [...accounts.values()].filter(isChanged)
     const isStored = changed.length === 0 || (yield* snapshots.store(changed, at))
-    return decided.map((answer) => Exit.succeed(isStored ? answer : Option.none()))
+    return new Map(postings.map((posting, index) => [posting, isStored ? decided[index] : undefined] as const))
+  })
+
+  // All organizations take turns together, so that more wait for each; every statement is about one of them.
+  const serve = Effect.fnUntraced(function* (postings: ReadonlyArray<Posting<unknown>>) {
+    const byOrganization = Map.groupBy(postings, ({ organizationId }) => organizationId)
+    const served = yield* Effect.forEach(byOrganization, ([id, own]) => Effect.exit(serveOrganization(id, own)), {
+      concurrency: "unbounded",
+    })
+    const answers = new Map(served.flatMap((exit) => (Exit.isSuccess(exit) ? [...exit.value] : [])))
+    return postings.map((posting) => Exit.succeed(answers.get(posting) ?? Option.none()))
   })
 
   const queued = inTurns(serve)
@@ -68,7 +80,7 @@ const make = Effect.gen(function* () {
     post: Effect.fnUntraced(function* <A>(posting: Posting<A>) {
       // Under an idempotency key, all belongs to the key's transaction.
       if (Option.isSome(yield* Effect.serviceOption(Transaction))) return Option.none<A>()
-      return (yield* queued(posting.organizationId, posting)) as Option.Option<A>
+      return (yield* queued("all", posting)) as Option.Option<A>
     }),
   }
 })

@@ -1,12 +1,12 @@
 /** Handlers of webhook endpoints and of the delivery history. */
 import { Effect } from "effect"
-import { HttpApiBuilder } from "effect/http-api"
 import { created } from "../kernel/Endpoint.ts"
+import { handlersOf } from "../kernel/Handlers.ts"
 import { WebhookApi } from "../WebhookApi.ts"
 import { WebhookHistory } from "./History.ts"
 import { WebhookEndpoints } from "./Service.ts"
 
-export const webhookEndpoints = HttpApiBuilder.group(
+export const webhookEndpoints = handlersOf(
   WebhookApi,
   "webhookEndpoints",
   Effect.fn(function* (handlers) {
@@ -25,7 +25,7 @@ export const webhookEndpoints = HttpApiBuilder.group(
   }),
 )
 
-export const webhookHistory = HttpApiBuilder.group(
+export const webhookHistory = handlersOf(
   WebhookApi,
   "webhookHistory",
   Effect.fn(function* (handlers) {

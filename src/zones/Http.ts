@@ -1,11 +1,11 @@
 /** Handlers of deployment zones. */
 import { Effect } from "effect"
-import { HttpApiBuilder } from "effect/http-api"
 import { CoreApi } from "../CoreApi.ts"
 import { created } from "../kernel/Endpoint.ts"
+import { handlersOf } from "../kernel/Handlers.ts"
 import { DeploymentZones } from "./Service.ts"
 
-export const deploymentZones = HttpApiBuilder.group(
+export const deploymentZones = handlersOf(
   CoreApi,
   "deploymentZones",
   Effect.fn(function* (handlers) {
