@@ -10,6 +10,7 @@ import type { Subject } from "./AttemptsRepo.ts"
 import { DeliveryLimits, LEASE_MARGIN } from "./DeliverySettings.ts"
 import { envelopeText } from "./Envelope.ts"
 import * as metrics from "./Metrics.ts"
+import { Nodes } from "./Nodes.ts"
 import { PendingDeliveries } from "./Pending.ts"
 import { QueueRepo } from "./QueueRepo.ts"
 import type { ClaimedRow, LockedLane } from "./QueueRepo.ts"
@@ -78,6 +79,7 @@ export class Deliveries extends Context.Service<
       const queue = yield* QueueRepo
       const attemptsRepo = yield* AttemptsRepo
       const attempts = yield* Attempts
+      const nodes = yield* Nodes
       const pending = yield* PendingDeliveries
       const secrets = yield* WebhookSecrets
       const sender = yield* WebhookSender
@@ -112,6 +114,7 @@ export class Deliveries extends Context.Service<
           inFlightSince: new Date(at.getTime() - Duration.toMillis(Duration.sum(limits.timeout, SLACK))),
           perEndpoint: limits.perEndpoint,
           perOrganization: limits.perOrganization,
+          owner: yield* nodes.owner,
           leases,
           own: [...own],
           allowance: ({ endpointId }: LockedLane) =>

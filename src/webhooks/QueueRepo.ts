@@ -70,6 +70,8 @@ export interface ClaimLimits {
 
 /** What a claim takes for a node. */
 export interface ClaimRequest extends ClaimLimits {
+  /** The node, if others can see its end. */
+  readonly owner: string | null
   /** Ids for the claims, as many as may be made. */
   readonly leases: ReadonlyArray<string>
   /** The leases that the node holds already. */
@@ -149,7 +151,7 @@ const make = Effect.gen(function* () {
      * own, so that it counts the leases of whoever held the lanes before. Rows are found by their place: with stale
      * statistics a join reads the whole table.
      */
-    claim: (lanes: ReadonlyArray<LockedLane>, { allowance, leases, own, ...limits }: ClaimRequest) =>
+    claim: (lanes: ReadonlyArray<LockedLane>, { allowance, leases, own, owner, ...limits }: ClaimRequest) =>
       records<ClaimedRow>()(sql`
         WITH lane AS MATERIALIZED (
           SELECT * FROM unnest(${lanes.map((lane) => lane.organizationId)}::uuid[],
@@ -184,6 +186,7 @@ const make = Effect.gen(function* () {
           ORDER BY turn, ordinal LIMIT ${leases.length}
         )
         UPDATE webhook_queue SET due_at = ${limits.leaseEnd}, claimed_at = ${limits.at}, claims = claims + 1,
+          owner = ${owner}::uuid,
           lease = (${leases}::uuid[])[array_position(ARRAY(SELECT place FROM chosen), webhook_queue.ctid)]
         WHERE webhook_queue.ctid = ANY(ARRAY(SELECT place FROM chosen))
         RETURNING organization_id AS "organizationId", id, endpoint_id AS "endpointId", event_id AS "eventId",
