@@ -26,7 +26,7 @@ import people from "./0018_people.ts"
 import retention from "./0019_retention.ts"
 import usageReferences from "./0020_usage_references.ts"
 import webhookLanes from "./0021_webhook_lanes.ts"
-import webhookOwners from "./0022_webhook_owners.ts"
+import webhookQueue from "./0022_webhook_queue.ts"
 
 export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.SqlClient>> = {
   "0001_access": access,
@@ -50,5 +50,5 @@ export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.
   "0019_retention": retention,
   "0020_usage_references": usageReferences,
   "0021_webhook_lanes": webhookLanes,
-  "0022_webhook_owners": webhookOwners,
+  "0022_webhook_queue": webhookQueue,
 }
