@@ -26,8 +26,9 @@ import people from "./0018_people.ts"
 import retention from "./0019_retention.ts"
 import usageReferences from "./0020_usage_references.ts"
 import webhookLanes from "./0021_webhook_lanes.ts"
-import pastTerms from "./0024_past_terms.ts"
-import usageRoom from "./0025_usage_room.ts"
+import webhookQueue from "./0022_webhook_queue.ts"
+import pastTerms from "./0023_past_terms.ts"
+import usageRoom from "./0024_usage_room.ts"
 
 export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.SqlClient>> = {
   "0001_access": access,
@@ -51,6 +52,7 @@ export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.
   "0019_retention": retention,
   "0020_usage_references": usageReferences,
   "0021_webhook_lanes": webhookLanes,
-  "0024_past_terms": pastTerms,
-  "0025_usage_room": usageRoom,
+  "0022_webhook_queue": webhookQueue,
+  "0023_past_terms": pastTerms,
+  "0024_usage_room": usageRoom,
 }

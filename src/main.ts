@@ -1,6 +1,6 @@
 /** The process: listeners and workers by role; nothing else. */
 import * as NodeServices from "@effect/platform-node/NodeServices"
-import { Console, Effect, Layer, Option, Redacted } from "effect"
+import { Console, Duration, Effect, Layer, Option, Redacted } from "effect"
 import { FetchHttpClient } from "effect/http"
 import { AuthMode } from "./access/GatewayTokens.ts"
 import { allScopes, PlatformCredentials } from "./access/PlatformCredentials.ts"
@@ -70,8 +70,15 @@ export const backend = (whenRunning: Database.WhenRunning) =>
 /** Hands events to webhook endpoints, or to the provider that the settings name. */
 const dispatcher = Layer.unwrap(
   Effect.gen(function* () {
-    const { retention, svix, webhooksConcurrency } = yield* Settings
-    const limits = { ...(yield* DeliveryLimits), concurrency: webhooksConcurrency, history: retention.webhookHistory }
+    const { databaseListenUrl, databasePrepare, retention, svix, webhooksConcurrency } = yield* Settings
+    const defaults = yield* DeliveryLimits
+    const limits = {
+      ...defaults,
+      concurrency: webhooksConcurrency,
+      history: retention.webhookHistory,
+      // Either setting says that connections are shared by a pooler.
+      goneAfter: databasePrepare && Option.isNone(databaseListenUrl) ? defaults.goneAfter : Duration.infinity,
+    }
     return DispatcherWorker.layer.pipe(
       Layer.provide(
         Option.match(svix, {

@@ -10,7 +10,7 @@ import type { HttpApiGroup } from "effect/http-api"
 export const handlersOf: typeof HttpApiBuilder.group = (api, name, build) =>
   Layer.effectContext(
     Effect.gen(function* () {
-      const around = yield* Effect.context<never>()
+      const around = yield* Effect.context()
       const scope = yield* Effect.scope
       const group = api.groups[name] as HttpApiGroup.Top
       const keys = Object.values(group.endpoints).flatMap(({ middlewares }) =>

@@ -5,6 +5,7 @@ import { Migrator, SqlClient } from "effect/sql"
 import { isSqlError } from "effect/sql/SqlError"
 import type { SqlError } from "effect/sql/SqlError"
 import { migrations } from "../../migrations/index.ts"
+import { applicationNameOf, NodeId } from "../kernel/NodeId.ts"
 import { Transaction, Transactions } from "../kernel/Transaction.ts"
 import * as EmbeddedPostgres from "./EmbeddedPostgres.ts"
 import { Settings } from "./Settings.ts"
@@ -22,10 +23,13 @@ const where = (url: string): string => {
   return `${parsed.hostname || "localhost"}:${parsed.port || "5432"}${parsed.pathname}`
 }
 
-const clientFor = (url: Redacted.Redacted, options: { readonly poolSize: number; readonly prepare: boolean }) =>
+const clientFor = (
+  url: Redacted.Redacted,
+  options: { readonly nodeId: string; readonly poolSize: number; readonly prepare: boolean },
+) =>
   PgClient.layer({
     url,
-    applicationName: "keyshelf",
+    applicationName: applicationNameOf(options.nodeId),
     maxConnections: options.poolSize,
     // Statements of many requests share a connection; transactions still have one to themselves.
     multiplex: true,
@@ -88,7 +92,11 @@ export const connection = (whenRunning: WhenRunning) =>
     Effect.gen(function* () {
       const settings = yield* Settings
       const { name, url } = yield* target(whenRunning)
-      const options = { poolSize: settings.databasePoolSize, prepare: settings.databasePrepare }
+      const options = {
+        nodeId: yield* NodeId,
+        poolSize: settings.databasePoolSize,
+        prepare: settings.databasePrepare,
+      }
       const client = Layer.effectDiscard(checkVersion).pipe(Layer.provideMerge(clientFor(url, options)))
       return yield* Layer.build(client).pipe(Effect.catchTag("SqlError", (error) => Effect.fail(unusable(name, error))))
     }),

@@ -108,7 +108,7 @@ interface Agents {
 
 // No proxy from the environment. Idle connections are dropped before most servers drop them.
 const keepingAgents = (): Agents => {
-  const options = { keepAlive: true, timeout: 4000, maxFreeSockets: 64, scheduling: "lifo" } as const
+  const options = { keepAlive: true, timeout: 4000, maxFreeSockets: 256, scheduling: "lifo" } as const
   return { http: new http.Agent(options), https: new https.Agent(options) }
 }
 
@@ -129,10 +129,13 @@ interface Exchange {
   readonly millisLeft: number
 }
 
-const exchange = (
-  { addresses, agents, millisLeft, request, url }: Exchange,
-  signal: AbortSignal,
-): Promise<OutboundAnswer> =>
+/** What breaks an exchange off. An `AbortSignal` would do, with listeners on each of its streams. */
+interface Line {
+  isCut: boolean
+  cut: () => void
+}
+
+const exchange = ({ addresses, agents, millisLeft, request, url }: Exchange, line: Line): Promise<OutboundAnswer> =>
   new Promise((resolve, reject) => {
     const client = url.protocol === "https:" ? https : http
     const kept = url.protocol === "https:" ? agents?.https : agents?.http
@@ -145,10 +148,10 @@ const exchange = (
         ...(request.body === undefined ? {} : { "content-length": Buffer.byteLength(request.body) }),
       },
       agent: kept ?? new client.Agent({ keepAlive: false }),
-      signal,
       // The checked addresses, not another look-up.
       lookup: lookupOf(addresses),
     })
+    line.cut = () => void call.destroy()
     let head: http.IncomingMessage | undefined
     const parts: Array<Buffer> = []
     const answer = () =>
@@ -203,8 +206,8 @@ const exchange = (
     call.on("error", (error) => {
       // The receiver had closed a kept connection: that says nothing about the receiver. Once something was sent on it nobody
       // knows whether it was received, and a second request in the name of the first would be one that nobody told of.
-      if (call.reusedSocket && !begun && faultOf(codeOf(error)) === "reset" && !signal.aborted) {
-        exchange({ url, addresses, request, agents: undefined, millisLeft }, signal).then(resolve, reject)
+      if (call.reusedSocket && !begun && faultOf(codeOf(error)) === "reset" && !line.isCut) {
+        exchange({ url, addresses, request, agents: undefined, millisLeft }, line).then(resolve, reject)
       } else fail(error)
     })
     call.on("response", (response) => {
@@ -243,20 +246,25 @@ export const make = (rules: OutboundRules): OutboundHttp["Service"] => {
     const addresses = yield* addressesOf(hostOf(url), rules)
     // A little before the caller's own limit, so that a body that does not end is an answer and no time-out.
     const millisLeft = Math.max(request.timeoutMillis - (performance.now() - began) - 20, 0)
-    return yield* Effect.tryPromise({
-      try: (signal) =>
-        exchange(
-          { url, addresses, request, agents: request.keepAlive === true ? agents : undefined, millisLeft },
-          signal,
-        ),
-      catch: (error) =>
-        error instanceof OutboundError
-          ? error
-          : new OutboundError({
-              reason: "Unreachable",
-              fault: faultOf(codeOf(error)),
-              message: `${url.host} did not answer (${codeOf(error)})`,
-            }),
+    const kept = request.keepAlive === true ? agents : undefined
+    const failed = (error: unknown) =>
+      error instanceof OutboundError
+        ? error
+        : new OutboundError({
+            reason: "Unreachable",
+            fault: faultOf(codeOf(error)),
+            message: `${url.host} did not answer (${codeOf(error)})`,
+          })
+    return yield* Effect.callback<OutboundAnswer, OutboundError>((resume) => {
+      const line: Line = { isCut: false, cut: () => {} }
+      exchange({ url, addresses, request, agents: kept, millisLeft }, line).then(
+        (answer) => resume(Effect.succeed(answer)),
+        (error: unknown) => resume(Effect.fail(failed(error))),
+      )
+      return Effect.sync(() => {
+        line.isCut = true
+        line.cut()
+      })
     })
   })
 

@@ -1,5 +1,6 @@
 /** Claims due deliveries and makes their attempts. Any number of nodes may do so at once. */
 import { Clock, Context, Duration, Effect, Layer, Metric, Option } from "effect"
+import type { Redacted } from "effect"
 import type { EventRecord } from "../kernel/Event.ts"
 import { newId } from "../kernel/Identifiers.ts"
 import { now } from "../kernel/Timestamp.ts"
@@ -10,6 +11,7 @@ import type { Subject } from "./AttemptsRepo.ts"
 import { DeliveryLimits, LEASE_MARGIN } from "./DeliverySettings.ts"
 import { envelopeText } from "./Envelope.ts"
 import * as metrics from "./Metrics.ts"
+import { Nodes } from "./Nodes.ts"
 import { PendingDeliveries } from "./Pending.ts"
 import { QueueRepo } from "./QueueRepo.ts"
 import type { ClaimedRow, LockedLane } from "./QueueRepo.ts"
@@ -23,8 +25,8 @@ export interface Claim {
   readonly row: ClaimedRow
   readonly claimedAt: Date
   readonly url: string
-  /** What signs it, newest first, as it is stored. */
-  readonly sealed: ReadonlyArray<string>
+  /** What signs it, newest first; opened once for all claims of an endpoint that were made together. */
+  readonly secrets: Effect.Effect<ReadonlyArray<Redacted.Redacted>>
   /** Nothing if the event is no longer kept. */
   readonly event: EventRecord | null
 }
@@ -78,6 +80,7 @@ export class Deliveries extends Context.Service<
       const queue = yield* QueueRepo
       const attemptsRepo = yield* AttemptsRepo
       const attempts = yield* Attempts
+      const nodes = yield* Nodes
       const pending = yield* PendingDeliveries
       const secrets = yield* WebhookSecrets
       const sender = yield* WebhookSender
@@ -112,6 +115,7 @@ export class Deliveries extends Context.Service<
           inFlightSince: new Date(at.getTime() - Duration.toMillis(Duration.sum(limits.timeout, SLACK))),
           perEndpoint: limits.perEndpoint,
           perOrganization: limits.perOrganization,
+          owner: yield* nodes.owner,
           leases,
           own: [...own],
           allowance: ({ endpointId }: LockedLane) =>
@@ -134,16 +138,21 @@ export class Deliveries extends Context.Service<
         if (rows.length === 0) return []
         const subjects = new Map((yield* attemptsRepo.subjects(rows, at)).map((subject) => [subject.lease, subject]))
         const claims: Array<Claim> = []
+        const opened = new Map<string, Claim["secrets"]>()
         const ended = new Map<string, ClaimedRow>()
         for (const row of rows) {
           const subject = subjects.get(row.lease)
-          if (subject === undefined || subject.url === null) ended.set(`${row.organizationId}/${row.endpointId}`, row)
+          const key = `${row.organizationId}/${row.endpointId}`
+          if (subject === undefined || subject.url === null) ended.set(key, row)
           else {
+            const open = secrets.open(row.organizationId, row.endpointId, subject.sealed)
+            const signing = opened.get(key) ?? (yield* Effect.cached(open))
+            opened.set(key, signing)
             claims.push({
               row,
               claimedAt: at,
               url: subject.url,
-              sealed: subject.sealed,
+              secrets: signing,
               event: eventOf(row, subject),
             })
             own.add(row.lease)
@@ -168,14 +177,14 @@ export class Deliveries extends Context.Service<
         )
       }, Effect.uninterruptible)
 
-      const send = Effect.fnUntraced(function* ({ event, row, sealed, url }: Claim) {
+      const send = Effect.fnUntraced(function* ({ event, row, url, ...claim }: Claim) {
         if (row.claims > MOST_CLAIMS) {
           return unsent("abandoned", `Nobody brought this attempt to an end in ${MOST_CLAIMS} claims`)
         }
         if (event === null) return unsent("event_gone", "The event is no longer kept")
         const at = yield* now
         const body = envelopeText(event)
-        const active = yield* secrets.open(row.organizationId, row.endpointId, sealed)
+        const active = yield* claim.secrets
         return yield* sender.send({
           organizationId: row.organizationId,
           endpointId: row.endpointId,

@@ -13,6 +13,11 @@ export interface Limits {
   readonly perOrganization: number
   /** How long a claimed delivery belongs to its node. */
   readonly lease: Duration.Duration
+  /**
+   * How long a node must have been without a connection before its claims are given back. Infinite where connections are
+   * no node's own.
+   */
+  readonly goneAfter: Duration.Duration
   /** For the whole exchange with the receiver. */
   readonly timeout: Duration.Duration
   /** How long attempts are kept (`SERVICE_RETENTION_WEBHOOK_HISTORY`). */
@@ -34,6 +39,7 @@ export const DeliveryLimits = Context.Reference<Limits>("keyshelf/webhooks/Deliv
     ahead: 32,
     perOrganization: 128,
     lease: Duration.seconds(60),
+    goneAfter: Duration.seconds(5),
     timeout: Duration.seconds(30),
     history: Duration.days(30),
     disableAfter: Duration.days(5),

@@ -4,6 +4,8 @@ import { Attempts } from "./Attempts.ts"
 import { AttemptsRepo } from "./AttemptsRepo.ts"
 import { Deliveries } from "./Delivery.ts"
 import { Disabling } from "./Disabling.ts"
+import { Nodes } from "./Nodes.ts"
+import { NodesRepo } from "./NodesRepo.ts"
 import { OutboxRepo } from "./OutboxRepo.ts"
 import { Partitions } from "./Partitions.ts"
 import { PartitionsRepo } from "./PartitionsRepo.ts"
@@ -11,11 +13,17 @@ import { Sampling } from "./Sampling.ts"
 import { SamplingRepo } from "./SamplingRepo.ts"
 
 /** Repositories of the engine; `QueueRepo` is shared with the management of endpoints. */
-const repositories = Layer.mergeAll(AttemptsRepo.layer, OutboxRepo.layer, PartitionsRepo.layer, SamplingRepo.layer)
+const repositories = Layer.mergeAll(
+  AttemptsRepo.layer,
+  NodesRepo.layer,
+  OutboxRepo.layer,
+  PartitionsRepo.layer,
+  SamplingRepo.layer,
+)
 
 /** What makes deliveries. Needs a `WebhookSender`. */
 export const engine = Deliveries.layer.pipe(
   Layer.provideMerge(Attempts.layer),
-  Layer.provideMerge(Layer.mergeAll(Disabling.layer, Partitions.layer, Sampling.layer)),
+  Layer.provideMerge(Layer.mergeAll(Disabling.layer, Nodes.layer, Partitions.layer, Sampling.layer)),
   Layer.provideMerge(repositories),
 )

@@ -70,6 +70,8 @@ export interface ClaimLimits {
 
 /** What a claim takes for a node. */
 export interface ClaimRequest extends ClaimLimits {
+  /** The node, if others can see its end. */
+  readonly owner: string | null
   /** Ids for the claims, as many as may be made. */
   readonly leases: ReadonlyArray<string>
   /** The leases that the node holds already. */
@@ -146,49 +148,59 @@ const make = Effect.gen(function* () {
 
     /**
      * Claims due rows of locked lanes, in turns: the oldest of each lane, then the second of each. A statement of its
-     * own, so that it counts the leases of whoever held the lanes before. Rows are found by their place: with stale
-     * statistics a join reads the whole table.
+     * own, so that it counts the leases of whoever held the lanes before. Only what is taken gets locked: a lock is a
+     * write. Rows are found by their place: with stale statistics a join reads the whole table. Lists of ids are
+     * read once, in a query of their own: without it, a plan for all parameters reads them again for each row.
      */
-    claim: (lanes: ReadonlyArray<LockedLane>, { allowance, leases, own, ...limits }: ClaimRequest) =>
-      records<ClaimedRow>()(sql`
+    claim: (lanes: ReadonlyArray<LockedLane>, { allowance, leases, own, owner, ...limits }: ClaimRequest) => {
+      // Of many lanes each gets little; reading on for as much as it might take alone would be in vain.
+      const share = Math.max(limits.perEndpoint, Math.ceil(leases.length / lanes.length))
+      return records<ClaimedRow>()(sql`
         WITH lane AS MATERIALIZED (
           SELECT * FROM unnest(${lanes.map((lane) => lane.organizationId)}::uuid[],
             ${lanes.map((lane) => lane.endpointId)}::uuid[], ${lanes.map(allowance)}::int[])
             WITH ORDINALITY AS lane (organization_id, endpoint_id, allowance, ordinal)
         ), leased AS MATERIALIZED (
           SELECT organization_id, endpoint_id, count(*) AS held,
-            count(*) FILTER (WHERE lease <> ALL(${own}::uuid[])) AS of_others
+            count(*) FILTER (WHERE lease <> ALL((SELECT ${own}::uuid[])::uuid[])) AS of_others
           FROM webhook_queue WHERE lease IS NOT NULL AND claimed_at > ${limits.inFlightSince}
           GROUP BY organization_id, endpoint_id
-        ), due AS MATERIALIZED (
-          SELECT lane.organization_id, lane.endpoint_id, lane.ordinal, row.place, row.due_at
+        ), room AS MATERIALIZED (
+          SELECT lane.organization_id, lane.endpoint_id, lane.ordinal,
+            least(greatest(CASE WHEN leased.of_others > 0 THEN ${limits.perEndpoint} ELSE lane.allowance END
+              - coalesce(leased.held, 0), 0), ${share}) AS rows
           FROM lane
           LEFT JOIN leased ON leased.organization_id = lane.organization_id AND leased.endpoint_id = lane.endpoint_id
+        ), due AS (
+          SELECT room.organization_id, room.ordinal, row.place, row.turn
+          FROM room
           CROSS JOIN LATERAL (
-            SELECT queue.ctid AS place, queue.due_at FROM webhook_queue queue
-            WHERE queue.organization_id = lane.organization_id AND queue.endpoint_id = lane.endpoint_id
+            SELECT queue.ctid AS place, row_number() OVER (ORDER BY queue.due_at ROWS UNBOUNDED PRECEDING) AS turn
+            FROM webhook_queue queue
+            WHERE queue.organization_id = room.organization_id AND queue.endpoint_id = room.endpoint_id
               AND queue.due_at <= ${limits.at}
-            ORDER BY queue.due_at LIMIT greatest(CASE WHEN leased.of_others > 0 THEN ${limits.perEndpoint} ELSE lane.allowance END
-              - coalesce(leased.held, 0), 0)
-            FOR UPDATE SKIP LOCKED
+            ORDER BY queue.due_at LIMIT room.rows
           ) AS row
-        ), in_lane AS (
-          SELECT due.*, row_number() OVER (PARTITION BY organization_id, endpoint_id ORDER BY due_at) AS turn FROM due
         ), in_organization AS (
-          SELECT in_lane.*, row_number() OVER (PARTITION BY organization_id ORDER BY turn, ordinal) AS number
-          FROM in_lane
+          SELECT due.*, row_number() OVER (PARTITION BY organization_id ORDER BY turn, ordinal) AS number FROM due
+        ), candidate AS MATERIALIZED (
+          SELECT in_organization.place FROM in_organization
+          LEFT JOIN (SELECT organization_id, sum(held) AS held FROM leased GROUP BY organization_id) AS organization
+            ON organization.organization_id = in_organization.organization_id
+          WHERE in_organization.number <= ${limits.perOrganization} - coalesce(organization.held, 0)
+          ORDER BY in_organization.turn, in_organization.ordinal LIMIT ${leases.length}
         ), chosen AS MATERIALIZED (
-          SELECT place, due_at FROM in_organization
-          WHERE number <= ${limits.perOrganization} - coalesce((
-            SELECT sum(leased.held) FROM leased WHERE leased.organization_id = in_organization.organization_id), 0)
-          ORDER BY turn, ordinal LIMIT ${leases.length}
+          SELECT ctid AS place, due_at FROM webhook_queue
+          WHERE ctid = ANY(ARRAY(SELECT place FROM candidate)) AND due_at <= ${limits.at} FOR UPDATE SKIP LOCKED
         )
         UPDATE webhook_queue SET due_at = ${limits.leaseEnd}, claimed_at = ${limits.at}, claims = claims + 1,
-          lease = (${leases}::uuid[])[array_position(ARRAY(SELECT place FROM chosen), webhook_queue.ctid)]
+          owner = ${owner}::uuid,
+          lease = ((SELECT ${leases}::uuid[])::uuid[])[array_position(ARRAY(SELECT place FROM chosen), webhook_queue.ctid)]
         WHERE webhook_queue.ctid = ANY(ARRAY(SELECT place FROM chosen))
         RETURNING organization_id AS "organizationId", id, endpoint_id AS "endpointId", event_id AS "eventId",
           event_name AS "eventName", attempt, claims, lease,
-          (ARRAY(SELECT due_at FROM chosen))[array_position(${leases}::uuid[], lease)] AS "dueAt"`),
+          (ARRAY(SELECT due_at FROM chosen))[array_position((SELECT ${leases}::uuid[]), lease)] AS "dueAt"`)
+    },
 
     /** Notes that the lanes were served, and when they have work next. */
     touchLanes: (lanes: ReadonlyArray<LockedLane>, at: Date) =>

@@ -39,8 +39,9 @@ export const makeSlots = (cap: number) => {
           const slot = slots.get(endpointId) ?? { permits: Semaphore.makeUnsafe(cap), users: 0 }
           slots.set(endpointId, slot)
           slot.users++
-          return yield* restore(slot.permits.take(1)).pipe(
-            Effect.timeoutOption(PATIENCE),
+          const taken = restore(slot.permits.take(1))
+          // With no more users than permits there is one, and nothing to wait for.
+          return yield* (slot.users <= cap ? Effect.asSome(taken) : Effect.timeoutOption(taken, PATIENCE)).pipe(
             Effect.flatMap((permit) =>
               Option.isNone(permit)
                 ? Effect.succeedNone

@@ -4,6 +4,7 @@ import { registerHealth } from "../kernel/HealthParts.ts"
 import { Signals } from "../kernel/Signals.ts"
 import { Deliveries } from "./Delivery.ts"
 import { DeliveryLimits } from "./DeliverySettings.ts"
+import { Nodes } from "./Nodes.ts"
 import { Partitions } from "./Partitions.ts"
 import { WebhookProvider } from "./Provider.ts"
 import { Sampling } from "./Sampling.ts"
@@ -12,6 +13,8 @@ const MOST_PER_CLAIM = 128
 
 /** How long a claim waits for others to end while deliveries are in flight: one claim for many costs a tenth of many claims. */
 const GATHERING = "10 millis"
+
+const AFTER_FAILED_LOOK = Duration.seconds(1)
 
 /** Repeats a step for ever. After a failure (the database is away) it waits 250 ms, doubling up to 5 s. */
 const persistently = (loop: { readonly name: string; failures: number }, step: Effect.Effect<void>) =>
@@ -33,6 +36,7 @@ export const layer = Layer.effectDiscard(
     const signals = yield* Signals
     const provider = yield* WebhookProvider
     const deliveries = yield* Deliveries
+    const nodes = yield* Nodes
     const partitions = yield* Partitions
     const sampling = yield* Sampling
 
@@ -111,6 +115,17 @@ export const layer = Layer.effectDiscard(
       Effect.repeat(Schedule.spaced("1 hour")),
       Effect.forkScoped,
     )
+    if (Duration.isFinite(limits.goneAfter)) {
+      // It goes on while the database is away: that it connects is the sign of life that others look for.
+      yield* nodes.look.pipe(
+        Effect.tap(({ givenBack }) => Effect.sync(() => givenBack > 0 && workable.openUnsafe())),
+        Effect.map(({ next }) => next),
+        Effect.catchCause(() => Effect.succeed(AFTER_FAILED_LOOK)),
+        Effect.flatMap(Effect.sleep),
+        Effect.forever,
+        Effect.forkScoped,
+      )
+    }
     yield* sampling.sample.pipe(Effect.ignoreCause, Effect.repeat(Schedule.spaced("10 seconds")), Effect.forkScoped)
 
     yield* Effect.acquireRelease(

@@ -21,7 +21,7 @@ const watchStatements = Effect.fnUntraced(function* ({ sql }: Installation) {
     SELECT (extract(epoch FROM clock_timestamp() - query_start) * 1000)::int AS millis,
       left(regexp_replace(query, '\\s+', ' ', 'g'), 60) AS query
     FROM pg_stat_activity
-    WHERE datname = current_database() AND application_name = 'keyshelf' AND state = 'active'
+    WHERE datname = current_database() AND application_name LIKE 'keyshelf%' AND state = 'active'
     ORDER BY 1 DESC LIMIT 1`.pipe(
     Effect.orDie,
     Effect.map(([found]) => {

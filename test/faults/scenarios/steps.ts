@@ -8,6 +8,11 @@ import * as Receivers from "../support/Receiver.ts"
 import { drained, judged, leaseOf } from "../support/World.ts"
 import type { Setting, Verdict } from "../support/World.ts"
 
+/** How soon a process sees that another is gone, and makes its deliveries. */
+const GIVEN_BACK_MILLIS = 10_000
+/** How long before it was stopped a node made its claim at most. */
+const CLAIMED_BEFORE_MILLIS = 5_000
+
 const DISPATCHER = { SERVICE_ROLES: "internal,dispatcher" }
 
 // Whether statements with these words wait for a lock, each of them.
@@ -108,6 +113,7 @@ export const steps = Effect.fnUntraced(function* (setting: Setting) {
     url: receiver.url("connect"),
   })
   yield* heir.start
+  const heirStarted = clock()
   const limit = leaseOf(setting) + 15_000
   yield* came("connect", 1, limit)
   yield* came("late", 1, limit)
@@ -163,10 +169,22 @@ export const steps = Effect.fnUntraced(function* (setting: Setting) {
   const after = (key: "connect" | "send" | "finish" | "still", crash: Crash) =>
     Math.round((receiver.of(key).at(-1)?.at ?? Infinity) - crash.at)
   const again = { send: after("send", killed), finish: after("finish", killed), connect: after("connect", killed) }
-  for (const [key, millis] of Object.entries({ ...again, still: after("still", stopped) })) {
-    if (millis > leaseOf(setting) + 2_000) {
-      violations.push({ invariant: "I1", detail: `${key} came again only ${millis} ms after its node was lost` })
+  // Nobody who could see that it was gone was there before.
+  const seenGone = Math.round(heirStarted - killed.at) + GIVEN_BACK_MILLIS
+  for (const [key, millis] of Object.entries(again)) {
+    if (millis > seenGone) {
+      violations.push({ invariant: "I1", detail: `${key} came again only ${millis} ms after its node was killed` })
     }
+  }
+  const afterStandstill = after("still", stopped)
+  if (afterStandstill > leaseOf(setting) + 2_000) {
+    violations.push({
+      invariant: "I1",
+      detail: `still came again only ${afterStandstill} ms after its node stood still`,
+    })
+  }
+  if (afterStandstill < leaseOf(setting) - CLAIMED_BEFORE_MILLIS) {
+    violations.push({ invariant: "I8", detail: `still was taken from a living node after ${afterStandstill} ms` })
   }
   const result: Verdict = {
     figures: {
@@ -174,7 +192,7 @@ export const steps = Effect.fnUntraced(function* (setting: Setting) {
       "again after send ms": again.send,
       "after finish ms": again.finish,
       "after connect ms": again.connect,
-      "after standstill ms": after("still", stopped),
+      "after standstill ms": afterStandstill,
       requests: receiver.arrivals.length,
       recorded: evidence.history.length,
     },
