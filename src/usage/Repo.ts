@@ -93,16 +93,16 @@ const make = Effect.gen(function* () {
         WHERE i.organization_id = ${organizationId} AND i.slug = ${instanceSlug}`),
 
     /**
-     * The same for many requests in one round trip. Rows name the request by its number in order. The fences keep PostgreSQL at index look-ups here too, and the
-     * organization stands in each question, because a parameter of its own would have the statement planned anew each time.
+     * The same for many requests in one round trip. Rows name the request by its number in order. The fences keep PostgreSQL
+     * at index look-ups here too.
      */
     findForChecks: (organizationId: string, asked: ReadonlyArray<CheckQuestion>) =>
       records<CheckRow & { readonly number: number }>()(sql`
         SELECT asked.number, ${columns}
-        FROM jsonb_to_recordset(${sql.json(asked.map((question, number) => ({ number, organizationId, ...question })))})
-          AS asked (number int, "organizationId" uuid, instance text, entitlements text[], at timestamptz, known timestamptz)
+        FROM jsonb_to_recordset(${sql.json(asked.map((question, number) => ({ number, ...question })))})
+          AS asked (number int, instance text, entitlements text[], at timestamptz, known timestamptz)
         CROSS JOIN LATERAL (
-          SELECT * FROM instances WHERE organization_id = asked."organizationId" AND slug = asked.instance OFFSET 0
+          SELECT * FROM instances WHERE organization_id = ${organizationId} AND slug = asked.instance OFFSET 0
         ) i
         CROSS JOIN LATERAL (
           SELECT slug FROM licenses WHERE organization_id = i.organization_id AND id = i.license_id OFFSET 0

@@ -35,8 +35,7 @@ const make = Effect.gen(function* () {
   return {
     /**
      * The meters of these names that exist with their totals around an instant, in one round trip. The fences `OFFSET 0`
-     * keep PostgreSQL at one index look-up for each, whatever its statistics say; the organization stands beside each name,
-     * because a parameter of its own would have the statement planned anew each time.
+     * keep PostgreSQL at one index look-up for each, whatever its statistics say.
      */
     read: (
       organizationId: string,
@@ -46,13 +45,13 @@ const make = Effect.gen(function* () {
       Effect.map(
         records<SeenRow>()(sql`
           SELECT ${columns}
-          FROM (SELECT named.*, ${at}::timestamptz AS at FROM jsonb_to_recordset(${sql.json(names.map(({ entitlement, instance }) => ({ organizationId, instance, entitlement })))})
-            AS named ("organizationId" uuid, instance text, entitlement text)) asked
+          FROM (SELECT named.*, ${at}::timestamptz AS at FROM jsonb_to_recordset(${sql.json(names.map(({ entitlement, instance }) => ({ instance, entitlement })))})
+            AS named (instance text, entitlement text)) asked
           CROSS JOIN LATERAL (
-            SELECT * FROM instances WHERE organization_id = asked."organizationId" AND slug = asked.instance OFFSET 0
+            SELECT * FROM instances WHERE organization_id = ${organizationId} AND slug = asked.instance OFFSET 0
           ) i
           CROSS JOIN LATERAL (
-            SELECT * FROM entitlements WHERE organization_id = asked."organizationId" AND slug = asked.entitlement OFFSET 0
+            SELECT * FROM entitlements WHERE organization_id = ${organizationId} AND slug = asked.entitlement OFFSET 0
           ) e
           CROSS JOIN LATERAL (
             SELECT slug FROM licenses WHERE organization_id = i.organization_id AND id = i.license_id OFFSET 0
