@@ -55,10 +55,15 @@ const runOnce = [
   "test/start/**",
   "test/guard/**",
   "test/client/**",
-  "test/cli/Commands.test.ts",
-  "test/faults/Crash.test.ts",
-  "test/faults/Delivery*.test.ts",
-  "test/runtime/EmbeddedPostgres.test.ts",
+  "test/cli/**",
+  "test/contract/**",
+  "test/deploy/**",
+  "test/faults/**",
+  "test/kernel/**",
+  "test/openapi/**",
+  "test/runtime/**",
+  "test/connectors/Verification.test.ts",
+  "test/people/Process.test.ts",
 ]
 
 const server = process.env["TEST_DATABASE_URL"] ?? LOCAL_SERVER
