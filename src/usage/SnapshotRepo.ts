@@ -24,9 +24,9 @@ const seenOf = (row: SeenRow, at: Date): SeenMeter => {
   return { meter: row, total: { ...totalRowOf(row), held: BigDecimal.fromStringUnsafe(row.held), decidedAt } }
 }
 
-/** A parameter that is an array of this type, however few of its values are there. */
-const array = (type: keyof typeof PgTypes.OID, values: ReadonlyArray<unknown>) =>
-  Result.getOrThrow(PgTypes.array(values, PgTypes.OID[type]))
+/** A parameter that is an array of this type: a value for each row, however few of them are there. */
+const column = <Row>(type: keyof typeof PgTypes.OID, rows: ReadonlyArray<Row>, valueOf: (row: Row) => unknown) =>
+  Result.getOrThrow(PgTypes.array(rows.map(valueOf), PgTypes.OID[type]))
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
@@ -84,54 +84,18 @@ const make = Effect.gen(function* () {
           WITH changed AS MATERIALIZED (
             SELECT t.ctid AS now_at, t.organization_id, t.instance_id, t.entitlement_id, t.period_start, seen.*
             FROM unnest(
-              ${array(
-                "text",
-                accounts.map(({ stored }) => stored.place),
-              )}::tid[],
-              ${array(
-                "text",
-                accounts.map(({ stored }) => stored.version),
-              )}::xid[],
-              ${array(
-                "text",
-                totals.map(({ value }) => BigDecimal.format(value)),
-              )}::numeric[],
-              ${array(
-                "float8",
-                totals.map(({ eventCount }) => eventCount),
-              )},
-              ${array(
-                "text",
-                totals.map(({ sum }) => BigDecimal.format(sum)),
-              )}::numeric[],
-              ${array(
-                "float8",
-                totals.map(({ valueCount }) => valueCount),
-              )},
-              ${array(
-                "timestamptz",
-                totals.map(({ setAt }) => setAt),
-              )},
-              ${array(
-                "timestamptz",
-                totals.map(({ latestAt }) => latestAt),
-              )},
-              ${array(
-                "timestamptz",
-                totals.map(({ lastAt }) => lastAt),
-              )},
-              ${array(
-                "bool",
-                crossings.map(({ warned }) => warned),
-              )},
-              ${array(
-                "bool",
-                crossings.map(({ limitReached }) => limitReached),
-              )},
-              ${array(
-                "bool",
-                crossings.map(({ capExceeded }) => capExceeded),
-              )}
+              ${column("text", accounts, ({ stored }) => stored.place)}::tid[],
+              ${column("text", accounts, ({ stored }) => stored.version)}::xid[],
+              ${column("text", totals, ({ value }) => BigDecimal.format(value))}::numeric[],
+              ${column("float8", totals, ({ eventCount }) => eventCount)},
+              ${column("text", totals, ({ sum }) => BigDecimal.format(sum))}::numeric[],
+              ${column("float8", totals, ({ valueCount }) => valueCount)},
+              ${column("timestamptz", totals, ({ setAt }) => setAt)},
+              ${column("timestamptz", totals, ({ latestAt }) => latestAt)},
+              ${column("timestamptz", totals, ({ lastAt }) => lastAt)},
+              ${column("bool", crossings, ({ warned }) => warned)},
+              ${column("bool", crossings, ({ limitReached }) => limitReached)},
+              ${column("bool", crossings, ({ capExceeded }) => capExceeded)}
             ) WITH ORDINALITY AS seen (place, version, value, event_count, sum, value_count, set_at, latest_at, last_at,
               warned, limit_reached, cap_exceeded, n)
             JOIN usage_totals t ON t.ctid = seen.place AND t.xmin = seen.version
@@ -143,38 +107,14 @@ const make = Effect.gen(function* () {
               posted.ordinal, posted.timestamp, posted.behavior, posted.value, posted.unique_key, posted.metadata,
               ${at}::timestamptz, posted.reported_by
             FROM unnest(
-              ${array(
-                "int4",
-                events.map(({ n }) => n + 1),
-              )},
-              ${array(
-                "float8",
-                events.map(({ event }) => event.ordinal),
-              )},
-              ${array(
-                "timestamptz",
-                events.map(({ event }) => event.timestamp),
-              )},
-              ${array(
-                "text",
-                events.map(({ event }) => event.behavior),
-              )},
-              ${array(
-                "text",
-                events.map(({ event }) => BigDecimal.format(event.value)),
-              )}::numeric[],
-              ${array(
-                "text",
-                events.map(({ event }) => event.uniqueKey),
-              )},
-              ${array(
-                "text",
-                events.map(({ event }) => event.metadata && JSON.stringify(event.metadata)),
-              )}::jsonb[],
-              ${array(
-                "text",
-                events.map(({ event }) => JSON.stringify(event.reportedBy)),
-              )}::jsonb[]
+              ${column("int4", events, ({ n }) => n + 1)},
+              ${column("float8", events, ({ event }) => event.ordinal)},
+              ${column("timestamptz", events, ({ event }) => event.timestamp)},
+              ${column("text", events, ({ event }) => event.behavior)},
+              ${column("text", events, ({ event }) => BigDecimal.format(event.value))}::numeric[],
+              ${column("text", events, ({ event }) => event.uniqueKey)},
+              ${column("text", events, ({ event }) => event.metadata && JSON.stringify(event.metadata))}::jsonb[],
+              ${column("text", events, ({ event }) => JSON.stringify(event.reportedBy))}::jsonb[]
             ) AS posted (n, ordinal, timestamp, behavior, value, unique_key, metadata, reported_by)
             JOIN changed ON changed.n = posted.n
             WHERE (SELECT count(*) FROM changed) = ${accounts.length}::int
