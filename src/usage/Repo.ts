@@ -24,6 +24,17 @@ export const explainedColumns = `, jsonb_build_object('version', l.version::text
 /** The family `f` of the license `l`. */
 export const familyJoin = `JOIN license_families f ON f.organization_id = l.organization_id AND f.id = l.family_id`
 
+/** The license `l` of the instance `i`, by one index look-up whatever the statistics say. */
+export const licenseJoin = `CROSS JOIN LATERAL (
+      SELECT slug FROM licenses WHERE organization_id = i.organization_id AND id = i.license_id OFFSET 0
+    ) l`
+
+/** What the license of the instance `i` grants of the entitlement `e`, if anything: `g`, by one index look-up too. */
+export const grantJoin = `LEFT JOIN LATERAL (
+      SELECT value, overage_percent FROM license_entitlements
+      WHERE organization_id = i.organization_id AND license_id = i.license_id AND entitlement_id = e.id OFFSET 0
+    ) g ON true`
+
 /**
  * The totals `t` of the instance `i` and the entitlement `e` that may be of the period of `asked.at`: a period's start is
  * computed by the caller, so those of as long as the longest such period come back.
@@ -51,12 +62,9 @@ const make = Effect.gen(function* () {
     g.overage_percent AS "overagePercent", t.period_start AS "periodStart", t.value::text AS used, h.quantity::text AS held`)
   const explained = sql.literal(explainedColumns)
   const family = sql.literal(familyJoin)
+  const license = sql.literal(licenseJoin)
   const nothing = sql.literal("")
-  const grantsAndUsage = sql.literal(`LEFT JOIN LATERAL (
-      SELECT value, overage_percent FROM license_entitlements
-      WHERE organization_id = i.organization_id AND license_id = i.license_id AND entitlement_id = e.id
-      OFFSET 0
-    ) g ON true
+  const grantsAndUsage = sql.literal(`${grantJoin}
     ${totalsAround("t.period_start, t.value")}
     LEFT JOIN LATERAL (
       SELECT sum(quantity) AS quantity FROM usage_reservations
@@ -104,9 +112,7 @@ const make = Effect.gen(function* () {
         CROSS JOIN LATERAL (
           SELECT * FROM instances WHERE organization_id = ${organizationId} AND slug = asked.instance OFFSET 0
         ) i
-        CROSS JOIN LATERAL (
-          SELECT slug FROM licenses WHERE organization_id = i.organization_id AND id = i.license_id OFFSET 0
-        ) l
+        ${license}
         LEFT JOIN LATERAL (
           SELECT * FROM entitlements WHERE organization_id = i.organization_id AND slug = ANY(asked.entitlements) OFFSET 0
         ) e ON true

@@ -9,7 +9,7 @@ import type { Account } from "./Account.ts"
 import { meterColumns, totalColumns, totalRowOf } from "./MeterRepo.ts"
 import type { StoredTotal } from "./MeterRepo.ts"
 import type { Meter } from "./Model.ts"
-import { totalsAround } from "./Repo.ts"
+import { grantJoin, licenseJoin, totalsAround } from "./Repo.ts"
 import type { MeterName, SeenMeter } from "./Seen.ts"
 
 type SeenRow = Meter &
@@ -31,6 +31,7 @@ const column = <Row>(type: keyof typeof PgTypes.OID, rows: ReadonlyArray<Row>, v
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const columns = sql.literal(`${meterColumns}, ${totalColumns}, t.decided_at AS "decidedAt", h.quantity::text AS held`)
+  const licenseAndGrant = sql.literal(`${licenseJoin} ${grantJoin}`)
   const around = sql.literal(totalsAround("t.*, t.xmin, t.ctid"))
   return {
     /**
@@ -53,13 +54,7 @@ const make = Effect.gen(function* () {
           CROSS JOIN LATERAL (
             SELECT * FROM entitlements WHERE organization_id = ${organizationId} AND slug = asked.entitlement OFFSET 0
           ) e
-          CROSS JOIN LATERAL (
-            SELECT slug FROM licenses WHERE organization_id = i.organization_id AND id = i.license_id OFFSET 0
-          ) l
-          LEFT JOIN LATERAL (
-            SELECT value, overage_percent FROM license_entitlements
-            WHERE organization_id = i.organization_id AND license_id = i.license_id AND entitlement_id = e.id OFFSET 0
-          ) g ON true
+          ${licenseAndGrant}
           ${around}
           CROSS JOIN LATERAL (
             SELECT coalesce(sum(quantity), 0) AS quantity FROM usage_reservations
