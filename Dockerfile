@@ -7,11 +7,15 @@
 # The version that package.json pins. Pin the digest too where builds must be repeatable to the byte.
 ARG NODE_IMAGE=node:26.10.0-bookworm-slim
 
-FROM ${NODE_IMAGE} AS dependencies
+FROM ${NODE_IMAGE} AS bundle
 WORKDIR /app
 COPY package.json package-lock.json ./
-# Without development tools, and without the Node.js and PostgreSQL that the optional packages bring. No package runs a script.
-RUN npm ci --omit=dev --omit=optional --ignore-scripts
+# No package runs a script.
+RUN npm ci --ignore-scripts
+COPY bin ./bin
+COPY src ./src
+COPY migrations ./migrations
+RUN node bin/bundle.mjs
 
 FROM ${NODE_IMAGE}
 ARG VERSION=0.1.0
@@ -22,11 +26,10 @@ LABEL org.opencontainers.image.title="Keyshelf" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}"
 WORKDIR /app
-COPY --from=dependencies /app/node_modules ./node_modules
+# A few files of code: neither packages nor sources.
+COPY --from=bundle /app/dist/server ./dist/server
 COPY package.json LICENSE ./
 COPY bin ./bin
-COPY src ./src
-COPY migrations ./migrations
 COPY openapi ./openapi
 # Compiled code is kept in the image: starts are faster, and the root filesystem may be read-only.
 ENV NODE_ENV=production \

@@ -95,7 +95,7 @@ export const startKeyshelf = async (
 ): Promise<Site> => {
   const [corePort, platform, internal] = await freePorts(3)
   const startedAt = performance.now()
-  const running = await start([join(root, "src/cli.ts"), "serve"], {
+  const running = await start([join(root, "bin/keyshelf.mjs"), "serve"], {
     env: {
       ...serviceEnvironment(url),
       SERVICE_CORE_PORT: String(corePort),

@@ -1,3 +1,4 @@
 #!/usr/bin/env node
 import "./require-node.mjs"
-await import("../src/cli.ts")
+import { entry } from "./entry.mjs"
+await import(entry())

@@ -87,9 +87,15 @@ describe("the image", () => {
     for (const folder of folders) assert.include(copied, folder)
   })
 
-  it("installs from the lock file, without development and optional packages, running no package's script", () => {
+  it("installs from the lock file, running no package's script, and takes the bundle alone", () => {
     const install = only("RUN").find((rest) => rest.startsWith("npm "))
-    assert.match(install ?? "", /^npm ci --omit=dev --omit=optional --ignore-scripts$/)
+    assert.match(install ?? "", /^npm ci --ignore-scripts$/)
+    assert.include(only("RUN"), "node bin/bundle.mjs")
+    const taken = lastStage.filter(({ name }) => name === "COPY").map(({ rest }) => rest)
+    assert.deepStrictEqual(
+      taken.filter((rest) => rest.startsWith("--from")),
+      ["--from=bundle /app/dist/server ./dist/server"],
+    )
   })
 
   it("runs as a numbered user that is not root, as process 1, told by SIGTERM, watched by a health check", () => {

@@ -1,0 +1,2 @@
+export declare const entryIn: (root: string) => string
+export declare const entry: () => string

@@ -1,0 +1,69 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { spawnSync } from "node:child_process"
+import { cpSync, mkdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs"
+import { join, resolve } from "node:path"
+import { pathToFileURL } from "node:url"
+import { entryIn } from "../../bin/entry.mjs"
+import { randomCredential, settings, start, temporaryDirectory } from "../support/ServiceProcess.ts"
+
+const root = resolve(import.meta.dirname, "../..")
+
+const node = (cwd: string, ...args: ReadonlyArray<string>) => {
+  const { status, stderr, stdout } = spawnSync(process.execPath, args, { cwd, encoding: "utf8" })
+  return { status, output: stdout + stderr }
+}
+
+/** An installation of empty files, each modified at its second. */
+const installation = Effect.fnUntraced(function* (files: Readonly<Record<string, number>>) {
+  const directory = yield* temporaryDirectory
+  for (const [file, second] of Object.entries(files)) {
+    mkdirSync(join(directory, file, ".."), { recursive: true })
+    writeFileSync(join(directory, file), "")
+    utimesSync(join(directory, file), second, second)
+  }
+  return directory
+})
+
+const BUNDLE = "dist/server/cli.mjs"
+
+describe("the bundle", { concurrent: true, timeout: 60_000 }, () => {
+  it.live.each([
+    { title: "runs where it is not older than the sources", files: { [BUNDLE]: 2, "src/cli.ts": 2 }, entry: BUNDLE },
+    { title: "runs where there are no sources", files: { [BUNDLE]: 2 }, entry: BUNDLE },
+    { title: "gives way to a newer source", files: { [BUNDLE]: 2, "src/usage/Model.ts": 3 }, entry: "src/cli.ts" },
+    { title: "gives way to a newer migration", files: { [BUNDLE]: 2, "migrations/index.ts": 3 }, entry: "src/cli.ts" },
+    { title: "gives way to newer packages", files: { [BUNDLE]: 2, "package-lock.json": 3 }, entry: "src/cli.ts" },
+    { title: "is not missed where it was not made", files: { "src/cli.ts": 2 }, entry: "src/cli.ts" },
+  ])("$title", ({ entry, files }) =>
+    Effect.gen(function* () {
+      const directory = yield* installation(files)
+      assert.strictEqual(entryIn(directory), pathToFileURL(join(directory, entry)).href)
+    }),
+  )
+
+  it.live("needs neither sources nor packages, and is of the same code", () =>
+    Effect.gen(function* () {
+      const directory = yield* temporaryDirectory
+      for (const path of ["bin", "src", "migrations", "openapi", "docs/errors.md", "package.json"]) {
+        cpSync(join(root, path), join(directory, path), { recursive: true })
+      }
+      symlinkSync(join(root, "node_modules"), join(directory, "node_modules"))
+      const made = node(directory, "bin/bundle.mjs")
+      assert.strictEqual(made.status, 0, made.output)
+      for (const path of ["src", "migrations", "node_modules"]) rmSync(join(directory, path), { recursive: true })
+      const checked = node(directory, "bin/keyshelf.mjs", "openapi", "--check")
+      assert.strictEqual(checked.status, 0, checked.output)
+    }),
+  )
+
+  it.live("serves from the command that npm runs", () =>
+    Effect.gen(function* () {
+      const env = yield* settings(yield* temporaryDirectory, randomCredential())
+      const service = yield* start(["serve"], env, "bin/keyshelf.mjs")
+      yield* service.ready
+      service.process.kill("SIGTERM")
+      assert.strictEqual((yield* service.ended).code, 0)
+    }),
+  )
+})
