@@ -29,7 +29,7 @@ export const LIFETIME_SECONDS = 30
 export const BEGINNING = Buffer.from(`{"typ":"${TYPE}`.slice(0, 27)).toString("base64url")
 
 /** Which stored tokens the Core API takes: `direct` as they are or exchanged, `gateway` only as a gateway exchanged them. */
-export const AuthMode = Context.Reference<"direct" | "gateway">("keyshelf/access/AuthMode", {
+export const AuthMode = Context.Reference<"direct" | "gateway">("keyshelf.reference/access/AuthMode", {
   defaultValue: () => "direct",
 })
 

@@ -16,7 +16,7 @@ export interface LivePace {
 }
 
 /** The pace of this process. */
-export const LivePace = Context.Reference<LivePace>("keyshelf/events/LivePace", {
+export const LivePace = Context.Reference<LivePace>("keyshelf.reference/events/LivePace", {
   defaultValue: () => ({
     streamsPerOrganization: 100,
     streamsPerProcess: 1000,

@@ -11,7 +11,7 @@ import { lowestIdAt, resourceOf } from "./Rules.ts"
  * Whose events are handed over to webhook deliveries: of organizations with an endpoint (default), which spares all others a
  * row for each change and the work of finding out that nobody listens; or `all`, where another system knows who listens.
  */
-export const HandedOver = Context.Reference<"subscribed" | "all">("keyshelf/events/HandedOver", {
+export const HandedOver = Context.Reference<"subscribed" | "all">("keyshelf.reference/events/HandedOver", {
   defaultValue: () => "subscribed",
 })
 

@@ -10,9 +10,12 @@ export interface PartState {
 }
 
 /** The parts of this process that were registered, by name. */
-export const HealthParts = Context.Reference<Map<string, Effect.Effect<PartState>>>("keyshelf/kernel/HealthParts", {
-  defaultValue: () => new Map(),
-})
+export const HealthParts = Context.Reference<Map<string, Effect.Effect<PartState>>>(
+  "keyshelf.reference/kernel/HealthParts",
+  {
+    defaultValue: () => new Map(),
+  },
+)
 
 /**
  * Registers a part, such as a worker, for as long as the scope is open. `GET /health/ready` shows it. A part that is down

@@ -23,9 +23,12 @@ export interface Provider {
 }
 
 /** The installation's identity provider; without one no JWT of any provider is accepted. */
-export const IdentityProvider = Context.Reference<Option.Option<Provider>>("keyshelf/kernel/IdentityProvider", {
-  defaultValue: () => Option.none(),
-})
+export const IdentityProvider = Context.Reference<Option.Option<Provider>>(
+  "keyshelf.reference/kernel/IdentityProvider",
+  {
+    defaultValue: () => Option.none(),
+  },
+)
 
 /** The claims of a token whose signature, issuer, audience and times were verified. */
 export interface Claims {

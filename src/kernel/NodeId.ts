@@ -3,7 +3,9 @@ import { Context } from "effect"
 import { randomUUID } from "node:crypto"
 
 /** The id of this node. */
-export const NodeId = Context.Reference<string>("keyshelf/kernel/NodeId", { defaultValue: () => randomUUID() })
+export const NodeId = Context.Reference<string>("keyshelf.reference/kernel/NodeId", {
+  defaultValue: () => randomUUID(),
+})
 
 /** How a node names itself to the database, so that its connections can be told from those of others. */
 export const applicationNameOf = (nodeId: string): string => `keyshelf ${nodeId}`

@@ -18,7 +18,7 @@ export interface RetentionPeriods {
 }
 
 /** The installation's retentions. */
-export const Retention = Context.Reference<RetentionPeriods>("keyshelf/maintenance/Retention", {
+export const Retention = Context.Reference<RetentionPeriods>("keyshelf.reference/maintenance/Retention", {
   defaultValue: () => ({ retiredTokens: Duration.days(90), events: Option.none() }),
 })
 

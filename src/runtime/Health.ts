@@ -18,7 +18,7 @@ export interface Lifecycle {
 }
 
 /** The {@link Lifecycle} of this process. */
-export const CurrentLifecycle = Context.Reference<Lifecycle>("keyshelf/runtime/Lifecycle", {
+export const CurrentLifecycle = Context.Reference<Lifecycle>("keyshelf.reference/runtime/Lifecycle", {
   defaultValue: () => ({ phase: "serving" }),
 })
 

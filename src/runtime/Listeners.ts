@@ -1,7 +1,7 @@
 /** HTTP listeners: bound to the loopback interface unless told otherwise, draining on shutdown. */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { ByteSize, Effect, Layer, Option, Predicate, Schema } from "effect"
-import { HttpIncomingMessage, HttpRouter } from "effect/http"
+import { ByteSize, Context, Effect, Layer, Option, Predicate, Schema } from "effect"
+import { HttpIncomingMessage, HttpRouter, HttpServer } from "effect/http"
 import { createServer, STATUS_CODES } from "node:http"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
@@ -103,6 +103,22 @@ const tellEnd = Layer.effectDiscard(
   ),
 )
 
+/**
+ * What a request inherits of all that stands around a listener: what Effect itself looks up, and our references. Whoever uses
+ * one of our services found it when he was built; a hundred of them would only be copied, twice, for every request.
+ */
+const inherited = <R>(context: Context.Context<R>): Context.Context<R> =>
+  Context.makeUnsafe(new Map(Array.from(context.mapUnsafe).filter(([key]) => !key.startsWith("keyshelf/"))))
+
+const withLeanRequests = (server: HttpServer.HttpServer["Service"]) =>
+  HttpServer.make({
+    ...server,
+    serve: (httpEffect, middleware) => {
+      const serving = middleware === undefined ? server.serve(httpEffect) : server.serve(httpEffect, middleware)
+      return Effect.updateContext(serving, inherited)
+    },
+  })
+
 /** Serves routes on an address. `setting` is what a message about the port names. */
 export const serve = <A, E, R>(
   routes: Layer.Layer<A, E, R>,
@@ -130,7 +146,12 @@ export const serve = <A, E, R>(
             port: options.port,
             gracefulShutdownTimeout: "10 seconds",
           }),
-        ).pipe(Effect.mapError((error) => explain(options.host, options.port, options.setting, error.cause))),
+        ).pipe(
+          Effect.map((built) =>
+            Context.add(built, HttpServer.HttpServer, withLeanRequests(Context.get(built, HttpServer.HttpServer))),
+          ),
+          Effect.mapError((error) => explain(options.host, options.port, options.setting, error.cause)),
+        ),
       ),
     ),
     Layer.provide(Layer.succeed(HttpIncomingMessage.MaxBodySize, ByteSize.mebibytes(1))),

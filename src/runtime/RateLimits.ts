@@ -35,7 +35,7 @@ export interface Budgets {
 }
 
 /** The budgets of this process; absent while limits are off. */
-export const CurrentBudgets = Context.Reference<Budgets | undefined>("keyshelf/runtime/Budgets", {
+export const CurrentBudgets = Context.Reference<Budgets | undefined>("keyshelf.reference/runtime/Budgets", {
   defaultValue: () => undefined,
 })
 

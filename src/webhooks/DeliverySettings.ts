@@ -32,7 +32,7 @@ export interface Limits {
 }
 
 /** The limits of this process. */
-export const DeliveryLimits = Context.Reference<Limits>("keyshelf/webhooks/DeliveryLimits", {
+export const DeliveryLimits = Context.Reference<Limits>("keyshelf.reference/webhooks/DeliveryLimits", {
   defaultValue: () => ({
     concurrency: 256,
     perEndpoint: 4,

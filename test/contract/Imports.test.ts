@@ -136,4 +136,18 @@ describe("the imports of the source", () => {
       )
     assert.deepStrictEqual(asking, [])
   })
+
+  it("a key tells a reference, which requests inherit, from a service, which they do not", () => {
+    const keys = (pattern: RegExp) =>
+      sources.flatMap((file) => Array.from(readFileSync(join(root, file), "utf8").matchAll(pattern), ([, key]) => key))
+    const references = keys(/Context\.Reference<.*?>\(\s*"(.*?)"/gs)
+    const services = keys(/Context\.Service<.*?>\(\)\(\s*"(.*?)"/gs)
+    assert.isAbove(references.length, 5)
+    assert.isAbove(services.length, 50)
+    const wrong = [
+      ...references.filter((key) => !key?.startsWith("keyshelf.reference/")),
+      ...services.filter((key) => !key?.startsWith("keyshelf/")),
+    ]
+    assert.deepStrictEqual(wrong, [])
+  })
 })

@@ -50,7 +50,7 @@ export interface Tenant {
 }
 
 /** From which level on a test's service logs. */
-export const TestLogLevel = Context.Reference<LogLevel.LogLevel>("keyshelf/test/LogLevel", {
+export const TestLogLevel = Context.Reference<LogLevel.LogLevel>("keyshelf.reference/test/LogLevel", {
   defaultValue: () => "Error",
 })
 
