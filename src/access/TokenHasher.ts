@@ -4,7 +4,7 @@
  * secret has 256 random bits, so a slow hash would slow down nobody but us.
  */
 import { Context, Effect, Layer, Redacted } from "effect"
-import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto"
+import { createHmac, hash as digest, randomBytes, timingSafeEqual } from "node:crypto"
 import { Secrets } from "../kernel/Secrets.ts"
 import { prefixes } from "./Model.ts"
 import type { CredentialKind, TokenHashes } from "./Model.ts"
@@ -32,8 +32,7 @@ export class TokenHasher extends Context.Service<
       const [current] = peppers
       const nothing = { salt: randomBytes(16), verificationHash: randomBytes(32), pepperId: current.id }
 
-      const lookupHash = (token: Redacted.Redacted): Uint8Array =>
-        createHash("sha256").update(Redacted.value(token)).digest()
+      const lookupHash = (token: Redacted.Redacted): Uint8Array => digest("sha256", Redacted.value(token), "buffer")
       const verificationHash = (pepper: Uint8Array, salt: Uint8Array, token: Redacted.Redacted): Buffer =>
         createHmac("sha256", pepper).update(salt).update(Redacted.value(token)).digest()
 

@@ -59,7 +59,9 @@ const SURE = 10n ** BigInt(SURE_DIGITS)
 
 /** The decimal as a number of JSON. */
 export const amountOf = (decimal: BigDecimal.BigDecimal): number => {
-  if (decimal.value < SURE && decimal.value > -SURE) return BigDecimal.toNumberUnsafe(decimal)
+  if (decimal.value < SURE && decimal.value > -SURE) {
+    return decimal.scale === 0 ? Number(decimal.value) : BigDecimal.toNumberUnsafe(decimal)
+  }
   const text = textOf(decimal)
   return String(Number(text)) === text ? Number(text) : (json.rawJSON(text) as unknown as number)
 }

@@ -53,6 +53,17 @@ const usageIn = (period: Period | null, rows: ReadonlyArray<CheckedEntitlement>)
   return decimalOrZero(total?.used)
 }
 
+// Entitlements mostly reset alike, and then a check of many is about one period.
+const periodsAt = (instance: CheckedInstance, at: Date) => {
+  const known = new Map<string, Period | null>()
+  return (row: Resetting): Period | null => {
+    const kind = `${row.type} ${row.resetPeriod} ${row.resetAnchor}`
+    const period = known.get(kind) ?? periodOf(row, instance, at)
+    known.set(kind, period)
+    return period
+  }
+}
+
 /** Answers every check, in the order asked, by {@link decide}. Where the license's facts were read, it explains. */
 export const answerChecks = (
   instance: CheckedInstance,
@@ -64,6 +75,7 @@ export const answerChecks = (
     rows.filter((row): row is CheckedInstance & CheckedEntitlement => row.entitlement !== null),
     ({ entitlement }) => entitlement,
   )
+  const periodFor = periodsAt(instance, at)
   return {
     instance: instance.instance,
     license: instance.license,
@@ -71,7 +83,7 @@ export const answerChecks = (
     checks: checks.map(({ entitlement: slug, requested }) => {
       const totals = known.get(slug) ?? []
       const [row] = totals
-      const period = row === undefined ? null : periodOf(row, instance, at)
+      const period = row === undefined ? null : periodFor(row)
       const subject = {
         entitlement: row === undefined ? null : { slug, type: row.type },
         grant: row === undefined ? null : grantOf(row),

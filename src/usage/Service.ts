@@ -29,7 +29,7 @@ const makeFindTogether = (repo: UsageRepo["Service"]) => {
     resolver: Effect.fnUntraced(function* (entries, organizationId) {
       const questions = entries.map(({ request }) => request.question)
       const rows = yield* repo.findForChecks(organizationId, questions)
-      const byNumber = Map.groupBy(rows, ({ number }) => number)
+      const byNumber = entries.length === 1 ? new Map([[0, rows]]) : Map.groupBy(rows, ({ number }) => number)
       for (const [number, entry] of entries.entries()) entry.completeUnsafe(Exit.succeed(byNumber.get(number) ?? []))
     }),
   })
