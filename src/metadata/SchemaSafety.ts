@@ -71,12 +71,18 @@ const dialectFaults = (schema: Keywords): Faults => {
     : [at("/$schema", "must be https://json-schema.org/draft/2020-12/schema, or absent")]
 }
 
-// Only the published meta-schema is ever compiled here, never a schema of a caller.
-const metaSchema = new Ajv2020({ strict: false, validateFormats: false, logger: false }).getSchema(
-  "https://json-schema.org/draft/2020-12/schema",
-)
+const compileMetaSchema = () =>
+  new Ajv2020({ strict: false, validateFormats: false, logger: false }).getSchema(
+    "https://json-schema.org/draft/2020-12/schema",
+  )
+
+// Only the published meta-schema is ever compiled here, never a schema of a caller; when it is needed, because a start would
+// wait for it.
+let compiled: ReturnType<typeof compileMetaSchema>
 
 const metaFaults = (schema: unknown): Faults => {
+  compiled ??= compileMetaSchema()
+  const metaSchema = compiled
   if (metaSchema === undefined) throw new Error("The meta-schema of 2020-12 is missing")
   if (metaSchema(schema) === true) return []
   return (metaSchema.errors ?? []).slice(0, 1).map((error) => at(error.instancePath, error.message ?? "is not valid"))
