@@ -3,7 +3,16 @@ import autocannon from "autocannon"
 import { randomInt, randomUUID } from "node:crypto"
 import { text } from "node:stream/consumers"
 
-const { connections, kind, origin, prefix = "/api", seconds, tokens, world } = JSON.parse(await text(process.stdin))
+const {
+  connections,
+  kind,
+  origin,
+  prefix = "/api",
+  rate,
+  seconds,
+  tokens,
+  world,
+} = JSON.parse(await text(process.stdin))
 
 const headersOf = (token, type = "application/json") => ({ authorization: `Bearer ${token}`, "content-type": type })
 const any = (count) => 1 + randomInt(count)
@@ -76,10 +85,12 @@ const make = (token) => {
 const FRESH = new Set(["component", "usageEvents"])
 const REPEATED = 100
 
-const result = await autocannon({
+const latencies = []
+const instance = autocannon({
   url: origin,
   connections,
   duration: seconds,
+  ...(rate === undefined ? {} : { overallRate: rate }),
   // Whoever was idle while others were measured has to be compiled anew: that is not what a burst is about.
   warmup: { connections, duration: 1 },
   setupClient: (client) => {
@@ -92,12 +103,17 @@ const result = await autocannon({
     }
   },
 })
+// The histogram of autocannon knows whole milliseconds only.
+instance.on("response", (_client, _status, _bytes, milliseconds) => latencies.push(milliseconds))
+const result = await instance
+latencies.sort((a, b) => a - b)
+const at = (part) => latencies[Math.floor(latencies.length * part)] ?? 0
 
 process.stdout.write(
   JSON.stringify({
     perSecond: result["2xx"] / result.duration,
-    p50: result.latency.p50,
-    p99: result.latency.p99,
+    p50: at(0.5),
+    p99: at(0.99),
     failures: result.non2xx + result.errors + result.timeouts,
   }),
 )

@@ -11,6 +11,8 @@ export interface Way {
   /** Under which the paths stand; `/api` if absent. */
   readonly prefix?: string
   readonly listener?: "core" | "internal"
+  /** Not as fast as it goes, but at a share of the rate that another way of the operation reached in the same round. */
+  readonly rate?: { readonly share: number; readonly of: string }
 }
 
 /** `of` is divided by `to`; the ratio must reach `must`, and should reach `aim`. */
@@ -84,6 +86,11 @@ export const operations: ReadonlyArray<Operation> = [
       "one entitlement": { by: "keyshelf", load: "check1" },
       "ten entitlements": { by: "keyshelf", load: "check10" },
       "read of a customer": { by: "keyshelf", load: "customer" },
+      "one entitlement, at 80 % of its rate": {
+        by: "keyshelf",
+        load: "check1",
+        rate: { share: 0.8, of: "one entitlement" },
+      },
     },
     targets: [
       { of: "one entitlement", to: "read of a customer", must: 0.9 },

@@ -20,6 +20,7 @@ export const median = (values: ReadonlyArray<number>): number => {
 }
 
 const whole = (value: number) => (Number.isNaN(value) ? "" : Math.round(value).toLocaleString("en-US"))
+const millis = (value: number) => (value < 100 ? value.toFixed(1) : whole(value))
 const two = (value: number) => (Number.isNaN(value) ? "" : value.toFixed(2))
 
 const table = (head: ReadonlyArray<string>, rows: ReadonlyArray<ReadonlyArray<string>>): string =>
@@ -58,8 +59,8 @@ export const section = (operation: Operation, rounds: Rounds): string => {
       way,
       whole(median(rates)),
       `${whole(Math.min(...rates))} to ${whole(Math.max(...rates))}`,
-      whole(median(bursts.map(({ p50 }) => p50))),
-      whole(median(bursts.map(({ p99 }) => p99))),
+      millis(median(bursts.map(({ p50 }) => p50))),
+      millis(median(bursts.map(({ p99 }) => p99))),
       String(bursts.reduce((sum, { failures }) => sum + failures, 0)),
     ]
   })

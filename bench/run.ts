@@ -59,7 +59,12 @@ if (
 }
 const idleMemory = memoryOf(keyshelf.process.pid)
 
-const load = async (way: Way, operation: Operation, forSeconds: number): Promise<report.Burst | undefined> => {
+const load = async (
+  way: Way,
+  operation: Operation,
+  forSeconds: number,
+  rate?: number,
+): Promise<report.Burst | undefined> => {
   if (way.by === "pgbench") {
     return pgbench.available ? pgbench.burst(url, way.load, forSeconds, scale.customers) : undefined
   }
@@ -70,6 +75,7 @@ const load = async (way: Way, operation: Operation, forSeconds: number): Promise
     kind: way.load,
     origin: way.by === "sql" ? "" : siteOf(way.by).origins[way.listener ?? "core"],
     prefix: way.prefix,
+    rate,
     seconds: forSeconds,
     tokens: isSmall ? smallTokens : tokens,
     world: isSmall ? scales.small : scale,
@@ -120,7 +126,9 @@ for (const operation of measured) {
   for (let round = 0; round < rounds; round++) {
     console.error(`${operation.name}: round ${round + 1} of ${rounds}, load average ${busyness()}`)
     for (const [name, way] of Object.entries(operation.ways)) {
-      const burst = await load(way, operation, seconds)
+      const full = way.rate === undefined ? undefined : results[way.rate.of]?.at(-1)?.perSecond
+      const rate = full === undefined ? undefined : Math.round(full * (way.rate?.share ?? 1))
+      const burst = await load(way, operation, seconds, rate)
       if (burst !== undefined) (results[name] ??= []).push(burst)
     }
   }
