@@ -99,6 +99,7 @@ import { MeterRepo } from "./usage/MeterRepo.ts"
 import { SnapshotRepo } from "./usage/SnapshotRepo.ts"
 import { Unlocked } from "./usage/Unlocked.ts"
 import { PastRepo } from "./usage/PastRepo.ts"
+import { TallyRepo } from "./usage/TallyRepo.ts"
 import { UsageRepo } from "./usage/Repo.ts"
 import { UsageReports } from "./usage/Reports.ts"
 import { Reservations } from "./usage/Reservations.ts"
@@ -131,6 +132,7 @@ const repositories = Layer.mergeAll(
   UsageRepo.layer,
   MeterRepo.layer,
   SnapshotRepo.layer,
+  TallyRepo.layer,
   PastRepo.layer,
   ReservationsRepo.layer,
   EntitlementsRepo.layer,

@@ -1,5 +1,6 @@
 /** Statements of repositories: a failing database is a defect (answered with 503 or 500), rows are typed. */
-import { Effect, Option, Predicate, Schema } from "effect"
+import { PgTypes } from "@effect/sql-pg"
+import { Effect, Option, Predicate, Result, Schema } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { parseJson } from "./ExactNumber.ts"
@@ -68,3 +69,10 @@ export const lockName = (sql: SqlClient, name: string, mode: "alone" | "shared" 
 /** Whether the statement (`... RETURNING`) touched a row. */
 export const touched = <R>(statement: Statement<R>): Effect.Effect<boolean, never, R> =>
   Effect.map(Effect.orDie(statement), (rows) => rows.length > 0)
+
+/** A parameter that is an array of this type: a value for each row, however few of them are there. */
+export const column = <Row>(
+  type: keyof typeof PgTypes.OID,
+  rows: ReadonlyArray<Row>,
+  valueOf: (row: Row, index: number) => unknown,
+) => Result.getOrThrow(PgTypes.array(rows.map(valueOf), PgTypes.OID[type]))

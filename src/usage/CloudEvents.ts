@@ -1,128 +1,94 @@
 /** Usage as CloudEvents 1.0: each event is judged by itself, and counted once (contract sections 5 and 9, "Usage"). */
-import { Context, Effect, Layer, Option } from "effect"
+import { Context, Effect, Exit, Layer, Option } from "effect"
 import { Caller } from "../kernel/Caller.ts"
-import type { ActorReference } from "../kernel/Caller.ts"
 import { now } from "../kernel/Timestamp.ts"
 import { Transaction, Transactions } from "../kernel/Transaction.ts"
-import { accountName, meterName, post } from "./Account.ts"
-import type { Account } from "./Account.ts"
-import { identityOf, readEvent, rejected, verdictOn } from "./EventReading.ts"
+import { batches } from "./Batches.ts"
+import type { Verdicts } from "./Batches.ts"
+import { readEvent, verdictOn } from "./EventReading.ts"
 import type { Judged, ReadEvent, Verdict } from "./EventReading.ts"
-import { ledgers } from "./Ledgers.ts"
-import type { Ledger } from "./Ledgers.ts"
-import { MeterRepo } from "./MeterRepo.ts"
-import type { CloudEventResult, Meter } from "./Model.ts"
-import { KEPT_FOR, refusalText } from "./Reporting.ts"
+import type { CloudEventResult } from "./Model.ts"
+import type { Terms } from "./TallyRepo.ts"
+import { inTurns } from "./Together.ts"
 
 const DUPLICATE: Verdict = { status: "duplicate" }
 
-/** The first item of each name. */
-const firsts = <A>(items: ReadonlyArray<A>, nameOf: (item: A) => string): ReadonlyMap<string, A> => {
-  const byName = new Map<string, A>()
-  for (const item of items) {
-    const name = nameOf(item)
-    if (!byName.has(name)) byName.set(name, item)
-  }
-  return byName
+type Batch = ReadonlyArray<unknown>
+type Results = ReadonlyArray<CloudEventResult>
+
+/** How many batches are counted together at most: more would make one transaction long, and save nothing more. */
+const MOST_TOGETHER = 8
+
+/** A way of counting: where it finds the terms of events, and how it counts those that the terms allow. */
+interface Way<E, R> {
+  readonly terms: (organizationId: string, events: ReadonlyArray<ReadEvent>) => Effect.Effect<Terms>
+  readonly count: (events: ReadonlyArray<Judged>, at: Date) => Effect.Effect<Verdicts, E, R>
 }
 
-/** What becomes of events that are counted for the first time, in order, and the accounts after them. */
-const countOn = (
-  opened: ReadonlyMap<string, Account>,
-  events: ReadonlyArray<Judged>,
-  reportedBy: ActorReference,
-): { readonly accounts: ReadonlyMap<string, Account>; readonly verdicts: ReadonlyArray<Verdict> } => {
-  const accounts = new Map(opened)
-  const verdicts = events.map(({ meter, timestamp, uniqueKey, value }): Verdict => {
-    const name = accountName({ meter, at: timestamp })
-    const account = accounts.get(name)
-    if (account === undefined) throw new Error("A total is missing")
-    const event = { timestamp, behavior: "append" as const, value, uniqueKey, metadata: null, reportedBy }
-    const posted = post(account, event)
-    accounts.set(name, posted.account)
-    if (posted.refusal === undefined) return { status: "accepted" }
-    const code = posted.refusal === "negative" ? "Request.ValidationFailed" : "ReportUsage.ThresholdExceeded"
-    return rejected(code, refusalText(posted.refusal, posted.account))
-  })
-  return { accounts, verdicts }
+/** The first event of each identity: the only one that can count. */
+const firsts = (events: ReadonlyArray<Judged>): ReadonlyMap<string, Judged> => {
+  const byIdentity = new Map<string, Judged>()
+  for (const event of events) if (!byIdentity.has(event.identity)) byIdentity.set(event.identity, event)
+  return byIdentity
 }
 
-const make = Effect.gen(function* () {
-  const repo = yield* MeterRepo
-  const { locked, unlocked } = yield* ledgers
-  const transactions = yield* Transactions
-
-  const metersOf = Effect.fnUntraced(function* (ledger: Ledger, events: ReadonlyArray<ReadEvent>, at: Date) {
-    const { organizationId } = yield* Caller
-    const pairs = Array.from(firsts(events, ({ meter }) => meter).values(), ({ entitlement, instance }) => ({
-      instance,
-      entitlement,
-    }))
-    const found = yield* ledger.meters(organizationId, pairs, at)
-    const meters = new Map<string, Meter>(found.map((meter) => [meterName(meter), meter] as const))
-    const instances =
-      found.length === pairs.length
-        ? []
-        : yield* repo.instancesAmong(organizationId, [...new Set(pairs.map(({ instance }) => instance))])
-    return { meters, instances: new Set(instances.map(({ slug }) => slug)) }
-  })
-
-  /** The verdicts on events that can count. Their ids are taken before any total is touched. */
-  const count = Effect.fnUntraced(function* (ledger: Ledger, candidates: ReadonlyArray<Judged>, at: Date) {
-    const caller = yield* Caller
-    const verdicts = new Map<Judged, Verdict>()
-    if (candidates.length === 0) return verdicts
-    const expiresAt = new Date(at.getTime() + KEPT_FOR)
-    const ids = candidates.map(({ id, source }) => ({ source, id }))
-    const taken = yield* repo.takeEventIds(caller.organizationId, ids, at, expiresAt)
-    const fresh = taken.length === ids.length ? null : new Set(taken.map(identityOf))
-    const counting = fresh === null ? candidates : candidates.filter(({ identity }) => fresh.has(identity))
-    if (counting.length === 0) return verdicts
-    const usages = counting.map(({ meter, timestamp, uniqueKey }) => ({ meter, at: timestamp, uniqueKey }))
-    const counted = countOn(yield* ledger.open(caller.organizationId, usages), counting, caller.actor)
-    for (const [index, event] of counting.entries()) verdicts.set(event, counted.verdicts[index] ?? DUPLICATE)
-    const refused = counting.filter((event) => verdicts.get(event)?.status === "rejected")
-    if (refused.length > 0) {
-      const free = refused.map(({ id, source }) => ({ source, id }))
-      yield* repo.releaseEventIds(caller.organizationId, free)
-    }
-    yield* ledger.close(caller, [...counted.accounts.values()])
-    return verdicts
-  })
-
-  const countAll = Effect.fnUntraced(function* (ledger: Ledger, sent: ReadonlyArray<unknown>) {
-    const at = yield* now
-    const read = sent.map((event) => readEvent(event, at))
-    const readable = read.flatMap((event) => ("event" in event ? [event.event] : []))
-    const { instances, meters } = yield* metersOf(ledger, readable, at)
-    const judged = read.map((event) =>
+/** Counts the events of batches that can be, and tells of each batch what became of its events, in order. */
+const counted = Effect.fnUntraced(function* <E, R>({ count, terms }: Way<E, R>, sent: ReadonlyArray<Batch>) {
+  const { organizationId } = yield* Caller
+  const at = yield* now
+  const read = sent.map((batch) => batch.map((event) => readEvent(event, at)))
+  const readable = read.flatMap((batch) => batch.flatMap((event) => ("event" in event ? [event.event] : [])))
+  const { instances, meterOf } = yield* terms(organizationId, readable)
+  const meters = new Map(
+    readable
+      .map((event) => [event.meter, event] as const)
+      .map(([name, event]) => [name, meterOf(event.instance, event.entitlement)] as const),
+  )
+  const judged = read.map((batch) =>
+    batch.map((event) =>
       "event" in event
         ? verdictOn(event.event, meters.get(event.event.meter), instances.has(event.event.instance), at)
         : event,
-    )
-    const candidates = firsts(
-      judged.flatMap((event) => ("judged" in event ? [event.judged] : [])),
-      ({ identity }) => identity,
-    )
-    const verdicts = yield* count(ledger, [...candidates.values()], at)
-    return judged.map((event, index): CloudEventResult => {
+    ),
+  )
+  const candidates = firsts(
+    judged.flatMap((batch) => batch.flatMap((event) => ("judged" in event ? [event.judged] : []))),
+  )
+  const verdicts: Verdicts = candidates.size === 0 ? new Map() : yield* count([...candidates.values()], at)
+  return judged.map((batch) =>
+    batch.map((event, index): CloudEventResult => {
       if ("verdict" in event) return { index, id: event.id, ...event.verdict }
       const { judged: own } = event
       const first = candidates.get(own.identity) ?? own
       const verdict = verdicts.get(first) ?? DUPLICATE
       return { index, id: own.id, ...(first !== own && verdict.status === "accepted" ? DUPLICATE : verdict) }
-    })
-  })
+    }),
+  )
+})
+
+const make = Effect.gen(function* () {
+  const { simply, underLocks } = yield* batches
+  const transactions = yield* Transactions
+
+  const countUnderLocks = (batch: Batch) =>
+    Effect.map(counted(underLocks, [batch]), ([results = []]): Results => results)
+
+  /** Counts batches of one caller: all at once if they are simple, else each by itself. */
+  const serve = (sent: ReadonlyArray<Batch>) =>
+    counted(simply, sent).pipe(
+      Effect.catchTag("NotSimple", () => Effect.forEach(sent, (batch) => transactions.run(countUnderLocks(batch)))),
+      Effect.map((results) => results.map((own) => Exit.succeed<Results>(own))),
+    )
+  const queued = inTurns(serve, MOST_TOGETHER)
 
   /** Counts the events that can be, all in one transaction, and tells what became of each, in order. */
-  const report = Effect.fn("CloudEvents.report")(function* (sent: ReadonlyArray<unknown>) {
-    const underLocks = Effect.orDie(transactions.run(countAll(locked, sent)))
-    // An idempotency key's transaction cannot be taken back for a second try.
-    const isKeyed = Option.isSome(yield* Effect.serviceOption(Transaction))
-    const results = isKeyed
-      ? yield* underLocks
-      : yield* Effect.catchTag(transactions.run(countAll(unlocked(), sent)), "Overtaken", () => underLocks)
-    return { results }
+  const report = Effect.fn("CloudEvents.report")(function* (sent: Batch) {
+    // An idempotency key's transaction has to hold what it answers, and cannot be taken back for a second try.
+    if (Option.isSome(yield* Effect.serviceOption(Transaction))) {
+      return { results: yield* transactions.run(countUnderLocks(sent)) }
+    }
+    const { credentialId, organizationId } = yield* Caller
+    return { results: yield* queued(`${organizationId} ${credentialId}`, sent) }
   })
 
   return { report }

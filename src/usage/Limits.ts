@@ -2,7 +2,7 @@
 import { BigDecimal } from "effect"
 import { decimalIn, isAmount } from "../kernel/ExactNumber.ts"
 import type { Grant } from "./Decision.ts"
-import { isUnlimited, isWithinSoftLimit } from "./Decision.ts"
+import { capOf, isUnlimited, isWithinSoftLimit } from "./Decision.ts"
 
 /** What a license grants of a `NUMBER`: up to `value` per period, and how far that may be passed. */
 export interface Limit {
@@ -66,6 +66,34 @@ export const crossingsAt = (
     capExceeded: crossed.capExceeded && !(fell && !exceeds(after, limit)),
   }
 }
+
+/** The least usages that are at a warning and at a limit, and the most that its overage tolerates. */
+export interface Thresholds {
+  readonly warning: BigDecimal.BigDecimal | null
+  readonly limit: BigDecimal.BigDecimal
+  readonly cap: BigDecimal.BigDecimal
+}
+
+const hundredth = BigDecimal.make(1n, 2)
+
+/**
+ * Where a limit's thresholds lie; none if it is unlimited. Usage that rises and stays on its side of each of them crosses
+ * nothing and is refused by nothing, which is what {@link crossingsAt} and {@link refusalOf} come to.
+ */
+export const thresholdsOf = (limit: Limit, warningThresholdPercent: number | null): Thresholds | null =>
+  isUnlimited(limit.value)
+    ? null
+    : {
+        warning:
+          warningThresholdPercent === null
+            ? null
+            : BigDecimal.multiply(
+                BigDecimal.multiply(limit.value, BigDecimal.fromNumberUnsafe(warningThresholdPercent)),
+                hundredth,
+              ),
+        limit: limit.value,
+        cap: capOf(limit.value, limit.overagePercent),
+      }
 
 /** The thresholds that were passed between two states. */
 export const newlyCrossed = (before: Crossings, after: Crossings): ReadonlyArray<keyof Crossings> =>

@@ -1,12 +1,18 @@
 /** SQL of usage events and their totals. Totals are locked one after another in the order of their keys. */
 import { PgClient } from "@effect/sql-pg"
-import { BigDecimal, Context, Effect, Layer } from "effect"
-import { records, touched } from "../kernel/Sql.ts"
+import { BigDecimal, Context, Effect, Layer, Option } from "effect"
+import { column, record, records, touched } from "../kernel/Sql.ts"
 import type { TotalKey } from "./Account.ts"
 import type { Total, UsageEvent } from "./Aggregation.ts"
 import type { Crossings } from "./Limits.ts"
 import type { Meter } from "./Model.ts"
 import { explainedColumns, familyJoin } from "./Repo.ts"
+
+/** What an event is counted once by. */
+interface EventId {
+  readonly source: string
+  readonly id: string
+}
 
 /** A total as it is stored: decimals as texts. */
 export interface StoredTotal extends TotalKey, Crossings, Omit<Total, "value" | "sum"> {
@@ -246,24 +252,30 @@ const make = Effect.gen(function* () {
             AND entitlement_id = ${meter.entitlementId} AND transaction_id = ${transactionId}`),
       ),
 
-    /** Takes the ids of events that are free, in a fixed order, and answers them. Waits for those being taken. */
-    takeEventIds: (
-      organizationId: string,
-      ids: ReadonlyArray<{ readonly source: string; readonly id: string }>,
-      at: Date,
-      expiresAt: Date,
-    ) =>
-      records<{ readonly source: string; readonly id: string }>()(sql`
-        INSERT INTO usage_event_ids AS t (organization_id, source, event_id, created_at, expires_at)
-        SELECT ${organizationId}::uuid, source, id, ${at}::timestamptz, ${expiresAt}::timestamptz
-        FROM jsonb_to_recordset(${sql.json(ids)}) AS sent (source text, id text)
-        ORDER BY source, id
-        ON CONFLICT (organization_id, source, event_id) DO UPDATE
-          SET created_at = excluded.created_at, expires_at = excluded.expires_at
-          WHERE t.expires_at <= ${at}
-        RETURNING source, event_id AS id`),
+    /**
+     * Takes the ids of events that are free, in a fixed order, and answers them, or that it were all of them, as it nearly
+     * always is. Waits for those being taken.
+     */
+    takeEventIds: (organizationId: string, ids: ReadonlyArray<EventId>, at: Date, expiresAt: Date) =>
+      Effect.map(
+        record<{ readonly free: ReadonlyArray<EventId> | null }>()(sql`
+          WITH taken AS (
+            INSERT INTO usage_event_ids AS t (organization_id, source, event_id, created_at, expires_at)
+            SELECT ${organizationId}::uuid, source, id, ${at}::timestamptz, ${expiresAt}::timestamptz
+            FROM unnest(${column("text", ids, ({ source }) => source)}, ${column("text", ids, ({ id }) => id)})
+              AS sent (source, id)
+            ORDER BY source, id
+            ON CONFLICT (organization_id, source, event_id) DO UPDATE
+              SET created_at = excluded.created_at, expires_at = excluded.expires_at
+              WHERE t.expires_at <= ${at}
+            RETURNING source, event_id
+          )
+          SELECT CASE WHEN (SELECT count(*) FROM taken) < ${ids.length}::int THEN
+            (SELECT coalesce(json_agg(json_build_object('source', source, 'id', event_id)), '[]') FROM taken) END AS free`),
+        (row) => Option.getOrThrow(row).free ?? ("all" as const),
+      ),
 
-    releaseEventIds: (organizationId: string, ids: ReadonlyArray<{ readonly source: string; readonly id: string }>) =>
+    releaseEventIds: (organizationId: string, ids: ReadonlyArray<EventId>) =>
       Effect.asVoid(
         Effect.orDie(sql`
           DELETE FROM usage_event_ids t

@@ -2,9 +2,9 @@
  * SQL of meters and totals that are read without a lock, and of storing what was posted to totals that nobody has touched
  * since they were read.
  */
-import { PgClient, PgTypes } from "@effect/sql-pg"
-import { BigDecimal, Context, Effect, Layer, Result } from "effect"
-import { records } from "../kernel/Sql.ts"
+import { PgClient } from "@effect/sql-pg"
+import { BigDecimal, Context, Effect, Layer } from "effect"
+import { column, records } from "../kernel/Sql.ts"
 import type { Account } from "./Account.ts"
 import { meterColumns, totalColumns, totalRowOf } from "./MeterRepo.ts"
 import type { StoredTotal } from "./MeterRepo.ts"
@@ -23,10 +23,6 @@ const seenOf = (row: SeenRow, at: Date): SeenMeter => {
   const decidedAt = row.decidedAt !== null && row.decidedAt > at ? row.decidedAt : at
   return { meter: row, total: { ...totalRowOf(row), held: BigDecimal.fromStringUnsafe(row.held), decidedAt } }
 }
-
-/** A parameter that is an array of this type: a value for each row, however few of them are there. */
-const column = <Row>(type: keyof typeof PgTypes.OID, rows: ReadonlyArray<Row>, valueOf: (row: Row) => unknown) =>
-  Result.getOrThrow(PgTypes.array(rows.map(valueOf), PgTypes.OID[type]))
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient

@@ -6,7 +6,7 @@ import { Deferred, Effect, Exit, Option } from "effect"
 import { Caller } from "../kernel/Caller.ts"
 import { Transaction, Transactions } from "../kernel/Transaction.ts"
 
-/** How many requests one turn serves at most. */
+/** How many requests one turn serves at most, unless it says otherwise. */
 const MOST_TOGETHER = 100
 
 interface Waiting<Request, A, E> {
@@ -22,13 +22,14 @@ const unanswered = Exit.die(new Error("A request was not answered"))
  */
 export const inTurns = <Request, A, E, R>(
   serve: (requests: ReadonlyArray<Request>) => Effect.Effect<ReadonlyArray<Exit.Exit<A, E>>, never, R>,
+  most = MOST_TOGETHER,
 ) => {
   const waiting = new Map<string, Array<Waiting<Request, A, E>>>()
 
   /** Serves whoever waits until nobody does. */
   const serveAll = Effect.fnUntraced(function* (name: string) {
     for (;;) {
-      const next = waiting.get(name)?.splice(0, MOST_TOGETHER) ?? []
+      const next = waiting.get(name)?.splice(0, most) ?? []
       if (next.length === 0) {
         // At once, before anyone else can come and wait for nobody.
         waiting.delete(name)

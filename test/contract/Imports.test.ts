@@ -32,7 +32,7 @@ const domains = [
 const rankOf = (file: string): number => {
   if (/^(Model|ExplanationModel|ReservationModel|Errors)\.ts$/.test(file)) return 1
   if (
-    /^(Rules|Period|Decision|Aggregation|Limits|Account|Reporting|EventReading|Explanation|Holding|Api|PlatformApi)\.ts$/.test(
+    /^(Rules|Period|Decision|Aggregation|Limits|Account|Tally|Reporting|EventReading|Explanation|Holding|Api|PlatformApi)\.ts$/.test(
       file,
     )
   )
@@ -118,7 +118,7 @@ describe("the imports of the source", () => {
   it("only rules decide: they import models and other rules, and touch no service", () => {
     const impure = sources
       .filter((file) =>
-        /\/(Rules|Period|Decision|Aggregation|Limits|Account|Reporting|EventReading|Explanation|Holding)\.ts$/.test(
+        /\/(Rules|Period|Decision|Aggregation|Limits|Account|Tally|Reporting|EventReading|Explanation|Holding)\.ts$/.test(
           file,
         ),
       )

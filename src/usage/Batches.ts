@@ -1,0 +1,181 @@
+/**
+ * The two ways of counting a batch. Nearly always its events only let totals rise, none of them past a threshold: those are
+ * added up first, and each total is added to once, without being read. Whatever is not that simple is decided event by event
+ * under the locks of its totals.
+ */
+import { BigDecimal, Data, Effect } from "effect"
+import type { ActorReference } from "../kernel/Caller.ts"
+import { Caller } from "../kernel/Caller.ts"
+import { Transactions } from "../kernel/Transaction.ts"
+import { accountName, meterName, post } from "./Account.ts"
+import type { Account } from "./Account.ts"
+import { identityOf, rejected } from "./EventReading.ts"
+import type { Judged, ReadEvent, Verdict } from "./EventReading.ts"
+import { Metering } from "./Metering.ts"
+import { MeterRepo } from "./MeterRepo.ts"
+import type { Meter } from "./Model.ts"
+import { KEPT_FOR, refusalText } from "./Reporting.ts"
+import { canTally, tallied } from "./Tally.ts"
+import type { Tally } from "./Tally.ts"
+import { TallyRepo } from "./TallyRepo.ts"
+import type { Terms } from "./TallyRepo.ts"
+
+/** What a batch does cannot be told without its totals. */
+export class NotSimple extends Data.TaggedError("NotSimple") {}
+
+/** The verdicts on events that were counted now; of the others, the ids were taken before. */
+export type Verdicts = ReadonlyMap<Judged, Verdict>
+
+const ACCEPTED: Verdict = { status: "accepted" }
+
+const idsOf = (events: ReadonlyArray<Judged>) => events.map(({ id, source }) => ({ source, id }))
+
+/** What becomes of events that are counted for the first time, in order, and the accounts after them. */
+const countOn = (
+  opened: ReadonlyMap<string, Account>,
+  events: ReadonlyArray<Judged>,
+  reportedBy: ActorReference,
+): { readonly accounts: ReadonlyMap<string, Account>; readonly verdicts: Verdicts } => {
+  const accounts = new Map(opened)
+  const verdicts = new Map(
+    events.map((judged): readonly [Judged, Verdict] => {
+      const { meter, timestamp, uniqueKey, value } = judged
+      const name = accountName({ meter, at: timestamp })
+      const account = accounts.get(name)
+      if (account === undefined) throw new Error("A total is missing")
+      const event = { timestamp, behavior: "append" as const, value, uniqueKey, metadata: null, reportedBy }
+      const posted = post(account, event)
+      accounts.set(name, posted.account)
+      if (posted.refusal === undefined) return [judged, ACCEPTED]
+      const code = posted.refusal === "negative" ? "Request.ValidationFailed" : "ReportUsage.ThresholdExceeded"
+      return [judged, rejected(code, refusalText(posted.refusal, posted.account))]
+    }),
+  )
+  return { accounts, verdicts }
+}
+
+const slugs = (events: ReadonlyArray<ReadEvent>, slugOf: (event: ReadEvent) => string) => [
+  ...new Set(events.map(slugOf)),
+]
+
+/** Makes the two. */
+export const batches = Effect.gen(function* () {
+  const repo = yield* MeterRepo
+  const tallies = yield* TallyRepo
+  const metering = yield* Metering
+  const transactions = yield* Transactions
+
+  /** Those of the events whose ids were free, and are taken now. */
+  const taken = Effect.fnUntraced(function* (organizationId: string, events: ReadonlyArray<Judged>, at: Date) {
+    const expiresAt = new Date(at.getTime() + KEPT_FOR)
+    const free = yield* repo.takeEventIds(organizationId, idsOf(events), at, expiresAt)
+    if (free === "all") return events
+    const fresh = new Set(free.map(identityOf))
+    return events.filter(({ identity }) => fresh.has(identity))
+  })
+
+  /** The terms of these events' meters. */
+  const terms = (organizationId: string, events: ReadonlyArray<ReadEvent>) =>
+    tallies.terms(
+      organizationId,
+      slugs(events, ({ instance }) => instance),
+      slugs(events, ({ entitlement }) => entitlement),
+    )
+
+  /** Whether usage and what is held come to more than a limit tolerates. */
+  const isTooMuchHeld = Effect.fnUntraced(function* (organizationId: string, posted: ReadonlyArray<Tally>, at: Date) {
+    const limited = posted.filter(({ thresholds }) => thresholds !== null)
+    const instances = [...new Set(limited.map(({ instanceId }) => instanceId))]
+    const held = instances.length === 0 ? [] : yield* tallies.held(organizationId, instances, at)
+    if (held.length === 0) return false
+    const quantities = new Map(
+      held.map(({ entitlementId, instanceId, quantity }) => [
+        `${instanceId} ${entitlementId}`,
+        BigDecimal.fromStringUnsafe(quantity),
+      ]),
+    )
+    const quantityOf = (tally: Pick<Tally, "instanceId" | "entitlementId">) =>
+      quantities.get(`${tally.instanceId} ${tally.entitlementId}`)
+    const concerned = limited.filter((tally) => quantityOf(tally) !== undefined)
+    if (concerned.length === 0) return false
+    const caps = new Map(
+      concerned.map((tally) => [
+        `${tally.instanceId} ${tally.entitlementId} ${tally.periodStart.getTime()}`,
+        tally.thresholds?.cap,
+      ]),
+    )
+    const totals = yield* repo.totals(organizationId, concerned)
+    return totals.some((row) => {
+      const cap = caps.get(`${row.instanceId} ${row.entitlementId} ${row.periodStart.getTime()}`)
+      const quantity = quantityOf(row)
+      return (
+        cap !== undefined &&
+        quantity !== undefined &&
+        BigDecimal.isGreaterThan(BigDecimal.sum(row.total.value, quantity), cap)
+      )
+    })
+  })
+
+  /** Counts events that only let totals rise; all of them, or none. */
+  const countSimply = Effect.fnUntraced(function* (events: ReadonlyArray<Judged>, at: Date) {
+    if (!events.every(canTally)) return yield* new NotSimple()
+    const { actor, organizationId } = yield* Caller
+    return yield* transactions.run(
+      Effect.gen(function* () {
+        const counting = yield* taken(organizationId, events, at)
+        if (counting.length > 0) {
+          const added = tallied(counting)
+          const posted = yield* tallies.post(organizationId, added.tallies, added.events, { at, reportedBy: actor })
+          if (posted < added.tallies.length) return yield* new NotSimple()
+          if (yield* isTooMuchHeld(organizationId, added.tallies, at)) return yield* new NotSimple()
+        }
+        const verdicts: Verdicts = new Map(counting.map((event) => [event, ACCEPTED] as const))
+        return verdicts
+      }),
+    )
+  })
+
+  /** The terms of these events' meters, which cannot be deleted until the transaction ends. */
+  const keptTerms = Effect.fnUntraced(function* (organizationId: string, events: ReadonlyArray<ReadEvent>) {
+    const pairs = Map.groupBy(events, ({ meter }) => meter)
+    const found = yield* repo.keep(
+      organizationId,
+      Array.from(pairs.values(), ([event]) => ({
+        instance: event?.instance ?? "",
+        entitlement: event?.entitlement ?? "",
+      })),
+    )
+    const meters = new Map<string, Meter>(found.map((meter) => [meterName(meter), meter] as const))
+    const instances =
+      found.length === pairs.size
+        ? found.map(({ instance }) => instance)
+        : (yield* repo.instancesAmong(
+            organizationId,
+            slugs(events, ({ instance }) => instance),
+          )).map(({ slug }) => slug)
+    const kept: Terms = {
+      instances: new Set(instances),
+      meterOf: (instance, entitlement) => meters.get(meterName({ instance, entitlement })),
+    }
+    return kept
+  })
+
+  /** Counts events under the locks of their totals. Their ids are taken before any total is touched. */
+  const countUnderLocks = Effect.fnUntraced(function* (events: ReadonlyArray<Judged>, at: Date) {
+    const caller = yield* Caller
+    const counting = yield* taken(caller.organizationId, events, at)
+    if (counting.length === 0) return new Map<Judged, Verdict>()
+    const usages = counting.map(({ meter, timestamp, uniqueKey }) => ({ meter, at: timestamp, uniqueKey }))
+    const counted = countOn(yield* metering.open(caller.organizationId, usages), counting, caller.actor)
+    const refused = counting.filter((event) => counted.verdicts.get(event)?.status === "rejected")
+    if (refused.length > 0) yield* repo.releaseEventIds(caller.organizationId, idsOf(refused))
+    yield* metering.close(caller, [...counted.accounts.values()])
+    return counted.verdicts
+  })
+
+  return {
+    simply: { terms, count: countSimply },
+    /** Belongs in a transaction. */
+    underLocks: { terms: keptTerms, count: countUnderLocks },
+  }
+})
