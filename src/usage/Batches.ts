@@ -7,7 +7,7 @@ import { BigDecimal, Data, Effect } from "effect"
 import type { ActorReference } from "../kernel/Caller.ts"
 import { Caller } from "../kernel/Caller.ts"
 import { Transactions } from "../kernel/Transaction.ts"
-import { accountName, meterName, post } from "./Account.ts"
+import { accountName, meterName, post, totalNameOf } from "./Account.ts"
 import type { Account } from "./Account.ts"
 import { identityOf, rejected } from "./EventReading.ts"
 import type { Judged, ReadEvent, Verdict } from "./EventReading.ts"
@@ -15,7 +15,7 @@ import { Metering } from "./Metering.ts"
 import { MeterRepo } from "./MeterRepo.ts"
 import type { Meter } from "./Model.ts"
 import { KEPT_FOR, refusalText } from "./Reporting.ts"
-import { canTally, tallied } from "./Tally.ts"
+import { tallied } from "./Tally.ts"
 import type { Tally } from "./Tally.ts"
 import { TallyRepo } from "./TallyRepo.ts"
 import type { Terms } from "./TallyRepo.ts"
@@ -54,6 +54,9 @@ const countOn = (
   return { accounts, verdicts }
 }
 
+const idOf = ({ entitlementId, instanceId }: Pick<Meter, "entitlementId" | "instanceId">) =>
+  `${instanceId} ${entitlementId}`
+
 const slugs = (events: ReadonlyArray<ReadEvent>, slugOf: (event: ReadEvent) => string) => [
   ...new Set(events.map(slugOf)),
 ]
@@ -88,46 +91,32 @@ export const batches = Effect.gen(function* () {
     const instances = [...new Set(limited.map(({ instanceId }) => instanceId))]
     const held = instances.length === 0 ? [] : yield* tallies.held(organizationId, instances, at)
     if (held.length === 0) return false
-    const quantities = new Map(
-      held.map(({ entitlementId, instanceId, quantity }) => [
-        `${instanceId} ${entitlementId}`,
-        BigDecimal.fromStringUnsafe(quantity),
-      ]),
-    )
-    const quantityOf = (tally: Pick<Tally, "instanceId" | "entitlementId">) =>
-      quantities.get(`${tally.instanceId} ${tally.entitlementId}`)
-    const concerned = limited.filter((tally) => quantityOf(tally) !== undefined)
-    if (concerned.length === 0) return false
+    const quantities = new Map(held.map(({ quantity, ...meter }) => [idOf(meter), quantity] as const))
     const caps = new Map(
-      concerned.map((tally) => [
-        `${tally.instanceId} ${tally.entitlementId} ${tally.periodStart.getTime()}`,
-        tally.thresholds?.cap,
-      ]),
+      limited.flatMap((tally) => (quantities.has(idOf(tally)) ? [[tally.name, tally.thresholds?.cap] as const] : [])),
     )
-    const totals = yield* repo.totals(organizationId, concerned)
+    const concerned = limited.filter(({ name }) => caps.has(name))
+    const totals = concerned.length === 0 ? [] : yield* repo.totals(organizationId, concerned)
     return totals.some((row) => {
-      const cap = caps.get(`${row.instanceId} ${row.entitlementId} ${row.periodStart.getTime()}`)
-      const quantity = quantityOf(row)
-      return (
-        cap !== undefined &&
-        quantity !== undefined &&
-        BigDecimal.isGreaterThan(BigDecimal.sum(row.total.value, quantity), cap)
-      )
+      const cap = caps.get(totalNameOf(row))
+      const quantity = BigDecimal.fromStringUnsafe(quantities.get(idOf(row)) ?? "0")
+      return cap !== undefined && BigDecimal.isGreaterThan(BigDecimal.sum(row.total.value, quantity), cap)
     })
   })
 
   /** Counts events that only let totals rise; all of them, or none. */
   const countSimply = Effect.fnUntraced(function* (events: ReadonlyArray<Judged>, at: Date) {
-    if (!events.every(canTally)) return yield* new NotSimple()
+    const all = tallied(events)
+    if (all === undefined) return yield* new NotSimple()
     const { actor, organizationId } = yield* Caller
     return yield* transactions.run(
       Effect.gen(function* () {
         const counting = yield* taken(organizationId, events, at)
-        if (counting.length > 0) {
-          const added = tallied(counting)
-          const posted = yield* tallies.post(organizationId, added.tallies, added.events, { at, reportedBy: actor })
-          if (posted < added.tallies.length) return yield* new NotSimple()
-          if (yield* isTooMuchHeld(organizationId, added.tallies, at)) return yield* new NotSimple()
+        const adding = counting.length === events.length ? all : tallied(counting)
+        if (counting.length > 0 && adding !== undefined) {
+          const posted = yield* tallies.post(organizationId, adding, { at, reportedBy: actor })
+          if (posted < adding.tallies.length) return yield* new NotSimple()
+          if (yield* isTooMuchHeld(organizationId, adding.tallies, at)) return yield* new NotSimple()
         }
         const verdicts: Verdicts = new Map(counting.map((event) => [event, ACCEPTED] as const))
         return verdicts

@@ -264,7 +264,7 @@ const make = Effect.gen(function* () {
             SELECT ${organizationId}::uuid, source, id, ${at}::timestamptz, ${expiresAt}::timestamptz
             FROM unnest(${column("text", ids, ({ source }) => source)}, ${column("text", ids, ({ id }) => id)})
               AS sent (source, id)
-            ORDER BY source, id
+            ORDER BY source COLLATE "C", id COLLATE "C"
             ON CONFLICT (organization_id, source, event_id) DO UPDATE
               SET created_at = excluded.created_at, expires_at = excluded.expires_at
               WHERE t.expires_at <= ${at}

@@ -3,15 +3,19 @@
  * added to without being read; those that would pass a threshold refuse it. Pure.
  */
 import { BigDecimal } from "effect"
-import { accountName, isConsumable, limitFor, methodOf, periodFor } from "./Account.ts"
+import { isConsumable, methodOf, totalNameOf } from "./Account.ts"
 import type { TotalKey } from "./Account.ts"
 import type { Judged } from "./EventReading.ts"
-import { thresholdsOf } from "./Limits.ts"
+import { limitOf, thresholdsOf } from "./Limits.ts"
 import type { Thresholds } from "./Limits.ts"
 import type { Meter } from "./Model.ts"
+import type { Period } from "./Period.ts"
+import { grantOf, periodOf } from "./Rules.ts"
 
 /** What the events of one total add to it. */
 export interface Tally extends TotalKey {
+  /** {@link totalNameOf} it. */
+  readonly name: string
   /** How much the total's value rises. */
   readonly added: BigDecimal.BigDecimal
   /** Number and sum of the events' own values. */
@@ -29,74 +33,102 @@ export interface TalliedEvent extends Pick<Judged, "timestamp" | "value" | "uniq
   readonly rank: number
 }
 
-const later = (one: Date, other: Date): Date => (one < other ? other : one)
-const earlier = (one: Date, other: Date): Date => (other < one ? other : one)
-
 /** Whether the event does no more to its total than to let it rise. */
-export const canTally = ({ meter, value }: Judged): boolean =>
-  isConsumable(meter) && limitFor(meter) !== null && !BigDecimal.isNegative(value)
+const raises = ({ meter, value }: Judged): boolean => isConsumable(meter) && !BigDecimal.isNegative(value)
 
-const thresholdsFor = (meter: Meter): Thresholds | null => {
-  const limit = limitFor(meter)
-  return limit === null ? null : thresholdsOf(limit, meter.warningThresholdPercent)
-}
-
-interface Counting extends Omit<Tally, "added" | "thresholds"> {
+/** The events of a meter in one period, in the order of their arrival. */
+interface Column {
   readonly meter: Meter
-  readonly name: string
+  readonly period: Period
+  readonly events: Array<Judged>
 }
 
-const begin = ({ meter, timestamp, value }: Judged, name: string): Counting => ({
-  meter,
-  name,
-  instanceId: meter.instanceId,
-  entitlementId: meter.entitlementId,
-  periodStart: periodFor(meter, timestamp).start,
-  count: 1,
-  sum: value,
-  firstAt: timestamp,
-  lastAt: timestamp,
-})
+const holds = ({ end, start }: Period, at: Date): boolean => at >= start && (end === null || at < end)
 
-const more = (tally: Counting, { timestamp, value }: Judged): Counting => ({
-  ...tally,
-  count: tally.count + 1,
-  sum: BigDecimal.sum(tally.sum, value),
-  firstAt: earlier(tally.firstAt, timestamp),
-  lastAt: later(tally.lastAt, timestamp),
-})
+/** Remembers answers by their names. */
+const remembered = <A, B>(nameOf: (asked: A) => string, answer: (asked: A) => B): ((asked: A) => B) => {
+  const known = new Map<string, B>()
+  return (asked) => {
+    const name = nameOf(asked)
+    const found = known.get(name) ?? answer(asked)
+    known.set(name, found)
+    return found
+  }
+}
 
-const ended = ({ meter, name: _, ...tally }: Counting): Tally => ({
-  ...tally,
-  added: methodOf(meter) === "COUNT" ? BigDecimal.fromNumberUnsafe(tally.count) : tally.sum,
-  thresholds: thresholdsFor(meter),
-})
+/** The limits that meters have, with their thresholds. Hundreds of meters share the few grants of their licenses. */
+const limits = () =>
+  remembered(
+    ({ granted, overagePercent, warningThresholdPercent }: Meter) =>
+      `${granted} ${overagePercent} ${warningThresholdPercent}`,
+    (meter) => {
+      const limit = limitOf(grantOf(meter))
+      return { isGranted: limit !== null, thresholds: limit && thresholdsOf(limit, meter.warningThresholdPercent) }
+    },
+  )
 
-/** Totals are locked in this order wherever several are. */
-const byName = (one: Counting, other: Counting): number => (one.name < other.name ? -1 : one.name > other.name ? 1 : 0)
+const columnsOf = (events: ReadonlyArray<Judged>): ReadonlyArray<Column> => {
+  const byMeter = new Map<Meter, Array<Column>>()
+  for (const event of events) {
+    const { meter, timestamp } = event
+    const columns = byMeter.get(meter) ?? []
+    const column = columns.find(({ period }) => holds(period, timestamp))
+    if (column !== undefined) {
+      column.events.push(event)
+      continue
+    }
+    const period = periodOf(meter, meter, timestamp) ?? { start: meter.startLicenseDate, end: null }
+    columns.push({ meter, period, events: [event] })
+    byMeter.set(meter, columns)
+  }
+  return [...byMeter.values()].flat()
+}
 
-/** Adds up events that {@link canTally}, given in the order of their arrival. Tallies come in the order of their keys. */
-export const tallied = (
-  events: ReadonlyArray<Judged>,
-): { readonly tallies: ReadonlyArray<Tally>; readonly events: ReadonlyArray<TalliedEvent> } => {
-  const counting = new Map<string, Counting>()
-  const ranked = events.map((event) => {
-    const name = accountName({ meter: event.meter, at: event.timestamp })
-    const sofar = counting.get(name)
-    const next = sofar === undefined ? begin(event, name) : more(sofar, event)
-    counting.set(name, next)
-    return { name, rank: next.count, event }
-  })
-  const inOrder = [...counting.values()].sort(byName)
-  const places = new Map(inOrder.map(({ name }, index) => [name, index + 1] as const))
+const tallyOf = ({ events, meter, period }: Column, thresholds: Thresholds | null): Tally => {
+  const key = { instanceId: meter.instanceId, entitlementId: meter.entitlementId, periodStart: period.start }
+  const count = events.length
+  const sum = BigDecimal.sumAll(events.map(({ value }) => value))
+  const instants = events.map(({ timestamp }) => timestamp.getTime())
   return {
-    tallies: inOrder.map(ended),
-    events: ranked.map(({ event: { timestamp, uniqueKey, value }, name, rank }) => ({
-      tally: places.get(name) ?? 0,
-      rank,
-      timestamp,
-      uniqueKey,
-      value,
-    })),
+    ...key,
+    name: totalNameOf(key),
+    added: methodOf(meter) === "COUNT" ? BigDecimal.fromNumberUnsafe(count) : sum,
+    count,
+    sum,
+    firstAt: new Date(Math.min(...instants)),
+    lastAt: new Date(Math.max(...instants)),
+    thresholds,
+  }
+}
+
+/** Tallies in the order of their keys, in which totals are locked wherever several are, and their events. */
+export interface Tallied {
+  readonly tallies: ReadonlyArray<Tally>
+  readonly events: ReadonlyArray<TalliedEvent>
+}
+
+/**
+ * Adds up events that are given in the order of their arrival; nothing if one of them may do anything else to its total than
+ * to let it rise.
+ */
+export const tallied = (events: ReadonlyArray<Judged>): Tallied | undefined => {
+  if (!events.every(raises)) return undefined
+  const limitFor = limits()
+  const filled = columnsOf(events)
+  if (filled.some(({ meter }) => !limitFor(meter).isGranted)) return undefined
+  const columns = filled
+    .map((column) => ({ column, tally: tallyOf(column, limitFor(column.meter).thresholds) }))
+    .sort(({ tally: one }, { tally: other }) => (one.name < other.name ? -1 : 1))
+  return {
+    tallies: columns.map(({ tally }) => tally),
+    events: columns.flatMap(({ column }, index) =>
+      column.events.map(({ timestamp, uniqueKey, value }, position) => ({
+        tally: index + 1,
+        rank: position + 1,
+        timestamp,
+        uniqueKey,
+        value,
+      })),
+    ),
   }
 }

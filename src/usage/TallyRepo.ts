@@ -4,7 +4,7 @@ import { BigDecimal, Context, Effect, Layer, Option } from "effect"
 import type { ActorReference } from "../kernel/Caller.ts"
 import { column, record, records } from "../kernel/Sql.ts"
 import type { Meter } from "./Model.ts"
-import type { Tally, TalliedEvent } from "./Tally.ts"
+import type { Tallied, Tally } from "./Tally.ts"
 
 type Instance = Pick<Meter, "instanceId" | "instance"> & {
   readonly licenseId: string
@@ -135,20 +135,20 @@ const make = Effect.gen(function* () {
      */
     post: (
       organizationId: string,
-      tallies: ReadonlyArray<Tally>,
-      events: ReadonlyArray<TalliedEvent>,
+      { events, tallies }: Tallied,
       { at, reportedBy }: { readonly at: Date; readonly reportedBy: ActorReference },
-    ) => {
-      const instances = column("uuid", tallies, ({ instanceId }) => instanceId)
-      const entitlements = column("uuid", tallies, ({ entitlementId }) => entitlementId)
-      const periods = column("timestamptz", tallies, ({ periodStart }) => periodStart)
-      return Effect.map(
+    ) =>
+      Effect.map(
         records<{ readonly taken: number }>()(sql`
-          WITH tallied AS MATERIALIZED (
+          WITH keys AS MATERIALIZED (
+            SELECT ${column("uuid", tallies, ({ instanceId }) => instanceId)} AS instances,
+              ${column("uuid", tallies, ({ entitlementId }) => entitlementId)} AS entitlements,
+              ${column("timestamptz", tallies, ({ periodStart }) => periodStart)} AS periods
+          ), tallied AS MATERIALIZED (
             SELECT * FROM unnest(
-              ${instances},
-              ${entitlements},
-              ${periods},
+              (SELECT instances FROM keys),
+              (SELECT entitlements FROM keys),
+              (SELECT periods FROM keys),
               ${amounts(tallies, ({ added }) => added)}::numeric[],
               ${column("int4", tallies, ({ count }) => count)},
               ${amounts(tallies, ({ sum }) => sum)}::numeric[],
@@ -159,23 +159,6 @@ const make = Effect.gen(function* () {
               ${amounts(tallies, ({ thresholds }) => thresholds?.cap)}::numeric[]
             ) WITH ORDINALITY AS tallied (instance_id, entitlement_id, period_start, added, count, sum, first_at, last_at,
               warning_at, limit_at, cap, place)
-          ), missing AS MATERIALIZED (
-            SELECT * FROM tallied
-            WHERE NOT EXISTS (
-              SELECT FROM usage_totals t
-              WHERE t.organization_id = ${organizationId} AND t.instance_id = tallied.instance_id
-                AND t.entitlement_id = tallied.entitlement_id AND t.period_start = tallied.period_start
-            )
-          ), begun AS (
-            INSERT INTO usage_totals (organization_id, instance_id, entitlement_id, period_start, value, event_count, sum,
-              value_count, latest_at, last_at, decided_at)
-            SELECT ${organizationId}::uuid, instance_id, entitlement_id, period_start, added, count, sum, count, last_at,
-              last_at, ${at}::timestamptz
-            FROM missing
-            WHERE coalesce(added < warning_at, true) AND coalesce(added < limit_at, true)
-              AND coalesce(added <= cap, true)
-            ON CONFLICT (organization_id, instance_id, entitlement_id, period_start) DO NOTHING
-            RETURNING 1
           ), posted AS (
             UPDATE usage_totals t SET value = t.value + tallied.added, event_count = t.event_count + tallied.count,
               sum = t.sum + tallied.sum, value_count = t.value_count + tallied.count,
@@ -189,13 +172,25 @@ const make = Effect.gen(function* () {
               AND t.limit_reached = coalesce(t.value + tallied.added >= tallied.limit_at, false)
               AND coalesce(t.value + tallied.added <= tallied.cap, NOT t.cap_exceeded)
             RETURNING tallied.place, t.event_count - tallied.count AS before
+          ), others AS MATERIALIZED (
+            SELECT * FROM tallied WHERE place NOT IN (SELECT place FROM posted)
+          ), begun AS (
+            INSERT INTO usage_totals (organization_id, instance_id, entitlement_id, period_start, value, event_count, sum,
+              value_count, latest_at, last_at, decided_at)
+            SELECT ${organizationId}::uuid, instance_id, entitlement_id, period_start, added, count, sum, count, last_at,
+              last_at, ${at}::timestamptz
+            FROM others
+            WHERE coalesce(added < warning_at, true) AND coalesce(added < limit_at, true)
+              AND coalesce(added <= cap, true)
+            ON CONFLICT (organization_id, instance_id, entitlement_id, period_start) DO NOTHING
+            RETURNING 1
           ), stored AS (
             INSERT INTO usage_events (organization_id, instance_id, entitlement_id, period_start, ordinal, timestamp,
               behavior, value, unique_key, metadata, reported_at, reported_by)
-            SELECT ${organizationId}::uuid, (${instances})[sent.tally], (${entitlements})[sent.tally],
-              (${periods})[sent.tally],
+            SELECT ${organizationId}::uuid, ((SELECT instances FROM keys))[sent.tally],
+              ((SELECT entitlements FROM keys))[sent.tally], ((SELECT periods FROM keys))[sent.tally],
               ((SELECT array_agg(before ORDER BY place) FROM (
-                SELECT place, before FROM posted UNION ALL SELECT place, 0 FROM missing
+                SELECT place, before FROM posted UNION ALL SELECT place, 0 FROM others
               ) begins))[sent.tally] + sent.rank,
               sent.timestamp, 'append', sent.value, sent.unique_key, NULL, ${at}::timestamptz,
               ${sql.json(reportedBy)}
@@ -210,8 +205,7 @@ const make = Effect.gen(function* () {
           )
           SELECT ((SELECT count(*) FROM posted) + (SELECT count(*) FROM begun))::int AS taken`),
         ([row]) => row?.taken ?? 0,
-      )
-    },
+      ),
 
     /**
      * What reservations keep of meters of these instances, in whatever period. Asked behind {@link post}, whose locks keep
