@@ -7,7 +7,7 @@ import { batches } from "./Batches.ts"
 import type { Verdicts } from "./Batches.ts"
 import { readEvent, verdictOn } from "./EventReading.ts"
 import type { Judged, ReadEvent, Verdict } from "./EventReading.ts"
-import type { CloudEventResult } from "./Model.ts"
+import type { CloudEventResult, Meter } from "./Model.ts"
 import type { Terms } from "./TallyRepo.ts"
 import { inTurns } from "./Together.ts"
 
@@ -39,11 +39,10 @@ const counted = Effect.fnUntraced(function* <E, R>({ count, terms }: Way<E, R>, 
   const read = sent.map((batch) => batch.map((event) => readEvent(event, at)))
   const readable = read.flatMap((batch) => batch.flatMap((event) => ("event" in event ? [event.event] : [])))
   const { instances, meterOf } = yield* terms(organizationId, readable)
-  const meters = new Map(
-    readable
-      .map((event) => [event.meter, event] as const)
-      .map(([name, event]) => [name, meterOf(event.instance, event.entitlement)] as const),
-  )
+  const meters = new Map<string, Meter | undefined>()
+  for (const { entitlement, instance, meter } of readable) {
+    if (!meters.has(meter)) meters.set(meter, meterOf(instance, entitlement))
+  }
   const judged = read.map((batch) =>
     batch.map((event) =>
       "event" in event

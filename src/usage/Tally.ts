@@ -67,7 +67,25 @@ const limits = () =>
     },
   )
 
+/** The periods of meters at instants. Those that reset alike share them. */
+const periods = () => {
+  const known = remembered(
+    ({ resetAnchor, resetPeriod, startLicenseDate }: Meter) =>
+      `${resetPeriod} ${resetAnchor} ${startLicenseDate.getTime()}`,
+    (): Array<Period> => [],
+  )
+  return (meter: Meter, at: Date): Period => {
+    const alike = known(meter)
+    const found = alike.find((period) => holds(period, at))
+    if (found !== undefined) return found
+    const period = periodOf(meter, meter, at) ?? { start: meter.startLicenseDate, end: null }
+    alike.push(period)
+    return period
+  }
+}
+
 const columnsOf = (events: ReadonlyArray<Judged>): ReadonlyArray<Column> => {
+  const periodAt = periods()
   const byMeter = new Map<Meter, Array<Column>>()
   for (const event of events) {
     const { meter, timestamp } = event
@@ -77,8 +95,7 @@ const columnsOf = (events: ReadonlyArray<Judged>): ReadonlyArray<Column> => {
       column.events.push(event)
       continue
     }
-    const period = periodOf(meter, meter, timestamp) ?? { start: meter.startLicenseDate, end: null }
-    columns.push({ meter, period, events: [event] })
+    columns.push({ meter, period: periodAt(meter, timestamp), events: [event] })
     byMeter.set(meter, columns)
   }
   return [...byMeter.values()].flat()

@@ -3,6 +3,7 @@ import { PgClient } from "@effect/sql-pg"
 import { BigDecimal, Context, Effect, Layer, Option } from "effect"
 import type { ActorReference } from "../kernel/Caller.ts"
 import { column, record, records } from "../kernel/Sql.ts"
+import type { Thresholds } from "./Limits.ts"
 import type { Meter } from "./Model.ts"
 import type { Tallied, Tally } from "./Tally.ts"
 
@@ -74,11 +75,18 @@ const termsOf = (organizationId: string, row: TermsRow): Terms => {
   }
 }
 
-const amounts = (rows: ReadonlyArray<Tally>, amountOf: (tally: Tally) => BigDecimal.BigDecimal | null | undefined) =>
+const amounts = <Row>(rows: ReadonlyArray<Row>, amountOf: (row: Row) => BigDecimal.BigDecimal | null) =>
   column("text", rows, (row) => {
     const amount = amountOf(row)
-    return amount === null || amount === undefined ? null : BigDecimal.format(amount)
+    return amount && BigDecimal.format(amount)
   })
+
+/** The different thresholds of tallies, which are few: many share the grants of a license. */
+const thresholdsAmong = (tallies: ReadonlyArray<Tally>) => {
+  const places = new Map<Thresholds | null, number>()
+  for (const { thresholds } of tallies) if (!places.has(thresholds)) places.set(thresholds, places.size + 1)
+  return { all: [...places.keys()], placeOf: ({ thresholds }: Tally) => places.get(thresholds) ?? null }
+}
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
@@ -137,28 +145,32 @@ const make = Effect.gen(function* () {
       organizationId: string,
       { events, tallies }: Tallied,
       { at, reportedBy }: { readonly at: Date; readonly reportedBy: ActorReference },
-    ) =>
-      Effect.map(
+    ) => {
+      const thresholds = thresholdsAmong(tallies)
+      return Effect.map(
         records<{ readonly taken: number }>()(sql`
-          WITH keys AS MATERIALIZED (
+          WITH given AS MATERIALIZED (
             SELECT ${column("uuid", tallies, ({ instanceId }) => instanceId)} AS instances,
               ${column("uuid", tallies, ({ entitlementId }) => entitlementId)} AS entitlements,
-              ${column("timestamptz", tallies, ({ periodStart }) => periodStart)} AS periods
+              ${column("timestamptz", tallies, ({ periodStart }) => periodStart)} AS periods,
+              ${amounts(thresholds.all, (these) => these && these.warning)}::numeric[] AS warnings,
+              ${amounts(thresholds.all, (these) => these && these.limit)}::numeric[] AS limits,
+              ${amounts(thresholds.all, (these) => these && these.cap)}::numeric[] AS caps
           ), tallied AS MATERIALIZED (
-            SELECT * FROM unnest(
-              (SELECT instances FROM keys),
-              (SELECT entitlements FROM keys),
-              (SELECT periods FROM keys),
-              ${amounts(tallies, ({ added }) => added)}::numeric[],
+            SELECT sent.*, coalesce(amount, sum) AS added, ((SELECT warnings FROM given))[thresholds] AS warning_at,
+              ((SELECT limits FROM given))[thresholds] AS limit_at, ((SELECT caps FROM given))[thresholds] AS cap
+            FROM unnest(
+              (SELECT instances FROM given),
+              (SELECT entitlements FROM given),
+              (SELECT periods FROM given),
+              ${amounts(tallies, ({ added, sum }) => (added === sum ? null : added))}::numeric[],
               ${column("int4", tallies, ({ count }) => count)},
               ${amounts(tallies, ({ sum }) => sum)}::numeric[],
               ${column("timestamptz", tallies, ({ firstAt }) => firstAt)},
               ${column("timestamptz", tallies, ({ lastAt }) => lastAt)},
-              ${amounts(tallies, ({ thresholds }) => thresholds?.warning)}::numeric[],
-              ${amounts(tallies, ({ thresholds }) => thresholds?.limit)}::numeric[],
-              ${amounts(tallies, ({ thresholds }) => thresholds?.cap)}::numeric[]
-            ) WITH ORDINALITY AS tallied (instance_id, entitlement_id, period_start, added, count, sum, first_at, last_at,
-              warning_at, limit_at, cap, place)
+              ${column("int4", tallies, thresholds.placeOf)}
+            ) WITH ORDINALITY AS sent (instance_id, entitlement_id, period_start, amount, count, sum, first_at, last_at,
+              thresholds, place)
           ), posted AS (
             UPDATE usage_totals t SET value = t.value + tallied.added, event_count = t.event_count + tallied.count,
               sum = t.sum + tallied.sum, value_count = t.value_count + tallied.count,
@@ -187,8 +199,8 @@ const make = Effect.gen(function* () {
           ), stored AS (
             INSERT INTO usage_events (organization_id, instance_id, entitlement_id, period_start, ordinal, timestamp,
               behavior, value, unique_key, metadata, reported_at, reported_by)
-            SELECT ${organizationId}::uuid, ((SELECT instances FROM keys))[sent.tally],
-              ((SELECT entitlements FROM keys))[sent.tally], ((SELECT periods FROM keys))[sent.tally],
+            SELECT ${organizationId}::uuid, ((SELECT instances FROM given))[sent.tally],
+              ((SELECT entitlements FROM given))[sent.tally], ((SELECT periods FROM given))[sent.tally],
               ((SELECT array_agg(before ORDER BY place) FROM (
                 SELECT place, before FROM posted UNION ALL SELECT place, 0 FROM others
               ) begins))[sent.tally] + sent.rank,
@@ -205,7 +217,8 @@ const make = Effect.gen(function* () {
           )
           SELECT ((SELECT count(*) FROM posted) + (SELECT count(*) FROM begun))::int AS taken`),
         ([row]) => row?.taken ?? 0,
-      ),
+      )
+    },
 
     /**
      * What reservations keep of meters of these instances, in whatever period. Asked behind {@link post}, whose locks keep
