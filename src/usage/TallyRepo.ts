@@ -137,7 +137,8 @@ const make = Effect.gen(function* () {
     /**
      * Adds tallies to their totals and stores their events. Answers how many totals took theirs: where that is not all of
      * them, the transaction has to be taken back. A total takes no tally that would bring it past a threshold, or that is
-     * older than the newest `set`; a total that is missing begins with its tally. Tallies come in the order in which totals
+     * older than the newest `set`; a total that is missing begins with its tally, if nobody is about to change or delete what it
+     * is of. Tallies come in the order in which totals
      * are locked; events find theirs by their places in the arrays, because PostgreSQL, which does not know how long those
      * are, would join them row by row.
      */
@@ -186,12 +187,22 @@ const make = Effect.gen(function* () {
             RETURNING tallied.place, t.event_count - tallied.count AS before
           ), others AS MATERIALIZED (
             SELECT * FROM tallied WHERE place NOT IN (SELECT place FROM posted)
+          ), kept AS MATERIALIZED (
+            SELECT others.* FROM others
+            CROSS JOIN LATERAL (
+              SELECT FROM instances WHERE organization_id = ${organizationId} AND id = others.instance_id
+              FOR KEY SHARE SKIP LOCKED
+            ) i
+            CROSS JOIN LATERAL (
+              SELECT FROM entitlements WHERE organization_id = ${organizationId} AND id = others.entitlement_id
+              FOR KEY SHARE SKIP LOCKED
+            ) e
           ), begun AS (
             INSERT INTO usage_totals (organization_id, instance_id, entitlement_id, period_start, value, event_count, sum,
               value_count, latest_at, last_at, decided_at)
             SELECT ${organizationId}::uuid, instance_id, entitlement_id, period_start, added, count, sum, count, last_at,
               last_at, ${at}::timestamptz
-            FROM others
+            FROM kept
             WHERE coalesce(added < warning_at, true) AND coalesce(added < limit_at, true)
               AND coalesce(added <= cap, true)
             ON CONFLICT (organization_id, instance_id, entitlement_id, period_start) DO NOTHING
