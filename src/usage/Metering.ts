@@ -61,14 +61,13 @@ const make = Effect.gen(function* () {
     return accounts
   })
 
-  /**
-   * Stores accounts, if they are as they were read, and tells the thresholds that they crossed; all or nothing. Answers
-   * whether it did.
-   */
-  const closeUnlessTouched = Effect.fnUntraced(function* (caller: EventSource, accounts: ReadonlyArray<Account>) {
+  /** Stores accounts that {@link open} has locked, and tells the thresholds that they crossed. */
+  const close = Effect.fnUntraced(function* (caller: EventSource, accounts: ReadonlyArray<Account>) {
     const changed = accounts.filter(isChanged)
-    if (changed.length === 0) return true
-    if (!(yield* snapshots.store(changed, yield* now))) return false
+    if (changed.length === 0) return
+    if (!(yield* snapshots.store(changed, yield* now))) {
+      return yield* Effect.die(new Error("A locked total has changed"))
+    }
     const newKeys = changed.flatMap((account) =>
       Array.from(account.newKeys, (uniqueKey) => ({
         ...totalKeyOf({ meter: account.meter, at: account.period.start }),
@@ -86,13 +85,6 @@ const make = Effect.gen(function* () {
         })
       }
     }
-    return true
-  })
-
-  /** Stores accounts that {@link open} has locked. */
-  const close = Effect.fnUntraced(function* (caller: EventSource, accounts: ReadonlyArray<Account>) {
-    if (yield* closeUnlessTouched(caller, accounts)) return
-    return yield* Effect.die(new Error("A locked total has changed"))
   })
 
   /** Tells that the cap of a period was exceeded, where the transaction that refused it is rolled back. */
@@ -138,7 +130,7 @@ const make = Effect.gen(function* () {
     )
   })
 
-  return { open, close, closeUnlessTouched, decided, entries }
+  return { open, close, decided, entries }
 })
 
 /** Accounts of usage. */

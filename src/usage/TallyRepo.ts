@@ -137,10 +137,11 @@ const make = Effect.gen(function* () {
     /**
      * Adds tallies to their totals and stores their events. Answers how many totals took theirs: where that is not all of
      * them, the transaction has to be taken back. A total takes no tally that would bring it past a threshold, or that is
-     * older than the newest `set`; a total that is missing begins with its tally, if nobody is about to change or delete what it
-     * is of. Tallies come in the order in which totals
-     * are locked; events find theirs by their places in the arrays, because PostgreSQL, which does not know how long those
-     * are, would join them row by row.
+     * older than the newest `set`; a total that is missing begins with its tally, if nobody is about to change or delete
+     * what it is of.
+     *
+     * Tallies come in the order in which totals are locked. Events find theirs by their places in arrays, because
+     * PostgreSQL, which does not know how long those are, would join them row by row.
      */
     post: (
       organizationId: string,
