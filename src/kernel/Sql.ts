@@ -70,7 +70,11 @@ export const lockName = (sql: SqlClient, name: string, mode: "alone" | "shared" 
 export const touched = <R>(statement: Statement<R>): Effect.Effect<boolean, never, R> =>
   Effect.map(Effect.orDie(statement), (rows) => rows.length > 0)
 
-/** A parameter that is an array of this type: a value for each row, however few of them are there. */
+/**
+ * A parameter that is an array of this type: a value for each row, however few of them are there. Where it is unnested, one of
+ * the arrays stands in a `(SELECT ...)` of its own: PostgreSQL then takes any number of rows for at least ten, and keeps its
+ * plan. Otherwise fewer seem cheaper to it, and whoever sends few is planned for anew each time.
+ */
 export const column = <Row>(
   type: keyof typeof PgTypes.OID,
   rows: ReadonlyArray<Row>,

@@ -262,7 +262,7 @@ const make = Effect.gen(function* () {
           WITH taken AS (
             INSERT INTO usage_event_ids AS t (organization_id, source, event_id, created_at, expires_at)
             SELECT ${organizationId}::uuid, source, id, ${at}::timestamptz, ${expiresAt}::timestamptz
-            FROM unnest(${column("text", ids, ({ source }) => source)}, ${column("text", ids, ({ id }) => id)})
+            FROM unnest((SELECT ${column("text", ids, ({ source }) => source)}), ${column("text", ids, ({ id }) => id)})
               AS sent (source, id)
             ORDER BY source COLLATE "C", id COLLATE "C"
             ON CONFLICT (organization_id, source, event_id) DO UPDATE

@@ -176,7 +176,7 @@ export const CloudEvent = Schema.Record(Schema.String, Schema.Unknown).annotate(
     "CloudEvents 1.0: `specversion`, `id`, `source`, `subject` (slug of the instance), `type` (slug of the entitlement), `time` (now if absent), `data.value`, `data.uniqueKey`. Extension attributes are ignored",
 })
 // `Any`, because `Unknown` would be gone through once more, though whatever came out of a JSON text is JSON.
-export const CloudEventBatch = Schema.Array(Schema.Any as unknown as Schema.Codec<unknown>)
+export const CloudEventBatch = Schema.Array(Schema.Any)
   .check(Schema.isMinLength(1), Schema.isMaxLength(MOST_EVENTS))
   .annotate({ description: "Up to 1,000 CloudEvents" })
 

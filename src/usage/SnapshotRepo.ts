@@ -75,7 +75,7 @@ const make = Effect.gen(function* () {
           WITH changed AS MATERIALIZED (
             SELECT t.ctid AS now_at, t.organization_id, t.instance_id, t.entitlement_id, t.period_start, seen.*
             FROM unnest(
-              ${column("text", accounts, ({ stored }) => stored.place)}::tid[],
+              (SELECT ${column("text", accounts, ({ stored }) => stored.place)}::tid[]),
               ${column("text", accounts, ({ stored }) => stored.version)}::xid[],
               ${column("text", totals, ({ value }) => BigDecimal.format(value))}::numeric[],
               ${column("float8", totals, ({ eventCount }) => eventCount)},
@@ -98,7 +98,7 @@ const make = Effect.gen(function* () {
               posted.ordinal, posted.timestamp, posted.behavior, posted.value, posted.unique_key, posted.metadata,
               ${at}::timestamptz, posted.reported_by
             FROM unnest(
-              ${column("int4", events, ({ n }) => n + 1)},
+              (SELECT ${column("int4", events, ({ n }) => n + 1)}),
               ${column("float8", events, ({ event }) => event.ordinal)},
               ${column("timestamptz", events, ({ event }) => event.timestamp)},
               ${column("text", events, ({ event }) => event.behavior)},

@@ -219,7 +219,7 @@ const make = Effect.gen(function* () {
               sent.timestamp, 'append', sent.value, sent.unique_key, NULL, ${at}::timestamptz,
               ${sql.json(reportedBy)}
             FROM unnest(
-              ${column("int4", events, ({ tally }) => tally)},
+              (SELECT ${column("int4", events, ({ tally }) => tally)}),
               ${column("int4", events, ({ rank }) => rank)},
               ${column("timestamptz", events, ({ timestamp }) => timestamp)},
               ${column("text", events, ({ value }) => BigDecimal.format(value))}::numeric[],
