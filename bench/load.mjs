@@ -85,6 +85,7 @@ const make = (token) => {
 const FRESH = new Set(["component", "usageEvents"])
 const REPEATED = 100
 
+let asked = 0
 const latencies = []
 const instance = autocannon({
   url: origin,
@@ -96,7 +97,7 @@ const instance = autocannon({
   setupClient: (client) => {
     if (FRESH.has(kind)) {
       client.setRequests([
-        { ...make(tokens[0]), setupRequest: (request) => ({ ...request, ...make(tokens[made % tokens.length]) }) },
+        { ...make(tokens[0]), setupRequest: (request) => ({ ...request, ...make(tokens[asked++ % tokens.length]) }) },
       ])
     } else {
       client.setRequests(Array.from({ length: REPEATED }, (_, n) => make(tokens[n % tokens.length])))
