@@ -125,7 +125,7 @@ const make = Effect.gen(function* () {
      * Lets the claim that follows in this transaction find leases by their index alone. The planner takes most rows for leased
      * until the table is analysed anew, and would read all of a long queue.
      */
-    planByIndex: run(sql`SELECT set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)`),
+    planByIndex: run(sql`SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true), set_config('jit', 'off', true)`),
 
     /**
      * Locks lanes with due work and room, least recently served first. Lanes that another node holds are passed over.
