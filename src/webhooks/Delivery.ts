@@ -62,8 +62,8 @@ export class Deliveries extends Context.Service<
     readonly claim: (most: number) => Effect.Effect<ReadonlyArray<Claim>>
     /** Gives back what a failed claim may have claimed; the next claim does so too. */
     readonly clearDoubts: Effect.Effect<void>
-    /** Makes the attempt and returns when its end is stored. */
-    readonly deliver: (claim: Claim) => Effect.Effect<void>
+    /** Makes the attempt and returns when its end is stored. `sent` is called when nothing of it is in flight any more. */
+    readonly deliver: (claim: Claim, sent?: () => void) => Effect.Effect<void>
     /** Gives back claims whose attempts have not begun. */
     readonly release: (claims: ReadonlyArray<Claim>) => Effect.Effect<void>
     /**
@@ -91,8 +91,9 @@ export class Deliveries extends Context.Service<
       }
 
       const slots = makeSlots(limits.perEndpoint)
-      // The leases of this node's attempts that have not ended.
-      const own = new Set<string>()
+      // The leases of this node's attempts whose end is not stored, and whether the exchange is over: what waits for the
+      // database alone is in no receiver's way, and takes no room in the caps.
+      const own = new Map<string, "in flight" | "ending">()
 
       // Leases of claims that failed. They may have been committed all the same: the answer was lost.
       const doubtful = new Set<string>()
@@ -117,7 +118,8 @@ export class Deliveries extends Context.Service<
           perOrganization: limits.perOrganization,
           owner: yield* nodes.owner,
           leases,
-          own: [...own],
+          own: [...own.keys()],
+          ending: [...own].filter(([, state]) => state === "ending").map(([lease]) => lease),
           allowance: ({ endpointId }: LockedLane) =>
             slots.isFast(endpointId) ? Math.max(limits.ahead, limits.perEndpoint) : limits.perEndpoint,
         }
@@ -155,7 +157,7 @@ export class Deliveries extends Context.Service<
               secrets: signing,
               event: eventOf(row, subject),
             })
-            own.add(row.lease)
+            own.set(row.lease, "in flight")
           }
           yield* Metric.update(metrics.lag, (at.getTime() - row.dueAt.getTime()) / 1000)
         }
@@ -229,7 +231,7 @@ export class Deliveries extends Context.Service<
       })
 
       const deliver = Effect.fn("Deliveries.deliver")(
-        function* (claim: Claim) {
+        function* (claim: Claim, sent?: () => void) {
           const ended = yield* slots.within(
             claim.row.endpointId,
             Effect.flatMap(now, (at) =>
@@ -238,6 +240,8 @@ export class Deliveries extends Context.Service<
                 : Effect.asSome(attempt(claim)),
             ),
           )
+          own.set(claim.row.lease, "ending")
+          sent?.()
           yield* Option.match(Option.flatten(ended), { onNone: () => release([claim]), onSome: attempts.finish })
         },
         // Left to its lease, like the claim of a process that died: after three claims the attempt is abandoned.
@@ -256,7 +260,7 @@ export class Deliveries extends Context.Service<
         for (;;) {
           const claims = yield* claim(limits.concurrency)
           if (claims.length === 0) return made
-          yield* Effect.forEach(claims, deliver, { concurrency: "unbounded", discard: true })
+          yield* Effect.forEach(claims, (one) => deliver(one), { concurrency: "unbounded", discard: true })
           made += claims.length
         }
       })

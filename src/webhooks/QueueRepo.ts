@@ -66,6 +66,9 @@ export interface ClaimLimits {
   readonly inFlightSince: Date
   readonly perEndpoint: number
   readonly perOrganization: number
+  /** The leases that the node holds already, and of them those whose exchange is over and whose end is being stored. */
+  readonly own: ReadonlyArray<string>
+  readonly ending: ReadonlyArray<string>
 }
 
 /** What a claim takes for a node. */
@@ -74,8 +77,6 @@ export interface ClaimRequest extends ClaimLimits {
   readonly owner: string | null
   /** Ids for the claims, as many as may be made. */
   readonly leases: ReadonlyArray<string>
-  /** The leases that the node holds already. */
-  readonly own: ReadonlyArray<string>
   /** How many leases of this lane's endpoint the node may hold, if no other node holds any. */
   readonly allowance: (lane: LockedLane) => number
 }
@@ -130,11 +131,13 @@ const make = Effect.gen(function* () {
     /**
      * Locks lanes with due work and room, least recently served first. Lanes that another node holds are passed over.
      */
-    lockLanes: ({ at, inFlightSince, perEndpoint, perOrganization }: ClaimLimits) =>
+    lockLanes: ({ at, ending, inFlightSince, perEndpoint, perOrganization }: ClaimLimits) =>
       records<LockedLane>()(sql`
         WITH leased AS MATERIALIZED (
           SELECT organization_id, endpoint_id, count(*) AS held FROM webhook_queue
-          WHERE lease IS NOT NULL AND claimed_at > ${inFlightSince} GROUP BY organization_id, endpoint_id
+          WHERE lease IS NOT NULL AND claimed_at > ${inFlightSince}
+            AND NOT EXISTS (SELECT 1 FROM unnest(${ending}::uuid[]) AS ending (lease) WHERE ending.lease = webhook_queue.lease)
+          GROUP BY organization_id, endpoint_id
         ), full_organizations AS MATERIALIZED (
           SELECT organization_id FROM leased GROUP BY organization_id HAVING sum(held) >= ${perOrganization}
         )
@@ -152,7 +155,7 @@ const make = Effect.gen(function* () {
      * write. Rows are found by their place: with stale statistics a join reads the whole table. Lists of ids are
      * read once, in a query of their own: without it, a plan for all parameters reads them again for each row.
      */
-    claim: (lanes: ReadonlyArray<LockedLane>, { allowance, leases, own, owner, ...limits }: ClaimRequest) => {
+    claim: (lanes: ReadonlyArray<LockedLane>, { allowance, ending, leases, own, owner, ...limits }: ClaimRequest) => {
       // Of many lanes each gets little; reading on for as much as it might take alone would be in vain.
       const share = Math.max(limits.perEndpoint, Math.ceil(leases.length / lanes.length))
       return records<ClaimedRow>()(sql`
@@ -162,8 +165,11 @@ const make = Effect.gen(function* () {
             WITH ORDINALITY AS lane (organization_id, endpoint_id, allowance, ordinal)
         ), leased AS MATERIALIZED (
           SELECT organization_id, endpoint_id, count(*) AS held,
-            count(*) FILTER (WHERE lease <> ALL((SELECT ${own}::uuid[])::uuid[])) AS of_others
-          FROM webhook_queue WHERE lease IS NOT NULL AND claimed_at > ${limits.inFlightSince}
+            count(*) FILTER (WHERE own.lease IS NULL) AS of_others
+          FROM webhook_queue queue
+          LEFT JOIN unnest(${own}::uuid[]) AS own (lease) ON own.lease = queue.lease
+          WHERE queue.lease IS NOT NULL AND claimed_at > ${limits.inFlightSince}
+            AND NOT EXISTS (SELECT 1 FROM unnest(${ending}::uuid[]) AS ending (lease) WHERE ending.lease = queue.lease)
           GROUP BY organization_id, endpoint_id
         ), room AS MATERIALIZED (
           SELECT lane.organization_id, lane.endpoint_id, lane.ordinal,

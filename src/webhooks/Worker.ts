@@ -14,6 +14,9 @@ const MOST_PER_CLAIM = 128
 /** How long a claim waits for others to end while deliveries are in flight: one claim for many costs a tenth of many claims. */
 const GATHERING = "10 millis"
 
+/** So many attempts may wait for their end to be stored while others are made; more, and the database cannot keep up. */
+const MOST_ENDING = 512
+
 const AFTER_FAILED_LOOK = Duration.seconds(1)
 
 /** Repeats a step for ever. After a failure (the database is away) it waits 250 ms, doubling up to 5 s. */
@@ -46,7 +49,8 @@ export const layer = Layer.effectDiscard(
     const workable = Latch.makeUnsafe(false)
     const inFlight = yield* FiberSet.make<void>()
     let free = limits.concurrency
-    const room = () => Math.min(free, MOST_PER_CLAIM)
+    let ending = 0
+    const room = () => (ending < MOST_ENDING ? Math.min(free, MOST_PER_CLAIM) : 0)
     let stopping = false
     const dispatching = { name: "The dispatcher of webhooks", failures: 0 }
     const delivering = { name: "The delivery of webhooks", failures: 0 }
@@ -72,12 +76,21 @@ export const layer = Layer.effectDiscard(
       else {
         free -= claims.length
         for (const claim of claims) {
+          let isSent = false
+          const sent = () => {
+            if (isSent) return
+            isSent = true
+            free++
+            ending++
+            workable.openUnsafe()
+          }
           yield* FiberSet.run(
             inFlight,
             Effect.ensuring(
-              deliveries.deliver(claim),
+              deliveries.deliver(claim, sent),
               Effect.sync(() => {
-                free++
+                sent()
+                ending--
                 workable.openUnsafe()
               }),
             ),
@@ -99,13 +112,13 @@ export const layer = Layer.effectDiscard(
     const deliver = Effect.gen(function* () {
       if (free < limits.concurrency) yield* Effect.sleep(GATHERING)
       workable.closeUnsafe()
-      if (free === 0) return yield* workable.await
+      if (room() === 0) return yield* workable.await
       yield* deliveries.clearDoubts
       const nextDue = yield* deliveries.nextDue
       if (nextDue !== null && nextDue.getTime() <= (yield* Clock.currentTimeMillis)) {
         // While there is more, the question when it is due is spared.
         while (room() > 0 && (yield* start(room())) === MOST_PER_CLAIM) continue
-        if (free === 0) return
+        if (room() === 0) return
       }
       yield* rest(nextDue)
     })
