@@ -99,7 +99,9 @@ const faultOf = (code: string): OutboundFault => {
 
 // Incomplete characters at the end of a cut body are left out.
 const textOf = (parts: ReadonlyArray<Buffer>, maxBytes: number): string =>
-  new TextDecoder("utf-8", { ignoreBOM: true }).decode(Buffer.concat(parts).subarray(0, maxBytes), { stream: true })
+  parts.length === 0
+    ? ""
+    : new TextDecoder("utf-8", { ignoreBOM: true }).decode(Buffer.concat(parts).subarray(0, maxBytes), { stream: true })
 
 interface Agents {
   readonly http: http.Agent
@@ -119,6 +121,12 @@ const lookupOf =
     if (options.all === true) callback(null, [...addresses])
     else callback(null, first?.address ?? "", first?.family ?? 4)
   }
+
+const timedOut = (seconds: number) =>
+  new OutboundError({ reason: "Timeout", fault: "timeout", message: `No answer within ${seconds} s` })
+
+// How much earlier than the caller's limit a body that does not end is taken as far as it came.
+const MILLIS_FOR_ANSWER = 20
 
 interface Exchange {
   readonly url: URL
@@ -157,35 +165,35 @@ const exchange = ({ addresses, agents, millisLeft, request, url }: Exchange, lin
     const answer = () =>
       resolve({
         status: head?.statusCode ?? 0,
-        headers: Object.fromEntries(
-          Object.entries(head?.headers ?? {}).map(([name, value]) => [
-            name,
-            Array.isArray(value) ? value.join(", ") : (value ?? ""),
-          ]),
-        ),
+        // Most callers look at none.
+        get headers() {
+          return Object.fromEntries(
+            Object.entries(head?.headers ?? {}).map(([name, value]) => [
+              name,
+              Array.isArray(value) ? value.join(", ") : (value ?? ""),
+            ]),
+          )
+        },
         body: textOf(parts, request.maxBytes),
       })
     const fail = (error: Error) => {
       if (request.statusDecides === true && head !== undefined) answer()
       else reject(error)
     }
-    const connecting = setTimeout(
-      () =>
-        call.destroy(
-          new OutboundError({
-            reason: "Timeout",
-            fault: "connect",
-            message: `${url.host} takes no connection within ${CONNECT_MILLIS / 1000} s`,
-          }),
-        ),
-      CONNECT_MILLIS,
-    )
-    // For a body that does not end; without a status line the caller's own timer comes first.
-    const ending = setTimeout(() => {
-      if (request.statusDecides !== true || head === undefined) return
-      answer()
-      call.destroy()
-    }, millisLeft)
+    const late = () => {
+      // For a body that does not end.
+      if (request.statusDecides === true && head !== undefined) {
+        answer()
+        call.destroy()
+        return
+      }
+      ending = setTimeout(() => {
+        line.isCut = true
+        reject(timedOut(request.timeoutMillis / 1000))
+        call.destroy()
+      }, MILLIS_FOR_ANSWER)
+    }
+    let ending = setTimeout(late, Math.max(millisLeft - MILLIS_FOR_ANSWER, 0))
     let begun = false
     const begin = () => {
       if (call.destroyed) return
@@ -193,16 +201,27 @@ const exchange = ({ addresses, agents, millisLeft, request, url }: Exchange, lin
       call.end(request.body)
     }
     call.on("socket", (socket) => {
-      if (socket.connecting) socket.once("connect", () => clearTimeout(connecting))
-      else clearTimeout(connecting)
+      if (socket.connecting) {
+        const connecting = setTimeout(
+          () =>
+            call.destroy(
+              new OutboundError({
+                reason: "Timeout",
+                fault: "connect",
+                message: `${url.host} takes no connection within ${CONNECT_MILLIS / 1000} s`,
+              }),
+            ),
+          CONNECT_MILLIS,
+        )
+        const connected = () => clearTimeout(connecting)
+        socket.once("connect", connected)
+        call.once("close", connected)
+      }
       // What the receiver closed meanwhile is known after the next look at all sockets.
       if (call.reusedSocket) setImmediate(() => setImmediate(begin))
       else begin()
     })
-    call.on("close", () => {
-      clearTimeout(connecting)
-      clearTimeout(ending)
-    })
+    call.on("close", () => clearTimeout(ending))
     call.on("error", (error) => {
       // The receiver had closed a kept connection: that says nothing about the receiver. Once something was sent on it nobody
       // knows whether it was received, and a second request in the name of the first would be one that nobody told of.
@@ -239,13 +258,19 @@ export const make = (rules: OutboundRules): OutboundHttp["Service"] => {
   const agents = keepingAgents()
 
   const send = Effect.fnUntraced(function* (request: OutboundRequest) {
-    const began = performance.now()
     const refusal = refusalOf(request.url, rules)
     if (Option.isSome(refusal)) return yield* refused(`The URL ${refusal.value}`)
     const url = new URL(request.url)
-    const addresses = yield* addressesOf(hostOf(url), rules)
-    // A little before the caller's own limit, so that a body that does not end is an answer and no time-out.
-    const millisLeft = Math.max(request.timeoutMillis - (performance.now() - began) - 20, 0)
+    const host = hostOf(url)
+    const literal = isIP(host)
+    const began = literal === 0 ? performance.now() : 0
+    const addresses = yield* literal === 0
+      ? Effect.timeoutOrElse(addressesOf(host, rules), {
+          duration: request.timeoutMillis,
+          orElse: () => timedOut(request.timeoutMillis / 1000),
+        })
+      : addressesOf(host, rules)
+    const millisLeft = literal === 0 ? request.timeoutMillis - (performance.now() - began) : request.timeoutMillis
     const kept = request.keepAlive === true ? agents : undefined
     const failed = (error: unknown) =>
       error instanceof OutboundError
@@ -270,16 +295,7 @@ export const make = (rules: OutboundRules): OutboundHttp["Service"] => {
 
   return {
     refusal: (url) => refusalOf(url, rules),
-    send: (request) =>
-      Effect.timeoutOrElse(send(request), {
-        duration: request.timeoutMillis,
-        orElse: () =>
-          new OutboundError({
-            reason: "Timeout",
-            fault: "timeout",
-            message: `No answer within ${request.timeoutMillis / 1000} s`,
-          }),
-      }),
+    send,
   }
 }
 
