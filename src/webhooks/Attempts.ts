@@ -10,7 +10,6 @@ import type { AttemptRow, Health } from "./AttemptsRepo.ts"
 import { Disabling } from "./Disabling.ts"
 import * as metrics from "./Metrics.ts"
 import { Partitions } from "./Partitions.ts"
-import { QueueRepo } from "./QueueRepo.ts"
 import type { ClaimedRow } from "./QueueRepo.ts"
 import { nextAttemptAt } from "./Schedule.ts"
 import { isSuccess } from "./Sender.ts"
@@ -55,6 +54,7 @@ export const entryOf = (ended: EndedAttempt, held: boolean): AttemptRow => {
     error: outcome.fault === null ? null : `${outcome.fault.code}: ${outcome.fault.message}`,
     durationMs: ended.durationMs,
     nextAttemptAt: held ? (next?.toISOString() ?? null) : null,
+    wasMade: outcome.fault?.code !== "abandoned" && outcome.fault?.code !== "event_gone",
   }
 }
 
@@ -107,39 +107,15 @@ export class Attempts extends Context.Service<
     Attempts,
     Effect.gen(function* () {
       const attempts = yield* AttemptsRepo
-      const queue = yield* QueueRepo
       const transactions = yield* Transactions
       const partitions = yield* Partitions
       const disabling = yield* Disabling
 
-      const commit = Effect.fnUntraced(function* (ended: ReadonlyArray<EndedAttempt>) {
-        const claims = ended.map(({ claim }) => claim)
-        const presumed = yield* queue.held(claims)
-        const health = healthOf(ended.filter(({ claim }) => presumed.has(claim.lease)))
-        if (health.length > 0) yield* attempts.noteHealth(health)
-        const held = yield* queue.settle(
-          ended.map((one) => {
-            const next = nextOf(one)
-            const { id, lease, organizationId } = one.claim
-            return {
-              organizationId,
-              id,
-              lease,
-              next: next === null ? null : { attempt: one.claim.attempt + 1, dueAt: next.toISOString() },
-            }
-          }),
+      const commit = (ended: ReadonlyArray<EndedAttempt>) =>
+        attempts.end(
+          ended.map((one) => entryOf(one, true)),
+          healthOf(ended),
         )
-        // An attempt that was given up unsent leaves no trace once someone else has the delivery.
-        const told = ended.filter(({ claim, outcome }) => held.has(claim.lease) || wasMade(outcome))
-        if (told.length > 0) yield* attempts.insert(told.map((one) => entryOf(one, held.has(one.claim.lease))))
-        const again = ended.flatMap((one) => {
-          const next = held.has(one.claim.lease) ? nextOf(one) : null
-          const { endpointId, organizationId } = one.claim
-          return next === null ? [] : [{ organizationId, endpointId, dueAt: next.toISOString() }]
-        })
-        if (again.length > 0) yield* queue.lowerHeads(again)
-        return held
-      })
 
       const committed = (ended: ReadonlyArray<EndedAttempt>) =>
         transactions.run(commit(ended)).pipe(
@@ -207,5 +183,3 @@ export class Attempts extends Context.Service<
     }),
   )
 }
-
-const wasMade = ({ fault }: AttemptOutcome): boolean => fault?.code !== "abandoned" && fault?.code !== "event_gone"

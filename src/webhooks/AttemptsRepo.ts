@@ -20,7 +20,9 @@ export interface Subject {
   readonly data: Record<string, unknown> | null
 }
 
-/** An attempt as it is stored. Instants are ISO texts. */
+/**
+ * An attempt as it is stored, if its claim still held; otherwise nothing follows from it. Instants are ISO texts.
+ */
 export interface AttemptRow {
   readonly organizationId: string
   readonly timestamp: string
@@ -37,6 +39,8 @@ export interface AttemptRow {
   readonly error: string | null
   readonly durationMs: number
   readonly nextAttemptAt: string | null
+  /** Whether it was sent. One that was not leaves no trace once somebody else has the delivery. */
+  readonly wasMade: boolean
 }
 
 /** What a group of outcomes says about an endpoint: whether one succeeded, and since when all after that failed. */
@@ -77,38 +81,82 @@ const make = Effect.gen(function* () {
           AND (endpoint.disabled_at IS NULL OR claimed."eventName" = ${TEST_EVENT})
         LEFT JOIN events event ON event.organization_id = claimed."organizationId" AND event.id = claimed."eventId"`),
 
-    /** Stores attempts. One that is stored already, by a commit whose answer was lost, stays. */
-    insert: (rows: ReadonlyArray<AttemptRow>) =>
-      Effect.asVoid(
-        Effect.orDie(sql`
-          INSERT INTO webhook_attempts (organization_id, "timestamp", id, delivery_id, event_id, event_name, endpoint_id,
-            endpoint_url, attempt, state, status_code, response_body, error, duration_ms, next_attempt_at)
-          SELECT made."organizationId", made."timestamp", made.id, made."deliveryId", made."eventId", made."eventName",
-            made."endpointId", made."endpointUrl", made.attempt, made.state, made."statusCode", made."responseBody",
-            made.error, made."durationMs", made."nextAttemptAt"
-          FROM jsonb_to_recordset(${sql.json(rows)}) AS made ("organizationId" uuid, "timestamp" timestamptz, id uuid,
-            "deliveryId" uuid, "eventId" uuid, "eventName" text, "endpointId" uuid, "endpointUrl" text, attempt smallint,
-            state text, "statusCode" smallint, "responseBody" text, error text, "durationMs" integer,
-            "nextAttemptAt" timestamptz)
-          ON CONFLICT (organization_id, "timestamp", id) DO NOTHING`),
-      ),
-
-    /** Notes since when endpoints fail; writes only where that changes. */
-    noteHealth: (healths: ReadonlyArray<Health>) =>
-      Effect.asVoid(
-        Effect.orDie(sql`
-          WITH changing AS MATERIALIZED (
+    /**
+     * Ends attempts: reschedules or removes what is owed, notes since when endpoints fail, and tells the history. Answers the
+     * leases that still held; all changes of the queue are fenced by them. One statement, as each costs a round trip. Its parts
+     * lock in the order of {@link QueueRepo}, because each reads the one before it.
+     *
+     * An endpoint of which a lease was lost keeps its health: the next attempt tells it. An attempt that is stored already, by a
+     * commit whose answer was lost, stays.
+     */
+    end: (rows: ReadonlyArray<AttemptRow>, healths: ReadonlyArray<Health>) =>
+      Effect.map(
+        records<{ lease: string }>()(sql`
+          WITH made AS MATERIALIZED (
+            SELECT * FROM jsonb_to_recordset(${sql.json(rows)}) AS made ("organizationId" uuid, "timestamp" timestamptz,
+              id uuid, "deliveryId" uuid, "eventId" uuid, "eventName" text, "endpointId" uuid, "endpointUrl" text,
+              attempt smallint, state text, "statusCode" smallint, "responseBody" text, error text, "durationMs" integer,
+              "nextAttemptAt" timestamptz, "wasMade" boolean)
+          ), lost AS MATERIALIZED (
+            SELECT made."organizationId", made."endpointId" FROM made
+            LEFT JOIN webhook_queue queue ON queue.organization_id = made."organizationId"
+              AND queue.id = made."deliveryId" AND queue.lease = made.id
+            WHERE queue.id IS NULL
+          ), changing AS MATERIALIZED (
             SELECT endpoint.organization_id, endpoint.id, health."failingSince"
             FROM jsonb_to_recordset(${sql.json(healths)}) AS health ("organizationId" uuid, "endpointId" uuid,
               succeeded boolean, "failingSince" timestamptz)
             JOIN webhook_endpoints endpoint
               ON endpoint.organization_id = health."organizationId" AND endpoint.id = health."endpointId"
             WHERE CASE WHEN health.succeeded THEN endpoint.failing_since IS DISTINCT FROM health."failingSince"
-              ELSE endpoint.failing_since IS NULL END
+                ELSE endpoint.failing_since IS NULL END
+              AND NOT EXISTS (SELECT 1 FROM lost
+                WHERE lost."organizationId" = health."organizationId" AND lost."endpointId" = health."endpointId")
             ORDER BY endpoint.organization_id, endpoint.id FOR NO KEY UPDATE OF endpoint
+          ), noted AS (
+            UPDATE webhook_endpoints SET failing_since = changing."failingSince" FROM changing
+            WHERE webhook_endpoints.organization_id = changing.organization_id AND webhook_endpoints.id = changing.id
+          ), locked AS MATERIALIZED (
+            SELECT queue.ctid AS place, made.id AS lease, made.attempt, made."nextAttemptAt"
+            FROM made
+            JOIN webhook_queue queue ON queue.organization_id = made."organizationId"
+              AND queue.id = made."deliveryId" AND queue.lease = made.id
+            WHERE (SELECT count(*) FROM changing) IS NOT NULL
+            ORDER BY queue.organization_id, queue.id FOR UPDATE OF queue
+          ), ended AS (
+            DELETE FROM webhook_queue
+            WHERE ctid = ANY(ARRAY(SELECT place FROM locked WHERE "nextAttemptAt" IS NULL)) RETURNING lease
+          ), again AS (
+            UPDATE webhook_queue SET attempt = locked.attempt + 1, due_at = locked."nextAttemptAt", lease = NULL,
+              claimed_at = NULL, claims = 0
+            FROM locked
+            WHERE webhook_queue.ctid = ANY(ARRAY(SELECT place FROM locked WHERE "nextAttemptAt" IS NOT NULL))
+              AND webhook_queue.ctid = locked.place
+            RETURNING locked.lease
+          ), settled AS MATERIALIZED (
+            SELECT lease FROM ended UNION ALL SELECT lease FROM again
+          ), heads AS (
+            INSERT INTO webhook_lanes AS lane (organization_id, endpoint_id, head_due_at, last_served_at)
+            SELECT made."organizationId", made."endpointId", min(made."nextAttemptAt"), 'epoch'
+            FROM made JOIN settled ON settled.lease = made.id
+            WHERE made."nextAttemptAt" IS NOT NULL
+            GROUP BY made."organizationId", made."endpointId" ORDER BY made."organizationId", made."endpointId"
+            ON CONFLICT (organization_id, endpoint_id) DO UPDATE SET head_due_at = excluded.head_due_at
+            WHERE lane.head_due_at > excluded.head_due_at
+          ), told AS (
+            INSERT INTO webhook_attempts (organization_id, "timestamp", id, delivery_id, event_id, event_name, endpoint_id,
+              endpoint_url, attempt, state, status_code, response_body, error, duration_ms, next_attempt_at)
+            SELECT made."organizationId", made."timestamp", made.id, made."deliveryId", made."eventId", made."eventName",
+              made."endpointId", made."endpointUrl", made.attempt,
+              CASE WHEN settled.lease IS NULL AND made.state = 'Failed' THEN 'Failure' ELSE made.state END,
+              made."statusCode", made."responseBody", made.error, made."durationMs",
+              CASE WHEN settled.lease IS NOT NULL THEN made."nextAttemptAt" END
+            FROM made LEFT JOIN settled ON settled.lease = made.id
+            WHERE settled.lease IS NOT NULL OR made."wasMade"
+            ON CONFLICT (organization_id, "timestamp", id) DO NOTHING
           )
-          UPDATE webhook_endpoints SET failing_since = changing."failingSince" FROM changing
-          WHERE webhook_endpoints.organization_id = changing.organization_id AND webhook_endpoints.id = changing.id`),
+          SELECT lease FROM settled`),
+        (settled) => new Set(settled.map((row) => row.lease)),
       ),
 
     /** Which of these endpoints have only failed since the given time or earlier, and are not disabled. */

@@ -53,11 +53,6 @@ export interface Held {
   readonly lease: string
 }
 
-/** What a claim becomes when its attempt has ended: `null` for nothing more to do. */
-export interface Settlement extends Held {
-  readonly next: { readonly attempt: number; readonly dueAt: string } | null
-}
-
 /** What a claim may take. */
 export interface ClaimLimits {
   readonly at: Date
@@ -126,7 +121,9 @@ const make = Effect.gen(function* () {
      * Lets the claim that follows in this transaction find leases by their index alone. The planner takes most rows for leased
      * until the table is analysed anew, and would read all of a long queue.
      */
-    planByIndex: run(sql`SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true), set_config('jit', 'off', true)`),
+    planByIndex: run(
+      sql`SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true), set_config('jit', 'off', true)`,
+    ),
 
     /**
      * Locks lanes with due work and room, least recently served first. Lanes that another node holds are passed over.
@@ -216,42 +213,6 @@ const make = Effect.gen(function* () {
           WHERE queue.organization_id = webhook_lanes.organization_id AND queue.endpoint_id = webhook_lanes.endpoint_id
           ORDER BY queue.due_at LIMIT 1), 'infinity')
         WHERE ctid = ANY(${lanes.map((lane) => lane.place)}::text[]::tid[])`),
-
-    /** The claims that still are their holder's. */
-    held: (claims: ReadonlyArray<Held>) =>
-      Effect.map(
-        records<{ lease: string }>()(sql`
-          SELECT queue.lease FROM ${heldRows(claims)}
-          JOIN webhook_queue queue ON queue.organization_id = held."organizationId" AND queue.id = held.id
-            AND queue.lease = held.lease`),
-        (rows) => new Set(rows.map((row) => row.lease)),
-      ),
-
-    /** Ends claims: reschedules or removes their rows. Answers the leases that still held; the others changed nothing. */
-    settle: Effect.fnUntraced(function* (settlements: ReadonlyArray<Settlement>) {
-      const rows = settlements.map(({ next, ...held }) => ({ ...held, attempt: next?.attempt, dueAt: next?.dueAt }))
-      const settled = yield* records<{ lease: string }>()(sql`
-        WITH locked AS MATERIALIZED (
-          SELECT queue.ctid AS place, held.lease, held.attempt, held."dueAt"
-          FROM jsonb_to_recordset(${sql.json(rows)})
-            AS held ("organizationId" uuid, id uuid, lease uuid, attempt smallint, "dueAt" timestamptz)
-          JOIN webhook_queue queue ON queue.organization_id = held."organizationId" AND queue.id = held.id
-            AND queue.lease = held.lease
-          ORDER BY queue.organization_id, queue.id FOR UPDATE OF queue
-        ), ended AS (
-          DELETE FROM webhook_queue
-          WHERE ctid = ANY(ARRAY(SELECT place FROM locked WHERE "dueAt" IS NULL)) RETURNING lease
-        ), again AS (
-          UPDATE webhook_queue SET attempt = locked.attempt, due_at = locked."dueAt", lease = NULL, claimed_at = NULL,
-            claims = 0
-          FROM locked
-          WHERE webhook_queue.ctid = ANY(ARRAY(SELECT place FROM locked WHERE "dueAt" IS NOT NULL))
-            AND webhook_queue.ctid = locked.place
-          RETURNING locked.lease
-        )
-        SELECT lease FROM ended UNION ALL SELECT lease FROM again`)
-      return new Set(settled.map((row) => row.lease))
-    }),
 
     /** Gives claims back whose attempts never began: due at once, as if they had not been claimed. */
     release: (claims: ReadonlyArray<Held>, at: Date) =>
