@@ -35,13 +35,13 @@ export const makeSlots = (cap: number) => {
     /** Does the work in a slot of the endpoint; nothing if none gets free within a second. */
     within: <A, E, R>(endpointId: string, work: Effect.Effect<A, E, R>): Effect.Effect<Option.Option<A>, E, R> =>
       Effect.uninterruptibleMask((restore) =>
-        Effect.gen(function* () {
+        Effect.suspend(() => {
           const slot = slots.get(endpointId) ?? { permits: Semaphore.makeUnsafe(cap), users: 0 }
           slots.set(endpointId, slot)
           slot.users++
           const taken = restore(slot.permits.take(1))
           // With no more users than permits there is one, and nothing to wait for.
-          return yield* (slot.users <= cap ? Effect.asSome(taken) : Effect.timeoutOption(taken, PATIENCE)).pipe(
+          return (slot.users <= cap ? Effect.asSome(taken) : Effect.timeoutOption(taken, PATIENCE)).pipe(
             Effect.flatMap((permit) =>
               Option.isNone(permit)
                 ? Effect.succeedNone

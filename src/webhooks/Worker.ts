@@ -117,7 +117,8 @@ export const layer = Layer.effectDiscard(
       const nextDue = yield* deliveries.nextDue
       if (nextDue !== null && nextDue.getTime() <= (yield* Clock.currentTimeMillis)) {
         // While there is more, the question when it is due is spared.
-        while (room() > 0 && (yield* start(room())) === MOST_PER_CLAIM) continue
+        // What was claimed last is being sent meanwhile: one claim at once would find caps reached, or little room.
+        while (room() > 0 && (yield* start(room())) === MOST_PER_CLAIM) yield* Effect.sleep(GATHERING)
         if (room() === 0) return
       }
       yield* rest(nextDue)
