@@ -230,7 +230,7 @@ export class Deliveries extends Context.Service<
         for (const { row } of claims) own.delete(row.lease)
       })
 
-      const deliver = Effect.fn("Deliveries.deliver")(
+      const deliver = Effect.fnUntraced(
         function* (claim: Claim, sent?: () => void) {
           const ended = yield* slots.within(
             claim.row.endpointId,
