@@ -1,6 +1,6 @@
 import { PgClient } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
-import { Deferred, Duration, Effect, Layer, Scope } from "effect"
+import { Deferred, Duration, Effect, Fiber, Layer, Scope } from "effect"
 import { DeliveryLimits } from "../../src/webhooks/DeliverySettings.ts"
 import type { Limits } from "../../src/webhooks/DeliverySettings.ts"
 import { WebhookQueue } from "../../src/webhooks/Queue.ts"
@@ -163,6 +163,45 @@ layer(testServices, { excludeTestServices: true })("several nodes", (it) => {
         yield* emit(other)
         yield* Effect.timeout(Deferred.await(answered), "2 seconds")
         assert.strictEqual((yield* ofHanging).length, 32)
+      }),
+    ),
+  )
+
+  it.effect("an exchange that is over holds up no other while the database takes its time to store it", () =>
+    onNodes(
+      Effect.gen(function* () {
+        const receiver = yield* Receiver
+        const sql = yield* PgClient.PgClient
+        const organizationId = yield* organization
+        const { id } = yield* endpoint(organizationId)
+        // One more comes from the event itself.
+        yield* owe(organizationId, id, 20)
+        receiver.answer = () => Effect.succeed(answering(200))
+        const locked = yield* Deferred.make<void>()
+        const unlock = yield* Deferred.make<void>()
+        const holder = yield* Effect.forkChild(
+          sql.withTransaction(
+            sql`LOCK TABLE webhook_attempts IN SHARE MODE`.pipe(
+              Effect.andThen(Deferred.succeed(locked, undefined)),
+              Effect.andThen(Deferred.await(unlock)),
+            ),
+          ),
+        )
+        yield* Deferred.await(locked)
+        yield* startNode()
+        yield* until(
+          "more were sent than may be in flight at once",
+          Effect.sync(() => receiver.received.length > 12),
+        )
+        assert.lengthOf(yield* attemptsOf(organizationId), 0)
+        yield* Deferred.succeed(unlock, undefined)
+        yield* Fiber.join(holder)
+        yield* until(
+          "all are stored",
+          Effect.map(Effect.orDie(attemptsOf(organizationId)), (attempts) => attempts.length === 21),
+        )
+        assert.lengthOf(new Set(receiver.received.map(({ deliveryId }) => deliveryId)), 21)
+        assert.lengthOf(receiver.received, 21)
       }),
     ),
   )
