@@ -14,8 +14,8 @@ export class Partitions extends Context.Service<
   Partitions,
   {
     /**
-     * Makes the partitions of today and the days ahead, and drops those that hold nothing younger than the history's
-     * age. Does nothing while another node is at it.
+     * Makes the partitions of today and the days ahead, unless another node is at it, and drops those that hold nothing
+     * younger than the history's age.
      */
     readonly maintain: Effect.Effect<void>
     /** Makes the partitions of these instants that are missing. */
@@ -38,14 +38,15 @@ export class Partitions extends Context.Service<
         )
       })
 
-      // Each drop in a transaction of its own: one that readers hold up does not undo the others.
+      // Each drop in a transaction of its own: one that readers hold up does not undo the others. Each waits for its turn: who
+      // passed over a day because another node held the lock could not know that it was held for another day.
       const dropOld = Effect.fnUntraced(function* (oldest: number) {
         const old = (yield* repo.days).filter((day) => day < oldest)
         yield* Effect.forEach(
           old,
           (day) =>
             transactions
-              .run(Effect.flatMap(repo.tryLock, (free) => (free ? repo.drop(day) : Effect.void)))
+              .run(Effect.andThen(repo.lock, repo.drop(day)))
               .pipe(
                 Effect.catchCause((cause) => Effect.logWarning("Old webhook history could not be dropped yet", cause)),
               ),

@@ -54,6 +54,20 @@ layer(engine.pipe(Layer.provide(scripted), Layer.provide(Receiver.layer), Layer.
     }),
   )
 
+  it.effect(
+    "all that is old is dropped by nodes that are at it at once: none is left because each thought another had it",
+    () =>
+      Effect.gen(function* () {
+        const repo = yield* PartitionsRepo
+        const { ensure, maintain } = yield* Partitions
+        for (let round = 0; round < 5; round++) {
+          yield* ensure(Array.from({ length: 20 }, (_, day) => new Date(day * 86_400_000)))
+          yield* at(START + 31 * 86_400_000, Effect.all([maintain, maintain, maintain], { concurrency: "unbounded" }))
+          assert.strictEqual((yield* repo.days)[0], today + 1)
+        }
+      }),
+  )
+
   it.effect("a missing one is made by many at once", () =>
     Effect.gen(function* () {
       const repo = yield* PartitionsRepo
