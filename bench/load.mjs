@@ -5,9 +5,9 @@
  * as much of them as the server, which makes every server look alike.
  */
 import { randomInt, randomUUID } from "node:crypto"
-import { connect } from "node:net"
 import { text } from "node:stream/consumers"
 import { setTimeout as sleep } from "node:timers/promises"
+import { open, requestBytes } from "../test/support/RawConnection.ts"
 
 const {
   connections,
@@ -76,11 +76,8 @@ const kinds = {
 }
 
 const make = (token) => {
-  const { body, method, path, type = "application/json" } = kinds[kind]()
-  const head = `${method} ${path} HTTP/1.1\r\nhost: ${new URL(origin).host}\r\nauthorization: Bearer ${token}\r\n`
-  if (body === undefined) return Buffer.from(`${head}\r\n`)
-  const sent = JSON.stringify(body)
-  return Buffer.from(`${head}content-type: ${type}\r\ncontent-length: ${Buffer.byteLength(sent)}\r\n\r\n${sent}`)
+  const { body, method, path, type } = kinds[kind]()
+  return requestBytes(method, path, token, body, type)
 }
 
 // What repeats is made before, some for each client: making thousands would keep this process busy for a part of its burst.
@@ -99,41 +96,8 @@ const requests = () => {
   return () => all[next++ % REPEATED]
 }
 
-const BORDER = Buffer.from("\r\n\r\n")
-const LENGTH = /\r\ncontent-length: *(\d+)/i
-
-/** A connection that is kept. `send` resolves with the status when all of the answer has come. */
-const open = async () => {
-  const { hostname, port } = new URL(origin)
-  const socket = connect({ host: hostname, port: Number(port), noDelay: true })
-  await new Promise((resolve, reject) => socket.once("connect", resolve).once("error", reject))
-  let settle = () => {}
-  let status = 0
-  let missing = 0
-  socket.on("data", (chunk) => {
-    if (missing === 0) {
-      const border = chunk.indexOf(BORDER)
-      const head = chunk.latin1Slice(0, border)
-      status = Number(head.slice(9, 12))
-      missing = Number(LENGTH.exec(head)?.[1] ?? 0) + border + BORDER.length
-    }
-    missing -= chunk.length
-    if (missing === 0) settle(status)
-  })
-  socket.on("close", () => settle(0))
-  socket.on("error", () => settle(0))
-  return {
-    send: (request) =>
-      new Promise((resolve) => {
-        settle = resolve
-        socket.write(request)
-      }),
-    close: () => socket.destroy(),
-  }
-}
-
 const clients = await Promise.all(
-  Array.from({ length: connections }, async () => ({ ...(await open()), next: requests() })),
+  Array.from({ length: connections }, async () => ({ ...(await open(origin)), next: requests() })),
 )
 
 /** All clients for some seconds: as fast as they are answered, or each at its share of a rate. */
@@ -151,7 +115,7 @@ const burst = async (forSeconds) => {
         if (pace > 0 && due - performance.now() > 1) await sleep(due - performance.now())
         const from = pace > 0 ? due : performance.now()
         if (from >= end) return
-        const status = await send(next())
+        const status = await send(next()).catch(() => 0)
         if (status < 200 || status > 299) failures++
         else latencies.push(performance.now() - from)
         if (status === 0) return

@@ -60,8 +60,11 @@ const refusalOf = (text: string, rules: OutboundRules): Option.Option<string> =>
 const unresolved = (host: string) =>
   new OutboundError({ reason: "Unreachable", fault: "dns", message: `The name ${host} does not resolve` })
 
+const timedOut = (seconds: number) =>
+  new OutboundError({ reason: "Timeout", fault: "timeout", message: `No answer within ${seconds} s` })
+
 // Every address must be allowed: which of them the connection takes is not ours to say.
-const addressesOf = Effect.fnUntraced(function* (host: string, rules: OutboundRules) {
+const addressesOf = Effect.fnUntraced(function* (host: string, rules: OutboundRules, timeoutMillis: number) {
   const family = isIP(host)
   const found: ReadonlyArray<LookupAddress> =
     family === 0
@@ -78,6 +81,7 @@ const addressesOf = Effect.fnUntraced(function* (host: string, rules: OutboundRu
                 message: `The name ${host} does not resolve in time`,
               }),
           }),
+          Effect.timeoutOrElse({ duration: timeoutMillis, orElse: () => timedOut(timeoutMillis / 1000) }),
         )
       : [{ address: host, family }]
   if (found.length === 0) return yield* unresolved(host)
@@ -121,9 +125,6 @@ const lookupOf =
     if (options.all === true) callback(null, [...addresses])
     else callback(null, first?.address ?? "", first?.family ?? 4)
   }
-
-const timedOut = (seconds: number) =>
-  new OutboundError({ reason: "Timeout", fault: "timeout", message: `No answer within ${seconds} s` })
 
 // How much earlier than the caller's limit a body that does not end is taken as far as it came.
 const MILLIS_FOR_ANSWER = 20
@@ -261,16 +262,9 @@ export const make = (rules: OutboundRules): OutboundHttp["Service"] => {
     const refusal = refusalOf(request.url, rules)
     if (Option.isSome(refusal)) return yield* refused(`The URL ${refusal.value}`)
     const url = new URL(request.url)
-    const host = hostOf(url)
-    const literal = isIP(host)
-    const began = literal === 0 ? performance.now() : 0
-    const addresses = yield* literal === 0
-      ? Effect.timeoutOrElse(addressesOf(host, rules), {
-          duration: request.timeoutMillis,
-          orElse: () => timedOut(request.timeoutMillis / 1000),
-        })
-      : addressesOf(host, rules)
-    const millisLeft = literal === 0 ? request.timeoutMillis - (performance.now() - began) : request.timeoutMillis
+    const began = performance.now()
+    const addresses = yield* addressesOf(hostOf(url), rules, request.timeoutMillis)
+    const millisLeft = request.timeoutMillis - (performance.now() - began)
     const kept = request.keepAlive === true ? agents : undefined
     const failed = (error: unknown) =>
       error instanceof OutboundError

@@ -12,6 +12,7 @@ import { isUnlimited } from "./Decision.ts"
 import { crossingsAt, limitOf, newlyCrossed, refusalOf } from "./Limits.ts"
 import type { Crossings, Limit } from "./Limits.ts"
 import type { Meter, UsageEntry, UsageValue } from "./Model.ts"
+import { contains } from "./Period.ts"
 import type { Period } from "./Period.ts"
 import { grantOf, periodOf } from "./Rules.ts"
 
@@ -62,19 +63,21 @@ export const meterName = ({ entitlement, instance }: Pick<Meter, "entitlement" |
 // A batch asks for hundreds of instants of the same few meters, and nearly all of them lie in one period.
 const lastPeriods = new WeakMap<Meter, { readonly period: Period; readonly name: string }>()
 
-const contains = ({ end, start }: Period, at: Date): boolean => at >= start && (end === null || at < end)
+/** The period of an instant, computed. What is not metered has one that never ends. */
+export const meterPeriodAt = (meter: Meter, at: Date): Period =>
+  periodOf(meter, meter, at) ?? { start: meter.startLicenseDate, end: null }
 
 const lastPeriod = (meter: Meter, at: Date) => {
   const last = lastPeriods.get(meter)
   if (last !== undefined && contains(last.period, at)) return last
-  const period = periodOf(meter, meter, at) ?? { start: meter.startLicenseDate, end: null }
+  const period = meterPeriodAt(meter, at)
   const key = { instanceId: meter.instanceId, entitlementId: meter.entitlementId, periodStart: period.start }
   const next = { period, name: totalNameOf(key) }
   lastPeriods.set(meter, next)
   return next
 }
 
-/** The period of an instant. What is not metered has one that never ends. */
+/** {@link meterPeriodAt}, remembered. */
 export const periodFor = (meter: Meter, at: Date): Period => lastPeriod(meter, at).period
 
 // A batch reports many times for the same few meters, and every answer tells the limit.

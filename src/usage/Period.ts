@@ -16,6 +16,9 @@ export interface Period {
   readonly end: Date | null
 }
 
+/** Whether an instant lies in a period. */
+export const contains = ({ end, start }: Period, at: Date): boolean => at >= start && (end === null || at < end)
+
 export interface PeriodQuery {
   /** `null` is a lifetime entitlement, whose usage never resets. */
   readonly resetPeriod: ResetPeriod | null

@@ -1,6 +1,7 @@
 /** From what the database knows to the answer of a check. Pure. */
 import { BigDecimal, Option } from "effect"
 import { decimalIn } from "../kernel/ExactNumber.ts"
+import { remembered } from "../kernel/Remembered.ts"
 import type { Grant } from "./Decision.ts"
 import { decide } from "./Decision.ts"
 import { explain } from "./Explanation.ts"
@@ -54,15 +55,11 @@ const usageIn = (period: Period | null, rows: ReadonlyArray<CheckedEntitlement>)
 }
 
 // Entitlements mostly reset alike, and then a check of many is about one period.
-const periodsAt = (instance: CheckedInstance, at: Date) => {
-  const known = new Map<string, Period | null>()
-  return (row: Resetting): Period | null => {
-    const kind = `${row.type} ${row.resetPeriod} ${row.resetAnchor}`
-    const period = known.get(kind) ?? periodOf(row, instance, at)
-    known.set(kind, period)
-    return period
-  }
-}
+const periodsAt = (instance: CheckedInstance, at: Date) =>
+  remembered(
+    ({ resetAnchor, resetPeriod, type }: Resetting) => `${type} ${resetPeriod} ${resetAnchor}`,
+    (row) => periodOf(row, instance, at),
+  )
 
 /** Answers every check, in the order asked, by {@link decide}. Where the license's facts were read, it explains. */
 export const answerChecks = (

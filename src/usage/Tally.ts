@@ -3,14 +3,16 @@
  * added to without being read; those that would pass a threshold refuse it. Pure.
  */
 import { BigDecimal } from "effect"
-import { isConsumable, methodOf, totalNameOf } from "./Account.ts"
+import { remembered } from "../kernel/Remembered.ts"
+import { isConsumable, meterPeriodAt, methodOf, totalNameOf } from "./Account.ts"
 import type { TotalKey } from "./Account.ts"
 import type { Judged } from "./EventReading.ts"
 import { limitOf, thresholdsOf } from "./Limits.ts"
 import type { Thresholds } from "./Limits.ts"
 import type { Meter } from "./Model.ts"
+import { contains } from "./Period.ts"
 import type { Period } from "./Period.ts"
-import { grantOf, periodOf } from "./Rules.ts"
+import { grantOf } from "./Rules.ts"
 
 /** What the events of one total add to it. */
 export interface Tally extends TotalKey {
@@ -43,19 +45,6 @@ interface Column {
   readonly events: Array<Judged>
 }
 
-const holds = ({ end, start }: Period, at: Date): boolean => at >= start && (end === null || at < end)
-
-/** Remembers answers by their names. */
-const remembered = <A, B>(nameOf: (asked: A) => string, answer: (asked: A) => B): ((asked: A) => B) => {
-  const known = new Map<string, B>()
-  return (asked) => {
-    const name = nameOf(asked)
-    const found = known.get(name) ?? answer(asked)
-    known.set(name, found)
-    return found
-  }
-}
-
 /** The limits that meters have, with their thresholds. Hundreds of meters share the few grants of their licenses. */
 const limits = () =>
   remembered(
@@ -76,9 +65,9 @@ const periods = () => {
   )
   return (meter: Meter, at: Date): Period => {
     const alike = known(meter)
-    const found = alike.find((period) => holds(period, at))
+    const found = alike.find((period) => contains(period, at))
     if (found !== undefined) return found
-    const period = periodOf(meter, meter, at) ?? { start: meter.startLicenseDate, end: null }
+    const period = meterPeriodAt(meter, at)
     alike.push(period)
     return period
   }
@@ -90,7 +79,7 @@ const columnsOf = (events: ReadonlyArray<Judged>): ReadonlyArray<Column> => {
   for (const event of events) {
     const { meter, timestamp } = event
     const columns = byMeter.get(meter) ?? []
-    const column = columns.find(({ period }) => holds(period, timestamp))
+    const column = columns.find(({ period }) => contains(period, timestamp))
     if (column !== undefined) {
       column.events.push(event)
       continue

@@ -31,13 +31,18 @@ const MOST_PER_COMMIT = 64
 export const nextOf = ({ claim, endedAt, outcome }: EndedAttempt): Date | null =>
   isSuccess(outcome) || outcome.fault?.code === "event_gone" ? null : nextAttemptAt(claim.attempt, endedAt)
 
+/** Whether anything was sent. */
+const wasMade = ({ fault }: AttemptOutcome): boolean => fault?.code !== "abandoned" && fault?.code !== "event_gone"
+
+const stateOf = (ended: EndedAttempt, held: boolean): AttemptRow["state"] =>
+  isSuccess(ended.outcome) ? "Success" : held && nextOf(ended) === null ? "Failed" : "Failure"
+
 /**
  * The history's entry of an attempt. One that ended after its lease was lost did happen, so it is told; but it decided
  * nothing, so no other attempt follows from it.
  */
 export const entryOf = (ended: EndedAttempt, held: boolean): AttemptRow => {
   const { claim, outcome } = ended
-  const next = nextOf(ended)
   return {
     organizationId: claim.organizationId,
     timestamp: ended.startedAt.toISOString(),
@@ -48,13 +53,13 @@ export const entryOf = (ended: EndedAttempt, held: boolean): AttemptRow => {
     endpointId: claim.endpointId,
     endpointUrl: ended.url,
     attempt: claim.attempt,
-    state: isSuccess(outcome) ? "Success" : held && next === null ? "Failed" : "Failure",
+    state: stateOf(ended, held),
     statusCode: outcome.statusCode,
     responseBody: outcome.responseBody,
     error: outcome.fault === null ? null : `${outcome.fault.code}: ${outcome.fault.message}`,
     durationMs: ended.durationMs,
-    nextAttemptAt: held ? (next?.toISOString() ?? null) : null,
-    wasMade: outcome.fault?.code !== "abandoned" && outcome.fault?.code !== "event_gone",
+    nextAttemptAt: held ? (nextOf(ended)?.toISOString() ?? null) : null,
+    wasMade: wasMade(outcome),
   }
 }
 
@@ -63,7 +68,7 @@ export const healthOf = (ended: ReadonlyArray<EndedAttempt>): ReadonlyArray<Heal
   const byEndpoint = new Map<string, Health>()
   for (const { claim, endedAt, outcome } of ended.toSorted((a, b) => a.endedAt.getTime() - b.endedAt.getTime())) {
     // Nothing was sent, so nothing is known.
-    if (outcome.fault?.code === "abandoned" || outcome.fault?.code === "event_gone") continue
+    if (!wasMade(outcome)) continue
     const { endpointId, organizationId } = claim
     const key = `${organizationId}/${endpointId}`
     const before = byEndpoint.get(key)
@@ -131,7 +136,7 @@ export class Attempts extends Context.Service<
 
       const count = Effect.fnUntraced(function* (ended: ReadonlyArray<EndedAttempt>, held: ReadonlySet<string>) {
         for (const one of ended) {
-          const state = entryOf(one, held.has(one.claim.lease)).state
+          const state = stateOf(one, held.has(one.claim.lease))
           yield* Metric.update(metrics.attempts[state], 1)
           yield* Metric.update(metrics.duration[state], one.durationMs / 1000)
           if (!held.has(one.claim.lease)) yield* Metric.update(metrics.leaseLost, 1)

@@ -61,8 +61,7 @@ export interface ClaimLimits {
   readonly inFlightSince: Date
   readonly perEndpoint: number
   readonly perOrganization: number
-  /** The leases that the node holds already, and of them those whose exchange is over and whose end is being stored. */
-  readonly own: ReadonlyArray<string>
+  /** The node's leases whose exchange is over and whose end is being stored. */
   readonly ending: ReadonlyArray<string>
 }
 
@@ -72,6 +71,8 @@ export interface ClaimRequest extends ClaimLimits {
   readonly owner: string | null
   /** Ids for the claims, as many as may be made. */
   readonly leases: ReadonlyArray<string>
+  /** The leases that the node holds already. */
+  readonly own: ReadonlyArray<string>
   /** How many leases of this lane's endpoint the node may hold, if no other node holds any. */
   readonly allowance: (lane: LockedLane) => number
 }
@@ -83,6 +84,10 @@ const make = Effect.gen(function* () {
   const run = (statement: Effect.Effect<unknown, SqlError>) => Effect.asVoid(Effect.orDie(statement))
   const heldRows = (held: ReadonlyArray<Held>) => sql`
     jsonb_to_recordset(${sql.json(held)}) AS held ("organizationId" uuid, id uuid, lease uuid)`
+  // Of the rows of `queue`, those that count against the caps.
+  const isInFlight = ({ ending, inFlightSince }: Pick<ClaimLimits, "ending" | "inFlightSince">) => sql`
+    queue.lease IS NOT NULL AND queue.claimed_at > ${inFlightSince}
+    AND NOT EXISTS (SELECT 1 FROM unnest(${ending}::uuid[]) AS ending (lease) WHERE ending.lease = queue.lease)`
 
   return {
     /** A delivery that is in the queue stays as it is. */
@@ -130,12 +135,11 @@ const make = Effect.gen(function* () {
     /**
      * Locks lanes with due work and room, least recently served first. Lanes that another node holds are passed over.
      */
-    lockLanes: ({ at, ending, inFlightSince, perEndpoint, perOrganization }: ClaimLimits) =>
+    lockLanes: ({ at, perEndpoint, perOrganization, ...limits }: ClaimLimits) =>
       records<LockedLane>()(sql`
         WITH leased AS MATERIALIZED (
-          SELECT organization_id, endpoint_id, count(*) AS held FROM webhook_queue
-          WHERE lease IS NOT NULL AND claimed_at > ${inFlightSince}
-            AND NOT EXISTS (SELECT 1 FROM unnest(${ending}::uuid[]) AS ending (lease) WHERE ending.lease = webhook_queue.lease)
+          SELECT organization_id, endpoint_id, count(*) AS held FROM webhook_queue queue
+          WHERE ${isInFlight(limits)}
           GROUP BY organization_id, endpoint_id
         ), full_organizations AS MATERIALIZED (
           SELECT organization_id FROM leased GROUP BY organization_id HAVING sum(held) >= ${perOrganization}
@@ -154,7 +158,7 @@ const make = Effect.gen(function* () {
      * write. Rows are found by their place: with stale statistics a join reads the whole table. Lists of ids are
      * read once, in a query of their own: without it, a plan for all parameters reads them again for each row.
      */
-    claim: (lanes: ReadonlyArray<LockedLane>, { allowance, ending, leases, own, owner, ...limits }: ClaimRequest) => {
+    claim: (lanes: ReadonlyArray<LockedLane>, { allowance, leases, own, owner, ...limits }: ClaimRequest) => {
       // Of many lanes each gets little; reading on for as much as it might take alone would be in vain.
       const share = Math.max(limits.perEndpoint, Math.ceil(leases.length / lanes.length))
       return records<ClaimedRow>()(sql`
@@ -167,8 +171,7 @@ const make = Effect.gen(function* () {
             count(*) FILTER (WHERE own.lease IS NULL) AS of_others
           FROM webhook_queue queue
           LEFT JOIN unnest(${own}::uuid[]) AS own (lease) ON own.lease = queue.lease
-          WHERE queue.lease IS NOT NULL AND claimed_at > ${limits.inFlightSince}
-            AND NOT EXISTS (SELECT 1 FROM unnest(${ending}::uuid[]) AS ending (lease) WHERE ending.lease = queue.lease)
+          WHERE ${isInFlight(limits)}
           GROUP BY organization_id, endpoint_id
         ), room AS MATERIALIZED (
           SELECT lane.organization_id, lane.endpoint_id, lane.ordinal,

@@ -7,7 +7,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { getHeapStatistics } from "node:v8"
 import { TestService } from "../support/TestService.ts"
-import { open, requestBytes } from "./RawConnection.ts"
+import { open, requestBytes } from "../support/RawConnection.ts"
 
 const allocated = (): number => getHeapStatistics().total_allocated_bytes
 
