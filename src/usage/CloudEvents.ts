@@ -78,8 +78,11 @@ const make = Effect.gen(function* () {
   /** Counts batches of one caller: all at once if they are simple, else each by itself. */
   const serve = (sent: ReadonlyArray<Batch>) =>
     counted(simply, sent).pipe(
-      Effect.catchTag("NotSimple", () => Effect.forEach(sent, (batch) => transactions.run(countUnderLocks(batch)))),
       Effect.map((results) => results.map((own) => Exit.succeed<Results>(own))),
+      Effect.catchTag("NotSimple", () =>
+        // What becomes of one is no matter of the others.
+        Effect.forEach(sent, (batch) => Effect.exit(transactions.run(countUnderLocks(batch)))),
+      ),
     )
   const queued = inTurns(serve, MOST_TOGETHER)
   let arrived = 0
