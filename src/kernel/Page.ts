@@ -3,6 +3,7 @@ import { Context, Schema, SchemaTransformation } from "effect"
 import type { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
 import type { InvalidCursor } from "./Problem.ts"
+import { asJson } from "./Written.ts"
 
 /** How many items a page has unless asked otherwise. */
 export const DEFAULT_LIMIT = 50
@@ -48,12 +49,9 @@ export interface Page<Item> {
   readonly nextCursor: string
 }
 
-/**
- * The answer of a list that is too long to be encoded by its schema: written as JSON as it is. Only for records whose members
- * are JSON values and dates; a test of the list decodes it by its schema.
- */
-export const writtenPage = <Item>(page: Page<Item>): HttpServerResponse.HttpServerResponse =>
-  HttpServerResponse.jsonUnsafe(page)
+/** The answer with this page, written as it is: see {@link asJson}. */
+export const writtenPage = <Item extends object>(page: Page<Item>): HttpServerResponse.HttpServerResponse =>
+  HttpServerResponse.jsonUnsafe({ ...page, items: page.items.map(asJson) })
 
 /** The sort key of the last item of a page: the next page begins behind it. */
 export type Position = ReadonlyArray<string | number>

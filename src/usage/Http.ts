@@ -1,14 +1,20 @@
 /** Handlers of the check, of usage and of reservations. */
 import { Effect } from "effect"
+import { HttpServerResponse } from "effect/http"
 import { CoreApi } from "../CoreApi.ts"
 import { created } from "../kernel/Endpoint.ts"
 import { handlersOf } from "../kernel/Handlers.ts"
 import { withSentDigits } from "../kernel/ExactNumber.ts"
+import { asJson } from "../kernel/Written.ts"
 import { CloudEvents } from "./CloudEvents.ts"
 import { Consumption } from "./Consume.ts"
 import { UsageReports } from "./Reports.ts"
 import { Reservations } from "./Reservations.ts"
+import type { CheckResult } from "./Model.ts"
 import { Usage } from "./Service.ts"
+
+const writtenCheck = (result: CheckResult) =>
+  HttpServerResponse.jsonUnsafe({ ...asJson(result), checks: result.checks.map(asJson) })
 
 export const check = handlersOf(
   CoreApi,
@@ -19,9 +25,12 @@ export const check = handlersOf(
     return handlers.handleAll({
       check: ({ params, payload }) =>
         Effect.flatMap(withSentDigits(payload, ["checks", "requested"]), (asked) =>
-          asked.consume === true
-            ? consumption.consume(params.instanceSlug, asked)
-            : usage.check(params.instanceSlug, asked),
+          Effect.map(
+            asked.consume === true
+              ? consumption.consume(params.instanceSlug, asked)
+              : usage.check(params.instanceSlug, asked),
+            writtenCheck,
+          ),
         ),
     })
   }),

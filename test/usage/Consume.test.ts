@@ -1,5 +1,6 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
+import { CheckResult } from "../../src/usage/Model.ts"
 import { refusal } from "../instances/Shop.ts"
 import { TestService } from "../support/TestService.ts"
 import type { Answer } from "../support/TestService.ts"
@@ -32,6 +33,7 @@ layer(TestService.layer, { excludeTestServices: true })("a check that consumes",
         { entitlement: "hits", requested: 3 },
       ])
       assert.strictEqual(answer.status, 200)
+      yield* Schema.decodeUnknownEffect(Schema.toCodecJson(CheckResult), { onExcessProperty: "error" })(answer.body)
       assert.deepStrictEqual(told(answer), [
         [true, "GRANTED", 4, 6, 0],
         [true, "GRANTED", null, null, null],

@@ -1,5 +1,6 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
+import { CheckResult } from "../../src/usage/Model.ts"
 import { TestService } from "../support/TestService.ts"
 import { openMetered } from "./Metered.ts"
 
@@ -28,6 +29,11 @@ layer(TestService.layer, { excludeTestServices: true })("an explanation", (it) =
           }),
           ({ body }) => body.checks[0],
         )
+      const whole = yield* call("POST", "/instances/second/check", {
+        checks: [{ entitlement: "calls" }],
+        explain: true,
+      })
+      yield* Schema.decodeUnknownEffect(Schema.toCodecJson(CheckResult), { onExcessProperty: "error" })(whole.body)
       const { explanation, ...answer } = yield* ask({})
       assert.deepStrictEqual([answer.reason, answer.usage, answer.remaining, answer.overage], ["SOFT_LIMIT", 190, 5, 0])
       const { text, ...rest } = explanation
