@@ -42,8 +42,6 @@ export interface OutboundRequest {
    * or breaks off is a failure).
    */
   readonly statusDecides?: boolean
-  /** Keeps the connection open for the next call to the same host (default: each call has its own). */
-  readonly keepAlive?: boolean
 }
 
 export interface OutboundAnswer {

@@ -89,7 +89,6 @@ export class WebhookSender extends Context.Service<
               maxBytes: KEPT_BYTES,
               whenLonger: "cut",
               statusDecides: true,
-              keepAlive: true,
             })
             .pipe(
               Effect.map((answer): AttemptOutcome => ({

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Option } from "effect"
+import { Effect, Fiber, Option } from "effect"
 import { IpNetwork } from "effect/net"
 import { createServer } from "node:http"
 import type { RequestListener } from "node:http"
@@ -206,6 +206,79 @@ describe("calls", () => {
       assert.strictEqual(answer.body, "here")
       assert.strictEqual(lookups, 1)
       assert.deepStrictEqual(hosts, [`pinned.example:${port}`])
+    }),
+  )
+
+  it.live("a connection that is kept needs no second look-up, and a new one is checked anew", () =>
+    Effect.gen(function* () {
+      const port = yield* serving((request, response) => {
+        if (request.url === "/last") response.setHeader("connection", "close")
+        response.end("here")
+      })
+      let lookups = 0
+      const pinned = make({
+        allowInsecure: true,
+        allowedNetworks: [],
+        lookup: () => Promise.resolve(++lookups === 1 ? [{ address: "127.0.0.1", family: 4 }] : []),
+      })
+      const call = (path: string) => pinned.send({ ...limits, url: `http://kept.example:${port}${path}` })
+      assert.strictEqual((yield* call("/")).body, "here")
+      assert.strictEqual((yield* call("/last")).body, "here")
+      assert.strictEqual(lookups, 1)
+      const error = yield* Effect.flip(call("/"))
+      assert.strictEqual(error.fault, "dns")
+      assert.strictEqual(lookups, 2)
+    }),
+  )
+
+  it.live("a call that was broken off before its connection stands is never sent", () =>
+    Effect.gen(function* () {
+      const paths: Array<string | undefined> = []
+      const port = yield* serving((request, response) => {
+        paths.push(request.url)
+        response.end()
+      })
+      const found = Promise.withResolvers<ReadonlyArray<{ readonly address: string; readonly family: number }>>()
+      const slow = make({ allowInsecure: true, allowedNetworks: [], lookup: () => found.promise })
+      const call = (path: string) => slow.send({ ...limits, url: `http://slow.example:${port}${path}` })
+      const given = yield* Effect.forkChild(call("/given-up"))
+      yield* Effect.sleep("20 millis")
+      yield* Fiber.interrupt(given)
+      found.resolve([{ address: "127.0.0.1", family: 4 }])
+      yield* call("/wanted")
+      assert.deepStrictEqual(paths, ["/wanted"])
+    }),
+  )
+
+  it.live("a connection that fails tells all calls that waited for it, and the next call tries again", () =>
+    Effect.gen(function* () {
+      let isUp = false
+      const port = yield* serving((_, response) => response.end("here"))
+      const moving = make({
+        allowInsecure: true,
+        allowedNetworks: [],
+        lookup: () =>
+          isUp ? Promise.resolve([{ address: "127.0.0.1", family: 4 }]) : Promise.reject(new Error("gone")),
+      })
+      const call = moving.send({ ...limits, url: `http://moving.example:${port}/` })
+      const faults = yield* Effect.forEach([1, 2, 3], () => Effect.flip(call), { concurrency: "unbounded" })
+      assert.deepStrictEqual(
+        faults.map(({ fault }) => fault),
+        ["dns", "dns", "dns"],
+      )
+      isUp = true
+      assert.strictEqual((yield* call).body, "here")
+    }),
+  )
+
+  it.live("what comes before the final status only informs", () =>
+    Effect.gen(function* () {
+      const port = yield* serving((_, response) => {
+        response.writeEarlyHints({ link: "</style.css>; rel=preload" }, () => response.writeHead(201).end("made"))
+      })
+      const answer = yield* open.send({ ...limits, url: `http://127.0.0.1:${port}/` })
+      assert.strictEqual(answer.status, 201)
+      assert.strictEqual(answer.body, "made")
     }),
   )
 

@@ -5,6 +5,7 @@ import { randomUUID } from "node:crypto"
 import { services } from "../../src/App.ts"
 import { Caller, platformIdentity } from "../../src/kernel/Caller.ts"
 import { OrganizationsRepo } from "../../src/organizations/Repo.ts"
+import type { OutboundRules } from "../../src/runtime/OutboundAddresses.ts"
 import * as OutboundHttp from "../../src/runtime/OutboundHttp.ts"
 import { canonicalUrl, urlFault } from "../../src/webhooks/Rules.ts"
 import { WebhookEndpoints } from "../../src/webhooks/Service.ts"
@@ -12,7 +13,7 @@ import { testSql } from "../support/TestDatabase.ts"
 import { testSecrets, testSignals } from "../support/TestService.ts"
 
 const none = { allowInsecure: false, allowedNetworks: [] }
-const fault = (url: string, rules: OutboundHttp.OutboundRules = none) => urlFault(url, OutboundHttp.make(rules).refusal)
+const fault = (url: string, rules: OutboundRules = none) => urlFault(url, OutboundHttp.make(rules).refusal)
 
 describe("the URL of an endpoint", () => {
   it("is over https to a name or a public address", () => {

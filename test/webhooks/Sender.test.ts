@@ -12,6 +12,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { gzipSync } from "node:zlib"
 import { Webhook } from "standardwebhooks"
+import type { OutboundRules } from "../../src/runtime/OutboundAddresses.ts"
 import * as OutboundHttp from "../../src/runtime/OutboundHttp.ts"
 import { DeliveryLimits } from "../../src/webhooks/DeliverySettings.ts"
 import type { Limits } from "../../src/webhooks/DeliverySettings.ts"
@@ -44,7 +45,7 @@ const serving = (listener: RequestListener) => started(createServer(listener))
 const body = JSON.stringify({ id: "0199aaaa-0000-7000-8000-000000000000", data: { name: "Grüße" } })
 const secrets = [randomBytes(32), randomBytes(24)].map((bytes) => Redacted.make(`whsec_${bytes.toString("base64")}`))
 
-const send = (url: string, rules: Partial<OutboundHttp.OutboundRules> = {}, timeout = Duration.millis(400)) =>
+const send = (url: string, rules: Partial<OutboundRules> = {}, timeout = Duration.millis(400)) =>
   Effect.gen(function* () {
     const sender = yield* WebhookSender
     return yield* sender.send({
@@ -198,6 +199,12 @@ describe("the sender", () => {
         createSocketServer((socket) => socket.on("data", () => socket.end("SSH-2.0 hello\r\n\r\n"))),
       )
       assert.deepStrictEqual(summaryOf(yield* to(garbage.port)), { statusCode: null, code: "protocol" })
+      for (const head of ["HTTP/1.1 100 Continue", `HTTP/1.1 200 OK\r\nx: ${"y".repeat(70_000)}`]) {
+        const odd = yield* started(
+          createSocketServer((socket) => socket.on("data", () => socket.write(`${head}\r\n\r\n`))),
+        )
+        assert.deepStrictEqual(summaryOf(yield* to(odd.port)), { statusCode: null, code: "protocol" })
+      }
       assert.deepStrictEqual(summaryOf(yield* send("http://127.0.0.1:1/")), { statusCode: null, code: "connect" })
       assert.deepStrictEqual(summaryOf(yield* send("https://10.0.0.1/", { allowInsecure: false })), {
         statusCode: null,
