@@ -1,9 +1,9 @@
 /** SQL of the organization's stream. */
 import { PgClient } from "@effect/sql-pg"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Option } from "effect"
 import type { Fragment } from "effect/sql/Statement"
 import type { EventRecord } from "../kernel/Event.ts"
-import { eventRecords, lockName, records, touched } from "../kernel/Sql.ts"
+import { eventRecords, lockName, record, records, touched } from "../kernel/Sql.ts"
 import type { EventFilter, PlacedEvent } from "./Model.ts"
 import { lowestIdAt, resourceOf } from "./Rules.ts"
 
@@ -40,23 +40,26 @@ const make = Effect.gen(function* () {
   return {
     insert: (event: EventRecord) => Effect.asVoid(Effect.orDie(insertion(event))),
 
-    /** Stores the event and, in the same statement, what hands it to the webhook deliveries. */
+    /**
+     * Stores the event and, in the same statement, what hands it to the webhook deliveries. Answers whether it is handed over.
+     */
     insertForDelivery: (event: EventRecord) =>
-      Effect.asVoid(
-        Effect.orDie(sql`
-          WITH event AS (${insertion(event)} RETURNING organization_id, id, occurred_at) ${handOver}`),
-      ),
+      touched(sql`
+        WITH event AS (${insertion(event)} RETURNING organization_id, id, occurred_at) ${handOver} RETURNING 1`),
 
     /**
-     * Runs a change (`INSERT ... RETURNING`) together with its event, in one statement. Answers whether the change touched a
-     * row; the event is stored only then.
+     * Runs a change (`INSERT ... RETURNING`) together with its event, in one statement. Answers nothing if the change touched no
+     * row, else whether the event is handed over; it is stored only then.
      */
     insertWith: (change: Fragment, event: EventRecord) =>
-      touched(sql`
-        WITH change AS (${change}), event AS (
-          ${insertion(event, sql.literal("FROM change"))} RETURNING organization_id, id, occurred_at
-        ), delivery AS (${handOver})
-        SELECT 1 FROM change`),
+      Effect.map(
+        record<{ readonly handedOver: boolean }>()(sql`
+          WITH change AS (${change}), event AS (
+            ${insertion(event, sql.literal("FROM change"))} RETURNING organization_id, id, occurred_at
+          ), delivery AS (${handOver} RETURNING 1)
+          SELECT EXISTS (SELECT 1 FROM delivery) AS "handedOver" FROM change`),
+        Option.map(({ handedOver }) => handedOver),
+      ),
 
     hasUnplaced: (organizationId: string) =>
       touched(sql`SELECT 1 FROM events WHERE organization_id = ${organizationId} AND position IS NULL LIMIT 1`),

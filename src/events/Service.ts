@@ -1,5 +1,5 @@
 /** The organization's stream: written with every change, read forward by a cursor (contract, section 6). */
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Option } from "effect"
 import type { Fragment } from "effect/sql/Statement"
 import type { ActorReference } from "../kernel/Caller.ts"
 import type { EventName, EventRecord } from "../kernel/Event.ts"
@@ -70,12 +70,15 @@ export class Events extends Context.Service<
         return event
       })
 
-      const announceDelivery = Effect.andThen(signals.announce("webhooks"), signals.announce("events"))
+      // Where nobody has an endpoint, nobody need look for work.
+      const announce = (isHandedOver: boolean) =>
+        isHandedOver
+          ? Effect.andThen(signals.announce("webhooks"), signals.announce("events"))
+          : signals.announce("events")
 
       const emit = Effect.fnUntraced(function* (source: EventSource, type: EventName, data: object) {
         yield* Transaction
-        yield* repo.insertForDelivery(yield* eventOf(source, type, data))
-        yield* announceDelivery
+        yield* announce(yield* repo.insertForDelivery(yield* eventOf(source, type, data)))
       })
 
       const emitWith = Effect.fnUntraced(function* (
@@ -84,8 +87,9 @@ export class Events extends Context.Service<
         type: EventName,
         data: object,
       ) {
-        if (!(yield* repo.insertWith(change, yield* eventOf(source, type, data)))) return false
-        yield* announceDelivery
+        const handedOver = yield* repo.insertWith(change, yield* eventOf(source, type, data))
+        if (Option.isNone(handedOver)) return false
+        yield* announce(handedOver.value)
         return true
       })
 

@@ -1,6 +1,7 @@
 /** The queue of deliveries that are owed (contract, section 6). */
 import { Context, Effect, Layer } from "effect"
 import { newId } from "../kernel/Identifiers.ts"
+import { Signals } from "../kernel/Signals.ts"
 import { Transaction } from "../kernel/Transaction.ts"
 import { QueueRepo } from "./QueueRepo.ts"
 
@@ -22,8 +23,8 @@ export class WebhookQueue extends Context.Service<
   WebhookQueue,
   {
     /**
-     * Owes the delivery from the commit of the caller's transaction on, and answers its id. A delivery that is owed
-     * already stays as it is.
+     * Owes the delivery from the commit of the caller's transaction on, tells whoever delivers, and answers its id. A delivery
+     * that is owed already stays as it is.
      */
     readonly enqueue: (delivery: OwedDelivery) => Effect.Effect<string, never, Transaction>
   }
@@ -32,6 +33,7 @@ export class WebhookQueue extends Context.Service<
     WebhookQueue,
     Effect.gen(function* () {
       const repo = yield* QueueRepo
+      const signals = yield* Signals
       return WebhookQueue.of({
         enqueue: Effect.fnUntraced(function* ({ organizationId, endpointId, eventId, eventName, dueAt, ...rest }) {
           yield* Transaction
@@ -48,6 +50,7 @@ export class WebhookQueue extends Context.Service<
             },
           ])
           yield* repo.lowerHeads([{ organizationId, endpointId, dueAt: dueAt.toISOString() }])
+          yield* signals.announce("webhooks")
           return id
         }),
       })

@@ -1,6 +1,6 @@
 import { PgClient } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Fiber } from "effect"
 import { EventsRepo } from "../../src/events/Repo.ts"
 import { Events } from "../../src/events/Service.ts"
 import { platformIdentity } from "../../src/kernel/Caller.ts"
@@ -122,6 +122,28 @@ layer(TestService.layer, { excludeTestServices: true })("an event on its way out
       yield* readers
       yield* transactions.run(events.record(source, "COMPONENT_CREATED", { name: "two" }))
       yield* readers
+    }),
+  )
+
+  it.effect("wakes nobody who delivers where it is not handed over", () =>
+    Effect.gen(function* () {
+      const { emit, source, sql, events } = yield* stage
+      yield* sql`UPDATE webhook_endpoints SET disabled_at = created_at WHERE organization_id = ${source.organizationId}`
+      const signals = yield* Signals
+      const readers = yield* signals.subscribe("events")
+      const webhooks = yield* Effect.forkChild(yield* signals.subscribe("webhooks"))
+      yield* emit("in a transaction")
+      yield* readers
+      const change = sql`SELECT 1 AS id`
+      assert.isTrue(yield* events.emitWith(change, source, "COMPONENT_CREATED", { name: "with its change" }))
+      yield* readers
+      assert.isFalse(
+        yield* events.emitWith(sql`SELECT 1 AS id WHERE false`, source, "COMPONENT_CREATED", { name: "without one" }),
+      )
+      assert.isUndefined(webhooks.pollUnsafe())
+      yield* sql`UPDATE webhook_endpoints SET disabled_at = NULL WHERE organization_id = ${source.organizationId}`
+      assert.isTrue(yield* events.emitWith(change, source, "COMPONENT_CREATED", { name: "heard" }))
+      yield* Fiber.join(webhooks)
     }),
   )
 

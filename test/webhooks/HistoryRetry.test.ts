@@ -1,6 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { randomUUID } from "node:crypto"
+import { Signals } from "../../src/kernel/Signals.ts"
 import { TestService } from "../support/TestService.ts"
 import { openHooks, refusal } from "./Hooks.ts"
 
@@ -38,6 +39,17 @@ layer(TestService.layer, { excludeTestServices: true })("retrying a delivery", (
       assert.isAtLeast(lane?.headDueAt.getTime() ?? 0, before - 1000)
       assert.isAtMost(lane?.headDueAt.getTime() ?? Infinity, Date.now() + 1000)
       assert.strictEqual(refusal(yield* retry).code, "RetryDelivery.NotFailed")
+    }),
+  )
+
+  it.effect("whoever delivers is told at once, of a test as of a retry", () =>
+    Effect.gen(function* () {
+      const { call, delivery, retry } = yield* failed
+      const webhooks = yield* (yield* Signals).subscribe("webhooks")
+      assert.strictEqual((yield* retry).status, 202)
+      yield* webhooks
+      assert.strictEqual((yield* call("POST", `/webhooks/${delivery.endpointId}/test`)).status, 202)
+      yield* webhooks
     }),
   )
 
