@@ -18,7 +18,7 @@ import type { ClaimedRow, LockedLane } from "./QueueRepo.ts"
 import { WebhookSecrets } from "./Secrets.ts"
 import { signedHeaders, WebhookSender } from "./Sender.ts"
 import type { AttemptOutcome } from "./Sender.ts"
-import { makeSlots } from "./Slots.ts"
+import { makeSlots, makeSpeeds } from "./Slots.ts"
 
 /** A claimed delivery with what is to be sent. */
 export interface Claim {
@@ -90,10 +90,24 @@ export class Deliveries extends Context.Service<
         return yield* Effect.die(new Error("A lease must outlast the exchange by 20 s"))
       }
 
-      const slots = makeSlots(limits.perEndpoint)
-      // The leases of this node's attempts whose end is not stored, and whether the exchange is over: what waits for the
-      // database alone is in no receiver's way, and takes no room in the caps.
-      const own = new Map<string, "in flight" | "ending">()
+      const speeds = makeSpeeds()
+      const inSlotOfEndpoint = makeSlots(limits.perEndpoint)
+      const inSlotOfOrganization = makeSlots(limits.perOrganization)
+      // This node's attempts whose end is not stored, by lease, and whether the exchange is over: what waits for the database
+      // alone is in no receiver's way, and takes no room in the caps.
+      const own = new Map<string, { readonly row: ClaimedRow; readonly isEnding: boolean }>()
+
+      // Organizations of which this node holds claims, all of endpoints that answer fast.
+      const fastOrganizations = () => {
+        const slow = new Set<string>()
+        const held = new Set<string>()
+        for (const { isEnding, row } of own.values()) {
+          if (isEnding) continue
+          held.add(row.organizationId)
+          if (!speeds.isFast(row.endpointId)) slow.add(row.organizationId)
+        }
+        return [...held].filter((organizationId) => !slow.has(organizationId))
+      }
 
       // Leases of claims that failed. They may have been committed all the same: the answer was lost.
       const doubtful = new Set<string>()
@@ -116,12 +130,14 @@ export class Deliveries extends Context.Service<
           inFlightSince: new Date(at.getTime() - Duration.toMillis(Duration.sum(limits.timeout, SLACK))),
           perEndpoint: limits.perEndpoint,
           perOrganization: limits.perOrganization,
+          organizationAhead: Math.max(limits.organizationAhead, limits.perOrganization),
+          fastOrganizations: fastOrganizations(),
           owner: yield* nodes.owner,
           leases,
           own: [...own.keys()],
-          ending: [...own].filter(([, state]) => state === "ending").map(([lease]) => lease),
+          ending: [...own].filter(([, { isEnding }]) => isEnding).map(([lease]) => lease),
           allowance: ({ endpointId }: LockedLane) =>
-            slots.isFast(endpointId) ? Math.max(limits.ahead, limits.perEndpoint) : limits.perEndpoint,
+            speeds.isFast(endpointId) ? Math.max(limits.ahead, limits.perEndpoint) : limits.perEndpoint,
         }
         return yield* transactions.run(
           Effect.gen(function* () {
@@ -157,7 +173,7 @@ export class Deliveries extends Context.Service<
               secrets: signing,
               event: eventOf(row, subject),
             })
-            own.set(row.lease, "in flight")
+            own.set(row.lease, { row, isEnding: false })
           }
           yield* Metric.update(metrics.lag, (at.getTime() - row.dueAt.getTime()) / 1000)
         }
@@ -204,7 +220,7 @@ export class Deliveries extends Context.Service<
         const began = clock.currentTimeNanosUnsafe()
         const outcome = yield* send(claim)
         const durationMs = Math.round(Number(clock.currentTimeNanosUnsafe() - began) / 1_000_000)
-        slots.note(claim.row.endpointId, outcome.fault === null, durationMs)
+        speeds.note(claim.row.endpointId, outcome.fault === null, durationMs)
         return {
           claim: claim.row,
           url: claim.url,
@@ -232,17 +248,20 @@ export class Deliveries extends Context.Service<
 
       const deliver = Effect.fnUntraced(
         function* (claim: Claim, sent?: () => void) {
-          const ended = yield* slots.within(
+          const ended = yield* inSlotOfEndpoint(
             claim.row.endpointId,
-            Effect.flatMap(now, (at) =>
-              at.getTime() - claim.claimedAt.getTime() > Duration.toMillis(SLACK)
-                ? Effect.succeedNone
-                : Effect.asSome(attempt(claim)),
+            inSlotOfOrganization(
+              claim.row.organizationId,
+              Effect.flatMap(now, (at) =>
+                at.getTime() - claim.claimedAt.getTime() > Duration.toMillis(SLACK)
+                  ? Effect.succeedNone
+                  : Effect.asSome(attempt(claim)),
+              ),
             ),
           )
-          own.set(claim.row.lease, "ending")
+          own.set(claim.row.lease, { row: claim.row, isEnding: true })
           sent?.()
-          yield* Option.match(Option.flatten(ended), { onNone: () => release([claim]), onSome: attempts.finish })
+          yield* Option.match(ended, { onNone: () => release([claim]), onSome: attempts.finish })
         },
         // Left to its lease, like the claim of a process that died: after three claims the attempt is abandoned.
         Effect.catchDefect((defect) =>

@@ -11,6 +11,8 @@ export interface Limits {
   readonly ahead: number
   /** Deliveries in flight for one organization, over all nodes. Two nodes that claim at one moment may pass it once. */
   readonly perOrganization: number
+  /** Deliveries that a node claims ahead for an organization whose endpoints answer fast; of them `perOrganization` are in flight. */
+  readonly organizationAhead: number
   /** How long a claimed delivery belongs to its node. */
   readonly lease: Duration.Duration
   /**
@@ -38,6 +40,7 @@ export const DeliveryLimits = Context.Reference<Limits>("keyshelf.reference/webh
     perEndpoint: 4,
     ahead: 32,
     perOrganization: 128,
+    organizationAhead: 256,
     lease: Duration.seconds(60),
     goneAfter: Duration.seconds(5),
     timeout: Duration.seconds(30),

@@ -61,6 +61,9 @@ export interface ClaimLimits {
   readonly inFlightSince: Date
   readonly perEndpoint: number
   readonly perOrganization: number
+  /** Organizations that may hold more, `organizationAhead`, if they hold nothing on other nodes. */
+  readonly fastOrganizations: ReadonlyArray<string>
+  readonly organizationAhead: number
   /** The node's leases whose exchange is over and whose end is being stored. */
   readonly ending: ReadonlyArray<string>
 }
@@ -88,6 +91,15 @@ const make = Effect.gen(function* () {
   const isInFlight = ({ ending, inFlightSince }: Pick<ClaimLimits, "ending" | "inFlightSince">) => sql`
     queue.lease IS NOT NULL AND queue.claimed_at > ${inFlightSince}
     AND NOT EXISTS (SELECT 1 FROM unnest(${ending}::uuid[]) AS ending (lease) WHERE ending.lease = queue.lease)`
+
+  // How much an organization may hold; a query of its own reads the list once.
+  const organizationCap = ({
+    fastOrganizations,
+    organizationAhead,
+    perOrganization,
+  }: Pick<ClaimLimits, "fastOrganizations" | "organizationAhead" | "perOrganization">) => sql`
+    CASE WHEN organization_id = ANY((SELECT ${fastOrganizations}::uuid[])::uuid[]) THEN ${organizationAhead}::int
+      ELSE ${perOrganization}::int END`
 
   return {
     /** A delivery that is in the queue stays as it is. */
@@ -135,14 +147,14 @@ const make = Effect.gen(function* () {
     /**
      * Locks lanes with due work and room, least recently served first. Lanes that another node holds are passed over.
      */
-    lockLanes: ({ at, perEndpoint, perOrganization, ...limits }: ClaimLimits) =>
+    lockLanes: ({ at, perEndpoint, ...limits }: ClaimLimits) =>
       records<LockedLane>()(sql`
         WITH leased AS MATERIALIZED (
           SELECT organization_id, endpoint_id, count(*) AS held FROM webhook_queue queue
           WHERE ${isInFlight(limits)}
           GROUP BY organization_id, endpoint_id
         ), full_organizations AS MATERIALIZED (
-          SELECT organization_id FROM leased GROUP BY organization_id HAVING sum(held) >= ${perOrganization}
+          SELECT organization_id FROM leased GROUP BY organization_id HAVING sum(held) >= ${organizationCap(limits)}
         )
         SELECT lane.organization_id AS "organizationId", lane.endpoint_id AS "endpointId", lane.ctid::text AS place
         FROM webhook_lanes lane
@@ -193,9 +205,13 @@ const make = Effect.gen(function* () {
           SELECT due.*, row_number() OVER (PARTITION BY organization_id ORDER BY turn, ordinal) AS number FROM due
         ), candidate AS MATERIALIZED (
           SELECT in_organization.place FROM in_organization
-          LEFT JOIN (SELECT organization_id, sum(held) AS held FROM leased GROUP BY organization_id) AS organization
-            ON organization.organization_id = in_organization.organization_id
-          WHERE in_organization.number <= ${limits.perOrganization} - coalesce(organization.held, 0)
+          LEFT JOIN (
+            SELECT organization_id, sum(held) AS held,
+              CASE WHEN sum(of_others) > 0 THEN ${limits.perOrganization} ELSE ${organizationCap(limits)} END AS cap
+            FROM leased GROUP BY organization_id
+          ) AS organization ON organization.organization_id = in_organization.organization_id
+          WHERE in_organization.number
+            <= coalesce(organization.cap, ${limits.perOrganization}) - coalesce(organization.held, 0)
           ORDER BY in_organization.turn, in_organization.ordinal LIMIT ${leases.length}
         ), chosen AS MATERIALIZED (
           SELECT ctid AS place, due_at FROM webhook_queue

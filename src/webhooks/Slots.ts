@@ -1,6 +1,6 @@
 /**
- * This node's sending slots by endpoint. An endpoint that answers fast gets several deliveries claimed at a time, which
- * costs the database less; no more of them are in flight than its cap allows.
+ * This node's sending slots, and which endpoints answer fast: those get several deliveries claimed at a time, which costs the
+ * database less, and no more of them are in flight than the slots allow.
  */
 import { Duration, Effect, Option, Semaphore } from "effect"
 
@@ -10,14 +10,8 @@ const FAST_MILLIS = 100
 const PATIENCE = Duration.seconds(1)
 const MOST_REMEMBERED = 10_000
 
-interface Slot {
-  readonly permits: Semaphore.Semaphore
-  users: number
-}
-
-/** Makes the slots of a node: `cap` per endpoint. */
-export const makeSlots = (cap: number) => {
-  const slots = new Map<string, Slot>()
+/** Remembers how endpoints answered. */
+export const makeSpeeds = () => {
   const fast = new Set<string>()
 
   return {
@@ -31,30 +25,38 @@ export const makeSlots = (cap: number) => {
       if (fast.size >= MOST_REMEMBERED) fast.clear()
       fast.add(endpointId)
     },
-
-    /** Does the work in a slot of the endpoint; nothing if none gets free within a second. */
-    within: <A, E, R>(endpointId: string, work: Effect.Effect<A, E, R>): Effect.Effect<Option.Option<A>, E, R> =>
-      Effect.uninterruptibleMask((restore) =>
-        Effect.suspend(() => {
-          const slot = slots.get(endpointId) ?? { permits: Semaphore.makeUnsafe(cap), users: 0 }
-          slots.set(endpointId, slot)
-          slot.users++
-          const taken = restore(slot.permits.take(1))
-          // With no more users than permits there is one, and nothing to wait for.
-          return (slot.users <= cap ? Effect.asSome(taken) : Effect.timeoutOption(taken, PATIENCE)).pipe(
-            Effect.flatMap((permit) =>
-              Option.isNone(permit)
-                ? Effect.succeedNone
-                : Effect.ensuring(Effect.asSome(restore(work)), slot.permits.release(1)),
-            ),
-            Effect.ensuring(
-              Effect.sync(() => {
-                slot.users--
-                if (slot.users === 0) slots.delete(endpointId)
-              }),
-            ),
-          )
-        }),
-      ),
   }
+}
+
+interface Slot {
+  readonly permits: Semaphore.Semaphore
+  users: number
+}
+
+/** Slots of a node: `cap` for each endpoint, or for each organization. */
+export const makeSlots = (cap: number) => {
+  const slots = new Map<string, Slot>()
+
+  /** Does the work in a slot of this id; nothing if none gets free within a second. */
+  return <A, E, R>(id: string, work: Effect.Effect<Option.Option<A>, E, R>): Effect.Effect<Option.Option<A>, E, R> =>
+    Effect.uninterruptibleMask((restore) =>
+      Effect.suspend(() => {
+        const slot = slots.get(id) ?? { permits: Semaphore.makeUnsafe(cap), users: 0 }
+        slots.set(id, slot)
+        slot.users++
+        const taken = restore(slot.permits.take(1))
+        // With no more users than permits there is one, and nothing to wait for.
+        return (slot.users <= cap ? Effect.asSome(taken) : Effect.timeoutOption(taken, PATIENCE)).pipe(
+          Effect.flatMap((permit) =>
+            Option.isNone(permit) ? Effect.succeedNone : Effect.ensuring(restore(work), slot.permits.release(1)),
+          ),
+          Effect.ensuring(
+            Effect.sync(() => {
+              slot.users--
+              if (slot.users === 0) slots.delete(id)
+            }),
+          ),
+        )
+      }),
+    )
 }

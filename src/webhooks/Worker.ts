@@ -11,7 +11,14 @@ import { Sampling } from "./Sampling.ts"
 
 const MOST_PER_CLAIM = 128
 
-/** How long a claim waits for others to end while deliveries are in flight: one claim for many costs a tenth of many claims. */
+/** A claim of so many is followed by another without the question whether anything is due. */
+const PLENTY = 32
+
+/**
+ * A claim waits until so much of what is in flight has been sent, but no longer than this: one claim for many costs a tenth of
+ * many claims. It takes as long as the rest needs to be sent, so that neither waits for the other.
+ */
+const SHARE_TO_SEND = 0.25
 const GATHERING = "10 millis"
 
 /** So many attempts may wait for their end to be stored while others are made; more, and the database cannot keep up. */
@@ -47,9 +54,12 @@ export const layer = Layer.effectDiscard(
     const poll = Effect.map(signals.listening, (heard) => (heard ? limits.poll : limits.pollWithoutSignals))
     // There may be work, or room for it.
     const workable = Latch.makeUnsafe(false)
+    const gathered = Latch.makeUnsafe(true)
+    let gatheredAt = 0
     const inFlight = yield* FiberSet.make<void>()
     let free = limits.concurrency
     let ending = 0
+    const sending = () => limits.concurrency - free
     const room = () => (ending < MOST_ENDING ? Math.min(free, MOST_PER_CLAIM) : 0)
     let stopping = false
     const dispatching = { name: "The dispatcher of webhooks", failures: 0 }
@@ -59,7 +69,7 @@ export const layer = Layer.effectDiscard(
       Effect.sync(() => {
         const failing = [dispatching, delivering].find(({ failures }) => failures > 0)
         return failing === undefined
-          ? { status: "up", provider: provider.name, inFlight: limits.concurrency - free }
+          ? { status: "up", provider: provider.name, inFlight: sending() }
           : { status: "down", reason: `${failing.name} waits: its last step failed` }
       }),
     )
@@ -75,6 +85,8 @@ export const layer = Layer.effectDiscard(
       if (stopping) yield* deliveries.release(claims)
       else {
         free -= claims.length
+        gatheredAt = Math.floor(sending() * (1 - SHARE_TO_SEND))
+        if (sending() > gatheredAt) gathered.closeUnsafe()
         for (const claim of claims) {
           let isSent = false
           const sent = () => {
@@ -82,6 +94,7 @@ export const layer = Layer.effectDiscard(
             isSent = true
             free++
             ending++
+            if (sending() <= gatheredAt) gathered.openUnsafe()
             workable.openUnsafe()
           }
           yield* FiberSet.run(
@@ -109,16 +122,17 @@ export const layer = Layer.effectDiscard(
       yield* Effect.raceFirst(workable.await, Effect.sleep(untilDue > 0 ? Math.min(untilDue, longest) : longest))
     })
 
+    const gather = Effect.raceFirst(gathered.await, Effect.sleep(GATHERING))
+
     const deliver = Effect.gen(function* () {
-      if (free < limits.concurrency) yield* Effect.sleep(GATHERING)
+      if (sending() > 0) yield* gather
       workable.closeUnsafe()
       if (room() === 0) return yield* workable.await
       yield* deliveries.clearDoubts
       const nextDue = yield* deliveries.nextDue
       if (nextDue !== null && nextDue.getTime() <= (yield* Clock.currentTimeMillis)) {
         // While there is more, the question when it is due is spared.
-        // What was claimed last is being sent meanwhile: one claim at once would find caps reached, or little room.
-        while (room() > 0 && (yield* start(room())) === MOST_PER_CLAIM) yield* Effect.sleep(GATHERING)
+        while (room() > 0 && (yield* start(room())) >= PLENTY) yield* gather
         if (room() === 0) return
       }
       yield* rest(nextDue)

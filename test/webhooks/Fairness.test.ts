@@ -167,6 +167,47 @@ layer(testServices, { excludeTestServices: true })("several nodes", (it) => {
     ),
   )
 
+  it.effect(
+    "an organization whose endpoints answer fast has more claimed ahead, and no more than its share in flight",
+    () =>
+      onNodes(
+        Effect.gen(function* () {
+          const receiver = yield* Receiver
+          const sql = yield* PgClient.PgClient
+          const organizationId = yield* organization
+          for (let number = 0; number < 10; number++) yield* endpoint(organizationId)
+          const unblock = yield* Deferred.make<void>()
+          let inFlight = 0
+          let most = 0
+          receiver.answer = () =>
+            Effect.gen(function* () {
+              most = Math.max(most, ++inFlight)
+              // The first ones show that the endpoints are fast.
+              if (receiver.received.length > 60) yield* Deferred.await(unblock)
+              inFlight--
+              return answering(200)
+            })
+          for (let number = 0; number < 20; number++) yield* emit(organizationId)
+          yield* startNode({ perOrganization: 8, organizationAhead: 32 })
+          yield* until(
+            "more are claimed than may be in flight",
+            Effect.gen(function* () {
+              const [row] = yield* sql<{ leased: number }>`
+              SELECT count(*)::int AS leased FROM webhook_queue WHERE lease IS NOT NULL`
+              return inFlight === 8 && (row?.leased ?? 0) >= 24
+            }).pipe(Effect.orDie),
+          )
+          yield* Deferred.succeed(unblock, undefined)
+          yield* until(
+            "all are stored",
+            Effect.map(Effect.orDie(attemptsOf(organizationId)), (attempts) => attempts.length >= 200),
+          )
+          assert.strictEqual(most, 8)
+          assert.strictEqual(new Set(receiver.received.map(({ deliveryId }) => deliveryId)).size, 200)
+        }),
+      ),
+  )
+
   it.effect("an exchange that is over holds up no other while the database takes its time to store it", () =>
     onNodes(
       Effect.gen(function* () {
