@@ -3,15 +3,17 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { inject } from "vitest"
 import { play } from "./Campaign.ts"
-import type { Fault } from "./Campaign.ts"
+import type { Fault, Plan } from "./Campaign.ts"
+
+const SHORT = { lease: 22_000, timeout: 2_000 }
 
 /** Plays a fault; dies with what was violated, and answers the figures. */
-export const bounded = Effect.fnUntraced(function* (fault: Fault, seconds: number) {
+export const bounded = Effect.fnUntraced(function* (fault: Fault, seconds: number, limits: Plan["limits"] = SHORT) {
   const { figures, violations } = yield* play(fault, {
     server: { url: inject("serverUrl"), template: inject("template") },
     seed: 5,
     seconds,
-    limits: { lease: 22_000, timeout: 2_000 },
+    limits,
     owed: 1_000,
   })
   assert.deepStrictEqual(violations, [])
