@@ -2,8 +2,8 @@
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { ByteSize, Context, Effect, Layer, Option, Predicate, Schema } from "effect"
 import { HttpIncomingMessage, HttpRouter, HttpServer } from "effect/http"
-import { createServer, STATUS_CODES } from "node:http"
-import type { IncomingMessage, ServerResponse } from "node:http"
+import { createServer, ServerResponse, STATUS_CODES } from "node:http"
+import type { IncomingMessage } from "node:http"
 import type { Duplex } from "node:stream"
 import { Draining } from "../kernel/Draining.ts"
 import { problemFor, requestIdOf, undeclared } from "./ProblemFallback.ts"
@@ -51,10 +51,22 @@ const onConnect = (request: IncomingMessage, socket: Duplex) => {
   answerOn(socket, 404, request.url ?? "/")
 }
 
+/**
+ * Has Node.js send an answer that is there as a whole in one piece. Effect lets Node.js compare what is written with the length it
+ * was told, which takes two; a text that comes with its length needs no such comparison.
+ */
+class WholeResponse extends ServerResponse {
+  override end(chunk?: unknown, encoding?: unknown, callback?: () => void): this {
+    if (typeof chunk === "string") this.strictContentLength = false
+    return super.end(chunk, encoding as BufferEncoding, callback)
+  }
+}
+
 // What Node refuses before there is a request, or hangs up on, or answers without a body: still a problem document.
 const makeServer = () => {
   // The fallback of all answers asks for `Host`.
   const server = createServer({
+    ServerResponse: WholeResponse,
     requestTimeout: 60_000,
     headersTimeout: 20_000,
     keepAliveTimeout: 65_000,
