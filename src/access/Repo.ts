@@ -53,9 +53,10 @@ const make = Effect.gen(function* () {
 
   return {
     // The hot path of every request: one query for all look-ups that wait at the same moment, rows not decoded again.
-    findByLookupHashes: (hashes: ReadonlyArray<Uint8Array>) =>
+    findByLookupHashes: (hashes: ReadonlyArray<string>) =>
       records<StoredCredential>()(
-        sql`SELECT ${storedColumns} FROM credentials WHERE lookup_hash = ANY(${hashes}::bytea[])`,
+        sql`SELECT ${storedColumns} FROM credentials
+          WHERE lookup_hash = ANY(${hashes.map((hex) => Buffer.from(hex, "hex"))}::bytea[])`,
       ),
 
     findByIds: (ids: ReadonlyArray<string>) =>

@@ -43,10 +43,7 @@ export class Credentials extends Context.Service<
       const repo = yield* AccessRepo
       const hasher = yield* TokenHasher
 
-      const byHash = lookUp(
-        (keys) => repo.findByLookupHashes(keys.map((hex) => new Uint8Array(Buffer.from(hex, "hex")))),
-        (row) => Buffer.from(row.lookupHash).toString("hex"),
-      )
+      const byHash = lookUp(repo.findByLookupHashes, (row) => Buffer.from(row.lookupHash).toString("hex"))
       const byId = lookUp(repo.findByIds, (row) => row.id)
 
       const lastUse = yield* makeLastUse(repo)
@@ -55,8 +52,7 @@ export class Credentials extends Context.Service<
         authenticate: Effect.fnUntraced(function* (kind, credential) {
           const text = bounded(Redacted.value(credential))
           const token = Redacted.make(text)
-          const hex = Buffer.from(hasher.lookupHash(token)).toString("hex")
-          const row = Option.getOrUndefined(yield* byHash(hex))
+          const row = Option.getOrUndefined(yield* byHash(hasher.lookupHash(token)))
           const genuine = hasher.verify(token, row)
           const at = yield* now
           if (row === undefined || !genuine || !isOfKind(text, kind) || !isLive(row, kind, at)) return yield* refused()

@@ -17,7 +17,8 @@ export class TokenHasher extends Context.Service<
     readonly issue: (kind: CredentialKind) => Effect.Effect<{ token: Redacted.Redacted; hashes: TokenHashes }>
     /** The hashes of a given token text (the bootstrap credential). */
     readonly hash: (token: Redacted.Redacted) => TokenHashes
-    readonly lookupHash: (token: Redacted.Redacted) => Uint8Array
+    /** As hexadecimal digits. */
+    readonly lookupHash: (token: Redacted.Redacted) => string
     /** Constant in time, and the same work when there is no row to compare with. */
     readonly verify: (
       token: Redacted.Redacted,
@@ -32,14 +33,14 @@ export class TokenHasher extends Context.Service<
       const [current] = peppers
       const nothing = { salt: randomBytes(16), verificationHash: randomBytes(32), pepperId: current.id }
 
-      const lookupHash = (token: Redacted.Redacted): Uint8Array => digest("sha256", Redacted.value(token), "buffer")
+      const lookupHash = (token: Redacted.Redacted): string => digest("sha256", Redacted.value(token), "hex")
       const verificationHash = (pepper: Uint8Array, salt: Uint8Array, token: Redacted.Redacted): Buffer =>
         createHmac("sha256", pepper).update(salt).update(Redacted.value(token)).digest()
 
       const hash = (token: Redacted.Redacted): TokenHashes => {
         const salt = randomBytes(16)
         return {
-          lookupHash: lookupHash(token),
+          lookupHash: Buffer.from(lookupHash(token), "hex"),
           salt,
           verificationHash: verificationHash(current.bytes, salt, token),
           pepperId: current.id,

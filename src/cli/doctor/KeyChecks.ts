@@ -113,7 +113,7 @@ const bootstrapToken = Effect.gen(function* () {
   const hasher = yield* TokenHasher
   const [row] = yield* sql<{ salt: Uint8Array; verificationHash: Uint8Array; pepperId: string }>`
     SELECT salt, verification_hash AS "verificationHash", pepper_id AS "pepperId" FROM credentials
-    WHERE lookup_hash = ${hasher.lookupHash(token.value)}`
+    WHERE lookup_hash = ${Buffer.from(hasher.lookupHash(token.value), "hex")}`
   if (row === undefined) return []
   const opening: Opening = {
     what: "tokens (the one of SERVICE_BOOTSTRAP_PLATFORM_CREDENTIAL)",
