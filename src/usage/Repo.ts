@@ -2,6 +2,7 @@
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import { records } from "../kernel/Sql.ts"
+import { asJson } from "../kernel/Written.ts"
 import type { CheckRow } from "./Model.ts"
 
 /** The instant that a check is about. */
@@ -107,7 +108,7 @@ const make = Effect.gen(function* () {
     findForChecks: (organizationId: string, asked: ReadonlyArray<CheckQuestion>) =>
       records<CheckRow & { readonly number: number }>()(sql`
         SELECT asked.number, ${columns}
-        FROM jsonb_to_recordset(${sql.json(asked.map((question, number) => ({ number, ...question })))})
+        FROM jsonb_to_recordset(${sql.json(asked.map((question, number) => asJson({ number, ...question })))})
           AS asked (number int, instance text, entitlements text[], at timestamptz, known timestamptz)
         CROSS JOIN LATERAL (
           SELECT * FROM instances WHERE organization_id = ${organizationId} AND slug = asked.instance OFFSET 0
