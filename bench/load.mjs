@@ -12,7 +12,7 @@ import { open, requestBytes } from "../test/support/RawConnection.ts"
 const {
   connections,
   kind,
-  origin,
+  origins,
   prefix = "/api",
   rate,
   seconds,
@@ -97,7 +97,10 @@ const requests = () => {
 }
 
 const clients = await Promise.all(
-  Array.from({ length: connections }, async () => ({ ...(await open(origin)), next: requests() })),
+  Array.from({ length: connections }, async (_, n) => ({
+    ...(await open(origins[n % origins.length])),
+    next: requests(),
+  })),
 )
 
 /** All clients for some seconds: as fast as they are answered, or each at its share of a rate. */

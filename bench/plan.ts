@@ -1,7 +1,19 @@
 /** What is measured: each operation, who performs it, and the ratios that are promised. */
 
 /** Servers of a run. */
-export type Contender = "keyshelf" | "keyshelf-small" | "fastify" | "fastify-unnamed" | "floor" | "pgbench" | "sql"
+export type Contender =
+  | "keyshelf"
+  | "keyshelf-small"
+  | "slow-node"
+  | "slow-nodes"
+  | "fastify"
+  | "fastify-unnamed"
+  | "floor"
+  | "pgbench"
+  | "sql"
+
+/** So much of a core each of the slow nodes has: what is left is enough for the database and the load of two. */
+export const SHARE_OF_SLOW_NODE = 0.3
 
 /** One way to perform an operation. */
 export interface Way {
@@ -46,6 +58,15 @@ const growth = (name: string, load: string): Operation => ({
   ways: { full: { by: "keyshelf", load }, small: { by: "keyshelf-small", load } },
   // A latency ratio below 1.3 is a rate ratio above its inverse.
   targets: [{ of: "full", to: "small", must: 0.77, aim: 0.91 }],
+})
+
+/** One node and two of the same kind, on one database that has processor to spare. */
+const nodes = (name: string, load: string): Operation => ({
+  name: `nodes: ${name}`,
+  // Enough for two to be busy all the time that they get.
+  connections: 128,
+  ways: { "two nodes": { by: "slow-nodes", load }, "one node": { by: "slow-node", load } },
+  targets: [{ of: "two nodes", to: "one node", must: 1.6 }],
 })
 
 export const operations: ReadonlyArray<Operation> = [
@@ -142,4 +163,9 @@ export const operations: ReadonlyArray<Operation> = [
   growth("check of one entitlement", "check1"),
   growth("consume", "consumeSpread"),
   growth("usage report", "report"),
+  nodes("read of a customer", "customer"),
+  nodes("check of one entitlement", "check1"),
+  nodes("consume, spread", "consumeSpread"),
+  nodes("consume, one hot counter", "consumeHot"),
+  nodes("create", "component"),
 ]

@@ -1,7 +1,7 @@
 /** Child processes of a run: started, awaited, pinned where the system can, stopped. */
 import { spawn, spawnSync } from "node:child_process"
 import type { ChildProcess } from "node:child_process"
-import { readFileSync } from "node:fs"
+import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs"
 import { createServer } from "node:net"
 import type { AddressInfo } from "node:net"
 import { cpus } from "node:os"
@@ -24,6 +24,47 @@ process.once("exit", () => {
   for (const child of children) child.kill("SIGKILL")
 })
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1))
+
+const PERIOD_MICROS = 10_000
+
+// How a share of a core is told to a control group, by its version.
+const groups = [
+  {
+    directory: "/sys/fs/cgroup/cpu",
+    mark: "cpu.cfs_quota_us",
+    limit: (group: string, micros: number) => {
+      writeFileSync(`${group}/cpu.cfs_period_us`, String(PERIOD_MICROS))
+      writeFileSync(`${group}/cpu.cfs_quota_us`, String(micros))
+    },
+  },
+  {
+    directory: "/sys/fs/cgroup",
+    mark: "cpu.max",
+    limit: (group: string, micros: number) => writeFileSync(`${group}/cpu.max`, `${micros} ${PERIOD_MICROS}`),
+  },
+]
+
+/** Leaves a process so much of a core, where the system lets us say so. Answers whether it does. */
+export const limitTo = (share: number, pid: number | undefined): boolean =>
+  groups.some(({ directory, limit, mark }) => {
+    const group = `${directory}/keyshelf-bench-${pid}`
+    try {
+      mkdirSync(group)
+    } catch {
+      return false
+    }
+    process.once("exit", () => {
+      try {
+        rmdirSync(group)
+      } catch {
+        // Its process has not quite ended; an empty group harms nobody.
+      }
+    })
+    if (!existsSync(`${group}/${mark}`)) return false
+    limit(group, Math.round(share * PERIOD_MICROS))
+    writeFileSync(`${group}/cgroup.procs`, String(pid))
+    return true
+  })
 
 /** A running server. */
 export interface Running {

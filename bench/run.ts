@@ -10,8 +10,9 @@ import { parseArgs } from "node:util"
 import { measure as measureDispatch } from "./dispatch.ts"
 import * as pgbench from "./pgbench.ts"
 import { operations } from "./plan.ts"
+import { SHARE_OF_SLOW_NODE } from "./plan.ts"
 import type { Contender, Operation, Way } from "./plan.ts"
-import { busyness, cores, memoryOf, run } from "./processes.ts"
+import { busyness, cores, limitTo, memoryOf, run } from "./processes.ts"
 import * as report from "./report.ts"
 import { databaseOf, databaseServer, prepare, scales, startComparator, startKeyshelf } from "./world.ts"
 import type { Site } from "./world.ts"
@@ -57,7 +58,23 @@ if (
   sites.set("keyshelf-small", small)
   smallTokens = await prepare(small, 8)
 }
+const slowNodes: Array<Site> = []
+if (measured.some(({ ways }) => Object.values(ways).some(({ by }) => by === "slow-nodes"))) {
+  for (let n = 0; n < 2; n++) slowNodes.push(await startKeyshelf(url, { SERVICE_ROLES: "core" }))
+  if (!slowNodes.every((node) => limitTo(SHARE_OF_SLOW_NODE, node.process.pid))) {
+    console.error("Two nodes cannot be measured: this system lets nobody say how much of a core a process gets.")
+    await Promise.all(slowNodes.splice(0).map((node) => node.stop()))
+  }
+}
 const idleMemory = memoryOf(keyshelf.process.pid)
+
+/** Who answers for a contender; nobody if it does not run here. */
+const sitesOf = (contender: Contender): ReadonlyArray<Site> => {
+  if (contender === "slow-node" || contender === "slow-nodes")
+    return slowNodes.slice(0, contender === "slow-node" ? 1 : 2)
+  const site = sites.get(contender)
+  return site === undefined ? [] : [site]
+}
 
 const load = async (
   way: Way,
@@ -69,11 +86,12 @@ const load = async (
     return pgbench.available ? pgbench.burst(url, way.load, forSeconds, scale.customers) : undefined
   }
   const isSmall = way.by === "keyshelf-small"
-  if (isSmall && !sites.has("keyshelf-small")) return undefined
+  const answering = sitesOf(way.by)
+  if (way.by !== "sql" && answering.length === 0) return undefined
   const input = {
     connections: operation.connections,
     kind: way.load,
-    origin: way.by === "sql" ? "" : siteOf(way.by).origins[way.listener ?? "core"],
+    origins: answering.map(({ origins }) => origins[way.listener ?? "core"]),
     prefix: way.prefix,
     rate,
     seconds: forSeconds,
@@ -163,7 +181,7 @@ const memory = report.figures("Memory and start", [
 console.log(memory)
 sections.push(memory)
 
-await Promise.all([...sites.values()].map((site) => site.stop()))
+await Promise.all([...sites.values(), ...slowNodes].map((site) => site.stop()))
 await server.close()
 
 if (options.write) {
