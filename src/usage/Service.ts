@@ -22,16 +22,45 @@ interface AskedCheck {
 
 class FindForCheck extends Request.Class<AskedCheck, ReadonlyArray<CheckRow>> {}
 
-// All checks of an organization that wait at the same moment go into one query.
+type WaitingCheck = Request.Entry<FindForCheck>
+
+// One statement asks about no more entitlements, unless a single check does: the process answers some checks while the database
+// is at the next. By one statement for all they would wait for each other.
+const MOST_PER_STATEMENT = 40
+
+const statementsFor = (waiting: ReadonlyArray<WaitingCheck>): ReadonlyArray<ReadonlyArray<WaitingCheck>> => {
+  const statements: Array<Array<WaitingCheck>> = []
+  let current: Array<WaitingCheck> = []
+  let asked = Infinity
+  for (const entry of waiting) {
+    const more = entry.request.question.entitlements.length
+    if (asked + more > MOST_PER_STATEMENT) {
+      statements.push((current = []))
+      asked = 0
+    }
+    current.push(entry)
+    asked += more
+  }
+  return statements
+}
+
+// Checks of an organization that wait at the same moment share statements.
 const makeFindTogether = (repo: UsageRepo["Service"]) => {
+  const find = Effect.fnUntraced(function* (organizationId: string, waiting: ReadonlyArray<WaitingCheck>) {
+    const rows = yield* repo.findForChecks(
+      organizationId,
+      waiting.map(({ request }) => request.question),
+    )
+    const byNumber = waiting.length === 1 ? new Map([[0, rows]]) : Map.groupBy(rows, ({ number }) => number)
+    for (const [number, entry] of waiting.entries()) entry.completeUnsafe(Exit.succeed(byNumber.get(number) ?? []))
+  })
   const resolver = RequestResolver.makeGrouped<FindForCheck, string>({
     key: ({ request }) => request.organizationId,
-    resolver: Effect.fnUntraced(function* (entries, organizationId) {
-      const questions = entries.map(({ request }) => request.question)
-      const rows = yield* repo.findForChecks(organizationId, questions)
-      const byNumber = entries.length === 1 ? new Map([[0, rows]]) : Map.groupBy(rows, ({ number }) => number)
-      for (const [number, entry] of entries.entries()) entry.completeUnsafe(Exit.succeed(byNumber.get(number) ?? []))
-    }),
+    resolver: (waiting, organizationId) =>
+      Effect.forEach(statementsFor(waiting), (some) => find(organizationId, some), {
+        concurrency: "unbounded",
+        discard: true,
+      }),
   })
   return (asked: AskedCheck) => Effect.request(new FindForCheck(asked), resolver)
 }

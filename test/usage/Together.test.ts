@@ -27,6 +27,32 @@ layer(TestService.layer, { excludeTestServices: true })("organizations that ask 
     }),
   )
 
+  it.effect("are each told of what they asked, in their order, however much all ask together", () =>
+    Effect.gen(function* () {
+      const shop = yield* openMetered
+      const slugs = Array.from({ length: 45 }, (_, n) => `meter-${n}`)
+      yield* Effect.forEach(slugs, (slug, n) => shop.metered(slug, n), { concurrency: 4 })
+      const asked = turns.map((turn) =>
+        slugs
+          .slice(0, turn === 0 ? 45 : turn % 12)
+          .toReversed()
+          .concat("unknown"),
+      )
+      const told = yield* Effect.forEach(
+        asked,
+        (some) => shop.call("POST", "/instances/prod/check", { checks: some.map((entitlement) => ({ entitlement })) }),
+        { concurrency: "unbounded" },
+      )
+      for (const [turn, { body }] of told.entries()) {
+        const answers: ReadonlyArray<{ readonly entitlement: string; readonly limit: number | null }> = body.checks
+        assert.deepStrictEqual(
+          answers.map(({ entitlement, limit }) => [entitlement, limit]),
+          asked[turn]?.map((slug) => [slug, slug === "unknown" ? null : slugs.indexOf(slug)]),
+        )
+      }
+    }),
+  )
+
   it.effect("use up their own limits, by checks and by reports, and nobody else's", () =>
     Effect.gen(function* () {
       const shops = yield* openAlike
