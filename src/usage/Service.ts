@@ -30,29 +30,34 @@ const MOST_PER_STATEMENT = 40
 
 const statementsFor = (waiting: ReadonlyArray<WaitingCheck>): ReadonlyArray<ReadonlyArray<WaitingCheck>> => {
   const statements: Array<Array<WaitingCheck>> = []
-  let current: Array<WaitingCheck> = []
-  let asked = Infinity
+  let asked = 0
   for (const entry of waiting) {
     const more = entry.request.question.entitlements.length
-    if (asked + more > MOST_PER_STATEMENT) {
-      statements.push((current = []))
-      asked = 0
+    const current = statements.at(-1)
+    if (current === undefined || asked + more > MOST_PER_STATEMENT) {
+      statements.push([entry])
+      asked = more
+    } else {
+      current.push(entry)
+      asked += more
     }
-    current.push(entry)
-    asked += more
   }
   return statements
 }
 
-// Checks of an organization that wait at the same moment share statements.
+// Checks of an organization that wait at the same moment share statements. One that dies takes only its own checks with it.
 const makeFindTogether = (repo: UsageRepo["Service"]) => {
   const find = Effect.fnUntraced(function* (organizationId: string, waiting: ReadonlyArray<WaitingCheck>) {
-    const rows = yield* repo.findForChecks(
-      organizationId,
-      waiting.map(({ request }) => request.question),
+    const found = yield* Effect.exit(
+      repo.findForChecks(
+        organizationId,
+        waiting.map(({ request }) => request.question),
+      ),
     )
-    const byNumber = waiting.length === 1 ? new Map([[0, rows]]) : Map.groupBy(rows, ({ number }) => number)
-    for (const [number, entry] of waiting.entries()) entry.completeUnsafe(Exit.succeed(byNumber.get(number) ?? []))
+    const byNumber = Exit.map(found, (rows) => Map.groupBy(rows, ({ number }) => number))
+    for (const [number, entry] of waiting.entries()) {
+      entry.completeUnsafe(Exit.map(byNumber, (rows) => rows.get(number) ?? []))
+    }
   })
   const resolver = RequestResolver.makeGrouped<FindForCheck, string>({
     key: ({ request }) => request.organizationId,

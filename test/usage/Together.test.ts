@@ -1,5 +1,12 @@
-import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { assert, describe, it, layer } from "@effect/vitest"
+import { Effect, Exit, Layer } from "effect"
+import { randomUUID } from "node:crypto"
+import { InstanceNotFound } from "../../src/instances/Errors.ts"
+import { Caller, platformIdentity } from "../../src/kernel/Caller.ts"
+import { PastRepo } from "../../src/usage/PastRepo.ts"
+import { UsageRepo } from "../../src/usage/Repo.ts"
+import { Usage } from "../../src/usage/Service.ts"
+import { testSql } from "../support/TestDatabase.ts"
 import { TestService } from "../support/TestService.ts"
 import { openMetered } from "./Metered.ts"
 
@@ -73,5 +80,44 @@ layer(TestService.layer, { excludeTestServices: true })("organizations that ask 
       assert.deepStrictEqual(taken, [5, 20, 20])
       assert.deepStrictEqual(yield* Effect.forEach(shops, ({ used }) => used("calls")), [5, 20, 20])
     }),
+  )
+})
+
+/** The database dies of the question about one instance, at once, and takes its time for the others. */
+const breaking = Layer.effect(
+  UsageRepo,
+  Effect.map(UsageRepo, (repo) =>
+    UsageRepo.of({
+      ...repo,
+      findForChecks: (organizationId, asked) =>
+        asked.some(({ instance }) => instance === "broken")
+          ? Effect.die(new Error("The statement failed"))
+          : Effect.andThen(Effect.sleep("10 millis"), repo.findForChecks(organizationId, asked)),
+    }),
+  ),
+)
+
+describe("a statement that fails", () => {
+  it.live("takes only the checks with it that it was about", () =>
+    Effect.gen(function* () {
+      const usage = yield* Usage
+      const checks = Array.from({ length: 30 }, (_, n) => ({ entitlement: `meter-${n}` }))
+      const caller = { organizationId: randomUUID(), credentialId: randomUUID(), actor: platformIdentity, scopes: [] }
+      const ask = (instance: string) => Effect.exit(usage.check(instance, { checks }))
+      const [broken, other] = yield* Effect.all([ask("broken"), ask("other")], { concurrency: "unbounded" }).pipe(
+        Effect.provideService(Caller, caller),
+      )
+      assert.isTrue(Exit.hasDies(broken))
+      // It was asked about, and is not there.
+      assert.instanceOf(yield* Effect.flip(other), InstanceNotFound)
+    }).pipe(
+      Effect.provide(
+        Usage.layer.pipe(
+          Layer.provide([breaking, PastRepo.layer]),
+          Layer.provide(UsageRepo.layer),
+          Layer.provide(testSql),
+        ),
+      ),
+    ),
   )
 })
