@@ -27,26 +27,18 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => 
 
 const PERIOD_MICROS = 10_000
 
-// How a share of a core is told to a control group, by its version.
-const groups = [
+// How a control group is told how much of a core it gets, by its version.
+const limitsOf = (micros: number) => [
   {
     directory: "/sys/fs/cgroup/cpu",
-    mark: "cpu.cfs_quota_us",
-    limit: (group: string, micros: number) => {
-      writeFileSync(`${group}/cpu.cfs_period_us`, String(PERIOD_MICROS))
-      writeFileSync(`${group}/cpu.cfs_quota_us`, String(micros))
-    },
+    files: { "cpu.cfs_period_us": `${PERIOD_MICROS}`, "cpu.cfs_quota_us": `${micros}` },
   },
-  {
-    directory: "/sys/fs/cgroup",
-    mark: "cpu.max",
-    limit: (group: string, micros: number) => writeFileSync(`${group}/cpu.max`, `${micros} ${PERIOD_MICROS}`),
-  },
+  { directory: "/sys/fs/cgroup", files: { "cpu.max": `${micros} ${PERIOD_MICROS}` } },
 ]
 
 /** Leaves a process so much of a core, where the system lets us say so. Answers whether it does. */
 export const limitTo = (share: number, pid: number | undefined): boolean =>
-  groups.some(({ directory, limit, mark }) => {
+  limitsOf(Math.round(share * PERIOD_MICROS)).some(({ directory, files }) => {
     const group = `${directory}/keyshelf-bench-${pid}`
     try {
       mkdirSync(group)
@@ -60,8 +52,9 @@ export const limitTo = (share: number, pid: number | undefined): boolean =>
         // Its process has not quite ended; an empty group harms nobody.
       }
     })
-    if (!existsSync(`${group}/${mark}`)) return false
-    limit(group, Math.round(share * PERIOD_MICROS))
+    // A system that controls the processor elsewhere, or not at all, takes this for any other directory.
+    if (!Object.keys(files).every((name) => existsSync(`${group}/${name}`))) return false
+    for (const [name, text] of Object.entries(files)) writeFileSync(`${group}/${name}`, text)
     writeFileSync(`${group}/cgroup.procs`, String(pid))
     return true
   })

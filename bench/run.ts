@@ -9,8 +9,7 @@ import { join } from "node:path"
 import { parseArgs } from "node:util"
 import { measure as measureDispatch } from "./dispatch.ts"
 import * as pgbench from "./pgbench.ts"
-import { operations } from "./plan.ts"
-import { SHARE_OF_SLOW_NODE } from "./plan.ts"
+import { operations, SHARE_OF_SLOW_NODE } from "./plan.ts"
 import type { Contender, Operation, Way } from "./plan.ts"
 import { busyness, cores, limitTo, memoryOf, run } from "./processes.ts"
 import * as report from "./report.ts"
@@ -36,45 +35,39 @@ const scale = scales[scaleName]
 const server = await databaseServer()
 console.error("Preparing the database; the first time takes some minutes.")
 const url = await databaseOf(server.url, scaleName, scale)
-const sites = new Map<Contender, Site>()
+/** Who answers for a contender; nobody if it does not run here. */
+const sites = new Map<Contender, ReadonlyArray<Site>>()
 const contenders: ReadonlyArray<Contender> = ["keyshelf", "fastify", "fastify-unnamed", "floor"]
 for (const contender of contenders) {
-  sites.set(contender, contender === "keyshelf" ? await startKeyshelf(url) : await startComparator(contender, url))
+  sites.set(contender, [contender === "keyshelf" ? await startKeyshelf(url) : await startComparator(contender, url)])
 }
 const siteOf = (contender: Contender): Site => {
-  const site = sites.get(contender)
+  const [site] = sites.get(contender) ?? []
   if (site === undefined) throw new Error(`${contender} is not running`)
   return site
 }
 const keyshelf = siteOf("keyshelf")
 const tokens = await prepare(keyshelf, 8)
 const measured = operations.filter(({ name }) => name.includes(options.only))
+const isWanted = (contender: Contender) =>
+  measured.some(({ ways }) => Object.values(ways).some(({ by }) => by === contender))
 let smallTokens: ReadonlyArray<string> = []
-if (
-  scaleName === "full" &&
-  measured.some(({ ways }) => Object.values(ways).some(({ by }) => by === "keyshelf-small"))
-) {
+if (scaleName === "full" && isWanted("keyshelf-small")) {
   const small = await startKeyshelf(await databaseOf(server.url, "small", scales.small))
-  sites.set("keyshelf-small", small)
+  sites.set("keyshelf-small", [small])
   smallTokens = await prepare(small, 8)
 }
-const slowNodes: Array<Site> = []
-if (measured.some(({ ways }) => Object.values(ways).some(({ by }) => by === "slow-nodes"))) {
-  for (let n = 0; n < 2; n++) slowNodes.push(await startKeyshelf(url, { SERVICE_ROLES: "core" }))
-  if (!slowNodes.every((node) => limitTo(SHARE_OF_SLOW_NODE, node.process.pid))) {
+if (isWanted("slow-nodes")) {
+  const one = await startKeyshelf(url, { SERVICE_ROLES: "core" })
+  const two = await startKeyshelf(url, { SERVICE_ROLES: "core" })
+  if ([one, two].every((node) => limitTo(SHARE_OF_SLOW_NODE, node.process.pid))) {
+    sites.set("slow-node", [one]).set("slow-nodes", [one, two])
+  } else {
     console.error("Two nodes cannot be measured: this system lets nobody say how much of a core a process gets.")
-    await Promise.all(slowNodes.splice(0).map((node) => node.stop()))
+    await Promise.all([one.stop(), two.stop()])
   }
 }
 const idleMemory = memoryOf(keyshelf.process.pid)
-
-/** Who answers for a contender; nobody if it does not run here. */
-const sitesOf = (contender: Contender): ReadonlyArray<Site> => {
-  if (contender === "slow-node" || contender === "slow-nodes")
-    return slowNodes.slice(0, contender === "slow-node" ? 1 : 2)
-  const site = sites.get(contender)
-  return site === undefined ? [] : [site]
-}
 
 const load = async (
   way: Way,
@@ -86,7 +79,7 @@ const load = async (
     return pgbench.available ? pgbench.burst(url, way.load, forSeconds, scale.customers) : undefined
   }
   const isSmall = way.by === "keyshelf-small"
-  const answering = sitesOf(way.by)
+  const answering = sites.get(way.by) ?? []
   if (way.by !== "sql" && answering.length === 0) return undefined
   const input = {
     connections: operation.connections,
@@ -181,7 +174,7 @@ const memory = report.figures("Memory and start", [
 console.log(memory)
 sections.push(memory)
 
-await Promise.all([...sites.values(), ...slowNodes].map((site) => site.stop()))
+await Promise.all([...new Set([...sites.values()].flat())].map((site) => site.stop()))
 await server.close()
 
 if (options.write) {

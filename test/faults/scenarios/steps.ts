@@ -19,7 +19,7 @@ const DISPATCHER = { SERVICE_ROLES: "internal,dispatcher" }
 // Waits until statements with these words wait for a lock, each of them. Dies with what the database does instead.
 const waiting = (sql: PgClient.PgClient, ...words: ReadonlyArray<string>) => {
   const activity = Effect.orDie(sql<{ query: string; awaited: string | null; state: string | null }>`
-    SELECT left(query, 1000) AS query, wait_event_type AS awaited, state FROM pg_stat_activity
+    SELECT query, wait_event_type AS awaited, state FROM pg_stat_activity
     WHERE datname = current_database() AND pid <> pg_backend_pid()`)
   return until(`statements wait: ${words.join(" and ")}`, async () => {
     const rows = await Effect.runPromise(activity)
