@@ -1,4 +1,7 @@
-/** AES-256-GCM: `v1.<key id>.<nonce>.<ciphertext and tag>`. */
+/**
+ * AES-256-GCM: `v1.<key id>.<nonce>.<ciphertext and tag>`, in base64. Its alphabet has no `_`, so that chance never makes a sealed text
+ * look like one of our credentials; texts in base64url, as they were sealed before, are opened too.
+ */
 import { Effect, Layer } from "effect"
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto"
 import { SecretBox } from "../kernel/SecretBox.ts"
@@ -23,7 +26,7 @@ export const layer = Layer.effect(
         const nonce = randomBytes(NONCE_BYTES)
         const cipher = createCipheriv("aes-256-gcm", key.bytes, nonce).setAAD(associated(place))
         const sealed = Buffer.concat([cipher.update(text, "utf8"), cipher.final(), cipher.getAuthTag()])
-        return `v1.${key.id}.${nonce.toString("base64url")}.${sealed.toString("base64url")}`
+        return `v1.${key.id}.${nonce.toString("base64")}.${sealed.toString("base64")}`
       })
 
     const open = (place: SealedPlace, sealed: string) =>

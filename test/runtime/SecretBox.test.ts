@@ -23,6 +23,20 @@ describe("the secret box", () => {
     }).pipe(under(key("a", 1))),
   )
 
+  it.effect("seals in letters of which no credential is made, and opens what it sealed in others before", () =>
+    Effect.gen(function* () {
+      const texts = yield* Effect.forEach(
+        Array.from({ length: 200 }, (_, index) => String(index)),
+        seal,
+      )
+      for (const [index, text] of texts.entries()) {
+        assert.match(text, /^v1\.a\.[A-Za-z0-9+/]+={0,2}\.[A-Za-z0-9+/]+={0,2}$/)
+        const before = text.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")
+        assert.strictEqual(yield* open(before), String(index))
+      }
+    }).pipe(under(key("a", 1))),
+  )
+
   it.effect("opens what an older key sealed, and seals with the first", () =>
     Effect.gen(function* () {
       const old = yield* seal("secret").pipe(under(key("a", 1)))
