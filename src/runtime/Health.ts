@@ -3,7 +3,7 @@
  * requests, and names each part. A database that is away makes a process unready, never dead: a restart would not help.
  */
 import { PgClient } from "@effect/sql-pg"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Option } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
 import { migrations } from "../../migrations/index.ts"
 import { HealthParts } from "../kernel/HealthParts.ts"
@@ -48,62 +48,52 @@ interface Parts {
 }
 
 // One statement for all that the database can tell.
-const databaseParts = Effect.gen(function* () {
-  const sql = yield* PgClient.PgClient
-  const started = performance.now()
-  const asked = (yield* now).getTime()
-  const [row] = yield* sql<{ millis: string; applied: number | null }>`
-    SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint::text AS millis,
-      (SELECT max(migration_id)::int FROM ${sql(migrationsTable)}) AS applied`
-  const tookMs = Math.round(performance.now() - started)
-  const offsetMs = Number(row?.millis) - asked
-  const applied = row?.applied ?? 0
-  const parts: Parts = {
-    database: { status: "up", tookMs },
-    // A newer schema is what an older node sees during an upgrade, and can work with.
-    schema: { status: applied >= newest ? "up" : "down", applied, needed: newest },
-    clock: {
-      status: offsetMs >= -CLOCK_TOLERANCE_MS && offsetMs - tookMs <= CLOCK_TOLERANCE_MS ? "up" : "down",
-      offsetMs: Math.abs(offsetMs) <= tookMs ? 0 : offsetMs,
-    },
-  }
-  return parts
-}).pipe(
-  Effect.timeout(LIMIT),
-  Effect.catchCause(() =>
-    Effect.succeed<Parts>({ database: { status: "down", reason: "does not answer within 2 seconds" } }),
-  ),
-)
-
-const requiredParts = Effect.gen(function* () {
-  const { phase } = yield* CurrentLifecycle
-  const process: PartState = { status: phase === "serving" ? "up" : "down", phase }
-  const parts: Parts = { process, ...(yield* databaseParts) }
-  return parts
-})
-
-// What the process can do without: told, but not decisive.
-const otherParts = Effect.gen(function* () {
-  const registered = yield* HealthParts
-  const signals = yield* Effect.serviceOption(Signals)
-  const listening = signals._tag === "Some" ? yield* signals.value.listening : false
-  const states = yield* Effect.forEach(
-    registered,
-    ([name, state]) =>
-      state.pipe(
-        Effect.timeout(LIMIT),
-        Effect.catchCause(() => Effect.succeed<PartState>({ status: "down", reason: "does not answer" })),
-        Effect.map((state) => [name, state] as const),
-      ),
-    { concurrency: "unbounded" },
+const databaseParts = (sql: PgClient.PgClient) =>
+  Effect.gen(function* () {
+    const started = performance.now()
+    const asked = (yield* now).getTime()
+    const [row] = yield* sql<{ millis: string; applied: number | null }>`
+      SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint::text AS millis,
+        (SELECT max(migration_id)::int FROM ${sql(migrationsTable)}) AS applied`
+    const tookMs = Math.round(performance.now() - started)
+    const offsetMs = Number(row?.millis) - asked
+    const applied = row?.applied ?? 0
+    const parts: Parts = {
+      database: { status: "up", tookMs },
+      // A newer schema is what an older node sees during an upgrade, and can work with.
+      schema: { status: applied >= newest ? "up" : "down", applied, needed: newest },
+      clock: {
+        status: offsetMs >= -CLOCK_TOLERANCE_MS && offsetMs - tookMs <= CLOCK_TOLERANCE_MS ? "up" : "down",
+        offsetMs: Math.abs(offsetMs) <= tookMs ? 0 : offsetMs,
+      },
+    }
+    return parts
+  }).pipe(
+    Effect.timeout(LIMIT),
+    Effect.catchCause(() =>
+      Effect.succeed<Parts>({ database: { status: "down", reason: "does not answer within 2 seconds" } }),
+    ),
   )
-  // Without signals of other nodes, waiters poll.
-  const parts: Parts = {
-    signals: { status: "up", mode: listening ? "listening" : "polling" },
-    ...Object.fromEntries(states),
-  }
-  return parts
-})
+
+const processPart = ({ phase }: Lifecycle): PartState => ({ status: phase === "serving" ? "up" : "down", phase })
+
+// Without signals of other nodes, waiters poll.
+const signalsPart = (listening: boolean): PartState => ({ status: "up", mode: listening ? "listening" : "polling" })
+
+const registeredParts = (registered: ReadonlyMap<string, Effect.Effect<PartState>>) =>
+  Effect.map(
+    Effect.forEach(
+      registered,
+      ([name, state]) =>
+        state.pipe(
+          Effect.timeout(LIMIT),
+          Effect.catchCause(() => Effect.succeed<PartState>({ status: "down", reason: "does not answer" })),
+          Effect.map((state) => [name, state] as const),
+        ),
+      { concurrency: "unbounded" },
+    ),
+    (states): Parts => Object.fromEntries(states),
+  )
 
 const answer = (required: Parts, others: Parts) => {
   const failing = Object.entries(required).flatMap(([name, { status }]) => (status === "up" ? [] : [name]))
@@ -117,11 +107,22 @@ const answer = (required: Parts, others: Parts) => {
 }
 
 /** `GET /health/live` and `GET /health/ready`. Probes are not traced. */
-export const routes = Layer.mergeAll(
-  HttpRouter.add("GET", "/health/live", HttpServerResponse.jsonUnsafe({ status: "alive" })),
-  HttpRouter.add(
-    "GET",
-    "/health/ready",
-    Effect.zipWith(requiredParts, otherParts, answer, { concurrent: true }).pipe(Effect.withTracerEnabled(false)),
-  ),
+export const routes = HttpRouter.use(
+  Effect.fnUntraced(function* (router) {
+    const lifecycle = yield* CurrentLifecycle
+    const registered = yield* HealthParts
+    const sql = yield* PgClient.PgClient
+    const signals = yield* Effect.serviceOption(Signals)
+    const listening = Option.isSome(signals) ? signals.value.listening : Effect.succeed(false)
+    const ready = Effect.gen(function* () {
+      // What the process can do without is told, but not decisive.
+      const [required, others] = yield* Effect.all([databaseParts(sql), registeredParts(registered)], {
+        concurrency: "unbounded",
+      })
+      const signalsNow = signalsPart(yield* listening)
+      return answer({ process: processPart(lifecycle), ...required }, { signals: signalsNow, ...others })
+    }).pipe(Effect.withTracerEnabled(false))
+    yield* router.add("GET", "/health/live", HttpServerResponse.jsonUnsafe({ status: "alive" }))
+    yield* router.add("GET", "/health/ready", ready)
+  }),
 )

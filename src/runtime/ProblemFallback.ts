@@ -171,41 +171,44 @@ const goneAway = HttpServerResponse.empty({ status: 499 })
 
 /** The outermost middleware of every listener. */
 export const layer = HttpRouter.middleware(
-  (effect) =>
-    Effect.withFiber((fiber) => {
-      const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
-      const requestId = requestIdOf(request.headers["x-request-id"])
-      const inFlight = RequestsInFlight.enter(fiber)
+  Effect.map(
+    CurrentLifecycle,
+    (lifecycle) => (effect) =>
+      Effect.withFiber((fiber) => {
+        const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
+        const requestId = requestIdOf(request.headers["x-request-id"])
+        const inFlight = RequestsInFlight.enter(fiber)
 
-      // The fiber's context knows the route by now.
-      const answer = (response: HttpServerResponse.HttpServerResponse) => {
-        const seconds = RequestsInFlight.leave(inFlight)
-        countRequest(fiber.context, { method: request.method, status: response.status, seconds })
-        const identified = HttpServerResponse.setHeader(response, "x-request-id", requestId)
-        // The stop waits for connections: nobody shall send another request on one, or keep it idle.
-        return fiber.getRef(CurrentLifecycle).phase === "draining"
-          ? HttpServerResponse.setHeader(identified, "connection", "close")
-          : identified
-      }
-      const completed = (response: HttpServerResponse.HttpServerResponse, cause?: Cause.Cause<unknown>) =>
-        Effect.map(complete(response, { request, context: fiber.context }, cause), answer)
+        // The fiber's context knows the route by now.
+        const answer = (response: HttpServerResponse.HttpServerResponse) => {
+          const seconds = RequestsInFlight.leave(inFlight)
+          countRequest(fiber.context, { method: request.method, status: response.status, seconds })
+          const identified = HttpServerResponse.setHeader(response, "x-request-id", requestId)
+          // The stop waits for connections: nobody shall send another request on one, or keep it idle.
+          return lifecycle.phase === "draining"
+            ? HttpServerResponse.setHeader(identified, "connection", "close")
+            : identified
+        }
+        const completed = (response: HttpServerResponse.HttpServerResponse, cause?: Cause.Cause<unknown>) =>
+          Effect.map(complete(response, { request, context: fiber.context }, cause), answer)
 
-      return Effect.matchCauseEffect(lacksHost(request) ? Effect.succeed(noHost) : effect, {
-        onSuccess: (response) => {
-          if (response.status >= 400) return completed(response)
-          countSuccess(fiber.context, response)
-          return Effect.succeed(answer(response))
-        },
-        onFailure: (cause) => {
-          if (!Cause.hasInterruptsOnly(cause)) {
-            return Effect.flatMap(answerFor(cause), (response) => completed(response, cause))
-          }
-          if (inFlight.expired) return completed(gaveUp, cause)
-          // A caller that went away gets no answer; the interruption must stay one.
-          answer(goneAway)
-          return Effect.failCause(cause)
-        },
-      }).pipe(Effect.provideService(References.CurrentLogAnnotations, new RequestFacts(requestId)))
-    }),
+        return Effect.matchCauseEffect(lacksHost(request) ? Effect.succeed(noHost) : effect, {
+          onSuccess: (response) => {
+            if (response.status >= 400) return completed(response)
+            countSuccess(fiber.context, response)
+            return Effect.succeed(answer(response))
+          },
+          onFailure: (cause) => {
+            if (!Cause.hasInterruptsOnly(cause)) {
+              return Effect.flatMap(answerFor(cause), (response) => completed(response, cause))
+            }
+            if (inFlight.expired) return completed(gaveUp, cause)
+            // A caller that went away gets no answer; the interruption must stay one.
+            answer(goneAway)
+            return Effect.failCause(cause)
+          },
+        }).pipe(Effect.provideService(References.CurrentLogAnnotations, new RequestFacts(requestId)))
+      }),
+  ),
   { global: true },
 )

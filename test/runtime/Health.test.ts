@@ -2,6 +2,7 @@ import { assert, layer } from "@effect/vitest"
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Layer, Redacted } from "effect"
 import { HealthParts, registerHealth } from "../../src/kernel/HealthParts.ts"
+import { Signals } from "../../src/kernel/Signals.ts"
 import { CurrentLifecycle, serving } from "../../src/runtime/Health.ts"
 import type { Lifecycle } from "../../src/runtime/Health.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
@@ -41,6 +42,21 @@ layer(observedService, { excludeTestServices: true })("readiness", (it) => {
         ["process", "database", "schema", "clock", "signals"].map((name) => [name, "up"]),
       )
     }),
+  )
+
+  it.effect("tells whether signals of other nodes arrive", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        assert.strictEqual((yield* ready).body.parts.signals.mode, "polling")
+        // Nobody listens before somebody waits for a signal.
+        yield* (yield* Signals).subscribe("events")
+        for (let tries = 0; tries < 200; tries++) {
+          if ((yield* ready).body.parts.signals.mode === "listening") return
+          yield* Effect.sleep("20 millis")
+        }
+        assert.fail("It never said that they arrive")
+      }),
+    ),
   )
 
   it.effect("is lost while the database is away, and found again; the process stays alive", () =>
