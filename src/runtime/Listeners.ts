@@ -115,12 +115,33 @@ const tellEnd = Layer.effectDiscard(
   ),
 )
 
+const foundWhenBuilt = [
+  "keyshelf",
+  "effect/FileSystem",
+  "effect/Layer/",
+  "effect/Path",
+  "effect/Terminal",
+  "effect/cli/",
+  "effect/http/Etag",
+  "effect/http/HttpPlatform",
+  "effect/http/HttpServer",
+  "effect/process/",
+  "effect/sql/",
+  "@effect/sql-pg/",
+  "~effect/Stdio",
+  "~effect/cli/",
+]
+
 /**
- * What a request inherits of all that stands around a listener: what Effect itself looks up, and our references. Whoever uses
- * one of our services found it when he was built; a hundred of them would only be copied, twice, for every request.
+ * What a request inherits of all that stands around a listener: references, Effect's and ours. Whoever uses a service found it
+ * when he was built; a hundred of them would only be copied, twice, for every request.
  */
 const inherited = <R>(context: Context.Context<R>): Context.Context<R> =>
-  Context.makeUnsafe(new Map(Array.from(context.mapUnsafe).filter(([key]) => !key.startsWith("keyshelf/"))))
+  Context.makeUnsafe(
+    new Map(
+      Array.from(context.mapUnsafe).filter(([key]) => !foundWhenBuilt.some((service) => key.startsWith(service))),
+    ),
+  )
 
 const withLeanRequests = (server: HttpServer.HttpServer["Service"]) =>
   HttpServer.make({
