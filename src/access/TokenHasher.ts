@@ -3,8 +3,9 @@
  * verification hash, keyed with a pepper that is not in the database, makes a stolen or forged row useless. The
  * secret has 256 random bits, so a slow hash would slow down nobody but us.
  */
-import { Context, Effect, Layer, Redacted } from "effect"
-import { createHmac, hash as digest, randomBytes, timingSafeEqual } from "node:crypto"
+import { Array, Context, Effect, Layer, Redacted } from "effect"
+import { createHmac, createSecretKey, hash as digest, randomBytes, timingSafeEqual } from "node:crypto"
+import type { KeyObject } from "node:crypto"
 import { Secrets } from "../kernel/Secrets.ts"
 import { prefixes } from "./Model.ts"
 import type { CredentialKind, TokenHashes } from "./Model.ts"
@@ -29,20 +30,25 @@ export class TokenHasher extends Context.Service<
   static readonly layer = Layer.effect(
     TokenHasher,
     Effect.gen(function* () {
-      const peppers = (yield* Secrets).keysFor("token-pepper")
-      const [current] = peppers
+      const [current, ...older] = Array.map((yield* Secrets).keysFor("token-pepper"), ({ bytes, id }) => ({
+        id,
+        key: createSecretKey(bytes),
+      }))
       const nothing = { salt: randomBytes(16), verificationHash: randomBytes(32), pepperId: current.id }
 
       const lookupHash = (token: Redacted.Redacted): string => digest("sha256", Redacted.value(token), "hex")
-      const verificationHash = (pepper: Uint8Array, salt: Uint8Array, token: Redacted.Redacted): Buffer =>
-        createHmac("sha256", pepper).update(salt).update(Redacted.value(token)).digest()
+      // A key object is read once, not for each hash, and Node.js hands a digest out as a text for less than as bytes.
+      const verificationHash = (pepper: KeyObject, salt: Uint8Array, token: Redacted.Redacted): Buffer => {
+        const digits = createHmac("sha256", pepper).update(salt).update(Redacted.value(token)).digest("latin1")
+        return Buffer.from(digits, "latin1")
+      }
 
       const hash = (token: Redacted.Redacted): TokenHashes => {
         const salt = randomBytes(16)
         return {
           lookupHash: Buffer.from(lookupHash(token), "hex"),
           salt,
-          verificationHash: verificationHash(current.bytes, salt, token),
+          verificationHash: verificationHash(current.key, salt, token),
           pepperId: current.id,
           lastFour: Redacted.value(token).slice(-4),
         }
@@ -58,8 +64,8 @@ export class TokenHasher extends Context.Service<
           }),
         verify: (token, stored) => {
           const row = stored ?? nothing
-          const pepper = peppers.find((key) => key.id === row.pepperId) ?? current
-          const genuine = timingSafeEqual(verificationHash(pepper.bytes, row.salt, token), row.verificationHash)
+          const pepper = older.find(({ id }) => id === row.pepperId) ?? current
+          const genuine = timingSafeEqual(verificationHash(pepper.key, row.salt, token), row.verificationHash)
           return genuine && stored !== undefined && pepper.id === row.pepperId
         },
       })
