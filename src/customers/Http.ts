@@ -3,6 +3,7 @@ import { Effect } from "effect"
 import { CoreApi } from "../CoreApi.ts"
 import { created } from "../kernel/Endpoint.ts"
 import { handlersOf } from "../kernel/Handlers.ts"
+import { written } from "../kernel/Written.ts"
 import { Customers } from "./Service.ts"
 
 export const customers = handlersOf(
@@ -14,7 +15,7 @@ export const customers = handlersOf(
       list: ({ query }) => customers.list(query),
       create: ({ payload }) =>
         Effect.map(customers.create(payload), (customer) => created(`/api/customers/${customer.slug}`, customer)),
-      get: ({ params }) => customers.get(params.customerSlug),
+      get: ({ params }) => Effect.map(customers.get(params.customerSlug), written),
       update: ({ params, payload }) => customers.update(params.customerSlug, payload),
       delete: ({ params }) => customers.delete(params.customerSlug),
     })

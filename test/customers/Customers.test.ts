@@ -1,5 +1,6 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
+import { Customer } from "../../src/customers/Model.ts"
 import { TestService } from "../support/TestService.ts"
 
 layer(TestService.layer, { excludeTestServices: true })("customers", (it) => {
@@ -25,7 +26,9 @@ layer(TestService.layer, { excludeTestServices: true })("customers", (it) => {
         createdBy: { id: "00000000-0000-7000-8000-000000000001", name: "system:platform" },
         updatedBy: { id: "00000000-0000-7000-8000-000000000001", name: "system:platform" },
       })
-      assert.deepStrictEqual((yield* core("GET", "/customers/acme-ltd", { token })).body, created.body)
+      const read = yield* core("GET", "/customers/acme-ltd", { token })
+      assert.deepStrictEqual(read.body, created.body)
+      yield* Schema.decodeUnknownEffect(Schema.toCodecJson(Customer), { onExcessProperty: "error" })(read.body)
 
       const changed = yield* core("PATCH", "/customers/acme-ltd", { token, body: { name: "Acme", domain: null } })
       assert.strictEqual(changed.status, 200)
