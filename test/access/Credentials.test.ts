@@ -84,6 +84,34 @@ layer(TestService.layer, { excludeTestServices: true })("credentials", (it) => {
     }),
   )
 
+  it.effect("a row that was changed since its token was used does not authenticate, one that was put back does", () =>
+    Effect.gen(function* () {
+      const { tenant } = yield* TestService
+      const { organizationId } = yield* tenant()
+      const { record, token } = yield* issueIn(organizationId)
+      const other = yield* issueIn(organizationId)
+      const sql = yield* PgClient.PgClient
+      const credentials = yield* Credentials
+      const outcome = Effect.match(credentials.authenticate("organization", token), {
+        onFailure: ({ _tag }) => _tag,
+        onSuccess: ({ id }) => id,
+      })
+      const copy = (from: string, columns: string) =>
+        sql`UPDATE credentials SET (${sql.literal(columns)}) = (SELECT ${sql.literal(columns)} FROM credentials WHERE id = ${from})
+          WHERE id = ${record.id}`
+      assert.strictEqual(yield* outcome, record.id)
+      const [before] = yield* sql<{ salt: Uint8Array; verification: Uint8Array }>`
+        SELECT salt, verification_hash AS verification FROM credentials WHERE id = ${record.id}`
+      for (const columns of ["salt", "verification_hash", "salt, verification_hash"]) {
+        yield* copy(other.record.id, columns)
+        assert.strictEqual(yield* outcome, "Auth.InvalidCredential", columns)
+        yield* sql`UPDATE credentials SET salt = ${before?.salt}, verification_hash = ${before?.verification}
+          WHERE id = ${record.id}`
+        assert.strictEqual(yield* outcome, record.id)
+      }
+    }),
+  )
+
   it.effect("a row cannot be of both kinds, nor a platform credential of anybody but the platform", () =>
     Effect.gen(function* () {
       const { tenant } = yield* TestService
