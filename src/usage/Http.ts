@@ -5,16 +5,15 @@ import { CoreApi } from "../CoreApi.ts"
 import { created } from "../kernel/Endpoint.ts"
 import { handlersOf } from "../kernel/Handlers.ts"
 import { withSentDigits } from "../kernel/ExactNumber.ts"
-import { asJson } from "../kernel/Written.ts"
 import { CloudEvents } from "./CloudEvents.ts"
 import { Consumption } from "./Consume.ts"
 import { UsageReports } from "./Reports.ts"
 import { Reservations } from "./Reservations.ts"
 import type { CheckResult } from "./Model.ts"
+import { checkAsJson } from "./Rules.ts"
 import { Usage } from "./Service.ts"
 
-const writtenCheck = (result: CheckResult) =>
-  HttpServerResponse.jsonUnsafe({ ...asJson(result), checks: result.checks.map(asJson) })
+const writtenCheck = (result: CheckResult) => HttpServerResponse.jsonUnsafe(checkAsJson(result))
 
 export const check = handlersOf(
   CoreApi,

@@ -39,11 +39,25 @@ export interface PeriodQuery {
  */
 export const periodAt = ({ resetPeriod, resetAnchor, licenseStart, at }: PeriodQuery): Period => {
   if (resetPeriod === null) return { start: licenseStart, end: null }
-  const origin = resetAnchor === "LICENSE_START" ? licenseStart : calendarOrigin
+  return resetAnchor === "LICENSE_START" ? periodFrom(licenseStart, resetPeriod, at) : periodOfCalendar(resetPeriod, at)
+}
+
+const periodFrom = (origin: Date, resetPeriod: ResetPeriod, at: Date): Period => {
   const length = lengths[resetPeriod]
   return "months" in length
     ? periodOfMonths(length.months, origin, at)
     : periodOfFixedLength(length.milliseconds, origin, at)
+}
+
+// Nearly everybody asks about the present, and all are then in the same hour, day, week, month and year.
+const latest = new Map<ResetPeriod, Period>()
+
+const periodOfCalendar = (resetPeriod: ResetPeriod, at: Date): Period => {
+  const known = latest.get(resetPeriod)
+  if (known !== undefined && contains(known, at)) return known
+  const period = periodFrom(calendarOrigin, resetPeriod, at)
+  latest.set(resetPeriod, period)
+  return period
 }
 
 const lengths: Record<ResetPeriod, { readonly milliseconds: number } | { readonly months: number }> = {

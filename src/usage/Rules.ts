@@ -1,7 +1,9 @@
 /** From what the database knows to the answer of a check. Pure. */
 import { BigDecimal, Option } from "effect"
-import { decimalIn } from "../kernel/ExactNumber.ts"
+import { decimalIn, decimalOf } from "../kernel/ExactNumber.ts"
 import { remembered } from "../kernel/Remembered.ts"
+import { instantText } from "../kernel/Timestamp.ts"
+import { asJson } from "../kernel/Written.ts"
 import type { Grant } from "./Decision.ts"
 import { decide } from "./Decision.ts"
 import { explain } from "./Explanation.ts"
@@ -13,7 +15,7 @@ const zero = BigDecimal.fromBigInt(0n)
 
 const grantValue = (text: string): Option.Option<Grant["value"]> => {
   if (text === "true" || text === "false") return Option.some(text === "true")
-  return text === "{}" ? Option.some({}) : BigDecimal.fromString(text)
+  return text === "{}" ? Option.some({}) : decimalOf(text)
 }
 
 /** What is granted. A value that no license can hold grants nothing: what nothing allows is refused. */
@@ -46,7 +48,7 @@ export const periodOf = (
     : null
 
 const decimalOrZero = (text: string | null | undefined): BigDecimal.BigDecimal =>
-  text === null || text === undefined ? zero : BigDecimal.fromStringUnsafe(text)
+  text === null || text === undefined ? zero : Option.getOrThrow(decimalOf(text))
 
 /** The total of this very period; a total of another period is no usage of this one. */
 const usageIn = (period: Period | null, rows: ReadonlyArray<CheckedEntitlement>): BigDecimal.BigDecimal => {
@@ -54,12 +56,14 @@ const usageIn = (period: Period | null, rows: ReadonlyArray<CheckedEntitlement>)
   return decimalOrZero(total?.used)
 }
 
-// Entitlements mostly reset alike, and then a check of many is about one period.
-const periodsAt = (instance: CheckedInstance, at: Date) =>
-  remembered(
-    ({ resetAnchor, resetPeriod, type }: Resetting) => `${type} ${resetPeriod} ${resetAnchor}`,
+// Entitlements that reset with the license mostly do so alike, and then a check of many is about one period.
+const periodsAt = (instance: CheckedInstance, at: Date) => {
+  const ofLicense = remembered(
+    ({ resetPeriod, type }: Resetting) => `${type} ${resetPeriod}`,
     (row) => periodOf(row, instance, at),
   )
+  return (row: Resetting) => (row.resetAnchor === "LICENSE_START" ? ofLicense(row) : periodOf(row, instance, at))
+}
 
 /** Answers every check, in the order asked, by {@link decide}. Where the license's facts were read, it explains. */
 export const answerChecks = (
@@ -99,6 +103,18 @@ export const answerChecks = (
     }),
   }
 }
+
+const textOrNull = (instant: Date | null): string | null => (instant === null ? null : instantText(instant))
+
+/** The answer as JSON has it: {@link asJson}, but of a hundred answers at once a third of the time counts. */
+export const checkAsJson = ({ checks, ...result }: CheckResult) => ({
+  ...asJson(result),
+  checks: checks.map((answer) => ({
+    ...answer,
+    currentPeriodStart: textOrNull(answer.currentPeriodStart),
+    currentPeriodEnd: textOrNull(answer.currentPeriodEnd),
+  })),
+})
 
 /** How the instance stands with every entitlement of the rows. */
 export const standings = (

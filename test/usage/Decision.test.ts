@@ -2,8 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, BigDecimal, Schema } from "effect"
 import { entitlementTypes } from "../../src/entitlements/Model.ts"
 import { allows, type CheckSubject, decide, figures, type Grant } from "../../src/usage/Decision.ts"
-import { asJson } from "../../src/kernel/Written.ts"
-import { CheckAnswer, checkReasons } from "../../src/usage/Model.ts"
+import { CheckResult, checkReasons } from "../../src/usage/Model.ts"
+import { checkAsJson } from "../../src/usage/Rules.ts"
 
 const decimal = BigDecimal.fromStringUnsafe
 const utc = (text: string): Date => new Date(text)
@@ -202,8 +202,8 @@ const anyEntitlement = Arbitrary.map(Arbitrary.schema(Schema.Literals(entitlemen
   type,
 }))
 const anySubject = { entitlement: anyEntitlement, grant: anyGrant, usage: quantity, requested: quantity }
-const encodeAnswer = Schema.encodeSync(Schema.toCodecJson(CheckAnswer))
-const decodeAnswer = Schema.decodeUnknownSync(Schema.toCodecJson(CheckAnswer), { onExcessProperty: "error" })
+const encodeResult = Schema.encodeSync(Schema.toCodecJson(CheckResult))
+const decodeResult = Schema.decodeUnknownSync(Schema.toCodecJson(CheckResult), { onExcessProperty: "error" })
 const manyRuns = { arbitrary: { runs: 1000 } }
 
 describe("whatever the numbers", () => {
@@ -231,10 +231,12 @@ describe("whatever the numbers", () => {
     "an answer is what its schema says, although it is not encoded by it",
     { ...anySubject, time: milliseconds(0, endTime * 2) },
     ({ time, ...subject }) => {
-      const answer = { entitlement: "any", ...check({ ...subject, at: new Date(time) }) }
-      const written: unknown = JSON.parse(JSON.stringify(asJson(answer)))
-      assert.deepStrictEqual(written, JSON.parse(JSON.stringify(encodeAnswer(answer))))
-      decodeAnswer(written)
+      const at = new Date(time)
+      const answer = { entitlement: "any", ...check({ ...subject, at }) }
+      const result = { instance: "any", license: "any", at, checks: [answer, answer] }
+      const written: unknown = JSON.parse(JSON.stringify(checkAsJson(result)))
+      assert.deepStrictEqual(written, JSON.parse(JSON.stringify(encodeResult(result))))
+      decodeResult(written)
     },
     manyRuns,
   )
