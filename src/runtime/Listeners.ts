@@ -115,33 +115,15 @@ const tellEnd = Layer.effectDiscard(
   ),
 )
 
-const foundWhenBuilt = [
-  "keyshelf",
-  "effect/FileSystem",
-  "effect/Layer/",
-  "effect/Path",
-  "effect/Terminal",
-  "effect/cli/",
-  "effect/http/Etag",
-  "effect/http/HttpPlatform",
-  "effect/http/HttpServer",
-  "effect/process/",
-  "effect/sql/",
-  "@effect/sql-pg/",
-  "~effect/Stdio",
-  "~effect/cli/",
-]
+const foundWhenBuilt =
+  /^(keyshelf|@effect\/sql-pg|~?effect\/(FileSystem|Layer|Path|Stdio|Terminal|cli|http\/(Etag|HttpPlatform|HttpServer)|process|sql))\b/
 
 /**
- * What a request inherits of all that stands around a listener: references, Effect's and ours. Whoever uses a service found it
- * when he was built; a hundred of them would only be copied, twice, for every request.
+ * What a request inherits of all that stands around a listener: what Effect itself looks up while it runs. Whoever uses a service
+ * or a reference of ours found it when he was built; a hundred of them would only be copied, twice, for every request.
  */
 const inherited = <R>(context: Context.Context<R>): Context.Context<R> =>
-  Context.makeUnsafe(
-    new Map(
-      Array.from(context.mapUnsafe).filter(([key]) => !foundWhenBuilt.some((service) => key.startsWith(service))),
-    ),
-  )
+  Context.makeUnsafe(new Map(Array.from(context.mapUnsafe).filter(([key]) => !foundWhenBuilt.test(key))))
 
 const withLeanRequests = (server: HttpServer.HttpServer["Service"]) =>
   HttpServer.make({

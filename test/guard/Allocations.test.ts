@@ -54,13 +54,13 @@ layer(TestService.layer, { excludeTestServices: true })("the hot path", (it) => 
         const operations: Record<string, { readonly bound: number; readonly request: () => Buffer }> = {}
         const fixed = (name: string, bound: number, request: Buffer) =>
           (operations[name] = { bound, request: () => request })
-        fixed("read a customer", 120, requestBytes("GET", "/api/customers/globex", token))
+        fixed("read a customer", 105, requestBytes("GET", "/api/customers/globex", token))
         fixed("list 50 entitlements", 440, requestBytes("GET", "/api/entitlements?limit=50", token))
-        fixed("check one entitlement", 240, requestBytes("POST", check, token, { checks: checks.slice(0, 1) }))
-        fixed("check ten entitlements", 280, requestBytes("POST", check, token, { checks }))
-        fixed("consume", 300, requestBytes("POST", check, token, { checks: checks.slice(0, 1), consume: true }))
+        fixed("check one entitlement", 230, requestBytes("POST", check, token, { checks: checks.slice(0, 1) }))
+        fixed("check ten entitlements", 230, requestBytes("POST", check, token, { checks }))
+        fixed("consume", 275, requestBytes("POST", check, token, { checks: checks.slice(0, 1), consume: true }))
         operations["create a component"] = {
-          bound: 200,
+          bound: 180,
           request: () => requestBytes("POST", "/api/components", token, { name: "part", version: `${++made}` }),
         }
         const connection = yield* Effect.promise(() => open(origins.core))
