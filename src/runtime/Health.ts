@@ -3,7 +3,7 @@
  * requests, and names each part. A database that is away makes a process unready, never dead: a restart would not help.
  */
 import { PgClient } from "@effect/sql-pg"
-import { Context, Effect, Layer, Option } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
 import { migrations } from "../../migrations/index.ts"
 import { HealthParts } from "../kernel/HealthParts.ts"
@@ -112,15 +112,14 @@ export const routes = HttpRouter.use(
     const lifecycle = yield* CurrentLifecycle
     const registered = yield* HealthParts
     const sql = yield* PgClient.PgClient
-    const signals = yield* Effect.serviceOption(Signals)
-    const listening = Option.isSome(signals) ? signals.value.listening : Effect.succeed(false)
+    const { listening } = yield* Signals
     const ready = Effect.gen(function* () {
       // What the process can do without is told, but not decisive.
       const [required, others] = yield* Effect.all([databaseParts(sql), registeredParts(registered)], {
         concurrency: "unbounded",
       })
-      const signalsNow = signalsPart(yield* listening)
-      return answer({ process: processPart(lifecycle), ...required }, { signals: signalsNow, ...others })
+      const signals = signalsPart(yield* listening)
+      return answer({ process: processPart(lifecycle), ...required }, { signals, ...others })
     }).pipe(Effect.withTracerEnabled(false))
     yield* router.add("GET", "/health/live", HttpServerResponse.jsonUnsafe({ status: "alive" }))
     yield* router.add("GET", "/health/ready", ready)

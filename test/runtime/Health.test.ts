@@ -22,6 +22,14 @@ const observedService = TestService.layer.pipe(
 
 const ready = Effect.flatMap(TestService, ({ internal }) => internal("GET", "/health/ready"))
 
+const until = Effect.fnUntraced(function* (what: string, holds: (answer: Answer) => boolean) {
+  for (let tries = 0; tries < 200; tries++) {
+    if (holds(yield* ready)) return
+    yield* Effect.sleep("20 millis")
+  }
+  assert.fail(`Waited in vain until ${what}`)
+})
+
 const notReady = (answer: Answer, part: string) => {
   assert.strictEqual(answer.status, 503, answer.text)
   assert.strictEqual(answer.headers.get("content-type"), "application/problem+json")
@@ -50,11 +58,7 @@ layer(observedService, { excludeTestServices: true })("readiness", (it) => {
         assert.strictEqual((yield* ready).body.parts.signals.mode, "polling")
         // Nobody listens before somebody waits for a signal.
         yield* (yield* Signals).subscribe("events")
-        for (let tries = 0; tries < 200; tries++) {
-          if ((yield* ready).body.parts.signals.mode === "listening") return
-          yield* Effect.sleep("20 millis")
-        }
-        assert.fail("It never said that they arrive")
+        yield* until("it says that they arrive", ({ body }) => body.parts.signals.mode === "listening")
       }),
     ),
   )
@@ -75,11 +79,7 @@ layer(observedService, { excludeTestServices: true })("readiness", (it) => {
       notReady(yield* ready, "database")
       assert.strictEqual((yield* internal("GET", "/health/live")).status, 200)
       yield* onServer(`ALTER DATABASE ${name} ALLOW_CONNECTIONS true`)
-      for (let tries = 0; tries < 200; tries++) {
-        if ((yield* ready).status === 200) return
-        yield* Effect.sleep("20 millis")
-      }
-      assert.fail("It never got ready again")
+      yield* until("it is ready again", ({ status }) => status === 200)
     }),
   )
 
