@@ -32,8 +32,6 @@ const seconds = Number(options.seconds)
 const scaleName = options.scale === "small" ? "small" : "full"
 const scale = scales[scaleName]
 
-const FIRST_SECONDS = 10
-
 const server = await databaseServer()
 console.error("Preparing the database; the first time takes some minutes.")
 const url = await databaseOf(server.url, scaleName, scale)
@@ -73,7 +71,7 @@ const idleMemory = memoryOf(keyshelf.process.pid)
 
 const load = async (
   way: Way,
-  operation: Operation,
+  connections: number,
   forSeconds: number,
   rate?: number,
 ): Promise<report.Burst | undefined> => {
@@ -84,7 +82,7 @@ const load = async (
   const answering = sites.get(way.by) ?? []
   if (way.by !== "sql" && answering.length === 0) return undefined
   const input = {
-    connections: operation.connections,
+    connections,
     kind: way.load,
     origins: answering.map(({ origins }) => origins[way.listener ?? "core"]),
     prefix: way.prefix,
@@ -133,19 +131,18 @@ const sorted = (value: unknown): unknown => {
 await compareAnswers()
 
 // A process that has just started compiles what it runs for some ten seconds; the first operation would tell of that.
-const firstRequests: Operation = { name: "first requests", connections: 32, ways: {}, targets: [] }
-for (const by of contenders) await load({ by, load: "customer" }, firstRequests, FIRST_SECONDS)
+for (const by of contenders.filter(isWanted)) await load({ by, load: "customer" }, 32, 10)
 
 const sections: Array<string> = [report.heading({ rounds, seconds, scale: scaleName })]
 for (const operation of measured) {
   const results: Record<string, Array<report.Burst>> = {}
-  for (const way of Object.values(operation.ways)) await load(way, operation, 1)
+  for (const way of Object.values(operation.ways)) await load(way, operation.connections, 1)
   for (let round = 0; round < rounds; round++) {
     console.error(`${operation.name}: round ${round + 1} of ${rounds}, load average ${busyness()}`)
     for (const [name, way] of Object.entries(operation.ways)) {
       const full = way.rate === undefined ? undefined : results[way.rate.of]?.at(-1)?.perSecond
       const rate = full === undefined ? undefined : Math.round(full * (way.rate?.share ?? 1))
-      const burst = await load(way, operation, seconds, rate)
+      const burst = await load(way, operation.connections, seconds, rate)
       if (burst !== undefined) (results[name] ??= []).push(burst)
     }
   }
