@@ -36,8 +36,11 @@ export const Amount = Schema.Any.check(
 const WHOLE = /^-?\d+$/
 
 /** The decimal that a text says, if it is one. Nearly all are whole, and those are read in a fifth of the time. */
-export const decimalOf = (text: string): Option.Option<BigDecimal.BigDecimal> =>
+export const decimalInText = (text: string): Option.Option<BigDecimal.BigDecimal> =>
   WHOLE.test(text) ? Option.some(BigDecimal.fromBigInt(BigInt(text))) : BigDecimal.fromString(text)
+
+/** The decimal that was stored: {@link decimalInText} of what the database tells of a `numeric`. */
+export const storedDecimal = (text: string): BigDecimal.BigDecimal => Option.getOrThrow(decimalInText(text))
 
 /** The decimal that a number of JSON stands for. */
 export const decimalIn = (amount: number): BigDecimal.BigDecimal =>

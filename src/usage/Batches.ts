@@ -4,6 +4,7 @@
  * under the locks of its totals.
  */
 import { BigDecimal, Data, Effect } from "effect"
+import { storedDecimal } from "../kernel/ExactNumber.ts"
 import type { ActorReference } from "../kernel/Caller.ts"
 import { Caller } from "../kernel/Caller.ts"
 import { Transactions } from "../kernel/Transaction.ts"
@@ -99,7 +100,7 @@ export const batches = Effect.gen(function* () {
     const totals = concerned.length === 0 ? [] : yield* repo.totals(organizationId, concerned)
     return totals.some((row) => {
       const cap = caps.get(totalNameOf(row))
-      const quantity = BigDecimal.fromStringUnsafe(quantities.get(idOf(row)) ?? "0")
+      const quantity = storedDecimal(quantities.get(idOf(row)) ?? "0")
       return cap !== undefined && BigDecimal.isGreaterThan(BigDecimal.sum(row.total.value, quantity), cap)
     })
   })

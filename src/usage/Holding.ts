@@ -1,6 +1,6 @@
 /** What reservations rest on: their state by time, the periods they touch, what may be reserved and committed. Pure. */
 import { BigDecimal } from "effect"
-import { amountOf, decimalIn, textOf } from "../kernel/ExactNumber.ts"
+import { amountOf, decimalIn, storedDecimal, textOf } from "../kernel/ExactNumber.ts"
 import type { Account } from "./Account.ts"
 import { isConsumable, methodOf, periodFor } from "./Account.ts"
 import { decide } from "./Decision.ts"
@@ -14,7 +14,7 @@ import { grantOf, periodOf } from "./Rules.ts"
 
 const zero = BigDecimal.fromBigInt(0n)
 const one = BigDecimal.fromBigInt(1n)
-const numberOf = (decimal: string): number => amountOf(BigDecimal.fromStringUnsafe(decimal))
+const numberOf = (decimal: string): number => amountOf(storedDecimal(decimal))
 
 /** The state at an instant: what is held until `expiresAt` is expired from that instant on. */
 export const stateAt = (
@@ -78,7 +78,7 @@ export const faultOfCommit = (
   quantity: number | undefined,
 ): Fault | undefined => {
   if (quantity === undefined) return undefined
-  if (BigDecimal.isGreaterThan(decimalIn(quantity), BigDecimal.fromStringUnsafe(held.quantity))) {
+  if (BigDecimal.isGreaterThan(decimalIn(quantity), storedDecimal(held.quantity))) {
     return { location: "body.quantity", message: `is at most the ${held.quantity} that are held`, value: quantity }
   }
   return faultOfQuantity(meter, quantity)

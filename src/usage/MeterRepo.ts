@@ -1,6 +1,7 @@
 /** SQL of usage events and their totals. Totals are locked one after another in the order of their keys. */
 import { PgClient } from "@effect/sql-pg"
 import { BigDecimal, Context, Effect, Layer, Option } from "effect"
+import { storedDecimal } from "../kernel/ExactNumber.ts"
 import { column, record, records, touched } from "../kernel/Sql.ts"
 import type { TotalKey } from "./Account.ts"
 import type { Total, UsageEvent } from "./Aggregation.ts"
@@ -46,9 +47,9 @@ export const totalRowOf = (row: StoredTotal): TotalRow => ({
   place: row.place,
   version: row.version,
   total: {
-    value: BigDecimal.fromStringUnsafe(row.value),
+    value: storedDecimal(row.value),
     eventCount: row.eventCount,
-    sum: BigDecimal.fromStringUnsafe(row.sum),
+    sum: storedDecimal(row.sum),
     valueCount: row.valueCount,
     setAt: row.setAt,
     latestAt: row.latestAt,
@@ -177,7 +178,7 @@ const make = Effect.gen(function* () {
         (rows) =>
           rows.map((row) => ({
             ...totalRowOf(row),
-            held: BigDecimal.fromStringUnsafe(row.held),
+            held: storedDecimal(row.held),
             decidedAt: row.decidedAt,
           })),
       ),
@@ -191,7 +192,7 @@ const make = Effect.gen(function* () {
             AND entitlement_id = ${key.entitlementId} AND period_start = ${key.periodStart}
             AND timestamp > ${timestamp}
           ORDER BY ordinal`),
-        (rows) => rows.map((row): UsageEvent => ({ ...row, value: BigDecimal.fromStringUnsafe(row.value) })),
+        (rows) => rows.map((row): UsageEvent => ({ ...row, value: storedDecimal(row.value) })),
       ),
 
     /** Which of these unique keys their totals have counted. */

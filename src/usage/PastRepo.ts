@@ -2,6 +2,7 @@
 import { PgClient } from "@effect/sql-pg"
 import { BigDecimal, Context, Effect, Layer } from "effect"
 import type { AggregationMethod } from "../entitlements/Model.ts"
+import { storedDecimal } from "../kernel/ExactNumber.ts"
 import { records } from "../kernel/Sql.ts"
 import { valueOf } from "./Aggregation.ts"
 import type { CheckedEntitlement, CheckedInstance } from "./Model.ts"
@@ -46,8 +47,7 @@ interface SummedUp {
   readonly latest: string | null
 }
 
-const decimal = (text: string | null): BigDecimal.BigDecimal | null =>
-  text === null ? null : BigDecimal.fromStringUnsafe(text)
+const decimal = (text: string | null): BigDecimal.BigDecimal | null => (text === null ? null : storedDecimal(text))
 
 const usedIn = (row: SummedUp): BigDecimal.BigDecimal =>
   decimal(row.total) ??

@@ -39,7 +39,19 @@ export interface PeriodQuery {
  */
 export const periodAt = ({ resetPeriod, resetAnchor, licenseStart, at }: PeriodQuery): Period => {
   if (resetPeriod === null) return { start: licenseStart, end: null }
-  return resetAnchor === "LICENSE_START" ? periodFrom(licenseStart, resetPeriod, at) : periodOfCalendar(resetPeriod, at)
+  const origin = resetAnchor === "LICENSE_START" ? licenseStart : calendarOrigin
+  const last = latest[resetAnchor].get(resetPeriod)
+  if (last?.origin === origin.getTime() && contains(last.period, at)) return last.period
+  const period = periodFrom(origin, resetPeriod, at)
+  latest[resetAnchor].set(resetPeriod, { origin: origin.getTime(), period })
+  return period
+}
+
+// What was asked last is mostly asked next: all who ask about the present are in the same hour, day, week, month and year of the
+// calendar, and entitlements of an instance that reset with its license do so alike.
+const latest: Record<ResetAnchor, Map<ResetPeriod, { readonly origin: number; readonly period: Period }>> = {
+  CALENDAR: new Map(),
+  LICENSE_START: new Map(),
 }
 
 const periodFrom = (origin: Date, resetPeriod: ResetPeriod, at: Date): Period => {
@@ -47,17 +59,6 @@ const periodFrom = (origin: Date, resetPeriod: ResetPeriod, at: Date): Period =>
   return "months" in length
     ? periodOfMonths(length.months, origin, at)
     : periodOfFixedLength(length.milliseconds, origin, at)
-}
-
-// Nearly everybody asks about the present, and all are then in the same hour, day, week, month and year.
-const latest = new Map<ResetPeriod, Period>()
-
-const periodOfCalendar = (resetPeriod: ResetPeriod, at: Date): Period => {
-  const known = latest.get(resetPeriod)
-  if (known !== undefined && contains(known, at)) return known
-  const period = periodFrom(calendarOrigin, resetPeriod, at)
-  latest.set(resetPeriod, period)
-  return period
 }
 
 const lengths: Record<ResetPeriod, { readonly milliseconds: number } | { readonly months: number }> = {

@@ -4,7 +4,7 @@
  */
 import { BigDecimal, Context, Effect, Layer, Option } from "effect"
 import { Caller } from "../kernel/Caller.ts"
-import { decimalIn } from "../kernel/ExactNumber.ts"
+import { decimalIn, storedDecimal } from "../kernel/ExactNumber.ts"
 import { newId } from "../kernel/Identifiers.ts"
 import { invalid, noSuch } from "../kernel/Problem.ts"
 import { now } from "../kernel/Timestamp.ts"
@@ -110,7 +110,7 @@ const make = Effect.gen(function* () {
     if (account === undefined) return yield* Effect.die(new Error("A locked total is missing"))
     // Whoever decided on this total by a later instant may have given away what expired until then.
     if (stateAt(stored, account.decidedAt) !== "HELD") return yield* notHeld(stored, account.decidedAt)
-    const value = quantity === undefined ? BigDecimal.fromStringUnsafe(stored.quantity) : decimalIn(quantity)
+    const value = quantity === undefined ? storedDecimal(stored.quantity) : decimalIn(quantity)
     const committedQuantity = BigDecimal.format(value)
     const committed = { state: "COMMITTED", committedQuantity } as const
     if (!(yield* repo.end(organizationId, stored.id, { ...committed, at, actor: caller.actor }))) {

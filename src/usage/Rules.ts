@@ -1,9 +1,7 @@
 /** From what the database knows to the answer of a check. Pure. */
 import { BigDecimal, Option } from "effect"
-import { decimalIn, decimalOf } from "../kernel/ExactNumber.ts"
-import { remembered } from "../kernel/Remembered.ts"
+import { decimalIn, decimalInText, storedDecimal } from "../kernel/ExactNumber.ts"
 import { instantText } from "../kernel/Timestamp.ts"
-import { asJson } from "../kernel/Written.ts"
 import type { Grant } from "./Decision.ts"
 import { decide } from "./Decision.ts"
 import { explain } from "./Explanation.ts"
@@ -15,7 +13,7 @@ const zero = BigDecimal.fromBigInt(0n)
 
 const grantValue = (text: string): Option.Option<Grant["value"]> => {
   if (text === "true" || text === "false") return Option.some(text === "true")
-  return text === "{}" ? Option.some({}) : decimalOf(text)
+  return text === "{}" ? Option.some({}) : decimalInText(text)
 }
 
 /** What is granted. A value that no license can hold grants nothing: what nothing allows is refused. */
@@ -48,21 +46,12 @@ export const periodOf = (
     : null
 
 const decimalOrZero = (text: string | null | undefined): BigDecimal.BigDecimal =>
-  text === null || text === undefined ? zero : Option.getOrThrow(decimalOf(text))
+  text === null || text === undefined ? zero : storedDecimal(text)
 
 /** The total of this very period; a total of another period is no usage of this one. */
 const usageIn = (period: Period | null, rows: ReadonlyArray<CheckedEntitlement>): BigDecimal.BigDecimal => {
   const total = rows.find(({ periodStart }) => periodStart?.getTime() === period?.start.getTime())
   return decimalOrZero(total?.used)
-}
-
-// Entitlements that reset with the license mostly do so alike, and then a check of many is about one period.
-const periodsAt = (instance: CheckedInstance, at: Date) => {
-  const ofLicense = remembered(
-    ({ resetPeriod, type }: Resetting) => `${type} ${resetPeriod}`,
-    (row) => periodOf(row, instance, at),
-  )
-  return (row: Resetting) => (row.resetAnchor === "LICENSE_START" ? ofLicense(row) : periodOf(row, instance, at))
 }
 
 /** Answers every check, in the order asked, by {@link decide}. Where the license's facts were read, it explains. */
@@ -76,7 +65,6 @@ export const answerChecks = (
     rows.filter((row): row is CheckedInstance & CheckedEntitlement => row.entitlement !== null),
     ({ entitlement }) => entitlement,
   )
-  const periodFor = periodsAt(instance, at)
   return {
     instance: instance.instance,
     license: instance.license,
@@ -84,7 +72,7 @@ export const answerChecks = (
     checks: checks.map(({ entitlement: slug, requested }) => {
       const totals = known.get(slug) ?? []
       const [row] = totals
-      const period = row === undefined ? null : periodFor(row)
+      const period = row === undefined ? null : periodOf(row, instance, at)
       const subject = {
         entitlement: row === undefined ? null : { slug, type: row.type },
         grant: row === undefined ? null : grantOf(row),
@@ -106,10 +94,11 @@ export const answerChecks = (
 
 const textOrNull = (instant: Date | null): string | null => (instant === null ? null : instantText(instant))
 
-/** The answer as JSON has it: {@link asJson}, but of a hundred answers at once a third of the time counts. */
-export const checkAsJson = ({ checks, ...result }: CheckResult) => ({
-  ...asJson(result),
-  checks: checks.map((answer) => ({
+/** The answer as JSON has it. Its instants are named, which copies it in a third of the time that looking for them takes. */
+export const checkAsJson = (result: CheckResult) => ({
+  ...result,
+  at: instantText(result.at),
+  checks: result.checks.map((answer) => ({
     ...answer,
     currentPeriodStart: textOrNull(answer.currentPeriodStart),
     currentPeriodEnd: textOrNull(answer.currentPeriodEnd),

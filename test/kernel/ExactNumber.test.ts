@@ -1,6 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, BigDecimal, Option, Schema } from "effect"
-import { amountOf, decimalIn, decimalOf, isAmount, parseJson, rounded, textOf } from "../../src/kernel/ExactNumber.ts"
+import {
+  amountOf,
+  decimalIn,
+  decimalInText,
+  isAmount,
+  parseJson,
+  rounded,
+  textOf,
+} from "../../src/kernel/ExactNumber.ts"
 
 const written = (json: string): string => JSON.stringify(parseJson(json))
 const decimal = (json: string): BigDecimal.BigDecimal => decimalIn(parseJson(json) as number)
@@ -75,11 +83,11 @@ describe("numbers of JSON", () => {
 
   it("are read of texts that say one, and of no others", () => {
     for (const text of ["7", "-7", "0007", "1e3", "-0.50", "98765432109876543210"]) {
-      const read = Option.getOrThrow(decimalOf(text))
+      const read = Option.getOrThrow(decimalInText(text))
       assert.isTrue(BigDecimal.equals(read, BigDecimal.fromStringUnsafe(text)), text)
     }
     for (const text of ["-", "1-", "1 ", "0x1", "1n", "one", "1.2.3"])
-      assert.isTrue(Option.isNone(decimalOf(text)), text)
+      assert.isTrue(Option.isNone(decimalInText(text)), text)
   })
 
   it.prop(
@@ -91,7 +99,7 @@ describe("numbers of JSON", () => {
       // JavaScript writes small numbers of few digits with an exponent.
       assert.strictEqual(/e/.test(answered) ? textOf(BigDecimal.fromStringUnsafe(answered)) : answered, text)
       assert.isTrue(BigDecimal.equals(decimal(text), BigDecimal.make(digits, scale)))
-      assert.isTrue(BigDecimal.equals(Option.getOrThrow(decimalOf(text)), BigDecimal.make(digits, scale)))
+      assert.isTrue(BigDecimal.equals(Option.getOrThrow(decimalInText(text)), BigDecimal.make(digits, scale)))
     },
     { arbitrary: { runs: 2000 } },
   )

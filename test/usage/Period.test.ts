@@ -39,6 +39,14 @@ const at = instant("0100-01-01T00:00:00.000Z", "9999-12-31T23:59:59.999Z")
 const resetPeriod = Schema.Literals(resetPeriods)
 const resetAnchor = Schema.Literals(resetAnchors)
 const query = { resetPeriod, resetAnchor, licenseStart, at }
+// The period that was asked for last is remembered: asking for one that is thousands of years away has this one computed.
+const computed = (query: PeriodQuery): Period => {
+  periodAt({
+    ...query,
+    at: utc(query.at < utc("5000-01-01T00:00:00Z") ? "9000-01-01T00:00:00Z" : "1000-01-01T00:00:00Z"),
+  })
+  return periodAt(query)
+}
 const manyRuns = { arbitrary: { runs: 1000 } }
 
 describe("usage periods of the public test suites", () => {
@@ -281,8 +289,20 @@ describe("every resetting period", () => {
       const last = endOf(period).getTime() - 1
       const inside = period.start.getTime() + Math.floor(share * (last - period.start.getTime()))
       for (const at of [period.start.getTime(), inside, last]) {
-        assert.deepStrictEqual(periodAt({ ...query, at: new Date(at) }), period)
+        assert.deepStrictEqual(computed({ ...query, at: new Date(at) }), period)
       }
+    },
+    manyRuns,
+  )
+
+  it.prop(
+    "an instance has its own periods, whoever was asked about just before",
+    { ...query, otherStart: licenseStart },
+    ({ otherStart, ...query }) => {
+      const own = computed(query)
+      periodAt({ ...query, licenseStart: otherStart })
+      assert.deepStrictEqual(periodAt(query), own)
+      assert.deepStrictEqual(periodAt({ ...query, at: endOf(own) }).start, own.end)
     },
     manyRuns,
   )
