@@ -103,7 +103,7 @@ layer(TestService.layer, { excludeTestServices: true })("what an endpoint is owe
 
   it.effect("is not waited for where somebody holds it, and goes later", () =>
     Effect.gen(function* () {
-      const { call, id, key, left } = yield* openBacklog(5)
+      const { call, id, key, left, untilLeft } = yield* openBacklog(5)
       const sql = yield* PgClient.PgClient
       const transactions = yield* Transactions
       const held = yield* Latch.make()
@@ -123,7 +123,8 @@ layer(TestService.layer, { excludeTestServices: true })("what an endpoint is owe
       yield* done.open
       yield* Fiber.join(holder)
       yield* (yield* PendingDeliveries).dropAll(key)
-      assert.strictEqual(yield* left, 0)
+      // What the deletion drops behind its answer may be the one that holds it now.
+      yield* untilLeft(0)
     }),
   )
 
