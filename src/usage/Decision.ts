@@ -6,6 +6,7 @@
 import { BigDecimal } from "effect"
 import type { EntitlementType } from "../entitlements/Model.ts"
 import { amountOf } from "../kernel/ExactNumber.ts"
+import { isBefore } from "../kernel/Timestamp.ts"
 import type { CheckReason } from "./Model.ts"
 import type { Period } from "./Period.ts"
 
@@ -83,10 +84,14 @@ export interface Decision {
  */
 export const decide = (subject: CheckSubject): Decision => {
   const reason = reasonFor(subject)
+  const { limit, overage, remaining, usage } = figuresFor(subject)
   return {
     allowed: allows(reason),
     reason,
-    ...figuresFor(subject),
+    limit,
+    usage,
+    remaining,
+    overage,
     currentPeriodStart: subject.period?.start ?? null,
     currentPeriodEnd: subject.period?.end ?? null,
   }
@@ -138,8 +143,8 @@ export const isWithinSoftLimit = (
 const reasonFor = (subject: CheckSubject): CheckReason => {
   const { entitlement, grant, instance, at } = subject
   if (entitlement === null) return "ENTITLEMENT_NOT_FOUND"
-  if (at < instance.startLicenseDate) return "LICENSE_NOT_STARTED"
-  if (instance.endLicenseDate !== null && at >= instance.endLicenseDate) return "LICENSE_EXPIRED"
+  if (isBefore(at, instance.startLicenseDate)) return "LICENSE_NOT_STARTED"
+  if (instance.endLicenseDate !== null && !isBefore(at, instance.endLicenseDate)) return "LICENSE_EXPIRED"
   if (grant === null || !grantsSomething[entitlement.type](grant.value)) return "NOT_GRANTED"
   if (!isQuantity(grant.value)) return "GRANTED"
   return reasonForAmount(grant.value, grant.overagePercent, amountAsked(subject))

@@ -5,6 +5,7 @@
  * Every boundary is `origin + n * length`, computed from the origin and never from the previous boundary, so that a
  * short month cannot drag the months after it: 31 Jan, 28 Feb, 31 Mar. Nothing is stored and no job runs at a boundary.
  */
+import { isBefore } from "../kernel/Timestamp.ts"
 import type { ResetAnchor, ResetPeriod } from "../entitlements/Model.ts"
 
 /**
@@ -17,7 +18,8 @@ export interface Period {
 }
 
 /** Whether an instant lies in a period. */
-export const contains = ({ end, start }: Period, at: Date): boolean => at >= start && (end === null || at < end)
+export const contains = ({ end, start }: Period, at: Date): boolean =>
+  !isBefore(at, start) && (end === null || isBefore(at, end))
 
 export interface PeriodQuery {
   /** `null` is a lifetime entitlement, whose usage never resets. */

@@ -111,11 +111,13 @@ const make = Effect.gen(function* () {
         FROM jsonb_to_recordset(${sql.json(asked.map((question, number) => asJson({ number, ...question })))})
           AS asked (number int, instance text, entitlements text[], at timestamptz, known timestamptz)
         CROSS JOIN LATERAL (
-          SELECT * FROM instances WHERE organization_id = ${organizationId} AND slug = asked.instance OFFSET 0
+          SELECT organization_id, id, slug, license_id, start_license_date, end_license_date FROM instances
+          WHERE organization_id = ${organizationId} AND slug = asked.instance OFFSET 0
         ) i
         ${license}
         LEFT JOIN LATERAL (
-          SELECT * FROM entitlements WHERE organization_id = i.organization_id AND slug = ANY(asked.entitlements) OFFSET 0
+          SELECT id, slug, type, reset_period, reset_anchor FROM entitlements
+          WHERE organization_id = i.organization_id AND slug = ANY(asked.entitlements) OFFSET 0
         ) e ON true
         ${grantsAndUsage}`),
 

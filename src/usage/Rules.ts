@@ -85,23 +85,31 @@ export const answerChecks = (
       }
       const decision = decide(subject)
       const { facts } = instance
-      if (facts === undefined) return { entitlement: slug, ...decision }
+      if (facts === undefined) return { ...decision, entitlement: slug }
       const explanation = explain({ subject, decision, instance, facts, entitlement: row, slug })
-      return { entitlement: slug, ...decision, explanation }
+      return { ...decision, entitlement: slug, explanation }
     }),
   }
 }
 
 const textOrNull = (instant: Date | null): string | null => (instant === null ? null : instantText(instant))
 
-/** The answer as JSON has it. Its instants are named, which copies it in a third of the time that looking for them takes. */
-export const checkAsJson = (result: CheckResult) => ({
-  ...result,
-  at: instantText(result.at),
-  checks: result.checks.map((answer) => ({
-    ...answer,
+/** The answer as JSON has it, in the order of its schema. Its members are named: looking for instants takes three times as long. */
+export const checkAsJson = ({ at, checks, instance, license }: CheckResult) => ({
+  instance,
+  license,
+  at: instantText(at),
+  checks: checks.map((answer) => ({
+    entitlement: answer.entitlement,
+    allowed: answer.allowed,
+    reason: answer.reason,
+    limit: answer.limit,
+    usage: answer.usage,
+    remaining: answer.remaining,
+    overage: answer.overage,
     currentPeriodStart: textOrNull(answer.currentPeriodStart),
     currentPeriodEnd: textOrNull(answer.currentPeriodEnd),
+    explanation: answer.explanation,
   })),
 })
 

@@ -3,7 +3,7 @@ import { Context, Duration, Effect, Exit, Layer, Request, RequestResolver } from
 import { InstanceNotFound } from "../instances/Errors.ts"
 import { Caller } from "../kernel/Caller.ts"
 import { noSuch } from "../kernel/Problem.ts"
-import { now } from "../kernel/Timestamp.ts"
+import { isBefore, now } from "../kernel/Timestamp.ts"
 import type { CheckRequest, CheckRow } from "./Model.ts"
 import { PastRepo } from "./PastRepo.ts"
 import { UsageRepo } from "./Repo.ts"
@@ -106,7 +106,7 @@ const make = Effect.gen(function* () {
     const slugs = checks.map(({ entitlement }) => entitlement)
     const moment = { at, known: asked ?? known(at) }
     const find = Effect.suspend(() => {
-      if (at < present) return findThen(organizationId, instanceSlug, slugs, at, explain)
+      if (isBefore(at, present)) return findThen(organizationId, instanceSlug, slugs, at, explain)
       return explain
         ? repo.findForCheck(organizationId, instanceSlug, slugs, { ...moment, explain })
         : findTogether({ organizationId, question: { instance: instanceSlug, entitlements: slugs, ...moment } })
