@@ -85,8 +85,8 @@ const make = (token) => {
 const FRESH = new Set(["component", "usageEvents"])
 const REPEATED = 100
 
-let asked = 0
-const fresh = () => make(tokens[asked++ % tokens.length])
+// By chance, not in turns: clients that are answered together would all ask for the same organization at the same time.
+const fresh = () => make(tokens[randomInt(tokens.length)])
 
 /** Requests of one client, the next with each call. */
 const requests = () => {

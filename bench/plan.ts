@@ -23,11 +23,13 @@ export interface Way {
   /** Under which the paths stand; `/api` if absent. */
   readonly prefix?: string
   readonly listener?: "core" | "internal"
+  /** Of how many organizations the callers are; eight if absent. */
+  readonly organizations?: number
   /** Not as fast as it goes, but at a share of the rate that another way of the operation reached in the same round. */
   readonly rate?: { readonly share: number; readonly of: string }
 }
 
-/** `of` is divided by `to`; the ratio must reach `must`, and should reach `aim`. */
+/** `of` is divided by `to`; the ratio must reach `must`, and should reach `aim`. With neither it is only told. */
 export interface Target {
   readonly of: string
   readonly to: string
@@ -107,6 +109,8 @@ export const operations: ReadonlyArray<Operation> = [
       "one entitlement": { by: "keyshelf", load: "check1" },
       "ten entitlements": { by: "keyshelf", load: "check10" },
       "read of a customer": { by: "keyshelf", load: "customer" },
+      "one entitlement, one organization": { by: "keyshelf", load: "check1", organizations: 1 },
+      "ten entitlements, one organization": { by: "keyshelf", load: "check10", organizations: 1 },
       "one entitlement, at 80 % of its rate": {
         by: "keyshelf",
         load: "check1",
@@ -116,6 +120,8 @@ export const operations: ReadonlyArray<Operation> = [
     targets: [
       { of: "one entitlement", to: "read of a customer", must: 0.9 },
       { of: "ten entitlements", to: "one entitlement", must: 0.667 },
+      { of: "one entitlement, one organization", to: "read of a customer" },
+      { of: "ten entitlements, one organization", to: "one entitlement, one organization" },
     ],
   },
   {

@@ -30,6 +30,7 @@ const table = (head: ReadonlyArray<string>, rows: ReadonlyArray<ReadonlyArray<st
 export type Rounds = Readonly<Record<string, ReadonlyArray<Burst>>>
 
 const verdictOf = (ratio: number, { aim, must }: Target): string => {
+  if (must === undefined && aim === undefined) return "none"
   if (must !== undefined && ratio < must) return `misses ${must}`
   if (aim !== undefined && ratio < aim)
     return must === undefined ? `below its aim ${aim}` : `reaches ${must}, aim ${aim}`

@@ -88,7 +88,7 @@ const load = async (
     prefix: way.prefix,
     rate,
     seconds: forSeconds,
-    tokens: isSmall ? smallTokens : tokens,
+    tokens: (isSmall ? smallTokens : tokens).slice(0, way.organizations),
     world: isSmall ? scales.small : scale,
   }
   const script = way.by === "sql" ? "comparators/insert.mjs" : "load.mjs"
