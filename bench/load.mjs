@@ -115,7 +115,8 @@ const burst = async (forSeconds) => {
       // With a pace, a request counts from when it was due: whoever is late has made somebody wait.
       let due = begin + (pace * index) / connections
       for (;;) {
-        if (pace > 0 && due - performance.now() > 1) await sleep(due - performance.now())
+        const early = due - performance.now()
+        if (pace > 0 && early > 1) await sleep(early)
         const from = pace > 0 ? due : performance.now()
         if (from >= end) return
         const status = await send(next()).catch(() => 0)

@@ -111,6 +111,11 @@ export const operations: ReadonlyArray<Operation> = [
       "read of a customer": { by: "keyshelf", load: "customer" },
       "one entitlement, one organization": { by: "keyshelf", load: "check1", organizations: 1 },
       "ten entitlements, one organization": { by: "keyshelf", load: "check10", organizations: 1 },
+      "fastify, one entitlement": { by: "fastify", load: "check1" },
+      "fastify, ten entitlements": { by: "fastify", load: "check10" },
+      "floor, one entitlement": { by: "floor", load: "check1" },
+      "floor, ten entitlements": { by: "floor", load: "check10" },
+      "floor, read of a customer": { by: "floor", load: "customer" },
       "one entitlement, at 80 % of its rate": {
         by: "keyshelf",
         load: "check1",
@@ -122,6 +127,24 @@ export const operations: ReadonlyArray<Operation> = [
       { of: "ten entitlements", to: "one entitlement", must: 0.667 },
       { of: "one entitlement, one organization", to: "read of a customer" },
       { of: "ten entitlements, one organization", to: "one entitlement, one organization" },
+      { of: "one entitlement", to: "fastify, one entitlement" },
+      { of: "ten entitlements", to: "fastify, ten entitlements" },
+      { of: "floor, one entitlement", to: "floor, read of a customer" },
+      { of: "floor, ten entitlements", to: "floor, one entitlement" },
+    ],
+  },
+  {
+    // What a caller waits for who is alone.
+    name: "check, one at a time",
+    connections: 1,
+    ways: {
+      "one entitlement": { by: "keyshelf", load: "check1" },
+      "ten entitlements": { by: "keyshelf", load: "check10" },
+      "read of a customer": { by: "keyshelf", load: "customer" },
+    },
+    targets: [
+      { of: "one entitlement", to: "read of a customer" },
+      { of: "ten entitlements", to: "one entitlement", must: 0.667 },
     ],
   },
   {

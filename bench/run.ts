@@ -100,16 +100,26 @@ const load = async (
   return JSON.parse(answer) as report.Burst
 }
 
+const questions: ReadonlyArray<{ readonly path: string; readonly body?: string }> = [
+  { path: "/api/customers/customer-1" },
+  { path: "/api/entitlements?limit=50" },
+  {
+    path: "/api/instances/instance-1/check",
+    body: JSON.stringify({ checks: [{ entitlement: "entitlement-1" }, { entitlement: "none" }] }),
+  },
+]
+
 /** The same question to everyone gets the same answer: otherwise the comparison means nothing. */
 const compareAnswers = async () => {
-  for (const path of ["/api/customers/customer-1", "/api/entitlements?limit=50"]) {
+  for (const { body, path } of questions) {
     const answers = await Promise.all(
       contenders.map(async (contender) => {
         const response = await fetch(siteOf(contender).origins.core + path, {
-          headers: { authorization: `Bearer ${tokens[0]}` },
+          headers: { authorization: `Bearer ${tokens[0]}`, "content-type": "application/json" },
+          ...(body === undefined ? {} : { method: "POST", body }),
         })
-        const body = (await response.json()) as { items?: ReadonlyArray<object>; nextCursor?: string }
-        const { nextCursor: _, ...rest } = body
+        const answer = (await response.json()) as { readonly at?: string; readonly nextCursor?: string }
+        const { at: _at, nextCursor: _cursor, ...rest } = answer
         return JSON.stringify(sorted(rest))
       }),
     )

@@ -37,6 +37,28 @@ app.get(
   },
   guarded("read:entitlements", (caller, request) => ops.entitlements(caller, request.query.limit)),
 )
+const checks = {
+  type: "array",
+  minItems: 1,
+  maxItems: 100,
+  items: {
+    type: "object",
+    required: ["entitlement"],
+    additionalProperties: false,
+    properties: {
+      entitlement: { type: "string", minLength: 1, maxLength: 255 },
+      requested: { type: "number", minimum: 0 },
+    },
+  },
+}
+app.post(
+  "/api/instances/:slug/check",
+  { schema: { body: { type: "object", required: ["checks"], additionalProperties: false, properties: { checks } } } },
+  guarded("read:instances", async (caller, request, reply) => {
+    const answer = await ops.check(caller, request.params.slug, request.body)
+    return answer ?? problem(reply, 404, "Instance.NotFound", "No such instance")
+  }),
+)
 const body = {
   type: "object",
   required: ["name", "version"],

@@ -20,13 +20,24 @@ const read = async (request) => {
   return JSON.parse(Buffer.concat(chunks).toString("utf8"))
 }
 
+const INSTANCES = "/api/instances/"
+
+const scopeOf = (method, url) => {
+  if (url.startsWith("/api/customers/")) return "read:customers"
+  if (url.startsWith(INSTANCES)) return "read:instances"
+  return method === "GET" ? "read:entitlements" : "write:components"
+}
+
 const handle = async (request, response) => {
   const { headers, method, url } = request
-  const isCustomer = url.startsWith("/api/customers/")
-  const scope = isCustomer ? "read:customers" : method === "GET" ? "read:entitlements" : "write:components"
+  const scope = scopeOf(method, url)
   const caller = await ops.authenticate(headers.authorization, scope)
   if (caller === undefined) return send(response, 401, { code: "Auth.InvalidCredential" })
-  if (isCustomer) {
+  if (scope === "read:instances") {
+    const answer = await ops.check(caller, url.slice(INSTANCES.length, -"/check".length), await read(request))
+    return answer === undefined ? send(response, 404, { code: "Instance.NotFound" }) : send(response, 200, answer)
+  }
+  if (scope === "read:customers") {
     const customer = await ops.customer(caller, url.slice("/api/customers/".length))
     return customer === undefined ? send(response, 404, { code: "Customer.NotFound" }) : send(response, 200, customer)
   }

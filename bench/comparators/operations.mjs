@@ -4,6 +4,7 @@
  */
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto"
 import { Pool } from "pg"
+import { answerChecks, CHECK } from "./check.mjs"
 
 const CUSTOMER = `SELECT id, name, slug, domain, external_customer_id AS "externalCustomerId", (
     SELECT coalesce(jsonb_object_agg(r.connector, jsonb_build_object('external_id', r.external_id, 'last_error', r.last_error,
@@ -75,6 +76,7 @@ export const operations = ({ named, pepper, poolSize, url }) => {
   const statement = (name, text) => (values) => (named ? { name, text, values } : { text, values })
   const findCredential = statement("credential", CREDENTIAL)
   const findCustomer = statement("customer", CUSTOMER)
+  const findForCheck = statement("check", CHECK)
   const listEntitlements = statement("entitlements", ENTITLEMENTS)
   const insertComponent = statement("component", COMPONENT)
   const insertEvent = statement("event", EVENT)
@@ -98,6 +100,13 @@ export const operations = ({ named, pepper, poolSize, url }) => {
     close: () => pool.end(),
 
     customer: async ({ organizationId }, slug) => (await pool.query(findCustomer([organizationId, slug]))).rows[0],
+
+    check: async ({ organizationId }, instance, { checks }) => {
+      const at = new Date()
+      const slugs = checks.map(({ entitlement }) => entitlement)
+      const { rows } = await pool.query(findForCheck([organizationId, instance, at, slugs]))
+      return answerChecks(rows, checks, at)
+    },
 
     entitlements: async ({ organizationId }, limit) => {
       const { rows } = await pool.query(
