@@ -31,6 +31,13 @@ export interface Posting<A> {
   ) => { readonly answer: A; readonly accounts: Accounts } | undefined
 }
 
+/** What became of a posting: it was counted, or lost to somebody else's; or it is not simple, and has to be decided under locks. */
+type Outcome = { readonly answer: unknown } | "lost" | "not simple"
+
+// Where two nodes count on one, one of them wins each race, so that a loser soon wins too. A try is two statements, for all who
+// wait by then. A decision under locks is five, and nobody else counts until the last of them: so it is for who never wins.
+const MOST_TRIES = 8
+
 const crosses = ({ crossings, stored }: Account): boolean => newlyCrossed(stored.crossings, crossings).length > 0
 
 const make = Effect.gen(function* () {
@@ -43,9 +50,9 @@ const make = Effect.gen(function* () {
     const at = yield* now
     const names = new Map(postings.flatMap((posting) => posting.names.map((name) => [meterName(name), name] as const)))
     const { accounts, meters } = accountsSeen(yield* snapshots.read(organizationId, [...names.values()], at), at)
-    const decided = postings.map(({ decide, names: asked }): Option.Option<unknown> => {
+    const decided = postings.map(({ decide, names: asked }): Outcome => {
       const found = asked.flatMap((name) => meters.get(meterName(name)) ?? [])
-      if (found.length < asked.length) return Option.none()
+      if (found.length < asked.length) return "not simple"
       const own = new Map(
         found.flatMap((meter) => {
           const name = accountName({ meter, at })
@@ -54,13 +61,14 @@ const make = Effect.gen(function* () {
         }),
       )
       const decision = decide(found, own, at)
-      if (decision === undefined || [...decision.accounts.values()].some(crosses)) return Option.none()
+      if (decision === undefined || [...decision.accounts.values()].some(crosses)) return "not simple"
       for (const [name, account] of decision.accounts) accounts.set(name, account)
-      return Option.some(decision.answer)
+      return { answer: decision.answer }
     })
     const changed = [...accounts.values()].filter(isChanged)
     const isStored = changed.length === 0 || (yield* snapshots.store(changed, at))
-    return new Map(postings.map((posting, index) => [posting, isStored ? decided[index] : undefined] as const))
+    const outcomes = isStored ? decided : decided.map((outcome) => (outcome === "not simple" ? outcome : "lost"))
+    return new Map(postings.map((posting, index) => [posting, outcomes[index]] as const))
   })
 
   // All organizations take turns together, so that more wait for each; every statement is about one of them.
@@ -69,8 +77,8 @@ const make = Effect.gen(function* () {
     const served = yield* Effect.forEach(byOrganization, ([id, own]) => Effect.exit(serveOrganization(id, own)), {
       concurrency: "unbounded",
     })
-    const answers = new Map(served.flatMap((exit) => (Exit.isSuccess(exit) ? [...exit.value] : [])))
-    return postings.map((posting) => Exit.succeed(answers.get(posting) ?? Option.none()))
+    const outcomes = new Map(served.flatMap((exit) => (Exit.isSuccess(exit) ? [...exit.value] : [])))
+    return postings.map((posting) => Exit.succeed(outcomes.get(posting) ?? "not simple"))
   })
 
   const queued = inTurns(serve)
@@ -80,7 +88,12 @@ const make = Effect.gen(function* () {
     post: Effect.fnUntraced(function* <A>(posting: Posting<A>) {
       // Under an idempotency key, all belongs to the key's transaction.
       if (Option.isSome(yield* Effect.serviceOption(Transaction))) return Option.none<A>()
-      return (yield* queued("all", posting)) as Option.Option<A>
+      for (let tries = 0; tries < MOST_TRIES; tries++) {
+        const outcome = yield* queued("all", posting)
+        if (outcome === "not simple") break
+        if (outcome !== "lost") return Option.some(outcome.answer as A)
+      }
+      return Option.none<A>()
     }),
   }
 })
