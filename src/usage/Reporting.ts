@@ -3,6 +3,7 @@ import { BigDecimal, Duration, Predicate } from "effect"
 import type { ActorReference } from "../kernel/Caller.ts"
 import { textOf } from "../kernel/ExactNumber.ts"
 import { invalid } from "../kernel/Problem.ts"
+import { isBefore } from "../kernel/Timestamp.ts"
 import { methodOf } from "./Account.ts"
 import type { Account, Refusal, ReportedEvent } from "./Account.ts"
 import { ReportUsageThresholdExceeded } from "./Errors.ts"
@@ -15,8 +16,8 @@ const AHEAD = Duration.toMillis(Duration.minutes(5))
 
 /** What is wrong with the instant of usage. */
 export const faultOfTimestamp = (meter: Meter, timestamp: Date, now: Date): string | undefined => {
-  if (timestamp < meter.startLicenseDate) return "is before the license starts"
-  if (meter.endLicenseDate !== null && timestamp >= meter.endLicenseDate) return "is after the license ended"
+  if (isBefore(timestamp, meter.startLicenseDate)) return "is before the license starts"
+  if (meter.endLicenseDate !== null && !isBefore(timestamp, meter.endLicenseDate)) return "is after the license ended"
   if (timestamp.getTime() < now.getTime() - KEPT_FOR) return "is more than 35 days ago"
   return timestamp.getTime() > now.getTime() + AHEAD ? "is more than 5 minutes ahead" : undefined
 }
