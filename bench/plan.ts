@@ -53,6 +53,12 @@ const everyone = (load: string): Record<string, Way> => ({
   floor: { by: "floor", load },
 })
 
+const checksAndRead: Record<string, Way> = {
+  "one entitlement": { by: "keyshelf", load: "check1" },
+  "ten entitlements": { by: "keyshelf", load: "check10" },
+  "read of a customer": { by: "keyshelf", load: "customer" },
+}
+
 /** The same request to a full database and to one of a thousandth of the usage, one at a time: what growth costs. */
 const growth = (name: string, load: string): Operation => ({
   name: `growth: ${name}`,
@@ -109,9 +115,7 @@ export const operations: ReadonlyArray<Operation> = [
     name: "check",
     connections: 32,
     ways: {
-      "one entitlement": { by: "keyshelf", load: "check1" },
-      "ten entitlements": { by: "keyshelf", load: "check10" },
-      "read of a customer": { by: "keyshelf", load: "customer" },
+      ...checksAndRead,
       "one entitlement, one organization": { by: "keyshelf", load: "check1", organizations: 1 },
       "ten entitlements, one organization": { by: "keyshelf", load: "check10", organizations: 1 },
       "fastify, one entitlement": { by: "fastify", load: "check1" },
@@ -140,11 +144,7 @@ export const operations: ReadonlyArray<Operation> = [
     // What a caller waits for who is alone.
     name: "check, one at a time",
     connections: 1,
-    ways: {
-      "one entitlement": { by: "keyshelf", load: "check1" },
-      "ten entitlements": { by: "keyshelf", load: "check10" },
-      "read of a customer": { by: "keyshelf", load: "customer" },
-    },
+    ways: checksAndRead,
     targets: [
       { of: "one entitlement", to: "read of a customer" },
       { of: "ten entitlements", to: "one entitlement", must: 0.667 },
