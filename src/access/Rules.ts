@@ -1,6 +1,7 @@
 /** Decisions about credentials. Pure. */
 import { platformIdentity } from "../kernel/Caller.ts"
 import type { ActorReference, Role } from "../kernel/Caller.ts"
+import { isBefore } from "../kernel/Timestamp.ts"
 import type { CredentialKind, RotatableToken, StoredCredential } from "./Model.ts"
 import { prefixes } from "./Model.ts"
 
@@ -15,10 +16,11 @@ export const isOfKind = (text: string, kind: CredentialKind): boolean => text.st
 
 /** Whether the row authenticates now where this kind is taken. */
 export const isLive = (row: StoredCredential, kind: CredentialKind, at: Date): boolean =>
-  row.kind === kind && row.revokedAt === null && (row.expiresAt === null || row.expiresAt > at)
+  row.kind === kind && row.revokedAt === null && isUsableExpiry(row.expiresAt, at)
 
-/** Whether an asked expiry makes sense: absent, or in the future. */
-export const isUsableExpiry = (expiresAt: Date | null, at: Date): boolean => expiresAt === null || expiresAt > at
+/** Whether an expiry leaves any time: absent, or in the future. */
+export const isUsableExpiry = (expiresAt: Date | null, at: Date): boolean =>
+  expiresAt === null || isBefore(at, expiresAt)
 
 /** What the identity behind a credential is: people alone have roles. */
 export const kindOf = (actor: ActorReference, role: Role | undefined): "PERSON" | "SERVICE_ACCOUNT" | "PLATFORM" => {
@@ -29,7 +31,7 @@ export const kindOf = (actor: ActorReference, role: Role | undefined): "PERSON" 
 /** Why a token cannot be rotated; nothing if it can. */
 export const whyNotRotatable = (token: RotatableToken, at: Date): string | undefined => {
   if (token.revokedAt !== null) return "It was revoked."
-  if (token.expiresAt !== null && token.expiresAt <= at) return "It has expired."
+  if (!isUsableExpiry(token.expiresAt, at)) return "It has expired."
   if (token.rotatedTo !== null) return `Its successor is "${token.rotatedTo}".`
   return undefined
 }

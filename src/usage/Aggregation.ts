@@ -7,6 +7,7 @@
  */
 import { BigDecimal } from "effect"
 import type { AggregationMethod } from "../entitlements/Model.ts"
+import { isBefore } from "../kernel/Timestamp.ts"
 
 /** A value of the entitlement, reported for an instant. */
 export interface UsageEvent {
@@ -69,7 +70,7 @@ const appended = (method: AggregationMethod, total: Total, event: UsageEvent, is
     case "MAX":
       return total.valueCount === 0 ? value : BigDecimal.max(total.value, value)
     case "LATEST":
-      return total.latestAt !== null && event.timestamp < total.latestAt ? total.value : value
+      return total.latestAt !== null && isBefore(event.timestamp, total.latestAt) ? total.value : value
     case "UNIQUE_COUNT":
       return isNewKey ? BigDecimal.sum(total.value, one) : total.value
   }
@@ -156,8 +157,8 @@ export const valueOf = (method: AggregationMethod, summary: Summary): BigDecimal
 export const isLateSet = (total: Total, { behavior, timestamp }: UsageEvent): boolean =>
   behavior === "set" &&
   total.lastAt !== null &&
-  timestamp < total.lastAt &&
-  (total.setAt === null || timestamp >= total.setAt)
+  isBefore(timestamp, total.lastAt) &&
+  (total.setAt === null || !isBefore(timestamp, total.setAt))
 
 export interface Addition {
   /** Whether the period's events so far lack its `uniqueKey`. */
@@ -174,7 +175,7 @@ export const add = (
   { isNewKey, laterEvents }: Addition,
 ): Total => {
   // Something older than the newest set was replaced by it before it came.
-  if (total.setAt !== null && event.timestamp < total.setAt) return counted(total, event)
+  if (total.setAt !== null && isBefore(event.timestamp, total.setAt)) return counted(total, event)
   if (event.behavior === "append") return counted(append(method, total, event, isNewKey), event)
   const replaced = counted(replace(total, event), event)
   return inOrder(laterEvents).reduce((sofar, other) => append(method, sofar, other, false), replaced)

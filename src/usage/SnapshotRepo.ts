@@ -6,6 +6,7 @@ import { PgClient } from "@effect/sql-pg"
 import { BigDecimal, Context, Effect, Layer } from "effect"
 import { storedDecimal } from "../kernel/ExactNumber.ts"
 import { column, records } from "../kernel/Sql.ts"
+import { isBefore } from "../kernel/Timestamp.ts"
 import type { Account } from "./Account.ts"
 import { meterColumns, totalColumns, totalRowOf } from "./MeterRepo.ts"
 import type { StoredTotal } from "./MeterRepo.ts"
@@ -21,7 +22,7 @@ type SeenRow = Meter &
 
 const seenOf = (row: SeenRow, at: Date): SeenMeter => {
   if (row.periodStart === null) return { meter: row, total: null }
-  const decidedAt = row.decidedAt !== null && row.decidedAt > at ? row.decidedAt : at
+  const decidedAt = row.decidedAt !== null && isBefore(at, row.decidedAt) ? row.decidedAt : at
   return { meter: row, total: { ...totalRowOf(row), held: storedDecimal(row.held), decidedAt } }
 }
 
