@@ -1,13 +1,12 @@
 /** Verifies credentials and keeps their last use. Issuing is in the services of its sibling files. */
-import { Context, Effect, Exit, Layer, Option, Redacted, Request, RequestResolver, Schedule } from "effect"
+import { Context, Effect, Exit, Layer, Option, Redacted, Schedule } from "effect"
+import { gathered } from "../kernel/Gathered.ts"
 import { InvalidCredential } from "../kernel/Problem.ts"
 import { now } from "../kernel/Timestamp.ts"
 import type { CredentialKind, StoredCredential } from "./Model.ts"
 import { AccessRepo } from "./Repo.ts"
 import { bounded, isLive, isOfKind } from "./Rules.ts"
 import { TokenHasher } from "./TokenHasher.ts"
-
-class FindCredential extends Request.Class<{ readonly key: string }, Option.Option<StoredCredential>> {}
 
 /** The one answer to every credential that does not work. */
 export const refused = () =>
@@ -76,17 +75,13 @@ export class Credentials extends Context.Service<
 const lookUp = (
   find: (keys: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<StoredCredential>>,
   keyOf: (row: StoredCredential) => string,
-) => {
-  const resolver = RequestResolver.make<FindCredential>(
-    Effect.fnUntraced(function* (entries) {
-      const rows = new Map((yield* find(entries.map((entry) => entry.request.key))).map((row) => [keyOf(row), row]))
-      for (const entry of entries) {
-        entry.completeUnsafe(Exit.succeed(Option.fromNullishOr(rows.get(entry.request.key))))
-      }
+) =>
+  gathered<string, Option.Option<StoredCredential>>(
+    Effect.fnUntraced(function* (waiting) {
+      const rows = new Map((yield* find(waiting.map(({ question }) => question))).map((row) => [keyOf(row), row]))
+      for (const { answer, question } of waiting) answer(Exit.succeed(Option.fromNullishOr(rows.get(question))))
     }),
   )
-  return (key: string) => Effect.request(new FindCredential({ key }), resolver)
-}
 
 const MINUTE = 60_000
 

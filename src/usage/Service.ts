@@ -1,7 +1,9 @@
 /** Use cases of usage. */
-import { Context, Duration, Effect, Exit, Layer, Request, RequestResolver } from "effect"
+import { Context, Duration, Effect, Exit, Layer } from "effect"
 import { InstanceNotFound } from "../instances/Errors.ts"
 import { Caller } from "../kernel/Caller.ts"
+import { gathered } from "../kernel/Gathered.ts"
+import type { Waiting } from "../kernel/Gathered.ts"
 import { noSuch } from "../kernel/Problem.ts"
 import { isBefore, now } from "../kernel/Timestamp.ts"
 import type { CheckRequest, CheckRow } from "./Model.ts"
@@ -20,54 +22,55 @@ interface AskedCheck {
   readonly question: CheckQuestion
 }
 
-class FindForCheck extends Request.Class<AskedCheck, ReadonlyArray<CheckRow>> {}
-
-type WaitingCheck = Request.Entry<FindForCheck>
+type WaitingCheck = Waiting<AskedCheck, ReadonlyArray<CheckRow>>
 
 // One statement asks about no more entitlements, unless a single check does: the process answers some checks while the database
 // is at the next. By one statement for all they would wait for each other.
 const MOST_PER_STATEMENT = 40
 
-const statementsFor = (waiting: ReadonlyArray<WaitingCheck>): ReadonlyArray<ReadonlyArray<WaitingCheck>> => {
-  const statements: Array<Array<WaitingCheck>> = []
-  let asked = 0
-  for (const entry of waiting) {
-    const more = entry.request.question.entitlements.length
-    const current = statements.at(-1)
-    if (current === undefined || asked + more > MOST_PER_STATEMENT) {
-      statements.push([entry])
-      asked = more
+interface SharedStatement {
+  readonly organizationId: string
+  readonly waiting: Array<WaitingCheck>
+  entitlements: number
+}
+
+const statementsFor = (waiting: ReadonlyArray<WaitingCheck>): ReadonlyArray<SharedStatement> => {
+  const statements: Array<SharedStatement> = []
+  const open = new Map<string, SharedStatement>()
+  for (const check of waiting) {
+    const { organizationId, question } = check.question
+    const entitlements = question.entitlements.length
+    const statement = open.get(organizationId)
+    if (statement === undefined || statement.entitlements + entitlements > MOST_PER_STATEMENT) {
+      const next = { organizationId, waiting: [check], entitlements }
+      open.set(organizationId, next)
+      statements.push(next)
     } else {
-      current.push(entry)
-      asked += more
+      statement.waiting.push(check)
+      statement.entitlements += entitlements
     }
   }
   return statements
 }
 
 // Checks of an organization that wait at the same moment share statements. One that dies takes only its own checks with it.
+// The statements of all organizations are asked for by one fiber: what is asked for in one go is sent in one piece.
 const makeFindTogether = (repo: UsageRepo["Service"]) => {
-  const find = Effect.fnUntraced(function* (organizationId: string, waiting: ReadonlyArray<WaitingCheck>) {
+  const find = Effect.fnUntraced(function* ({ organizationId, waiting }: SharedStatement) {
     const found = yield* Effect.exit(
       repo.findForChecks(
         organizationId,
-        waiting.map(({ request }) => request.question),
+        waiting.map(({ question }) => question.question),
       ),
     )
     const byNumber = Exit.map(found, (rows) => Map.groupBy(rows, ({ number }) => number))
-    for (const [number, entry] of waiting.entries()) {
-      entry.completeUnsafe(Exit.map(byNumber, (rows) => rows.get(number) ?? []))
+    for (const [number, { answer }] of waiting.entries()) {
+      answer(Exit.map(byNumber, (rows) => rows.get(number) ?? []))
     }
   })
-  const resolver = RequestResolver.makeGrouped<FindForCheck, string>({
-    key: ({ request }) => request.organizationId,
-    resolver: (waiting, organizationId) =>
-      Effect.forEach(statementsFor(waiting), (some) => find(organizationId, some), {
-        concurrency: "unbounded",
-        discard: true,
-      }),
-  })
-  return (asked: AskedCheck) => Effect.request(new FindForCheck(asked), resolver)
+  return gathered<AskedCheck, ReadonlyArray<CheckRow>>((waiting) =>
+    Effect.forEach(statementsFor(waiting), find, { concurrency: "unbounded", discard: true }),
+  )
 }
 
 const make = Effect.gen(function* () {
