@@ -2,6 +2,7 @@ import { PgClient } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, Layer, Schedule, Scope } from "effect"
 import { connect } from "node:net"
+import type { Socket } from "node:net"
 import { EventFollowers, LivePace } from "../../src/events/Followers.ts"
 import { EventsRepo } from "../../src/events/Repo.ts"
 import { Events } from "../../src/events/Service.ts"
@@ -23,17 +24,18 @@ const until = <E, R>(condition: Effect.Effect<boolean, E, R>) =>
     Effect.timeout("15 seconds"),
   )
 
-/** Asks for the stream and never reads a byte of it. */
+/** Asks for the stream, waits for its beginning and takes nothing of it after that. */
 const deafReader = (origin: string, token: string) =>
   Effect.acquireRelease(
-    Effect.sync(() => {
+    Effect.callback<Socket>((resume) => {
       const { hostname, port } = new URL(origin)
       const socket = connect(Number(port), hostname)
       socket.on("error", () => {})
+      // What is placed before that would stand before its beginning.
+      socket.once("data", () => resume(Effect.succeed(socket.pause())))
       socket.write(
         `GET /api/events HTTP/1.1\r\nhost: ${hostname}\r\nauthorization: Bearer ${token}\r\naccept: text/event-stream\r\n\r\n`,
       )
-      return socket
     }),
     (socket) => Effect.sync(() => socket.destroy()),
   )
