@@ -102,6 +102,18 @@ export const connection = (whenRunning: WhenRunning) =>
     }),
   )
 
+/**
+ * Lets go of the results that shared connections keep. The client keeps those of a connection until none of its statements is under
+ * way, which may be never while requests come and come. Whoever has a connection for himself gets it in such a moment; meanwhile
+ * statements take another one.
+ */
+export const letGoOfResults = Effect.scoped(Effect.flatMap(SqlClient.SqlClient, (sql) => sql.reserve)).pipe(
+  // Without a database there are no results.
+  Effect.ignore,
+)
+
+const lettingGo = Layer.effectDiscard(letGoOfResults.pipe(Effect.delay("1 second"), Effect.forever, Effect.forkScoped))
+
 /** The connected and migrated database. */
 export const layer = (whenRunning: WhenRunning) =>
   Layer.effectDiscard(
@@ -114,7 +126,7 @@ export const layer = (whenRunning: WhenRunning) =>
           ),
       }),
     ),
-  ).pipe(Layer.provideMerge(connection(whenRunning)))
+  ).pipe(Layer.provideMerge(lettingGo), Layer.provideMerge(connection(whenRunning)))
 
 // Only conflicts in which the database has rolled everything back. A connection lost during COMMIT is not one: nobody
 // knows whether that transaction is in.
