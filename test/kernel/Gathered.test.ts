@@ -1,7 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Cause, Effect, Exit, Fiber } from "effect"
+import { Cause, Effect, Exit, Fiber, Option } from "effect"
 import { gathered } from "../../src/kernel/Gathered.ts"
 import type { Waiting } from "../../src/kernel/Gathered.ts"
+import { Transaction } from "../../src/kernel/Transaction.ts"
 
 type Asked = ReadonlyArray<Waiting<number, string>>
 
@@ -71,6 +72,22 @@ describe("questions of one moment", () => {
     Effect.gen(function* () {
       const { ask } = noting(() => Effect.void)
       assert.isTrue(Exit.hasDies(yield* Effect.exit(ask(1))))
+    }),
+  )
+
+  it.effect("leave alone who asks within a transaction, and nobody uses its connection", () =>
+    Effect.gen(function* () {
+      const inside: Array<boolean> = []
+      const { ask, groups } = noting((waiting) =>
+        Effect.flatMap(Effect.serviceOption(Transaction), (transaction) => {
+          inside.push(Option.isSome(transaction))
+          return answered(waiting)
+        }),
+      )
+      const within = Effect.provideService(ask(1), Transaction, { open: true, afterRollback: () => {} })
+      assert.deepStrictEqual(yield* together([within, ask(2), ask(3)]), ["answer 1", "answer 2", "answer 3"])
+      assert.deepStrictEqual(groups, [[1], [2, 3]])
+      assert.deepStrictEqual(inside, [true, false])
     }),
   )
 
