@@ -12,8 +12,9 @@ export interface Moment {
   readonly known: Date
 }
 
-/** What a check asks of an instance. */
+/** What a check asks of an instance of an organization. */
 export interface CheckQuestion extends Moment {
+  readonly organizationId: string
   readonly instance: string
   readonly entitlements: ReadonlyArray<string>
 }
@@ -65,6 +66,10 @@ const make = Effect.gen(function* () {
   const family = sql.literal(familyJoin)
   const license = sql.literal(licenseJoin)
   const nothing = sql.literal("")
+  const ownOrganization = sql.literal(`asked."organizationId"`)
+  const [citus] = yield* records<{ readonly installed: boolean }>()(
+    sql`SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') AS installed`,
+  )
   const grantsAndUsage = sql.literal(`${grantJoin}
     ${totalsAround("t.period_start, t.value")}
     LEFT JOIN LATERAL (
@@ -75,6 +80,9 @@ const make = Effect.gen(function* () {
     ) h ON true`)
 
   return {
+    /** Whether tables may be spread over nodes by organization: a statement then has to be about one. */
+    isSharded: citus?.installed ?? false,
+
     /**
      * All that a check rests on, in one round trip; no row if there is no such instance. The period's start is computed
      * by the caller, so the totals of as long as the longest such period come back: one row for each entitlement, or a
@@ -102,17 +110,17 @@ const make = Effect.gen(function* () {
         WHERE i.organization_id = ${organizationId} AND i.slug = ${instanceSlug}`),
 
     /**
-     * The same for many requests in one round trip. Rows name the request by its number in order. The fences keep PostgreSQL
-     * at index look-ups here too.
+     * The same for many requests in one round trip, of whatever organizations, or all of the one that is named. Rows name the
+     * request by its number in order. The fences keep PostgreSQL at index look-ups here too.
      */
-    findForChecks: (organizationId: string, asked: ReadonlyArray<CheckQuestion>) =>
+    findForChecks: (asked: ReadonlyArray<CheckQuestion>, within: string | null) =>
       records<CheckRow & { readonly number: number }>()(sql`
         SELECT asked.number, ${columns}
         FROM jsonb_to_recordset(${sql.json(asked.map((question, number) => asJson({ number, ...question })))})
-          AS asked (number int, instance text, entitlements text[], at timestamptz, known timestamptz)
+          AS asked (number int, "organizationId" uuid, instance text, entitlements text[], at timestamptz, known timestamptz)
         CROSS JOIN LATERAL (
           SELECT organization_id, id, slug, license_id, start_license_date, end_license_date FROM instances
-          WHERE organization_id = ${organizationId} AND slug = asked.instance OFFSET 0
+          WHERE organization_id = ${within ?? ownOrganization} AND slug = asked.instance OFFSET 0
         ) i
         ${license}
         LEFT JOIN LATERAL (

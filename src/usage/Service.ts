@@ -17,33 +17,29 @@ const CLOCKS_DIFFER = Duration.toMillis(Duration.minutes(1))
 
 const known = (at: Date): Date => new Date(at.getTime() + CLOCKS_DIFFER)
 
-interface AskedCheck {
-  readonly organizationId: string
-  readonly question: CheckQuestion
-}
-
-type WaitingCheck = Waiting<AskedCheck, ReadonlyArray<CheckRow>>
+type WaitingCheck = Waiting<CheckQuestion, ReadonlyArray<CheckRow>>
 
 // One statement asks about no more entitlements, unless a single check does: the process answers some checks while the database
 // is at the next. By one statement for all they would wait for each other.
 const MOST_PER_STATEMENT = 40
 
 interface SharedStatement {
-  readonly organizationId: string
+  /** The one organization that it is about; `null`: it may be about several. */
+  readonly within: string | null
   readonly waiting: Array<WaitingCheck>
   entitlements: number
 }
 
-const statementsFor = (waiting: ReadonlyArray<WaitingCheck>): ReadonlyArray<SharedStatement> => {
+const statementsFor = (waiting: ReadonlyArray<WaitingCheck>, isForEach: boolean): ReadonlyArray<SharedStatement> => {
   const statements: Array<SharedStatement> = []
-  const open = new Map<string, SharedStatement>()
+  const open = new Map<string | null, SharedStatement>()
   for (const check of waiting) {
-    const { organizationId, question } = check.question
-    const entitlements = question.entitlements.length
-    const statement = open.get(organizationId)
+    const within = isForEach ? check.question.organizationId : null
+    const entitlements = check.question.entitlements.length
+    const statement = open.get(within)
     if (statement === undefined || statement.entitlements + entitlements > MOST_PER_STATEMENT) {
-      const next = { organizationId, waiting: [check], entitlements }
-      open.set(organizationId, next)
+      const next = { within, waiting: [check], entitlements }
+      open.set(within, next)
       statements.push(next)
     } else {
       statement.waiting.push(check)
@@ -53,24 +49,26 @@ const statementsFor = (waiting: ReadonlyArray<WaitingCheck>): ReadonlyArray<Shar
   return statements
 }
 
-// Checks of an organization that wait at the same moment share statements. One that dies takes only its own checks with it.
-// The statements of all organizations are asked for by one fiber: what is asked for in one go is sent in one piece.
+// Checks that wait at the same moment share statements, whosever they are. All are asked for by one fiber: what is asked for in one
+// go is sent in one piece. If a statement about several organizations dies, each is asked about by itself, so that nobody's check
+// dies of another's.
 const makeFindTogether = (repo: UsageRepo["Service"]) => {
-  const find = Effect.fnUntraced(function* ({ organizationId, waiting }: SharedStatement) {
+  const findForEach = (waiting: ReadonlyArray<WaitingCheck>, isForEach: boolean): Effect.Effect<void> =>
+    Effect.forEach(statementsFor(waiting, isForEach), find, { concurrency: "unbounded", discard: true })
+  const find = Effect.fnUntraced(function* ({ waiting, within }: SharedStatement) {
     const found = yield* Effect.exit(
       repo.findForChecks(
-        organizationId,
-        waiting.map(({ question }) => question.question),
+        waiting.map(({ question }) => question),
+        within,
       ),
     )
+    if (Exit.isFailure(found) && within === null) return yield* findForEach(waiting, true)
     const byNumber = Exit.map(found, (rows) => Map.groupBy(rows, ({ number }) => number))
     for (const [number, { answer }] of waiting.entries()) {
       answer(Exit.map(byNumber, (rows) => rows.get(number) ?? []))
     }
   })
-  return gathered<AskedCheck, ReadonlyArray<CheckRow>>((waiting) =>
-    Effect.forEach(statementsFor(waiting), find, { concurrency: "unbounded", discard: true }),
-  )
+  return gathered<CheckQuestion, ReadonlyArray<CheckRow>>((waiting) => findForEach(waiting, repo.isSharded))
 }
 
 const make = Effect.gen(function* () {
@@ -112,7 +110,7 @@ const make = Effect.gen(function* () {
       if (isBefore(at, present)) return findThen(organizationId, instanceSlug, slugs, at, explain)
       return explain
         ? repo.findForCheck(organizationId, instanceSlug, slugs, { ...moment, explain })
-        : findTogether({ organizationId, question: { instance: instanceSlug, entitlements: slugs, ...moment } })
+        : findTogether({ organizationId, instance: instanceSlug, entitlements: slugs, ...moment })
     })
     const rows = yield* find
     const [instance] = rows

@@ -86,41 +86,94 @@ layer(TestService.layer, { excludeTestServices: true })("organizations that ask 
   )
 })
 
-/** The database dies of the question about one instance, at once, and takes its time for the others. */
-const breaking = Layer.effect(
-  UsageRepo,
-  Effect.map(UsageRepo, (repo) =>
-    UsageRepo.of({
-      ...repo,
-      findForChecks: (organizationId, asked) =>
-        asked.some(({ instance }) => instance === "broken")
-          ? Effect.die(new Error("The statement failed"))
-          : Effect.andThen(Effect.sleep("10 millis"), repo.findForChecks(organizationId, asked)),
-    }),
-  ),
-)
+/** Which organizations each statement was about, and the one it was said to be about. */
+type Statements = Array<{ readonly within: string | null; readonly organizations: ReadonlyArray<string> }>
+
+/** The database dies of questions about one instance, at once, and takes its time for the others. */
+const usageOn = (statements: Statements, isSharded: boolean) => {
+  const breaking = Layer.effect(
+    UsageRepo,
+    Effect.map(UsageRepo, (repo) =>
+      UsageRepo.of({
+        ...repo,
+        isSharded,
+        findForChecks: (asked, within) => {
+          const organizations = [...new Set(asked.map(({ organizationId }) => organizationId))]
+          statements.push({ within, organizations })
+          return asked.some(({ instance }) => instance === "broken")
+            ? Effect.die(new Error("The statement failed"))
+            : Effect.andThen(Effect.sleep("10 millis"), repo.findForChecks(asked, within))
+        },
+      }),
+    ),
+  )
+  return Usage.layer.pipe(
+    Layer.provide([breaking, PastRepo.layer]),
+    Layer.provide(UsageRepo.layer),
+    Layer.provide(testSql),
+  )
+}
+
+const askAs = (organizationId: string, instance: string, entitlements: number) =>
+  Effect.gen(function* () {
+    const usage = yield* Usage
+    const checks = Array.from({ length: entitlements }, (_, n) => ({ entitlement: `meter-${n}` }))
+    return yield* Effect.exit(usage.check(instance, { checks }))
+  }).pipe(
+    Effect.provideService(Caller, { organizationId, credentialId: randomUUID(), actor: platformIdentity, scopes: [] }),
+  )
 
 describe("a statement that fails", () => {
   it.live("takes only the checks with it that it was about", () =>
     Effect.gen(function* () {
-      const usage = yield* Usage
-      const checks = Array.from({ length: 30 }, (_, n) => ({ entitlement: `meter-${n}` }))
-      const caller = { organizationId: randomUUID(), credentialId: randomUUID(), actor: platformIdentity, scopes: [] }
-      const ask = (instance: string) => Effect.exit(usage.check(instance, { checks }))
-      const [broken, other] = yield* Effect.all([ask("broken"), ask("other")], { concurrency: "unbounded" }).pipe(
-        Effect.provideService(Caller, caller),
+      const organizationId = randomUUID()
+      const [broken, other] = yield* Effect.all(
+        [askAs(organizationId, "broken", 30), askAs(organizationId, "other", 30)],
+        { concurrency: "unbounded" },
       )
       assert.isTrue(Exit.hasDies(broken))
       // It was asked about, and is not there.
       assert.instanceOf(yield* Effect.flip(other), InstanceNotFound)
-    }).pipe(
-      Effect.provide(
-        Usage.layer.pipe(
-          Layer.provide([breaking, PastRepo.layer]),
-          Layer.provide(UsageRepo.layer),
-          Layer.provide(testSql),
-        ),
-      ),
-    ),
+    }).pipe(Effect.provide(usageOn([], false))),
   )
+
+  it.live("takes nobody else's checks with it", () => {
+    const statements: Statements = []
+    return Effect.gen(function* () {
+      const organizations = [randomUUID(), randomUUID(), randomUUID()] as const
+      const [broken, ...others] = yield* Effect.all(
+        [
+          askAs(organizations[0], "broken", 1),
+          askAs(organizations[1], "other", 1),
+          askAs(organizations[2], "other", 1),
+        ],
+        { concurrency: "unbounded" },
+      )
+      assert.isTrue(Exit.hasDies(broken))
+      for (const other of others) assert.instanceOf(yield* Effect.flip(other), InstanceNotFound)
+      assert.deepStrictEqual(statements, [
+        { within: null, organizations },
+        ...organizations.map((organization) => ({ within: organization, organizations: [organization] })),
+      ])
+    }).pipe(Effect.provide(usageOn(statements, false)))
+  })
+})
+
+describe("a database that is spread over nodes", () => {
+  it.live("is asked about one organization by each statement", () => {
+    const statements: Statements = []
+    return Effect.gen(function* () {
+      const organizations = [randomUUID(), randomUUID()]
+      const answers = yield* Effect.forEach(
+        [...organizations, ...organizations],
+        (organization) => askAs(organization, "other", 1),
+        { concurrency: "unbounded" },
+      )
+      for (const answer of answers) assert.instanceOf(yield* Effect.flip(answer), InstanceNotFound)
+      assert.deepStrictEqual(
+        statements,
+        organizations.map((organization) => ({ within: organization, organizations: [organization] })),
+      )
+    }).pipe(Effect.provide(usageOn(statements, true)))
+  })
 })
