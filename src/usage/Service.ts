@@ -49,6 +49,9 @@ const statementsFor = (waiting: ReadonlyArray<WaitingCheck>, isForEach: boolean)
   return statements
 }
 
+const areOfSeveral = ([first, ...others]: ReadonlyArray<WaitingCheck>): boolean =>
+  others.some(({ question }) => question.organizationId !== first?.question.organizationId)
+
 // Checks that wait at the same moment share statements, whosever they are. All are asked for by one fiber: what is asked for in one
 // go is sent in one piece. If a statement about several organizations dies, each is asked about by itself, so that nobody's check
 // dies of another's.
@@ -62,7 +65,7 @@ const makeFindTogether = (repo: UsageRepo["Service"]) => {
         within,
       ),
     )
-    if (Exit.isFailure(found) && within === null) return yield* findForEach(waiting, true)
+    if (Exit.isFailure(found) && within === null && areOfSeveral(waiting)) return yield* findForEach(waiting, true)
     const byNumber = Exit.map(found, (rows) => Map.groupBy(rows, ({ number }) => number))
     for (const [number, { answer }] of waiting.entries()) {
       answer(Exit.map(byNumber, (rows) => rows.get(number) ?? []))
