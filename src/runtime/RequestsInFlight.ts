@@ -35,8 +35,10 @@ export const enter = (fiber: Fiber.Fiber<unknown, unknown>): InFlight => {
 
 /** Its answer is made; what is streamed after that may take as long as it likes. Answers the seconds it took. */
 export const leave = (request: InFlight): number => {
-  requests[request.place] = undefined
-  freePlaces.push(request.place)
+  if (requests[request.place] === request) {
+    requests[request.place] = undefined
+    freePlaces.push(request.place)
+  }
   return (performance.now() - request.startedAt) / 1000
 }
 
