@@ -1,6 +1,6 @@
 /**
  * A guard of the hot path: what of a request outlives its answer. What does is copied by the next collections of young garbage and
- * carried to the old generation, where nobody needs it: each such collection stopped the process for 10 ms instead of 2 when
+ * carried to the old generation, where nobody needs it: each such collection stopped the process for 9 ms instead of 4 when
  * requests stood in a set that lives as long as the process.
  */
 import { assert, layer } from "@effect/vitest"
