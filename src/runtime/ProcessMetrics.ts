@@ -37,7 +37,8 @@ const GC_KINDS: Readonly<Record<number, string>> = {
   [constants.NODE_PERFORMANCE_GC_WEAKCB]: "weakcb",
 }
 
-const kindOf = (entry: PerformanceEntry): string =>
+/** Which kind of garbage collection an entry of `PerformanceObserver` tells of. */
+export const gcKindOf = (entry: PerformanceEntry): string =>
   Predicate.hasProperty(entry, "detail") && Predicate.hasProperty(entry.detail, "kind")
     ? (GC_KINDS[Number(entry.detail.kind)] ?? "other")
     : "other"
@@ -48,7 +49,7 @@ const garbageCollection = Effect.gen(function* () {
     Effect.sync(() => {
       const observer = new PerformanceObserver((list) => {
         for (const entry of list.getEntries()) {
-          const kind = kindOf(entry)
+          const kind = gcKindOf(entry)
           seconds.set(kind, (seconds.get(kind) ?? 0) + entry.duration / 1000)
         }
       })

@@ -1,7 +1,7 @@
 /** SQL of usage. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
-import { records } from "../kernel/Sql.ts"
+import { records, touched } from "../kernel/Sql.ts"
 import { asJson } from "../kernel/Written.ts"
 import type { CheckRow } from "./Model.ts"
 
@@ -67,9 +67,7 @@ const make = Effect.gen(function* () {
   const license = sql.literal(licenseJoin)
   const nothing = sql.literal("")
   const ownOrganization = sql.literal(`asked."organizationId"`)
-  const [citus] = yield* records<{ readonly installed: boolean }>()(
-    sql`SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') AS installed`,
-  )
+  const isSharded = yield* touched(sql`SELECT 1 FROM pg_extension WHERE extname = 'citus'`)
   const grantsAndUsage = sql.literal(`${grantJoin}
     ${totalsAround("t.period_start, t.value")}
     LEFT JOIN LATERAL (
@@ -81,7 +79,7 @@ const make = Effect.gen(function* () {
 
   return {
     /** Whether tables may be spread over nodes by organization: a statement then has to be about one. */
-    isSharded: citus?.installed ?? false,
+    isSharded,
 
     /**
      * All that a check rests on, in one round trip; no row if there is no such instance. The period's start is computed

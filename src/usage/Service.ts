@@ -30,11 +30,11 @@ interface SharedStatement {
   entitlements: number
 }
 
-const statementsFor = (waiting: ReadonlyArray<WaitingCheck>, isForEach: boolean): ReadonlyArray<SharedStatement> => {
+const statementsFor = (waiting: ReadonlyArray<WaitingCheck>, isApart: boolean): ReadonlyArray<SharedStatement> => {
   const statements: Array<SharedStatement> = []
   const open = new Map<string | null, SharedStatement>()
   for (const check of waiting) {
-    const within = isForEach ? check.question.organizationId : null
+    const within = isApart ? check.question.organizationId : null
     const entitlements = check.question.entitlements.length
     const statement = open.get(within)
     if (statement === undefined || statement.entitlements + entitlements > MOST_PER_STATEMENT) {
@@ -52,12 +52,12 @@ const statementsFor = (waiting: ReadonlyArray<WaitingCheck>, isForEach: boolean)
 const areOfSeveral = ([first, ...others]: ReadonlyArray<WaitingCheck>): boolean =>
   others.some(({ question }) => question.organizationId !== first?.question.organizationId)
 
-// Checks that wait at the same moment share statements, whosever they are. All are asked for by one fiber: what is asked for in one
-// go is sent in one piece. If a statement about several organizations dies, each is asked about by itself, so that nobody's check
-// dies of another's.
+// Checks that wait at the same moment share statements, whosever they are, or apart by organization. All are asked for by one fiber:
+// what is asked for in one go is sent in one piece. If a statement about several organizations dies, each is asked about by itself,
+// so that nobody's check dies of another's.
 const makeFindTogether = (repo: UsageRepo["Service"]) => {
-  const findForEach = (waiting: ReadonlyArray<WaitingCheck>, isForEach: boolean): Effect.Effect<void> =>
-    Effect.forEach(statementsFor(waiting, isForEach), find, { concurrency: "unbounded", discard: true })
+  const findAll = (waiting: ReadonlyArray<WaitingCheck>, isApart: boolean): Effect.Effect<void> =>
+    Effect.forEach(statementsFor(waiting, isApart), find, { concurrency: "unbounded", discard: true })
   const find = Effect.fnUntraced(function* ({ waiting, within }: SharedStatement) {
     const found = yield* Effect.exit(
       repo.findForChecks(
@@ -65,13 +65,13 @@ const makeFindTogether = (repo: UsageRepo["Service"]) => {
         within,
       ),
     )
-    if (Exit.isFailure(found) && within === null && areOfSeveral(waiting)) return yield* findForEach(waiting, true)
+    if (Exit.isFailure(found) && within === null && areOfSeveral(waiting)) return yield* findAll(waiting, true)
     const byNumber = Exit.map(found, (rows) => Map.groupBy(rows, ({ number }) => number))
     for (const [number, { answer }] of waiting.entries()) {
       answer(Exit.map(byNumber, (rows) => rows.get(number) ?? []))
     }
   })
-  return gathered<CheckQuestion, ReadonlyArray<CheckRow>>((waiting) => findForEach(waiting, repo.isSharded))
+  return gathered<CheckQuestion, ReadonlyArray<CheckRow>>((waiting) => findAll(waiting, repo.isSharded))
 }
 
 const make = Effect.gen(function* () {

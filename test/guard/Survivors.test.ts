@@ -4,9 +4,10 @@
  * requests stood in a set that lives as long as the process.
  */
 import { assert, layer } from "@effect/vitest"
-import { Effect, Predicate } from "effect"
-import { constants, PerformanceObserver } from "node:perf_hooks"
+import { Effect } from "effect"
+import { PerformanceObserver } from "node:perf_hooks"
 import { getHeapSpaceStatistics } from "node:v8"
+import { gcKindOf } from "../../src/runtime/ProcessMetrics.ts"
 import { TestService } from "../support/TestService.ts"
 import { open, requestBytes } from "../support/RawConnection.ts"
 import { openMetered } from "../usage/Metered.ts"
@@ -19,22 +20,18 @@ const old = (): number =>
   getHeapSpaceStatistics().find(({ space_name }) => space_name === "old_space")?.space_used_size ?? 0
 
 /** What grew in the old generation for each request, in KiB, in the middle of the rounds that no collection of it disturbed. */
-const survived = async (round: () => Promise<number>): Promise<number> => {
+const survived = async (round: () => Promise<void>): Promise<number> => {
   let collected = false
   const observer = new PerformanceObserver((list) => {
-    for (const entry of list.getEntries()) {
-      const detail = Predicate.hasProperty(entry, "detail") ? entry.detail : undefined
-      if (!Predicate.hasProperty(detail, "kind") || detail.kind !== constants.NODE_PERFORMANCE_GC_MINOR)
-        collected = true
-    }
+    if (list.getEntries().some((entry) => gcKindOf(entry) !== "minor")) collected = true
   })
   observer.observe({ entryTypes: ["gc"] })
   const figures: Array<number> = []
   for (let n = 0; n < ROUNDS; n++) {
     collected = false
     const before = old()
-    const requests = await round()
-    const grown = (old() - before) / requests / 1024
+    await round()
+    const grown = (old() - before) / (CLIENTS * OF_EACH) / 1024
     // What was observed is told in a later turn.
     await new Promise((resolve) => setTimeout(resolve, 20))
     if (!collected) figures.push(grown)
@@ -67,7 +64,6 @@ layer(TestService.layer, { excludeTestServices: true })("requests of many caller
               for (let n = 0; n < OF_EACH; n++) assert.strictEqual(await send(request), 200)
             }),
           )
-          return CLIENTS * OF_EACH
         }
         for (const [name, request] of Object.entries(requests)) {
           const round = roundOf(request)

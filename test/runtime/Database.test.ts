@@ -1,13 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { setFlagsFromString } from "node:v8"
-import { runInNewContext } from "node:vm"
 import { letGoOfResults } from "../../src/runtime/Database.ts"
+import { collectGarbage } from "../../src/runtime/StartMemory.ts"
 import { testSql } from "../support/TestDatabase.ts"
-
-setFlagsFromString("--expose-gc")
-const collect = runInNewContext("gc") as () => void
 
 const AT_ONCE = 5
 
@@ -17,12 +13,9 @@ describe("a connection that is never idle", () => {
       const sql = yield* SqlClient.SqlClient
       const results: Array<WeakRef<object>> = []
       const statement = Effect.map(sql`SELECT pg_sleep(0.002)`, (rows) => void results.push(new WeakRef(rows)))
-      const until = (count: number) =>
-        Effect.suspend(() => (results.length < count ? Effect.sleep("5 millis") : Effect.void)).pipe(
-          Effect.repeat({ until: () => results.length >= count }),
-        )
+      const until = (count: number) => Effect.repeat(Effect.sleep("5 millis"), { until: () => results.length >= count })
       const kept = Effect.sync(() => {
-        collect()
+        collectGarbage()
         return results.slice(0, 50).filter((result) => result.deref() !== undefined).length
       })
       yield* Effect.forEach(Array.from({ length: AT_ONCE }), () => Effect.forever(statement), {
