@@ -21,7 +21,7 @@ export interface InFlight {
 export const LIMIT_MS = 60_000
 
 // Places that are used again, not a set: whenever a set that lives long makes room for what came and went, the table that it
-// leaves behind keeps what it held and leads to the next one, so that all requests would outlive their answers.
+// leaves behind keeps what it held and leads to the next one, so that something of each request would outlive its answer.
 const requests: Array<InFlight | undefined> = []
 const freePlaces: Array<number> = []
 
