@@ -29,6 +29,7 @@ import webhookLanes from "./0021_webhook_lanes.ts"
 import webhookQueue from "./0022_webhook_queue.ts"
 import pastTerms from "./0023_past_terms.ts"
 import usageRoom from "./0024_usage_room.ts"
+import catalogVersions from "./0025_catalog_versions.ts"
 
 export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.SqlClient>> = {
   "0001_access": access,
@@ -55,4 +56,5 @@ export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.
   "0022_webhook_queue": webhookQueue,
   "0023_past_terms": pastTerms,
   "0024_usage_room": usageRoom,
+  "0025_catalog_versions": catalogVersions,
 }

@@ -100,6 +100,7 @@ import { SnapshotRepo } from "./usage/SnapshotRepo.ts"
 import { Unlocked } from "./usage/Unlocked.ts"
 import { PastRepo } from "./usage/PastRepo.ts"
 import { TallyRepo } from "./usage/TallyRepo.ts"
+import { CheckRepo } from "./usage/CheckRepo.ts"
 import { UsageRepo } from "./usage/Repo.ts"
 import { UsageReports } from "./usage/Reports.ts"
 import { Reservations } from "./usage/Reservations.ts"
@@ -130,6 +131,7 @@ const repositories = Layer.mergeAll(
   InstancesRepo.layer,
   IntegrationsRepo.layer,
   UsageRepo.layer,
+  CheckRepo.layer,
   MeterRepo.layer,
   SnapshotRepo.layer,
   TallyRepo.layer,

@@ -18,8 +18,8 @@ export interface Grant {
   readonly overagePercent: number
 }
 
-/** Everything the decision rests on. */
-export interface CheckSubject {
+/** How an instance stands with an entitlement, whatever is asked. */
+export interface Basis {
   /** `null`: the organization has no entitlement of the slug that was asked for. */
   readonly entitlement: { readonly slug: string; readonly type: EntitlementType } | null
   /** `null`: the instance's license version does not grant the entitlement. */
@@ -28,14 +28,18 @@ export interface CheckSubject {
   readonly usage: BigDecimal.BigDecimal
   /** What reservations keep from `period` for others; it counts for `NUMBER` only. */
   readonly held: BigDecimal.BigDecimal
+  /** The usage period that contains the instant, repeated in the answer; `null` where usage is not measured. */
+  readonly period: Period | null
+}
+
+/** Everything the decision rests on. */
+export interface CheckSubject extends Basis {
   /** How much more is asked for: 1 when omitted, and 0 asks "am I within the limit?". Never negative. It counts for `NUMBER` only. */
   readonly requested?: BigDecimal.BigDecimal | undefined
   /** The license runs in `[startLicenseDate, endLicenseDate)`; without an end it runs for ever. */
   readonly instance: { readonly startLicenseDate: Date; readonly endLicenseDate: Date | null }
   /** The instant the question is about. */
   readonly at: Date
-  /** The usage period that contains `at`, repeated in the answer; `null` where usage is not measured. */
-  readonly period: Period | null
 }
 
 /** A `NUMBER` entitlement's figures, in its units. */

@@ -1,8 +1,7 @@
 /** SQL of usage. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
-import { records, touched } from "../kernel/Sql.ts"
-import { asJson } from "../kernel/Written.ts"
+import { records } from "../kernel/Sql.ts"
 import type { CheckRow } from "./Model.ts"
 
 /** The instant that a check is about. */
@@ -10,13 +9,6 @@ export interface Moment {
   readonly at: Date
   /** Reservations made after this instant are left out. */
   readonly known: Date
-}
-
-/** What a check asks of an instance of an organization. */
-export interface CheckQuestion extends Moment {
-  readonly organizationId: string
-  readonly instance: string
-  readonly entitlements: ReadonlyArray<string>
 }
 
 /** The columns that only an explanation tells, of the license `l`, its family `f` and its grant `g`. */
@@ -55,32 +47,35 @@ export const totalsAround = (columns: string): string => `LEFT JOIN LATERAL (
       OFFSET 0
     ) t ON true`
 
-const make = Effect.gen(function* () {
-  const sql = yield* PgClient.PgClient
-  const columns = sql.literal(`i.slug AS instance, l.slug AS license, i.start_license_date AS "startLicenseDate",
-    i.end_license_date AS "endLicenseDate", e.slug AS entitlement, e.type, e.reset_period AS "resetPeriod",
-    e.reset_anchor AS "resetAnchor",
-    CASE jsonb_typeof(g.value) WHEN 'object' THEN '{}' ELSE g.value #>> '{}' END AS granted,
-    g.overage_percent AS "overagePercent", t.period_start AS "periodStart", t.value::text AS used, h.quantity::text AS held`)
-  const explained = sql.literal(explainedColumns)
-  const family = sql.literal(familyJoin)
-  const license = sql.literal(licenseJoin)
-  const nothing = sql.literal("")
-  const ownOrganization = sql.literal(`asked."organizationId"`)
-  const isSharded = yield* touched(sql`SELECT 1 FROM pg_extension WHERE extname = 'citus'`)
-  const grantsAndUsage = sql.literal(`${grantJoin}
+/** What a check reads of an instance `i`, its license `l`, an entitlement `e`, its grant `g`, a total `t` and what is held, `h`. */
+export const checkedColumns = `i.slug AS instance, l.slug AS license, i.start_license_date AS "startLicenseDate",
+  i.end_license_date AS "endLicenseDate", e.slug AS entitlement, e.type, e.reset_period AS "resetPeriod",
+  e.reset_anchor AS "resetAnchor",
+  CASE jsonb_typeof(g.value) WHEN 'object' THEN '{}' ELSE g.value #>> '{}' END AS granted,
+  g.overage_percent AS "overagePercent", t.period_start AS "periodStart", t.value::text AS used, h.quantity::text AS held`
+
+/** What reservations of the instance `i` hold of the entitlement of this id. */
+export const heldOf = (entitlementId: string): string => `SELECT sum(quantity) AS quantity FROM usage_reservations
+      WHERE organization_id = i.organization_id AND instance_id = i.id AND entitlement_id = ${entitlementId} AND state = 'HELD'
+        AND expires_at > asked.at AND expires_at <= asked.at + interval '25 hours' AND created_at <= asked.known`
+
+/** The grant, the totals and what is held of the entitlement `e`. */
+export const grantsAndUsageJoins = `${grantJoin}
     ${totalsAround("t.period_start, t.value")}
     LEFT JOIN LATERAL (
-      SELECT sum(quantity) AS quantity FROM usage_reservations
-      WHERE organization_id = i.organization_id AND instance_id = i.id AND entitlement_id = e.id AND state = 'HELD'
-        AND expires_at > asked.at AND expires_at <= asked.at + interval '25 hours' AND created_at <= asked.known
+      ${heldOf("e.id")}
       OFFSET 0
-    ) h ON true`)
+    ) h ON true`
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const columns = sql.literal(checkedColumns)
+  const explained = sql.literal(explainedColumns)
+  const family = sql.literal(familyJoin)
+  const nothing = sql.literal("")
+  const grantsAndUsage = sql.literal(grantsAndUsageJoins)
 
   return {
-    /** Whether tables may be spread over nodes by organization: a statement then has to be about one. */
-    isSharded,
-
     /**
      * All that a check rests on, in one round trip; no row if there is no such instance. The period's start is computed
      * by the caller, so the totals of as long as the longest such period come back: one row for each entitlement, or a
@@ -106,26 +101,6 @@ const make = Effect.gen(function* () {
           ON e.organization_id = i.organization_id AND e.slug = ANY(ARRAY(SELECT unnest(${entitlements}::text[])))
         ${grantsAndUsage}
         WHERE i.organization_id = ${organizationId} AND i.slug = ${instanceSlug}`),
-
-    /**
-     * The same for many requests in one round trip, of whatever organizations, or all of the one that is named. Rows name the
-     * request by its number in order. The fences keep PostgreSQL at index look-ups here too.
-     */
-    findForChecks: (asked: ReadonlyArray<CheckQuestion>, within: string | null) =>
-      records<CheckRow & { readonly number: number }>()(sql`
-        SELECT asked.number, ${columns}
-        FROM jsonb_to_recordset(${sql.json(asked.map((question, number) => asJson({ number, ...question })))})
-          AS asked (number int, "organizationId" uuid, instance text, entitlements text[], at timestamptz, known timestamptz)
-        CROSS JOIN LATERAL (
-          SELECT organization_id, id, slug, license_id, start_license_date, end_license_date FROM instances
-          WHERE organization_id = ${within ?? ownOrganization} AND slug = asked.instance OFFSET 0
-        ) i
-        ${license}
-        LEFT JOIN LATERAL (
-          SELECT id, slug, type, reset_period, reset_anchor FROM entitlements
-          WHERE organization_id = i.organization_id AND slug = ANY(asked.entitlements) OFFSET 0
-        ) e ON true
-        ${grantsAndUsage}`),
 
     /** The same for the entitlements of these slugs, `null` meaning all, with the configurations that are granted. */
     findStandings: (

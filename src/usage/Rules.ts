@@ -2,7 +2,7 @@
 import { BigDecimal, Option } from "effect"
 import { decimalIn, decimalInText, storedDecimal } from "../kernel/ExactNumber.ts"
 import { instantText } from "../kernel/Timestamp.ts"
-import type { Grant } from "./Decision.ts"
+import type { Basis, Grant } from "./Decision.ts"
 import { decide } from "./Decision.ts"
 import { explain } from "./Explanation.ts"
 import type { CheckedEntitlement, CheckedInstance, CheckRequest, CheckResult, CheckRow, Standing } from "./Model.ts"
@@ -45,7 +45,8 @@ export const periodOf = (
       })
     : null
 
-const decimalOrZero = (text: string | null | undefined): BigDecimal.BigDecimal =>
+/** A decimal that was read, or zero where there is none. */
+export const decimalOrZero = (text: string | null | undefined): BigDecimal.BigDecimal =>
   text === null || text === undefined ? zero : storedDecimal(text)
 
 /** The total of this very period; a total of another period is no usage of this one. */
@@ -54,43 +55,64 @@ const usageIn = (period: Period | null, rows: ReadonlyArray<CheckedEntitlement>)
   return decimalOrZero(total?.used)
 }
 
-/** Answers every check, in the order asked, by {@link decide}. Where the license's facts were read, it explains. */
-export const answerChecks = (
-  instance: CheckedInstance,
-  rows: ReadonlyArray<CheckRow>,
-  checks: CheckRequest["checks"],
-  at: Date,
-): CheckResult => {
+/** How an instance stands with an entitlement that was asked for. */
+export interface CheckedBasis extends Basis {
+  /** What an explanation tells besides; nothing for an unknown entitlement. */
+  readonly told?: Pick<CheckedEntitlement, "resetPeriod" | "resetAnchor" | "configuration">
+}
+
+/** An instance, and how it stands with each entitlement that was asked for, in their order. */
+export interface Found {
+  readonly instance: CheckedInstance
+  readonly bases: ReadonlyArray<CheckedBasis>
+}
+
+const unknownEntitlement: CheckedBasis = { entitlement: null, grant: null, usage: zero, held: zero, period: null }
+
+/** What the database told of an instance and these entitlements; nothing if there is no such instance. */
+export const foundIn = (rows: ReadonlyArray<CheckRow>, slugs: ReadonlyArray<string>, at: Date): Found | undefined => {
+  const [instance] = rows
+  if (instance === undefined) return undefined
   const known = Map.groupBy(
     rows.filter((row): row is CheckedInstance & CheckedEntitlement => row.entitlement !== null),
     ({ entitlement }) => entitlement,
   )
-  return {
-    instance: instance.instance,
-    license: instance.license,
-    at,
-    checks: checks.map(({ entitlement: slug, requested }) => {
-      const totals = known.get(slug) ?? []
-      const [row] = totals
-      const period = row === undefined ? null : periodOf(row, instance, at)
-      const subject = {
-        entitlement: row === undefined ? null : { slug, type: row.type },
-        grant: row === undefined ? null : grantOf(row),
-        usage: usageIn(period, totals),
-        held: decimalOrZero(row?.held),
-        requested: requested === undefined ? undefined : decimalIn(requested),
-        instance,
-        at,
-        period,
-      }
-      const decision = decide(subject)
-      const { facts } = instance
-      if (facts === undefined) return { ...decision, entitlement: slug }
-      const explanation = explain({ subject, decision, instance, facts, entitlement: row, slug })
-      return { ...decision, entitlement: slug, explanation }
-    }),
-  }
+  const bases = slugs.map((slug): CheckedBasis => {
+    const totals = known.get(slug) ?? []
+    const [row] = totals
+    if (row === undefined) return unknownEntitlement
+    const period = periodOf(row, instance, at)
+    return {
+      entitlement: { slug, type: row.type },
+      grant: grantOf(row),
+      usage: usageIn(period, totals),
+      held: decimalOrZero(row.held),
+      period,
+      told: row,
+    }
+  })
+  return { instance, bases }
 }
+
+/** Answers every check, in the order asked, by {@link decide}. Where the license's facts were read, it explains. */
+export const answerChecks = ({ bases, instance }: Found, checks: CheckRequest["checks"], at: Date): CheckResult => ({
+  instance: instance.instance,
+  license: instance.license,
+  at,
+  checks: checks.map(({ entitlement: slug, requested }, place) => {
+    const { entitlement, grant, held, period, told, usage } = bases[place] ?? unknownEntitlement
+    const amount = requested === undefined ? undefined : decimalIn(requested)
+    const subject = { entitlement, grant, usage, held, period, requested: amount, instance, at }
+    const decision = decide(subject)
+    const { facts } = instance
+    if (facts === undefined) return { ...decision, entitlement: slug }
+    return {
+      ...decision,
+      entitlement: slug,
+      explanation: explain({ subject, decision, instance, facts, entitlement: told, slug }),
+    }
+  }),
+})
 
 const textOrNull = (instant: Date | null): string | null => (instant === null ? null : instantText(instant))
 
@@ -114,16 +136,14 @@ export const checkAsJson = ({ at, checks, instance, license }: CheckResult) => (
 })
 
 /** How the instance stands with every entitlement of the rows. */
-export const standings = (
-  instance: CheckedInstance,
-  rows: ReadonlyArray<CheckRow>,
-  at: Date,
-): ReadonlyArray<Standing> => {
+export const standings = (rows: ReadonlyArray<CheckRow>, at: Date): ReadonlyArray<Standing> => {
   const known = new Map(rows.flatMap((row) => (row.entitlement === null ? [] : [[row.entitlement, row] as const])))
+  const slugs = Array.from(known.keys())
+  const found = foundIn(rows, slugs, at)
+  if (found === undefined) return []
   const { checks } = answerChecks(
-    instance,
-    rows,
-    Array.from(known.keys(), (entitlement) => ({ entitlement })),
+    found,
+    slugs.map((entitlement) => ({ entitlement })),
     at,
   )
   return checks.flatMap((answer) => {

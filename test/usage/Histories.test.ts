@@ -4,16 +4,8 @@ import { aggregationMethods } from "../../src/entitlements/Model.ts"
 import { fold } from "../../src/usage/Aggregation.ts"
 import type { UsageEvent } from "../../src/usage/Aggregation.ts"
 import { TestService } from "../support/TestService.ts"
+import { dice } from "./Dice.ts"
 import { openMetered } from "./Metered.ts"
-
-/** Numbers that look random and are the same in every run. */
-const dice = (seed: number) => {
-  let state = seed
-  return (sides: number): number => {
-    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
-    return Math.floor((state / 2_147_483_648) * sides)
-  }
-}
 
 const LENGTH = 40
 

@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto"
 import { InstanceNotFound } from "../../src/instances/Errors.ts"
 import { Caller, platformIdentity } from "../../src/kernel/Caller.ts"
 import { PastRepo } from "../../src/usage/PastRepo.ts"
+import { CheckRepo } from "../../src/usage/CheckRepo.ts"
 import { UsageRepo } from "../../src/usage/Repo.ts"
 import { Usage } from "../../src/usage/Service.ts"
 import { testSql } from "../support/TestDatabase.ts"
@@ -92,24 +93,24 @@ type Statements = Array<{ readonly within: string | null; readonly organizations
 /** The database dies of questions about one instance, at once, and takes its time for the others. */
 const usageOn = (statements: Statements, isSharded: boolean) => {
   const breaking = Layer.effect(
-    UsageRepo,
-    Effect.map(UsageRepo, (repo) =>
-      UsageRepo.of({
+    CheckRepo,
+    Effect.map(CheckRepo, (repo) =>
+      CheckRepo.of({
         ...repo,
         isSharded,
-        findForChecks: (asked, within) => {
+        findWithCatalog: (asked, within) => {
           const organizations = [...new Set(asked.map(({ organizationId }) => organizationId))]
           statements.push({ within, organizations })
           return asked.some(({ instance }) => instance === "broken")
             ? Effect.die(new Error("The statement failed"))
-            : Effect.andThen(Effect.sleep("10 millis"), repo.findForChecks(asked, within))
+            : Effect.andThen(Effect.sleep("10 millis"), repo.findWithCatalog(asked, within))
         },
       }),
     ),
   )
   return Usage.layer.pipe(
-    Layer.provide([breaking, PastRepo.layer]),
-    Layer.provide(UsageRepo.layer),
+    Layer.provide([breaking, UsageRepo.layer, PastRepo.layer]),
+    Layer.provide(CheckRepo.layer),
     Layer.provide(testSql),
   )
 }

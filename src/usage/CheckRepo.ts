@@ -1,0 +1,127 @@
+/** SQL of checks that are asked together. */
+import { PgClient } from "@effect/sql-pg"
+import { Context, Effect, Layer } from "effect"
+import { records, touched } from "../kernel/Sql.ts"
+import { instantText } from "../kernel/Timestamp.ts"
+import type { CheckedEntitlement, CheckedInstance } from "./Model.ts"
+import { checkedColumns, grantsAndUsageJoins, heldOf, licenseJoin } from "./Repo.ts"
+import type { Moment } from "./Repo.ts"
+
+/** What a check asks of an instance of an organization. */
+export interface CheckQuestion extends Moment {
+  readonly organizationId: string
+  readonly instance: string
+  readonly entitlements: ReadonlyArray<string>
+}
+
+/** Names what the organization's entitlements are and its licenses grant: another version for each change of it. */
+interface Versioned {
+  readonly catalogVersion: string | null
+  readonly licenseId: string
+}
+
+/** A row of a check with all that it rests on. */
+export type CatalogRow = CheckedInstance &
+  Versioned &
+  ((CheckedEntitlement & { readonly entitlementId: string }) | { readonly entitlement: null })
+
+/** What is left to ask where the catalog is known: the usage in a period that begins at `periodStart`. */
+export interface UsageQuestion extends Moment {
+  readonly organizationId: string
+  readonly instance: string
+  readonly entitlementIds: ReadonlyArray<string>
+  readonly periodStart: Date
+}
+
+/** The answer to it. */
+export interface UsageRow extends Omit<CheckedInstance, "instance" | "license" | "facts">, Versioned {
+  /** PostgreSQL's text of an array: the total of each entitlement, in the order asked. */
+  readonly used: string
+  /** The same of what reservations hold. */
+  readonly held: string
+}
+
+interface Numbered {
+  /** The question's place among those that were asked. */
+  readonly number: number
+}
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const isSharded = yield* touched(sql`SELECT 1 FROM pg_extension WHERE extname = 'citus'`)
+  const ownOrganization = sql.literal(`asked."organizationId"`)
+  const columns = sql.literal(
+    `${checkedColumns}, e.id AS "entitlementId", i.license_id AS "licenseId", c.version AS "catalogVersion"`,
+  )
+  const license = sql.literal(licenseJoin)
+  const grantsAndUsage = sql.literal(grantsAndUsageJoins)
+  const catalogVersion = sql.literal(`LEFT JOIN LATERAL (
+      SELECT version FROM catalog_versions WHERE organization_id = i.organization_id OFFSET 0
+    ) c ON true`)
+  const held = sql.literal(heldOf("wanted.id"))
+  const written = ({ at, known }: Moment) => ({ at: instantText(at), known: instantText(known) })
+
+  return {
+    /** Whether tables may be spread over nodes by organization: a statement then has to be about one. */
+    isSharded,
+
+    /**
+     * All that these checks rest on, in one round trip, of whatever organizations, or all of the one that is named. Rows name the
+     * check by its number; none if there is no such instance. A period's start is computed by the caller, so the totals of as long as
+     * the longest such period come back.
+     */
+    findWithCatalog: (asked: ReadonlyArray<CheckQuestion>, within: string | null) =>
+      records<CatalogRow & Numbered>()(sql`
+        SELECT asked.number, ${columns}
+        FROM jsonb_to_recordset(${sql.json(
+          asked.map((question, number) => ({ ...question, ...written(question), number })),
+        )})
+          AS asked (number int, "organizationId" uuid, instance text, entitlements text[], at timestamptz, known timestamptz)
+        CROSS JOIN LATERAL (
+          SELECT organization_id, id, slug, license_id, start_license_date, end_license_date FROM instances
+          WHERE organization_id = ${within ?? ownOrganization} AND slug = asked.instance OFFSET 0
+        ) i
+        ${license}
+        ${catalogVersion}
+        LEFT JOIN LATERAL (
+          SELECT id, slug, type, reset_period, reset_anchor FROM entitlements
+          WHERE organization_id = i.organization_id AND slug = ANY(asked.entitlements) OFFSET 0
+        ) e ON true
+        ${grantsAndUsage}`),
+
+    /** What is left of it where the catalog is known: the instance, its usage, and the version of the catalog. */
+    findUsage: (asked: ReadonlyArray<UsageQuestion>) =>
+      records<UsageRow & Numbered>()(sql`
+        SELECT asked.number, i.license_id AS "licenseId", i.start_license_date AS "startLicenseDate",
+          i.end_license_date AS "endLicenseDate", c.version AS "catalogVersion",
+          ARRAY(
+            SELECT (
+              SELECT value FROM usage_totals WHERE organization_id = i.organization_id AND instance_id = i.id
+                AND entitlement_id = wanted.id AND period_start = asked."periodStart"
+            ) FROM unnest(asked."entitlementIds") AS wanted (id)
+          )::text AS used,
+          ARRAY(SELECT (${held}) FROM unnest(asked."entitlementIds") AS wanted (id))::text AS held
+        FROM jsonb_to_recordset(${sql.json(
+          asked.map(({ entitlementIds, instance, organizationId, periodStart, ...moment }, number) => ({
+            number,
+            organizationId,
+            instance,
+            entitlementIds,
+            periodStart: instantText(periodStart),
+            ...written(moment),
+          })),
+        )})
+          AS asked (number int, "organizationId" uuid, instance text, "entitlementIds" uuid[], "periodStart" timestamptz,
+            at timestamptz, known timestamptz)
+        CROSS JOIN LATERAL (
+          SELECT organization_id, id, license_id, start_license_date, end_license_date FROM instances
+          WHERE organization_id = asked."organizationId" AND slug = asked.instance OFFSET 0
+        ) i
+        ${catalogVersion}`),
+  }
+})
+
+/** Rows of checks that are asked together. */
+export class CheckRepo extends Context.Service<CheckRepo, Effect.Success<typeof make>>()("keyshelf/usage/CheckRepo") {
+  static readonly layer = Layer.effect(CheckRepo, make)
+}

@@ -1,0 +1,114 @@
+/** Checks that wait at the same moment are asked about together, whosever they are, and only what is not known is asked. */
+import { Effect, Exit } from "effect"
+import { gathered } from "../kernel/Gathered.ts"
+import type { Waiting } from "../kernel/Gathered.ts"
+import { makeCatalogs } from "./Catalogs.ts"
+import type { UsageCheck } from "./Catalogs.ts"
+import type { CheckQuestion, CheckRepo, UsageRow } from "./CheckRepo.ts"
+import { foundIn } from "./Rules.ts"
+import type { Found } from "./Rules.ts"
+
+type WaitingCheck = Waiting<CheckQuestion, Found | undefined>
+
+interface KnownCheck {
+  readonly check: WaitingCheck
+  readonly usage: UsageCheck
+}
+
+// What waits is asked for in three statements at least, unless they were of less than four checks, and none asks about more than
+// forty entitlements, unless a single check does: the process answers some checks while the database is at the next. By one
+// statement for all they would wait for each other.
+const LEAST_STATEMENTS = 3
+const FEW_CHECKS = 4
+const MOST_ENTITLEMENTS = 40
+
+const inParts = <A>(waiting: ReadonlyArray<A>, entitlementsOf: (one: A) => number): ReadonlyArray<ReadonlyArray<A>> => {
+  const parts: Array<Array<A>> = []
+  const mostChecks = Math.max(FEW_CHECKS, Math.ceil(waiting.length / LEAST_STATEMENTS))
+  let part: Array<A> = []
+  let room = 0
+  for (const one of waiting) {
+    const entitlements = entitlementsOf(one)
+    if (entitlements > room || part.length === mostChecks) {
+      part = []
+      parts.push(part)
+      room = MOST_ENTITLEMENTS
+    }
+    part.push(one)
+    room -= entitlements
+  }
+  return parts
+}
+
+const areOfSeveral = ([first, ...others]: ReadonlyArray<WaitingCheck>): boolean =>
+  others.some(({ question }) => question.organizationId !== first?.question.organizationId)
+
+/** How instances stand with what is asked for; nothing where there is no such instance. */
+export const askingTogether = (repo: CheckRepo["Service"]) => {
+  const catalogs = makeCatalogs()
+
+  // All are asked for by one fiber: what is asked for in one go is sent in one piece.
+  const findAll = (waiting: ReadonlyArray<WaitingCheck>, isApart: boolean): Effect.Effect<void> => {
+    const byOrganization = isApart
+      ? [...Map.groupBy(waiting, ({ question }) => question.organizationId)]
+      : [[null, waiting] as const]
+    const statements = byOrganization.flatMap(([within, own]) =>
+      inParts(own, ({ question }) => question.entitlements.length).map((part) => find(part, within)),
+    )
+    return Effect.all(statements, { concurrency: "unbounded", discard: true })
+  }
+
+  // If a statement about several organizations dies, each is asked about by itself, so that nobody's check dies of another's.
+  const find = Effect.fnUntraced(function* (waiting: ReadonlyArray<WaitingCheck>, within: string | null) {
+    const questions = waiting.map(({ question }) => question)
+    const found = yield* Effect.exit(repo.findWithCatalog(questions, within))
+    if (Exit.isFailure(found) && within === null && areOfSeveral(waiting)) return yield* findAll(waiting, true)
+    const byNumber = Exit.map(found, (rows) => Map.groupBy(rows, ({ number }) => number))
+    for (const [number, { answer, question }] of waiting.entries()) {
+      answer(
+        Exit.map(byNumber, (rows) => {
+          const own = rows.get(number) ?? []
+          if (!repo.isSharded) catalogs.learn(question, own)
+          return foundIn(own, question.entitlements, question.at)
+        }),
+      )
+    }
+  })
+
+  // Whatever is not answered by what is remembered is asked for with its catalog, and so is all of a statement that dies.
+  const findKnown = Effect.fnUntraced(function* (known: ReadonlyArray<KnownCheck>) {
+    const rows = yield* Effect.exit(repo.findUsage(known.flatMap(({ usage }) => usage.questions)))
+    if (Exit.isFailure(rows))
+      return yield* findAll(
+        known.map(({ check }) => check),
+        false,
+      )
+    const answers: Array<UsageRow | undefined> = []
+    for (const row of rows.value) answers[row.number] = row
+    const unanswered: Array<WaitingCheck> = []
+    let asked = 0
+    for (const { check, usage } of known) {
+      const own = answers.slice(asked, asked + usage.questions.length).filter((row) => row !== undefined)
+      asked += usage.questions.length
+      const found = catalogs.recall(usage, check.question.instance, own)
+      if (found === undefined) unanswered.push(check)
+      else check.answer(Exit.succeed(found))
+    }
+    if (unanswered.length > 0) yield* findAll(unanswered, false)
+  })
+
+  return gathered<CheckQuestion, Found | undefined>((waiting) => {
+    const known: Array<KnownCheck> = []
+    const unknown: Array<WaitingCheck> = []
+    for (const check of waiting) {
+      const usage = catalogs.usageCheckOf(check.question)
+      if (usage === undefined) unknown.push(check)
+      else known.push({ check, usage })
+    }
+    const statements = [
+      ...inParts(known, ({ usage }) => usage.asked.length).map(findKnown),
+      ...(unknown.length === 0 ? [] : [findAll(unknown, repo.isSharded)]),
+    ]
+    return Effect.all(statements, { concurrency: "unbounded", discard: true })
+  })
+}

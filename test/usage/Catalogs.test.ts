@@ -1,0 +1,284 @@
+import { assert, layer } from "@effect/vitest"
+import { PgClient } from "@effect/sql-pg"
+import { Effect, Layer } from "effect"
+import { randomUUID } from "node:crypto"
+import { resetAnchors, resetPeriods } from "../../src/entitlements/Model.ts"
+import { Caller, platformIdentity } from "../../src/kernel/Caller.ts"
+import { CheckRepo } from "../../src/usage/CheckRepo.ts"
+import { PastRepo } from "../../src/usage/PastRepo.ts"
+import { UsageRepo } from "../../src/usage/Repo.ts"
+import { Usage } from "../../src/usage/Service.ts"
+import { testSql } from "../support/TestDatabase.ts"
+import { TestService } from "../support/TestService.ts"
+import { dice } from "./Dice.ts"
+import { daysAgo, openMetered } from "./Metered.ts"
+
+const services = testSql.pipe(Layer.provideMerge(TestService.layer))
+
+/** A shop whose "prod" is asked so often that all is remembered. */
+const openRemembered = Effect.gen(function* () {
+  const shop = yield* openMetered
+  const sql = yield* PgClient.PgClient
+  const ask = (...slugs: ReadonlyArray<string>) =>
+    Effect.map(
+      shop.call("POST", "/instances/prod/check", { checks: slugs.map((entitlement) => ({ entitlement })) }),
+      ({ body }) => body.checks,
+    )
+  /** The reason, the limit and the usage. */
+  const told = (slug: string) => Effect.map(ask(slug), ([{ limit, reason, usage }]) => [reason, limit, usage])
+  yield* shop.metered("calls", 10)
+  yield* shop.report("calls", { value: 3 })
+  assert.deepStrictEqual(yield* told("calls"), ["GRANTED", 10, 3])
+  assert.deepStrictEqual(yield* told("calls"), ["GRANTED", 10, 3])
+  const grants = `/licenses/pro/entitlements`
+  return { ...shop, sql, ask, told, grants }
+})
+
+layer(services, { excludeTestServices: true })("a check that was asked before", (it) => {
+  it.effect("tells what was used since", () =>
+    Effect.gen(function* () {
+      const { report, told } = yield* openRemembered
+      yield* report("calls", { value: 7 })
+      assert.deepStrictEqual(yield* told("calls"), ["LIMIT_REACHED", 10, 10])
+    }),
+  )
+
+  it.effect("tells another limit as soon as it is granted", () =>
+    Effect.gen(function* () {
+      const { call, grants, told } = yield* openRemembered
+      yield* call("PUT", `${grants}/calls`, { value: 2 })
+      assert.deepStrictEqual(yield* told("calls"), ["LIMIT_REACHED", 2, 3])
+      yield* call("PUT", `${grants}/calls`, { overagePercent: 100 })
+      assert.deepStrictEqual(yield* told("calls"), ["SOFT_LIMIT", 2, 3])
+    }),
+  )
+
+  it.effect("tells what is no longer granted, and what is granted again", () =>
+    Effect.gen(function* () {
+      const { call, grant, grants, told } = yield* openRemembered
+      yield* call("DELETE", `${grants}/calls`)
+      assert.deepStrictEqual(yield* told("calls"), ["NOT_GRANTED", null, 3])
+      assert.deepStrictEqual(yield* told("calls"), ["NOT_GRANTED", null, 3])
+      yield* grant("pro", "calls", -1)
+      assert.deepStrictEqual(yield* told("calls"), ["UNLIMITED", -1, 3])
+    }),
+  )
+
+  it.effect("tells an entitlement that was made anew under its name", () =>
+    Effect.gen(function* () {
+      const { call, entitlement, told } = yield* openRemembered
+      yield* entitlement("exports", { resetPeriod: "DAY" })
+      assert.deepStrictEqual(yield* told("exports"), ["NOT_GRANTED", null, 0])
+      yield* call("DELETE", "/entitlements/exports")
+      assert.deepStrictEqual(yield* told("exports"), ["ENTITLEMENT_NOT_FOUND", null, null])
+      yield* entitlement("exports", { type: "BOOLEAN" })
+      assert.deepStrictEqual(yield* told("exports"), ["NOT_GRANTED", null, null])
+    }),
+  )
+
+  it.effect("tells what another license grants once the instance has it", () =>
+    Effect.gen(function* () {
+      const { call, grant, license, told } = yield* openRemembered
+      yield* license("team")
+      yield* grant("team", "calls", 50)
+      yield* call("PATCH", "/instances/prod", { licenseSlug: "team" })
+      assert.deepStrictEqual(yield* told("calls"), ["GRANTED", 50, 3])
+      yield* call("PATCH", "/instances/prod", { licenseSlug: "pro" })
+      assert.deepStrictEqual(yield* told("calls"), ["GRANTED", 10, 3])
+    }),
+  )
+
+  it.effect("tells the usage of another period once the license starts at another time", () =>
+    Effect.gen(function* () {
+      const { ask, call, metered, report } = yield* openRemembered
+      yield* metered("seats", 10, { resetPeriod: "DAY", resetAnchor: "LICENSE_START" })
+      const periodOf = Effect.map(ask("seats"), ([{ currentPeriodStart, usage }]) => [currentPeriodStart, usage])
+      yield* report("seats", { value: 4 })
+      const [before, usage] = yield* periodOf
+      assert.strictEqual(usage, 4)
+      assert.deepStrictEqual(yield* periodOf, [before, 4])
+      const startLicenseDate = new Date(Date.parse(daysAgo(300)) - 5 * 3_600_000).toISOString()
+      yield* call("PATCH", "/instances/prod", { startLicenseDate })
+      const [after, used] = yield* periodOf
+      assert.strictEqual((Date.parse(after) - Date.parse(startLicenseDate)) % (24 * 3_600_000), 0)
+      assert.strictEqual(used, 0)
+    }),
+  )
+
+  it.effect("tells what was changed by hand in the database, and nothing that was rolled back", () =>
+    Effect.gen(function* () {
+      const { sql, tenant, told } = yield* openRemembered
+      const granted = (value: string) => sql`UPDATE license_entitlements SET value = ${value}::text::jsonb
+        WHERE organization_id = ${tenant.organizationId}`
+      yield* Effect.ignore(sql.withTransaction(Effect.andThen(granted("99"), Effect.fail("rolled back"))))
+      assert.deepStrictEqual(yield* told("calls"), ["GRANTED", 10, 3])
+      yield* granted("5")
+      assert.deepStrictEqual(yield* told("calls"), ["GRANTED", 5, 3])
+    }),
+  )
+
+  it.effect("tells what a reservation holds, and finds no instance that was deleted", () =>
+    Effect.gen(function* () {
+      const { ask, call, instanceOf } = yield* openRemembered
+      yield* call("POST", "/instances/prod/entitlements/calls/reservations", { quantity: 5 })
+      assert.strictEqual((yield* ask("calls"))[0].remaining, 2)
+      yield* instanceOf("Spare", "acme", "pro")
+      const asked = call("POST", "/instances/spare/check", { checks: [{ entitlement: "calls" }] })
+      assert.strictEqual((yield* asked).status, 200)
+      yield* call("DELETE", "/instances/spare")
+      assert.strictEqual((yield* asked).status, 404)
+    }),
+  )
+})
+
+const kinds: ReadonlyArray<object> = [
+  { type: "BOOLEAN" },
+  { type: "CONFIG" },
+  { resetAnchor: "LICENSE_START" },
+  ...resetPeriods.flatMap((resetPeriod) => resetAnchors.map((resetAnchor) => ({ resetPeriod, resetAnchor }))),
+]
+const STEPS = 100
+
+layer(services, { excludeTestServices: true })("whatever changes between checks", (it) => {
+  it.effect(
+    "each is answered as one is that remembers nothing",
+    () =>
+      Effect.gen(function* () {
+        const { call, entitlement, license, report } = yield* openMetered
+        yield* license("team")
+        const slugs = kinds.map((_, number) => `kind-${number}`)
+        yield* Effect.forEach(kinds, (kind, number) => entitlement(`kind-${number}`, kind))
+        const roll = dice(11)
+        const any = <A>(all: ReadonlyArray<A>): A => all[roll(all.length)] as A
+        const valueOf = (slug: string) => {
+          const { type = "NUMBER" } = kinds[slugs.indexOf(slug)] as { readonly type?: string }
+          return type === "NUMBER" ? any([-1, 5, 20, 0.5]) : type === "BOOLEAN" ? any([true, false]) : { size: roll(3) }
+        }
+        const change = () => {
+          const slug = any(slugs)
+          const grants = `/licenses/${any(["pro", "team"])}/entitlements`
+          switch (roll(7)) {
+            case 0:
+              return call("PUT", `${grants}/${slug}`, { value: valueOf(slug) })
+            case 1:
+              return call("DELETE", `${grants}/${slug}`)
+            case 2:
+            case 3:
+              return call("POST", grants, { entitlementSlug: slug, value: valueOf(slug), overagePercent: any([0, 50]) })
+            case 4:
+              return call("PATCH", "/instances/prod", { licenseSlug: any(["pro", "team"]) })
+            case 5:
+              return call("PATCH", "/instances/prod", { startLicenseDate: daysAgo(200 + roll(100) / 7) })
+            default:
+              return report(slug, { value: 1 + roll(3) })
+          }
+        }
+        let changes = 0
+        const all = slugs.map((slug) => ({ entitlement: slug }))
+        for (let step = 0; step < STEPS; step++) {
+          // All that can be remembered is, when it changes.
+          yield* call("POST", "/instances/prod/check", { checks: all })
+          if ((yield* change()).status < 300) changes++
+          const checks = Array.from({ length: 1 + roll(8) }, () => ({
+            entitlement: roll(20) === 0 ? "unknown" : any(slugs),
+            requested: roll(4),
+          }))
+          // Both ask about the same instant, so that no period ends between them.
+          const at = new Date(Date.now() + 60_000).toISOString()
+          const remembered = yield* call("POST", "/instances/prod/check", { checks, at })
+          const explained = yield* call("POST", "/instances/prod/check", { checks, at, explain: true })
+          const plain = explained.body.checks.map(({ explanation: _, ...answer }: { explanation: unknown }) => answer)
+          assert.deepStrictEqual(remembered.body, { ...explained.body, checks: plain }, `step ${step}`)
+        }
+        assert.isAbove(changes, STEPS / 2)
+      }),
+    120_000,
+  )
+})
+
+/** Asks beside the service, by another memory, and tells what the database was asked for. */
+const openCounting = Effect.gen(function* () {
+  const asked: Array<"catalog" | "usage"> = []
+  let isBroken = false
+  const counted = Layer.effect(
+    CheckRepo,
+    Effect.map(CheckRepo, (repo) =>
+      CheckRepo.of({
+        ...repo,
+        findWithCatalog: (...args) => {
+          asked.push("catalog")
+          return repo.findWithCatalog(...args)
+        },
+        findUsage: (...args) => {
+          asked.push("usage")
+          return isBroken ? Effect.die(new Error("The statement failed")) : repo.findUsage(...args)
+        },
+      }),
+    ),
+  )
+  const built = yield* Layer.build(
+    Layer.fresh(Usage.layer).pipe(
+      Layer.provide([counted, UsageRepo.layer, PastRepo.layer]),
+      Layer.provide(CheckRepo.layer),
+      Layer.provide(testSql),
+    ),
+  )
+  return {
+    /** From now on the database dies of questions about usage alone. */
+    breakUsage: () => (isBroken = true),
+    /** What the database is asked for by a check. */
+    askedBy: (organizationId: string, ...slugs: ReadonlyArray<string>) =>
+      Effect.gen(function* () {
+        asked.length = 0
+        const usage = yield* Usage
+        yield* usage.check("prod", { checks: slugs.map((entitlement) => ({ entitlement })) })
+        return [...asked]
+      }).pipe(
+        Effect.provide(built),
+        Effect.provideService(Caller, {
+          organizationId,
+          credentialId: randomUUID(),
+          actor: platformIdentity,
+          scopes: [],
+        }),
+      ),
+  }
+})
+
+layer(services, { excludeTestServices: true })("the catalog", (it) => {
+  it.effect("is read when it is not known or has changed, and not else", () =>
+    Effect.gen(function* () {
+      const { call, entitlement, metered, report, tenant } = yield* openMetered
+      const { askedBy } = yield* openCounting
+      const ask = (...slugs: ReadonlyArray<string>) => askedBy(tenant.organizationId, ...slugs)
+      yield* metered("calls", 10)
+      yield* metered("seats", 5, { resetPeriod: "MONTH", resetAnchor: "LICENSE_START" })
+      yield* entitlement("sso", { type: "BOOLEAN" })
+      assert.deepStrictEqual(yield* ask("calls", "sso"), ["catalog"])
+      assert.deepStrictEqual(yield* ask("calls"), ["usage"])
+      assert.deepStrictEqual(yield* ask("sso"), ["usage"])
+      assert.deepStrictEqual(yield* ask("calls", "seats"), ["catalog"])
+      assert.deepStrictEqual(yield* ask("calls", "seats", "sso"), ["usage"])
+      yield* report("calls", { value: 1 })
+      yield* entitlement("other")
+      assert.deepStrictEqual(yield* ask("seats"), ["usage"])
+      // What was known turns out to have changed, and is known again.
+      yield* call("PUT", "/licenses/pro/entitlements/calls", { value: 11 })
+      assert.deepStrictEqual(yield* ask("calls"), ["usage", "catalog"])
+      assert.deepStrictEqual(yield* ask("calls"), ["usage"])
+      assert.deepStrictEqual(yield* ask("unknown"), ["catalog"])
+      assert.deepStrictEqual(yield* ask("unknown"), ["catalog"])
+    }).pipe(Effect.scoped),
+  )
+
+  it.effect("is read where the usage alone could not be", () =>
+    Effect.gen(function* () {
+      const { metered, tenant } = yield* openMetered
+      const { askedBy, breakUsage } = yield* openCounting
+      yield* metered("calls", 10)
+      yield* askedBy(tenant.organizationId, "calls")
+      breakUsage()
+      assert.deepStrictEqual(yield* askedBy(tenant.organizationId, "calls"), ["usage", "catalog"])
+    }).pipe(Effect.scoped),
+  )
+})
