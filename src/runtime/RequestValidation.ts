@@ -8,6 +8,7 @@ import { annotationOf, RequestValidation, TakesSecret } from "../kernel/Endpoint
 import { parseJson } from "../kernel/ExactNumber.ts"
 import { MalformedBody, ValidationFailed } from "../kernel/Problem.ts"
 import type { ProblemFault } from "../kernel/Problem.ts"
+import { takeWholeBody } from "./WholeBody.ts"
 
 const LONGEST_ECHO = 1024
 // A body of a hundred thousand faults is answered by the first of them, not by a document larger than itself.
@@ -114,10 +115,13 @@ const encoded = HttpServerResponse.text(
 )
 
 // Decoding would put U+FFFD where the bytes are no text, and what was sent would be kept as something else.
-const bytesAreText = (request: HttpServerRequest.HttpServerRequest) =>
-  Effect.flatMap(Effect.orDie(request.arrayBuffer), (bytes) =>
-    isUtf8(bytes) ? Effect.void : Effect.fail(malformed("is not UTF-8")),
-  )
+const textOrRefusal = (bytes: ArrayBuffer | Uint8Array) =>
+  isUtf8(bytes) ? Effect.void : Effect.fail(malformed("is not UTF-8"))
+
+const bytesAreText = (request: HttpServerRequest.HttpServerRequest) => {
+  const whole = takeWholeBody(request)
+  return whole === undefined ? Effect.flatMap(Effect.orDie(request.arrayBuffer), textOrRefusal) : textOrRefusal(whole)
+}
 
 /** The middleware that every API carries: bodies are plain UTF-8, and what does not decode is told place by place. */
 export const layer = Layer.effect(

@@ -3,6 +3,7 @@
  * version of the catalog for each change of it, and each answer of the database tells the version. So what is remembered is never
  * taken for what is no longer true, on no node; it saves reading what is the same as before (`docs/adr/0008-remembered-catalogs.md`).
  */
+import { instantText } from "../kernel/Timestamp.ts"
 import type { CatalogRow, CheckQuestion, UsageQuestion, UsageRow } from "./CheckRepo.ts"
 import type { Basis, Grant } from "./Decision.ts"
 import type { CheckedEntitlement, CheckedInstance } from "./Model.ts"
@@ -87,8 +88,11 @@ export const makeCatalogs = () => {
       const { at, entitlements, instance, known, organizationId } = question
       const catalog = catalogs.get(organizationId)
       if (catalog === undefined) return undefined
+      const every = { organizationId, instance, at: instantText(at), known: instantText(known) }
       const asked: Array<Asked> = []
       const questions: Array<UsageQuestion & { readonly entitlementIds: Array<string> }> = []
+      // When the periods of these questions start.
+      const starting: Array<number> = []
       let startLicenseDate: Date | undefined
       for (const slug of entitlements) {
         const entitlement = catalog.entitlements.get(slug)
@@ -102,16 +106,15 @@ export const makeCatalogs = () => {
           asked.push({ entitlement, period, question: 0, place: -1 })
           continue
         }
-        const periodStart = period.start
-        let number = questions.findIndex((other) => sameTime(other.periodStart, periodStart))
+        let number = starting.indexOf(period.start.getTime())
         if (number === -1) {
-          number = questions.push({ organizationId, instance, entitlementIds: [], periodStart, at, known }) - 1
+          number = starting.push(period.start.getTime()) - 1
+          questions.push({ ...every, entitlementIds: [], periodStart: instantText(period.start) })
         }
         const ids = questions[number]?.entitlementIds ?? []
         asked.push({ entitlement, period, question: number, place: ids.push(entitlement.id) - 1 })
       }
-      if (questions.length === 0)
-        questions.push({ organizationId, instance, entitlementIds: [], periodStart: at, at, known })
+      if (questions.length === 0) questions.push({ ...every, entitlementIds: [], periodStart: every.at })
       return { questions, asked, catalog, startLicenseDate }
     },
 

@@ -25,12 +25,15 @@ export type CatalogRow = CheckedInstance &
   Versioned &
   ((CheckedEntitlement & { readonly entitlementId: string }) | { readonly entitlement: null })
 
-/** What is left to ask where the catalog is known: the usage in a period that begins at `periodStart`. */
-export interface UsageQuestion extends Moment {
+/** What is left to ask where the catalog is known: the usage in a period. Its instants are texts, because it is sent as it is. */
+export interface UsageQuestion {
   readonly organizationId: string
   readonly instance: string
   readonly entitlementIds: ReadonlyArray<string>
-  readonly periodStart: Date
+  readonly periodStart: string
+  readonly at: string
+  /** Reservations made after this instant are left out. */
+  readonly known: string
 }
 
 /** The answer to it. */
@@ -92,7 +95,7 @@ const make = Effect.gen(function* () {
     /** What is left of it where the catalog is known: the instance, its usage, and the version of the catalog. */
     findUsage: (asked: ReadonlyArray<UsageQuestion>) =>
       records<UsageRow & Numbered>()(sql`
-        SELECT asked.number, i.license_id AS "licenseId", i.start_license_date AS "startLicenseDate",
+        SELECT asked.number::int - 1 AS number, i.license_id AS "licenseId", i.start_license_date AS "startLicenseDate",
           i.end_license_date AS "endLicenseDate", c.version AS "catalogVersion",
           ARRAY(
             SELECT (
@@ -101,18 +104,11 @@ const make = Effect.gen(function* () {
             ) FROM unnest(asked."entitlementIds") AS wanted (id)
           )::text AS used,
           ARRAY(SELECT (${held}) FROM unnest(asked."entitlementIds") AS wanted (id))::text AS held
-        FROM jsonb_to_recordset(${sql.json(
-          asked.map(({ entitlementIds, instance, organizationId, periodStart, ...moment }, number) => ({
-            number,
-            organizationId,
-            instance,
-            entitlementIds,
-            periodStart: instantText(periodStart),
-            ...written(moment),
-          })),
-        )})
-          AS asked (number int, "organizationId" uuid, instance text, "entitlementIds" uuid[], "periodStart" timestamptz,
-            at timestamptz, known timestamptz)
+        FROM ROWS FROM (
+          jsonb_to_recordset(${sql.json(asked)}) AS ("organizationId" uuid, instance text, "entitlementIds" uuid[],
+            "periodStart" timestamptz, at timestamptz, known timestamptz)
+        ) WITH ORDINALITY
+          AS asked ("organizationId", instance, "entitlementIds", "periodStart", at, known, number)
         CROSS JOIN LATERAL (
           SELECT organization_id, id, license_id, start_license_date, end_license_date FROM instances
           WHERE organization_id = asked."organizationId" AND slug = asked.instance OFFSET 0

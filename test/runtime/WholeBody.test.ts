@@ -1,0 +1,74 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { open, requestBytes } from "../support/RawConnection.ts"
+import { TestService } from "../support/TestService.ts"
+
+const connection = (origin: string) =>
+  Effect.acquireRelease(
+    Effect.promise(() => open(origin)),
+    ({ close }) => Effect.sync(close),
+  )
+
+/** The request in pieces that end at these shares of it. */
+const inPieces = (request: Buffer, ...shares: ReadonlyArray<number>): ReadonlyArray<Buffer> => {
+  const ends = [...shares.map((share) => Math.floor(share * request.length)), request.length]
+  return ends.map((end, piece) => request.subarray(ends[piece - 1] ?? 0, end))
+}
+
+const chunked = (token: string, body: object): Buffer => {
+  const text = Buffer.from(JSON.stringify(body))
+  const [head] = requestBytes("POST", "/api/components", token, body).toString("latin1").split("\r\n\r\n")
+  return Buffer.concat([
+    Buffer.from(`${head?.replace(/content-length: \d+/, "transfer-encoding: chunked")}\r\n\r\n`),
+    Buffer.from(`${text.length.toString(16)}\r\n`),
+    text,
+    Buffer.from("\r\n0\r\n\r\n"),
+  ])
+}
+
+layer(TestService.layer, { excludeTestServices: true })("a body", (it) => {
+  it.effect("is the same whether it comes with its head, behind it, in pieces or in chunks, and others follow it", () =>
+    Effect.gen(function* () {
+      const { core, origins, tenant } = yield* TestService
+      const { token } = yield* tenant()
+      const { send } = yield* connection(origins.core)
+      const names = ["whole", "whole once more", "Café ☕", "behind", "in pieces", "long".repeat(225), "chunks", "end"]
+      const bodyOf = (name: string) => ({ name: name.slice(0, 100), version: "1", description: name.slice(0, 900) })
+      const ways: Record<string, (request: Buffer) => ReadonlyArray<Buffer>> = {
+        behind: (request) => inPieces(request, request.indexOf("\r\n\r\n") / request.length + 4 / request.length),
+        "in pieces": (request) => inPieces(request, 0.1, 0.85, 0.95),
+      }
+      for (const name of names) {
+        const request =
+          name === "chunks"
+            ? chunked(token, bodyOf(name))
+            : requestBytes("POST", "/api/components", token, bodyOf(name))
+        const [first, ...later] = ways[name]?.(request) ?? [request]
+        let answered = send(first ?? request)
+        for (const piece of later) {
+          yield* Effect.sleep("30 millis")
+          answered = send(piece)
+        }
+        assert.strictEqual(yield* Effect.promise(() => answered), 201, name.slice(0, 20))
+      }
+      const { body } = yield* core("GET", "/components?limit=50", { token })
+      const stored: ReadonlyArray<{ readonly name: string; readonly description: string }> = body.items
+      assert.sameDeepMembers(
+        stored.map(({ description, name }) => ({ name, version: "1", description })),
+        names.map(bodyOf),
+      )
+    }).pipe(Effect.scoped),
+  )
+
+  it.effect("that is whole can be read by several", () =>
+    Effect.gen(function* () {
+      const { core, tenant } = yield* TestService
+      const { token } = yield* tenant()
+      const body = { name: "once", version: "1" }
+      const post = core("POST", "/components", { token, body, headers: { "idempotency-key": "a-key-of-ours" } })
+      const first = yield* post
+      assert.strictEqual(first.status, 201)
+      assert.deepStrictEqual((yield* post).body, first.body)
+    }),
+  )
+})
