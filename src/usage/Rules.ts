@@ -114,14 +114,22 @@ export const answerChecks = ({ bases, instance }: Found, checks: CheckRequest["c
   }),
 })
 
-const textOrNull = (instant: Date | null): string | null => (instant === null ? null : instantText(instant))
+// Most entitlements of a check have one period.
+const textsOrNull = () => {
+  let last: Date | null = null
+  let text: string | null = null
+  return (instant: Date | null): string | null => {
+    if (instant !== last) text = instant === null ? null : instantText(instant)
+    last = instant
+    return text
+  }
+}
 
 /** The answer as JSON has it, in the order of its schema. Its members are named: looking for instants takes three times as long. */
-export const checkAsJson = ({ at, checks, instance, license }: CheckResult) => ({
-  instance,
-  license,
-  at: instantText(at),
-  checks: checks.map((answer) => ({
+export const checkAsJson = ({ at, checks, instance, license }: CheckResult) => {
+  const startText = textsOrNull()
+  const endText = textsOrNull()
+  const written = checks.map((answer) => ({
     entitlement: answer.entitlement,
     allowed: answer.allowed,
     reason: answer.reason,
@@ -129,11 +137,12 @@ export const checkAsJson = ({ at, checks, instance, license }: CheckResult) => (
     usage: answer.usage,
     remaining: answer.remaining,
     overage: answer.overage,
-    currentPeriodStart: textOrNull(answer.currentPeriodStart),
-    currentPeriodEnd: textOrNull(answer.currentPeriodEnd),
+    currentPeriodStart: startText(answer.currentPeriodStart),
+    currentPeriodEnd: endText(answer.currentPeriodEnd),
     explanation: answer.explanation,
-  })),
-})
+  }))
+  return { instance, license, at: instantText(at), checks: written }
+}
 
 /** How the instance stands with every entitlement of the rows. */
 export const standings = (rows: ReadonlyArray<CheckRow>, at: Date): ReadonlyArray<Standing> => {
