@@ -17,7 +17,8 @@ const arrivedWhole = (source: ReturnType<typeof NodeHttpServerRequest.toIncoming
 export const takeWholeBody = (request: HttpServerRequest.HttpServerRequest): Uint8Array | undefined => {
   const source = NodeHttpServerRequest.toIncomingMessage(request)
   if (!arrivedWhole(source)) return undefined
-  const bytes: unknown = source.read()
+  // Without its length, Node.js may hand out the first piece alone.
+  const bytes: unknown = source.read(source.readableLength)
   if (!(bytes instanceof Uint8Array)) return undefined
   Object.defineProperties(request, {
     text: { value: Effect.succeed(decoder.decode(bytes)) },

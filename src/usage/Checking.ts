@@ -78,11 +78,10 @@ export const askingTogether = (repo: CheckRepo["Service"]) => {
   // Whatever is not answered by what is remembered is asked for with its catalog, and so is all of a statement that dies.
   const findKnown = Effect.fnUntraced(function* (known: ReadonlyArray<KnownCheck>) {
     const rows = yield* Effect.exit(repo.findUsage(known.flatMap(({ usage }) => usage.questions)))
-    if (Exit.isFailure(rows))
-      return yield* findAll(
-        known.map(({ check }) => check),
-        false,
-      )
+    if (Exit.isFailure(rows)) {
+      const checks = known.map(({ check }) => check)
+      return yield* findAll(checks, false)
+    }
     const answers: Array<UsageRow | undefined> = []
     for (const row of rows.value) answers[row.number] = row
     const unanswered: Array<WaitingCheck> = []

@@ -60,6 +60,26 @@ layer(TestService.layer, { excludeTestServices: true })("a body", (it) => {
     }).pipe(Effect.scoped),
   )
 
+  it.effect("is read to its end, however long it is", () =>
+    Effect.gen(function* () {
+      const { core, tenant } = yield* TestService
+      const { token } = yield* tenant()
+      // Longer than what Node.js reads at a time, than what it keeps unread, and than several of both.
+      for (const length of [60_000, 66_000, 80_000, 300_000, 1_000_000]) {
+        const rawBody = JSON.stringify([
+          { specversion: "1.0", id: `${length}`, source: "test", note: "x".repeat(length) },
+        ])
+        const { body, status } = yield* core("POST", "/usage-events", {
+          token,
+          rawBody,
+          headers: { "content-type": "application/cloudevents-batch+json" },
+        })
+        assert.strictEqual(status, 200, `${length}`)
+        assert.strictEqual(body.results[0].id, `${length}`)
+      }
+    }),
+  )
+
   it.effect("that is whole can be read by several", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
