@@ -62,8 +62,8 @@ const itemsOf = (array: string): ReadonlyArray<string | null> =>
     .split(",")
     .map((item) => (item === "NULL" ? null : item))
 
-/** The memory of one process. It forgets everything when it is full, and is told again by the next checks. */
-export const makeCatalogs = () => {
+/** The memory of one process. It forgets everything when it holds more than so many facts, and is told again by the next checks. */
+export const makeCatalogs = (mostFacts = MOST_FACTS) => {
   const catalogs = new Map<string, Catalog>()
   const starts = new Map<string, Date>()
   let facts = 0
@@ -150,7 +150,7 @@ export const makeCatalogs = () => {
 
     /** Remembers what the database told of a check's catalog. What is known stays as it is: under one version nothing changes. */
     learn: (question: CheckQuestion, rows: ReadonlyArray<CatalogRow>): void => {
-      if (facts > MOST_FACTS) {
+      if (facts > mostFacts) {
         catalogs.clear()
         starts.clear()
         facts = 0

@@ -1,9 +1,10 @@
-import { assert, layer } from "@effect/vitest"
+import { assert, it as test, layer } from "@effect/vitest"
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Layer } from "effect"
 import { randomUUID } from "node:crypto"
 import { resetAnchors, resetPeriods } from "../../src/entitlements/Model.ts"
 import { Caller, platformIdentity } from "../../src/kernel/Caller.ts"
+import { makeCatalogs } from "../../src/usage/Catalogs.ts"
 import { CheckRepo } from "../../src/usage/CheckRepo.ts"
 import { PastRepo } from "../../src/usage/PastRepo.ts"
 import { UsageRepo } from "../../src/usage/Repo.ts"
@@ -281,4 +282,38 @@ layer(services, { excludeTestServices: true })("the catalog", (it) => {
       assert.deepStrictEqual(yield* askedBy(tenant.organizationId, "calls"), ["usage", "catalog"])
     }).pipe(Effect.scoped),
   )
+})
+
+test("a memory that is full forgets, and learns again", () => {
+  const catalogs = makeCatalogs(20)
+  const at = new Date("2026-05-01T00:00:00Z")
+  const question = (number: number) => {
+    const organizationId = `organization ${number}`
+    return { organizationId, instance: "prod", entitlements: ["calls"], at, known: at }
+  }
+  const row = {
+    instance: "prod",
+    license: "pro",
+    startLicenseDate: at,
+    endLicenseDate: null,
+    licenseId: "1",
+    catalogVersion: null,
+    entitlement: "calls",
+    entitlementId: "2",
+    type: "NUMBER",
+    resetPeriod: "MONTH",
+    resetAnchor: "CALENDAR",
+    granted: "5",
+    overagePercent: 0,
+    periodStart: null,
+    used: null,
+    held: null,
+  } as const
+  const organizations = Array.from({ length: 30 }, (_, number) => number)
+  const known = () => organizations.filter((number) => catalogs.usageCheckOf(question(number)) !== undefined)
+  for (const number of organizations) {
+    catalogs.learn(question(number), [row])
+    assert.include(known(), number)
+    assert.isAtMost(known().length, 6)
+  }
 })
