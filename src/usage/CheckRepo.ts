@@ -2,7 +2,7 @@
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import { records, touched } from "../kernel/Sql.ts"
-import { instantText } from "../kernel/Timestamp.ts"
+import { asJson } from "../kernel/Written.ts"
 import type { CheckedEntitlement, CheckedInstance } from "./Model.ts"
 import { checkedColumns, grantsAndUsageJoins, heldOf, licenseJoin } from "./Repo.ts"
 import type { Moment } from "./Repo.ts"
@@ -62,7 +62,6 @@ const make = Effect.gen(function* () {
       SELECT version FROM catalog_versions WHERE organization_id = i.organization_id OFFSET 0
     ) c ON true`)
   const held = sql.literal(heldOf("wanted.id"))
-  const written = ({ at, known }: Moment) => ({ at: instantText(at), known: instantText(known) })
 
   return {
     /** Whether tables may be spread over nodes by organization: a statement then has to be about one. */
@@ -76,9 +75,7 @@ const make = Effect.gen(function* () {
     findWithCatalog: (asked: ReadonlyArray<CheckQuestion>, within: string | null) =>
       records<CatalogRow & Numbered>()(sql`
         SELECT asked.number, ${columns}
-        FROM jsonb_to_recordset(${sql.json(
-          asked.map((question, number) => ({ ...question, ...written(question), number })),
-        )})
+        FROM jsonb_to_recordset(${sql.json(asked.map((question, number) => asJson({ number, ...question })))})
           AS asked (number int, "organizationId" uuid, instance text, entitlements text[], at timestamptz, known timestamptz)
         CROSS JOIN LATERAL (
           SELECT organization_id, id, slug, license_id, start_license_date, end_license_date FROM instances

@@ -43,26 +43,32 @@ const inParts = <A>(waiting: ReadonlyArray<A>, entitlementsOf: (one: A) => numbe
 const areOfSeveral = ([first, ...others]: ReadonlyArray<WaitingCheck>): boolean =>
   others.some(({ question }) => question.organizationId !== first?.question.organizationId)
 
+// By one fiber: what is asked for in one go is sent in one piece.
+const allAtOnce = (statements: ReadonlyArray<Effect.Effect<void>>): Effect.Effect<void> =>
+  Effect.all(statements, { concurrency: "unbounded", discard: true })
+
 /** How instances stand with what is asked for; nothing where there is no such instance. */
 export const askingTogether = (repo: CheckRepo["Service"]) => {
   const catalogs = makeCatalogs()
 
-  // All are asked for by one fiber: what is asked for in one go is sent in one piece.
-  const findAll = (waiting: ReadonlyArray<WaitingCheck>, isApart: boolean): Effect.Effect<void> => {
+  const statementsFor = (
+    waiting: ReadonlyArray<WaitingCheck>,
+    isApart: boolean,
+  ): ReadonlyArray<Effect.Effect<void>> => {
     const byOrganization = isApart
       ? [...Map.groupBy(waiting, ({ question }) => question.organizationId)]
       : [[null, waiting] as const]
-    const statements = byOrganization.flatMap(([within, own]) =>
+    return byOrganization.flatMap(([within, own]) =>
       inParts(own, ({ question }) => question.entitlements.length).map((part) => find(part, within)),
     )
-    return Effect.all(statements, { concurrency: "unbounded", discard: true })
   }
 
   // If a statement about several organizations dies, each is asked about by itself, so that nobody's check dies of another's.
   const find = Effect.fnUntraced(function* (waiting: ReadonlyArray<WaitingCheck>, within: string | null) {
     const questions = waiting.map(({ question }) => question)
     const found = yield* Effect.exit(repo.findWithCatalog(questions, within))
-    if (Exit.isFailure(found) && within === null && areOfSeveral(waiting)) return yield* findAll(waiting, true)
+    if (Exit.isFailure(found) && within === null && areOfSeveral(waiting))
+      return yield* allAtOnce(statementsFor(waiting, true))
     const byNumber = Exit.map(found, (rows) => Map.groupBy(rows, ({ number }) => number))
     for (const [number, { answer, question }] of waiting.entries()) {
       answer(
@@ -80,7 +86,7 @@ export const askingTogether = (repo: CheckRepo["Service"]) => {
     const rows = yield* Effect.exit(repo.findUsage(known.flatMap(({ usage }) => usage.questions)))
     if (Exit.isFailure(rows)) {
       const checks = known.map(({ check }) => check)
-      return yield* findAll(checks, false)
+      return yield* allAtOnce(statementsFor(checks, false))
     }
     const answers: Array<UsageRow | undefined> = []
     for (const row of rows.value) answers[row.number] = row
@@ -93,7 +99,7 @@ export const askingTogether = (repo: CheckRepo["Service"]) => {
       if (found === undefined) unanswered.push(check)
       else check.answer(Exit.succeed(found))
     }
-    if (unanswered.length > 0) yield* findAll(unanswered, false)
+    if (unanswered.length > 0) yield* allAtOnce(statementsFor(unanswered, false))
   })
 
   return gathered<CheckQuestion, Found | undefined>((waiting) => {
@@ -104,10 +110,9 @@ export const askingTogether = (repo: CheckRepo["Service"]) => {
       if (usage === undefined) unknown.push(check)
       else known.push({ check, usage })
     }
-    const statements = [
+    return allAtOnce([
       ...inParts(known, ({ usage }) => usage.asked.length).map(findKnown),
-      ...(unknown.length === 0 ? [] : [findAll(unknown, repo.isSharded)]),
-    ]
-    return Effect.all(statements, { concurrency: "unbounded", discard: true })
+      ...statementsFor(unknown, repo.isSharded),
+    ])
   })
 }

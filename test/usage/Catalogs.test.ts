@@ -1,18 +1,13 @@
 import { assert, it as test, layer } from "@effect/vitest"
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Layer } from "effect"
-import { randomUUID } from "node:crypto"
 import { resetAnchors, resetPeriods } from "../../src/entitlements/Model.ts"
-import { Caller, platformIdentity } from "../../src/kernel/Caller.ts"
 import { makeCatalogs } from "../../src/usage/Catalogs.ts"
-import { CheckRepo } from "../../src/usage/CheckRepo.ts"
-import { PastRepo } from "../../src/usage/PastRepo.ts"
-import { UsageRepo } from "../../src/usage/Repo.ts"
-import { Usage } from "../../src/usage/Service.ts"
 import { testSql } from "../support/TestDatabase.ts"
 import { TestService } from "../support/TestService.ts"
 import { dice } from "./Dice.ts"
 import { daysAgo, openMetered } from "./Metered.ts"
+import { checkAs, usageOver } from "./UsageOver.ts"
 
 const services = testSql.pipe(Layer.provideMerge(TestService.layer))
 
@@ -201,48 +196,26 @@ layer(services, { excludeTestServices: true })("whatever changes between checks"
 const openCounting = Effect.gen(function* () {
   const asked: Array<"catalog" | "usage"> = []
   let isBroken = false
-  const counted = Layer.effect(
-    CheckRepo,
-    Effect.map(CheckRepo, (repo) =>
-      CheckRepo.of({
-        ...repo,
-        findWithCatalog: (...args) => {
-          asked.push("catalog")
-          return repo.findWithCatalog(...args)
-        },
-        findUsage: (...args) => {
-          asked.push("usage")
-          return isBroken ? Effect.die(new Error("The statement failed")) : repo.findUsage(...args)
-        },
-      }),
-    ),
-  )
-  const built = yield* Layer.build(
-    Layer.fresh(Usage.layer).pipe(
-      Layer.provide([counted, UsageRepo.layer, PastRepo.layer]),
-      Layer.provide(CheckRepo.layer),
-      Layer.provide(testSql),
-    ),
-  )
+  const counted = usageOver((repo) => ({
+    findWithCatalog: (...args) => {
+      asked.push("catalog")
+      return repo.findWithCatalog(...args)
+    },
+    findUsage: (...args) => {
+      asked.push("usage")
+      return isBroken ? Effect.die(new Error("The statement failed")) : repo.findUsage(...args)
+    },
+  }))
+  const built = yield* Layer.build(counted)
   return {
     /** From now on the database dies of questions about usage alone. */
     breakUsage: () => (isBroken = true),
     /** What the database is asked for by a check. */
     askedBy: (organizationId: string, ...slugs: ReadonlyArray<string>) =>
-      Effect.gen(function* () {
+      Effect.suspend(() => {
         asked.length = 0
-        const usage = yield* Usage
-        yield* usage.check("prod", { checks: slugs.map((entitlement) => ({ entitlement })) })
-        return [...asked]
-      }).pipe(
-        Effect.provide(built),
-        Effect.provideService(Caller, {
-          organizationId,
-          credentialId: randomUUID(),
-          actor: platformIdentity,
-          scopes: [],
-        }),
-      ),
+        return Effect.map(checkAs(organizationId, "prod", slugs), () => [...asked])
+      }).pipe(Effect.provide(built)),
   }
 })
 

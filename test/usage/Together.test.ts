@@ -1,15 +1,10 @@
 import { assert, describe, it, layer } from "@effect/vitest"
-import { Effect, Exit, Layer } from "effect"
+import { Effect, Exit } from "effect"
 import { randomUUID } from "node:crypto"
 import { InstanceNotFound } from "../../src/instances/Errors.ts"
-import { Caller, platformIdentity } from "../../src/kernel/Caller.ts"
-import { PastRepo } from "../../src/usage/PastRepo.ts"
-import { CheckRepo } from "../../src/usage/CheckRepo.ts"
-import { UsageRepo } from "../../src/usage/Repo.ts"
-import { Usage } from "../../src/usage/Service.ts"
-import { testSql } from "../support/TestDatabase.ts"
 import { TestService } from "../support/TestService.ts"
 import { openMetered } from "./Metered.ts"
+import { checkAs, usageOver } from "./UsageOver.ts"
 
 const limits = [5, 100, 1000]
 
@@ -91,38 +86,22 @@ layer(TestService.layer, { excludeTestServices: true })("organizations that ask 
 type Statements = Array<{ readonly within: string | null; readonly organizations: ReadonlyArray<string> }>
 
 /** The database dies of questions about one instance, at once, and takes its time for the others. */
-const usageOn = (statements: Statements, isSharded: boolean) => {
-  const breaking = Layer.effect(
-    CheckRepo,
-    Effect.map(CheckRepo, (repo) =>
-      CheckRepo.of({
-        ...repo,
-        isSharded,
-        findWithCatalog: (asked, within) => {
-          const organizations = [...new Set(asked.map(({ organizationId }) => organizationId))]
-          statements.push({ within, organizations })
-          return asked.some(({ instance }) => instance === "broken")
-            ? Effect.die(new Error("The statement failed"))
-            : Effect.andThen(Effect.sleep("10 millis"), repo.findWithCatalog(asked, within))
-        },
-      }),
-    ),
-  )
-  return Usage.layer.pipe(
-    Layer.provide([breaking, UsageRepo.layer, PastRepo.layer]),
-    Layer.provide(CheckRepo.layer),
-    Layer.provide(testSql),
-  )
-}
+const usageOn = (statements: Statements, isSharded: boolean) =>
+  usageOver((repo) => ({
+    isSharded,
+    findWithCatalog: (asked, within) => {
+      const organizations = [...new Set(asked.map(({ organizationId }) => organizationId))]
+      statements.push({ within, organizations })
+      return asked.some(({ instance }) => instance === "broken")
+        ? Effect.die(new Error("The statement failed"))
+        : Effect.andThen(Effect.sleep("10 millis"), repo.findWithCatalog(asked, within))
+    },
+  }))
 
-const askAs = (organizationId: string, instance: string, entitlements: number) =>
-  Effect.gen(function* () {
-    const usage = yield* Usage
-    const checks = Array.from({ length: entitlements }, (_, n) => ({ entitlement: `meter-${n}` }))
-    return yield* Effect.exit(usage.check(instance, { checks }))
-  }).pipe(
-    Effect.provideService(Caller, { organizationId, credentialId: randomUUID(), actor: platformIdentity, scopes: [] }),
-  )
+const askAs = (organizationId: string, instance: string, entitlements: number) => {
+  const slugs = Array.from({ length: entitlements }, (_, n) => `meter-${n}`)
+  return Effect.exit(checkAs(organizationId, instance, slugs))
+}
 
 describe("a statement that fails", () => {
   it.live("takes only the checks with it that it was about", () =>

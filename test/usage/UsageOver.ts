@@ -1,0 +1,32 @@
+/** Usage beside the service, with a memory of its own, over a database that a test watches or breaks. */
+import { Effect, Layer } from "effect"
+import { randomUUID } from "node:crypto"
+import { Caller, platformIdentity } from "../../src/kernel/Caller.ts"
+import { CheckRepo } from "../../src/usage/CheckRepo.ts"
+import { PastRepo } from "../../src/usage/PastRepo.ts"
+import { UsageRepo } from "../../src/usage/Repo.ts"
+import { Usage } from "../../src/usage/Service.ts"
+import { testSql } from "../support/TestDatabase.ts"
+
+type Repo = CheckRepo["Service"]
+
+/** Usage whose statements for checks are changed like this. */
+export const usageOver = (changed: (repo: Repo) => Partial<Repo>) => {
+  const changedRepo = Layer.effect(
+    CheckRepo,
+    Effect.map(CheckRepo, (repo) => CheckRepo.of({ ...repo, ...changed(repo) })),
+  )
+  return Layer.fresh(Usage.layer).pipe(
+    Layer.provide([changedRepo, UsageRepo.layer, PastRepo.layer]),
+    Layer.provide(CheckRepo.layer),
+    Layer.provide(testSql),
+  )
+}
+
+/** A check by somebody of an organization. */
+export const checkAs = (organizationId: string, instance: string, slugs: ReadonlyArray<string>) =>
+  Effect.flatMap(Usage, (usage) =>
+    usage.check(instance, { checks: slugs.map((entitlement) => ({ entitlement })) }),
+  ).pipe(
+    Effect.provideService(Caller, { organizationId, credentialId: randomUUID(), actor: platformIdentity, scopes: [] }),
+  )
