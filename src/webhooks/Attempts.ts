@@ -45,7 +45,7 @@ export const entryOf = (ended: EndedAttempt, held: boolean): AttemptRow => {
   const { claim, outcome } = ended
   return {
     organizationId: claim.organizationId,
-    timestamp: ended.startedAt.toISOString(),
+    timestamp: ended.startedAt,
     id: claim.lease,
     deliveryId: claim.id,
     eventId: claim.eventId,
@@ -58,7 +58,7 @@ export const entryOf = (ended: EndedAttempt, held: boolean): AttemptRow => {
     responseBody: outcome.responseBody,
     error: outcome.fault === null ? null : `${outcome.fault.code}: ${outcome.fault.message}`,
     durationMs: ended.durationMs,
-    nextAttemptAt: held ? (nextOf(ended)?.toISOString() ?? null) : null,
+    nextAttemptAt: held ? nextOf(ended) : null,
     wasMade: wasMade(outcome),
   }
 }
@@ -80,7 +80,7 @@ export const healthOf = (ended: ReadonlyArray<EndedAttempt>): ReadonlyArray<Heal
             organizationId,
             endpointId,
             succeeded: before?.succeeded ?? false,
-            failingSince: before?.failingSince ?? endedAt.toISOString(),
+            failingSince: before?.failingSince ?? endedAt,
           },
     )
   }
@@ -92,11 +92,11 @@ const isMissingPartition = (error: unknown): boolean =>
   error.reason._tag === "ConstraintError" &&
   /no partition of relation/.test(String(error.reason.cause))
 
-// The database refuses these very rows, and will refuse them again. Everything else is the database's own trouble.
+// The database or its client refuses these very rows, and will refuse them again. Everything else is the database's own trouble.
 const isRefusal = (error: unknown): boolean =>
   !isSqlError(error) ||
   ["ConstraintError", "UniqueViolation", "SqlSyntaxError"].includes(error.reason._tag) ||
-  /\b22[0-9A-Z]{3}\b|invalid|out of range/.test(String(error.reason.cause))
+  /\b22[0-9A-Z]{3}\b|invalid|out of range|PgTypesCodecError/.test(String(error.reason.cause))
 
 const backOff = Schedule.min([Schedule.exponential("50 millis"), Schedule.spaced("2 seconds")])
 

@@ -3,7 +3,7 @@ import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import type { ActorReference } from "../kernel/Caller.ts"
 import type { EventName } from "../kernel/Event.ts"
-import { eventRecords, record, records } from "../kernel/Sql.ts"
+import { column, eventRecords, record, records } from "../kernel/Sql.ts"
 import type { WebhookEndpoint } from "./Model.ts"
 import type { ClaimedRow } from "./QueueRepo.ts"
 import { TEST_EVENT } from "./Rules.ts"
@@ -20,12 +20,10 @@ export interface Subject {
   readonly data: Record<string, unknown> | null
 }
 
-/**
- * An attempt as it is stored, if its claim still held; otherwise nothing follows from it. Instants are ISO texts.
- */
+/** An attempt as it is stored, if its claim still held; otherwise nothing follows from it. */
 export interface AttemptRow {
   readonly organizationId: string
-  readonly timestamp: string
+  readonly timestamp: Date
   readonly id: string
   readonly deliveryId: string
   readonly eventId: string
@@ -38,7 +36,7 @@ export interface AttemptRow {
   readonly responseBody: string | null
   readonly error: string | null
   readonly durationMs: number
-  readonly nextAttemptAt: string | null
+  readonly nextAttemptAt: Date | null
   /** Whether it was sent. One that was not leaves no trace once somebody else has the delivery. */
   readonly wasMade: boolean
 }
@@ -48,7 +46,7 @@ export interface Health {
   readonly organizationId: string
   readonly endpointId: string
   readonly succeeded: boolean
-  readonly failingSince: string | null
+  readonly failingSince: Date | null
 }
 
 const make = Effect.gen(function* () {
@@ -67,15 +65,13 @@ const make = Effect.gen(function* () {
             WHERE secret.organization_id = claimed."organizationId" AND secret.endpoint_id = claimed."endpointId"
               AND (secret.expires_at IS NULL OR secret.expires_at > ${at})
             ORDER BY secret.id DESC) AS sealed
-        FROM jsonb_to_recordset(${sql.json(
-          rows.map(({ endpointId, eventId, eventName, lease, organizationId }) => ({
-            organizationId,
-            endpointId,
-            eventId,
-            eventName,
-            lease,
-          })),
-        )}) AS claimed ("organizationId" uuid, "endpointId" uuid, "eventId" uuid, "eventName" text, lease uuid)
+        FROM unnest(
+          (SELECT ${column("uuid", rows, ({ organizationId }) => organizationId)}),
+          ${column("uuid", rows, ({ endpointId }) => endpointId)},
+          ${column("uuid", rows, ({ eventId }) => eventId)},
+          ${column("text", rows, ({ eventName }) => eventName)},
+          ${column("uuid", rows, ({ lease }) => lease)}
+        ) AS claimed ("organizationId", "endpointId", "eventId", "eventName", lease)
         LEFT JOIN webhook_endpoints endpoint
           ON endpoint.organization_id = claimed."organizationId" AND endpoint.id = claimed."endpointId"
           AND (endpoint.disabled_at IS NULL OR claimed."eventName" = ${TEST_EVENT})
@@ -93,10 +89,25 @@ const make = Effect.gen(function* () {
       Effect.map(
         records<{ lease: string }>()(sql`
           WITH made AS MATERIALIZED (
-            SELECT * FROM jsonb_to_recordset(${sql.json(rows)}) AS made ("organizationId" uuid, "timestamp" timestamptz,
-              id uuid, "deliveryId" uuid, "eventId" uuid, "eventName" text, "endpointId" uuid, "endpointUrl" text,
-              attempt smallint, state text, "statusCode" smallint, "responseBody" text, error text, "durationMs" integer,
-              "nextAttemptAt" timestamptz, "wasMade" boolean)
+            SELECT * FROM unnest(
+              (SELECT ${column("uuid", rows, ({ organizationId }) => organizationId)}),
+              ${column("timestamptz", rows, ({ timestamp }) => timestamp)},
+              ${column("uuid", rows, ({ id }) => id)},
+              ${column("uuid", rows, ({ deliveryId }) => deliveryId)},
+              ${column("uuid", rows, ({ eventId }) => eventId)},
+              ${column("text", rows, ({ eventName }) => eventName)},
+              ${column("uuid", rows, ({ endpointId }) => endpointId)},
+              ${column("text", rows, ({ endpointUrl }) => endpointUrl)},
+              ${column("int2", rows, ({ attempt }) => attempt)},
+              ${column("text", rows, ({ state }) => state)},
+              ${column("int2", rows, ({ statusCode }) => statusCode)},
+              ${column("text", rows, ({ responseBody }) => responseBody)},
+              ${column("text", rows, ({ error }) => error)},
+              ${column("int4", rows, ({ durationMs }) => durationMs)},
+              ${column("timestamptz", rows, ({ nextAttemptAt }) => nextAttemptAt)},
+              ${column("bool", rows, ({ wasMade }) => wasMade)}
+            ) AS made ("organizationId", "timestamp", id, "deliveryId", "eventId", "eventName", "endpointId", "endpointUrl",
+              attempt, state, "statusCode", "responseBody", error, "durationMs", "nextAttemptAt", "wasMade")
           ), lost AS MATERIALIZED (
             SELECT made."organizationId", made."endpointId" FROM made
             LEFT JOIN webhook_queue queue ON queue.organization_id = made."organizationId"
@@ -104,8 +115,12 @@ const make = Effect.gen(function* () {
             WHERE queue.id IS NULL
           ), changing AS MATERIALIZED (
             SELECT endpoint.organization_id, endpoint.id, health."failingSince"
-            FROM jsonb_to_recordset(${sql.json(healths)}) AS health ("organizationId" uuid, "endpointId" uuid,
-              succeeded boolean, "failingSince" timestamptz)
+            FROM unnest(
+              (SELECT ${column("uuid", healths, ({ organizationId }) => organizationId)}),
+              ${column("uuid", healths, ({ endpointId }) => endpointId)},
+              ${column("bool", healths, ({ succeeded }) => succeeded)},
+              ${column("timestamptz", healths, ({ failingSince }) => failingSince)}
+            ) AS health ("organizationId", "endpointId", succeeded, "failingSince")
             JOIN webhook_endpoints endpoint
               ON endpoint.organization_id = health."organizationId" AND endpoint.id = health."endpointId"
             WHERE CASE WHEN health.succeeded THEN endpoint.failing_since IS DISTINCT FROM health."failingSince"
@@ -163,7 +178,10 @@ const make = Effect.gen(function* () {
     failingSince: (endpoints: ReadonlyArray<Pick<Health, "organizationId" | "endpointId">>, since: Date) =>
       records<{ organizationId: string; endpointId: string }>()(sql`
         SELECT endpoint.organization_id AS "organizationId", endpoint.id AS "endpointId"
-        FROM jsonb_to_recordset(${sql.json(endpoints)}) AS failed ("organizationId" uuid, "endpointId" uuid)
+        FROM unnest(
+          (SELECT ${column("uuid", endpoints, ({ organizationId }) => organizationId)}),
+          ${column("uuid", endpoints, ({ endpointId }) => endpointId)}
+        ) AS failed ("organizationId", "endpointId")
         JOIN webhook_endpoints endpoint
           ON endpoint.organization_id = failed."organizationId" AND endpoint.id = failed."endpointId"
         WHERE endpoint.failing_since <= ${since} AND endpoint.disabled_at IS NULL`),

@@ -30,7 +30,6 @@ export const layer = Layer.effect(
       if (entries.length === 0) return 0
       const subscribers = yield* outbox.subscribers([...new Set(entries.map(({ organizationId }) => organizationId))])
       const { matches, taken } = matchesOf(entries, subscribers, MOST_MATCHES)
-      const dueAt = at.toISOString()
       const rows = yield* Effect.forEach(matches, ({ endpointId, entry }) =>
         Effect.map(newId, (id): QueueRow => ({
           organizationId: entry.organizationId,
@@ -39,7 +38,7 @@ export const layer = Layer.effect(
           eventId: entry.eventId,
           eventName: entry.type ?? "",
           attempt: 1,
-          dueAt: entry.occurredAt?.toISOString() ?? dueAt,
+          dueAt: entry.occurredAt ?? at,
         })),
       )
       for (const chunk of Arr.chunksOf(rows, ROWS_PER_STATEMENT)) yield* queue.insert(chunk)

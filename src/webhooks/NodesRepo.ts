@@ -38,7 +38,7 @@ const make = Effect.gen(function* () {
             SELECT ctid FROM webhook_queue WHERE lease IS NOT NULL AND owner = ANY(${owners}::uuid[])
             FOR UPDATE SKIP LOCKED))
           RETURNING organization_id AS "organizationId", endpoint_id AS "endpointId"`),
-        (rows) => rows.map((row): LaneHead => ({ ...row, dueAt: at.toISOString() })),
+        (rows) => rows.map((row): LaneHead => ({ ...row, dueAt: at })),
       ),
   }
 })

@@ -2,7 +2,7 @@
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import type { EventRecord } from "../kernel/Event.ts"
-import { eventRecords, records } from "../kernel/Sql.ts"
+import { column, eventRecords, records } from "../kernel/Sql.ts"
 
 /** Names an event of the outbox. */
 export interface OutboxKey {
@@ -33,8 +33,10 @@ const MOST_ORGANIZATIONS = 64
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const keyRows = (keys: ReadonlyArray<OutboxKey>) => sql`
-    jsonb_to_recordset(${sql.json(keys.map(({ eventId, organizationId }) => ({ organizationId, eventId })))})
-      AS key ("organizationId" uuid, "eventId" uuid)`
+    unnest(
+      (SELECT ${column("uuid", keys, ({ organizationId }) => organizationId)}),
+      ${column("uuid", keys, ({ eventId }) => eventId)}
+    ) AS key ("organizationId", "eventId")`
 
   return {
     /** Organizations with waiting events, in turns: those behind the given one, at most 64. */

@@ -39,17 +39,9 @@ export class WebhookQueue extends Context.Service<
           yield* Transaction
           const id = rest.deliveryId ?? (yield* newId)
           yield* repo.insert([
-            {
-              organizationId,
-              id,
-              endpointId,
-              eventId,
-              eventName,
-              attempt: rest.attempt ?? 1,
-              dueAt: dueAt.toISOString(),
-            },
+            { organizationId, id, endpointId, eventId, eventName, attempt: rest.attempt ?? 1, dueAt },
           ])
-          yield* repo.lowerHeads([{ organizationId, endpointId, dueAt: dueAt.toISOString() }])
+          yield* repo.lowerHeads([{ organizationId, endpointId, dueAt }])
           yield* signals.announce("webhooks")
           return id
         }),

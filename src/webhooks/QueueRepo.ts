@@ -5,9 +5,9 @@
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
-import { records } from "../kernel/Sql.ts"
+import { column, records } from "../kernel/Sql.ts"
 
-/** A row to insert. Instants are ISO texts. */
+/** A row to insert. */
 export interface QueueRow {
   readonly organizationId: string
   readonly id: string
@@ -15,14 +15,14 @@ export interface QueueRow {
   readonly eventId: string
   readonly eventName: string
   readonly attempt: number
-  readonly dueAt: string
+  readonly dueAt: Date
 }
 
 /** The lane of an endpoint, and the instant from which it has work. */
 export interface LaneHead {
   readonly organizationId: string
   readonly endpointId: string
-  readonly dueAt: string
+  readonly dueAt: Date
 }
 
 /** A lane that is locked until the transaction ends. */
@@ -86,7 +86,11 @@ const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const run = (statement: Effect.Effect<unknown, SqlError>) => Effect.asVoid(Effect.orDie(statement))
   const heldRows = (held: ReadonlyArray<Held>) => sql`
-    jsonb_to_recordset(${sql.json(held)}) AS held ("organizationId" uuid, id uuid, lease uuid)`
+    unnest(
+      (SELECT ${column("uuid", held, ({ organizationId }) => organizationId)}),
+      ${column("uuid", held, ({ id }) => id)},
+      ${column("uuid", held, ({ lease }) => lease)}
+    ) AS held ("organizationId", id, lease)`
   // Of the rows of `queue`, those that count against the caps.
   const isInFlight = ({ ending, inFlightSince }: Pick<ClaimLimits, "ending" | "inFlightSince">) => sql`
     queue.lease IS NOT NULL AND queue.claimed_at > ${inFlightSince}
@@ -108,8 +112,15 @@ const make = Effect.gen(function* () {
         INSERT INTO webhook_queue (organization_id, id, endpoint_id, event_id, event_name, attempt, due_at)
         SELECT owed."organizationId", owed.id, owed."endpointId", owed."eventId", owed."eventName", owed.attempt,
           owed."dueAt"
-        FROM jsonb_to_recordset(${sql.json(rows)}) AS owed ("organizationId" uuid, id uuid, "endpointId" uuid,
-          "eventId" uuid, "eventName" text, attempt smallint, "dueAt" timestamptz)
+        FROM unnest(
+          (SELECT ${column("uuid", rows, ({ organizationId }) => organizationId)}),
+          ${column("uuid", rows, ({ id }) => id)},
+          ${column("uuid", rows, ({ endpointId }) => endpointId)},
+          ${column("uuid", rows, ({ eventId }) => eventId)},
+          ${column("text", rows, ({ eventName }) => eventName)},
+          ${column("int2", rows, ({ attempt }) => attempt)},
+          ${column("timestamptz", rows, ({ dueAt }) => dueAt)}
+        ) AS owed ("organizationId", id, "endpointId", "eventId", "eventName", attempt, "dueAt")
         ON CONFLICT (organization_id, id) DO NOTHING`),
 
     /**
@@ -120,8 +131,11 @@ const make = Effect.gen(function* () {
       run(sql`
         INSERT INTO webhook_lanes AS lane (organization_id, endpoint_id, head_due_at, last_served_at)
         SELECT head."organizationId", head."endpointId", min(head."dueAt"), 'epoch'
-        FROM jsonb_to_recordset(${sql.json(heads)})
-          AS head ("organizationId" uuid, "endpointId" uuid, "dueAt" timestamptz)
+        FROM unnest(
+          (SELECT ${column("uuid", heads, ({ organizationId }) => organizationId)}),
+          ${column("uuid", heads, ({ endpointId }) => endpointId)},
+          ${column("timestamptz", heads, ({ dueAt }) => dueAt)}
+        ) AS head ("organizationId", "endpointId", "dueAt")
         GROUP BY head."organizationId", head."endpointId" ORDER BY head."organizationId", head."endpointId"
         ON CONFLICT (organization_id, endpoint_id) DO UPDATE SET head_due_at = excluded.head_due_at
         WHERE lane.head_due_at > excluded.head_due_at`),
@@ -244,7 +258,7 @@ const make = Effect.gen(function* () {
           WHERE webhook_queue.organization_id = held."organizationId" AND webhook_queue.id = held.id
             AND webhook_queue.lease = held.lease
           RETURNING webhook_queue.organization_id AS "organizationId", webhook_queue.endpoint_id AS "endpointId"`),
-        (rows) => rows.map((row) => ({ ...row, dueAt: at.toISOString() })),
+        (rows) => rows.map((row) => ({ ...row, dueAt: at })),
       ),
 
     /** {@link release} by leases alone, where nobody knows which rows they are of, or whether there are any. */
@@ -254,7 +268,7 @@ const make = Effect.gen(function* () {
           UPDATE webhook_queue SET lease = NULL, claimed_at = NULL, claims = claims - 1, due_at = ${at}
           WHERE lease IS NOT NULL AND lease = ANY(${leases}::uuid[])
           RETURNING organization_id AS "organizationId", endpoint_id AS "endpointId"`),
-        (rows) => rows.map((row) => ({ ...row, dueAt: at.toISOString() })),
+        (rows) => rows.map((row) => ({ ...row, dueAt: at })),
       ),
   }
 })

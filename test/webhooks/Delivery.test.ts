@@ -101,6 +101,39 @@ layer(testServices, { excludeTestServices: true })("deliveries", (it) => {
     ),
   )
 
+  it.effect("an answer that cannot be stored holds up no other's: its delivery waits for another attempt", () =>
+    virtual(
+      onNode(
+        Effect.gen(function* () {
+          const receiver = yield* Receiver
+          const organizationId = yield* organization
+          const good = yield* endpoint(organizationId)
+          const refusedByDatabase = yield* endpoint(organizationId)
+          const refusedByClient = yield* endpoint(organizationId)
+          receiver.answer = ({ endpointId }) => {
+            if (endpointId === refusedByDatabase.id)
+              return Effect.succeed({ ...answering(200), responseBody: "a\u0000b" })
+            return Effect.succeed(answering(endpointId === refusedByClient.id ? 70_000 : 200))
+          }
+          yield* emit(organizationId)
+          yield* work
+          assert.deepStrictEqual(
+            (yield* attemptsOf(organizationId)).map(({ endpointId }) => endpointId),
+            [good.id],
+          )
+          receiver.answer = () => Effect.succeed(answering(200))
+          yield* TestClock.adjust("1 hour")
+          yield* work
+          assert.sameMembers(
+            (yield* attemptsOf(organizationId)).map(({ endpointId }) => endpointId),
+            [good.id, refusedByDatabase.id, refusedByClient.id],
+          )
+          assert.deepStrictEqual(yield* queueOf(organizationId), [])
+        }),
+      ),
+    ),
+  )
+
   it.effect("a delivery carries an amount with all its digits", () =>
     virtual(
       onNode(

@@ -38,7 +38,7 @@ const owe = Effect.fnUntraced(function* (organizationId: string, endpointId: str
     INSERT INTO webhook_queue (organization_id, id, endpoint_id, event_id, event_name, attempt, due_at)
     SELECT ${organizationId}, gen_random_uuid(), ${endpointId}, ${event.id}, 'TOKEN_ISSUED', 1, ${event.at}
     FROM generate_series(1, ${count})`
-  yield* queue.lowerHeads([{ organizationId, endpointId, dueAt: event.at.toISOString() }])
+  yield* queue.lowerHeads([{ organizationId, endpointId, dueAt: event.at }])
 })
 
 // Nodes work for the whole database, so what other tests left behind must go.

@@ -58,7 +58,7 @@ describe("what attempts mean", () => {
             .toSorted((a, b) => a.endedAt.getTime() - b.endedAt.getTime())
           assert.strictEqual(succeeded, own.some(isSuccess))
           const after = own.slice(own.findLastIndex(isSuccess) + 1)
-          assert.strictEqual(failingSince, after[0]?.endedAt.toISOString() ?? null)
+          assert.deepStrictEqual(failingSince, after[0]?.endedAt ?? null)
         }
       }),
   )
