@@ -190,6 +190,59 @@ layer(services, { excludeTestServices: true })("whatever changes between checks"
       }),
     120_000,
   )
+
+  it.effect(
+    "many change the catalog at once: each is answered, and then all is known as it is",
+    () =>
+      Effect.gen(function* () {
+        const { call, entitlement, license } = yield* openMetered
+        const licenses = ["pro", "team", "trial"]
+        const slugs = ["seats", "calls", "exports", "regions"]
+        yield* Effect.forEach(licenses.slice(1), (slug) => license(slug))
+        yield* Effect.forEach(slugs, (slug) => entitlement(slug))
+        const checks = slugs.map((slug) => ({ entitlement: slug }))
+        const changes = (seed: number) => {
+          const roll = dice(seed)
+          const any = <A>(all: ReadonlyArray<A>): A => all[roll(all.length)] as A
+          const change = Effect.suspend(() => {
+            const slug = any(slugs)
+            const grants = `/licenses/${any(licenses)}/entitlements`
+            switch (roll(7)) {
+              case 0:
+                return call("DELETE", `/entitlements/${slug}`)
+              case 1:
+                return call("POST", "/entitlements", {
+                  name: slug,
+                  slug,
+                  type: "NUMBER",
+                  resetPeriod: any(resetPeriods),
+                })
+              case 2:
+                return call("DELETE", `${grants}/${slug}`)
+              case 3:
+                return call("PUT", `${grants}/${slug}`, { value: roll(100) })
+              case 4:
+                return call("PATCH", "/instances/prod", { licenseSlug: any(licenses) })
+              case 5:
+                return call("POST", "/instances/prod/check", { checks })
+              default:
+                return call("POST", grants, { entitlementSlug: slug, value: roll(100) })
+            }
+          })
+          return Effect.replicateEffect(change, STEPS / 4)
+        }
+        const answers = yield* Effect.forEach([1, 2, 3, 4, 5, 6, 7, 8], changes, { concurrency: "unbounded" })
+        const seen = Map.groupBy(answers.flat(), ({ status }) => status)
+        assert.includeMembers([200, 201, 204, 404, 409, 422], [...seen.keys()])
+        assert.includeMembers([...seen.keys()], [200, 201, 204, 404, 409])
+        const at = new Date(Date.now() + 60_000).toISOString()
+        const remembered = yield* call("POST", "/instances/prod/check", { checks, at })
+        const explained = yield* call("POST", "/instances/prod/check", { checks, at, explain: true })
+        const plain = explained.body.checks.map(({ explanation: _, ...answer }: { explanation: unknown }) => answer)
+        assert.deepStrictEqual(remembered.body.checks, plain)
+      }),
+    120_000,
+  )
 })
 
 /** Asks beside the service, by another memory, and tells what the database was asked for. */
