@@ -128,6 +128,12 @@ export const operations: ReadonlyArray<Operation> = [
         load: "check1",
         rate: { share: 0.8, of: "one entitlement" },
       },
+      // What the machine itself adds to the slowest answers.
+      "fastify, one entitlement, at 80 % of its rate": {
+        by: "fastify",
+        load: "check1",
+        rate: { share: 0.8, of: "fastify, one entitlement" },
+      },
     },
     targets: [
       { of: "one entitlement", to: "read of a customer", must: 0.9 },

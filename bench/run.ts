@@ -153,7 +153,11 @@ for (const operation of measured) {
       const full = way.rate === undefined ? undefined : results[way.rate.of]?.at(-1)?.perSecond
       const rate = full === undefined ? undefined : Math.round(full * (way.rate?.share ?? 1))
       const burst = await load(way, operation.connections, seconds, rate)
-      if (burst !== undefined) (results[name] ??= []).push(burst)
+      if (burst === undefined) continue
+      // Its ratios would be told as if it had been slow.
+      if (burst.perSecond === 0) throw new Error(`${operation.name}: nothing was answered to "${name}"`)
+      const bursts = (results[name] ??= [])
+      bursts.push(burst)
     }
   }
   const section = report.section(operation, results)
