@@ -69,9 +69,9 @@ const runOnce = [
 const server = process.env["TEST_DATABASE_URL"] ?? LOCAL_SERVER
 if (await answers(server)) {
   const excluded = runOnce.flatMap((pattern) => ["--exclude", pattern])
-  run("Tests on the PostgreSQL server that answers here", [script("vitest"), "run", ...excluded], {
-    TEST_DATABASE_URL: server,
-  })
+  // Two files at a time, each with a database of its own: nothing here measures the process, and any server has connections for two.
+  const command = [script("vitest"), "run", "--maxWorkers=2", ...excluded]
+  run("Tests on the PostgreSQL server that answers here", command, { TEST_DATABASE_URL: server })
 } else {
   console.log(
     "\n=== No PostgreSQL server of version 15 or newer answers here: the embedded database was the only one tested",
