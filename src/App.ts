@@ -90,6 +90,7 @@ import * as RequestValidation from "./runtime/RequestValidation.ts"
 import * as SealedCursors from "./runtime/SealedCursors.ts"
 import * as SecretBox from "./runtime/SecretBox.ts"
 import * as StoredAnswers from "./runtime/StoredAnswers.ts"
+import { decodeAtOnce } from "./runtime/StrictBodies.ts"
 import * as TokenValidation from "./runtime/TokenValidation.ts"
 import { CloudEvents } from "./usage/CloudEvents.ts"
 import { Consumption } from "./usage/Consume.ts"
@@ -121,6 +122,11 @@ import { QueueRepo } from "./webhooks/QueueRepo.ts"
 import { WebhooksRepo } from "./webhooks/Repo.ts"
 import { WebhookSecrets } from "./webhooks/Secrets.ts"
 import { WebhookEndpoints } from "./webhooks/Service.ts"
+
+// Before any handlers are built.
+decodeAtOnce(CoreApi)
+decodeAtOnce(PlatformApi)
+decodeAtOnce(WebhookApi)
 
 const repositories = Layer.mergeAll(
   AccessRepo.layer,

@@ -15,10 +15,10 @@ interface KnownCheck {
   readonly usage: UsageCheck
 }
 
-// What waits is asked for in three statements at least, unless they were of less than four checks, and none asks about more than
+// What waits is asked for in four statements at least, unless they were of less than four checks, and none asks about more than
 // forty entitlements, unless a single check does: the process answers some checks while the database is at the next. By one
 // statement for all they would wait for each other.
-const LEAST_STATEMENTS = 3
+const LEAST_STATEMENTS = 4
 const FEW_CHECKS = 4
 const MOST_ENTITLEMENTS = 40
 
