@@ -25,7 +25,7 @@ export interface Way {
   readonly listener?: "core" | "internal"
   /** Of how many organizations the callers are; eight if absent. */
   readonly organizations?: number | undefined
-  /** Not as fast as it goes, but at a share of the rate that another way of the operation reached in the same round. */
+  /** Not as fast as it goes, but at a share of the rate that another way of the operation reached last. */
   readonly rate?: { readonly share: number; readonly of: string }
 }
 

@@ -149,7 +149,9 @@ for (const operation of measured) {
   for (const way of Object.values(operation.ways)) await load(way, operation.connections, 1)
   for (let round = 0; round < rounds; round++) {
     console.error(`${operation.name}: round ${round + 1} of ${rounds}, load average ${busyness()}`)
-    for (const [name, way] of Object.entries(operation.ways)) {
+    // There and back: whoever comes first in a round finds his server idle for longer than the others do.
+    const ways = Object.entries(operation.ways)
+    for (const [name, way] of round % 2 === 0 ? ways : ways.reverse()) {
       const full = way.rate === undefined ? undefined : results[way.rate.of]?.at(-1)?.perSecond
       const rate = full === undefined ? undefined : Math.round(full * (way.rate?.share ?? 1))
       const burst = await load(way, operation.connections, seconds, rate)
