@@ -151,7 +151,7 @@ for (const operation of measured) {
     console.error(`${operation.name}: round ${round + 1} of ${rounds}, load average ${busyness()}`)
     // There and back: whoever comes first in a round finds his server idle for longer than the others do.
     const ways = Object.entries(operation.ways)
-    for (const [name, way] of round % 2 === 0 ? ways : ways.reverse()) {
+    for (const [name, way] of round % 2 === 0 ? ways : ways.toReversed()) {
       const full = way.rate === undefined ? undefined : results[way.rate.of]?.at(-1)?.perSecond
       const rate = full === undefined ? undefined : Math.round(full * (way.rate?.share ?? 1))
       const burst = await load(way, operation.connections, seconds, rate)
