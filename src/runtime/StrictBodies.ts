@@ -3,7 +3,7 @@
  * and tell all faults, as ours do: those interpret every body. So a body is decoded by the compiled schema, which overlooks unknown
  * members, and these are looked for beside it. Whatever either of the two refuses is decoded again the long way, which tells why.
  */
-import { Exit, Schema, SchemaAST, SchemaParser } from "effect"
+import { Exit, Predicate, Schema, SchemaAST, SchemaParser } from "effect"
 import { HttpApi } from "effect/http-api"
 import type { HttpApiGroup } from "effect/http-api"
 import * as SchemaCompiler from "effect/schema/SchemaCompiler"
@@ -14,20 +14,11 @@ type Knows = (value: unknown) => boolean
 const always: Knows = () => true
 const never: Knows = () => false
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
 const knowsMembers = ({ indexSignatures, propertySignatures }: SchemaAST.Objects): Knows => {
-  // Of free objects every member is declared.
-  if (indexSignatures.length > 0) {
-    const areFree = indexSignatures.every(
-      ({ parameter, type }) => SchemaAST.isString(parameter) && knows(type) === always,
-    )
-    return areFree && propertySignatures.length === 0 ? always : never
-  }
-  const members = new Map(propertySignatures.map(({ name, type }) => [name, knows(type)]))
+  if (indexSignatures.length > 0) return never
+  const members = new Map<PropertyKey, Knows>(propertySignatures.map(({ name, type }) => [name, knows(type)]))
   return (value) => {
-    if (!isObject(value)) return true
+    if (!Predicate.isObject(value)) return true
     for (const name in value) {
       const knowsMember = members.get(name)
       if (knowsMember === undefined || !knowsMember(value[name])) return false
@@ -36,13 +27,10 @@ const knowsMembers = ({ indexSignatures, propertySignatures }: SchemaAST.Objects
   }
 }
 
-const knowsItems = ({ elements, rest }: SchemaAST.Arrays): Knows => {
-  const every = [...elements, ...rest].map(knows)
-  if (every.every((knowsItem) => knowsItem === always)) return always
-  const [knowsItem = never] = every
-  return every.length === 1 && rest.length === 1
-    ? (value) => !Array.isArray(value) || value.every((item) => knowsItem(item))
-    : never
+const knowsItems = ({ elements, rest: [item, ...more] }: SchemaAST.Arrays): Knows => {
+  if (item === undefined || elements.length + more.length > 0) return never
+  const knowsItem = knows(item)
+  return knowsItem === always ? always : (value) => !Array.isArray(value) || value.every((one) => knowsItem(one))
 }
 
 /** By what is sent, not by what it is decoded to. Where that cannot be said without decoding, nothing is known. */
@@ -63,43 +51,33 @@ const knows = (ast: SchemaAST.AST): Knows => {
 }
 
 const install = (body: Schema.Codec<unknown>): void => {
-  // The same schema, but another object: the registry of parsers goes by objects.
+  // The same schema, but another object: the registry of parsers goes by objects. It asks for each of the two once, when it needs it.
   const schema = body.annotate({})
-  const decode = SchemaParser.decodeUnknownExit(schema)
-  let isKnown: Knows | undefined
   SchemaCompiler.set(body.ast, {
-    decode: (sent, options) => {
-      isKnown ??= knows(SchemaAST.toEncoded(body.ast))
-      if (options.onExcessProperty !== "error" || !isKnown(sent)) return SchemaCompiler.invalid
-      const exit = decode(sent)
-      return Exit.isSuccess(exit) ? exit.value : SchemaCompiler.invalid
+    get decode(): SchemaCompiler.Decode {
+      const isKnown = knows(SchemaAST.toEncoded(body.ast))
+      const decode = SchemaParser.decodeUnknownExit(schema)
+      return (sent, options) => {
+        if (options.onExcessProperty !== "error" || !isKnown(sent)) return SchemaCompiler.invalid
+        const exit = decode(sent)
+        return Exit.isSuccess(exit) ? exit.value : SchemaCompiler.invalid
+      }
     },
-    decodeEffect: SchemaParser.decodeUnknownEffect(schema),
+    get decodeEffect(): SchemaCompiler.DecodeEffect {
+      return SchemaParser.decodeUnknownEffect(schema)
+    },
   })
 }
 
-/** The JSON bodies that an API takes, as they are sent. */
-export const bodiesOf = <Id extends string, Groups extends HttpApiGroup.Constraint>(
+/** Has the JSON bodies of an API decoded so. To be called before its handlers are built. */
+export const decodeAtOnce = <Id extends string, Groups extends HttpApiGroup.Constraint>(
   api: HttpApi.HttpApi<Id, Groups>,
-): ReadonlyArray<{ readonly endpoint: string; readonly body: Schema.Codec<unknown> }> => {
-  const bodies: Array<{ readonly endpoint: string; readonly body: Schema.Codec<unknown> }> = []
-  HttpApi.reflect(api as unknown as HttpApi.HttpApi<string, HttpApiGroup.Top>, {
+): void =>
+  HttpApi.reflect(api, {
     onGroup: () => {},
-    onEndpoint: ({ endpoint, group }) => {
+    onEndpoint: ({ endpoint }) => {
       for (const { encoding, schemas } of endpoint.payload.values()) {
-        if (encoding._tag !== "Json") continue
-        for (const schema of schemas) {
-          bodies.push({ endpoint: `${group.identifier}.${endpoint.identifier}`, body: schema as Schema.Codec<unknown> })
-        }
+        if (encoding._tag === "Json") for (const schema of schemas) install(schema as Schema.Codec<unknown>)
       }
     },
   })
-  return bodies
-}
-
-/** Has the bodies of an API decoded so. To be called before its handlers are built. */
-export const decodeAtOnce = <Id extends string, Groups extends HttpApiGroup.Constraint>(
-  api: HttpApi.HttpApi<Id, Groups>,
-): void => {
-  for (const { body } of bodiesOf(api)) install(body)
-}

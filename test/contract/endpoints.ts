@@ -20,6 +20,8 @@ export interface Endpoint {
   readonly summary: string | undefined
   readonly middleware: ReadonlySet<HttpApiMiddleware.AnyService>
   readonly hasBody: boolean
+  /** The schemas of its body, as it is sent. */
+  readonly bodies: ReadonlyArray<Schema.Codec<unknown>>
   readonly takesIdempotencyKey: boolean
   /** The example of its body in the documents. */
   readonly example: object | undefined
@@ -49,6 +51,9 @@ export const neverNotFound: ReadonlyArray<string> = ["connectors.state", "connec
 
 const apis = { core: CoreApi, platform: PlatformApi, webhooks: WebhookApi } as const
 
+const bodiesOf = (endpoint: HttpApiEndpoint.Top) =>
+  [...endpoint.payload.values()].flatMap(({ schemas }) => schemas as ReadonlyArray<Schema.Codec<unknown>>)
+
 const describe = (
   api: Endpoint["api"],
   group: HttpApiGroup.Top,
@@ -67,14 +72,11 @@ const describe = (
   summary: Context.getOrUndefined(endpoint.annotations as Context.Context<OpenApi.Summary>, OpenApi.Summary),
   middleware: endpoint.middlewares as unknown as ReadonlySet<HttpApiMiddleware.AnyService>,
   hasBody: endpoint.payload.size > 0,
+  bodies: bodiesOf(endpoint),
   example: Context.getOrUndefined(endpoint.annotations as Context.Context<ExampleBody>, ExampleBody),
   accepts: (body) =>
-    [...endpoint.payload.values()].some(({ schemas }) =>
-      schemas.some((schema) =>
-        Exit.isSuccess(
-          Schema.decodeUnknownExit(schema as Schema.Codec<unknown, unknown>)(body, { onExcessProperty: "error" }),
-        ),
-      ),
+    bodiesOf(endpoint).some((schema) =>
+      Exit.isSuccess(Schema.decodeUnknownExit(schema)(body, { onExcessProperty: "error" })),
     ),
   takesIdempotencyKey: JSON.stringify(endpoint.headers?.ast ?? null).includes("idempotency-key"),
   problems: new Map(
