@@ -4,7 +4,7 @@
  * taken for what is no longer true, on no node; it saves reading what is the same as before (`docs/adr/0008-remembered-catalogs.md`).
  */
 import { instantText } from "../kernel/Timestamp.ts"
-import type { CatalogRow, CheckQuestion, UsageQuestion, UsageRow } from "./CheckRepo.ts"
+import type { CatalogRow, CheckQuestion, UsageRow, WantedUsage } from "./CheckRepo.ts"
 import type { Basis, Grant } from "./Decision.ts"
 import type { CheckedEntitlement, CheckedInstance } from "./Model.ts"
 import type { Period } from "./Period.ts"
@@ -41,8 +41,12 @@ interface Asked {
 
 /** What is left to ask for a check, and how its answer is read. */
 export interface UsageCheck {
-  readonly questions: ReadonlyArray<UsageQuestion>
+  /** Each {@link WantedUsage} as JSON. */
+  readonly questions: ReadonlyArray<string>
   readonly asked: ReadonlyArray<Asked>
+  /** In milliseconds: when the last of its periods starts, and the first of them ends. */
+  readonly from: number
+  readonly until: number
   readonly catalog: Catalog
   /** The start of the license that periods were computed from, if any. */
   readonly startLicenseDate: Date | undefined
@@ -85,14 +89,15 @@ export const makeCatalogs = (mostFacts = MOST_FACTS) => {
   return {
     /** What is left to ask for a check; nothing if not all that it asks for is known. */
     usageCheckOf: (question: CheckQuestion): UsageCheck | undefined => {
-      const { at, entitlements, instance, known, organizationId } = question
+      const { at, entitlements, instance, organizationId } = question
       const catalog = catalogs.get(organizationId)
       if (catalog === undefined) return undefined
-      const every = { organizationId, instance, at: instantText(at), known: instantText(known) }
       const asked: Array<Asked> = []
-      const questions: Array<UsageQuestion & { readonly entitlementIds: Array<string> }> = []
+      const questions: Array<WantedUsage & { readonly entitlementIds: Array<string> }> = []
       // When the periods of these questions start.
       const starting: Array<number> = []
+      let from = -Infinity
+      let until = Infinity
       let startLicenseDate: Date | undefined
       for (const slug of entitlements) {
         const entitlement = catalog.entitlements.get(slug)
@@ -106,16 +111,29 @@ export const makeCatalogs = (mostFacts = MOST_FACTS) => {
           asked.push({ entitlement, period, question: 0, place: -1 })
           continue
         }
+        if (period.end !== null) {
+          from = Math.max(from, period.start.getTime())
+          until = Math.min(until, period.end.getTime())
+        }
         let number = starting.indexOf(period.start.getTime())
         if (number === -1) {
           number = starting.push(period.start.getTime()) - 1
-          questions.push({ ...every, entitlementIds: [], periodStart: instantText(period.start) })
+          questions.push({ organizationId, instance, entitlementIds: [], periodStart: instantText(period.start) })
         }
         const ids = questions[number]?.entitlementIds ?? []
         asked.push({ entitlement, period, question: number, place: ids.push(entitlement.id) - 1 })
       }
-      if (questions.length === 0) questions.push({ ...every, entitlementIds: [], periodStart: every.at })
-      return { questions, asked, catalog, startLicenseDate }
+      if (questions.length === 0) {
+        questions.push({ organizationId, instance, entitlementIds: [], periodStart: instantText(at) })
+      }
+      const texts = questions.map((wanted) => JSON.stringify(wanted))
+      return { questions: texts, asked, from, until, catalog, startLicenseDate }
+    },
+
+    /** Whether the same is left to ask at this instant. */
+    isLeft: ({ catalog, from, until }: UsageCheck, { at, organizationId }: CheckQuestion): boolean => {
+      const millis = at.getTime()
+      return catalogs.get(organizationId) === catalog && from <= millis && millis < until
     },
 
     /** How the instance stands by the answers to what was asked for; nothing if they are of another catalog. */
@@ -175,3 +193,5 @@ export const makeCatalogs = (mostFacts = MOST_FACTS) => {
     },
   }
 }
+
+export type Catalogs = ReturnType<typeof makeCatalogs>

@@ -2,6 +2,7 @@
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import { records, touched } from "../kernel/Sql.ts"
+import { instantText } from "../kernel/Timestamp.ts"
 import { asJson } from "../kernel/Written.ts"
 import type { CheckedEntitlement, CheckedInstance } from "./Model.ts"
 import { checkedColumns, grantsAndUsageJoins, heldOf, licenseJoin } from "./Repo.ts"
@@ -25,15 +26,18 @@ export type CatalogRow = CheckedInstance &
   Versioned &
   ((CheckedEntitlement & { readonly entitlementId: string }) | { readonly entitlement: null })
 
-/** What is left to ask where the catalog is known: the usage in a period. Its instants are texts, because it is sent as it is. */
-export interface UsageQuestion {
+/** What is left to ask where the catalog is known: the usage in a period. Its start is a text, because it is sent as it is. */
+export interface WantedUsage {
   readonly organizationId: string
   readonly instance: string
   readonly entitlementIds: ReadonlyArray<string>
   readonly periodStart: string
-  readonly at: string
-  /** Reservations made after this instant are left out. */
-  readonly known: string
+}
+
+/** The same at an instant. */
+export interface UsageQuestion extends Moment {
+  /** {@link WantedUsage} as JSON, which is made once for all who ask it. */
+  readonly wanted: string
 }
 
 /** The answer to it. */
@@ -43,6 +47,9 @@ export interface UsageRow extends Omit<CheckedInstance, "instance" | "license" |
   /** The same of what reservations hold. */
   readonly held: string
 }
+
+const withInstants = ({ at, known, wanted }: UsageQuestion): string =>
+  `${wanted.slice(0, -1)},"at":"${instantText(at)}","known":"${instantText(known)}"}`
 
 interface Numbered {
   /** The question's place among those that were asked. */
@@ -102,7 +109,7 @@ const make = Effect.gen(function* () {
           )::text AS used,
           ARRAY(SELECT (${held}) FROM unnest(asked."entitlementIds") AS wanted (id))::text AS held
         FROM ROWS FROM (
-          jsonb_to_recordset(${sql.json(asked)}) AS ("organizationId" uuid, instance text, "entitlementIds" uuid[],
+          jsonb_to_recordset(${`[${asked.map(withInstants).join(",")}]`}::text::jsonb) AS ("organizationId" uuid, instance text, "entitlementIds" uuid[],
             "periodStart" timestamptz, at timestamptz, known timestamptz)
         ) WITH ORDINALITY
           AS asked ("organizationId", instance, "entitlementIds", "periodStart", at, known, number)

@@ -3,16 +3,17 @@ import { Effect, Exit } from "effect"
 import { gathered } from "../kernel/Gathered.ts"
 import type { Waiting } from "../kernel/Gathered.ts"
 import { makeCatalogs } from "./Catalogs.ts"
-import type { UsageCheck } from "./Catalogs.ts"
 import type { CheckQuestion, CheckRepo, UsageRow } from "./CheckRepo.ts"
+import { makeRecalls } from "./Recalls.ts"
+import type { KnownCheck } from "./Recalls.ts"
 import { foundIn } from "./Rules.ts"
 import type { Found } from "./Rules.ts"
 
 type WaitingCheck = Waiting<CheckQuestion, Found | undefined>
 
-interface KnownCheck {
+interface WaitingKnown {
   readonly check: WaitingCheck
-  readonly usage: UsageCheck
+  readonly known: KnownCheck
 }
 
 // What waits is asked for in four statements at least, unless they were of less than four checks, and none asks about more than
@@ -50,6 +51,7 @@ const allAtOnce = (statements: ReadonlyArray<Effect.Effect<void>>): Effect.Effec
 /** How instances stand with what is asked for; nothing where there is no such instance. */
 export const askingTogether = (repo: CheckRepo["Service"]) => {
   const catalogs = makeCatalogs()
+  const recalls = makeRecalls(catalogs)
 
   const statementsFor = (
     waiting: ReadonlyArray<WaitingCheck>,
@@ -82,20 +84,24 @@ export const askingTogether = (repo: CheckRepo["Service"]) => {
   })
 
   // Whatever is not answered by what is remembered is asked for with its catalog, and so is all of a statement that dies.
-  const findKnown = Effect.fnUntraced(function* (known: ReadonlyArray<KnownCheck>) {
-    const rows = yield* Effect.exit(repo.findUsage(known.flatMap(({ usage }) => usage.questions)))
+  const findKnown = Effect.fnUntraced(function* (waiting: ReadonlyArray<WaitingKnown>) {
+    const questions = waiting.flatMap(({ check: { question }, known: { usage } }) =>
+      usage.questions.map((wanted) => ({ wanted, at: question.at, known: question.known })),
+    )
+    const rows = yield* Effect.exit(repo.findUsage(questions))
     if (Exit.isFailure(rows)) {
-      const checks = known.map(({ check }) => check)
+      const checks = waiting.map(({ check }) => check)
       return yield* allAtOnce(statementsFor(checks, false))
     }
     const answers: Array<UsageRow | undefined> = []
     for (const row of rows.value) answers[row.number] = row
     const unanswered: Array<WaitingCheck> = []
     let asked = 0
-    for (const { check, usage } of known) {
-      const own = answers.slice(asked, asked + usage.questions.length).filter((row) => row !== undefined)
-      asked += usage.questions.length
-      const found = catalogs.recall(usage, check.question.instance, own)
+    for (const { check, known } of waiting) {
+      const from = asked
+      asked += known.usage.questions.length
+      const own = answers.slice(from, asked).filter((row) => row !== undefined)
+      const found = recalls.recall(known, check.question.instance, own)
       if (found === undefined) unanswered.push(check)
       else check.answer(Exit.succeed(found))
     }
@@ -103,15 +109,15 @@ export const askingTogether = (repo: CheckRepo["Service"]) => {
   })
 
   return gathered<CheckQuestion, Found | undefined>((waiting) => {
-    const known: Array<KnownCheck> = []
+    const allKnown: Array<WaitingKnown> = []
     const unknown: Array<WaitingCheck> = []
     for (const check of waiting) {
-      const usage = catalogs.usageCheckOf(check.question)
-      if (usage === undefined) unknown.push(check)
-      else known.push({ check, usage })
+      const known = recalls.knownCheckOf(check.question)
+      if (known === undefined) unknown.push(check)
+      else allKnown.push({ check, known })
     }
     return allAtOnce([
-      ...inParts(known, ({ usage }) => usage.asked.length).map(findKnown),
+      ...inParts(allKnown, ({ known }) => known.usage.asked.length).map(findKnown),
       ...statementsFor(unknown, repo.isSharded),
     ])
   })

@@ -154,6 +154,10 @@ const reasonFor = (subject: CheckSubject): CheckReason => {
   return reasonForAmount(grant.value, grant.overagePercent, amountAsked(subject))
 }
 
+/** Whether the license is running at an instant. */
+export const isRunning = ({ endLicenseDate, startLicenseDate }: CheckSubject["instance"], at: Date): boolean =>
+  !isBefore(at, startLicenseDate) && (endLicenseDate === null || isBefore(at, endLicenseDate))
+
 const reasonForAmount = (
   limit: BigDecimal.BigDecimal,
   overagePercent: number,

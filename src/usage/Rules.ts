@@ -1,11 +1,8 @@
-/** From what the database knows to the answer of a check. Pure. */
+/** From what the database knows to what the answer of a check rests on. Pure. */
 import { BigDecimal, Option } from "effect"
-import { decimalIn, decimalInText, storedDecimal } from "../kernel/ExactNumber.ts"
-import { instantText } from "../kernel/Timestamp.ts"
+import { decimalInText, storedDecimal } from "../kernel/ExactNumber.ts"
 import type { Basis, Grant } from "./Decision.ts"
-import { decide } from "./Decision.ts"
-import { explain } from "./Explanation.ts"
-import type { CheckedEntitlement, CheckedInstance, CheckRequest, CheckResult, CheckRow, Standing } from "./Model.ts"
+import type { CheckedEntitlement, CheckedInstance, CheckResult, CheckRow } from "./Model.ts"
 import type { Period } from "./Period.ts"
 import { periodAt } from "./Period.ts"
 
@@ -61,13 +58,31 @@ export interface CheckedBasis extends Basis {
   readonly told?: Pick<CheckedEntitlement, "resetPeriod" | "resetAnchor" | "configuration">
 }
 
+/** Answers that are given again as long as the same is found. */
+export interface GivenAnswers {
+  /** What was requested of each entitlement. */
+  readonly requested: ReadonlyArray<number | undefined>
+  readonly checks: CheckResult["checks"]
+  /** Their JSON, once they were written. */
+  text?: string
+}
+
 /** An instance, and how it stands with each entitlement that was asked for, in their order. */
 export interface Found {
   readonly instance: CheckedInstance
   readonly bases: ReadonlyArray<CheckedBasis>
+  /** What was answered from it last: it is found again by whoever is told the same. */
+  given?: GivenAnswers
 }
 
-const unknownEntitlement: CheckedBasis = { entitlement: null, grant: null, usage: zero, held: zero, period: null }
+/** What stands for an entitlement that the organization does not have. */
+export const unknownEntitlement: CheckedBasis = {
+  entitlement: null,
+  grant: null,
+  usage: zero,
+  held: zero,
+  period: null,
+}
 
 /** What the database told of an instance and these entitlements; nothing if there is no such instance. */
 export const foundIn = (rows: ReadonlyArray<CheckRow>, slugs: ReadonlyArray<string>, at: Date): Found | undefined => {
@@ -92,72 +107,4 @@ export const foundIn = (rows: ReadonlyArray<CheckRow>, slugs: ReadonlyArray<stri
     }
   })
   return { instance, bases }
-}
-
-/** Answers every check, in the order asked, by {@link decide}. Where the license's facts were read, it explains. */
-export const answerChecks = ({ bases, instance }: Found, checks: CheckRequest["checks"], at: Date): CheckResult => ({
-  instance: instance.instance,
-  license: instance.license,
-  at,
-  checks: checks.map(({ entitlement: slug, requested }, place) => {
-    const { entitlement, grant, held, period, told, usage } = bases[place] ?? unknownEntitlement
-    const amount = requested === undefined ? undefined : decimalIn(requested)
-    const subject = { entitlement, grant, usage, held, period, requested: amount, instance, at }
-    const decision = decide(subject)
-    const { facts } = instance
-    if (facts === undefined) return { ...decision, entitlement: slug }
-    return {
-      ...decision,
-      entitlement: slug,
-      explanation: explain({ subject, decision, instance, facts, entitlement: told, slug }),
-    }
-  }),
-})
-
-// Most entitlements of a check have one period.
-const textsOrNull = () => {
-  let last: Date | null = null
-  let text: string | null = null
-  return (instant: Date | null): string | null => {
-    if (instant !== last) text = instant === null ? null : instantText(instant)
-    last = instant
-    return text
-  }
-}
-
-/** The answer as JSON has it, in the order of its schema. Its members are named: looking for instants takes three times as long. */
-export const checkAsJson = ({ at, checks, instance, license }: CheckResult) => {
-  const startText = textsOrNull()
-  const endText = textsOrNull()
-  const written = checks.map((answer) => ({
-    entitlement: answer.entitlement,
-    allowed: answer.allowed,
-    reason: answer.reason,
-    limit: answer.limit,
-    usage: answer.usage,
-    remaining: answer.remaining,
-    overage: answer.overage,
-    currentPeriodStart: startText(answer.currentPeriodStart),
-    currentPeriodEnd: endText(answer.currentPeriodEnd),
-    explanation: answer.explanation,
-  }))
-  return { instance, license, at: instantText(at), checks: written }
-}
-
-/** How the instance stands with every entitlement of the rows. */
-export const standings = (rows: ReadonlyArray<CheckRow>, at: Date): ReadonlyArray<Standing> => {
-  const known = new Map(rows.flatMap((row) => (row.entitlement === null ? [] : [[row.entitlement, row] as const])))
-  const slugs = Array.from(known.keys())
-  const found = foundIn(rows, slugs, at)
-  if (found === undefined) return []
-  const { checks } = answerChecks(
-    found,
-    slugs.map((entitlement) => ({ entitlement })),
-    at,
-  )
-  return checks.flatMap((answer) => {
-    const row = known.get(answer.entitlement)
-    if (row === undefined) return []
-    return [{ type: row.type, configuration: row.type === "CONFIG" ? (row.configuration ?? null) : null, answer }]
-  })
 }

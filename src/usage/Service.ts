@@ -4,12 +4,13 @@ import { InstanceNotFound } from "../instances/Errors.ts"
 import { Caller } from "../kernel/Caller.ts"
 import { noSuch } from "../kernel/Problem.ts"
 import { isBefore, now } from "../kernel/Timestamp.ts"
+import { answerChecks, standings } from "./Answers.ts"
 import { askingTogether } from "./Checking.ts"
 import { CheckRepo } from "./CheckRepo.ts"
 import type { CheckRequest, CheckRow } from "./Model.ts"
 import { PastRepo } from "./PastRepo.ts"
 import { UsageRepo } from "./Repo.ts"
-import { answerChecks, foundIn, periodOf, standings } from "./Rules.ts"
+import { foundIn, periodOf } from "./Rules.ts"
 
 // Nodes' clocks differ a little: what another node reserved just now is known here, whatever its clock said.
 const CLOCKS_DIFFER = Duration.toMillis(Duration.minutes(1))

@@ -56,8 +56,8 @@ layer(TestService.layer, { excludeTestServices: true })("the hot path", (it) => 
           (operations[name] = { bound, request: () => request })
         fixed("read a customer", 105, requestBytes("GET", "/api/customers/globex", token))
         fixed("list 50 entitlements", 440, requestBytes("GET", "/api/entitlements?limit=50", token))
-        fixed("check one entitlement", 230, requestBytes("POST", check, token, { checks: checks.slice(0, 1) }))
-        fixed("check ten entitlements", 230, requestBytes("POST", check, token, { checks }))
+        fixed("check one entitlement", 190, requestBytes("POST", check, token, { checks: checks.slice(0, 1) }))
+        fixed("check ten entitlements", 150, requestBytes("POST", check, token, { checks }))
         fixed("consume", 275, requestBytes("POST", check, token, { checks: checks.slice(0, 1), consume: true }))
         operations["create a component"] = {
           bound: 180,

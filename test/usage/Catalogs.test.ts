@@ -11,6 +11,9 @@ import { checkAs, usageOver } from "./UsageOver.ts"
 
 const services = testSql.pipe(Layer.provideMerge(TestService.layer))
 
+// From the third time on, what is told again is answered as it was.
+const OFTEN = 3
+
 /** A shop whose "prod" is asked so often that all is remembered. */
 const openRemembered = Effect.gen(function* () {
   const shop = yield* openMetered
@@ -24,10 +27,15 @@ const openRemembered = Effect.gen(function* () {
   const told = (slug: string) => Effect.map(ask(slug), ([{ limit, reason, usage }]) => [reason, limit, usage])
   yield* shop.metered("calls", 10)
   yield* shop.report("calls", { value: 3 })
-  assert.deepStrictEqual(yield* told("calls"), ["GRANTED", 10, 3])
-  assert.deepStrictEqual(yield* told("calls"), ["GRANTED", 10, 3])
+  for (let times = 0; times < OFTEN; times++) assert.deepStrictEqual(yield* told("calls"), ["GRANTED", 10, 3])
+  /** The answer to one check at an instant. */
+  const askAt = (at: string, check: object) =>
+    Effect.map(shop.call("POST", "/instances/prod/check", { checks: [check], at }), ({ body }) => {
+      assert.strictEqual(body.at, at)
+      return body.checks[0]
+    })
   const grants = `/licenses/pro/entitlements`
-  return { ...shop, sql, ask, told, grants }
+  return { ...shop, sql, ask, askAt, told, grants }
 })
 
 layer(services, { excludeTestServices: true })("a check that was asked before", (it) => {
@@ -113,11 +121,80 @@ layer(services, { excludeTestServices: true })("a check that was asked before", 
     }),
   )
 
+  it.effect("tells that its license has ended or not begun, though nothing else has changed", () =>
+    Effect.gen(function* () {
+      const { askAt, call, entitlement, grant, instance, told } = yield* openRemembered
+      const { startLicenseDate } = instance
+      yield* entitlement("sso", { type: "BOOLEAN" })
+      yield* grant("pro", "sso", true)
+      for (const slug of ["calls", "sso"]) {
+        const reasonAt = (at: string) => Effect.map(askAt(at, { entitlement: slug }), ({ reason }) => reason)
+        yield* call("PATCH", "/instances/prod", { startLicenseDate })
+        for (let times = 0; times < OFTEN; times++) {
+          assert.strictEqual(yield* reasonAt("2098-12-31T23:59:59.999Z"), "GRANTED")
+          assert.strictEqual(yield* reasonAt("2099-01-01T00:00:00.000Z"), "LICENSE_EXPIRED")
+        }
+        yield* call("PATCH", "/instances/prod", { startLicenseDate: "2090-01-01T00:00:00Z" })
+        for (let times = 0; times < OFTEN; times++) {
+          assert.strictEqual(yield* reasonAt("2090-01-01T00:00:00.000Z"), "GRANTED")
+          assert.strictEqual(yield* reasonAt("2089-12-31T23:59:59.999Z"), "LICENSE_NOT_STARTED")
+        }
+      }
+      yield* call("PATCH", "/instances/prod", { startLicenseDate })
+      for (let times = 0; times < OFTEN; times++) assert.deepStrictEqual(yield* told("calls"), ["GRANTED", 10, 3])
+      yield* call("PATCH", "/instances/prod", { endLicenseDate: daysAgo(1) })
+      assert.deepStrictEqual(yield* told("calls"), ["LICENSE_EXPIRED", 10, 3])
+    }),
+  )
+
+  it.effect("tells the usage of the next period from its first instant", () =>
+    Effect.gen(function* () {
+      const { askAt, metered, report } = yield* openRemembered
+      for (const resetAnchor of resetAnchors) {
+        const slug = `hours-${resetAnchor.toLowerCase()}`.replace("_", "-")
+        yield* metered(slug, 10, { resetPeriod: "HOUR", resetAnchor })
+        yield* report(slug, { value: 4 })
+        // No hour ends while this is asked.
+        const soon = new Date(Date.now() + 60_000).toISOString()
+        const { currentPeriodEnd, usage } = yield* askAt(soon, { entitlement: slug })
+        assert.include([0, 4], usage)
+        const last = new Date(Date.parse(currentPeriodEnd) - 1).toISOString()
+        const usageAt = (at: string) => Effect.map(askAt(at, { entitlement: slug }), (answer) => answer.usage)
+        for (let times = 0; times < OFTEN; times++) assert.strictEqual(yield* usageAt(last), usage)
+        assert.strictEqual(yield* usageAt(currentPeriodEnd), 0)
+        assert.strictEqual(yield* usageAt(last), usage)
+      }
+    }),
+  )
+
+  it.effect("tells whether as much is left as is requested this time", () =>
+    Effect.gen(function* () {
+      const { call } = yield* openRemembered
+      const asked = (requested?: number) =>
+        Effect.map(
+          call("POST", "/instances/prod/check", {
+            checks: [{ entitlement: "calls", ...(requested === undefined ? {} : { requested }) }],
+          }),
+          ({ body }) => body.checks[0].reason,
+        )
+      for (const [requested, reason] of [
+        [7, "GRANTED"],
+        [8, "LIMIT_REACHED"],
+        [undefined, "GRANTED"],
+        [7, "GRANTED"],
+        [0, "GRANTED"],
+        [1000, "LIMIT_REACHED"],
+      ] as const) {
+        for (let times = 0; times < OFTEN; times++) assert.strictEqual(yield* asked(requested), reason)
+      }
+    }),
+  )
+
   it.effect("tells what a reservation holds, and finds no instance that was deleted", () =>
     Effect.gen(function* () {
       const { ask, call, instanceOf } = yield* openRemembered
       yield* call("POST", "/instances/prod/entitlements/calls/reservations", { quantity: 5 })
-      assert.strictEqual((yield* ask("calls"))[0].remaining, 2)
+      for (let times = 0; times < OFTEN; times++) assert.strictEqual((yield* ask("calls"))[0].remaining, 2)
       yield* instanceOf("Spare", "acme", "pro")
       const asked = call("POST", "/instances/spare/check", { checks: [{ entitlement: "calls" }] })
       assert.strictEqual((yield* asked).status, 200)
@@ -153,7 +230,7 @@ layer(services, { excludeTestServices: true })("whatever changes between checks"
         const change = () => {
           const slug = any(slugs)
           const grants = `/licenses/${any(["pro", "team"])}/entitlements`
-          switch (roll(7)) {
+          switch (roll(9)) {
             case 0:
               return call("PUT", `${grants}/${slug}`, { value: valueOf(slug) })
             case 1:
@@ -165,28 +242,41 @@ layer(services, { excludeTestServices: true })("whatever changes between checks"
               return call("PATCH", "/instances/prod", { licenseSlug: any(["pro", "team"]) })
             case 5:
               return call("PATCH", "/instances/prod", { startLicenseDate: daysAgo(200 + roll(100) / 7) })
+            case 6:
+              return call("PATCH", "/instances/prod", {
+                endLicenseDate: any([null, "2099-01-01T00:00:00Z", daysAgo(1)]),
+              })
+            case 7:
+              return call("POST", `/instances/prod/entitlements/${slug}/reservations`, { quantity: 1 })
             default:
               return report(slug, { value: 1 + roll(3) })
           }
         }
         let changes = 0
         const all = slugs.map((slug) => ({ entitlement: slug }))
+        const some = Array.from({ length: 6 }, () =>
+          Array.from({ length: 1 + roll(8) }, () => ({ entitlement: any(slugs), requested: roll(4) })),
+        )
         for (let step = 0; step < STEPS; step++) {
           // All that can be remembered is, when it changes.
-          yield* call("POST", "/instances/prod/check", { checks: all })
-          if ((yield* change()).status < 300) changes++
-          const checks = Array.from({ length: 1 + roll(8) }, () => ({
-            entitlement: roll(20) === 0 ? "unknown" : any(slugs),
-            requested: roll(4),
-          }))
-          // Both ask about the same instant, so that no period ends between them.
+          const checks =
+            roll(4) === 0
+              ? Array.from({ length: 1 + roll(8) }, () => ({
+                  entitlement: roll(20) === 0 ? "unknown" : any(slugs),
+                  requested: roll(4),
+                }))
+              : any(some)
+          // All ask about the same instant, so that no period ends between them.
           const at = new Date(Date.now() + 60_000).toISOString()
+          yield* call("POST", "/instances/prod/check", { checks: all })
+          for (let times = 0; times < OFTEN; times++) yield* call("POST", "/instances/prod/check", { checks, at })
+          if ((yield* change()).status < 300) changes++
           const remembered = yield* call("POST", "/instances/prod/check", { checks, at })
           const explained = yield* call("POST", "/instances/prod/check", { checks, at, explain: true })
           const plain = explained.body.checks.map(({ explanation: _, ...answer }: { explanation: unknown }) => answer)
           assert.deepStrictEqual(remembered.body, { ...explained.body, checks: plain }, `step ${step}`)
         }
-        assert.isAbove(changes, STEPS / 2)
+        assert.isAbove(changes, STEPS / 3)
       }),
     120_000,
   )
@@ -282,6 +372,7 @@ layer(services, { excludeTestServices: true })("the catalog", (it) => {
       yield* metered("seats", 5, { resetPeriod: "MONTH", resetAnchor: "LICENSE_START" })
       yield* entitlement("sso", { type: "BOOLEAN" })
       assert.deepStrictEqual(yield* ask("calls", "sso"), ["catalog"])
+      assert.deepStrictEqual(yield* ask("calls", "sso"), ["usage"])
       assert.deepStrictEqual(yield* ask("calls"), ["usage"])
       assert.deepStrictEqual(yield* ask("sso"), ["usage"])
       assert.deepStrictEqual(yield* ask("calls", "seats"), ["catalog"])
@@ -293,6 +384,12 @@ layer(services, { excludeTestServices: true })("the catalog", (it) => {
       yield* call("PUT", "/licenses/pro/entitlements/calls", { value: 11 })
       assert.deepStrictEqual(yield* ask("calls"), ["usage", "catalog"])
       assert.deepStrictEqual(yield* ask("calls"), ["usage"])
+      assert.deepStrictEqual(yield* ask("seats", "sso"), ["catalog"])
+      assert.deepStrictEqual(yield* ask("calls", "sso"), ["usage"])
+      assert.deepStrictEqual(yield* ask("seats"), ["usage"])
+      yield* call("PATCH", "/instances/prod", { startLicenseDate: daysAgo(100) })
+      assert.deepStrictEqual(yield* ask("seats"), ["usage", "catalog"])
+      assert.deepStrictEqual(yield* ask("seats"), ["usage"])
       assert.deepStrictEqual(yield* ask("unknown"), ["catalog"])
       assert.deepStrictEqual(yield* ask("unknown"), ["catalog"])
     }).pipe(Effect.scoped),

@@ -3,7 +3,7 @@ import { Arbitrary, BigDecimal, Schema } from "effect"
 import { entitlementTypes } from "../../src/entitlements/Model.ts"
 import { allows, type CheckSubject, decide, figures, type Grant } from "../../src/usage/Decision.ts"
 import { CheckResult, checkReasons } from "../../src/usage/Model.ts"
-import { checkAsJson } from "../../src/usage/Rules.ts"
+import { checkAsText } from "../../src/usage/Answers.ts"
 
 const decimal = BigDecimal.fromStringUnsafe
 const utc = (text: string): Date => new Date(text)
@@ -234,7 +234,7 @@ describe("whatever the numbers", () => {
       const at = new Date(time)
       const answer = { entitlement: "any", ...check({ ...subject, at }) }
       const result = { instance: "any", license: "any", at, checks: [answer, answer] }
-      const written: unknown = JSON.parse(JSON.stringify(checkAsJson(result)))
+      const written: unknown = JSON.parse(checkAsText(result))
       assert.deepStrictEqual(written, JSON.parse(JSON.stringify(encodeResult(result))))
       decodeResult(written)
     },
