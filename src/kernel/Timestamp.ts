@@ -51,6 +51,9 @@ export const instantText = (instant: Date): string => {
 /** Whether an instant comes before another. Comparing the dates themselves takes more than ten times as long. */
 export const isBefore = (instant: Date, other: Date): boolean => instant.getTime() < other.getTime()
 
+/** Whether two instants are the same, or there is none of either. */
+export const isSameInstant = (one: Date | null, other: Date | null): boolean => one?.getTime() === other?.getTime()
+
 /** An instant as the service stores and answers it: `2026-01-31T09:00:00.000Z`. */
 export const Timestamp = Schema.Date.annotate({
   description: "UTC, `YYYY-MM-DDTHH:mm:ss.sssZ`",

@@ -7,9 +7,10 @@ import type { CheckRequest, CheckResult, CheckRow, Standing } from "./Model.ts"
 import { foundIn, unknownEntitlement } from "./Rules.ts"
 import type { Found, GivenAnswers } from "./Rules.ts"
 
-/** The answer to all checks, with what may be given again of it. */
+/** The answer to all checks. */
 export interface Answer extends CheckResult {
-  readonly given: GivenAnswers
+  /** What may be given again of it. */
+  readonly given?: GivenAnswers
 }
 
 type Checks = CheckRequest["checks"]
@@ -38,12 +39,11 @@ const isRequestOf = (checks: Checks, { requested }: GivenAnswers): boolean =>
  */
 export const answerChecks = (found: Found, checks: Checks, at: Date): Answer => {
   const { instance, license } = found.instance
-  const running = isRunning(found.instance, at)
-  if (running && found.given !== undefined && isRequestOf(checks, found.given)) {
-    return { instance, license, at, checks: found.given.checks, given: found.given }
+  if (!isRunning(found.instance, at)) return { instance, license, at, checks: answersTo(found, checks, at) }
+  if (found.given === undefined || !isRequestOf(checks, found.given)) {
+    found.given = { requested: checks.map(({ requested }) => requested), checks: answersTo(found, checks, at) }
   }
-  const given = { requested: checks.map(({ requested }) => requested), checks: answersTo(found, checks, at) }
-  if (running) found.given = given
+  const { given } = found
   return { instance, license, at, checks: given.checks, given }
 }
 
@@ -77,7 +77,7 @@ const answersAsJson = (checks: CheckResult["checks"]) => {
 }
 
 /** The answer as JSON text, in the order of its schema. */
-export const checkAsText = ({ at, checks, given, instance, license }: CheckResult & Partial<Answer>): string => {
+export const checkAsText = ({ at, checks, given, instance, license }: Answer): string => {
   const text = given?.text ?? JSON.stringify(answersAsJson(checks))
   if (given !== undefined) given.text = text
   const names = `"instance":${JSON.stringify(instance)},"license":${JSON.stringify(license)}`

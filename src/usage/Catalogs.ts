@@ -3,10 +3,11 @@
  * version of the catalog for each change of it, and each answer of the database tells the version. So what is remembered is never
  * taken for what is no longer true, on no node; it saves reading what is the same as before (`docs/adr/0008-remembered-catalogs.md`).
  */
-import { instantText } from "../kernel/Timestamp.ts"
+import { instantText, isSameInstant } from "../kernel/Timestamp.ts"
 import type { CatalogRow, CheckQuestion, UsageRow, WantedUsage } from "./CheckRepo.ts"
 import type { Basis, Grant } from "./Decision.ts"
 import type { CheckedEntitlement, CheckedInstance } from "./Model.ts"
+import { contains } from "./Period.ts"
 import type { Period } from "./Period.ts"
 import { decimalOrZero, grantOf, periodOf } from "./Rules.ts"
 import type { Found } from "./Rules.ts"
@@ -44,9 +45,6 @@ export interface UsageCheck {
   /** Each {@link WantedUsage} as JSON. */
   readonly questions: ReadonlyArray<string>
   readonly asked: ReadonlyArray<Asked>
-  /** In milliseconds: when the last of its periods starts, and the first of them ends. */
-  readonly from: number
-  readonly until: number
   readonly catalog: Catalog
   /** The start of the license that periods were computed from, if any. */
   readonly startLicenseDate: Date | undefined
@@ -56,8 +54,6 @@ const MOST_FACTS = 50_000
 
 const needsStart = ({ resetAnchor, resetPeriod, type }: KnownEntitlement): boolean =>
   type === "NUMBER" && (resetPeriod === null || resetAnchor === "LICENSE_START")
-
-const sameTime = (one: Date, other: Date): boolean => one.getTime() === other.getTime()
 
 /** The items of PostgreSQL's text of an array of numbers: `{12,NULL,0.5}`. */
 const itemsOf = (array: string): ReadonlyArray<string | null> =>
@@ -96,8 +92,6 @@ export const makeCatalogs = (mostFacts = MOST_FACTS) => {
       const questions: Array<WantedUsage & { readonly entitlementIds: Array<string> }> = []
       // When the periods of these questions start.
       const starting: Array<number> = []
-      let from = -Infinity
-      let until = Infinity
       let startLicenseDate: Date | undefined
       for (const slug of entitlements) {
         const entitlement = catalog.entitlements.get(slug)
@@ -111,10 +105,6 @@ export const makeCatalogs = (mostFacts = MOST_FACTS) => {
           asked.push({ entitlement, period, question: 0, place: -1 })
           continue
         }
-        if (period.end !== null) {
-          from = Math.max(from, period.start.getTime())
-          until = Math.min(until, period.end.getTime())
-        }
         let number = starting.indexOf(period.start.getTime())
         if (number === -1) {
           number = starting.push(period.start.getTime()) - 1
@@ -127,14 +117,12 @@ export const makeCatalogs = (mostFacts = MOST_FACTS) => {
         questions.push({ organizationId, instance, entitlementIds: [], periodStart: instantText(at) })
       }
       const texts = questions.map((wanted) => JSON.stringify(wanted))
-      return { questions: texts, asked, from, until, catalog, startLicenseDate }
+      return { questions: texts, asked, catalog, startLicenseDate }
     },
 
     /** Whether the same is left to ask at this instant. */
-    isLeft: ({ catalog, from, until }: UsageCheck, { at, organizationId }: CheckQuestion): boolean => {
-      const millis = at.getTime()
-      return catalogs.get(organizationId) === catalog && from <= millis && millis < until
-    },
+    isLeft: ({ asked, catalog }: UsageCheck, { at, organizationId }: CheckQuestion): boolean =>
+      catalogs.get(organizationId) === catalog && asked.every(({ period }) => period === null || contains(period, at)),
 
     /** How the instance stands by the answers to what was asked for; nothing if they are of another catalog. */
     recall: (
@@ -146,7 +134,7 @@ export const makeCatalogs = (mostFacts = MOST_FACTS) => {
       const license = first === undefined ? undefined : catalog.licenses.get(first.licenseId)
       if (first === undefined || license === undefined) return undefined
       if (answers.some(({ catalogVersion }) => catalogVersion !== catalog.version)) return undefined
-      if (startLicenseDate !== undefined && !sameTime(startLicenseDate, first.startLicenseDate)) return undefined
+      if (startLicenseDate !== undefined && !isSameInstant(startLicenseDate, first.startLicenseDate)) return undefined
       const used = answers.map((answer) => itemsOf(answer.used))
       const held = answers.map((answer) => itemsOf(answer.held))
       const bases: Array<Basis> = []
@@ -186,7 +174,7 @@ export const makeCatalogs = (mostFacts = MOST_FACTS) => {
         if (!license.grants.has(slug)) remember(license.grants, slug, grantOf(row))
         if (!needsStart(entitlement)) continue
         const known = starts.get(nameOf(question))
-        if (known === undefined || !sameTime(known, row.startLicenseDate)) {
+        if (known === undefined || !isSameInstant(known, row.startLicenseDate)) {
           remember(starts, nameOf(question), row.startLicenseDate)
         }
       }

@@ -8,6 +8,7 @@ import type { EntitlementType } from "../entitlements/Model.ts"
 import { amountOf } from "../kernel/ExactNumber.ts"
 import { isBefore } from "../kernel/Timestamp.ts"
 import type { CheckReason } from "./Model.ts"
+import { contains } from "./Period.ts"
 import type { Period } from "./Period.ts"
 
 /** What a license gives of one entitlement (contract section 5, "Licenses"). */
@@ -156,7 +157,7 @@ const reasonFor = (subject: CheckSubject): CheckReason => {
 
 /** Whether the license is running at an instant. */
 export const isRunning = ({ endLicenseDate, startLicenseDate }: CheckSubject["instance"], at: Date): boolean =>
-  !isBefore(at, startLicenseDate) && (endLicenseDate === null || isBefore(at, endLicenseDate))
+  contains({ start: startLicenseDate, end: endLicenseDate }, at)
 
 const reasonForAmount = (
   limit: BigDecimal.BigDecimal,

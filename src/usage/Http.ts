@@ -6,15 +6,15 @@ import { created } from "../kernel/Endpoint.ts"
 import { handlersOf } from "../kernel/Handlers.ts"
 import { withSentDigits } from "../kernel/ExactNumber.ts"
 import { checkAsText } from "./Answers.ts"
+import type { Answer } from "./Answers.ts"
 import { CloudEvents } from "./CloudEvents.ts"
 import { Consumption } from "./Consume.ts"
 import { UsageReports } from "./Reports.ts"
 import { Reservations } from "./Reservations.ts"
-import type { CheckResult } from "./Model.ts"
 import { Usage } from "./Service.ts"
 
-const writtenCheck = (result: CheckResult) =>
-  HttpServerResponse.text(checkAsText(result), { contentType: "application/json" })
+const writtenCheck = (answer: Answer) =>
+  HttpServerResponse.text(checkAsText(answer), { contentType: "application/json" })
 
 export const check = handlersOf(
   CoreApi,

@@ -4,6 +4,7 @@
  * (`docs/adr/0009-answers-given-again.md`).
  */
 import { recent } from "../kernel/Recent.ts"
+import { isSameInstant } from "../kernel/Timestamp.ts"
 import type { Catalogs, UsageCheck } from "./Catalogs.ts"
 import type { CheckQuestion, UsageRow } from "./CheckRepo.ts"
 import type { Found } from "./Rules.ts"
@@ -28,15 +29,13 @@ const sizeOf = ({ usage }: KnownCheck): number => 2 + usage.asked.length
 const nameOf = ({ entitlements, instance, organizationId }: CheckQuestion): string =>
   `${organizationId}${instance}\u0000${entitlements.join("\u0000")}`
 
-const sameTime = (one: Date | null, other: Date | null): boolean => one?.getTime() === other?.getTime()
-
 const tellsTheSame = (one: UsageRow, other: UsageRow | undefined): boolean =>
   one.used === other?.used &&
   one.held === other.held &&
   one.licenseId === other.licenseId &&
   one.catalogVersion === other.catalogVersion &&
-  sameTime(one.startLicenseDate, other.startLicenseDate) &&
-  sameTime(one.endLicenseDate, other.endLicenseDate)
+  isSameInstant(one.startLicenseDate, other.startLicenseDate) &&
+  isSameInstant(one.endLicenseDate, other.endLicenseDate)
 
 const tellTheSame = (some: ReadonlyArray<UsageRow>, others: ReadonlyArray<UsageRow>): boolean =>
   some.length === others.length && some.every((one, place) => tellsTheSame(one, others[place]))

@@ -247,27 +247,21 @@ layer(services, { excludeTestServices: true })("whatever changes between checks"
                 endLicenseDate: any([null, "2099-01-01T00:00:00Z", daysAgo(1)]),
               })
             case 7:
-              return call("POST", `/instances/prod/entitlements/${slug}/reservations`, { quantity: 1 })
+              return call("POST", `/instances/prod/entitlements/${any(slugs.slice(2))}/reservations`, { quantity: 1 })
             default:
               return report(slug, { value: 1 + roll(3) })
           }
         }
         let changes = 0
         const all = slugs.map((slug) => ({ entitlement: slug }))
-        const some = Array.from({ length: 6 }, () =>
-          Array.from({ length: 1 + roll(8) }, () => ({ entitlement: any(slugs), requested: roll(4) })),
-        )
+        const someOf = (slugOf: () => string) =>
+          Array.from({ length: 1 + roll(8) }, () => ({ entitlement: slugOf(), requested: roll(4) }))
+        const askedAgain = Array.from({ length: 6 }, () => someOf(() => any(slugs)))
         for (let step = 0; step < STEPS; step++) {
-          // All that can be remembered is, when it changes.
-          const checks =
-            roll(4) === 0
-              ? Array.from({ length: 1 + roll(8) }, () => ({
-                  entitlement: roll(20) === 0 ? "unknown" : any(slugs),
-                  requested: roll(4),
-                }))
-              : any(some)
+          const checks = roll(4) === 0 ? someOf(() => (roll(20) === 0 ? "unknown" : any(slugs))) : any(askedAgain)
           // All ask about the same instant, so that no period ends between them.
           const at = new Date(Date.now() + 60_000).toISOString()
+          // All that can be remembered is, when it changes.
           yield* call("POST", "/instances/prod/check", { checks: all })
           for (let times = 0; times < OFTEN; times++) yield* call("POST", "/instances/prod/check", { checks, at })
           if ((yield* change()).status < 300) changes++
@@ -276,7 +270,7 @@ layer(services, { excludeTestServices: true })("whatever changes between checks"
           const plain = explained.body.checks.map(({ explanation: _, ...answer }: { explanation: unknown }) => answer)
           assert.deepStrictEqual(remembered.body, { ...explained.body, checks: plain }, `step ${step}`)
         }
-        assert.isAbove(changes, STEPS / 3)
+        assert.isAbove(changes, STEPS / 2)
       }),
     120_000,
   )
