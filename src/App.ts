@@ -79,6 +79,7 @@ import * as ReleasesHttp from "./releases/Http.ts"
 import { ReleasesRepo } from "./releases/Repo.ts"
 import { Releases } from "./releases/Service.ts"
 import * as Authentication from "./runtime/Authentication.ts"
+import { HotPath } from "./kernel/SharedConnections.ts"
 import * as Database from "./runtime/Database.ts"
 import * as Documentation from "./runtime/Documentation.ts"
 import * as Health from "./runtime/Health.ts"
@@ -216,7 +217,14 @@ const domains = Layer.mergeAll(
 export const services = domains.pipe(
   Layer.provideMerge(repositories),
   Layer.provideMerge(
-    Layer.mergeAll(Database.transactions, Draining.layer, SealedCursors.layer, SecretBox.layer, TokenHasher.layer),
+    Layer.mergeAll(
+      Database.transactions,
+      HotPath.layer,
+      Draining.layer,
+      SealedCursors.layer,
+      SecretBox.layer,
+      TokenHasher.layer,
+    ),
   ),
 )
 

@@ -4,6 +4,7 @@ import { Context, Effect, Layer, Schema } from "effect"
 import type { ActorReference } from "../kernel/Caller.ts"
 import { olderThan } from "../kernel/Page.ts"
 import type { Position } from "../kernel/Page.ts"
+import { HotPath } from "../kernel/SharedConnections.ts"
 import { decoded, decodedOne, lockName, record, records, touched } from "../kernel/Sql.ts"
 import { RotatableToken, StoredCredential } from "./Model.ts"
 import type { AccessToken, CredentialKind, ServiceAccount, TokenHashes } from "./Model.ts"
@@ -39,6 +40,7 @@ export interface ExpiredToken extends AccessToken {
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
+  const { ask } = yield* HotPath
   const tokenColumns = sql.literal(`id, name, slug, scopes, last_four AS "lastFour", expires_at AS "expiresAt",
     last_used_at AS "lastUsedAt", revoked_at AS "revokedAt", revoked_by AS "revokedBy",
     created_at AS "createdAt", created_by AS "createdBy"`)
@@ -55,12 +57,16 @@ const make = Effect.gen(function* () {
     // The hot path of every request: one query for all look-ups that wait at the same moment, rows not decoded again.
     findByLookupHashes: (hashes: ReadonlyArray<string>) =>
       records<StoredCredential>()(
-        sql`SELECT ${storedColumns} FROM credentials
+        ask(
+          (own) => own`SELECT ${storedColumns} FROM credentials
           WHERE lookup_hash = ANY(${hashes.map((hex) => Buffer.from(hex, "hex"))}::bytea[])`,
+        ),
       ),
 
     findByIds: (ids: ReadonlyArray<string>) =>
-      records<StoredCredential>()(sql`SELECT ${storedColumns} FROM credentials WHERE id = ANY(${ids}::uuid[])`),
+      records<StoredCredential>()(
+        ask((own) => own`SELECT ${storedColumns} FROM credentials WHERE id = ANY(${ids}::uuid[])`),
+      ),
 
     lockForShare: (id: string) => storedRow(sql`SELECT ${storedColumns} FROM credentials WHERE id = ${id} FOR SHARE`),
 

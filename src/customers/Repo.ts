@@ -3,11 +3,13 @@ import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option } from "effect"
 import { olderThan } from "../kernel/Page.ts"
 import type { Position } from "../kernel/Page.ts"
+import { HotPath } from "../kernel/SharedConnections.ts"
 import { integrationsOf, lockName, record, records, touched } from "../kernel/Sql.ts"
 import type { Customer } from "./Model.ts"
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
+  const { ask } = yield* HotPath
   const columns = sql.literal(`id, name, slug, domain, external_customer_id AS "externalCustomerId",
     ${integrationsOf("customers")} AS integrations, created_at AS "createdAt", updated_at AS "updatedAt", created_by AS "createdBy",
     updated_by AS "updatedBy"`)
@@ -34,7 +36,9 @@ const make = Effect.gen(function* () {
 
     findBySlug: (organizationId: string, slug: string) =>
       record<Customer>()(
-        sql`SELECT ${columns} FROM customers WHERE organization_id = ${organizationId} AND slug = ${slug}`,
+        ask(
+          (own) => own`SELECT ${columns} FROM customers WHERE organization_id = ${organizationId} AND slug = ${slug}`,
+        ),
       ),
 
     list: (organizationId: string, after: Position | null, count: number) =>

@@ -3,11 +3,13 @@ import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option } from "effect"
 import { olderThan } from "../kernel/Page.ts"
 import type { Position } from "../kernel/Page.ts"
+import { HotPath } from "../kernel/SharedConnections.ts"
 import { integrationsOf, record, records, touched } from "../kernel/Sql.ts"
 import type { Instance, InstanceFilters } from "./Model.ts"
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
+  const { ask } = yield* HotPath
   const columns = sql.literal(`id, name, slug, description, customer_id AS "customerId", license_id AS "licenseId",
     deployment_zone_id AS "deploymentZoneId", start_license_date AS "startLicenseDate",
     end_license_date AS "endLicenseDate", metadata, ${integrationsOf("instances")} AS integrations, created_at AS "createdAt",
@@ -52,7 +54,9 @@ const make = Effect.gen(function* () {
 
     findBySlug: (organizationId: string, slug: string) =>
       record<Instance>()(
-        sql`SELECT ${columns} FROM instances WHERE organization_id = ${organizationId} AND slug = ${slug}`,
+        ask(
+          (own) => own`SELECT ${columns} FROM instances WHERE organization_id = ${organizationId} AND slug = ${slug}`,
+        ),
       ),
 
     list: (organizationId: string, filters: InstanceFilters, after: Position | null, count: number) =>

@@ -6,6 +6,7 @@ import { isSqlError } from "effect/sql/SqlError"
 import type { SqlError } from "effect/sql/SqlError"
 import { migrations } from "../../migrations/index.ts"
 import { applicationNameOf, NodeId } from "../kernel/NodeId.ts"
+import { keepLettingGo } from "../kernel/SharedConnections.ts"
 import { Transaction, Transactions } from "../kernel/Transaction.ts"
 import * as EmbeddedPostgres from "./EmbeddedPostgres.ts"
 import { Settings } from "./Settings.ts"
@@ -102,17 +103,7 @@ export const connection = (whenRunning: WhenRunning) =>
     }),
   )
 
-/**
- * Lets go of the results that shared connections keep. The client keeps those of a connection until none of its statements is under
- * way, which may be never while requests come and come. Whoever has a connection for himself gets it in such a moment; meanwhile
- * statements take another one.
- */
-export const letGoOfResults = Effect.scoped(Effect.flatMap(SqlClient.SqlClient, (sql) => sql.reserve)).pipe(
-  // Without a database there are no results.
-  Effect.ignore,
-)
-
-const lettingGo = Layer.effectDiscard(letGoOfResults.pipe(Effect.delay("1 second"), Effect.forever, Effect.forkScoped))
+const lettingGo = Layer.effectDiscard(Effect.flatMap(SqlClient.SqlClient, keepLettingGo))
 
 /** The connected and migrated database. */
 export const layer = (whenRunning: WhenRunning) =>

@@ -1,6 +1,7 @@
 /** SQL of checks that are asked together. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
+import { HotPath } from "../kernel/SharedConnections.ts"
 import { records, touched } from "../kernel/Sql.ts"
 import { instantText } from "../kernel/Timestamp.ts"
 import { asJson } from "../kernel/Written.ts"
@@ -58,6 +59,7 @@ interface Numbered {
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
+  const { ask } = yield* HotPath
   const isSharded = yield* touched(sql`SELECT 1 FROM pg_extension WHERE extname = 'citus'`)
   const ownOrganization = sql.literal(`asked."organizationId"`)
   const columns = sql.literal(
@@ -80,7 +82,9 @@ const make = Effect.gen(function* () {
      * the longest such period come back.
      */
     findWithCatalog: (asked: ReadonlyArray<CheckQuestion>, within: string | null) =>
-      records<CatalogRow & Numbered>()(sql`
+      records<CatalogRow & Numbered>()(
+        ask(
+          (own) => own`
         SELECT asked.number, ${columns}
         FROM jsonb_to_recordset(${sql.json(asked.map((question, number) => asJson({ number, ...question })))})
           AS asked (number int, "organizationId" uuid, instance text, entitlements text[], at timestamptz, known timestamptz)
@@ -94,11 +98,15 @@ const make = Effect.gen(function* () {
           SELECT id, slug, type, reset_period, reset_anchor FROM entitlements
           WHERE organization_id = i.organization_id AND slug = ANY(asked.entitlements) OFFSET 0
         ) e ON true
-        ${grantsAndUsage}`),
+        ${grantsAndUsage}`,
+        ),
+      ),
 
     /** What is left of it where the catalog is known: the instance, its usage, and the version of the catalog. */
     findUsage: (asked: ReadonlyArray<UsageQuestion>) =>
-      records<UsageRow & Numbered>()(sql`
+      records<UsageRow & Numbered>()(
+        ask(
+          (own) => own`
         SELECT asked.number::int - 1 AS number, i.license_id AS "licenseId", i.start_license_date AS "startLicenseDate",
           i.end_license_date AS "endLicenseDate", c.version AS "catalogVersion",
           ARRAY(
@@ -117,7 +125,9 @@ const make = Effect.gen(function* () {
           SELECT organization_id, id, license_id, start_license_date, end_license_date FROM instances
           WHERE organization_id = asked."organizationId" AND slug = asked.instance OFFSET 0
         ) i
-        ${catalogVersion}`),
+        ${catalogVersion}`,
+        ),
+      ),
   }
 })
 

@@ -1,5 +1,7 @@
+import { PgClient } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Deferred, Effect, Fiber } from "effect"
+import { HotPath } from "../../src/kernel/SharedConnections.ts"
 import { openShop, refusal, term } from "../instances/Shop.ts"
 import { TestService } from "../support/TestService.ts"
 
@@ -29,6 +31,31 @@ const figures = (answer: Record<string, unknown>) => [
 const period = (answer: Record<string, unknown>) => [answer["currentPeriodStart"], answer["currentPeriodEnd"]]
 
 layer(TestService.layer, { excludeTestServices: true })("checks", (it) => {
+  it.effect("checks, customers and instances are answered while somebody's listing waits for a lock", () =>
+    Effect.gen(function* () {
+      const { call, entitlement } = yield* runningInstance()
+      yield* entitlement("sso", { type: "BOOLEAN" })
+      const sql = yield* PgClient.PgClient
+      const locked = yield* Deferred.make<void>()
+      const hold = Effect.andThen(Deferred.succeed(locked, undefined), Effect.never)
+      const holder = yield* Effect.forkScoped(sql.withTransaction(Effect.andThen(sql`LOCK TABLE feature_flags`, hold)))
+      yield* Deferred.await(locked)
+      const listing = yield* Effect.forkScoped(call("GET", "/feature-flags"))
+      const hotPath = yield* HotPath
+      const waits = hotPath.ask(
+        (own) => own`SELECT 1 FROM pg_locks WHERE relation = 'feature_flags'::regclass AND NOT granted`,
+      )
+      yield* Effect.repeat(waits, { until: (rows) => rows.length > 0 })
+      const checks = [{ entitlement: "sso" }]
+      assert.strictEqual((yield* call("POST", "/instances/prod/check", { checks })).status, 200)
+      assert.strictEqual((yield* call("GET", "/customers/acme")).status, 200)
+      assert.strictEqual((yield* call("GET", "/instances/prod")).status, 200)
+      assert.isUndefined(listing.pollUnsafe())
+      yield* Fiber.interrupt(holder)
+      assert.strictEqual((yield* Fiber.join(listing)).status, 200)
+    }),
+  )
+
   it.effect("every check is answered in the order asked, with the slugs of instance and license", () =>
     Effect.gen(function* () {
       const { check, entitlement, grant } = yield* runningInstance()

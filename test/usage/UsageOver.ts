@@ -2,6 +2,7 @@
 import { Effect, Layer } from "effect"
 import { randomUUID } from "node:crypto"
 import { Caller, platformIdentity } from "../../src/kernel/Caller.ts"
+import { HotPath } from "../../src/kernel/SharedConnections.ts"
 import { CheckRepo } from "../../src/usage/CheckRepo.ts"
 import { PastRepo } from "../../src/usage/PastRepo.ts"
 import { UsageRepo } from "../../src/usage/Repo.ts"
@@ -18,7 +19,7 @@ export const usageOver = (changed: (repo: Repo) => Partial<Repo>) => {
   )
   return Layer.fresh(Usage.layer).pipe(
     Layer.provide([changedRepo, UsageRepo.layer, PastRepo.layer]),
-    Layer.provide(CheckRepo.layer),
+    Layer.provide(Layer.provide(CheckRepo.layer, HotPath.layer)),
     Layer.provide(testSql),
   )
 }

@@ -1,0 +1,100 @@
+import { PgClient } from "@effect/sql-pg"
+import { assert, describe, it } from "@effect/vitest"
+import { Context, Deferred, Effect, Fiber, Layer, Redacted } from "effect"
+import { randomBytes } from "node:crypto"
+import { HotPath, letGoOfResults } from "../../src/kernel/SharedConnections.ts"
+import { collectGarbage } from "../../src/runtime/StartMemory.ts"
+import { TestDatabase, testSql } from "../support/TestDatabase.ts"
+
+const AT_ONCE = 5
+
+/** Keeps a connection busy with statements that overlap, and tells how many of the first results are still there. */
+const neverIdle = Effect.fnUntraced(function* (statement: Effect.Effect<ReadonlyArray<object>, unknown>) {
+  const results: Array<WeakRef<object>> = []
+  const one = Effect.map(statement, (rows) => void results.push(new WeakRef(rows)))
+  yield* Effect.forEach(Array.from({ length: AT_ONCE }), () => Effect.forever(one), {
+    concurrency: "unbounded",
+  }).pipe(Effect.forkScoped)
+  const more = (count: number) =>
+    Effect.suspend(() => {
+      const wanted = results.length + count
+      return Effect.repeat(Effect.sleep("5 millis"), { until: () => results.length >= wanted })
+    })
+  const kept = Effect.sync(() => {
+    collectGarbage()
+    return results.slice(0, 50).filter((result) => result.deref() !== undefined).length
+  })
+  yield* more(60)
+  return { more, kept }
+})
+
+const hotPathOf = (sql: PgClient.PgClient) =>
+  Effect.map(Layer.build(Layer.fresh(HotPath.layer)), (services) => Context.get(services, HotPath)).pipe(
+    Effect.provideService(PgClient.PgClient, sql),
+  )
+
+describe("a connection that is never idle", () => {
+  it.live("does not keep the results of its statements", () =>
+    Effect.gen(function* () {
+      const sql = yield* PgClient.PgClient
+      const { kept, more } = yield* neverIdle(sql`SELECT pg_sleep(0.002)`)
+      // If this fails, the client lets go by itself, and nobody has to make it.
+      assert.isAbove(yield* kept, 0)
+      yield* letGoOfResults(sql)
+      yield* more(20)
+      assert.strictEqual(yield* kept, 0)
+    }).pipe(Effect.scoped, Effect.provide(testSql)),
+  )
+})
+
+describe("what products ask for all day", () => {
+  it.live("is answered while others wait for a lock", () =>
+    Effect.gen(function* () {
+      const sql = yield* PgClient.PgClient
+      const asking = (yield* hotPathOf(sql)).ask
+      const locked = yield* Deferred.make<void>()
+      const release = yield* Deferred.make<void>()
+      const lock = sql`SELECT pg_advisory_xact_lock(7)`
+      const hold = Effect.andThen(Deferred.succeed(locked, undefined), Deferred.await(release))
+      const holder = yield* Effect.forkScoped(sql.withTransaction(Effect.andThen(lock, hold)))
+      yield* Deferred.await(locked)
+      const waits = asking((own) => own`SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`)
+      const waiter = yield* Effect.forkScoped(lock)
+      yield* Effect.repeat(waits, { until: (rows) => rows.length > 0 })
+      const [answer] = yield* asking((own) => own<{ answer: number }>`SELECT 42 AS answer`)
+      assert.strictEqual(answer?.answer, 42)
+      assert.isUndefined(waiter.pollUnsafe())
+      yield* Deferred.succeed(release, undefined)
+      yield* Fiber.joinAll([holder, waiter])
+    }).pipe(Effect.scoped, Effect.provide(testSql)),
+  )
+
+  it.live("does not keep its results either", () =>
+    Effect.gen(function* () {
+      const asking = (yield* hotPathOf(yield* PgClient.PgClient)).ask
+      const { kept, more } = yield* neverIdle(asking((own) => own`SELECT pg_sleep(0.002)`))
+      yield* Effect.sleep("1100 millis")
+      yield* more(20)
+      assert.strictEqual(yield* kept, 0)
+    }).pipe(Effect.scoped, Effect.provide(testSql)),
+  )
+
+  it.live("shares the others where the database gives no further connection", () =>
+    Effect.gen(function* () {
+      const sql = yield* PgClient.PgClient
+      const role = `limited_${randomBytes(6).toString("hex")}`
+      yield* Effect.acquireRelease(sql.unsafe(`CREATE ROLE ${role} LOGIN PASSWORD 'limited' CONNECTION LIMIT 1`), () =>
+        Effect.orDie(sql.unsafe(`DROP ROLE ${role}`)),
+      )
+      const url = new URL(Redacted.value((yield* TestDatabase).url))
+      url.username = role
+      url.password = "limited"
+      const services = yield* Layer.build(PgClient.layer({ url: Redacted.make(url.href), maxConnections: 1 }))
+      const limited = Context.get(services, PgClient.PgClient)
+      yield* limited`SELECT 1`
+      const asking = (yield* hotPathOf(limited)).ask
+      const [answer] = yield* asking((own) => own<{ role: string }>`SELECT current_user AS role`)
+      assert.strictEqual(answer?.role, role)
+    }).pipe(Effect.scoped, Effect.provide(testSql)),
+  )
+})
