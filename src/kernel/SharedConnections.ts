@@ -23,7 +23,11 @@ const MOST_AT_ONCE = 256
 
 type Ask = <A>(statement: (sql: PgClient.PgClient) => Effect.Effect<A, SqlError>) => Effect.Effect<A, SqlError>
 
-const onOwnConnection = Effect.fnUntraced(function* (sql: PgClient.PgClient) {
+// Whatever else fails would fail on the others too, and may have taken its time.
+const isNotConnected = ({ reason }: SqlError): boolean => reason.operation === "connect"
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
   const options = { ...sql.config, maxConnections: 1, multiplex: true, multiplexConcurrency: MOST_AT_ONCE }
   // It is connected when it is first used.
   const services = yield* Effect.orDie(Layer.build(PgClient.layer(options)))
@@ -32,21 +36,18 @@ const onOwnConnection = Effect.fnUntraced(function* (sql: PgClient.PgClient) {
   const ask: Ask = (statement) =>
     Effect.withFiber(({ context }) =>
       Context.getOrUndefined(context, Transaction) === undefined
-        ? Effect.catch(statement(own), () => statement(sql))
+        ? Effect.catchIf(statement(own), isNotConnected, () => statement(sql))
         : statement(sql),
     )
-  return ask
+  return { ask }
 })
 
 /**
  * What products ask for all day: tokens, checks, single records. These statements have a connection of their own beside the others,
  * which may be busy with listings and reports, or wait for somebody's lock: on a connection statements are answered one after the
- * other. What fails there is asked for on the others, so that requests are served where the database gives no further connection.
- * Who is in a transaction asks on its connection.
+ * other. Where the database gives no further connection they are asked on the others. Who is in a transaction asks on its
+ * connection.
  */
-export class HotPath extends Context.Service<HotPath, { readonly ask: Ask }>()("keyshelf/kernel/HotPath") {
-  static readonly layer = Layer.effect(
-    HotPath,
-    Effect.map(Effect.flatMap(PgClient.PgClient, onOwnConnection), (ask) => HotPath.of({ ask })),
-  )
+export class HotPath extends Context.Service<HotPath, Effect.Success<typeof make>>()("keyshelf/kernel/HotPath") {
+  static readonly layer = Layer.effect(HotPath, make)
 }

@@ -1,6 +1,6 @@
 import { PgClient } from "@effect/sql-pg"
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Deferred, Effect, Fiber, Layer, Redacted } from "effect"
+import { Context, Deferred, Effect, Exit, Fiber, Layer, Redacted } from "effect"
 import { randomBytes } from "node:crypto"
 import { HotPath, letGoOfResults } from "../../src/kernel/SharedConnections.ts"
 import { collectGarbage } from "../../src/runtime/StartMemory.ts"
@@ -51,17 +51,17 @@ describe("what products ask for all day", () => {
   it.live("is answered while others wait for a lock", () =>
     Effect.gen(function* () {
       const sql = yield* PgClient.PgClient
-      const asking = (yield* hotPathOf(sql)).ask
+      const { ask } = yield* hotPathOf(sql)
       const locked = yield* Deferred.make<void>()
       const release = yield* Deferred.make<void>()
       const lock = sql`SELECT pg_advisory_xact_lock(7)`
       const hold = Effect.andThen(Deferred.succeed(locked, undefined), Deferred.await(release))
       const holder = yield* Effect.forkScoped(sql.withTransaction(Effect.andThen(lock, hold)))
       yield* Deferred.await(locked)
-      const waits = asking((own) => own`SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`)
+      const waits = ask((own) => own`SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`)
       const waiter = yield* Effect.forkScoped(lock)
       yield* Effect.repeat(waits, { until: (rows) => rows.length > 0 })
-      const [answer] = yield* asking((own) => own<{ answer: number }>`SELECT 42 AS answer`)
+      const [answer] = yield* ask((own) => own<{ answer: number }>`SELECT 42 AS answer`)
       assert.strictEqual(answer?.answer, 42)
       assert.isUndefined(waiter.pollUnsafe())
       yield* Deferred.succeed(release, undefined)
@@ -71,11 +71,24 @@ describe("what products ask for all day", () => {
 
   it.live("does not keep its results either", () =>
     Effect.gen(function* () {
-      const asking = (yield* hotPathOf(yield* PgClient.PgClient)).ask
-      const { kept, more } = yield* neverIdle(asking((own) => own`SELECT pg_sleep(0.002)`))
+      const { ask } = yield* hotPathOf(yield* PgClient.PgClient)
+      const { kept, more } = yield* neverIdle(ask((own) => own`SELECT pg_sleep(0.002)`))
       yield* Effect.sleep("1100 millis")
       yield* more(20)
       assert.strictEqual(yield* kept, 0)
+    }).pipe(Effect.scoped, Effect.provide(testSql)),
+  )
+
+  it.live("is not asked again on the others if the statement fails", () =>
+    Effect.gen(function* () {
+      const { ask } = yield* hotPathOf(yield* PgClient.PgClient)
+      let times = 0
+      const failing = ask((own) => {
+        times++
+        return own`SELECT 1 / 0`
+      })
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(failing)))
+      assert.strictEqual(times, 1)
     }).pipe(Effect.scoped, Effect.provide(testSql)),
   )
 
@@ -92,8 +105,8 @@ describe("what products ask for all day", () => {
       const services = yield* Layer.build(PgClient.layer({ url: Redacted.make(url.href), maxConnections: 1 }))
       const limited = Context.get(services, PgClient.PgClient)
       yield* limited`SELECT 1`
-      const asking = (yield* hotPathOf(limited)).ask
-      const [answer] = yield* asking((own) => own<{ role: string }>`SELECT current_user AS role`)
+      const { ask } = yield* hotPathOf(limited)
+      const [answer] = yield* ask((own) => own<{ role: string }>`SELECT current_user AS role`)
       assert.strictEqual(answer?.role, role)
     }).pipe(Effect.scoped, Effect.provide(testSql)),
   )
