@@ -8,11 +8,12 @@ import { Transaction } from "./Transaction.ts"
 /**
  * Lets go of the results that shared connections keep. The client keeps those of a connection until none of its statements is under
  * way, which may be never while requests come and come. Whoever has a connection for himself gets it in such a moment; meanwhile
- * statements take another one, or wait for it if there is no other.
+ * statements take another one, or wait for it if there is no other. It also asks something, so that a connection that is not used
+ * does not seem lost.
  */
 export const letGoOfResults = (sql: SqlClient): Effect.Effect<void> =>
   // Without a database there are no results.
-  Effect.ignore(Effect.scoped(sql.reserve))
+  Effect.ignore(Effect.scoped(Effect.flatMap(sql.reserve, (own) => own.executeRaw("SELECT 1", []))))
 
 /** {@link letGoOfResults} every second, as long as the scope is open. */
 export const keepLettingGo = (sql: SqlClient) =>

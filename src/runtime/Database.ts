@@ -8,6 +8,7 @@ import { migrations } from "../../migrations/index.ts"
 import { applicationNameOf, NodeId } from "../kernel/NodeId.ts"
 import { keepLettingGo } from "../kernel/SharedConnections.ts"
 import { Transaction, Transactions } from "../kernel/Transaction.ts"
+import { socketsTo } from "./DatabaseSocket.ts"
 import * as EmbeddedPostgres from "./EmbeddedPostgres.ts"
 import { Settings } from "./Settings.ts"
 
@@ -30,6 +31,7 @@ const clientFor = (
 ) =>
   PgClient.layer({
     url,
+    stream: Option.getOrUndefined(socketsTo(Redacted.value(url))),
     applicationName: applicationNameOf(options.nodeId),
     maxConnections: options.poolSize,
     // Statements of many requests share a connection; transactions still have one to themselves.

@@ -97,6 +97,8 @@ const make = Effect.fnUntraced(function* (options: SignalOptions) {
     const connection = yield* PgConnection.make({
       ...sql.config,
       url: Option.getOrElse(options.listenUrl, () => sql.config.url),
+      // It may be silent for long, and has a check of its own.
+      stream: undefined,
       applicationName: "keyshelf listener",
       multiplex: false,
       prepare: false,
