@@ -48,7 +48,11 @@ run("Types", [script("typescript", "tsc"), "--noEmit"])
 run("Lint", [script("oxlint"), "--type-aware", "--deny-warnings"])
 run("Format", [script("oxfmt"), "--check", "."])
 run("Generated files", ["src/cli.ts", "openapi", "--check"])
-run("Tests on the embedded database", [script("vitest"), "run"])
+// What measures the process, or has its faults in time, runs by itself; of the rest two files at a time.
+const alone = ["test/faults", "test/guard", "test/start"]
+const rest = alone.flatMap((folder) => ["--exclude", `${folder}/**`])
+run("Tests on the embedded database", [script("vitest"), "run", "--maxWorkers=2", ...rest])
+run("Tests of processes and their faults", [script("vitest"), "run", "--maxWorkers=1", ...alone])
 
 // What brings a database of its own, or takes long to show nothing that depends on the server's version, runs once.
 const runOnce = [
@@ -69,7 +73,7 @@ const runOnce = [
 const server = process.env["TEST_DATABASE_URL"] ?? LOCAL_SERVER
 if (await answers(server)) {
   const excluded = runOnce.flatMap((pattern) => ["--exclude", pattern])
-  // Two files at a time, each with a database of its own: nothing here measures the process, and any server has connections for two.
+  // Each file has a database of its own, and any server has connections for two.
   const command = [script("vitest"), "run", "--maxWorkers=2", ...excluded]
   run("Tests on the PostgreSQL server that answers here", command, { TEST_DATABASE_URL: server })
 } else {

@@ -7,7 +7,7 @@ import { freePorts, randomCredential, settings, start, temporaryDirectory } from
 
 const organizations = (origin: string) => `${origin}/api/platform/organizations`
 
-describe("starting and stopping", { concurrent: true, timeout: 60_000 }, () => {
+describe("starting and stopping", { concurrent: true, timeout: 90_000 }, () => {
   it.live("the first start shows a credential once; the second keeps data and shows none", () =>
     Effect.gen(function* () {
       const directory = yield* temporaryDirectory

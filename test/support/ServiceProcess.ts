@@ -56,6 +56,7 @@ export interface Ended {
 export interface ServiceProcess {
   readonly process: ChildProcess
   readonly output: () => string
+  /** Waits until it has ended, or dies with its output. */
   readonly ended: Effect.Effect<Ended>
   /** Waits until it answers, or fails with its output. */
   readonly ready: Effect.Effect<void, Error>
@@ -107,7 +108,12 @@ export const start = (
       return {
         process: child,
         output: () => output,
-        ended: Effect.promise(() => closed),
+        ended: Effect.promise(() => closed).pipe(
+          Effect.timeoutOrElse({
+            duration: "45 seconds",
+            orElse: () => Effect.die(new Error(`The process did not end:\n${output}`)),
+          }),
+        ),
         ready,
         core,
         platform: `http://127.0.0.1:${env["SERVICE_PLATFORM_PORT"]}`,
