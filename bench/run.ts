@@ -199,5 +199,6 @@ await server.close()
 if (options.write) {
   const file = join(here, "RESULTS.md")
   const [title = "# Results", ...older] = readFileSync(file, "utf8").split(/\n(?=## )/)
-  writeFileSync(file, [title.trim(), sections.join("\n\n"), ...older].join("\n\n").trim() + "\n")
+  const parts = [title, sections.join("\n\n"), ...older].map((part) => part.trim())
+  writeFileSync(file, `${parts.join("\n\n")}\n`)
 }
