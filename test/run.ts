@@ -50,19 +50,23 @@ run("Format", [script("oxfmt"), "--check", "."])
 run("Generated files", ["src/cli.ts", "openapi", "--check"])
 // What measures the process, or has its faults in time, runs by itself; of the rest two files at a time.
 const alone = ["test/faults", "test/guard", "test/start"]
-const rest = alone.flatMap((folder) => ["--exclude", `${folder}/**`])
-run("Tests on the embedded database", [script("vitest"), "run", "--maxWorkers=2", ...rest])
+const filesOf = (folders: ReadonlyArray<string>) => folders.map((folder) => `${folder}/**`)
+const twoAtATime = (excluded: ReadonlyArray<string>) => [
+  script("vitest"),
+  "run",
+  "--maxWorkers=2",
+  ...excluded.flatMap((pattern) => ["--exclude", pattern]),
+]
+run("Tests on the embedded database", twoAtATime(filesOf(alone)))
 run("Tests of processes and their faults", [script("vitest"), "run", "--maxWorkers=1", ...alone])
 
 // What brings a database of its own, or takes long to show nothing that depends on the server's version, runs once.
 const runOnce = [
-  "test/start/**",
-  "test/guard/**",
+  ...filesOf(alone),
   "test/client/**",
   "test/cli/**",
   "test/contract/**",
   "test/deploy/**",
-  "test/faults/**",
   "test/kernel/**",
   "test/openapi/**",
   "test/runtime/**",
@@ -72,10 +76,8 @@ const runOnce = [
 
 const server = process.env["TEST_DATABASE_URL"] ?? LOCAL_SERVER
 if (await answers(server)) {
-  const excluded = runOnce.flatMap((pattern) => ["--exclude", pattern])
   // Each file has a database of its own, and any server has connections for two.
-  const command = [script("vitest"), "run", "--maxWorkers=2", ...excluded]
-  run("Tests on the PostgreSQL server that answers here", command, { TEST_DATABASE_URL: server })
+  run("Tests on the PostgreSQL server that answers here", twoAtATime(runOnce), { TEST_DATABASE_URL: server })
 } else {
   console.log(
     "\n=== No PostgreSQL server of version 15 or newer answers here: the embedded database was the only one tested",

@@ -22,8 +22,7 @@ const closeWhenSilent = (socket: Socket, { look, looks }: Patience) => {
   let heard = 0
   let silent = 0
   const timer = setInterval(() => {
-    if (socket.bytesRead === heard) silent++
-    else silent = 0
+    silent = socket.bytesRead === heard ? silent + 1 : 0
     heard = socket.bytesRead
     if (silent >= looks) socket.destroy(new Error(`Nothing was heard of the database for ${(look * looks) / 1000} s`))
   }, look).unref()

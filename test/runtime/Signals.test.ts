@@ -1,14 +1,12 @@
 import { PgClient, PgConnection } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
 import { Context, Duration, Effect, Fiber, Layer, Option, Queue, Redacted, References, Schedule } from "effect"
-import { connect, createServer } from "node:net"
-import type { AddressInfo, Socket } from "node:net"
-import { join } from "node:path"
 import { Signals } from "../../src/kernel/Signals.ts"
 import { Transactions } from "../../src/kernel/Transaction.ts"
 import * as Database from "../../src/runtime/Database.ts"
 import { layerFrom } from "../../src/runtime/Signals.ts"
 import type { SignalOptions } from "../../src/runtime/Signals.ts"
+import { cable } from "../support/cable.ts"
 import { TestDatabase, testSql } from "../support/TestDatabase.ts"
 
 /** A node's signals; every call is another node on the same database. */
@@ -30,50 +28,6 @@ const listeningNode = Effect.fnUntraced(function* (options: Partial<SignalOption
   // The connection itself was a signal.
   yield* next
   return { signals, next }
-})
-
-/** A way to the database that can fall silent without closing. */
-const silentProxy = Effect.gen(function* () {
-  const { url } = yield* TestDatabase
-  const target = new URL(Redacted.value(url))
-  const port = Number(target.port || 5432)
-  // The embedded database is reached by a socket in a directory.
-  const directory = target.searchParams.get("host")
-  const sockets: Array<Socket> = []
-  const state = { silent: false }
-  const server = yield* Effect.acquireRelease(
-    Effect.promise(
-      () =>
-        new Promise<ReturnType<typeof createServer>>((resolve) => {
-          const server = createServer((client) => {
-            const upstream =
-              directory === null ? connect(port, target.hostname) : connect(join(directory, `.s.PGSQL.${port}`))
-            sockets.push(client, upstream)
-            // A line that fell silent stays so; new ones work again.
-            const silent = () => state.silent && sockets.indexOf(client) < 2
-            client.on("data", (chunk) => silent() || upstream.write(chunk))
-            upstream.on("data", (chunk) => silent() || client.write(chunk))
-            for (const [from, to] of [
-              [client, upstream],
-              [upstream, client],
-            ] as const) {
-              from.on("error", () => {})
-              from.on("close", () => to.destroy())
-            }
-          }).listen(0, "127.0.0.1", () => resolve(server))
-        }),
-    ),
-    (server) =>
-      Effect.sync(() => {
-        for (const socket of sockets) socket.destroy()
-        server.close()
-      }),
-  )
-  const through = new URL(target)
-  through.hostname = "127.0.0.1"
-  through.search = ""
-  through.port = String((server.address() as AddressInfo).port)
-  return { state, url: Redacted.make(through.href) }
 })
 
 layer(
@@ -171,13 +125,15 @@ layer(
 
   it.effect("find out that the line is dead although nobody closed it", () =>
     Effect.gen(function* () {
-      const proxy = yield* silentProxy
+      const wire = yield* cable(Redacted.value((yield* TestDatabase).url))
       const { next, signals } = yield* listeningNode({
-        listenUrl: Option.some(proxy.url),
+        listenUrl: Option.some(Redacted.make(wire.url)),
         checkInterval: Duration.millis(50),
         checkLimit: Duration.millis(500),
       })
-      proxy.state.silent = true
+      wire.silence()
+      // The line that fell silent stays so; new ones work.
+      wire.mend()
       yield* until(Effect.map(signals.listening, (arriving) => !arriving))
       yield* until(signals.listening)
       yield* next
