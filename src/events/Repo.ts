@@ -3,6 +3,7 @@ import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option } from "effect"
 import type { Fragment } from "effect/sql/Statement"
 import type { EventRecord } from "../kernel/Event.ts"
+import { Commits } from "../kernel/SharedConnections.ts"
 import { eventRecords, lockName, record, records, touched } from "../kernel/Sql.ts"
 import type { EventFilter, PlacedEvent } from "./Model.ts"
 import { lowestIdAt, resourceOf } from "./Rules.ts"
@@ -17,6 +18,7 @@ export const HandedOver = Context.Reference<"subscribed" | "all">("keyshelf.refe
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
+  const { ask } = yield* Commits
   const columns = sql.literal(`id, type, occurred_at AS "timestamp", organization_id AS "organizationId", actor,
     data::text AS data, position::text AS position`)
 
@@ -53,11 +55,15 @@ const make = Effect.gen(function* () {
      */
     insertWith: (change: Fragment, event: EventRecord) =>
       Effect.map(
-        record<{ readonly handedOver: boolean }>()(sql`
-          WITH change AS (${change}), event AS (
-            ${insertion(event, sql.literal("FROM change"))} RETURNING organization_id, id, occurred_at
-          ), delivery AS (${handOver} RETURNING 1)
-          SELECT EXISTS (SELECT 1 FROM delivery) AS "handedOver" FROM change`),
+        record<{ readonly handedOver: boolean }>()(
+          ask(
+            (own) => own`
+              WITH change AS (${change}), event AS (
+                ${insertion(event, sql.literal("FROM change"))} RETURNING organization_id, id, occurred_at
+              ), delivery AS (${handOver} RETURNING 1)
+              SELECT EXISTS (SELECT 1 FROM delivery) AS "handedOver" FROM change`,
+          ),
+        ),
         Option.map(({ handedOver }) => handedOver),
       ),
 

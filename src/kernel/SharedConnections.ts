@@ -19,36 +19,74 @@ export const letGoOfResults = (sql: SqlClient): Effect.Effect<void> =>
 export const keepLettingGo = (sql: SqlClient) =>
   letGoOfResults(sql).pipe(Effect.delay("1 second"), Effect.forever, Effect.forkScoped)
 
-// A statement waits for those before it anyway. This many are under way at once only if the database is far away.
-const MOST_AT_ONCE = 256
-
 type Ask = <A>(statement: (sql: PgClient.PgClient) => Effect.Effect<A, SqlError>) => Effect.Effect<A, SqlError>
 
 // Whatever else fails would fail on the others too, and may have taken its time.
 const isNotConnected = ({ reason }: SqlError): boolean => reason.operation === "connect"
 
-const make = Effect.gen(function* () {
-  const sql = yield* PgClient.PgClient
+/** A connection beside the others, which is connected when it is first used. */
+interface Beside {
+  readonly sql: PgClient.PgClient
+  /** How many statements are under way there. */
+  underWay: number
+  /** Since results were let go of the last time. */
+  isUsed: boolean
+}
+
+const openBeside = Effect.fnUntraced(function* (sql: PgClient.PgClient) {
   const options = { ...sql.config, maxConnections: 1, multiplex: true, multiplexConcurrency: MOST_AT_ONCE }
-  // It is connected when it is first used.
   const services = yield* Effect.orDie(Layer.build(PgClient.layer(options)))
-  const own = Context.get(services, PgClient.PgClient)
-  yield* keepLettingGo(own)
+  const own: Beside = { sql: Context.get(services, PgClient.PgClient), underWay: 0, isUsed: false }
+  const letGo = Effect.suspend(() => {
+    if (!own.isUsed) return Effect.void
+    own.isUsed = false
+    return letGoOfResults(own.sql)
+  })
+  yield* letGo.pipe(Effect.delay("1 second"), Effect.forever, Effect.forkScoped)
+  return own
+})
+
+/**
+ * Asks on connections beside the others: on the one where the fewest statements are under way. Where the database gives no further
+ * connection it asks on the others. Who is in a transaction asks on its connection.
+ */
+const beside = Effect.fnUntraced(function* (connections: number) {
+  const sql = yield* PgClient.PgClient
+  const { maxConnections = connections }: PgClient.PgPoolConfig = sql.config
+  const all = yield* Effect.replicateEffect(openBeside(sql), Math.min(connections, maxConnections))
   const ask: Ask = (statement) =>
-    Effect.withFiber(({ context }) =>
-      Context.getOrUndefined(context, Transaction) === undefined
-        ? Effect.catchIf(statement(own), isNotConnected, () => statement(sql))
-        : statement(sql),
-    )
+    Effect.withFiber(({ context }) => {
+      if (Context.getOrUndefined(context, Transaction) !== undefined) return statement(sql)
+      const own = all.reduce((least, other) => (other.underWay < least.underWay ? other : least))
+      own.underWay++
+      own.isUsed = true
+      return Effect.onExit(
+        Effect.catchIf(statement(own.sql), isNotConnected, () => statement(sql)),
+        () => Effect.sync(() => void own.underWay--),
+      )
+    })
   return { ask }
 })
+
+// A statement waits for those before it anyway. This many are under way at once only if the database is far away.
+const MOST_AT_ONCE = 256
 
 /**
  * What products ask for all day: tokens, checks, single records. These statements have a connection of their own beside the others,
  * which may be busy with listings and reports, or wait for somebody's lock: on a connection statements are answered one after the
- * other. Where the database gives no further connection they are asked on the others. Who is in a transaction asks on its
- * connection.
+ * other.
  */
-export class HotPath extends Context.Service<HotPath, Effect.Success<typeof make>>()("keyshelf/kernel/HotPath") {
-  static readonly layer = Layer.effect(HotPath, make)
+export class HotPath extends Context.Service<HotPath, { readonly ask: Ask }>()("keyshelf/kernel/HotPath") {
+  static readonly layer = Layer.effect(HotPath, beside(1))
+}
+
+// So many are on their way to the disk together; more have been of no use.
+const COMMITTING = 8
+
+/**
+ * Changes that are one statement and commit by themselves. On a connection each waits until those before it are on the disk, which
+ * takes longer than all else; on several they get there together.
+ */
+export class Commits extends Context.Service<Commits, { readonly ask: Ask }>()("keyshelf/kernel/Commits") {
+  static readonly layer = Layer.effect(Commits, beside(COMMITTING))
 }

@@ -5,6 +5,7 @@
 import { PgClient } from "@effect/sql-pg"
 import { BigDecimal, Context, Effect, Layer } from "effect"
 import { storedDecimal } from "../kernel/ExactNumber.ts"
+import { Commits } from "../kernel/SharedConnections.ts"
 import { column, records } from "../kernel/Sql.ts"
 import { isBefore } from "../kernel/Timestamp.ts"
 import type { Account } from "./Account.ts"
@@ -28,6 +29,7 @@ const seenOf = (row: SeenRow, at: Date): SeenMeter => {
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
+  const { ask } = yield* Commits
   const columns = sql.literal(`${meterColumns}, ${totalColumns}, t.decided_at AS "decidedAt", h.quantity::text AS held`)
   const licenseAndGrant = sql.literal(`${licenseJoin} ${grantJoin}`)
   const around = sql.literal(totalsAround("t.*, t.xmin, t.ctid"))
@@ -73,7 +75,9 @@ const make = Effect.gen(function* () {
       const totals = accounts.map(({ total }) => total)
       const crossings = accounts.map((account) => account.crossings)
       return Effect.map(
-        records<{ readonly n: number }>()(sql`
+        records<{ readonly n: number }>()(
+          ask(
+            (own) => own`
           WITH changed AS MATERIALIZED (
             SELECT t.ctid AS now_at, t.organization_id, t.instance_id, t.entitlement_id, t.period_start, seen.*
             FROM unnest(
@@ -117,7 +121,9 @@ const make = Effect.gen(function* () {
             last_at = changed.last_at, warned = changed.warned, limit_reached = changed.limit_reached,
             cap_exceeded = changed.cap_exceeded, decided_at = greatest(t.decided_at, ${at}::timestamptz)
           FROM changed WHERE t.ctid = changed.now_at AND (SELECT count(*) FROM changed) = ${accounts.length}::int
-          RETURNING 1 AS n`),
+          RETURNING 1 AS n`,
+          ),
+        ),
         (rows) => rows.length === accounts.length,
       )
     },

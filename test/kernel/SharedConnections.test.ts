@@ -2,7 +2,8 @@ import { PgClient } from "@effect/sql-pg"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Deferred, Effect, Exit, Fiber, Layer, Redacted } from "effect"
 import { randomBytes } from "node:crypto"
-import { HotPath, letGoOfResults } from "../../src/kernel/SharedConnections.ts"
+import { Commits, HotPath, letGoOfResults } from "../../src/kernel/SharedConnections.ts"
+import { Transaction } from "../../src/kernel/Transaction.ts"
 import { collectGarbage } from "../../src/runtime/StartMemory.ts"
 import { TestDatabase, testSql } from "../support/TestDatabase.ts"
 
@@ -30,6 +31,11 @@ const neverIdle = Effect.fnUntraced(function* (statement: Effect.Effect<Readonly
 
 const hotPathOf = (sql: PgClient.PgClient) =>
   Effect.map(Layer.build(Layer.fresh(HotPath.layer)), (services) => Context.get(services, HotPath)).pipe(
+    Effect.provideService(PgClient.PgClient, sql),
+  )
+
+const commitsOf = (sql: PgClient.PgClient) =>
+  Effect.map(Layer.build(Layer.fresh(Commits.layer)), (services) => Context.get(services, Commits)).pipe(
     Effect.provideService(PgClient.PgClient, sql),
   )
 
@@ -108,6 +114,66 @@ describe("what products ask for all day", () => {
       const { ask } = yield* hotPathOf(limited)
       const [answer] = yield* ask((own) => own<{ role: string }>`SELECT current_user AS role`)
       assert.strictEqual(answer?.role, role)
+    }).pipe(Effect.scoped, Effect.provide(testSql)),
+  )
+})
+
+describe("changes that commit by themselves", () => {
+  it.live("take as many connections as there are changes, and no more than the others have", () =>
+    Effect.gen(function* () {
+      const sql = yield* PgClient.PgClient
+      const { ask } = yield* commitsOf(sql)
+      const place = ask((own) => own<{ pid: number }>`SELECT pg_backend_pid() AS pid, pg_sleep(0.05)`)
+      const placesOf = (count: number) =>
+        Effect.map(
+          Effect.all(
+            Array.from({ length: count }, () => place),
+            { concurrency: "unbounded" },
+          ),
+          (answers) => new Set(answers.map(([answer]) => answer?.pid)).size,
+        )
+      assert.strictEqual(yield* placesOf(1), 1)
+      assert.strictEqual(yield* placesOf(3), 3)
+      const { maxConnections }: PgClient.PgPoolConfig = sql.config
+      assert.strictEqual(yield* placesOf(20), maxConnections)
+    }).pipe(Effect.scoped, Effect.provide(testSql)),
+  )
+
+  it.live("are stored while one waits for a lock", () =>
+    Effect.gen(function* () {
+      const sql = yield* PgClient.PgClient
+      const { ask } = yield* commitsOf(sql)
+      const locked = yield* Deferred.make<void>()
+      const release = yield* Deferred.make<void>()
+      const hold = Effect.andThen(Deferred.succeed(locked, undefined), Deferred.await(release))
+      const lock = sql`SELECT pg_advisory_xact_lock(8)`
+      const holder = yield* Effect.forkScoped(sql.withTransaction(Effect.andThen(lock, hold)))
+      yield* Deferred.await(locked)
+      const waiter = yield* Effect.forkScoped(ask((own) => own`SELECT pg_advisory_xact_lock(8)`))
+      const waits = sql`SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND objid = 8 AND NOT granted`
+      yield* Effect.repeat(waits, { until: (rows) => rows.length > 0 })
+      yield* Effect.repeat(
+        ask((own) => own`SELECT 1`),
+        { times: 10 },
+      )
+      assert.isUndefined(waiter.pollUnsafe())
+      yield* Deferred.succeed(release, undefined)
+      yield* Fiber.joinAll([holder, waiter])
+    }).pipe(Effect.scoped, Effect.provide(testSql)),
+  )
+
+  it.live("belong to the transaction they are made in", () =>
+    Effect.gen(function* () {
+      const sql = yield* PgClient.PgClient
+      const { ask } = yield* commitsOf(sql)
+      const place = (on: PgClient.PgClient) => on<{ pid: number }>`SELECT pg_backend_pid() AS pid`
+      const places = yield* sql.withTransaction(
+        Effect.all([
+          place(sql),
+          Effect.provideService(ask(place), Transaction, { open: true, afterRollback: () => {} }),
+        ]),
+      )
+      assert.strictEqual(places[1][0]?.pid, places[0][0]?.pid)
     }).pipe(Effect.scoped, Effect.provide(testSql)),
   )
 })

@@ -4,6 +4,7 @@ import { BigDecimal, Effect, Layer } from "effect"
 import { accountName, post } from "../../src/usage/Account.ts"
 import type { Accounts } from "../../src/usage/Account.ts"
 import { accountsSeen } from "../../src/usage/Seen.ts"
+import { Commits } from "../../src/kernel/SharedConnections.ts"
 import { SnapshotRepo } from "../../src/usage/SnapshotRepo.ts"
 import { testSql } from "../support/TestDatabase.ts"
 import { TestService } from "../support/TestService.ts"
@@ -42,7 +43,11 @@ const seeTwo = Effect.gen(function* () {
   return { ...shop, at, repo, postings: posted(accounts), used, eventsStored, organizationId }
 })
 
-const services = SnapshotRepo.layer.pipe(Layer.provideMerge(testSql), Layer.provideMerge(TestService.layer))
+const services = SnapshotRepo.layer.pipe(
+  Layer.provide(Commits.layer),
+  Layer.provideMerge(testSql),
+  Layer.provideMerge(TestService.layer),
+)
 
 layer(services, { excludeTestServices: true })("totals that were read without a lock", (it) => {
   it.effect("take what was posted to them as long as nobody has touched them", () =>
