@@ -80,8 +80,14 @@ export class HotPath extends Context.Service<HotPath, { readonly ask: Ask }>()("
   static readonly layer = Layer.effect(HotPath, beside(1))
 }
 
-// So many are on their way to the disk together; more have been of no use.
+// So many are on their way to the disk together. Half as many store half as much where a disk takes a millisecond.
 const COMMITTING = 8
+
+// The one of `HotPath`, and the one that listens (`runtime/Signals.ts`).
+const SINGLE_ONES = 2
+
+/** How many connections a process with this many shared ones opens at most. */
+export const mostConnections = (poolSize: number): number => poolSize + Math.min(COMMITTING, poolSize) + SINGLE_ONES
 
 /**
  * Changes that are one statement and commit by themselves. On a connection each waits until those before it are on the disk, which

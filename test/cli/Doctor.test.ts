@@ -104,6 +104,8 @@ describe("keyshelf doctor", { timeout: 120_000 }, () => {
       yield* service.ready
       const beside = yield* doctor(env)
       assert.strictEqual(beside.code, 0, beside.output)
+      // Eight shared ones, eight for changes, one for the hot path, one that listens.
+      assert.include(beside.output, "this process opens up to 18")
       assert.include(beside.output, `core 127.0.0.1:${env.SERVICE_CORE_PORT} is open: the service runs`)
       service.process.kill("SIGTERM")
       yield* service.ended

@@ -1,6 +1,7 @@
 /** The database: reachable, new enough, with room for connections, its schema, clock and partitions. */
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { mostConnections } from "../../kernel/SharedConnections.ts"
 import { Settings } from "../../runtime/Settings.ts"
 import * as Schema from "../Schema.ts"
 import { failed, ok, warning } from "./Report.ts"
@@ -22,10 +23,11 @@ export const server: Check<SqlClient.SqlClient | Settings> = Effect.gen(function
       (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')::int AS used`
   if (row === undefined) return []
   const left = row.most - row.reserved - row.used
-  const figures = `${row.used} of ${row.most} connections in use, this process opens up to ${databasePoolSize}`
+  const wanted = mostConnections(databasePoolSize)
+  const figures = `${row.used} of ${row.most} connections in use, this process opens up to ${wanted}`
   return [
     ok("database", `PostgreSQL ${row.version} answers`),
-    left < databasePoolSize
+    left < wanted
       ? warning(
           "database",
           `${figures}: lower SERVICE_DATABASE_POOL_SIZE, raise max_connections, or put PgBouncer between.`,
