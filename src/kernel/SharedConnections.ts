@@ -15,9 +15,13 @@ export const letGoOfResults = (sql: SqlClient): Effect.Effect<void> =>
   // Without a database there are no results.
   Effect.ignore(Effect.scoped(Effect.flatMap(sql.reserve, (own) => own.executeRaw("SELECT 1", []))))
 
-/** {@link letGoOfResults} every second, as long as the scope is open. */
-export const keepLettingGo = (sql: SqlClient) =>
-  letGoOfResults(sql).pipe(Effect.delay("1 second"), Effect.forever, Effect.forkScoped)
+/** {@link letGoOfResults} every second, as long as the scope is open, and as soon as connections are used. */
+export const keepLettingGo = (sql: SqlClient, isUsed: () => boolean = () => true) =>
+  Effect.suspend(() => (isUsed() ? letGoOfResults(sql) : Effect.void)).pipe(
+    Effect.delay("1 second"),
+    Effect.forever,
+    Effect.forkScoped,
+  )
 
 type Ask = <A>(statement: (sql: PgClient.PgClient) => Effect.Effect<A, SqlError>) => Effect.Effect<A, SqlError>
 
@@ -29,7 +33,7 @@ interface Beside {
   readonly sql: PgClient.PgClient
   /** How many statements are under way there. */
   underWay: number
-  /** Since results were let go of the last time. */
+  /** Whether it was ever used. From then on it stays open: who comes after a while need not wait for a new one. */
   isUsed: boolean
 }
 
@@ -37,12 +41,7 @@ const openBeside = Effect.fnUntraced(function* (sql: PgClient.PgClient) {
   const options = { ...sql.config, maxConnections: 1, multiplex: true, multiplexConcurrency: MOST_AT_ONCE }
   const services = yield* Effect.orDie(Layer.build(PgClient.layer(options)))
   const own: Beside = { sql: Context.get(services, PgClient.PgClient), underWay: 0, isUsed: false }
-  const letGo = Effect.suspend(() => {
-    if (!own.isUsed) return Effect.void
-    own.isUsed = false
-    return letGoOfResults(own.sql)
-  })
-  yield* letGo.pipe(Effect.delay("1 second"), Effect.forever, Effect.forkScoped)
+  yield* keepLettingGo(own.sql, () => own.isUsed)
   return own
 })
 

@@ -34,6 +34,8 @@ const clientFor = (
     stream: Option.getOrUndefined(socketsTo(Redacted.value(url))),
     applicationName: applicationNameOf(options.nodeId),
     maxConnections: options.poolSize,
+    // The pool closes one that is idle after twice that at most: before it seems lost to its socket, whatever is sent just then.
+    idleTimeout: "20 seconds",
     // Statements of many requests share a connection; transactions still have one to themselves.
     multiplex: true,
     prepare: options.prepare,

@@ -39,8 +39,8 @@ const addressOf = Option.liftThrowable((url: string) => {
 })
 
 /**
- * Opens connections to the server of a URL that close after {@link PATIENCE}, 45 seconds in which nothing was heard: also those that
- * nobody has used, which a pool replaces. None for a socket in a directory, whose other end is on this machine.
+ * Opens connections to the server of a URL that close after {@link PATIENCE}, 45 seconds in which nothing was heard: also one
+ * that nobody has used, unless its pool has closed it before. None for a socket in a directory, whose other end is on this machine.
  */
 export const socketsTo = (url: string, patience: Patience = PATIENCE): Option.Option<() => Socket> =>
   Option.map(addressOf(url), (address) => () => {

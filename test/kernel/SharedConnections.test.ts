@@ -29,15 +29,37 @@ const neverIdle = Effect.fnUntraced(function* (statement: Effect.Effect<Readonly
   return { more, kept }
 })
 
-const hotPathOf = (sql: PgClient.PgClient) =>
-  Effect.map(Layer.build(Layer.fresh(HotPath.layer)), (services) => Context.get(services, HotPath)).pipe(
-    Effect.provideService(PgClient.PgClient, sql),
-  )
+type Ask = HotPath["Service"]["ask"]
 
-const commitsOf = (sql: PgClient.PgClient) =>
-  Effect.map(Layer.build(Layer.fresh(Commits.layer)), (services) => Context.get(services, Commits)).pipe(
-    Effect.provideService(PgClient.PgClient, sql),
-  )
+const askingBy =
+  <I>(key: Context.Key<I, { readonly ask: Ask }>, connections: Layer.Layer<I, never, PgClient.PgClient>) =>
+  (sql: PgClient.PgClient) =>
+    Effect.map(Layer.build(Layer.fresh(connections)), (services) => Context.get(services, key)).pipe(
+      Effect.provideService(PgClient.PgClient, sql),
+    )
+const hotPathOf = askingBy(HotPath, HotPath.layer)
+const commitsOf = askingBy(Commits, Commits.layer)
+
+/** Has `held` wait for a lock while something is done, which must not wait for it. `free` is not held up. */
+const whileWaiting = Effect.fnUntraced(function* (
+  sql: PgClient.PgClient,
+  { free, held }: { readonly free: Ask; readonly held: Ask },
+  work: Effect.Effect<unknown, unknown>,
+) {
+  const locked = yield* Deferred.make<void>()
+  const release = yield* Deferred.make<void>()
+  const lock: Parameters<Ask>[0] = (own) => own`SELECT pg_advisory_xact_lock(7)`
+  const hold = Effect.andThen(Deferred.succeed(locked, undefined), Deferred.await(release))
+  const holder = yield* Effect.forkScoped(sql.withTransaction(Effect.andThen(lock(sql), hold)))
+  yield* Deferred.await(locked)
+  const waiter = yield* Effect.forkScoped(held(lock))
+  const waits = free((own) => own`SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`)
+  yield* Effect.repeat(waits, { until: (rows) => rows.length > 0 })
+  yield* work
+  assert.isUndefined(waiter.pollUnsafe())
+  yield* Deferred.succeed(release, undefined)
+  yield* Fiber.joinAll([holder, waiter])
+})
 
 describe("a connection that is never idle", () => {
   it.live("does not keep the results of its statements", () =>
@@ -58,20 +80,11 @@ describe("what products ask for all day", () => {
     Effect.gen(function* () {
       const sql = yield* PgClient.PgClient
       const { ask } = yield* hotPathOf(sql)
-      const locked = yield* Deferred.make<void>()
-      const release = yield* Deferred.make<void>()
-      const lock = sql`SELECT pg_advisory_xact_lock(7)`
-      const hold = Effect.andThen(Deferred.succeed(locked, undefined), Deferred.await(release))
-      const holder = yield* Effect.forkScoped(sql.withTransaction(Effect.andThen(lock, hold)))
-      yield* Deferred.await(locked)
-      const waits = ask((own) => own`SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`)
-      const waiter = yield* Effect.forkScoped(lock)
-      yield* Effect.repeat(waits, { until: (rows) => rows.length > 0 })
-      const [answer] = yield* ask((own) => own<{ answer: number }>`SELECT 42 AS answer`)
-      assert.strictEqual(answer?.answer, 42)
-      assert.isUndefined(waiter.pollUnsafe())
-      yield* Deferred.succeed(release, undefined)
-      yield* Fiber.joinAll([holder, waiter])
+      const answered = Effect.map(
+        ask((own) => own<{ answer: number }>`SELECT 42 AS answer`),
+        ([answer]) => assert.strictEqual(answer?.answer, 42),
+      )
+      yield* whileWaiting(sql, { held: (statement) => statement(sql), free: ask }, answered)
     }).pipe(Effect.scoped, Effect.provide(testSql)),
   )
 
@@ -143,22 +156,30 @@ describe("changes that commit by themselves", () => {
     Effect.gen(function* () {
       const sql = yield* PgClient.PgClient
       const { ask } = yield* commitsOf(sql)
-      const locked = yield* Deferred.make<void>()
-      const release = yield* Deferred.make<void>()
-      const hold = Effect.andThen(Deferred.succeed(locked, undefined), Deferred.await(release))
-      const lock = sql`SELECT pg_advisory_xact_lock(8)`
-      const holder = yield* Effect.forkScoped(sql.withTransaction(Effect.andThen(lock, hold)))
-      yield* Deferred.await(locked)
-      const waiter = yield* Effect.forkScoped(ask((own) => own`SELECT pg_advisory_xact_lock(8)`))
-      const waits = sql`SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND objid = 8 AND NOT granted`
-      yield* Effect.repeat(waits, { until: (rows) => rows.length > 0 })
-      yield* Effect.repeat(
+      const tenMore = Effect.repeat(
         ask((own) => own`SELECT 1`),
         { times: 10 },
       )
-      assert.isUndefined(waiter.pollUnsafe())
-      yield* Deferred.succeed(release, undefined)
-      yield* Fiber.joinAll([holder, waiter])
+      yield* whileWaiting(sql, { held: ask, free: (statement) => statement(sql) }, tenMore)
+    }).pipe(Effect.scoped, Effect.provide(testSql)),
+  )
+
+  it.live("open what they need and keep it", () =>
+    Effect.gen(function* () {
+      const sql = yield* PgClient.PgClient
+      const opened = Effect.map(
+        sql<{ count: number }>`SELECT count(*)::int AS count FROM pg_stat_activity WHERE application_name = 'changes'`,
+        ([row]) => row?.count,
+      )
+      const services = yield* Layer.build(
+        PgClient.layer({ ...sql.config, applicationName: "changes", idleTimeout: "1 second" }),
+      )
+      const { ask } = yield* commitsOf(Context.get(services, PgClient.PgClient))
+      yield* Effect.sleep("1500 millis")
+      assert.strictEqual(yield* opened, 0)
+      yield* ask((own) => own`SELECT 1`)
+      yield* Effect.sleep("3 seconds")
+      assert.strictEqual(yield* opened, 1)
     }).pipe(Effect.scoped, Effect.provide(testSql)),
   )
 
