@@ -89,8 +89,8 @@ const SINGLE_ONES = 2
 export const mostConnections = (poolSize: number): number => poolSize + Math.min(COMMITTING, poolSize) + SINGLE_ONES
 
 /**
- * Changes that are one statement and commit by themselves. On a connection each waits until those before it are on the disk, which
- * takes longer than all else; on several they get there together.
+ * Changes that are one statement and commit by themselves, and what is read for them. On a connection each waits until those before
+ * it are on the disk, which takes longer than all else; on several they get there together.
  */
 export class Commits extends Context.Service<Commits, { readonly ask: Ask }>()("keyshelf/kernel/Commits") {
   static readonly layer = Layer.effect(Commits, beside(COMMITTING))

@@ -1,7 +1,9 @@
 /** Statements of repositories: a failing database is a defect (answered with 503 or 500), rows are typed. */
 import { PgTypes } from "@effect/sql-pg"
 import { Effect, Option, Predicate, Result, Schema } from "effect"
+import type { Cause } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
+import { isSqlError } from "effect/sql/SqlError"
 import type { SqlError } from "effect/sql/SqlError"
 import { parseJson } from "./ExactNumber.ts"
 
@@ -80,3 +82,22 @@ export const column = <Row>(
   rows: ReadonlyArray<Row>,
   valueOf: (row: Row, index: number) => unknown,
 ) => Result.getOrThrow(PgTypes.array(rows.map(valueOf), PgTypes.OID[type]))
+
+// The database's word for being shut down.
+const isShutDown = (cause: unknown): boolean =>
+  Predicate.hasProperty(cause, "code") && String(cause.code).startsWith("57P")
+
+/**
+ * Whether a statement that died may have been committed all the same: it was sent, and then the connection or the database was
+ * gone. It must not be tried again.
+ */
+export const mayHaveCommitted = (cause: Cause.Cause<never>): boolean =>
+  cause.reasons.some((died) => {
+    if (died._tag !== "Die" || !isSqlError(died.defect)) return false
+    const { reason } = died.defect
+    return (reason._tag === "ConnectionError" && reason.operation !== "connect") || isShutDown(reason.cause)
+  })
+
+/** Whether tables may be spread over nodes by organization: a statement then has to be about one. */
+export const findsCitus = (sql: SqlClient): Effect.Effect<boolean> =>
+  touched(sql`SELECT 1 FROM pg_extension WHERE extname = 'citus'`)

@@ -2,7 +2,7 @@
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import { HotPath } from "../kernel/SharedConnections.ts"
-import { records, touched } from "../kernel/Sql.ts"
+import { findsCitus, records } from "../kernel/Sql.ts"
 import { instantText } from "../kernel/Timestamp.ts"
 import { asJson } from "../kernel/Written.ts"
 import type { CheckedEntitlement, CheckedInstance } from "./Model.ts"
@@ -60,7 +60,7 @@ interface Numbered {
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const { ask } = yield* HotPath
-  const isSharded = yield* touched(sql`SELECT 1 FROM pg_extension WHERE extname = 'citus'`)
+  const isSharded = yield* findsCitus(sql)
   const ownOrganization = sql.literal(`asked."organizationId"`)
   const columns = sql.literal(
     `${checkedColumns}, e.id AS "entitlementId", i.license_id AS "licenseId", c.version AS "catalogVersion"`,

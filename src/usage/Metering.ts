@@ -65,7 +65,7 @@ const make = Effect.gen(function* () {
   const close = Effect.fnUntraced(function* (caller: EventSource, accounts: ReadonlyArray<Account>) {
     const changed = accounts.filter(isChanged)
     if (changed.length === 0) return
-    if (!(yield* snapshots.store(changed, yield* now))) {
+    if (!(yield* snapshots.store(changed, yield* now)).has(caller.organizationId)) {
       return yield* Effect.die(new Error("A locked total has changed"))
     }
     const newKeys = changed.flatMap((account) =>

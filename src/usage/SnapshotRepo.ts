@@ -6,7 +6,7 @@ import { PgClient } from "@effect/sql-pg"
 import { BigDecimal, Context, Effect, Layer } from "effect"
 import { storedDecimal } from "../kernel/ExactNumber.ts"
 import { Commits } from "../kernel/SharedConnections.ts"
-import { column, records } from "../kernel/Sql.ts"
+import { column, findsCitus, records } from "../kernel/Sql.ts"
 import { isBefore } from "../kernel/Timestamp.ts"
 import type { Account } from "./Account.ts"
 import { meterColumns, totalColumns, totalRowOf } from "./MeterRepo.ts"
@@ -14,6 +14,11 @@ import type { StoredTotal } from "./MeterRepo.ts"
 import type { Meter } from "./Model.ts"
 import { grantJoin, licenseJoin, totalsAround } from "./Repo.ts"
 import type { MeterName, SeenMeter } from "./Seen.ts"
+
+/** A meter of an organization, by its name. */
+export interface NamedMeter extends MeterName {
+  readonly organizationId: string
+}
 
 type SeenRow = Meter &
   (
@@ -30,29 +35,40 @@ const seenOf = (row: SeenRow, at: Date): SeenMeter => {
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const { ask } = yield* Commits
+  const isSharded = yield* findsCitus(sql)
   const columns = sql.literal(`${meterColumns}, ${totalColumns}, t.decided_at AS "decidedAt", h.quantity::text AS held`)
+  const ownOrganization = sql.literal("asked.organization_id")
   const licenseAndGrant = sql.literal(`${licenseJoin} ${grantJoin}`)
   const around = sql.literal(totalsAround("t.*, t.xmin, t.ctid"))
   return {
+    /** Whether tables may be spread over nodes by organization: a statement then has to be about one. */
+    isSharded,
+
     /**
-     * The meters of these names that exist with their totals around an instant, in one round trip. The fences `OFFSET 0`
-     * keep PostgreSQL at one index look-up for each, whatever its statistics say.
+     * The meters of these names that exist with their totals around an instant, in one round trip. The fences `OFFSET 0` keep
+     * PostgreSQL at one index look-up for each, whatever its statistics say.
      */
-    read: (
-      organizationId: string,
-      names: ReadonlyArray<MeterName>,
-      at: Date,
-    ): Effect.Effect<ReadonlyArray<SeenMeter>> =>
-      Effect.map(
-        records<SeenRow>()(sql`
+    read: (named: ReadonlyArray<NamedMeter>, at: Date): Effect.Effect<ReadonlyArray<SeenMeter>> => {
+      const organization = isSharded ? (named[0]?.organizationId ?? null) : ownOrganization
+      return Effect.map(
+        records<SeenRow>()(
+          ask(
+            (own) => own`
           SELECT ${columns}
-          FROM (SELECT named.*, ${at}::timestamptz AS at FROM jsonb_to_recordset(${sql.json(names.map(({ entitlement, instance }) => ({ instance, entitlement })))})
-            AS named (instance text, entitlement text)) asked
+          FROM (
+            SELECT named.*, ${at}::timestamptz AS at FROM jsonb_to_recordset(${sql.json(
+              named.map(({ entitlement, instance, organizationId: organization_id }) => ({
+                organization_id,
+                instance,
+                entitlement,
+              })),
+            )}) AS named (organization_id uuid, instance text, entitlement text)
+          ) asked
           CROSS JOIN LATERAL (
-            SELECT * FROM instances WHERE organization_id = ${organizationId} AND slug = asked.instance OFFSET 0
+            SELECT * FROM instances WHERE organization_id = ${organization} AND slug = asked.instance OFFSET 0
           ) i
           CROSS JOIN LATERAL (
-            SELECT * FROM entitlements WHERE organization_id = ${organizationId} AND slug = asked.entitlement OFFSET 0
+            SELECT * FROM entitlements WHERE organization_id = ${organization} AND slug = asked.entitlement OFFSET 0
           ) e
           ${licenseAndGrant}
           ${around}
@@ -61,21 +77,26 @@ const make = Effect.gen(function* () {
             WHERE organization_id = i.organization_id AND instance_id = i.id AND entitlement_id = e.id AND state = 'HELD'
               AND expires_at > greatest(asked.at, t.decided_at)
             OFFSET 0
-          ) h`),
+          ) h`,
+          ),
+        ),
         (rows) => rows.map((row) => seenOf(row, at)),
-      ),
+      )
+    },
 
     /**
-     * Stores what was posted to these accounts, if all of them are as they were read and nobody is about to change one:
-     * all, or nothing. Never waits. Answers whether it was stored. A version of a row is told from every other by its place
-     * and the transaction that wrote it.
+     * Stores what was posted to the accounts of each organization, if all of its are as they were read and nobody is about to
+     * change one: all of an organization's, or nothing. Never waits. Answers for which organizations it was stored. A version of
+     * a row is told from every other by its place and the transaction that wrote it.
      */
-    store: (accounts: ReadonlyArray<Account>, at: Date): Effect.Effect<boolean> => {
+    store: (accounts: ReadonlyArray<Account>, at: Date): Effect.Effect<ReadonlySet<string>> => {
+      const sizes = new Map<string, number>()
+      for (const { meter } of accounts) sizes.set(meter.organizationId, (sizes.get(meter.organizationId) ?? 0) + 1)
       const events = accounts.flatMap((account, n) => account.events.map((event) => ({ n, event })))
       const totals = accounts.map(({ total }) => total)
       const crossings = accounts.map((account) => account.crossings)
       return Effect.map(
-        records<{ readonly n: number }>()(
+        records<{ readonly organizationId: string }>()(
           ask(
             (own) => own`
           WITH changed AS MATERIALIZED (
@@ -92,11 +113,14 @@ const make = Effect.gen(function* () {
               ${column("timestamptz", totals, ({ lastAt }) => lastAt)},
               ${column("bool", crossings, ({ warned }) => warned)},
               ${column("bool", crossings, ({ limitReached }) => limitReached)},
-              ${column("bool", crossings, ({ capExceeded }) => capExceeded)}
+              ${column("bool", crossings, ({ capExceeded }) => capExceeded)},
+              ${column("int4", accounts, ({ meter }) => sizes.get(meter.organizationId))}
             ) WITH ORDINALITY AS seen (place, version, value, event_count, sum, value_count, set_at, latest_at, last_at,
-              warned, limit_reached, cap_exceeded, n)
+              warned, limit_reached, cap_exceeded, of_organization, n)
             JOIN usage_totals t ON t.ctid = seen.place AND t.xmin = seen.version
             FOR NO KEY UPDATE OF t SKIP LOCKED
+          ), whole AS MATERIALIZED (
+            SELECT organization_id AS id FROM changed GROUP BY organization_id HAVING count(*) = min(of_organization)
           ), counted AS (
             INSERT INTO usage_events (organization_id, instance_id, entitlement_id, period_start, ordinal, timestamp,
               behavior, value, unique_key, metadata, reported_at, reported_by)
@@ -114,17 +138,17 @@ const make = Effect.gen(function* () {
               ${column("text", events, ({ event }) => JSON.stringify(event.reportedBy))}::jsonb[]
             ) AS posted (n, ordinal, timestamp, behavior, value, unique_key, metadata, reported_by)
             JOIN changed ON changed.n = posted.n
-            WHERE (SELECT count(*) FROM changed) = ${accounts.length}::int
+            WHERE changed.organization_id IN (SELECT id FROM whole)
           )
           UPDATE usage_totals t SET value = changed.value, event_count = changed.event_count, sum = changed.sum,
             value_count = changed.value_count, set_at = changed.set_at, latest_at = changed.latest_at,
             last_at = changed.last_at, warned = changed.warned, limit_reached = changed.limit_reached,
             cap_exceeded = changed.cap_exceeded, decided_at = greatest(t.decided_at, ${at}::timestamptz)
-          FROM changed WHERE t.ctid = changed.now_at AND (SELECT count(*) FROM changed) = ${accounts.length}::int
-          RETURNING 1 AS n`,
+          FROM changed WHERE t.ctid = changed.now_at AND changed.organization_id IN (SELECT id FROM whole)
+          RETURNING t.organization_id AS "organizationId"`,
           ),
         ),
-        (rows) => rows.length === accounts.length,
+        (rows) => new Set(rows.map(({ organizationId }) => organizationId)),
       )
     },
   }

@@ -1,10 +1,11 @@
 /**
  * Usage that is counted without a lock. Nearly every consume and report finds its meters and totals as they are, passes no
- * threshold, and is alone with its counter: such requests of an organization are read by one statement and stored by another,
- * which stores nothing if anything has changed in between. Whatever is not that simple is decided under the locks of its
+ * threshold, and is alone with its counter: such requests, whosever they are, are read by one statement and stored by another,
+ * which stores nothing of an organization if anything of its has changed in between. Whatever is not that simple is decided under the locks of its
  * totals (`Metering`).
  */
 import { Context, Effect, Exit, Layer, Option } from "effect"
+import { mayHaveCommitted } from "../kernel/Sql.ts"
 import { now } from "../kernel/Timestamp.ts"
 import { Transaction } from "../kernel/Transaction.ts"
 import { accountName, isChanged, meterName } from "./Account.ts"
@@ -12,7 +13,7 @@ import type { Account, Accounts } from "./Account.ts"
 import { newlyCrossed } from "./Limits.ts"
 import type { Meter } from "./Model.ts"
 import { accountsSeen } from "./Seen.ts"
-import type { MeterName } from "./Seen.ts"
+import type { MeterName, SeenMeter } from "./Seen.ts"
 import { SnapshotRepo } from "./SnapshotRepo.ts"
 import { inTurns } from "./Together.ts"
 
@@ -38,50 +39,98 @@ type Outcome = { readonly answer: unknown } | "lost" | "not simple"
 // wait by then. A decision under locks is five, and nobody else counts until the last of them: so it is for who never wins.
 const MOST_TRIES = 8
 
+/** What became of each posting; dead where nobody knows. */
+type Counted = ReadonlyMap<Posting<unknown>, Exit.Exit<Outcome>>
+
+const nobody: ReadonlySet<string> = new Set()
+
+const byOrganization = (postings: ReadonlyArray<Posting<unknown>>) =>
+  Map.groupBy(postings, ({ organizationId }) => organizationId)
+
 const crosses = ({ crossings, stored }: Account): boolean => newlyCrossed(stored.crossings, crossings).length > 0
+
+/** Decides postings of one organization in order, each on what those before it leave. */
+const decideOf = (postings: ReadonlyArray<Posting<unknown>>, seen: ReadonlyArray<SeenMeter>, at: Date) => {
+  const { accounts, meters } = accountsSeen(seen, at)
+  const outcomeOf = ({ decide, names: asked }: Posting<unknown>): Outcome => {
+    const found = asked.flatMap((name) => meters.get(meterName(name)) ?? [])
+    if (found.length < asked.length) return "not simple"
+    const own = new Map(
+      found.flatMap((meter) => {
+        const name = accountName({ meter, at })
+        const account = accounts.get(name)
+        return account === undefined ? [] : [[name, account] as const]
+      }),
+    )
+    const decision = decide(found, own, at)
+    if (decision === undefined || [...decision.accounts.values()].some(crosses)) return "not simple"
+    for (const [name, account] of decision.accounts) accounts.set(name, account)
+    return { answer: decision.answer }
+  }
+  const decided = postings.map((posting) => ({ posting, outcome: outcomeOf(posting) }))
+  return { decided, changed: [...accounts.values()].filter(isChanged) }
+}
 
 const make = Effect.gen(function* () {
   const snapshots = yield* SnapshotRepo
 
-  const serveOrganization = Effect.fnUntraced(function* (
-    organizationId: string,
-    postings: ReadonlyArray<Posting<unknown>>,
-  ) {
+  /** Reads what postings use, and decides them, each organization's by themselves. */
+  const decideAll = Effect.fnUntraced(function* (postings: ReadonlyArray<Posting<unknown>>) {
     const at = yield* now
-    const names = new Map(postings.flatMap((posting) => posting.names.map((name) => [meterName(name), name] as const)))
-    const { accounts, meters } = accountsSeen(yield* snapshots.read(organizationId, [...names.values()], at), at)
-    const decided = postings.map(({ decide, names: asked }): Outcome => {
-      const found = asked.flatMap((name) => meters.get(meterName(name)) ?? [])
-      if (found.length < asked.length) return "not simple"
-      const own = new Map(
-        found.flatMap((meter) => {
-          const name = accountName({ meter, at })
-          const account = accounts.get(name)
-          return account === undefined ? [] : [[name, account] as const]
+    const named = new Map(
+      postings.flatMap(({ names, organizationId }) =>
+        names.map((name) => [organizationId + meterName(name), { organizationId, ...name }] as const),
+      ),
+    )
+    const seen = Map.groupBy(yield* snapshots.read([...named.values()], at), ({ meter }) => meter.organizationId)
+    const shares = Array.from(byOrganization(postings), ([organizationId, own]) => ({
+      organizationId,
+      ...decideOf(own, seen.get(organizationId) ?? [], at),
+    }))
+    return { at, shares }
+  })
+
+  /**
+   * Counts postings, whosever they are, by one statement that reads and one that stores. If the database went away while it
+   * stored, nobody knows whether it did: none of them may be counted again.
+   */
+  const count = Effect.fnUntraced(function* (postings: ReadonlyArray<Posting<unknown>>) {
+    const { at, shares } = yield* decideAll(postings)
+    const changed = shares.flatMap((share) => share.changed)
+    const stored = yield* Effect.exit(changed.length === 0 ? Effect.succeed(nobody) : snapshots.store(changed, at))
+    if (Exit.isFailure(stored) && !mayHaveCommitted(stored.cause)) return yield* Effect.failCause(stored.cause)
+    return new Map(
+      shares.flatMap(({ changed: own, decided, organizationId }) =>
+        decided.map(({ outcome, posting }) => {
+          const rests = own.length > 0 && outcome !== "not simple"
+          const whether = Exit.map(stored, (ids) => (ids.has(organizationId) ? outcome : "lost"))
+          return [posting, rests ? whether : Exit.succeed(outcome)] as const
         }),
-      )
-      const decision = decide(found, own, at)
-      if (decision === undefined || [...decision.accounts.values()].some(crosses)) return "not simple"
-      for (const [name, account] of decision.accounts) accounts.set(name, account)
-      return { answer: decision.answer }
-    })
-    const changed = [...accounts.values()].filter(isChanged)
-    const isStored = changed.length === 0 || (yield* snapshots.store(changed, at))
-    const outcomes = isStored ? decided : decided.map((outcome) => (outcome === "not simple" ? outcome : "lost"))
-    return new Map(postings.map((posting, index) => [posting, outcomes[index]] as const))
+      ),
+    )
   })
 
-  // All organizations take turns together, so that more wait for each; every statement is about one of them.
-  const serve = Effect.fnUntraced(function* (postings: ReadonlyArray<Posting<unknown>>) {
-    const byOrganization = Map.groupBy(postings, ({ organizationId }) => organizationId)
-    const served = yield* Effect.forEach(byOrganization, ([id, own]) => Effect.exit(serveOrganization(id, own)), {
-      concurrency: "unbounded",
-    })
-    const outcomes = new Map(served.flatMap((exit) => (Exit.isSuccess(exit) ? [...exit.value] : [])))
-    return postings.map((posting) => Exit.succeed(outcomes.get(posting) ?? "not simple"))
-  })
+  // If a statement about several organizations dies, each is counted by itself, so that nobody's usage dies of another's.
+  const countAll: (postings: ReadonlyArray<Posting<unknown>>) => Effect.Effect<Counted> = Effect.fnUntraced(
+    function* (postings) {
+      const organizations = byOrganization(postings)
+      const isOne = organizations.size === 1
+      if (isOne || !snapshots.isSharded) {
+        const counted = yield* Effect.exit(count(postings))
+        if (Exit.isSuccess(counted)) return counted.value
+        if (isOne) return new Map(postings.map((posting) => [posting, Exit.succeed("not simple")] as const))
+      }
+      const apart = yield* Effect.forEach(organizations.values(), countAll, { concurrency: "unbounded" })
+      return new Map(apart.flatMap((counted) => [...counted]))
+    },
+  )
 
-  const queued = inTurns(serve)
+  // All organizations take turns together, so that more wait for each.
+  const queued = inTurns((postings: ReadonlyArray<Posting<unknown>>) =>
+    Effect.map(countAll(postings), (counted) =>
+      postings.map((posting) => counted.get(posting) ?? Exit.succeed<Outcome>("not simple")),
+    ),
+  )
 
   return {
     /** Counts what is simple, and answers it; nothing, with nothing counted, for what has to be decided under locks. */

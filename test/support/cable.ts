@@ -16,6 +16,7 @@ export const cable = (databaseUrl: string) =>
           ? connect(Number(port), target.hostname)
           : connect(join(socketDirectory, `.s.PGSQL.${port}`))
       const sockets = new Set<Socket>()
+      const answering = new Set<Socket>()
       let isCut = false
       let isSilent = false
       const server = createServer((client) => {
@@ -29,6 +30,8 @@ export const cable = (databaseUrl: string) =>
           return
         }
         const upstream = open()
+        answering.add(upstream)
+        upstream.on("close", () => answering.delete(upstream))
         for (const [one, other] of [
           [client, upstream],
           [upstream, client],
@@ -61,6 +64,10 @@ export const cable = (databaseUrl: string) =>
         silence: () => {
           isSilent = true
           for (const socket of sockets) socket.unpipe().resume()
+        },
+        /** What is asked still reaches the database, but no answer comes back. */
+        mute: () => {
+          for (const socket of answering) socket.unpipe().resume()
         },
         close: () => {
           for (const socket of sockets) socket.destroy()

@@ -1,12 +1,14 @@
 import { assert, layer } from "@effect/vitest"
 import { PgClient } from "@effect/sql-pg"
-import { BigDecimal, Effect, Layer } from "effect"
+import { BigDecimal, Context, Effect, Exit, Fiber, Layer, Redacted } from "effect"
 import { accountName, post } from "../../src/usage/Account.ts"
 import type { Accounts } from "../../src/usage/Account.ts"
 import { accountsSeen } from "../../src/usage/Seen.ts"
 import { Commits } from "../../src/kernel/SharedConnections.ts"
+import { mayHaveCommitted } from "../../src/kernel/Sql.ts"
 import { SnapshotRepo } from "../../src/usage/SnapshotRepo.ts"
-import { testSql } from "../support/TestDatabase.ts"
+import { cable } from "../support/cable.ts"
+import { TestDatabase, testSql } from "../support/TestDatabase.ts"
 import { TestService } from "../support/TestService.ts"
 import { openMetered } from "./Metered.ts"
 
@@ -21,9 +23,9 @@ const seeTwo = Effect.gen(function* () {
     yield* shop.report(slug, { value: 1 })
   }
   const { organizationId } = shop.tenant
-  const names = ["calls", "seats"].map((entitlement) => ({ instance: "prod", entitlement }))
+  const names = ["calls", "seats"].map((entitlement) => ({ organizationId, instance: "prod", entitlement }))
   const at = new Date()
-  const { accounts, meters } = accountsSeen(yield* repo.read(organizationId, names, at), at)
+  const { accounts, meters } = accountsSeen(yield* repo.read(names, at), at)
   const posted = (seen: Accounts) =>
     Array.from(meters.values(), (meter) => {
       const account = seen.get(accountName({ meter, at }))
@@ -52,8 +54,8 @@ const services = SnapshotRepo.layer.pipe(
 layer(services, { excludeTestServices: true })("totals that were read without a lock", (it) => {
   it.effect("take what was posted to them as long as nobody has touched them", () =>
     Effect.gen(function* () {
-      const { at, eventsStored, postings, repo, used } = yield* seeTwo
-      assert.isTrue(yield* repo.store(postings, at))
+      const { at, eventsStored, organizationId, postings, repo, used } = yield* seeTwo
+      assert.deepStrictEqual([...(yield* repo.store(postings, at))], [organizationId])
       assert.deepStrictEqual(yield* used, [6, 6])
       assert.strictEqual(yield* eventsStored, 4)
     }),
@@ -65,9 +67,49 @@ layer(services, { excludeTestServices: true })("totals that were read without a 
       const sql = yield* PgClient.PgClient
       yield* sql`UPDATE usage_totals SET decided_at = now() WHERE organization_id = ${organizationId}
         AND entitlement_id = ${postings[1]?.meter.entitlementId ?? ""}`
-      assert.isFalse(yield* repo.store(postings, at))
+      assert.strictEqual((yield* repo.store(postings, at)).size, 0)
       assert.deepStrictEqual(yield* used, [1, 1])
       assert.strictEqual(yield* eventsStored, 2)
+    }),
+  )
+
+  it.effect("take what is another organization's, whatever became of theirs", () =>
+    Effect.gen(function* () {
+      const mine = yield* seeTwo
+      const theirs = yield* seeTwo
+      const sql = yield* PgClient.PgClient
+      yield* sql`UPDATE usage_totals SET decided_at = now() WHERE organization_id = ${mine.organizationId}
+        AND entitlement_id = ${mine.postings[0]?.meter.entitlementId ?? ""}`
+      const [first, ...others] = mine.postings
+      const mixed = [...(first === undefined ? [] : [first]), ...theirs.postings, ...others]
+      assert.deepStrictEqual([...(yield* mine.repo.store(mixed, mine.at))], [theirs.organizationId])
+      assert.deepStrictEqual(yield* mine.used, [1, 1])
+      assert.deepStrictEqual(yield* theirs.used, [6, 6])
+      assert.deepStrictEqual([yield* mine.eventsStored, yield* theirs.eventsStored], [2, 4])
+    }),
+  )
+
+  it.effect("are seen of several organizations at once, each by its own names", () =>
+    Effect.gen(function* () {
+      const mine = yield* seeTwo
+      const theirs = yield* seeTwo
+      const calls = { instance: "prod", entitlement: "calls" }
+      const named = [mine, theirs].map(({ organizationId }) => ({ organizationId, ...calls }))
+      const seen = yield* mine.repo.read(
+        [...named, { ...calls, organizationId: mine.organizationId, entitlement: "x" }],
+        mine.at,
+      )
+      assert.sameDeepMembers(
+        seen.map(({ meter, total }) => [
+          meter.organizationId,
+          meter.entitlement,
+          BigDecimal.format(total?.total.value ?? quantity(0)),
+        ]),
+        [
+          [mine.organizationId, "calls", "1"],
+          [theirs.organizationId, "calls", "1"],
+        ],
+      )
     }),
   )
 
@@ -81,9 +123,30 @@ layer(services, { excludeTestServices: true })("totals that were read without a 
           return yield* Effect.promise(() => Effect.runPromise(repo.store(postings, at)))
         }),
       )
-      assert.isFalse(meanwhile)
+      assert.strictEqual(meanwhile.size, 0)
       assert.deepStrictEqual(yield* used, [1, 1])
     }),
+  )
+
+  it.effect("may have taken it if the connection breaks before that is answered, which is told from a refusal", () =>
+    Effect.gen(function* () {
+      const { at, eventsStored, postings, used } = yield* seeTwo
+      const wire = yield* cable(Redacted.value((yield* TestDatabase).url))
+      const far = PgClient.layer({ url: Redacted.make(wire.url), multiplex: true, maxConnections: 1 })
+      const services = yield* Layer.build(
+        Layer.fresh(Layer.provide(SnapshotRepo.layer, Layer.provideMerge(Commits.layer, far))),
+      )
+      const repo = Context.get(services, SnapshotRepo)
+      // The connection is there, and nobody hears that it stores.
+      assert.strictEqual((yield* repo.store(postings.slice(2), at)).size, 0)
+      wire.mute()
+      const storing = yield* Effect.forkChild(Effect.exit(repo.store(postings, at)))
+      yield* Effect.repeat(eventsStored, { until: (count) => count === 4 })
+      wire.cut()
+      const exit = yield* Fiber.join(storing)
+      assert.isTrue(Exit.isFailure(exit) && mayHaveCommitted(exit.cause))
+      assert.deepStrictEqual(yield* used, [6, 6])
+    }).pipe(Effect.scoped),
   )
 
   it.effect("take it once, however often it is stored", () =>
@@ -92,7 +155,7 @@ layer(services, { excludeTestServices: true })("totals that were read without a 
       const stored = yield* Effect.all([repo.store(postings, at), repo.store(postings, at), repo.store(postings, at)], {
         concurrency: "unbounded",
       })
-      assert.strictEqual(stored.filter((isStored) => isStored).length, 1)
+      assert.strictEqual(stored.filter(({ size }) => size > 0).length, 1)
       assert.deepStrictEqual(yield* used, [6, 6])
     }),
   )

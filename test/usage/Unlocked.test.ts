@@ -1,6 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
-import { BigDecimal, Effect, Layer, Option } from "effect"
+import { BigDecimal, Effect, Exit, Layer, Option } from "effect"
+import { ConnectionError, ConstraintError, SqlError, UnknownError } from "effect/sql/SqlError"
 import { accountOf, post } from "../../src/usage/Account.ts"
+import type { Account } from "../../src/usage/Account.ts"
 import { nothing } from "../../src/usage/Aggregation.ts"
 import type { Meter } from "../../src/usage/Model.ts"
 import { SnapshotRepo } from "../../src/usage/SnapshotRepo.ts"
@@ -41,46 +43,147 @@ const total = {
   decidedAt: at,
 }
 
+/** What is stored, told to a test. */
+const storing = (store: SnapshotRepo["Service"]["store"], isSharded = false) =>
+  Unlocked.layer.pipe(
+    Layer.provide(
+      Layer.succeed(SnapshotRepo, {
+        isSharded,
+        read: (named) =>
+          Effect.succeed(
+            named.map(({ organizationId }) => ({
+              meter: { ...calls, organizationId },
+              total: { ...total, instanceId: organizationId },
+            })),
+          ),
+        store,
+      }),
+    ),
+  )
+
+const postingOf = (organizationId: string) => ({
+  organizationId,
+  names: [{ instance: "prod", entitlement: "calls" }],
+  decide: () => {
+    const used = { behavior: "append", value: BigDecimal.fromBigInt(1n), uniqueKey: null, metadata: null } as const
+    const meter = { ...calls, organizationId }
+    const { account } = post(accountOf(meter, { start: at, end: null }, total), {
+      ...used,
+      timestamp: at,
+      reportedBy: actor,
+    })
+    return { answer: organizationId, accounts: new Map([[organizationId, account]]) }
+  },
+})
+
+const count = (...organizations: ReadonlyArray<string>) =>
+  Effect.flatMap(Unlocked, (unlocked) =>
+    Effect.forEach(organizations, (id) => Effect.exit(unlocked.post(postingOf(id))), { concurrency: "unbounded" }),
+  )
+
+const organizationsOf = (accounts: ReadonlyArray<Account>) => accounts.map(({ meter }) => meter.organizationId)
+
+const counted = (organizationId: string) => Exit.succeed(Option.some(organizationId))
+
 /** A counter that somebody else wins so many times. Tells how often it was tried to store. */
 const counterWonByOthers = (times: number) => {
   const tries = { count: 0 }
-  const repo = Layer.succeed(SnapshotRepo, {
-    read: () => Effect.succeed([{ meter: calls, total }]),
-    store: () => Effect.sync(() => ++tries.count > times),
-  })
-  const posting = {
-    organizationId: calls.organizationId,
-    names: [{ instance: "prod", entitlement: "calls" }],
-    decide: () => {
-      const used = { behavior: "append", value: BigDecimal.fromBigInt(1n), uniqueKey: null, metadata: null } as const
-      const { account } = post(accountOf(calls, { start: at, end: null }, total), {
-        ...used,
-        timestamp: at,
-        reportedBy: actor,
-      })
-      return { answer: "counted", accounts: new Map([["calls", account]]) }
-    },
-  }
-  const counted = Effect.flatMap(Unlocked, (unlocked) => unlocked.post(posting)).pipe(
-    Effect.provide(Unlocked.layer.pipe(Layer.provide(repo))),
-  )
-  return { counted, tries }
+  const store = (accounts: ReadonlyArray<Account>) =>
+    Effect.sync(() => new Set(++tries.count > times ? organizationsOf(accounts) : []))
+  return { counted: Effect.provide(count("o"), storing(store)), tries }
 }
+
+const failing = (reason: SqlError["reason"]) => Effect.die(new SqlError({ reason }))
 
 describe("usage that loses its counter to another node", () => {
   it.effect("is tried again, and counted without a lock once nobody else was faster", () =>
     Effect.gen(function* () {
-      const { counted, tries } = counterWonByOthers(5)
-      assert.deepStrictEqual(yield* counted, Option.some("counted"))
-      assert.strictEqual(tries.count, 6)
+      const won = counterWonByOthers(5)
+      assert.deepStrictEqual(yield* won.counted, [counted("o")])
+      assert.strictEqual(won.tries.count, 6)
     }),
   )
 
   it.effect("is left to a decision under locks if somebody else always is", () =>
     Effect.gen(function* () {
-      const { counted, tries } = counterWonByOthers(Number.POSITIVE_INFINITY)
-      assert.deepStrictEqual(yield* counted, Option.none())
-      assert.strictEqual(tries.count, 8)
+      const won = counterWonByOthers(Number.POSITIVE_INFINITY)
+      assert.deepStrictEqual(yield* won.counted, [Exit.succeed(Option.none())])
+      assert.strictEqual(won.tries.count, 8)
+    }),
+  )
+})
+
+describe("usage of several organizations at a time", () => {
+  it.effect("is stored by one statement", () =>
+    Effect.gen(function* () {
+      const stored: Array<ReadonlyArray<string>> = []
+      const layer = storing((accounts) =>
+        Effect.sync(() => {
+          stored.push(organizationsOf(accounts))
+          return new Set(organizationsOf(accounts))
+        }),
+      )
+      assert.deepStrictEqual(yield* Effect.provide(count("a", "b"), layer), [counted("a"), counted("b")])
+      assert.deepStrictEqual(stored, [["a", "b"]])
+    }),
+  )
+
+  it.effect("is stored by a statement for each where tables are spread over nodes", () =>
+    Effect.gen(function* () {
+      const stored: Array<ReadonlyArray<string>> = []
+      const layer = storing((accounts) => {
+        stored.push(organizationsOf(accounts))
+        return Effect.succeed(new Set(organizationsOf(accounts)))
+      }, true)
+      assert.deepStrictEqual(yield* Effect.provide(count("a", "b"), layer), [counted("a"), counted("b")])
+      assert.deepStrictEqual(stored, [["a"], ["b"]])
+    }),
+  )
+
+  it.effect("is tried again only for those who lost", () =>
+    Effect.gen(function* () {
+      const stored: Array<ReadonlyArray<string>> = []
+      const layer = storing((accounts) => {
+        stored.push(organizationsOf(accounts))
+        return Effect.succeed(new Set(stored.length === 1 ? ["a"] : organizationsOf(accounts)))
+      })
+      assert.deepStrictEqual(yield* Effect.provide(count("a", "b"), layer), [counted("a"), counted("b")])
+      assert.deepStrictEqual(stored, [["a", "b"], ["b"]])
+    }),
+  )
+
+  it.effect("is counted for all but whose statement the database refuses, who is left to a decision under locks", () =>
+    Effect.gen(function* () {
+      const refused = failing(new ConstraintError({ cause: new Error("check") }))
+      const layer = storing((accounts) =>
+        organizationsOf(accounts).includes("a") ? refused : Effect.succeed(new Set(organizationsOf(accounts))),
+      )
+      assert.deepStrictEqual(yield* Effect.provide(count("a", "b"), layer), [Exit.succeed(Option.none()), counted("b")])
+    }),
+  )
+})
+
+describe("usage that was sent to be stored when the database went away", () => {
+  const gone = {
+    "by its connection": new ConnectionError({ cause: new Error("Connection closed"), operation: "query" }),
+    "by being shut down": new UnknownError({ cause: { code: "57P01" }, operation: "query" }),
+  }
+  for (const [how, reason] of Object.entries(gone)) {
+    it.effect(`dies instead of being counted a second time (${how})`, () =>
+      Effect.gen(function* () {
+        let tries = 0
+        const layer = storing(() => Effect.suspend(() => (tries++, failing(reason))))
+        const exits = yield* Effect.provide(count("a", "b"), layer)
+        assert.deepStrictEqual(exits.map(Exit.hasDies), [true, true])
+        assert.strictEqual(tries, 1)
+      }),
+    )
+  }
+
+  it.effect("is decided under locks if it could not be sent", () =>
+    Effect.gen(function* () {
+      const layer = storing(() => failing(new ConnectionError({ cause: new Error("refused"), operation: "connect" })))
+      assert.deepStrictEqual(yield* Effect.provide(count("a"), layer), [Exit.succeed(Option.none())])
     }),
   )
 })
