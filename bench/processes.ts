@@ -63,7 +63,8 @@ export const limitTo = (share: number, pid: number | undefined): boolean =>
 export interface Running {
   readonly process: ChildProcess
   readonly stop: () => Promise<void>
-  readonly output: () => string
+  /** Waits until it has printed something. */
+  readonly says: (what: RegExp) => Promise<void>
 }
 
 /** Starts `node <args>` and waits until it prints `ready`. */
@@ -72,7 +73,7 @@ export const start = async (
   options: { readonly env: Record<string, string>; readonly ready: RegExp; readonly core?: number },
 ): Promise<Running> => {
   const [command, all] = withPin(options.core, args)
-  const child = spawn(command, all, { env: { ...process.env, ...options.env }, stdio: ["ignore", "pipe", "pipe"] })
+  const child = spawn(command, all, { env: { ...process.env, ...options.env }, stdio: "pipe" })
   children.add(child)
   child.once("exit", () => children.delete(child))
   let output = ""
@@ -80,14 +81,19 @@ export const start = async (
   child.stdout.on("data", keep)
   child.stderr.on("data", keep)
   const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()))
-  const deadline = Date.now() + 60_000
-  while (!options.ready.test(output)) {
-    if (child.exitCode !== null || Date.now() > deadline) throw new Error(`${args.join(" ")} did not start:\n${output}`)
-    await new Promise((resolve) => setTimeout(resolve, 10))
+  const says = async (what: RegExp) => {
+    const deadline = Date.now() + 120_000
+    while (!what.test(output)) {
+      if (child.exitCode !== null || Date.now() > deadline) {
+        throw new Error(`${args.join(" ")} does not say ${what.source}:\n${output}`)
+      }
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    }
   }
+  await says(options.ready)
   return {
     process: child,
-    output: () => output,
+    says,
     stop: async () => {
       child.kill("SIGTERM")
       const timer = setTimeout(() => child.kill("SIGKILL"), 15_000)

@@ -53,7 +53,7 @@ import { IntegrationRecords } from "./integrations/Records.ts"
 import { IntegrationsRepo } from "./integrations/Repo.ts"
 import { IntegrationUpserts } from "./integrations/Upserts.ts"
 import { Draining } from "./kernel/Draining.ts"
-import { Commits, HotPath } from "./kernel/SharedConnections.ts"
+import { AttemptEnds, Commits, HotPath } from "./kernel/SharedConnections.ts"
 import { LicenseFamilies } from "./licenses/Families.ts"
 import { LicenseGrants } from "./licenses/Grants.ts"
 import { LicenseGrantsRepo } from "./licenses/GrantsRepo.ts"
@@ -221,6 +221,7 @@ export const services = domains.pipe(
       Database.transactions,
       HotPath.layer,
       Commits.layer,
+      AttemptEnds.layer,
       Draining.layer,
       SealedCursors.layer,
       SecretBox.layer,

@@ -1,14 +1,16 @@
 /**
- * Webhooks on a queue that a user would pick: the same signed POST and the same history row as Keyshelf, 64 at a time. Stores
- * the jobs first, says `ready`, works until it is told to stop. Usage: node queues.mjs pg-boss|graphile-worker
+ * Webhooks on a queue that a user would pick: the same signed POST and the same history row as Keyshelf, 64 at a time. Says `ready`,
+ * and with each line on its standard input, a number, stores that many jobs first, then works until they are done, and says
+ * `done <number of lines>`. Usage: node queues.mjs pg-boss|graphile-worker
  */
 import { createHmac, randomUUID } from "node:crypto"
 import { Logger, makeWorkerUtils, run } from "graphile-worker"
 import http from "node:http"
+import { createInterface } from "node:readline"
 import { Pool } from "pg"
 import { PgBoss } from "pg-boss"
 
-const { BENCH_DATABASE_URL: url, BENCH_JOBS: jobs, BENCH_ENDPOINTS: endpoints, BENCH_RECEIVER: receiver } = process.env
+const { BENCH_DATABASE_URL: url, BENCH_ENDPOINTS: endpoints, BENCH_RECEIVER: receiver } = process.env
 const CONCURRENCY = 64
 const secret = Buffer.alloc(32, 5)
 const pool = new Pool({ connectionString: url, max: 8 })
@@ -27,6 +29,9 @@ const post = (path, headers, body) =>
     request.on("error", reject)
     request.end(body)
   })
+
+let left = 0
+let allDone = () => {}
 
 const deliver = async ({ endpoint, event }) => {
   const body = JSON.stringify(event)
@@ -55,67 +60,82 @@ const deliver = async ({ endpoint, event }) => {
       Date.now() - at.getTime(),
     ],
   })
+  if (--left === 0) allDone()
 }
 
-const payloads = Array.from({ length: Number(jobs) }, (_, n) => ({
-  endpoint: n % Number(endpoints),
-  event: {
-    id: randomUUID(),
-    type: "CUSTOMER_CREATION",
-    timestamp: new Date().toISOString(),
-    organizationId: randomUUID(),
-    actor: { id: randomUUID(), name: "bench" },
-    data: { id: randomUUID(), name: `Customer ${n}`, slug: `customer-${n}` },
-  },
-}))
+const payloads = (count) =>
+  Array.from({ length: count }, (_, n) => ({
+    endpoint: n % Number(endpoints),
+    event: {
+      id: randomUUID(),
+      type: "CUSTOMER_CREATION",
+      timestamp: new Date().toISOString(),
+      organizationId: randomUUID(),
+      actor: { id: randomUUID(), name: "bench" },
+      data: { id: randomUUID(), name: `Customer ${n}`, slug: `customer-${n}` },
+    },
+  }))
 
-let stop
-if (process.argv[2] === "pg-boss") {
+const pgBoss = async () => {
   const boss = new PgBoss({ connectionString: url, schema: "bench_pgboss", max: 8 })
   await boss.start()
   const queue = `deliveries-${process.pid}`
   await boss.createQueue(queue)
-  for (let from = 0; from < payloads.length; from += 1000) {
-    await boss.insert(
-      queue,
-      payloads.slice(from, from + 1000).map((data) => ({ data })),
-    )
-  }
-  console.log("ready")
-  // A worker polls twice a second, so batches are large; they share the 64 requests in flight.
-  for (let worker = 0; worker < 4; worker++) {
-    await boss.work(queue, { batchSize: 1000, pollingIntervalSeconds: 0.5 }, async (batch) => {
-      const waiting = batch.values()
-      const work = async () => {
-        for (const { data } of waiting) await deliver(data)
+  return {
+    store: (jobs) =>
+      boss.insert(
+        queue,
+        jobs.map((data) => ({ data })),
+      ),
+    work: async () => {
+      // A worker polls twice a second, so batches are large; they share the 64 requests in flight.
+      for (let worker = 0; worker < 4; worker++) {
+        await boss.work(queue, { batchSize: 1000, pollingIntervalSeconds: 0.5 }, async (batch) => {
+          const waiting = batch.values()
+          const work = async () => {
+            for (const { data } of waiting) await deliver(data)
+          }
+          await Promise.all(Array.from({ length: CONCURRENCY / 4 }, work))
+        })
       }
-      await Promise.all(Array.from({ length: CONCURRENCY / 4 }, work))
-    })
+      return () => boss.offWork(queue)
+    },
   }
-  stop = () => boss.stop({ graceful: false })
-} else {
-  const utils = await makeWorkerUtils({ connectionString: url, schema: "bench_graphile" })
-  await utils.migrate()
-  for (let from = 0; from < payloads.length; from += 1000) {
-    await utils.addJobs(payloads.slice(from, from + 1000).map((payload) => ({ identifier: "deliver", payload })))
-  }
-  await utils.release()
-  console.log("ready")
-  const runner = await run({
-    connectionString: url,
-    schema: "bench_graphile",
-    concurrency: CONCURRENCY,
-    maxPoolSize: 16,
-    noHandleSignals: true,
-    logger: new Logger(() => () => {}),
-    preset: { worker: { localQueue: { size: 200 } } },
-    taskList: { deliver },
-  })
-  stop = () => runner.stop()
 }
 
-process.once("SIGTERM", () => {
-  Promise.resolve(stop())
-    .catch(() => {})
-    .finally(() => process.exit(0))
-})
+const graphileWorker = async () => {
+  const utils = await makeWorkerUtils({ connectionString: url, schema: "bench_graphile" })
+  await utils.migrate()
+  return {
+    store: (jobs) => utils.addJobs(jobs.map((payload) => ({ identifier: "deliver", payload }))),
+    work: async () => {
+      const runner = await run({
+        connectionString: url,
+        schema: "bench_graphile",
+        concurrency: CONCURRENCY,
+        maxPoolSize: 16,
+        noHandleSignals: true,
+        logger: new Logger(() => () => {}),
+        preset: { worker: { localQueue: { size: 200 } } },
+        taskList: { deliver },
+      })
+      return () => runner.stop()
+    },
+  }
+}
+
+const { store, work } = await (process.argv[2] === "pg-boss" ? pgBoss() : graphileWorker())
+process.once("SIGTERM", () => process.exit(0))
+console.log("ready")
+
+let lines = 0
+for await (const line of createInterface({ input: process.stdin })) {
+  const jobs = payloads(Number(line))
+  for (let from = 0; from < jobs.length; from += 1000) await store(jobs.slice(from, from + 1000))
+  left = jobs.length
+  const done = new Promise((resolve) => (allDone = resolve))
+  const stop = await work()
+  await done
+  await stop()
+  console.log(`done ${++lines}`)
+}

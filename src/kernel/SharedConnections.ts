@@ -82,8 +82,8 @@ export class HotPath extends Context.Service<HotPath, { readonly ask: Ask }>()("
 // So many are on their way to the disk together. Half as many store half as much where a disk takes a millisecond.
 const COMMITTING = 8
 
-// The one of `HotPath`, and the one that listens (`runtime/Signals.ts`).
-const SINGLE_ONES = 2
+// Those of `HotPath` and `AttemptEnds`, and the one that listens (`runtime/Signals.ts`).
+const SINGLE_ONES = 3
 
 /** How many connections a process with this many shared ones opens at most. */
 export const mostConnections = (poolSize: number): number => poolSize + Math.min(COMMITTING, poolSize) + SINGLE_ONES
@@ -94,4 +94,12 @@ export const mostConnections = (poolSize: number): number => poolSize + Math.min
  */
 export class Commits extends Context.Service<Commits, { readonly ask: Ask }>()("keyshelf/kernel/Commits") {
   static readonly layer = Layer.effect(Commits, beside(COMMITTING))
+}
+
+/**
+ * What webhooks' attempts leave behind, stored by one statement after another. It may wait for the lock of an endpoint that is being
+ * changed, which is why nobody else is on its connection.
+ */
+export class AttemptEnds extends Context.Service<AttemptEnds, { readonly ask: Ask }>()("keyshelf/kernel/AttemptEnds") {
+  static readonly layer = Layer.effect(AttemptEnds, beside(1))
 }

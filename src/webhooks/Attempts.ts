@@ -1,10 +1,9 @@
 /**
- * Ends attempts: history, queue and the endpoint's health in one transaction, many attempts at a time. Every change of the
+ * Ends attempts: history, queue and the endpoint's health in one statement, many attempts at a time. Every change of the
  * queue is fenced by the attempt's lease.
  */
 import { Cause, Context, Deferred, Effect, Layer, Metric, Queue, Schedule } from "effect"
 import { isSqlError } from "effect/sql/SqlError"
-import { Transactions } from "../kernel/Transaction.ts"
 import { AttemptsRepo } from "./AttemptsRepo.ts"
 import type { AttemptRow, Health } from "./AttemptsRepo.ts"
 import { Disabling } from "./Disabling.ts"
@@ -112,7 +111,6 @@ export class Attempts extends Context.Service<
     Attempts,
     Effect.gen(function* () {
       const attempts = yield* AttemptsRepo
-      const transactions = yield* Transactions
       const partitions = yield* Partitions
       const disabling = yield* Disabling
 
@@ -123,7 +121,7 @@ export class Attempts extends Context.Service<
         )
 
       const committed = (ended: ReadonlyArray<EndedAttempt>) =>
-        transactions.run(commit(ended)).pipe(
+        commit(ended).pipe(
           Effect.catchDefect((defect) => Effect.fail(defect)),
           Effect.tapError((error) =>
             isMissingPartition(error)

@@ -3,6 +3,7 @@ import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import type { ActorReference } from "../kernel/Caller.ts"
 import type { EventName } from "../kernel/Event.ts"
+import { AttemptEnds } from "../kernel/SharedConnections.ts"
 import { column, eventRecords, record, records } from "../kernel/Sql.ts"
 import type { WebhookEndpoint } from "./Model.ts"
 import type { ClaimedRow } from "./QueueRepo.ts"
@@ -51,6 +52,7 @@ export interface Health {
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
+  const { ask } = yield* AttemptEnds
   const endpoint = sql.literal(`id, url, event_names AS "eventNames", description, disabled_at AS "disabledAt",
     disabled_reason AS "disabledReason", created_at AS "createdAt", updated_at AS "updatedAt",
     created_by AS "createdBy", updated_by AS "updatedBy"`)
@@ -87,7 +89,9 @@ const make = Effect.gen(function* () {
      */
     end: (rows: ReadonlyArray<AttemptRow>, healths: ReadonlyArray<Health>) =>
       Effect.map(
-        records<{ lease: string }>()(sql`
+        records<{ lease: string }>()(
+          ask(
+            (own) => own`
           WITH made AS MATERIALIZED (
             SELECT * FROM unnest(
               (SELECT ${column("uuid", rows, ({ organizationId }) => organizationId)}),
@@ -170,7 +174,9 @@ const make = Effect.gen(function* () {
             WHERE settled.lease IS NOT NULL OR made."wasMade"
             ON CONFLICT (organization_id, "timestamp", id) DO NOTHING
           )
-          SELECT lease FROM settled`),
+          SELECT lease FROM settled`,
+          ),
+        ),
         (settled) => new Set(settled.map((row) => row.lease)),
       ),
 

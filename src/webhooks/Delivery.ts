@@ -97,16 +97,19 @@ export class Deliveries extends Context.Service<
       // alone is in no receiver's way, and takes no room in the caps.
       const own = new Map<string, { readonly row: ClaimedRow; readonly isEnding: boolean }>()
 
-      // Organizations of which this node holds claims, all of endpoints that answer fast.
-      const fastOrganizations = () => {
+      // Of the claims that this node holds: the endpoints that answer fast, and the organizations that have no other.
+      const fastOnes = () => {
+        const fastEndpoints = new Set<string>()
         const slow = new Set<string>()
         const held = new Set<string>()
         for (const { isEnding, row } of own.values()) {
           if (isEnding) continue
           held.add(row.organizationId)
-          if (!speeds.isFast(row.endpointId)) slow.add(row.organizationId)
+          if (speeds.isFast(row.endpointId)) fastEndpoints.add(row.endpointId)
+          else slow.add(row.organizationId)
         }
-        return [...held].filter((organizationId) => !slow.has(organizationId))
+        const fastOrganizations = [...held].filter((organizationId) => !slow.has(organizationId))
+        return { fastEndpoints: [...fastEndpoints], fastOrganizations }
       }
 
       // Leases of claims that failed. They may have been committed all the same: the answer was lost.
@@ -131,13 +134,14 @@ export class Deliveries extends Context.Service<
           perEndpoint: limits.perEndpoint,
           perOrganization: limits.perOrganization,
           organizationAhead: Math.max(limits.organizationAhead, limits.perOrganization),
-          fastOrganizations: fastOrganizations(),
+          endpointAhead: Math.max(limits.ahead, limits.perEndpoint),
+          ...fastOnes(),
           owner: yield* nodes.owner,
           leases,
           own: [...own.keys()],
           ending: [...own].filter(([, { isEnding }]) => isEnding).map(([lease]) => lease),
           allowance: ({ endpointId }: LockedLane) =>
-            speeds.isFast(endpointId) ? Math.max(limits.ahead, limits.perEndpoint) : limits.perEndpoint,
+            speeds.isFast(endpointId) ? bounds.endpointAhead : limits.perEndpoint,
         }
         return yield* transactions.run(
           Effect.gen(function* () {

@@ -61,6 +61,9 @@ export interface ClaimLimits {
   readonly inFlightSince: Date
   readonly perEndpoint: number
   readonly perOrganization: number
+  /** Endpoints that may hold more, `endpointAhead`, if other nodes hold nothing of them. */
+  readonly fastEndpoints: ReadonlyArray<string>
+  readonly endpointAhead: number
   /** Organizations that may hold more, `organizationAhead`, if they hold nothing on other nodes. */
   readonly fastOrganizations: ReadonlyArray<string>
   readonly organizationAhead: number
@@ -161,7 +164,7 @@ const make = Effect.gen(function* () {
     /**
      * Locks lanes with due work and room, least recently served first. Lanes that another node holds are passed over.
      */
-    lockLanes: ({ at, perEndpoint, ...limits }: ClaimLimits) =>
+    lockLanes: ({ at, endpointAhead, fastEndpoints, perEndpoint, ...limits }: ClaimLimits) =>
       records<LockedLane>()(sql`
         WITH leased AS MATERIALIZED (
           SELECT organization_id, endpoint_id, count(*) AS held FROM webhook_queue queue
@@ -174,7 +177,9 @@ const make = Effect.gen(function* () {
         FROM webhook_lanes lane
         WHERE lane.head_due_at <= ${at} AND lane.head_due_at < 'infinity'
           AND NOT EXISTS (SELECT 1 FROM leased WHERE leased.organization_id = lane.organization_id
-            AND leased.endpoint_id = lane.endpoint_id AND leased.held >= ${perEndpoint})
+            AND leased.endpoint_id = lane.endpoint_id AND leased.held >=
+              CASE WHEN lane.endpoint_id = ANY((SELECT ${fastEndpoints}::uuid[])::uuid[]) THEN ${endpointAhead}::int
+                ELSE ${perEndpoint}::int END)
           AND NOT EXISTS (SELECT 1 FROM full_organizations WHERE full_organizations.organization_id = lane.organization_id)
         ORDER BY lane.last_served_at LIMIT ${LANES_PER_CLAIM} FOR UPDATE OF lane SKIP LOCKED`),
 

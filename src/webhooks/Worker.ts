@@ -16,7 +16,8 @@ const PLENTY = 32
 
 /**
  * A claim waits until so much of what is in flight has been sent, but no longer than this: one claim for many costs a tenth of
- * many claims. It takes as long as the rest needs to be sent, so that neither waits for the other.
+ * many claims. It takes as long as the rest needs to be sent, so that neither waits for the other. One that got as many as it may
+ * is followed by the next as soon as there is room for as many again: the endpoints are fast, and sent before the next is made.
  */
 const SHARE_TO_SEND = 0.25
 const GATHERING = "10 millis"
@@ -85,7 +86,8 @@ export const layer = Layer.effectDiscard(
       if (stopping) yield* deliveries.release(claims)
       else {
         free -= claims.length
-        gatheredAt = Math.floor(sending() * (1 - SHARE_TO_SEND))
+        const roomy = claims.length === MOST_PER_CLAIM ? limits.concurrency - MOST_PER_CLAIM : 0
+        gatheredAt = Math.max(roomy, Math.floor(sending() * (1 - SHARE_TO_SEND)))
         if (sending() > gatheredAt) gathered.closeUnsafe()
         for (const claim of claims) {
           let isSent = false

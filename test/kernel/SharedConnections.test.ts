@@ -2,7 +2,7 @@ import { PgClient } from "@effect/sql-pg"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Deferred, Effect, Exit, Fiber, Layer, Redacted } from "effect"
 import { randomBytes } from "node:crypto"
-import { Commits, HotPath, letGoOfResults } from "../../src/kernel/SharedConnections.ts"
+import { AttemptEnds, Commits, HotPath, letGoOfResults } from "../../src/kernel/SharedConnections.ts"
 import { Transaction } from "../../src/kernel/Transaction.ts"
 import { collectGarbage } from "../../src/runtime/StartMemory.ts"
 import { TestDatabase, testSql } from "../support/TestDatabase.ts"
@@ -39,6 +39,7 @@ const askingBy =
     )
 const hotPathOf = askingBy(HotPath, HotPath.layer)
 const commitsOf = askingBy(Commits, Commits.layer)
+const attemptEndsOf = askingBy(AttemptEnds, AttemptEnds.layer)
 
 /** Has `held` wait for a lock while something is done, which must not wait for it. `free` is not held up. */
 const whileWaiting = Effect.fnUntraced(function* (
@@ -127,6 +128,18 @@ describe("what products ask for all day", () => {
       const { ask } = yield* hotPathOf(limited)
       const [answer] = yield* ask((own) => own<{ role: string }>`SELECT current_user AS role`)
       assert.strictEqual(answer?.role, role)
+    }).pipe(Effect.scoped, Effect.provide(testSql)),
+  )
+})
+
+describe("what attempts leave behind", () => {
+  it.live("keeps nobody else waiting while it waits for a lock", () =>
+    Effect.gen(function* () {
+      const sql = yield* PgClient.PgClient
+      const ends = yield* attemptEndsOf(sql)
+      const others = [yield* hotPathOf(sql), yield* commitsOf(sql), { ask: ((statement) => statement(sql)) as Ask }]
+      const answered = Effect.forEach(others, ({ ask }) => ask((own) => own`SELECT 1`))
+      yield* whileWaiting(sql, { held: ends.ask, free: (statement) => statement(sql) }, answered)
     }).pipe(Effect.scoped, Effect.provide(testSql)),
   )
 })

@@ -208,6 +208,49 @@ layer(testServices, { excludeTestServices: true })("several nodes", (it) => {
       ),
   )
 
+  it.effect("an endpoint that answers fast has more claimed ahead while others of its deliveries are in flight", () =>
+    onNodes(
+      Effect.gen(function* () {
+        const receiver = yield* Receiver
+        const sql = yield* PgClient.PgClient
+        const organizationId = yield* organization
+        const { id } = yield* endpoint(organizationId)
+        const unblock = yield* Deferred.make<void>()
+        let inFlight = 0
+        let most = 0
+        receiver.answer = () =>
+          Effect.gen(function* () {
+            most = Math.max(most, ++inFlight)
+            // The first ones show that the endpoint is fast.
+            if (receiver.received.length > 6) yield* Deferred.await(unblock)
+            inFlight--
+            return answering(200)
+          })
+        yield* owe(organizationId, id, 9)
+        yield* startNode()
+        yield* until(
+          "four are in flight",
+          Effect.sync(() => inFlight === 4),
+        )
+        yield* owe(organizationId, id, 9)
+        yield* until(
+          "more are claimed",
+          Effect.gen(function* () {
+            const [row] = yield* sql<{ leased: number }>`
+              SELECT count(*)::int AS leased FROM webhook_queue WHERE lease IS NOT NULL`
+            return inFlight === 4 && (row?.leased ?? 0) >= 10
+          }).pipe(Effect.orDie),
+        )
+        yield* Deferred.succeed(unblock, undefined)
+        yield* until(
+          "all are stored",
+          Effect.map(Effect.orDie(attemptsOf(organizationId)), (attempts) => attempts.length >= 20),
+        )
+        assert.strictEqual(most, 4)
+      }),
+    ),
+  )
+
   it.effect("an exchange that is over holds up no other while the database takes its time to store it", () =>
     onNodes(
       Effect.gen(function* () {
