@@ -48,10 +48,10 @@ const received = async (origin: string, jobs: number): Promise<Burst> => {
   }
 }
 
-/**
- * Rounds of each contender, interleaved there and back, behind one that is not counted: a process compiles what it runs. The
- * service must allow plain http.
- */
+// A process compiles what it runs: the first rounds of each are not counted.
+const WARMING = 3
+
+/** Rounds of each contender, interleaved there and back. The service must allow plain http. */
 export const measure = async (options: {
   readonly url: string
   readonly site: Site
@@ -89,7 +89,7 @@ export const measure = async (options: {
     }
   }
   const results: Record<string, Array<Burst>> = {}
-  for (let round = -1; round < rounds; round++) {
+  for (let round = -WARMING; round < rounds; round++) {
     const all = Object.entries(ways)
     for (const [name, deliver] of round % 2 === 0 ? all : all.toReversed()) {
       const [burst] = await Promise.all([received(receiver.origin, jobs), deliver()])

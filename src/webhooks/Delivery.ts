@@ -25,7 +25,7 @@ export interface Claim {
   readonly row: ClaimedRow
   readonly claimedAt: Date
   readonly url: string
-  /** What signs it, newest first; opened once for all claims of an endpoint that were made together. */
+  /** What signs it, newest first. */
   readonly secrets: Effect.Effect<ReadonlyArray<Redacted.Redacted>>
   /** Nothing if the event is no longer kept. */
   readonly event: EventRecord | null
@@ -160,21 +160,16 @@ export class Deliveries extends Context.Service<
         if (rows.length === 0) return []
         const subjects = new Map((yield* attemptsRepo.subjects(rows, at)).map((subject) => [subject.lease, subject]))
         const claims: Array<Claim> = []
-        const opened = new Map<string, Claim["secrets"]>()
         const ended = new Map<string, ClaimedRow>()
         for (const row of rows) {
           const subject = subjects.get(row.lease)
-          const key = `${row.organizationId}/${row.endpointId}`
-          if (subject === undefined || subject.url === null) ended.set(key, row)
+          if (subject === undefined || subject.url === null) ended.set(`${row.organizationId}/${row.endpointId}`, row)
           else {
-            const open = secrets.open(row.organizationId, row.endpointId, subject.sealed)
-            const signing = opened.get(key) ?? (yield* Effect.cached(open))
-            opened.set(key, signing)
             claims.push({
               row,
               claimedAt: at,
               url: subject.url,
-              secrets: signing,
+              secrets: secrets.open(row.organizationId, row.endpointId, subject.sealed),
               event: eventOf(row, subject),
             })
             own.set(row.lease, { row, isEnding: false })

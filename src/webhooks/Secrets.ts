@@ -4,12 +4,16 @@ import { SecureRandom } from "effect/crypto"
 import { newId } from "../kernel/Identifiers.ts"
 import { SecretBox } from "../kernel/SecretBox.ts"
 import type { SealedPlace } from "../kernel/SecretBox.ts"
+import { recent } from "../kernel/Recent.ts"
 import { now } from "../kernel/Timestamp.ts"
 import { Transaction } from "../kernel/Transaction.ts"
 import { WebhooksRepo } from "./Repo.ts"
 import { MOST_SECRETS, OVERLAP_MILLIS } from "./Rules.ts"
 
 const random = SecureRandom.make(SecureRandom.randomBytesUnsafe)
+
+// Endpoints deliver all day, and to open a secret takes longer than to sign with it. What is forgotten is opened again.
+const MOST_REMEMBERED = 2_000
 
 // Standard Webhooks asks for 24 to 64 bytes.
 const SECRET_BYTES = 32
@@ -46,10 +50,21 @@ export class WebhookSecrets extends Context.Service<
       const repo = yield* WebhooksRepo
       const box = yield* SecretBox
 
+      const opened = recent<Redacted.Redacted>(MOST_REMEMBERED, () => 1)
+
+      const openOne = (organizationId: string, endpointId: string, text: string) => {
+        const name = `${organizationId} ${endpointId} ${text}`
+        const known = opened.get(name)
+        if (known !== undefined) return Effect.succeed(known)
+        return Effect.map(box.open(secretPlace(organizationId, endpointId), text), (secret) => {
+          const redacted = Redacted.make(secret)
+          opened.set(name, redacted)
+          return redacted
+        })
+      }
+
       const open = (organizationId: string, endpointId: string, sealed: ReadonlyArray<string>) =>
-        Effect.forEach(sealed, (text) =>
-          Effect.map(box.open(secretPlace(organizationId, endpointId), text), Redacted.make),
-        )
+        Effect.forEach(sealed, (text) => openOne(organizationId, endpointId, text))
 
       return WebhookSecrets.of({
         issue: Effect.fnUntraced(function* (organizationId, endpointId) {

@@ -2,7 +2,8 @@
  * This node's sending slots, and which endpoints answer fast: those get several deliveries claimed at a time, which costs the
  * database less, and no more of them are in flight than the slots allow.
  */
-import { Duration, Effect, Option, Semaphore } from "effect"
+import { Deferred, Duration, Effect, Exit } from "effect"
+import type { Option } from "effect"
 
 /** An endpoint that answers within this time is fast. */
 const FAST_MILLIS = 100
@@ -29,34 +30,48 @@ export const makeSpeeds = () => {
 }
 
 interface Slot {
-  readonly permits: Semaphore.Semaphore
-  users: number
+  taken: number
+  /** Who waits for a place, the longest first. */
+  readonly waiting: Array<Deferred.Deferred<void>>
 }
 
 /** Slots of a node: `cap` for each endpoint, or for each organization. */
 export const makeSlots = (cap: number) => {
   const slots = new Map<string, Slot>()
 
+  const slotOf = (id: string): Slot => {
+    const slot = slots.get(id) ?? { taken: 0, waiting: [] }
+    slots.set(id, slot)
+    return slot
+  }
+
+  const leave = (id: string, slot: Slot): void => {
+    const next = slot.waiting.shift()
+    // The place is theirs from now on.
+    if (next !== undefined) Deferred.doneUnsafe(next, Exit.void)
+    else if (--slot.taken === 0) slots.delete(id)
+  }
+
   /** Does the work in a slot of this id; nothing if none gets free within a second. */
   return <A, E, R>(id: string, work: Effect.Effect<Option.Option<A>, E, R>): Effect.Effect<Option.Option<A>, E, R> =>
-    Effect.uninterruptibleMask((restore) =>
-      Effect.suspend(() => {
-        const slot = slots.get(id) ?? { permits: Semaphore.makeUnsafe(cap), users: 0 }
-        slots.set(id, slot)
-        slot.users++
-        const taken = restore(slot.permits.take(1))
-        // With no more users than permits there is one, and nothing to wait for.
-        return (slot.users <= cap ? Effect.asSome(taken) : Effect.timeoutOption(taken, PATIENCE)).pipe(
-          Effect.flatMap((permit) =>
-            Option.isNone(permit) ? Effect.succeedNone : Effect.ensuring(restore(work), slot.permits.release(1)),
-          ),
-          Effect.ensuring(
-            Effect.sync(() => {
-              slot.users--
-              if (slot.users === 0) slots.delete(id)
-            }),
-          ),
-        )
-      }),
-    )
+    Effect.uninterruptibleMask((restore) => {
+      const slot = slotOf(id)
+      const inside = Effect.onExit(restore(work), () => Effect.sync(() => leave(id, slot)))
+      if (slot.taken < cap) {
+        slot.taken++
+        return inside
+      }
+      const place = Deferred.makeUnsafe<void>()
+      slot.waiting.push(place)
+      const giveUp = () => void slot.waiting.splice(slot.waiting.indexOf(place), 1)
+      return restore(Effect.timeoutOption(Deferred.await(place), PATIENCE)).pipe(
+        Effect.onInterrupt(() => Effect.sync(() => (Deferred.isDoneUnsafe(place) ? leave(id, slot) : giveUp()))),
+        Effect.flatMap(() => {
+          // It may have got a place in the moment in which its patience ended.
+          if (Deferred.isDoneUnsafe(place)) return inside
+          giveUp()
+          return Effect.succeedNone
+        }),
+      )
+    })
 }
