@@ -104,8 +104,8 @@ describe("keyshelf doctor", { timeout: 120_000 }, () => {
       yield* service.ready
       const beside = yield* doctor(env)
       assert.strictEqual(beside.code, 0, beside.output)
-      // Eight shared ones, eight for changes, one for the hot path, one that listens.
-      assert.include(beside.output, "this process opens up to 18")
+      // Eight shared ones, eight for changes, one each for the hot path and what attempts leave behind, one that listens.
+      assert.include(beside.output, "this process opens up to 19")
       assert.include(beside.output, `core 127.0.0.1:${env.SERVICE_CORE_PORT} is open: the service runs`)
       service.process.kill("SIGTERM")
       yield* service.ended
@@ -180,6 +180,15 @@ describe("keyshelf doctor", { timeout: 120_000 }, () => {
       )
       assert.deepStrictEqual(findings.map(states), [["warning"], ["warning"], ["ok"]])
     }),
+  )
+
+  it.live("tells whether the server cleans up behind changes", () =>
+    Effect.gen(function* () {
+      const sql = yield* PgClient.PgClient
+      const [server] = yield* sql<{ autovacuum: string }>`SELECT current_setting('autovacuum') AS autovacuum`
+      const findings = yield* DatabaseChecks.server.pipe(Effect.provide(withKeys(key(1))))
+      assert.strictEqual(texts(findings).includes("autovacuum is off"), server?.autovacuum === "off")
+    }).pipe(Effect.provide(testSql)),
   )
 
   it.live("counts the days of history partitions that are left", () =>

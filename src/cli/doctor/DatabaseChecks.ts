@@ -11,14 +11,21 @@ const DAY = 86_400_000
 const HEADROOM_DAYS = 2
 const CLOCK_TOLERANCE_MS = 1_000
 
+// A look into the outbox passes over every event that was ever in it.
+const UNCLEANED = warning(
+  "database",
+  "autovacuum is off: what was changed and deleted stays in the tables, and queues and counters get slower and slower. Turn it on.",
+)
+
 type OnDatabase = Check<SqlClient.SqlClient>
 
-/** The server's version, and whether this process finds room among its connections. */
+/** The server's version, whether this process finds room among its connections, and whether it cleans up behind changes. */
 export const server: Check<SqlClient.SqlClient | Settings> = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const { databasePoolSize } = yield* Settings
-  const [row] = yield* sql<{ version: string; most: number; reserved: number; used: number }>`
-    SELECT current_setting('server_version') AS version, current_setting('max_connections')::int AS most,
+  const [row] = yield* sql<{ version: string; autovacuum: string; most: number; reserved: number; used: number }>`
+    SELECT current_setting('server_version') AS version, current_setting('autovacuum') AS autovacuum,
+      current_setting('max_connections')::int AS most,
       current_setting('superuser_reserved_connections')::int AS reserved,
       (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')::int AS used`
   if (row === undefined) return []
@@ -33,6 +40,7 @@ export const server: Check<SqlClient.SqlClient | Settings> = Effect.gen(function
           `${figures}: lower SERVICE_DATABASE_POOL_SIZE, raise max_connections, or put PgBouncer between.`,
         )
       : ok("database", figures),
+    ...(row.autovacuum === "off" ? [UNCLEANED] : []),
   ]
 }).pipe(Effect.orDie)
 
