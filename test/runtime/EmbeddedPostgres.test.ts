@@ -178,6 +178,8 @@ describe.concurrent("the embedded database", () => {
           : []
       yield* eventually("the first start is under way", () => leftovers().length > 0)
       child.kill("SIGKILL")
+      // Until then it may still be at work, and what it makes is left alone.
+      yield* eventually("its process is gone", () => !isAlive(child.pid ?? 0))
       const half = Path.join(Path.dirname(dataDir), "postgres.init")
       Fs.mkdirSync(Path.join(half, "base"), { recursive: true })
       Fs.writeFileSync(Path.join(half, "PG_VERSION"), "18\n")
