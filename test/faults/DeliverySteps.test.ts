@@ -4,7 +4,7 @@ import { bounded } from "./support/bounded.ts"
 
 describe("a delivery that breaks", { timeout: 180_000 }, () => {
   it.live(
-    "is made by another node: killed at fan-out, claim, connection, exchange or finish, or stopped past the lease",
+    "is made by another node: killed at fan-out, claim, connection or exchange, or stopped past the lease; and ends if it was killed at the finish",
     // Time for what is done to an exchange that is under way, on a machine that is busy with others.
     () => bounded("steps", 0, { lease: 28_000, timeout: 8_000 }),
   )
