@@ -3,6 +3,7 @@ import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
+import { isNotConnected } from "./Sql.ts"
 import { Transaction } from "./Transaction.ts"
 
 /**
@@ -24,9 +25,6 @@ export const keepLettingGo = (sql: SqlClient, isUsed: () => boolean = () => true
   )
 
 type Ask = <A>(statement: (sql: PgClient.PgClient) => Effect.Effect<A, SqlError>) => Effect.Effect<A, SqlError>
-
-// Whatever else fails would fail on the others too, and may have taken its time.
-const isNotConnected = ({ reason }: SqlError): boolean => reason.operation === "connect"
 
 /** A connection beside the others, which is connected when it is first used. */
 interface Beside {
@@ -60,6 +58,7 @@ const beside = Effect.fnUntraced(function* (connections: number) {
       own.underWay++
       own.isUsed = true
       return Effect.onExit(
+        // Whatever else fails would fail on the others too, and may have taken its time.
         Effect.catchIf(statement(own.sql), isNotConnected, () => statement(sql)),
         () => Effect.sync(() => void own.underWay--),
       )

@@ -83,9 +83,16 @@ export const column = <Row>(
   valueOf: (row: Row, index: number) => unknown,
 ) => Result.getOrThrow(PgTypes.array(rows.map(valueOf), PgTypes.OID[type]))
 
-// The database's word for being shut down.
-const isShutDown = (cause: unknown): boolean =>
-  Predicate.hasProperty(cause, "code") && String(cause.code).startsWith("57P")
+/** Whether no connection was to be had, so that nothing was sent. */
+export const isNotConnected = ({ reason }: SqlError): boolean => reason.operation === "connect"
+
+/** The SQLSTATE by which the database told why; empty if it told none. */
+export const sqlStateOf = ({ cause }: { readonly cause: unknown }): string => {
+  const code = Predicate.hasProperty(cause, "code") ? String(cause.code) : ""
+  return /^[0-9A-Z]{5}$/.test(code) ? code : ""
+}
+
+const SHUT_DOWN = "57P"
 
 /**
  * Whether a statement that died may have been committed all the same: it was sent, and then the connection or the database was
@@ -95,7 +102,8 @@ export const mayHaveCommitted = (cause: Cause.Cause<never>): boolean =>
   cause.reasons.some((died) => {
     if (died._tag !== "Die" || !isSqlError(died.defect)) return false
     const { reason } = died.defect
-    return (reason._tag === "ConnectionError" && reason.operation !== "connect") || isShutDown(reason.cause)
+    const isBroken = reason._tag === "ConnectionError" && !isNotConnected(died.defect)
+    return isBroken || sqlStateOf(reason).startsWith(SHUT_DOWN)
   })
 
 /** Whether tables may be spread over nodes by organization: a statement then has to be about one. */

@@ -9,6 +9,7 @@ import { isSqlError } from "effect/sql/SqlError"
 import { randomUUID } from "node:crypto"
 import { PUBLISHED_BODY } from "../kernel/Endpoint.ts"
 import { parseJson } from "../kernel/ExactNumber.ts"
+import { sqlStateOf } from "../kernel/Sql.ts"
 import { CurrentLifecycle } from "./Health.ts"
 import { countProblem, countRequest, countSuccess } from "./Metrics.ts"
 import { RequestFacts } from "./RequestFacts.ts"
@@ -96,8 +97,8 @@ const isUnavailable = (cause: Cause.Cause<unknown>): boolean =>
 // at all (the socket), is the database being away; any other is a statement of ours that is wrong.
 const isDatabaseAway = (reason: { readonly _tag: string; readonly cause: unknown }): boolean => {
   if (reason._tag !== "UnknownError") return true
-  const code = Predicate.hasProperty(reason.cause, "code") ? String(reason.cause.code) : ""
-  return !/^[0-9A-Z]{5}$/.test(code) || /^(57|53|08)/.test(code)
+  const state = sqlStateOf(reason)
+  return state === "" || /^(57|53|08)/.test(state)
 }
 
 const answerFor = (cause: Cause.Cause<unknown>) =>

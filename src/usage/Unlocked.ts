@@ -44,7 +44,9 @@ type Counted = ReadonlyMap<Posting<unknown>, Exit.Exit<Outcome>>
 
 const nobody: ReadonlySet<string> = new Set()
 
-const byOrganization = (postings: ReadonlyArray<Posting<unknown>>) =>
+type ByOrganization = ReadonlyMap<string, ReadonlyArray<Posting<unknown>>>
+
+const byOrganization = (postings: ReadonlyArray<Posting<unknown>>): ByOrganization =>
   Map.groupBy(postings, ({ organizationId }) => organizationId)
 
 const crosses = ({ crossings, stored }: Account): boolean => newlyCrossed(stored.crossings, crossings).length > 0
@@ -75,15 +77,17 @@ const make = Effect.gen(function* () {
   const snapshots = yield* SnapshotRepo
 
   /** Reads what postings use, and decides them, each organization's by themselves. */
-  const decideAll = Effect.fnUntraced(function* (postings: ReadonlyArray<Posting<unknown>>) {
+  const decideAll = Effect.fnUntraced(function* (organizations: ByOrganization) {
     const at = yield* now
     const named = new Map(
-      postings.flatMap(({ names, organizationId }) =>
-        names.map((name) => [organizationId + meterName(name), { organizationId, ...name }] as const),
-      ),
+      [...organizations.values()]
+        .flat()
+        .flatMap(({ names, organizationId }) =>
+          names.map((name) => [organizationId + meterName(name), { organizationId, ...name }] as const),
+        ),
     )
     const seen = Map.groupBy(yield* snapshots.read([...named.values()], at), ({ meter }) => meter.organizationId)
-    const shares = Array.from(byOrganization(postings), ([organizationId, own]) => ({
+    const shares = Array.from(organizations, ([organizationId, own]) => ({
       organizationId,
       ...decideOf(own, seen.get(organizationId) ?? [], at),
     }))
@@ -94,8 +98,8 @@ const make = Effect.gen(function* () {
    * Counts postings, whosever they are, by one statement that reads and one that stores. If the database went away while it
    * stored, nobody knows whether it did: none of them may be counted again.
    */
-  const count = Effect.fnUntraced(function* (postings: ReadonlyArray<Posting<unknown>>) {
-    const { at, shares } = yield* decideAll(postings)
+  const count = Effect.fnUntraced(function* (organizations: ByOrganization) {
+    const { at, shares } = yield* decideAll(organizations)
     const changed = shares.flatMap((share) => share.changed)
     const stored = yield* Effect.exit(changed.length === 0 ? Effect.succeed(nobody) : snapshots.store(changed, at))
     if (Exit.isFailure(stored) && !mayHaveCommitted(stored.cause)) return yield* Effect.failCause(stored.cause)
@@ -111,23 +115,25 @@ const make = Effect.gen(function* () {
   })
 
   // If a statement about several organizations dies, each is counted by itself, so that nobody's usage dies of another's.
-  const countAll: (postings: ReadonlyArray<Posting<unknown>>) => Effect.Effect<Counted> = Effect.fnUntraced(
-    function* (postings) {
-      const organizations = byOrganization(postings)
+  const countAll: (organizations: ByOrganization) => Effect.Effect<Counted> = Effect.fnUntraced(
+    function* (organizations) {
       const isOne = organizations.size === 1
       if (isOne || !snapshots.isSharded) {
-        const counted = yield* Effect.exit(count(postings))
+        const counted = yield* Effect.exit(count(organizations))
         if (Exit.isSuccess(counted)) return counted.value
-        if (isOne) return new Map(postings.map((posting) => [posting, Exit.succeed("not simple")] as const))
+        // Each of its postings is left to a decision under locks.
+        if (isOne) return new Map()
       }
-      const apart = yield* Effect.forEach(organizations.values(), countAll, { concurrency: "unbounded" })
+      const apart = yield* Effect.forEach(organizations, (one) => countAll(new Map([one])), {
+        concurrency: "unbounded",
+      })
       return new Map(apart.flatMap((counted) => [...counted]))
     },
   )
 
   // All organizations take turns together, so that more wait for each.
   const queued = inTurns((postings: ReadonlyArray<Posting<unknown>>) =>
-    Effect.map(countAll(postings), (counted) =>
+    Effect.map(countAll(byOrganization(postings)), (counted) =>
       postings.map((posting) => counted.get(posting) ?? Exit.succeed<Outcome>("not simple")),
     ),
   )

@@ -99,14 +99,16 @@ const make = Effect.gen(function* () {
     queue.lease IS NOT NULL AND queue.claimed_at > ${inFlightSince}
     AND NOT EXISTS (SELECT 1 FROM unnest(${ending}::uuid[]) AS ending (lease) WHERE ending.lease = queue.lease)`
 
-  // How much an organization may hold; a query of its own reads the list once.
+  // How much something of this id may hold; a query of its own reads the list of what is fast once.
+  const capOf = (id: string, fast: ReadonlyArray<string>, ahead: number, otherwise: number) => sql`
+    CASE WHEN ${sql.literal(id)} = ANY((SELECT ${fast}::uuid[])::uuid[]) THEN ${ahead}::int ELSE ${otherwise}::int END`
+
   const organizationCap = ({
     fastOrganizations,
     organizationAhead,
     perOrganization,
-  }: Pick<ClaimLimits, "fastOrganizations" | "organizationAhead" | "perOrganization">) => sql`
-    CASE WHEN organization_id = ANY((SELECT ${fastOrganizations}::uuid[])::uuid[]) THEN ${organizationAhead}::int
-      ELSE ${perOrganization}::int END`
+  }: Pick<ClaimLimits, "fastOrganizations" | "organizationAhead" | "perOrganization">) =>
+    capOf("organization_id", fastOrganizations, organizationAhead, perOrganization)
 
   return {
     /** A delivery that is in the queue stays as it is. */
@@ -177,9 +179,8 @@ const make = Effect.gen(function* () {
         FROM webhook_lanes lane
         WHERE lane.head_due_at <= ${at} AND lane.head_due_at < 'infinity'
           AND NOT EXISTS (SELECT 1 FROM leased WHERE leased.organization_id = lane.organization_id
-            AND leased.endpoint_id = lane.endpoint_id AND leased.held >=
-              CASE WHEN lane.endpoint_id = ANY((SELECT ${fastEndpoints}::uuid[])::uuid[]) THEN ${endpointAhead}::int
-                ELSE ${perEndpoint}::int END)
+            AND leased.endpoint_id = lane.endpoint_id
+            AND leased.held >= ${capOf("lane.endpoint_id", fastEndpoints, endpointAhead, perEndpoint)})
           AND NOT EXISTS (SELECT 1 FROM full_organizations WHERE full_organizations.organization_id = lane.organization_id)
         ORDER BY lane.last_served_at LIMIT ${LANES_PER_CLAIM} FOR UPDATE OF lane SKIP LOCKED`),
 

@@ -83,6 +83,17 @@ const count = (...organizations: ReadonlyArray<string>) =>
 
 const organizationsOf = (accounts: ReadonlyArray<Account>) => accounts.map(({ meter }) => meter.organizationId)
 
+/** All is stored, but at first only of the winners. Tells of which organizations each statement was. */
+const recording = ({ isSharded = false, winners }: { isSharded?: boolean; winners?: ReadonlyArray<string> } = {}) => {
+  const stored: Array<ReadonlyArray<string>> = []
+  const store = (accounts: ReadonlyArray<Account>) =>
+    Effect.sync(() => {
+      const organizations = organizationsOf(accounts)
+      return new Set(stored.push(organizations) === 1 ? (winners ?? organizations) : organizations)
+    })
+  return { layer: storing(store, isSharded), stored }
+}
+
 const counted = (organizationId: string) => Exit.succeed(Option.some(organizationId))
 
 /** A counter that somebody else wins so many times. Tells how often it was tried to store. */
@@ -116,13 +127,7 @@ describe("usage that loses its counter to another node", () => {
 describe("usage of several organizations at a time", () => {
   it.effect("is stored by one statement", () =>
     Effect.gen(function* () {
-      const stored: Array<ReadonlyArray<string>> = []
-      const layer = storing((accounts) =>
-        Effect.sync(() => {
-          stored.push(organizationsOf(accounts))
-          return new Set(organizationsOf(accounts))
-        }),
-      )
+      const { layer, stored } = recording()
       assert.deepStrictEqual(yield* Effect.provide(count("a", "b"), layer), [counted("a"), counted("b")])
       assert.deepStrictEqual(stored, [["a", "b"]])
     }),
@@ -130,11 +135,7 @@ describe("usage of several organizations at a time", () => {
 
   it.effect("is stored by a statement for each where tables are spread over nodes", () =>
     Effect.gen(function* () {
-      const stored: Array<ReadonlyArray<string>> = []
-      const layer = storing((accounts) => {
-        stored.push(organizationsOf(accounts))
-        return Effect.succeed(new Set(organizationsOf(accounts)))
-      }, true)
+      const { layer, stored } = recording({ isSharded: true })
       assert.deepStrictEqual(yield* Effect.provide(count("a", "b"), layer), [counted("a"), counted("b")])
       assert.deepStrictEqual(stored, [["a"], ["b"]])
     }),
@@ -142,11 +143,7 @@ describe("usage of several organizations at a time", () => {
 
   it.effect("is tried again only for those who lost", () =>
     Effect.gen(function* () {
-      const stored: Array<ReadonlyArray<string>> = []
-      const layer = storing((accounts) => {
-        stored.push(organizationsOf(accounts))
-        return Effect.succeed(new Set(stored.length === 1 ? ["a"] : organizationsOf(accounts)))
-      })
+      const { layer, stored } = recording({ winners: ["a"] })
       assert.deepStrictEqual(yield* Effect.provide(count("a", "b"), layer), [counted("a"), counted("b")])
       assert.deepStrictEqual(stored, [["a", "b"], ["b"]])
     }),

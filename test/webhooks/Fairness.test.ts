@@ -48,6 +48,30 @@ const onNodes = <A, E, R>(test: Effect.Effect<A, E, R>) =>
     Effect.provide(Receiver.layer),
   )
 
+/** Receivers answer so many at once, which shows that they are fast, and then no more until they go on. */
+const answersThatStop = Effect.fnUntraced(function* (after: number) {
+  const receiver = yield* Receiver
+  const unblock = yield* Deferred.make<void>()
+  let inFlight = 0
+  let most = 0
+  receiver.answer = () =>
+    Effect.gen(function* () {
+      most = Math.max(most, ++inFlight)
+      if (receiver.received.length > after) yield* Deferred.await(unblock)
+      inFlight--
+      return answering(200)
+    })
+  return { inFlight: () => inFlight, most: () => most, goOn: Deferred.succeed(unblock, undefined) }
+})
+
+/** How many deliveries are claimed. */
+const leased = Effect.flatMap(PgClient.PgClient, (sql) =>
+  Effect.map(
+    Effect.orDie(sql<{ leased: number }>`SELECT count(*)::int AS leased FROM webhook_queue WHERE lease IS NOT NULL`),
+    ([row]) => row?.leased ?? 0,
+  ),
+)
+
 layer(testServices, { excludeTestServices: true })("several nodes", (it) => {
   it.effect("two nodes make each delivery once", () =>
     onNodes(
@@ -173,36 +197,21 @@ layer(testServices, { excludeTestServices: true })("several nodes", (it) => {
       onNodes(
         Effect.gen(function* () {
           const receiver = yield* Receiver
-          const sql = yield* PgClient.PgClient
           const organizationId = yield* organization
           for (let number = 0; number < 10; number++) yield* endpoint(organizationId)
-          const unblock = yield* Deferred.make<void>()
-          let inFlight = 0
-          let most = 0
-          receiver.answer = () =>
-            Effect.gen(function* () {
-              most = Math.max(most, ++inFlight)
-              // The first ones show that the endpoints are fast.
-              if (receiver.received.length > 60) yield* Deferred.await(unblock)
-              inFlight--
-              return answering(200)
-            })
+          const answers = yield* answersThatStop(60)
           for (let number = 0; number < 20; number++) yield* emit(organizationId)
           yield* startNode({ perOrganization: 8, organizationAhead: 32 })
           yield* until(
             "more are claimed than may be in flight",
-            Effect.gen(function* () {
-              const [row] = yield* sql<{ leased: number }>`
-              SELECT count(*)::int AS leased FROM webhook_queue WHERE lease IS NOT NULL`
-              return inFlight === 8 && (row?.leased ?? 0) >= 24
-            }).pipe(Effect.orDie),
+            Effect.map(leased, (count) => answers.inFlight() === 8 && count >= 24),
           )
-          yield* Deferred.succeed(unblock, undefined)
+          yield* answers.goOn
           yield* until(
             "all are stored",
             Effect.map(Effect.orDie(attemptsOf(organizationId)), (attempts) => attempts.length >= 200),
           )
-          assert.strictEqual(most, 8)
+          assert.strictEqual(answers.most(), 8)
           assert.strictEqual(new Set(receiver.received.map(({ deliveryId }) => deliveryId)).size, 200)
         }),
       ),
@@ -211,42 +220,26 @@ layer(testServices, { excludeTestServices: true })("several nodes", (it) => {
   it.effect("an endpoint that answers fast has more claimed ahead while others of its deliveries are in flight", () =>
     onNodes(
       Effect.gen(function* () {
-        const receiver = yield* Receiver
-        const sql = yield* PgClient.PgClient
         const organizationId = yield* organization
         const { id } = yield* endpoint(organizationId)
-        const unblock = yield* Deferred.make<void>()
-        let inFlight = 0
-        let most = 0
-        receiver.answer = () =>
-          Effect.gen(function* () {
-            most = Math.max(most, ++inFlight)
-            // The first ones show that the endpoint is fast.
-            if (receiver.received.length > 6) yield* Deferred.await(unblock)
-            inFlight--
-            return answering(200)
-          })
+        const answers = yield* answersThatStop(6)
         yield* owe(organizationId, id, 9)
         yield* startNode()
         yield* until(
           "four are in flight",
-          Effect.sync(() => inFlight === 4),
+          Effect.sync(() => answers.inFlight() === 4),
         )
         yield* owe(organizationId, id, 9)
         yield* until(
           "more are claimed",
-          Effect.gen(function* () {
-            const [row] = yield* sql<{ leased: number }>`
-              SELECT count(*)::int AS leased FROM webhook_queue WHERE lease IS NOT NULL`
-            return inFlight === 4 && (row?.leased ?? 0) >= 10
-          }).pipe(Effect.orDie),
+          Effect.map(leased, (count) => answers.inFlight() === 4 && count >= 10),
         )
-        yield* Deferred.succeed(unblock, undefined)
+        yield* answers.goOn
         yield* until(
           "all are stored",
           Effect.map(Effect.orDie(attemptsOf(organizationId)), (attempts) => attempts.length >= 20),
         )
-        assert.strictEqual(most, 4)
+        assert.strictEqual(answers.most(), 4)
       }),
     ),
   )
