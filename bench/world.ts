@@ -6,6 +6,7 @@ import { join } from "node:path"
 import * as EmbeddedPostgres from "../src/runtime/EmbeddedPostgres.ts"
 import { connect } from "node:net"
 import type { Contender } from "./plan.ts"
+import { entryIn } from "../bin/entry.mjs"
 import { cores, freePorts, run, start } from "./processes.ts"
 import type { Running } from "./processes.ts"
 
@@ -93,6 +94,11 @@ export const startKeyshelf = async (
   env: Record<string, string> = {},
   core: number = cores.server,
 ): Promise<Site> => {
+  if (!entryIn(root).endsWith("/dist/server/cli.mjs")) {
+    throw new Error(
+      "The sources are newer than the bundle that users run. Run `npm run bundle`, and edit nothing meanwhile.",
+    )
+  }
   const [corePort, platform, internal] = await freePorts(3)
   const startedAt = performance.now()
   const running = await start([join(root, "bin/keyshelf.mjs"), "serve"], {
