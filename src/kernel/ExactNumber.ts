@@ -43,8 +43,10 @@ export const decimalInText = (text: string): Option.Option<BigDecimal.BigDecimal
 export const storedDecimal = (text: string): BigDecimal.BigDecimal => Option.getOrThrow(decimalInText(text))
 
 /** The decimal that a number of JSON stands for. */
-export const decimalIn = (amount: number): BigDecimal.BigDecimal =>
-  isNumberText(amount) ? BigDecimal.fromStringUnsafe(amount.rawJSON) : BigDecimal.fromNumberUnsafe(amount)
+export const decimalIn = (amount: number): BigDecimal.BigDecimal => {
+  if (Number.isSafeInteger(amount)) return BigDecimal.fromBigInt(BigInt(amount))
+  return isNumberText(amount) ? BigDecimal.fromStringUnsafe(amount.rawJSON) : BigDecimal.fromNumberUnsafe(amount)
+}
 
 /** The nearest JavaScript number. */
 export const rounded = (amount: number): number => (isNumberText(amount) ? Number(amount.rawJSON) : amount)

@@ -142,7 +142,10 @@ export const exceeded = (account: Account): Account => ({
 })
 
 /** Whether an amount of it can be taken before it is reported: consumed, or reserved. */
-export const isConsumable = (meter: Meter): boolean => ["SUM", "COUNT"].includes(methodOf(meter))
+export const isConsumable = (meter: Meter): boolean => {
+  const method = methodOf(meter)
+  return method === "SUM" || method === "COUNT"
+}
 
 /** Why an event was not posted. */
 export type Refusal = "not-granted" | "cap" | "negative"

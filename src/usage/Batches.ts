@@ -24,10 +24,13 @@ import type { Terms } from "./TallyRepo.ts"
 /** What a batch does cannot be told without its totals. */
 export class NotSimple extends Data.TaggedError("NotSimple") {}
 
-/** The verdicts on events that were counted now; of the others, the ids were taken before. */
-export type Verdicts = ReadonlyMap<Judged, Verdict>
+/** The verdict on an event that was counted or refused now; of the others, the ids were taken before. */
+export type Verdicts = (event: Judged) => Verdict | undefined
 
 const ACCEPTED: Verdict = { status: "accepted" }
+
+/** Nothing was counted. */
+export const none: Verdicts = () => undefined
 
 const idsOf = (events: ReadonlyArray<Judged>) => events.map(({ id, source }) => ({ source, id }))
 
@@ -36,7 +39,7 @@ const countOn = (
   opened: ReadonlyMap<string, Account>,
   events: ReadonlyArray<Judged>,
   reportedBy: ActorReference,
-): { readonly accounts: ReadonlyMap<string, Account>; readonly verdicts: Verdicts } => {
+): { readonly accounts: ReadonlyMap<string, Account>; readonly verdicts: ReadonlyMap<Judged, Verdict> } => {
   const accounts = new Map(opened)
   const verdicts = new Map(
     events.map((judged): readonly [Judged, Verdict] => {
@@ -72,7 +75,7 @@ export const batches = Effect.gen(function* () {
   /** Those of the events whose ids were free, and are taken now. */
   const taken = Effect.fnUntraced(function* (organizationId: string, events: ReadonlyArray<Judged>, at: Date) {
     const expiresAt = new Date(at.getTime() + KEPT_FOR)
-    const free = yield* repo.takeEventIds(organizationId, idsOf(events), at, expiresAt)
+    const free = yield* repo.takeEventIds(organizationId, events, at, expiresAt)
     if (free === "all") return events
     const fresh = new Set(free.map(identityOf))
     return events.filter(({ identity }) => fresh.has(identity))
@@ -94,9 +97,11 @@ export const batches = Effect.gen(function* () {
     if (held.length === 0) return false
     const quantities = new Map(held.map(({ quantity, ...meter }) => [idOf(meter), quantity] as const))
     const caps = new Map(
-      limited.flatMap((tally) => (quantities.has(idOf(tally)) ? [[tally.name, tally.thresholds?.cap] as const] : [])),
+      limited.flatMap((tally) =>
+        quantities.has(idOf(tally)) ? [[totalNameOf(tally), tally.thresholds?.cap] as const] : [],
+      ),
     )
-    const concerned = limited.filter(({ name }) => caps.has(name))
+    const concerned = limited.filter((tally) => caps.has(totalNameOf(tally)))
     const totals = concerned.length === 0 ? [] : yield* repo.totals(organizationId, concerned)
     return totals.some((row) => {
       const cap = caps.get(totalNameOf(row))
@@ -119,7 +124,8 @@ export const batches = Effect.gen(function* () {
           if (posted < adding.tallies.length) return yield* new NotSimple()
           if (yield* isTooMuchHeld(organizationId, adding.tallies, at)) return yield* new NotSimple()
         }
-        const verdicts: Verdicts = new Map(counting.map((event) => [event, ACCEPTED] as const))
+        const counted = counting === events ? { has: () => true } : new Set(counting)
+        const verdicts: Verdicts = (event) => (counted.has(event) ? ACCEPTED : undefined)
         return verdicts
       }),
     )
@@ -127,7 +133,7 @@ export const batches = Effect.gen(function* () {
 
   /** The terms of these events' meters, which cannot be deleted until the transaction ends. */
   const keptTerms = Effect.fnUntraced(function* (organizationId: string, events: ReadonlyArray<ReadEvent>) {
-    const pairs = Map.groupBy(events, ({ meter }) => meter)
+    const pairs = Map.groupBy(events, meterName)
     const found = yield* repo.keep(
       organizationId,
       Array.from(pairs.values(), ([event]) => ({
@@ -154,13 +160,14 @@ export const batches = Effect.gen(function* () {
   const countUnderLocks = Effect.fnUntraced(function* (events: ReadonlyArray<Judged>, at: Date) {
     const caller = yield* Caller
     const counting = yield* taken(caller.organizationId, events, at)
-    if (counting.length === 0) return new Map<Judged, Verdict>()
+    if (counting.length === 0) return none
     const usages = counting.map(({ meter, timestamp, uniqueKey }) => ({ meter, at: timestamp, uniqueKey }))
     const counted = countOn(yield* metering.open(caller.organizationId, usages), counting, caller.actor)
     const refused = counting.filter((event) => counted.verdicts.get(event)?.status === "rejected")
     if (refused.length > 0) yield* repo.releaseEventIds(caller.organizationId, idsOf(refused))
     yield* metering.close(caller, [...counted.accounts.values()])
-    return counted.verdicts
+    const verdicts: Verdicts = (event) => counted.verdicts.get(event)
+    return verdicts
   })
 
   return {

@@ -3,11 +3,11 @@ import { Context, Effect, Exit, Layer, Option } from "effect"
 import { Caller } from "../kernel/Caller.ts"
 import { now } from "../kernel/Timestamp.ts"
 import { Transaction, Transactions } from "../kernel/Transaction.ts"
-import { batches } from "./Batches.ts"
+import { batches, none } from "./Batches.ts"
 import type { Verdicts } from "./Batches.ts"
 import { readEvent, verdictOn } from "./EventReading.ts"
-import type { Judged, ReadEvent, Verdict } from "./EventReading.ts"
-import type { CloudEventResult, Meter } from "./Model.ts"
+import type { Judged, ReadEvent, Unreadable, Verdict } from "./EventReading.ts"
+import type { CloudEventResult } from "./Model.ts"
 import type { Terms } from "./TallyRepo.ts"
 import { inTurns } from "./Together.ts"
 
@@ -28,6 +28,8 @@ interface Way<E, R> {
   readonly count: (events: ReadonlyArray<Judged>, at: Date) => Effect.Effect<Verdicts, E, R>
 }
 
+const isEvent = <Event extends ReadEvent | Judged>(event: Event | Unreadable): event is Event => !("verdict" in event)
+
 /** The first event of each identity: the only one that can count. */
 const firsts = (events: ReadonlyArray<Judged>): ReadonlyMap<string, Judged> => {
   const byIdentity = new Map<string, Judged>()
@@ -35,35 +37,32 @@ const firsts = (events: ReadonlyArray<Judged>): ReadonlyMap<string, Judged> => {
   return byIdentity
 }
 
-/** Counts the events of batches that can be, and tells of each batch what became of its events, in order. */
-const counted = Effect.fnUntraced(function* <E, R>({ count, terms }: Way<E, R>, sent: ReadonlyArray<Batch>) {
+/** The events of batches that can count, and why the others cannot. What is only needed for that is let go of. */
+const judged = Effect.fnUntraced(function* <E, R>({ terms }: Way<E, R>, sent: ReadonlyArray<Batch>, at: Date) {
   const { organizationId } = yield* Caller
-  const at = yield* now
   const read = sent.map((batch) => batch.map((event) => readEvent(event, at)))
-  const readable = read.flatMap((batch) => batch.flatMap((event) => ("event" in event ? [event.event] : [])))
-  const { instances, meterOf } = yield* terms(organizationId, readable)
-  const meters = new Map<string, Meter | undefined>()
-  for (const { entitlement, instance, meter } of readable) {
-    if (!meters.has(meter)) meters.set(meter, meterOf(instance, entitlement))
-  }
-  const judged = read.map((batch) =>
+  const { instances, meterOf } = yield* terms(organizationId, read.flat().filter(isEvent))
+  return read.map((batch) =>
     batch.map((event) =>
-      "event" in event
-        ? verdictOn(event.event, meters.get(event.event.meter), instances.has(event.event.instance), at)
+      isEvent(event)
+        ? verdictOn(event, meterOf(event.instance, event.entitlement), instances.has(event.instance), at)
         : event,
     ),
   )
-  const candidates = firsts(
-    judged.flatMap((batch) => batch.flatMap((event) => ("judged" in event ? [event.judged] : []))),
-  )
-  const verdicts: Verdicts = candidates.size === 0 ? new Map() : yield* count([...candidates.values()], at)
-  return judged.map((batch) =>
+})
+
+/** Counts the events of batches that can be, and tells of each batch what became of its events, in order. */
+const counted = Effect.fnUntraced(function* <E, R>(way: Way<E, R>, sent: ReadonlyArray<Batch>) {
+  const at = yield* now
+  const batches = yield* judged(way, sent, at)
+  const candidates = firsts(batches.flat().filter(isEvent))
+  const verdictOf = candidates.size === 0 ? none : yield* way.count([...candidates.values()], at)
+  return batches.map((batch) =>
     batch.map((event, index): CloudEventResult => {
-      if ("verdict" in event) return { index, id: event.id, ...event.verdict }
-      const { judged: own } = event
-      const first = candidates.get(own.identity) ?? own
-      const verdict = verdicts.get(first) ?? DUPLICATE
-      return { index, id: own.id, ...(first !== own && verdict.status === "accepted" ? DUPLICATE : verdict) }
+      if (!isEvent(event)) return { index, id: event.id, ...event.verdict }
+      const first = candidates.get(event.identity) ?? event
+      const verdict = verdictOf(first) ?? DUPLICATE
+      return { index, id: event.id, ...(first !== event && verdict.status === "accepted" ? DUPLICATE : verdict) }
     }),
   )
 })

@@ -2,7 +2,7 @@
 import { BigDecimal, Option, Predicate, Schema } from "effect"
 import { Text } from "../kernel/Text.ts"
 import { TimestampInput } from "../kernel/Timestamp.ts"
-import { meterName, methodOf } from "./Account.ts"
+import { methodOf } from "./Account.ts"
 import { decimalOf } from "./Limits.ts"
 import type { CloudEventResult, Meter } from "./Model.ts"
 import { faultOfTimestamp, faultOfValue } from "./Reporting.ts"
@@ -16,23 +16,25 @@ const malformed = (message: string): Verdict => rejected("Request.ValidationFail
 
 const Label = Text(1, 255)
 const isLabel = Schema.is(Label)
+// Without `time`: what is only looked at need not be copied, and an instant has to be made of a text.
 const Envelope = Schema.Struct({
   specversion: Schema.Literal("1.0"),
   id: Label,
   source: Text(1, 2048),
   subject: Label,
   type: Label,
-  time: Schema.optionalKey(Schema.NullOr(TimestampInput)),
 })
-const decode = Schema.decodeUnknownOption(Envelope)
+const isEnvelope = Schema.is(Envelope)
+const decodeTime = Schema.decodeUnknownOption(TimestampInput)
 
 // Asked in this order for the first member that is wrong, so that a sender reads what to mend.
 const members = Object.entries(Envelope.fields).map(
-  ([name, schema]) => [name, Schema.decodeUnknownOption(Schema.Struct({ [name]: schema }))] as const,
+  ([name, schema]) => [name, Schema.is(Schema.Struct({ [name]: schema }))] as const,
 )
 
-/** What an event is counted once by. */
-export const identityOf = ({ id, source }: Pick<ReadEvent, "id" | "source">): string => JSON.stringify([source, id])
+/** What an event is counted once by. The length tells where its source ends. */
+export const identityOf = ({ id, source }: Pick<ReadEvent, "id" | "source">): string =>
+  `${source.length} ${source}${id}`
 
 /** An event with the members that matter here. */
 export interface ReadEvent {
@@ -40,8 +42,6 @@ export interface ReadEvent {
   readonly source: string
   /** {@link identityOf} the event. */
   readonly identity: string
-  /** The name of its meter. */
-  readonly meter: string
   readonly instance: string
   readonly entitlement: string
   readonly timestamp: Date
@@ -51,12 +51,13 @@ export interface ReadEvent {
 }
 
 /** An event that can count, unless its total or its id stands against it. */
-export interface Judged extends Omit<ReadEvent, "value" | "meter"> {
+export interface Judged extends Pick<ReadEvent, "id" | "source" | "identity" | "timestamp" | "uniqueKey"> {
   readonly meter: Meter
   readonly value: BigDecimal.BigDecimal
 }
 
-interface Unreadable {
+/** An event that cannot count, and why. */
+export interface Unreadable {
   readonly id: string | null
   readonly verdict: Verdict
 }
@@ -68,27 +69,33 @@ const idOf = (event: unknown): string | null =>
 const dataOf = (event: unknown): { readonly value?: unknown; readonly uniqueKey?: unknown } =>
   Predicate.hasProperty(event, "data") && Predicate.isObject(event.data) ? event.data : {}
 
+/** When the usage was: now, unless the event tells it. Nothing if what it tells is no instant. */
+const instantOf = (event: object, now: Date): Date | undefined => {
+  const time = "time" in event ? event.time : null
+  return time === null ? now : Option.getOrUndefined(decodeTime(time))
+}
+
+const unreadable = (sent: unknown): Unreadable => {
+  const wrong = isEnvelope(sent) ? "time" : members.find(([, isRight]) => !isRight(sent))?.[0]
+  const what = wrong === undefined ? "The event is no CloudEvent 1.0" : `\`${wrong}\` is missing or not valid`
+  return { id: idOf(sent), verdict: malformed(`${what}.`) }
+}
+
 /** The event, or why it is none. Members that are not known here are extensions, and ignored. */
-export const readEvent = (sent: unknown, now: Date): { readonly event: ReadEvent } | Unreadable => {
-  const envelope = Option.getOrUndefined(decode(sent))
-  if (envelope === undefined) {
-    const wrong = members.find(([, decodes]) => Option.isNone(decodes(sent)))?.[0]
-    const what = wrong === undefined ? "The event is no CloudEvent 1.0" : `\`${wrong}\` is missing or not valid`
-    return { id: idOf(sent), verdict: malformed(`${what}.`) }
-  }
+export const readEvent = (sent: unknown, now: Date): ReadEvent | Unreadable => {
+  if (!isEnvelope(sent)) return unreadable(sent)
+  const timestamp = instantOf(sent, now)
+  if (timestamp === undefined) return unreadable(sent)
   const { uniqueKey, value } = dataOf(sent)
   return {
-    event: {
-      id: envelope.id,
-      source: envelope.source,
-      identity: identityOf(envelope),
-      meter: meterName({ instance: envelope.subject, entitlement: envelope.type }),
-      instance: envelope.subject,
-      entitlement: envelope.type,
-      timestamp: envelope.time ?? now,
-      value: value === undefined || value === null ? undefined : (decimalOf(value) ?? null),
-      uniqueKey: isLabel(uniqueKey) ? uniqueKey : null,
-    },
+    id: sent.id,
+    source: sent.source,
+    identity: identityOf(sent),
+    instance: sent.subject,
+    entitlement: sent.type,
+    timestamp,
+    value: value === undefined || value === null ? undefined : (decimalOf(value) ?? null),
+    uniqueKey: isLabel(uniqueKey) ? uniqueKey : null,
   }
 }
 
@@ -107,13 +114,15 @@ const faultOf = (event: ReadEvent, meter: Meter, now: Date): string | undefined 
   return wrongValue === undefined ? undefined : `\`data.value\` ${wrongValue}.`
 }
 
+const NOTHING = BigDecimal.fromBigInt(0n)
+
 /** Whether the event can count on this meter. */
 export const verdictOn = (
   event: ReadEvent,
   meter: Meter | undefined,
   isInstance: boolean,
   now: Date,
-): { readonly judged: Judged } | Unreadable => {
+): Judged | Unreadable => {
   if (meter === undefined) {
     const verdict = isInstance
       ? rejected("Entitlement.NotFound", `No entitlement here has the name "${event.entitlement}".`)
@@ -122,5 +131,13 @@ export const verdictOn = (
   }
   const fault = faultOf(event, meter, now)
   if (fault !== undefined) return { id: event.id, verdict: malformed(fault) }
-  return { judged: { ...event, meter, value: event.value ?? BigDecimal.fromBigInt(0n) } }
+  return {
+    id: event.id,
+    source: event.source,
+    identity: event.identity,
+    timestamp: event.timestamp,
+    uniqueKey: event.uniqueKey,
+    meter,
+    value: event.value ?? NOTHING,
+  }
 }

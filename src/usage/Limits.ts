@@ -100,9 +100,11 @@ export const newlyCrossed = (before: Crossings, after: Crossings): ReadonlyArray
   (["warned", "limitReached", "capExceeded"] as const).filter((threshold) => after[threshold] && !before[threshold])
 
 const MOST_DIGITS = 18
+const LARGEST = 10n ** BigInt(MOST_DIGITS)
 
 /** Whether the number, written out, has at most 18 digits before and 18 after its point. */
 export const isStorable = (value: BigDecimal.BigDecimal): boolean => {
+  if (value.scale === 0 && value.value < LARGEST && value.value > -LARGEST) return true
   const { scale, value: digits } = BigDecimal.normalize(value)
   const length = digits.toString().replace("-", "").length
   return length <= MOST_DIGITS && scale <= MOST_DIGITS && length - scale <= MOST_DIGITS

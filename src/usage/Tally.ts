@@ -4,7 +4,8 @@
  */
 import { BigDecimal } from "effect"
 import { remembered } from "../kernel/Remembered.ts"
-import { isConsumable, meterPeriodAt, methodOf, totalNameOf } from "./Account.ts"
+import { isBefore } from "../kernel/Timestamp.ts"
+import { isConsumable, meterPeriodAt, methodOf } from "./Account.ts"
 import type { TotalKey } from "./Account.ts"
 import type { Judged } from "./EventReading.ts"
 import { limitOf, thresholdsOf } from "./Limits.ts"
@@ -16,8 +17,6 @@ import { grantOf } from "./Rules.ts"
 
 /** What the events of one total add to it. */
 export interface Tally extends TotalKey {
-  /** {@link totalNameOf} it. */
-  readonly name: string
   /** How much the total's value rises. */
   readonly added: BigDecimal.BigDecimal
   /** Number and sum of the events' own values. */
@@ -30,9 +29,10 @@ export interface Tally extends TotalKey {
 }
 
 /** An event by the place of its tally among all, and by its own in the order of those that the tally holds; both from 1. */
-export interface TalliedEvent extends Pick<Judged, "timestamp" | "value" | "uniqueKey"> {
+export interface TalliedEvent {
   readonly tally: number
   readonly rank: number
+  readonly event: Pick<Judged, "timestamp" | "value" | "uniqueKey">
 }
 
 /** Whether the event does no more to its total than to let it rise. */
@@ -42,7 +42,7 @@ const raises = ({ meter, value }: Judged): boolean => isConsumable(meter) && !Bi
 interface Column {
   readonly meter: Meter
   readonly period: Period
-  readonly events: Array<Judged>
+  readonly events: [Judged, ...Array<Judged>]
 }
 
 /** The limits that meters have, with their thresholds. Hundreds of meters share the few grants of their licenses. */
@@ -56,56 +56,54 @@ const limits = () =>
     },
   )
 
-/** The periods of meters at instants. Those that reset alike share them. */
-const periods = () => {
-  const known = remembered(
-    ({ resetAnchor, resetPeriod, startLicenseDate }: Meter) =>
-      `${resetPeriod} ${resetAnchor} ${startLicenseDate.getTime()}`,
-    (): Array<Period> => [],
-  )
-  return (meter: Meter, at: Date): Period => {
-    const alike = known(meter)
-    const found = alike.find((period) => contains(period, at))
-    if (found !== undefined) return found
-    const period = meterPeriodAt(meter, at)
-    alike.push(period)
-    return period
-  }
-}
-
 const columnsOf = (events: ReadonlyArray<Judged>): ReadonlyArray<Column> => {
-  const periodAt = periods()
   const byMeter = new Map<Meter, Array<Column>>()
   for (const event of events) {
     const { meter, timestamp } = event
-    const columns = byMeter.get(meter) ?? []
-    const column = columns.find(({ period }) => contains(period, timestamp))
+    const columns = byMeter.get(meter)
+    const column = columns?.find(({ period }) => contains(period, timestamp))
     if (column !== undefined) {
       column.events.push(event)
       continue
     }
-    columns.push({ meter, period: periodAt(meter, timestamp), events: [event] })
-    byMeter.set(meter, columns)
+    const begun: Column = { meter, period: meterPeriodAt(meter, timestamp), events: [event] }
+    if (columns === undefined) byMeter.set(meter, [begun])
+    else columns.push(begun)
   }
   return [...byMeter.values()].flat()
 }
 
 const tallyOf = ({ events, meter, period }: Column, thresholds: Thresholds | null): Tally => {
-  const key = { instanceId: meter.instanceId, entitlementId: meter.entitlementId, periodStart: period.start }
+  const [first] = events
+  let { value: sum, timestamp: firstAt, timestamp: lastAt } = first
+  for (const event of events) {
+    if (event === first) continue
+    const { timestamp, value } = event
+    sum = BigDecimal.sum(sum, value)
+    if (isBefore(timestamp, firstAt)) firstAt = timestamp
+    if (isBefore(lastAt, timestamp)) lastAt = timestamp
+  }
   const count = events.length
-  const sum = BigDecimal.sumAll(events.map(({ value }) => value))
-  const instants = events.map(({ timestamp }) => timestamp.getTime())
   return {
-    ...key,
-    name: totalNameOf(key),
-    added: methodOf(meter) === "COUNT" ? BigDecimal.fromNumberUnsafe(count) : sum,
+    instanceId: meter.instanceId,
+    entitlementId: meter.entitlementId,
+    periodStart: period.start,
+    added: methodOf(meter) === "COUNT" ? BigDecimal.fromBigInt(BigInt(count)) : sum,
     count,
     sum,
-    firstAt: new Date(Math.min(...instants)),
-    lastAt: new Date(Math.max(...instants)),
+    firstAt,
+    lastAt,
     thresholds,
   }
 }
+
+const order = <Value extends string | number>(one: Value, other: Value) => (one < other ? -1 : one > other ? 1 : 0)
+
+/** By their keys, as PostgreSQL orders them. */
+const byKey = (one: TotalKey, other: TotalKey): number =>
+  order(one.instanceId, other.instanceId) ||
+  order(one.entitlementId, other.entitlementId) ||
+  order(one.periodStart.getTime(), other.periodStart.getTime())
 
 /** Tallies in the order of their keys, in which totals are locked wherever several are, and their events. */
 export interface Tallied {
@@ -120,21 +118,17 @@ export interface Tallied {
 export const tallied = (events: ReadonlyArray<Judged>): Tallied | undefined => {
   if (!events.every(raises)) return undefined
   const limitFor = limits()
-  const filled = columnsOf(events)
-  if (filled.some(({ meter }) => !limitFor(meter).isGranted)) return undefined
-  const columns = filled
-    .map((column) => ({ column, tally: tallyOf(column, limitFor(column.meter).thresholds) }))
-    .sort(({ tally: one }, { tally: other }) => (one.name < other.name ? -1 : 1))
+  const columns: Array<{ readonly column: Column; readonly tally: Tally }> = []
+  for (const column of columnsOf(events)) {
+    const { isGranted, thresholds } = limitFor(column.meter)
+    if (!isGranted) return undefined
+    columns.push({ column, tally: tallyOf(column, thresholds) })
+  }
+  columns.sort(({ tally: one }, { tally: other }) => byKey(one, other))
   return {
     tallies: columns.map(({ tally }) => tally),
     events: columns.flatMap(({ column }, index) =>
-      column.events.map(({ timestamp, uniqueKey, value }, position) => ({
-        tally: index + 1,
-        rank: position + 1,
-        timestamp,
-        uniqueKey,
-        value,
-      })),
+      column.events.map((event, position) => ({ tally: index + 1, rank: position + 1, event })),
     ),
   }
 }

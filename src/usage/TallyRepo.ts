@@ -38,47 +38,70 @@ interface TermsRow {
 /** What an organization's instances and entitlements of some slugs are, and what the instances' licenses grant. */
 export interface Terms {
   readonly instances: ReadonlySet<string>
-  /** The entitlement of an instance, if there are both. */
+  /** The entitlement of an instance, if there are both. Always the same for the same two. */
   readonly meterOf: (instance: string, entitlement: string) => Meter | undefined
 }
 
-const NOT_GRANTED = { granted: null, overagePercent: null }
-
 const termsOf = (organizationId: string, row: TermsRow): Terms => {
-  const licenses = new Map(row.licenses.map(({ license, licenseId }) => [licenseId, license] as const))
-  const grants = new Map(
-    row.grants.map(({ entitlementId, granted, licenseId, overagePercent }) => [
-      `${licenseId} ${entitlementId}`,
-      { granted, overagePercent },
-    ]),
-  )
-  const entitlements = new Map(row.entitlements.map((found) => [found.entitlement, found] as const))
+  const licenses = new Map(row.licenses.map(({ license, licenseId }) => [licenseId, license]))
+  const granted = Map.groupBy(row.grants, ({ entitlementId }) => entitlementId)
   const instances = new Map(
-    row.instances.map(({ endLicenseDate, licenseId, startLicenseDate, ...found }) => {
-      const dates = {
-        startLicenseDate: new Date(startLicenseDate),
-        endLicenseDate: endLicenseDate === null ? null : new Date(endLicenseDate),
-      }
-      const instance = { ...found, ...dates, organizationId, license: licenses.get(licenseId) ?? "" }
-      return [found.instance, { licenseId, instance }] as const
+    row.instances.map(({ endLicenseDate, instance, instanceId, licenseId, startLicenseDate }) => {
+      const startDate = new Date(startLicenseDate)
+      const endDate = endLicenseDate === null ? null : new Date(endLicenseDate)
+      return [instance, { instanceId, licenseId, license: licenses.get(licenseId) ?? "", startDate, endDate }]
+    }),
+  )
+  const entitlements = new Map(
+    row.entitlements.map((terms) => {
+      const grants = new Map(granted.get(terms.entitlementId)?.map((grant) => [grant.licenseId, grant]))
+      return [terms.entitlement, { terms, grants, meters: new Map<string, Meter>() }]
     }),
   )
   return {
     instances: new Set(instances.keys()),
-    meterOf: (instanceSlug, entitlementSlug) => {
-      const found = instances.get(instanceSlug)
-      const entitlement = entitlements.get(entitlementSlug)
-      if (found === undefined || entitlement === undefined) return undefined
-      const grant = grants.get(`${found.licenseId} ${entitlement.entitlementId}`) ?? NOT_GRANTED
-      return { ...found.instance, ...entitlement, ...grant }
+    meterOf: (instance, entitlement) => {
+      const metered = entitlements.get(entitlement)
+      const known = metered?.meters.get(instance)
+      if (known !== undefined) return known
+      const found = instances.get(instance)
+      if (found === undefined || metered === undefined) return undefined
+      const { grants, meters, terms } = metered
+      const grant = grants.get(found.licenseId)
+      // Member by member, because there are hundreds, and a spread makes room for each several times.
+      const meter: Meter = {
+        organizationId,
+        instanceId: found.instanceId,
+        instance,
+        license: found.license,
+        startLicenseDate: found.startDate,
+        endLicenseDate: found.endDate,
+        entitlementId: terms.entitlementId,
+        entitlement,
+        entitlementName: terms.entitlementName,
+        type: terms.type,
+        aggregationMethod: terms.aggregationMethod,
+        resetPeriod: terms.resetPeriod,
+        resetAnchor: terms.resetAnchor,
+        warningThresholdPercent: terms.warningThresholdPercent,
+        displayOrder: terms.displayOrder,
+        granted: grant?.granted ?? null,
+        overagePercent: grant?.overagePercent ?? null,
+      }
+      meters.set(instance, meter)
+      return meter
     },
   }
 }
 
+// Nearly all are whole.
+const digits = (amount: BigDecimal.BigDecimal) =>
+  amount.scale === 0 ? amount.value.toString() : BigDecimal.format(amount)
+
 const amounts = <Row>(rows: ReadonlyArray<Row>, amountOf: (row: Row) => BigDecimal.BigDecimal | null) =>
   column("text", rows, (row) => {
     const amount = amountOf(row)
-    return amount && BigDecimal.format(amount)
+    return amount && digits(amount)
   })
 
 /** The different thresholds of tallies, which are few: many share the grants of a license. */
@@ -221,9 +244,9 @@ const make = Effect.gen(function* () {
             FROM unnest(
               (SELECT ${column("int4", events, ({ tally }) => tally)}),
               ${column("int4", events, ({ rank }) => rank)},
-              ${column("timestamptz", events, ({ timestamp }) => timestamp)},
-              ${column("text", events, ({ value }) => BigDecimal.format(value))}::numeric[],
-              ${column("text", events, ({ uniqueKey }) => uniqueKey)}
+              ${column("timestamptz", events, ({ event }) => event.timestamp)},
+              ${amounts(events, ({ event }) => event.value)}::numeric[],
+              ${column("text", events, ({ event }) => event.uniqueKey)}
             ) AS sent (tally, rank, timestamp, value, unique_key)
             WHERE (SELECT count(*) FROM posted) + (SELECT count(*) FROM begun) = ${tallies.length}::int
           )

@@ -63,6 +63,24 @@ layer(TestService.layer, { excludeTestServices: true })("the hot path", (it) => 
           bound: 180,
           request: () => requestBytes("POST", "/api/components", token, { name: "part", version: `${++made}` }),
         }
+        const event = (n: number) => ({
+          specversion: "1.0",
+          id: `${++made}`,
+          source: "/gateway",
+          subject: "production",
+          type: `e-${n % 10}`,
+          data: { value: 1 },
+        })
+        operations["count a batch of 100 events"] = {
+          bound: 640,
+          request: () =>
+            requestBytes(
+              "POST",
+              "/api/usage-events",
+              token,
+              Array.from({ length: 100 }, (_, n) => event(n)),
+            ),
+        }
         const connection = yield* Effect.promise(() => open(origins.core))
         // Code that is not compiled yet allocates more: the first operation would pay for all.
         yield* Effect.promise(async () => {
