@@ -26,10 +26,15 @@ export const featureFlags = handlersOf(
       delete: ({ params }) => flags.delete(params.key),
       manifest: ({ headers }) =>
         Effect.map(flags.manifest(), (manifest) => {
-          const etag = etagOf(JSON.stringify(manifest))
+          // Its text is sent as it is tagged.
+          const text = JSON.stringify(manifest)
+          const etag = etagOf(text)
           return isFresh(etag, headers["if-none-match"])
             ? HttpApiSchema.withHeaders({ body: undefined, headers: { etag } })
-            : HttpApiSchema.withHeaders({ body: manifest, headers: { etag, "x-manifest-capabilities": "read" } })
+            : HttpServerResponse.text(text, {
+                contentType: "application/json",
+                headers: { etag, "x-manifest-capabilities": "read" },
+              })
         }),
     })
   }),
