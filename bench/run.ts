@@ -106,18 +106,36 @@ if (isWanted("slow-nodes")) {
 }
 const idleMemory = memoryOf(keyshelf.process.pid)
 
-const questions: ReadonlyArray<{ readonly path: string; readonly body?: string }> = [
+interface Question {
+  readonly path: string
+  readonly body?: string
+  /** Members that differ with each answer. */
+  readonly changing?: ReadonlyArray<string>
+}
+
+const questions: ReadonlyArray<Question> = [
   { path: "/api/customers/customer-1" },
   { path: "/api/entitlements?limit=50" },
+  { path: "/api/openfeature/v0/manifest" },
   {
     path: "/api/instances/instance-1/check",
     body: JSON.stringify({ checks: [{ entitlement: "entitlement-1" }, { entitlement: "none" }] }),
+  },
+  {
+    path: "/api/instances/instance-1/check",
+    body: JSON.stringify({ checks: [{ entitlement: "entitlement-1" }], consume: true }),
+    changing: ["usage", "remaining"],
+  },
+  {
+    path: "/api/instances/instance-1/entitlements/entitlement-1/usage",
+    body: JSON.stringify({ value: 1 }),
+    changing: ["usageValue"],
   },
 ]
 
 /** The same question to everyone gets the same answer: otherwise the comparison means nothing. */
 const compareAnswers = async () => {
-  for (const { body, path } of questions) {
+  for (const { body, changing = [], path } of questions) {
     const answers = await Promise.all(
       contenders.map(async (contender) => {
         const response = await fetch(siteOf(contender).origins.core + path, {
@@ -126,7 +144,7 @@ const compareAnswers = async () => {
         })
         const answer = (await response.json()) as { readonly at?: string; readonly nextCursor?: string }
         const { at: _at, nextCursor: _cursor, ...rest } = answer
-        return JSON.stringify(sorted(rest))
+        return JSON.stringify(sorted(rest, changing))
       }),
     )
     if (new Set(answers).size !== 1)
@@ -134,13 +152,13 @@ const compareAnswers = async () => {
   }
 }
 
-const sorted = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(sorted)
+const sorted = (value: unknown, changing: ReadonlyArray<string>): unknown => {
+  if (Array.isArray(value)) return value.map((item) => sorted(item, changing))
   if (typeof value !== "object" || value === null) return value
   return Object.fromEntries(
     Object.entries(value)
       .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([key, member]) => [key, sorted(member)]),
+      .map(([key, member]) => [key, changing.includes(key) ? "differs" : sorted(member, changing)]),
   )
 }
 

@@ -38,7 +38,8 @@ const UNKNOWN = {
 
 const MONTHS = { MONTH: 1, YEAR: 12 }
 
-const periodAt = (resetPeriod, at) => {
+/** The calendar period that holds the instant, as answers tell it. */
+export const periodAt = (resetPeriod, at) => {
   const months = MONTHS[resetPeriod]
   if (months === undefined) throw new Error(`The comparators know no period ${resetPeriod}`)
   const year = at.getUTCFullYear()

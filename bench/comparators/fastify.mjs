@@ -53,11 +53,56 @@ const checks = {
 }
 app.post(
   "/api/instances/:slug/check",
-  { schema: { body: { type: "object", required: ["checks"], additionalProperties: false, properties: { checks } } } },
+  {
+    schema: {
+      body: {
+        type: "object",
+        required: ["checks"],
+        additionalProperties: false,
+        properties: { checks, consume: { type: "boolean" } },
+      },
+    },
+  },
   guarded("read:instances", async (caller, request, reply) => {
-    const answer = await ops.check(caller, request.params.slug, request.body)
+    const { body, params } = request
+    const answer = body.consume
+      ? await ops.consume(caller, params.slug, body.checks)
+      : await ops.check(caller, params.slug, body)
     return answer ?? problem(reply, 404, "Instance.NotFound", "No such instance")
   }),
+)
+app.post(
+  "/api/instances/:slug/entitlements/:entitlement/usage",
+  {
+    schema: {
+      body: {
+        type: "object",
+        required: ["value"],
+        additionalProperties: false,
+        properties: { value: { type: "number", minimum: 0 } },
+      },
+    },
+  },
+  guarded("write:instances", async (caller, { body, params }, reply) => {
+    const answer = await ops.report(caller, params.slug, params.entitlement, body.value)
+    return answer ?? problem(reply, 404, "Instance.NotFound", "No such instance")
+  }),
+)
+app.get(
+  "/api/openfeature/v0/manifest",
+  guarded("read:feature_flags", async (caller, _, reply) => {
+    const { etag, text } = await ops.manifest(caller)
+    return reply.header("etag", etag).header("x-manifest-capabilities", "read").type("application/json").send(text)
+  }),
+)
+app.get(
+  "/tokens/validate",
+  guarded("read:customers", async (caller, _, reply) =>
+    reply
+      .header("authorization", `Bearer ${await ops.exchange(caller)}`)
+      .header("cache-control", "no-store")
+      .send(),
+  ),
 )
 const body = {
   type: "object",

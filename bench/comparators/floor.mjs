@@ -23,9 +23,21 @@ const read = async (request) => {
 const INSTANCES = "/api/instances/"
 
 const scopeOf = (method, url) => {
-  if (url.startsWith("/api/customers/")) return "read:customers"
-  if (url.startsWith(INSTANCES)) return "read:instances"
+  if (url.startsWith("/api/customers/") || url === "/tokens/validate") return "read:customers"
+  if (url.startsWith(INSTANCES)) return url.endsWith("/usage") ? "write:instances" : "read:instances"
+  if (url.startsWith("/api/openfeature/")) return "read:feature_flags"
   return method === "GET" ? "read:entitlements" : "write:components"
+}
+
+const sendUsage = async (response, caller, url, body) => {
+  const [slug, what, entitlement] = url.slice(INSTANCES.length).split("/")
+  const answer =
+    what === "entitlements"
+      ? await ops.report(caller, slug, entitlement, body.value)
+      : body.consume
+        ? await ops.consume(caller, slug, body.checks)
+        : await ops.check(caller, slug, body)
+  return answer === undefined ? send(response, 404, { code: "Instance.NotFound" }) : send(response, 200, answer)
 }
 
 const handle = async (request, response) => {
@@ -33,9 +45,25 @@ const handle = async (request, response) => {
   const scope = scopeOf(method, url)
   const caller = await ops.authenticate(headers.authorization, scope)
   if (caller === undefined) return send(response, 401, { code: "Auth.InvalidCredential" })
-  if (scope === "read:instances") {
-    const answer = await ops.check(caller, url.slice(INSTANCES.length, -"/check".length), await read(request))
-    return answer === undefined ? send(response, 404, { code: "Instance.NotFound" }) : send(response, 200, answer)
+  if (url.startsWith(INSTANCES)) return sendUsage(response, caller, url, await read(request))
+  if (scope === "read:feature_flags") {
+    const { etag, text } = await ops.manifest(caller)
+    const length = Buffer.byteLength(text)
+    const headers = {
+      "content-type": "application/json",
+      "content-length": length,
+      etag,
+      "x-manifest-capabilities": "read",
+    }
+    return response.writeHead(200, headers).end(text)
+  }
+  if (url === "/tokens/validate") {
+    const headers = {
+      authorization: `Bearer ${await ops.exchange(caller)}`,
+      "cache-control": "no-store",
+      "content-length": 0,
+    }
+    return response.writeHead(200, headers).end()
   }
   if (scope === "read:customers") {
     const customer = await ops.customer(caller, url.slice("/api/customers/".length))

@@ -2,9 +2,11 @@
  * What the comparators do, written as an expert would with `pg`: the same authentication, the same SQL results and the same
  * JSON as Keyshelf answers. Servers around it are in the sibling files.
  */
-import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto"
+import { createHash, createHmac, generateKeyPairSync, randomBytes, timingSafeEqual } from "node:crypto"
+import { SignJWT } from "jose"
 import { Pool } from "pg"
 import { answerChecks, CHECK } from "./check.mjs"
+import { usage } from "./usage.mjs"
 
 const CUSTOMER = `SELECT id, name, slug, domain, external_customer_id AS "externalCustomerId", (
     SELECT coalesce(jsonb_object_agg(r.connector, jsonb_build_object('external_id', r.external_id, 'last_error', r.last_error,
@@ -34,6 +36,9 @@ const CREDENTIAL = `SELECT id, kind, organization_id AS "organizationId", actor,
   verification_hash AS "verificationHash", expires_at AS "expiresAt", revoked_at AS "revokedAt"
   FROM credentials WHERE lookup_hash = $1`
 
+const MANIFEST = `SELECT key, name, description, type, metadata -> 'fallback_value' AS fallback FROM feature_flags
+  WHERE organization_id = $1 AND metadata ->> 'fallback_value' IS NOT NULL ORDER BY key`
+
 const COMPONENT = `INSERT INTO components (organization_id, id, name, version, slug, description, previous_component_id,
     created_at, created_by) VALUES ($1, $2, $3, $4, $5, $6, NULL, $7, $8)`
 const EVENT = `INSERT INTO events (organization_id, id, type, occurred_at, actor, data)
@@ -62,6 +67,8 @@ const slugify = (text) =>
     .replace(/[^a-z0-9]+/g, "-")
     .replace(/^-+|-+$/g, "")
 
+const oneLine = (text) => text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, " ").trim()
+
 const allows = (held, needed) => {
   const [verb, module] = needed.split(":")
   return held.some((scope) => {
@@ -82,6 +89,8 @@ export const operations = ({ named, pepper, poolSize, url }) => {
   const insertEvent = statement("event", EVENT)
   const insertOutbox = statement("outbox", OUTBOX)
   const insertWhole = statement("component-with-event", COMPONENT_WITH_EVENT)
+  const listForManifest = statement("manifest", MANIFEST)
+  const { privateKey } = generateKeyPairSync("ed25519")
 
   /** The credential row, or nothing if the token does not work or lacks the scope. */
   const authenticate = async (header, scope) => {
@@ -106,6 +115,35 @@ export const operations = ({ named, pepper, poolSize, url }) => {
       const slugs = checks.map(({ entitlement }) => entitlement)
       const { rows } = await pool.query(findForCheck([organizationId, instance, at, slugs]))
       return answerChecks(rows, checks, at)
+    },
+
+    ...usage(pool, statement),
+
+    /** A token of thirty seconds that stands for the caller's, as gateways get it. */
+    exchange: ({ id }) => {
+      const issuedAt = Math.floor(Date.now() / 1000)
+      return new SignJWT()
+        .setProtectedHeader({ typ: "keyshelf-gateway+jwt", alg: "EdDSA", kid: "default" })
+        .setIssuer("urn:keyshelf:token-validation")
+        .setAudience("urn:keyshelf:core-api")
+        .setSubject(id)
+        .setIssuedAt(issuedAt)
+        .setExpirationTime(issuedAt + 30)
+        .sign(privateKey)
+    },
+
+    /** The text of the manifest and its tag. */
+    manifest: async ({ organizationId }) => {
+      const { rows } = await pool.query(listForManifest([organizationId]))
+      const flags = rows.map(({ description, fallback, key, name, type }) => ({
+        key,
+        name: oneLine(name) || key,
+        description: oneLine(description ?? ""),
+        type,
+        defaultValue: fallback,
+      }))
+      const text = JSON.stringify({ flags })
+      return { text, etag: `"${createHash("sha256").update(text).digest("base64url")}"` }
     },
 
     entitlements: async ({ organizationId }, limit) => {
