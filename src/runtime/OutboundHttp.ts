@@ -1,5 +1,5 @@
 /** HTTP calls to addresses that callers choose (contract, section 6). */
-import { Effect, Layer, Result } from "effect"
+import { Clock, Effect, Layer, Result } from "effect"
 import { validateHeaderValue } from "node:http"
 import { Agent, errors } from "undici"
 import type { Dispatcher } from "undici"
@@ -27,10 +27,24 @@ const agentUnder = (rules: OutboundRules): Agent =>
     allowH2: false,
     keepAliveTimeout: IDLE_MILLIS,
     keepAliveMaxTimeout: IDLE_MILLIS,
-    clientTtl: CONNECTION_MILLIS,
     headersTimeout: 0,
     bodyTimeout: 0,
   })
+
+/**
+ * Agents in turns, each for so long; the calls of one that is given up end before its connections do. The client could limit the
+ * age of each connection itself, but asks all of a host for theirs before each call.
+ */
+const agentsUnder = (rules: OutboundRules) => {
+  let current: { readonly agent: Agent; readonly until: number } | undefined
+  return (at: number): Agent => {
+    if (current === undefined || at >= current.until) {
+      current?.agent.close(() => {})
+      current = { agent: agentUnder(rules), until: at + CONNECTION_MILLIS }
+    }
+    return current.agent
+  }
+}
 
 // The system's or the client's word for what went wrong; none of them holds anything of the request.
 const wordOf = (error: unknown): string => {
@@ -93,7 +107,7 @@ const answerOf = (
 
 /** Makes a call. What it returns breaks the call off. */
 const exchange = (
-  agent: Agent,
+  agent: () => Agent,
   url: URL,
   request: OutboundRequest,
   settle: (result: Effect.Effect<OutboundAnswer, OutboundError>) => void,
@@ -181,7 +195,7 @@ const exchange = (
       fail(errorOf(error, url.host))
       return
     }
-    agent.dispatch(
+    agent().dispatch(
       {
         origin: url.origin,
         path: url.pathname + url.search,
@@ -201,16 +215,16 @@ const exchange = (
 
 /** {@link OutboundHttp} under the given rules. */
 export const make = (rules: OutboundRules): OutboundHttp["Service"] => {
-  const agent = agentUnder(rules)
+  const agentAt = agentsUnder(rules)
   return {
     refusal: (url) => Result.getFailure(allowedUrl(url, rules)),
     send: (request) =>
-      Effect.suspend(() => {
+      Effect.clockWith((clock: Clock.Clock) => {
         const url = allowedUrl(request.url, rules)
         return Result.isFailure(url)
           ? Effect.fail(notAllowed(`The URL ${url.failure}`))
           : Effect.callback<OutboundAnswer, OutboundError>((resume) => {
-              const breakOff = exchange(agent, url.success, request, resume)
+              const breakOff = exchange(() => agentAt(clock.currentTimeMillisUnsafe()), url.success, request, resume)
               return Effect.sync(breakOff)
             })
       }),

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Option } from "effect"
 import { IpNetwork } from "effect/net"
+import { TestClock } from "effect/testing"
 import { createServer } from "node:http"
 import type { RequestListener } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -228,6 +229,31 @@ describe("calls", () => {
       const error = yield* Effect.flip(call("/"))
       assert.strictEqual(error.fault, "dns")
       assert.strictEqual(lookups, 2)
+    }),
+  )
+
+  it.effect("a busy connection serves for a minute, and what is under way on it comes to its end", () =>
+    Effect.gen(function* () {
+      const connections = new Set<unknown>()
+      const waiting: Array<() => void> = []
+      const port = yield* serving((request, response) => {
+        connections.add(request.socket)
+        if (request.url === "/slow") waiting.push(() => response.end("late"))
+        else response.end("here")
+      })
+      const renewing = make({ allowInsecure: true, allowedNetworks: [] })
+      const call = (path: string) =>
+        renewing.send({ ...limits, timeoutMillis: 5000, url: `http://127.0.0.1:${port}${path}` })
+      assert.strictEqual((yield* call("/")).body, "here")
+      yield* TestClock.adjust("59 seconds")
+      const slow = yield* Effect.forkChild(call("/slow"))
+      while (waiting.length === 0) yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
+      assert.strictEqual(connections.size, 1)
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual((yield* call("/")).body, "here")
+      assert.strictEqual(connections.size, 2)
+      for (const answer of waiting) answer()
+      assert.strictEqual((yield* Fiber.join(slow)).body, "late")
     }),
   )
 
