@@ -57,6 +57,11 @@ const make = Effect.gen(function* () {
     disabled_reason AS "disabledReason", created_at AS "createdAt", updated_at AS "updatedAt",
     created_by AS "createdBy", updated_by AS "updatedBy"`)
 
+  // The row of `queue` whose claim the attempt in `made` was. Asked for each row by itself, and so that no other index can be used: of a
+  // table that was empty a moment ago the planner expects so little that it would join all of it, or all that is leased.
+  const isHeld = sql.literal(`queue.organization_id = made."organizationId" AND queue.id = made."deliveryId"
+    AND queue.lease IS NOT DISTINCT FROM made.id`)
+
   return {
     /** What these claims are about. */
     subjects: (rows: ReadonlyArray<ClaimedRow>, at: Date) =>
@@ -114,9 +119,7 @@ const make = Effect.gen(function* () {
               attempt, state, "statusCode", "responseBody", error, "durationMs", "nextAttemptAt", "wasMade")
           ), lost AS MATERIALIZED (
             SELECT made."organizationId", made."endpointId" FROM made
-            LEFT JOIN webhook_queue queue ON queue.organization_id = made."organizationId"
-              AND queue.id = made."deliveryId" AND queue.lease = made.id
-            WHERE queue.id IS NULL
+            WHERE NOT EXISTS (SELECT 1 FROM webhook_queue queue WHERE ${isHeld} OFFSET 0)
           ), changing AS MATERIALIZED (
             SELECT endpoint.organization_id, endpoint.id, health."failingSince"
             FROM unnest(
@@ -136,12 +139,10 @@ const make = Effect.gen(function* () {
             UPDATE webhook_endpoints SET failing_since = changing."failingSince" FROM changing
             WHERE webhook_endpoints.organization_id = changing.organization_id AND webhook_endpoints.id = changing.id
           ), locked AS MATERIALIZED (
-            SELECT queue.ctid AS place, made.id AS lease, made.attempt, made."nextAttemptAt"
-            FROM made
-            JOIN webhook_queue queue ON queue.organization_id = made."organizationId"
-              AND queue.id = made."deliveryId" AND queue.lease = made.id
-            WHERE (SELECT count(*) FROM changing) IS NOT NULL
-            ORDER BY queue.organization_id, queue.id FOR UPDATE OF queue
+            SELECT held.place, made.id AS lease, made.attempt, made."nextAttemptAt"
+            FROM (SELECT * FROM made WHERE (SELECT count(*) FROM changing) IS NOT NULL
+              ORDER BY "organizationId", "deliveryId") AS made
+            CROSS JOIN LATERAL (SELECT queue.ctid AS place FROM webhook_queue queue WHERE ${isHeld} FOR UPDATE) AS held
           ), ended AS (
             DELETE FROM webhook_queue
             WHERE ctid = ANY(ARRAY(SELECT place FROM locked WHERE "nextAttemptAt" IS NULL)) RETURNING lease

@@ -29,6 +29,8 @@ export interface Limits {
   /** How often due work is looked for while signals arrive, and while they do not. */
   readonly poll: Duration.Duration
   readonly pollWithoutSignals: Duration.Duration
+  /** How many events handed over and deliveries claimed may leave dead rows before this node has them removed. */
+  readonly deadRows: number
   /** How long the end of the process waits for what is in flight. */
   readonly drain: Duration.Duration
 }
@@ -48,6 +50,7 @@ export const DeliveryLimits = Context.Reference<Limits>("keyshelf.reference/webh
     disableAfter: Duration.days(5),
     poll: Duration.seconds(1),
     pollWithoutSignals: Duration.millis(250),
+    deadRows: 20_000,
     drain: Duration.seconds(10),
   }),
 })

@@ -26,6 +26,7 @@ export const layer = Layer.effect(
 
     const fanOut = Effect.fnUntraced(function* (organizations: ReadonlyArray<string>, each: number) {
       const at = yield* now
+      yield* queue.planByIndex
       const entries = yield* outbox.lockDue(organizations, at, each)
       if (entries.length === 0) return 0
       const subscribers = yield* outbox.subscribers([...new Set(entries.map(({ organizationId }) => organizationId))])
@@ -53,7 +54,7 @@ export const layer = Layer.effect(
           chunk.map(({ endpointId, organizationId, dueAt }) => ({ organizationId, endpointId, dueAt })),
         )
       }
-      yield* outbox.delete(taken)
+      yield* outbox.deleteLocked(taken)
       return taken.length
     })
 

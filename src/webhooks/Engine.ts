@@ -2,6 +2,7 @@
 import { Layer } from "effect"
 import { Attempts } from "./Attempts.ts"
 import { AttemptsRepo } from "./AttemptsRepo.ts"
+import { DeadRows } from "./DeadRows.ts"
 import { Deliveries } from "./Delivery.ts"
 import { Disabling } from "./Disabling.ts"
 import { Nodes } from "./Nodes.ts"
@@ -24,6 +25,6 @@ const repositories = Layer.mergeAll(
 /** What makes deliveries. Needs a `WebhookSender`. */
 export const engine = Deliveries.layer.pipe(
   Layer.provideMerge(Attempts.layer),
-  Layer.provideMerge(Layer.mergeAll(Disabling.layer, Nodes.layer, Partitions.layer, Sampling.layer)),
+  Layer.provideMerge(Layer.mergeAll(DeadRows.layer, Disabling.layer, Nodes.layer, Partitions.layer, Sampling.layer)),
   Layer.provideMerge(repositories),
 )

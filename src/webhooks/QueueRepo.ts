@@ -154,9 +154,10 @@ const make = Effect.gen(function* () {
     ),
 
     /**
-     * Lets the claim that follows in this transaction find leases by their index alone. The planner takes most rows for leased
-     * until the table is analysed anew, and would read all of a long queue. Every delivery leaves a dead entry in that index: an index
-     * scan marks it, and passes it over from then on; a bitmap scan would read it again in each claim until the next vacuum.
+     * Lets what follows in this transaction find leases, and what waits in the outbox, by an index alone. The planner takes most rows
+     * for leased until the table is analysed anew, and would read all of a long queue. Every delivery leaves a dead entry in that
+     * index: an index scan marks it, and passes it over from then on; a bitmap scan would read it again in each claim until the next
+     * vacuum. Of the outbox it would read all that waits for the few that are taken.
      */
     planByIndex: run(
       sql`SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
@@ -187,7 +188,8 @@ const make = Effect.gen(function* () {
     /**
      * Claims due rows of locked lanes, in turns: the oldest of each lane, then the second of each. A statement of its
      * own, so that it counts the leases of whoever held the lanes before. Only what is taken gets locked: a lock is a
-     * write. Rows are found by their place: with stale statistics a join reads the whole table. Lists of ids are
+     * write. Rows are found by their place: with stale statistics a join reads the whole table, and an index on what is due all that is
+     * due, so that cannot be used (`IS TRUE`). Lists of ids are
      * read once, in a query of their own: without it, a plan for all parameters reads them again for each row.
      */
     claim: (lanes: ReadonlyArray<LockedLane>, { allowance, leases, own, owner, ...limits }: ClaimRequest) => {
@@ -235,7 +237,8 @@ const make = Effect.gen(function* () {
           ORDER BY in_organization.turn, in_organization.ordinal LIMIT ${leases.length}
         ), chosen AS MATERIALIZED (
           SELECT ctid AS place, due_at FROM webhook_queue
-          WHERE ctid = ANY(ARRAY(SELECT place FROM candidate)) AND due_at <= ${limits.at} FOR UPDATE SKIP LOCKED
+          WHERE ctid = ANY(ARRAY(SELECT place FROM candidate)) AND (due_at <= ${limits.at}) IS TRUE
+          FOR UPDATE SKIP LOCKED
         )
         UPDATE webhook_queue SET due_at = ${limits.leaseEnd}, claimed_at = ${limits.at}, claims = claims + 1,
           owner = ${owner}::uuid,

@@ -109,7 +109,7 @@ export const layer = (options: SvixOptions) =>
           (claim) => {
             const event = events.get(claim.eventId)
             return (event === undefined ? Effect.void : publish(event)).pipe(
-              Effect.andThen(outbox.delete([claim])),
+              Effect.andThen(outbox.delete(claim)),
               Effect.catchTag("SvixError", (error) => {
                 failures.push(error)
                 return postpone(claim)

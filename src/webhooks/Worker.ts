@@ -2,6 +2,7 @@
 import { Clock, Duration, Effect, Exit, Fiber, FiberSet, Latch, Layer, Schedule } from "effect"
 import { registerHealth } from "../kernel/HealthParts.ts"
 import { Signals } from "../kernel/Signals.ts"
+import { DeadRows } from "./DeadRows.ts"
 import { Deliveries } from "./Delivery.ts"
 import { DeliveryLimits } from "./DeliverySettings.ts"
 import { Nodes } from "./Nodes.ts"
@@ -50,6 +51,7 @@ export const layer = Layer.effectDiscard(
     const nodes = yield* Nodes
     const partitions = yield* Partitions
     const sampling = yield* Sampling
+    const deadRows = yield* DeadRows
 
     const signal = yield* signals.subscribe("webhooks")
     const poll = Effect.map(signals.listening, (heard) => (heard ? limits.poll : limits.pollWithoutSignals))
@@ -76,13 +78,19 @@ export const layer = Layer.effectDiscard(
     )
 
     const dispatch = Effect.gen(function* () {
-      while ((yield* provider.publishDue) > 0) workable.openUnsafe()
+      for (;;) {
+        const published = yield* provider.publishDue
+        if (published === 0) break
+        deadRows.left(published)
+        workable.openUnsafe()
+      }
       yield* Effect.raceFirst(signal, Effect.flatMap(poll, Effect.sleep))
       workable.openUnsafe()
     })
 
     const start = Effect.fnUntraced(function* (most: number) {
       const claims = yield* deliveries.claim(most)
+      deadRows.left(claims.length)
       if (stopping) yield* deliveries.release(claims)
       else {
         free -= claims.length
@@ -156,6 +164,11 @@ export const layer = Layer.effectDiscard(
         Effect.forkScoped,
       )
     }
+    yield* deadRows.remove.pipe(
+      Effect.catchCause((cause) => Effect.logDebug("The tables of webhooks could not be cleaned up", cause)),
+      Effect.forever,
+      Effect.forkScoped,
+    )
     yield* sampling.sample.pipe(Effect.ignoreCause, Effect.repeat(Schedule.spaced("10 seconds")), Effect.forkScoped)
 
     yield* Effect.acquireRelease(

@@ -1,30 +1,10 @@
 import { PgClient } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
-import { Deferred, Duration, Effect, Fiber, Layer, Scope } from "effect"
-import { DeliveryLimits } from "../../src/webhooks/DeliverySettings.ts"
-import type { Limits } from "../../src/webhooks/DeliverySettings.ts"
+import { Deferred, Duration, Effect, Fiber, Scope } from "effect"
 import { WebhookQueue } from "../../src/webhooks/Queue.ts"
 import { QueueRepo } from "../../src/webhooks/QueueRepo.ts"
-import { layer as worker } from "../../src/webhooks/Worker.ts"
 import { testServices } from "../support/TestService.ts"
-import { answering, attemptsOf, emit, endpoint, node, organization, Receiver } from "./Receiver.ts"
-
-/** A node that works until the scope closes, as a process with the role `dispatcher` does. */
-const startNode = (limits: Partial<Limits> = {}) =>
-  Effect.gen(function* () {
-    const usual: Limits = yield* DeliveryLimits
-    const all: Limits = { ...usual, ...limits }
-    yield* Layer.build(Layer.fresh(worker.pipe(Layer.provide(node), Layer.provide(Layer.succeed(DeliveryLimits, all)))))
-  })
-
-const until = <R>(what: string, condition: Effect.Effect<boolean, never, R>) =>
-  Effect.gen(function* () {
-    const deadline = Date.now() + 20_000
-    while (!(yield* condition)) {
-      if (Date.now() > deadline) return yield* Effect.die(new Error(`It never happened that ${what}`))
-      yield* Effect.sleep("10 millis")
-    }
-  })
+import { answering, attemptsOf, emit, endpoint, organization, Receiver, startNode, until } from "./Receiver.ts"
 
 /** Owes an endpoint so many deliveries of one event, due now. */
 const owe = Effect.fnUntraced(function* (organizationId: string, endpointId: string, count: number) {

@@ -99,6 +99,7 @@ describe("the fan-out", () => {
         const entries = events.map(({ at, organization, type }, index) => ({
           organizationId: `o${organization}`,
           eventId: `v${index}`,
+          place: `(0,${index})`,
           type,
           occurredAt: type === null ? null : new Date(at),
         }))

@@ -10,10 +10,13 @@ import { Transactions } from "../../src/kernel/Transaction.ts"
 import { layer as internalProvider } from "../../src/webhooks/Dispatcher.ts"
 import { engine } from "../../src/webhooks/Engine.ts"
 import { Deliveries } from "../../src/webhooks/Delivery.ts"
+import { DeliveryLimits } from "../../src/webhooks/DeliverySettings.ts"
+import type { Limits } from "../../src/webhooks/DeliverySettings.ts"
 import { WebhookProvider } from "../../src/webhooks/Provider.ts"
 import { WebhookSecrets } from "../../src/webhooks/Secrets.ts"
 import { WebhookSender } from "../../src/webhooks/Sender.ts"
 import type { AttemptOutcome, WebhookRequest } from "../../src/webhooks/Sender.ts"
+import { layer as worker } from "../../src/webhooks/Worker.ts"
 
 /** An answer with this status. */
 export const answering = (statusCode: number): AttemptOutcome => ({ statusCode, responseBody: "", fault: null })
@@ -53,6 +56,24 @@ export const scripted = Layer.effect(
 
 /** The engine of one node, delivering to the receiver in memory. */
 export const node = Layer.mergeAll(engine, internalProvider).pipe(Layer.provideMerge(engine), Layer.provide(scripted))
+
+/** A node that works until the scope closes, as a process with the role `dispatcher` does. */
+export const startNode = (limits: Partial<Limits> = {}) =>
+  Effect.gen(function* () {
+    const usual: Limits = yield* DeliveryLimits
+    const all: Limits = { ...usual, ...limits }
+    yield* Layer.build(Layer.fresh(worker.pipe(Layer.provide(node), Layer.provide(Layer.succeed(DeliveryLimits, all)))))
+  })
+
+/** Waits for something, 20 s at most. */
+export const until = <R>(what: string, condition: Effect.Effect<boolean, never, R>) =>
+  Effect.gen(function* () {
+    const deadline = Date.now() + 20_000
+    while (!(yield* condition)) {
+      if (Date.now() > deadline) return yield* Effect.die(new Error(`It never happened that ${what}`))
+      yield* Effect.sleep("10 millis")
+    }
+  })
 
 /** Fans out everything and makes all attempts that are due; answers how many attempts. */
 export const work = Effect.gen(function* () {

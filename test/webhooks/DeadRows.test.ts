@@ -1,0 +1,42 @@
+import { PgClient } from "@effect/sql-pg"
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { testServices } from "../support/TestService.ts"
+import { emit, endpoint, organization, Receiver, startNode, until } from "./Receiver.ts"
+
+/** How many of the engine's tables were cleaned up by somebody; by the database itself is something else. */
+const cleaned = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const rows = yield* Effect.orDie(sql`
+    SELECT relname FROM pg_stat_user_tables
+    WHERE last_vacuum IS NOT NULL AND relname IN ('webhook_lanes', 'webhook_outbox', 'webhook_queue')`)
+  return rows.length
+})
+
+layer(testServices, { excludeTestServices: true })("dead rows of the engine", (it) => {
+  it.effect("are removed when many events were handed over and delivered, and not before", () =>
+    Effect.gen(function* () {
+      const receiver = yield* Receiver
+      const organizationId = yield* organization
+      yield* endpoint(organizationId, { eventNames: ["TOKEN_ISSUED"] })
+      // Each event counts twice: when it is handed over, and when its delivery is claimed.
+      yield* startNode({ deadRows: 20 })
+      const deliver = Effect.fnUntraced(function* (count: number) {
+        const all = receiver.received.length + count
+        yield* Effect.replicateEffect(emit(organizationId, "TOKEN_ISSUED"), count)
+        yield* until(
+          `${all} deliveries arrive`,
+          Effect.sync(() => receiver.received.length === all),
+        )
+      })
+      yield* deliver(9)
+      yield* Effect.sleep("100 millis")
+      assert.strictEqual(yield* cleaned, 0)
+      yield* deliver(1)
+      yield* until(
+        "the tables are clean",
+        Effect.map(cleaned, (count) => count === 3),
+      )
+    }).pipe(Effect.scoped, Effect.provide(Receiver.layer)),
+  )
+})
