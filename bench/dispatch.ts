@@ -1,4 +1,7 @@
-/** Webhook dispatch end to end: from a committed event to the receiver's 200 and the row in the history, per second. */
+/**
+ * Webhook dispatch end to end: from a committed event to the receiver's 200 and the row in the history, per second. A round lasts from
+ * the first request that the receiver sees until the outcome of the last is stored, in the history and in the queue.
+ */
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { eventNames } from "../src/kernel/Event.ts"
@@ -16,7 +19,6 @@ const names = eventNames.slice(0, 40)
 interface Seen {
   readonly count: number
   readonly first: number
-  readonly last: number
 }
 
 const startReceiver = async (): Promise<Running & { readonly origin: string }> => {
@@ -29,15 +31,16 @@ const startReceiver = async (): Promise<Running & { readonly origin: string }> =
   return { ...running, origin: `http://127.0.0.1:${port}` }
 }
 
-const received = async (origin: string, jobs: number): Promise<Burst> => {
+/** Waits until all came. `stored` answers when their outcomes were, in milliseconds since 1970. */
+const received = async (origin: string, jobs: number, stored: Promise<number>): Promise<Burst> => {
   const deadline = Date.now() + 120_000
   for (;;) {
     const seen = (await (await fetch(`${origin}/stats`)).json()) as Seen
     if (seen.count >= jobs) {
-      const milliseconds = seen.last - seen.first
+      const milliseconds = (await stored) - seen.first
       await fetch(`${origin}/reset`)
       return {
-        perSecond: (jobs - 1) / (milliseconds / 1000),
+        perSecond: jobs / (milliseconds / 1000),
         p50: Number.NaN,
         p99: Number.NaN,
         failures: seen.count - jobs,
@@ -51,7 +54,7 @@ const received = async (origin: string, jobs: number): Promise<Burst> => {
 // A process compiles what it runs: the first rounds of each are not counted.
 const WARMING = 3
 
-/** Rounds of each contender, interleaved there and back. The service must allow plain http. */
+/** Rounds of each contender, in turns. The service must allow plain http. */
 export const measure = async (options: {
   readonly url: string
   readonly site: Site
@@ -71,8 +74,12 @@ export const measure = async (options: {
     const body = { url: `${receiver.origin}/${index}`, eventNames: [name] }
     made.push(((await call("POST", `${api}/webhooks`, token, body)) as { id: string }).id)
   }
-  const ways: Record<string, () => Promise<unknown>> = {
-    keyshelf: () => run([join(here, "emit-events.mjs"), url, me.organizationId, String(jobs), ...names]),
+  // Each delivers so many, and answers when the last outcome was stored.
+  const ways: Record<string, () => Promise<number>> = {
+    keyshelf: async () =>
+      Number(
+        await run([join(here, "emit-events.mjs"), url, receiver.origin, me.organizationId, String(jobs), ...names]),
+      ),
   }
   const queues: Array<Running> = []
   for (const name of ["pg-boss", "graphile-worker"]) {
@@ -83,18 +90,20 @@ export const measure = async (options: {
     })
     queues.push(queue)
     let lines = 0
-    ways[name] = () => {
+    ways[name] = async () => {
       queue.process.stdin?.write(`${jobs}\n`)
-      return queue.says(new RegExp(`done ${++lines}\\n`))
+      const done = await queue.says(new RegExp(`done ${++lines} at \\d+\n`))
+      return Number(done.split(" at ")[1])
     }
   }
   const results: Record<string, Array<Burst>> = {}
   for (let round = -WARMING; round < rounds; round++) {
+    // Each comes first, in between and last as often as the others.
     const all = Object.entries(ways)
-    for (const [name, deliver] of round % 2 === 0 ? all : all.toReversed()) {
-      const [burst] = await Promise.all([received(receiver.origin, jobs), deliver()])
+    const first = (round + WARMING) % all.length
+    for (const [name, deliver] of [...all.slice(first), ...all.slice(0, first)]) {
+      const burst = await received(receiver.origin, jobs, deliver())
       if (round >= 0) (results[name] ??= []).push(burst)
-      // The last answers are still being stored.
       await sleep(1000)
     }
   }

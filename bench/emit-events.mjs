@@ -1,11 +1,13 @@
 /**
  * Commits events of one organization at once, as a busy minute would, each with its outbox row. Each is subscribed to by one of
- * the endpoints. Usage: node emit-events.mjs <database url> <organization id> <count> <event name>...
+ * the endpoints. Says when the outcome of each delivery was stored, in milliseconds since 1970.
+ * Usage: node emit-events.mjs <database url> <receiver> <organization id> <count> <event name>...
  */
 import { randomUUID } from "node:crypto"
+import { setTimeout as sleep } from "node:timers/promises"
 import { Client } from "pg"
 
-const [url, organizationId, count, ...names] = process.argv.slice(2)
+const [url, receiver, organizationId, count, ...names] = process.argv.slice(2)
 // Ordered by time, as the service makes them.
 const time = Date.now().toString(16).padStart(12, "0")
 const newId = () => `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`
@@ -25,4 +27,16 @@ await client.query(
   [organizationId, Array.from({ length: Number(count) }, newId), names],
 )
 await client.query("NOTIFY keyshelf_signals, 'webhooks'")
+
+// What is owed is asked for when all has been sent, so that asking takes nothing from sending.
+const sent = async () => (await (await fetch(`${receiver}/stats`)).json()).count
+while ((await sent()) < Number(count)) await sleep(20)
+const isOwed = async () => {
+  const { rows } = await client.query("SELECT EXISTS (SELECT FROM webhook_queue WHERE organization_id = $1) AS owed", [
+    organizationId,
+  ])
+  return rows[0].owed
+}
+while (await isOwed()) await sleep(5)
+console.log(Date.now())
 await client.end()

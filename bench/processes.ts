@@ -63,8 +63,8 @@ export const limitTo = (share: number, pid: number | undefined): boolean =>
 export interface Running {
   readonly process: ChildProcess
   readonly stop: () => Promise<void>
-  /** Waits until it has printed something. */
-  readonly says: (what: RegExp) => Promise<void>
+  /** Waits until it has printed something, and answers that. */
+  readonly says: (what: RegExp) => Promise<string>
 }
 
 /** Starts `node <args>` and waits until it prints `ready`. */
@@ -83,7 +83,9 @@ export const start = async (
   const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()))
   const says = async (what: RegExp) => {
     const deadline = Date.now() + 120_000
-    while (!what.test(output)) {
+    for (;;) {
+      const [found] = what.exec(output) ?? []
+      if (found !== undefined) return found
       if (child.exitCode !== null || Date.now() > deadline) {
         throw new Error(`${args.join(" ")} does not say ${what.source}:\n${output}`)
       }

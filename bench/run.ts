@@ -202,7 +202,7 @@ const dispatch: Operation = {
 }
 if (dispatch.name.includes(options.only)) {
   const [token = ""] = tokens
-  const results = await measureDispatch({ url, site: keyshelf, token, rounds, jobs: 2000 * seconds })
+  const results = await measureDispatch({ url, site: keyshelf, token, rounds, jobs: 4000 * seconds })
   const section = report.section(dispatch, results)
   console.log(`${section}\n`)
   sections.push(section)

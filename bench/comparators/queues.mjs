@@ -1,7 +1,7 @@
 /**
  * Webhooks on a queue that a user would pick: the same signed POST and the same history row as Keyshelf, 64 at a time. Says `ready`,
- * and with each line on its standard input, a number, stores that many jobs first, then works until they are done, and says
- * `done <number of lines>`. Usage: node queues.mjs pg-boss|graphile-worker
+ * and with each line on its standard input, a number, stores that many jobs first, then works until the outcome of each is stored, and
+ * says `done <number of lines> at <milliseconds since 1970>`. Usage: node queues.mjs pg-boss|graphile-worker
  */
 import { createHmac, randomUUID } from "node:crypto"
 import { Logger, makeWorkerUtils, run } from "graphile-worker"
@@ -61,6 +61,7 @@ const deliver = async ({ endpoint, event }) => {
     ],
   })
   if (--left === 0) allDone()
+  return status < 300
 }
 
 const payloads = (count) =>
@@ -88,16 +89,24 @@ const pgBoss = async () => {
         jobs.map((data) => ({ data })),
       ),
     work: async () => {
-      // A worker polls twice a second, so batches are large; they share the 64 requests in flight.
-      for (let worker = 0; worker < 4; worker++) {
-        await boss.work(queue, { batchSize: 1000, pollingIntervalSeconds: 0.5 }, async (batch) => {
-          const waiting = batch.values()
-          const work = async () => {
-            for (const { data } of waiting) await deliver(data)
-          }
-          await Promise.all(Array.from({ length: CONCURRENCY / 4 }, work))
-        })
+      // Its workers share the requests in flight. Each delivery has an outcome of its own: one that fails is tried again by itself.
+      const options = {
+        batchSize: 1000,
+        localConcurrency: 4,
+        pollingIntervalSeconds: 0.5,
+        burstWhenBatchFull: true,
+        perJobResults: true,
       }
+      await boss.work(queue, options, async (batch) => {
+        const waiting = batch.values()
+        const results = []
+        const work = async () => {
+          for (const { data, id } of waiting)
+            results.push({ id, status: (await deliver(data)) ? "completed" : "failed" })
+        }
+        await Promise.all(Array.from({ length: CONCURRENCY / options.localConcurrency }, work))
+        return results
+      })
       return () => boss.offWork(queue)
     },
   }
@@ -136,6 +145,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   const done = new Promise((resolve) => (allDone = resolve))
   const stop = await work()
   await done
+  // The queue has stored all outcomes when it has stopped.
   await stop()
-  console.log(`done ${++lines}`)
+  console.log(`done ${++lines} at ${Date.now()}`)
 }
