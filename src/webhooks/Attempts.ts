@@ -2,7 +2,7 @@
  * Ends attempts: history, queue and the endpoint's health in one statement, many attempts at a time. Every change of the
  * queue is fenced by the attempt's lease.
  */
-import { Cause, Context, Deferred, Effect, Layer, Metric, Queue, Schedule } from "effect"
+import { Cause, Context, Deferred, Effect, Layer, Queue, Schedule } from "effect"
 import { isSqlError } from "effect/sql/SqlError"
 import { AttemptsRepo } from "./AttemptsRepo.ts"
 import type { AttemptRow, Health } from "./AttemptsRepo.ts"
@@ -114,14 +114,13 @@ export class Attempts extends Context.Service<
       const partitions = yield* Partitions
       const disabling = yield* Disabling
 
-      const commit = (ended: ReadonlyArray<EndedAttempt>) =>
-        attempts.end(
-          ended.map((one) => entryOf(one, true)),
-          healthOf(ended),
-        )
-
-      const committed = (ended: ReadonlyArray<EndedAttempt>) =>
-        commit(ended).pipe(
+      const committed = (ended: ReadonlyArray<EndedAttempt>, healths: ReadonlyArray<Health>) =>
+        Effect.suspend(() =>
+          attempts.end(
+            ended.map((one) => entryOf(one, true)),
+            healths,
+          ),
+        ).pipe(
           Effect.catchDefect((defect) => Effect.fail(defect)),
           Effect.tapError((error) =>
             isMissingPartition(error)
@@ -133,25 +132,27 @@ export class Attempts extends Context.Service<
         )
 
       const count = Effect.fnUntraced(function* (ended: ReadonlyArray<EndedAttempt>, held: ReadonlySet<string>) {
+        const context = yield* Effect.context()
         for (const one of ended) {
           const state = stateOf(one, held.has(one.claim.lease))
-          yield* Metric.update(metrics.attempts[state], 1)
-          yield* Metric.update(metrics.duration[state], one.durationMs / 1000)
-          if (!held.has(one.claim.lease)) yield* Metric.update(metrics.leaseLost, 1)
-          if (one.outcome.fault?.code === "abandoned") yield* Metric.update(metrics.abandoned, 1)
-          if (one.outcome.fault?.code === "not_allowed") yield* Metric.update(metrics.denied, 1)
+          metrics.attempts[state].updateUnsafe(1, context)
+          metrics.duration[state].updateUnsafe(one.durationMs / 1000, context)
+          if (!held.has(one.claim.lease)) metrics.leaseLost.updateUnsafe(1, context)
+          if (one.outcome.fault?.code === "abandoned") metrics.abandoned.updateUnsafe(1, context)
+          if (one.outcome.fault?.code === "not_allowed") metrics.denied.updateUnsafe(1, context)
         }
       })
 
       // One that the database refuses must not hold up the others: each is then tried alone, and the refused one is left
       // to its lease, which makes it another claim and at last an abandoned attempt.
-      const end = (ended: ReadonlyArray<EndedAttempt>): Effect.Effect<void> =>
-        committed(ended).pipe(
+      const end = (ended: ReadonlyArray<EndedAttempt>): Effect.Effect<void> => {
+        const healths = healthOf(ended)
+        return committed(ended, healths).pipe(
           Effect.flatMap((held) => count(ended, held)),
           Effect.andThen(
             disabling.consider(
-              healthOf(ended).filter(({ failingSince }) => failingSince !== null),
-              ended.reduce((latest, { endedAt }) => (endedAt > latest ? endedAt : latest), new Date(0)),
+              healths.filter(({ failingSince }) => failingSince !== null),
+              new Date(Math.max(...ended.map(({ endedAt }) => endedAt.getTime()))),
             ),
           ),
           Effect.catchCause((cause) =>
@@ -163,6 +164,7 @@ export class Attempts extends Context.Service<
                 ),
           ),
         )
+      }
 
       const ends = yield* Queue.unbounded<{
         readonly ended: EndedAttempt

@@ -1,5 +1,5 @@
 /** Claims due deliveries and makes their attempts. Any number of nodes may do so at once. */
-import { Clock, Context, Duration, Effect, Layer, Metric, Option } from "effect"
+import { Clock, Context, Duration, Effect, Layer, Option } from "effect"
 import type { Redacted } from "effect"
 import type { EventRecord } from "../kernel/Event.ts"
 import { newId } from "../kernel/Identifiers.ts"
@@ -161,6 +161,7 @@ export class Deliveries extends Context.Service<
         const subjects = new Map((yield* attemptsRepo.subjects(rows, at)).map((subject) => [subject.lease, subject]))
         const claims: Array<Claim> = []
         const ended = new Map<string, ClaimedRow>()
+        const context = yield* Effect.context()
         for (const row of rows) {
           const subject = subjects.get(row.lease)
           if (subject === undefined || subject.url === null) ended.set(`${row.organizationId}/${row.endpointId}`, row)
@@ -174,7 +175,7 @@ export class Deliveries extends Context.Service<
             })
             own.set(row.lease, { row, isEnding: false })
           }
-          yield* Metric.update(metrics.lag, (at.getTime() - row.dueAt.getTime()) / 1000)
+          metrics.lag.updateUnsafe((at.getTime() - row.dueAt.getTime()) / 1000, context)
         }
         for (const endpoint of ended.values()) yield* pending.dropRest(endpoint)
         return claims

@@ -157,11 +157,12 @@ const make = Effect.gen(function* () {
      * Lets what follows in this transaction find leases, and what waits in the outbox, by an index alone. The planner takes most rows
      * for leased until the table is analysed anew, and would read all of a long queue. Every delivery leaves a dead entry in that
      * index: an index scan marks it, and passes it over from then on; a bitmap scan would read it again in each claim until the next
-     * vacuum. Of the outbox it would read all that waits for the few that are taken.
+     * vacuum. Of the outbox it would read all that waits for the few that are taken. These plans are kept: whatever lanes are asked for,
+     * no other would be better.
      */
     planByIndex: run(
       sql`SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
-        set_config('jit', 'off', true)`,
+        set_config('jit', 'off', true), set_config('plan_cache_mode', 'force_generic_plan', true)`,
     ),
 
     /**
