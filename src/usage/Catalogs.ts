@@ -136,7 +136,7 @@ export const makeCatalogs = (mostFacts = MOST_FACTS) => {
       if (answers.some(({ catalogVersion }) => catalogVersion !== catalog.version)) return undefined
       if (startLicenseDate !== undefined && !isSameInstant(startLicenseDate, first.startLicenseDate)) return undefined
       const used = answers.map((answer) => itemsOf(answer.used))
-      const held = answers.map((answer) => itemsOf(answer.held))
+      const held = answers.map((answer) => (answer.held === null ? [] : itemsOf(answer.held)))
       const bases: Array<Basis> = []
       for (const { entitlement, period, place, question } of asked) {
         const grant = license.grants.get(entitlement.slug)

@@ -45,8 +45,8 @@ export interface UsageQuestion extends Moment {
 export interface UsageRow extends Omit<CheckedInstance, "instance" | "license" | "facts">, Versioned {
   /** PostgreSQL's text of an array: the total of each entitlement, in the order asked. */
   readonly used: string
-  /** The same of what reservations hold. */
-  readonly held: string
+  /** The same of what reservations hold; `null` if there are none of the instance. */
+  readonly held: string | null
 }
 
 const withInstants = ({ at, known, wanted }: UsageQuestion): string =>
@@ -115,7 +115,10 @@ const make = Effect.gen(function* () {
                 AND entitlement_id = wanted.id AND period_start = asked."periodStart"
             ) FROM unnest(asked."entitlementIds") AS wanted (id)
           )::text AS used,
-          ARRAY(SELECT (${held}) FROM unnest(asked."entitlementIds") AS wanted (id))::text AS held
+          CASE WHEN EXISTS (
+            SELECT 1 FROM usage_reservations
+            WHERE organization_id = i.organization_id AND instance_id = i.id AND state = 'HELD'
+          ) THEN ARRAY(SELECT (${held}) FROM unnest(asked."entitlementIds") AS wanted (id))::text END AS held
         FROM ROWS FROM (
           jsonb_to_recordset(${`[${asked.map(withInstants).join(",")}]`}::text::jsonb) AS ("organizationId" uuid, instance text, "entitlementIds" uuid[],
             "periodStart" timestamptz, at timestamptz, known timestamptz)
