@@ -1,7 +1,7 @@
 /** Child processes of a run: started, awaited, pinned where the system can, stopped. */
 import { spawn, spawnSync } from "node:child_process"
 import type { ChildProcess } from "node:child_process"
-import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs"
 import { createServer } from "node:net"
 import type { AddressInfo } from "node:net"
 import { cpus } from "node:os"
@@ -144,6 +144,44 @@ export const memoryOf = (pid: number | undefined): number | undefined => {
   try {
     const line = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))
     return line === null ? undefined : Math.round(Number(line[1]) / 1024)
+  } catch {
+    return undefined
+  }
+}
+
+// Linux counts processor time in hundredths of a second.
+const MICROS_OF_TICK = 10_000
+
+// User and system time, and that of children which have ended: a server of connections outlives them.
+const processorTimeOf = (pid: number | string): number => {
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8")
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
+  return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks) * MICROS_OF_TICK, 0)
+}
+
+const isDatabase = (pid: string): boolean => {
+  try {
+    return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/comm`, "utf8").startsWith("postgres")
+  } catch {
+    return false
+  }
+}
+
+/** Microseconds of processor that these processes, and PostgreSQL on this machine, have taken until now. */
+export interface ProcessorTime {
+  readonly service: number
+  readonly database: number
+}
+
+/** Processor time until now; nothing where the system does not tell. Of connections that end right now it may miss some. */
+export const processorTime = (running: ReadonlyArray<Running>): ProcessorTime | undefined => {
+  try {
+    const timesOf = (pids: ReadonlyArray<number | string>) =>
+      pids.reduce<number>((sum, pid) => sum + processorTimeOf(pid), 0)
+    return {
+      service: timesOf(running.flatMap(({ process: { pid } }) => (pid === undefined ? [] : [pid]))),
+      database: timesOf(readdirSync("/proc").filter(isDatabase)),
+    }
   } catch {
     return undefined
   }

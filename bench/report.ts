@@ -2,6 +2,7 @@
 import { arch, cpus, platform, totalmem } from "node:os"
 import type { Operation, Target } from "./plan.ts"
 import { pinned } from "./processes.ts"
+import type { ProcessorTime } from "./processes.ts"
 
 /** What one burst showed. */
 export interface Burst {
@@ -9,6 +10,8 @@ export interface Burst {
   readonly p50: number
   readonly p99: number
   readonly failures: number
+  /** Microseconds of processor for each request, where the system tells. */
+  readonly cost?: ProcessorTime | undefined
 }
 
 /** The middle value. */
@@ -37,7 +40,12 @@ const verdictOf = (ratio: number, { aim, must }: Target): string => {
   return `reaches ${aim ?? must}`
 }
 
-/** Ratios are taken inside each round, because the machine changes between rounds; their median counts. */
+const costOf = ({ cost }: Burst): number => (cost === undefined ? Number.NaN : cost.service + cost.database)
+
+/**
+ * Ratios are taken inside each round, because the machine changes between rounds; their median counts. What each costs the processor
+ * is told beside it, the other way round: it says the same, and a busy machine changes it less.
+ */
 const ratioRows = ({ targets }: Operation, rounds: Rounds) =>
   targets.flatMap((target) => {
     const numerators = rounds[target.of] ?? []
@@ -46,10 +54,11 @@ const ratioRows = ({ targets }: Operation, rounds: Rounds) =>
       const other = denominators[index]
       return other === undefined ? [] : [burst.perSecond / other.perSecond]
     })
-    if (ratios.length === 0) return [[`${target.of} : ${target.to}`, "", "", "not measured here"]]
+    if (ratios.length === 0) return [[`${target.of} : ${target.to}`, "", "", "", "not measured here"]]
     const middle = median(ratios)
     const spread = `${two(Math.min(...ratios))} to ${two(Math.max(...ratios))}`
-    return [[`${target.of} : ${target.to}`, two(middle), spread, verdictOf(middle, target)]]
+    const byCost = median(denominators.map(costOf)) / median(numerators.map(costOf))
+    return [[`${target.of} : ${target.to}`, two(middle), spread, two(byCost), verdictOf(middle, target)]]
   })
 
 /** The figures of one operation as Markdown. */
@@ -62,14 +71,16 @@ export const section = (operation: Operation, rounds: Rounds): string => {
       `${whole(Math.min(...rates))} to ${whole(Math.max(...rates))}`,
       millis(median(bursts.map(({ p50 }) => p50))),
       millis(median(bursts.map(({ p99 }) => p99))),
+      whole(median(bursts.map(({ cost }) => cost?.service ?? Number.NaN))),
+      whole(median(bursts.map(({ cost }) => cost?.database ?? Number.NaN))),
       String(bursts.reduce((sum, { failures }) => sum + failures, 0)),
     ]
   })
   const ratios = ratioRows(operation, rounds)
   return [
     `### ${operation.name}`,
-    table(["Who", "per second", "rounds", "p50 ms", "p99 ms", "failed"], rows),
-    ...(ratios.length === 0 ? [] : [table(["Ratio", "median", "rounds", "target"], ratios)]),
+    table(["Who", "per second", "rounds", "p50 ms", "p99 ms", "process µs", "PostgreSQL µs", "failed"], rows),
+    ...(ratios.length === 0 ? [] : [table(["Ratio", "median", "rounds", "by processor", "target"], ratios)]),
   ].join("\n\n")
 }
 

@@ -11,7 +11,7 @@ import { measure as measureDispatch } from "./dispatch.ts"
 import * as pgbench from "./pgbench.ts"
 import { operations, SHARE_OF_SLOW_NODE } from "./plan.ts"
 import type { Contender, Operation, Way } from "./plan.ts"
-import { busyness, cores, limitTo, memoryOf, run } from "./processes.ts"
+import { busyness, cores, limitTo, memoryOf, processorTime, run } from "./processes.ts"
 import * as report from "./report.ts"
 import { databaseOf, databaseServer, prepare, scales, startComparator, startKeyshelf } from "./world.ts"
 import type { Site } from "./world.ts"
@@ -81,12 +81,22 @@ const load = async (
     world: isSmall ? scales.small : scale,
   }
   const script = way.by === "sql" ? "comparators/insert.mjs" : "load.mjs"
+  const before = processorTime(answering)
   const answer = await run([join(here, script)], {
     input: JSON.stringify(input),
     core: cores.load,
     env: { BENCH_DATABASE_URL: url },
   })
-  return JSON.parse(answer) as report.Burst
+  const after = processorTime(answering)
+  const { answered, ...burst } = JSON.parse(answer) as report.Burst & { readonly answered?: number }
+  if (before === undefined || after === undefined || answered === undefined) return burst
+  return {
+    ...burst,
+    cost: {
+      service: (after.service - before.service) / answered,
+      database: (after.database - before.database) / answered,
+    },
+  }
 }
 
 if (isWanted("slow-nodes")) {
