@@ -1,7 +1,7 @@
 /** HTTP calls to addresses that callers choose (contract, section 6). */
 import { Clock, Effect, Layer, Result } from "effect"
 import { validateHeaderValue } from "node:http"
-import { Agent, errors } from "undici"
+import { Agent, buildConnector, errors } from "undici"
 import type { Dispatcher } from "undici"
 import { OutboundError, OutboundHttp } from "../kernel/OutboundHttp.ts"
 import type { OutboundAnswer, OutboundFault, OutboundRequest } from "../kernel/OutboundHttp.ts"
@@ -10,6 +10,9 @@ import type { OutboundRules } from "./OutboundAddresses.ts"
 import { Settings } from "./Settings.ts"
 
 const CONNECT_MILLIS = 10_000
+
+// A receiver that took the connection may take its time over TLS until every caller has given up.
+const SECURE_MILLIS = 35_000
 
 // Idle connections are dropped before most servers drop them, whatever a server promises.
 const IDLE_MILLIS = 4000
@@ -20,10 +23,25 @@ const CONNECTION_MILLIS = 60_000
 // How much earlier than the caller's limit a body that does not end is taken as far as it came.
 const MILLIS_FOR_ANSWER = 20
 
+/** Connects in two steps: what limits the time of the first must not limit that of TLS, which is part of the exchange. */
+const connectorUnder = (rules: OutboundRules, connectMillis: number): buildConnector.connector => {
+  const reach = buildConnector({ lookup: lookupUnder(rules), timeout: connectMillis })
+  const secure = buildConnector({ allowH2: false, timeout: SECURE_MILLIS })
+  return (options, callback) => {
+    if (options.protocol !== "https:") return reach(options, callback)
+    // The name is for TLS alone: a connection would be made to it.
+    const { servername: _, ...address } = options
+    reach({ ...address, protocol: "http:", port: options.port === "" ? "443" : options.port }, (error, socket) => {
+      if (error === null) secure({ ...options, httpSocket: socket }, callback)
+      else callback(error, null)
+    })
+  }
+}
+
 // No proxy from the environment, no HTTP/2, no time limits but ours.
-const agentUnder = (rules: OutboundRules): Agent =>
+const agentUnder = (rules: OutboundRules, connectMillis: number): Agent =>
   new Agent({
-    connect: { lookup: lookupUnder(rules), timeout: CONNECT_MILLIS },
+    connect: connectorUnder(rules, connectMillis),
     allowH2: false,
     keepAliveTimeout: IDLE_MILLIS,
     keepAliveMaxTimeout: IDLE_MILLIS,
@@ -35,12 +53,12 @@ const agentUnder = (rules: OutboundRules): Agent =>
  * Agents in turns, each for so long; the calls of one that is given up end before its connections do. The client could limit the
  * age of each connection itself, but asks all of a host for theirs before each call.
  */
-const agentsUnder = (rules: OutboundRules) => {
+const agentsUnder = (rules: OutboundRules, connectMillis: number) => {
   let current: { readonly agent: Agent; readonly until: number } | undefined
   return (at: number): Agent => {
     if (current === undefined || at >= current.until) {
       current?.agent.close(() => {})
-      current = { agent: agentUnder(rules), until: at + CONNECTION_MILLIS }
+      current = { agent: agentUnder(rules, connectMillis), until: at + CONNECTION_MILLIS }
     }
     return current.agent
   }
@@ -213,9 +231,9 @@ const exchange = (
   return breakOff
 }
 
-/** {@link OutboundHttp} under the given rules. */
-export const make = (rules: OutboundRules): OutboundHttp["Service"] => {
-  const agentAt = agentsUnder(rules)
+/** {@link OutboundHttp} under the given rules. A receiver has so many milliseconds to take a connection. */
+export const make = (rules: OutboundRules, connectMillis = CONNECT_MILLIS): OutboundHttp["Service"] => {
+  const agentAt = agentsUnder(rules, connectMillis)
   return {
     refusal: (url) => Result.getFailure(allowedUrl(url, rules)),
     send: (request) =>
@@ -232,7 +250,8 @@ export const make = (rules: OutboundRules): OutboundHttp["Service"] => {
 }
 
 /** {@link OutboundHttp} under the given rules. */
-export const layerFrom = (rules: OutboundRules) => Layer.succeed(OutboundHttp, make(rules))
+export const layerFrom = (rules: OutboundRules, connectMillis = CONNECT_MILLIS) =>
+  Layer.succeed(OutboundHttp, make(rules, connectMillis))
 
 /** {@link OutboundHttp} under `SERVICE_WEBHOOKS_ALLOW_INSECURE` and `SERVICE_WEBHOOKS_ALLOWED_CIDRS`. */
 export const layer = Layer.unwrap(

@@ -10,6 +10,7 @@ import { execFileSync } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { getCACertificates, setDefaultCACertificates } from "node:tls"
 import { gzipSync } from "node:zlib"
 import { Webhook } from "standardwebhooks"
 import type { OutboundRules } from "../../src/runtime/OutboundAddresses.ts"
@@ -45,7 +46,12 @@ const serving = (listener: RequestListener) => started(createServer(listener))
 const body = JSON.stringify({ id: "0199aaaa-0000-7000-8000-000000000000", data: { name: "Grüße" } })
 const secrets = [randomBytes(32), randomBytes(24)].map((bytes) => Redacted.make(`whsec_${bytes.toString("base64")}`))
 
-const send = (url: string, rules: Partial<OutboundRules> = {}, timeout = Duration.millis(400)) =>
+const send = (
+  url: string,
+  rules: Partial<OutboundRules> = {},
+  timeout = Duration.millis(400),
+  connectMillis?: number,
+) =>
   Effect.gen(function* () {
     const sender = yield* WebhookSender
     return yield* sender.send({
@@ -61,7 +67,7 @@ const send = (url: string, rules: Partial<OutboundRules> = {}, timeout = Duratio
   }).pipe(
     Effect.provide(
       WebhookSender.layer.pipe(
-        Layer.provide(OutboundHttp.layerFrom({ allowInsecure: true, allowedNetworks: [], ...rules })),
+        Layer.provide(OutboundHttp.layerFrom({ allowInsecure: true, allowedNetworks: [], ...rules }, connectMillis)),
         Layer.provide(
           Effect.map(DeliveryLimits, (limits: Limits): Limits => ({ ...limits, timeout })).pipe(
             Layer.effect(DeliveryLimits),
@@ -141,6 +147,14 @@ describe("the sender", () => {
       assert.match(answer.responseBody ?? "", /^x+$/)
       assert.isBelow(performance.now() - before, 1000)
       while (dripping.sockets.size > 0) yield* Effect.sleep("5 millis")
+    }),
+  )
+
+  it.live("a receiver that takes the connection has all the time of the exchange for TLS", () =>
+    Effect.gen(function* () {
+      const { port } = yield* started(createSocketServer((socket) => socket.resume()))
+      const outcome = yield* send(`https://127.0.0.1:${port}/`, {}, Duration.millis(1500), 100)
+      assert.deepStrictEqual(summaryOf(outcome), { statusCode: null, code: "timeout" })
     }),
   )
 
@@ -234,7 +248,7 @@ describe("the sender", () => {
     }),
   )
 
-  it.live("a certificate that nobody vouches for is refused", () =>
+  it.live("a certificate is taken if somebody vouches for it, and for no other name than its own", () =>
     Effect.gen(function* () {
       const directory = mkdtempSync(join(tmpdir(), "keyshelf-tls-"))
       yield* Effect.addFinalizer(() => Effect.sync(() => rmSync(directory, { recursive: true })))
@@ -267,8 +281,16 @@ describe("the sender", () => {
           response.end()
         }),
       )
-      assert.deepStrictEqual(summaryOf(yield* send(`https://localhost:${port}/`)), { statusCode: null, code: "tls" })
+      const refused = { statusCode: null, code: "tls" } as const
+      assert.deepStrictEqual(summaryOf(yield* send(`https://localhost:${port}/`)), refused)
       assert.strictEqual(requests, 0)
+
+      const trusted = getCACertificates()
+      yield* Effect.addFinalizer(() => Effect.sync(() => setDefaultCACertificates(trusted)))
+      setDefaultCACertificates([...trusted, readFileSync(cert, "utf8")])
+      assert.deepStrictEqual(summaryOf(yield* send(`https://localhost:${port}/`)), { statusCode: 200, code: null })
+      assert.deepStrictEqual(summaryOf(yield* send(`https://127.0.0.1:${port}/`)), refused)
+      assert.strictEqual(requests, 1)
     }),
   )
 
