@@ -30,6 +30,7 @@ import webhookQueue from "./0022_webhook_queue.ts"
 import pastTerms from "./0023_past_terms.ts"
 import usageRoom from "./0024_usage_room.ts"
 import catalogVersions from "./0025_catalog_versions.ts"
+import webhookLeases from "./0026_webhook_leases.ts"
 
 export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.SqlClient>> = {
   "0001_access": access,
@@ -57,4 +58,5 @@ export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.
   "0023_past_terms": pastTerms,
   "0024_usage_room": usageRoom,
   "0025_catalog_versions": catalogVersions,
+  "0026_webhook_leases": webhookLeases,
 }

@@ -63,7 +63,7 @@ const make = Effect.gen(function* () {
     AND queue.lease IS NOT DISTINCT FROM made.id`)
 
   return {
-    /** What these claims are about. */
+    /** What these claims are about. Each is looked up by itself, by index after `planByIndex`: however few events there were before. */
     subjects: (rows: ReadonlyArray<ClaimedRow>, at: Date) =>
       eventRecords<Subject>()(sql`
         SELECT claimed.lease, endpoint.url, event.type, event.occurred_at AS "occurredAt", event.actor,
@@ -79,10 +79,14 @@ const make = Effect.gen(function* () {
           ${column("text", rows, ({ eventName }) => eventName)},
           ${column("uuid", rows, ({ lease }) => lease)}
         ) AS claimed ("organizationId", "endpointId", "eventId", "eventName", lease)
-        LEFT JOIN webhook_endpoints endpoint
-          ON endpoint.organization_id = claimed."organizationId" AND endpoint.id = claimed."endpointId"
-          AND (endpoint.disabled_at IS NULL OR claimed."eventName" = ${TEST_EVENT})
-        LEFT JOIN events event ON event.organization_id = claimed."organizationId" AND event.id = claimed."eventId"`),
+        LEFT JOIN LATERAL (
+          SELECT url FROM webhook_endpoints WHERE organization_id = claimed."organizationId" AND id = claimed."endpointId"
+            AND (disabled_at IS NULL OR claimed."eventName" = ${TEST_EVENT}) OFFSET 0
+        ) endpoint ON true
+        LEFT JOIN LATERAL (
+          SELECT type, occurred_at, actor, data FROM events
+          WHERE organization_id = claimed."organizationId" AND id = claimed."eventId" OFFSET 0
+        ) event ON true`),
 
     /**
      * Ends attempts: reschedules or removes what is owed, notes since when endpoints fail, and tells the history. Answers the

@@ -37,6 +37,9 @@ export interface Claim {
  */
 const SLACK = Duration.seconds(5)
 
+/** A claim is seen by all nodes so long after the time that it bears at most: clocks differ, and a transaction takes its time. */
+const UNSEEN = Duration.seconds(10)
+
 /** So many claims without an end are the last: a fourth would only end another process. */
 const MOST_CLAIMS = 3
 
@@ -97,21 +100,6 @@ export class Deliveries extends Context.Service<
       // alone is in no receiver's way, and takes no room in the caps.
       const own = new Map<string, { readonly row: ClaimedRow; readonly isEnding: boolean }>()
 
-      // Of the claims that this node holds: the endpoints that answer fast, and the organizations that have no other.
-      const fastOnes = () => {
-        const fastEndpoints = new Set<string>()
-        const slow = new Set<string>()
-        const held = new Set<string>()
-        for (const { isEnding, row } of own.values()) {
-          if (isEnding) continue
-          held.add(row.organizationId)
-          if (speeds.isFast(row.endpointId)) fastEndpoints.add(row.endpointId)
-          else slow.add(row.organizationId)
-        }
-        const fastOrganizations = [...held].filter((organizationId) => !slow.has(organizationId))
-        return { fastEndpoints: [...fastEndpoints], fastOrganizations }
-      }
-
       // Leases of claims that failed. They may have been committed all the same: the answer was lost.
       const doubtful = new Set<string>()
 
@@ -126,16 +114,22 @@ export class Deliveries extends Context.Service<
         for (const lease of leases) doubtful.delete(lease)
       })
 
+      // When the oldest claim in flight may have been made, by the last look at all. Those that have ended since stay as dead rows while
+      // somebody has an old transaction open, and would be read each time.
+      let inFlightSince = 0
+
       const claimRows = Effect.fnUntraced(function* (leases: ReadonlyArray<string>, at: Date) {
         const bounds = {
           at,
           leaseEnd: new Date(at.getTime() + Duration.toMillis(limits.lease)),
-          inFlightSince: new Date(at.getTime() - Duration.toMillis(Duration.sum(limits.timeout, SLACK))),
+          inFlightSince: new Date(
+            Math.max(inFlightSince, at.getTime() - Duration.toMillis(Duration.sum(limits.timeout, SLACK))),
+          ),
           perEndpoint: limits.perEndpoint,
           perOrganization: limits.perOrganization,
           organizationAhead: Math.max(limits.organizationAhead, limits.perOrganization),
           endpointAhead: Math.max(limits.ahead, limits.perEndpoint),
-          ...fastOnes(),
+          ...speeds.fastAmong([...own.values()].filter(({ isEnding }) => !isEnding).map(({ row }) => row)),
           owner: yield* nodes.owner,
           leases,
           own: [...own.keys()],
@@ -147,7 +141,12 @@ export class Deliveries extends Context.Service<
           Effect.gen(function* () {
             yield* queue.planByIndex
             const lanes = yield* queue.lockLanes(bounds)
-            if (lanes.length === 0) return []
+            const [lane] = lanes
+            if (lane === undefined) return []
+            inFlightSince = Math.min(
+              lane.oldestClaimAt?.getTime() ?? Infinity,
+              at.getTime() - Duration.toMillis(UNSEEN),
+            )
             const rows = yield* queue.claim(lanes, bounds)
             yield* queue.touchLanes(lanes, at)
             return rows
@@ -155,10 +154,17 @@ export class Deliveries extends Context.Service<
         )
       })
 
+      // Not in the transaction of the claim: a process that stands still meanwhile would keep all its lanes locked.
+      const subjectsOf = (rows: ReadonlyArray<ClaimedRow>, at: Date) =>
+        Effect.map(
+          transactions.run(Effect.andThen(queue.planByIndex, attemptsRepo.subjects(rows, at))),
+          (subjects) => new Map(subjects.map((subject) => [subject.lease, subject])),
+        )
+
       const claimUnder = Effect.fnUntraced(function* (leases: ReadonlyArray<string>, at: Date) {
         const rows = yield* claimRows(leases, at)
         if (rows.length === 0) return []
-        const subjects = new Map((yield* attemptsRepo.subjects(rows, at)).map((subject) => [subject.lease, subject]))
+        const subjects = yield* subjectsOf(rows, at)
         const claims: Array<Claim> = []
         const ended = new Map<string, ClaimedRow>()
         const context = yield* Effect.context()

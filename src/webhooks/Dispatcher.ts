@@ -43,7 +43,12 @@ export const layer = Layer.effect(
         })),
       )
       for (const chunk of Arr.chunksOf(rows, ROWS_PER_STATEMENT)) yield* queue.insert(chunk)
-      const heads = new Map(rows.map((row) => [`${row.organizationId}/${row.endpointId}`, row]))
+      const heads = new Map<string, QueueRow>()
+      for (const row of rows) {
+        const lane = `${row.organizationId}/${row.endpointId}`
+        const head = heads.get(lane)
+        if (head === undefined || row.dueAt < head.dueAt) heads.set(lane, row)
+      }
       for (const chunk of Arr.chunksOf(
         [...heads.values()].toSorted((a, b) =>
           a.organizationId + a.endpointId < b.organizationId + b.endpointId ? -1 : 1,

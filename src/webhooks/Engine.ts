@@ -5,6 +5,7 @@ import { AttemptsRepo } from "./AttemptsRepo.ts"
 import { DeadRows } from "./DeadRows.ts"
 import { Deliveries } from "./Delivery.ts"
 import { Disabling } from "./Disabling.ts"
+import { LaneHeads } from "./LaneHeads.ts"
 import { Nodes } from "./Nodes.ts"
 import { NodesRepo } from "./NodesRepo.ts"
 import { OutboxRepo } from "./OutboxRepo.ts"
@@ -25,6 +26,8 @@ const repositories = Layer.mergeAll(
 /** What makes deliveries. Needs a `WebhookSender`. */
 export const engine = Deliveries.layer.pipe(
   Layer.provideMerge(Attempts.layer),
-  Layer.provideMerge(Layer.mergeAll(DeadRows.layer, Disabling.layer, Nodes.layer, Partitions.layer, Sampling.layer)),
+  Layer.provideMerge(
+    Layer.mergeAll(DeadRows.layer, Disabling.layer, LaneHeads.layer, Nodes.layer, Partitions.layer, Sampling.layer),
+  ),
   Layer.provideMerge(repositories),
 )

@@ -45,7 +45,7 @@ export class Nodes extends Context.Service<
       const queue = yield* QueueRepo
       const transactions = yield* Transactions
       const signals = yield* Signals
-      const { goneAfter } = yield* DeliveryLimits
+      const { goneAfter, lease } = yield* DeliveryLimits
       const nodeId = yield* NodeId
       const patience = Duration.toMillis(goneAfter)
       // Since when a node was missing in every look.
@@ -53,11 +53,14 @@ export class Nodes extends Context.Service<
       let lastLook = -Infinity
       let seesItself = false
 
+      // What was claimed before then is due again by itself.
+      const leasesSince = Effect.map(now, (at) => new Date(at.getTime() - Duration.toMillis(lease)))
+
       const millis = Effect.map(Clock.currentTimeNanos, (nanos) => Number(nanos / 1_000_000n))
 
       const find = Effect.fnUntraced(function* () {
         // On a connection of its own: while somebody changes the tables it waits, and no request may wait behind it.
-        const seen = yield* transactions.run(Effect.andThen(queue.planByIndex, repo.owners(nodeId)))
+        const seen = yield* transactions.run(Effect.andThen(queue.planByIndex, repo.owners(nodeId, yield* leasesSince)))
         const at = yield* millis
         const before = at - lastLook < patience ? missingSince : new Map<string, number>()
         lastLook = at
@@ -73,7 +76,7 @@ export class Nodes extends Context.Service<
         return yield* transactions.run(
           Effect.gen(function* () {
             yield* queue.planByIndex
-            const heads = yield* repo.giveBack(gone, at)
+            const heads = yield* repo.giveBack(gone, yield* leasesSince, at)
             if (heads.length > 0) yield* queue.lowerHeads(heads)
             return heads.length
           }),

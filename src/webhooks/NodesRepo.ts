@@ -14,28 +14,29 @@ export interface SeenNode {
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   return {
-    /** The nodes that hold claims, and the one that asks. Run after `planByIndex`, or it may read a long queue. */
-    owners: (nodeId: string) =>
+    /** The nodes that made claims since then and hold them, and the one that asks. Run after `planByIndex`, or it may read a long queue. */
+    owners: (nodeId: string, since: Date) =>
       records<SeenNode>()(sql`
         WITH connected AS MATERIALIZED (
           SELECT DISTINCT application_name AS name FROM pg_stat_activity WHERE datname = current_database()
         )
         SELECT owner AS id, ${applicationNameOf("")} || owner IN (SELECT name FROM connected) AS "isConnected"
         FROM (
-          SELECT owner FROM webhook_queue WHERE lease IS NOT NULL AND owner IS NOT NULL
+          SELECT owner FROM webhook_queue WHERE lease IS NOT NULL AND claimed_at > ${since} AND owner IS NOT NULL
           UNION SELECT ${nodeId}::uuid
         ) AS holder`),
 
     /**
-     * Gives back what these nodes have claimed, due at once. The claims stay counted: a delivery that ends every process
+     * Gives back what these nodes have claimed since then, due at once. The claims stay counted: a delivery that ends every process
      * is still abandoned. What another node gives back at this moment is passed over.
      */
-    giveBack: (owners: ReadonlyArray<string>, at: Date) =>
+    giveBack: (owners: ReadonlyArray<string>, since: Date, at: Date) =>
       Effect.map(
         records<Omit<LaneHead, "dueAt">>()(sql`
           UPDATE webhook_queue SET lease = NULL, claimed_at = NULL, due_at = ${at}
           WHERE ctid = ANY(ARRAY(
-            SELECT ctid FROM webhook_queue WHERE lease IS NOT NULL AND owner = ANY(${owners}::uuid[])
+            SELECT ctid FROM webhook_queue
+            WHERE lease IS NOT NULL AND claimed_at > ${since} AND owner = ANY(${owners}::uuid[])
             FOR UPDATE SKIP LOCKED))
           RETURNING organization_id AS "organizationId", endpoint_id AS "endpointId"`),
         (rows) => rows.map((row): LaneHead => ({ ...row, dueAt: at })),

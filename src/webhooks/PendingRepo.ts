@@ -29,8 +29,8 @@ const make = Effect.gen(function* () {
      */
     planByIndex: Effect.asVoid(
       Effect.orDie(sql`SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
-        set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
-        set_config('jit', 'off', true), set_config('plan_cache_mode', 'force_generic_plan', true)`),
+        set_config('enable_sort', 'off', true), set_config('enable_hashjoin', 'off', true),
+        set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true), set_config('plan_cache_mode', 'force_generic_plan', true)`),
     ),
 
     /** How the endpoint ended, if it did; it is not enabled again until the transaction ends. */

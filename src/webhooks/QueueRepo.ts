@@ -5,6 +5,7 @@
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
+import type { Fragment } from "effect/sql/Statement"
 import { column, records } from "../kernel/Sql.ts"
 
 /** A row to insert. */
@@ -25,11 +26,11 @@ export interface LaneHead {
   readonly dueAt: Date
 }
 
-/** A lane that is locked until the transaction ends. */
-export interface LockedLane {
-  readonly organizationId: string
-  readonly endpointId: string
+/** A lane that is locked until the transaction ends. Nothing that it owes is due before its `dueAt`. */
+export interface LockedLane extends LaneHead {
   readonly place: string
+  /** When the oldest of all claims that are in flight was made; `null` if none is. */
+  readonly oldestClaimAt: Date | null
 }
 
 /** A row that was claimed. `lease` is the id of the attempt that is being made, `claims` counts those without an end. */
@@ -57,7 +58,7 @@ export interface Held {
 export interface ClaimLimits {
   readonly at: Date
   readonly leaseEnd: Date
-  /** A claim that was made before is not in flight any more, whatever became of its node. */
+  /** No claim that was made before is in flight any more. */
   readonly inFlightSince: Date
   readonly perEndpoint: number
   readonly perOrganization: number
@@ -96,7 +97,7 @@ const make = Effect.gen(function* () {
     ) AS held ("organizationId", id, lease)`
   // Of the rows of `queue`, those that count against the caps.
   const isInFlight = ({ ending, inFlightSince }: Pick<ClaimLimits, "ending" | "inFlightSince">) => sql`
-    queue.lease IS NOT NULL AND queue.claimed_at > ${inFlightSince}
+    queue.lease IS NOT NULL AND queue.claimed_at >= ${inFlightSince}
     AND NOT EXISTS (SELECT 1 FROM unnest(${ending}::uuid[]) AS ending (lease) WHERE ending.lease = queue.lease)`
 
   // How much something of this id may hold; a query of its own reads the list of what is fast once.
@@ -130,7 +131,7 @@ const make = Effect.gen(function* () {
 
     /**
      * Tells the lanes of work. Called in the transaction that adds it, after it: a claim that looks at the lane either
-     * sees the work or is corrected by this.
+     * sees the work or is corrected by this. A claim looks for nothing before the head.
      */
     lowerHeads: (heads: ReadonlyArray<LaneHead>) =>
       run(sql`
@@ -145,6 +146,18 @@ const make = Effect.gen(function* () {
         ON CONFLICT (organization_id, endpoint_id) DO UPDATE SET head_due_at = excluded.head_due_at
         WHERE lane.head_due_at > excluded.head_due_at`),
 
+    /** Lanes that owe something before their head, where no claim finds it; at most so many. Run after `planByIndex`. */
+    lateHeads: (most: number) =>
+      records<LaneHead>()(sql`
+        SELECT lane.organization_id AS "organizationId", lane.endpoint_id AS "endpointId", first.due_at AS "dueAt"
+        FROM webhook_lanes lane
+        CROSS JOIN LATERAL (
+          SELECT queue.due_at FROM webhook_queue queue
+          WHERE queue.organization_id = lane.organization_id AND queue.endpoint_id = lane.endpoint_id
+          ORDER BY queue.due_at LIMIT 1
+        ) AS first
+        WHERE lane.head_due_at < 'infinity' AND first.due_at < lane.head_due_at LIMIT ${most}`),
+
     /** When a lane has work next; nothing if none has. May be in the past while caps are reached. */
     nextDue: Effect.map(
       records<{ dueAt: Date | null }>()(
@@ -157,12 +170,12 @@ const make = Effect.gen(function* () {
      * Lets what follows in this transaction find leases, and what waits in the outbox, by an index alone. The planner takes most rows
      * for leased until the table is analysed anew, and would read all of a long queue. Every delivery leaves a dead entry in that
      * index: an index scan marks it, and passes it over from then on; a bitmap scan would read it again in each claim until the next
-     * vacuum. Of the outbox it would read all that waits for the few that are taken. These plans are kept: whatever lanes are asked for,
-     * no other would be better.
+     * vacuum. Of the outbox it would read all that waits for the few that are taken, and of a queue that was short a moment ago all of
+     * an organization, to sort it. These plans are kept: whatever lanes are asked for, no other would be better.
      */
     planByIndex: run(
       sql`SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
-        set_config('jit', 'off', true), set_config('plan_cache_mode', 'force_generic_plan', true)`,
+        set_config('enable_sort', 'off', true), set_config('jit', 'off', true), set_config('plan_cache_mode', 'force_generic_plan', true)`,
     ),
 
     /**
@@ -171,13 +184,14 @@ const make = Effect.gen(function* () {
     lockLanes: ({ at, endpointAhead, fastEndpoints, perEndpoint, ...limits }: ClaimLimits) =>
       records<LockedLane>()(sql`
         WITH leased AS MATERIALIZED (
-          SELECT organization_id, endpoint_id, count(*) AS held FROM webhook_queue queue
+          SELECT organization_id, endpoint_id, count(*) AS held, min(claimed_at) AS oldest FROM webhook_queue queue
           WHERE ${isInFlight(limits)}
           GROUP BY organization_id, endpoint_id
         ), full_organizations AS MATERIALIZED (
           SELECT organization_id FROM leased GROUP BY organization_id HAVING sum(held) >= ${organizationCap(limits)}
         )
-        SELECT lane.organization_id AS "organizationId", lane.endpoint_id AS "endpointId", lane.ctid::text AS place
+        SELECT lane.organization_id AS "organizationId", lane.endpoint_id AS "endpointId", lane.head_due_at AS "dueAt",
+          lane.ctid::text AS place, (SELECT min(oldest) FROM leased) AS "oldestClaimAt"
         FROM webhook_lanes lane
         WHERE lane.head_due_at <= ${at} AND lane.head_due_at < 'infinity'
           AND NOT EXISTS (SELECT 1 FROM leased WHERE leased.organization_id = lane.organization_id
@@ -199,8 +213,8 @@ const make = Effect.gen(function* () {
       return records<ClaimedRow>()(sql`
         WITH lane AS MATERIALIZED (
           SELECT * FROM unnest(${lanes.map((lane) => lane.organizationId)}::uuid[],
-            ${lanes.map((lane) => lane.endpointId)}::uuid[], ${lanes.map(allowance)}::int[])
-            WITH ORDINALITY AS lane (organization_id, endpoint_id, allowance, ordinal)
+            ${lanes.map((lane) => lane.endpointId)}::uuid[], ${lanes.map((lane) => lane.dueAt)}::timestamptz[],
+            ${lanes.map(allowance)}::int[]) WITH ORDINALITY AS lane (organization_id, endpoint_id, head, allowance, ordinal)
         ), leased AS MATERIALIZED (
           SELECT organization_id, endpoint_id, count(*) AS held,
             count(*) FILTER (WHERE own.lease IS NULL) AS of_others
@@ -209,7 +223,7 @@ const make = Effect.gen(function* () {
           WHERE ${isInFlight(limits)}
           GROUP BY organization_id, endpoint_id
         ), room AS MATERIALIZED (
-          SELECT lane.organization_id, lane.endpoint_id, lane.ordinal,
+          SELECT lane.organization_id, lane.endpoint_id, lane.head, lane.ordinal,
             least(greatest(CASE WHEN leased.of_others > 0 THEN ${limits.perEndpoint} ELSE lane.allowance END
               - coalesce(leased.held, 0), 0), ${share}) AS rows
           FROM lane
@@ -221,7 +235,7 @@ const make = Effect.gen(function* () {
             SELECT queue.ctid AS place, row_number() OVER (ORDER BY queue.due_at ROWS UNBOUNDED PRECEDING) AS turn
             FROM webhook_queue queue
             WHERE queue.organization_id = room.organization_id AND queue.endpoint_id = room.endpoint_id
-              AND queue.due_at <= ${limits.at}
+              AND queue.due_at >= room.head AND queue.due_at <= ${limits.at}
             ORDER BY queue.due_at LIMIT room.rows
           ) AS row
         ), in_organization AS (
@@ -250,14 +264,21 @@ const make = Effect.gen(function* () {
           (ARRAY(SELECT due_at FROM chosen))[array_position((SELECT ${leases}::uuid[]), lease)] AS "dueAt"`)
     },
 
-    /** Notes that the lanes were served, and when they have work next. */
-    touchLanes: (lanes: ReadonlyArray<LockedLane>, at: Date) =>
-      run(sql`
-        UPDATE webhook_lanes SET last_served_at = ${at}, head_due_at = coalesce((
-          SELECT queue.due_at FROM webhook_queue queue
-          WHERE queue.organization_id = webhook_lanes.organization_id AND queue.endpoint_id = webhook_lanes.endpoint_id
-          ORDER BY queue.due_at LIMIT 1), 'infinity')
-        WHERE ctid = ANY(${lanes.map((lane) => lane.place)}::text[]::tid[])`),
+    /**
+     * Notes that the lanes were served, and when they have work next. What is due next is looked for behind what was taken, because
+     * that is passed over one by one while somebody has an old transaction open; from the very beginning only where nothing is left.
+     */
+    touchLanes: (lanes: ReadonlyArray<LockedLane>, at: Date) => {
+      const first = (among: Fragment) => sql`(
+        SELECT queue.due_at FROM webhook_queue queue
+        WHERE queue.organization_id = webhook_lanes.organization_id AND queue.endpoint_id = webhook_lanes.endpoint_id ${among}
+        ORDER BY queue.due_at LIMIT 1)`
+      return run(sql`
+        UPDATE webhook_lanes SET last_served_at = ${at}, head_due_at = coalesce(
+          ${first(sql`AND queue.due_at >= webhook_lanes.head_due_at AND queue.due_at <= ${at}`)},
+          ${first(sql`AND queue.due_at > ${at}`)}, ${first(sql``)}, 'infinity')
+        WHERE ctid = ANY(${lanes.map((lane) => lane.place)}::text[]::tid[])`)
+    },
 
     /** Gives claims back whose attempts never began: due at once, as if they had not been claimed. */
     release: (claims: ReadonlyArray<Held>, at: Date) =>

@@ -19,6 +19,18 @@ export const makeSpeeds = () => {
     /** Whether the endpoint's last exchange was a fast one. */
     isFast: (endpointId: string): boolean => fast.has(endpointId),
 
+    /** Of these claims: the endpoints that answer fast, and the organizations that have no other. */
+    fastAmong: (claims: ReadonlyArray<{ readonly organizationId: string; readonly endpointId: string }>) => {
+      const fastEndpoints = new Set<string>()
+      const slow = new Set<string>()
+      for (const { endpointId, organizationId } of claims) {
+        if (fast.has(endpointId)) fastEndpoints.add(endpointId)
+        else slow.add(organizationId)
+      }
+      const organizations = new Set(claims.map(({ organizationId }) => organizationId))
+      return { fastEndpoints: [...fastEndpoints], fastOrganizations: [...organizations].filter((id) => !slow.has(id)) }
+    },
+
     /** Notes how an exchange went. */
     note: (endpointId: string, answered: boolean, millis: number): void => {
       fast.delete(endpointId)

@@ -5,6 +5,7 @@ import { Signals } from "../kernel/Signals.ts"
 import { DeadRows } from "./DeadRows.ts"
 import { Deliveries } from "./Delivery.ts"
 import { DeliveryLimits } from "./DeliverySettings.ts"
+import { LaneHeads } from "./LaneHeads.ts"
 import { Nodes } from "./Nodes.ts"
 import { Partitions } from "./Partitions.ts"
 import { WebhookProvider } from "./Provider.ts"
@@ -52,6 +53,7 @@ export const layer = Layer.effectDiscard(
     const partitions = yield* Partitions
     const sampling = yield* Sampling
     const deadRows = yield* DeadRows
+    const laneHeads = yield* LaneHeads
 
     const signal = yield* signals.subscribe("webhooks")
     const poll = Effect.map(signals.listening, (heard) => (heard ? limits.poll : limits.pollWithoutSignals))
@@ -167,6 +169,12 @@ export const layer = Layer.effectDiscard(
     yield* deadRows.remove.pipe(
       Effect.catchCause((cause) => Effect.logDebug("The tables of webhooks could not be cleaned up", cause)),
       Effect.forever,
+      Effect.forkScoped,
+    )
+    yield* laneHeads.correct.pipe(
+      Effect.tap((count) => Effect.sync(() => count > 0 && workable.openUnsafe())),
+      Effect.ignoreCause,
+      Effect.repeat(Schedule.spaced("1 minute")),
       Effect.forkScoped,
     )
     yield* sampling.sample.pipe(Effect.ignoreCause, Effect.repeat(Schedule.spaced("10 seconds")), Effect.forkScoped)

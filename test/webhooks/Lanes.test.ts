@@ -1,0 +1,165 @@
+import { PgClient } from "@effect/sql-pg"
+import { assert, layer } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import { Transactions } from "../../src/kernel/Transaction.ts"
+import { newId } from "../../src/kernel/Identifiers.ts"
+import { Deliveries } from "../../src/webhooks/Delivery.ts"
+import { LaneHeads } from "../../src/webhooks/LaneHeads.ts"
+import { WebhookProvider } from "../../src/webhooks/Provider.ts"
+import { WebhookQueue } from "../../src/webhooks/Queue.ts"
+import { testServices } from "../support/TestService.ts"
+import { emit, endpoint, node, organization, Receiver, work } from "./Receiver.ts"
+
+const START = Date.UTC(2026, 0, 31, 9)
+
+// Nodes work for the whole database, so what other tests left behind must go.
+const onNode = <A, E, R>(test: Effect.Effect<A, E, R>) =>
+  Effect.flatMap(PgClient.PgClient, (sql) => sql`TRUNCATE webhook_queue, webhook_lanes, webhook_outbox`).pipe(
+    Effect.andThen(TestClock.setTime(START)),
+    Effect.andThen(test),
+    Effect.provide(Layer.fresh(node)),
+    Effect.provide(Receiver.layer),
+    Effect.provide(TestClock.layer()),
+  )
+
+const headOf = Effect.fnUntraced(function* (endpointId: string) {
+  const sql = yield* PgClient.PgClient
+  const [lane] = yield* sql<{ at: Date }>`
+    SELECT head_due_at AS at FROM webhook_lanes WHERE endpoint_id = ${endpointId}`
+  return lane?.at.getTime()
+})
+
+/** Owes the endpoint one delivery of each of these names, so many milliseconds after the start. */
+const owe = Effect.fnUntraced(function* (organizationId: string, endpointId: string, after: ReadonlyArray<number>) {
+  const queue = yield* WebhookQueue
+  const transactions = yield* Transactions
+  const delivery = { organizationId, endpointId, eventName: "COMPONENT_CREATED" }
+  yield* transactions.run(
+    Effect.forEach(after, (millis) =>
+      Effect.flatMap(newId, (eventId) => queue.enqueue({ ...delivery, eventId, dueAt: new Date(START + millis) })),
+    ),
+  )
+})
+
+/** How many rows of the queue this transaction has read by index. */
+const rowsRead = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const [row] = yield* Effect.orDie(sql<{ count: number }>`
+    SELECT idx_tup_fetch::int AS count FROM pg_stat_xact_user_tables WHERE relname = 'webhook_queue'`)
+  return row?.count ?? 0
+})
+
+layer(testServices, { excludeTestServices: true })("lanes", (it) => {
+  it.effect("a lane has work from the earliest of the events that are handed over together", () =>
+    onNode(
+      Effect.gen(function* () {
+        const organizationId = yield* organization
+        const { id } = yield* endpoint(organizationId)
+        yield* emit(organizationId)
+        yield* TestClock.setTime(START + 1000)
+        yield* emit(organizationId)
+        yield* (yield* WebhookProvider).publishDue
+        assert.strictEqual(yield* headOf(id), START)
+      }),
+    ),
+  )
+
+  it.effect("a lane that was served has work when the first of what is left is due, in flight or not", () =>
+    onNode(
+      Effect.gen(function* () {
+        const deliveries = yield* Deliveries
+        const organizationId = yield* organization
+        const { id } = yield* endpoint(organizationId)
+        yield* owe(organizationId, id, [0, 1, 2, 90_000])
+        yield* TestClock.setTime(START + 10)
+        assert.strictEqual((yield* deliveries.claim(2)).length, 2)
+        assert.strictEqual(yield* headOf(id), START + 2)
+        assert.strictEqual((yield* deliveries.claim(2)).length, 1)
+        assert.strictEqual(yield* headOf(id), START + 10 + 60_000)
+        yield* TestClock.setTime(START + 70_010)
+        assert.strictEqual((yield* deliveries.claim(4)).length, 3)
+        assert.strictEqual(yield* headOf(id), START + 90_000)
+      }),
+    ),
+  )
+
+  it.effect("what is due before the head of its lane is found again when the heads are looked after", () =>
+    onNode(
+      Effect.gen(function* () {
+        const sql = yield* PgClient.PgClient
+        const receiver = yield* Receiver
+        const heads = yield* LaneHeads
+        const organizationId = yield* organization
+        yield* endpoint(organizationId)
+        const late = yield* endpoint(organizationId)
+        yield* emit(organizationId)
+        yield* (yield* WebhookProvider).publishDue
+        yield* sql`UPDATE webhook_lanes SET head_due_at = ${new Date(START + 1)} WHERE endpoint_id = ${late.id}`
+        assert.strictEqual(yield* heads.correct, 1)
+        assert.strictEqual(yield* headOf(late.id), START)
+        assert.strictEqual(yield* heads.correct, 0)
+        assert.strictEqual(yield* work, 2)
+        assert.strictEqual(receiver.received.length, 2)
+        assert.strictEqual(yield* heads.correct, 0)
+      }),
+    ),
+  )
+
+  it.effect("an exchange that takes long keeps its place in the caps, however often others are claimed meanwhile", () =>
+    onNode(
+      Effect.gen(function* () {
+        const deliveries = yield* Deliveries
+        const organizationId = yield* organization
+        const [slow, other] = [yield* endpoint(organizationId), yield* endpoint(organizationId)]
+        yield* owe(organizationId, slow.id, [0, 1, 2, 3, 4, 5])
+        assert.strictEqual((yield* deliveries.claim(128)).length, 1)
+        yield* TestClock.setTime(START + 5)
+        assert.strictEqual((yield* deliveries.claim(128)).length, 3)
+        for (const seconds of [12, 24]) {
+          yield* TestClock.setTime(START + seconds * 1000)
+          yield* owe(organizationId, other.id, [0])
+          assert.deepStrictEqual(
+            (yield* deliveries.claim(128)).map(({ row }) => row.endpointId),
+            [other.id],
+          )
+        }
+      }),
+    ),
+  )
+
+  it.effect("a claim reads nothing but what it takes, also if the queue was short when it was planned", () =>
+    onNode(
+      Effect.gen(function* () {
+        const sql = yield* PgClient.PgClient
+        const deliveries = yield* Deliveries
+        const transactions = yield* Transactions
+        const organizationId = yield* organization
+        const { id } = yield* endpoint(organizationId)
+        yield* owe(
+          organizationId,
+          id,
+          Array.from({ length: 3000 }, (_, index) => index % 1000),
+        )
+        // What is left of three thousand makes an index by id look shorter than the one by what is due.
+        yield* sql`DELETE FROM webhook_queue WHERE due_at > ${new Date(START)}`
+        yield* sql`REINDEX INDEX webhook_queue_pkey`
+        yield* sql`VACUUM ANALYZE webhook_queue, webhook_lanes`
+        yield* TestClock.setTime(START + 10)
+        yield* transactions.run(
+          Effect.gen(function* () {
+            assert.strictEqual((yield* deliveries.claim(1)).length, 1)
+            yield* owe(
+              organizationId,
+              id,
+              Array.from({ length: 300 }, () => 1),
+            )
+            const before = yield* rowsRead
+            assert.strictEqual((yield* deliveries.claim(1)).length, 1)
+            assert.isAtMost((yield* rowsRead) - before, 20)
+          }),
+        )
+      }),
+    ),
+  )
+})
