@@ -1,6 +1,6 @@
 /** Very much to hand over at once: an event for a thousand endpoints, and fifty thousand events of one transaction. */
 import { Effect } from "effect"
-import { writeMany } from "../support/bulk.ts"
+import { tellOfWork, writeMany } from "../support/bulk.ts"
 import type { Violation } from "../support/Checker.ts"
 import { call, clock, endpoint, open, tenant, until } from "../support/Installation.ts"
 import type { Installation } from "../support/Installation.ts"
@@ -74,7 +74,7 @@ export const fanout = Effect.fnUntraced(function* (setting: Setting) {
     from: new Date(deepEndpoint.createdAt),
     isOwed: true,
   })
-  yield* sql`SELECT pg_notify('keyshelf_signals', 'nobody webhooks')`.pipe(Effect.orDie)
+  yield* tellOfWork(installation)
   const deepFrom = clock()
   const sizes: Array<number> = [events]
   let meanwhile = 0

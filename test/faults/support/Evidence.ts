@@ -82,8 +82,8 @@ export const account = (core: string, tenants: ReadonlyArray<Tenant>) =>
     const feed: Array<FeedEvent> = []
     const history: Array<HistoryAttempt> = []
     for (const { token } of tenants) {
-      feed.push(...(await pages<FeedEvent>(`${core}/api/events`, token)))
-      history.push(...(await pages<HistoryAttempt>(`${core}/api/webhooks/history`, token)))
+      for (const event of await pages<FeedEvent>(`${core}/api/events`, token)) feed.push(event)
+      for (const attempt of await pages<HistoryAttempt>(`${core}/api/webhooks/history`, token)) history.push(attempt)
     }
     return { feed, history }
   })

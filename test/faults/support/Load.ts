@@ -2,6 +2,7 @@
 import type { PgClient } from "@effect/sql-pg"
 import { Effect } from "effect"
 import { randomUUID } from "node:crypto"
+import { tellOfWork } from "./bulk.ts"
 import type { Write } from "./Evidence.ts"
 import { clock } from "./Installation.ts"
 import type { AnyNode, Installation, Tenant } from "./Installation.ts"
@@ -34,7 +35,7 @@ const rolledBack = (sql: PgClient.PgClient, { organizationId }: Tenant, marker: 
             ${sql.json({ id, name: marker })})`
         yield* sql`
           INSERT INTO webhook_outbox (organization_id, event_id, due_at) VALUES (${organizationId}, ${id}, ${at})`
-        yield* sql`SELECT pg_notify('keyshelf_signals', 'nobody webhooks')`
+        yield* tellOfWork({ sql })
         return yield* Effect.fail("rolled back" as const)
       }),
     )

@@ -31,3 +31,7 @@ export const writeMany = ({ sql }: Installation, { organizationId }: Tenant, { c
     )
     INSERT INTO webhook_outbox (organization_id, event_id, due_at)
     SELECT organization_id, id, ${new Date()}::timestamptz FROM made WHERE ${isOwed}::boolean`)
+
+/** Tells all nodes that there is work, as whoever commits events does. */
+export const tellOfWork = ({ sql }: Pick<Installation, "sql">) =>
+  Effect.orDie(sql`SELECT pg_notify('keyshelf_signals', 'nobody webhooks')`)
