@@ -79,6 +79,9 @@ const isFree = (port: number) =>
     server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)))
   })
 
+// A node that starts later must not find that another was given its port meanwhile.
+const givenPorts = new Set<number>()
+
 /**
  * A port at which nobody listens, below those that systems give to connections: a node that is away for a moment must find its
  * port free when it comes back.
@@ -86,7 +89,9 @@ const isFree = (port: number) =>
 export const freePort = Effect.promise(async () => {
   for (;;) {
     const port = randomInt(12_000, 32_000)
-    if (await isFree(port)) return port
+    if (givenPorts.has(port) || !(await isFree(port))) continue
+    givenPorts.add(port)
+    return port
   }
 })
 
