@@ -54,13 +54,15 @@ export class Nodes extends Context.Service<
       let seesItself = false
 
       // What was claimed before then is due again by itself.
-      const leasesSince = Effect.map(now, (at) => new Date(at.getTime() - Duration.toMillis(lease)))
+      const leasesSince = (at: Date) => new Date(at.getTime() - Duration.toMillis(lease))
 
       const millis = Effect.map(Clock.currentTimeNanos, (nanos) => Number(nanos / 1_000_000n))
 
       const find = Effect.fnUntraced(function* () {
         // On a connection of its own: while somebody changes the tables it waits, and no request may wait behind it.
-        const seen = yield* transactions.run(Effect.andThen(queue.planByIndex, repo.owners(nodeId, yield* leasesSince)))
+        const seen = yield* transactions.run(
+          Effect.andThen(queue.planByIndex, repo.owners(nodeId, leasesSince(yield* now))),
+        )
         const at = yield* millis
         const before = at - lastLook < patience ? missingSince : new Map<string, number>()
         lastLook = at
@@ -76,7 +78,7 @@ export class Nodes extends Context.Service<
         return yield* transactions.run(
           Effect.gen(function* () {
             yield* queue.planByIndex
-            const heads = yield* repo.giveBack(gone, yield* leasesSince, at)
+            const heads = yield* repo.giveBack(gone, leasesSince(at), at)
             if (heads.length > 0) yield* queue.lowerHeads(heads)
             return heads.length
           }),

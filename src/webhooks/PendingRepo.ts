@@ -2,6 +2,7 @@
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option } from "effect"
 import { record, records, touched } from "../kernel/Sql.ts"
+import { planByIndex } from "./PlanByIndex.ts"
 import { TEST_EVENT } from "./Rules.ts"
 
 /** Names an endpoint. */
@@ -27,11 +28,7 @@ const make = Effect.gen(function* () {
      * Lets the statements of this transaction go by index. The queue changes too fast for its statistics: by these, one
      * endpoint's failures are read whole for each delivery, or its rows of the queue for each batch.
      */
-    planByIndex: Effect.asVoid(
-      Effect.orDie(sql`SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
-        set_config('enable_sort', 'off', true), set_config('enable_hashjoin', 'off', true),
-        set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true), set_config('plan_cache_mode', 'force_generic_plan', true)`),
-    ),
+    planByIndex: planByIndex(sql, "nested"),
 
     /** How the endpoint ended, if it did; it is not enabled again until the transaction ends. */
     findEnd: ({ endpointId, organizationId }: EndpointKey) =>

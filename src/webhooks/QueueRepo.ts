@@ -7,6 +7,7 @@ import { Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import type { Fragment } from "effect/sql/Statement"
 import { column, records } from "../kernel/Sql.ts"
+import { planByIndex } from "./PlanByIndex.ts"
 
 /** A row to insert. */
 export interface QueueRow {
@@ -173,10 +174,7 @@ const make = Effect.gen(function* () {
      * vacuum. Of the outbox it would read all that waits for the few that are taken, and of a queue that was short a moment ago all of
      * an organization, to sort it. These plans are kept: whatever lanes are asked for, no other would be better.
      */
-    planByIndex: run(
-      sql`SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
-        set_config('enable_sort', 'off', true), set_config('jit', 'off', true), set_config('plan_cache_mode', 'force_generic_plan', true)`,
-    ),
+    planByIndex: planByIndex(sql),
 
     /**
      * Locks lanes with due work and room, least recently served first. Lanes that another node holds are passed over.
@@ -265,8 +263,8 @@ const make = Effect.gen(function* () {
     },
 
     /**
-     * Notes that the lanes were served, and when they have work next. What is due next is looked for behind what was taken, because
-     * that is passed over one by one while somebody has an old transaction open; from the very beginning only where nothing is left.
+     * Notes that the lanes were served, and when they have work next. That is looked for from the head on, because what was taken
+     * before is passed over one by one while somebody has an old transaction open; from the very beginning only where nothing is left.
      */
     touchLanes: (lanes: ReadonlyArray<LockedLane>, at: Date) => {
       const first = (among: Fragment) => sql`(
@@ -275,8 +273,7 @@ const make = Effect.gen(function* () {
         ORDER BY queue.due_at LIMIT 1)`
       return run(sql`
         UPDATE webhook_lanes SET last_served_at = ${at}, head_due_at = coalesce(
-          ${first(sql`AND queue.due_at >= webhook_lanes.head_due_at AND queue.due_at <= ${at}`)},
-          ${first(sql`AND queue.due_at > ${at}`)}, ${first(sql``)}, 'infinity')
+          ${first(sql`AND queue.due_at >= webhook_lanes.head_due_at`)}, ${first(sql``)}, 'infinity')
         WHERE ctid = ANY(${lanes.map((lane) => lane.place)}::text[]::tid[])`)
     },
 
