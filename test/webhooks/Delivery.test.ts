@@ -13,12 +13,19 @@ import { WebhookProvider } from "../../src/webhooks/Provider.ts"
 import { WebhookQueue } from "../../src/webhooks/Queue.ts"
 import { WebhookSecrets } from "../../src/webhooks/Secrets.ts"
 import { testServices } from "../support/TestService.ts"
-import { answering, attemptsOf, emit, endpoint, node, organization, queueOf, Receiver, work } from "./Receiver.ts"
-
-const START = Date.UTC(2026, 0, 31, 9)
-
-const virtual = <A, E, R>(test: Effect.Effect<A, E, R>) =>
-  Effect.andThen(TestClock.setTime(START), test).pipe(Effect.provide(Receiver.layer), Effect.provide(TestClock.layer()))
+import {
+  answering,
+  attemptsOf,
+  emit,
+  endpoint,
+  node,
+  organization,
+  queueOf,
+  Receiver,
+  START,
+  virtual,
+  work,
+} from "./Receiver.ts"
 
 /** Work of a node that was just started. */
 const onNode = <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.provide(work, Layer.fresh(node))

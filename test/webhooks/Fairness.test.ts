@@ -4,7 +4,17 @@ import { Deferred, Duration, Effect, Fiber, Scope } from "effect"
 import { WebhookQueue } from "../../src/webhooks/Queue.ts"
 import { QueueRepo } from "../../src/webhooks/QueueRepo.ts"
 import { testServices } from "../support/TestService.ts"
-import { answering, attemptsOf, emit, endpoint, organization, Receiver, startNode, until } from "./Receiver.ts"
+import {
+  answering,
+  attemptsOf,
+  clearQueues,
+  emit,
+  endpoint,
+  organization,
+  Receiver,
+  startNode,
+  until,
+} from "./Receiver.ts"
 
 /** Owes an endpoint so many deliveries of one event, due now. */
 const owe = Effect.fnUntraced(function* (organizationId: string, endpointId: string, count: number) {
@@ -21,12 +31,8 @@ const owe = Effect.fnUntraced(function* (organizationId: string, endpointId: str
   yield* queue.lowerHeads([{ organizationId, endpointId, dueAt: event.at }])
 })
 
-// Nodes work for the whole database, so what other tests left behind must go.
 const onNodes = <A, E, R>(test: Effect.Effect<A, E, R>) =>
-  Effect.flatMap(PgClient.PgClient, (sql) => sql`TRUNCATE webhook_queue, webhook_lanes, webhook_outbox`).pipe(
-    Effect.andThen(Effect.scoped(test)),
-    Effect.provide(Receiver.layer),
-  )
+  Effect.andThen(clearQueues, Effect.scoped(test)).pipe(Effect.provide(Receiver.layer))
 
 /** Receivers answer so many at once, which shows that they are fast, and then no more until they go on. */
 const answersThatStop = Effect.fnUntraced(function* (after: number) {

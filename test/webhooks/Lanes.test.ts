@@ -9,19 +9,10 @@ import { LaneHeads } from "../../src/webhooks/LaneHeads.ts"
 import { WebhookProvider } from "../../src/webhooks/Provider.ts"
 import { WebhookQueue } from "../../src/webhooks/Queue.ts"
 import { testServices } from "../support/TestService.ts"
-import { emit, endpoint, node, organization, Receiver, work } from "./Receiver.ts"
+import { clearQueues, emit, endpoint, node, organization, Receiver, START, virtual, work } from "./Receiver.ts"
 
-const START = Date.UTC(2026, 0, 31, 9)
-
-// Nodes work for the whole database, so what other tests left behind must go.
 const onNode = <A, E, R>(test: Effect.Effect<A, E, R>) =>
-  Effect.flatMap(PgClient.PgClient, (sql) => sql`TRUNCATE webhook_queue, webhook_lanes, webhook_outbox`).pipe(
-    Effect.andThen(TestClock.setTime(START)),
-    Effect.andThen(test),
-    Effect.provide(Layer.fresh(node)),
-    Effect.provide(Receiver.layer),
-    Effect.provide(TestClock.layer()),
-  )
+  virtual(Effect.andThen(clearQueues, Effect.provide(test, Layer.fresh(node))))
 
 const headOf = Effect.fnUntraced(function* (endpointId: string) {
   const sql = yield* PgClient.PgClient
@@ -30,7 +21,7 @@ const headOf = Effect.fnUntraced(function* (endpointId: string) {
   return lane?.at.getTime()
 })
 
-/** Owes the endpoint one delivery of each of these names, so many milliseconds after the start. */
+/** Owes the endpoint a delivery at each of these times, in milliseconds after the start. */
 const owe = Effect.fnUntraced(function* (organizationId: string, endpointId: string, after: ReadonlyArray<number>) {
   const queue = yield* WebhookQueue
   const transactions = yield* Transactions

@@ -11,12 +11,7 @@ import { Nodes } from "../../src/webhooks/Nodes.ts"
 import { WebhookProvider } from "../../src/webhooks/Provider.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { testServices } from "../support/TestService.ts"
-import { attemptsOf, emit, endpoint, node, organization, queueOf, Receiver } from "./Receiver.ts"
-
-const START = Date.UTC(2026, 0, 31, 9)
-
-const virtual = <A, E, R>(test: Effect.Effect<A, E, R>) =>
-  Effect.andThen(TestClock.setTime(START), test).pipe(Effect.provide(Receiver.layer), Effect.provide(TestClock.layer()))
+import { attemptsOf, emit, endpoint, node, organization, queueOf, Receiver, virtual } from "./Receiver.ts"
 
 const eventually = Effect.fnUntraced(function* (what: string, holds: Effect.Effect<boolean>) {
   const deadline = performance.now() + 20_000

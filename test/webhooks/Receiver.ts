@@ -1,6 +1,7 @@
 /** Endpoints, events and receivers of the engine's tests. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
 import { Events } from "../../src/events/Service.ts"
 import { platformIdentity } from "../../src/kernel/Caller.ts"
 import type { EventName } from "../../src/kernel/Event.ts"
@@ -52,6 +53,19 @@ export const scripted = Layer.effect(
         }),
     })
   }),
+)
+
+/** When tests on a clock of their own begin. */
+export const START = Date.UTC(2026, 0, 31, 9)
+
+/** A test with a receiver, on a clock of its own. */
+export const virtual = <A, E, R>(test: Effect.Effect<A, E, R>) =>
+  Effect.andThen(TestClock.setTime(START), test).pipe(Effect.provide(Receiver.layer), Effect.provide(TestClock.layer()))
+
+/** Takes away what other tests left to do: nodes work for the whole database. */
+export const clearQueues = Effect.flatMap(
+  PgClient.PgClient,
+  (sql) => sql`TRUNCATE webhook_queue, webhook_lanes, webhook_outbox`,
 )
 
 /** The engine of one node, delivering to the receiver in memory. */
