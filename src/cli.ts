@@ -9,7 +9,7 @@ import { credentialCommand } from "./cli/Credentials.ts"
 import { doctorCommand } from "./cli/Doctor.ts"
 import { migrateCommand } from "./cli/Migrate.ts"
 import { demoCommand } from "./demo/Command.ts"
-import { serve } from "./main.ts"
+import { serve } from "./app/Process.ts"
 import * as Documents from "./openapi/Documents.ts"
 
 const serveCommand = Command.make("serve", {}, () => serve).pipe(

@@ -1,8 +1,8 @@
 /** `keyshelf doctor`: looks at everything that the service needs, whether it runs or not. Changes nothing. */
 import { Console, Effect, Logger } from "effect"
 import { Command } from "effect/cli"
-import * as Database from "../runtime/Database.ts"
-import { Settings } from "../runtime/Settings.ts"
+import * as Database from "../infra/database/Database.ts"
+import { Settings } from "../infra/Settings.ts"
 import * as DatabaseChecks from "./doctor/DatabaseChecks.ts"
 import * as KeyChecks from "./doctor/KeyChecks.ts"
 import * as MachineChecks from "./doctor/MachineChecks.ts"

@@ -1,6 +1,6 @@
 /** Whether the embedded database exists yet, without making it. */
 import { Effect, FileSystem, Option, Path } from "effect"
-import { Settings } from "../runtime/Settings.ts"
+import { Settings } from "../infra/Settings.ts"
 
 /** `false` only where the settings name no database and the data directory holds none yet. */
 export const databaseExists = Effect.gen(function* () {

@@ -5,8 +5,9 @@ import type { SqlClient } from "effect/sql"
 import { isSqlError } from "effect/sql/SqlError"
 import type { SqlError } from "effect/sql/SqlError"
 import { migrations } from "../../migrations/index.ts"
-import * as Database from "../runtime/Database.ts"
-import { Settings } from "../runtime/Settings.ts"
+import * as Database from "../infra/database/Database.ts"
+import { migrateWith } from "../infra/database/Migrations.ts"
+import { Settings } from "../infra/Settings.ts"
 import { databaseExists } from "./EmbeddedState.ts"
 import { CommandFailed } from "./Failure.ts"
 import * as Schema from "./Schema.ts"
@@ -58,7 +59,7 @@ const dryRun = Effect.gen(function* () {
 })
 
 const apply = Effect.gen(function* () {
-  const applied = yield* Database.migrateWith(announced(migrations)).pipe(
+  const applied = yield* migrateWith(announced(migrations)).pipe(
     Effect.catchTags({
       MigrationError: (error) => Effect.fail(failed(error)),
       SqlError: (error) => Effect.fail(failed(error)),

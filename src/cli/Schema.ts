@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { migrations } from "../../migrations/index.ts"
-import { migrationsTable } from "../runtime/Database.ts"
+import { migrationsTable } from "../infra/database/Migrations.ts"
 
 /** The names of all migrations of this version, in order, such as `0001_access`. */
 export const known: ReadonlyArray<string> = Object.keys(migrations).toSorted()

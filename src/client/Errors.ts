@@ -1,22 +1,22 @@
 /** Every problem that the service answers, as error classes: their tags are the machine codes (`docs/errors.md`). */
-export * from "../access/Errors.ts"
-export * from "../components/Errors.ts"
-export * from "../connectors/Errors.ts"
-export * from "../customers/Errors.ts"
-export * from "../entitlements/Errors.ts"
-export * from "../events/Errors.ts"
-export * from "../flags/Errors.ts"
-export * from "../groups/Errors.ts"
-export * from "../instances/Errors.ts"
-export * from "../integrations/Errors.ts"
-export * from "../licenses/Errors.ts"
-export * from "../metadata/Errors.ts"
-export * from "../organizations/Errors.ts"
-export * from "../people/Errors.ts"
-export * from "../releases/Errors.ts"
-export * from "../usage/Errors.ts"
-export * from "../webhooks/Errors.ts"
-export * from "../zones/Errors.ts"
+export * from "../domains/access/Errors.ts"
+export * from "../domains/components/Errors.ts"
+export * from "../domains/connectors/Errors.ts"
+export * from "../domains/customers/Errors.ts"
+export * from "../domains/entitlements/Errors.ts"
+export * from "../domains/events/Errors.ts"
+export * from "../domains/flags/Errors.ts"
+export * from "../domains/groups/Errors.ts"
+export * from "../domains/instances/Errors.ts"
+export * from "../domains/integrations/Errors.ts"
+export * from "../domains/licenses/Errors.ts"
+export * from "../domains/metadata/Errors.ts"
+export * from "../domains/organizations/Errors.ts"
+export * from "../domains/people/Errors.ts"
+export * from "../domains/releases/Errors.ts"
+export * from "../domains/usage/Errors.ts"
+export * from "../domains/webhooks/Errors.ts"
+export * from "../domains/zones/Errors.ts"
 export {
   IdempotencyKeyInFlight,
   IdempotencyKeyReused,
@@ -27,5 +27,5 @@ export {
   SecretNotReplayable,
   ValidationFailed,
   WrongCredentialKind,
-} from "../kernel/Problem.ts"
-export type { ProblemFault } from "../kernel/Problem.ts"
+} from "../kernel/contract/Problem.ts"
+export type { ProblemFault } from "../kernel/contract/Problem.ts"

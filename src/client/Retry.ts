@@ -2,7 +2,7 @@
 import { Effect, Option, Random } from "effect"
 import { HttpClient, HttpClientError } from "effect/http"
 import type { HttpClientRequest, HttpClientResponse } from "effect/http"
-import { IdempotencyKeyInFlight } from "../kernel/Problem.ts"
+import { IdempotencyKeyInFlight } from "../kernel/contract/Problem.ts"
 
 /** Whether the same request may succeed later, and how long the service asked to wait. */
 export interface RetryAdvice {

@@ -5,9 +5,9 @@
 import { Redacted } from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"
 import { HttpApiClient } from "effect/http-api"
-import { CoreApi } from "../CoreApi.ts"
-import { PlatformApi } from "../PlatformApi.ts"
-import { WebhookApi } from "../WebhookApi.ts"
+import { CoreApi } from "../api/CoreApi.ts"
+import { PlatformApi } from "../api/PlatformApi.ts"
+import { WebhookApi } from "../api/WebhookApi.ts"
 import { retrying } from "./Retry.ts"
 
 export { CoreApi, PlatformApi, WebhookApi }

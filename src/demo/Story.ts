@@ -1,7 +1,7 @@
 /** The main story: from an empty installation to a revoked token. */
 import { Effect, Redacted, Schema } from "effect"
 import { randomBytes } from "node:crypto"
-import { now } from "../kernel/Timestamp.ts"
+import { now } from "../kernel/values/Timestamp.ts"
 import { DemoFailed, Stage } from "./Demo.ts"
 import type { Request } from "./Demo.ts"
 

@@ -2,7 +2,7 @@
  * The answers that no endpoint declares because any can give them (contract, section 3): a body that is too large or of
  * another kind, a failure of ours, a database that is away. The documents describe each once and name it in every operation.
  */
-import { undeclared } from "../runtime/ProblemFallback.ts"
+import { undeclared } from "../kernel/contract/UndeclaredProblems.ts"
 import { mapOperations, partOf } from "./Operations.ts"
 import type { OperationChange, Part } from "./Operations.ts"
 

@@ -1,9 +1,10 @@
 /** The OpenAPI documents: generated from the API definitions, committed under `openapi/` (and `docs/errors.md`), checked for drift. */
 import { Effect, FileSystem, Path, Schema } from "effect"
 import { OpenApi } from "effect/http-api"
-import { CoreApi } from "../CoreApi.ts"
-import { PlatformApi } from "../PlatformApi.ts"
-import { WebhookApi } from "../WebhookApi.ts"
+import { CoreApi } from "../api/CoreApi.ts"
+import { PlatformApi } from "../api/PlatformApi.ts"
+import { WebhookApi } from "../api/WebhookApi.ts"
+import { packageFile } from "../infra/PackageFiles.ts"
 import { errorsPage } from "./ErrorsPage.ts"
 import { documented } from "./Documented.ts"
 
@@ -24,7 +25,7 @@ const text = (document: unknown): string => `${JSON.stringify(document, null, 2)
 
 const fileOf = Effect.fnUntraced(function* (name: string) {
   const path = yield* Path.Path
-  return yield* Effect.orDie(path.fromFileUrl(new URL(`../../${name}`, import.meta.url)))
+  return yield* Effect.orDie(path.fromFileUrl(packageFile(name)))
 })
 
 /** Writes the documents. */

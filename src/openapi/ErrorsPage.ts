@@ -3,7 +3,7 @@ import { Predicate } from "effect"
 import type { Schema } from "effect"
 import { HttpApi } from "effect/http-api"
 import type { HttpApiGroup } from "effect/http-api"
-import { undeclared } from "../runtime/ProblemFallback.ts"
+import { undeclared } from "../kernel/contract/UndeclaredProblems.ts"
 
 type AnyApi = Pick<HttpApi.Top, "identifier" | "annotations">
 

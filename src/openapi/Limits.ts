@@ -3,7 +3,7 @@
  * decoded, a text; generated clients would ask their users for that.
  */
 import { Predicate } from "effect"
-import { DEFAULT_LIMIT, LARGEST_LIMIT } from "../kernel/Page.ts"
+import { DEFAULT_LIMIT, LARGEST_LIMIT } from "../kernel/contract/Page.ts"
 import type { OperationChange } from "./Operations.ts"
 
 const schema = { type: "integer", minimum: 1, maximum: LARGEST_LIMIT, default: DEFAULT_LIMIT }

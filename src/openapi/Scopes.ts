@@ -4,7 +4,7 @@
  */
 import { HttpApi } from "effect/http-api"
 import type { HttpApiGroup } from "effect/http-api"
-import { annotationOf, RequiredScope } from "../kernel/Endpoint.ts"
+import { annotationOf, RequiredScope } from "../kernel/contract/Endpoint.ts"
 import { mapValues } from "./Operations.ts"
 import type { OperationChange } from "./Operations.ts"
 

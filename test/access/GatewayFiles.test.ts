@@ -2,9 +2,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { parse } from "effect/encoding/Yaml"
 import { readFileSync } from "node:fs"
 import { resolve } from "node:path"
-import { BEGINNING } from "../../src/access/GatewayTokens.ts"
-import { refused } from "../../src/access/Service.ts"
-import { problemFor } from "../../src/runtime/ProblemFallback.ts"
+import { BEGINNING } from "../../src/domains/access/tokens/GatewayTokens.ts"
+import { refused } from "../../src/domains/access/tokens/Credentials.ts"
+import { problemFor } from "../../src/kernel/contract/UndeclaredProblems.ts"
 
 const text = (file: string) => readFileSync(resolve(import.meta.dirname, "../../deploy", file), "utf8")
 

@@ -1,6 +1,6 @@
 import { assert, describe, layer } from "@effect/vitest"
 import { Context, Effect, Layer, Option } from "effect"
-import { IdentityProvider } from "../../src/kernel/IdentityProvider.ts"
+import { IdentityProvider } from "../../src/kernel/ports/IdentityProvider.ts"
 import * as Issuer from "../support/Issuer.ts"
 import { freePorts } from "../support/ServiceProcess.ts"
 import { request } from "../support/http.ts"

@@ -6,9 +6,9 @@ import { spawn, spawnSync } from "node:child_process"
 import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
-import { AuthMode } from "../../src/access/GatewayTokens.ts"
-import { coreRoutes } from "../../src/App.ts"
-import * as Listeners from "../../src/runtime/Listeners.ts"
+import { AuthMode } from "../../src/domains/access/tokens/GatewayTokens.ts"
+import { coreRoutes } from "../../src/app/Routes.ts"
+import * as Listeners from "../../src/http/Listeners.ts"
 import { freePorts } from "../support/ServiceProcess.ts"
 
 const deploy = resolve(import.meta.dirname, "../../deploy")

@@ -35,8 +35,9 @@ describe("what the client is made of", () => {
   const { files, packages } = reached(join(source, "client/index.ts"))
 
   it("is the contract: definitions, records, problems and the kernel's words, and nothing that serves", () => {
-    assert.include(files, "instances/Api.ts")
-    const contract = /^(client\/.*|kernel\/.*|\w+Api\.ts|\w+\/(\w*Api|\w*Model|Errors|Rules)\.ts)$/
+    assert.include(files, "domains/instances/Api.ts")
+    const contract =
+      /^(client\/.*|kernel\/.*|api\/\w+\.ts|domains\/(\w+\/)+(\w*Api|\w*Model|Errors|Rules|rules\/\w+)\.ts)$/
     assert.deepStrictEqual(
       files.filter((file) => !contract.test(file)),
       [],
@@ -51,12 +52,12 @@ describe("what the client is made of", () => {
   })
 
   it("has every problem class of every domain", async () => {
-    const domains = readdirSync(source).filter(
-      (folder) => folder !== "client" && existsSync(join(source, folder, "Errors.ts")),
+    const domains = readdirSync(join(source, "domains")).filter((folder) =>
+      existsSync(join(source, "domains", folder, "Errors.ts")),
     )
     assert.isAbove(domains.length, 10)
     for (const domain of domains) {
-      const errors: Record<string, unknown> = await import(join(source, domain, "Errors.ts"))
+      const errors: Record<string, unknown> = await import(join(source, "domains", domain, "Errors.ts"))
       for (const [name, value] of Object.entries(errors)) {
         assert.strictEqual((client as Record<string, unknown>)[name], value, `${domain}/Errors.ts: ${name}`)
       }

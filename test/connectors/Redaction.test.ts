@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
-import { changedExposures, merge, withoutFormerSecrets } from "../../src/connectors/Merge.ts"
-import { redact, settingsAt } from "../../src/connectors/Redaction.ts"
-import { lint } from "../../src/connectors/SchemaLint.ts"
+import { changedExposures, merge, withoutFormerSecrets } from "../../src/domains/connectors/settings/SettingsMerge.ts"
+import { redact, settingsAt } from "../../src/domains/connectors/settings/Redaction.ts"
+import { lint } from "../../src/domains/connectors/schema/SchemaLint.ts"
 import { randomCase } from "./support.ts"
 
 type Json = { readonly [name: string]: unknown }

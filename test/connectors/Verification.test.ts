@@ -4,7 +4,7 @@ import { createVerify, generateKeyPairSync } from "node:crypto"
 import { createServer } from "node:http"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
-import { presentable } from "../../src/connectors/Scrubbing.ts"
+import { presentable } from "../../src/domains/connectors/settings/TextSanitizer.ts"
 import { TestService } from "../support/TestService.ts"
 
 const HUBSPOT = "service.integration.crm.hubspot"

@@ -1,6 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Idempotency, OrganizationAccess, PlatformAccess, RequestValidation } from "../../src/kernel/Endpoint.ts"
-import { coreModules, platformModules } from "../../src/kernel/Scope.ts"
+import {
+  Idempotency,
+  OrganizationAccess,
+  PlatformAccess,
+  RequestValidation,
+} from "../../src/kernel/contract/Endpoint.ts"
+import { coreModules, platformModules } from "../../src/kernel/contract/Scope.ts"
 import { endpoints, neverNotFound } from "./endpoints.ts"
 import type { Endpoint } from "./endpoints.ts"
 import { scenarios } from "./scenarios.ts"

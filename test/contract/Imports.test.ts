@@ -1,11 +1,28 @@
 import { assert, describe, it } from "@effect/vitest"
 import { readdirSync, readFileSync } from "node:fs"
-import { dirname, join, relative, resolve } from "node:path"
+import { basename, dirname, join, relative, resolve } from "node:path"
 
 const root = resolve(import.meta.dirname, "../../src")
 
-/** The domains in their fixed order: each may use those before it, through their models, errors and services. */
+/** The storeys of the house. An import goes to a lower storey or stays in its folder. */
+const storeys: Readonly<Record<string, number>> = {
+  kernel: 0,
+  domains: 1,
+  infra: 1,
+  api: 2,
+  openapi: 3,
+  client: 3,
+  http: 4,
+  demo: 4,
+  app: 5,
+  cli: 6,
+  // The command tree: the only file at the root.
+  "cli.ts": 7,
+}
+
+/** The domains in their order: each may use those before it. */
 const domains = [
+  "idempotency",
   "events",
   "organizations",
   "people",
@@ -25,129 +42,162 @@ const domains = [
   "flags",
   "webhooks",
   "maintenance",
-  "demo",
 ]
 
-/** What a file may import inside its domain: files of its own rank or below. */
-const rankOf = (file: string): number => {
-  if (/^(Model|ExplanationModel|ReservationModel|Errors)\.ts$/.test(file)) return 1
-  if (
-    /^(Rules|Period|Decision|Aggregation|Limits|Account|Tally|Reporting|EventReading|Explanation|Holding|Api|PlatformApi)\.ts$/.test(
-      file,
-    )
-  )
-    return 2
-  if (file === "Repo.ts") return 3
-  if (/^(Http|PlatformHttp|Worker)\.ts$/.test(file)) return 5
-  return 4
-}
+const MAX_FILES = 14
+
+const sources = readdirSync(root, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"))
+const textOf = (file: string): string => readFileSync(join(root, file), "utf8")
+
+const isIn = (folder: string, file: string): boolean => basename(dirname(file)) === folder
+
+/** Whether another domain may import the file: models, errors, services and fragments of SQL. */
+const isShared = (file: string, importer: string): boolean =>
+  (importer === "maintenance" && file.endsWith("/Retention.ts")) ||
+  !(/(Rules|Api|Repo|Http|Retention|Worker|Layer)\.ts$/.test(file) || isIn("rules", file))
 
 interface Import {
   readonly from: string
   readonly to: string
 }
 
-const sources = readdirSync(root, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"))
+/** `import` and `export ... from`, of values and of types, `import "..."` and `import("...")`. */
+const IMPORT = /(?:^(?:import|export)\s[^"]*?from\s+|^import\s+|\bimport\(\s*)"(\.[^"]+)"/gm
 
 const imports: ReadonlyArray<Import> = sources.flatMap((from) =>
-  [...readFileSync(join(root, from), "utf8").matchAll(/^(?:import|export) [^"]*?from "(\.[^"]+)"/gms)].map((match) => ({
+  Array.from(textOf(from).matchAll(IMPORT), ([, path = ""]) => ({
     from,
-    to: relative(root, resolve(root, dirname(from), match[1] ?? "")),
+    to: relative(root, resolve(root, dirname(from), path)),
   })),
 )
 
-const parts = (file: string): readonly [folder: string, name: string] => {
-  const slash = file.indexOf("/")
-  return slash === -1 ? ["", file] : [file.slice(0, slash), file.slice(slash + 1)]
+/** Imports within `src`; `migrations` and `package.json` stand beside it. */
+const inside = imports.filter(({ to }) => !to.startsWith(".."))
+
+const topOf = (file: string): string => file.split("/")[0] ?? ""
+const domainOf = (file: string): string | undefined => (topOf(file) === "domains" ? file.split("/")[1] : undefined)
+
+const violations = (rule: (edge: Import) => boolean): ReadonlyArray<string> =>
+  inside.filter((edge) => !rule(edge)).map(({ from, to }) => `${from} imports ${to}`)
+
+/** The cycles among nodes that imports lead to, each as a list of its nodes. */
+const cyclesOf = (nodeOf: (file: string) => string | undefined): ReadonlyArray<string> => {
+  const targets = new Map<string, Set<string>>()
+  for (const { from, to } of inside) {
+    const [a, b] = [nodeOf(from), nodeOf(to)]
+    if (a === undefined || b === undefined || a === b) continue
+    targets.set(a, (targets.get(a) ?? new Set()).add(b))
+  }
+  const reachable = (start: string): ReadonlySet<string> => {
+    const reached = new Set<string>()
+    const open = [start]
+    for (let node = open.pop(); node !== undefined; node = open.pop()) {
+      for (const target of targets.get(node) ?? []) {
+        if (!reached.has(target)) {
+          reached.add(target)
+          open.push(target)
+        }
+      }
+    }
+    return reached
+  }
+  return [...targets.keys()].filter((node) => reachable(node).has(node)).sort()
 }
 
-const violations = (rule: (source: Import) => boolean) =>
-  imports.filter((edge) => !rule(edge)).map(({ from, to }) => `${from} imports ${to}`)
+/** Programs for other processes stand in template literals. */
+const withoutTemplates = (text: string): string => text.replaceAll(/`(?:[^`\\]|\\.)*`/g, "``")
+
+const filesMatching = (files: ReadonlyArray<string>, pattern: RegExp): ReadonlyArray<string> =>
+  files.filter((file) => pattern.test(textOf(file)))
+
+/** The tables that a file's SQL inserts into, updates or deletes from. */
+const tablesWrittenBy = (file: string): ReadonlyArray<string> =>
+  Array.from(
+    textOf(file).matchAll(/\b(?:INSERT INTO|DELETE FROM|UPDATE)\s+([a-z_]+)\b(?!\s*=)/g),
+    ([, table = ""]) => table,
+  ).filter((table) => table !== "set" && table !== "of")
 
 describe("the imports of the source", () => {
-  it("reads imports at all", () => {
-    assert.isAbove(imports.length, 100)
+  it("are read, and every folder has its storey, every domain its place in the order", () => {
+    assert.isAbove(imports.length, 1000)
+    assert.deepStrictEqual(
+      [...new Set(sources.map(topOf))].filter((folder) => !(folder in storeys)),
+      [],
+    )
+    assert.sameMembers([...new Set(sources.flatMap((file) => domainOf(file) ?? []))], domains)
   })
 
-  it("every folder is the kernel, the runtime, the documents, the commands, the client, or a domain with its place in the order", () => {
-    const folders = new Set(sources.map((file) => parts(file)[0]).filter((folder) => folder !== ""))
+  it("make no cycle among domains", () => {
+    assert.deepStrictEqual(cyclesOf(domainOf), [])
+  })
+
+  it("go to a lower storey or stay in their folder", () => {
     assert.deepStrictEqual(
-      [...folders].filter((folder) => ![...domains, "kernel", "runtime", "openapi", "cli", "client"].includes(folder)),
+      violations(
+        ({ from, to }) => topOf(from) === topOf(to) || (storeys[topOf(to)] ?? 0) < (storeys[topOf(from)] ?? 0),
+      ),
       [],
     )
   })
 
-  it("the kernel imports nothing but itself", () => {
-    assert.deepStrictEqual(
-      violations(({ from, to }) => !from.startsWith("kernel/") || to.startsWith("kernel/")),
-      [],
-    )
-  })
-
-  it("a domain imports no adapter", () => {
-    assert.deepStrictEqual(
-      violations(({ from, to }) => !domains.includes(parts(from)[0]) || !to.startsWith("runtime/")),
-      [],
-    )
-  })
-
-  it("inside a domain imports go from models to rules to repositories to services to handlers", () => {
+  it("from domain to domain follow the order, and take models, errors, services and SQL fragments only", () => {
     assert.deepStrictEqual(
       violations(({ from, to }) => {
-        const [domain, file] = parts(from)
-        const [target, used] = parts(to)
-        return !domains.includes(domain) || domain !== target || rankOf(used) <= rankOf(file)
+        const [importer, imported] = [domainOf(from), domainOf(to)]
+        if (importer === undefined || imported === undefined || importer === imported) return true
+        return domains.indexOf(imported) < domains.indexOf(importer) && isShared(to, importer)
       }),
       [],
     )
   })
+})
 
-  it("across domains only models, errors and services are imported, in the fixed order", () => {
+describe("the files of the source", () => {
+  it("are at most 14 in a folder", () => {
+    const folders = Map.groupBy(sources, dirname)
     assert.deepStrictEqual(
-      violations(({ from, to }) => {
-        const [domain, file] = parts(from)
-        const [target, used] = parts(to)
-        if (!domains.includes(domain) || !domains.includes(target) || domain === target) return true
-        const rank = rankOf(used)
-        return domains.indexOf(target) < domains.indexOf(domain) && (rank === 1 || (rank === 4 && rankOf(file) >= 4))
-      }),
+      [...folders].filter(([, files]) => files.length > MAX_FILES).map(([folder]) => folder),
       [],
     )
   })
 
-  it("only rules decide: they import models and other rules, and touch no service", () => {
-    const impure = sources
-      .filter((file) =>
-        /\/(Rules|Period|Decision|Aggregation|Limits|Account|Tally|Reporting|EventReading|Explanation|Holding)\.ts$/.test(
-          file,
-        ),
-      )
-      .filter((file) =>
-        /\b(Context\.Service|yield\*|SqlClient|PgClient|Date\.now\(\))/.test(readFileSync(join(root, file), "utf8")),
-      )
-    assert.deepStrictEqual(impure, [])
+  it("with rules are pure: they touch no service, no SQL and no clock", () => {
+    const rules = sources.filter((file) => file.endsWith("Rules.ts") || isIn("rules", file))
+    assert.isAbove(rules.length, 10)
+    assert.deepStrictEqual(
+      filesMatching(rules, /\b(Context\.Service|yield\*|SqlClient|PgClient|Date\.now\(\)|new Date\(\))/),
+      [],
+    )
   })
 
-  it("no SQL asks the database for the time", () => {
-    const asking = sources
-      .filter((file) => file.endsWith("Repo.ts"))
-      .filter((file) =>
-        /\b(now\(\)|clock_timestamp|current_timestamp|localtimestamp)/i.test(readFileSync(join(root, file), "utf8")),
-      )
-    assert.deepStrictEqual(asking, [])
+  it("with SQL do not read the database's time", () => {
+    const repositories = sources.filter((file) => /(Repo|Sql|Outbox)\.ts$/.test(file))
+    assert.isAbove(repositories.length, 20)
+    assert.deepStrictEqual(
+      filesMatching(repositories, /\b(now\(\)|clock_timestamp|current_timestamp|localtimestamp)/i),
+      [],
+    )
   })
 
-  it("a key tells a reference, which requests inherit, from a service, which they do not", () => {
-    const keys = (pattern: RegExp) =>
-      sources.flatMap((file) => Array.from(readFileSync(join(root, file), "utf8").matchAll(pattern), ([, key]) => key))
-    const references = keys(/Context\.Reference<.*?>\(\s*"(.*?)"/gs)
-    const services = keys(/Context\.Service<.*?>\(\)\(\s*"(.*?)"/gs)
-    assert.isAbove(references.length, 5)
-    assert.isAbove(services.length, 50)
-    const wrong = [
-      ...references.filter((key) => !key?.startsWith("keyshelf.reference/")),
-      ...services.filter((key) => !key?.startsWith("keyshelf/")),
-    ]
-    assert.deepStrictEqual(wrong, [])
+  it("above the domains write no table, and each table is written by one domain", () => {
+    const writers = new Map<string, Set<string>>()
+    for (const file of sources) {
+      for (const table of tablesWrittenBy(file)) {
+        writers.set(table, (writers.get(table) ?? new Set()).add(domainOf(file) ?? file))
+      }
+    }
+    assert.isAbove(writers.size, 25)
+    assert.deepStrictEqual(
+      [...writers].filter(([, by]) => by.size !== 1 || [...by].some((writer) => !domains.includes(writer))),
+      [],
+    )
+  })
+
+  it("run nothing when they are imported, except the command tree", () => {
+    const statement = /^(?:import "|(?:await |void )?[A-Za-z_$][\w$.]*\()/m
+    assert.deepStrictEqual(
+      sources.filter((file) => statement.test(withoutTemplates(textOf(file)))),
+      ["cli.ts"],
+    )
   })
 })

@@ -1,6 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { Customer } from "../../src/customers/Model.ts"
+import { Customer } from "../../src/domains/customers/Model.ts"
 import { TestService } from "../support/TestService.ts"
 
 layer(TestService.layer, { excludeTestServices: true })("customers", (it) => {

@@ -1,7 +1,7 @@
 import { PgClient } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, Schema } from "effect"
-import { Slug } from "../../src/kernel/Slug.ts"
+import { Slug } from "../../src/kernel/values/Slug.ts"
 import { TestService } from "../support/TestService.ts"
 import type { Tenant } from "../support/TestService.ts"
 

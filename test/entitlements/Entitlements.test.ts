@@ -1,8 +1,8 @@
 import { PgClient } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { Entitlement } from "../../src/entitlements/Model.ts"
-import { Page } from "../../src/kernel/Page.ts"
+import { Entitlement } from "../../src/domains/entitlements/Model.ts"
+import { Page } from "../../src/kernel/contract/Page.ts"
 import { TestService } from "../support/TestService.ts"
 
 const apiCalls = { name: "API calls", type: "NUMBER" }

@@ -1,7 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { aggregationMethods, entitlementTypes, resetAnchors, resetPeriods } from "../../src/entitlements/Model.ts"
-import { changed, measurementOf, misplacedMeasurement } from "../../src/entitlements/Rules.ts"
+import {
+  aggregationMethods,
+  entitlementTypes,
+  resetAnchors,
+  resetPeriods,
+} from "../../src/domains/entitlements/Model.ts"
+import { changed, measurementOf, misplacedMeasurement } from "../../src/domains/entitlements/Rules.ts"
 
 const sent = <A extends string | number | boolean | null>(schema: Schema.Codec<A>) =>
   Schema.optionalKey(Schema.NullOr(schema))

@@ -1,9 +1,9 @@
 import { PgClient } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
-import { Events } from "../../src/events/Service.ts"
-import { platformIdentity } from "../../src/kernel/Caller.ts"
-import { Transactions } from "../../src/kernel/Transaction.ts"
+import { Events } from "../../src/domains/events/Service.ts"
+import { platformIdentity } from "../../src/kernel/contract/Caller.ts"
+import { Transactions } from "../../src/kernel/database/Transactions.ts"
 import { TestService } from "../support/TestService.ts"
 
 interface EventItem {

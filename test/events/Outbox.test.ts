@@ -1,11 +1,11 @@
 import { PgClient } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
-import { EventsRepo } from "../../src/events/Repo.ts"
-import { Events } from "../../src/events/Service.ts"
-import { platformIdentity } from "../../src/kernel/Caller.ts"
-import { Signals } from "../../src/kernel/Signals.ts"
-import { Transactions } from "../../src/kernel/Transaction.ts"
+import { EventsRepo } from "../../src/domains/events/Repo.ts"
+import { Events } from "../../src/domains/events/Service.ts"
+import { platformIdentity } from "../../src/kernel/contract/Caller.ts"
+import { Signals } from "../../src/kernel/ports/Signals.ts"
+import { Transactions } from "../../src/kernel/database/Transactions.ts"
 import { TestService } from "../support/TestService.ts"
 
 const DAY = 86_400_000

@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { TestClock } from "effect/testing"
-import { lowestIdAt, resourceOf, wantsStream } from "../../src/events/Rules.ts"
-import { newId } from "../../src/kernel/Identifiers.ts"
+import { lowestIdAt, resourceOf, wantsStream } from "../../src/domains/events/Rules.ts"
+import { newId } from "../../src/kernel/values/Identifiers.ts"
 
 const STREAM = "text/event-stream"
 

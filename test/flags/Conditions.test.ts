@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
-import { operators } from "../../src/flags/Model.ts"
-import type { Operator } from "../../src/flags/Model.ts"
-import { holds } from "../../src/flags/Targeting.ts"
+import { operators } from "../../src/domains/flags/Model.ts"
+import type { Operator } from "../../src/domains/flags/Model.ts"
+import { holds } from "../../src/domains/flags/ofrep/Targeting.ts"
 
 const context = {
   targetingKey: "anna",

@@ -1,11 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import { createHash } from "node:crypto"
-import { etagOf, isFresh } from "../../src/flags/Etag.ts"
-import type { Condition, Operator } from "../../src/flags/Model.ts"
-import { bucketOf, BUCKETS, isWithin } from "../../src/flags/Rollout.ts"
-import { changed, faultsOf, listed } from "../../src/flags/Rules.ts"
-import { evaluate } from "../../src/flags/Targeting.ts"
-import type { EvaluatedFlag } from "../../src/flags/Targeting.ts"
+import { etagOf, isFresh } from "../../src/domains/flags/Etag.ts"
+import type { Condition, Operator } from "../../src/domains/flags/Model.ts"
+import { bucketOf, BUCKETS, isWithin } from "../../src/domains/flags/ofrep/Rollout.ts"
+import { changed, faultsOf, listed } from "../../src/domains/flags/Rules.ts"
+import { evaluate } from "../../src/domains/flags/ofrep/Targeting.ts"
+import type { EvaluatedFlag } from "../../src/domains/flags/ofrep/Targeting.ts"
 
 const keys = Array.from({ length: 10_000 }, (_, index) => `user-${index}`)
 

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { fresh, merged, recordFaults, slugFaults, synced } from "../../src/integrations/Rules.ts"
+import { fresh, merged, recordFaults, slugFaults, synced } from "../../src/domains/integrations/Rules.ts"
 
 const value = Schema.NullOr(Schema.Union([Schema.String, Schema.Boolean, Schema.Array(Schema.String)]))
 const at = new Date("2026-01-31T09:00:00Z")

@@ -2,7 +2,7 @@ import { PgClient } from "@effect/sql-pg"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, Fiber, Layer, Redacted } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
-import { mayHaveCommitted } from "../../src/kernel/Sql.ts"
+import { mayHaveCommitted } from "../../src/kernel/database/Statements.ts"
 import { cable } from "../support/cable.ts"
 import { TestDatabase, testSql } from "../support/TestDatabase.ts"
 

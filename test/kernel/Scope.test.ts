@@ -1,6 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { allows, beyond, coreModules, covers, OrganizationScope, PlatformScope } from "../../src/kernel/Scope.ts"
+import {
+  allows,
+  beyond,
+  coreModules,
+  covers,
+  OrganizationScope,
+  PlatformScope,
+} from "../../src/kernel/contract/Scope.ts"
 
 describe("scopes", () => {
   it.prop("a scope covers itself", [PlatformScope], ([scope]) => covers(scope, scope))

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { Slug, slugify, underFreeSlug } from "../../src/kernel/Slug.ts"
+import { Slug, slugify, underFreeSlug } from "../../src/kernel/values/Slug.ts"
 
 const isSlug = Schema.is(Slug)
 

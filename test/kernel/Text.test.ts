@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Schema } from "effect"
-import { FreeObject, Name } from "../../src/kernel/Text.ts"
-import { TimestampInput } from "../../src/kernel/Timestamp.ts"
+import { FreeObject, Name } from "../../src/kernel/values/Text.ts"
+import { TimestampInput } from "../../src/kernel/values/Timestamp.ts"
 
 const isName = Schema.is(Name)
 const isFreeObject = Schema.is(FreeObject)

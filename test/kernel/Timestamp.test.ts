@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { instantText, Timestamp } from "../../src/kernel/Timestamp.ts"
-import { asJson } from "../../src/kernel/Written.ts"
+import { instantText, Timestamp } from "../../src/kernel/values/Timestamp.ts"
+import { asJson } from "../../src/kernel/contract/JsonResponse.ts"
 
 const YEAR_0 = Date.UTC(0, 0, 1) - 1900 * 365.25 * 86_400_000
 const YEAR_10000 = Date.UTC(10_000, 0, 1)

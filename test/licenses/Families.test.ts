@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import type { License } from "../../src/licenses/Model.ts"
-import { currentVersion } from "../../src/licenses/Rules.ts"
+import type { License } from "../../src/domains/licenses/Model.ts"
+import { currentVersion } from "../../src/domains/licenses/Rules.ts"
 import { TestService } from "../support/TestService.ts"
 import { refusal, slugs, vendor } from "./support.ts"
 

@@ -1,8 +1,8 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, Option } from "effect"
-import { Transactions } from "../../src/kernel/Transaction.ts"
-import { Licenses } from "../../src/licenses/Service.ts"
-import type { LicenseChoice } from "../../src/licenses/Service.ts"
+import { Transactions } from "../../src/kernel/database/Transactions.ts"
+import { Licenses } from "../../src/domains/licenses/Service.ts"
+import type { LicenseChoice } from "../../src/domains/licenses/Service.ts"
 import { TestService } from "../support/TestService.ts"
 import { locations, refusal, slugs, vendor } from "./support.ts"
 

@@ -1,15 +1,15 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Schema } from "effect"
-import { entitlementTypes } from "../../src/entitlements/Model.ts"
-import { Slug } from "../../src/kernel/Slug.ts"
-import { lifecycleStates } from "../../src/licenses/Model.ts"
+import { entitlementTypes } from "../../src/domains/entitlements/Model.ts"
+import { Slug } from "../../src/kernel/values/Slug.ts"
+import { lifecycleStates } from "../../src/domains/licenses/Model.ts"
 import {
   archiveRefusal,
   currentVersion,
   faultOfOverage,
   faultOfValue,
   slugOfVersion,
-} from "../../src/licenses/Rules.ts"
+} from "../../src/domains/licenses/Rules.ts"
 
 const version = Schema.Struct({
   lifecycleState: Schema.Literals(lifecycleStates),

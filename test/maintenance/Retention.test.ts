@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Duration, Effect, Layer, Option } from "effect"
-import { Settings } from "../../src/runtime/Settings.ts"
+import { Settings } from "../../src/infra/Settings.ts"
 
 const settingsUnder = (env: Record<string, string>) =>
   Effect.provide(Settings, Layer.fresh(Settings.layer)).pipe(

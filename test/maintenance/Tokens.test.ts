@@ -1,6 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Duration, Effect, Layer, Option } from "effect"
-import { Retention, Sweeper } from "../../src/maintenance/Service.ts"
+import { Retention, Sweeper } from "../../src/domains/maintenance/Service.ts"
 import { TestService } from "../support/TestService.ts"
 import { at, DAY, expiryEvents, inTime, issue, kept, revoke, sweep } from "./sweeping.ts"
 

@@ -3,11 +3,11 @@ import { PgClient } from "@effect/sql-pg"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { randomUUID } from "node:crypto"
-import { Issuing } from "../../src/access/Issuing.ts"
-import { AccessRepo } from "../../src/access/Repo.ts"
-import { platformIdentity } from "../../src/kernel/Caller.ts"
-import { Transactions } from "../../src/kernel/Transaction.ts"
-import { Sweeper } from "../../src/maintenance/Service.ts"
+import { Issuing } from "../../src/domains/access/tokens/TokenIssuer.ts"
+import { AccessRepo } from "../../src/domains/access/Repo.ts"
+import { platformIdentity } from "../../src/kernel/contract/Caller.ts"
+import { Transactions } from "../../src/kernel/database/Transactions.ts"
+import { Sweeper } from "../../src/domains/maintenance/Service.ts"
 
 export const START = new Date("2032-01-01T00:00:00.000Z").getTime()
 export const DAY = 24 * 60 * 60 * 1000

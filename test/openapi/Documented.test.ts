@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { OpenApi } from "effect/http-api"
-import { CoreApi } from "../../src/CoreApi.ts"
+import { CoreApi } from "../../src/api/CoreApi.ts"
 import { documented } from "../../src/openapi/Documented.ts"
-import { PlatformApi } from "../../src/PlatformApi.ts"
-import { WebhookApi } from "../../src/WebhookApi.ts"
+import { PlatformApi } from "../../src/api/PlatformApi.ts"
+import { WebhookApi } from "../../src/api/WebhookApi.ts"
 
 interface Operation {
   readonly security: ReadonlyArray<Readonly<Record<string, Array<string>>>>

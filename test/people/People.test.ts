@@ -2,7 +2,7 @@ import { PgClient } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { randomUUID } from "node:crypto"
-import { platformIdentity } from "../../src/kernel/Caller.ts"
+import { platformIdentity } from "../../src/kernel/contract/Caller.ts"
 import { TestService } from "../support/TestService.ts"
 
 const MISSING = "01999999-0000-7000-8000-000000000000"

@@ -1,8 +1,15 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Option, Schema } from "effect"
-import { Role } from "../../src/kernel/Caller.ts"
-import { allows, coreModules, covers, OrganizationScope, PlatformScope } from "../../src/kernel/Scope.ts"
-import { narrowed, narrowingOf, organizationNamed, profileOf, scopesFor, scopesOf } from "../../src/people/Rules.ts"
+import { Role } from "../../src/kernel/contract/Caller.ts"
+import { allows, coreModules, covers, OrganizationScope, PlatformScope } from "../../src/kernel/contract/Scope.ts"
+import {
+  narrowed,
+  narrowingOf,
+  organizationNamed,
+  profileOf,
+  scopesFor,
+  scopesOf,
+} from "../../src/domains/people/Rules.ts"
 
 const claims = (all: Record<string, unknown>) => ({ subject: "anna", all })
 

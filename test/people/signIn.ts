@@ -1,9 +1,9 @@
 /** The service with an issuer of ours as its identity provider, and people who sign in there. */
 import { Context, Effect, Layer, Option } from "effect"
 import { randomUUID } from "node:crypto"
-import { AuthMode } from "../../src/access/GatewayTokens.ts"
-import { IdentityProvider } from "../../src/kernel/IdentityProvider.ts"
-import type { Provider } from "../../src/kernel/IdentityProvider.ts"
+import { AuthMode } from "../../src/domains/access/tokens/GatewayTokens.ts"
+import { IdentityProvider } from "../../src/kernel/ports/IdentityProvider.ts"
+import type { Provider } from "../../src/kernel/ports/IdentityProvider.ts"
 import * as Issuer from "../support/Issuer.ts"
 import type { CallOptions } from "../support/TestService.ts"
 import { TestService } from "../support/TestService.ts"

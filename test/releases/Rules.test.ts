@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { repeatedComponents, unknownComponents } from "../../src/releases/Rules.ts"
+import { repeatedComponents, unknownComponents } from "../../src/domains/releases/Rules.ts"
 
 describe("the components of a release", () => {
   it("only the repetitions of an id are at fault", () => {

@@ -31,7 +31,11 @@ describe("the bundle", { concurrent: true, timeout: 60_000 }, () => {
   it.live.each([
     { title: "runs where it is not older than the sources", files: { [BUNDLE]: 2, "src/cli.ts": 2 }, entry: BUNDLE },
     { title: "runs where there are no sources", files: { [BUNDLE]: 2 }, entry: BUNDLE },
-    { title: "gives way to a newer source", files: { [BUNDLE]: 2, "src/usage/Model.ts": 3 }, entry: "src/cli.ts" },
+    {
+      title: "gives way to a newer source",
+      files: { [BUNDLE]: 2, "src/domains/usage/check/Model.ts": 3 },
+      entry: "src/cli.ts",
+    },
     { title: "gives way to a newer migration", files: { [BUNDLE]: 2, "migrations/index.ts": 3 }, entry: "src/cli.ts" },
     { title: "gives way to newer packages", files: { [BUNDLE]: 2, "package-lock.json": 3 }, entry: "src/cli.ts" },
     { title: "is not missed where it was not made", files: { "src/cli.ts": 2 }, entry: "src/cli.ts" },

@@ -7,8 +7,8 @@ import { randomUUID } from "node:crypto"
 import { createServer } from "node:http"
 import type { RequestListener } from "node:http"
 import type { AddressInfo } from "node:net"
-import type { Provider } from "../../src/kernel/IdentityProvider.ts"
-import * as IdentityProvider from "../../src/runtime/IdentityProvider.ts"
+import type { Provider } from "../../src/kernel/ports/IdentityProvider.ts"
+import * as IdentityProvider from "../../src/infra/outbound/OpenIdKeys.ts"
 
 export const AUDIENCE = "https://keyshelf.example"
 

@@ -5,8 +5,8 @@ import { chmod, mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { TestProject } from "vitest/node"
-import * as Database from "../../src/runtime/Database.ts"
-import * as EmbeddedPostgres from "../../src/runtime/EmbeddedPostgres.ts"
+import { migrate } from "../../src/infra/database/Migrations.ts"
+import * as EmbeddedPostgres from "../../src/infra/embedded/EmbeddedPostgres.ts"
 import { databaseUrl } from "./databaseUrl.ts"
 
 declare module "vitest" {
@@ -45,7 +45,7 @@ export default async function setup(project: TestProject) {
   await onServer(`DROP DATABASE IF EXISTS ${template}`)
   await onServer(`CREATE DATABASE ${template}`)
   await Effect.runPromise(
-    Database.migrate.pipe(
+    migrate.pipe(
       Effect.provide(PgClient.layer({ url: Redacted.make(databaseUrl(serverUrl, template)), maxConnections: 1 })),
     ),
   )

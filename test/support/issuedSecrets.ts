@@ -2,7 +2,7 @@
  * The secrets that the service issues during a run, and the search for them where they must not be: in what its processes
  * write and in the databases that the tests leave behind. What is found fails the run with its place, never with its value.
  */
-import { SECRET_TEXT } from "../../src/runtime/SecretTexts.ts"
+import { SECRET_TEXT } from "../../src/infra/telemetry/SecretMasking.ts"
 
 const issued = new Set<string>()
 const exempt = new Set<string>()

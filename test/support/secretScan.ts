@@ -1,7 +1,7 @@
 /** Searches a database for secrets, in every column that can hold text. */
 import { PgClient } from "@effect/sql-pg"
 import { Effect } from "effect"
-import { SECRET_TEXT } from "../../src/runtime/SecretTexts.ts"
+import { SECRET_TEXT } from "../../src/infra/telemetry/SecretMasking.ts"
 import { leakedIn } from "./issuedSecrets.ts"
 
 interface Column {

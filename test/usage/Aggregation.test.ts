@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, BigDecimal, Schema } from "effect"
-import type { AggregationMethod } from "../../src/entitlements/Model.ts"
-import { aggregationMethods } from "../../src/entitlements/Model.ts"
-import { add, fold, isLateSet, nothing } from "../../src/usage/Aggregation.ts"
-import type { Total, UsageEvent } from "../../src/usage/Aggregation.ts"
+import type { AggregationMethod } from "../../src/domains/entitlements/Model.ts"
+import { aggregationMethods } from "../../src/domains/entitlements/Model.ts"
+import { add, fold, isLateSet, nothing } from "../../src/domains/usage/rules/Aggregation.ts"
+import type { Total, UsageEvent } from "../../src/domains/usage/rules/Aggregation.ts"
 
 const start = Date.UTC(2026, 0, 1)
 

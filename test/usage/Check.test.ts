@@ -1,7 +1,7 @@
 import { PgClient } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
-import { HotPath } from "../../src/kernel/SharedConnections.ts"
+import { HotPath } from "../../src/kernel/database/Connections.ts"
 import { openShop, refusal, term } from "../instances/Shop.ts"
 import { TestService } from "../support/TestService.ts"
 

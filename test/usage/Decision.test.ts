@@ -1,9 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, BigDecimal, Schema } from "effect"
-import { entitlementTypes } from "../../src/entitlements/Model.ts"
-import { allows, type CheckSubject, decide, figures, type Grant } from "../../src/usage/Decision.ts"
-import { CheckResult, checkReasons } from "../../src/usage/Model.ts"
-import { checkAsText } from "../../src/usage/Answers.ts"
+import { entitlementTypes } from "../../src/domains/entitlements/Model.ts"
+import { allows, type CheckSubject, decide, figures, type Grant } from "../../src/domains/usage/rules/Decision.ts"
+import { CheckResult } from "../../src/domains/usage/check/Model.ts"
+import { checkReasons } from "../../src/domains/usage/rules/Decision.ts"
+import { checkAsText } from "../../src/domains/usage/check/CheckResponse.ts"
 
 const decimal = BigDecimal.fromStringUnsafe
 const utc = (text: string): Date => new Date(text)

@@ -1,6 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Arbitrary, BigDecimal, Effect, Schema } from "effect"
-import { textOf } from "../../src/kernel/ExactNumber.ts"
+import { textOf } from "../../src/kernel/values/Decimal.ts"
 import type { Answer } from "../support/TestService.ts"
 import { TestService } from "../support/TestService.ts"
 import { openMetered } from "./Metered.ts"

@@ -1,10 +1,10 @@
 import { assert, layer } from "@effect/vitest"
 import { BigDecimal, Effect } from "effect"
-import { aggregationMethods } from "../../src/entitlements/Model.ts"
-import { fold } from "../../src/usage/Aggregation.ts"
-import type { UsageEvent } from "../../src/usage/Aggregation.ts"
+import { aggregationMethods } from "../../src/domains/entitlements/Model.ts"
+import { fold } from "../../src/domains/usage/rules/Aggregation.ts"
+import type { UsageEvent } from "../../src/domains/usage/rules/Aggregation.ts"
 import { TestService } from "../support/TestService.ts"
-import { dice } from "./Dice.ts"
+import { dice } from "./RandomGenerator.ts"
 import { openMetered } from "./Metered.ts"
 
 const LENGTH = 40

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Schema } from "effect"
-import { resetAnchors, resetPeriods } from "../../src/entitlements/Model.ts"
-import { type Period, periodAt, type PeriodQuery } from "../../src/usage/Period.ts"
+import { resetAnchors, resetPeriods } from "../../src/domains/entitlements/Model.ts"
+import { type Period, periodAt, type PeriodQuery } from "../../src/domains/usage/rules/Period.ts"
 import periods from "../fixtures/periods.json" with { type: "json" }
 
 const PublicCase = Schema.Struct({

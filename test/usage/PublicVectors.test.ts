@@ -1,6 +1,6 @@
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { aggregationMethods } from "../../src/entitlements/Model.ts"
+import { aggregationMethods } from "../../src/domains/entitlements/Model.ts"
 import metering from "../fixtures/metering.json" with { type: "json" }
 import { TestService } from "../support/TestService.ts"
 import { openMetered } from "./Metered.ts"

@@ -1,7 +1,7 @@
 import { PgClient } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import type { UsageEntry } from "../../src/usage/Model.ts"
+import type { UsageEntry } from "../../src/domains/usage/ledger/Model.ts"
 import { refusal } from "../instances/Shop.ts"
 import { TestService } from "../support/TestService.ts"
 import { daysAgo, openMetered } from "./Metered.ts"

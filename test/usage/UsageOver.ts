@@ -1,12 +1,12 @@
 /** Usage beside the service, with a memory of its own, over a database that a test watches or breaks. */
 import { Effect, Layer } from "effect"
 import { randomUUID } from "node:crypto"
-import { Caller, platformIdentity } from "../../src/kernel/Caller.ts"
-import { HotPath } from "../../src/kernel/SharedConnections.ts"
-import { CheckRepo } from "../../src/usage/CheckRepo.ts"
-import { PastRepo } from "../../src/usage/PastRepo.ts"
-import { UsageRepo } from "../../src/usage/Repo.ts"
-import { Usage } from "../../src/usage/Service.ts"
+import { Caller, platformIdentity } from "../../src/kernel/contract/Caller.ts"
+import { hotPath } from "../../src/infra/database/DedicatedConnections.ts"
+import { CheckRepo } from "../../src/domains/usage/check/hotpath/Repo.ts"
+import { PastRepo } from "../../src/domains/usage/check/PastRepo.ts"
+import { UsageRepo } from "../../src/domains/usage/check/Repo.ts"
+import { Usage } from "../../src/domains/usage/check/Service.ts"
 import { testSql } from "../support/TestDatabase.ts"
 
 type Repo = CheckRepo["Service"]
@@ -19,7 +19,7 @@ export const usageOver = (changed: (repo: Repo) => Partial<Repo>) => {
   )
   return Layer.fresh(Usage.layer).pipe(
     Layer.provide([changedRepo, UsageRepo.layer, PastRepo.layer]),
-    Layer.provide(Layer.provide(CheckRepo.layer, HotPath.layer)),
+    Layer.provide(Layer.provide(CheckRepo.layer, hotPath)),
     Layer.provide(testSql),
   )
 }

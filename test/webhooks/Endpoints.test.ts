@@ -1,6 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { MOST_ENDPOINTS } from "../../src/webhooks/Rules.ts"
+import { MOST_ENDPOINTS } from "../../src/domains/webhooks/endpoints/Rules.ts"
 import { TestService } from "../support/TestService.ts"
 import { openHooks, refusal } from "./Hooks.ts"
 

@@ -3,7 +3,7 @@ import { Redacted } from "effect"
 import { randomBytes } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
-import { signedHeaders } from "../../src/webhooks/Sender.ts"
+import { signedHeaders } from "../../src/domains/webhooks/delivery/Sender.ts"
 
 type Verify = (secret: string, headers: Record<string, string>, body: string, now?: number) => unknown
 

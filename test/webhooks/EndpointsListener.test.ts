@@ -1,8 +1,8 @@
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { HttpServer } from "effect/http"
-import { coreRoutesWithoutWebhooks, webhookRoutes } from "../../src/App.ts"
-import * as Listeners from "../../src/runtime/Listeners.ts"
+import { coreRoutesWithoutWebhooks, webhookRoutes } from "../../src/app/Routes.ts"
+import * as Listeners from "../../src/http/Listeners.ts"
 import { request } from "../support/http.ts"
 import { TestService } from "../support/TestService.ts"
 

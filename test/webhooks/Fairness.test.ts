@@ -1,8 +1,8 @@
 import { PgClient } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
 import { Deferred, Duration, Effect, Fiber, Scope } from "effect"
-import { WebhookQueue } from "../../src/webhooks/Queue.ts"
-import { QueueRepo } from "../../src/webhooks/QueueRepo.ts"
+import { WebhookQueue } from "../../src/domains/webhooks/queue/Queue.ts"
+import { QueueRepo } from "../../src/domains/webhooks/queue/QueueRepo.ts"
 import { testServices } from "../support/TestService.ts"
 import {
   answering,

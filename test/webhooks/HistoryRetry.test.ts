@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { randomUUID } from "node:crypto"
-import { Signals } from "../../src/kernel/Signals.ts"
+import { Signals } from "../../src/kernel/ports/Signals.ts"
 import { TestService } from "../support/TestService.ts"
 import { openHooks, refusal } from "./Hooks.ts"
 

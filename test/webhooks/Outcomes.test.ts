@@ -1,10 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { entryOf, healthOf, nextOf } from "../../src/webhooks/Attempts.ts"
-import type { EndedAttempt } from "../../src/webhooks/Attempts.ts"
-import { gets, matchesOf } from "../../src/webhooks/Fanout.ts"
-import { dayOf, dayOfTable, tableOf } from "../../src/webhooks/PartitionsRepo.ts"
-import { waitAfter } from "../../src/webhooks/Svix.ts"
+import { entryOf, healthOf, nextOf } from "../../src/domains/webhooks/delivery/AttemptRecorder.ts"
+import type { EndedAttempt } from "../../src/domains/webhooks/delivery/AttemptRecorder.ts"
+import { gets, matchesOf } from "../../src/domains/webhooks/outbox/SubscriptionMatching.ts"
+import { dayOf, dayOfTable, tableOf } from "../../src/domains/webhooks/history/PartitionsRepo.ts"
+import { waitAfter } from "../../src/domains/webhooks/outbox/SvixProvider.ts"
 
 const between = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
 

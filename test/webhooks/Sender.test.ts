@@ -13,12 +13,12 @@ import { join } from "node:path"
 import { getCACertificates, setDefaultCACertificates } from "node:tls"
 import { gzipSync } from "node:zlib"
 import { Webhook } from "standardwebhooks"
-import type { OutboundRules } from "../../src/runtime/OutboundAddresses.ts"
-import * as OutboundHttp from "../../src/runtime/OutboundHttp.ts"
-import { DeliveryLimits } from "../../src/webhooks/DeliverySettings.ts"
-import type { Limits } from "../../src/webhooks/DeliverySettings.ts"
-import { signedHeaders, WebhookSender } from "../../src/webhooks/Sender.ts"
-import type { AttemptOutcome } from "../../src/webhooks/Sender.ts"
+import type { OutboundRules } from "../../src/infra/outbound/AddressPolicy.ts"
+import * as OutboundHttp from "../../src/infra/outbound/OutboundHttp.ts"
+import { DeliveryLimits } from "../../src/domains/webhooks/DeliveryLimits.ts"
+import type { Limits } from "../../src/domains/webhooks/DeliveryLimits.ts"
+import { signedHeaders, WebhookSender } from "../../src/domains/webhooks/delivery/Sender.ts"
+import type { AttemptOutcome } from "../../src/domains/webhooks/delivery/Sender.ts"
 
 const started = (server: Server) =>
   Effect.map(

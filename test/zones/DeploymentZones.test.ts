@@ -1,7 +1,7 @@
 import { PgClient } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { newId } from "../../src/kernel/Identifiers.ts"
+import { newId } from "../../src/kernel/values/Identifiers.ts"
 import { TestService } from "../support/TestService.ts"
 import type { Tenant } from "../support/TestService.ts"
 

@@ -1,8 +1,8 @@
 /** The database: reachable, new enough, with room for connections, its schema, clock and partitions. */
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { mostConnections } from "../../kernel/SharedConnections.ts"
-import { Settings } from "../../runtime/Settings.ts"
+import { mostConnections } from "../../infra/database/DedicatedConnections.ts"
+import { Settings } from "../../infra/Settings.ts"
 import * as Schema from "../Schema.ts"
 import { failed, ok, warning } from "./Report.ts"
 import type { Check, Finding } from "./Report.ts"

@@ -3,7 +3,7 @@ import { Effect, Option } from "effect"
 import { access, constants, stat, statfs } from "node:fs/promises"
 import { createServer } from "node:net"
 import { dirname, join, resolve } from "node:path"
-import type { Role, Settings } from "../../runtime/Settings.ts"
+import type { Role, Settings } from "../../infra/Settings.ts"
 import { failed, ok, warning } from "./Report.ts"
 import type { Check, Finding } from "./Report.ts"
 

@@ -1,6 +1,6 @@
 /** Settings as the service would read them, and variables that it would not read. */
 import { ConfigProvider, Context, Effect, Exit, Layer } from "effect"
-import { Settings } from "../../runtime/Settings.ts"
+import { Settings } from "../../infra/Settings.ts"
 import { failed, ok, warning } from "./Report.ts"
 import type { Finding } from "./Report.ts"
 

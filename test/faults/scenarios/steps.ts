@@ -1,7 +1,7 @@
 /** `kill -9` at each step of a delivery, and a node that stands still past its lease. The receiver and locks make it exact. */
 import type { PgClient } from "@effect/sql-pg"
 import { Effect } from "effect"
-import { DAYS_AHEAD } from "../../../src/webhooks/Partitions.ts"
+import { DAYS_AHEAD } from "../../../src/domains/webhooks/history/Partitions.ts"
 import type { Invariant, Violation } from "../support/Checker.ts"
 import { call, clock, endpoint, open, tenant, until } from "../support/Installation.ts"
 import type { Crash } from "../support/Installation.ts"

@@ -4,7 +4,7 @@ import { Context, Effect, Layer, Redacted, Scope } from "effect"
 import { randomBytes, randomInt } from "node:crypto"
 import { createServer } from "node:net"
 import { SqlClient } from "effect/sql"
-import * as Database from "../../../src/runtime/Database.ts"
+import { migrate } from "../../../src/infra/database/Migrations.ts"
 import { databaseUrl } from "../../support/databaseUrl.ts"
 import { request } from "../../support/http.ts"
 import type { Answer } from "../../support/http.ts"
@@ -118,7 +118,7 @@ const createDatabase = Effect.fnUntraced(function* ({ tablespace, template, url 
   )
   const own = databaseUrl(url, name)
   const sql = yield* clientOf(own, 6)
-  if (template === undefined) yield* Effect.orDie(Effect.provideService(Database.migrate, SqlClient.SqlClient, sql))
+  if (template === undefined) yield* Effect.orDie(Effect.provideService(migrate, SqlClient.SqlClient, sql))
   return { url: own, sql }
 })
 

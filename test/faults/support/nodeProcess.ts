@@ -2,8 +2,8 @@
 import "effect/schema/SchemaJITCompiler/enable"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Cause, Duration, Effect, Exit, Runtime } from "effect"
-import { serve } from "../../../src/main.ts"
-import { DeliveryLimits } from "../../../src/webhooks/DeliverySettings.ts"
+import { serve } from "../../../src/app/Process.ts"
+import { DeliveryLimits } from "../../../src/domains/webhooks/DeliveryLimits.ts"
 
 /** What a fault test may lower, in milliseconds. */
 export interface LimitsInMillis {

@@ -1,0 +1,57 @@
+/** The Core API: what vendors' products, tools and pipelines call, always inside one organization. */
+import { OpenApi } from "effect/http-api"
+import { MeApi, ServiceAccountsApi } from "../domains/access/Api.ts"
+import { ComponentsApi } from "../domains/components/Api.ts"
+import { ConnectorsApi } from "../domains/connectors/Api.ts"
+import { CustomersApi } from "../domains/customers/Api.ts"
+import { EntitlementsApi } from "../domains/entitlements/Api.ts"
+import { EventsApi } from "../domains/events/Api.ts"
+import { FeatureFlagsApi } from "../domains/flags/Api.ts"
+import { OfrepApi } from "../domains/flags/ofrep/Api.ts"
+import { EntitlementGroupsApi } from "../domains/groups/Api.ts"
+import { InstancesApi } from "../domains/instances/Api.ts"
+import { CustomerIntegrationsApi, InstanceIntegrationsApi, IntegrationUpsertsApi } from "../domains/integrations/Api.ts"
+import { LicensesApi } from "../domains/licenses/Api.ts"
+import { LicenseFamiliesApi } from "../domains/licenses/FamiliesApi.ts"
+import { LicenseEntitlementsApi } from "../domains/licenses/grants/Api.ts"
+import { MetadataFieldsApi } from "../domains/metadata/Api.ts"
+import { ReleasesApi } from "../domains/releases/Api.ts"
+import { CheckApi } from "../domains/usage/check/Api.ts"
+import { UsageApi } from "../domains/usage/reports/Api.ts"
+import { ReservationsApi } from "../domains/usage/reservations/Api.ts"
+import { DeploymentZonesApi } from "../domains/zones/Api.ts"
+import * as Apis from "../kernel/contract/Apis.ts"
+
+export class CoreApi extends Apis.core(
+  MeApi,
+  EventsApi,
+  ServiceAccountsApi,
+  ConnectorsApi,
+  ComponentsApi,
+  EntitlementsApi,
+  EntitlementGroupsApi,
+  LicensesApi,
+  LicenseEntitlementsApi,
+  LicenseFamiliesApi,
+  ReleasesApi,
+  DeploymentZonesApi,
+  MetadataFieldsApi,
+  CustomersApi,
+  InstancesApi,
+  CustomerIntegrationsApi,
+  InstanceIntegrationsApi,
+  IntegrationUpsertsApi,
+  CheckApi,
+  UsageApi,
+  ReservationsApi,
+  FeatureFlagsApi,
+  OfrepApi,
+).annotateMerge(
+  OpenApi.annotations({
+    title: "Keyshelf Core API",
+    version: "0.1.0",
+    description:
+      "Licensing and entitlements: customers, instances, licenses, entitlements, releases and deployments of one organization.",
+    servers: [{ url: "http://127.0.0.1:8080", description: "The core listener on this machine" }],
+  }),
+) {}

@@ -1,0 +1,25 @@
+/** The Platform API: the operator's, on a listener and with credentials of its own. */
+import { OpenApi } from "effect/http-api"
+import { OrganizationTokensApi, PlatformCredentialsApi, PlatformMeApi } from "../domains/access/PlatformApi.ts"
+import { ConnectorInclusionsApi, ConnectorRegistryApi } from "../domains/connectors/PlatformApi.ts"
+import * as Apis from "../kernel/contract/Apis.ts"
+import { OrganizationsApi } from "../domains/organizations/Api.ts"
+import { MembershipsApi, UsersApi } from "../domains/people/PlatformApi.ts"
+
+export class PlatformApi extends Apis.platform(
+  PlatformMeApi,
+  OrganizationsApi,
+  UsersApi,
+  MembershipsApi,
+  OrganizationTokensApi,
+  PlatformCredentialsApi,
+  ConnectorRegistryApi,
+  ConnectorInclusionsApi,
+).annotateMerge(
+  OpenApi.annotations({
+    title: "Keyshelf Platform API",
+    version: "0.1.0",
+    description: "Organizations and credentials, for the operator of an installation.",
+    servers: [{ url: "http://127.0.0.1:8081", description: "The platform listener on this machine" }],
+  }),
+) {}

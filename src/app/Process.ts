@@ -1,0 +1,190 @@
+/** The process: listeners and workers by role; nothing else. */
+import * as NodeServices from "@effect/platform-node/NodeServices"
+import { Console, Duration, Effect, Layer, Option, Redacted } from "effect"
+import { FetchHttpClient } from "effect/http"
+import { AuthMode } from "../domains/access/tokens/GatewayTokens.ts"
+import { allScopes, PlatformCredentials } from "../domains/access/PlatformCredentials.ts"
+import { coreRoutes, coreRoutesWithoutWebhooks, internalRoutes, platformRoutes, webhookRoutes } from "./Routes.ts"
+import { services } from "./Services.ts"
+import { HandedOver } from "../domains/events/Repo.ts"
+import { Retention } from "../domains/maintenance/Service.ts"
+import * as SweeperWorker from "../domains/maintenance/Worker.ts"
+import * as Database from "../infra/database/Database.ts"
+import * as DatabaseClock from "../infra/database/DatabaseClock.ts"
+import * as Health from "../http/routes/Health.ts"
+import * as IdentityProvider from "../infra/outbound/OpenIdKeys.ts"
+import * as Listeners from "../http/Listeners.ts"
+import * as Logging from "../infra/telemetry/Logging.ts"
+import * as OutboundHttp from "../infra/outbound/OutboundHttp.ts"
+import * as ProcessMetrics from "../infra/telemetry/ProcessMetrics.ts"
+import * as RateBudgets from "../infra/RateBudgets.ts"
+import * as RequestsInFlight from "../http/middleware/RequestDeadlines.ts"
+import * as Secrets from "../infra/KeyRing.ts"
+import * as Signals from "../infra/database/ListenNotify.ts"
+import { Settings } from "../infra/Settings.ts"
+import { releaseAfterStart } from "./StartupGc.ts"
+import * as Telemetry from "../infra/telemetry/Telemetry.ts"
+import type { Role } from "../infra/Settings.ts"
+import { DeliveryLimits } from "../domains/webhooks/DeliveryLimits.ts"
+import * as InternalProvider from "../domains/webhooks/outbox/QueueProvider.ts"
+import { engine } from "../domains/webhooks/Layer.ts"
+import { WebhookSender } from "../domains/webhooks/delivery/Sender.ts"
+import * as SvixProvider from "../domains/webhooks/outbox/SvixProvider.ts"
+import * as DispatcherWorker from "../domains/webhooks/delivery/Worker.ts"
+
+/** The services of a process: settings, keys, database, clock, use cases. */
+export const backend = (whenRunning: Database.WhenRunning) =>
+  services.pipe(
+    Layer.provideMerge(Signals.layer),
+    Layer.provideMerge(DatabaseClock.layer),
+    Layer.provideMerge(Database.layer(whenRunning)),
+    Layer.provideMerge(Secrets.layer.pipe(Layer.provide(NodeServices.layer))),
+    Layer.provideMerge(Layer.merge(OutboundHttp.layer, IdentityProvider.layer)),
+    Layer.provideMerge(
+      Layer.effect(
+        AuthMode,
+        Effect.map(Settings, ({ authMode }) => authMode),
+      ),
+    ),
+    Layer.provideMerge(
+      Layer.effect(
+        Retention,
+        Effect.map(Settings, ({ retention }) => retention),
+      ),
+    ),
+    Layer.provideMerge(
+      Layer.effect(
+        HandedOver,
+        Effect.map(Settings, ({ svix }) => (Option.isSome(svix) ? "all" : "subscribed")),
+      ),
+    ),
+    Layer.provideMerge(Settings.layer),
+  )
+
+/** Hands events to webhook endpoints, or to the provider that the settings name. */
+const dispatcher = Layer.unwrap(
+  Effect.gen(function* () {
+    const { databaseListenUrl, databasePrepare, retention, svix, webhooksConcurrency } = yield* Settings
+    const defaults = yield* DeliveryLimits
+    const limits = {
+      ...defaults,
+      concurrency: webhooksConcurrency,
+      history: retention.webhookHistory,
+      // Either setting says that connections are shared by a pooler.
+      goneAfter: databasePrepare && Option.isNone(databaseListenUrl) ? defaults.goneAfter : Duration.infinity,
+    }
+    return DispatcherWorker.layer.pipe(
+      Layer.provide(
+        Option.match(svix, {
+          onNone: () => InternalProvider.layer,
+          onSome: (options) => SvixProvider.layer(options).pipe(Layer.provide(FetchHttpClient.layer)),
+        }),
+      ),
+      Layer.provide(engine),
+      Layer.provide(WebhookSender.layer),
+      Layer.provide(Layer.succeed(DeliveryLimits, limits)),
+    )
+  }),
+)
+
+const listeners = Layer.unwrap(
+  Effect.gen(function* () {
+    const { corePort, host, platformPort, roles, webhooksPort } = yield* Settings
+    const when = <A, E, R>(role: Role, listener: Layer.Layer<A, E, R>) =>
+      roles.has(role) ? Layer.effectDiscard(Layer.build(listener)) : Layer.empty
+    return Layer.mergeAll(
+      when(
+        "core",
+        Listeners.serve(Option.isSome(webhooksPort) ? coreRoutesWithoutWebhooks : coreRoutes, {
+          host,
+          port: corePort,
+          setting: "SERVICE_CORE_PORT",
+        }),
+      ),
+      Option.isSome(webhooksPort)
+        ? when(
+            "webhooks",
+            Listeners.serve(webhookRoutes, { host, port: webhooksPort.value, setting: "SERVICE_WEBHOOKS_PORT" }),
+          )
+        : Layer.empty,
+      when("platform", Listeners.serve(platformRoutes, { host, port: platformPort, setting: "SERVICE_PLATFORM_PORT" })),
+      when("sweeper", SweeperWorker.layer),
+      when("dispatcher", dispatcher),
+    )
+  }),
+)
+
+const internalListener = Layer.unwrap(
+  Effect.map(Settings, ({ host, internalPort, roles }) =>
+    roles.has("internal")
+      ? Layer.effectDiscard(
+          Layer.build(Listeners.serve(internalRoutes, { host, port: internalPort, setting: "SERVICE_INTERNAL_PORT" })),
+        )
+      : Layer.empty,
+  ),
+)
+
+/** What a serving process tells of itself and how it protects itself. */
+const upkeep = Layer.mergeAll(
+  Health.layer,
+  ProcessMetrics.layer,
+  RequestsInFlight.layer,
+  RateBudgets.fromSettings.pipe(Layer.provide(Settings.layer)),
+)
+
+/**
+ * The first platform credential: the one from the settings; else, on an embedded database that has none yet, a new
+ * one, answered so that the banner shows it this once.
+ */
+const firstCredential = Effect.gen(function* () {
+  const settings = yield* Settings
+  const credentials = yield* PlatformCredentials
+  if (Option.isSome(settings.bootstrapPlatformCredential)) {
+    yield* credentials.ensure(settings.bootstrapPlatformCredential.value)
+    return Option.none<Redacted.Redacted>()
+  }
+  if (Option.isSome(settings.databaseUrl) || (yield* credentials.exists)) return Option.none<Redacted.Redacted>()
+  const issued = yield* credentials.createLocally({ name: "first", scopes: allScopes })
+  return Option.some(issued.token)
+})
+
+const banner = Effect.fnUntraced(function* (credential: Option.Option<Redacted.Redacted>) {
+  const { corePort, host, internalPort, platformPort, roles, webhooksPort } = yield* Settings
+  const shown = host.includes(":") ? `[${host}]` : host
+  const lines = [
+    "Keyshelf is ready.",
+    ...(roles.has("core")
+      ? [`  Core API      http://${shown}:${corePort}/api`, `  Documentation http://${shown}:${corePort}/docs`]
+      : []),
+    ...(roles.has("webhooks") && Option.isSome(webhooksPort)
+      ? [`  Webhook API   http://${shown}:${webhooksPort.value}/api`]
+      : []),
+    ...(roles.has("platform") ? [`  Platform API  http://${shown}:${platformPort}/api`] : []),
+    ...(roles.has("internal") ? [`  Health        http://${shown}:${internalPort}/health/ready`] : []),
+    ...(Option.isSome(credential)
+      ? [
+          "",
+          "  The operator's platform credential, shown this once (keep it; `keyshelf platform-credential create` makes another):",
+          `  ${Redacted.value(credential.value)}`,
+        ]
+      : []),
+  ]
+  yield* Console.log(`${lines.join("\n")}\n`)
+})
+
+/** Runs the service until it is interrupted; then listeners drain, and the database closes last. */
+export const serve = Effect.gen(function* () {
+  const credential = yield* firstCredential
+  // First to open and last to close, so that it tells of the start and of the drain.
+  yield* Layer.build(internalListener)
+  yield* Layer.build(listeners)
+  yield* Health.serving
+  yield* banner(credential)
+  yield* Effect.forkScoped(releaseAfterStart)
+  return yield* Effect.never
+}).pipe(
+  Effect.scoped,
+  Effect.provide(backend("refuse").pipe(Layer.provideMerge(upkeep))),
+  Effect.provide(Telemetry.layer),
+  Effect.provide(Logging.layer),
+)

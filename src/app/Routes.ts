@@ -1,0 +1,126 @@
+/** Which routes each listener serves. */
+import { Layer } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { CoreApi } from "../api/CoreApi.ts"
+import { PlatformApi } from "../api/PlatformApi.ts"
+import { WebhookApi } from "../api/WebhookApi.ts"
+import * as AccessHttp from "../domains/access/Http.ts"
+import * as AccessPlatformHttp from "../domains/access/PlatformHttp.ts"
+import * as ComponentsHttp from "../domains/components/Http.ts"
+import * as ConnectorsHttp from "../domains/connectors/Http.ts"
+import * as ConnectorsPlatformHttp from "../domains/connectors/PlatformHttp.ts"
+import * as CustomersHttp from "../domains/customers/Http.ts"
+import * as EntitlementsHttp from "../domains/entitlements/Http.ts"
+import * as EventsHttp from "../domains/events/Http.ts"
+import * as FlagsHttp from "../domains/flags/Http.ts"
+import * as OfrepHttp from "../domains/flags/ofrep/Http.ts"
+import * as GroupsHttp from "../domains/groups/Http.ts"
+import * as InstancesHttp from "../domains/instances/Http.ts"
+import * as IntegrationsHttp from "../domains/integrations/Http.ts"
+import * as GrantsHttp from "../domains/licenses/grants/Http.ts"
+import * as LicensesHttp from "../domains/licenses/Http.ts"
+import * as MetadataHttp from "../domains/metadata/Http.ts"
+import * as OrganizationsHttp from "../domains/organizations/Http.ts"
+import * as PeoplePlatformHttp from "../domains/people/PlatformHttp.ts"
+import * as ReleasesHttp from "../domains/releases/Http.ts"
+import * as CheckHttp from "../domains/usage/check/Http.ts"
+import * as ReportsHttp from "../domains/usage/reports/Http.ts"
+import * as ReservationsHttp from "../domains/usage/reservations/Http.ts"
+import * as EndpointsHttp from "../domains/webhooks/endpoints/Http.ts"
+import * as HistoryHttp from "../domains/webhooks/history/Http.ts"
+import * as DeploymentZonesHttp from "../domains/zones/Http.ts"
+import * as Authentication from "../http/middleware/Authentication.ts"
+import * as Idempotency from "../http/middleware/Idempotency.ts"
+import * as MethodNotAllowed from "../http/middleware/MethodNotAllowed.ts"
+import * as ProblemResponses from "../http/middleware/ProblemResponses.ts"
+import * as RateLimits from "../http/middleware/RateLimits.ts"
+import * as RequestValidation from "../http/middleware/RequestValidation.ts"
+import * as Documentation from "../http/routes/Documentation.ts"
+import * as Health from "../http/routes/Health.ts"
+import * as TokenValidation from "../http/routes/TokenValidation.ts"
+import * as Metrics from "../infra/telemetry/Metrics.ts"
+
+const middlewares = Layer.mergeAll(RequestValidation.layer, RateLimits.layer, Idempotency.layer)
+
+const coreHandlers = Layer.mergeAll(
+  AccessHttp.me,
+  AccessHttp.serviceAccounts,
+  ConnectorsHttp.connectors,
+  ComponentsHttp.components,
+  ReleasesHttp.releases,
+  DeploymentZonesHttp.deploymentZones,
+  MetadataHttp.metadataFields,
+  CustomersHttp.customers,
+  InstancesHttp.instances,
+  IntegrationsHttp.customerIntegrations,
+  IntegrationsHttp.instanceIntegrations,
+  IntegrationsHttp.integrationUpserts,
+  CheckHttp.check,
+  ReportsHttp.usage,
+  ReservationsHttp.reservations,
+  FlagsHttp.featureFlags,
+  OfrepHttp.ofrep,
+  EntitlementsHttp.entitlements,
+  GroupsHttp.entitlementGroups,
+  LicensesHttp.licenses,
+  GrantsHttp.licenseEntitlements,
+  LicensesHttp.licenseFamilies,
+  EventsHttp.events,
+)
+
+const core = Layer.mergeAll(
+  HttpApiBuilder.layer(CoreApi).pipe(Layer.provide(coreHandlers)),
+  MethodNotAllowed.layer(CoreApi),
+  Documentation.layer,
+)
+
+const webhooks = Layer.mergeAll(
+  HttpApiBuilder.layer(WebhookApi).pipe(
+    Layer.provide(Layer.mergeAll(EndpointsHttp.webhookEndpoints, HistoryHttp.webhookHistory)),
+  ),
+  MethodNotAllowed.layer(WebhookApi),
+)
+
+const forOrganizations = <A, E, R>(routes: Layer.Layer<A, E, R>) =>
+  routes.pipe(
+    Layer.provide([middlewares, Authentication.organizationAccess]),
+    Layer.provideMerge(ProblemResponses.layer),
+  )
+
+/** Routes of the core listener. */
+export const coreRoutes = forOrganizations(Layer.mergeAll(core, webhooks))
+
+/** Routes of the core listener where webhook management has a listener of its own. */
+export const coreRoutesWithoutWebhooks = forOrganizations(core)
+
+/** Routes of the listener of webhook management. */
+export const webhookRoutes = forOrganizations(webhooks)
+
+const platformHandlers = Layer.mergeAll(
+  AccessPlatformHttp.platformMe,
+  AccessPlatformHttp.organizationTokens,
+  AccessPlatformHttp.platformCredentials,
+  ConnectorsPlatformHttp.connectorRegistry,
+  ConnectorsPlatformHttp.connectorInclusions,
+  OrganizationsHttp.organizations,
+  PeoplePlatformHttp.memberships,
+  PeoplePlatformHttp.users,
+)
+
+/** Routes of the platform listener. */
+export const platformRoutes = Layer.mergeAll(
+  HttpApiBuilder.layer(PlatformApi).pipe(Layer.provide(platformHandlers)),
+  MethodNotAllowed.layer(PlatformApi),
+).pipe(
+  Layer.provide([middlewares, Authentication.platformAccess]),
+  Layer.provideMerge(Authentication.platformCredentialsOnly),
+  // Outermost, so that it completes the answers of all others.
+  Layer.provideMerge(ProblemResponses.layer),
+)
+
+/** Routes of the internal listener. */
+export const internalRoutes = Layer.mergeAll(
+  Health.routes,
+  Metrics.layer,
+  MethodNotAllowed.readOnly("/health/live", "/health/ready", "/metrics"),
+).pipe(Layer.provideMerge(TokenValidation.layer), Layer.provideMerge(ProblemResponses.layer))

@@ -1,0 +1,62 @@
+/** The layer graph of all use cases: one line per domain. Adding a domain adds its line at its place in the order. */
+import { Layer } from "effect"
+import * as Access from "../domains/access/Layer.ts"
+import * as Components from "../domains/components/Layer.ts"
+import * as Connectors from "../domains/connectors/Layer.ts"
+import * as Customers from "../domains/customers/Layer.ts"
+import * as Entitlements from "../domains/entitlements/Layer.ts"
+import * as Events from "../domains/events/Layer.ts"
+import * as Flags from "../domains/flags/Layer.ts"
+import * as Groups from "../domains/groups/Layer.ts"
+import * as Idempotency from "../domains/idempotency/Layer.ts"
+import * as Instances from "../domains/instances/Layer.ts"
+import * as Integrations from "../domains/integrations/Layer.ts"
+import * as Licenses from "../domains/licenses/Layer.ts"
+import * as Maintenance from "../domains/maintenance/Layer.ts"
+import * as Metadata from "../domains/metadata/Layer.ts"
+import * as Organizations from "../domains/organizations/Layer.ts"
+import * as People from "../domains/people/Layer.ts"
+import * as Releases from "../domains/releases/Layer.ts"
+import * as Usage from "../domains/usage/Layer.ts"
+import * as Webhooks from "../domains/webhooks/Layer.ts"
+import * as Zones from "../domains/zones/Layer.ts"
+import * as DedicatedConnections from "../infra/database/DedicatedConnections.ts"
+import * as Transactions from "../infra/database/Transactions.ts"
+import * as SealedCursors from "../infra/SealedCursors.ts"
+import * as SecretBox from "../infra/SecretBox.ts"
+import { Draining } from "../kernel/ports/Shutdown.ts"
+
+/**
+ * Every use case, on a migrated database, a clock, signals between nodes, the installation's keys and outbound HTTP. Each line may
+ * use the services of the lines below it.
+ */
+export const services = Maintenance.layer.pipe(
+  Layer.provideMerge(Webhooks.layer),
+  Layer.provideMerge(Flags.layer),
+  Layer.provideMerge(Usage.layer),
+  Layer.provideMerge(Integrations.layer),
+  Layer.provideMerge(Instances.layer),
+  Layer.provideMerge(Customers.layer),
+  Layer.provideMerge(Licenses.layer),
+  Layer.provideMerge(Groups.layer),
+  Layer.provideMerge(Entitlements.layer),
+  Layer.provideMerge(Zones.layer),
+  Layer.provideMerge(Releases.layer),
+  Layer.provideMerge(Components.layer),
+  Layer.provideMerge(Connectors.layer),
+  Layer.provideMerge(Metadata.layer),
+  Layer.provideMerge(Access.layer),
+  Layer.provideMerge(People.layer),
+  Layer.provideMerge(Organizations.layer),
+  Layer.provideMerge(Events.layer),
+  Layer.provideMerge(Idempotency.layer),
+  Layer.provideMerge(
+    Layer.mergeAll(
+      Transactions.layer,
+      DedicatedConnections.layer,
+      Draining.layer,
+      SealedCursors.layer,
+      SecretBox.layer,
+    ),
+  ),
+)

@@ -1,0 +1,129 @@
+/** Service accounts and access tokens (interface specification, sections 2 and 5). */
+import { Schema } from "effect"
+import { ActorReference } from "../../kernel/contract/Caller.ts"
+import { Uuid } from "../../kernel/values/Identifiers.ts"
+import { OrganizationScope, PlatformScope } from "../../kernel/contract/Scope.ts"
+import { Slug } from "../../kernel/values/Slug.ts"
+import { Name } from "../../kernel/values/Text.ts"
+import { Timestamp, TimestampInput } from "../../kernel/values/Timestamp.ts"
+
+/** The two kinds of stored credential. Identity-provider tokens are stored nowhere. */
+export type CredentialKind = "organization" | "platform"
+
+/** Prefixes by kind; they diverge at the third character (section 5, rule 1). */
+export const prefixes = { organization: "ksh_", platform: "ksm_" } as const
+
+/** What the database keeps of a token. */
+export interface TokenHashes {
+  readonly lookupHash: Uint8Array
+  readonly salt: Uint8Array
+  readonly verificationHash: Uint8Array
+  readonly pepperId: string
+  readonly lastFour: string
+}
+
+/** A credential row as authentication needs it. */
+export const StoredCredential = Schema.Struct({
+  id: Schema.String,
+  kind: Schema.Literals(["organization", "platform"]),
+  organizationId: Schema.NullOr(Schema.String),
+  actor: ActorReference,
+  scopes: Schema.Array(Schema.String),
+  lookupHash: Schema.Uint8Array,
+  salt: Schema.Uint8Array,
+  verificationHash: Schema.Uint8Array,
+  pepperId: Schema.String,
+  expiresAt: Schema.NullOr(Schema.Date),
+  revokedAt: Schema.NullOr(Schema.Date),
+})
+export type StoredCredential = typeof StoredCredential.Type
+
+/** A token as listings show it: never its secret. Revoked ones stay, with who revoked them and when. */
+export const AccessToken = Schema.Struct({
+  id: Uuid,
+  name: Schema.String,
+  slug: Schema.String,
+  scopes: Schema.Array(Schema.String),
+  lastFour: Schema.String.annotate({ description: "The token's last four characters, to tell tokens apart" }),
+  expiresAt: Schema.NullOr(Timestamp),
+  lastUsedAt: Schema.NullOr(Timestamp),
+  revokedAt: Schema.NullOr(Timestamp),
+  revokedBy: Schema.NullOr(ActorReference),
+  createdAt: Timestamp,
+  createdBy: ActorReference,
+})
+export type AccessToken = typeof AccessToken.Type
+
+/** The answer to issuing a token: the only one that carries its secret. */
+export const IssuedToken = Schema.Struct({
+  ...AccessToken.fields,
+  token: Schema.String.annotate({ description: "The secret. It is shown here only" }),
+})
+export type IssuedToken = typeof IssuedToken.Type
+
+const LONGEST_GRACE = 31_536_000
+
+/** Body of `POST /service-accounts/{slug}/tokens/{tokenSlug}/rotate`. */
+export const RotateToken = Schema.Struct({
+  gracePeriodSeconds: Schema.optionalKey(
+    Schema.Int.check(
+      Schema.isBetween({ minimum: 0, maximum: LONGEST_GRACE }, { expected: "whole seconds, 0 to 31536000" }),
+    ),
+  ).annotate({ description: "How long the old token works on; 0 (the default) revokes it at once" }),
+})
+export type RotateToken = typeof RotateToken.Type
+
+/** A token as rotation decides on it. */
+export const RotatableToken = Schema.Struct({
+  id: Schema.String,
+  name: Schema.String,
+  scopes: Schema.Array(Schema.String),
+  createdAt: Schema.Date,
+  expiresAt: Schema.NullOr(Schema.Date),
+  revokedAt: Schema.NullOr(Schema.Date),
+  rotatedTo: Schema.NullOr(Schema.String),
+})
+export type RotatableToken = typeof RotatableToken.Type
+
+/** A machine user of one organization. */
+export const ServiceAccount = Schema.Struct({
+  id: Uuid,
+  name: Schema.String,
+  slug: Schema.String,
+  externalId: Schema.NullOr(Schema.String),
+  createdAt: Timestamp,
+  createdBy: ActorReference,
+  tokens: Schema.NullOr(Schema.Array(AccessToken)).annotate({ description: "`null` in the answer to creation" }),
+})
+export type ServiceAccount = typeof ServiceAccount.Type
+
+/** Body of `POST /service-accounts`. */
+export const CreateServiceAccount = Schema.Struct({
+  name: Name,
+  slug: Schema.optionalKey(Slug),
+})
+
+const scopesOf = <S extends Schema.Top>(scope: S) => Schema.Array(scope).check(Schema.isBetweenLength(1, 50))
+
+/** Body of `POST /service-accounts/{slug}/tokens`. */
+export const IssueToken = Schema.Struct({
+  name: Name,
+  slug: Schema.optionalKey(Slug),
+  scopes: scopesOf(OrganizationScope),
+  expiresAt: Schema.optionalKey(Schema.NullOr(TimestampInput)),
+})
+export type IssueToken = typeof IssueToken.Type
+
+/** Body of `POST /platform/organizations/{orgId}/tokens`. Without scopes the token gets all that the parent can give. */
+export const MintToken = Schema.Struct({
+  ...IssueToken.fields,
+  scopes: Schema.optionalKey(scopesOf(OrganizationScope)),
+})
+export type MintToken = typeof MintToken.Type
+
+/** Body of `POST /platform/credentials`. */
+export const CreatePlatformCredential = Schema.Struct({
+  ...IssueToken.fields,
+  scopes: scopesOf(PlatformScope),
+})
+export type CreatePlatformCredential = typeof CreatePlatformCredential.Type

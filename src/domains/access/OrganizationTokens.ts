@@ -1,0 +1,100 @@
+/** Use cases of operator-minted tokens: ordinary `ksh_` tokens of an organization (interface specification, section 5.13). */
+import { Context, Effect, Layer, Option, Redacted } from "effect"
+import { Events } from "../events/Service.ts"
+import { Operator, platformIdentity } from "../../kernel/contract/Caller.ts"
+import { byId, Cursors } from "../../kernel/contract/Page.ts"
+import type { PageRequest } from "../../kernel/contract/Page.ts"
+import { InvalidCredential, noSuch } from "../../kernel/contract/Problem.ts"
+import { beyond, organizationScopesOf } from "../../kernel/contract/Scope.ts"
+import { now } from "../../kernel/values/Timestamp.ts"
+import { Transactions } from "../../kernel/database/Transactions.ts"
+import { Organizations } from "../organizations/Service.ts"
+import { AccessTokenNotFound, MintOrganizationTokenScopeNotHeld, MintOrganizationTokenSlugTaken } from "./Errors.ts"
+import { Issuing } from "./tokens/TokenIssuer.ts"
+import type { MintToken } from "./Model.ts"
+import { AccessRepo } from "./Repo.ts"
+import { isLive } from "./Rules.ts"
+
+const make = Effect.gen(function* () {
+  const repo = yield* AccessRepo
+  const issuing = yield* Issuing
+  const organizations = yield* Organizations
+  const events = yield* Events
+  const cursors = yield* Cursors
+  const transactions = yield* Transactions
+
+  const ownedBy = (organizationId: string) => ({ organizationId, ownerId: platformIdentity.id })
+
+  const mint = Effect.fn("OrganizationTokens.mint")(function* (organizationId: string, input: MintToken) {
+    const operator = yield* Operator
+    yield* organizations.get(organizationId)
+    const scopes = input.scopes ?? organizationScopesOf(operator.scopes)
+    const missing = beyond(operator.scopes, scopes)
+    if (missing.length > 0) {
+      return yield* new MintOrganizationTokenScopeNotHeld({
+        detail: `The platform credential does not hold ${missing.join(", ")}.`,
+      })
+    }
+    if (scopes.length === 0) {
+      return yield* new MintOrganizationTokenScopeNotHeld({
+        detail: "The platform credential holds no scope that an organization's token could carry.",
+      })
+    }
+    return yield* transactions.run(
+      Effect.gen(function* () {
+        // Holding the parent's row until the commit keeps a revocation from passing between: it waits, then sees the child.
+        const parent = yield* repo.lockForShare(operator.credentialId)
+        if (Option.isNone(parent) || !isLive(parent.value, "platform", yield* now)) {
+          return yield* new InvalidCredential({ detail: "The platform credential ended meanwhile." })
+        }
+        const issued = yield* issuing.issue({
+          kind: "organization",
+          organizationId,
+          owner: platformIdentity,
+          parentId: operator.credentialId,
+          issuer: operator.actor,
+          request: input,
+          scopes,
+          taken: (slug) =>
+            new MintOrganizationTokenSlugTaken({ detail: `Another token of the organization has the slug "${slug}".` }),
+        })
+        yield* events.emit({ organizationId, actor: operator.actor }, "SYSTEM_ORGANIZATION_TOKEN_ISSUED", issued.record)
+        return { ...issued.record, token: Redacted.value(issued.token) }
+      }),
+    )
+  })
+
+  const list = Effect.fn("OrganizationTokens.list")(function* (organizationId: string, request: PageRequest) {
+    yield* organizations.get(organizationId)
+    return yield* cursors.page(
+      { name: `organizations/${organizationId}/tokens`, organizationId: null },
+      request,
+      (after, count) => repo.listTokens(ownedBy(organizationId), after, count),
+      byId,
+    )
+  })
+
+  const revoke = Effect.fn("OrganizationTokens.revoke")(function* (organizationId: string, slug: string) {
+    const operator = yield* Operator
+    yield* organizations.get(organizationId)
+    yield* transactions.run(
+      Effect.gen(function* () {
+        const revoked = yield* repo.revokeToken(ownedBy(organizationId), slug, operator.actor, yield* now)
+        if (Option.isSome(revoked)) {
+          yield* events.emit({ organizationId, actor: operator.actor }, "TOKEN_REVOKED", revoked.value)
+        } else if (Option.isNone(yield* repo.findToken(ownedBy(organizationId), slug))) {
+          return yield* new AccessTokenNotFound({ detail: noSuch("minted token", slug) })
+        }
+      }),
+    )
+  })
+
+  return { mint, list, revoke }
+})
+
+/** Tokens that the operator mints into organizations. */
+export class OrganizationTokens extends Context.Service<OrganizationTokens, Effect.Success<typeof make>>()(
+  "keyshelf/access/OrganizationTokens",
+) {
+  static readonly layer = Layer.effect(OrganizationTokens, make)
+}

@@ -1,0 +1,129 @@
+/** Platform endpoints of the operator's credentials and of the tokens minted with them. */
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import {
+  AnswersSecret,
+  Created,
+  Idempotency,
+  idempotencyHeaders,
+  RequiredScope,
+} from "../../kernel/contract/Endpoint.ts"
+import { exampleBody } from "../../kernel/contract/Example.ts"
+import { Uuid } from "../../kernel/values/Identifiers.ts"
+import { Page, pageQuery } from "../../kernel/contract/Page.ts"
+import { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
+import { PathName } from "../../kernel/values/Text.ts"
+import { OrganizationNotFound } from "../organizations/Errors.ts"
+import { Me } from "./Api.ts"
+import {
+  AccessTokenNotFound,
+  CreatePlatformCredentialScopeNotHeld,
+  CreatePlatformCredentialSlugTaken,
+  MintOrganizationTokenScopeNotHeld,
+  MintOrganizationTokenSlugTaken,
+  PlatformCredentialNotFound,
+} from "./Errors.ts"
+import { AccessToken, CreatePlatformCredential, IssuedToken, MintToken } from "./Model.ts"
+
+const organization = { orgId: Uuid }
+
+export class OrganizationTokensApi extends HttpApiGroup.make("organizationTokens")
+  .add(
+    HttpApiEndpoint.get("list", "/platform/organizations/:orgId/tokens", {
+      params: organization,
+      query: pageQuery,
+      success: Page(AccessToken),
+      error: [OrganizationNotFound, InvalidCursor],
+    })
+      .annotate(RequiredScope, "read:tokens")
+      .annotateMerge(
+        OpenApi.annotations({ summary: "List the tokens minted into an organization", description: "Newest first." }),
+      ),
+    HttpApiEndpoint.post("mint", "/platform/organizations/:orgId/tokens", {
+      params: organization,
+      headers: idempotencyHeaders,
+      payload: MintToken,
+      success: Created(IssuedToken),
+      error: [
+        OrganizationNotFound,
+        MintOrganizationTokenSlugTaken,
+        MintOrganizationTokenScopeNotHeld,
+        ValidationFailed,
+      ],
+    })
+      .middleware(Idempotency)
+      .annotate(RequiredScope, "write:tokens")
+      .annotateMerge(exampleBody({ name: "Provisioning", scopes: ["write:customers", "write:instances"] }))
+      .annotate(AnswersSecret, true)
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Mint a token inside an organization",
+          description:
+            "An ordinary `ksh_` token owned by `system:platform`, with at most the scopes of this platform credential (all of them for an organization, if none are named). Revoking the credential revokes the token.",
+        }),
+      ),
+    HttpApiEndpoint.delete("revoke", "/platform/organizations/:orgId/tokens/:tokenSlug", {
+      params: { ...organization, tokenSlug: PathName },
+      success: HttpApiSchema.NoContent,
+      error: [OrganizationNotFound, AccessTokenNotFound],
+    })
+      .annotate(RequiredScope, "write:tokens")
+      .annotateMerge(OpenApi.annotations({ summary: "Revoke a minted token" })),
+  )
+  .annotateMerge(
+    OpenApi.annotations({
+      title: "Organization tokens",
+      description: "Tokens that the operator mints into organizations.",
+    }),
+  ) {}
+
+export class PlatformCredentialsApi extends HttpApiGroup.make("platformCredentials")
+  .add(
+    HttpApiEndpoint.get("list", "/platform/credentials", {
+      query: pageQuery,
+      success: Page(AccessToken),
+      error: InvalidCursor,
+    })
+      .annotate(RequiredScope, "read:tokens")
+      .annotateMerge(
+        OpenApi.annotations({ summary: "List platform credentials", description: "Newest first, without secrets." }),
+      ),
+    HttpApiEndpoint.post("create", "/platform/credentials", {
+      headers: idempotencyHeaders,
+      payload: CreatePlatformCredential,
+      success: Created(IssuedToken),
+      error: [CreatePlatformCredentialSlugTaken, CreatePlatformCredentialScopeNotHeld, ValidationFailed],
+    })
+      .middleware(Idempotency)
+      .annotate(RequiredScope, "write:tokens")
+      .annotateMerge(exampleBody({ name: "Terraform", scopes: ["write:organizations", "write:tokens"] }))
+      .annotate(AnswersSecret, true)
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Create a platform credential",
+          description: "With at most the scopes of the calling one. The answer is the only place that shows `token`.",
+        }),
+      ),
+    HttpApiEndpoint.delete("revoke", "/platform/credentials/:slug", {
+      params: { slug: PathName },
+      success: HttpApiSchema.NoContent,
+      error: PlatformCredentialNotFound,
+    })
+      .annotate(RequiredScope, "write:tokens")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Revoke a platform credential",
+          description: "Every token that it minted is revoked with it.",
+        }),
+      ),
+  )
+  .annotateMerge(
+    OpenApi.annotations({ title: "Platform credentials", description: "The operator's own credentials." }),
+  ) {}
+
+export class PlatformMeApi extends HttpApiGroup.make("platformMe")
+  .add(
+    HttpApiEndpoint.get("me", "/platform/me", { success: Me })
+      .annotate(RequiredScope, "any-credential")
+      .annotateMerge(OpenApi.annotations({ summary: "Who am I, and what may I do" })),
+  )
+  .annotateMerge(OpenApi.annotations({ title: "Caller", description: "The identity behind the credential." })) {}

@@ -1,0 +1,110 @@
+/** Use cases of platform credentials: the operator's own, outside every organization (interface specification, section 5). */
+import { Context, Effect, Layer, Option, Redacted } from "effect"
+import { Events } from "../events/Service.ts"
+import { Operator, platformIdentity } from "../../kernel/contract/Caller.ts"
+import { byId, Cursors } from "../../kernel/contract/Page.ts"
+import type { PageRequest } from "../../kernel/contract/Page.ts"
+import { noSuch } from "../../kernel/contract/Problem.ts"
+import { beyond } from "../../kernel/contract/Scope.ts"
+import { now } from "../../kernel/values/Timestamp.ts"
+import { Transactions } from "../../kernel/database/Transactions.ts"
+import {
+  CreatePlatformCredentialScopeNotHeld,
+  CreatePlatformCredentialSlugTaken,
+  PlatformCredentialNotFound,
+} from "./Errors.ts"
+import { Issuing } from "./tokens/TokenIssuer.ts"
+import type { CreatePlatformCredential } from "./Model.ts"
+import { AccessRepo } from "./Repo.ts"
+import { TokenHasher } from "./tokens/TokenHasher.ts"
+
+/** What the first credential of an installation may do: everything. */
+export const allScopes = ["read:*", "write:*", "delete:*"] as const
+
+const owner = { organizationId: null, ownerId: platformIdentity.id }
+
+const make = Effect.gen(function* () {
+  const repo = yield* AccessRepo
+  const issuing = yield* Issuing
+  const hasher = yield* TokenHasher
+  const events = yield* Events
+  const cursors = yield* Cursors
+  const transactions = yield* Transactions
+
+  const issue = (input: CreatePlatformCredential, given?: Redacted.Redacted) =>
+    issuing.issue({
+      kind: "platform",
+      organizationId: null,
+      owner: platformIdentity,
+      parentId: null,
+      issuer: platformIdentity,
+      request: input,
+      scopes: input.scopes,
+      taken: (slug) =>
+        new CreatePlatformCredentialSlugTaken({ detail: `Another platform credential has the slug "${slug}".` }),
+      ...(given === undefined ? {} : { given: { token: given, hashes: hasher.hash(given) } }),
+    })
+
+  const create = Effect.fn("PlatformCredentials.create")(function* (input: CreatePlatformCredential) {
+    const operator = yield* Operator
+    const missing = beyond(operator.scopes, input.scopes)
+    if (missing.length > 0) {
+      return yield* new CreatePlatformCredentialScopeNotHeld({
+        detail: `The platform credential does not hold ${missing.join(", ")}.`,
+      })
+    }
+    const issued = yield* transactions.run(issue(input))
+    return { ...issued.record, token: Redacted.value(issued.token) }
+  })
+
+  /** A credential from the machine itself (`keyshelf platform-credential create`, the first start): no caller to check. */
+  const createLocally = Effect.fn("PlatformCredentials.createLocally")(function* (input: CreatePlatformCredential) {
+    return yield* transactions.run(issue(input))
+  })
+
+  /** Makes sure that `SERVICE_BOOTSTRAP_PLATFORM_CREDENTIAL` works; starting again changes nothing. */
+  const ensure = Effect.fn("PlatformCredentials.ensure")(function* (token: Redacted.Redacted) {
+    yield* transactions.run(
+      Effect.gen(function* () {
+        yield* repo.lockBootstrap
+        const [known] = yield* repo.findByLookupHashes([hasher.lookupHash(token)])
+        if (known === undefined) yield* issue({ name: "bootstrap", scopes: allScopes }, token)
+      }),
+    )
+  })
+
+  const list = Effect.fn("PlatformCredentials.list")(function* (request: PageRequest) {
+    return yield* cursors.page(
+      { name: "platform-credentials", organizationId: null },
+      request,
+      (after, count) => repo.listTokens(owner, after, count),
+      byId,
+    )
+  })
+
+  const revoke = Effect.fn("PlatformCredentials.revoke")(function* (slug: string) {
+    const { actor } = yield* Operator
+    yield* transactions.run(
+      Effect.gen(function* () {
+        const at = yield* now
+        const revoked = yield* repo.revokeToken(owner, slug, actor, at)
+        if (Option.isSome(revoked)) {
+          for (const { organizationId, ...child } of yield* repo.revokeChildren(revoked.value.id, actor, at)) {
+            yield* events.emit({ organizationId, actor }, "TOKEN_REVOKED", child)
+          }
+        } else if (Option.isNone(yield* repo.findToken(owner, slug))) {
+          return yield* new PlatformCredentialNotFound({ detail: noSuch("platform credential", slug) })
+        }
+      }),
+    )
+  })
+
+  return { create, createLocally, ensure, list, revoke, exists: repo.platformCredentialExists }
+})
+
+/** Credentials of the operator. Revoking one revokes every token that it minted, in the same transaction. */
+export class PlatformCredentials extends Context.Service<PlatformCredentials, Effect.Success<typeof make>>()(
+  "keyshelf/access/PlatformCredentials",
+) {
+  static readonly layer = Layer.effect(PlatformCredentials, make)
+}

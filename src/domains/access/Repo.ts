@@ -1,0 +1,213 @@
+/** SQL of service accounts and credentials. */
+import { PgClient } from "@effect/sql-pg"
+import { Context, Effect, Layer, Schema } from "effect"
+import type { ActorReference } from "../../kernel/contract/Caller.ts"
+import { olderThan } from "../../kernel/contract/Page.ts"
+import type { Position } from "../../kernel/contract/Page.ts"
+import { HotPath } from "../../kernel/database/Connections.ts"
+import { decoded, decodedOne, lockName, record, records, touched } from "../../kernel/database/Statements.ts"
+import { RotatableToken, StoredCredential } from "./Model.ts"
+import type { AccessToken, CredentialKind, ServiceAccount, TokenHashes } from "./Model.ts"
+
+/** A credential to store. */
+export interface NewCredential {
+  readonly id: string
+  readonly kind: CredentialKind
+  readonly organizationId: string | null
+  /** Whom the credential authenticates as. */
+  readonly owner: ActorReference
+  readonly parentId: string | null
+  readonly name: string
+  readonly slug: string
+  readonly scopes: ReadonlyArray<string>
+  readonly hashes: TokenHashes
+  readonly expiresAt: Date | null
+  readonly createdAt: Date
+  readonly createdBy: ActorReference
+}
+
+/** Whose tokens a listing or revocation means: those of one owner in one organization, or platform credentials. */
+export interface TokenOwner {
+  readonly organizationId: string | null
+  readonly ownerId: string
+}
+
+/** A token that has expired, with its organization and, unless the operator minted it, its service account. */
+export interface ExpiredToken extends AccessToken {
+  readonly organizationId: string
+  readonly serviceAccountSlug: string | null
+}
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const { ask } = yield* HotPath
+  const tokenColumns = sql.literal(`id, name, slug, scopes, last_four AS "lastFour", expires_at AS "expiresAt",
+    last_used_at AS "lastUsedAt", revoked_at AS "revokedAt", revoked_by AS "revokedBy",
+    created_at AS "createdAt", created_by AS "createdBy"`)
+  const accountColumns = sql.literal(`id, name, slug, external_id AS "externalId", created_at AS "createdAt",
+    created_by AS "createdBy"`)
+  const storedColumns = sql.literal(`id, kind, organization_id AS "organizationId", actor, scopes,
+    lookup_hash AS "lookupHash", salt, verification_hash AS "verificationHash", pepper_id AS "pepperId",
+    expires_at AS "expiresAt", revoked_at AS "revokedAt"`)
+  const storedRow = decodedOne(StoredCredential)
+  const ownedBy = (owner: TokenOwner) =>
+    sql`organization_id IS NOT DISTINCT FROM ${owner.organizationId}::uuid AND owner_id = ${owner.ownerId}`
+
+  return {
+    // The hot path of every request: one query for all look-ups that wait at the same moment, rows not decoded again.
+    findByLookupHashes: (hashes: ReadonlyArray<string>) =>
+      records<StoredCredential>()(
+        ask(
+          (own) => own`SELECT ${storedColumns} FROM credentials
+          WHERE lookup_hash = ANY(${hashes.map((hex) => Buffer.from(hex, "hex"))}::bytea[])`,
+        ),
+      ),
+
+    findByIds: (ids: ReadonlyArray<string>) =>
+      records<StoredCredential>()(
+        ask((own) => own`SELECT ${storedColumns} FROM credentials WHERE id = ANY(${ids}::uuid[])`),
+      ),
+
+    lockForShare: (id: string) => storedRow(sql`SELECT ${storedColumns} FROM credentials WHERE id = ${id} FOR SHARE`),
+
+    insertCredential: (row: NewCredential) =>
+      touched(sql`
+        INSERT INTO credentials (id, kind, organization_id, owner_id, actor, parent_id, name, slug, scopes, lookup_hash,
+          salt, verification_hash, pepper_id, last_four, expires_at, created_at, created_by)
+        VALUES (${row.id}, ${row.kind}, ${row.organizationId}, ${row.owner.id}, ${sql.json(row.owner)},
+          ${row.parentId}, ${row.name}, ${row.slug}, ${row.scopes}::text[], ${row.hashes.lookupHash}, ${row.hashes.salt},
+          ${row.hashes.verificationHash}, ${row.hashes.pepperId}, ${row.hashes.lastFour}, ${row.expiresAt},
+          ${row.createdAt}, ${sql.json(row.createdBy)})
+        ON CONFLICT ON CONSTRAINT credentials_slug DO NOTHING
+        RETURNING id`),
+
+    findToken: (owner: TokenOwner, slug: string) =>
+      record<AccessToken>()(sql`SELECT ${tokenColumns} FROM credentials WHERE ${ownedBy(owner)} AND slug = ${slug}`),
+
+    listTokens: (owner: TokenOwner, after: Position | null, count: number) =>
+      records<AccessToken>()(sql`
+        SELECT ${tokenColumns} FROM credentials
+        WHERE ${ownedBy(owner)} AND id < ${olderThan(after)}
+        ORDER BY id DESC LIMIT ${count}`),
+
+    /** All tokens of an owner, for its record. */
+    tokensOf: (owner: TokenOwner) =>
+      records<AccessToken>()(sql`SELECT ${tokenColumns} FROM credentials WHERE ${ownedBy(owner)} ORDER BY id DESC`),
+
+    /** Revokes one live token; answers it, or nothing if it was revoked before. */
+    revokeToken: (owner: TokenOwner, slug: string, by: ActorReference, at: Date) =>
+      record<AccessToken>()(sql`
+        UPDATE credentials SET revoked_at = ${at}, revoked_by = ${sql.json(by)}
+        WHERE ${ownedBy(owner)} AND slug = ${slug} AND revoked_at IS NULL
+        RETURNING ${tokenColumns}`),
+
+    /** A token that its owner's rotation decides on, locked until the transaction ends. */
+    lockToken: (owner: TokenOwner, slug: string) =>
+      decodedOne(RotatableToken)(sql`
+        SELECT id, name, scopes, created_at AS "createdAt", expires_at AS "expiresAt", revoked_at AS "revokedAt",
+          rotated_to AS "rotatedTo"
+        FROM credentials WHERE ${ownedBy(owner)} AND slug = ${slug} FOR UPDATE`),
+
+    /** Ends a token in favour of its successor: at an instant, or at once by revoking it. */
+    endRotated: (
+      id: string,
+      change: {
+        readonly successor: string
+        readonly at: Date
+        readonly end: { readonly expiresAt: Date } | { readonly revokedBy: ActorReference }
+      },
+    ) =>
+      record<AccessToken>()(sql`
+        UPDATE credentials SET rotated_at = ${change.at}, rotated_to = ${change.successor}, ${
+          "expiresAt" in change.end
+            ? sql`expires_at = ${change.end.expiresAt}`
+            : sql`revoked_at = ${change.at}, revoked_by = ${sql.json(change.end.revokedBy)}`
+        }
+        WHERE id = ${id}
+        RETURNING ${tokenColumns}`),
+
+    /** Revokes the live tokens that a platform credential minted. A statement of its own, so that it sees children of a mint that held the parent until now. */
+    revokeChildren: (parentId: string, by: ActorReference, at: Date) =>
+      records<AccessToken & { readonly organizationId: string }>()(sql`
+        UPDATE credentials SET revoked_at = ${at}, revoked_by = ${sql.json(by)}
+        WHERE parent_id = ${parentId} AND revoked_at IS NULL
+        RETURNING ${tokenColumns}, organization_id AS "organizationId"`),
+
+    /** Held until the transaction ends: processes that start at once make one bootstrap credential. */
+    lockBootstrap: lockName(sql, "credentials.bootstrap"),
+
+    platformCredentialExists: Effect.map(
+      decoded(Schema.Struct({ found: Schema.Boolean }))(
+        sql`SELECT EXISTS (SELECT 1 FROM credentials WHERE kind = 'platform') AS found`,
+      ),
+      (rows) => rows[0]?.found === true,
+    ),
+
+    /** Keeps the latest use of each token, also when another node saw a later one. */
+    touchLastUse: (uses: ReadonlyArray<readonly [id: string, at: Date]>) =>
+      Effect.asVoid(
+        Effect.orDie(sql`
+          UPDATE credentials SET last_used_at = greatest(last_used_at, used.at)
+          FROM unnest(${uses.map(([id]) => id)}::uuid[], ${uses.map(([, at]) => at.toISOString())}::timestamptz[])
+            AS used (id, at)
+          WHERE credentials.id = used.id`),
+      ),
+
+    /** Marks tokens of organizations that have expired as told, oldest first; what another node marks now is left to it. */
+    takeExpired: (at: Date, count: number) =>
+      records<ExpiredToken>()(sql`
+        UPDATE credentials SET expiry_told_at = ${at}
+        WHERE id = ANY (ARRAY (
+          SELECT id FROM credentials
+          WHERE kind = 'organization' AND expires_at <= ${at} AND revoked_at IS NULL AND expiry_told_at IS NULL
+          ORDER BY expires_at LIMIT ${count} FOR UPDATE SKIP LOCKED))
+        RETURNING ${tokenColumns}, organization_id AS "organizationId", (
+          SELECT accounts.slug FROM service_accounts accounts
+          WHERE accounts.organization_id = credentials.organization_id AND accounts.id = credentials.owner_id
+        ) AS "serviceAccountSlug"`),
+
+    /**
+     * Removes credentials that ended before an instant; answers how many. A platform credential stays as long as a token
+     * that it minted, and an expired token until its end was told.
+     */
+    deleteRetired: (kind: CredentialKind, before: Date, count: number) =>
+      Effect.map(
+        Effect.orDie(sql`
+          DELETE FROM credentials WHERE id = ANY (ARRAY (
+            SELECT id FROM credentials retired
+            WHERE kind = ${kind} AND least(revoked_at, expires_at) <= ${before}
+              AND (revoked_at IS NOT NULL OR expires_at IS NOT NULL)
+              AND (kind = 'platform' OR revoked_at IS NOT NULL OR expiry_told_at IS NOT NULL)
+              AND NOT EXISTS (SELECT 1 FROM credentials child WHERE child.parent_id = retired.id)
+            ORDER BY least(revoked_at, expires_at) LIMIT ${count} FOR UPDATE SKIP LOCKED)) RETURNING id`),
+        (rows) => rows.length,
+      ),
+
+    insertServiceAccount: (
+      organizationId: string,
+      row: { id: string; name: string; slug: string; createdAt: Date; createdBy: ActorReference },
+    ) =>
+      touched(sql`
+        INSERT INTO service_accounts (organization_id, id, name, slug, created_at, created_by)
+        VALUES (${organizationId}, ${row.id}, ${row.name}, ${row.slug}, ${row.createdAt},
+          ${sql.json(row.createdBy)})
+        ON CONFLICT ON CONSTRAINT service_accounts_slug DO NOTHING
+        RETURNING id`),
+
+    findServiceAccount: (organizationId: string, slug: string) =>
+      record<Omit<ServiceAccount, "tokens">>()(sql`
+        SELECT ${accountColumns} FROM service_accounts WHERE organization_id = ${organizationId} AND slug = ${slug}`),
+
+    listServiceAccounts: (organizationId: string, after: Position | null, count: number) =>
+      records<ServiceAccount>()(sql`
+        SELECT ${accountColumns}, NULL AS tokens FROM service_accounts
+        WHERE organization_id = ${organizationId}
+          AND id < ${olderThan(after)}
+        ORDER BY id DESC LIMIT ${count}`),
+  }
+})
+
+/** Rows of service accounts and credentials. */
+export class AccessRepo extends Context.Service<AccessRepo, Effect.Success<typeof make>>()("keyshelf/access/Repo") {
+  static readonly layer = Layer.effect(AccessRepo, make)
+}

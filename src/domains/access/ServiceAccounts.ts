@@ -1,0 +1,139 @@
+/** Use cases of service accounts and their tokens. */
+import { Context, Effect, Layer, Option, Redacted } from "effect"
+import { Events } from "../events/Service.ts"
+import { Caller } from "../../kernel/contract/Caller.ts"
+import { newId } from "../../kernel/values/Identifiers.ts"
+import { byId, Cursors } from "../../kernel/contract/Page.ts"
+import type { PageRequest } from "../../kernel/contract/Page.ts"
+import { noSuch } from "../../kernel/contract/Problem.ts"
+import { beyond } from "../../kernel/contract/Scope.ts"
+import { slugify, underFreeSlug } from "../../kernel/values/Slug.ts"
+import { now } from "../../kernel/values/Timestamp.ts"
+import { Transactions } from "../../kernel/database/Transactions.ts"
+import {
+  AccessTokenNotFound,
+  CreateServiceAccountSlugTaken,
+  IssueTokenScopeNotHeld,
+  IssueTokenSlugTaken,
+  ServiceAccountNotFound,
+} from "./Errors.ts"
+import { Issuing } from "./tokens/TokenIssuer.ts"
+import type { CreateServiceAccount, IssueToken, ServiceAccount } from "./Model.ts"
+import { AccessRepo } from "./Repo.ts"
+
+const make = Effect.gen(function* () {
+  const repo = yield* AccessRepo
+  const issuing = yield* Issuing
+  const events = yield* Events
+  const cursors = yield* Cursors
+  const transactions = yield* Transactions
+
+  /** The account of this slug in an organization, without its tokens. */
+  const find = Effect.fnUntraced(function* (organizationId: string, slug: string) {
+    const account = yield* repo.findServiceAccount(organizationId, slug)
+    if (Option.isNone(account)) {
+      return yield* new ServiceAccountNotFound({ detail: noSuch("service account", slug) })
+    }
+    return account.value
+  })
+
+  const create = Effect.fn("ServiceAccounts.create")(function* (input: typeof CreateServiceAccount.Type) {
+    const caller = yield* Caller
+    const account = { id: yield* newId, name: input.name, createdAt: yield* now, createdBy: caller.actor }
+    return yield* transactions.run(
+      Effect.gen(function* () {
+        const slug = yield* underFreeSlug({
+          explicit: input.slug,
+          suggested: slugify(input.name, "service-account"),
+          alwaysSuffixed: true,
+          insert: (slug) => repo.insertServiceAccount(caller.organizationId, { ...account, slug }),
+          taken: (slug) =>
+            new CreateServiceAccountSlugTaken({ detail: `Another service account has the slug "${slug}".` }),
+        })
+        const record: ServiceAccount = { ...account, slug, externalId: null, tokens: null }
+        yield* events.emit(caller, "SERVICE_ACCOUNT_CREATED", record)
+        return record
+      }),
+    )
+  })
+
+  const get = Effect.fn("ServiceAccounts.get")(function* (slug: string) {
+    const { organizationId } = yield* Caller
+    const account = yield* find(organizationId, slug)
+    return { ...account, tokens: yield* repo.tokensOf({ organizationId, ownerId: account.id }) }
+  })
+
+  const list = Effect.fn("ServiceAccounts.list")(function* (request: PageRequest) {
+    const { organizationId } = yield* Caller
+    const listing = { name: "service-accounts", organizationId }
+    return yield* cursors.page(
+      listing,
+      request,
+      (after, count) => repo.listServiceAccounts(organizationId, after, count),
+      byId,
+    )
+  })
+
+  const issueToken = Effect.fn("ServiceAccounts.issueToken")(function* (slug: string, input: IssueToken) {
+    const caller = yield* Caller
+    const account = yield* find(caller.organizationId, slug)
+    const missing = beyond(caller.scopes, input.scopes)
+    if (missing.length > 0) {
+      return yield* new IssueTokenScopeNotHeld({ detail: `The caller does not hold ${missing.join(", ")}.` })
+    }
+    return yield* transactions.run(
+      Effect.gen(function* () {
+        const issued = yield* issuing.issue({
+          kind: "organization",
+          organizationId: caller.organizationId,
+          owner: { id: account.id, name: account.name },
+          parentId: null,
+          issuer: caller.actor,
+          request: input,
+          scopes: input.scopes,
+          taken: (slug) => new IssueTokenSlugTaken({ detail: `Another token has the slug "${slug}".` }),
+        })
+        yield* events.emit(caller, "TOKEN_ISSUED", { ...issued.record, serviceAccountSlug: account.slug })
+        return { ...issued.record, token: Redacted.value(issued.token) }
+      }),
+    )
+  })
+
+  const listTokens = Effect.fn("ServiceAccounts.listTokens")(function* (slug: string, request: PageRequest) {
+    const { organizationId } = yield* Caller
+    const account = yield* find(organizationId, slug)
+    const owner = { organizationId, ownerId: account.id }
+    return yield* cursors.page(
+      { name: `service-accounts/${account.id}/tokens`, organizationId },
+      request,
+      (after, count) => repo.listTokens(owner, after, count),
+      byId,
+    )
+  })
+
+  const revokeToken = Effect.fn("ServiceAccounts.revokeToken")(function* (slug: string, tokenSlug: string) {
+    const caller = yield* Caller
+    const account = yield* find(caller.organizationId, slug)
+    const owner = { organizationId: caller.organizationId, ownerId: account.id }
+    yield* transactions.run(
+      Effect.gen(function* () {
+        const revoked = yield* repo.revokeToken(owner, tokenSlug, caller.actor, yield* now)
+        if (Option.isSome(revoked)) {
+          yield* events.emit(caller, "TOKEN_REVOKED", { ...revoked.value, serviceAccountSlug: account.slug })
+        } else if (Option.isNone(yield* repo.findToken(owner, tokenSlug))) {
+          // A token that was revoked before stays as it is: revoking it again changes nothing and succeeds.
+          return yield* new AccessTokenNotFound({ detail: noSuch("access token", tokenSlug) })
+        }
+      }),
+    )
+  })
+
+  return { find, create, get, list, issueToken, listTokens, revokeToken }
+})
+
+/** Machine users of one organization. Every method acts inside the caller's organization. */
+export class ServiceAccounts extends Context.Service<ServiceAccounts, Effect.Success<typeof make>>()(
+  "keyshelf/access/ServiceAccounts",
+) {
+  static readonly layer = Layer.effect(ServiceAccounts, make)
+}

@@ -1,0 +1,42 @@
+/** The end of tokens' lives: their expiry is told once, and what ended long ago is removed (interface specification, section 8). */
+import { Context, Effect, Layer } from "effect"
+import { Events } from "../../events/Service.ts"
+import { platformIdentity } from "../../../kernel/contract/Caller.ts"
+import { now } from "../../../kernel/values/Timestamp.ts"
+import { Transactions } from "../../../kernel/database/Transactions.ts"
+import { AccessRepo } from "../Repo.ts"
+
+const make = Effect.gen(function* () {
+  const repo = yield* AccessRepo
+  const events = yield* Events
+  const transactions = yield* Transactions
+
+  /** Emits `TOKEN_EXPIRED` for up to so many tokens whose expiry has come; answers for how many. */
+  const tellExpiries = Effect.fn("TokenRetirement.tellExpiries")(function* (count: number) {
+    return yield* transactions.run(
+      Effect.gen(function* () {
+        const expired = yield* repo.takeExpired(yield* now, count)
+        for (const { organizationId, serviceAccountSlug, ...token } of expired) {
+          const data = serviceAccountSlug === null ? token : { ...token, serviceAccountSlug }
+          yield* events.emit({ organizationId, actor: platformIdentity }, "TOKEN_EXPIRED", data)
+        }
+        return expired.length
+      }),
+    )
+  })
+
+  /** Removes up to so many credentials that ended before the instant, minted tokens before their parents; answers how many. */
+  const removeRetired = Effect.fn("TokenRetirement.removeRetired")(function* (before: Date, count: number) {
+    const tokens = yield* repo.deleteRetired("organization", before, count)
+    return tokens === count ? tokens : tokens + (yield* repo.deleteRetired("platform", before, count - tokens))
+  })
+
+  return { tellExpiries, removeRetired }
+})
+
+/** What becomes of credentials after their end. The platform identity does it, in batches. */
+export class TokenRetirement extends Context.Service<TokenRetirement, Effect.Success<typeof make>>()(
+  "keyshelf/access/Retirement",
+) {
+  static readonly layer = Layer.effect(TokenRetirement, make)
+}

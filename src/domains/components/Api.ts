@@ -1,0 +1,60 @@
+/** Endpoints of components. */
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { Created, Idempotency, idempotencyHeaders, RequiredScope } from "../../kernel/contract/Endpoint.ts"
+import { exampleBody } from "../../kernel/contract/Example.ts"
+import { Page, pageQuery } from "../../kernel/contract/Page.ts"
+import { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
+import { PathName } from "../../kernel/values/Text.ts"
+import { ComponentNotFound, CreateComponentSlugTaken, DeleteComponentLinkedToRelease } from "./Errors.ts"
+import { Component, CreateComponent } from "./Model.ts"
+
+const component = { componentSlug: PathName }
+
+export class ComponentsApi extends HttpApiGroup.make("components")
+  .add(
+    HttpApiEndpoint.get("list", "/components", {
+      query: pageQuery,
+      success: Page(Component),
+      error: InvalidCursor,
+    })
+      .annotate(RequiredScope, "read:components")
+      .annotateMerge(OpenApi.annotations({ summary: "List components", description: "Newest first." })),
+    HttpApiEndpoint.post("create", "/components", {
+      headers: idempotencyHeaders,
+      payload: CreateComponent,
+      success: Created(Component),
+      error: [CreateComponentSlugTaken, ValidationFailed],
+    })
+      .middleware(Idempotency)
+      .annotate(RequiredScope, "write:components")
+      .annotateMerge(exampleBody({ name: "Search", version: "1.2.0", description: "Full-text search" }))
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Create a component",
+          description:
+            "A component is one version of a part. `previousComponentId` names the version it follows. Without a slug it gets `<name>-<version>`.",
+        }),
+      ),
+    HttpApiEndpoint.get("get", "/components/:componentSlug", {
+      params: component,
+      success: Component,
+      error: ComponentNotFound,
+    })
+      .annotate(RequiredScope, "read:components")
+      .annotateMerge(OpenApi.annotations({ summary: "Read a component" })),
+    HttpApiEndpoint.delete("delete", "/components/:componentSlug", {
+      params: component,
+      success: HttpApiSchema.NoContent,
+      error: [ComponentNotFound, DeleteComponentLinkedToRelease],
+    })
+      .annotate(RequiredScope, "write:components")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Delete a component",
+          description: "Refused while a release contains it.",
+        }),
+      ),
+  )
+  .annotateMerge(
+    OpenApi.annotations({ title: "Components", description: "The versioned parts that releases are made of." }),
+  ) {}

@@ -1,0 +1,16 @@
+/** Problems of components (contract, section 3). */
+import { Problem } from "../../kernel/contract/Problem.ts"
+
+export class ComponentNotFound extends Problem<ComponentNotFound>()("Component.NotFound", 404, "Component not found") {}
+
+export class CreateComponentSlugTaken extends Problem<CreateComponentSlugTaken>()(
+  "CreateComponent.SlugTaken",
+  409,
+  "Another component has this slug",
+) {}
+
+export class DeleteComponentLinkedToRelease extends Problem<DeleteComponentLinkedToRelease>()(
+  "DeleteComponent.LinkedToRelease",
+  409,
+  "The component is part of a release",
+) {}

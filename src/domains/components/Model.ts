@@ -1,0 +1,29 @@
+/** Components: the versioned parts that releases are made of (interface specification, section 2). */
+import { Schema } from "effect"
+import { ActorReference } from "../../kernel/contract/Caller.ts"
+import { Uuid } from "../../kernel/values/Identifiers.ts"
+import { Slug } from "../../kernel/values/Slug.ts"
+import { Description, Name } from "../../kernel/values/Text.ts"
+import { Timestamp } from "../../kernel/values/Timestamp.ts"
+
+export const Component = Schema.Struct({
+  id: Uuid,
+  name: Schema.String,
+  version: Schema.String,
+  slug: Schema.String,
+  description: Schema.NullOr(Schema.String),
+  previousComponentId: Schema.NullOr(Uuid).annotate({ description: "The component version that this one follows" }),
+  createdAt: Timestamp,
+  createdBy: ActorReference,
+})
+export type Component = typeof Component.Type
+
+/** Body of `POST /components`. */
+export const CreateComponent = Schema.Struct({
+  name: Name,
+  version: Name,
+  slug: Schema.optionalKey(Slug),
+  description: Schema.optionalKey(Schema.NullOr(Description)),
+  previousComponentId: Schema.optionalKey(Schema.NullOr(Uuid)),
+})
+export type CreateComponent = typeof CreateComponent.Type

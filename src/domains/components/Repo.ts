@@ -1,0 +1,57 @@
+/** SQL of components. */
+import { PgClient } from "@effect/sql-pg"
+import { Context, Effect, Layer } from "effect"
+import { olderThan } from "../../kernel/contract/Page.ts"
+import type { Position } from "../../kernel/contract/Page.ts"
+import { record, records, touched } from "../../kernel/database/Statements.ts"
+import type { Component } from "./Model.ts"
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const columns = sql.literal(`id, name, version, slug, description, previous_component_id AS "previousComponentId",
+    created_at AS "createdAt", created_by AS "createdBy"`)
+
+  return {
+    /** Stores the row if its slug is free. */
+    insertion: (organizationId: string, row: Component) => sql`
+      INSERT INTO components (organization_id, id, name, version, slug, description, previous_component_id, created_at,
+        created_by)
+      VALUES (${organizationId}, ${row.id}, ${row.name}, ${row.version}, ${row.slug}, ${row.description},
+        ${row.previousComponentId}, ${row.createdAt}, ${sql.json(row.createdBy)})
+      ON CONFLICT ON CONSTRAINT components_slug DO NOTHING
+      RETURNING id`,
+
+    findBySlug: (organizationId: string, slug: string) =>
+      record<Component>()(
+        sql`SELECT ${columns} FROM components WHERE organization_id = ${organizationId} AND slug = ${slug}`,
+      ),
+
+    exists: (organizationId: string, id: string) =>
+      touched(sql`SELECT 1 FROM components WHERE organization_id = ${organizationId} AND id = ${id}`),
+
+    list: (organizationId: string, after: Position | null, count: number) =>
+      records<Component>()(sql`
+        SELECT ${columns} FROM components
+        WHERE organization_id = ${organizationId} AND id < ${olderThan(after)}
+        ORDER BY id DESC LIMIT ${count}`),
+
+    /** Locks the row, so that no release can link it while its deletion is decided. */
+    lockBySlug: (organizationId: string, slug: string) =>
+      record<Component>()(sql`
+        SELECT ${columns} FROM components WHERE organization_id = ${organizationId} AND slug = ${slug} FOR UPDATE`),
+
+    isLinked: (organizationId: string, id: string) =>
+      touched(sql`
+        SELECT 1 FROM release_components WHERE organization_id = ${organizationId} AND component_id = ${id} LIMIT 1`),
+
+    delete: (organizationId: string, id: string) =>
+      Effect.asVoid(Effect.orDie(sql`DELETE FROM components WHERE organization_id = ${organizationId} AND id = ${id}`)),
+  }
+})
+
+/** Rows of components. */
+export class ComponentsRepo extends Context.Service<ComponentsRepo, Effect.Success<typeof make>>()(
+  "keyshelf/components/Repo",
+) {
+  static readonly layer = Layer.effect(ComponentsRepo, make)
+}

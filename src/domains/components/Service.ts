@@ -1,0 +1,91 @@
+/** Use cases of components. */
+import { Context, Effect, Layer, Option } from "effect"
+import { Events } from "../events/Service.ts"
+import { Caller } from "../../kernel/contract/Caller.ts"
+import { newId } from "../../kernel/values/Identifiers.ts"
+import { byId, Cursors } from "../../kernel/contract/Page.ts"
+import type { PageRequest } from "../../kernel/contract/Page.ts"
+import { invalid, noSuch } from "../../kernel/contract/Problem.ts"
+import { slugify, underFreeSlug } from "../../kernel/values/Slug.ts"
+import { now } from "../../kernel/values/Timestamp.ts"
+import { Transactions } from "../../kernel/database/Transactions.ts"
+import { ComponentNotFound, CreateComponentSlugTaken, DeleteComponentLinkedToRelease } from "./Errors.ts"
+import type { Component, CreateComponent } from "./Model.ts"
+import { ComponentsRepo } from "./Repo.ts"
+
+const notFound = (slug: string) => new ComponentNotFound({ detail: noSuch("component", slug) })
+
+const make = Effect.gen(function* () {
+  const repo = yield* ComponentsRepo
+  const events = yield* Events
+  const cursors = yield* Cursors
+  const transactions = yield* Transactions
+
+  const create = Effect.fn("Components.create")(function* (input: CreateComponent) {
+    const caller = yield* Caller
+    const previous = input.previousComponentId ?? null
+    const component = {
+      id: yield* newId,
+      name: input.name,
+      version: input.version,
+      description: input.description ?? null,
+      previousComponentId: previous,
+      createdAt: yield* now,
+      createdBy: caller.actor,
+    }
+    if (previous !== null && !(yield* repo.exists(caller.organizationId, previous))) {
+      return yield* invalid("body.previousComponentId", "names no component", previous)
+    }
+    const store = (record: Component) =>
+      events.emitWith(repo.insertion(caller.organizationId, record), caller, "COMPONENT_CREATED", record)
+    const slug = yield* underFreeSlug({
+      explicit: input.slug,
+      suggested: slugify(`${input.name}-${input.version}`, "component"),
+      insert: (slug) => store({ ...component, slug }),
+      taken: (slug) => new CreateComponentSlugTaken({ detail: `Another component has the slug "${slug}".` }),
+    })
+    return { ...component, slug }
+  })
+
+  const get = Effect.fnUntraced(function* (slug: string) {
+    const { organizationId } = yield* Caller
+    const component = yield* repo.findBySlug(organizationId, slug)
+    return Option.isSome(component) ? component.value : yield* notFound(slug)
+  })
+
+  const list = Effect.fn("Components.list")(function* (request: PageRequest) {
+    const { organizationId } = yield* Caller
+    return yield* cursors.page(
+      { name: "components", organizationId },
+      request,
+      (after, count) => repo.list(organizationId, after, count),
+      byId,
+    )
+  })
+
+  const remove = Effect.fn("Components.delete")(function* (slug: string) {
+    const caller = yield* Caller
+    yield* transactions.run(
+      Effect.gen(function* () {
+        const component = yield* repo.lockBySlug(caller.organizationId, slug)
+        if (Option.isNone(component)) return yield* notFound(slug)
+        if (yield* repo.isLinked(caller.organizationId, component.value.id)) {
+          return yield* new DeleteComponentLinkedToRelease({
+            detail: `The component "${slug}" is part of a release. Delete the releases that contain it first.`,
+          })
+        }
+        yield* repo.delete(caller.organizationId, component.value.id)
+        yield* events.emit(caller, "COMPONENT_DELETED", component.value)
+      }),
+    )
+  })
+
+  return { create, get, list, delete: remove }
+})
+
+/** Components of the caller's organization. */
+export class Components extends Context.Service<Components, Effect.Success<typeof make>>()(
+  "keyshelf/components/Components",
+) {
+  static readonly layer = Layer.effect(Components, make)
+}

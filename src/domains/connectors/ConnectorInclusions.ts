@@ -1,0 +1,67 @@
+/** Which connectors an organization's license includes, decided by the operator. */
+import { Context, Effect, Layer, Option } from "effect"
+import { Operator } from "../../kernel/contract/Caller.ts"
+import { ValidationFailed } from "../../kernel/contract/Problem.ts"
+import { now } from "../../kernel/values/Timestamp.ts"
+import { Transactions } from "../../kernel/database/Transactions.ts"
+import { Organizations } from "../organizations/Service.ts"
+import type { ConnectorInclusion, SetConnectorInclusion } from "./Model.ts"
+import { ConnectorRegistry } from "./ConnectorRegistry.ts"
+import { ConnectorsRepo } from "./Repo.ts"
+import { includedByDefault } from "./Rules.ts"
+
+const make = Effect.gen(function* () {
+  const repo = yield* ConnectorsRepo
+  const registry = yield* ConnectorRegistry
+  const organizations = yield* Organizations
+  const transactions = yield* Transactions
+
+  const find = (organizationId: string) =>
+    Effect.map(
+      repo.findInclusion(organizationId),
+      Option.getOrElse((): ConnectorInclusion => ({
+        organizationId,
+        connectors: includedByDefault,
+        updatedAt: null,
+        updatedBy: null,
+      })),
+    )
+
+  const get = Effect.fn("ConnectorInclusions.get")(function* (organizationId: string) {
+    const { id } = yield* organizations.get(organizationId)
+    return yield* find(id)
+  })
+
+  const put = Effect.fn("ConnectorInclusions.put")(function* (organizationId: string, input: SetConnectorInclusion) {
+    const { actor } = yield* Operator
+    const { id } = yield* organizations.get(organizationId)
+    return yield* transactions.run(
+      Effect.gen(function* () {
+        yield* repo.lockInclusion(id, "change")
+        const registered = (yield* registry.all).map(({ name }) => name)
+        // A connector that was removed may stay in the list: what was read can be sent back.
+        const known = new Set(["*", ...registered, ...(yield* find(id)).connectors])
+        const errors = input.connectors.flatMap((name, index) =>
+          known.has(name)
+            ? []
+            : [{ location: `body.connectors[${index}]`, message: "names no registered connector", value: name }],
+        )
+        if (errors.length > 0) {
+          return yield* new ValidationFailed({ detail: "A license can include registered connectors only.", errors })
+        }
+        const row = { connectors: [...new Set(input.connectors)], updatedAt: yield* now, updatedBy: actor }
+        yield* repo.putInclusion(id, row)
+        return { organizationId: id, ...row } satisfies ConnectorInclusion
+      }),
+    )
+  })
+
+  return { get, put }
+})
+
+/** What the licenses of organizations include. Only the operator reaches it. */
+export class ConnectorInclusions extends Context.Service<ConnectorInclusions, Effect.Success<typeof make>>()(
+  "keyshelf/connectors/ConnectorInclusions",
+) {
+  static readonly layer = Layer.effect(ConnectorInclusions, make)
+}

@@ -1,0 +1,99 @@
+/** The connectors of the installation: those that are built in, and those that the operator registers. */
+import { Context, Effect, Layer, Option } from "effect"
+import { Operator } from "../../kernel/contract/Caller.ts"
+import { newId } from "../../kernel/values/Identifiers.ts"
+import { Cursors } from "../../kernel/contract/Page.ts"
+import type { PageRequest } from "../../kernel/contract/Page.ts"
+import { noSuch, ValidationFailed } from "../../kernel/contract/Problem.ts"
+import { now } from "../../kernel/values/Timestamp.ts"
+import { adapters } from "./adapters/BuiltInConnectors.ts"
+import { ConnectorNotFound, DeleteConnectorBuiltIn, RegisterConnectorBuiltIn } from "./Errors.ts"
+import type { RegisterConnector, RegisteredConnector } from "./Model.ts"
+import { ConnectorsRepo } from "./Repo.ts"
+import type { ConnectorRow } from "./Repo.ts"
+import { documentFault, listedAfter } from "./Rules.ts"
+import { lint } from "./schema/SchemaLint.ts"
+
+/** A connector with its place in listings. */
+export type Registered = RegisteredConnector & { readonly id: string }
+
+const builtIn: ReadonlyArray<Registered> = adapters.map(({ id, name, schema, version }) => ({
+  id,
+  name,
+  version,
+  settings_schema: schema,
+  builtIn: true,
+  createdAt: null,
+  createdBy: null,
+  updatedAt: null,
+  updatedBy: null,
+}))
+
+const isBuiltIn = (name: string): boolean => builtIn.some((connector) => connector.name === name)
+
+const ofRow = (row: ConnectorRow): Registered => ({ ...row, builtIn: false })
+
+const withoutId = ({ id: _, ...connector }: Registered): RegisteredConnector => connector
+
+const make = Effect.gen(function* () {
+  const repo = yield* ConnectorsRepo
+  const cursors = yield* Cursors
+
+  const find = Effect.fnUntraced(function* (name: string) {
+    const known = builtIn.find((connector) => connector.name === name)
+    return known === undefined ? Option.map(yield* repo.find(name), ofRow) : Option.some(known)
+  })
+
+  const get = Effect.fnUntraced(function* (name: string) {
+    const connector = yield* find(name)
+    if (Option.isSome(connector)) return connector.value
+    return yield* new ConnectorNotFound({ detail: noSuch("connector", name) })
+  })
+
+  /** Newest first; the built-in ones are the oldest. A name that became built in later counts once. */
+  const all = Effect.map(repo.all, (rows) => [...rows.filter(({ name }) => !isBuiltIn(name)).map(ofRow), ...builtIn])
+
+  const list = Effect.fn("ConnectorRegistry.list")(function* (request: PageRequest) {
+    const page = yield* cursors.page(
+      { name: "connector-registry", organizationId: null },
+      request,
+      (after, count) => Effect.map(all, (connectors) => listedAfter(connectors, after, count)),
+      ({ id }) => [id],
+    )
+    return { ...page, items: page.items.map(withoutId) }
+  })
+
+  const register = Effect.fn("ConnectorRegistry.register")(function* (input: RegisterConnector) {
+    const { actor } = yield* Operator
+    if (isBuiltIn(input.name)) {
+      return yield* new RegisterConnectorBuiltIn({ detail: `The connector "${input.name}" comes with the service.` })
+    }
+    const broken = documentFault(input.settings_schema)
+    const errors =
+      broken === undefined ? lint(input.settings_schema) : [{ location: "body.settings_schema", message: broken }]
+    if (errors.length > 0) {
+      return yield* new ValidationFailed({ detail: "The settings schema cannot be registered.", errors })
+    }
+    const at = yield* now
+    const id = yield* newId
+    const row: ConnectorRow = { ...input, id, createdAt: at, createdBy: actor, updatedAt: at, updatedBy: actor }
+    const stored = Option.getOrElse(yield* repo.upsert(row), () => row)
+    return { isNew: stored.id === id, connector: withoutId(ofRow(stored)) }
+  })
+
+  const remove = Effect.fn("ConnectorRegistry.delete")(function* (name: string) {
+    if (isBuiltIn(name)) {
+      return yield* new DeleteConnectorBuiltIn({ detail: `The connector "${name}" comes with the service.` })
+    }
+    if (!(yield* repo.delete(name))) return yield* new ConnectorNotFound({ detail: noSuch("connector", name) })
+  })
+
+  return { find, get, all, list, register, delete: remove }
+})
+
+/** The connectors of the installation. Only the operator changes them. */
+export class ConnectorRegistry extends Context.Service<ConnectorRegistry, Effect.Success<typeof make>>()(
+  "keyshelf/connectors/ConnectorRegistry",
+) {
+  static readonly layer = Layer.effect(ConnectorRegistry, make)
+}

@@ -1,0 +1,99 @@
+/** Connectors: integrations with third-party systems, registered per installation and activated per organization. */
+import { Schema } from "effect"
+import { ActorReference } from "../../kernel/contract/Caller.ts"
+import { Uuid } from "../../kernel/values/Identifiers.ts"
+import { Text } from "../../kernel/values/Text.ts"
+import { Timestamp } from "../../kernel/values/Timestamp.ts"
+
+/** The name of a connector: `service.integration.<kind>.<adapter>`. */
+export const ConnectorName = Schema.String.check(
+  Schema.isPattern(/^service\.integration\.[a-z][a-z0-9_-]*\.[a-z][a-z0-9_-]*$/, {
+    expected: "a connector name: service.integration.<kind>.<adapter>",
+  }),
+  Schema.isMaxLength(255),
+)
+
+const JsonObject = Schema.Record(Schema.String, Schema.Unknown)
+
+/** A JSON object whose members are not known here. */
+export type JsonObject = typeof JsonObject.Type
+
+/** A connector as the operator sees it. Built-in ones come with the service: nobody registered them. */
+export const RegisteredConnector = Schema.Struct({
+  name: Schema.String,
+  version: Schema.String,
+  settings_schema: JsonObject,
+  builtIn: Schema.Boolean,
+  createdAt: Schema.NullOr(Timestamp),
+  createdBy: Schema.NullOr(ActorReference),
+  updatedAt: Schema.NullOr(Timestamp),
+  updatedBy: Schema.NullOr(ActorReference),
+})
+export type RegisteredConnector = typeof RegisteredConnector.Type
+
+/** Body of `POST /platform/connectors`. */
+export const RegisterConnector = Schema.Struct({
+  name: ConnectorName,
+  version: Text(1, 64),
+  settings_schema: JsonObject.annotate({ description: "JSON Schema 2020-12; secrets are marked `writeOnly`" }),
+})
+export type RegisterConnector = typeof RegisterConnector.Type
+
+const IncludedConnectors = Schema.Array(Schema.Union([Schema.Literal("*"), ConnectorName])).check(
+  Schema.isMaxLength(1000),
+)
+
+/** Which connectors an organization's license includes. */
+export const ConnectorInclusion = Schema.Struct({
+  organizationId: Uuid,
+  connectors: Schema.Array(Schema.String).annotate({ description: '`"*"` includes every connector' }),
+  updatedAt: Schema.NullOr(Timestamp),
+  updatedBy: Schema.NullOr(ActorReference),
+})
+export type ConnectorInclusion = typeof ConnectorInclusion.Type
+
+/** Body of `PUT /platform/organizations/{orgId}/license`. */
+export const SetConnectorInclusion = Schema.Struct({ connectors: IncludedConnectors })
+export type SetConnectorInclusion = typeof SetConnectorInclusion.Type
+
+export const Activation = Schema.Struct({ activatedAt: Timestamp, connectorName: Schema.String })
+export type Activation = typeof Activation.Type
+
+export const ConnectorState = Schema.Struct({
+  connectorName: Schema.String,
+  available: Schema.Boolean.annotate({ description: "The installation has this connector" }),
+  entitled: Schema.Boolean.annotate({ description: "The organization's license includes it" }),
+  activated: Schema.Boolean.annotate({ description: "The organization has activated it" }),
+  activatedAt: Schema.NullOr(Timestamp),
+  version: Schema.NullOr(Schema.String).annotate({ description: "Version of its settings schema" }),
+})
+export type ConnectorState = typeof ConnectorState.Type
+
+export const SettingsSchema = Schema.Struct({
+  connector_name: Schema.String,
+  schema: JsonObject,
+  version: Schema.String,
+})
+export type SettingsSchema = typeof SettingsSchema.Type
+
+export const SettingsRecord = Schema.Struct({
+  connector_name: Schema.String,
+  settings: JsonObject.annotate({ description: "Secrets are shown as `***`" }),
+  version: Schema.String.annotate({ description: "Version of the schema they were stored under" }),
+  updatedAt: Timestamp,
+  updatedBy: ActorReference,
+})
+export type SettingsRecord = typeof SettingsRecord.Type
+
+/** Body of `PUT /connectors/{connectorName}/settings`. */
+export const PutSettings = Schema.Struct({
+  settings: JsonObject.annotate({ description: "A secret sent as `***` or omitted keeps its stored value" }),
+})
+export type PutSettings = typeof PutSettings.Type
+
+export const TestResult = Schema.Struct({
+  status: Schema.Literals(["succeeded", "failed"]),
+  message: Schema.String,
+  checkedAt: Timestamp,
+})
+export type TestResult = typeof TestResult.Type

@@ -1,0 +1,109 @@
+/** Platform endpoints of connectors: the registry of the installation, and what licenses include. */
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { Created, Idempotency, idempotencyHeaders, RequiredScope } from "../../kernel/contract/Endpoint.ts"
+import { exampleBody } from "../../kernel/contract/Example.ts"
+import { Uuid } from "../../kernel/values/Identifiers.ts"
+import { Page, pageQuery } from "../../kernel/contract/Page.ts"
+import { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
+import { OrganizationNotFound } from "../organizations/Errors.ts"
+import { ConnectorNotFound, DeleteConnectorBuiltIn, RegisterConnectorBuiltIn } from "./Errors.ts"
+import {
+  ConnectorInclusion,
+  ConnectorName,
+  RegisterConnector,
+  RegisteredConnector,
+  SetConnectorInclusion,
+} from "./Model.ts"
+
+const organization = { orgId: Uuid }
+
+export class ConnectorRegistryApi extends HttpApiGroup.make("connectorRegistry")
+  .add(
+    HttpApiEndpoint.get("list", "/platform/connectors", {
+      query: pageQuery,
+      success: Page(RegisteredConnector),
+      error: InvalidCursor,
+    })
+      .annotate(RequiredScope, "read:organizations")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "List the connectors of the installation",
+          description: "Newest first, the built-in ones last.",
+        }),
+      ),
+    HttpApiEndpoint.post("register", "/platform/connectors", {
+      headers: idempotencyHeaders,
+      payload: RegisterConnector,
+      success: [Created(RegisteredConnector), RegisteredConnector],
+      error: [RegisterConnectorBuiltIn, ValidationFailed],
+    })
+      .middleware(Idempotency)
+      .annotate(RequiredScope, "write:organizations")
+      .annotateMerge(
+        exampleBody({
+          name: "service.integration.support.helpdesk",
+          version: "1",
+          settings_schema: {
+            type: "object",
+            properties: { apiToken: { type: "string", writeOnly: true } },
+            required: ["apiToken"],
+          },
+        }),
+      )
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Register a connector",
+          description:
+            "201 for a new name; 200 if the name is registered already, whose version and schema are replaced. Settings that are stored under the old schema stay; what it calls secret stays hidden.",
+        }),
+      ),
+    HttpApiEndpoint.delete("delete", "/platform/connectors/:connectorName", {
+      params: { connectorName: ConnectorName },
+      success: HttpApiSchema.NoContent,
+      error: [ConnectorNotFound, DeleteConnectorBuiltIn],
+    })
+      .annotate(RequiredScope, "write:organizations")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Remove a connector",
+          description: "Activations and settings of organizations stay, for the case that it is registered again.",
+        }),
+      ),
+  )
+  .annotateMerge(
+    OpenApi.annotations({ title: "Connectors", description: "The connectors that this installation has." }),
+  ) {}
+
+export class ConnectorInclusionsApi extends HttpApiGroup.make("connectorInclusions")
+  .add(
+    HttpApiEndpoint.get("get", "/platform/organizations/:orgId/license", {
+      params: organization,
+      success: ConnectorInclusion,
+      error: OrganizationNotFound,
+    })
+      .annotate(RequiredScope, "read:organizations")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Read what an organization's license includes",
+          description: 'Every connector (`"*"`), until it is set.',
+        }),
+      ),
+    HttpApiEndpoint.put("put", "/platform/organizations/:orgId/license", {
+      params: organization,
+      payload: SetConnectorInclusion,
+      success: ConnectorInclusion,
+      error: [OrganizationNotFound, ValidationFailed],
+    })
+      .annotate(RequiredScope, "write:organizations")
+      .annotateMerge(exampleBody({ connectors: ["service.integration.crm.hubspot"] }))
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Set what an organization's license includes",
+          description:
+            "The names of registered connectors. What is active already stays active; it cannot be activated anew.",
+        }),
+      ),
+  )
+  .annotateMerge(
+    OpenApi.annotations({ title: "License inclusion", description: "Which connectors organizations may activate." }),
+  ) {}

@@ -1,0 +1,132 @@
+/** SQL of connectors. */
+import { PgClient } from "@effect/sql-pg"
+import { Context, Effect, Layer } from "effect"
+import type { ActorReference } from "../../kernel/contract/Caller.ts"
+import { lockName, record, records, touched } from "../../kernel/database/Statements.ts"
+import type { Activation, ConnectorInclusion, JsonObject } from "./Model.ts"
+
+/** A connector that the operator registered. */
+export interface ConnectorRow {
+  readonly id: string
+  readonly name: string
+  readonly version: string
+  readonly settings_schema: JsonObject
+  readonly createdAt: Date
+  readonly createdBy: ActorReference
+  readonly updatedAt: Date
+  readonly updatedBy: ActorReference
+}
+
+/** Stored settings, still sealed. */
+export interface SettingsRow {
+  readonly sealed: string
+  readonly version: string
+  readonly settingsSchema: JsonObject
+  readonly updatedAt: Date
+  readonly updatedBy: ActorReference
+}
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const connectorColumns = sql.literal(`id, name, version, settings_schema, created_at AS "createdAt",
+    created_by AS "createdBy", updated_at AS "updatedAt", updated_by AS "updatedBy"`)
+  const settingsColumns = sql.literal(`sealed, version, settings_schema AS "settingsSchema", updated_at AS "updatedAt",
+    updated_by AS "updatedBy"`)
+
+  return {
+    all: records<ConnectorRow>()(sql`SELECT ${connectorColumns} FROM connectors ORDER BY id DESC`),
+
+    find: (name: string) =>
+      record<ConnectorRow>()(sql`SELECT ${connectorColumns} FROM connectors WHERE name = ${name}`),
+
+    /** Stores the connector, or its new version and schema; answers the row as it is now. */
+    upsert: (row: ConnectorRow) =>
+      record<ConnectorRow>()(sql`
+        INSERT INTO connectors (id, name, version, settings_schema, created_at, created_by, updated_at, updated_by)
+        VALUES (${row.id}, ${row.name}, ${row.version}, ${JSON.stringify(row.settings_schema)}::json, ${row.createdAt},
+          ${sql.json(row.createdBy)}, ${row.updatedAt}, ${sql.json(row.updatedBy)})
+        ON CONFLICT (name) DO UPDATE SET version = excluded.version, settings_schema = excluded.settings_schema,
+          updated_at = excluded.updated_at, updated_by = excluded.updated_by
+        RETURNING ${connectorColumns}`),
+
+    delete: (name: string) => touched(sql`DELETE FROM connectors WHERE name = ${name} RETURNING name`),
+
+    /** Held until the transaction ends: what a license includes and what is activated under it cannot cross. */
+    lockInclusion: (organizationId: string, mode: "share" | "change") =>
+      lockName(sql, `connectors.inclusion:${organizationId}`, mode === "share" ? "shared" : "alone"),
+
+    findInclusion: (organizationId: string) =>
+      record<ConnectorInclusion>()(sql`
+        SELECT organization_id AS "organizationId", connectors, updated_at AS "updatedAt", updated_by AS "updatedBy"
+        FROM connector_inclusions WHERE organization_id = ${organizationId}`),
+
+    putInclusion: (
+      organizationId: string,
+      row: { connectors: ReadonlyArray<string>; updatedAt: Date; updatedBy: ActorReference },
+    ) =>
+      Effect.asVoid(
+        Effect.orDie(sql`
+          INSERT INTO connector_inclusions (organization_id, connectors, updated_at, updated_by)
+          VALUES (${organizationId}, ${row.connectors}::text[], ${row.updatedAt}, ${sql.json(row.updatedBy)})
+          ON CONFLICT (organization_id) DO UPDATE SET connectors = excluded.connectors,
+            updated_at = excluded.updated_at, updated_by = excluded.updated_by`),
+      ),
+
+    findActivation: (organizationId: string, name: string) =>
+      record<Activation>()(sql`
+        SELECT connector_name AS "connectorName", activated_at AS "activatedAt" FROM connector_activations
+        WHERE organization_id = ${organizationId} AND connector_name = ${name}`),
+
+    activations: (organizationId: string) =>
+      records<Activation>()(sql`
+        SELECT connector_name AS "connectorName", activated_at AS "activatedAt" FROM connector_activations
+        WHERE organization_id = ${organizationId}`),
+
+    /** Whether it was not active before. */
+    activate: (organizationId: string, row: Activation) =>
+      touched(sql`
+        INSERT INTO connector_activations (organization_id, connector_name, activated_at)
+        VALUES (${organizationId}, ${row.connectorName}, ${row.activatedAt})
+        ON CONFLICT (organization_id, connector_name) DO NOTHING
+        RETURNING connector_name`),
+
+    /** The activation that ended, if it was active. */
+    deactivate: (organizationId: string, name: string) =>
+      record<Activation>()(sql`
+        DELETE FROM connector_activations WHERE organization_id = ${organizationId} AND connector_name = ${name}
+        RETURNING connector_name AS "connectorName", activated_at AS "activatedAt"`),
+
+    /** Held until the transaction ends, so that two changes merge one after the other, the first one included. */
+    lockSettings: (organizationId: string, name: string) =>
+      lockName(sql, `connectors.settings:${organizationId}:${name}`),
+
+    findSettings: (organizationId: string, name: string) =>
+      record<SettingsRow>()(sql`
+        SELECT ${settingsColumns} FROM connector_settings
+        WHERE organization_id = ${organizationId} AND connector_name = ${name}`),
+
+    putSettings: (organizationId: string, name: string, row: SettingsRow) =>
+      Effect.asVoid(
+        Effect.orDie(sql`
+          INSERT INTO connector_settings (organization_id, connector_name, sealed, version, settings_schema, updated_at,
+            updated_by)
+          VALUES (${organizationId}, ${name}, ${row.sealed}, ${row.version},
+            ${JSON.stringify(row.settingsSchema)}::json, ${row.updatedAt}, ${sql.json(row.updatedBy)})
+          ON CONFLICT (organization_id, connector_name) DO UPDATE SET sealed = excluded.sealed,
+            version = excluded.version, settings_schema = excluded.settings_schema, updated_at = excluded.updated_at,
+            updated_by = excluded.updated_by`),
+      ),
+
+    deleteSettings: (organizationId: string, name: string) =>
+      touched(sql`
+        DELETE FROM connector_settings WHERE organization_id = ${organizationId} AND connector_name = ${name}
+        RETURNING connector_name`),
+  }
+})
+
+/** Rows of connectors. */
+export class ConnectorsRepo extends Context.Service<ConnectorsRepo, Effect.Success<typeof make>>()(
+  "keyshelf/connectors/Repo",
+) {
+  static readonly layer = Layer.effect(ConnectorsRepo, make)
+}

@@ -1,0 +1,131 @@
+/** Use cases of connectors in an organization: what it may use, what it has activated. */
+import { Context, Effect, Layer, Option } from "effect"
+import { Events } from "../events/Service.ts"
+import { Caller } from "../../kernel/contract/Caller.ts"
+import { Cursors } from "../../kernel/contract/Page.ts"
+import type { PageRequest } from "../../kernel/contract/Page.ts"
+import { now } from "../../kernel/values/Timestamp.ts"
+import { Transactions } from "../../kernel/database/Transactions.ts"
+import { ActivateConnectorNotLicensed, ConnectorNotActive } from "./Errors.ts"
+import type { Activation, ConnectorState, SettingsSchema } from "./Model.ts"
+import { ConnectorRegistry } from "./ConnectorRegistry.ts"
+import { ConnectorsRepo } from "./Repo.ts"
+import { includedByDefault, includes, listedAfter } from "./Rules.ts"
+
+const make = Effect.gen(function* () {
+  const repo = yield* ConnectorsRepo
+  const registry = yield* ConnectorRegistry
+  const events = yield* Events
+  const cursors = yield* Cursors
+  const transactions = yield* Transactions
+
+  const includedFor = (organizationId: string) =>
+    Effect.map(
+      repo.findInclusion(organizationId),
+      Option.match({ onNone: () => includedByDefault, onSome: ({ connectors }) => connectors }),
+    )
+
+  const stateOf = (
+    name: string,
+    version: string | null,
+    included: ReadonlyArray<string>,
+    activation: Option.Option<Activation>,
+  ): ConnectorState => ({
+    connectorName: name,
+    available: version !== null,
+    entitled: includes(included, name),
+    activated: Option.isSome(activation),
+    activatedAt: Option.isSome(activation) ? activation.value.activatedAt : null,
+    version,
+  })
+
+  const state = Effect.fn("Connectors.state")(function* (name: string) {
+    const { organizationId } = yield* Caller
+    const connector = yield* registry.find(name)
+    return stateOf(
+      name,
+      Option.isSome(connector) ? connector.value.version : null,
+      yield* includedFor(organizationId),
+      yield* repo.findActivation(organizationId, name),
+    )
+  })
+
+  const list = Effect.fn("Connectors.list")(function* (request: PageRequest) {
+    const { organizationId } = yield* Caller
+    const included = yield* includedFor(organizationId)
+    const activations = new Map(
+      (yield* repo.activations(organizationId)).map((activation) => [activation.connectorName, activation]),
+    )
+    const page = yield* cursors.page(
+      { name: "connectors", organizationId },
+      request,
+      (after, count) => Effect.map(registry.all, (all) => listedAfter(all, after, count)),
+      ({ id }) => [id],
+    )
+    return {
+      ...page,
+      items: page.items.map(({ name, version }) =>
+        stateOf(name, version, included, Option.fromNullishOr(activations.get(name))),
+      ),
+    }
+  })
+
+  const activate = Effect.fn("Connectors.activate")(function* (name: string) {
+    const caller = yield* Caller
+    return yield* transactions.run(
+      Effect.gen(function* () {
+        yield* registry.get(name)
+        yield* repo.lockInclusion(caller.organizationId, "share")
+        if (!includes(yield* includedFor(caller.organizationId), name)) {
+          return yield* new ActivateConnectorNotLicensed({
+            detail: `The organization's license does not include the connector "${name}".`,
+          })
+        }
+        const activation: Activation = { activatedAt: yield* now, connectorName: name }
+        if (yield* repo.activate(caller.organizationId, activation)) {
+          yield* events.emit(caller, "CONNECTOR_ACTIVATED", activation)
+          return activation
+        }
+        return Option.getOrElse(yield* repo.findActivation(caller.organizationId, name), () => activation)
+      }),
+    )
+  })
+
+  const deactivate = Effect.fn("Connectors.deactivate")(function* (name: string) {
+    const caller = yield* Caller
+    yield* transactions.run(
+      Effect.gen(function* () {
+        const ended = yield* repo.deactivate(caller.organizationId, name)
+        if (Option.isSome(ended)) yield* events.emit(caller, "CONNECTOR_DEACTIVATED", ended.value)
+      }),
+    )
+  })
+
+  const settingsSchema = Effect.fn("Connectors.settingsSchema")(function* (name: string) {
+    const connector = yield* registry.get(name)
+    return {
+      connector_name: name,
+      schema: connector.settings_schema,
+      version: connector.version,
+    } satisfies SettingsSchema
+  })
+
+  /** Refuses a connector that the installation does not have, or that is not active for the organization. */
+  const requireActive = Effect.fn("Connectors.requireActive")(function* (organizationId: string, name: string) {
+    yield* registry.get(name)
+    if (Option.isNone(yield* repo.findActivation(organizationId, name))) {
+      return yield* new ConnectorNotActive({
+        detail: `The connector "${name}" is not active here. Activate it first: PUT /connectors/${name}/activation.`,
+      })
+    }
+  })
+
+  return { state, list, activate, deactivate, settingsSchema, requireActive }
+})
+
+/** Connectors of the caller's organization. */
+export class Connectors extends Context.Service<Connectors, Effect.Success<typeof make>>()(
+  "keyshelf/connectors/Connectors",
+) {
+  static readonly layer = Layer.effect(Connectors, make)
+}

@@ -1,0 +1,175 @@
+/**
+ * Which parts of a settings schema speak about which parts of a value. Branches count whether or not they validate
+ * (the union of all of them), so that a secret left over from another branch is still known to be one. Pure.
+ */
+import { Predicate } from "effect"
+import type { JsonObject } from "../Model.ts"
+
+/** A subschema in the document that its `$ref`s point into. */
+export interface SchemaNode {
+  readonly schema: unknown
+  readonly root: JsonObject
+}
+
+/** All subschemas that speak about one value, and whether the walker understands every one of them. */
+export interface Applicable {
+  readonly schemas: ReadonlyArray<{ readonly schema: JsonObject; readonly root: JsonObject }>
+  readonly understood: boolean
+}
+
+/** Keywords that say nothing about where secrets are. */
+const PLAIN = new Set(
+  `$schema $id $comment $defs definitions title description default deprecated readOnly writeOnly examples type enum const
+  multipleOf maximum exclusiveMaximum minimum exclusiveMinimum maxLength minLength pattern format contentEncoding
+  contentMediaType maxItems minItems uniqueItems maxContains minContains maxProperties minProperties required
+  dependentRequired`.split(/\s+/),
+)
+
+const ONE = ["if", "then", "else", "not"]
+const MANY = ["allOf", "anyOf", "oneOf"]
+const BY_NAME = ["properties", "patternProperties", "dependentSchemas"]
+const CHILDREN = ["additionalProperties", "unevaluatedProperties", "items", "unevaluatedItems", "contains"]
+
+const UNDERSTOOD = new Set([...PLAIN, ...ONE, ...MANY, ...BY_NAME, ...CHILDREN, "$ref", "prefixItems"])
+
+const isSchema = (value: unknown): boolean => Predicate.isObject(value) || Predicate.isBoolean(value)
+
+const isPattern = (text: string): boolean => {
+  try {
+    return new RegExp(text, "u") instanceof RegExp
+  } catch {
+    return false
+  }
+}
+
+/** Why the walker does not understand this keyword, if it does not. */
+export const misunderstood = (keyword: string, value: unknown): string | undefined => {
+  if (keyword.startsWith("x-")) return undefined
+  if (keyword === "propertyNames" || keyword === "contentSchema") {
+    return JSON.stringify(value).includes('"writeOnly"') || JSON.stringify(value).includes('"$ref"')
+      ? "may not hold `writeOnly` or `$ref`"
+      : undefined
+  }
+  if (!UNDERSTOOD.has(keyword)) return "is not a keyword that can be checked for secrets"
+  if (keyword === "writeOnly" && !Predicate.isBoolean(value)) return "must be true or false"
+  if ((ONE.includes(keyword) || CHILDREN.includes(keyword)) && !isSchema(value)) return "must be a schema"
+  if (MANY.includes(keyword) || keyword === "prefixItems") {
+    return Array.isArray(value) && value.every(isSchema) ? undefined : "must be a list of schemas"
+  }
+  if (BY_NAME.includes(keyword)) {
+    if (!Predicate.isObject(value) || !Object.values(value).every(isSchema)) return "must be an object of schemas"
+    if (keyword === "patternProperties" && !Object.keys(value).every(isPattern))
+      return "has a pattern that is not valid"
+  }
+  return undefined
+}
+
+/** Where a local `$ref` points, `undefined` if it is not local or points nowhere. */
+export const resolveRef = (root: JsonObject, ref: unknown): unknown => {
+  if (!Predicate.isString(ref) || !/^#($|\/)/.test(ref)) return undefined
+  let found: unknown = root
+  for (const part of ref.split("/").slice(1)) {
+    let key: string
+    try {
+      key = decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~")
+    } catch {
+      return undefined
+    }
+    if (!Predicate.isObjectOrArray(found) || !Object.hasOwn(found, key)) return undefined
+    found = Reflect.get(found, key)
+  }
+  return isSchema(found) ? found : undefined
+}
+
+/** All subschemas that speak about the same value as these: references and branches followed, cycles cut. */
+export const applicable = (nodes: ReadonlyArray<SchemaNode>): Applicable => {
+  const found = new Map<unknown, { readonly schema: JsonObject; readonly root: JsonObject }>()
+  const todo = [...nodes]
+  let understood = true
+  for (let node = todo.pop(); node !== undefined; node = todo.pop()) {
+    const { root, schema } = node
+    if (Predicate.isBoolean(schema) || found.has(schema)) continue
+    if (!Predicate.isObject(schema)) {
+      understood = false
+      continue
+    }
+    found.set(schema, { schema, root })
+    // A nested `$id` would change what the references below it mean.
+    if (schema !== root && Object.hasOwn(schema, "$id")) understood = false
+    for (const [keyword, value] of Object.entries(schema)) {
+      if (misunderstood(keyword, value) !== undefined) understood = false
+      else if (ONE.includes(keyword)) todo.push({ schema: value, root })
+      else if (MANY.includes(keyword))
+        for (const branch of value as ReadonlyArray<unknown>) todo.push({ schema: branch, root })
+      else if (keyword === "dependentSchemas") {
+        for (const branch of Object.values(value as JsonObject)) todo.push({ schema: branch, root })
+      } else if (keyword === "$ref") {
+        const target = resolveRef(root, value)
+        if (target === undefined) understood = false
+        else todo.push({ schema: target, root })
+      }
+    }
+  }
+  return { schemas: [...found.values()], understood }
+}
+
+/** Whether the value is a secret as a whole: marked by any branch, or not understood. */
+export const isSecret = (at: Applicable): boolean =>
+  !at.understood || at.schemas.some(({ schema }) => schema["writeOnly"] === true)
+
+/** Whether a change of the value could send stored secrets to somebody else. */
+export const exposesSecrets = (at: Applicable): boolean =>
+  at.schemas.some(({ schema }) => schema["x-exposes-secrets"] === true)
+
+const memberOf = (schema: JsonObject, keyword: string, key: string): unknown => {
+  const members = schema[keyword]
+  return Predicate.isObject(members) && Object.hasOwn(members, key) ? Reflect.get(members, key) : undefined
+}
+
+/** What speaks about a member of an object. All of a secret is secret. */
+export const memberAt = (at: Applicable, key: string): Applicable => {
+  if (isSecret(at)) return at
+  return applicable(
+    at.schemas.flatMap(({ root, schema }) => {
+      const named = memberOf(schema, "properties", key)
+      const matching = Predicate.isObject(schema["patternProperties"])
+        ? Object.entries(schema["patternProperties"]).filter(([pattern]) => new RegExp(pattern, "u").test(key))
+        : []
+      const children = [
+        ...(named === undefined ? [] : [named]),
+        ...matching.map(([, child]) => child),
+        ...(named === undefined && matching.length === 0 ? [schema["additionalProperties"]] : []),
+        ...(named === undefined ? [schema["unevaluatedProperties"]] : []),
+      ]
+      return children.filter((child) => child !== undefined).map((child) => ({ schema: child, root }))
+    }),
+  )
+}
+
+/** What speaks about an item of an array. All of a secret is secret. */
+export const itemAt = (at: Applicable, index: number): Applicable => {
+  if (isSecret(at)) return at
+  return applicable(
+    at.schemas.flatMap(({ root, schema }) => {
+      const prefix = Array.isArray(schema["prefixItems"]) ? (schema["prefixItems"] as ReadonlyArray<unknown>) : []
+      const children = [
+        ...(index < prefix.length ? [prefix[index]] : [schema["items"], schema["unevaluatedItems"]]),
+        schema["contains"],
+      ]
+      return children.filter((child) => child !== undefined).map((child) => ({ schema: child, root }))
+    }),
+  )
+}
+
+/** Names of the members that any branch declares. */
+export const declaredMembers = (at: Applicable): ReadonlyArray<string> => [
+  ...new Set(
+    at.schemas.flatMap(({ schema }) =>
+      Predicate.isObject(schema["properties"]) ? Object.keys(schema["properties"]) : [],
+    ),
+  ),
+]
+
+/** The default that a branch declares for an absent value. */
+export const defaultOf = (at: Applicable): unknown =>
+  at.schemas.find(({ schema }) => schema["default"] !== undefined)?.schema["default"]

@@ -1,0 +1,52 @@
+/** Whether stored settings work: the vendor's own cheapest call, with an answer that gives no secret away. */
+import { Context, Effect, Layer } from "effect"
+import { Caller } from "../../../kernel/contract/Caller.ts"
+import { OutboundHttp } from "../../../kernel/ports/OutboundHttp.ts"
+import { now } from "../../../kernel/values/Timestamp.ts"
+import { adapters } from "../adapters/BuiltInConnectors.ts"
+import { ConnectorSettings } from "./ConnectorSettings.ts"
+import { TestConnectorNotSupported } from "../Errors.ts"
+import type { TestResult } from "../Model.ts"
+import { secretsOf } from "./Redaction.ts"
+import { ConnectorRegistry } from "../ConnectorRegistry.ts"
+import { presentable } from "./TextSanitizer.ts"
+
+const make = Effect.gen(function* () {
+  const settings = yield* ConnectorSettings
+  const registry = yield* ConnectorRegistry
+  const http = yield* OutboundHttp
+
+  const test = Effect.fn("ConnectorVerification.test")(function* (name: string) {
+    const { organizationId } = yield* Caller
+    yield* registry.get(name)
+    const adapter = adapters.find((candidate) => candidate.name === name)
+    if (adapter === undefined) {
+      return yield* new TestConnectorNotSupported({
+        detail: `The connector "${name}" is registered by its schema only; this service does not know how to call it.`,
+      })
+    }
+    const stored = yield* settings.reveal(organizationId, name)
+    const verdict = yield* adapter
+      .verify(stored.settings, http, yield* now)
+      .pipe(
+        Effect.catchTag("OutboundError", ({ message }) =>
+          Effect.succeed({ succeeded: false, message, secrets: [] as ReadonlyArray<string> }),
+        ),
+      )
+    const secrets = [...secretsOf(stored.at, stored.settings), ...(verdict.secrets ?? [])]
+    return {
+      status: verdict.succeeded ? "succeeded" : "failed",
+      message: presentable(verdict.message, secrets),
+      checkedAt: yield* now,
+    } satisfies TestResult
+  })
+
+  return { test }
+})
+
+/** Tests stored settings against the third-party system. */
+export class ConnectorVerification extends Context.Service<ConnectorVerification, Effect.Success<typeof make>>()(
+  "keyshelf/connectors/ConnectorVerification",
+) {
+  static readonly layer = Layer.effect(ConnectorVerification, make)
+}

@@ -1,0 +1,79 @@
+/** Endpoints of customers. */
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { Created, Idempotency, idempotencyHeaders, RequiredScope } from "../../kernel/contract/Endpoint.ts"
+import { exampleBody } from "../../kernel/contract/Example.ts"
+import { Page, pageQuery } from "../../kernel/contract/Page.ts"
+import { InvalidCursor } from "../../kernel/contract/Problem.ts"
+import { PathName } from "../../kernel/values/Text.ts"
+import {
+  CreateCustomerExternalIdTaken,
+  CreateCustomerSlugTaken,
+  CustomerNotFound,
+  DeleteCustomerInUse,
+  UpdateCustomerExternalIdTaken,
+} from "./Errors.ts"
+import { CreateCustomer, Customer, UpdateCustomer } from "./Model.ts"
+
+const customer = { customerSlug: PathName }
+
+export class CustomersApi extends HttpApiGroup.make("customers")
+  .add(
+    HttpApiEndpoint.get("list", "/customers", {
+      query: pageQuery,
+      success: Page(Customer),
+      error: InvalidCursor,
+    })
+      .annotate(RequiredScope, "read:customers")
+      .annotateMerge(OpenApi.annotations({ summary: "List customers", description: "Newest first." })),
+    HttpApiEndpoint.post("create", "/customers", {
+      headers: idempotencyHeaders,
+      payload: CreateCustomer,
+      success: Created(Customer),
+      error: [CreateCustomerSlugTaken, CreateCustomerExternalIdTaken],
+    })
+      .middleware(Idempotency)
+      .annotate(RequiredScope, "write:customers")
+      .annotateMerge(exampleBody({ name: "Globex", slug: "globex", domain: "globex.example" }))
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Create a customer",
+          description:
+            "`externalCustomerId` is unique in the organization where present. Without a slug the customer gets one from its name.",
+        }),
+      ),
+    HttpApiEndpoint.get("get", "/customers/:customerSlug", {
+      params: customer,
+      success: Customer,
+      error: CustomerNotFound,
+    })
+      .annotate(RequiredScope, "read:customers")
+      .annotateMerge(OpenApi.annotations({ summary: "Read a customer" })),
+    HttpApiEndpoint.patch("update", "/customers/:customerSlug", {
+      params: customer,
+      payload: UpdateCustomer,
+      success: Customer,
+      error: [CustomerNotFound, UpdateCustomerExternalIdTaken],
+    })
+      .annotate(RequiredScope, "write:customers")
+      .annotateMerge(exampleBody({ domain: null, externalCustomerId: "crm-4711" }))
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Change a customer",
+          description:
+            "Missing members stay as they are; `null` clears `domain` and `externalCustomerId`. The slug never changes.",
+        }),
+      ),
+    HttpApiEndpoint.delete("delete", "/customers/:customerSlug", {
+      params: customer,
+      success: HttpApiSchema.NoContent,
+      error: [CustomerNotFound, DeleteCustomerInUse],
+    })
+      .annotate(RequiredScope, "write:customers")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Delete a customer",
+          description: "Refused while the customer has instances.",
+        }),
+      ),
+  )
+  .annotateMerge(OpenApi.annotations({ title: "Customers", description: "Those whom licenses are given to." })) {}

@@ -1,0 +1,28 @@
+/** Problems of customers (contract, section 3). */
+import { Problem } from "../../kernel/contract/Problem.ts"
+
+export class CustomerNotFound extends Problem<CustomerNotFound>()("Customer.NotFound", 404, "Customer not found") {}
+
+export class CreateCustomerSlugTaken extends Problem<CreateCustomerSlugTaken>()(
+  "CreateCustomer.SlugTaken",
+  409,
+  "Another customer has this slug",
+) {}
+
+export class CreateCustomerExternalIdTaken extends Problem<CreateCustomerExternalIdTaken>()(
+  "CreateCustomer.ExternalIdTaken",
+  409,
+  "Another customer has this external id",
+) {}
+
+export class UpdateCustomerExternalIdTaken extends Problem<UpdateCustomerExternalIdTaken>()(
+  "UpdateCustomer.ExternalIdTaken",
+  409,
+  "Another customer has this external id",
+) {}
+
+export class DeleteCustomerInUse extends Problem<DeleteCustomerInUse>()(
+  "DeleteCustomer.InUse",
+  409,
+  "The customer has instances",
+) {}

@@ -1,0 +1,24 @@
+/** Handlers of customers. */
+import { Effect } from "effect"
+import * as Apis from "../../kernel/contract/Apis.ts"
+import { created } from "../../kernel/contract/Endpoint.ts"
+import { handlersOf } from "../../kernel/contract/Handlers.ts"
+import { written } from "../../kernel/contract/JsonResponse.ts"
+import { CustomersApi } from "./Api.ts"
+import { Customers } from "./Service.ts"
+
+export const customers = handlersOf(
+  Apis.core(CustomersApi),
+  "customers",
+  Effect.fn(function* (handlers) {
+    const customers = yield* Customers
+    return handlers.handleAll({
+      list: ({ query }) => customers.list(query),
+      create: ({ payload }) =>
+        Effect.map(customers.create(payload), (customer) => created(`/api/customers/${customer.slug}`, customer)),
+      get: ({ params }) => Effect.map(customers.get(params.customerSlug), written),
+      update: ({ params, payload }) => customers.update(params.customerSlug, payload),
+      delete: ({ params }) => customers.delete(params.customerSlug),
+    })
+  }),
+)

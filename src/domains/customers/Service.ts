@@ -1,0 +1,191 @@
+/** Use cases of customers. */
+import { Context, Effect, Layer, Option } from "effect"
+import { Events } from "../events/Service.ts"
+import { Caller } from "../../kernel/contract/Caller.ts"
+import { newId } from "../../kernel/values/Identifiers.ts"
+import { byId, Cursors } from "../../kernel/contract/Page.ts"
+import type { PageRequest } from "../../kernel/contract/Page.ts"
+import { noSuch } from "../../kernel/contract/Problem.ts"
+import { slugify, underFreeSlug } from "../../kernel/values/Slug.ts"
+import { now } from "../../kernel/values/Timestamp.ts"
+import { Transaction, Transactions } from "../../kernel/database/Transactions.ts"
+import {
+  CreateCustomerExternalIdTaken,
+  CreateCustomerSlugTaken,
+  CustomerNotFound,
+  DeleteCustomerInUse,
+  UpdateCustomerExternalIdTaken,
+} from "./Errors.ts"
+import type { CreateCustomer, Customer, CustomerChoice, UpdateCustomer } from "./Model.ts"
+import { CustomersRepo } from "./Repo.ts"
+
+const notFound = (slug: string) => new CustomerNotFound({ detail: noSuch("customer", slug) })
+const externalIdTaken = (externalId: string | null) => ({
+  detail: `Another customer has the external id "${externalId}".`,
+})
+
+/** What is stored in the transaction of a customer's creation or change, before the event that tells of both. */
+export type Alongside<E> = (customer: Customer) => Effect.Effect<void, E, Transaction>
+
+const make = Effect.gen(function* () {
+  const repo = yield* CustomersRepo
+  const events = yield* Events
+  const cursors = yield* Cursors
+  const transactions = yield* Transactions
+
+  const isExternalIdTaken = ({ externalCustomerId, id }: Omit<Customer, "slug">, organizationId: string) =>
+    externalCustomerId === null
+      ? Effect.succeed(false)
+      : Effect.andThen(
+          repo.lockExternalId(organizationId, externalCustomerId),
+          repo.hasExternalId(organizationId, externalCustomerId, id),
+        )
+
+  const create = Effect.fn("Customers.create")(function* <E = never>(input: CreateCustomer, alongside?: Alongside<E>) {
+    const caller = yield* Caller
+    const at = yield* now
+    const customer = {
+      id: yield* newId,
+      name: input.name,
+      domain: input.domain ?? null,
+      externalCustomerId: input.externalCustomerId ?? null,
+      integrations: {},
+      createdAt: at,
+      updatedAt: at,
+      createdBy: caller.actor,
+      updatedBy: caller.actor,
+    }
+    const underSlug = Effect.fnUntraced(function* (insert: (record: Customer) => Effect.Effect<boolean>) {
+      const slug = yield* underFreeSlug({
+        explicit: input.slug,
+        suggested: slugify(input.name, "customer"),
+        insert: (slug) => insert({ ...customer, slug }),
+        taken: (slug) => new CreateCustomerSlugTaken({ detail: `Another customer has the slug "${slug}".` }),
+      })
+      return { ...customer, slug } satisfies Customer
+    })
+    const withEvent = underSlug((record) =>
+      events.emitWith(repo.insertion(caller.organizationId, record), caller, "CUSTOMER_CREATION", record),
+    )
+    // Nothing to look at before and nothing to do after: no transaction around the one statement.
+    if (alongside === undefined && customer.externalCustomerId === null) return yield* withEvent
+    return yield* transactions.run(
+      Effect.gen(function* () {
+        if (yield* isExternalIdTaken(customer, caller.organizationId)) {
+          return yield* new CreateCustomerExternalIdTaken(externalIdTaken(customer.externalCustomerId))
+        }
+        if (alongside === undefined) return yield* withEvent
+        const stored = yield* underSlug((record) => repo.insert(caller.organizationId, record))
+        yield* alongside(stored)
+        const record = Option.getOrThrow(yield* repo.findById(caller.organizationId, stored.id))
+        yield* events.emit(caller, "CUSTOMER_CREATION", record)
+        return record
+      }),
+    )
+  })
+
+  const get = Effect.fnUntraced(function* (slug: string) {
+    const { organizationId } = yield* Caller
+    const customer = yield* repo.findBySlug(organizationId, slug)
+    return Option.isSome(customer) ? customer.value : yield* notFound(slug)
+  })
+
+  const list = Effect.fn("Customers.list")(function* (request: PageRequest) {
+    const { organizationId } = yield* Caller
+    return yield* cursors.page(
+      { name: "customers", organizationId },
+      request,
+      (after, count) => repo.list(organizationId, after, count),
+      byId,
+    )
+  })
+
+  /** Locks a customer, asks what becomes of it, stores that and tells of it. */
+  const changing = Effect.fnUntraced(function* <E>(
+    choice: CustomerChoice,
+    decide: (current: Customer, organizationId: string) => Effect.Effect<Customer, E, Transaction>,
+  ) {
+    const caller = yield* Caller
+    return yield* transactions.run(
+      Effect.gen(function* () {
+        const { customerId, customerSlug = "" } = choice
+        const current = yield* customerId === undefined
+          ? repo.lockBySlug(caller.organizationId, customerSlug)
+          : repo.lockById(caller.organizationId, customerId)
+        if (Option.isNone(current)) return yield* notFound(customerId ?? customerSlug)
+        const decided = yield* decide(current.value, caller.organizationId)
+        const updated = { ...decided, updatedAt: yield* now, updatedBy: caller.actor }
+        const record = yield* repo.update(caller.organizationId, updated)
+        yield* events.emit(caller, "CUSTOMER_UPDATED", record)
+        return record
+      }),
+    )
+  })
+
+  const change = Effect.fn("Customers.change")(function* <E = never>(
+    choice: CustomerChoice,
+    input: UpdateCustomer,
+    alongside?: Alongside<E>,
+  ) {
+    return yield* changing(
+      choice,
+      Effect.fnUntraced(function* (current, organizationId) {
+        const updated: Customer = { ...current, ...input }
+        if (yield* isExternalIdTaken(updated, organizationId)) {
+          return yield* new UpdateCustomerExternalIdTaken(externalIdTaken(updated.externalCustomerId))
+        }
+        if (alongside !== undefined) yield* alongside(current)
+        return updated
+      }),
+    )
+  })
+
+  const attach = Effect.fn("Customers.attach")(function* <E>(slug: string, alongside: Alongside<E>) {
+    return yield* changing({ customerSlug: slug }, (current) => Effect.as(alongside(current), current))
+  })
+
+  const remove = Effect.fn("Customers.delete")(function* (slug: string) {
+    const caller = yield* Caller
+    yield* transactions.run(
+      Effect.gen(function* () {
+        const customer = yield* repo.lockBySlug(caller.organizationId, slug)
+        if (Option.isNone(customer)) return yield* notFound(slug)
+        if (yield* repo.hasInstances(caller.organizationId, customer.value.id)) {
+          return yield* new DeleteCustomerInUse({
+            detail: `The customer "${slug}" has instances. Delete them or give them to another customer first.`,
+          })
+        }
+        const deleted = yield* repo.delete(caller.organizationId, customer.value.id)
+        yield* events.emit(caller, "CUSTOMER_DELETED", deleted)
+      }),
+    )
+  })
+
+  /** The customer that a body names, kept from being deleted until the open transaction ends. */
+  const keep = Effect.fnUntraced(function* (organizationId: string, choice: CustomerChoice) {
+    yield* Transaction
+    if (choice.customerId !== undefined) return yield* repo.keepById(organizationId, choice.customerId)
+    if (choice.customerSlug !== undefined) return yield* repo.keepBySlug(organizationId, choice.customerSlug)
+    return Option.none<Customer>()
+  })
+
+  return {
+    create,
+    get,
+    list,
+    update: (slug: string, input: UpdateCustomer) => change({ customerSlug: slug }, input),
+    delete: remove,
+    keep,
+    /** Changes the customer that is named, and what is stored alongside. */
+    change,
+    /** Stores something that belongs to a customer and shows in its record, under the customer's lock. */
+    attach,
+  }
+})
+
+/** Customers of the caller's organization. */
+export class Customers extends Context.Service<Customers, Effect.Success<typeof make>>()(
+  "keyshelf/customers/Customers",
+) {
+  static readonly layer = Layer.effect(Customers, make)
+}

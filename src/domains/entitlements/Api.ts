@@ -1,0 +1,88 @@
+/** Endpoints of entitlements. */
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { Created, Idempotency, idempotencyHeaders, RequiredScope } from "../../kernel/contract/Endpoint.ts"
+import { exampleBody } from "../../kernel/contract/Example.ts"
+import { Page, pageQuery } from "../../kernel/contract/Page.ts"
+import { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
+import { PathName } from "../../kernel/values/Text.ts"
+import { CreateEntitlementSlugTaken, DeleteEntitlementInUse, EntitlementNotFound } from "./Errors.ts"
+import { CreateEntitlement, Entitlement, UpdateEntitlement } from "./Model.ts"
+
+const entitlement = { entitlementSlug: PathName }
+
+export class EntitlementsApi extends HttpApiGroup.make("entitlements")
+  .add(
+    HttpApiEndpoint.get("list", "/entitlements", {
+      query: pageQuery,
+      success: Page(Entitlement),
+      error: InvalidCursor,
+    })
+      .annotate(RequiredScope, "read:entitlements")
+      .annotateMerge(
+        OpenApi.annotations({ summary: "List entitlements", description: "By `displayOrder`, then oldest first." }),
+      ),
+    HttpApiEndpoint.post("create", "/entitlements", {
+      headers: idempotencyHeaders,
+      payload: CreateEntitlement,
+      success: Created(Entitlement),
+      error: [CreateEntitlementSlugTaken, ValidationFailed],
+    })
+      .middleware(Idempotency)
+      .annotate(RequiredScope, "write:entitlements")
+      .annotateMerge(
+        exampleBody({
+          name: "API calls",
+          slug: "api-calls",
+          type: "NUMBER",
+          resetPeriod: "MONTH",
+          warningThresholdPercent: 80,
+        }),
+      )
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Create an entitlement",
+          description:
+            "A `NUMBER` is measured: by `SUM`, over the whole life of the license and by the calendar, unless said otherwise. The members that say so are refused for other types.",
+        }),
+      ),
+    HttpApiEndpoint.get("get", "/entitlements/:entitlementSlug", {
+      params: entitlement,
+      success: Entitlement,
+      error: EntitlementNotFound,
+    })
+      .annotate(RequiredScope, "read:entitlements")
+      .annotateMerge(OpenApi.annotations({ summary: "Read an entitlement" })),
+    HttpApiEndpoint.put("update", "/entitlements/:entitlementSlug", {
+      params: entitlement,
+      payload: UpdateEntitlement,
+      success: HttpApiSchema.NoContent,
+      error: EntitlementNotFound,
+    })
+      .annotate(RequiredScope, "write:entitlements")
+      .annotateMerge(exampleBody({ name: "API calls", description: "Calls of the public API" }))
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Change an entitlement",
+          description:
+            "Missing members stay as they are; `null` clears one, or gives it its default. What is measured and how never changes, nor does the slug.",
+        }),
+      ),
+    HttpApiEndpoint.delete("delete", "/entitlements/:entitlementSlug", {
+      params: entitlement,
+      success: HttpApiSchema.NoContent,
+      error: [EntitlementNotFound, DeleteEntitlementInUse],
+    })
+      .annotate(RequiredScope, "write:entitlements")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Delete an entitlement",
+          description: "Refused while a license grants it or an instance has used it.",
+        }),
+      ),
+  )
+  .annotateMerge(
+    OpenApi.annotations({
+      title: "Entitlements",
+      description: "What licenses grant: access, an amount or a configuration.",
+    }),
+  ) {}

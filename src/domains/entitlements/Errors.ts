@@ -1,0 +1,20 @@
+/** Problems of entitlements (contract, section 3). */
+import { Problem } from "../../kernel/contract/Problem.ts"
+
+export class EntitlementNotFound extends Problem<EntitlementNotFound>()(
+  "Entitlement.NotFound",
+  404,
+  "Entitlement not found",
+) {}
+
+export class CreateEntitlementSlugTaken extends Problem<CreateEntitlementSlugTaken>()(
+  "CreateEntitlement.SlugTaken",
+  409,
+  "Another entitlement has this slug",
+) {}
+
+export class DeleteEntitlementInUse extends Problem<DeleteEntitlementInUse>()(
+  "DeleteEntitlement.InUse",
+  409,
+  "The entitlement is in use",
+) {}

@@ -1,0 +1,26 @@
+/** Handlers of entitlements. */
+import { Effect } from "effect"
+import * as Apis from "../../kernel/contract/Apis.ts"
+import { created } from "../../kernel/contract/Endpoint.ts"
+import { handlersOf } from "../../kernel/contract/Handlers.ts"
+import { writtenPage } from "../../kernel/contract/Page.ts"
+import { EntitlementsApi } from "./Api.ts"
+import { Entitlements } from "./Service.ts"
+
+export const entitlements = handlersOf(
+  Apis.core(EntitlementsApi),
+  "entitlements",
+  Effect.fn(function* (handlers) {
+    const entitlements = yield* Entitlements
+    return handlers.handleAll({
+      list: ({ query }) => Effect.map(entitlements.list(query), writtenPage),
+      create: ({ payload }) =>
+        Effect.map(entitlements.create(payload), (entitlement) =>
+          created(`/api/entitlements/${entitlement.slug}`, entitlement),
+        ),
+      get: ({ params }) => entitlements.get(params.entitlementSlug),
+      update: ({ params, payload }) => entitlements.update(params.entitlementSlug, payload),
+      delete: ({ params }) => entitlements.delete(params.entitlementSlug),
+    })
+  }),
+)

@@ -1,0 +1,97 @@
+/** Entitlements: what a license can grant (interface specification, section 2; contract, section 5). */
+import { Schema } from "effect"
+import { ActorReference } from "../../kernel/contract/Caller.ts"
+import { Uuid } from "../../kernel/values/Identifiers.ts"
+import { Slug } from "../../kernel/values/Slug.ts"
+import { Description, Name, Text } from "../../kernel/values/Text.ts"
+import { Timestamp } from "../../kernel/values/Timestamp.ts"
+
+/** The kinds of entitlement (the interface specification shows `NUMBER` only). */
+export const entitlementTypes = ["BOOLEAN", "NUMBER", "CONFIG"] as const
+export type EntitlementType = (typeof entitlementTypes)[number]
+
+/** How the reports of a period become its usage. */
+export const aggregationMethods = ["SUM", "COUNT", "AVERAGE", "MIN", "MAX", "LATEST", "UNIQUE_COUNT"] as const
+export type AggregationMethod = (typeof aggregationMethods)[number]
+
+/** How often usage starts again from zero. */
+export const resetPeriods = ["HOUR", "DAY", "WEEK", "MONTH", "YEAR"] as const
+export type ResetPeriod = (typeof resetPeriods)[number]
+
+/** What the boundaries are counted from: the UTC calendar (weeks start on Monday), or the instance's license start. */
+export const resetAnchors = ["CALENDAR", "LICENSE_START"] as const
+export type ResetAnchor = (typeof resetAnchors)[number]
+
+const EntitlementType = Schema.Literals(entitlementTypes)
+const AggregationMethod = Schema.Literals(aggregationMethods)
+const ResetPeriod = Schema.Literals(resetPeriods)
+const ResetAnchor = Schema.Literals(resetAnchors)
+
+const nullOr = <S extends Schema.Top>(schema: S, description: string) => Schema.NullOr(schema).annotate({ description })
+
+export const Entitlement = Schema.Struct({
+  id: Uuid,
+  slug: Schema.String,
+  name: Schema.String,
+  description: Schema.NullOr(Schema.String),
+  type: EntitlementType,
+  aggregationMethod: nullOr(AggregationMethod, "`null` unless the type is `NUMBER`"),
+  resetPeriod: nullOr(ResetPeriod, "`null`: usage never starts again from zero"),
+  resetAnchor: nullOr(ResetAnchor, "`null` unless the type is `NUMBER`"),
+  unitSingular: Schema.NullOr(Schema.String),
+  unitPlural: Schema.NullOr(Schema.String),
+  saleUnitFactor: nullOr(Schema.Finite, "How many units one sale unit has"),
+  saleUnitSingular: Schema.NullOr(Schema.String),
+  saleUnitPlural: Schema.NullOr(Schema.String),
+  displayOrder: Schema.Int,
+  icon: Schema.NullOr(Schema.String),
+  userFacing: Schema.Boolean,
+  warningThresholdPercent: Schema.NullOr(Schema.Int),
+  groupSlugs: Schema.Array(Schema.String),
+  entitlementGroups: Schema.Array(Schema.Struct({ id: Uuid, name: Schema.String, slug: Schema.String })),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+  createdBy: ActorReference,
+  updatedBy: ActorReference,
+})
+export type Entitlement = typeof Entitlement.Type
+
+const optional = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
+
+const DisplayOrder = Schema.Int.check(Schema.isBetween({ minimum: -2_147_483_648, maximum: 2_147_483_647 }))
+
+/** The members that can change. `null` stands for their default: nothing, order 0, user facing. */
+const changeable = {
+  description: optional(Description),
+  unitSingular: optional(Name),
+  unitPlural: optional(Name),
+  saleUnitFactor: optional(
+    Schema.Finite.check(Schema.isGreaterThan(0)).annotate({ description: "How many units one sale unit has" }),
+  ),
+  saleUnitSingular: optional(Name),
+  saleUnitPlural: optional(Name),
+  displayOrder: optional(DisplayOrder.annotate({ description: "The place in lists, lowest first; 0 if absent" })),
+  icon: optional(Text(1, 2048).annotate({ description: "A name or address of a picture, kept as it is" })),
+  userFacing: optional(Schema.Boolean.annotate({ description: "Whether customers see it; true if absent" })),
+  warningThresholdPercent: optional(
+    Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 100 })).annotate({
+      description: "The part of the limit at which a warning is due",
+    }),
+  ),
+}
+
+/** Body of `POST /entitlements`. */
+export const CreateEntitlement = Schema.Struct({
+  name: Name,
+  type: EntitlementType,
+  slug: Schema.optionalKey(Slug),
+  aggregationMethod: optional(AggregationMethod.annotate({ description: "For `NUMBER` only; `SUM` if absent" })),
+  resetPeriod: optional(ResetPeriod.annotate({ description: "For `NUMBER` only; absent: usage never resets" })),
+  resetAnchor: optional(ResetAnchor.annotate({ description: "For `NUMBER` only; `CALENDAR` if absent" })),
+  ...changeable,
+})
+export type CreateEntitlement = typeof CreateEntitlement.Type
+
+/** Body of `PUT /entitlements/{entitlementSlug}`. */
+export const UpdateEntitlement = Schema.Struct({ name: Schema.optionalKey(Name), ...changeable })
+export type UpdateEntitlement = typeof UpdateEntitlement.Type

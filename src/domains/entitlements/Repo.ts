@@ -1,0 +1,126 @@
+/** SQL of entitlements. */
+import { PgClient } from "@effect/sql-pg"
+import { Context, Effect, Layer, Option } from "effect"
+import type { SqlError } from "effect/sql/SqlError"
+import { behindInDisplayOrder } from "../../kernel/contract/Page.ts"
+import type { Position } from "../../kernel/contract/Page.ts"
+import { record, records, touched } from "../../kernel/database/Statements.ts"
+import type { Entitlement } from "./Model.ts"
+
+// The groups come as one column, read by index; their slugs are taken from it.
+const groups = `coalesce((
+      SELECT jsonb_agg(jsonb_build_object('id', g.id, 'name', g.name, 'slug', g.slug) ORDER BY g.slug)
+      FROM entitlement_group_members m
+      JOIN entitlement_groups g ON g.organization_id = m.organization_id AND g.id = m.group_id
+      WHERE m.organization_id = entitlements.organization_id AND m.entitlement_id = entitlements.id
+    ), '[]')`
+
+type Row = Omit<Entitlement, "groupSlugs">
+
+const toEntitlement = (row: Row): Entitlement => ({
+  ...row,
+  groupSlugs: row.entitlementGroups.map(({ slug }) => slug),
+})
+
+/** The entitlement of a statement that selects the columns below. */
+const entitlement = <R>(statement: Effect.Effect<ReadonlyArray<unknown>, SqlError, R>) =>
+  Effect.map(record<Row>()(statement), Option.map(toEntitlement))
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const columnsWith = (groups: string) =>
+    sql.literal(`id, slug, name, description, type, aggregation_method AS "aggregationMethod",
+    reset_period AS "resetPeriod", reset_anchor AS "resetAnchor", unit_singular AS "unitSingular",
+    unit_plural AS "unitPlural", sale_unit_factor AS "saleUnitFactor", sale_unit_singular AS "saleUnitSingular",
+    sale_unit_plural AS "saleUnitPlural", display_order AS "displayOrder", icon, user_facing AS "userFacing",
+    warning_threshold_percent AS "warningThresholdPercent", ${groups} AS "entitlementGroups", created_at AS "createdAt",
+    updated_at AS "updatedAt", created_by AS "createdBy", updated_by AS "updatedBy"`)
+  const columns = columnsWith(groups)
+
+  return {
+    /** Stores the row if its slug is free. */
+    insertion: (organizationId: string, row: Entitlement) => sql`
+      INSERT INTO entitlements (organization_id, id, slug, name, description, type, aggregation_method, reset_period,
+        reset_anchor, unit_singular, unit_plural, sale_unit_factor, sale_unit_singular, sale_unit_plural,
+        display_order, icon, user_facing, warning_threshold_percent, created_at, created_by, updated_at, updated_by)
+      VALUES (${organizationId}, ${row.id}, ${row.slug}, ${row.name}, ${row.description}, ${row.type},
+        ${row.aggregationMethod}, ${row.resetPeriod}, ${row.resetAnchor}, ${row.unitSingular}, ${row.unitPlural},
+        ${row.saleUnitFactor}, ${row.saleUnitSingular}, ${row.saleUnitPlural}, ${row.displayOrder}, ${row.icon},
+        ${row.userFacing}, ${row.warningThresholdPercent}, ${row.createdAt}, ${sql.json(row.createdBy)},
+        ${row.updatedAt}, ${sql.json(row.updatedBy)})
+      ON CONFLICT ON CONSTRAINT entitlements_slug DO NOTHING
+      RETURNING id`,
+
+    findBySlug: (organizationId: string, slug: string) =>
+      entitlement(
+        sql`SELECT ${columns} FROM entitlements WHERE organization_id = ${organizationId} AND slug = ${slug}`,
+      ),
+
+    list: (organizationId: string, after: Position | null, count: number) => {
+      const [displayOrder, id] = behindInDisplayOrder(after)
+      return Effect.map(
+        records<Row>()(sql`
+          WITH page AS MATERIALIZED (
+            SELECT * FROM entitlements
+            WHERE organization_id = ${organizationId} AND (display_order, id) > (${displayOrder}, ${id})
+            ORDER BY display_order, id LIMIT ${count}
+          ), groups AS MATERIALIZED (
+            SELECT m.entitlement_id,
+              jsonb_agg(jsonb_build_object('id', g.id, 'name', g.name, 'slug', g.slug) ORDER BY g.slug) AS records
+            FROM entitlement_group_members m
+            JOIN entitlement_groups g ON g.organization_id = m.organization_id AND g.id = m.group_id
+            WHERE m.organization_id = ${organizationId} AND m.entitlement_id = ANY(ARRAY(SELECT id FROM page))
+            GROUP BY m.entitlement_id
+          )
+          SELECT ${columnsWith("coalesce(groups.records, '[]')")}
+          FROM page LEFT JOIN groups ON groups.entitlement_id = page.id
+          ORDER BY display_order, id`),
+        (rows) => rows.map(toEntitlement),
+      )
+    },
+
+    /** Locks the row against changes, and against licenses that would start to grant it. */
+    lockBySlug: (organizationId: string, slug: string) =>
+      entitlement(sql`
+        SELECT ${columns} FROM entitlements WHERE organization_id = ${organizationId} AND slug = ${slug} FOR UPDATE`),
+
+    /** Keeps the row from being deleted until the transaction ends; others may do the same at the same time. */
+    keepBySlug: (organizationId: string, slug: string) =>
+      entitlement(sql`
+        SELECT ${columns} FROM entitlements WHERE organization_id = ${organizationId} AND slug = ${slug}
+        FOR KEY SHARE`),
+
+    update: (organizationId: string, row: Entitlement) =>
+      Effect.asVoid(
+        Effect.orDie(sql`
+          UPDATE entitlements SET name = ${row.name}, description = ${row.description},
+            unit_singular = ${row.unitSingular}, unit_plural = ${row.unitPlural},
+            sale_unit_factor = ${row.saleUnitFactor}, sale_unit_singular = ${row.saleUnitSingular},
+            sale_unit_plural = ${row.saleUnitPlural}, display_order = ${row.displayOrder}, icon = ${row.icon},
+            user_facing = ${row.userFacing}, warning_threshold_percent = ${row.warningThresholdPercent},
+            updated_at = ${row.updatedAt}, updated_by = ${sql.json(row.updatedBy)}
+          WHERE organization_id = ${organizationId} AND id = ${row.id}`),
+      ),
+
+    isGranted: (organizationId: string, id: string) =>
+      touched(sql`
+        SELECT 1 FROM license_entitlements WHERE organization_id = ${organizationId} AND entitlement_id = ${id}
+        LIMIT 1`),
+
+    hasUsage: (organizationId: string, id: string) =>
+      touched(sql`
+        SELECT 1 FROM usage_totals WHERE organization_id = ${organizationId} AND entitlement_id = ${id} LIMIT 1`),
+
+    delete: (organizationId: string, id: string) =>
+      Effect.asVoid(
+        Effect.orDie(sql`DELETE FROM entitlements WHERE organization_id = ${organizationId} AND id = ${id}`),
+      ),
+  }
+})
+
+/** Rows of entitlements. */
+export class EntitlementsRepo extends Context.Service<EntitlementsRepo, Effect.Success<typeof make>>()(
+  "keyshelf/entitlements/Repo",
+) {
+  static readonly layer = Layer.effect(EntitlementsRepo, make)
+}

@@ -1,0 +1,133 @@
+/** Use cases of entitlements. */
+import { Context, Effect, Layer, Option } from "effect"
+import { Events } from "../events/Service.ts"
+import { Caller } from "../../kernel/contract/Caller.ts"
+import { newId } from "../../kernel/values/Identifiers.ts"
+import { Cursors } from "../../kernel/contract/Page.ts"
+import type { PageRequest } from "../../kernel/contract/Page.ts"
+import { noSuch, ValidationFailed } from "../../kernel/contract/Problem.ts"
+import { slugify, underFreeSlug } from "../../kernel/values/Slug.ts"
+import { now } from "../../kernel/values/Timestamp.ts"
+import { Transactions } from "../../kernel/database/Transactions.ts"
+import { CreateEntitlementSlugTaken, DeleteEntitlementInUse, EntitlementNotFound } from "./Errors.ts"
+import type { CreateEntitlement, Entitlement, UpdateEntitlement } from "./Model.ts"
+import { EntitlementsRepo } from "./Repo.ts"
+import { changed, measurementOf, misplacedMeasurement } from "./Rules.ts"
+
+const notFound = (slug: string) => new EntitlementNotFound({ detail: noSuch("entitlement", slug) })
+
+const make = Effect.gen(function* () {
+  const repo = yield* EntitlementsRepo
+  const events = yield* Events
+  const cursors = yield* Cursors
+  const transactions = yield* Transactions
+
+  const create = Effect.fn("Entitlements.create")(function* (input: CreateEntitlement) {
+    const caller = yield* Caller
+    const misplaced = misplacedMeasurement(input)
+    if (misplaced.length > 0) {
+      return yield* new ValidationFailed({
+        detail: `Only an entitlement of the type NUMBER is measured; this one is of the type ${input.type}.`,
+        errors: misplaced,
+      })
+    }
+    const at = yield* now
+    const entitlement = {
+      id: yield* newId,
+      name: input.name,
+      type: input.type,
+      ...measurementOf(input),
+      ...changed(input),
+      groupSlugs: [],
+      entitlementGroups: [],
+      createdAt: at,
+      updatedAt: at,
+      createdBy: caller.actor,
+      updatedBy: caller.actor,
+    }
+    const store = (record: Entitlement) =>
+      events.emitWith(repo.insertion(caller.organizationId, record), caller, "ENTITLEMENT_CREATED", record)
+    const slug = yield* underFreeSlug({
+      explicit: input.slug,
+      suggested: slugify(input.name, "entitlement"),
+      insert: (slug) => store({ ...entitlement, slug }),
+      taken: (slug) => new CreateEntitlementSlugTaken({ detail: `Another entitlement has the slug "${slug}".` }),
+    })
+    return { ...entitlement, slug }
+  })
+
+  const get = Effect.fnUntraced(function* (slug: string) {
+    const { organizationId } = yield* Caller
+    const entitlement = yield* repo.findBySlug(organizationId, slug)
+    return Option.isSome(entitlement) ? entitlement.value : yield* notFound(slug)
+  })
+
+  const list = Effect.fn("Entitlements.list")(function* (request: PageRequest) {
+    const { organizationId } = yield* Caller
+    return yield* cursors.page(
+      { name: "entitlements", organizationId },
+      request,
+      (after, count) => repo.list(organizationId, after, count),
+      (entitlement) => [entitlement.displayOrder, entitlement.id],
+    )
+  })
+
+  const update = Effect.fn("Entitlements.update")(function* (slug: string, input: UpdateEntitlement) {
+    const caller = yield* Caller
+    yield* transactions.run(
+      Effect.gen(function* () {
+        const current = yield* repo.lockBySlug(caller.organizationId, slug)
+        if (Option.isNone(current)) return yield* notFound(slug)
+        const updated: Entitlement = {
+          ...current.value,
+          name: input.name ?? current.value.name,
+          ...changed(input, current.value),
+          updatedAt: yield* now,
+          updatedBy: caller.actor,
+        }
+        yield* repo.update(caller.organizationId, updated)
+        yield* events.emit(caller, "ENTITLEMENT_UPDATED", updated)
+      }),
+    )
+  })
+
+  const remove = Effect.fn("Entitlements.delete")(function* (slug: string) {
+    const caller = yield* Caller
+    yield* transactions.run(
+      Effect.gen(function* () {
+        const entitlement = yield* repo.lockBySlug(caller.organizationId, slug)
+        if (Option.isNone(entitlement)) return yield* notFound(slug)
+        if (yield* repo.isGranted(caller.organizationId, entitlement.value.id)) {
+          return yield* new DeleteEntitlementInUse({
+            detail: `A license grants the entitlement "${slug}". Take it from all licenses first.`,
+          })
+        }
+        // What was used is owed: its figures would go with the entitlement.
+        if (yield* repo.hasUsage(caller.organizationId, entitlement.value.id)) {
+          return yield* new DeleteEntitlementInUse({
+            detail: `Usage of the entitlement "${slug}" was reported. Delete the instances that used it first.`,
+          })
+        }
+        yield* repo.delete(caller.organizationId, entitlement.value.id)
+        yield* events.emit(caller, "ENTITLEMENT_DELETED", entitlement.value)
+      }),
+    )
+  })
+
+  return {
+    create,
+    get,
+    list,
+    update,
+    delete: remove,
+    /** The entitlement of this slug, which stays until the transaction ends. */
+    keep: (organizationId: string, slug: string) => repo.keepBySlug(organizationId, slug),
+  }
+})
+
+/** Entitlements of the caller's organization. */
+export class Entitlements extends Context.Service<Entitlements, Effect.Success<typeof make>>()(
+  "keyshelf/entitlements/Entitlements",
+) {
+  static readonly layer = Layer.effect(Entitlements, make)
+}

@@ -1,0 +1,51 @@
+/** Gives committed events their positions in the stream (docs/adr/0004-event-positions.md). */
+import { Context, Effect, Layer } from "effect"
+import { Transactions } from "../../kernel/database/Transactions.ts"
+import { EventsRepo } from "./Repo.ts"
+
+/** Places events. Readers do it before they read; writers never wait for it. */
+export class EventPlacing extends Context.Service<
+  EventPlacing,
+  {
+    /** Places what has committed, if anything waits for it. */
+    readonly place: (organizationId: string) => Effect.Effect<void>
+    /** {@link place}, and the last position of the stream then. */
+    readonly head: (organizationId: string) => Effect.Effect<number>
+    /** Places what waits in any of these streams, and answers their last positions. */
+    readonly advance: (organizationIds: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<string, number>>
+  }
+>()("keyshelf/events/EventPlacing") {
+  static readonly layer = Layer.effect(
+    EventPlacing,
+    Effect.gen(function* () {
+      const repo = yield* EventsRepo
+      const transactions = yield* Transactions
+
+      // Two statements: the second sees everything that committed while the lock was waited for.
+      const placeNow = (organizationId: string) =>
+        transactions.run(Effect.andThen(repo.lockPlacing(organizationId), repo.placeCommitted(organizationId)))
+
+      const place = Effect.fnUntraced(function* (organizationId: string) {
+        if (yield* repo.hasUnplaced(organizationId)) yield* placeNow(organizationId)
+      })
+
+      const heads = (organizationIds: ReadonlyArray<string>) =>
+        Effect.map(
+          repo.heads(organizationIds),
+          (rows) => new Map(rows.map(({ head, organizationId }) => [organizationId, Number(head)] as const)),
+        )
+
+      return EventPlacing.of({
+        place,
+        head: Effect.fnUntraced(function* (organizationId) {
+          yield* place(organizationId)
+          return (yield* heads([organizationId])).get(organizationId) ?? 0
+        }),
+        advance: Effect.fnUntraced(function* (organizationIds) {
+          yield* Effect.forEach(yield* repo.withUnplaced(organizationIds), placeNow, { concurrency: 2, discard: true })
+          return yield* heads(organizationIds)
+        }),
+      })
+    }),
+  )
+}

@@ -1,0 +1,147 @@
+/** `GET /events` as Server-Sent Events: one reader's stream, from its cursor on, until its credential ends. */
+import { Clock, Context, Effect, Layer, Stream } from "effect"
+import type { Scope } from "effect"
+import { Sse } from "effect/encoding"
+import { Draining } from "../../kernel/ports/Shutdown.ts"
+import { Cursors } from "../../kernel/contract/Page.ts"
+import type { InvalidCursor } from "../../kernel/contract/Problem.ts"
+import type { FollowEventsNodeFull, FollowEventsTooManyStreams } from "./Errors.ts"
+import { EventFollowers, LivePace } from "./StreamSubscribers.ts"
+import type { EventFilter, PlacedEvent } from "./Model.ts"
+import { EventsRepo } from "./Repo.ts"
+import { listingOf } from "./Rules.ts"
+
+const BATCH = 50
+const RECONNECT_MILLIS = 1000
+const HEARTBEAT = ":\n\n"
+// What a reader that takes nothing gets when the process stops, before it is cut off.
+const LAST_CHANCE = "1 second"
+
+/** Whether a reader's credential works; `unknown` while the database is away. */
+export type Admission = "admitted" | "refused" | "unknown"
+
+/** What a reader asks for. */
+export interface LiveRequest {
+  readonly organizationId: string
+  readonly filter: EventFilter
+  /** The stream begins behind this cursor; without one, with what comes from now on. */
+  readonly cursor: string | undefined
+  /** Verifies the reader's credential again. */
+  readonly admission: Effect.Effect<Admission>
+}
+
+/** Live streams. */
+export class LiveEvents extends Context.Service<
+  LiveEvents,
+  {
+    /**
+     * The text of a live stream. It ends when the credential no longer works or the process stops. The scope must be that of
+     * the request, and the fiber the one that writes the answer: it is interrupted if the reader takes nothing any more.
+     */
+    readonly follow: (
+      request: LiveRequest,
+    ) => Effect.Effect<
+      Stream.Stream<string>,
+      InvalidCursor | FollowEventsTooManyStreams | FollowEventsNodeFull,
+      Scope.Scope
+    >
+  }
+>()("keyshelf/events/LiveEvents") {
+  static readonly layer = Layer.effect(
+    LiveEvents,
+    Effect.gen(function* () {
+      const repo = yield* EventsRepo
+      const cursors = yield* Cursors
+      const followers = yield* EventFollowers
+      const draining = yield* Draining
+      const pace = yield* LivePace
+
+      const follow = Effect.fnUntraced(function* ({ admission, cursor, filter, organizationId }: LiveRequest) {
+        const listing = listingOf(organizationId, filter)
+        const idAt = (position: number) => cursors.seal(listing, [position])
+        const from = cursor === undefined ? undefined : Number((yield* cursors.open(listing, cursor))[0])
+        const { grown, head } = yield* followers.follow(organizationId)
+        const start = from ?? head
+        const begin = yield* Clock.currentTimeMillis
+
+        let after = start
+        let mayHaveMore = true
+        let heartbeatAt = begin + pace.heartbeatMillis
+        let admittedAt = begin
+        // Since when the reader has not taken what it was handed.
+        let handedAt: number | undefined
+
+        const frameOf = ({ position, ...event }: PlacedEvent) =>
+          Sse.encoder.write({
+            _tag: "Event",
+            event: event.type,
+            id: idAt(Number(position)),
+            data: JSON.stringify(event),
+          })
+
+        const read = Effect.suspend(() => repo.readAfter(organizationId, filter, after, BATCH)).pipe(
+          Effect.map((rows) => {
+            mayHaveMore = rows.length === BATCH
+            after = Number(rows.at(-1)?.position ?? after)
+            return rows.map(frameOf).join("")
+          }),
+          // A database that is away ends no stream: the reader could only come back.
+          Effect.catchCause((cause) =>
+            Effect.logDebug("A live stream could not be read", cause).pipe(Effect.delay("1 second"), Effect.as("")),
+          ),
+        )
+
+        const heartbeat = Effect.gen(function* () {
+          const verdict = yield* admission
+          const at = yield* Clock.currentTimeMillis
+          heartbeatAt = at + pace.heartbeatMillis
+          if (verdict === "admitted") admittedAt = at
+          return verdict !== "refused" && at - admittedAt < 2 * pace.heartbeatMillis ? HEARTBEAT : undefined
+        })
+
+        const waitFor = (millis: number) =>
+          Effect.raceFirst(
+            Effect.map(grown, () => void (mayHaveMore = true)),
+            Effect.sleep(millis),
+          )
+
+        const next = Effect.gen(function* () {
+          handedAt = undefined
+          for (;;) {
+            const at = yield* Clock.currentTimeMillis
+            const text = at >= heartbeatAt ? yield* heartbeat : mayHaveMore ? yield* read : ""
+            if (text !== "") {
+              handedAt = at
+              return text
+            }
+            if (!mayHaveMore) yield* waitFor(heartbeatAt - at)
+          }
+        })
+
+        const stalled = Effect.gen(function* () {
+          for (;;) {
+            yield* Effect.sleep(pace.heartbeatMillis)
+            const at = yield* Clock.currentTimeMillis
+            if (handedAt !== undefined && at - handedAt >= pace.stalledMillis) return
+          }
+        })
+        const request = yield* Effect.fiber
+        yield* Effect.raceFirst(Effect.andThen(draining.begun, Effect.sleep(LAST_CHANCE)), stalled).pipe(
+          Effect.andThen(Effect.sync(() => request.interruptUnsafe())),
+          Effect.forkScoped,
+        )
+
+        return Stream.succeed(`retry: ${RECONNECT_MILLIS}\nid: ${idAt(start)}\n\n`).pipe(
+          Stream.concat(
+            Stream.unfold(undefined, () =>
+              Effect.map(next, (text) => (text === undefined ? undefined : [text, undefined])),
+            ),
+          ),
+          Stream.interruptWhen(draining.begun),
+        )
+      })
+
+      return LiveEvents.of({ follow })
+    }),
+  )
+}

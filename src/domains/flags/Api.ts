@@ -1,0 +1,112 @@
+/** Endpoints of feature flags and their manifest. */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { Created, Idempotency, idempotencyHeaders, RequiredScope } from "../../kernel/contract/Endpoint.ts"
+import { exampleBody } from "../../kernel/contract/Example.ts"
+import { Page, pageQuery } from "../../kernel/contract/Page.ts"
+import { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
+import { PathName } from "../../kernel/values/Text.ts"
+import { CreateFeatureFlagKeyTaken, FeatureFlagNotFound } from "./Errors.ts"
+import { CreateFeatureFlag, FeatureFlag, Manifest, UpdateFeatureFlag } from "./Model.ts"
+
+const flag = { key: PathName }
+
+export class FeatureFlagsApi extends HttpApiGroup.make("featureFlags")
+  .add(
+    HttpApiEndpoint.get("list", "/feature-flags", {
+      query: pageQuery,
+      success: Page(FeatureFlag),
+      error: InvalidCursor,
+    })
+      .annotate(RequiredScope, "read:feature_flags")
+      .annotateMerge(OpenApi.annotations({ summary: "List feature flags", description: "Newest first." })),
+    HttpApiEndpoint.post("create", "/feature-flags", {
+      headers: idempotencyHeaders,
+      payload: CreateFeatureFlag,
+      success: Created(FeatureFlag),
+      error: [CreateFeatureFlagKeyTaken, ValidationFailed],
+    })
+      .middleware(Idempotency)
+      .annotate(RequiredScope, "write:feature_flags")
+      .annotateMerge(
+        exampleBody({
+          key: "new-checkout",
+          name: "New checkout",
+          type: "boolean",
+          enabled: true,
+          metadata: { fallback_value: false },
+          variants: [
+            { name: "on", value: true },
+            { name: "off", value: false },
+          ],
+          defaultVariant: "off",
+          targetings: [
+            {
+              name: "beta",
+              conditions: [{ attribute: "plan", operator: "IN", values: ["pro", "enterprise"] }],
+              variant: "on",
+              percentage: 25,
+            },
+          ],
+        }),
+      )
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Create a feature flag",
+          description:
+            "The values of all variants and the fallback are of the flag's type. Keys that begin with `entitlement.` are reserved: each entitlement is a flag of that name.",
+        }),
+      ),
+    HttpApiEndpoint.get("get", "/feature-flags/:key", {
+      params: flag,
+      success: FeatureFlag,
+      error: FeatureFlagNotFound,
+    })
+      .annotate(RequiredScope, "read:feature_flags")
+      .annotateMerge(OpenApi.annotations({ summary: "Read a feature flag" })),
+    HttpApiEndpoint.put("update", "/feature-flags/:key", {
+      params: flag,
+      payload: UpdateFeatureFlag,
+      success: HttpApiSchema.NoContent,
+      error: [FeatureFlagNotFound, ValidationFailed],
+    })
+      .annotate(RequiredScope, "write:feature_flags")
+      .annotateMerge(exampleBody({ enabled: false }))
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Change a feature flag",
+          description:
+            "Missing members stay as they are; `null` clears one, or gives it its default. Lists are replaced as a whole. The key and the type never change.",
+        }),
+      ),
+    HttpApiEndpoint.delete("delete", "/feature-flags/:key", {
+      params: flag,
+      success: HttpApiSchema.NoContent,
+      error: FeatureFlagNotFound,
+    })
+      .annotate(RequiredScope, "write:feature_flags")
+      .annotateMerge(OpenApi.annotations({ summary: "Delete a feature flag" })),
+    HttpApiEndpoint.get("manifest", "/openfeature/v0/manifest", {
+      headers: {
+        "if-none-match": Schema.optionalKey(Schema.String).annotate({ description: "`ETag` of the manifest at hand" }),
+      },
+      success: [
+        HttpApiSchema.WithHeaders(Manifest, { etag: Schema.String, "x-manifest-capabilities": Schema.String }),
+        HttpApiSchema.WithHeaders(HttpApiSchema.Empty(304), { etag: Schema.String }),
+      ],
+    })
+      .annotate(RequiredScope, "read:feature_flags")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Read the flag manifest",
+          description:
+            "The OpenFeature manifest, as `openfeature pull` takes it: the flags that have a `fallback_value` in their metadata, by key.",
+        }),
+      ),
+  )
+  .annotateMerge(
+    OpenApi.annotations({
+      title: "Feature flags",
+      description: "What products ask at run time: variants of a value, and whom each is for.",
+    }),
+  ) {}

@@ -1,0 +1,14 @@
+/** Problems of feature flags (contract, section 3). */
+import { Problem } from "../../kernel/contract/Problem.ts"
+
+export class FeatureFlagNotFound extends Problem<FeatureFlagNotFound>()(
+  "FeatureFlag.NotFound",
+  404,
+  "Feature flag not found",
+) {}
+
+export class CreateFeatureFlagKeyTaken extends Problem<CreateFeatureFlagKeyTaken>()(
+  "CreateFeatureFlag.KeyTaken",
+  409,
+  "Another feature flag has this key",
+) {}

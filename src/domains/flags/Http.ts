@@ -1,0 +1,38 @@
+/** Handlers of feature flags, their manifest and their evaluation. */
+import { Effect } from "effect"
+import { HttpServerResponse } from "effect/http"
+import { HttpApiSchema } from "effect/http-api"
+import * as Apis from "../../kernel/contract/Apis.ts"
+import { created } from "../../kernel/contract/Endpoint.ts"
+import { handlersOf } from "../../kernel/contract/Handlers.ts"
+import { FeatureFlagsApi } from "./Api.ts"
+import { etagOf, isFresh } from "./Etag.ts"
+import { FeatureFlags } from "./Service.ts"
+
+export const featureFlags = handlersOf(
+  Apis.core(FeatureFlagsApi),
+  "featureFlags",
+  Effect.fn(function* (handlers) {
+    const flags = yield* FeatureFlags
+    return handlers.handleAll({
+      list: ({ query }) => flags.list(query),
+      create: ({ payload }) =>
+        Effect.map(flags.create(payload), (flag) => created(`/api/feature-flags/${flag.key}`, flag)),
+      get: ({ params }) => flags.get(params.key),
+      update: ({ params, payload }) => flags.update(params.key, payload),
+      delete: ({ params }) => flags.delete(params.key),
+      manifest: ({ headers }) =>
+        Effect.map(flags.manifest(), (manifest) => {
+          // Its text is sent as it is tagged.
+          const text = JSON.stringify(manifest)
+          const etag = etagOf(text)
+          return isFresh(etag, headers["if-none-match"])
+            ? HttpApiSchema.withHeaders({ body: undefined, headers: { etag } })
+            : HttpServerResponse.text(text, {
+                contentType: "application/json",
+                headers: { etag, "x-manifest-capabilities": "read" },
+              })
+        }),
+    })
+  }),
+)

@@ -1,0 +1,8 @@
+/** The layer of feature flags and their evaluation. */
+import { Layer } from "effect"
+import { Evaluations } from "./ofrep/Service.ts"
+import { FlagsRepo } from "./Repo.ts"
+import { FeatureFlags } from "./Service.ts"
+
+/** The services of this domain on their repositories. */
+export const layer = Layer.merge(FeatureFlags.layer, Evaluations.layer).pipe(Layer.provideMerge(FlagsRepo.layer))

@@ -1,0 +1,88 @@
+/** SQL of feature flags. */
+import { PgClient } from "@effect/sql-pg"
+import { Context, Effect, Layer } from "effect"
+import { olderThan } from "../../kernel/contract/Page.ts"
+import type { Position } from "../../kernel/contract/Page.ts"
+import { record, records, touched } from "../../kernel/database/Statements.ts"
+import type { FeatureFlag, ManifestFlag } from "./Model.ts"
+
+type EvaluatedRow = Pick<FeatureFlag, "key" | "enabled" | "metadata" | "variants" | "defaultVariant" | "targetings">
+
+type ManifestRow = Pick<ManifestFlag, "key" | "name" | "type"> & {
+  readonly description: string | null
+  readonly fallback: unknown
+}
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const evaluated = sql.literal(`key, enabled, metadata, variants, default_variant AS "defaultVariant", targetings`)
+  const columns = sql.literal(`id, key, name, description, type, enabled, metadata, variants,
+    default_variant AS "defaultVariant", targetings, created_at AS "createdAt", updated_at AS "updatedAt",
+    created_by AS "createdBy", updated_by AS "updatedBy"`)
+
+  return {
+    /** Whether the key was free and the row is stored. */
+    insert: (organizationId: string, row: FeatureFlag) =>
+      touched(sql`
+        INSERT INTO feature_flags (organization_id, id, key, name, description, type, enabled, metadata, variants,
+          default_variant, targetings, created_at, created_by, updated_at, updated_by)
+        VALUES (${organizationId}, ${row.id}, ${row.key}, ${row.name}, ${row.description}, ${row.type},
+          ${row.enabled}, ${sql.json(row.metadata)}, ${sql.json(row.variants)}, ${row.defaultVariant},
+          ${sql.json(row.targetings)}, ${row.createdAt}, ${sql.json(row.createdBy)}, ${row.updatedAt},
+          ${sql.json(row.updatedBy)})
+        ON CONFLICT ON CONSTRAINT feature_flags_key DO NOTHING
+        RETURNING id`),
+
+    findByKey: (organizationId: string, key: string) =>
+      record<FeatureFlag>()(
+        sql`SELECT ${columns} FROM feature_flags WHERE organization_id = ${organizationId} AND key = ${key}`,
+      ),
+
+    list: (organizationId: string, after: Position | null, count: number) =>
+      records<FeatureFlag>()(sql`
+        SELECT ${columns} FROM feature_flags
+        WHERE organization_id = ${organizationId} AND id < ${olderThan(after)}
+        ORDER BY id DESC LIMIT ${count}`),
+
+    lockByKey: (organizationId: string, key: string) =>
+      record<FeatureFlag>()(sql`
+        SELECT ${columns} FROM feature_flags WHERE organization_id = ${organizationId} AND key = ${key} FOR UPDATE`),
+
+    update: (organizationId: string, row: FeatureFlag) =>
+      Effect.asVoid(
+        Effect.orDie(sql`
+          UPDATE feature_flags SET name = ${row.name}, description = ${row.description}, enabled = ${row.enabled},
+            metadata = ${sql.json(row.metadata)}, variants = ${sql.json(row.variants)},
+            default_variant = ${row.defaultVariant}, targetings = ${sql.json(row.targetings)},
+            updated_at = ${row.updatedAt}, updated_by = ${sql.json(row.updatedBy)}
+          WHERE organization_id = ${organizationId} AND id = ${row.id}`),
+      ),
+
+    delete: (organizationId: string, id: string) =>
+      Effect.asVoid(
+        Effect.orDie(sql`DELETE FROM feature_flags WHERE organization_id = ${organizationId} AND id = ${id}`),
+      ),
+
+    /** The flags that have a fallback, by key. */
+    listForManifest: (organizationId: string) =>
+      records<ManifestRow>()(sql`
+        SELECT key, name, description, type, metadata -> 'fallback_value' AS fallback FROM feature_flags
+        WHERE organization_id = ${organizationId} AND metadata ->> 'fallback_value' IS NOT NULL
+        ORDER BY key`),
+
+    /** What an evaluation of one flag rests on. */
+    findForEvaluation: (organizationId: string, key: string) =>
+      record<EvaluatedRow>()(
+        sql`SELECT ${evaluated} FROM feature_flags WHERE organization_id = ${organizationId} AND key = ${key}`,
+      ),
+
+    /** What an evaluation of all flags rests on. */
+    listForEvaluation: (organizationId: string) =>
+      records<EvaluatedRow>()(sql`SELECT ${evaluated} FROM feature_flags WHERE organization_id = ${organizationId}`),
+  }
+})
+
+/** Rows of feature flags. */
+export class FlagsRepo extends Context.Service<FlagsRepo, Effect.Success<typeof make>>()("keyshelf/flags/Repo") {
+  static readonly layer = Layer.effect(FlagsRepo, make)
+}

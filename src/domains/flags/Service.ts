@@ -1,0 +1,121 @@
+/** Use cases of feature flags. */
+import { Context, Effect, Layer, Option } from "effect"
+import { Events } from "../events/Service.ts"
+import { Caller } from "../../kernel/contract/Caller.ts"
+import { newId } from "../../kernel/values/Identifiers.ts"
+import { byId, Cursors } from "../../kernel/contract/Page.ts"
+import type { PageRequest } from "../../kernel/contract/Page.ts"
+import { noSuch, ValidationFailed } from "../../kernel/contract/Problem.ts"
+import { now } from "../../kernel/values/Timestamp.ts"
+import { Transactions } from "../../kernel/database/Transactions.ts"
+import { CreateFeatureFlagKeyTaken, FeatureFlagNotFound } from "./Errors.ts"
+import type { CreateFeatureFlag, FeatureFlag, Manifest, UpdateFeatureFlag } from "./Model.ts"
+import { FlagsRepo } from "./Repo.ts"
+import { changed, faultsOf, listed } from "./Rules.ts"
+
+const notFound = (key: string) => new FeatureFlagNotFound({ detail: noSuch("feature flag", key) })
+
+const checked = Effect.fnUntraced(function* (flag: FeatureFlag) {
+  const errors = faultsOf(flag)
+  const [first] = errors
+  if (first === undefined) return flag
+  return yield* new ValidationFailed({
+    detail:
+      errors.length === 1
+        ? `${first.location} ${first.message}`
+        : `${errors.length} parts of the flag do not fit together.`,
+    errors,
+  })
+})
+
+const make = Effect.gen(function* () {
+  const repo = yield* FlagsRepo
+  const events = yield* Events
+  const cursors = yield* Cursors
+  const transactions = yield* Transactions
+
+  const create = Effect.fn("FeatureFlags.create")(function* (input: CreateFeatureFlag) {
+    const caller = yield* Caller
+    const at = yield* now
+    const flag = yield* checked({
+      id: yield* newId,
+      key: input.key,
+      type: input.type,
+      ...changed(input.key, input),
+      createdAt: at,
+      updatedAt: at,
+      createdBy: caller.actor,
+      updatedBy: caller.actor,
+    })
+    return yield* transactions.run(
+      Effect.gen(function* () {
+        if (!(yield* repo.insert(caller.organizationId, flag))) {
+          return yield* new CreateFeatureFlagKeyTaken({ detail: `Another feature flag has the key "${flag.key}".` })
+        }
+        yield* events.emit(caller, "FEATURE_FLAG_CREATED", flag)
+        return flag
+      }),
+    )
+  })
+
+  const get = Effect.fnUntraced(function* (key: string) {
+    const { organizationId } = yield* Caller
+    const flag = yield* repo.findByKey(organizationId, key)
+    return Option.isSome(flag) ? flag.value : yield* notFound(key)
+  })
+
+  const list = Effect.fn("FeatureFlags.list")(function* (request: PageRequest) {
+    const { organizationId } = yield* Caller
+    return yield* cursors.page(
+      { name: "feature-flags", organizationId },
+      request,
+      (after, count) => repo.list(organizationId, after, count),
+      byId,
+    )
+  })
+
+  const update = Effect.fn("FeatureFlags.update")(function* (key: string, input: UpdateFeatureFlag) {
+    const caller = yield* Caller
+    yield* transactions.run(
+      Effect.gen(function* () {
+        const current = yield* repo.lockByKey(caller.organizationId, key)
+        if (Option.isNone(current)) return yield* notFound(key)
+        const updated = yield* checked({
+          ...current.value,
+          ...changed(key, input, current.value),
+          updatedAt: yield* now,
+          updatedBy: caller.actor,
+        })
+        yield* repo.update(caller.organizationId, updated)
+        yield* events.emit(caller, "FEATURE_FLAG_UPDATED", updated)
+      }),
+    )
+  })
+
+  const remove = Effect.fn("FeatureFlags.delete")(function* (key: string) {
+    const caller = yield* Caller
+    yield* transactions.run(
+      Effect.gen(function* () {
+        const flag = yield* repo.lockByKey(caller.organizationId, key)
+        if (Option.isNone(flag)) return yield* notFound(key)
+        yield* repo.delete(caller.organizationId, flag.value.id)
+        yield* events.emit(caller, "FEATURE_FLAG_DELETED", flag.value)
+      }),
+    )
+  })
+
+  const manifest = Effect.fn("FeatureFlags.manifest")(function* () {
+    const { organizationId } = yield* Caller
+    const flags = yield* repo.listForManifest(organizationId)
+    return { flags: flags.map(listed) } satisfies Manifest
+  })
+
+  return { create, get, list, update, delete: remove, manifest }
+})
+
+/** Feature flags of the caller's organization. */
+export class FeatureFlags extends Context.Service<FeatureFlags, Effect.Success<typeof make>>()(
+  "keyshelf/flags/FeatureFlags",
+) {
+  static readonly layer = Layer.effect(FeatureFlags, make)
+}

@@ -1,0 +1,77 @@
+/** Use cases of flag evaluation: feature flags, and the entitlements of instances as flags. */
+import { Context as Service, Effect, Layer, Option, Schema } from "effect"
+import { Caller } from "../../../kernel/contract/Caller.ts"
+import { Slug } from "../../../kernel/values/Slug.ts"
+import type { Standing } from "../../usage/check/Model.ts"
+import { Usage } from "../../usage/check/Service.ts"
+import { entitlementFlag } from "./EntitlementFlags.ts"
+import { ENTITLEMENT_PREFIX, FlagKey } from "../Model.ts"
+import type { BulkEvaluation, Context, Evaluation } from "./Model.ts"
+import { FlagsRepo } from "../Repo.ts"
+import { evaluate, targetingKeyMissing, targetingKeyOf } from "./Targeting.ts"
+
+// No look-up is made for a text that names nothing: it may be no text that the database can hold.
+const isSlug = Schema.is(Slug)
+const isKey = Schema.is(FlagKey)
+
+const notFound = (key: string, details: string): Evaluation => ({
+  key,
+  errorCode: "FLAG_NOT_FOUND",
+  errorDetails: details,
+})
+
+const byKey = (one: Evaluation, other: Evaluation): number => (one.key < other.key ? -1 : 1)
+
+const make = Effect.gen(function* () {
+  const repo = yield* FlagsRepo
+  const usage = yield* Usage
+
+  const standings = (instanceSlug: string, entitlements: ReadonlyArray<string> | null) =>
+    isSlug(instanceSlug) && (entitlements === null || entitlements.every((slug) => isSlug(slug)))
+      ? usage.standings(instanceSlug, entitlements)
+      : Effect.succeed<ReadonlyArray<Standing>>([])
+
+  const evaluateEntitlement = Effect.fnUntraced(function* (key: string, context: Context) {
+    const targetingKey = targetingKeyOf(context)
+    if (targetingKey === undefined) return targetingKeyMissing(key)
+    const [standing] = yield* standings(targetingKey, [key.slice(ENTITLEMENT_PREFIX.length)])
+    return standing === undefined
+      ? notFound(key, `No entitlement or no instance is behind the flag "${key}" and its targeting key.`)
+      : entitlementFlag(standing)
+  })
+
+  const evaluateFlag = Effect.fnUntraced(function* (key: string, context: Context) {
+    const { organizationId } = yield* Caller
+    const flag = isKey(key) ? yield* repo.findForEvaluation(organizationId, key) : Option.none()
+    return Option.isSome(flag) ? evaluate(flag.value, context) : notFound(key, `No flag here has the key "${key}".`)
+  })
+
+  const all = Effect.fn("Evaluations.all")(function* (context: Context) {
+    const { organizationId } = yield* Caller
+    const targetingKey = targetingKeyOf(context)
+    const [flags, entitlements] = yield* Effect.all(
+      [
+        repo.listForEvaluation(organizationId),
+        targetingKey === undefined ? Effect.succeed([]) : standings(targetingKey, null),
+      ],
+      { concurrency: 2 },
+    )
+    const evaluations = [...flags.map((flag) => evaluate(flag, context)), ...entitlements.map(entitlementFlag)]
+    return { flags: evaluations.sort(byKey), metadata: {} } satisfies BulkEvaluation
+  })
+
+  return {
+    /** Evaluates one flag. Products ask this on every request of theirs. */
+    one: (key: string, context: Context) =>
+      key.startsWith(ENTITLEMENT_PREFIX) ? evaluateEntitlement(key, context) : evaluateFlag(key, context),
+    /** Evaluates all flags, and all entitlements where the targeting key is an instance; by key. */
+    all,
+  }
+})
+
+/** Evaluations of the flags of the caller's organization. */
+export class Evaluations extends Service.Service<Evaluations, Effect.Success<typeof make>>()(
+  "keyshelf/flags/Evaluations",
+) {
+  static readonly layer = Layer.effect(Evaluations, make)
+}

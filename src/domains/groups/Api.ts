@@ -1,0 +1,97 @@
+/** Endpoints of entitlement groups. */
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { EntitlementNotFound } from "../entitlements/Errors.ts"
+import { Created, Idempotency, idempotencyHeaders, RequiredScope } from "../../kernel/contract/Endpoint.ts"
+import { exampleBody } from "../../kernel/contract/Example.ts"
+import { Page, pageQuery } from "../../kernel/contract/Page.ts"
+import { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
+import { PathName } from "../../kernel/values/Text.ts"
+import { CreateEntitlementGroupSlugTaken, EntitlementGroupNotFound } from "./Errors.ts"
+import { AttachEntitlement, CreateEntitlementGroup, EntitlementGroup, UpdateEntitlementGroup } from "./Model.ts"
+
+const group = { entitlementGroupSlug: PathName }
+
+export class EntitlementGroupsApi extends HttpApiGroup.make("entitlementGroups")
+  .add(
+    HttpApiEndpoint.get("list", "/entitlement-groups", {
+      query: pageQuery,
+      success: Page(EntitlementGroup),
+      error: InvalidCursor,
+    })
+      .annotate(RequiredScope, "read:entitlements")
+      .annotateMerge(OpenApi.annotations({ summary: "List entitlement groups", description: "Newest first." })),
+    HttpApiEndpoint.post("create", "/entitlement-groups", {
+      headers: idempotencyHeaders,
+      payload: CreateEntitlementGroup,
+      success: Created(EntitlementGroup),
+      error: CreateEntitlementGroupSlugTaken,
+    })
+      .middleware(Idempotency)
+      .annotate(RequiredScope, "write:entitlements")
+      .annotateMerge(exampleBody({ name: "Team features" }))
+      .annotateMerge(OpenApi.annotations({ summary: "Create an entitlement group" })),
+    HttpApiEndpoint.get("get", "/entitlement-groups/:entitlementGroupSlug", {
+      params: group,
+      success: EntitlementGroup,
+      error: EntitlementGroupNotFound,
+    })
+      .annotate(RequiredScope, "read:entitlements")
+      .annotateMerge(OpenApi.annotations({ summary: "Read an entitlement group" })),
+    HttpApiEndpoint.put("update", "/entitlement-groups/:entitlementGroupSlug", {
+      params: group,
+      payload: UpdateEntitlementGroup,
+      success: HttpApiSchema.NoContent,
+      error: EntitlementGroupNotFound,
+    })
+      .annotate(RequiredScope, "write:entitlements")
+      .annotateMerge(exampleBody({ description: "What teams need" }))
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Change an entitlement group",
+          description: "Missing members stay as they are.",
+        }),
+      ),
+    HttpApiEndpoint.delete("delete", "/entitlement-groups/:entitlementGroupSlug", {
+      params: group,
+      success: HttpApiSchema.NoContent,
+      error: EntitlementGroupNotFound,
+    })
+      .annotate(RequiredScope, "write:entitlements")
+      .annotateMerge(
+        OpenApi.annotations({ summary: "Delete an entitlement group", description: "Its entitlements stay." }),
+      ),
+    HttpApiEndpoint.post("attach", "/entitlement-groups/:entitlementGroupSlug/entitlements", {
+      params: group,
+      headers: idempotencyHeaders,
+      payload: AttachEntitlement,
+      success: HttpApiSchema.NoContent,
+      error: [EntitlementGroupNotFound, ValidationFailed],
+    })
+      .middleware(Idempotency)
+      .annotate(RequiredScope, "write:entitlements")
+      .annotateMerge(exampleBody({ entitlementSlug: "api-calls" }))
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Put an entitlement into a group",
+          description: "An entitlement may be in many groups. Putting a member in again changes nothing.",
+        }),
+      ),
+    HttpApiEndpoint.delete("detach", "/entitlement-groups/:entitlementGroupSlug/entitlements/:entitlementSlug", {
+      params: { ...group, entitlementSlug: PathName },
+      success: HttpApiSchema.NoContent,
+      error: [EntitlementGroupNotFound, EntitlementNotFound],
+    })
+      .annotate(RequiredScope, "write:entitlements")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Take an entitlement out of a group",
+          description: "Taking out one that is no member changes nothing.",
+        }),
+      ),
+  )
+  .annotateMerge(
+    OpenApi.annotations({
+      title: "Entitlement groups",
+      description: "Entitlements that are shown and metered together.",
+    }),
+  ) {}

@@ -1,0 +1,38 @@
+/** Entitlement groups: entitlements that are shown and metered together (interface specification, sections 2 and 4). */
+import { Schema } from "effect"
+import { ActorReference } from "../../kernel/contract/Caller.ts"
+import { Uuid } from "../../kernel/values/Identifiers.ts"
+import { Slug } from "../../kernel/values/Slug.ts"
+import { Description, Name, PathName } from "../../kernel/values/Text.ts"
+import { Timestamp } from "../../kernel/values/Timestamp.ts"
+
+export const EntitlementGroup = Schema.Struct({
+  id: Uuid,
+  slug: Schema.String,
+  name: Schema.String,
+  description: Schema.NullOr(Schema.String),
+  entitlementSlugs: Schema.Array(Schema.String).annotate({ description: "The members, by display order" }),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+  createdBy: ActorReference,
+  updatedBy: ActorReference,
+})
+export type EntitlementGroup = typeof EntitlementGroup.Type
+
+/** Body of `POST /entitlement-groups`. */
+export const CreateEntitlementGroup = Schema.Struct({
+  name: Name,
+  slug: Schema.optionalKey(Slug),
+  description: Schema.optionalKey(Schema.NullOr(Description)),
+})
+export type CreateEntitlementGroup = typeof CreateEntitlementGroup.Type
+
+/** Body of `PUT /entitlement-groups/{slug}`: missing members stay as they are. */
+export const UpdateEntitlementGroup = Schema.Struct({
+  name: Schema.optionalKey(Name),
+  description: Schema.optionalKey(Schema.NullOr(Description)),
+})
+export type UpdateEntitlementGroup = typeof UpdateEntitlementGroup.Type
+
+/** Body of `POST /entitlement-groups/{slug}/entitlements`. */
+export const AttachEntitlement = Schema.Struct({ entitlementSlug: PathName })

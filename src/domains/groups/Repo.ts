@@ -1,0 +1,80 @@
+/** SQL of entitlement groups. */
+import { PgClient } from "@effect/sql-pg"
+import { Context, Effect, Layer } from "effect"
+import { olderThan } from "../../kernel/contract/Page.ts"
+import type { Position } from "../../kernel/contract/Page.ts"
+import { record, records, touched } from "../../kernel/database/Statements.ts"
+import type { EntitlementGroup } from "./Model.ts"
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const columns = sql.literal(`id, slug, name, description, ARRAY(
+      SELECT e.slug FROM entitlement_group_members m
+      JOIN entitlements e ON e.organization_id = m.organization_id AND e.id = m.entitlement_id
+      WHERE m.organization_id = entitlement_groups.organization_id AND m.group_id = entitlement_groups.id
+      ORDER BY e.display_order, e.id
+    ) AS "entitlementSlugs", created_at AS "createdAt", updated_at AS "updatedAt", created_by AS "createdBy",
+    updated_by AS "updatedBy"`)
+
+  return {
+    /** Stores the row if its slug is free. */
+    insertion: (organizationId: string, row: EntitlementGroup) => sql`
+      INSERT INTO entitlement_groups (organization_id, id, slug, name, description, created_at, created_by, updated_at,
+        updated_by)
+      VALUES (${organizationId}, ${row.id}, ${row.slug}, ${row.name}, ${row.description}, ${row.createdAt},
+        ${sql.json(row.createdBy)}, ${row.updatedAt}, ${sql.json(row.updatedBy)})
+      ON CONFLICT ON CONSTRAINT entitlement_groups_slug DO NOTHING
+      RETURNING id`,
+
+    findBySlug: (organizationId: string, slug: string) =>
+      record<EntitlementGroup>()(
+        sql`SELECT ${columns} FROM entitlement_groups WHERE organization_id = ${organizationId} AND slug = ${slug}`,
+      ),
+
+    list: (organizationId: string, after: Position | null, count: number) =>
+      records<EntitlementGroup>()(sql`
+        SELECT ${columns} FROM entitlement_groups
+        WHERE organization_id = ${organizationId} AND id < ${olderThan(after)}
+        ORDER BY id DESC LIMIT ${count}`),
+
+    lockBySlug: (organizationId: string, slug: string) =>
+      record<EntitlementGroup>()(sql`
+        SELECT ${columns} FROM entitlement_groups WHERE organization_id = ${organizationId} AND slug = ${slug}
+        FOR UPDATE`),
+
+    update: (organizationId: string, row: EntitlementGroup) =>
+      Effect.asVoid(
+        Effect.orDie(sql`
+          UPDATE entitlement_groups SET name = ${row.name}, description = ${row.description},
+            updated_at = ${row.updatedAt}, updated_by = ${sql.json(row.updatedBy)}
+          WHERE organization_id = ${organizationId} AND id = ${row.id}`),
+      ),
+
+    delete: (organizationId: string, id: string) =>
+      Effect.asVoid(
+        Effect.orDie(sql`DELETE FROM entitlement_groups WHERE organization_id = ${organizationId} AND id = ${id}`),
+      ),
+
+    /** Whether the entitlement was not a member before. */
+    attach: (organizationId: string, id: string, entitlementId: string) =>
+      touched(sql`
+        INSERT INTO entitlement_group_members (organization_id, entitlement_id, group_id)
+        VALUES (${organizationId}, ${entitlementId}, ${id})
+        ON CONFLICT DO NOTHING
+        RETURNING group_id`),
+
+    /** Whether the entitlement was a member before. */
+    detach: (organizationId: string, id: string, entitlementId: string) =>
+      touched(sql`
+        DELETE FROM entitlement_group_members
+        WHERE organization_id = ${organizationId} AND group_id = ${id} AND entitlement_id = ${entitlementId}
+        RETURNING group_id`),
+  }
+})
+
+/** Rows of entitlement groups. */
+export class EntitlementGroupsRepo extends Context.Service<EntitlementGroupsRepo, Effect.Success<typeof make>>()(
+  "keyshelf/groups/Repo",
+) {
+  static readonly layer = Layer.effect(EntitlementGroupsRepo, make)
+}

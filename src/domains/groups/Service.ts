@@ -1,0 +1,143 @@
+/** Use cases of entitlement groups. */
+import { Context, Effect, Layer, Option } from "effect"
+import { EntitlementNotFound } from "../entitlements/Errors.ts"
+import { Entitlements } from "../entitlements/Service.ts"
+import { Events } from "../events/Service.ts"
+import { Caller } from "../../kernel/contract/Caller.ts"
+import { newId } from "../../kernel/values/Identifiers.ts"
+import { byId, Cursors } from "../../kernel/contract/Page.ts"
+import type { PageRequest } from "../../kernel/contract/Page.ts"
+import { invalid, noSuch } from "../../kernel/contract/Problem.ts"
+import { slugify, underFreeSlug } from "../../kernel/values/Slug.ts"
+import { now } from "../../kernel/values/Timestamp.ts"
+import { Transactions } from "../../kernel/database/Transactions.ts"
+import { CreateEntitlementGroupSlugTaken, EntitlementGroupNotFound } from "./Errors.ts"
+import type { CreateEntitlementGroup, EntitlementGroup, UpdateEntitlementGroup } from "./Model.ts"
+import { EntitlementGroupsRepo } from "./Repo.ts"
+
+const notFound = (slug: string) => new EntitlementGroupNotFound({ detail: noSuch("entitlement group", slug) })
+
+const make = Effect.gen(function* () {
+  const repo = yield* EntitlementGroupsRepo
+  const entitlements = yield* Entitlements
+  const events = yield* Events
+  const cursors = yield* Cursors
+  const transactions = yield* Transactions
+
+  const lock = Effect.fnUntraced(function* (organizationId: string, slug: string) {
+    const group = yield* repo.lockBySlug(organizationId, slug)
+    return Option.isSome(group) ? group.value : yield* notFound(slug)
+  })
+
+  /** Stores what changed of a locked group, with its event. Its members may have changed before. */
+  const save = Effect.fnUntraced(function* (group: EntitlementGroup) {
+    const caller = yield* Caller
+    yield* repo.update(caller.organizationId, { ...group, updatedAt: yield* now, updatedBy: caller.actor })
+    const saved = yield* repo.findBySlug(caller.organizationId, group.slug)
+    if (Option.isSome(saved)) yield* events.emit(caller, "ENTITLEMENT_GROUP_UPDATED", saved.value)
+  })
+
+  const create = Effect.fn("EntitlementGroups.create")(function* (input: CreateEntitlementGroup) {
+    const caller = yield* Caller
+    const at = yield* now
+    const group = {
+      id: yield* newId,
+      name: input.name,
+      description: input.description ?? null,
+      entitlementSlugs: [],
+      createdAt: at,
+      updatedAt: at,
+      createdBy: caller.actor,
+      updatedBy: caller.actor,
+    }
+    const store = (record: EntitlementGroup) =>
+      events.emitWith(repo.insertion(caller.organizationId, record), caller, "ENTITLEMENT_GROUP_CREATED", record)
+    const slug = yield* underFreeSlug({
+      explicit: input.slug,
+      suggested: slugify(input.name, "group"),
+      insert: (slug) => store({ ...group, slug }),
+      taken: (slug) =>
+        new CreateEntitlementGroupSlugTaken({ detail: `Another entitlement group has the slug "${slug}".` }),
+    })
+    return { ...group, slug }
+  })
+
+  const get = Effect.fn("EntitlementGroups.get")(function* (slug: string) {
+    const { organizationId } = yield* Caller
+    const group = yield* repo.findBySlug(organizationId, slug)
+    return Option.isSome(group) ? group.value : yield* notFound(slug)
+  })
+
+  const list = Effect.fn("EntitlementGroups.list")(function* (request: PageRequest) {
+    const { organizationId } = yield* Caller
+    return yield* cursors.page(
+      { name: "entitlement-groups", organizationId },
+      request,
+      (after, count) => repo.list(organizationId, after, count),
+      byId,
+    )
+  })
+
+  const update = Effect.fn("EntitlementGroups.update")(function* (slug: string, input: UpdateEntitlementGroup) {
+    const { organizationId } = yield* Caller
+    yield* transactions.run(
+      Effect.gen(function* () {
+        const group = yield* lock(organizationId, slug)
+        yield* save({
+          ...group,
+          name: input.name ?? group.name,
+          description: input.description === undefined ? group.description : input.description,
+        })
+      }),
+    )
+  })
+
+  const remove = Effect.fn("EntitlementGroups.delete")(function* (slug: string) {
+    const caller = yield* Caller
+    yield* transactions.run(
+      Effect.gen(function* () {
+        const group = yield* lock(caller.organizationId, slug)
+        yield* repo.delete(caller.organizationId, group.id)
+        yield* events.emit(caller, "ENTITLEMENT_GROUP_DELETED", group)
+      }),
+    )
+  })
+
+  const attach = Effect.fn("EntitlementGroups.attach")(function* (slug: string, entitlementSlug: string) {
+    const { organizationId } = yield* Caller
+    yield* transactions.run(
+      Effect.gen(function* () {
+        const group = yield* lock(organizationId, slug)
+        const entitlement = yield* entitlements.keep(organizationId, entitlementSlug)
+        if (Option.isNone(entitlement)) {
+          return yield* invalid("body.entitlementSlug", "names no entitlement", entitlementSlug)
+        }
+        if (yield* repo.attach(organizationId, group.id, entitlement.value.id)) yield* save(group)
+      }),
+    )
+  })
+
+  const detach = Effect.fn("EntitlementGroups.detach")(function* (slug: string, entitlementSlug: string) {
+    const { organizationId } = yield* Caller
+    yield* transactions.run(
+      Effect.gen(function* () {
+        const group = yield* lock(organizationId, slug)
+        const entitlement = yield* entitlements.keep(organizationId, entitlementSlug)
+        if (Option.isNone(entitlement)) {
+          return yield* new EntitlementNotFound({ detail: noSuch("entitlement", entitlementSlug) })
+        }
+        // One that is no member is already where the caller wants it.
+        if (yield* repo.detach(organizationId, group.id, entitlement.value.id)) yield* save(group)
+      }),
+    )
+  })
+
+  return { create, get, list, update, delete: remove, attach, detach }
+})
+
+/** Entitlement groups of the caller's organization. */
+export class EntitlementGroups extends Context.Service<EntitlementGroups, Effect.Success<typeof make>>()(
+  "keyshelf/groups/EntitlementGroups",
+) {
+  static readonly layer = Layer.effect(EntitlementGroups, make)
+}

@@ -1,0 +1,23 @@
+/** Handlers of instances. */
+import { Effect } from "effect"
+import * as Apis from "../../kernel/contract/Apis.ts"
+import { created } from "../../kernel/contract/Endpoint.ts"
+import { handlersOf } from "../../kernel/contract/Handlers.ts"
+import { InstancesApi } from "./Api.ts"
+import { Instances } from "./Service.ts"
+
+export const instances = handlersOf(
+  Apis.core(InstancesApi),
+  "instances",
+  Effect.fn(function* (handlers) {
+    const instances = yield* Instances
+    return handlers.handleAll({
+      list: ({ query }) => instances.list(query),
+      create: ({ payload }) =>
+        Effect.map(instances.create(payload), (instance) => created(`/api/instances/${instance.slug}`, instance)),
+      get: ({ params }) => instances.get(params.instanceSlug),
+      update: ({ params, payload }) => instances.update(params.instanceSlug, payload),
+      delete: ({ params }) => instances.delete(params.instanceSlug),
+    })
+  }),
+)

@@ -1,0 +1,141 @@
+/** SQL of instances. */
+import { PgClient } from "@effect/sql-pg"
+import { Context, Effect, Layer, Option } from "effect"
+import { olderThan } from "../../kernel/contract/Page.ts"
+import type { Position } from "../../kernel/contract/Page.ts"
+import { HotPath } from "../../kernel/database/Connections.ts"
+import { integrationsOf } from "../customers/IntegrationRecordsSql.ts"
+import { record, records, touched } from "../../kernel/database/Statements.ts"
+import type { Instance, InstanceFilters } from "./Model.ts"
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const { ask } = yield* HotPath
+  const columns = sql.literal(`id, name, slug, description, customer_id AS "customerId", license_id AS "licenseId",
+    deployment_zone_id AS "deploymentZoneId", start_license_date AS "startLicenseDate",
+    end_license_date AS "endLicenseDate", metadata, ${integrationsOf("instances")} AS integrations, created_at AS "createdAt",
+    updated_at AS "updatedAt", created_by AS "createdBy", updated_by AS "updatedBy"`)
+
+  // A slug that names nothing gives NULL, which equals no row's column.
+  const matching = (organizationId: string, { customer, license, zone }: InstanceFilters) => [
+    ...(customer === undefined
+      ? []
+      : [
+          sql`customer_id = (SELECT id FROM customers WHERE organization_id = ${organizationId} AND slug = ${customer})`,
+        ]),
+    ...(license === undefined
+      ? []
+      : [sql`license_id = (SELECT id FROM licenses WHERE organization_id = ${organizationId} AND slug = ${license})`]),
+    ...(zone === undefined
+      ? []
+      : [
+          sql`deployment_zone_id =
+            (SELECT id FROM deployment_zones WHERE organization_id = ${organizationId} AND slug = ${zone})`,
+        ]),
+  ]
+
+  return {
+    /** Whether the slug was free and the row is stored. */
+    insert: (organizationId: string, row: Instance) =>
+      touched(sql`
+        INSERT INTO instances (organization_id, id, name, slug, description, customer_id, license_id,
+          deployment_zone_id, start_license_date, end_license_date, metadata, created_at, created_by, updated_at,
+          updated_by)
+        VALUES (${organizationId}, ${row.id}, ${row.name}, ${row.slug}, ${row.description}, ${row.customerId},
+          ${row.licenseId}, ${row.deploymentZoneId}, ${row.startLicenseDate}, ${row.endLicenseDate},
+          ${sql.json(row.metadata)}, ${row.createdAt}, ${sql.json(row.createdBy)}, ${row.updatedAt},
+          ${sql.json(row.updatedBy)})
+        ON CONFLICT ON CONSTRAINT instances_slug DO NOTHING
+        RETURNING id`),
+
+    findById: (organizationId: string, id: string) =>
+      record<Instance>()(
+        sql`SELECT ${columns} FROM instances WHERE organization_id = ${organizationId} AND id = ${id}`,
+      ),
+
+    findBySlug: (organizationId: string, slug: string) =>
+      record<Instance>()(
+        ask(
+          (own) => own`SELECT ${columns} FROM instances WHERE organization_id = ${organizationId} AND slug = ${slug}`,
+        ),
+      ),
+
+    list: (organizationId: string, filters: InstanceFilters, after: Position | null, count: number) =>
+      records<Instance>()(sql`
+        SELECT ${columns} FROM instances
+        WHERE ${sql.and([
+          sql`organization_id = ${organizationId}`,
+          sql`id < ${olderThan(after)}`,
+          ...matching(organizationId, filters),
+        ])}
+        ORDER BY id DESC LIMIT ${count}`),
+
+    /**
+     * Locks the row until it is changed or deleted. After a wait for the lock its integrations may be older than the
+     * rest; those that `update` and `delete` answer are not.
+     */
+    lockBySlug: (organizationId: string, slug: string) =>
+      record<Instance>()(sql`
+        SELECT ${columns} FROM instances WHERE organization_id = ${organizationId} AND slug = ${slug} FOR UPDATE`),
+
+    /** As {@link lockBySlug}. */
+    lockById: (organizationId: string, id: string) =>
+      record<Instance>()(sql`
+        SELECT ${columns} FROM instances WHERE organization_id = ${organizationId} AND id = ${id} FOR UPDATE`),
+
+    /** Finds a deployment zone and keeps it from being deleted until the transaction ends. */
+    keepZone: (organizationId: string, id: string) =>
+      record<{ readonly id: string }>()(sql`
+        SELECT id FROM deployment_zones WHERE organization_id = ${organizationId} AND id = ${id} FOR KEY SHARE`),
+
+    /** Stores the row, which is locked, and answers it as it is now. Its terms of before are kept, if they change. */
+    update: (organizationId: string, row: Instance) =>
+      Effect.map(
+        record<Instance>()(sql`
+          WITH before AS (
+            INSERT INTO past_instance_terms (organization_id, instance_id, until, license_id, start_license_date,
+              end_license_date)
+            SELECT organization_id, id, ${row.updatedAt}, license_id, start_license_date, end_license_date FROM instances
+            WHERE organization_id = ${organizationId} AND id = ${row.id}
+              AND (license_id, start_license_date, end_license_date) IS DISTINCT FROM
+                (${row.licenseId}::uuid, ${row.startLicenseDate}::timestamptz, ${row.endLicenseDate}::timestamptz)
+            ON CONFLICT DO NOTHING
+          )
+          UPDATE instances SET name = ${row.name}, description = ${row.description}, customer_id = ${row.customerId},
+            license_id = ${row.licenseId}, deployment_zone_id = ${row.deploymentZoneId},
+            start_license_date = ${row.startLicenseDate}, end_license_date = ${row.endLicenseDate},
+            metadata = ${sql.json(row.metadata)}, updated_at = ${row.updatedAt}, updated_by = ${sql.json(row.updatedBy)}
+          WHERE organization_id = ${organizationId} AND id = ${row.id}
+          RETURNING ${columns}`),
+        Option.getOrThrow,
+      ),
+
+    /**
+     * Deletes the usage of the instance, which is locked: it has no reference to the instance that could cascade. The totals
+     * go first. Whoever is counting on one of them is waited for, and what they counted is seen by the next statement.
+     */
+    deleteUsage: Effect.fnUntraced(function* (organizationId: string, id: string) {
+      for (const table of ["usage_totals", "usage_events", "usage_unique_keys"]) {
+        yield* Effect.orDie(
+          sql`DELETE FROM ${sql(table)} WHERE organization_id = ${organizationId} AND instance_id = ${id}`,
+        )
+      }
+    }),
+
+    /** Deletes the instance, which is locked, with its integration records. Answers it as it was. */
+    delete: (organizationId: string, id: string) =>
+      Effect.map(
+        record<Instance>()(
+          sql`DELETE FROM instances WHERE organization_id = ${organizationId} AND id = ${id} RETURNING ${columns}`,
+        ),
+        Option.getOrThrow,
+      ),
+  }
+})
+
+/** Rows of instances. */
+export class InstancesRepo extends Context.Service<InstancesRepo, Effect.Success<typeof make>>()(
+  "keyshelf/instances/Repo",
+) {
+  static readonly layer = Layer.effect(InstancesRepo, make)
+}

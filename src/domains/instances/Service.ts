@@ -1,0 +1,249 @@
+/** Use cases of instances. */
+import { Context, Effect, Layer, Option } from "effect"
+import { Customers } from "../customers/Service.ts"
+import { Events } from "../events/Service.ts"
+import { Caller } from "../../kernel/contract/Caller.ts"
+import { newId } from "../../kernel/values/Identifiers.ts"
+import { byId, Cursors } from "../../kernel/contract/Page.ts"
+import type { PageRequest } from "../../kernel/contract/Page.ts"
+import { invalid, noSuch, refuseFaults } from "../../kernel/contract/Problem.ts"
+import { slugify, underFreeSlug } from "../../kernel/values/Slug.ts"
+import { now } from "../../kernel/values/Timestamp.ts"
+import { Transactions } from "../../kernel/database/Transactions.ts"
+import type { Transaction } from "../../kernel/database/Transactions.ts"
+import { Licenses } from "../licenses/Service.ts"
+import { MetadataValues } from "../metadata/MetadataValues.ts"
+import {
+  CreateInstanceLicenseArchived,
+  CreateInstanceSlugTaken,
+  InstanceNotFound,
+  UpdateInstanceLicenseArchived,
+} from "./Errors.ts"
+import type { Instance, InstanceChange, InstanceChoice, InstanceFilters, NewInstance, UpdateInstance } from "./Model.ts"
+import { InstancesRepo } from "./Repo.ts"
+import { changeFaults, creationFaults, customerNaming, licenseNaming } from "./Rules.ts"
+import type { Naming } from "./Rules.ts"
+
+const notFound = (slug: string) => new InstanceNotFound({ detail: noSuch("instance", slug) })
+
+const archived = (slug: string) => ({
+  detail: `The license version "${slug}" is archived and cannot be assigned any more.`,
+})
+
+const namesNo = (kind: string, { member, value }: Naming) => invalid(`body.${member}`, `names no ${kind}`, value)
+
+/** What is stored in the transaction of an instance's creation or change, before the event that tells of both. */
+export type Alongside<E> = (instance: Instance) => Effect.Effect<void, E, Transaction>
+
+const make = Effect.gen(function* () {
+  const repo = yield* InstancesRepo
+  const customers = yield* Customers
+  const licenses = yield* Licenses
+  const metadataValues = yield* MetadataValues
+  const events = yield* Events
+  const cursors = yield* Cursors
+  const transactions = yield* Transactions
+
+  /** The id of the customer that is named, `null` if none is. The customer stays until the transaction ends. */
+  const customerId = Effect.fnUntraced(function* (organizationId: string, naming: Naming | undefined) {
+    if (naming === undefined) return null
+    const customer = yield* customers.keep(organizationId, { [naming.member]: naming.value })
+    return Option.isSome(customer) ? customer.value.id : yield* namesNo("customer", naming)
+  })
+
+  /**
+   * The id of the license version that is named, `null` if none is. Unless the instance has it already, it must not
+   * be archived, nor be archived or deleted before the transaction ends.
+   */
+  const licenseId = Effect.fnUntraced(function* <E>(
+    organizationId: string,
+    naming: Naming | undefined,
+    options: { readonly assigned: string | null; readonly whenArchived: (problem: { readonly detail: string }) => E },
+  ) {
+    if (naming === undefined) return null
+    const kind = naming.member === "licenseFamilySlug" ? "license family with a published version" : "license"
+    const named = yield* licenses.resolve(organizationId, { [naming.member]: naming.value })
+    if (Option.isNone(named)) return yield* namesNo(kind, naming)
+    if (named.value.id === options.assigned) return named.value.id
+    const license = yield* licenses.lock(organizationId, named.value.id)
+    if (Option.isNone(license)) return yield* namesNo(kind, naming)
+    if (license.value.lifecycleState === "ARCHIVED") {
+      return yield* Effect.fail(options.whenArchived(archived(license.value.slug)))
+    }
+    return license.value.id
+  })
+
+  const zoneId = Effect.fnUntraced(function* (organizationId: string, id: string | null) {
+    if (id === null) return null
+    const zone = yield* repo.keepZone(organizationId, id)
+    return Option.isSome(zone) ? zone.value.id : yield* invalid("body.deploymentZoneId", "names no deployment zone", id)
+  })
+
+  const create = Effect.fn("Instances.create")(function* <E = never>(input: NewInstance, alongside?: Alongside<E>) {
+    const caller = yield* Caller
+    const { organizationId } = caller
+    yield* refuseFaults(creationFaults(input))
+    const at = yield* now
+    const id = yield* newId
+    return yield* transactions.run(
+      Effect.gen(function* () {
+        const metadata = input.metadata ?? {}
+        yield* metadataValues.check(organizationId, "INSTANCE", {}, metadata)
+        const instance = {
+          id,
+          name: input.name,
+          description: input.description ?? null,
+          // Both are named: the body was refused otherwise.
+          customerId: (yield* customerId(organizationId, customerNaming(input))) ?? "",
+          licenseId:
+            (yield* licenseId(organizationId, licenseNaming(input), {
+              assigned: null,
+              whenArchived: (problem) => new CreateInstanceLicenseArchived(problem),
+            })) ?? "",
+          deploymentZoneId: yield* zoneId(organizationId, input.deploymentZoneId ?? null),
+          startLicenseDate: input.startLicenseDate,
+          endLicenseDate: input.endLicenseDate,
+          metadata,
+          integrations: {},
+          createdAt: at,
+          updatedAt: at,
+          createdBy: caller.actor,
+          updatedBy: caller.actor,
+        }
+        const slug = yield* underFreeSlug({
+          explicit: input.slug,
+          suggested: slugify(input.name, "instance"),
+          insert: (slug) => repo.insert(organizationId, { ...instance, slug }),
+          taken: (slug) => new CreateInstanceSlugTaken({ detail: `Another instance has the slug "${slug}".` }),
+        })
+        const stored: Instance = { ...instance, slug }
+        if (alongside !== undefined) yield* alongside(stored)
+        const record =
+          alongside === undefined ? stored : Option.getOrThrow(yield* repo.findById(organizationId, stored.id))
+        yield* events.emit(caller, "INSTANCE_CREATION", record)
+        return record
+      }),
+    )
+  })
+
+  const get = Effect.fnUntraced(function* (slug: string) {
+    const { organizationId } = yield* Caller
+    const instance = yield* repo.findBySlug(organizationId, slug)
+    return Option.isSome(instance) ? instance.value : yield* notFound(slug)
+  })
+
+  const list = Effect.fn("Instances.list")(function* ({
+    customer,
+    license,
+    zone,
+    ...request
+  }: PageRequest & InstanceFilters) {
+    const { organizationId } = yield* Caller
+    const filters = {
+      ...(customer === undefined ? {} : { customer }),
+      ...(license === undefined ? {} : { license }),
+      ...(zone === undefined ? {} : { zone }),
+    }
+    return yield* cursors.page(
+      { name: "instances", organizationId, filters },
+      request,
+      (after, count) => repo.list(organizationId, filters, after, count),
+      byId,
+    )
+  })
+
+  /** Locks an instance, asks what becomes of it, stores that and tells of it. */
+  const changing = Effect.fnUntraced(function* <E>(
+    choice: InstanceChoice,
+    decide: (current: Instance, organizationId: string) => Effect.Effect<Instance, E, Transaction>,
+  ) {
+    const caller = yield* Caller
+    return yield* transactions.run(
+      Effect.gen(function* () {
+        const current = yield* "instanceId" in choice
+          ? repo.lockById(caller.organizationId, choice.instanceId)
+          : repo.lockBySlug(caller.organizationId, choice.instanceSlug)
+        if (Option.isNone(current)) {
+          return yield* notFound("instanceId" in choice ? choice.instanceId : choice.instanceSlug)
+        }
+        const decided = yield* decide(current.value, caller.organizationId)
+        const updated = { ...decided, updatedAt: yield* now, updatedBy: caller.actor }
+        const record = yield* repo.update(caller.organizationId, updated)
+        yield* events.emit(caller, "INSTANCE_UPDATED", record)
+        return record
+      }),
+    )
+  })
+
+  const change = Effect.fn("Instances.change")(function* <E = never>(
+    choice: InstanceChoice,
+    input: InstanceChange,
+    alongside?: Alongside<E>,
+  ) {
+    return yield* changing(
+      choice,
+      Effect.fnUntraced(function* (current, organizationId) {
+        if (alongside !== undefined) yield* alongside(current)
+        yield* refuseFaults(changeFaults(current, input))
+        const metadata = input.metadata === undefined ? current.metadata : (input.metadata ?? {})
+        yield* metadataValues.check(organizationId, "INSTANCE", current.metadata, metadata)
+        const namedCustomer = yield* customerId(organizationId, customerNaming(input))
+        const namedLicense = yield* licenseId(organizationId, licenseNaming(input), {
+          assigned: current.licenseId,
+          whenArchived: (problem) => new UpdateInstanceLicenseArchived(problem),
+        })
+        const updated: Instance = {
+          ...current,
+          name: input.name ?? current.name,
+          description: input.description === undefined ? current.description : input.description,
+          customerId: namedCustomer ?? current.customerId,
+          licenseId: namedLicense ?? current.licenseId,
+          deploymentZoneId:
+            input.deploymentZoneId === undefined
+              ? current.deploymentZoneId
+              : yield* zoneId(organizationId, input.deploymentZoneId),
+          startLicenseDate: input.startLicenseDate ?? current.startLicenseDate,
+          endLicenseDate: input.endLicenseDate === undefined ? current.endLicenseDate : input.endLicenseDate,
+          metadata,
+        }
+        return updated
+      }),
+    )
+  })
+
+  const attach = Effect.fn("Instances.attach")(function* <E>(slug: string, alongside: Alongside<E>) {
+    return yield* changing({ instanceSlug: slug }, (current) => Effect.as(alongside(current), current))
+  })
+
+  const remove = Effect.fn("Instances.delete")(function* (slug: string) {
+    const caller = yield* Caller
+    yield* transactions.run(
+      Effect.gen(function* () {
+        const instance = yield* repo.lockBySlug(caller.organizationId, slug)
+        if (Option.isNone(instance)) return yield* notFound(slug)
+        yield* repo.deleteUsage(caller.organizationId, instance.value.id)
+        const deleted = yield* repo.delete(caller.organizationId, instance.value.id)
+        yield* events.emit(caller, "INSTANCE_DELETED", deleted)
+      }),
+    )
+  })
+
+  return {
+    create,
+    get,
+    list,
+    update: (slug: string, input: UpdateInstance) => change({ instanceSlug: slug }, input),
+    delete: remove,
+    /** Changes the instance that is named, and what is stored alongside. */
+    change,
+    /** Stores something that belongs to an instance and shows in its record, under the instance's lock. */
+    attach,
+  }
+})
+
+/** Instances of the caller's organization. */
+export class Instances extends Context.Service<Instances, Effect.Success<typeof make>>()(
+  "keyshelf/instances/Instances",
+) {
+  static readonly layer = Layer.effect(Instances, make)
+}

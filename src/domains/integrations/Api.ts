@@ -1,0 +1,228 @@
+/** Endpoints of integration records and of upserts by external id. */
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { ConnectorNotActive, ConnectorNotFound } from "../connectors/Errors.ts"
+import { ConnectorName } from "../connectors/Model.ts"
+import { CustomerNotFound } from "../customers/Errors.ts"
+import { IntegrationRecord } from "../customers/Model.ts"
+import { InstanceNotFound } from "../instances/Errors.ts"
+import { Created, Idempotency, idempotencyHeaders, RequiredScope } from "../../kernel/contract/Endpoint.ts"
+import { exampleBody } from "../../kernel/contract/Example.ts"
+import { Page, pageQuery } from "../../kernel/contract/Page.ts"
+import { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
+import { PathName } from "../../kernel/values/Text.ts"
+import {
+  CreateIntegrationAlreadyExists,
+  CreateIntegrationExternalIdTaken,
+  IntegrationRecordNotFound,
+  UpdateIntegrationExternalIdTaken,
+  UpsertCustomerSlugTaken,
+  UpsertInstanceLicenseArchived,
+  UpsertInstanceSlugTaken,
+} from "./Errors.ts"
+import {
+  Adapter,
+  CustomerUpsertResult,
+  ExternalId,
+  InstanceUpsertResult,
+  NamedIntegrationRecord,
+  UpsertCustomer,
+  UpsertInstance,
+  WriteIntegration,
+} from "./Model.ts"
+
+const created = Created(IntegrationRecord)
+const writing = "The connector must be registered and active; reading and deleting never need it."
+const creation = `${writing} An external id belongs to one resource of its kind per connector.`
+const replacement = `Creates the record or gives it another external id; everything else in it stays. ${creation}`
+const listing = "Newest first."
+const removal = "The record goes, what it belongs to stays."
+
+const ofCustomer = { customerSlug: PathName }
+const customerRecord = { ...ofCustomer, integrationName: ConnectorName }
+
+export class CustomerIntegrationsApi extends HttpApiGroup.make("customerIntegrations")
+  .add(
+    HttpApiEndpoint.get("list", "/customers/:customerSlug/integrations", {
+      params: ofCustomer,
+      query: pageQuery,
+      success: Page(NamedIntegrationRecord),
+      error: [CustomerNotFound, InvalidCursor],
+    })
+      .annotate(RequiredScope, "read:customers")
+      .annotateMerge(OpenApi.annotations({ summary: "List a customer's integration records", description: listing })),
+    HttpApiEndpoint.get("get", "/customers/:customerSlug/integrations/:integrationName", {
+      params: customerRecord,
+      success: IntegrationRecord,
+      error: [CustomerNotFound, IntegrationRecordNotFound],
+    })
+      .annotate(RequiredScope, "read:customers")
+      .annotateMerge(OpenApi.annotations({ summary: "Read an integration record of a customer" })),
+    HttpApiEndpoint.post("create", "/customers/:customerSlug/integrations/:integrationName", {
+      headers: idempotencyHeaders,
+      params: customerRecord,
+      payload: WriteIntegration,
+      success: created,
+      error: [
+        CustomerNotFound,
+        ConnectorNotFound,
+        ConnectorNotActive,
+        CreateIntegrationAlreadyExists,
+        CreateIntegrationExternalIdTaken,
+      ],
+    })
+      .middleware(Idempotency)
+      .annotate(RequiredScope, "write:customers")
+      .annotateMerge(exampleBody({ external_id: "0015g00000XyZ12AAB" }))
+      .annotateMerge(
+        OpenApi.annotations({ summary: "Create an integration record of a customer", description: creation }),
+      ),
+    HttpApiEndpoint.put("put", "/customers/:customerSlug/integrations/:integrationName", {
+      params: customerRecord,
+      payload: WriteIntegration,
+      success: IntegrationRecord,
+      error: [CustomerNotFound, ConnectorNotFound, ConnectorNotActive, UpdateIntegrationExternalIdTaken],
+    })
+      .annotate(RequiredScope, "write:customers")
+      .annotateMerge(exampleBody({ external_id: "0015g00000XyZ12AAB" }))
+      .annotateMerge(
+        OpenApi.annotations({ summary: "Set an integration record of a customer", description: replacement }),
+      ),
+    HttpApiEndpoint.delete("delete", "/customers/:customerSlug/integrations/:integrationName", {
+      params: customerRecord,
+      success: HttpApiSchema.NoContent,
+      error: [CustomerNotFound, IntegrationRecordNotFound],
+    })
+      .annotate(RequiredScope, "write:customers")
+      .annotateMerge(
+        OpenApi.annotations({ summary: "Delete an integration record of a customer", description: removal }),
+      ),
+  )
+  .annotateMerge(
+    OpenApi.annotations({
+      title: "Integration records of customers",
+      description: "What third-party systems know of customers.",
+    }),
+  ) {}
+
+const ofInstance = { instanceSlug: PathName }
+const instanceRecord = { ...ofInstance, integrationName: ConnectorName }
+
+export class InstanceIntegrationsApi extends HttpApiGroup.make("instanceIntegrations")
+  .add(
+    HttpApiEndpoint.get("list", "/instances/:instanceSlug/integrations", {
+      params: ofInstance,
+      query: pageQuery,
+      success: Page(NamedIntegrationRecord),
+      error: [InstanceNotFound, InvalidCursor],
+    })
+      .annotate(RequiredScope, "read:instances")
+      .annotateMerge(OpenApi.annotations({ summary: "List an instance's integration records", description: listing })),
+    HttpApiEndpoint.get("get", "/instances/:instanceSlug/integrations/:integrationName", {
+      params: instanceRecord,
+      success: IntegrationRecord,
+      error: [InstanceNotFound, IntegrationRecordNotFound],
+    })
+      .annotate(RequiredScope, "read:instances")
+      .annotateMerge(OpenApi.annotations({ summary: "Read an integration record of an instance" })),
+    HttpApiEndpoint.post("create", "/instances/:instanceSlug/integrations/:integrationName", {
+      headers: idempotencyHeaders,
+      params: instanceRecord,
+      payload: WriteIntegration,
+      success: created,
+      error: [
+        InstanceNotFound,
+        ConnectorNotFound,
+        ConnectorNotActive,
+        CreateIntegrationAlreadyExists,
+        CreateIntegrationExternalIdTaken,
+      ],
+    })
+      .middleware(Idempotency)
+      .annotate(RequiredScope, "write:instances")
+      .annotateMerge(exampleBody({ external_id: "0015g00000XyZ12AAB" }))
+      .annotateMerge(
+        OpenApi.annotations({ summary: "Create an integration record of an instance", description: creation }),
+      ),
+    HttpApiEndpoint.put("put", "/instances/:instanceSlug/integrations/:integrationName", {
+      params: instanceRecord,
+      payload: WriteIntegration,
+      success: IntegrationRecord,
+      error: [InstanceNotFound, ConnectorNotFound, ConnectorNotActive, UpdateIntegrationExternalIdTaken],
+    })
+      .annotate(RequiredScope, "write:instances")
+      .annotateMerge(exampleBody({ external_id: "0015g00000XyZ12AAB" }))
+      .annotateMerge(
+        OpenApi.annotations({ summary: "Set an integration record of an instance", description: replacement }),
+      ),
+    HttpApiEndpoint.delete("delete", "/instances/:instanceSlug/integrations/:integrationName", {
+      params: instanceRecord,
+      success: HttpApiSchema.NoContent,
+      error: [InstanceNotFound, IntegrationRecordNotFound],
+    })
+      .annotate(RequiredScope, "write:instances")
+      .annotateMerge(
+        OpenApi.annotations({ summary: "Delete an integration record of an instance", description: removal }),
+      ),
+  )
+  .annotateMerge(
+    OpenApi.annotations({
+      title: "Integration records of instances",
+      description: "What third-party systems know of instances.",
+    }),
+  ) {}
+
+const upserting =
+  "Missing members stay as they are; `null` clears what is optional. The slug never changes: another one than the resource has is refused. `integrationMetadata` is merged into the record's `metadata`, `webUrl` becomes its `web_url`, and `synced_at` is set. `last_error` stays and is answered as `error`. The connector must be registered and active."
+const upserted = { adapter: Adapter, externalId: ExternalId }
+
+export class IntegrationUpsertsApi extends HttpApiGroup.make("integrationUpserts")
+  .add(
+    HttpApiEndpoint.patch("customer", "/integration/:adapter/customer/:externalId", {
+      params: upserted,
+      payload: UpsertCustomer,
+      success: CustomerUpsertResult,
+      error: [ConnectorNotFound, ConnectorNotActive, UpsertCustomerSlugTaken, ValidationFailed],
+    })
+      .annotate(RequiredScope, "write:customers")
+      .annotateMerge(
+        exampleBody({ name: "Globex", domain: "globex.example", webUrl: "https://crm.example/accounts/4711" }),
+      )
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Create or change the customer with an external id",
+          description: `An unknown external id makes a customer, named by it unless \`name\` is sent. ${upserting}`,
+        }),
+      ),
+    HttpApiEndpoint.patch("instance", "/integration/:adapter/instance/:externalId", {
+      params: upserted,
+      payload: UpsertInstance,
+      success: InstanceUpsertResult,
+      error: [
+        ConnectorNotFound,
+        ConnectorNotActive,
+        UpsertInstanceSlugTaken,
+        UpsertInstanceLicenseArchived,
+        ValidationFailed,
+      ],
+    })
+      .annotate(RequiredScope, "write:instances")
+      .annotateMerge(
+        exampleBody({
+          customerExternalId: "4711",
+          licenseId: "01a1fe56-aaf8-74c8-a331-6d16e44e9843",
+          name: "Globex production",
+        }),
+      )
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Create or change the instance with an external id",
+          description: `An unknown external id makes an instance, which needs \`customerExternalId\` and \`licenseId\`; it is named by the external id unless \`name\` is sent, its license starts now and has no end unless dates are sent. ${upserting}`,
+        }),
+      ),
+  )
+  .annotateMerge(
+    OpenApi.annotations({
+      title: "Upserts by external id",
+      description: "Third-party systems create and change customers and instances under their own identifiers.",
+    }),
+  ) {}

@@ -1,0 +1,164 @@
+/** Use cases of integration records, of customers and of instances alike. */
+import { Context, Effect, Layer, Option } from "effect"
+import { Connectors } from "../connectors/Service.ts"
+import type { IntegrationRecord, Integrations } from "../customers/Model.ts"
+import { Customers } from "../customers/Service.ts"
+import { Instances } from "../instances/Service.ts"
+import { Caller } from "../../kernel/contract/Caller.ts"
+import { newId } from "../../kernel/values/Identifiers.ts"
+import { byId, Cursors } from "../../kernel/contract/Page.ts"
+import type { PageRequest } from "../../kernel/contract/Page.ts"
+import { now } from "../../kernel/values/Timestamp.ts"
+import { Transactions } from "../../kernel/database/Transactions.ts"
+import type { Transaction } from "../../kernel/database/Transactions.ts"
+import {
+  CreateIntegrationAlreadyExists,
+  CreateIntegrationExternalIdTaken,
+  IntegrationRecordNotFound,
+  UpdateIntegrationExternalIdTaken,
+} from "./Errors.ts"
+import type { IntegrationKind } from "./Model.ts"
+import { IntegrationsRepo } from "./Repo.ts"
+import type { ExternalKey } from "./Repo.ts"
+import { fresh } from "./Rules.ts"
+
+/** What records belong to. */
+interface Owner {
+  readonly id: string
+  readonly integrations: Integrations
+}
+
+/** The customers or the instances of the caller's organization. */
+interface Owners<E> {
+  readonly get: (slug: string) => Effect.Effect<Owner, E, Caller>
+  readonly attach: <E2>(
+    slug: string,
+    alongside: (owner: Owner) => Effect.Effect<void, E2, Transaction>,
+  ) => Effect.Effect<Owner, E | E2, Caller>
+}
+
+const noRecord = (slug: string, name: string) =>
+  new IntegrationRecordNotFound({ detail: `"${slug}" has no record of the integration "${name}".` })
+
+const recordOf = (owner: Owner, slug: string, name: string) => {
+  const record = owner.integrations[name]
+  return record === undefined ? Effect.fail(noRecord(slug, name)) : Effect.succeed(record)
+}
+
+const taken = ({ connector, externalId, kind }: ExternalKey) => ({
+  detail: `Another ${kind.toLowerCase()} has the external id "${externalId}" in ${connector}.`,
+})
+
+const make = Effect.gen(function* () {
+  const repo = yield* IntegrationsRepo
+  const connectors = yield* Connectors
+  const customers = yield* Customers
+  const instances = yield* Instances
+  const cursors = yield* Cursors
+  const transactions = yield* Transactions
+
+  const recordsOf = <E>(kind: IntegrationKind, owners: Owners<E>) => {
+    /** Writes a record under the locks of its external id and its owner, once `decide` has seen what there is. */
+    const write = Effect.fnUntraced(function* <E2>(
+      slug: string,
+      connector: string,
+      externalId: string,
+      decide: (current: Option.Option<IntegrationRecord>, isTaken: boolean) => Effect.Effect<IntegrationRecord, E2>,
+    ) {
+      const { actor, organizationId } = yield* Caller
+      const writing = { id: yield* newId, at: yield* now, actor }
+      const external = { kind, connector, externalId }
+      return yield* transactions.run(
+        Effect.andThen(
+          repo.lockExternalId(organizationId, external),
+          owners.attach(
+            slug,
+            Effect.fnUntraced(function* (owner) {
+              yield* connectors.requireActive(organizationId, connector)
+              const key = { kind, resourceId: owner.id, connector }
+              const holder = yield* repo.holder(organizationId, external)
+              const record = yield* decide(
+                yield* repo.find(organizationId, key),
+                Option.isSome(holder) && holder.value !== owner.id,
+              )
+              yield* repo.save(organizationId, key, record, writing)
+            }),
+          ),
+        ),
+      )
+    })
+
+    const list = Effect.fn("IntegrationRecords.list")(function* (slug: string, request: PageRequest) {
+      const { organizationId } = yield* Caller
+      const { id: resourceId } = yield* owners.get(slug)
+      const page = yield* cursors.page(
+        { name: "integrations", organizationId, filters: { kind, resourceId } },
+        request,
+        (after, count) => repo.list(organizationId, { kind, resourceId }, after, count),
+        byId,
+      )
+      return { ...page, items: page.items.map(({ id: _, ...record }) => record) }
+    })
+
+    const get = Effect.fnUntraced(function* (slug: string, name: string) {
+      return yield* recordOf(yield* owners.get(slug), slug, name)
+    })
+
+    const create = Effect.fn("IntegrationRecords.create")(function* (slug: string, name: string, externalId: string) {
+      const owner = yield* write(
+        slug,
+        name,
+        externalId,
+        Effect.fnUntraced(function* (current, isTaken) {
+          if (Option.isSome(current)) {
+            return yield* new CreateIntegrationAlreadyExists({
+              detail: `"${slug}" has a record of the integration "${name}" already. Change it with PUT.`,
+            })
+          }
+          if (isTaken) {
+            return yield* new CreateIntegrationExternalIdTaken(taken({ kind, connector: name, externalId }))
+          }
+          return fresh(externalId)
+        }),
+      )
+      return yield* Effect.orDie(recordOf(owner, slug, name))
+    })
+
+    const put = Effect.fn("IntegrationRecords.put")(function* (slug: string, name: string, externalId: string) {
+      const owner = yield* write(
+        slug,
+        name,
+        externalId,
+        Effect.fnUntraced(function* (current, isTaken) {
+          if (isTaken) {
+            return yield* new UpdateIntegrationExternalIdTaken(taken({ kind, connector: name, externalId }))
+          }
+          return Option.isSome(current) ? { ...current.value, external_id: externalId } : fresh(externalId)
+        }),
+      )
+      return yield* Effect.orDie(recordOf(owner, slug, name))
+    })
+
+    const remove = Effect.fn("IntegrationRecords.delete")(function* (slug: string, name: string) {
+      const { organizationId } = yield* Caller
+      yield* owners.attach(
+        slug,
+        Effect.fnUntraced(function* (owner) {
+          const key = { kind, resourceId: owner.id, connector: name }
+          if (!(yield* repo.delete(organizationId, key))) return yield* noRecord(slug, name)
+        }),
+      )
+    })
+
+    return { list, get, create, put, delete: remove }
+  }
+
+  return { ofCustomers: recordsOf("CUSTOMER", customers), ofInstances: recordsOf("INSTANCE", instances) }
+})
+
+/** Integration records of the caller's organization. */
+export class IntegrationRecords extends Context.Service<IntegrationRecords, Effect.Success<typeof make>>()(
+  "keyshelf/integrations/IntegrationRecords",
+) {
+  static readonly layer = Layer.effect(IntegrationRecords, make)
+}

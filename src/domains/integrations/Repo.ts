@@ -1,0 +1,99 @@
+/** SQL of integration records. */
+import { PgClient } from "@effect/sql-pg"
+import { Context, Effect, Layer, Option } from "effect"
+import type { IntegrationRecord } from "../customers/Model.ts"
+import type { ActorReference } from "../../kernel/contract/Caller.ts"
+import { olderThan } from "../../kernel/contract/Page.ts"
+import type { Position } from "../../kernel/contract/Page.ts"
+import { lockName, record, records, touched } from "../../kernel/database/Statements.ts"
+import type { IntegrationKind, NamedIntegrationRecord } from "./Model.ts"
+
+/** A record by what it belongs to. */
+export interface RecordKey {
+  readonly kind: IntegrationKind
+  readonly resourceId: string
+  readonly connector: string
+}
+
+/** A record by what the third-party system calls it. */
+export interface ExternalKey {
+  readonly kind: IntegrationKind
+  readonly connector: string
+  readonly externalId: string
+}
+
+/** Who writes a record, and when. `id` is that of a record that is new. */
+export interface Writing {
+  readonly id: string
+  readonly at: Date
+  readonly actor: ActorReference
+}
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const columns = sql.literal(`external_id, last_error, metadata,
+    to_char(synced_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS synced_at, web_url`)
+  const at = (organizationId: string, { connector, kind, resourceId }: RecordKey) =>
+    sql`organization_id = ${organizationId} AND kind = ${kind} AND resource_id = ${resourceId}
+      AND connector = ${connector}`
+
+  return {
+    /**
+     * Held until the transaction ends, so that nobody else gives this external id to a resource meanwhile. It is taken
+     * before the resource's own lock, always.
+     */
+    lockExternalId: (organizationId: string, { connector, externalId, kind }: ExternalKey) =>
+      lockName(sql, `integrations:${organizationId}:${kind}:${connector}:${externalId}`),
+
+    /** The id of the resource that has this external id. */
+    holder: (organizationId: string, { connector, externalId, kind }: ExternalKey) =>
+      Effect.map(
+        record<{ readonly resourceId: string }>()(sql`
+          SELECT resource_id AS "resourceId" FROM integration_records
+          WHERE organization_id = ${organizationId} AND connector = ${connector} AND kind = ${kind}
+            AND external_id = ${externalId}`),
+        Option.map(({ resourceId }) => resourceId),
+      ),
+
+    find: (organizationId: string, key: RecordKey) =>
+      record<IntegrationRecord>()(sql`SELECT ${columns} FROM integration_records WHERE ${at(organizationId, key)}`),
+
+    list: (
+      organizationId: string,
+      { kind, resourceId }: Omit<RecordKey, "connector">,
+      after: Position | null,
+      count: number,
+    ) =>
+      records<NamedIntegrationRecord & { readonly id: string }>()(sql`
+        SELECT id, connector AS "integrationName", ${columns} FROM integration_records
+        WHERE organization_id = ${organizationId} AND kind = ${kind} AND resource_id = ${resourceId}
+          AND id < ${olderThan(after)}
+        ORDER BY id DESC LIMIT ${count}`),
+
+    /** Stores a record, new or not. Whoever calls this holds the locks of the external id and of the resource. */
+    save: (organizationId: string, key: RecordKey, row: IntegrationRecord, writing: Writing) =>
+      Effect.asVoid(
+        Effect.orDie(sql`
+          INSERT INTO integration_records (organization_id, id, kind, resource_id, connector, external_id, web_url,
+            metadata, last_error, synced_at, created_at, created_by, updated_at, updated_by)
+          VALUES (${organizationId}, ${writing.id}, ${key.kind}, ${key.resourceId}, ${key.connector},
+            ${row.external_id}, ${row.web_url}, ${sql.json(row.metadata)}, ${row.last_error},
+            ${row.synced_at === null ? null : new Date(row.synced_at)}, ${writing.at}, ${sql.json(writing.actor)},
+            ${writing.at}, ${sql.json(writing.actor)})
+          ON CONFLICT (organization_id, kind, resource_id, connector) DO UPDATE SET external_id = excluded.external_id,
+            web_url = excluded.web_url, metadata = excluded.metadata, last_error = excluded.last_error,
+            synced_at = excluded.synced_at, updated_at = excluded.updated_at, updated_by = excluded.updated_by`),
+      ),
+
+    /** Whether there was such a record. */
+    delete: (organizationId: string, key: RecordKey) =>
+      touched(sql`DELETE FROM integration_records WHERE ${at(organizationId, key)} RETURNING id`),
+  }
+})
+
+/** Rows of integration records. */
+export class IntegrationsRepo extends Context.Service<IntegrationsRepo, Effect.Success<typeof make>>()(
+  "keyshelf/integrations/Repo",
+) {
+  static readonly layer = Layer.effect(IntegrationsRepo, make)
+}

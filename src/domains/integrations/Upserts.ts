@@ -1,0 +1,177 @@
+/**
+ * Upserts by external id: a third-party system creates and changes customers and instances under its own identifiers
+ * (interface specification, section 4; contract, section 5).
+ */
+import { Context, Effect, Layer, Option, Schema } from "effect"
+import { Connectors } from "../connectors/Service.ts"
+import type { IntegrationRecord, Integrations } from "../customers/Model.ts"
+import { Customers } from "../customers/Service.ts"
+import { Instances } from "../instances/Service.ts"
+import { Caller } from "../../kernel/contract/Caller.ts"
+import { newId } from "../../kernel/values/Identifiers.ts"
+import { invalid, refuseFaults } from "../../kernel/contract/Problem.ts"
+import { now } from "../../kernel/values/Timestamp.ts"
+import { Transactions } from "../../kernel/database/Transactions.ts"
+import { UpsertCustomerSlugTaken, UpsertInstanceLicenseArchived, UpsertInstanceSlugTaken } from "./Errors.ts"
+import { connectorOf } from "./Model.ts"
+import type { UpsertCustomer, UpsertInstance, UpsertRecord } from "./Model.ts"
+import { IntegrationsRepo } from "./Repo.ts"
+import type { ExternalKey } from "./Repo.ts"
+import { creationFaults, customerResult, fresh, instanceResult, recordFaults, slugFaults, synced } from "./Rules.ts"
+
+/** The external id left its resource while the resource's lock was waited for; look again. */
+class Moved extends Schema.TaggedError<Moved>()("Moved", {}) {}
+
+const recordIn = ({ integrations }: { readonly integrations: Integrations }, { connector }: ExternalKey) =>
+  Option.getOrThrow(Option.fromNullishOr(integrations[connector]))
+
+const make = Effect.gen(function* () {
+  const repo = yield* IntegrationsRepo
+  const connectors = yield* Connectors
+  const customers = yield* Customers
+  const instances = yield* Instances
+  const transactions = yield* Transactions
+
+  /** Runs an upsert alone among those of its external id, so that many at once make one resource. */
+  const alone = <A, E, R>(organizationId: string, key: ExternalKey, upsert: Effect.Effect<A, E, R>) =>
+    transactions.run(
+      Effect.gen(function* () {
+        yield* connectors.requireActive(organizationId, key.connector)
+        yield* repo.lockExternalId(organizationId, key)
+        return yield* upsert
+      }),
+    )
+
+  /** Stores the record of a resource. One that is `known` by the external id still has it, now that it is locked. */
+  const store = Effect.fnUntraced(function* (
+    { actor, organizationId }: Caller["Service"],
+    external: ExternalKey,
+    resource: { readonly id: string; readonly slug: string },
+    input: UpsertRecord & { readonly slug?: string },
+    isKnown: boolean,
+  ) {
+    const key = { kind: external.kind, resourceId: resource.id, connector: external.connector }
+    const current: Option.Option<IntegrationRecord> = isKnown ? yield* repo.find(organizationId, key) : Option.none()
+    if (isKnown && (Option.isNone(current) || current.value.external_id !== external.externalId)) {
+      return yield* new Moved()
+    }
+    const at = yield* now
+    const record = synced(
+      Option.getOrElse(current, () => fresh(external.externalId)),
+      input,
+      at,
+    )
+    yield* refuseFaults([...slugFaults(resource.slug, input.slug), ...recordFaults(record)])
+    yield* repo.save(organizationId, key, record, { id: yield* newId, at, actor })
+  })
+
+  const customer = Effect.fn("IntegrationUpserts.customer")(function* (
+    adapter: string,
+    externalId: string,
+    input: UpsertCustomer,
+  ) {
+    const caller = yield* Caller
+    const { organizationId } = caller
+    const key: ExternalKey = { kind: "CUSTOMER", connector: connectorOf(adapter), externalId }
+    const { integrationMetadata: _, slug, webUrl: __, ...members } = input
+    const upsert = Effect.gen(function* () {
+      const holder = yield* repo.holder(organizationId, key)
+      return Option.isSome(holder)
+        ? yield* customers.change({ customerId: holder.value }, members, (known) =>
+            store(caller, key, known, input, true),
+          )
+        : yield* customers.create(
+            { name: externalId, ...members, ...(slug === undefined ? {} : { slug }) },
+            (created) => store(caller, key, created, input, false),
+          )
+    }).pipe(
+      Effect.retry({ times: 5, while: ({ _tag }) => _tag === "Moved" || _tag === "Customer.NotFound" }),
+      Effect.catchTags({
+        "CreateCustomer.SlugTaken": ({ detail }) => Effect.fail(new UpsertCustomerSlugTaken({ detail })),
+        // No external id of the caller's own is sent, and what moves six times in one transaction is our bug.
+        "CreateCustomer.ExternalIdTaken": Effect.die,
+        "UpdateCustomer.ExternalIdTaken": Effect.die,
+        "Customer.NotFound": Effect.die,
+        Moved: Effect.die,
+      }),
+    )
+    const record = yield* alone(organizationId, key, upsert)
+    return customerResult(record, recordIn(record, key))
+  })
+
+  /** The customer that has an external id in the same adapter, kept until the transaction ends. */
+  const customerIdOf = Effect.fnUntraced(function* (organizationId: string, connector: string, externalId: string) {
+    const holder = yield* repo.holder(organizationId, { kind: "CUSTOMER", connector, externalId })
+    const customer = Option.isSome(holder)
+      ? yield* customers.keep(organizationId, { customerId: holder.value })
+      : Option.none()
+    return Option.isSome(customer)
+      ? customer.value.id
+      : yield* invalid("body.customerExternalId", "names no customer of this adapter", externalId)
+  })
+
+  const instance = Effect.fn("IntegrationUpserts.instance")(function* (
+    adapter: string,
+    externalId: string,
+    input: UpsertInstance,
+  ) {
+    const caller = yield* Caller
+    const { organizationId } = caller
+    const connector = connectorOf(adapter)
+    const key: ExternalKey = { kind: "INSTANCE", connector, externalId }
+    const { customerExternalId, integrationMetadata: _, slug, webUrl: __, ...others } = input
+    const upsert = Effect.gen(function* () {
+      const holder = yield* repo.holder(organizationId, key)
+      if (Option.isNone(holder)) yield* refuseFaults(creationFaults(input))
+      const members =
+        customerExternalId === undefined
+          ? others
+          : { ...others, customerId: yield* customerIdOf(organizationId, connector, customerExternalId) }
+      if (Option.isSome(holder)) {
+        return yield* instances.change({ instanceId: holder.value }, members, (known) =>
+          store(caller, key, known, input, true),
+        )
+      }
+      return yield* instances.create(
+        {
+          name: externalId,
+          startLicenseDate: yield* now,
+          endLicenseDate: null,
+          ...members,
+          ...(slug === undefined ? {} : { slug }),
+        },
+        (created) => store(caller, key, created, input, false),
+      )
+    }).pipe(
+      Effect.retry({ times: 5, while: ({ _tag }) => _tag === "Moved" || _tag === "Instance.NotFound" }),
+      Effect.catchTags({
+        "CreateInstance.SlugTaken": ({ detail }) => Effect.fail(new UpsertInstanceSlugTaken({ detail })),
+        "CreateInstance.LicenseArchived": ({ detail }) => Effect.fail(new UpsertInstanceLicenseArchived({ detail })),
+        "UpdateInstance.LicenseArchived": ({ detail }) => Effect.fail(new UpsertInstanceLicenseArchived({ detail })),
+        "Instance.NotFound": Effect.die,
+        Moved: Effect.die,
+      }),
+      Effect.flatMap((record) =>
+        Effect.map(
+          repo.find(organizationId, { kind: "CUSTOMER", resourceId: record.customerId, connector }),
+          (ofCustomer) =>
+            instanceResult(
+              record,
+              recordIn(record, key),
+              Option.match(ofCustomer, { onNone: () => null, onSome: ({ external_id }) => external_id }),
+            ),
+        ),
+      ),
+    )
+    return yield* alone(organizationId, key, upsert)
+  })
+
+  return { customer, instance }
+})
+
+/** Upserts into the caller's organization. */
+export class IntegrationUpserts extends Context.Service<IntegrationUpserts, Effect.Success<typeof make>>()(
+  "keyshelf/integrations/IntegrationUpserts",
+) {
+  static readonly layer = Layer.effect(IntegrationUpserts, make)
+}

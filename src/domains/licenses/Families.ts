@@ -1,0 +1,55 @@
+/** Reading license families: what each of them resolves to. */
+import { Context, Effect, Layer, Option } from "effect"
+import { Caller } from "../../kernel/contract/Caller.ts"
+import { byId, Cursors } from "../../kernel/contract/Page.ts"
+import type { PageRequest } from "../../kernel/contract/Page.ts"
+import { noSuch } from "../../kernel/contract/Problem.ts"
+import { GetLicenseFamilyNoPublishedVersion, LicenseFamilyNotFound } from "./Errors.ts"
+import type { LicenseFamily } from "./Model.ts"
+import { LicensesRepo } from "./Repo.ts"
+
+const make = Effect.gen(function* () {
+  const repo = yield* LicensesRepo
+  const cursors = yield* Cursors
+
+  const list = Effect.fn("LicenseFamilies.list")(function* (request: PageRequest) {
+    const { organizationId } = yield* Caller
+    const page = yield* cursors.page(
+      { name: "license-families", organizationId },
+      request,
+      (after, count) => repo.listFamilies(organizationId, after, count),
+      byId,
+    )
+    const ids = page.items.map((family) => family.id)
+    const current = new Map(
+      (yield* repo.currentVersions(organizationId, ids)).map((license) => [license.familyId, license]),
+    )
+    const items = page.items.map((family): LicenseFamily => ({
+      ...family,
+      currentVersion: current.get(family.id) ?? null,
+    }))
+    return { ...page, items }
+  })
+
+  const get = Effect.fn("LicenseFamilies.get")(function* (slug: string) {
+    const { organizationId } = yield* Caller
+    const family = yield* repo.findFamily(organizationId, slug)
+    if (Option.isNone(family)) return yield* new LicenseFamilyNotFound({ detail: noSuch("license family", slug) })
+    const [currentVersion] = yield* repo.currentVersions(organizationId, [family.value.id])
+    if (currentVersion === undefined) {
+      return yield* new GetLicenseFamilyNoPublishedVersion({
+        detail: `No version of the license family "${slug}" is published, so it resolves to none.`,
+      })
+    }
+    return { ...family.value, currentVersion } satisfies LicenseFamily
+  })
+
+  return { get, list }
+})
+
+/** License families of the caller's organization. */
+export class LicenseFamilies extends Context.Service<LicenseFamilies, Effect.Success<typeof make>>()(
+  "keyshelf/licenses/LicenseFamilies",
+) {
+  static readonly layer = Layer.effect(LicenseFamilies, make)
+}

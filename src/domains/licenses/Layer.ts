@@ -1,0 +1,16 @@
+/** The layer of licenses, their families and grants. */
+import { Layer } from "effect"
+import { LicenseFamilies } from "./Families.ts"
+import { LicenseGrantsRepo } from "./grants/Repo.ts"
+import { LicenseGrants } from "./grants/Service.ts"
+import { LicenseLifecycle } from "./Lifecycle.ts"
+import { LicensesRepo } from "./Repo.ts"
+import { Licenses } from "./Service.ts"
+
+/** The services of this domain on their repositories. */
+export const layer = Layer.mergeAll(
+  Licenses.layer,
+  LicenseFamilies.layer,
+  LicenseGrants.layer,
+  LicenseLifecycle.layer,
+).pipe(Layer.provideMerge(Layer.merge(LicensesRepo.layer, LicenseGrantsRepo.layer)))

@@ -1,0 +1,122 @@
+/** Licenses: versions of families, and what they grant (interface specification, section 2; contract, section 5). */
+import { Schema } from "effect"
+import { ActorReference } from "../../kernel/contract/Caller.ts"
+import { Amount } from "../../kernel/values/Decimal.ts"
+import { Uuid } from "../../kernel/values/Identifiers.ts"
+import { Slug } from "../../kernel/values/Slug.ts"
+import { Description, FreeObject, Name, PathName } from "../../kernel/values/Text.ts"
+import { Timestamp } from "../../kernel/values/Timestamp.ts"
+
+/** What a license is for. */
+export const licenseTypes = ["COMMUNITY", "TRIAL", "DEVELOPMENT", "PAID"] as const
+export type LicenseType = (typeof licenseTypes)[number]
+
+/** A draft is being prepared, a published version is on sale, an archived one is kept by the instances that have it. */
+export const lifecycleStates = ["DRAFT", "PUBLISHED", "ARCHIVED"] as const
+export type LifecycleState = (typeof lifecycleStates)[number]
+
+const LicenseType = Schema.Literals(licenseTypes)
+
+export const LifecycleState = Schema.Literals(lifecycleStates)
+
+export const License = Schema.Struct({
+  id: Uuid,
+  familyId: Uuid,
+  familySlug: Schema.String,
+  slug: Schema.String,
+  name: Schema.String,
+  version: Schema.String.annotate({ description: "The number of this version in its family" }),
+  versionName: Schema.NullOr(Schema.String),
+  description: Schema.NullOr(Schema.String),
+  type: LicenseType,
+  isDefault: Schema.Boolean.annotate({ description: "Whether its family resolves to this version" }),
+  lifecycleState: LifecycleState,
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+  createdBy: ActorReference,
+  updatedBy: ActorReference,
+})
+export type License = typeof License.Type
+
+const optional = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
+
+/** Body of `POST /licenses`. */
+export const CreateLicense = Schema.Struct({
+  name: Name,
+  type: LicenseType,
+  description: optional(Description),
+  slug: Schema.optionalKey(Slug),
+  familySlug: optional(PathName.annotate({ description: "The family that gets its next version" })),
+  familyId: optional(Uuid.annotate({ description: "The same by id" })),
+  lifecycleState: Schema.optionalKey(
+    Schema.Literals(["DRAFT", "PUBLISHED"]).annotate({ description: "`PUBLISHED` if absent" }),
+  ),
+  isDefault: Schema.optionalKey(Schema.Boolean.annotate({ description: "`false` if absent" })),
+  versionName: optional(Name),
+})
+export type CreateLicense = typeof CreateLicense.Type
+
+/** Body of `PUT /licenses/{licenseSlug}`. */
+export const UpdateLicense = Schema.Struct({
+  name: Schema.optionalKey(Name),
+  type: Schema.optionalKey(LicenseType),
+  description: optional(Description),
+  versionName: optional(Name),
+  isDefault: Schema.optionalKey(Schema.Boolean),
+})
+export type UpdateLicense = typeof UpdateLicense.Type
+
+/** Filters of `GET /licenses`. */
+export const licenseFilters = {
+  family: Schema.optionalKey(PathName.annotate({ description: "Only versions of the family with this slug" })),
+  lifecycleState: Schema.optionalKey(LifecycleState),
+}
+export interface LicenseFilters {
+  readonly family?: string
+  readonly lifecycleState?: LifecycleState
+}
+
+export const LicenseFamily = Schema.Struct({
+  id: Uuid,
+  slug: Schema.String,
+  currentVersion: Schema.NullOr(License).annotate({
+    description: "The default version, else the highest published one; `null` while none is published",
+  }),
+  createdAt: Timestamp,
+  createdBy: ActorReference,
+})
+export type LicenseFamily = typeof LicenseFamily.Type
+
+const VALUE = "By the entitlement's type: an amount (`-1`: unlimited), whether it is granted, or a configuration"
+const GrantValue = Schema.Union([Schema.Finite, Schema.Boolean, FreeObject]).annotate({
+  description: VALUE,
+})
+export type GrantValue = typeof GrantValue.Type
+
+const GrantedValue = Schema.Union([Amount, Schema.Boolean, FreeObject]).annotate({ description: VALUE })
+
+const OveragePercent = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1000 })).annotate({
+  description: "How far usage may pass the amount, in percent of it; 0 is a hard limit",
+})
+
+export const Grant = Schema.Struct({
+  entitlementSlug: Schema.String,
+  value: GrantedValue,
+  overagePercent: OveragePercent,
+})
+export type Grant = typeof Grant.Type
+
+/** Body of `POST /licenses/{licenseSlug}/entitlements`. */
+export const CreateGrant = Schema.Struct({
+  entitlementSlug: PathName,
+  value: GrantValue,
+  overagePercent: Schema.optionalKey(OveragePercent),
+})
+export type CreateGrant = typeof CreateGrant.Type
+
+/** Body of `PUT /licenses/{licenseSlug}/entitlements/{entitlementSlug}`. */
+export const UpdateGrant = Schema.Struct({
+  value: Schema.optionalKey(GrantValue),
+  overagePercent: Schema.optionalKey(OveragePercent),
+})
+export type UpdateGrant = typeof UpdateGrant.Type

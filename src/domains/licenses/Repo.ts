@@ -1,0 +1,157 @@
+/** SQL of licenses and their families. */
+import { PgClient } from "@effect/sql-pg"
+import { Context, Effect, Layer } from "effect"
+import type { ActorReference } from "../../kernel/contract/Caller.ts"
+import { olderThan } from "../../kernel/contract/Page.ts"
+import type { Position } from "../../kernel/contract/Page.ts"
+import { record, records, touched } from "../../kernel/database/Statements.ts"
+import type { License, LicenseFamily, LicenseFilters } from "./Model.ts"
+
+/** A family without what it resolves to. */
+export type FamilyRow = Omit<LicenseFamily, "currentVersion">
+
+interface NewFamily {
+  readonly id: string
+  readonly slug: string
+  readonly createdAt: Date
+  readonly createdBy: ActorReference
+}
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const licenses = sql.literal(`SELECT license.id, family.id AS "familyId", family.slug AS "familySlug", license.slug,
+      license.name, license.version::text AS version, license.version_name AS "versionName", license.description,
+      license.type, license.is_default AS "isDefault", license.lifecycle_state AS "lifecycleState",
+      license.created_at AS "createdAt", license.updated_at AS "updatedAt", license.created_by AS "createdBy",
+      license.updated_by AS "updatedBy"
+    FROM licenses license
+    JOIN license_families family ON family.organization_id = license.organization_id AND family.id = license.family_id`)
+  const families = sql.literal(
+    `SELECT id, slug, created_at AS "createdAt", created_by AS "createdBy" FROM license_families`,
+  )
+
+  return {
+    /** Whether the slug was free and the family, which has one version already, is stored. */
+    insertFamily: (organizationId: string, row: NewFamily) =>
+      touched(sql`
+        INSERT INTO license_families (organization_id, id, slug, last_version, created_at, created_by)
+        VALUES (${organizationId}, ${row.id}, ${row.slug}, 1, ${row.createdAt}, ${sql.json(row.createdBy)})
+        ON CONFLICT ON CONSTRAINT license_families_slug DO NOTHING
+        RETURNING id`),
+
+    deleteFamily: (organizationId: string, id: string) =>
+      Effect.asVoid(
+        Effect.orDie(sql`DELETE FROM license_families WHERE organization_id = ${organizationId} AND id = ${id}`),
+      ),
+
+    findFamily: (organizationId: string, slug: string) =>
+      record<FamilyRow>()(sql`${families} WHERE organization_id = ${organizationId} AND slug = ${slug}`),
+
+    findFamilyById: (organizationId: string, id: string) =>
+      record<FamilyRow>()(sql`${families} WHERE organization_id = ${organizationId} AND id = ${id}`),
+
+    listFamilies: (organizationId: string, after: Position | null, count: number) =>
+      records<FamilyRow>()(sql`
+        ${families} WHERE organization_id = ${organizationId} AND id < ${olderThan(after)}
+        ORDER BY id DESC LIMIT ${count}`),
+
+    /** The family's next version number. Its row stays locked, so that versions get their numbers one after another. */
+    nextVersion: (organizationId: string, familyId: string) =>
+      record<{ readonly version: number }>()(sql`
+        UPDATE license_families SET last_version = last_version + 1
+        WHERE organization_id = ${organizationId} AND id = ${familyId}
+        RETURNING last_version AS version`),
+
+    /** Locks the family of a license: its default and its number of versions stay as they are. */
+    lockFamilyOf: (organizationId: string, licenseSlug: string) =>
+      touched(sql`
+        SELECT 1 FROM license_families family
+        JOIN licenses license ON license.organization_id = family.organization_id AND license.family_id = family.id
+        WHERE license.organization_id = ${organizationId} AND license.slug = ${licenseSlug}
+        FOR UPDATE OF family`),
+
+    hasVersions: (organizationId: string, familyId: string) =>
+      touched(sql`
+        SELECT 1 FROM licenses WHERE organization_id = ${organizationId} AND family_id = ${familyId} LIMIT 1`),
+
+    /** What the families resolve to, as `currentVersion` of the rules decides it. Families without one are missing. */
+    currentVersions: (organizationId: string, familyIds: ReadonlyArray<string>) =>
+      records<License>()(sql`
+        SELECT DISTINCT ON ("familyId") * FROM (
+          ${licenses}
+          WHERE license.organization_id = ${organizationId} AND license.family_id = ANY(${familyIds}::uuid[])
+            AND license.lifecycle_state = 'PUBLISHED') published
+        ORDER BY "familyId", "isDefault" DESC, version::integer DESC`),
+
+    /** Whether the slug was free and the row is stored. */
+    insert: (organizationId: string, row: License) =>
+      touched(sql`
+        INSERT INTO licenses (organization_id, id, family_id, slug, name, version, version_name, description, type,
+          is_default, lifecycle_state, created_at, created_by, updated_at, updated_by)
+        VALUES (${organizationId}, ${row.id}, ${row.familyId}, ${row.slug}, ${row.name}, ${Number(row.version)},
+          ${row.versionName}, ${row.description}, ${row.type}, ${row.isDefault}, ${row.lifecycleState},
+          ${row.createdAt}, ${sql.json(row.createdBy)}, ${row.updatedAt}, ${sql.json(row.updatedBy)})
+        ON CONFLICT ON CONSTRAINT licenses_slug DO NOTHING
+        RETURNING id`),
+
+    findBySlug: (organizationId: string, slug: string) =>
+      record<License>()(sql`${licenses} WHERE license.organization_id = ${organizationId} AND license.slug = ${slug}`),
+
+    findById: (organizationId: string, id: string) =>
+      record<License>()(sql`${licenses} WHERE license.organization_id = ${organizationId} AND license.id = ${id}`),
+
+    list: (organizationId: string, filters: LicenseFilters, after: Position | null, count: number) =>
+      records<License>()(sql`
+        ${licenses} WHERE ${sql.and([
+          sql`license.organization_id = ${organizationId}`,
+          sql`license.id < ${olderThan(after)}`,
+          ...(filters.family === undefined ? [] : [sql`family.slug = ${filters.family}`]),
+          ...(filters.lifecycleState === undefined ? [] : [sql`license.lifecycle_state = ${filters.lifecycleState}`]),
+        ])}
+        ORDER BY license.id DESC LIMIT ${count}`),
+
+    /** Locks the row against every change, and against instances that would start to use it. */
+    lockBySlug: (organizationId: string, slug: string) =>
+      record<License>()(sql`
+        ${licenses} WHERE license.organization_id = ${organizationId} AND license.slug = ${slug}
+        FOR UPDATE OF license`),
+
+    /** Keeps the row as it is until the transaction ends; others may do the same at the same time. */
+    keepBySlug: (organizationId: string, slug: string) =>
+      record<License>()(sql`
+        ${licenses} WHERE license.organization_id = ${organizationId} AND license.slug = ${slug}
+        FOR SHARE OF license`),
+
+    keepById: (organizationId: string, id: string) =>
+      record<License>()(sql`
+        ${licenses} WHERE license.organization_id = ${organizationId} AND license.id = ${id} FOR SHARE OF license`),
+
+    lockDefault: (organizationId: string, familyId: string) =>
+      record<License>()(sql`
+        ${licenses}
+        WHERE license.organization_id = ${organizationId} AND license.family_id = ${familyId} AND license.is_default
+        FOR UPDATE OF license`),
+
+    update: (organizationId: string, row: License) =>
+      Effect.asVoid(
+        Effect.orDie(sql`
+          UPDATE licenses SET name = ${row.name}, type = ${row.type}, description = ${row.description},
+            version_name = ${row.versionName}, is_default = ${row.isDefault}, lifecycle_state = ${row.lifecycleState},
+            updated_at = ${row.updatedAt}, updated_by = ${sql.json(row.updatedBy)}
+          WHERE organization_id = ${organizationId} AND id = ${row.id}`),
+      ),
+
+    isInUse: (organizationId: string, id: string) =>
+      touched(sql`SELECT 1 FROM instances WHERE organization_id = ${organizationId} AND license_id = ${id} LIMIT 1`),
+
+    delete: (organizationId: string, id: string) =>
+      Effect.asVoid(Effect.orDie(sql`DELETE FROM licenses WHERE organization_id = ${organizationId} AND id = ${id}`)),
+  }
+})
+
+/** Rows of licenses and their families. */
+export class LicensesRepo extends Context.Service<LicensesRepo, Effect.Success<typeof make>>()(
+  "keyshelf/licenses/Repo",
+) {
+  static readonly layer = Layer.effect(LicensesRepo, make)
+}

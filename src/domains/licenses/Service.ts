@@ -1,0 +1,263 @@
+/** Use cases of licenses: the versions of families. */
+import { Context, Effect, Layer, Option } from "effect"
+import { Events } from "../events/Service.ts"
+import { Caller } from "../../kernel/contract/Caller.ts"
+import { newId } from "../../kernel/values/Identifiers.ts"
+import { byId, Cursors } from "../../kernel/contract/Page.ts"
+import type { PageRequest } from "../../kernel/contract/Page.ts"
+import { invalid, noSuch } from "../../kernel/contract/Problem.ts"
+import { slugify, underFreeSlug } from "../../kernel/values/Slug.ts"
+import { now } from "../../kernel/values/Timestamp.ts"
+import { Transactions } from "../../kernel/database/Transactions.ts"
+import {
+  CreateLicenseDefaultMustBePublished,
+  CreateLicenseSlugTaken,
+  DeleteLicenseInUse,
+  DeleteLicenseNotADraft,
+  LicenseNotFound,
+  UpdateLicenseDefaultMustBePublished,
+} from "./Errors.ts"
+import type { CreateLicense, License, LicenseFilters, UpdateLicense } from "./Model.ts"
+import { LicensesRepo } from "./Repo.ts"
+import type { FamilyRow } from "./Repo.ts"
+import { slugOfVersion } from "./Rules.ts"
+
+/** How a license is named: by id, by slug, or as what a family resolves to. */
+export interface LicenseChoice {
+  readonly licenseId?: string
+  readonly licenseSlug?: string
+  readonly licenseFamilySlug?: string
+}
+
+const notFound = (slug: string) => new LicenseNotFound({ detail: noSuch("license", slug) })
+const namesNoFamily = "names no license family"
+const onlyPublished = {
+  detail: "A draft or an archived version cannot be the default of its family. Publish it first.",
+}
+
+const make = Effect.gen(function* () {
+  const repo = yield* LicensesRepo
+  const events = yield* Events
+  const cursors = yield* Cursors
+  const transactions = yield* Transactions
+
+  /** Takes the default from the version that has it. Whoever calls this holds the family's lock. */
+  const clearDefault = Effect.fnUntraced(function* (caller: Caller["Service"], familyId: string, at: Date) {
+    const previous = yield* repo.lockDefault(caller.organizationId, familyId)
+    if (Option.isNone(previous)) return
+    const updated: License = { ...previous.value, isDefault: false, updatedAt: at, updatedBy: caller.actor }
+    yield* repo.update(caller.organizationId, updated)
+    yield* events.emit(caller, "LICENSE_UPDATED", updated)
+  })
+
+  const familyOf = Effect.fnUntraced(function* (organizationId: string, input: CreateLicense) {
+    const slug = input.familySlug ?? null
+    const id = input.familyId ?? null
+    const bySlug = slug === null ? Option.none() : yield* repo.findFamily(organizationId, slug)
+    const byItsId = id === null ? Option.none() : yield* repo.findFamilyById(organizationId, id)
+    if (slug !== null && Option.isNone(bySlug)) return yield* invalid("body.familySlug", namesNoFamily, slug)
+    if (id !== null && Option.isNone(byItsId)) return yield* invalid("body.familyId", namesNoFamily, id)
+    if (Option.isSome(bySlug) && Option.isSome(byItsId) && bySlug.value.id !== byItsId.value.id) {
+      return yield* invalid("body.familyId", "names another family than familySlug does", id)
+    }
+    return Option.orElse(bySlug, () => byItsId)
+  })
+
+  type NewLicense = Omit<License, "familyId" | "familySlug" | "slug" | "version">
+  const slugTaken = (slug: string) =>
+    new CreateLicenseSlugTaken({ detail: `Another license or license family has the slug "${slug}".` })
+
+  /** The first version of a new family, which has its slug. */
+  const openFamily = Effect.fnUntraced(function* (organizationId: string, input: CreateLicense, license: NewLicense) {
+    const familyId = yield* newId
+    const { createdAt, createdBy } = license
+    const versionWith = (slug: string): License => ({ ...license, familyId, familySlug: slug, slug, version: "1" })
+    const slug = yield* underFreeSlug({
+      explicit: input.slug,
+      suggested: slugify(input.name, "license"),
+      taken: slugTaken,
+      insert: Effect.fnUntraced(function* (slug) {
+        if (!(yield* repo.insertFamily(organizationId, { id: familyId, slug, createdAt, createdBy }))) return false
+        if (yield* repo.insert(organizationId, versionWith(slug))) return true
+        yield* repo.deleteFamily(organizationId, familyId)
+        return false
+      }),
+    })
+    return versionWith(slug)
+  })
+
+  const addVersion = Effect.fnUntraced(function* (
+    caller: Caller["Service"],
+    family: FamilyRow,
+    input: CreateLicense,
+    license: NewLicense,
+  ) {
+    const next = yield* repo.nextVersion(caller.organizationId, family.id)
+    // Its last version, a draft, was deleted a moment ago.
+    if (Option.isNone(next)) {
+      return yield* (input.familySlug ?? null) === null
+        ? invalid("body.familyId", namesNoFamily, input.familyId)
+        : invalid("body.familySlug", namesNoFamily, input.familySlug)
+    }
+    if (license.isDefault) yield* clearDefault(caller, family.id, license.createdAt)
+    const { version } = next.value
+    const versionWith = (slug: string): License => ({
+      ...license,
+      familyId: family.id,
+      familySlug: family.slug,
+      slug,
+      version: String(version),
+    })
+    const slug = yield* underFreeSlug({
+      explicit: input.slug,
+      suggested: slugOfVersion(family.slug, version),
+      insert: (slug) => repo.insert(caller.organizationId, versionWith(slug)),
+      taken: slugTaken,
+    })
+    return versionWith(slug)
+  })
+
+  const create = Effect.fn("Licenses.create")(function* (input: CreateLicense) {
+    const caller = yield* Caller
+    const at = yield* now
+    const license: NewLicense = {
+      id: yield* newId,
+      name: input.name,
+      versionName: input.versionName ?? null,
+      description: input.description ?? null,
+      type: input.type,
+      isDefault: input.isDefault ?? false,
+      lifecycleState: input.lifecycleState ?? "PUBLISHED",
+      createdAt: at,
+      updatedAt: at,
+      createdBy: caller.actor,
+      updatedBy: caller.actor,
+    }
+    return yield* transactions.run(
+      Effect.gen(function* () {
+        const family = yield* familyOf(caller.organizationId, input)
+        if (license.isDefault && license.lifecycleState !== "PUBLISHED") {
+          return yield* new CreateLicenseDefaultMustBePublished(onlyPublished)
+        }
+        const record = Option.isNone(family)
+          ? yield* openFamily(caller.organizationId, input, license)
+          : yield* addVersion(caller, family.value, input, license)
+        yield* events.emit(caller, "LICENSE_CREATED", record)
+        return record
+      }),
+    )
+  })
+
+  const get = Effect.fnUntraced(function* (slug: string) {
+    const { organizationId } = yield* Caller
+    const license = yield* repo.findBySlug(organizationId, slug)
+    return Option.isSome(license) ? license.value : yield* notFound(slug)
+  })
+
+  const list = Effect.fn("Licenses.list")(function* (request: PageRequest & LicenseFilters) {
+    const { organizationId } = yield* Caller
+    const filters = {
+      ...(request.family === undefined ? {} : { family: request.family }),
+      ...(request.lifecycleState === undefined ? {} : { lifecycleState: request.lifecycleState }),
+    }
+    return yield* cursors.page(
+      { name: "licenses", organizationId, filters },
+      request,
+      (after, count) => repo.list(organizationId, filters, after, count),
+      byId,
+    )
+  })
+
+  const update = Effect.fn("Licenses.update")(function* (slug: string, input: UpdateLicense) {
+    const caller = yield* Caller
+    yield* transactions.run(
+      Effect.gen(function* () {
+        // Always the family before its versions, so that two changes of a default wait for one another.
+        if (input.isDefault === true) yield* repo.lockFamilyOf(caller.organizationId, slug)
+        const found = yield* repo.lockBySlug(caller.organizationId, slug)
+        if (Option.isNone(found)) return yield* notFound(slug)
+        const current = found.value
+        const updated: License = {
+          ...current,
+          name: input.name ?? current.name,
+          type: input.type ?? current.type,
+          description: input.description === undefined ? current.description : input.description,
+          versionName: input.versionName === undefined ? current.versionName : input.versionName,
+          isDefault: input.isDefault ?? current.isDefault,
+          updatedAt: yield* now,
+          updatedBy: caller.actor,
+        }
+        if (updated.isDefault && updated.lifecycleState !== "PUBLISHED") {
+          return yield* new UpdateLicenseDefaultMustBePublished(onlyPublished)
+        }
+        if (updated.isDefault && !current.isDefault) yield* clearDefault(caller, current.familyId, updated.updatedAt)
+        yield* repo.update(caller.organizationId, updated)
+        yield* events.emit(caller, "LICENSE_UPDATED", updated)
+      }),
+    )
+  })
+
+  const remove = Effect.fn("Licenses.delete")(function* (slug: string) {
+    const caller = yield* Caller
+    const { organizationId } = caller
+    yield* transactions.run(
+      Effect.gen(function* () {
+        yield* repo.lockFamilyOf(organizationId, slug)
+        const found = yield* repo.lockBySlug(organizationId, slug)
+        if (Option.isNone(found)) return yield* notFound(slug)
+        const license = found.value
+        if (license.lifecycleState !== "DRAFT") {
+          return yield* new DeleteLicenseNotADraft({
+            detail: `The license "${slug}" is ${license.lifecycleState}. Only drafts are deleted; archive it instead.`,
+          })
+        }
+        if (yield* repo.isInUse(organizationId, license.id)) {
+          return yield* new DeleteLicenseInUse({
+            detail: `An instance has the license "${slug}". Give it another license first.`,
+          })
+        }
+        yield* repo.delete(organizationId, license.id)
+        // Only drafts go, so a family without versions never had one on sale, and its numbers were never seen.
+        if (!(yield* repo.hasVersions(organizationId, license.familyId))) {
+          yield* repo.deleteFamily(organizationId, license.familyId)
+        }
+        yield* events.emit(caller, "LICENSE_DELETED", license)
+      }),
+    )
+  })
+
+  const currentOf = Effect.fnUntraced(function* (organizationId: string, familySlug: string) {
+    const family = yield* repo.findFamily(organizationId, familySlug)
+    if (Option.isNone(family)) return Option.none<License>()
+    const [current] = yield* repo.currentVersions(organizationId, [family.value.id])
+    return Option.fromNullishOr(current)
+  })
+
+  const resolve = Effect.fn("Licenses.resolve")(function* (organizationId: string, choice: LicenseChoice) {
+    const found = [
+      ...(choice.licenseId === undefined ? [] : [yield* repo.findById(organizationId, choice.licenseId)]),
+      ...(choice.licenseSlug === undefined ? [] : [yield* repo.findBySlug(organizationId, choice.licenseSlug)]),
+      ...(choice.licenseFamilySlug === undefined ? [] : [yield* currentOf(organizationId, choice.licenseFamilySlug)]),
+    ]
+    const first = found[0] ?? Option.none<License>()
+    const agree = found.every((one) => Option.isSome(one) && Option.isSome(first) && one.value.id === first.value.id)
+    return agree ? first : Option.none<License>()
+  })
+
+  return {
+    create,
+    get,
+    list,
+    update,
+    delete: remove,
+    /** The version that a choice names. None if it names nothing, or if its members name different versions. */
+    resolve,
+    /** Reads a version and keeps it as it is until the transaction ends, so that nobody archives it meanwhile. */
+    lock: (organizationId: string, licenseId: string) => repo.keepById(organizationId, licenseId),
+  }
+})
+
+/** License versions of the caller's organization. */
+export class Licenses extends Context.Service<Licenses, Effect.Success<typeof make>>()("keyshelf/licenses/Licenses") {
+  static readonly layer = Layer.effect(Licenses, make)
+}

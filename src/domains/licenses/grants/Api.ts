@@ -1,0 +1,68 @@
+/** Endpoints of what licenses grant. */
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { EntitlementNotFound } from "../../entitlements/Errors.ts"
+import { Created, Idempotency, idempotencyHeaders, RequiredScope } from "../../../kernel/contract/Endpoint.ts"
+import { exampleBody } from "../../../kernel/contract/Example.ts"
+import { Page, pageQuery } from "../../../kernel/contract/Page.ts"
+import { InvalidCursor, ValidationFailed } from "../../../kernel/contract/Problem.ts"
+import { PathName } from "../../../kernel/values/Text.ts"
+import { AssignLicenseEntitlementAlreadyAssigned, LicenseNotFound } from "../Errors.ts"
+import { CreateGrant, Grant, UpdateGrant } from "../Model.ts"
+
+const license = { licenseSlug: PathName }
+const grant = { ...license, entitlementSlug: PathName }
+
+export class LicenseEntitlementsApi extends HttpApiGroup.make("licenseEntitlements")
+  .add(
+    HttpApiEndpoint.get("list", "/licenses/:licenseSlug/entitlements", {
+      params: license,
+      query: pageQuery,
+      success: Page(Grant),
+      error: [LicenseNotFound, InvalidCursor],
+    })
+      .annotate(RequiredScope, "read:licenses")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "List what a license grants",
+          description: "By the entitlements' `displayOrder`, then oldest entitlement first.",
+        }),
+      ),
+    HttpApiEndpoint.post("assign", "/licenses/:licenseSlug/entitlements", {
+      headers: idempotencyHeaders,
+      params: license,
+      payload: CreateGrant,
+      success: Created(Grant),
+      error: [LicenseNotFound, AssignLicenseEntitlementAlreadyAssigned, ValidationFailed],
+    })
+      .middleware(Idempotency)
+      .annotate(RequiredScope, "write:licenses")
+      .annotateMerge(exampleBody({ entitlementSlug: "api-calls", value: 1000, overagePercent: 10 }))
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Grant an entitlement",
+          description:
+            "The value fits the entitlement's type: an amount of at most 18 digits (`-1`: unlimited), `true` or `false`, or an object. Only an amount can have an overage. Grants can change in every state of the license, and do so for all its instances.",
+        }),
+      ),
+    HttpApiEndpoint.put("update", "/licenses/:licenseSlug/entitlements/:entitlementSlug", {
+      params: grant,
+      payload: UpdateGrant,
+      success: HttpApiSchema.NoContent,
+      error: [LicenseNotFound, EntitlementNotFound, ValidationFailed],
+    })
+      .annotate(RequiredScope, "write:licenses")
+      .annotateMerge(exampleBody({ value: 2000 }))
+      .annotateMerge(
+        OpenApi.annotations({ summary: "Change a grant", description: "Missing members stay as they are." }),
+      ),
+    HttpApiEndpoint.delete("unassign", "/licenses/:licenseSlug/entitlements/:entitlementSlug", {
+      params: grant,
+      success: HttpApiSchema.NoContent,
+      error: [LicenseNotFound, EntitlementNotFound],
+    })
+      .annotate(RequiredScope, "write:licenses")
+      .annotateMerge(OpenApi.annotations({ summary: "Take an entitlement from a license" })),
+  )
+  .annotateMerge(
+    OpenApi.annotations({ title: "License entitlements", description: "What a license grants, and how much of it." }),
+  ) {}

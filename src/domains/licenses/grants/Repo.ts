@@ -1,0 +1,128 @@
+/** SQL of what licenses grant. */
+import { PgClient } from "@effect/sql-pg"
+import { Context, Effect, Layer, Option } from "effect"
+import type { EntitlementType } from "../../entitlements/Model.ts"
+import { parseJson } from "../../../kernel/values/Decimal.ts"
+import { behindInDisplayOrder } from "../../../kernel/contract/Page.ts"
+import type { Position } from "../../../kernel/contract/Page.ts"
+import { record, records, touched } from "../../../kernel/database/Statements.ts"
+import type { Grant, GrantValue } from "../Model.ts"
+
+/** A grant with what decides about it and where it stands in lists. */
+export interface GrantRow extends Grant {
+  readonly entitlementId: string
+  readonly entitlementType: EntitlementType
+  readonly displayOrder: number
+}
+
+interface StoredGrant {
+  readonly licenseId: string
+  readonly entitlementId: string
+  readonly value: GrantValue
+  readonly overagePercent: number
+}
+
+interface TextRow extends Omit<GrantRow, "value"> {
+  readonly value: string
+}
+
+/** An amount with all its digits; a configuration as its reader would read it. */
+const rowOf = (row: TextRow): GrantRow => ({
+  ...row,
+  value: (row.value.startsWith("{") ? JSON.parse(row.value) : parseJson(row.value)) as GrantValue,
+})
+
+/** When a grant changes. */
+interface Change {
+  readonly at: Date
+}
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const grants = sql.literal(`SELECT entitlement.id AS "entitlementId", entitlement.slug AS "entitlementSlug",
+      entitlement.type AS "entitlementType", entitlement.display_order AS "displayOrder", license_grant.value::text AS value,
+      license_grant.overage_percent AS "overagePercent"
+    FROM license_entitlements license_grant
+    JOIN entitlements entitlement ON entitlement.organization_id = license_grant.organization_id
+      AND entitlement.id = license_grant.entitlement_id`)
+
+  // What was granted before a change is kept with it.
+  const past = sql.literal(`INSERT INTO past_license_grants (organization_id, license_id, entitlement_id, until, value,
+    overage_percent)`)
+
+  return {
+    /** Whether the license did not grant the entitlement yet and the row is stored. */
+    insert: (organizationId: string, row: StoredGrant, { at }: Change) =>
+      touched(sql`
+        WITH granted AS (
+          INSERT INTO license_entitlements (organization_id, license_id, entitlement_id, value, overage_percent)
+          VALUES (${organizationId}, ${row.licenseId}, ${row.entitlementId}, ${sql.json(row.value)},
+            ${row.overagePercent})
+          ON CONFLICT DO NOTHING
+          RETURNING organization_id, license_id, entitlement_id
+        ), before AS (
+          ${past} SELECT organization_id, license_id, entitlement_id, ${at}::timestamptz, NULL, NULL FROM granted
+          ON CONFLICT DO NOTHING
+        )
+        SELECT entitlement_id FROM granted`),
+
+    list: (organizationId: string, licenseId: string, after: Position | null, count: number) => {
+      const [displayOrder, id] = behindInDisplayOrder(after)
+      return Effect.map(
+        records<TextRow>()(sql`
+          ${grants}
+          WHERE license_grant.organization_id = ${organizationId} AND license_grant.license_id = ${licenseId}
+            AND (entitlement.display_order, entitlement.id) > (${displayOrder}, ${id})
+          ORDER BY entitlement.display_order, entitlement.id LIMIT ${count}`),
+        (rows) => rows.map(rowOf),
+      )
+    },
+
+    lock: (organizationId: string, licenseId: string, entitlementSlug: string) =>
+      Effect.map(
+        record<TextRow>()(sql`
+          ${grants}
+          WHERE license_grant.organization_id = ${organizationId} AND license_grant.license_id = ${licenseId}
+            AND entitlement.slug = ${entitlementSlug}
+          FOR UPDATE OF license_grant`),
+        Option.map(rowOf),
+      ),
+
+    update: (organizationId: string, row: StoredGrant, { at }: Change) =>
+      Effect.asVoid(
+        Effect.orDie(sql`
+          WITH before AS (
+            ${past} SELECT organization_id, license_id, entitlement_id, ${at}::timestamptz, value, overage_percent
+            FROM license_entitlements
+            WHERE organization_id = ${organizationId} AND license_id = ${row.licenseId}
+              AND entitlement_id = ${row.entitlementId}
+              AND (value, overage_percent) IS DISTINCT FROM (${sql.json(row.value)}::jsonb, ${row.overagePercent}::float8)
+            ON CONFLICT DO NOTHING
+          )
+          UPDATE license_entitlements
+          SET value = ${sql.json(row.value)}, overage_percent = ${row.overagePercent}
+          WHERE organization_id = ${organizationId} AND license_id = ${row.licenseId}
+            AND entitlement_id = ${row.entitlementId}`),
+      ),
+
+    delete: (organizationId: string, licenseId: string, entitlementId: string, { at }: Change) =>
+      Effect.asVoid(
+        Effect.orDie(sql`
+          WITH ended AS (
+            DELETE FROM license_entitlements
+            WHERE organization_id = ${organizationId} AND license_id = ${licenseId}
+              AND entitlement_id = ${entitlementId}
+            RETURNING organization_id, license_id, entitlement_id, value, overage_percent
+          )
+          ${past} SELECT organization_id, license_id, entitlement_id, ${at}::timestamptz, value, overage_percent
+          FROM ended ON CONFLICT DO NOTHING`),
+      ),
+  }
+})
+
+/** Rows of grants. */
+export class LicenseGrantsRepo extends Context.Service<LicenseGrantsRepo, Effect.Success<typeof make>>()(
+  "keyshelf/licenses/GrantsRepo",
+) {
+  static readonly layer = Layer.effect(LicenseGrantsRepo, make)
+}

@@ -1,0 +1,140 @@
+/**
+ * Use cases of grants: which entitlements a license version gives, and how much of each.
+ *
+ * A version's grants can change in every state: an instance keeps its version, so this is how a vendor gives all its
+ * instances more at once.
+ */
+import { Context, Effect, Layer, Option } from "effect"
+import type { EntitlementType } from "../../entitlements/Model.ts"
+import { EntitlementNotFound } from "../../entitlements/Errors.ts"
+import { Entitlements } from "../../entitlements/Service.ts"
+import { Events } from "../../events/Service.ts"
+import { Caller } from "../../../kernel/contract/Caller.ts"
+import { Cursors } from "../../../kernel/contract/Page.ts"
+import type { PageRequest } from "../../../kernel/contract/Page.ts"
+import { invalid, noSuch } from "../../../kernel/contract/Problem.ts"
+import { now } from "../../../kernel/values/Timestamp.ts"
+import { Transactions } from "../../../kernel/database/Transactions.ts"
+import { AssignLicenseEntitlementAlreadyAssigned, LicenseNotFound } from "../Errors.ts"
+import { LicenseGrantsRepo } from "./Repo.ts"
+import type { GrantRow } from "./Repo.ts"
+import type { CreateGrant, Grant, UpdateGrant } from "../Model.ts"
+import { LicensesRepo } from "../Repo.ts"
+import { faultOfOverage, faultOfValue } from "../Rules.ts"
+
+const notGranted = (entitlementSlug: string, licenseSlug: string) =>
+  new EntitlementNotFound({
+    detail: `The license "${licenseSlug}" grants no entitlement with the name "${entitlementSlug}".`,
+  })
+
+const recordOf = ({ entitlementSlug, overagePercent, value }: GrantRow): Grant => ({
+  entitlementSlug,
+  value,
+  overagePercent,
+})
+
+const fits = Effect.fnUntraced(function* (type: EntitlementType, grant: Grant) {
+  const value = faultOfValue(type, grant.value)
+  if (value !== undefined) return yield* invalid("body.value", value, grant.value)
+  const overage = faultOfOverage(type, grant.overagePercent)
+  if (overage !== undefined) return yield* invalid("body.overagePercent", overage, grant.overagePercent)
+})
+
+const make = Effect.gen(function* () {
+  const repo = yield* LicenseGrantsRepo
+  const licenses = yield* LicensesRepo
+  const entitlements = yield* Entitlements
+  const events = yield* Events
+  const cursors = yield* Cursors
+  const transactions = yield* Transactions
+
+  /** The license, which stays as it is while its grants are changed. */
+  const keepLicense = Effect.fnUntraced(function* (organizationId: string, slug: string) {
+    const license = yield* licenses.keepBySlug(organizationId, slug)
+    return Option.isSome(license) ? license.value : yield* new LicenseNotFound({ detail: noSuch("license", slug) })
+  })
+
+  const lockGrant = Effect.fnUntraced(function* (organizationId: string, licenseSlug: string, entitlementSlug: string) {
+    const { id: licenseId } = yield* keepLicense(organizationId, licenseSlug)
+    const grant = yield* repo.lock(organizationId, licenseId, entitlementSlug)
+    return Option.isSome(grant) ? { ...grant.value, licenseId } : yield* notGranted(entitlementSlug, licenseSlug)
+  })
+
+  const create = Effect.fn("LicenseGrants.create")(function* (licenseSlug: string, input: CreateGrant) {
+    const caller = yield* Caller
+    const { organizationId } = caller
+    const grant: Grant = { ...input, overagePercent: input.overagePercent ?? 0 }
+    return yield* transactions.run(
+      Effect.gen(function* () {
+        const license = yield* keepLicense(organizationId, licenseSlug)
+        const entitlement = yield* entitlements.keep(organizationId, input.entitlementSlug)
+        if (Option.isNone(entitlement)) {
+          return yield* invalid("body.entitlementSlug", "names no entitlement", input.entitlementSlug)
+        }
+        yield* fits(entitlement.value.type, grant)
+        const row = { ...grant, licenseId: license.id, entitlementId: entitlement.value.id }
+        if (!(yield* repo.insert(organizationId, row, { at: yield* now }))) {
+          return yield* new AssignLicenseEntitlementAlreadyAssigned({
+            detail: `The license "${licenseSlug}" grants the entitlement "${input.entitlementSlug}" already.`,
+          })
+        }
+        yield* events.emit(caller, "LICENSE_ENTITLEMENT_ASSIGNED", { licenseSlug, ...grant })
+        return grant
+      }),
+    )
+  })
+
+  const list = Effect.fn("LicenseGrants.list")(function* (licenseSlug: string, request: PageRequest) {
+    const { organizationId } = yield* Caller
+    const license = yield* licenses.findBySlug(organizationId, licenseSlug)
+    if (Option.isNone(license)) return yield* new LicenseNotFound({ detail: noSuch("license", licenseSlug) })
+    const page = yield* cursors.page(
+      { name: "license-entitlements", organizationId, filters: { license: license.value.id } },
+      request,
+      (after, count) => repo.list(organizationId, license.value.id, after, count),
+      (grant) => [grant.displayOrder, grant.entitlementId],
+    )
+    return { ...page, items: page.items.map(recordOf) }
+  })
+
+  const update = Effect.fn("LicenseGrants.update")(function* (
+    licenseSlug: string,
+    entitlementSlug: string,
+    input: UpdateGrant,
+  ) {
+    const caller = yield* Caller
+    yield* transactions.run(
+      Effect.gen(function* () {
+        const current = yield* lockGrant(caller.organizationId, licenseSlug, entitlementSlug)
+        const updated = {
+          ...current,
+          value: input.value ?? current.value,
+          overagePercent: input.overagePercent ?? current.overagePercent,
+        }
+        yield* fits(current.entitlementType, updated)
+        yield* repo.update(caller.organizationId, updated, { at: yield* now })
+        yield* events.emit(caller, "LICENSE_ENTITLEMENT_UPDATED", { licenseSlug, ...recordOf(updated) })
+      }),
+    )
+  })
+
+  const remove = Effect.fn("LicenseGrants.delete")(function* (licenseSlug: string, entitlementSlug: string) {
+    const caller = yield* Caller
+    yield* transactions.run(
+      Effect.gen(function* () {
+        const grant = yield* lockGrant(caller.organizationId, licenseSlug, entitlementSlug)
+        yield* repo.delete(caller.organizationId, grant.licenseId, grant.entitlementId, { at: yield* now })
+        yield* events.emit(caller, "LICENSE_ENTITLEMENT_UNASSIGNED", { licenseSlug, ...recordOf(grant) })
+      }),
+    )
+  })
+
+  return { create, list, update, delete: remove }
+})
+
+/** What the license versions of the caller's organization grant. */
+export class LicenseGrants extends Context.Service<LicenseGrants, Effect.Success<typeof make>>()(
+  "keyshelf/licenses/LicenseGrants",
+) {
+  static readonly layer = Layer.effect(LicenseGrants, make)
+}

@@ -1,0 +1,39 @@
+/** Metadata of zones and instances, checked when it is written. */
+import { Context, Effect, Layer } from "effect"
+import { refuseFaults } from "../../kernel/contract/Problem.ts"
+import { Transaction } from "../../kernel/database/Transactions.ts"
+import type { ResourceType } from "./Model.ts"
+import { MetadataFieldsRepo } from "./Repo.ts"
+import { isSame, valueFaults } from "./ValueRules.ts"
+
+type Metadata = Readonly<Record<string, unknown>>
+
+const make = Effect.gen(function* () {
+  const repo = yield* MetadataFieldsRepo
+
+  /**
+   * Refuses metadata that its fields do not allow. It needs the transaction of the write: the fields it was checked by
+   * do not change before the value is stored. Metadata that is empty or stays the same asks nothing.
+   */
+  const check = Effect.fn("MetadataValues.check")(function* (
+    organizationId: string,
+    resourceType: ResourceType,
+    before: Metadata,
+    after: Metadata,
+  ) {
+    yield* Transaction
+    const keys = Object.keys(after)
+    if (keys.length === 0 || isSame(before, after)) return
+    const errors = valueFaults(yield* repo.holdRules(organizationId, resourceType, keys), before, after)
+    yield* refuseFaults(errors)
+  })
+
+  return { check }
+})
+
+/** Checks metadata against the fields of its organization. */
+export class MetadataValues extends Context.Service<MetadataValues, Effect.Success<typeof make>>()(
+  "keyshelf/metadata/MetadataValues",
+) {
+  static readonly layer = Layer.effect(MetadataValues, make)
+}

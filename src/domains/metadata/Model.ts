@@ -1,0 +1,87 @@
+/** Metadata fields: what the metadata of zones and instances may hold (interface specification, section 2). */
+import { Schema } from "effect"
+import { ActorReference } from "../../kernel/contract/Caller.ts"
+import { Uuid } from "../../kernel/values/Identifiers.ts"
+import { FreeObject, Name } from "../../kernel/values/Text.ts"
+import { Timestamp } from "../../kernel/values/Timestamp.ts"
+
+/** What a field belongs to. */
+export const ResourceType = Schema.Literals(["DEPLOYMENT_ZONE", "INSTANCE"])
+export type ResourceType = typeof ResourceType.Type
+
+const Key = Schema.String.check(
+  Schema.isPattern(/^(?!__proto__$)[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$/, {
+    expected: "1 to 100 letters, digits, `_`, `-` and `.`, the first one a letter, a digit or `_`",
+  }),
+).annotate({ description: "The member of `metadata` that holds the value. It never changes" })
+
+// Accepted or refused as a whole by `SchemaSafety.ts`, which names each fault's place.
+const JsonSchema = Schema.Record(Schema.String, Schema.Unknown).annotate({
+  description: "JSON Schema 2020-12 of the value, self-contained and within the limits of docs/metadata-fields.md",
+})
+
+const DisplayOrder = Schema.Int.check(Schema.isBetween({ minimum: -2_147_483_647, maximum: 2_147_483_647 })).annotate({
+  description: "The place in lists, lowest first; 0 if absent",
+})
+
+export const MetadataField = Schema.Struct({
+  id: Uuid,
+  key: Schema.String,
+  label: Schema.String,
+  resourceType: ResourceType,
+  jsonSchema: JsonSchema,
+  displayOrder: Schema.Int,
+  archivedAt: Schema.optionalKey(Timestamp.annotate({ description: "Present only while the field is archived" })),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+  createdBy: ActorReference,
+  updatedBy: ActorReference,
+})
+export type MetadataField = typeof MetadataField.Type
+
+/** Body of `POST /metadata-fields`. */
+export const CreateMetadataField = Schema.Struct({
+  jsonSchema: JsonSchema,
+  key: Key,
+  label: Name,
+  resourceType: ResourceType,
+  displayOrder: Schema.optionalKey(Schema.NullOr(DisplayOrder)),
+})
+export type CreateMetadataField = typeof CreateMetadataField.Type
+
+/** Body of `PATCH /metadata-fields/{metadataFieldId}`; what is missing stays. */
+export const UpdateMetadataField = Schema.Struct({
+  label: Schema.optionalKey(Name),
+  jsonSchema: Schema.optionalKey(JsonSchema),
+  displayOrder: Schema.optionalKey(Schema.NullOr(DisplayOrder)),
+})
+export type UpdateMetadataField = typeof UpdateMetadataField.Type
+
+const isMetadataOfOneKey = Schema.is(FreeObject)
+
+/** Body of `POST /metadata-fields/{metadataFieldId}/dry-run`: a value as it would stand in `metadata`. */
+export const DryRun = Schema.Struct({
+  value: Schema.Unknown.check(
+    Schema.makeFilter((value) => isMetadataOfOneKey({ value }), {
+      expected: "a value of at most 16 KiB, 3 levels and 64 keys, without NUL in its texts",
+    }),
+  ).annotate({ description: "Any JSON value that `metadata` can hold" }),
+})
+export type DryRun = typeof DryRun.Type
+
+/** Answer of a dry-run. */
+export const Verdict = Schema.Struct({
+  valid: Schema.Boolean,
+  errors: Schema.Array(
+    Schema.Struct({
+      location: Schema.String.annotate({ description: "The place in the value, e.g. `body.value/racks/0`" }),
+      message: Schema.String,
+    }),
+  ),
+})
+export type Verdict = typeof Verdict.Type
+
+/** Query of the list. */
+export const metadataFieldFilters = {
+  resourceType: Schema.optionalKey(ResourceType.annotate({ description: "Only fields of this resource type" })),
+}

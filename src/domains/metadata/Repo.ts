@@ -1,0 +1,85 @@
+/** SQL of metadata fields. */
+import { PgClient } from "@effect/sql-pg"
+import { Context, Effect, Layer } from "effect"
+import { behindInDisplayOrder } from "../../kernel/contract/Page.ts"
+import type { Position } from "../../kernel/contract/Page.ts"
+import { lockName, record, records, touched } from "../../kernel/database/Statements.ts"
+import type { MetadataField, ResourceType } from "./Model.ts"
+
+/** A field as it is stored: not archived is `null`. */
+export type MetadataFieldRow = Omit<MetadataField, "archivedAt"> & { readonly archivedAt: Date | null }
+
+/** What decides about a value. */
+export type MetadataRule = Pick<MetadataFieldRow, "key" | "jsonSchema" | "archivedAt">
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const columns = sql.literal(`id, key, label, resource_type AS "resourceType", json_schema AS "jsonSchema",
+    display_order AS "displayOrder", archived_at AS "archivedAt", created_at AS "createdAt",
+    updated_at AS "updatedAt", created_by AS "createdBy", updated_by AS "updatedBy"`)
+
+  return {
+    /** Lets creations and unarchivings of one key follow each other until the transaction ends. */
+    lockKey: (organizationId: string, resourceType: ResourceType, key: string) =>
+      lockName(sql, `metadata-field/${organizationId}/${resourceType}/${key}`),
+
+    isKeyActive: (organizationId: string, resourceType: ResourceType, key: string) =>
+      touched(sql`
+        SELECT 1 FROM metadata_fields
+        WHERE organization_id = ${organizationId} AND resource_type = ${resourceType} AND key = ${key}
+          AND archived_at IS NULL`),
+
+    insert: (organizationId: string, row: MetadataFieldRow) =>
+      Effect.asVoid(
+        Effect.orDie(sql`
+          INSERT INTO metadata_fields (organization_id, id, key, label, resource_type, json_schema, display_order,
+            archived_at, created_at, created_by, updated_at, updated_by)
+          VALUES (${organizationId}, ${row.id}, ${row.key}, ${row.label}, ${row.resourceType},
+            ${JSON.stringify(row.jsonSchema)}::text::json, ${row.displayOrder}, ${row.archivedAt}, ${row.createdAt},
+            ${sql.json(row.createdBy)}, ${row.updatedAt}, ${sql.json(row.updatedBy)})`),
+      ),
+
+    findById: (organizationId: string, id: string) =>
+      record<MetadataFieldRow>()(
+        sql`SELECT ${columns} FROM metadata_fields WHERE organization_id = ${organizationId} AND id = ${id}`,
+      ),
+
+    /** Locks the row: writes of values that it decides about wait, and it waits for those that run. */
+    lockById: (organizationId: string, id: string) =>
+      record<MetadataFieldRow>()(
+        sql`SELECT ${columns} FROM metadata_fields WHERE organization_id = ${organizationId} AND id = ${id} FOR UPDATE`,
+      ),
+
+    list: (organizationId: string, resourceType: ResourceType | undefined, after: Position | null, count: number) => {
+      const [displayOrder, id] = behindInDisplayOrder(after)
+      return records<MetadataFieldRow>()(sql`
+        SELECT ${columns} FROM metadata_fields
+        WHERE organization_id = ${organizationId} AND (display_order, id) > (${displayOrder}, ${id})
+          AND (${resourceType ?? null}::text IS NULL OR resource_type = ${resourceType ?? null})
+        ORDER BY display_order, id LIMIT ${count}`)
+    },
+
+    update: (organizationId: string, row: MetadataFieldRow) =>
+      Effect.asVoid(
+        Effect.orDie(sql`
+          UPDATE metadata_fields SET label = ${row.label}, json_schema = ${JSON.stringify(row.jsonSchema)}::text::json,
+            display_order = ${row.displayOrder}, archived_at = ${row.archivedAt}, updated_at = ${row.updatedAt},
+            updated_by = ${sql.json(row.updatedBy)}
+          WHERE organization_id = ${organizationId} AND id = ${row.id}`),
+      ),
+
+    /** The fields of these keys, active and archived, which do not change until the transaction ends. */
+    holdRules: (organizationId: string, resourceType: ResourceType, keys: ReadonlyArray<string>) =>
+      records<MetadataRule>()(sql`
+        SELECT key, json_schema AS "jsonSchema", archived_at AS "archivedAt" FROM metadata_fields
+        WHERE organization_id = ${organizationId} AND resource_type = ${resourceType} AND key = ANY(${keys}::text[])
+        FOR SHARE`),
+  }
+})
+
+/** Rows of metadata fields. */
+export class MetadataFieldsRepo extends Context.Service<MetadataFieldsRepo, Effect.Success<typeof make>>()(
+  "keyshelf/metadata/Repo",
+) {
+  static readonly layer = Layer.effect(MetadataFieldsRepo, make)
+}

@@ -1,0 +1,172 @@
+/** Use cases of metadata fields. */
+import { Context, Effect, Layer, Option } from "effect"
+import { Events } from "../events/Service.ts"
+import { Caller } from "../../kernel/contract/Caller.ts"
+import { newId } from "../../kernel/values/Identifiers.ts"
+import { Cursors } from "../../kernel/contract/Page.ts"
+import type { PageRequest } from "../../kernel/contract/Page.ts"
+import { noSuch, describeFaults, refuseFaults } from "../../kernel/contract/Problem.ts"
+import { now } from "../../kernel/values/Timestamp.ts"
+import { Transactions } from "../../kernel/database/Transactions.ts"
+import { CreateMetadataFieldKeyTaken, MetadataFieldNotFound, UnarchiveMetadataFieldKeyTaken } from "./Errors.ts"
+import type { CreateMetadataField, DryRun, MetadataField, ResourceType, UpdateMetadataField, Verdict } from "./Model.ts"
+import { MetadataFieldsRepo } from "./Repo.ts"
+import type { MetadataFieldRow } from "./Repo.ts"
+import { schemaFaults } from "./jsonschema/SchemaPolicy.ts"
+import { validate } from "./jsonschema/Validator.ts"
+
+const notFound = (id: string) => new MetadataFieldNotFound({ detail: noSuch("metadata field", id) })
+
+const taken = ({ key, resourceType }: Pick<MetadataField, "key" | "resourceType">) => ({
+  detail: `Another active field of ${resourceType} has the key "${key}". Archive it first.`,
+})
+
+const recordOf = ({ archivedAt, ...field }: MetadataFieldRow): MetadataField =>
+  archivedAt === null ? field : { ...field, archivedAt }
+
+const acceptSchema = (schema: Readonly<Record<string, unknown>>) => {
+  const errors = schemaFaults(schema).map(({ message, pointer }) => ({
+    location: `body.jsonSchema${pointer}`,
+    message,
+  }))
+  return refuseFaults(errors, `The schema is not accepted: ${describeFaults(errors)}`)
+}
+
+const make = Effect.gen(function* () {
+  const repo = yield* MetadataFieldsRepo
+  const events = yield* Events
+  const cursors = yield* Cursors
+  const transactions = yield* Transactions
+
+  const create = Effect.fn("MetadataFields.create")(function* (input: CreateMetadataField) {
+    const caller = yield* Caller
+    yield* acceptSchema(input.jsonSchema)
+    const at = yield* now
+    const field: MetadataFieldRow = {
+      id: yield* newId,
+      key: input.key,
+      label: input.label,
+      resourceType: input.resourceType,
+      jsonSchema: input.jsonSchema,
+      displayOrder: input.displayOrder ?? 0,
+      archivedAt: null,
+      createdAt: at,
+      updatedAt: at,
+      createdBy: caller.actor,
+      updatedBy: caller.actor,
+    }
+    return yield* transactions.run(
+      Effect.gen(function* () {
+        yield* repo.lockKey(caller.organizationId, field.resourceType, field.key)
+        if (yield* repo.isKeyActive(caller.organizationId, field.resourceType, field.key)) {
+          return yield* new CreateMetadataFieldKeyTaken(taken(field))
+        }
+        yield* repo.insert(caller.organizationId, field)
+        const record = recordOf(field)
+        yield* events.emit(caller, "METADATA_FIELD_CREATED", record)
+        return record
+      }),
+    )
+  })
+
+  const list = Effect.fn("MetadataFields.list")(function* ({
+    resourceType,
+    ...request
+  }: PageRequest & { readonly resourceType?: ResourceType }) {
+    const { organizationId } = yield* Caller
+    const page = yield* cursors.page(
+      { name: "metadata-fields", organizationId, filters: resourceType === undefined ? {} : { resourceType } },
+      request,
+      (after, count) => repo.list(organizationId, resourceType, after, count),
+      (field) => [field.displayOrder, field.id],
+    )
+    return { ...page, items: page.items.map(recordOf) }
+  })
+
+  const lock = Effect.fnUntraced(function* (organizationId: string, id: string) {
+    const field = yield* repo.lockById(organizationId, id)
+    return Option.isSome(field) ? field.value : yield* notFound(id)
+  })
+
+  const update = Effect.fn("MetadataFields.update")(function* (id: string, input: UpdateMetadataField) {
+    const caller = yield* Caller
+    if (input.jsonSchema !== undefined) yield* acceptSchema(input.jsonSchema)
+    return yield* transactions.run(
+      Effect.gen(function* () {
+        const current = yield* lock(caller.organizationId, id)
+        const updated: MetadataFieldRow = {
+          ...current,
+          label: input.label ?? current.label,
+          jsonSchema: input.jsonSchema ?? current.jsonSchema,
+          displayOrder: input.displayOrder === undefined ? current.displayOrder : (input.displayOrder ?? 0),
+          updatedAt: yield* now,
+          updatedBy: caller.actor,
+        }
+        yield* repo.update(caller.organizationId, updated)
+        const record = recordOf(updated)
+        yield* events.emit(caller, "METADATA_FIELD_UPDATED", record)
+        return record
+      }),
+    )
+  })
+
+  const archive = Effect.fn("MetadataFields.archive")(function* (id: string) {
+    const caller = yield* Caller
+    return yield* transactions.run(
+      Effect.gen(function* () {
+        const current = yield* lock(caller.organizationId, id)
+        if (current.archivedAt !== null) return recordOf(current)
+        const at = yield* now
+        const archived: MetadataFieldRow = { ...current, archivedAt: at, updatedAt: at, updatedBy: caller.actor }
+        yield* repo.update(caller.organizationId, archived)
+        const record = recordOf(archived)
+        yield* events.emit(caller, "METADATA_FIELD_ARCHIVED", record)
+        return record
+      }),
+    )
+  })
+
+  const unarchive = Effect.fn("MetadataFields.unarchive")(function* (id: string) {
+    const caller = yield* Caller
+    const { organizationId } = caller
+    return yield* transactions.run(
+      Effect.gen(function* () {
+        const named = yield* repo.findById(organizationId, id)
+        if (Option.isNone(named)) return yield* notFound(id)
+        // The key's lock comes before the row's, as in a creation.
+        yield* repo.lockKey(organizationId, named.value.resourceType, named.value.key)
+        const current = yield* lock(organizationId, id)
+        if (current.archivedAt === null) return recordOf(current)
+        if (yield* repo.isKeyActive(organizationId, current.resourceType, current.key)) {
+          return yield* new UnarchiveMetadataFieldKeyTaken(taken(current))
+        }
+        const active = { ...current, archivedAt: null, updatedAt: yield* now, updatedBy: caller.actor }
+        yield* repo.update(organizationId, active)
+        const record = recordOf(active)
+        yield* events.emit(caller, "METADATA_FIELD_UNARCHIVED", record)
+        return record
+      }),
+    )
+  })
+
+  const dryRun = Effect.fn("MetadataFields.dryRun")(function* (id: string, { value }: DryRun) {
+    const { organizationId } = yield* Caller
+    const field = yield* repo.findById(organizationId, id)
+    if (Option.isNone(field)) return yield* notFound(id)
+    const faults = validate(field.value.jsonSchema, value)
+    const verdict: Verdict = {
+      valid: faults.length === 0,
+      errors: faults.map(({ message, pointer }) => ({ location: `body.value${pointer}`, message })),
+    }
+    return verdict
+  })
+
+  return { create, list, update, archive, unarchive, dryRun }
+})
+
+/** Metadata fields of the caller's organization. */
+export class MetadataFields extends Context.Service<MetadataFields, Effect.Success<typeof make>>()(
+  "keyshelf/metadata/MetadataFields",
+) {
+  static readonly layer = Layer.effect(MetadataFields, make)
+}

@@ -1,0 +1,26 @@
+/** Problems of organizations (contract, section 3). */
+import { Problem } from "../../kernel/contract/Problem.ts"
+
+export class OrganizationNotFound extends Problem<OrganizationNotFound>()(
+  "Organization.NotFound",
+  404,
+  "Organization not found",
+) {}
+
+export class CreateOrganizationSlugTaken extends Problem<CreateOrganizationSlugTaken>()(
+  "CreateOrganization.SlugTaken",
+  409,
+  "Another organization has this slug",
+) {}
+
+export class CreateOrganizationExternalIdTaken extends Problem<CreateOrganizationExternalIdTaken>()(
+  "CreateOrganization.ExternalIdTaken",
+  409,
+  "Another organization has this external id",
+) {}
+
+export class UpdateOrganizationExternalIdTaken extends Problem<UpdateOrganizationExternalIdTaken>()(
+  "UpdateOrganization.ExternalIdTaken",
+  409,
+  "Another organization has this external id",
+) {}

@@ -1,0 +1,24 @@
+/** Handlers of organizations. */
+import { Effect } from "effect"
+import * as Apis from "../../kernel/contract/Apis.ts"
+import { created } from "../../kernel/contract/Endpoint.ts"
+import { handlersOf } from "../../kernel/contract/Handlers.ts"
+import { OrganizationsApi } from "./Api.ts"
+import { Organizations } from "./Service.ts"
+
+export const organizations = handlersOf(
+  Apis.platform(OrganizationsApi),
+  "organizations",
+  Effect.fn(function* (handlers) {
+    const organizations = yield* Organizations
+    return handlers.handleAll({
+      list: ({ query }) => organizations.list(query),
+      create: ({ payload }) =>
+        Effect.map(organizations.create(payload), (organization) =>
+          created(`/api/platform/organizations/${organization.id}`, organization),
+        ),
+      get: ({ params }) => organizations.get(params.orgId),
+      update: ({ params, payload }) => organizations.update(params.orgId, payload),
+    })
+  }),
+)

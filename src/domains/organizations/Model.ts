@@ -1,0 +1,34 @@
+/** Organizations: the tenants of an installation (contract, section 7). */
+import { Schema } from "effect"
+import { ActorReference } from "../../kernel/contract/Caller.ts"
+import { Uuid } from "../../kernel/values/Identifiers.ts"
+import { Slug } from "../../kernel/values/Slug.ts"
+import { Name } from "../../kernel/values/Text.ts"
+import { Timestamp } from "../../kernel/values/Timestamp.ts"
+
+export const Organization = Schema.Struct({
+  id: Uuid,
+  name: Schema.String,
+  slug: Schema.String,
+  externalId: Schema.NullOr(Schema.String),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+  createdBy: ActorReference,
+  updatedBy: ActorReference,
+})
+export type Organization = typeof Organization.Type
+
+/** Body of `POST /platform/organizations`. */
+export const CreateOrganization = Schema.Struct({
+  name: Name,
+  slug: Schema.optionalKey(Slug),
+  externalId: Schema.optionalKey(Schema.NullOr(Name)),
+})
+export type CreateOrganization = typeof CreateOrganization.Type
+
+/** Body of `PATCH /platform/organizations/{orgId}`; `null` clears the external id. */
+export const UpdateOrganization = Schema.Struct({
+  name: Schema.optionalKey(Name),
+  externalId: Schema.optionalKey(Schema.NullOr(Name)),
+})
+export type UpdateOrganization = typeof UpdateOrganization.Type

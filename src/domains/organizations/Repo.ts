@@ -1,0 +1,53 @@
+/** SQL of organizations. */
+import { PgClient } from "@effect/sql-pg"
+import { Context, Effect, Layer } from "effect"
+import { olderThan } from "../../kernel/contract/Page.ts"
+import type { Position } from "../../kernel/contract/Page.ts"
+import { lockName, record, records, touched } from "../../kernel/database/Statements.ts"
+import type { Organization } from "./Model.ts"
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const columns = sql.literal(`id, name, slug, external_id AS "externalId", created_at AS "createdAt",
+    updated_at AS "updatedAt", created_by AS "createdBy", updated_by AS "updatedBy"`)
+
+  return {
+    /** Whether the slug was free and the row is stored. */
+    insert: (row: Organization) =>
+      touched(sql`
+        INSERT INTO organizations (id, name, slug, external_id, created_at, created_by, updated_at, updated_by)
+        VALUES (${row.id}, ${row.name}, ${row.slug}, ${row.externalId}, ${row.createdAt}, ${sql.json(row.createdBy)},
+          ${row.updatedAt}, ${sql.json(row.updatedBy)})
+        ON CONFLICT ON CONSTRAINT organizations_slug DO NOTHING
+        RETURNING id`),
+
+    find: (id: string) => record<Organization>()(sql`SELECT ${columns} FROM organizations WHERE id = ${id}`),
+
+    lock: (id: string) => record<Organization>()(sql`SELECT ${columns} FROM organizations WHERE id = ${id} FOR UPDATE`),
+
+    /** Held until the transaction ends, so that two organizations cannot take one external id at once. */
+    lockExternalIds: lockName(sql, "organizations.external_id"),
+
+    hasExternalId: (externalId: string, exceptId: string) =>
+      touched(sql`SELECT 1 FROM organizations WHERE external_id = ${externalId} AND id <> ${exceptId}`),
+
+    update: (row: Organization) =>
+      Effect.asVoid(
+        Effect.orDie(sql`
+          UPDATE organizations SET name = ${row.name}, external_id = ${row.externalId}, updated_at = ${row.updatedAt},
+            updated_by = ${sql.json(row.updatedBy)}
+          WHERE id = ${row.id}`),
+      ),
+
+    list: (after: Position | null, count: number) =>
+      records<Organization>()(sql`
+        SELECT ${columns} FROM organizations WHERE id < ${olderThan(after)} ORDER BY id DESC LIMIT ${count}`),
+  }
+})
+
+/** Rows of organizations. */
+export class OrganizationsRepo extends Context.Service<OrganizationsRepo, Effect.Success<typeof make>>()(
+  "keyshelf/organizations/Repo",
+) {
+  static readonly layer = Layer.effect(OrganizationsRepo, make)
+}

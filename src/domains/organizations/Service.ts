@@ -1,0 +1,102 @@
+/** Use cases of organizations, for the operator. */
+import { Context, Effect, Layer, Option } from "effect"
+import { Operator } from "../../kernel/contract/Caller.ts"
+import { newId } from "../../kernel/values/Identifiers.ts"
+import { byId, Cursors } from "../../kernel/contract/Page.ts"
+import type { PageRequest } from "../../kernel/contract/Page.ts"
+import { noSuch } from "../../kernel/contract/Problem.ts"
+import { slugify, underFreeSlug } from "../../kernel/values/Slug.ts"
+import { now } from "../../kernel/values/Timestamp.ts"
+import { Transactions } from "../../kernel/database/Transactions.ts"
+import {
+  CreateOrganizationExternalIdTaken,
+  CreateOrganizationSlugTaken,
+  OrganizationNotFound,
+  UpdateOrganizationExternalIdTaken,
+} from "./Errors.ts"
+import type { CreateOrganization, Organization, UpdateOrganization } from "./Model.ts"
+import { OrganizationsRepo } from "./Repo.ts"
+
+const notFound = (id: string) => new OrganizationNotFound({ detail: noSuch("organization", id) })
+const externalIdTaken = (externalId: string) => ({
+  detail: `Another organization has the external id "${externalId}".`,
+})
+
+const make = Effect.gen(function* () {
+  const repo = yield* OrganizationsRepo
+  const cursors = yield* Cursors
+  const transactions = yield* Transactions
+
+  const isExternalIdTaken = (externalId: string | null, exceptId: string) =>
+    externalId === null
+      ? Effect.succeed(false)
+      : Effect.andThen(repo.lockExternalIds, repo.hasExternalId(externalId, exceptId))
+
+  const create = Effect.fn("Organizations.create")(function* (input: CreateOrganization) {
+    const { actor } = yield* Operator
+    const at = yield* now
+    const organization = {
+      id: yield* newId,
+      name: input.name,
+      externalId: input.externalId ?? null,
+      createdAt: at,
+      updatedAt: at,
+      createdBy: actor,
+      updatedBy: actor,
+    }
+    return yield* transactions.run(
+      Effect.gen(function* () {
+        if (yield* isExternalIdTaken(organization.externalId, organization.id)) {
+          return yield* new CreateOrganizationExternalIdTaken(externalIdTaken(organization.externalId ?? ""))
+        }
+        const slug = yield* underFreeSlug({
+          explicit: input.slug,
+          suggested: slugify(input.name, "organization"),
+          insert: (slug) => repo.insert({ ...organization, slug }),
+          taken: (slug) => new CreateOrganizationSlugTaken({ detail: `Another organization has the slug "${slug}".` }),
+        })
+        return { ...organization, slug } satisfies Organization
+      }),
+    )
+  })
+
+  const get = Effect.fn("Organizations.get")(function* (id: string) {
+    const organization = yield* repo.find(id)
+    return Option.isSome(organization) ? organization.value : yield* notFound(id)
+  })
+
+  const list = Effect.fn("Organizations.list")(function* (request: PageRequest) {
+    return yield* cursors.page({ name: "organizations", organizationId: null }, request, repo.list, byId)
+  })
+
+  const update = Effect.fn("Organizations.update")(function* (id: string, input: UpdateOrganization) {
+    const { actor } = yield* Operator
+    return yield* transactions.run(
+      Effect.gen(function* () {
+        const current = yield* repo.lock(id)
+        if (Option.isNone(current)) return yield* notFound(id)
+        const updated: Organization = {
+          ...current.value,
+          name: input.name ?? current.value.name,
+          externalId: input.externalId === undefined ? current.value.externalId : input.externalId,
+          updatedAt: yield* now,
+          updatedBy: actor,
+        }
+        if (yield* isExternalIdTaken(updated.externalId, id)) {
+          return yield* new UpdateOrganizationExternalIdTaken(externalIdTaken(updated.externalId ?? ""))
+        }
+        yield* repo.update(updated)
+        return updated
+      }),
+    )
+  })
+
+  return { create, get, list, update }
+})
+
+/** The tenants of this installation. Only the operator reaches them. */
+export class Organizations extends Context.Service<Organizations, Effect.Success<typeof make>>()(
+  "keyshelf/organizations/Organizations",
+) {
+  static readonly layer = Layer.effect(Organizations, make)
+}

@@ -1,0 +1,29 @@
+/** Problems of people and memberships (contract, section 3). */
+import { Problem } from "../../kernel/contract/Problem.ts"
+
+export class UserNotFound extends Problem<UserNotFound>()("User.NotFound", 404, "User not found") {}
+
+export class MembershipNotFound extends Problem<MembershipNotFound>()(
+  "Membership.NotFound",
+  404,
+  "Membership not found",
+) {}
+
+export class CreateUserIdentityTaken extends Problem<CreateUserIdentityTaken>()(
+  "CreateUser.IdentityTaken",
+  409,
+  "Another user has this issuer and subject",
+) {}
+
+export class CreateMembershipAlreadyMember extends Problem<CreateMembershipAlreadyMember>()(
+  "CreateMembership.AlreadyMember",
+  409,
+  "The user is a member already",
+) {}
+
+/** `system:platform` is a member of every organization, and stays one. */
+export class RemoveMembershipPlatformIdentity extends Problem<RemoveMembershipPlatformIdentity>()(
+  "RemoveMembership.PlatformIdentity",
+  403,
+  "The platform identity stays a member",
+) {}

@@ -1,0 +1,12 @@
+/** The layer of people and memberships. */
+import { Layer } from "effect"
+import { Memberships } from "./Memberships.ts"
+import { PeopleRepo } from "./Repo.ts"
+import { SignIn } from "./SignIn.ts"
+import { Users } from "./Users.ts"
+
+/** The services of this domain on their repositories. */
+export const layer = SignIn.layer.pipe(
+  Layer.provideMerge(Layer.merge(Users.layer, Memberships.layer)),
+  Layer.provideMerge(PeopleRepo.layer),
+)

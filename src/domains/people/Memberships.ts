@@ -1,0 +1,114 @@
+/** Use cases of memberships: who belongs to which organization, in which role. */
+import { Context, Effect, Layer, Option } from "effect"
+import { Events } from "../events/Service.ts"
+import { Operator, platformIdentity } from "../../kernel/contract/Caller.ts"
+import type { ActorReference, Role } from "../../kernel/contract/Caller.ts"
+import { newId } from "../../kernel/values/Identifiers.ts"
+import { byId, Cursors } from "../../kernel/contract/Page.ts"
+import type { PageRequest } from "../../kernel/contract/Page.ts"
+import { invalid } from "../../kernel/contract/Problem.ts"
+import { now } from "../../kernel/values/Timestamp.ts"
+import { Transactions } from "../../kernel/database/Transactions.ts"
+import { Organizations } from "../organizations/Service.ts"
+import { CreateMembershipAlreadyMember, MembershipNotFound, RemoveMembershipPlatformIdentity } from "./Errors.ts"
+import type { CreateMembership, Membership } from "./Model.ts"
+import { PeopleRepo } from "./Repo.ts"
+import type { MembershipRow } from "./Repo.ts"
+
+const recordOf = ({ id: _, ...membership }: MembershipRow): Membership => membership
+
+const make = Effect.gen(function* () {
+  const repo = yield* PeopleRepo
+  const organizations = yield* Organizations
+  const events = yield* Events
+  const cursors = yield* Cursors
+  const transactions = yield* Transactions
+
+  /** Stores a membership with its event; whoever calls holds its lock. */
+  const add = Effect.fnUntraced(function* (
+    organizationId: string,
+    user: ActorReference,
+    role: Role,
+    actor: ActorReference,
+  ) {
+    const row: MembershipRow = {
+      id: yield* newId,
+      organizationId,
+      userId: user.id,
+      userName: user.name,
+      role,
+      createdAt: yield* now,
+      createdBy: actor,
+      removedAt: null,
+    }
+    yield* repo.insertMembership(row)
+    yield* events.emit({ organizationId, actor }, "MEMBERSHIP_CREATED", recordOf(row))
+    return row
+  })
+
+  const create = Effect.fn("Memberships.create")(function* (orgId: string, { role, userId }: CreateMembership) {
+    const { actor } = yield* Operator
+    const { id: organizationId } = yield* organizations.get(orgId)
+    if (userId.toLowerCase() === platformIdentity.id) {
+      return yield* new CreateMembershipAlreadyMember({
+        detail: `${platformIdentity.name} is a member of every organization.`,
+      })
+    }
+    return yield* transactions.run(
+      Effect.gen(function* () {
+        const user = yield* repo.findUser(userId)
+        if (Option.isNone(user)) return yield* invalid("body.userId", "names no user", userId)
+        yield* repo.lockMembership(organizationId, userId)
+        if ((yield* repo.membershipHistory(organizationId, userId)).some(({ removed }) => !removed)) {
+          return yield* new CreateMembershipAlreadyMember({
+            detail: `${user.value.name} is a member already. To change the role, remove the membership and add it again.`,
+          })
+        }
+        return recordOf(yield* add(organizationId, user.value, role, actor))
+      }),
+    )
+  })
+
+  const list = Effect.fn("Memberships.list")(function* (
+    orgId: string,
+    { includeRemoved = "false", ...request }: PageRequest & { readonly includeRemoved?: "true" | "false" },
+  ) {
+    const { id: organizationId } = yield* organizations.get(orgId)
+    const page = yield* cursors.page(
+      { name: `organizations/${organizationId}/memberships`, organizationId: null, filters: { includeRemoved } },
+      request,
+      (after, count) => repo.listMemberships(organizationId, includeRemoved === "true", after, count),
+      byId,
+    )
+    return { ...page, items: page.items.map(recordOf) }
+  })
+
+  const remove = Effect.fn("Memberships.remove")(function* (orgId: string, userId: string) {
+    const { actor } = yield* Operator
+    const { id: organizationId } = yield* organizations.get(orgId)
+    if (userId.toLowerCase() === platformIdentity.id) {
+      return yield* new RemoveMembershipPlatformIdentity({
+        detail: `${platformIdentity.name} is a member of every organization, and stays one.`,
+      })
+    }
+    yield* transactions.run(
+      Effect.gen(function* () {
+        yield* repo.lockMembership(organizationId, userId)
+        const removed = yield* repo.removeMembership(organizationId, userId, actor, yield* now)
+        if (Option.isNone(removed)) {
+          return yield* new MembershipNotFound({ detail: `The user ${userId} is no member of this organization.` })
+        }
+        yield* events.emit({ organizationId, actor }, "MEMBERSHIP_REMOVED", recordOf(removed.value))
+      }),
+    )
+  })
+
+  return { add, create, list, remove }
+})
+
+/** Memberships of people in organizations. */
+export class Memberships extends Context.Service<Memberships, Effect.Success<typeof make>>()(
+  "keyshelf/people/Memberships",
+) {
+  static readonly layer = Layer.effect(Memberships, make)
+}

@@ -1,0 +1,65 @@
+/** People and the organizations they belong to (interface specification, section 5.9; contract, section 7). */
+import { Schema } from "effect"
+import { ActorReference, Role } from "../../kernel/contract/Caller.ts"
+import { Uuid } from "../../kernel/values/Identifiers.ts"
+import { Name, Text } from "../../kernel/values/Text.ts"
+import { Timestamp } from "../../kernel/values/Timestamp.ts"
+
+/** A person. With issuer and subject the person can sign in through the identity provider. */
+export const User = Schema.Struct({
+  id: Uuid,
+  name: Schema.String,
+  email: Schema.NullOr(Schema.String),
+  issuer: Schema.NullOr(Schema.String).annotate({ description: "`iss` of the person's tokens" }),
+  subject: Schema.NullOr(Schema.String).annotate({ description: "`sub` of the person's tokens" }),
+  createdAt: Timestamp,
+  createdBy: ActorReference,
+})
+export type User = typeof User.Type
+
+/** An e-mail address, as far as it can be told from its form. */
+export const Email = Text(3, 254).check(Schema.isPattern(/^[^\s@]+@[^\s@]+$/, { expected: "an e-mail address" }))
+
+/** `iss` or `sub` as a text that can be stored. */
+export const Identity = Text(1, 255)
+
+/** Body of `POST /platform/users`; issuer and subject come together or not at all. */
+export const CreateUser = Schema.Struct({
+  name: Name,
+  email: Schema.optionalKey(Schema.NullOr(Email)),
+  issuer: Schema.optionalKey(Schema.NullOr(Identity)),
+  subject: Schema.optionalKey(Schema.NullOr(Identity)),
+})
+export type CreateUser = typeof CreateUser.Type
+
+/** What joins a person to an organization. Removed ones stay, with the time. */
+export const Membership = Schema.Struct({
+  organizationId: Uuid,
+  userId: Uuid,
+  userName: Schema.String,
+  role: Role,
+  createdAt: Timestamp,
+  createdBy: ActorReference,
+  removedAt: Schema.NullOr(Timestamp),
+})
+export type Membership = typeof Membership.Type
+
+/** Body of `POST /platform/organizations/{orgId}/memberships`. */
+export const CreateMembership = Schema.Struct({ userId: Uuid, role: Role })
+export type CreateMembership = typeof CreateMembership.Type
+
+/** Filter of the list of memberships. */
+export const membershipFilters = {
+  includeRemoved: Schema.optionalKey(
+    Schema.Literals(["true", "false"]).annotate({ description: "Whether removed memberships are listed too" }),
+  ),
+}
+
+/** A signed-in person inside an organization: what a request of theirs acts as. */
+export interface Person {
+  readonly membershipId: string
+  readonly organizationId: string
+  readonly user: ActorReference
+  readonly role: Role
+  readonly scopes: ReadonlyArray<string>
+}

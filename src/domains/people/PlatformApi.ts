@@ -1,0 +1,110 @@
+/** Platform endpoints of people and memberships. */
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { Created, Idempotency, idempotencyHeaders, RequiredScope } from "../../kernel/contract/Endpoint.ts"
+import { exampleBody } from "../../kernel/contract/Example.ts"
+import { Uuid } from "../../kernel/values/Identifiers.ts"
+import { Page, pageQuery } from "../../kernel/contract/Page.ts"
+import { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
+import { OrganizationNotFound } from "../organizations/Errors.ts"
+import {
+  CreateMembershipAlreadyMember,
+  CreateUserIdentityTaken,
+  MembershipNotFound,
+  RemoveMembershipPlatformIdentity,
+  UserNotFound,
+} from "./Errors.ts"
+import { CreateMembership, CreateUser, Membership, membershipFilters, User } from "./Model.ts"
+
+const organization = { orgId: Uuid }
+
+export class UsersApi extends HttpApiGroup.make("users")
+  .add(
+    HttpApiEndpoint.get("list", "/platform/users", {
+      query: pageQuery,
+      success: Page(User),
+      error: InvalidCursor,
+    })
+      .annotate(RequiredScope, "read:users")
+      .annotateMerge(OpenApi.annotations({ summary: "List users", description: "People, newest first." })),
+    HttpApiEndpoint.post("create", "/platform/users", {
+      headers: idempotencyHeaders,
+      payload: CreateUser,
+      success: Created(User),
+      error: [CreateUserIdentityTaken, ValidationFailed],
+    })
+      .middleware(Idempotency)
+      .annotate(RequiredScope, "write:users")
+      .annotateMerge(
+        exampleBody({
+          name: "Anna Kowalska",
+          email: "anna@example.com",
+          issuer: "https://login.example.com",
+          subject: "00u1a2b3c4",
+        }),
+      )
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Create a user",
+          description:
+            "`issuer` and `subject` are `iss` and `sub` of the person's tokens; both or neither. Without them the person cannot sign in.",
+        }),
+      ),
+    HttpApiEndpoint.get("get", "/platform/users/:userId", {
+      params: { userId: Uuid },
+      success: User,
+      error: UserNotFound,
+    })
+      .annotate(RequiredScope, "read:users")
+      .annotateMerge(OpenApi.annotations({ summary: "Read a user" })),
+  )
+  .annotateMerge(OpenApi.annotations({ title: "Users", description: "The people of this installation." })) {}
+
+export class MembershipsApi extends HttpApiGroup.make("memberships")
+  .add(
+    HttpApiEndpoint.get("list", "/platform/organizations/:orgId/memberships", {
+      params: organization,
+      query: { ...pageQuery, ...membershipFilters },
+      success: Page(Membership),
+      error: [OrganizationNotFound, InvalidCursor],
+    })
+      .annotate(RequiredScope, "read:memberships")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "List the members of an organization",
+          description: "Newest first. Removed memberships are listed with `includeRemoved=true` only.",
+        }),
+      ),
+    HttpApiEndpoint.post("create", "/platform/organizations/:orgId/memberships", {
+      params: organization,
+      headers: idempotencyHeaders,
+      payload: CreateMembership,
+      success: Created(Membership),
+      error: [OrganizationNotFound, CreateMembershipAlreadyMember, ValidationFailed],
+    })
+      .middleware(Idempotency)
+      .annotate(RequiredScope, "write:memberships")
+      .annotateMerge(exampleBody({ userId: "01990000-0000-7000-8000-000000000000", role: "MEMBER" }))
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Add a user to an organization",
+          description:
+            "`ADMIN` may do everything there, `MEMBER` reads everything and writes customers, instances, deployment zones, releases and components, `VIEWER` reads. A membership's role never changes: remove it and add another. Who was removed can be added again.",
+        }),
+      ),
+    HttpApiEndpoint.delete("remove", "/platform/organizations/:orgId/memberships/:userId", {
+      params: { ...organization, userId: Uuid },
+      success: HttpApiSchema.NoContent,
+      error: [OrganizationNotFound, MembershipNotFound, RemoveMembershipPlatformIdentity],
+    })
+      .annotate(RequiredScope, "delete:memberships")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Remove a user from an organization",
+          description:
+            "Binds the person's next request. The membership stays on record, with the time of its removal. `system:platform` cannot be removed.",
+        }),
+      ),
+  )
+  .annotateMerge(
+    OpenApi.annotations({ title: "Memberships", description: "Who belongs to an organization, in which role." }),
+  ) {}

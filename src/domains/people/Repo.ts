@@ -1,0 +1,112 @@
+/** SQL of people and memberships. */
+import { PgClient } from "@effect/sql-pg"
+import { Context, Effect, Layer, Schema } from "effect"
+import { platformIdentity, Role } from "../../kernel/contract/Caller.ts"
+import type { ActorReference } from "../../kernel/contract/Caller.ts"
+import { Uuid } from "../../kernel/values/Identifiers.ts"
+import { olderThan } from "../../kernel/contract/Page.ts"
+import type { Position } from "../../kernel/contract/Page.ts"
+import { decoded, lockName, record, records, touched } from "../../kernel/database/Statements.ts"
+import type { Membership, User } from "./Model.ts"
+
+/** A membership with the id of its row, by which listings go. */
+export type MembershipRow = Membership & { readonly id: string }
+
+const isUuid = Schema.is(Uuid)
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const userColumns = sql.literal(`id, name, email, issuer, subject, created_at AS "createdAt",
+    created_by AS "createdBy"`)
+  const membershipColumns = sql.literal(`memberships.id, memberships.organization_id AS "organizationId",
+    memberships.user_id AS "userId", users.name AS "userName", memberships.role,
+    memberships.created_at AS "createdAt", memberships.created_by AS "createdBy",
+    memberships.removed_at AS "removedAt"`)
+  const signedIn = decoded(
+    Schema.Struct({
+      organizationId: Schema.String,
+      userId: Schema.NullOr(Schema.String),
+      userName: Schema.NullOr(Schema.String),
+      membershipId: Schema.NullOr(Schema.String),
+      role: Schema.NullOr(Role),
+    }),
+  )
+
+  return {
+    /** Whether the identity was free and the row is stored. */
+    insertUser: (row: User) =>
+      touched(sql`
+        INSERT INTO users (id, name, email, issuer, subject, created_at, created_by)
+        VALUES (${row.id}, ${row.name}, ${row.email}, ${row.issuer}, ${row.subject}, ${row.createdAt},
+          ${sql.json(row.createdBy)})
+        ON CONFLICT ON CONSTRAINT users_identity DO NOTHING
+        RETURNING id`),
+
+    findUser: (id: string) =>
+      record<User>()(sql`SELECT ${userColumns} FROM users WHERE id = ${id} AND id <> ${platformIdentity.id}`),
+
+    findUserByIdentity: (issuer: string, subject: string) =>
+      record<User>()(sql`SELECT ${userColumns} FROM users WHERE issuer = ${issuer} AND subject = ${subject}`),
+
+    listUsers: (after: Position | null, count: number) =>
+      records<User>()(sql`
+        SELECT ${userColumns} FROM users
+        WHERE id < ${olderThan(after)} AND id <> ${platformIdentity.id}
+        ORDER BY id DESC LIMIT ${count}`),
+
+    /**
+     * The organizations that a name could mean (id, slug or external id; two at most), each with the person of the
+     * identity and the person's current membership there, as far as there are any. Every request of a person reads it.
+     */
+    findSignedIn: (organization: string, issuer: string, subject: string) =>
+      signedIn(sql`
+        SELECT organizations.id AS "organizationId", users.id AS "userId", users.name AS "userName",
+          memberships.id AS "membershipId", memberships.role
+        FROM organizations
+        LEFT JOIN users ON users.issuer = ${issuer} AND users.subject = ${subject}
+        LEFT JOIN memberships ON memberships.organization_id = organizations.id
+          AND memberships.user_id = users.id AND memberships.removed_at IS NULL
+        WHERE organizations.id = ${isUuid(organization) ? organization : null}::uuid
+          OR organizations.slug = ${organization} OR organizations.external_id = ${organization}
+        LIMIT 2`),
+
+    /** Held until the transaction ends: of one person and organization, one creation or removal at a time. */
+    lockMembership: (organizationId: string, userId: string) =>
+      lockName(sql, `memberships:${organizationId}:${userId.toLowerCase()}`),
+
+    /** Whether the person is a member now, or was one before. */
+    membershipHistory: (organizationId: string, userId: string) =>
+      decoded(Schema.Struct({ removed: Schema.Boolean }))(sql`
+        SELECT removed_at IS NOT NULL AS removed FROM memberships
+        WHERE organization_id = ${organizationId} AND user_id = ${userId}`),
+
+    insertMembership: (row: MembershipRow) =>
+      Effect.asVoid(
+        Effect.orDie(sql`
+          INSERT INTO memberships (organization_id, id, user_id, role, created_at, created_by)
+          VALUES (${row.organizationId}, ${row.id}, ${row.userId}, ${row.role}, ${row.createdAt},
+            ${sql.json(row.createdBy)})`),
+      ),
+
+    /** Ends the current membership; answers it as it is then, or nothing if there was none. */
+    removeMembership: (organizationId: string, userId: string, by: ActorReference, at: Date) =>
+      record<MembershipRow>()(sql`
+        UPDATE memberships SET removed_at = ${at}, removed_by = ${sql.json(by)}
+        FROM users
+        WHERE memberships.organization_id = ${organizationId} AND memberships.user_id = ${userId}
+          AND memberships.removed_at IS NULL AND users.id = memberships.user_id
+        RETURNING ${membershipColumns}`),
+
+    listMemberships: (organizationId: string, includeRemoved: boolean, after: Position | null, count: number) =>
+      records<MembershipRow>()(sql`
+        SELECT ${membershipColumns} FROM memberships JOIN users ON users.id = memberships.user_id
+        WHERE memberships.organization_id = ${organizationId} AND memberships.id < ${olderThan(after)}
+          AND (${includeRemoved} OR memberships.removed_at IS NULL)
+        ORDER BY memberships.id DESC LIMIT ${count}`),
+  }
+})
+
+/** Rows of people and memberships. */
+export class PeopleRepo extends Context.Service<PeopleRepo, Effect.Success<typeof make>>()("keyshelf/people/Repo") {
+  static readonly layer = Layer.effect(PeopleRepo, make)
+}

@@ -1,0 +1,57 @@
+/** Use cases of people, for the operator. */
+import { Context, Effect, Layer, Option } from "effect"
+import { Operator } from "../../kernel/contract/Caller.ts"
+import { newId } from "../../kernel/values/Identifiers.ts"
+import { byId, Cursors } from "../../kernel/contract/Page.ts"
+import type { PageRequest } from "../../kernel/contract/Page.ts"
+import { invalid, noSuch } from "../../kernel/contract/Problem.ts"
+import { now } from "../../kernel/values/Timestamp.ts"
+import { Transactions } from "../../kernel/database/Transactions.ts"
+import { CreateUserIdentityTaken, UserNotFound } from "./Errors.ts"
+import type { CreateUser, User } from "./Model.ts"
+import { PeopleRepo } from "./Repo.ts"
+
+const make = Effect.gen(function* () {
+  const repo = yield* PeopleRepo
+  const cursors = yield* Cursors
+  const transactions = yield* Transactions
+
+  const create = Effect.fn("Users.create")(function* (input: CreateUser) {
+    const { actor } = yield* Operator
+    const user: User = {
+      id: yield* newId,
+      name: input.name,
+      email: input.email ?? null,
+      issuer: input.issuer ?? null,
+      subject: input.subject ?? null,
+      createdAt: yield* now,
+      createdBy: actor,
+    }
+    if ((user.issuer === null) !== (user.subject === null)) {
+      const [missing, given] = user.issuer === null ? ["issuer", "subject"] : ["subject", "issuer"]
+      return yield* invalid(`body.${missing}`, `is due together with ${given}`)
+    }
+    if (!(yield* transactions.run(repo.insertUser(user)))) {
+      return yield* new CreateUserIdentityTaken({
+        detail: `Another user is the subject "${user.subject}" of ${user.issuer}.`,
+      })
+    }
+    return user
+  })
+
+  const get = Effect.fn("Users.get")(function* (id: string) {
+    const user = yield* repo.findUser(id)
+    return Option.isSome(user) ? user.value : yield* new UserNotFound({ detail: noSuch("user", id) })
+  })
+
+  const list = Effect.fn("Users.list")(function* (request: PageRequest) {
+    return yield* cursors.page({ name: "users", organizationId: null }, request, repo.listUsers, byId)
+  })
+
+  return { create, get, list }
+})
+
+/** The people of this installation. `system:platform` is none of them. */
+export class Users extends Context.Service<Users, Effect.Success<typeof make>>()("keyshelf/people/Users") {
+  static readonly layer = Layer.effect(Users, make)
+}

@@ -1,0 +1,67 @@
+/** Endpoints of releases. */
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { Created, Idempotency, idempotencyHeaders, RequiredScope } from "../../kernel/contract/Endpoint.ts"
+import { exampleBody } from "../../kernel/contract/Example.ts"
+import { Page, pageQuery } from "../../kernel/contract/Page.ts"
+import { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
+import { PathName } from "../../kernel/values/Text.ts"
+import { CreateReleaseSlugTaken, DeleteReleaseDeployed, ReleaseNotFound } from "./Errors.ts"
+import { CreateRelease, Release } from "./Model.ts"
+
+const release = { releaseSlug: PathName }
+
+export class ReleasesApi extends HttpApiGroup.make("releases")
+  .add(
+    HttpApiEndpoint.get("list", "/releases", {
+      query: pageQuery,
+      success: Page(Release),
+      error: InvalidCursor,
+    })
+      .annotate(RequiredScope, "read:releases")
+      .annotateMerge(OpenApi.annotations({ summary: "List releases", description: "Newest first." })),
+    HttpApiEndpoint.post("create", "/releases", {
+      headers: idempotencyHeaders,
+      payload: CreateRelease,
+      success: Created(Release),
+      error: [CreateReleaseSlugTaken, ValidationFailed],
+    })
+      .middleware(Idempotency)
+      .annotate(RequiredScope, "write:releases")
+      .annotateMerge(
+        exampleBody({
+          version: "2026.1",
+          description: "January",
+          componentIds: ["01a1fe56-aaf8-74c8-a331-6d16e44e9843"],
+        }),
+      )
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Create a release",
+          description:
+            "Links up to 200 different components, in the order of `componentIds`. A release never changes: to correct one, delete it and create another. Without a slug it gets one made from its version.",
+        }),
+      ),
+    HttpApiEndpoint.get("get", "/releases/:releaseSlug", {
+      params: release,
+      success: Release,
+      error: ReleaseNotFound,
+    })
+      .annotate(RequiredScope, "read:releases")
+      .annotateMerge(OpenApi.annotations({ summary: "Read a release" })),
+    HttpApiEndpoint.delete("delete", "/releases/:releaseSlug", {
+      params: release,
+      success: HttpApiSchema.NoContent,
+      error: [ReleaseNotFound, DeleteReleaseDeployed],
+    })
+      .annotate(RequiredScope, "write:releases")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Delete a release",
+          description:
+            "Refused while a deployment zone is on it. Past deployments do not hinder it: their history keeps its slug and version.",
+        }),
+      ),
+  )
+  .annotateMerge(
+    OpenApi.annotations({ title: "Releases", description: "Immutable sets of components that are deployed together." }),
+  ) {}

@@ -1,0 +1,16 @@
+/** Problems of releases (contract, section 3). */
+import { Problem } from "../../kernel/contract/Problem.ts"
+
+export class ReleaseNotFound extends Problem<ReleaseNotFound>()("Release.NotFound", 404, "Release not found") {}
+
+export class CreateReleaseSlugTaken extends Problem<CreateReleaseSlugTaken>()(
+  "CreateRelease.SlugTaken",
+  409,
+  "Another release has this slug",
+) {}
+
+export class DeleteReleaseDeployed extends Problem<DeleteReleaseDeployed>()(
+  "DeleteRelease.Deployed",
+  409,
+  "A deployment zone is on the release",
+) {}

@@ -1,0 +1,32 @@
+/** Releases: immutable sets of components that zones are put on (interface specification, section 2). */
+import { Schema } from "effect"
+import { Component } from "../components/Model.ts"
+import { ActorReference } from "../../kernel/contract/Caller.ts"
+import { Uuid } from "../../kernel/values/Identifiers.ts"
+import { Slug } from "../../kernel/values/Slug.ts"
+import { Description, Name } from "../../kernel/values/Text.ts"
+import { Timestamp } from "../../kernel/values/Timestamp.ts"
+
+/** How many components one release links at most. */
+export const MAXIMUM_COMPONENTS = 200
+
+export const Release = Schema.Struct({
+  id: Uuid,
+  slug: Schema.String,
+  version: Schema.String,
+  description: Schema.NullOr(Schema.String),
+  componentIds: Schema.Array(Uuid).annotate({ description: "Linked at creation, in the order that was given" }),
+  components: Schema.Array(Component).annotate({ description: "The records of `componentIds`, in the same order" }),
+  createdAt: Timestamp,
+  createdBy: ActorReference,
+})
+export type Release = typeof Release.Type
+
+/** Body of `POST /releases`. */
+export const CreateRelease = Schema.Struct({
+  version: Name,
+  slug: Schema.optionalKey(Slug),
+  description: Schema.optionalKey(Schema.NullOr(Description)),
+  componentIds: Schema.optionalKey(Schema.Array(Uuid).check(Schema.isMaxLength(MAXIMUM_COMPONENTS))),
+})
+export type CreateRelease = typeof CreateRelease.Type

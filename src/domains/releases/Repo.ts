@@ -1,0 +1,92 @@
+/** SQL of releases and their links to components. */
+import { PgClient } from "@effect/sql-pg"
+import { Context, Effect, Layer } from "effect"
+import type { Component } from "../components/Model.ts"
+import { olderThan } from "../../kernel/contract/Page.ts"
+import type { Position } from "../../kernel/contract/Page.ts"
+import { record, records, touched } from "../../kernel/database/Statements.ts"
+import type { Release } from "./Model.ts"
+
+/** A release without its components, which stand in rows of their own. */
+export type ReleaseRow = Omit<Release, "componentIds" | "components">
+
+/** A component and the release that links it. */
+export interface LinkedComponent extends Component {
+  readonly releaseId: string
+}
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const columns = sql.literal(`id, slug, version, description, created_at AS "createdAt", created_by AS "createdBy"`)
+  const componentColumns = sql.literal(`components.id, components.name, components.version, components.slug,
+    components.description, components.previous_component_id AS "previousComponentId",
+    components.created_at AS "createdAt", components.created_by AS "createdBy"`)
+
+  return {
+    /** Whether the slug was free and the row is stored. */
+    insert: (organizationId: string, row: ReleaseRow) =>
+      touched(sql`
+        INSERT INTO releases (organization_id, id, slug, version, description, created_at, created_by)
+        VALUES (${organizationId}, ${row.id}, ${row.slug}, ${row.version}, ${row.description}, ${row.createdAt},
+          ${sql.json(row.createdBy)})
+        ON CONFLICT ON CONSTRAINT releases_slug DO NOTHING
+        RETURNING id`),
+
+    /** Links the components in the order of their ids. */
+    link: (organizationId: string, id: string, componentIds: ReadonlyArray<string>) =>
+      Effect.asVoid(
+        Effect.orDie(sql`
+          INSERT INTO release_components (organization_id, release_id, component_id, ordinal)
+          SELECT ${organizationId}::uuid, ${id}::uuid, linked.component_id, linked.ordinal
+          FROM unnest(${componentIds}::uuid[]) WITH ORDINALITY AS linked (component_id, ordinal)`),
+      ),
+
+    /** Components by their ids, in no order, held so that none is deleted before the link to it commits. */
+    holdComponents: (organizationId: string, ids: ReadonlyArray<string>) =>
+      records<Component>()(sql`
+        SELECT ${componentColumns} FROM components
+        WHERE organization_id = ${organizationId} AND id = ANY(${ids}::uuid[])
+        ORDER BY id FOR KEY SHARE`),
+
+    /** The components of all these releases, those of one release in their order. */
+    componentsOf: (organizationId: string, ids: ReadonlyArray<string>) =>
+      records<LinkedComponent>()(sql`
+        SELECT link.release_id AS "releaseId", ${componentColumns}
+        FROM release_components link
+        JOIN components ON components.organization_id = link.organization_id AND components.id = link.component_id
+        WHERE link.organization_id = ${organizationId} AND link.release_id = ANY(${ids}::uuid[])
+        ORDER BY link.release_id, link.ordinal`),
+
+    findBySlug: (organizationId: string, slug: string) =>
+      record<ReleaseRow>()(
+        sql`SELECT ${columns} FROM releases WHERE organization_id = ${organizationId} AND slug = ${slug}`,
+      ),
+
+    list: (organizationId: string, after: Position | null, count: number) =>
+      records<ReleaseRow>()(sql`
+        SELECT ${columns} FROM releases
+        WHERE organization_id = ${organizationId} AND id < ${olderThan(after)}
+        ORDER BY id DESC LIMIT ${count}`),
+
+    /** Locks the row, so that no zone can be put on the release while its deletion is decided. */
+    lockBySlug: (organizationId: string, slug: string) =>
+      record<ReleaseRow>()(sql`
+        SELECT ${columns} FROM releases WHERE organization_id = ${organizationId} AND slug = ${slug} FOR UPDATE`),
+
+    /** A zone that is on the release now. */
+    findZoneOn: (organizationId: string, id: string) =>
+      record<{ readonly slug: string }>()(sql`
+        SELECT slug FROM deployment_zones WHERE organization_id = ${organizationId} AND release_id = ${id} LIMIT 1`),
+
+    /** Its links go with it. */
+    delete: (organizationId: string, id: string) =>
+      Effect.asVoid(Effect.orDie(sql`DELETE FROM releases WHERE organization_id = ${organizationId} AND id = ${id}`)),
+  }
+})
+
+/** Rows of releases. */
+export class ReleasesRepo extends Context.Service<ReleasesRepo, Effect.Success<typeof make>>()(
+  "keyshelf/releases/Repo",
+) {
+  static readonly layer = Layer.effect(ReleasesRepo, make)
+}

@@ -1,0 +1,121 @@
+/** Use cases of releases. */
+import { Context, Effect, Layer, Option } from "effect"
+import { Events } from "../events/Service.ts"
+import { Caller } from "../../kernel/contract/Caller.ts"
+import { newId } from "../../kernel/values/Identifiers.ts"
+import { byId, Cursors } from "../../kernel/contract/Page.ts"
+import type { PageRequest } from "../../kernel/contract/Page.ts"
+import { noSuch, refuseFaults } from "../../kernel/contract/Problem.ts"
+import type { ProblemFault } from "../../kernel/contract/Problem.ts"
+import { slugify, underFreeSlug } from "../../kernel/values/Slug.ts"
+import { now } from "../../kernel/values/Timestamp.ts"
+import { Transactions } from "../../kernel/database/Transactions.ts"
+import { CreateReleaseSlugTaken, DeleteReleaseDeployed, ReleaseNotFound } from "./Errors.ts"
+import type { CreateRelease, Release } from "./Model.ts"
+import { ReleasesRepo } from "./Repo.ts"
+import type { ReleaseRow } from "./Repo.ts"
+import { repeatedComponents, unknownComponents } from "./Rules.ts"
+
+const notFound = (slug: string) => new ReleaseNotFound({ detail: noSuch("release", slug) })
+
+const refuseIfAny = (faults: ReadonlyArray<ProblemFault>) => refuseFaults(faults, "The components cannot be linked.")
+
+const make = Effect.gen(function* () {
+  const repo = yield* ReleasesRepo
+  const events = yield* Events
+  const cursors = yield* Cursors
+  const transactions = yield* Transactions
+
+  /** Completes any number of rows with one query. */
+  const withComponents = Effect.fnUntraced(function* (organizationId: string, rows: ReadonlyArray<ReleaseRow>) {
+    const linked = yield* repo.componentsOf(
+      organizationId,
+      rows.map((row) => row.id),
+    )
+    const byRelease = Map.groupBy(linked, (component) => component.releaseId)
+    return rows.map((row): Release => {
+      const components = (byRelease.get(row.id) ?? []).map(({ releaseId: _, ...component }) => component)
+      return { ...row, componentIds: components.map((component) => component.id), components }
+    })
+  })
+
+  const withItsComponents = Effect.fnUntraced(function* (organizationId: string, row: ReleaseRow) {
+    const [release] = yield* withComponents(organizationId, [row])
+    return release as Release
+  })
+
+  const create = Effect.fn("Releases.create")(function* (input: CreateRelease) {
+    const caller = yield* Caller
+    const componentIds = (input.componentIds ?? []).map((id) => id.toLowerCase())
+    yield* refuseIfAny(repeatedComponents(componentIds))
+    const release = {
+      id: yield* newId,
+      version: input.version,
+      description: input.description ?? null,
+      createdAt: yield* now,
+      createdBy: caller.actor,
+    }
+    return yield* transactions.run(
+      Effect.gen(function* () {
+        const held = yield* repo.holdComponents(caller.organizationId, componentIds)
+        const found = new Map(held.map((component) => [component.id, component]))
+        yield* refuseIfAny(unknownComponents(componentIds, new Set(found.keys())))
+        const slug = yield* underFreeSlug({
+          explicit: input.slug,
+          suggested: slugify(input.version, "release"),
+          insert: (slug) => repo.insert(caller.organizationId, { ...release, slug }),
+          taken: (slug) => new CreateReleaseSlugTaken({ detail: `Another release has the slug "${slug}".` }),
+        })
+        yield* repo.link(caller.organizationId, release.id, componentIds)
+        const components = componentIds.flatMap((id) => found.get(id) ?? [])
+        const record: Release = { ...release, slug, componentIds, components }
+        yield* events.emit(caller, "RELEASE_CREATED", record)
+        return record
+      }),
+    )
+  })
+
+  const get = Effect.fn("Releases.get")(function* (slug: string) {
+    const { organizationId } = yield* Caller
+    const release = yield* repo.findBySlug(organizationId, slug)
+    if (Option.isNone(release)) return yield* notFound(slug)
+    return yield* withItsComponents(organizationId, release.value)
+  })
+
+  const list = Effect.fn("Releases.list")(function* (request: PageRequest) {
+    const { organizationId } = yield* Caller
+    const page = yield* cursors.page(
+      { name: "releases", organizationId },
+      request,
+      (after, count) => repo.list(organizationId, after, count),
+      byId,
+    )
+    return { ...page, items: yield* withComponents(organizationId, page.items) }
+  })
+
+  const remove = Effect.fn("Releases.delete")(function* (slug: string) {
+    const caller = yield* Caller
+    yield* transactions.run(
+      Effect.gen(function* () {
+        const release = yield* repo.lockBySlug(caller.organizationId, slug)
+        if (Option.isNone(release)) return yield* notFound(slug)
+        const zone = yield* repo.findZoneOn(caller.organizationId, release.value.id)
+        if (Option.isSome(zone)) {
+          return yield* new DeleteReleaseDeployed({
+            detail: `The deployment zone "${zone.value.slug}" is on the release "${slug}". Put it on another release first.`,
+          })
+        }
+        const record = yield* withItsComponents(caller.organizationId, release.value)
+        yield* repo.delete(caller.organizationId, record.id)
+        yield* events.emit(caller, "RELEASE_DELETED", record)
+      }),
+    )
+  })
+
+  return { create, get, list, delete: remove }
+})
+
+/** Releases of the caller's organization. */
+export class Releases extends Context.Service<Releases, Effect.Success<typeof make>>()("keyshelf/releases/Releases") {
+  static readonly layer = Layer.effect(Releases, make)
+}

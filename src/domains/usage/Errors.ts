@@ -1,0 +1,32 @@
+/** Problems of usage (contract, section 3). */
+import { Problem } from "../../kernel/contract/Problem.ts"
+
+export class ReportUsageThresholdExceeded extends Problem<ReportUsageThresholdExceeded>()(
+  "ReportUsage.ThresholdExceeded",
+  409,
+  "The license does not allow this much",
+) {}
+
+export class ReportUsageTransactionIdReused extends Problem<ReportUsageTransactionIdReused>()(
+  "ReportUsage.TransactionIdReused",
+  409,
+  "The transaction id belongs to another report",
+) {}
+
+export class ReserveLimitReached extends Problem<ReserveLimitReached>()(
+  "Reserve.LimitReached",
+  409,
+  "The license does not allow this much to be reserved",
+) {}
+
+export class ReservationNotFound extends Problem<ReservationNotFound>()(
+  "Reservation.NotFound",
+  404,
+  "No such reservation",
+) {}
+
+export class ReservationNotHeld extends Problem<ReservationNotHeld>()(
+  "Reservation.NotHeld",
+  409,
+  "The reservation is not held any more",
+) {}

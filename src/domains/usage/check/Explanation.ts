@@ -1,0 +1,121 @@
+/** Why a check was answered as it was, from what it was decided on. Pure. */
+import { BigDecimal } from "effect"
+import { amountOf, textOf } from "../../../kernel/values/Decimal.ts"
+import { capOf, isUnlimited } from "../rules/Decision.ts"
+import type { CheckSubject, Decision } from "../rules/Decision.ts"
+import type { Explanation } from "./Model.ts"
+import type { LicenseFacts } from "../rules/Terms.ts"
+import { limitOf } from "../rules/Limits.ts"
+import type { CheckedEntitlement, CheckedInstance } from "../rules/Terms.ts"
+
+/** What an explanation is made of. */
+export interface Explained {
+  readonly subject: CheckSubject
+  readonly decision: Decision
+  readonly instance: CheckedInstance
+  readonly facts: LicenseFacts
+  /** What the entitlement is; nothing for an unknown one. */
+  readonly entitlement: Pick<CheckedEntitlement, "resetPeriod" | "resetAnchor" | "configuration"> | undefined
+  /** The slug that was asked for. */
+  readonly slug: string
+  /** Of a check that consumes: whether it did. */
+  readonly consumed?: boolean
+}
+
+const one = BigDecimal.fromBigInt(1n)
+
+const grantOf = ({ entitlement, subject: { grant } }: Explained): Explanation["grant"] => {
+  if (grant === null) return null
+  const { overagePercent, value } = grant
+  if (typeof value === "boolean") return { value, overagePercent }
+  if (BigDecimal.isBigDecimal(value)) return { value: amountOf(value), overagePercent }
+  return { value: entitlement?.configuration ?? {}, overagePercent }
+}
+
+const ruleOf = ({ subject }: Explained): Explanation["overageRule"] => {
+  const limit = subject.entitlement?.type === "NUMBER" ? limitOf(subject.grant) : null
+  if (limit === null) return null
+  if (isUnlimited(limit.value)) return { kind: "UNLIMITED", limit: -1, cap: -1 }
+  return {
+    kind: limit.overagePercent === 0 ? "HARD" : "SOFT",
+    limit: amountOf(limit.value),
+    cap: amountOf(capOf(limit.value, limit.overagePercent)),
+  }
+}
+
+const nameOf = ({ facts, instance }: Explained): string => `license "${instance.license}" (version ${facts.version})`
+
+/** The limit in words: what is granted, and how far it may be passed. */
+const limitText = (explained: Explained): string => {
+  const limit = limitOf(explained.subject.grant)
+  if (limit === null) return `${nameOf(explained)} grants nothing`
+  const granted = `${nameOf(explained)} grants ${textOf(limit.value)}`
+  return limit.overagePercent === 0
+    ? granted
+    : `${granted} and tolerates up to ${textOf(capOf(limit.value, limit.overagePercent))}`
+}
+
+const verdict = (explained: Explained): string => {
+  const { decision, instance, slug, subject } = explained
+  const requested = subject.requested ?? one
+  const taken = textOf(BigDecimal.sum(BigDecimal.sum(subject.usage, subject.held), requested))
+  switch (decision.reason) {
+    case "ENTITLEMENT_NOT_FOUND":
+      return `Refused: the organization has no entitlement "${slug}".`
+    case "LICENSE_NOT_STARTED":
+      return `Refused: the license of "${instance.instance}" starts on ${instance.startLicenseDate.toISOString()}.`
+    case "LICENSE_EXPIRED":
+      return `Refused: the license of "${instance.instance}" ended on ${instance.endLicenseDate?.toISOString() ?? ""}.`
+    case "NOT_GRANTED":
+      return `Refused: ${nameOf(explained)} does not grant "${slug}".`
+    case "UNLIMITED":
+      return `Allowed: ${nameOf(explained)} grants "${slug}" without a limit.`
+    case "GRANTED":
+      return subject.entitlement?.type === "NUMBER"
+        ? `Allowed: with ${textOf(requested)} more, ${taken} of "${slug}" are taken, and ${limitText(explained)}.`
+        : `Allowed: ${nameOf(explained)} grants "${slug}".`
+    case "SOFT_LIMIT":
+      return `Allowed as overage: with ${textOf(requested)} more, ${taken} of "${slug}" are taken, and ${limitText(explained)}.`
+    case "LIMIT_REACHED":
+      return `Refused: with ${textOf(requested)} more, ${taken} of "${slug}" would be taken, but ${limitText(explained)}.`
+  }
+}
+
+const figuresText = ({ subject: { entitlement, held, period, usage } }: Explained): string => {
+  if (entitlement?.type !== "NUMBER" || period === null) return ""
+  const since = `since ${period.start.toISOString()}`
+  const window = period.end === null ? since : `from ${period.start.toISOString()} to ${period.end.toISOString()}`
+  return ` Before this, ${textOf(usage)} were used ${window}, and reservations held ${textOf(held)}.`
+}
+
+const outcome = ({ consumed, decision }: Explained): string => {
+  if (consumed === undefined) return ""
+  if (consumed) return " It was used."
+  return decision.allowed ? " Nothing was used, because another part of the request was refused." : " Nothing was used."
+}
+
+/** The explanation of one answer. */
+export const explain = (explained: Explained): Explanation => {
+  const { entitlement, facts, instance, subject } = explained
+  const isNumber = subject.entitlement?.type === "NUMBER"
+  return {
+    license: {
+      slug: instance.license,
+      ...facts,
+      startLicenseDate: instance.startLicenseDate,
+      endLicenseDate: instance.endLicenseDate,
+    },
+    grant: grantOf(explained),
+    window:
+      subject.period === null
+        ? null
+        : {
+            ...subject.period,
+            resetPeriod: entitlement?.resetPeriod ?? null,
+            resetAnchor: entitlement?.resetAnchor ?? null,
+          },
+    overageRule: ruleOf(explained),
+    held: isNumber ? amountOf(subject.held) : null,
+    text: `${verdict(explained)}${figuresText(explained)}${outcome(explained)}`,
+  }
+}

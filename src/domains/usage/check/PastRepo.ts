@@ -1,0 +1,186 @@
+/** SQL of what was true at an instant that is past: the terms and grants of then, and the usage up to then. */
+import { PgClient } from "@effect/sql-pg"
+import { BigDecimal, Context, Effect, Layer } from "effect"
+import type { AggregationMethod } from "../../entitlements/Model.ts"
+import { storedDecimal } from "../../../kernel/values/Decimal.ts"
+import { records } from "../../../kernel/database/Statements.ts"
+import { valueOf } from "../rules/Aggregation.ts"
+import type { CheckedEntitlement, CheckedInstance } from "../rules/Terms.ts"
+import { explainedColumns, familyJoin } from "../TermsSql.ts"
+
+interface Measured {
+  readonly instanceId: string
+  readonly entitlementId: string
+  readonly aggregationMethod: AggregationMethod | null
+}
+
+/** A row of a check about the past, without usage. */
+export type PastRow = CheckedInstance & ((CheckedEntitlement & Measured) | { readonly entitlement: null })
+
+/** Usage that is asked for up to an instant. */
+export interface PastUsageKey {
+  readonly instanceId: string
+  readonly entitlementId: string
+  readonly periodStart: Date
+  readonly method: AggregationMethod
+}
+
+/** What was used in that period; a decimal. */
+export interface PastUsage {
+  readonly entitlementId: string
+  readonly periodStart: Date
+  readonly used: string
+}
+
+interface SummedUp {
+  readonly entitlementId: string
+  readonly periodStart: Date
+  readonly method: AggregationMethod
+  /** The period's total of today, if that is what was used; else what the events up to the instant come to. */
+  readonly total: string | null
+  readonly replacedBy: string | null
+  readonly count: number
+  readonly keys: number
+  readonly sum: string | null
+  readonly minimum: string | null
+  readonly maximum: string | null
+  readonly latest: string | null
+}
+
+const decimal = (text: string | null): BigDecimal.BigDecimal | null => (text === null ? null : storedDecimal(text))
+
+const usedIn = (row: SummedUp): BigDecimal.BigDecimal =>
+  decimal(row.total) ??
+  valueOf(row.method, {
+    replacedBy: decimal(row.replacedBy),
+    count: row.count,
+    keys: row.keys,
+    sum: decimal(row.sum),
+    minimum: decimal(row.minimum),
+    maximum: decimal(row.maximum),
+    latest: decimal(row.latest),
+  })
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const columns = sql.literal(`i.id AS "instanceId", i.slug AS instance, l.slug AS license,
+    terms.start_license_date AS "startLicenseDate", terms.end_license_date AS "endLicenseDate", e.id AS "entitlementId",
+    e.slug AS entitlement, e.type, e.aggregation_method AS "aggregationMethod", e.reset_period AS "resetPeriod",
+    e.reset_anchor AS "resetAnchor", CASE jsonb_typeof(g.value) WHEN 'object' THEN '{}' ELSE g.value #>> '{}' END AS granted,
+    g.overage_percent AS "overagePercent", NULL AS "periodStart", NULL AS used, h.quantity::text AS held`)
+  const explained = sql.literal(explainedColumns)
+  const family = sql.literal(familyJoin)
+  const nothing = sql.literal("")
+
+  // Before the instance was made there was nothing to remember: its present terms stand for that time.
+  const termsAndLicense = sql.literal(`LEFT JOIN LATERAL (
+      SELECT license_id, start_license_date, end_license_date FROM past_instance_terms
+      WHERE organization_id = i.organization_id AND instance_id = i.id AND until > asked.at AND i.created_at <= asked.at
+      ORDER BY until LIMIT 1
+    ) past ON true
+    CROSS JOIN LATERAL (
+      SELECT past.license_id, past.start_license_date, past.end_license_date WHERE past.license_id IS NOT NULL
+      UNION ALL
+      SELECT i.license_id, i.start_license_date, i.end_license_date WHERE past.license_id IS NULL
+    ) terms
+    JOIN licenses l ON l.organization_id = i.organization_id AND l.id = terms.license_id`)
+  const grants = sql.literal(`LEFT JOIN LATERAL (
+      SELECT true AS is_known, value, overage_percent FROM past_license_grants
+      WHERE organization_id = l.organization_id AND license_id = l.id AND entitlement_id = e.id AND until > asked.at
+        AND i.created_at <= asked.at
+      ORDER BY until LIMIT 1
+    ) granted ON true
+    LEFT JOIN license_entitlements present ON granted.is_known IS NULL AND present.organization_id = l.organization_id
+      AND present.license_id = l.id AND present.entitlement_id = e.id
+    CROSS JOIN LATERAL (
+      SELECT coalesce(granted.value, present.value) AS value,
+        coalesce(granted.overage_percent, present.overage_percent) AS overage_percent
+    ) g`)
+  // None lives longer than a day.
+  const reservations = sql.literal(`LEFT JOIN LATERAL (
+      SELECT sum(quantity) AS quantity FROM usage_reservations
+      WHERE organization_id = i.organization_id AND instance_id = i.id AND entitlement_id = e.id
+        AND created_at <= asked.at AND created_at > asked.at - interval '25 hours' AND expires_at > asked.at AND (ended_at IS NULL OR ended_at > asked.at)
+    ) h ON true`)
+  // The events of a total that is not the answer already.
+  const ofTotal = sql.literal(`organization_id = t.organization_id AND instance_id = t.instance_id
+    AND entitlement_id = t.entitlement_id AND period_start = t.period_start AND t.last_at > asked.at`)
+
+  return {
+    /** What a check about a past instant rests on, but for usage; no row if there is no such instance. */
+    findTerms: (
+      organizationId: string,
+      instanceSlug: string,
+      entitlements: ReadonlyArray<string>,
+      at: Date,
+      explain: boolean,
+    ) =>
+      records<PastRow>()(sql`
+        SELECT ${columns}${explain ? explained : nothing}
+        FROM instances i
+        CROSS JOIN (SELECT ${at}::timestamptz AS at) asked
+        ${termsAndLicense}
+        ${explain ? family : nothing}
+        LEFT JOIN entitlements e
+          ON e.organization_id = i.organization_id AND e.slug = ANY(ARRAY(SELECT unnest(${entitlements}::text[])))
+        ${grants}
+        ${reservations}
+        WHERE i.organization_id = ${organizationId} AND i.slug = ${instanceSlug}`),
+
+    /**
+     * What was used of each entitlement in its period up to an instant, by all events that are known today. The database
+     * adds up, so that no event leaves it. The period's total is the answer where all its events lie in that time, and
+     * where events were deleted, so that nobody can tell better.
+     */
+    usageUntil: (
+      organizationId: string,
+      among: ReadonlyArray<PastUsageKey>,
+      at: Date,
+    ): Effect.Effect<ReadonlyArray<PastUsage>> =>
+      Effect.map(
+        records<SummedUp>()(sql`
+          SELECT asked."entitlementId", asked."periodStart", asked.method,
+            CASE WHEN t.last_at > asked.at AND counted.stored = t.event_count THEN NULL ELSE t.value::text END AS total,
+            newest_set.value::text AS "replacedBy", counted.count::float8 AS count, counted.keys::float8 AS keys,
+            counted.sum::text AS sum, counted.minimum::text AS minimum, counted.maximum::text AS maximum,
+            latest.value::text AS latest
+          FROM (
+            SELECT *, ${at}::timestamptz AS at FROM jsonb_to_recordset(${sql.json(among)}) AS key
+              ("instanceId" uuid, "entitlementId" uuid, "periodStart" timestamptz, method text)
+          ) asked
+          JOIN usage_totals t ON t.organization_id = ${organizationId} AND t.instance_id = asked."instanceId"
+            AND t.entitlement_id = asked."entitlementId" AND t.period_start = asked."periodStart"
+          LEFT JOIN LATERAL (
+            SELECT timestamp, ordinal, value FROM usage_events
+            WHERE ${ofTotal} AND t.set_at IS NOT NULL AND behavior = 'set' AND timestamp <= asked.at
+            ORDER BY timestamp DESC, ordinal DESC LIMIT 1
+          ) newest_set ON true
+          LEFT JOIN LATERAL (
+            SELECT count(*) AS stored, count(*) FILTER (WHERE counts) AS count, sum(value) FILTER (WHERE counts) AS sum,
+              min(value) FILTER (WHERE counts) AS minimum, max(value) FILTER (WHERE counts) AS maximum,
+              count(DISTINCT unique_key) FILTER (WHERE counts AND asked.method = 'UNIQUE_COUNT') AS keys
+            FROM (
+              SELECT value, unique_key, timestamp <= asked.at AND (newest_set.timestamp IS NULL
+                OR (timestamp, ordinal) >= (newest_set.timestamp, newest_set.ordinal)) AS counts
+              FROM usage_events WHERE ${ofTotal}
+            ) events
+          ) counted ON true
+          LEFT JOIN LATERAL (
+            SELECT value FROM usage_events
+            WHERE ${ofTotal} AND asked.method = 'LATEST' AND timestamp <= asked.at
+            ORDER BY timestamp DESC, ordinal DESC LIMIT 1
+          ) latest ON true`),
+        (rows) =>
+          rows.map((row) => ({
+            entitlementId: row.entitlementId,
+            periodStart: row.periodStart,
+            used: BigDecimal.format(usedIn(row)),
+          })),
+      ),
+  }
+})
+
+/** What is still known of the past. */
+export class PastRepo extends Context.Service<PastRepo, Effect.Success<typeof make>>()("keyshelf/usage/PastRepo") {
+  static readonly layer = Layer.effect(PastRepo, make)
+}

@@ -1,0 +1,89 @@
+/** Use cases of usage. */
+import { Context, Duration, Effect, Layer } from "effect"
+import { InstanceNotFound } from "../../instances/Errors.ts"
+import { Caller } from "../../../kernel/contract/Caller.ts"
+import { noSuch } from "../../../kernel/contract/Problem.ts"
+import { isBefore, now } from "../../../kernel/values/Timestamp.ts"
+import { answerChecks, standings } from "./CheckResponse.ts"
+import { askingTogether } from "./hotpath/CheckBatcher.ts"
+import { CheckRepo } from "./hotpath/Repo.ts"
+import type { CheckRequest } from "./Model.ts"
+import type { CheckRow } from "../rules/Terms.ts"
+import { PastRepo } from "./PastRepo.ts"
+import { UsageRepo } from "./Repo.ts"
+import { foundIn } from "../rules/CheckBasis.ts"
+import { periodOf } from "../rules/Terms.ts"
+
+// Nodes' clocks differ a little: what another node reserved just now is known here, whatever its clock said.
+const CLOCKS_DIFFER = Duration.toMillis(Duration.minutes(1))
+
+const known = (at: Date): Date => new Date(at.getTime() + CLOCKS_DIFFER)
+
+const make = Effect.gen(function* () {
+  const repo = yield* UsageRepo
+  const findTogether = askingTogether(yield* CheckRepo)
+  const past = yield* PastRepo
+
+  /** What was true at an instant that is past. */
+  const findThen = Effect.fnUntraced(function* (
+    organizationId: string,
+    instance: string,
+    entitlements: ReadonlyArray<string>,
+    at: Date,
+    explain: boolean,
+  ) {
+    const rows = yield* past.findTerms(organizationId, instance, entitlements, at, explain)
+    const keys = rows.flatMap((row) => {
+      const period = row.entitlement === null ? null : periodOf(row, row, at)
+      if (row.entitlement === null || period === null) return []
+      const { aggregationMethod, entitlementId, instanceId } = row
+      return [{ instanceId, entitlementId, periodStart: period.start, method: aggregationMethod ?? "SUM" }]
+    })
+    const used = keys.length === 0 ? [] : yield* past.usageUntil(organizationId, keys, at)
+    const usages = new Map(used.map((usage) => [usage.entitlementId, usage] as const))
+    return rows.map((row): CheckRow => (row.entitlement === null ? row : { ...row, ...usages.get(row.entitlementId) }))
+  })
+
+  // Products ask this on every request of theirs.
+  const check = Effect.fnUntraced(function* (
+    instanceSlug: string,
+    { at: asked, checks, explain = false }: CheckRequest,
+  ) {
+    const { organizationId } = yield* Caller
+    const present = yield* now
+    const at = asked ?? present
+    const slugs = checks.map(({ entitlement }) => entitlement)
+    const moment = { at, known: asked ?? known(at) }
+    const inRows = (rows: ReadonlyArray<CheckRow>) => foundIn(rows, slugs, at)
+    const find = Effect.suspend(() => {
+      if (isBefore(at, present)) return Effect.map(findThen(organizationId, instanceSlug, slugs, at, explain), inRows)
+      return explain
+        ? Effect.map(repo.findForCheck(organizationId, instanceSlug, slugs, { ...moment, explain }), inRows)
+        : findTogether({ organizationId, instance: instanceSlug, entitlements: slugs, ...moment })
+    })
+    const found = yield* find
+    if (found === undefined) return yield* new InstanceNotFound({ detail: noSuch("instance", instanceSlug) })
+    return answerChecks(found, checks, at)
+  })
+
+  // Flags ask this: there an instance that does not exist is no error.
+  const standingsOf = Effect.fnUntraced(function* (instanceSlug: string, entitlements: ReadonlyArray<string> | null) {
+    const { organizationId } = yield* Caller
+    const at = yield* now
+    return standings(
+      yield* repo.findStandings(organizationId, instanceSlug, entitlements, { at, known: known(at) }),
+      at,
+    )
+  })
+
+  return {
+    check,
+    /** How an instance stands with these entitlements (`null`: with all) now; nothing if there is no such instance. */
+    standings: standingsOf,
+  }
+})
+
+/** What the instances of the caller's organization may use. */
+export class Usage extends Context.Service<Usage, Effect.Success<typeof make>>()("keyshelf/usage/Usage") {
+  static readonly layer = Layer.effect(Usage, make)
+}

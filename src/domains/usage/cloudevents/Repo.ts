@@ -1,0 +1,275 @@
+/** SQL of batches whose events only add to totals: by set, and without reading the totals. */
+import { PgClient } from "@effect/sql-pg"
+import { BigDecimal, Context, Effect, Layer, Option } from "effect"
+import type { ActorReference } from "../../../kernel/contract/Caller.ts"
+import { column, record, records } from "../../../kernel/database/Statements.ts"
+import type { Thresholds } from "../rules/Limits.ts"
+import type { Meter } from "../ledger/Model.ts"
+import type { Tallied, Tally } from "./BatchTotals.ts"
+
+type Instance = Pick<Meter, "instanceId" | "instance"> & {
+  readonly licenseId: string
+  readonly startLicenseDate: string
+  readonly endLicenseDate: string | null
+}
+type Entitlement = Pick<
+  Meter,
+  | "entitlementId"
+  | "entitlement"
+  | "entitlementName"
+  | "type"
+  | "aggregationMethod"
+  | "resetPeriod"
+  | "resetAnchor"
+  | "warningThresholdPercent"
+  | "displayOrder"
+>
+type Grant = Pick<Meter, "granted" | "overagePercent"> & {
+  readonly licenseId: string
+  readonly entitlementId: string
+}
+interface TermsRow {
+  readonly instances: ReadonlyArray<Instance>
+  readonly entitlements: ReadonlyArray<Entitlement>
+  readonly licenses: ReadonlyArray<{ readonly licenseId: string; readonly license: string }>
+  readonly grants: ReadonlyArray<Grant>
+}
+
+/** What an organization's instances and entitlements of some slugs are, and what the instances' licenses grant. */
+export interface Terms {
+  readonly instances: ReadonlySet<string>
+  /** The entitlement of an instance, if there are both. Always the same for the same two. */
+  readonly meterOf: (instance: string, entitlement: string) => Meter | undefined
+}
+
+const termsOf = (organizationId: string, row: TermsRow): Terms => {
+  const licenses = new Map(row.licenses.map(({ license, licenseId }) => [licenseId, license]))
+  const granted = Map.groupBy(row.grants, ({ entitlementId }) => entitlementId)
+  const instances = new Map(
+    row.instances.map(({ endLicenseDate, instance, instanceId, licenseId, startLicenseDate }) => {
+      const startDate = new Date(startLicenseDate)
+      const endDate = endLicenseDate === null ? null : new Date(endLicenseDate)
+      return [instance, { instanceId, licenseId, license: licenses.get(licenseId) ?? "", startDate, endDate }]
+    }),
+  )
+  const entitlements = new Map(
+    row.entitlements.map((terms) => {
+      const grants = new Map(granted.get(terms.entitlementId)?.map((grant) => [grant.licenseId, grant]))
+      return [terms.entitlement, { terms, grants, meters: new Map<string, Meter>() }]
+    }),
+  )
+  return {
+    instances: new Set(instances.keys()),
+    meterOf: (instance, entitlement) => {
+      const metered = entitlements.get(entitlement)
+      const known = metered?.meters.get(instance)
+      if (known !== undefined) return known
+      const found = instances.get(instance)
+      if (found === undefined || metered === undefined) return undefined
+      const { grants, meters, terms } = metered
+      const grant = grants.get(found.licenseId)
+      // Member by member, because there are hundreds, and a spread makes room for each several times.
+      const meter: Meter = {
+        organizationId,
+        instanceId: found.instanceId,
+        instance,
+        license: found.license,
+        startLicenseDate: found.startDate,
+        endLicenseDate: found.endDate,
+        entitlementId: terms.entitlementId,
+        entitlement,
+        entitlementName: terms.entitlementName,
+        type: terms.type,
+        aggregationMethod: terms.aggregationMethod,
+        resetPeriod: terms.resetPeriod,
+        resetAnchor: terms.resetAnchor,
+        warningThresholdPercent: terms.warningThresholdPercent,
+        displayOrder: terms.displayOrder,
+        granted: grant?.granted ?? null,
+        overagePercent: grant?.overagePercent ?? null,
+      }
+      meters.set(instance, meter)
+      return meter
+    },
+  }
+}
+
+// Nearly all are whole.
+const digits = (amount: BigDecimal.BigDecimal) =>
+  amount.scale === 0 ? amount.value.toString() : BigDecimal.format(amount)
+
+const amounts = <Row>(rows: ReadonlyArray<Row>, amountOf: (row: Row) => BigDecimal.BigDecimal | null) =>
+  column("text", rows, (row) => {
+    const amount = amountOf(row)
+    return amount && digits(amount)
+  })
+
+/** The different thresholds of tallies, which are few: many share the grants of a license. */
+const thresholdsAmong = (tallies: ReadonlyArray<Tally>) => {
+  const places = new Map<Thresholds | null, number>()
+  for (const { thresholds } of tallies) if (!places.has(thresholds)) places.set(thresholds, places.size + 1)
+  return { all: [...places.keys()], placeOf: ({ thresholds }: Tally) => places.get(thresholds) ?? null }
+}
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+
+  return {
+    /**
+     * The terms of all meters of these instances and entitlements, in one statement, so that a license that is changed
+     * meanwhile is seen before or after, not in parts. As JSON, and each thing once, because a row for each meter would
+     * tell the same few things hundreds of times. The fences keep PostgreSQL at index look-ups, and at one plan.
+     */
+    terms: (organizationId: string, instances: ReadonlyArray<string>, entitlements: ReadonlyArray<string>) =>
+      Effect.map(
+        record<TermsRow>()(sql`
+          WITH i AS MATERIALIZED (
+            SELECT id AS "instanceId", slug AS instance, license_id AS "licenseId",
+              start_license_date AS "startLicenseDate", end_license_date AS "endLicenseDate"
+            FROM instances
+            WHERE organization_id = ${organizationId} AND slug = ANY(ARRAY(SELECT unnest(${instances}::text[])))
+          ), e AS MATERIALIZED (
+            SELECT id AS "entitlementId", slug AS entitlement, name AS "entitlementName", type,
+              aggregation_method AS "aggregationMethod", reset_period AS "resetPeriod", reset_anchor AS "resetAnchor",
+              warning_threshold_percent AS "warningThresholdPercent", display_order AS "displayOrder"
+            FROM entitlements
+            WHERE organization_id = ${organizationId} AND slug = ANY(ARRAY(SELECT unnest(${entitlements}::text[])))
+          ), l AS MATERIALIZED (
+            SELECT used."licenseId", found.license FROM (SELECT DISTINCT "licenseId" FROM i) used
+            CROSS JOIN LATERAL (
+              SELECT slug AS license FROM licenses
+              WHERE organization_id = ${organizationId} AND id = used."licenseId" OFFSET 0
+            ) found
+          ), g AS MATERIALIZED (
+            SELECT l."licenseId", e."entitlementId", found.* FROM l CROSS JOIN e
+            CROSS JOIN LATERAL (
+              SELECT CASE jsonb_typeof(value) WHEN 'object' THEN '{}' ELSE value #>> '{}' END AS granted,
+                overage_percent AS "overagePercent"
+              FROM license_entitlements
+              WHERE organization_id = ${organizationId} AND license_id = l."licenseId"
+                AND entitlement_id = e."entitlementId" OFFSET 0
+            ) found
+          )
+          SELECT (SELECT coalesce(json_agg(i), '[]') FROM i) AS instances,
+            (SELECT coalesce(json_agg(e), '[]') FROM e) AS entitlements,
+            (SELECT coalesce(json_agg(l), '[]') FROM l) AS licenses,
+            (SELECT coalesce(json_agg(g), '[]') FROM g) AS grants`),
+        (row) => termsOf(organizationId, Option.getOrThrow(row)),
+      ),
+
+    /**
+     * Adds tallies to their totals and stores their events. Answers how many totals took theirs: where that is not all of
+     * them, the transaction has to be taken back. A total takes no tally that would bring it past a threshold, or that is
+     * older than the newest `set`; a total that is missing begins with its tally, if nobody is about to change or delete
+     * what it is of.
+     *
+     * Tallies come in the order in which totals are locked. Events find theirs by their places in arrays, because
+     * PostgreSQL, which does not know how long those are, would join them row by row.
+     */
+    post: (
+      organizationId: string,
+      { events, tallies }: Tallied,
+      { at, reportedBy }: { readonly at: Date; readonly reportedBy: ActorReference },
+    ) => {
+      const thresholds = thresholdsAmong(tallies)
+      return Effect.map(
+        records<{ readonly taken: number }>()(sql`
+          WITH given AS MATERIALIZED (
+            SELECT ${column("uuid", tallies, ({ instanceId }) => instanceId)} AS instances,
+              ${column("uuid", tallies, ({ entitlementId }) => entitlementId)} AS entitlements,
+              ${column("timestamptz", tallies, ({ periodStart }) => periodStart)} AS periods,
+              ${amounts(thresholds.all, (these) => these && these.warning)}::numeric[] AS warnings,
+              ${amounts(thresholds.all, (these) => these && these.limit)}::numeric[] AS limits,
+              ${amounts(thresholds.all, (these) => these && these.cap)}::numeric[] AS caps
+          ), tallied AS MATERIALIZED (
+            SELECT sent.*, coalesce(amount, sum) AS added, ((SELECT warnings FROM given))[thresholds] AS warning_at,
+              ((SELECT limits FROM given))[thresholds] AS limit_at, ((SELECT caps FROM given))[thresholds] AS cap
+            FROM unnest(
+              (SELECT instances FROM given),
+              (SELECT entitlements FROM given),
+              (SELECT periods FROM given),
+              ${amounts(tallies, ({ added, sum }) => (added === sum ? null : added))}::numeric[],
+              ${column("int4", tallies, ({ count }) => count)},
+              ${amounts(tallies, ({ sum }) => sum)}::numeric[],
+              ${column("timestamptz", tallies, ({ firstAt }) => firstAt)},
+              ${column("timestamptz", tallies, ({ lastAt }) => lastAt)},
+              ${column("int4", tallies, thresholds.placeOf)}
+            ) WITH ORDINALITY AS sent (instance_id, entitlement_id, period_start, amount, count, sum, first_at, last_at,
+              thresholds, place)
+          ), posted AS (
+            UPDATE usage_totals t SET value = t.value + tallied.added, event_count = t.event_count + tallied.count,
+              sum = t.sum + tallied.sum, value_count = t.value_count + tallied.count,
+              latest_at = greatest(t.latest_at, tallied.last_at), last_at = greatest(t.last_at, tallied.last_at),
+              decided_at = greatest(t.decided_at, ${at}::timestamptz)
+            FROM tallied
+            WHERE t.organization_id = ${organizationId} AND t.instance_id = tallied.instance_id
+              AND t.entitlement_id = tallied.entitlement_id AND t.period_start = tallied.period_start
+              AND coalesce(t.set_at <= tallied.first_at, true)
+              AND t.warned = coalesce(t.value + tallied.added >= tallied.warning_at, false)
+              AND t.limit_reached = coalesce(t.value + tallied.added >= tallied.limit_at, false)
+              AND coalesce(t.value + tallied.added <= tallied.cap, NOT t.cap_exceeded)
+            RETURNING tallied.place, t.event_count - tallied.count AS before
+          ), others AS MATERIALIZED (
+            SELECT * FROM tallied WHERE place NOT IN (SELECT place FROM posted)
+          ), kept AS MATERIALIZED (
+            SELECT others.* FROM others
+            CROSS JOIN LATERAL (
+              SELECT FROM instances WHERE organization_id = ${organizationId} AND id = others.instance_id
+              FOR KEY SHARE SKIP LOCKED
+            ) i
+            CROSS JOIN LATERAL (
+              SELECT FROM entitlements WHERE organization_id = ${organizationId} AND id = others.entitlement_id
+              FOR KEY SHARE SKIP LOCKED
+            ) e
+          ), begun AS (
+            INSERT INTO usage_totals (organization_id, instance_id, entitlement_id, period_start, value, event_count, sum,
+              value_count, latest_at, last_at, decided_at)
+            SELECT ${organizationId}::uuid, instance_id, entitlement_id, period_start, added, count, sum, count, last_at,
+              last_at, ${at}::timestamptz
+            FROM kept
+            WHERE coalesce(added < warning_at, true) AND coalesce(added < limit_at, true)
+              AND coalesce(added <= cap, true)
+            ON CONFLICT (organization_id, instance_id, entitlement_id, period_start) DO NOTHING
+            RETURNING 1
+          ), stored AS (
+            INSERT INTO usage_events (organization_id, instance_id, entitlement_id, period_start, ordinal, timestamp,
+              behavior, value, unique_key, metadata, reported_at, reported_by)
+            SELECT ${organizationId}::uuid, ((SELECT instances FROM given))[sent.tally],
+              ((SELECT entitlements FROM given))[sent.tally], ((SELECT periods FROM given))[sent.tally],
+              ((SELECT array_agg(before ORDER BY place) FROM (
+                SELECT place, before FROM posted UNION ALL SELECT place, 0 FROM others
+              ) begins))[sent.tally] + sent.rank,
+              sent.timestamp, 'append', sent.value, sent.unique_key, NULL, ${at}::timestamptz,
+              ${sql.json(reportedBy)}
+            FROM unnest(
+              (SELECT ${column("int4", events, ({ tally }) => tally)}),
+              ${column("int4", events, ({ rank }) => rank)},
+              ${column("timestamptz", events, ({ event }) => event.timestamp)},
+              ${amounts(events, ({ event }) => event.value)}::numeric[],
+              ${column("text", events, ({ event }) => event.uniqueKey)}
+            ) AS sent (tally, rank, timestamp, value, unique_key)
+            WHERE (SELECT count(*) FROM posted) + (SELECT count(*) FROM begun) = ${tallies.length}::int
+          )
+          SELECT ((SELECT count(*) FROM posted) + (SELECT count(*) FROM begun))::int AS taken`),
+        ([row]) => row?.taken ?? 0,
+      )
+    },
+
+    /**
+     * What reservations keep of meters of these instances, in whatever period. Asked behind {@link post}, whose locks keep
+     * others from reserving: so it counts what was reserved while those were waited for.
+     */
+    held: (organizationId: string, instances: ReadonlyArray<string>, at: Date) =>
+      records<{ readonly instanceId: string; readonly entitlementId: string; readonly quantity: string }>()(sql`
+        SELECT instance_id AS "instanceId", entitlement_id AS "entitlementId", sum(quantity)::text AS quantity
+        FROM usage_reservations
+        WHERE organization_id = ${organizationId} AND instance_id = ANY(ARRAY(SELECT unnest(${instances}::uuid[])))
+          AND state = 'HELD' AND expires_at > ${at}
+        GROUP BY 1, 2`),
+  }
+})
+
+/** Rows of batches that only add to totals. */
+export class TallyRepo extends Context.Service<TallyRepo, Effect.Success<typeof make>>()("keyshelf/usage/TallyRepo") {
+  static readonly layer = Layer.effect(TallyRepo, make)
+}

@@ -1,0 +1,56 @@
+/** Which usage is accepted (age, digits, sign), and why other usage is not. Pure. */
+import { BigDecimal, Duration } from "effect"
+import { isStorable, textOf } from "../../../kernel/values/Decimal.ts"
+import { isBefore } from "../../../kernel/values/Timestamp.ts"
+import { methodOf } from "./Account.ts"
+import type { Account, Refusal } from "./Account.ts"
+import type { Meter } from "./Model.ts"
+
+/** How far back usage is taken, and how long a report's id keeps it from being counted again. */
+export const KEPT_FOR = Duration.toMillis(Duration.days(35))
+
+const AHEAD = Duration.toMillis(Duration.minutes(5))
+
+/** What is wrong with the instant of usage. */
+export const faultOfTimestamp = (meter: Meter, timestamp: Date, now: Date): string | undefined => {
+  if (isBefore(timestamp, meter.startLicenseDate)) return "is before the license starts"
+  if (meter.endLicenseDate !== null && !isBefore(timestamp, meter.endLicenseDate)) return "is after the license ended"
+  if (timestamp.getTime() < now.getTime() - KEPT_FOR) return "is more than 35 days ago"
+  return timestamp.getTime() > now.getTime() + AHEAD ? "is more than 5 minutes ahead" : undefined
+}
+
+/** What is wrong with a value for this meter; absent values are fine where they do not count. */
+export const faultOfValue = (
+  meter: Meter,
+  behavior: "append" | "set",
+  value: BigDecimal.BigDecimal | undefined,
+): string | undefined => {
+  const method = methodOf(meter)
+  if (value === undefined) {
+    return method === "UNIQUE_COUNT" || (method === "COUNT" && behavior === "append") ? undefined : "is missing"
+  }
+  if (!isStorable(value)) return "has at most 18 digits"
+  if (method === "UNIQUE_COUNT" || !BigDecimal.isNegative(value)) return undefined
+  if (method !== "SUM") return `is not negative, because the entitlement's aggregation is ${method}`
+  return behavior === "set" ? "is not negative, because it becomes the total" : undefined
+}
+
+/** The place and kind of what is wrong with a report. */
+export interface Fault {
+  readonly location: string
+  readonly message: string
+  readonly value?: unknown
+}
+
+/** Why usage was refused, for a person. */
+export const refusalText = (refusal: Refusal, { held, meter, total }: Account): string => {
+  const what = `"${meter.entitlement}" of "${meter.instance}"`
+  switch (refusal) {
+    case "not-granted":
+      return `The license "${meter.license}" does not grant ${what}.`
+    case "cap":
+      return `The limit of ${what} is ${meter.granted} (${meter.overagePercent ?? 0} % overage); ${textOf(total.value)} is used in the period and ${textOf(held)} is held by reservations.`
+    case "negative":
+      return `The total of ${what} would fall below zero.`
+  }
+}

@@ -1,0 +1,227 @@
+/**
+ * The account of one meter and period while it is locked: events are posted to it, then it is stored. The functions are
+ * pure; `Meters` in `Metering.ts` opens and closes accounts.
+ */
+import { BigDecimal } from "effect"
+import { amountOf } from "../../../kernel/values/Decimal.ts"
+import type { AggregationMethod } from "../../entitlements/Model.ts"
+import type { ActorReference } from "../../../kernel/contract/Caller.ts"
+import { add } from "../rules/Aggregation.ts"
+import type { Total, UsageEvent } from "../rules/Aggregation.ts"
+import { isUnlimited } from "../rules/Decision.ts"
+import { crossingsAt, limitOf, newlyCrossed, refusalOf } from "../rules/Limits.ts"
+import type { Crossings, Limit } from "../rules/Limits.ts"
+import type { Meter, UsageEntry, UsageValue } from "./Model.ts"
+import { contains } from "../rules/Period.ts"
+import type { Period } from "../rules/Period.ts"
+import { grantOf, periodOf } from "../rules/Terms.ts"
+
+/** An event as it arrives, with what is stored besides it. */
+export interface ReportedEvent extends UsageEvent {
+  readonly metadata: Readonly<Record<string, unknown>> | null
+  readonly reportedBy: ActorReference
+}
+
+/** An event that was counted, by its place in the order of arrival. */
+export interface PostedEvent extends ReportedEvent {
+  readonly ordinal: number
+}
+
+/** Names one total. */
+export interface TotalKey {
+  readonly instanceId: string
+  readonly entitlementId: string
+  readonly periodStart: Date
+}
+
+export interface Account {
+  readonly meter: Meter
+  readonly period: Period
+  /** What reservations keep from the period. */
+  readonly held: BigDecimal.BigDecimal
+  /** The latest instant by which anything was decided on this account: no later decision goes back behind it. */
+  readonly decidedAt: Date
+  /** As it was read, with the place and the version of the row. */
+  readonly stored: {
+    readonly total: Total
+    readonly crossings: Crossings
+    readonly place: string
+    readonly version: string
+  }
+  readonly total: Total
+  readonly crossings: Crossings
+  readonly events: ReadonlyArray<PostedEvent>
+  /** The keys among those of the request that the period has counted, and those that this request counts. */
+  readonly knownKeys: ReadonlySet<string>
+  readonly newKeys: ReadonlySet<string>
+}
+
+/** The name of an instance's meter, by their slugs. */
+export const meterName = ({ entitlement, instance }: Pick<Meter, "entitlement" | "instance">): string =>
+  JSON.stringify([instance, entitlement])
+
+// A batch asks for hundreds of instants of the same few meters, and nearly all of them lie in one period.
+const lastPeriods = new WeakMap<Meter, { readonly period: Period; readonly name: string }>()
+
+/** The period of an instant, computed. What is not metered has one that never ends. */
+export const meterPeriodAt = (meter: Meter, at: Date): Period =>
+  periodOf(meter, meter, at) ?? { start: meter.startLicenseDate, end: null }
+
+const lastPeriod = (meter: Meter, at: Date) => {
+  const last = lastPeriods.get(meter)
+  if (last !== undefined && contains(last.period, at)) return last
+  const period = meterPeriodAt(meter, at)
+  const key = { instanceId: meter.instanceId, entitlementId: meter.entitlementId, periodStart: period.start }
+  const next = { period, name: totalNameOf(key) }
+  lastPeriods.set(meter, next)
+  return next
+}
+
+/** {@link meterPeriodAt}, remembered. */
+export const periodFor = (meter: Meter, at: Date): Period => lastPeriod(meter, at).period
+
+// A batch reports many times for the same few meters, and every answer tells the limit.
+const limits = new WeakMap<Meter, Limit | null>()
+
+/** The limit that a meter's license sets; none if it grants no number. */
+export const limitFor = (meter: Meter): Limit | null => {
+  const known = limits.get(meter)
+  if (known !== undefined) return known
+  const limit = limitOf(grantOf(meter))
+  limits.set(meter, limit)
+  return limit
+}
+
+/** Names the total of a meter in the period of an instant. */
+export const totalKeyOf = ({ meter, at }: { readonly meter: Meter; readonly at: Date }): TotalKey => ({
+  instanceId: meter.instanceId,
+  entitlementId: meter.entitlementId,
+  periodStart: periodFor(meter, at).start,
+})
+
+/** The name of a total among others. */
+export const totalNameOf = ({ instanceId, entitlementId, periodStart }: TotalKey): string =>
+  `${instanceId} ${entitlementId} ${periodStart.getTime()}`
+
+/** The name of the account that usage of a meter at an instant is posted to. */
+export const accountName = (usage: { readonly meter: Meter; readonly at: Date }): string =>
+  totalNameOf(totalKeyOf(usage))
+
+/** Accounts by {@link accountName}. */
+export type Accounts = ReadonlyMap<string, Account>
+
+export const methodOf = ({ aggregationMethod }: Meter): AggregationMethod => aggregationMethod ?? "SUM"
+
+/** The account of a total, before anything is posted to it. */
+export const accountOf = (
+  meter: Meter,
+  period: Period,
+  row: Pick<Account, "held" | "decidedAt"> & Account["stored"],
+  knownKeys?: ReadonlyArray<string>,
+): Account => ({
+  meter,
+  period,
+  held: row.held,
+  decidedAt: row.decidedAt,
+  stored: row,
+  total: row.total,
+  crossings: row.crossings,
+  events: [],
+  knownKeys: new Set(knownKeys),
+  newKeys: new Set(),
+})
+
+/** Whether there is anything to store of the account. */
+export const isChanged = ({ crossings, events, stored }: Account): boolean =>
+  events.length > 0 || newlyCrossed(stored.crossings, crossings).length > 0
+
+/** The account after something was refused because of its cap. */
+export const exceeded = (account: Account): Account => ({
+  ...account,
+  crossings: { ...account.crossings, capExceeded: true },
+})
+
+/** Whether an amount of it can be taken before it is reported: consumed, or reserved. */
+export const isConsumable = (meter: Meter): boolean => {
+  const method = methodOf(meter)
+  return method === "SUM" || method === "COUNT"
+}
+
+/** Why an event was not posted. */
+export type Refusal = "not-granted" | "cap" | "negative"
+
+/** How an event is posted. */
+export interface Posting {
+  /** Due for a late `set`: the period's events of later timestamps. */
+  readonly laterEvents?: ReadonlyArray<UsageEvent>
+  /** The amount was reserved, so that neither a limit nor a missing grant stands against it. */
+  readonly isPromised?: boolean
+}
+
+/** The account with one more event, or as it was if the event is refused. */
+export const post = (
+  account: Account,
+  event: ReportedEvent,
+  { isPromised = false, laterEvents = [] }: Posting = {},
+): { readonly account: Account; readonly refusal?: Refusal } => {
+  const { meter, total } = account
+  const key = methodOf(meter) === "UNIQUE_COUNT" ? event.uniqueKey : null
+  const isNewKey = key !== null && !account.knownKeys.has(key) && !account.newKeys.has(key)
+  const next = add(methodOf(meter), total, event, { isNewKey, laterEvents })
+  const limit = limitFor(meter)
+  if (BigDecimal.isNegative(next.value)) return { account, refusal: "negative" }
+  const refusal = isPromised ? undefined : refusalOf(limit, total.value, next.value, account.held)
+  if (refusal === "cap") {
+    return { account: exceeded(account), refusal }
+  }
+  if (refusal !== undefined) return { account, refusal }
+  return {
+    account: {
+      ...account,
+      total: next,
+      crossings: crossingsAt(limit, meter.warningThresholdPercent, account.crossings, total.value, next.value),
+      events: [...account.events, { ...event, ordinal: next.eventCount }],
+      newKeys: isNewKey ? new Set([...account.newKeys, key]) : account.newKeys,
+    },
+  }
+}
+
+const truth = (type: "boolean" | "config", granted: boolean): UsageValue => ({
+  type,
+  value: granted ? 1 : 0,
+  event_count: 0,
+})
+
+const amountGranted = (meter: Meter): UsageValue => {
+  const limit = limitFor(meter)
+  if (limit !== null && isUnlimited(limit.value)) return { type: "unlimited", value: -1, event_count: 0 }
+  return { type: "number", value: limit === null ? 0 : amountOf(limit.value), event_count: 0 }
+}
+
+const licenseValue = (meter: Meter): UsageValue => {
+  switch (meter.type) {
+    case "NUMBER":
+      return amountGranted(meter)
+    case "BOOLEAN":
+      return truth("boolean", meter.granted === "true")
+    case "CONFIG":
+      return truth("config", meter.granted !== null)
+  }
+}
+
+const usageValue = ({ type }: Meter, { value, eventCount }: Total): UsageValue => {
+  if (type !== "NUMBER") return truth(type === "BOOLEAN" ? "boolean" : "config", false)
+  return { type: "number", value: amountOf(value), event_count: eventCount }
+}
+
+/** How a meter stands in a period. */
+export const entryOf = (meter: Meter, period: Period, total: Total): UsageEntry => ({
+  currentPeriodStart: period.start,
+  currentPeriodEnd: period.end,
+  entitlementId: meter.entitlementId,
+  entitlementName: meter.entitlementName,
+  entitlementSlug: meter.entitlement,
+  entitlementType: meter.type,
+  licenseValue: licenseValue(meter),
+  usageValue: usageValue(meter, total),
+})

@@ -1,0 +1,292 @@
+/** SQL of usage events and their totals. Totals are locked one after another in the order of their keys. */
+import { PgClient } from "@effect/sql-pg"
+import { BigDecimal, Context, Effect, Layer, Option } from "effect"
+import { storedDecimal } from "../../../kernel/values/Decimal.ts"
+import { column, record, records, touched } from "../../../kernel/database/Statements.ts"
+import type { TotalKey } from "./Account.ts"
+import type { Total, UsageEvent } from "../rules/Aggregation.ts"
+import type { Crossings } from "../rules/Limits.ts"
+import type { Meter } from "./Model.ts"
+import { explainedColumns, familyJoin } from "../TermsSql.ts"
+
+/** What an event is counted once by. */
+interface EventId {
+  readonly source: string
+  readonly id: string
+}
+
+/** A total as it is stored: decimals as texts. */
+export interface StoredTotal extends TotalKey, Crossings, Omit<Total, "value" | "sum"> {
+  readonly value: string
+  readonly sum: string
+  /** Where the row is, and another version after every change of it. */
+  readonly place: string
+  readonly version: string
+}
+
+/** A total as it was read. */
+export interface TotalRow extends TotalKey {
+  readonly total: Total
+  readonly crossings: Crossings
+  readonly place: string
+  readonly version: string
+}
+
+/** A total that is locked, with what reservations keep from its period. */
+export interface LockedTotal extends TotalRow {
+  readonly held: BigDecimal.BigDecimal
+  /** The latest instant by which anything was decided on it. */
+  readonly decidedAt: Date
+}
+
+/** Reads a stored total. */
+export const totalRowOf = (row: StoredTotal): TotalRow => ({
+  instanceId: row.instanceId,
+  entitlementId: row.entitlementId,
+  periodStart: row.periodStart,
+  place: row.place,
+  version: row.version,
+  total: {
+    value: storedDecimal(row.value),
+    eventCount: row.eventCount,
+    sum: storedDecimal(row.sum),
+    valueCount: row.valueCount,
+    setAt: row.setAt,
+    latestAt: row.latestAt,
+    lastAt: row.lastAt,
+  },
+  crossings: { warned: row.warned, limitReached: row.limitReached, capExceeded: row.capExceeded },
+})
+
+/** The columns of a meter: of the instance `i`, its license `l`, the entitlement `e` and its grant `g`. */
+export const meterColumns = `i.organization_id AS "organizationId", i.id AS "instanceId", i.slug AS instance,
+    l.slug AS license, i.start_license_date AS "startLicenseDate", i.end_license_date AS "endLicenseDate",
+    e.id AS "entitlementId", e.slug AS entitlement, e.name AS "entitlementName", e.type,
+    e.aggregation_method AS "aggregationMethod", e.reset_period AS "resetPeriod", e.reset_anchor AS "resetAnchor",
+    e.warning_threshold_percent AS "warningThresholdPercent", e.display_order AS "displayOrder",
+    CASE jsonb_typeof(g.value) WHEN 'object' THEN '{}' ELSE g.value #>> '{}' END AS granted,
+    g.overage_percent AS "overagePercent"`
+
+/** The columns of the total `t`, besides those that name it. */
+export const totalColumns = `t.period_start AS "periodStart", t.value::text AS value,
+    t.event_count::float8 AS "eventCount", t.sum::text AS sum, t.value_count::float8 AS "valueCount", t.set_at AS "setAt",
+    t.latest_at AS "latestAt", t.last_at AS "lastAt", t.warned, t.limit_reached AS "limitReached",
+    t.cap_exceeded AS "capExceeded", t.ctid::text AS place, t.xmin::text AS version`
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const meters = sql.literal(meterColumns)
+  const grants = sql.literal(`JOIN licenses l ON l.organization_id = i.organization_id AND l.id = i.license_id
+    LEFT JOIN license_entitlements g
+      ON g.organization_id = i.organization_id AND g.license_id = i.license_id AND g.entitlement_id = e.id`)
+  const explained = sql.literal(explainedColumns)
+  const family = sql.literal(familyJoin)
+  const nothing = sql.literal("")
+  const totals = sql.literal(`t.instance_id AS "instanceId", t.entitlement_id AS "entitlementId", ${totalColumns}`)
+  const keyColumns = sql.literal(`"instanceId" uuid, "entitlementId" uuid, "periodStart" timestamptz`)
+  const asRows = Effect.map((rows: ReadonlyArray<StoredTotal>) => rows.map(totalRowOf))
+
+  return {
+    /**
+     * The meters of these pairs that exist. Instance and entitlement cannot be deleted until the transaction ends. What only
+     * an explanation tells is read if it is asked for.
+     */
+    keep: (
+      organizationId: string,
+      pairs: ReadonlyArray<{ readonly instance: string; readonly entitlement: string }>,
+      explain = false,
+    ) =>
+      records<Meter>()(sql`
+        SELECT ${meters}${explain ? explained : nothing}
+        FROM jsonb_to_recordset(${sql.json(pairs)}) AS asked (instance text, entitlement text)
+        JOIN instances i ON i.organization_id = ${organizationId} AND i.slug = asked.instance
+        JOIN entitlements e ON e.organization_id = ${organizationId} AND e.slug = asked.entitlement
+        ${grants}
+        ${explain ? family : nothing}
+        FOR KEY SHARE OF i, e`),
+
+    find: (organizationId: string, instance: string, entitlement: string) =>
+      records<Meter>()(sql`
+        SELECT ${meters} FROM instances i JOIN entitlements e ON e.organization_id = i.organization_id ${grants}
+        WHERE i.organization_id = ${organizationId} AND i.slug = ${instance} AND e.slug = ${entitlement}`),
+
+    /** The meters of what the instance's license grants, by display order. */
+    listGranted: (
+      organizationId: string,
+      instance: string,
+      [displayOrder, id]: readonly [number, string],
+      count: number,
+    ) =>
+      records<Meter>()(sql`
+        SELECT ${meters} FROM instances i JOIN entitlements e ON e.organization_id = i.organization_id ${grants}
+        WHERE i.organization_id = ${organizationId} AND i.slug = ${instance} AND g.value IS NOT NULL
+          AND (e.display_order, e.id) > (${displayOrder}, ${id})
+        ORDER BY e.display_order, e.id LIMIT ${count}`),
+
+    /** The meters of these entitlements, granted or not, by display order. */
+    listAmong: (organizationId: string, instance: string, entitlements: ReadonlyArray<string>) =>
+      records<Meter>()(sql`
+        SELECT ${meters} FROM instances i
+        JOIN entitlements e ON e.organization_id = i.organization_id
+          AND e.slug IN (SELECT jsonb_array_elements_text(${sql.json(entitlements)}))
+        ${grants}
+        WHERE i.organization_id = ${organizationId} AND i.slug = ${instance}
+        ORDER BY e.display_order, e.id`),
+
+    /** Which of these slugs are instances. */
+    instancesAmong: (organizationId: string, slugs: ReadonlyArray<string>) =>
+      records<{ readonly slug: string }>()(sql`
+        SELECT slug FROM instances WHERE organization_id = ${organizationId}
+          AND slug IN (SELECT jsonb_array_elements_text(${sql.json(slugs)}))`),
+
+    /** The totals of these keys that exist. */
+    totals: (organizationId: string, among: ReadonlyArray<TotalKey>) =>
+      asRows(
+        records<StoredTotal>()(sql`
+          SELECT ${totals} FROM jsonb_to_recordset(${sql.json(among)}) AS asked (${keyColumns})
+          JOIN usage_totals t ON t.organization_id = ${organizationId} AND t.instance_id = asked."instanceId"
+            AND t.entitlement_id = asked."entitlementId" AND t.period_start = asked."periodStart"`),
+      ),
+
+    /**
+     * Locks the totals of these keys until the transaction ends. Those that are missing begin at zero. What is held is read
+     * behind each lock, by a function that sees what committed while the lock was waited for.
+     */
+    lockTotals: (
+      organizationId: string,
+      among: ReadonlyArray<TotalKey & { readonly periodEnd: Date | null }>,
+      at: Date,
+    ): Effect.Effect<ReadonlyArray<LockedTotal>> =>
+      Effect.map(
+        records<StoredTotal & { readonly held: string; readonly decidedAt: Date }>()(sql`
+          WITH asked AS (
+            SELECT * FROM jsonb_to_recordset(${sql.json(among)}) AS asked (${keyColumns}, "periodEnd" timestamptz)
+          ), locked AS (
+            INSERT INTO usage_totals AS t (organization_id, instance_id, entitlement_id, period_start, value,
+              event_count, decided_at)
+            SELECT DISTINCT ${organizationId}::uuid, asked."instanceId", asked."entitlementId", asked."periodStart",
+              0::numeric, 0::bigint, ${at}::timestamptz
+            FROM asked ORDER BY 1, 2, 3, 4
+            ON CONFLICT (organization_id, instance_id, entitlement_id, period_start)
+              DO UPDATE SET decided_at = greatest(t.decided_at, excluded.decided_at)
+            RETURNING t.*, t.ctid, t.xmin
+          )
+          SELECT ${totals}, t.decided_at AS "decidedAt", usage_held(t.organization_id, t.instance_id, t.entitlement_id,
+            t.period_start, asked."periodEnd", t.decided_at)::text AS held
+          FROM locked t JOIN asked ON t.instance_id = asked."instanceId" AND t.entitlement_id = asked."entitlementId"
+            AND t.period_start = asked."periodStart"`),
+        (rows) =>
+          rows.map((row) => ({
+            ...totalRowOf(row),
+            held: storedDecimal(row.held),
+            decidedAt: row.decidedAt,
+          })),
+      ),
+
+    /** The events of a total behind an instant, in the order of their arrival. */
+    eventsAfter: (organizationId: string, key: TotalKey, timestamp: Date) =>
+      Effect.map(
+        records<Omit<UsageEvent, "value"> & { readonly value: string }>()(sql`
+          SELECT timestamp, behavior, value::text AS value, unique_key AS "uniqueKey" FROM usage_events
+          WHERE organization_id = ${organizationId} AND instance_id = ${key.instanceId}
+            AND entitlement_id = ${key.entitlementId} AND period_start = ${key.periodStart}
+            AND timestamp > ${timestamp}
+          ORDER BY ordinal`),
+        (rows) => rows.map((row): UsageEvent => ({ ...row, value: storedDecimal(row.value) })),
+      ),
+
+    /** Which of these unique keys their totals have counted. */
+    countedKeys: (organizationId: string, among: ReadonlyArray<TotalKey & { readonly uniqueKey: string }>) =>
+      records<TotalKey & { readonly uniqueKey: string }>()(sql`
+        SELECT k.instance_id AS "instanceId", k.entitlement_id AS "entitlementId", k.period_start AS "periodStart",
+          k.unique_key AS "uniqueKey"
+        FROM jsonb_to_recordset(${sql.json(among)}) AS asked (${keyColumns}, "uniqueKey" text)
+        JOIN usage_unique_keys k ON k.organization_id = ${organizationId} AND k.instance_id = asked."instanceId"
+          AND k.entitlement_id = asked."entitlementId" AND k.period_start = asked."periodStart"
+          AND k.unique_key = asked."uniqueKey"`),
+
+    /** Stores keys that a `UNIQUE_COUNT` has counted in its locked totals. */
+    storeKeys: (organizationId: string, keys: ReadonlyArray<TotalKey & { readonly uniqueKey: string }>) =>
+      Effect.asVoid(
+        Effect.orDie(sql`
+          INSERT INTO usage_unique_keys (organization_id, instance_id, entitlement_id, period_start, unique_key)
+          SELECT ${organizationId}::uuid, "instanceId", "entitlementId", "periodStart", "uniqueKey"
+          FROM jsonb_to_recordset(${sql.json(keys)}) AS posted (${keyColumns}, "uniqueKey" text)`),
+      ),
+
+    /** Whether the transaction id was free, and is now taken by this report. Waits for one that is being made. */
+    takeTransaction: (
+      organizationId: string,
+      meter: Meter,
+      row: {
+        readonly transactionId: string
+        readonly report: object
+        readonly timestamp: Date
+        readonly at: Date
+        readonly expiresAt: Date
+      },
+    ) =>
+      touched(sql`
+        INSERT INTO usage_transactions AS t (organization_id, instance_id, entitlement_id, transaction_id, report,
+          timestamp, created_at, expires_at)
+        VALUES (${organizationId}, ${meter.instanceId}, ${meter.entitlementId}, ${row.transactionId},
+          ${sql.json(row.report)}, ${row.timestamp}, ${row.at}, ${row.expiresAt})
+        ON CONFLICT (organization_id, instance_id, entitlement_id, transaction_id) DO UPDATE
+          SET report = excluded.report, timestamp = excluded.timestamp, created_at = excluded.created_at,
+            expires_at = excluded.expires_at
+          WHERE t.expires_at <= ${row.at}
+        RETURNING transaction_id`),
+
+    /** When the report that has this transaction id was used; nothing if the id belongs to another report. */
+    findTransaction: (organizationId: string, meter: Meter, transactionId: string, report: object) =>
+      records<{ readonly timestamp: Date }>()(sql`
+        SELECT timestamp FROM usage_transactions
+        WHERE organization_id = ${organizationId} AND instance_id = ${meter.instanceId}
+          AND entitlement_id = ${meter.entitlementId} AND transaction_id = ${transactionId}
+          AND report = ${sql.json(report)}::jsonb`),
+
+    releaseTransaction: (organizationId: string, meter: Meter, transactionId: string) =>
+      Effect.asVoid(
+        Effect.orDie(sql`
+          DELETE FROM usage_transactions
+          WHERE organization_id = ${organizationId} AND instance_id = ${meter.instanceId}
+            AND entitlement_id = ${meter.entitlementId} AND transaction_id = ${transactionId}`),
+      ),
+
+    /**
+     * Takes the ids of events that are free, in a fixed order, and answers them, or that it were all of them, as it nearly
+     * always is. Waits for those being taken.
+     */
+    takeEventIds: (organizationId: string, ids: ReadonlyArray<EventId>, at: Date, expiresAt: Date) =>
+      Effect.map(
+        record<{ readonly free: ReadonlyArray<EventId> | null }>()(sql`
+          WITH taken AS (
+            INSERT INTO usage_event_ids AS t (organization_id, source, event_id, created_at, expires_at)
+            SELECT ${organizationId}::uuid, source, id, ${at}::timestamptz, ${expiresAt}::timestamptz
+            FROM unnest((SELECT ${column("text", ids, ({ source }) => source)}), ${column("text", ids, ({ id }) => id)})
+              AS sent (source, id)
+            ORDER BY source COLLATE "C", id COLLATE "C"
+            ON CONFLICT (organization_id, source, event_id) DO UPDATE
+              SET created_at = excluded.created_at, expires_at = excluded.expires_at
+              WHERE t.expires_at <= ${at}
+            RETURNING source, event_id
+          )
+          SELECT CASE WHEN (SELECT count(*) FROM taken) < ${ids.length}::int THEN
+            (SELECT coalesce(json_agg(json_build_object('source', source, 'id', event_id)), '[]') FROM taken) END AS free`),
+        (row) => Option.getOrThrow(row).free ?? ("all" as const),
+      ),
+
+    releaseEventIds: (organizationId: string, ids: ReadonlyArray<EventId>) =>
+      Effect.asVoid(
+        Effect.orDie(sql`
+          DELETE FROM usage_event_ids t
+          USING jsonb_to_recordset(${sql.json(ids)}) AS sent (source text, id text)
+          WHERE t.organization_id = ${organizationId} AND t.source = sent.source AND t.event_id = sent.id`),
+      ),
+  }
+})
+
+/** Rows of usage events, their totals and the ids that count them once. */
+export class MeterRepo extends Context.Service<MeterRepo, Effect.Success<typeof make>>()("keyshelf/usage/MeterRepo") {
+  static readonly layer = Layer.effect(MeterRepo, make)
+}

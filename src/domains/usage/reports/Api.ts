@@ -1,0 +1,122 @@
+/** Endpoints of usage. */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { EntitlementNotFound } from "../../entitlements/Errors.ts"
+import { EntitlementGroupNotFound } from "../../groups/Errors.ts"
+import { InstanceNotFound } from "../../instances/Errors.ts"
+import { Idempotency, idempotencyHeaders, RequiredScope } from "../../../kernel/contract/Endpoint.ts"
+import { exampleBody } from "../../../kernel/contract/Example.ts"
+import { Page, pageQuery } from "../../../kernel/contract/Page.ts"
+import { InvalidCursor, ValidationFailed } from "../../../kernel/contract/Problem.ts"
+import { PathName } from "../../../kernel/values/Text.ts"
+import { ReportUsageThresholdExceeded, ReportUsageTransactionIdReused } from "../Errors.ts"
+import { CloudEvent, CloudEventBatch, CloudEventResults } from "../cloudevents/Model.ts"
+import { ReportUsage } from "./Model.ts"
+import { UsageEntry } from "../ledger/Model.ts"
+
+const BATCH = "application/cloudevents-batch+json"
+
+const gatewayEvent = {
+  specversion: "1.0",
+  id: "request-0007",
+  source: "/gateways/eu-1",
+  subject: "acme-production",
+  type: "api-calls",
+  time: "2026-11-21T09:30:00Z",
+  data: { value: 25 },
+}
+
+const instance = { instanceSlug: PathName }
+const meter = { ...instance, entitlementSlug: PathName }
+
+export class UsageApi extends HttpApiGroup.make("usage")
+  .add(
+    HttpApiEndpoint.get("list", "/instances/:instanceSlug/entitlements/usage", {
+      params: instance,
+      query: pageQuery,
+      success: Page(UsageEntry),
+      error: [InstanceNotFound, InvalidCursor],
+    })
+      .annotate(RequiredScope, "read:instances")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "List the usage of an instance",
+          description: "Everything that its license grants, by display order, each in its current period.",
+        }),
+      ),
+    HttpApiEndpoint.get("get", "/instances/:instanceSlug/entitlements/:entitlementSlug/usage", {
+      params: meter,
+      success: UsageEntry,
+      error: [InstanceNotFound, EntitlementNotFound],
+    })
+      .annotate(RequiredScope, "read:instances")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Read the usage of an entitlement",
+          description: "In the current period, whether the license grants the entitlement or not.",
+        }),
+      ),
+    HttpApiEndpoint.post("report", "/instances/:instanceSlug/entitlements/:entitlementSlug/usage", {
+      params: meter,
+      headers: idempotencyHeaders,
+      payload: ReportUsage,
+      success: UsageEntry,
+      error: [
+        InstanceNotFound,
+        EntitlementNotFound,
+        ReportUsageThresholdExceeded,
+        ReportUsageTransactionIdReused,
+        ValidationFailed,
+      ],
+    })
+      .middleware(Idempotency)
+      .annotate(RequiredScope, "write:instances")
+      .annotateMerge(exampleBody({ value: 25, transactionId: "job-2026-11-21-0007" }))
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Report usage",
+          description:
+            "Answers the usage of the period of `timestamp`, with this report in it. Usage over the limit and its overage is refused and not stored; what lowers usage is always taken.",
+        }),
+      ),
+    HttpApiEndpoint.get("ofGroup", "/entitlement-groups/:entitlementGroupSlug/usage", {
+      params: { entitlementGroupSlug: PathName },
+      query: { instance: PathName.annotate({ description: "Slug of the instance" }) },
+      success: Schema.Array(UsageEntry),
+      error: [EntitlementGroupNotFound, InstanceNotFound],
+    })
+      .annotate(RequiredScope, "read:entitlements")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Read the usage of a group of entitlements",
+          description: "All members by display order, granted or not, each in its current period.",
+        }),
+      ),
+    HttpApiEndpoint.post("reportEvents", "/usage-events", {
+      headers: idempotencyHeaders,
+      payload: [
+        CloudEvent.pipe(HttpApiSchema.asJson({ contentType: "application/cloudevents+json" })),
+        CloudEventBatch.pipe(HttpApiSchema.asJson({ contentType: BATCH })),
+        Schema.Union([CloudEvent, CloudEventBatch]),
+      ],
+      success: CloudEventResults,
+      error: ValidationFailed,
+    })
+      .middleware(Idempotency)
+      .annotate(RequiredScope, "write:instances")
+      .annotateMerge(
+        exampleBody(gatewayEvent, {
+          [BATCH]: [gatewayEvent, { ...gatewayEvent, id: "request-0008", data: { value: 40 } }],
+        }),
+      )
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Report usage as CloudEvents",
+          description:
+            "One CloudEvent or up to 1,000. Each is judged by itself: `accepted`, `rejected` with the code of its problem, or `duplicate` if one of the same `source` and `id` was accepted in the last 35 days.",
+        }),
+      ),
+  )
+  .annotateMerge(
+    OpenApi.annotations({ title: "Usage", description: "How much of what it may use an instance used." }),
+  ) {}

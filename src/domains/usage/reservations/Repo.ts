@@ -1,0 +1,75 @@
+/** SQL of reservations. How much is held is read where totals are: by `MeterRepo` behind their locks, by `UsageRepo`. */
+import { PgClient } from "@effect/sql-pg"
+import { Context, Effect, Layer } from "effect"
+import type { ActorReference } from "../../../kernel/contract/Caller.ts"
+import { record, touched } from "../../../kernel/database/Statements.ts"
+import type { TotalKey } from "../ledger/Account.ts"
+import { MOST_SECONDS } from "./Model.ts"
+import type { StoredReservation } from "./Model.ts"
+
+/** How a reservation ends. Quantities are decimals. */
+export interface Ending {
+  readonly state: "COMMITTED" | "RELEASED"
+  readonly committedQuantity: string | null
+  readonly at: Date
+  readonly actor: ActorReference
+}
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const ending = (organizationId: string, id: string, { actor, at, committedQuantity, state }: Ending) => sql`
+    UPDATE usage_reservations SET state = ${state}, committed_quantity = ${committedQuantity}::text::numeric,
+      ended_at = ${at}, ended_by = ${sql.json(actor)}
+    WHERE organization_id = ${organizationId} AND id = ${id} AND state = 'HELD'`
+
+  return {
+    insert: (organizationId: string, { entitlementId, instanceId, periodStart }: TotalKey, row: StoredReservation) =>
+      Effect.asVoid(
+        Effect.orDie(sql`
+          INSERT INTO usage_reservations (organization_id, id, instance_id, entitlement_id, period_start, quantity, state,
+            metadata, created_at, created_by, expires_at)
+          VALUES (${organizationId}, ${row.id}, ${instanceId}, ${entitlementId}, ${periodStart},
+            ${row.quantity}::text::numeric, ${row.state}, ${row.metadata === null ? null : sql.json(row.metadata)},
+            ${row.createdAt}, ${sql.json(row.createdBy)}, ${row.expiresAt})`),
+      ),
+
+    find: (organizationId: string, id: string) =>
+      record<StoredReservation>()(sql`
+        SELECT r.id, i.slug AS instance, e.slug AS entitlement, r.quantity::text AS quantity,
+          r.committed_quantity::text AS "committedQuantity", r.state, r.metadata, r.created_at AS "createdAt",
+          r.created_by AS "createdBy", r.expires_at AS "expiresAt"
+        FROM usage_reservations r
+        JOIN instances i ON i.organization_id = r.organization_id AND i.id = r.instance_id
+        JOIN entitlements e ON e.organization_id = r.organization_id AND e.id = r.entitlement_id
+        WHERE r.organization_id = ${organizationId} AND r.id = ${id}`),
+
+    /** Ends a reservation that is held, whether its time is over or not. Answers whether it was. Waits for another end. */
+    end: (organizationId: string, id: string, how: Ending) =>
+      touched(sql`${ending(organizationId, id, how)} RETURNING id`),
+
+    /** Ends a reservation that is held and whose time is not over. Answers whether it was. */
+    endInTime: (organizationId: string, id: string, how: Ending) =>
+      touched(sql`${ending(organizationId, id, how)} AND expires_at > ${how.at} RETURNING id`),
+
+    /**
+     * Deletes up to `limit` reservations, of all organizations, that were made more than a day before an instant, however
+     * they ended; answers how many. None lives longer than a day, so before that instant they were over. It must be past.
+     */
+    deleteFinished: (before: Date, limit: number) =>
+      Effect.map(
+        Effect.orDie(sql`
+          DELETE FROM usage_reservations WHERE ctid = ANY(ARRAY(
+            SELECT ctid FROM usage_reservations WHERE created_at < ${new Date(before.getTime() - MOST_SECONDS * 1000)}
+            ORDER BY created_at LIMIT ${limit} FOR UPDATE SKIP LOCKED))
+          RETURNING id`),
+        (rows) => rows.length,
+      ),
+  }
+})
+
+/** Rows of reservations. */
+export class ReservationsRepo extends Context.Service<ReservationsRepo, Effect.Success<typeof make>>()(
+  "keyshelf/usage/ReservationsRepo",
+) {
+  static readonly layer = Layer.effect(ReservationsRepo, make)
+}

@@ -1,0 +1,128 @@
+/** What reservations rest on: their state by time, the periods they touch, what may be reserved and committed. Pure. */
+import { BigDecimal } from "effect"
+import { amountOf, decimalIn, storedDecimal, textOf } from "../../../kernel/values/Decimal.ts"
+import type { Account } from "../ledger/Account.ts"
+import { isConsumable, methodOf, periodFor } from "../ledger/Account.ts"
+import { decide } from "../rules/Decision.ts"
+import type { Decision } from "../rules/Decision.ts"
+import { decimalOf, isStorable } from "../../../kernel/values/Decimal.ts"
+import type { Meter } from "../ledger/Model.ts"
+import type { Period } from "../rules/Period.ts"
+import type { Fault } from "../ledger/Acceptance.ts"
+import type { Reservation, ReservationState, StoredReservation } from "./Model.ts"
+import { grantOf, periodOf } from "../rules/Terms.ts"
+
+const zero = BigDecimal.fromBigInt(0n)
+const one = BigDecimal.fromBigInt(1n)
+const numberOf = (decimal: string): number => amountOf(storedDecimal(decimal))
+
+/** The state at an instant: what is held until `expiresAt` is expired from that instant on. */
+export const stateAt = (
+  { expiresAt, state }: Pick<StoredReservation, "expiresAt" | "state">,
+  at: Date,
+): ReservationState => (state === "HELD" && expiresAt <= at ? "EXPIRED" : state)
+
+/** The reservation as it is answered at an instant. */
+export const reservationAt = (stored: StoredReservation, at: Date): Reservation => ({
+  id: stored.id,
+  instance: stored.instance,
+  entitlement: stored.entitlement,
+  quantity: numberOf(stored.quantity),
+  state: stateAt(stored, at),
+  expiresAt: stored.expiresAt,
+  committedQuantity: stored.committedQuantity === null ? null : numberOf(stored.committedQuantity),
+  metadata: stored.metadata,
+  createdAt: stored.createdAt,
+  createdBy: stored.createdBy,
+})
+
+/**
+ * The periods of a meter that the time from one instant to before another touches. A commit counts in the period of its own
+ * time, so a reservation has to fit in all of them.
+ */
+export const periodsTouched = (meter: Meter, from: Date, until: Date): ReadonlyArray<Period> => {
+  const periods = [periodFor(meter, from)]
+  for (let { end } = periods[0] ?? { end: null }; end !== null && end < until;) {
+    const next = periodFor(meter, end)
+    periods.push(next)
+    end = next.end
+  }
+  return periods
+}
+
+/** What is wrong with a quantity of this meter. */
+const faultOfQuantity = (meter: Meter, quantity: number | undefined): Fault | undefined => {
+  if (quantity === undefined) return undefined
+  const place = { location: "body.quantity", value: quantity }
+  const decimal = decimalOf(quantity)
+  if (decimal === undefined || !isStorable(decimal)) return { ...place, message: "has at most 18 digits" }
+  return methodOf(meter) === "COUNT" && !BigDecimal.equals(decimal, one) && !BigDecimal.isZero(decimal)
+    ? { ...place, message: "is 1, because a COUNT counts one" }
+    : undefined
+}
+
+/** What is wrong with a wish to reserve, apart from what the license allows. */
+export const faultOfReserve = (meter: Meter, quantity: number | undefined): Fault | undefined => {
+  const place = { location: "path.entitlementSlug", value: meter.entitlement }
+  if (meter.type !== "NUMBER") return { ...place, message: `is not metered, because its type is ${meter.type}` }
+  if (!isConsumable(meter)) {
+    return { ...place, message: `cannot be reserved, because its aggregation is ${methodOf(meter)}` }
+  }
+  return faultOfQuantity(meter, quantity)
+}
+
+/** What is wrong with a quantity to commit. */
+export const faultOfCommit = (
+  meter: Meter,
+  held: Pick<StoredReservation, "quantity">,
+  quantity: number | undefined,
+): Fault | undefined => {
+  if (quantity === undefined) return undefined
+  if (BigDecimal.isGreaterThan(decimalIn(quantity), storedDecimal(held.quantity))) {
+    return { location: "body.quantity", message: `is at most the ${held.quantity} that are held`, value: quantity }
+  }
+  return faultOfQuantity(meter, quantity)
+}
+
+/** Decides what is asked of a meter at an instant; where nothing is said of its account, as if nothing was used. */
+export const decideOn = (
+  meter: Meter,
+  quantity: BigDecimal.BigDecimal,
+  at: Date,
+  account?: Pick<Account, "total" | "held">,
+): Decision =>
+  decide({
+    entitlement: { slug: meter.entitlement, type: meter.type },
+    grant: grantOf(meter),
+    usage: account?.total.value ?? zero,
+    held: account?.held ?? zero,
+    requested: quantity,
+    instance: meter,
+    at,
+    period: periodOf(meter, meter, at),
+  })
+
+/** The first of the accounts in which a quantity does not fit beside what is used and held. */
+export const fullAmong = (
+  meter: Meter,
+  quantity: BigDecimal.BigDecimal,
+  at: Date,
+  accounts: ReadonlyArray<Account>,
+): Account | undefined => accounts.find((account) => !decideOn(meter, quantity, at, account).allowed)
+
+/** Why nothing can be reserved, for a person. */
+export const reserveRefusalText = (meter: Meter, { reason }: Decision, account?: Account): string => {
+  const what = `"${meter.entitlement}" of "${meter.instance}"`
+  switch (reason) {
+    case "LICENSE_NOT_STARTED":
+      return `The license of "${meter.instance}" starts on ${meter.startLicenseDate.toISOString()}.`
+    case "LICENSE_EXPIRED":
+      return `The license of "${meter.instance}" ended on ${meter.endLicenseDate?.toISOString() ?? ""}.`
+    case "NOT_GRANTED":
+      return `The license "${meter.license}" does not grant ${what}.`
+    default: {
+      const [used, held] = [account?.total.value ?? zero, account?.held ?? zero].map(textOf)
+      return `The limit of ${what} is ${meter.granted} (${meter.overagePercent ?? 0} % overage); ${used} is used in the period and ${held} is held by reservations.`
+    }
+  }
+}

@@ -1,0 +1,182 @@
+/**
+ * From usage events to the usage of a period (contract section 5, "Entitlements, usage, check"). Pure.
+ *
+ * {@link fold} is the meaning: the events in the order of their timestamps, those of one timestamp in the order of their
+ * arrival. {@link add} comes to the same total in constant time, event by event in the order of arrival; {@link valueOf} to
+ * the same value from what a database can add up.
+ */
+import { BigDecimal } from "effect"
+import type { AggregationMethod } from "../../entitlements/Model.ts"
+import { isBefore } from "../../../kernel/values/Timestamp.ts"
+
+/** A value of the entitlement, reported for an instant. */
+export interface UsageEvent {
+  readonly timestamp: Date
+  /** `set` replaces all that is before it in the period. */
+  readonly behavior: "append" | "set"
+  readonly value: BigDecimal.BigDecimal
+  /** What a `UNIQUE_COUNT` counts once. */
+  readonly uniqueKey: string | null
+}
+
+/** What is known of a period's events. */
+export interface Total {
+  readonly value: BigDecimal.BigDecimal
+  /** All events, also those that no longer count for the value. */
+  readonly eventCount: number
+  /** Sum and number of the values since the newest `set`, which counts as one of them. */
+  readonly sum: BigDecimal.BigDecimal
+  readonly valueCount: number
+  /** The timestamps of the newest `set`, of the value that `LATEST` shows, and of the newest event. */
+  readonly setAt: Date | null
+  readonly latestAt: Date | null
+  readonly lastAt: Date | null
+}
+
+const zero = BigDecimal.fromBigInt(0n)
+const one = BigDecimal.fromBigInt(1n)
+const AVERAGE_DECIMALS = 18
+
+/** A period without events. */
+export const nothing: Total = {
+  value: zero,
+  eventCount: 0,
+  sum: zero,
+  valueCount: 0,
+  setAt: null,
+  latestAt: null,
+  lastAt: null,
+}
+
+const later = (one: Date | null, other: Date): Date => (one === null || one < other ? other : one)
+
+const average = (sum: BigDecimal.BigDecimal, count: number): BigDecimal.BigDecimal =>
+  BigDecimal.round(BigDecimal.divideUnsafe(sum, BigDecimal.fromNumberUnsafe(count)), {
+    scale: AVERAGE_DECIMALS,
+    mode: "half-from-zero",
+  })
+
+const appended = (method: AggregationMethod, total: Total, event: UsageEvent, isNewKey: boolean): Total["value"] => {
+  const { value } = event
+  switch (method) {
+    case "SUM":
+      return BigDecimal.sum(total.value, value)
+    case "COUNT":
+      return BigDecimal.sum(total.value, one)
+    case "AVERAGE":
+      return average(BigDecimal.sum(total.sum, value), total.valueCount + 1)
+    case "MIN":
+      return total.valueCount === 0 ? value : BigDecimal.min(total.value, value)
+    case "MAX":
+      return total.valueCount === 0 ? value : BigDecimal.max(total.value, value)
+    case "LATEST":
+      return total.latestAt !== null && isBefore(event.timestamp, total.latestAt) ? total.value : value
+    case "UNIQUE_COUNT":
+      return isNewKey ? BigDecimal.sum(total.value, one) : total.value
+  }
+}
+
+const append = (method: AggregationMethod, total: Total, event: UsageEvent, isNewKey: boolean): Total => ({
+  ...total,
+  value: appended(method, total, event, isNewKey),
+  sum: BigDecimal.sum(total.sum, event.value),
+  valueCount: total.valueCount + 1,
+  latestAt: later(total.latestAt, event.timestamp),
+})
+
+const replace = (total: Total, event: UsageEvent): Total => ({
+  ...total,
+  value: event.value,
+  sum: event.value,
+  valueCount: 1,
+  setAt: event.timestamp,
+  latestAt: event.timestamp,
+})
+
+const counted = (total: Total, event: UsageEvent): Total => ({
+  ...total,
+  eventCount: total.eventCount + 1,
+  lastAt: later(total.lastAt, event.timestamp),
+})
+
+/** The events by timestamp; the sort is stable, so those of one timestamp stay in the order of their arrival. */
+const inOrder = <Event extends UsageEvent>(events: ReadonlyArray<Event>): ReadonlyArray<Event> =>
+  events.toSorted((one, other) => one.timestamp.getTime() - other.timestamp.getTime())
+
+/** The total of a period's events, given in the order of their arrival. */
+export const fold = (method: AggregationMethod, events: ReadonlyArray<UsageEvent>): Total => {
+  const keys = new Set<string | null>()
+  return inOrder(events).reduce((total, event) => {
+    const isNewKey = !keys.has(event.uniqueKey)
+    keys.add(event.uniqueKey)
+    return counted(event.behavior === "set" ? replace(total, event) : append(method, total, event, isNewKey), event)
+  }, nothing)
+}
+
+/** What the events of a period come to from the newest `set` on, which is one of them, or all if none was set. */
+export interface Summary {
+  /** The value of that `set`. */
+  readonly replacedBy: BigDecimal.BigDecimal | null
+  readonly count: number
+  /** How many different unique keys. */
+  readonly keys: number
+  /** `null` where there are no events. */
+  readonly sum: BigDecimal.BigDecimal | null
+  readonly minimum: BigDecimal.BigDecimal | null
+  readonly maximum: BigDecimal.BigDecimal | null
+  readonly latest: BigDecimal.BigDecimal | null
+}
+
+/** The usage that a summary of events is. */
+export const valueOf = (method: AggregationMethod, summary: Summary): BigDecimal.BigDecimal => {
+  const { count, replacedBy, sum } = summary
+  switch (method) {
+    case "SUM":
+      return sum ?? zero
+    case "COUNT":
+      return replacedBy === null
+        ? BigDecimal.fromNumberUnsafe(count)
+        : BigDecimal.sum(replacedBy, BigDecimal.fromNumberUnsafe(count - 1))
+    case "AVERAGE":
+      return sum === null ? zero : average(sum, count)
+    case "MIN":
+      return summary.minimum ?? zero
+    case "MAX":
+      return summary.maximum ?? zero
+    case "LATEST":
+      return summary.latest ?? zero
+    case "UNIQUE_COUNT":
+      return BigDecimal.fromNumberUnsafe(summary.keys)
+  }
+}
+
+/**
+ * Whether the event is a `set` that arrives after events of later instants: it takes back what is before it, and what is
+ * after it has to be added again.
+ */
+export const isLateSet = (total: Total, { behavior, timestamp }: UsageEvent): boolean =>
+  behavior === "set" &&
+  total.lastAt !== null &&
+  isBefore(timestamp, total.lastAt) &&
+  (total.setAt === null || !isBefore(timestamp, total.setAt))
+
+export interface Addition {
+  /** Whether the period's events so far lack its `uniqueKey`. */
+  readonly isNewKey: boolean
+  /** For a late `set` ({@link isLateSet}): the period's events of later timestamps, in the order of their arrival. */
+  readonly laterEvents: ReadonlyArray<UsageEvent>
+}
+
+/** The total after one more event has arrived. */
+export const add = (
+  method: AggregationMethod,
+  total: Total,
+  event: UsageEvent,
+  { isNewKey, laterEvents }: Addition,
+): Total => {
+  // Something older than the newest set was replaced by it before it came.
+  if (total.setAt !== null && isBefore(event.timestamp, total.setAt)) return counted(total, event)
+  if (event.behavior === "append") return counted(append(method, total, event, isNewKey), event)
+  const replaced = counted(replace(total, event), event)
+  return inOrder(laterEvents).reduce((sofar, other) => append(method, sofar, other, false), replaced)
+}

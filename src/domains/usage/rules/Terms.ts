@@ -1,0 +1,86 @@
+/** What an instance has and what its license grants: types and parsers. Pure. */
+import { BigDecimal, Option } from "effect"
+import { decimalInText, storedDecimal } from "../../../kernel/values/Decimal.ts"
+import type { EntitlementType, ResetAnchor, ResetPeriod } from "../../entitlements/Model.ts"
+import type { LifecycleState } from "../../licenses/Model.ts"
+import type { Grant } from "./Decision.ts"
+import { periodAt } from "./Period.ts"
+import type { Period } from "./Period.ts"
+
+/** What an explanation says of a license version besides what every check reads. */
+export interface LicenseFacts {
+  readonly version: string
+  readonly family: string
+  readonly lifecycleState: typeof LifecycleState.Type
+}
+
+/** The instance of a check and its license version. */
+export interface CheckedInstance {
+  readonly instance: string
+  readonly license: string
+  readonly startLicenseDate: Date
+  readonly endLicenseDate: Date | null
+  /** Read only where an explanation is asked for. */
+  readonly facts?: LicenseFacts
+}
+
+/** An entitlement of a check with what is granted of it and a usage total that may be the current period's. */
+export interface CheckedEntitlement {
+  readonly entitlement: string
+  readonly type: EntitlementType
+  readonly resetPeriod: ResetPeriod | null
+  readonly resetAnchor: ResetAnchor | null
+  /** A decimal, `true` or `false`, `{}` for a configuration; `null` when the license grants nothing. */
+  readonly granted: string | null
+  readonly overagePercent: number | null
+  readonly periodStart: Date | null
+  /** A decimal. */
+  readonly used: string | null
+  /** A decimal: what reservations hold. */
+  readonly held: string | null
+  /** The granted object of a `CONFIG`; read only where it is told. */
+  readonly configuration?: Readonly<Record<string, unknown>> | null
+}
+
+/** A row without an entitlement stands for an instance of which only unknown entitlements were asked. */
+export type CheckRow = CheckedInstance & (CheckedEntitlement | { readonly entitlement: null })
+
+export const zero = BigDecimal.fromBigInt(0n)
+
+const grantValue = (text: string): Option.Option<Grant["value"]> => {
+  if (text === "true" || text === "false") return Option.some(text === "true")
+  return text === "{}" ? Option.some({}) : decimalInText(text)
+}
+
+/** What is granted. A value that no license can hold grants nothing: what nothing allows is refused. */
+export const grantOf = ({
+  granted,
+  overagePercent,
+}: Pick<CheckedEntitlement, "granted" | "overagePercent">): Grant | null =>
+  granted === null
+    ? null
+    : Option.match(grantValue(granted), {
+        onNone: () => null,
+        onSome: (value) => ({ value, overagePercent: overagePercent ?? 0 }),
+      })
+
+type Resetting = Pick<CheckedEntitlement, "type" | "resetPeriod" | "resetAnchor">
+
+/** The usage period of an instant; none where usage is not measured. */
+export const periodOf = (
+  row: Resetting,
+  { startLicenseDate }: Pick<CheckedInstance, "startLicenseDate">,
+  at: Date,
+): Period | null =>
+  row.type === "NUMBER"
+    ? periodAt({
+        resetPeriod: row.resetPeriod,
+        resetAnchor: row.resetAnchor ?? "CALENDAR",
+        licenseStart: startLicenseDate,
+        at,
+      })
+    : null
+
+/** A decimal that was read, or zero where there is none. */
+export const decimalOrZero = (text: string | null | undefined): BigDecimal.BigDecimal =>
+  text === null || text === undefined ? zero : storedDecimal(text)

@@ -1,0 +1,32 @@
+/** Problems of webhook endpoints and their deliveries (contract, section 3). */
+import { Problem } from "../../kernel/contract/Problem.ts"
+
+export class WebhookEndpointNotFound extends Problem<WebhookEndpointNotFound>()(
+  "WebhookEndpoint.NotFound",
+  404,
+  "Webhook endpoint not found",
+) {}
+
+export class CreateWebhookEndpointLimitReached extends Problem<CreateWebhookEndpointLimitReached>()(
+  "CreateWebhookEndpoint.LimitReached",
+  409,
+  "The organization has as many webhook endpoints as it may have",
+) {}
+
+export class WebhookDeliveryNotFound extends Problem<WebhookDeliveryNotFound>()(
+  "WebhookDelivery.NotFound",
+  404,
+  "Webhook delivery not found",
+) {}
+
+export class RetryDeliveryNotFailed extends Problem<RetryDeliveryNotFailed>()(
+  "RetryDelivery.NotFailed",
+  409,
+  "The delivery has not failed",
+) {}
+
+export class RetryDeliveryEndpointNotActive extends Problem<RetryDeliveryEndpointNotActive>()(
+  "RetryDelivery.EndpointNotActive",
+  409,
+  "The delivery's endpoint is disabled or deleted",
+) {}

@@ -1,0 +1,106 @@
+/** Sends one attempt (contract, section 6; Standard Webhooks 1.0). */
+import { Context, Duration, Effect, Layer, Redacted } from "effect"
+import { createHmac } from "node:crypto"
+import { OutboundHttp } from "../../../kernel/ports/OutboundHttp.ts"
+import type { OutboundError, OutboundFault } from "../../../kernel/ports/OutboundHttp.ts"
+import { DeliveryLimits } from "../DeliveryLimits.ts"
+
+/** How much of an answer's body is kept. */
+const KEPT_BYTES = 16 * 1024
+
+/** One request to an endpoint. */
+export interface WebhookRequest {
+  readonly organizationId: string
+  readonly endpointId: string
+  readonly deliveryId: string
+  readonly eventId: string
+  readonly attempt: number
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+/** Why there was no answer: a word for programs and a sentence for people. */
+export interface AttemptFault {
+  readonly code: Exclude<OutboundFault, "too_large"> | "abandoned" | "event_gone"
+  readonly message: string
+}
+
+/** What became of an attempt. The status alone decides: 2xx is a success. */
+export interface AttemptOutcome {
+  readonly statusCode: number | null
+  readonly responseBody: string | null
+  readonly fault: AttemptFault | null
+}
+
+/** Whether the receiver has taken the event. */
+export const isSuccess = ({ statusCode }: AttemptOutcome): boolean =>
+  statusCode !== null && statusCode >= 200 && statusCode < 300
+
+/** `webhook-id`, `webhook-timestamp` (seconds) and `webhook-signature`, with one signature per secret. */
+export const signedHeaders = (
+  eventId: string,
+  at: Date,
+  body: string,
+  secrets: ReadonlyArray<Redacted.Redacted>,
+): Record<string, string> => {
+  const timestamp = String(Math.floor(at.getTime() / 1000))
+  const signatures = secrets.map((secret) => {
+    const key = Buffer.from(Redacted.value(secret).replace(/^whsec_/, ""), "base64")
+    return `v1,${createHmac("sha256", key).update(`${eventId}.${timestamp}.${body}`).digest("base64")}`
+  })
+  return {
+    "content-type": "application/json",
+    "user-agent": "Keyshelf",
+    "webhook-id": eventId,
+    "webhook-timestamp": timestamp,
+    "webhook-signature": signatures.join(" "),
+  }
+}
+
+// PostgreSQL's text holds no NUL. Bytes that are no UTF-8 have become U+FFFD already.
+const storable = (text: string): string => text.replaceAll("\u0000", "")
+
+const faultOf = (error: OutboundError): AttemptFault => ({
+  code: error.fault === undefined || error.fault === "too_large" ? "protocol" : error.fault,
+  message: error.message,
+})
+
+/** Sends attempts. It never fails: what goes wrong is an outcome. */
+export class WebhookSender extends Context.Service<
+  WebhookSender,
+  { readonly send: (request: WebhookRequest) => Effect.Effect<AttemptOutcome> }
+>()("keyshelf/webhooks/WebhookSender") {
+  /** Over HTTP, to global addresses only. Redirects are answers. */
+  static readonly layer = Layer.effect(
+    WebhookSender,
+    Effect.gen(function* () {
+      const http = yield* OutboundHttp
+      const { timeout } = yield* DeliveryLimits
+      return WebhookSender.of({
+        send: ({ body, headers, url }) =>
+          http
+            .send({
+              method: "POST",
+              url,
+              headers,
+              body,
+              timeoutMillis: Duration.toMillis(timeout),
+              maxBytes: KEPT_BYTES,
+              whenLonger: "cut",
+              statusDecides: true,
+            })
+            .pipe(
+              Effect.map((answer): AttemptOutcome => ({
+                statusCode: answer.status,
+                responseBody: storable(answer.body),
+                fault: null,
+              })),
+              Effect.catchTag("OutboundError", (error) =>
+                Effect.succeed<AttemptOutcome>({ statusCode: null, responseBody: null, fault: faultOf(error) }),
+              ),
+            ),
+      })
+    }),
+  )
+}

@@ -1,0 +1,198 @@
+/** Use cases of webhook endpoints. */
+import { Context, Effect, Layer, Option, Redacted } from "effect"
+import { Events } from "../../events/Service.ts"
+import { Caller } from "../../../kernel/contract/Caller.ts"
+import { newId } from "../../../kernel/values/Identifiers.ts"
+import { OutboundHttp } from "../../../kernel/ports/OutboundHttp.ts"
+import { byId, Cursors } from "../../../kernel/contract/Page.ts"
+import type { PageRequest } from "../../../kernel/contract/Page.ts"
+import { noSuch, refuseFaults } from "../../../kernel/contract/Problem.ts"
+import { now } from "../../../kernel/values/Timestamp.ts"
+import { Transactions } from "../../../kernel/database/Transactions.ts"
+import type { Transaction } from "../../../kernel/database/Transactions.ts"
+import { CreateWebhookEndpointLimitReached, WebhookEndpointNotFound } from "../Errors.ts"
+import type { CreateWebhookEndpoint, QueuedDelivery, UpdateWebhookEndpoint, WebhookEndpoint } from "../Model.ts"
+import { PendingDeliveries } from "../queue/BacklogRemover.ts"
+import { WebhookQueue } from "../queue/Queue.ts"
+import { WebhooksRepo } from "./Repo.ts"
+import { canonicalUrl, endpointFaults, MOST_ENDPOINTS } from "./Rules.ts"
+import { TEST_EVENT } from "../Model.ts"
+import { WebhookSecrets } from "./SigningSecrets.ts"
+
+const notFound = (id: string) => new WebhookEndpointNotFound({ detail: noSuch("webhook endpoint", id) })
+
+const make = Effect.gen(function* () {
+  const repo = yield* WebhooksRepo
+  const secrets = yield* WebhookSecrets
+  const pending = yield* PendingDeliveries
+  const queue = yield* WebhookQueue
+  const events = yield* Events
+  const outbound = yield* OutboundHttp
+  const cursors = yield* Cursors
+  const transactions = yield* Transactions
+
+  const create = Effect.fn("Webhooks.create")(function* (input: CreateWebhookEndpoint) {
+    const caller = yield* Caller
+    yield* refuseFaults(endpointFaults(input, outbound.refusal))
+    return yield* transactions.run(
+      Effect.gen(function* () {
+        if ((yield* repo.lockAndCount(caller.organizationId)) >= MOST_ENDPOINTS) {
+          return yield* new CreateWebhookEndpointLimitReached({
+            detail: `An organization may have ${MOST_ENDPOINTS} webhook endpoints. Delete one first.`,
+          })
+        }
+        const at = yield* now
+        const endpoint: WebhookEndpoint = {
+          id: yield* newId,
+          url: canonicalUrl(input.url),
+          eventNames: input.eventNames,
+          description: input.description ?? null,
+          disabledAt: null,
+          disabledReason: null,
+          createdAt: at,
+          updatedAt: at,
+          createdBy: caller.actor,
+          updatedBy: caller.actor,
+        }
+        yield* repo.insert(caller.organizationId, endpoint)
+        const secret = yield* secrets.issue(caller.organizationId, endpoint.id)
+        yield* events.emit(caller, "WEBHOOK_ENDPOINT_CREATED", endpoint)
+        return { ...endpoint, secret: Redacted.value(secret) }
+      }),
+    )
+  })
+
+  const get = Effect.fnUntraced(function* (id: string) {
+    const { organizationId } = yield* Caller
+    const endpoint = yield* repo.findById(organizationId, id)
+    return Option.isSome(endpoint) ? endpoint.value : yield* notFound(id)
+  })
+
+  const list = Effect.fn("Webhooks.list")(function* (request: PageRequest) {
+    const { organizationId } = yield* Caller
+    return yield* cursors.page(
+      { name: "webhooks", organizationId },
+      request,
+      (after, count) => repo.list(organizationId, after, count),
+      byId,
+    )
+  })
+
+  /** Decides about an endpoint under the lock of its row. */
+  const locked = Effect.fnUntraced(function* <A, E>(
+    id: string,
+    decide: (current: WebhookEndpoint, caller: Caller["Service"]) => Effect.Effect<A, E, Transaction>,
+  ) {
+    const caller = yield* Caller
+    return yield* transactions.run(
+      Effect.gen(function* () {
+        const current = yield* repo.lockById(caller.organizationId, id)
+        return Option.isSome(current) ? yield* decide(current.value, caller) : yield* notFound(id)
+      }),
+    )
+  })
+
+  const update = Effect.fn("Webhooks.update")(function* (id: string, input: UpdateWebhookEndpoint) {
+    yield* refuseFaults(endpointFaults(input, outbound.refusal))
+    yield* locked(
+      id,
+      Effect.fnUntraced(function* (current, caller) {
+        const updated: WebhookEndpoint = {
+          ...current,
+          url: input.url === undefined ? current.url : canonicalUrl(input.url),
+          eventNames: input.eventNames ?? current.eventNames,
+          description: input.description === undefined ? current.description : input.description,
+          updatedAt: yield* now,
+          updatedBy: caller.actor,
+        }
+        yield* repo.update(caller.organizationId, updated)
+        yield* events.emit(caller, "WEBHOOK_ENDPOINT_UPDATED", updated)
+      }),
+    )
+  })
+
+  const remove = Effect.fn("Webhooks.delete")(function* (id: string) {
+    const ended = yield* locked(
+      id,
+      Effect.fnUntraced(function* (endpoint, caller) {
+        const key = { organizationId: caller.organizationId, endpointId: endpoint.id }
+        yield* repo.delete(caller.organizationId, endpoint.id)
+        yield* pending.dropFirst(key)
+        yield* events.emit(caller, "WEBHOOK_ENDPOINT_DELETED", endpoint)
+        return key
+      }),
+    )
+    yield* pending.dropRest(ended)
+  })
+
+  const rotateSecret = Effect.fn("Webhooks.rotateSecret")(function* (id: string) {
+    return yield* locked(
+      id,
+      Effect.fnUntraced(function* (current, caller) {
+        const secret = yield* secrets.issue(caller.organizationId, current.id)
+        const rotated: WebhookEndpoint = { ...current, updatedAt: yield* now, updatedBy: caller.actor }
+        yield* repo.update(caller.organizationId, rotated)
+        yield* events.emit(caller, "WEBHOOK_ENDPOINT_SECRET_ROTATED", rotated)
+        return { ...rotated, secret: Redacted.value(secret) }
+      }),
+    )
+  })
+
+  const enable = Effect.fn("Webhooks.enable")(function* (id: string) {
+    // What it was owed when it was disabled must not reach it now, so all of that is dropped before.
+    const { organizationId } = yield* Caller
+    const key = { organizationId, endpointId: id }
+    const enableNow = locked(
+      id,
+      Effect.fnUntraced(function* (current, caller) {
+        if (current.disabledAt === null) return current
+        if (yield* pending.isLeft(key)) return undefined
+        const enabled: WebhookEndpoint = {
+          ...current,
+          disabledAt: null,
+          disabledReason: null,
+          updatedAt: yield* now,
+          updatedBy: caller.actor,
+        }
+        yield* repo.enable(caller.organizationId, enabled)
+        yield* events.emit(caller, "WEBHOOK_ENDPOINT_ENABLED", enabled)
+        return enabled
+      }),
+    )
+    for (;;) {
+      const enabled = yield* enableNow
+      if (enabled !== undefined) return enabled
+      yield* pending.dropAll(key)
+    }
+  })
+
+  const test = Effect.fn("Webhooks.test")(function* (id: string) {
+    const caller = yield* Caller
+    const { organizationId } = caller
+    return yield* transactions.run(
+      Effect.gen(function* () {
+        const endpoint = yield* repo.keep(organizationId, id)
+        if (Option.isNone(endpoint)) return yield* notFound(id)
+        const event = yield* events.record(caller, TEST_EVENT, endpoint.value)
+        const deliveryId = yield* queue.enqueue({
+          organizationId,
+          endpointId: endpoint.value.id,
+          eventId: event.id,
+          eventName: event.type,
+          dueAt: event.timestamp,
+        })
+        const queued: QueuedDelivery = { deliveryId, eventId: event.id }
+        return queued
+      }),
+    )
+  })
+
+  return { create, get, list, update, delete: remove, rotateSecret, enable, test }
+})
+
+/** Webhook endpoints of the caller's organization. */
+export class WebhookEndpoints extends Context.Service<WebhookEndpoints, Effect.Success<typeof make>>()(
+  "keyshelf/webhooks/WebhookEndpoints",
+) {
+  static readonly layer = Layer.effect(WebhookEndpoints, make)
+}

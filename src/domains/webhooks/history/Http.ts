@@ -1,0 +1,18 @@
+/** Handlers of the delivery history. */
+import { Effect } from "effect"
+import * as Apis from "../../../kernel/contract/Apis.ts"
+import { handlersOf } from "../../../kernel/contract/Handlers.ts"
+import { WebhookHistoryApi } from "./Api.ts"
+import { WebhookHistory } from "./Service.ts"
+
+export const webhookHistory = handlersOf(
+  Apis.webhooks(WebhookHistoryApi),
+  "webhookHistory",
+  Effect.fn(function* (handlers) {
+    const history = yield* WebhookHistory
+    return handlers.handleAll({
+      list: ({ query }) => history.list(query),
+      retry: ({ params }) => history.retry(params.deliveryId),
+    })
+  }),
+)

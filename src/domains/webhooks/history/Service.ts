@@ -1,0 +1,110 @@
+/** Use cases of the delivery history (interface specification, section 6; contract, section 6). */
+import { Context, Effect, Layer, Option, Schema } from "effect"
+import { Caller } from "../../../kernel/contract/Caller.ts"
+import { EventName } from "../../../kernel/contract/Event.ts"
+import { Cursors } from "../../../kernel/contract/Page.ts"
+import type { PageRequest } from "../../../kernel/contract/Page.ts"
+import { now } from "../../../kernel/values/Timestamp.ts"
+import { Transactions } from "../../../kernel/database/Transactions.ts"
+import { envelopeText } from "../Payload.ts"
+import { RetryDeliveryEndpointNotActive, RetryDeliveryNotFailed, WebhookDeliveryNotFound } from "../Errors.ts"
+import { HistoryRepo } from "./Repo.ts"
+import type { AttemptRow } from "./Repo.ts"
+import type { HistoryFilters, QueuedDelivery, WebhookAttempt } from "../Model.ts"
+import { WebhookQueue } from "../queue/Queue.ts"
+import { WebhooksRepo } from "../endpoints/Repo.ts"
+
+const isEventName = Schema.is(EventName)
+
+const attemptOf = (
+  organizationId: string,
+  { actor, data, eventType, occurredAt, ...attempt }: AttemptRow,
+): WebhookAttempt => ({
+  ...attempt,
+  requestBody:
+    actor === null || data === null || occurredAt === null || !isEventName(eventType)
+      ? null
+      : envelopeText({ id: attempt.eventId, type: eventType, timestamp: occurredAt, organizationId, actor, data }),
+})
+
+const make = Effect.gen(function* () {
+  const repo = yield* HistoryRepo
+  const endpoints = yield* WebhooksRepo
+  const queue = yield* WebhookQueue
+  const cursors = yield* Cursors
+  const transactions = yield* Transactions
+
+  const list = Effect.fn("WebhookHistory.list")(function* ({
+    endpoint,
+    event,
+    state,
+    ...request
+  }: PageRequest & HistoryFilters) {
+    const { organizationId } = yield* Caller
+    const filters = {
+      ...(endpoint === undefined ? {} : { endpoint }),
+      ...(event === undefined ? {} : { event }),
+      ...(state === undefined ? {} : { state }),
+    }
+    const at = yield* now
+    const byValues = endpoint !== undefined && isEventName(event)
+    const page = yield* cursors.page(
+      { name: "webhook-history", organizationId, filters },
+      request,
+      (after, count) => {
+        const rows = repo.list(organizationId, filters, after, count, at)
+        return byValues ? transactions.run(Effect.andThen(repo.planByValues, rows)) : rows
+      },
+      ({ id, timestamp }) => [timestamp.toISOString(), id],
+    )
+    return { ...page, items: page.items.map((row) => attemptOf(organizationId, row)) }
+  })
+
+  const retry = Effect.fn("WebhookHistory.retry")(function* (deliveryId: string) {
+    const { organizationId } = yield* Caller
+    const notFailed = (detail: string) => new RetryDeliveryNotFailed({ detail })
+    return yield* transactions.run(
+      Effect.gen(function* () {
+        yield* repo.lockRetries(organizationId, deliveryId)
+        // In this order: what has left the queue meanwhile has its attempt in the history by then.
+        const isOwed = yield* repo.isOwed(organizationId, deliveryId)
+        const last = yield* repo.findLast(organizationId, deliveryId)
+        if (isOwed) return yield* notFailed("The delivery still has an attempt to come.")
+        if (Option.isNone(last)) {
+          return yield* new WebhookDeliveryNotFound({ detail: `No webhook delivery here has the id "${deliveryId}".` })
+        }
+        const { attempt, endpointId, eventId, eventName, state } = last.value
+        // A `Failure` that nothing follows any more is as final as a `Failed`: it ended while its endpoint did.
+        if (state === "Success") return yield* notFailed("The delivery has succeeded.")
+        const endpoint = yield* endpoints.keep(organizationId, endpointId)
+        if (Option.isNone(endpoint) || endpoint.value.disabledAt !== null) {
+          return yield* new RetryDeliveryEndpointNotActive({
+            detail: Option.isNone(endpoint)
+              ? "The delivery's endpoint was deleted."
+              : "The delivery's endpoint is disabled. Enable it first.",
+          })
+        }
+        yield* queue.enqueue({
+          organizationId,
+          endpointId,
+          eventId,
+          eventName,
+          deliveryId,
+          attempt: attempt + 1,
+          dueAt: yield* now,
+        })
+        const queued: QueuedDelivery = { deliveryId, eventId }
+        return queued
+      }),
+    )
+  })
+
+  return { list, retry }
+})
+
+/** What was sent to the caller's webhook endpoints, and what came back. */
+export class WebhookHistory extends Context.Service<WebhookHistory, Effect.Success<typeof make>>()(
+  "keyshelf/webhooks/WebhookHistory",
+) {
+  static readonly layer = Layer.effect(WebhookHistory, make)
+}

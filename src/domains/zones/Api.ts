@@ -1,0 +1,93 @@
+/** Endpoints of deployment zones. */
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { Created, Idempotency, idempotencyHeaders, RequiredScope } from "../../kernel/contract/Endpoint.ts"
+import { exampleBody } from "../../kernel/contract/Example.ts"
+import { Page, pageQuery } from "../../kernel/contract/Page.ts"
+import { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
+import { PathName } from "../../kernel/values/Text.ts"
+import { CreateDeploymentZoneSlugTaken, DeleteDeploymentZoneInUse, DeploymentZoneNotFound } from "./Errors.ts"
+import { CreateDeploymentZone, Deployment, DeploymentZone, UpdateDeploymentZone } from "./Model.ts"
+
+const zone = { deploymentZoneSlug: PathName }
+
+export class DeploymentZonesApi extends HttpApiGroup.make("deploymentZones")
+  .add(
+    HttpApiEndpoint.get("list", "/deployment-zones", {
+      query: pageQuery,
+      success: Page(DeploymentZone),
+      error: InvalidCursor,
+    })
+      .annotate(RequiredScope, "read:deployment_zones")
+      .annotateMerge(OpenApi.annotations({ summary: "List deployment zones", description: "Newest first." })),
+    HttpApiEndpoint.post("create", "/deployment-zones", {
+      headers: idempotencyHeaders,
+      payload: CreateDeploymentZone,
+      success: Created(DeploymentZone),
+      error: [CreateDeploymentZoneSlugTaken, ValidationFailed],
+    })
+      .middleware(Idempotency)
+      .annotate(RequiredScope, "write:deployment_zones")
+      .annotateMerge(
+        exampleBody({ name: "Frankfurt", type: "production", releaseId: "01a1fe56-aaf8-74c8-a331-6d16e44e9843" }),
+      )
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Create a deployment zone",
+          description:
+            "A zone is a place where a customer runs a release. A `releaseId` records its first deployment. Keys of `metadata` must be metadata fields of deployment zones.",
+        }),
+      ),
+    HttpApiEndpoint.get("get", "/deployment-zones/:deploymentZoneSlug", {
+      params: zone,
+      success: DeploymentZone,
+      error: DeploymentZoneNotFound,
+    })
+      .annotate(RequiredScope, "read:deployment_zones")
+      .annotateMerge(OpenApi.annotations({ summary: "Read a deployment zone" })),
+    HttpApiEndpoint.put("update", "/deployment-zones/:deploymentZoneSlug", {
+      params: zone,
+      payload: UpdateDeploymentZone,
+      success: HttpApiSchema.NoContent,
+      error: [DeploymentZoneNotFound, ValidationFailed],
+    })
+      .annotate(RequiredScope, "write:deployment_zones")
+      .annotateMerge(exampleBody({ releaseId: "01a1fe56-aaf8-74c8-a331-6d16e44e9843" }))
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Change a deployment zone",
+          description:
+            "Missing members stay as they are; `metadata` is replaced as a whole; `null` clears `description`, `metadata` or `releaseId`. Another `releaseId` is a deployment and enters the zone's history, a rollback too; the one that is on the zone already is none, nor is `null`, which takes the zone off its release.",
+        }),
+      ),
+    HttpApiEndpoint.delete("delete", "/deployment-zones/:deploymentZoneSlug", {
+      params: zone,
+      success: HttpApiSchema.NoContent,
+      error: [DeploymentZoneNotFound, DeleteDeploymentZoneInUse],
+    })
+      .annotate(RequiredScope, "write:deployment_zones")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Delete a deployment zone",
+          description: "Refused while an instance uses it. Its deployment history goes with it.",
+        }),
+      ),
+    HttpApiEndpoint.get("listDeployments", "/deployment-zones/:deploymentZoneSlug/deployments", {
+      params: zone,
+      query: pageQuery,
+      success: Page(Deployment),
+      error: [DeploymentZoneNotFound, InvalidCursor],
+    })
+      .annotate(RequiredScope, "read:deployment_zones")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "List what was deployed to a zone",
+          description: "Newest first. Entries outlive the releases they name.",
+        }),
+      ),
+  )
+  .annotateMerge(
+    OpenApi.annotations({
+      title: "Deployment zones",
+      description: "The places where customers run releases, and what was deployed to them.",
+    }),
+  ) {}

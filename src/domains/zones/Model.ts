@@ -1,0 +1,61 @@
+/** Deployment zones and what was deployed to them (interface specification, section 2). */
+import { Schema } from "effect"
+import { ActorReference } from "../../kernel/contract/Caller.ts"
+import { Uuid } from "../../kernel/values/Identifiers.ts"
+import { Slug } from "../../kernel/values/Slug.ts"
+import { Description, FreeObject, Name, Text } from "../../kernel/values/Text.ts"
+import { Timestamp } from "../../kernel/values/Timestamp.ts"
+
+const ZoneType = Text(1, 64).annotate({
+  description: "Free text; `production`, `staging` and `development` are suggestions",
+  examples: ["production", "staging", "development"],
+})
+
+export const DeploymentZone = Schema.Struct({
+  id: Uuid,
+  name: Schema.String,
+  slug: Schema.String,
+  description: Schema.NullOr(Schema.String),
+  type: Schema.String,
+  metadata: Schema.Record(Schema.String, Schema.Unknown).annotate({
+    description: "Values by the keys of metadata fields",
+  }),
+  releaseId: Schema.NullOr(Uuid).annotate({ description: "The release that is on the zone now" }),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+  createdBy: ActorReference,
+  updatedBy: ActorReference,
+})
+export type DeploymentZone = typeof DeploymentZone.Type
+
+/** Body of `POST /deployment-zones`. */
+export const CreateDeploymentZone = Schema.Struct({
+  name: Name,
+  slug: Schema.optionalKey(Slug),
+  description: Schema.optionalKey(Schema.NullOr(Description)),
+  type: ZoneType,
+  metadata: Schema.optionalKey(Schema.NullOr(FreeObject)),
+  releaseId: Schema.optionalKey(Schema.NullOr(Uuid)),
+})
+export type CreateDeploymentZone = typeof CreateDeploymentZone.Type
+
+/** Body of `PUT /deployment-zones/{deploymentZoneSlug}`; `null` clears, what is missing stays. */
+export const UpdateDeploymentZone = Schema.Struct({
+  name: Schema.optionalKey(Name),
+  description: Schema.optionalKey(Schema.NullOr(Description)),
+  type: Schema.optionalKey(ZoneType),
+  metadata: Schema.optionalKey(Schema.NullOr(FreeObject)),
+  releaseId: Schema.optionalKey(Schema.NullOr(Uuid)),
+})
+export type UpdateDeploymentZone = typeof UpdateDeploymentZone.Type
+
+/** One entry of a zone's history. It outlives a deleted release, so slug and version stand here as text. */
+export const Deployment = Schema.Struct({
+  id: Uuid,
+  releaseId: Uuid,
+  releaseSlug: Schema.String,
+  releaseVersion: Schema.String,
+  deployedAt: Timestamp,
+  deployedBy: ActorReference,
+})
+export type Deployment = typeof Deployment.Type

@@ -1,0 +1,91 @@
+/** SQL of deployment zones and their deployments. */
+import { PgClient } from "@effect/sql-pg"
+import { Context, Effect, Layer } from "effect"
+import { olderThan } from "../../kernel/contract/Page.ts"
+import type { Position } from "../../kernel/contract/Page.ts"
+import { record, records, touched } from "../../kernel/database/Statements.ts"
+import type { Deployment, DeploymentZone } from "./Model.ts"
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const columns = sql.literal(`id, name, slug, description, type, metadata, release_id AS "releaseId",
+    created_at AS "createdAt", updated_at AS "updatedAt", created_by AS "createdBy", updated_by AS "updatedBy"`)
+
+  return {
+    /** Whether the slug was free and the row is stored. */
+    insert: (organizationId: string, row: DeploymentZone) =>
+      touched(sql`
+        INSERT INTO deployment_zones (organization_id, id, name, slug, description, type, metadata, release_id, created_at,
+          created_by, updated_at, updated_by)
+        VALUES (${organizationId}, ${row.id}, ${row.name}, ${row.slug}, ${row.description}, ${row.type},
+          ${sql.json(row.metadata)}, ${row.releaseId}, ${row.createdAt}, ${sql.json(row.createdBy)}, ${row.updatedAt},
+          ${sql.json(row.updatedBy)})
+        ON CONFLICT ON CONSTRAINT deployment_zones_slug DO NOTHING
+        RETURNING id`),
+
+    findBySlug: (organizationId: string, slug: string) =>
+      record<DeploymentZone>()(
+        sql`SELECT ${columns} FROM deployment_zones WHERE organization_id = ${organizationId} AND slug = ${slug}`,
+      ),
+
+    list: (organizationId: string, after: Position | null, count: number) =>
+      records<DeploymentZone>()(sql`
+        SELECT ${columns} FROM deployment_zones
+        WHERE organization_id = ${organizationId} AND id < ${olderThan(after)}
+        ORDER BY id DESC LIMIT ${count}`),
+
+    /** Locks the row: changes of one zone follow each other, and no instance can take it while its deletion is decided. */
+    lockBySlug: (organizationId: string, slug: string) =>
+      record<DeploymentZone>()(sql`
+        SELECT ${columns} FROM deployment_zones
+        WHERE organization_id = ${organizationId} AND slug = ${slug} FOR UPDATE`),
+
+    update: (organizationId: string, row: DeploymentZone) =>
+      Effect.asVoid(
+        Effect.orDie(sql`
+          UPDATE deployment_zones SET name = ${row.name}, description = ${row.description}, type = ${row.type},
+            metadata = ${sql.json(row.metadata)}, release_id = ${row.releaseId}, updated_at = ${row.updatedAt},
+            updated_by = ${sql.json(row.updatedBy)}
+          WHERE organization_id = ${organizationId} AND id = ${row.id}`),
+      ),
+
+    isUsed: (organizationId: string, id: string) =>
+      touched(sql`
+        SELECT 1 FROM instances WHERE organization_id = ${organizationId} AND deployment_zone_id = ${id} LIMIT 1`),
+
+    /** Its deployments go with it. */
+    delete: (organizationId: string, id: string) =>
+      Effect.asVoid(
+        Effect.orDie(sql`DELETE FROM deployment_zones WHERE organization_id = ${organizationId} AND id = ${id}`),
+      ),
+
+    /** A release, held so that it is not deleted before the zone that is put on it commits. */
+    holdRelease: (organizationId: string, id: string) =>
+      record<{ readonly id: string; readonly slug: string; readonly version: string }>()(sql`
+        SELECT id, slug, version FROM releases WHERE organization_id = ${organizationId} AND id = ${id} FOR SHARE`),
+
+    insertDeployment: (organizationId: string, zoneId: string, row: Deployment) =>
+      Effect.asVoid(
+        Effect.orDie(sql`
+          INSERT INTO deployments (organization_id, deployment_zone_id, id, release_id, release_slug, release_version,
+            deployed_at, deployed_by)
+          VALUES (${organizationId}, ${zoneId}, ${row.id}, ${row.releaseId}, ${row.releaseSlug}, ${row.releaseVersion},
+            ${row.deployedAt}, ${sql.json(row.deployedBy)})`),
+      ),
+
+    listDeployments: (organizationId: string, zoneId: string, after: Position | null, count: number) =>
+      records<Deployment>()(sql`
+        SELECT id, release_id AS "releaseId", release_slug AS "releaseSlug", release_version AS "releaseVersion",
+          deployed_at AS "deployedAt", deployed_by AS "deployedBy"
+        FROM deployments
+        WHERE organization_id = ${organizationId} AND deployment_zone_id = ${zoneId} AND id < ${olderThan(after)}
+        ORDER BY id DESC LIMIT ${count}`),
+  }
+})
+
+/** Rows of deployment zones. */
+export class DeploymentZonesRepo extends Context.Service<DeploymentZonesRepo, Effect.Success<typeof make>>()(
+  "keyshelf/zones/Repo",
+) {
+  static readonly layer = Layer.effect(DeploymentZonesRepo, make)
+}

@@ -1,0 +1,17 @@
+/** The request budgets that the settings ask for. */
+import { Effect, Layer, Option } from "effect"
+import { CurrentBudgets } from "../kernel/ports/RateBudgets.ts"
+import { Settings } from "./Settings.ts"
+
+/** {@link CurrentBudgets} as the settings say. The store is loaded only where limits are on. */
+export const fromSettings = Layer.effect(
+  CurrentBudgets,
+  Effect.gen(function* () {
+    const { rateLimit, redisUrl } = yield* Settings
+    if (Option.isNone(rateLimit)) return undefined
+    const stores = yield* Effect.promise(() => import("./RateLimitStores.ts"))
+    return Option.isNone(redisUrl)
+      ? yield* stores.inMemory(rateLimit.value)
+      : yield* stores.onRedis(rateLimit.value, redisUrl.value)
+  }),
+)

@@ -1,0 +1,74 @@
+/** Export over OTLP/HTTP as JSON, in the background: a receiver that is away costs what it would have got, nothing else. */
+import { Layer } from "effect"
+import { FetchHttpClient, HttpBody, HttpMiddleware, UrlParams } from "effect/http"
+import * as Otlp from "effect/observability/Otlp"
+import * as OtlpSerialization from "effect/observability/OtlpSerialization"
+import type * as OtlpTracer from "effect/observability/OtlpTracer"
+import { randomUUID } from "node:crypto"
+import { hostname } from "node:os"
+import { withoutSecrets } from "./SecretMasking.ts"
+import { version } from "../Version.ts"
+
+type TraceData = OtlpTracer.TraceData
+type Span = TraceData["resourceSpans"][number]["scopeSpans"][number]["spans"][number]
+
+const SERVER = 2
+
+const attributeOf = (span: Span, key: string): string | undefined => {
+  const value = span.attributes.find((attribute) => attribute.key === key)?.value
+  return value?.stringValue ?? undefined
+}
+
+// A request's span begins before its route is known; the template is its name, the path would be a name of its own for
+// every record.
+const named = (span: Span): Span => {
+  if (span.kind !== SERVER) return span
+  const method = attributeOf(span, "http.request.method") ?? "HTTP"
+  const route = attributeOf(span, "http.route")
+  return { ...span, name: route === undefined ? method : `${method} ${route}` }
+}
+
+// Workers ask the database every second. A statement that belongs to nothing tells nothing.
+const isTelling = (span: Span): boolean => span.parentSpanId !== undefined || !span.name.startsWith("sql.")
+
+/** What is sent of the spans that were recorded. */
+export const shown = ({ resourceSpans }: TraceData): TraceData => ({
+  resourceSpans: resourceSpans.map(({ scopeSpans, ...resource }) => ({
+    ...resource,
+    scopeSpans: scopeSpans.map(({ spans, ...scope }) => ({ ...scope, spans: spans.filter(isTelling).map(named) })),
+  })),
+})
+
+// OTLP/JSON writes what is no finite number as text.
+const finite = (_key: string, value: unknown) =>
+  typeof value === "number" && !Number.isFinite(value) ? String(value) : value
+
+const body = (data: unknown) => HttpBody.text(withoutSecrets(JSON.stringify(data, finite)), "application/json")
+
+const serialization = Layer.succeed(OtlpSerialization.OtlpSerialization, {
+  traces: (data) => body(shown(data)),
+  metrics: body,
+  logs: body,
+})
+
+const isUntraced = (url: string): boolean => url.startsWith("/health/") || url === "/metrics"
+
+/** Exporters to the receiver at a base URL; signals go to `/v1/traces`, `/v1/metrics` and `/v1/logs` under it. */
+export const layerFrom = (baseUrl: string, interval: Partial<Record<"traces" | "metrics" | "logs", string>> = {}) =>
+  Layer.mergeAll(
+    Otlp.layer({
+      baseUrl,
+      resource: {
+        serviceName: "keyshelf",
+        serviceVersion: version,
+        attributes: { "service.instance.id": randomUUID(), "host.name": hostname() },
+      },
+      shutdownTimeout: "2 seconds",
+      ...(interval.traces === undefined ? {} : { tracerExportInterval: interval.traces as "1 second" }),
+      ...(interval.metrics === undefined ? {} : { metricsExportInterval: interval.metrics as "1 second" }),
+      ...(interval.logs === undefined ? {} : { loggerExportInterval: interval.logs as "1 second" }),
+    }),
+    Layer.succeed(HttpMiddleware.TracerDisabledWhen, (request) => isUntraced(request.url)),
+    // A query's names tell what was asked for; its values are the caller's.
+    Layer.succeed(UrlParams.CurrentRedactedNames, [/./]),
+  ).pipe(Layer.provide(serialization), Layer.provide(FetchHttpClient.layer))

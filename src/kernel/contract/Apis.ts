@@ -1,0 +1,47 @@
+/**
+ * The service's three APIs, made of any groups. Handlers are built against the API of their one group, so that a domain never
+ * imports the whole API; the router registers both under the same identifier.
+ */
+import { Context } from "effect"
+import type { NonEmptyReadonlyArray } from "effect/Array"
+import { HttpApi } from "effect/http-api"
+import type { HttpApiGroup } from "effect/http-api"
+import { OrganizationAccess, PlatformAccess, RateLimits, RequestValidation } from "./Endpoint.ts"
+
+/** Bodies reject unknown properties and report every validation error at once; queries and headers ignore unknown names. */
+export const strictBodies = Context.make(HttpApi.PayloadParseOptions, {
+  onExcessProperty: "error",
+  errors: "all",
+})
+
+type Groups = NonEmptyReadonlyArray<HttpApiGroup.Constraint>
+
+/** The Core API of these groups: what organizations call. */
+export const core = <const G extends Groups>(...groups: G) =>
+  HttpApi.make("core")
+    .add(...groups)
+    .prefix("/api")
+    .middleware(RequestValidation)
+    .middleware(RateLimits)
+    .middleware(OrganizationAccess)
+    .annotateMerge(strictBodies)
+
+/** The Platform API of these groups: what the operator calls. */
+export const platform = <const G extends Groups>(...groups: G) =>
+  HttpApi.make("platform")
+    .add(...groups)
+    .prefix("/api")
+    .middleware(RequestValidation)
+    .middleware(RateLimits)
+    .middleware(PlatformAccess)
+    .annotateMerge(strictBodies)
+
+/** The webhook API of these groups: an API of its own, so that it can move to a listener of its own. */
+export const webhooks = <const G extends Groups>(...groups: G) =>
+  HttpApi.make("webhooks")
+    .add(...groups)
+    .prefix("/api")
+    .middleware(RequestValidation)
+    .middleware(RateLimits)
+    .middleware(OrganizationAccess)
+    .annotateMerge(strictBodies)

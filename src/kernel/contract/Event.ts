@@ -1,0 +1,79 @@
+/** Events: the organization's stream (interface specification, section 6; contract, section 6). */
+import { Schema } from "effect"
+import { ActorReference } from "./Caller.ts"
+import { Uuid } from "../values/Identifiers.ts"
+import { Timestamp } from "../values/Timestamp.ts"
+
+/** The names of all events. The first four are the specification's own. */
+export const eventNames = [
+  "LICENSE_ARCHIVED",
+  "SYSTEM_ORGANIZATION_TOKEN_ISSUED",
+  "CUSTOMER_CREATION",
+  "INSTANCE_CREATION",
+  "CUSTOMER_UPDATED",
+  "CUSTOMER_DELETED",
+  "INSTANCE_UPDATED",
+  "INSTANCE_DELETED",
+  "LICENSE_CREATED",
+  "LICENSE_UPDATED",
+  "LICENSE_DELETED",
+  "LICENSE_PUBLISHED",
+  "LICENSE_UNARCHIVED",
+  "LICENSE_ENTITLEMENT_ASSIGNED",
+  "LICENSE_ENTITLEMENT_UPDATED",
+  "LICENSE_ENTITLEMENT_UNASSIGNED",
+  "ENTITLEMENT_CREATED",
+  "ENTITLEMENT_UPDATED",
+  "ENTITLEMENT_DELETED",
+  "ENTITLEMENT_GROUP_CREATED",
+  "ENTITLEMENT_GROUP_UPDATED",
+  "ENTITLEMENT_GROUP_DELETED",
+  "ENTITLEMENT_USAGE_WARNING_THRESHOLD_REACHED",
+  "ENTITLEMENT_USAGE_LIMIT_REACHED",
+  "ENTITLEMENT_USAGE_CAP_EXCEEDED",
+  "FEATURE_FLAG_CREATED",
+  "FEATURE_FLAG_UPDATED",
+  "FEATURE_FLAG_DELETED",
+  "RELEASE_CREATED",
+  "RELEASE_DELETED",
+  "RELEASE_DEPLOYED",
+  "COMPONENT_CREATED",
+  "COMPONENT_DELETED",
+  "DEPLOYMENT_ZONE_CREATED",
+  "DEPLOYMENT_ZONE_UPDATED",
+  "DEPLOYMENT_ZONE_DELETED",
+  "METADATA_FIELD_CREATED",
+  "METADATA_FIELD_UPDATED",
+  "METADATA_FIELD_ARCHIVED",
+  "METADATA_FIELD_UNARCHIVED",
+  "CONNECTOR_ACTIVATED",
+  "CONNECTOR_DEACTIVATED",
+  "MEMBERSHIP_CREATED",
+  "MEMBERSHIP_REMOVED",
+  "SERVICE_ACCOUNT_CREATED",
+  "TOKEN_ISSUED",
+  "TOKEN_REVOKED",
+  "TOKEN_ROTATED",
+  "TOKEN_EXPIRED",
+  "WEBHOOK_ENDPOINT_CREATED",
+  "WEBHOOK_ENDPOINT_UPDATED",
+  "WEBHOOK_ENDPOINT_DELETED",
+  "WEBHOOK_ENDPOINT_DISABLED",
+  "WEBHOOK_ENDPOINT_ENABLED",
+  "WEBHOOK_ENDPOINT_SECRET_ROTATED",
+  "WEBHOOK_ENDPOINT_TESTED",
+] as const
+
+export const EventName = Schema.Literals(eventNames)
+export type EventName = typeof EventName.Type
+
+/** An event as `GET /events` and webhook deliveries carry it. `data` is the record after the change (before it, for deletions). */
+export const EventRecord = Schema.Struct({
+  id: Uuid,
+  type: EventName,
+  timestamp: Timestamp,
+  organizationId: Uuid,
+  actor: ActorReference,
+  data: Schema.Record(Schema.String, Schema.Unknown),
+})
+export type EventRecord = typeof EventRecord.Type

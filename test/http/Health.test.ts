@@ -1,0 +1,136 @@
+import { assert, layer } from "@effect/vitest"
+import { PgClient } from "@effect/sql-pg"
+import { Effect, Layer, Redacted } from "effect"
+import { HealthParts, registerHealth } from "../../src/kernel/ports/HealthChecks.ts"
+import { Signals } from "../../src/kernel/ports/Signals.ts"
+import { CurrentLifecycle } from "../../src/kernel/ports/Lifecycle.ts"
+import { serving } from "../../src/http/routes/Health.ts"
+import type { Lifecycle } from "../../src/kernel/ports/Lifecycle.ts"
+import { TestDatabase } from "../support/TestDatabase.ts"
+import { TestService } from "../support/TestService.ts"
+import type { Answer } from "../support/TestService.ts"
+
+const lifecycle: Lifecycle = { phase: "serving" }
+
+const observedService = TestService.layer.pipe(
+  Layer.provideMerge(
+    Layer.merge(
+      Layer.succeed(CurrentLifecycle, lifecycle),
+      Layer.sync(HealthParts, () => new Map()),
+    ),
+  ),
+)
+
+const ready = Effect.flatMap(TestService, ({ internal }) => internal("GET", "/health/ready"))
+
+const until = Effect.fnUntraced(function* (what: string, holds: (answer: Answer) => boolean) {
+  for (let tries = 0; tries < 200; tries++) {
+    if (holds(yield* ready)) return
+    yield* Effect.sleep("20 millis")
+  }
+  assert.fail(`Waited in vain until ${what}`)
+})
+
+const notReady = (answer: Answer, part: string) => {
+  assert.strictEqual(answer.status, 503, answer.text)
+  assert.strictEqual(answer.headers.get("content-type"), "application/problem+json")
+  assert.isNotNull(answer.headers.get("retry-after"))
+  assert.strictEqual(answer.body.code, "Service.Unavailable")
+  assert.strictEqual(answer.body.detail, `Not ready: ${part}.`)
+  assert.strictEqual(answer.body.parts[part].status, "down")
+}
+
+layer(observedService, { excludeTestServices: true })("readiness", (it) => {
+  it.effect("names every part", () =>
+    Effect.gen(function* () {
+      const answer = yield* ready
+      assert.strictEqual(answer.status, 200, answer.text)
+      assert.strictEqual(answer.body.status, "ready")
+      assert.deepStrictEqual(
+        Object.entries(answer.body.parts).map(([name, part]) => [name, (part as { status: string }).status]),
+        ["process", "database", "schema", "clock", "signals"].map((name) => [name, "up"]),
+      )
+    }),
+  )
+
+  it.effect("tells whether signals of other nodes arrive", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        assert.strictEqual((yield* ready).body.parts.signals.mode, "polling")
+        // Nobody listens before somebody waits for a signal.
+        yield* (yield* Signals).subscribe("events")
+        yield* until("it says that they arrive", ({ body }) => body.parts.signals.mode === "listening")
+      }),
+    ),
+  )
+
+  it.effect("is lost while the database is away, and found again; the process stays alive", () =>
+    Effect.gen(function* () {
+      const { url } = yield* TestDatabase
+      const { internal } = yield* TestService
+      const name = new URL(Redacted.value(url)).pathname.slice(1)
+      const server = new URL(Redacted.value(url))
+      server.pathname = "/postgres"
+      const onServer = (statement: string) =>
+        Effect.flatMap(PgClient.PgClient, (sql) => sql.unsafe(statement)).pipe(
+          Effect.provide(PgClient.layer({ url: Redacted.make(server.href), maxConnections: 1 }), { local: true }),
+        )
+      yield* onServer(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`)
+      yield* onServer(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`)
+      notReady(yield* ready, "database")
+      assert.strictEqual((yield* internal("GET", "/health/live")).status, 200)
+      yield* onServer(`ALTER DATABASE ${name} ALLOW_CONNECTIONS true`)
+      yield* until("it is ready again", ({ status }) => status === 200)
+    }),
+  )
+
+  it.effect("is lost when the schema is older than the service", () =>
+    Effect.gen(function* () {
+      const sql = yield* PgClient.PgClient
+      const newest = yield* sql<{ id: number }>`SELECT max(migration_id)::int AS id FROM keyshelf_migrations`
+      yield* sql`UPDATE keyshelf_migrations SET migration_id = 9999 WHERE migration_id = ${newest[0]?.id ?? 0}`
+      // A newer schema is what an older node sees during an upgrade.
+      assert.strictEqual((yield* ready).status, 200)
+      yield* sql`DELETE FROM keyshelf_migrations WHERE migration_id = 9999`
+      notReady(yield* ready, "schema")
+      yield* sql`INSERT INTO keyshelf_migrations (migration_id, name) VALUES (${newest[0]?.id ?? 0}, 'again')`
+      assert.strictEqual((yield* ready).status, 200)
+    }),
+  )
+
+  it.effect("begins when the process serves and ends when it drains", () =>
+    Effect.gen(function* () {
+      lifecycle.phase = "starting"
+      notReady(yield* ready, "process")
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          yield* serving
+          assert.strictEqual((yield* ready).status, 200)
+        }),
+      )
+      const draining = yield* ready
+      notReady(draining, "process")
+      assert.strictEqual(draining.body.parts.process.phase, "draining")
+      lifecycle.phase = "serving"
+    }),
+  )
+
+  it.effect("outlives a worker that is down, which is told", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        yield* registerHealth("dispatcher", Effect.succeed({ status: "down", reason: "stuck" }))
+        yield* registerHealth("sweeper", Effect.die("broken"))
+        const answer = yield* ready
+        assert.strictEqual(answer.status, 200)
+        assert.deepStrictEqual(answer.body.parts.dispatcher, { status: "down", reason: "stuck" })
+        assert.strictEqual(answer.body.parts.sweeper.status, "down")
+      }),
+    ),
+  )
+
+  it.effect("speaks only of parts that are there", () =>
+    Effect.gen(function* () {
+      assert.notProperty((yield* ready).body.parts, "dispatcher")
+    }),
+  )
+})

@@ -1,0 +1,59 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Context, Effect, Layer, References } from "effect"
+import { HttpRouter, HttpServer, HttpServerResponse } from "effect/http"
+import * as Listeners from "../../src/http/Listeners.ts"
+import { request } from "../support/http.ts"
+
+class Ours extends Context.Service<Ours, { readonly name: string }>()("keyshelf/test/Ours") {}
+
+const OurReference = Context.Reference<string>("keyshelf.reference/test/OurReference", {
+  defaultValue: () => "default",
+})
+
+const ownClock: Clock.Clock = Object.create(Context.get(Context.empty(), Clock.Clock))
+
+/** Answers what a request finds in its context, and what the context around the listener holds. */
+const answered = Effect.gen(function* () {
+  const seen: Array<Context.Context<never>> = []
+  const route = HttpRouter.add(
+    "GET",
+    "/",
+    Effect.withFiber((fiber) => {
+      seen.push(fiber.context)
+      return Effect.succeed(HttpServerResponse.text("here"))
+    }),
+  )
+  const around = yield* Effect.context()
+  const built = yield* Layer.build(Listeners.serve(route, { host: "127.0.0.1", port: 0, setting: "none" }))
+  const { address } = Context.get(built as Context.Context<HttpServer.HttpServer>, HttpServer.HttpServer)
+  const origin = "port" in address ? `http://127.0.0.1:${address.port}` : ""
+  yield* Effect.promise(() => request("GET", origin))
+  return { around, found: seen[0] ?? Context.empty() }
+}).pipe(
+  Effect.scoped,
+  Effect.provideService(Clock.Clock, ownClock),
+  Effect.provideService(References.MinimumLogLevel, "Fatal"),
+  Effect.provideService(References.CurrentLogAnnotations, { node: "test" }),
+  Effect.provideService(OurReference, "given"),
+  Effect.provideService(Ours, { name: "ours" }),
+)
+
+describe("a request", () => {
+  it.live("inherits the references that Effect reads, with the values around the listener", () =>
+    Effect.gen(function* () {
+      const { found } = yield* answered
+      assert.strictEqual(Context.get(found, Clock.Clock), ownClock)
+      assert.strictEqual(Context.get(found, References.MinimumLogLevel), "Fatal")
+      assert.deepStrictEqual(Context.get(found, References.CurrentLogAnnotations), { node: "test" })
+    }),
+  )
+
+  it.live("inherits neither services nor references of ours: handlers resolve them when they are built", () =>
+    Effect.gen(function* () {
+      const { around, found } = yield* answered
+      assert.isTrue(around.mapUnsafe.has(Ours.key) && around.mapUnsafe.has(OurReference.key))
+      const ours = [...found.mapUnsafe.keys()].filter((key) => key.startsWith("keyshelf"))
+      assert.deepStrictEqual(ours, [])
+    }),
+  )
+})

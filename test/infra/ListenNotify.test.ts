@@ -1,0 +1,152 @@
+import { PgClient, PgConnection } from "@effect/sql-pg"
+import { assert, layer } from "@effect/vitest"
+import { Context, Duration, Effect, Fiber, Layer, Option, Queue, Redacted, References, Schedule } from "effect"
+import { Signals } from "../../src/kernel/ports/Signals.ts"
+import { Transactions } from "../../src/kernel/database/Transactions.ts"
+import * as DatabaseTransactions from "../../src/infra/database/Transactions.ts"
+import { layerFrom } from "../../src/infra/database/ListenNotify.ts"
+import type { SignalOptions } from "../../src/infra/database/ListenNotify.ts"
+import { cable } from "../support/cable.ts"
+import { TestDatabase, testSql } from "../support/TestDatabase.ts"
+
+/** A node's signals; every call is another node on the same database. */
+const node = (options: Partial<SignalOptions> = {}) =>
+  Effect.map(Layer.build(layerFrom({ listenUrl: Option.none(), ...options })), (built) => Context.get(built, Signals))
+
+const until = <E, R>(condition: Effect.Effect<boolean, E, R>) =>
+  condition.pipe(
+    Effect.flatMap((holds) => (holds ? Effect.void : Effect.fail("not yet"))),
+    Effect.retry(Schedule.spaced("5 millis")),
+    Effect.timeout("20 seconds"),
+  )
+
+/** A listening node and its waiter on the events. */
+const listeningNode = Effect.fnUntraced(function* (options: Partial<SignalOptions> = {}) {
+  const signals = yield* node(options)
+  const next = yield* signals.subscribe("events")
+  yield* until(signals.listening)
+  // The connection itself was a signal.
+  yield* next
+  return { signals, next }
+})
+
+layer(
+  DatabaseTransactions.layer.pipe(
+    Layer.provideMerge(testSql),
+    Layer.provideMerge(Layer.succeed(References.MinimumLogLevel, "Error")),
+  ),
+  { excludeTestServices: true },
+)("signals between nodes", (it) => {
+  it.effect("wake the waiters of their topic on this node and on others", () =>
+    Effect.gen(function* () {
+      const { next, signals } = yield* listeningNode()
+      const webhooks = yield* (yield* signals.subscribe("webhooks")).pipe(Effect.forkChild)
+      const other = yield* node()
+      yield* other.announce("events")
+      yield* next
+      yield* signals.announce("events")
+      yield* next
+      assert.isUndefined(webhooks.pollUnsafe())
+    }),
+  )
+
+  it.effect("a signal between two waits is not lost, and several are one", () =>
+    Effect.gen(function* () {
+      const signals = yield* node()
+      const next = yield* signals.subscribe("events")
+      yield* signals.announce("events")
+      yield* signals.announce("events")
+      yield* next
+      const second = yield* Effect.forkChild(next)
+      yield* Effect.yieldNow
+      assert.isUndefined(second.pollUnsafe())
+      yield* signals.announce("events")
+      yield* Fiber.join(second)
+    }),
+  )
+
+  it.effect("inside a transaction take effect when it has committed, and never after a rollback", () =>
+    Effect.gen(function* () {
+      const signals = yield* node()
+      const transactions = yield* Transactions
+      const waiting = yield* Effect.forkChild(yield* signals.subscribe("events"))
+      yield* Effect.flip(transactions.run(Effect.andThen(signals.announce("events"), Effect.fail("no"))))
+      yield* transactions.run(
+        Effect.gen(function* () {
+          yield* signals.announce("events")
+          yield* Effect.yieldNow
+          assert.isUndefined(waiting.pollUnsafe())
+        }),
+      )
+      yield* Fiber.join(waiting)
+    }),
+  )
+
+  it.effect("cost one notification in 20 ms, however many there are", () =>
+    Effect.gen(function* () {
+      const signals = yield* node()
+      const { url } = yield* TestDatabase
+      const connection = yield* PgConnection.make({ url })
+      const heard = yield* connection.listen("keyshelf_signals")
+      const begin = performance.now()
+      for (let round = 0; round < 200; round++) {
+        yield* Effect.replicateEffect(signals.announce("events"), 50)
+        yield* Effect.sleep("1 millis")
+      }
+      const elapsed = performance.now() - begin
+      yield* Queue.take(heard)
+      const more = yield* Queue.clear(heard)
+      assert.isAtMost(more.length, Math.ceil(elapsed / 20))
+      assert.isAbove(more.length, 0)
+    }),
+  )
+
+  it.effect("come back after the listener's connection was terminated, and wake everybody then", () =>
+    Effect.gen(function* () {
+      const { next, signals } = yield* listeningNode()
+      const sql = yield* PgClient.PgClient
+      const listeners = sql<{ pid: number }>`
+        SELECT pid FROM pg_stat_activity WHERE application_name = 'keyshelf listener' AND datname = current_database()`
+      const before = yield* listeners
+      assert.isAbove(before.length, 0)
+      for (const { pid } of before) yield* sql`SELECT pg_terminate_backend(${pid})`
+      yield* next
+      yield* until(signals.listening)
+      const after = (yield* listeners).map(({ pid }) => pid)
+      assert.notIncludeMembers(
+        after,
+        before.map(({ pid }) => pid),
+      )
+      const other = yield* node()
+      yield* Effect.forkChild(Effect.repeat(other.announce("events"), Schedule.spaced("50 millis")))
+      yield* next
+    }),
+  )
+
+  it.effect("find out that the line is dead although nobody closed it", () =>
+    Effect.gen(function* () {
+      const wire = yield* cable(Redacted.value((yield* TestDatabase).url))
+      const { next, signals } = yield* listeningNode({
+        listenUrl: Option.some(Redacted.make(wire.url)),
+        checkInterval: Duration.millis(50),
+        checkLimit: Duration.millis(500),
+      })
+      wire.silence()
+      // The line that fell silent stays so; new ones work.
+      wire.mend()
+      yield* until(Effect.map(signals.listening, (arriving) => !arriving))
+      yield* until(signals.listening)
+      yield* next
+    }),
+  )
+
+  it.effect("still wake this node where no listener can be had", () =>
+    Effect.gen(function* () {
+      const signals = yield* node({ listenUrl: Option.some(Redacted.make("postgres://nobody@127.0.0.1:1/none")) })
+      const next = yield* signals.subscribe("webhooks")
+      yield* signals.announce("webhooks")
+      yield* next
+      assert.isFalse(yield* signals.listening)
+    }),
+  )
+})

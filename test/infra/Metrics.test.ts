@@ -1,0 +1,161 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect, Layer, Predicate } from "effect"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import * as ProcessMetrics from "../../src/infra/telemetry/ProcessMetrics.ts"
+import * as RequestsInFlight from "../../src/http/middleware/RequestDeadlines.ts"
+import * as webhookMetrics from "../../src/domains/webhooks/Metrics.ts"
+import { TestService } from "../support/TestService.ts"
+
+/** `/metrics`, by series: `name{label="value"}` to its number. */
+const scrape = Effect.gen(function* () {
+  const { internal } = yield* TestService
+  const answer = yield* internal("GET", "/metrics")
+  assert.strictEqual(answer.status, 200)
+  assert.match(answer.headers.get("content-type") ?? "", /^text\/plain; version=0\.0\.4/)
+  const series = new Map<string, number>()
+  for (const line of answer.text.split("\n")) {
+    if (line === "" || line.startsWith("#")) continue
+    const at = line.lastIndexOf(" ")
+    series.set(line.slice(0, at), Number(line.slice(at + 1)))
+  }
+  return { text: answer.text, series, of: (name: string) => series.get(name) ?? 0 }
+})
+
+const requests = (method: string, route: string, status: number) =>
+  `keyshelf_http_requests_total{method="${method}",route="${route}",status="${status}"}`
+
+const read = (path: string) => readFileSync(join(import.meta.dirname, "../..", path), "utf8")
+
+/** Names of metrics that only work makes appear: they are defined, and nothing was delivered or swept here. */
+const onlyAfterWork = ["keyshelf_sweeper_rows_total", ...idsIn(webhookMetrics)]
+
+function idsIn(value: unknown): ReadonlyArray<string> {
+  if (!Predicate.isObject(value)) return []
+  if (Predicate.hasProperty(value, "id") && Predicate.isString(value.id)) return [value.id]
+  return Object.values(value).flatMap(idsIn)
+}
+
+// A histogram's lines are named after their kind.
+const familyOf = (name: string, histograms: ReadonlySet<string>) => {
+  const family = name.replace(/_(bucket|sum|count)$/, "")
+  return histograms.has(family) ? family : name
+}
+
+const namesIn = (text: string) => new Set(text.match(/\b(keyshelf|process|nodejs)_[a-z0-9_]+/g))
+
+/** All metrics that a service has, and which of them are histograms. */
+const existing = Effect.gen(function* () {
+  const { text } = yield* scrape
+  const types = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)]
+  return {
+    names: new Set([...types.map(([, name]) => name ?? ""), ...onlyAfterWork]),
+    histograms: new Set([
+      ...types.filter(([, , type]) => type === "histogram").map(([, name]) => name ?? ""),
+      "keyshelf_webhook_delivery_lag_seconds",
+      "keyshelf_webhook_delivery_duration_seconds",
+    ]),
+  }
+})
+
+const watchedService = Layer.mergeAll(TestService.layer, ProcessMetrics.layer, RequestsInFlight.layer)
+
+layer(watchedService, { excludeTestServices: true })("/metrics", (it) => {
+  it.effect("counts and times requests by their route's template", () =>
+    Effect.gen(function* () {
+      const { core, tenant } = yield* TestService
+      const { token } = yield* tenant()
+      const before = yield* scrape
+      for (const name of ["a", "b"]) yield* core("POST", "/components", { token, body: { name, version: "1" } })
+      for (const slug of ["a-1", "b-1", "c-1"]) yield* core("GET", `/components/${slug}`, { token })
+      const after = yield* scrape
+      const grown = (name: string) => after.of(name) - before.of(name)
+      assert.strictEqual(grown(requests("POST", "/api/components", 201)), 2)
+      assert.strictEqual(grown(requests("GET", "/api/components/:componentSlug", 200)), 2)
+      assert.strictEqual(grown(requests("GET", "/api/components/:componentSlug", 404)), 1)
+      const duration = `{method="GET",route="/api/components/:componentSlug"`
+      assert.strictEqual(grown(`keyshelf_http_request_duration_seconds_count${duration}}`), 3)
+      assert.strictEqual(grown(`keyshelf_http_request_duration_seconds_bucket${duration},le="+Inf"}`), 3)
+      assert.isAbove(grown(`keyshelf_http_request_duration_seconds_sum${duration}}`), 0)
+    }),
+  )
+
+  it.effect("has no label that a caller can choose", () =>
+    Effect.gen(function* () {
+      const { core, tenant } = yield* TestService
+      const { token } = yield* tenant()
+      yield* core("GET", "/components/chosen-by-caller?limit=chosen-by-caller", { token })
+      yield* core("GET", "/no/such/path/chosen-by-caller", { token })
+      yield* core("PROPFIND", "/chosen-by-caller", { token })
+      const { of, text } = yield* scrape
+      assert.notInclude(text, "chosen-by-caller")
+      assert.isAbove(of(requests("GET", "unmatched", 404)), 0)
+      assert.isAbove(of(requests("other", "unmatched", 404)), 0)
+    }),
+  )
+
+  it.effect("counts problems by code, credentials by outcome and replays", () =>
+    Effect.gen(function* () {
+      const { core, tenant } = yield* TestService
+      const { token } = yield* tenant()
+      const before = yield* scrape
+      yield* core("GET", "/me", { token: "ksh_unknown" })
+      yield* core("GET", "/me", { token })
+      const create = core("POST", "/components", {
+        token,
+        body: { name: "once", version: "1" },
+        headers: { "idempotency-key": "one" },
+      })
+      yield* create
+      yield* create
+      const after = yield* scrape
+      const grown = (name: string) => after.of(name) - before.of(name)
+      assert.strictEqual(grown('keyshelf_problems_total{code="Auth.InvalidCredential"}'), 1)
+      assert.strictEqual(grown('keyshelf_authentications_total{outcome="refused"}'), 1)
+      assert.strictEqual(grown('keyshelf_authentications_total{outcome="accepted"}'), 3)
+      assert.strictEqual(grown("keyshelf_idempotency_replays_total"), 1)
+    }),
+  )
+
+  it.effect("is served on the internal listener alone", () =>
+    Effect.gen(function* () {
+      const { core, operator, platform } = yield* TestService
+      assert.strictEqual((yield* core("GET", "/metrics")).status, 404)
+      assert.strictEqual((yield* platform("GET", "/metrics", { token: operator })).status, 404)
+    }),
+  )
+
+  it.effect("tells of the process", () =>
+    Effect.gen(function* () {
+      const { of } = yield* scrape
+      for (const name of [
+        "process_cpu_seconds_total",
+        "process_resident_memory_bytes",
+        "nodejs_heap_size_used_bytes",
+      ]) {
+        assert.isAbove(of(name), 0, name)
+      }
+      // The scrape itself.
+      assert.strictEqual(of("keyshelf_http_requests_in_flight"), 1)
+    }),
+  )
+
+  it.effect("has every metric of the dashboard, and the documentation names each one and no other", () =>
+    Effect.gen(function* () {
+      const { core } = yield* TestService
+      yield* core("GET", "/me")
+      const { histograms, names } = yield* existing
+      const missing = [...namesIn(read("deploy/grafana/keyshelf.json"))].filter(
+        (name) => !names.has(familyOf(name, histograms)),
+      )
+      assert.deepStrictEqual(missing, [])
+      const documented = new Set(
+        [...read("docs/observability.md").matchAll(/^\| `((?:keyshelf|process|nodejs)_\w+)`/gm)].map(
+          ([, name]) => name ?? "",
+        ),
+      )
+      assert.deepStrictEqual([...names].filter((name) => !documented.has(name)).sort(), [])
+      assert.deepStrictEqual([...documented].filter((name) => !names.has(name)).sort(), [])
+    }),
+  )
+})

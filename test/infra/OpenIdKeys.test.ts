@@ -1,0 +1,218 @@
+import { assert, describe, it } from "@effect/vitest"
+import { ConfigProvider, Effect, Exit, Layer, Option } from "effect"
+import type { RequestListener } from "node:http"
+import { IdentityProvider } from "../../src/kernel/ports/IdentityProvider.ts"
+import * as Provider from "../../src/infra/outbound/OpenIdKeys.ts"
+import { Settings } from "../../src/infra/Settings.ts"
+import { serve } from "../support/Issuer.ts"
+
+const KEYS = { keys: [{ kty: "EC", kid: "one" }] }
+
+/** What comes of fetching the keys of an issuer that answers so; `at` is its address. */
+const fetching = Effect.fnUntraced(function* (
+  answer: (path: string, at: string) => { status?: number; headers?: Record<string, string>; body: string } | undefined,
+  settings: { readonly issuer?: (at: string) => string; readonly jwksUri?: (at: string) => string } = {},
+) {
+  const asked: Array<string> = []
+  const listener: RequestListener = (request, response) => {
+    asked.push(request.url ?? "")
+    const found = answer(request.url ?? "", at)
+    if (found === undefined) return
+    response.writeHead(found.status ?? 200, found.headers)
+    response.end(found.body)
+  }
+  const at: string = yield* serve(listener)
+  const result = yield* Effect.exit(
+    Provider.providerOf({
+      issuer: settings.issuer?.(at) ?? at,
+      audience: "us",
+      organizationClaim: "org_id",
+      provisioning: "off",
+      jwksUri: Option.map(Option.fromNullishOr(settings.jwksUri), (uri) => uri(at)),
+    }).fetchKeys,
+  )
+  return { asked, keys: Exit.isSuccess(result) ? result.value : undefined, result: JSON.stringify(result) }
+})
+
+const json = (value: unknown) => ({ body: JSON.stringify(value) })
+const discovery =
+  (jwks: (at: string) => string, keys: () => ReturnType<typeof json> | undefined = () => json(KEYS)) =>
+  (path: string, at: string) =>
+    path.endsWith("/openid-configuration") ? json({ issuer: at, jwks_uri: jwks(at) }) : keys()
+
+describe("the way to the provider's keys", () => {
+  it.live("is its discovery document", () =>
+    Effect.gen(function* () {
+      const { asked, keys } = yield* fetching(discovery((at) => `${at}/keys`))
+      assert.deepStrictEqual(keys, KEYS)
+      assert.deepStrictEqual(asked, ["/.well-known/openid-configuration", "/keys"])
+    }),
+  )
+
+  it.live("of an issuer with a path, whose last slash counts in tokens but not here", () =>
+    Effect.gen(function* () {
+      const { asked, keys } = yield* fetching(
+        (path, at) =>
+          path.endsWith("/openid-configuration")
+            ? json({ issuer: `${at}/tenant/`, jwks_uri: `${at}/keys` })
+            : json(KEYS),
+        { issuer: (at) => `${at}/tenant/` },
+      )
+      assert.deepStrictEqual(keys, KEYS)
+      assert.deepStrictEqual(asked, ["/tenant/.well-known/openid-configuration", "/keys"])
+    }),
+  )
+
+  it.live("is the address of the settings, if they name one", () =>
+    Effect.gen(function* () {
+      const { asked, keys } = yield* fetching(() => json(KEYS), { jwksUri: (at) => `${at}/certs` })
+      assert.deepStrictEqual(keys, KEYS)
+      assert.deepStrictEqual(asked, ["/certs"])
+    }),
+  )
+
+  it.live("ends at a document of another issuer", () =>
+    Effect.gen(function* () {
+      for (const issuer of ["https://mallory.example", ""]) {
+        const { asked, keys, result } = yield* fetching((_path, at) => json({ issuer, jwks_uri: `${at}/keys` }))
+        assert.isUndefined(keys)
+        assert.include(result, "SERVICE_OIDC_ISSUER")
+        assert.strictEqual(asked.length, 1)
+      }
+      const slash = yield* fetching((_path, at) => json({ issuer: `${at}/`, jwks_uri: `${at}/keys` }))
+      assert.isUndefined(slash.keys)
+    }),
+  )
+
+  it.live("leads over https, or stays on this machine", () =>
+    Effect.gen(function* () {
+      for (const jwksUri of [
+        "http://192.0.2.1/keys",
+        "http://login.example/keys",
+        "file:///etc/passwd",
+        "ftp://127.0.0.1/keys",
+        "http://user:password@127.0.0.1/keys",
+        "keys",
+      ]) {
+        const { asked, keys, result } = yield* fetching(discovery(() => jwksUri))
+        assert.isUndefined(keys, jwksUri)
+        assert.include(result, "neither an https URL", jwksUri)
+        assert.strictEqual(asked.length, 1)
+      }
+    }),
+  )
+
+  it.live("follows no redirect, and takes nothing that is no key set", () =>
+    Effect.gen(function* () {
+      const answers = {
+        redirect: { status: 302, headers: { location: "/elsewhere" }, body: JSON.stringify(KEYS) },
+        "not found": { status: 404, body: JSON.stringify(KEYS) },
+        error: { status: 500, body: "" },
+        "no JSON": { body: "<html>" },
+        "no object": json([KEYS]),
+        "no keys": json({}),
+        "keys that are no list": json({ keys: { one: {} } }),
+        "a key that is no object": json({ keys: ["one"] }),
+      }
+      for (const [name, answer] of Object.entries(answers)) {
+        const { asked, keys } = yield* fetching(
+          discovery(
+            (at) => `${at}/keys`,
+            () => answer,
+          ),
+        )
+        assert.isUndefined(keys, name)
+        assert.strictEqual(asked.length, 2, name)
+      }
+    }),
+  )
+
+  it.live("takes documents of 256 KiB at most", () =>
+    Effect.gen(function* () {
+      const padded = (length: number) => json({ keys: [{ kty: "EC", pad: "x".repeat(length) }] })
+      assert.isDefined(
+        (yield* fetching(
+          discovery(
+            (at) => `${at}/keys`,
+            () => padded(200 * 1024),
+          ),
+        )).keys,
+      )
+      assert.isUndefined(
+        (yield* fetching(
+          discovery(
+            (at) => `${at}/keys`,
+            () => padded(256 * 1024),
+          ),
+        )).keys,
+      )
+    }),
+  )
+
+  it.live(
+    "is given up after five seconds",
+    () =>
+      Effect.gen(function* () {
+        const began = Date.now()
+        const { keys, result } = yield* fetching(
+          discovery(
+            (at) => `${at}/keys`,
+            () => undefined,
+          ),
+        )
+        assert.isUndefined(keys)
+        assert.include(result, "No answer within 5 s")
+        assert.isBelow(Date.now() - began, 9000)
+      }),
+    15_000,
+  )
+})
+
+describe("the settings of the identity provider", () => {
+  const read = (env: Record<string, string>) =>
+    IdentityProvider.pipe(
+      Effect.provide(Provider.layer.pipe(Layer.provide(Settings.layer))),
+      Effect.provide(ConfigProvider.layer(ConfigProvider.fromUnknown(env))),
+    )
+  const issuer = { SERVICE_OIDC_ISSUER: "https://login.example", SERVICE_OIDC_AUDIENCE: "us" }
+
+  it.effect("say that there is none, or what it is", () =>
+    Effect.gen(function* () {
+      assert.isTrue(Option.isNone(yield* read({})))
+      const { fetchKeys: _, ...provider } = Option.getOrThrow(yield* read(issuer))
+      assert.deepStrictEqual(provider, {
+        issuer: "https://login.example",
+        audience: "us",
+        organizationClaim: "org_id",
+        provisioning: "off",
+      })
+      const other = Option.getOrThrow(
+        yield* read({
+          ...issuer,
+          SERVICE_OIDC_ISSUER: "http://localhost:8180/realms/acme",
+          SERVICE_OIDC_ORGANIZATION_CLAIM: "organization",
+          SERVICE_OIDC_PROVISIONING: "just-in-time",
+        }),
+      )
+      assert.deepInclude(other, { organizationClaim: "organization", provisioning: "just-in-time" })
+    }),
+  )
+
+  it.effect("that are wrong or half are refused by name", () =>
+    Effect.gen(function* () {
+      const wrong = [
+        [{ SERVICE_OIDC_ISSUER: "https://login.example" }, "SERVICE_OIDC_AUDIENCE"],
+        [{ SERVICE_OIDC_AUDIENCE: "us" }, "SERVICE_OIDC_ISSUER"],
+        [{ SERVICE_OIDC_JWKS_URI: "https://login.example/keys" }, "SERVICE_OIDC_ISSUER"],
+        [{ ...issuer, SERVICE_OIDC_ISSUER: "login.example" }, "SERVICE_OIDC_ISSUER"],
+        [{ ...issuer, SERVICE_OIDC_ISSUER: "http://login.example" }, "SERVICE_OIDC_ISSUER"],
+        [{ ...issuer, SERVICE_OIDC_ISSUER: "http://127.0.0.1.mallory.example" }, "SERVICE_OIDC_ISSUER"],
+        [{ ...issuer, SERVICE_OIDC_JWKS_URI: "file:///keys" }, "SERVICE_OIDC_JWKS_URI"],
+        [{ ...issuer, SERVICE_OIDC_PROVISIONING: "on" }, "SERVICE_OIDC_PROVISIONING"],
+      ] as const
+      for (const [env, name] of wrong) {
+        assert.match((yield* Effect.flip(read(env))).message, new RegExp(`^${name} is `))
+      }
+    }),
+  )
+})

@@ -1,0 +1,436 @@
+import { assert, it as test, layer } from "@effect/vitest"
+import { PgClient } from "@effect/sql-pg"
+import { Effect, Layer } from "effect"
+import { resetAnchors, resetPeriods } from "../../src/domains/entitlements/Model.ts"
+import { makeCatalogs } from "../../src/domains/usage/check/hotpath/CatalogCache.ts"
+import { testSql } from "../support/TestDatabase.ts"
+import { TestService } from "../support/TestService.ts"
+import { dice } from "./RandomGenerator.ts"
+import { daysAgo, openMetered } from "./Metered.ts"
+import { checkAs, usageOver } from "./UsageOver.ts"
+
+const services = testSql.pipe(Layer.provideMerge(TestService.layer))
+
+// From the third time on, what is told again is answered as it was.
+const OFTEN = 3
+
+/** A shop whose "prod" is asked so often that all is remembered. */
+const openRemembered = Effect.gen(function* () {
+  const shop = yield* openMetered
+  const sql = yield* PgClient.PgClient
+  const ask = (...slugs: ReadonlyArray<string>) =>
+    Effect.map(
+      shop.call("POST", "/instances/prod/check", { checks: slugs.map((entitlement) => ({ entitlement })) }),
+      ({ body }) => body.checks,
+    )
+  /** The reason, the limit and the usage. */
+  const told = (slug: string) => Effect.map(ask(slug), ([{ limit, reason, usage }]) => [reason, limit, usage])
+  yield* shop.metered("calls", 10)
+  yield* shop.report("calls", { value: 3 })
+  for (let times = 0; times < OFTEN; times++) assert.deepStrictEqual(yield* told("calls"), ["GRANTED", 10, 3])
+  /** The answer to one check at an instant. */
+  const askAt = (at: string, check: object) =>
+    Effect.map(shop.call("POST", "/instances/prod/check", { checks: [check], at }), ({ body }) => {
+      assert.strictEqual(body.at, at)
+      return body.checks[0]
+    })
+  const grants = `/licenses/pro/entitlements`
+  return { ...shop, sql, ask, askAt, told, grants }
+})
+
+layer(services, { excludeTestServices: true })("a check that was asked before", (it) => {
+  it.effect("tells what was used since", () =>
+    Effect.gen(function* () {
+      const { report, told } = yield* openRemembered
+      yield* report("calls", { value: 7 })
+      assert.deepStrictEqual(yield* told("calls"), ["LIMIT_REACHED", 10, 10])
+    }),
+  )
+
+  it.effect("tells another limit as soon as it is granted", () =>
+    Effect.gen(function* () {
+      const { call, grants, told } = yield* openRemembered
+      yield* call("PUT", `${grants}/calls`, { value: 2 })
+      assert.deepStrictEqual(yield* told("calls"), ["LIMIT_REACHED", 2, 3])
+      yield* call("PUT", `${grants}/calls`, { overagePercent: 100 })
+      assert.deepStrictEqual(yield* told("calls"), ["SOFT_LIMIT", 2, 3])
+    }),
+  )
+
+  it.effect("tells what is no longer granted, and what is granted again", () =>
+    Effect.gen(function* () {
+      const { call, grant, grants, told } = yield* openRemembered
+      yield* call("DELETE", `${grants}/calls`)
+      assert.deepStrictEqual(yield* told("calls"), ["NOT_GRANTED", null, 3])
+      assert.deepStrictEqual(yield* told("calls"), ["NOT_GRANTED", null, 3])
+      yield* grant("pro", "calls", -1)
+      assert.deepStrictEqual(yield* told("calls"), ["UNLIMITED", -1, 3])
+    }),
+  )
+
+  it.effect("tells an entitlement that was made anew under its name", () =>
+    Effect.gen(function* () {
+      const { call, entitlement, told } = yield* openRemembered
+      yield* entitlement("exports", { resetPeriod: "DAY" })
+      assert.deepStrictEqual(yield* told("exports"), ["NOT_GRANTED", null, 0])
+      yield* call("DELETE", "/entitlements/exports")
+      assert.deepStrictEqual(yield* told("exports"), ["ENTITLEMENT_NOT_FOUND", null, null])
+      yield* entitlement("exports", { type: "BOOLEAN" })
+      assert.deepStrictEqual(yield* told("exports"), ["NOT_GRANTED", null, null])
+    }),
+  )
+
+  it.effect("tells what another license grants once the instance has it", () =>
+    Effect.gen(function* () {
+      const { call, grant, license, told } = yield* openRemembered
+      yield* license("team")
+      yield* grant("team", "calls", 50)
+      yield* call("PATCH", "/instances/prod", { licenseSlug: "team" })
+      assert.deepStrictEqual(yield* told("calls"), ["GRANTED", 50, 3])
+      yield* call("PATCH", "/instances/prod", { licenseSlug: "pro" })
+      assert.deepStrictEqual(yield* told("calls"), ["GRANTED", 10, 3])
+    }),
+  )
+
+  it.effect("tells the usage of another period once the license starts at another time", () =>
+    Effect.gen(function* () {
+      const { ask, call, metered, report } = yield* openRemembered
+      yield* metered("seats", 10, { resetPeriod: "DAY", resetAnchor: "LICENSE_START" })
+      const periodOf = Effect.map(ask("seats"), ([{ currentPeriodStart, usage }]) => [currentPeriodStart, usage])
+      yield* report("seats", { value: 4 })
+      const [before, usage] = yield* periodOf
+      assert.strictEqual(usage, 4)
+      assert.deepStrictEqual(yield* periodOf, [before, 4])
+      const startLicenseDate = new Date(Date.parse(daysAgo(300)) - 5 * 3_600_000).toISOString()
+      yield* call("PATCH", "/instances/prod", { startLicenseDate })
+      const [after, used] = yield* periodOf
+      assert.strictEqual((Date.parse(after) - Date.parse(startLicenseDate)) % (24 * 3_600_000), 0)
+      assert.strictEqual(used, 0)
+    }),
+  )
+
+  it.effect("tells what was changed by hand in the database, and nothing that was rolled back", () =>
+    Effect.gen(function* () {
+      const { sql, tenant, told } = yield* openRemembered
+      const granted = (value: string) => sql`UPDATE license_entitlements SET value = ${value}::text::jsonb
+        WHERE organization_id = ${tenant.organizationId}`
+      yield* Effect.ignore(sql.withTransaction(Effect.andThen(granted("99"), Effect.fail("rolled back"))))
+      assert.deepStrictEqual(yield* told("calls"), ["GRANTED", 10, 3])
+      yield* granted("5")
+      assert.deepStrictEqual(yield* told("calls"), ["GRANTED", 5, 3])
+    }),
+  )
+
+  it.effect("tells that its license has ended or not begun, though nothing else has changed", () =>
+    Effect.gen(function* () {
+      const { askAt, call, entitlement, grant, instance, told } = yield* openRemembered
+      const { startLicenseDate } = instance
+      yield* entitlement("sso", { type: "BOOLEAN" })
+      yield* grant("pro", "sso", true)
+      for (const slug of ["calls", "sso"]) {
+        const reasonAt = (at: string) => Effect.map(askAt(at, { entitlement: slug }), ({ reason }) => reason)
+        yield* call("PATCH", "/instances/prod", { startLicenseDate })
+        for (let times = 0; times < OFTEN; times++) {
+          assert.strictEqual(yield* reasonAt("2098-12-31T23:59:59.999Z"), "GRANTED")
+          assert.strictEqual(yield* reasonAt("2099-01-01T00:00:00.000Z"), "LICENSE_EXPIRED")
+        }
+        yield* call("PATCH", "/instances/prod", { startLicenseDate: "2090-01-01T00:00:00Z" })
+        for (let times = 0; times < OFTEN; times++) {
+          assert.strictEqual(yield* reasonAt("2090-01-01T00:00:00.000Z"), "GRANTED")
+          assert.strictEqual(yield* reasonAt("2089-12-31T23:59:59.999Z"), "LICENSE_NOT_STARTED")
+        }
+      }
+      yield* call("PATCH", "/instances/prod", { startLicenseDate })
+      for (let times = 0; times < OFTEN; times++) assert.deepStrictEqual(yield* told("calls"), ["GRANTED", 10, 3])
+      yield* call("PATCH", "/instances/prod", { endLicenseDate: daysAgo(1) })
+      assert.deepStrictEqual(yield* told("calls"), ["LICENSE_EXPIRED", 10, 3])
+    }),
+  )
+
+  it.effect("tells the usage of the next period from its first instant", () =>
+    Effect.gen(function* () {
+      const { askAt, metered, report } = yield* openRemembered
+      for (const resetAnchor of resetAnchors) {
+        const slug = `hours-${resetAnchor.toLowerCase()}`.replace("_", "-")
+        yield* metered(slug, 10, { resetPeriod: "HOUR", resetAnchor })
+        yield* report(slug, { value: 4 })
+        // No hour ends while this is asked.
+        const soon = new Date(Date.now() + 60_000).toISOString()
+        const { currentPeriodEnd, usage } = yield* askAt(soon, { entitlement: slug })
+        assert.include([0, 4], usage)
+        const last = new Date(Date.parse(currentPeriodEnd) - 1).toISOString()
+        const usageAt = (at: string) => Effect.map(askAt(at, { entitlement: slug }), (answer) => answer.usage)
+        for (let times = 0; times < OFTEN; times++) assert.strictEqual(yield* usageAt(last), usage)
+        assert.strictEqual(yield* usageAt(currentPeriodEnd), 0)
+        assert.strictEqual(yield* usageAt(last), usage)
+      }
+    }),
+  )
+
+  it.effect("tells whether as much is left as is requested this time", () =>
+    Effect.gen(function* () {
+      const { call } = yield* openRemembered
+      const asked = (requested?: number) =>
+        Effect.map(
+          call("POST", "/instances/prod/check", {
+            checks: [{ entitlement: "calls", ...(requested === undefined ? {} : { requested }) }],
+          }),
+          ({ body }) => body.checks[0].reason,
+        )
+      for (const [requested, reason] of [
+        [7, "GRANTED"],
+        [8, "LIMIT_REACHED"],
+        [undefined, "GRANTED"],
+        [7, "GRANTED"],
+        [0, "GRANTED"],
+        [1000, "LIMIT_REACHED"],
+      ] as const) {
+        for (let times = 0; times < OFTEN; times++) assert.strictEqual(yield* asked(requested), reason)
+      }
+    }),
+  )
+
+  it.effect("tells what a reservation holds, and finds no instance that was deleted", () =>
+    Effect.gen(function* () {
+      const { ask, call, instanceOf } = yield* openRemembered
+      yield* call("POST", "/instances/prod/entitlements/calls/reservations", { quantity: 5 })
+      for (let times = 0; times < OFTEN; times++) assert.strictEqual((yield* ask("calls"))[0].remaining, 2)
+      yield* instanceOf("Spare", "acme", "pro")
+      const asked = call("POST", "/instances/spare/check", { checks: [{ entitlement: "calls" }] })
+      assert.strictEqual((yield* asked).status, 200)
+      yield* call("DELETE", "/instances/spare")
+      assert.strictEqual((yield* asked).status, 404)
+    }),
+  )
+})
+
+const kinds: ReadonlyArray<object> = [
+  { type: "BOOLEAN" },
+  { type: "CONFIG" },
+  { resetAnchor: "LICENSE_START" },
+  ...resetPeriods.flatMap((resetPeriod) => resetAnchors.map((resetAnchor) => ({ resetPeriod, resetAnchor }))),
+]
+const STEPS = 100
+
+layer(services, { excludeTestServices: true })("whatever changes between checks", (it) => {
+  it.effect(
+    "each is answered as one is that remembers nothing",
+    () =>
+      Effect.gen(function* () {
+        const { call, entitlement, license, report } = yield* openMetered
+        yield* license("team")
+        const slugs = kinds.map((_, number) => `kind-${number}`)
+        yield* Effect.forEach(kinds, (kind, number) => entitlement(`kind-${number}`, kind))
+        const roll = dice(11)
+        const any = <A>(all: ReadonlyArray<A>): A => all[roll(all.length)] as A
+        const valueOf = (slug: string) => {
+          const { type = "NUMBER" } = kinds[slugs.indexOf(slug)] as { readonly type?: string }
+          return type === "NUMBER" ? any([-1, 5, 20, 0.5]) : type === "BOOLEAN" ? any([true, false]) : { size: roll(3) }
+        }
+        const change = () => {
+          const slug = any(slugs)
+          const grants = `/licenses/${any(["pro", "team"])}/entitlements`
+          switch (roll(9)) {
+            case 0:
+              return call("PUT", `${grants}/${slug}`, { value: valueOf(slug) })
+            case 1:
+              return call("DELETE", `${grants}/${slug}`)
+            case 2:
+            case 3:
+              return call("POST", grants, { entitlementSlug: slug, value: valueOf(slug), overagePercent: any([0, 50]) })
+            case 4:
+              return call("PATCH", "/instances/prod", { licenseSlug: any(["pro", "team"]) })
+            case 5:
+              return call("PATCH", "/instances/prod", { startLicenseDate: daysAgo(200 + roll(100) / 7) })
+            case 6:
+              return call("PATCH", "/instances/prod", {
+                endLicenseDate: any([null, "2099-01-01T00:00:00Z", daysAgo(1)]),
+              })
+            case 7:
+              return call("POST", `/instances/prod/entitlements/${any(slugs.slice(2))}/reservations`, { quantity: 1 })
+            default:
+              return report(slug, { value: 1 + roll(3) })
+          }
+        }
+        let changes = 0
+        const all = slugs.map((slug) => ({ entitlement: slug }))
+        const someOf = (slugOf: () => string) =>
+          Array.from({ length: 1 + roll(8) }, () => ({ entitlement: slugOf(), requested: roll(4) }))
+        const askedAgain = Array.from({ length: 6 }, () => someOf(() => any(slugs)))
+        for (let step = 0; step < STEPS; step++) {
+          const checks = roll(4) === 0 ? someOf(() => (roll(20) === 0 ? "unknown" : any(slugs))) : any(askedAgain)
+          // All ask about the same instant, so that no period ends between them.
+          const at = new Date(Date.now() + 60_000).toISOString()
+          // All that can be remembered is, when it changes.
+          yield* call("POST", "/instances/prod/check", { checks: all })
+          for (let times = 0; times < OFTEN; times++) yield* call("POST", "/instances/prod/check", { checks, at })
+          if ((yield* change()).status < 300) changes++
+          const remembered = yield* call("POST", "/instances/prod/check", { checks, at })
+          const explained = yield* call("POST", "/instances/prod/check", { checks, at, explain: true })
+          const plain = explained.body.checks.map(({ explanation: _, ...answer }: { explanation: unknown }) => answer)
+          assert.deepStrictEqual(remembered.body, { ...explained.body, checks: plain }, `step ${step}`)
+        }
+        assert.isAbove(changes, STEPS / 2)
+      }),
+    120_000,
+  )
+
+  it.effect(
+    "many change the catalog at once: each is answered, and then all is known as it is",
+    () =>
+      Effect.gen(function* () {
+        const { call, entitlement, license } = yield* openMetered
+        const licenses = ["pro", "team", "trial"]
+        const slugs = ["seats", "calls", "exports", "regions"]
+        yield* Effect.forEach(licenses.slice(1), (slug) => license(slug))
+        yield* Effect.forEach(slugs, (slug) => entitlement(slug))
+        const checks = slugs.map((slug) => ({ entitlement: slug }))
+        const changes = (seed: number) => {
+          const roll = dice(seed)
+          const any = <A>(all: ReadonlyArray<A>): A => all[roll(all.length)] as A
+          const change = Effect.suspend(() => {
+            const slug = any(slugs)
+            const grants = `/licenses/${any(licenses)}/entitlements`
+            switch (roll(7)) {
+              case 0:
+                return call("DELETE", `/entitlements/${slug}`)
+              case 1:
+                return call("POST", "/entitlements", {
+                  name: slug,
+                  slug,
+                  type: "NUMBER",
+                  resetPeriod: any(resetPeriods),
+                })
+              case 2:
+                return call("DELETE", `${grants}/${slug}`)
+              case 3:
+                return call("PUT", `${grants}/${slug}`, { value: roll(100) })
+              case 4:
+                return call("PATCH", "/instances/prod", { licenseSlug: any(licenses) })
+              case 5:
+                return call("POST", "/instances/prod/check", { checks })
+              default:
+                return call("POST", grants, { entitlementSlug: slug, value: roll(100) })
+            }
+          })
+          return Effect.replicateEffect(change, STEPS / 4)
+        }
+        const answers = yield* Effect.forEach([1, 2, 3, 4, 5, 6, 7, 8], changes, { concurrency: "unbounded" })
+        const seen = Map.groupBy(answers.flat(), ({ status }) => status)
+        assert.includeMembers([200, 201, 204, 404, 409, 422], [...seen.keys()])
+        assert.includeMembers([...seen.keys()], [200, 201, 204, 404, 409])
+        const at = new Date(Date.now() + 60_000).toISOString()
+        const remembered = yield* call("POST", "/instances/prod/check", { checks, at })
+        const explained = yield* call("POST", "/instances/prod/check", { checks, at, explain: true })
+        const plain = explained.body.checks.map(({ explanation: _, ...answer }: { explanation: unknown }) => answer)
+        assert.deepStrictEqual(remembered.body.checks, plain)
+      }),
+    120_000,
+  )
+})
+
+/** Asks beside the service, by another memory, and tells what the database was asked for. */
+const openCounting = Effect.gen(function* () {
+  const asked: Array<"catalog" | "usage"> = []
+  let isBroken = false
+  const counted = usageOver((repo) => ({
+    findWithCatalog: (...args) => {
+      asked.push("catalog")
+      return repo.findWithCatalog(...args)
+    },
+    findUsage: (...args) => {
+      asked.push("usage")
+      return isBroken ? Effect.die(new Error("The statement failed")) : repo.findUsage(...args)
+    },
+  }))
+  const built = yield* Layer.build(counted)
+  return {
+    /** From now on the database dies of questions about usage alone. */
+    breakUsage: () => (isBroken = true),
+    /** What the database is asked for by a check. */
+    askedBy: (organizationId: string, ...slugs: ReadonlyArray<string>) =>
+      Effect.suspend(() => {
+        asked.length = 0
+        return Effect.map(checkAs(organizationId, "prod", slugs), () => [...asked])
+      }).pipe(Effect.provide(built)),
+  }
+})
+
+layer(services, { excludeTestServices: true })("the catalog", (it) => {
+  it.effect("is read when it is not known or has changed, and not else", () =>
+    Effect.gen(function* () {
+      const { call, entitlement, metered, report, tenant } = yield* openMetered
+      const { askedBy } = yield* openCounting
+      const ask = (...slugs: ReadonlyArray<string>) => askedBy(tenant.organizationId, ...slugs)
+      yield* metered("calls", 10)
+      yield* metered("seats", 5, { resetPeriod: "MONTH", resetAnchor: "LICENSE_START" })
+      yield* entitlement("sso", { type: "BOOLEAN" })
+      assert.deepStrictEqual(yield* ask("calls", "sso"), ["catalog"])
+      assert.deepStrictEqual(yield* ask("calls", "sso"), ["usage"])
+      assert.deepStrictEqual(yield* ask("calls"), ["usage"])
+      assert.deepStrictEqual(yield* ask("sso"), ["usage"])
+      assert.deepStrictEqual(yield* ask("calls", "seats"), ["catalog"])
+      assert.deepStrictEqual(yield* ask("calls", "seats", "sso"), ["usage"])
+      yield* report("calls", { value: 1 })
+      yield* entitlement("other")
+      assert.deepStrictEqual(yield* ask("seats"), ["usage"])
+      // What was known turns out to have changed, and is known again.
+      yield* call("PUT", "/licenses/pro/entitlements/calls", { value: 11 })
+      assert.deepStrictEqual(yield* ask("calls"), ["usage", "catalog"])
+      assert.deepStrictEqual(yield* ask("calls"), ["usage"])
+      assert.deepStrictEqual(yield* ask("seats", "sso"), ["catalog"])
+      assert.deepStrictEqual(yield* ask("calls", "sso"), ["usage"])
+      assert.deepStrictEqual(yield* ask("seats"), ["usage"])
+      yield* call("PATCH", "/instances/prod", { startLicenseDate: daysAgo(100) })
+      assert.deepStrictEqual(yield* ask("seats"), ["usage", "catalog"])
+      assert.deepStrictEqual(yield* ask("seats"), ["usage"])
+      assert.deepStrictEqual(yield* ask("unknown"), ["catalog"])
+      assert.deepStrictEqual(yield* ask("unknown"), ["catalog"])
+    }).pipe(Effect.scoped),
+  )
+
+  it.effect("is read where the usage alone could not be", () =>
+    Effect.gen(function* () {
+      const { metered, tenant } = yield* openMetered
+      const { askedBy, breakUsage } = yield* openCounting
+      yield* metered("calls", 10)
+      yield* askedBy(tenant.organizationId, "calls")
+      breakUsage()
+      assert.deepStrictEqual(yield* askedBy(tenant.organizationId, "calls"), ["usage", "catalog"])
+    }).pipe(Effect.scoped),
+  )
+})
+
+test("a memory that is full forgets, and learns again", () => {
+  const catalogs = makeCatalogs(20)
+  const at = new Date("2026-05-01T00:00:00Z")
+  const question = (number: number) => {
+    const organizationId = `organization ${number}`
+    return { organizationId, instance: "prod", entitlements: ["calls"], at, known: at }
+  }
+  const row = {
+    instance: "prod",
+    license: "pro",
+    startLicenseDate: at,
+    endLicenseDate: null,
+    licenseId: "1",
+    catalogVersion: null,
+    entitlement: "calls",
+    entitlementId: "2",
+    type: "NUMBER",
+    resetPeriod: "MONTH",
+    resetAnchor: "CALENDAR",
+    granted: "5",
+    overagePercent: 0,
+    periodStart: null,
+    used: null,
+    held: null,
+  } as const
+  const organizations = Array.from({ length: 30 }, (_, number) => number)
+  const known = () => organizations.filter((number) => catalogs.usageCheckOf(question(number)) !== undefined)
+  for (const number of organizations) {
+    catalogs.learn(question(number), [row])
+    assert.include(known(), number)
+    assert.isAtMost(known().length, 6)
+  }
+})

@@ -1,0 +1,162 @@
+import { assert, layer } from "@effect/vitest"
+import { PgClient } from "@effect/sql-pg"
+import { BigDecimal, Context, Effect, Exit, Fiber, Layer, Redacted } from "effect"
+import { accountName, post } from "../../src/domains/usage/ledger/Account.ts"
+import type { Accounts } from "../../src/domains/usage/ledger/Account.ts"
+import { accountsSeen } from "../../src/domains/usage/ledger/OptimisticLedger.ts"
+import { commits } from "../../src/infra/database/DedicatedConnections.ts"
+import { mayHaveCommitted } from "../../src/kernel/database/Statements.ts"
+import { SnapshotRepo } from "../../src/domains/usage/ledger/OptimisticRepo.ts"
+import { cable } from "../support/cable.ts"
+import { TestDatabase, testSql } from "../support/TestDatabase.ts"
+import { TestService } from "../support/TestService.ts"
+import { openMetered } from "./Metered.ts"
+
+const quantity = (value: number) => BigDecimal.fromNumberUnsafe(value)
+
+/** Two counters of an instance that were used, as they are seen now. */
+const seeTwo = Effect.gen(function* () {
+  const shop = yield* openMetered
+  const repo = yield* SnapshotRepo
+  for (const slug of ["calls", "seats"]) {
+    yield* shop.metered(slug, 100)
+    yield* shop.report(slug, { value: 1 })
+  }
+  const { organizationId } = shop.tenant
+  const names = ["calls", "seats"].map((entitlement) => ({ organizationId, instance: "prod", entitlement }))
+  const at = new Date()
+  const { accounts, meters } = accountsSeen(yield* repo.read(names, at), at)
+  const posted = (seen: Accounts) =>
+    Array.from(meters.values(), (meter) => {
+      const account = seen.get(accountName({ meter, at }))
+      if (account === undefined) throw new Error(`${meter.entitlement} was not seen`)
+      const event = { timestamp: at, behavior: "append", value: quantity(5), uniqueKey: null, metadata: null } as const
+      return post(account, { ...event, reportedBy: { id: "00000000-0000-7000-8000-000000000001", name: "test" } })
+        .account
+    })
+  const used = Effect.all([shop.used("calls"), shop.used("seats")])
+  const eventsStored = Effect.map(
+    Effect.flatMap(PgClient.PgClient, (sql) =>
+      Effect.orDie(sql<{ count: number }>`SELECT count(*)::int AS count FROM usage_events
+        WHERE organization_id = ${organizationId}`),
+    ),
+    ([row]) => row?.count,
+  )
+  return { ...shop, at, repo, postings: posted(accounts), used, eventsStored, organizationId }
+})
+
+const services = SnapshotRepo.layer.pipe(
+  Layer.provide(commits),
+  Layer.provideMerge(testSql),
+  Layer.provideMerge(TestService.layer),
+)
+
+layer(services, { excludeTestServices: true })("totals that were read without a lock", (it) => {
+  it.effect("take what was posted to them as long as nobody has touched them", () =>
+    Effect.gen(function* () {
+      const { at, eventsStored, organizationId, postings, repo, used } = yield* seeTwo
+      assert.deepStrictEqual([...(yield* repo.store(postings, at))], [organizationId])
+      assert.deepStrictEqual(yield* used, [6, 6])
+      assert.strictEqual(yield* eventsStored, 4)
+    }),
+  )
+
+  it.effect("take nothing of it once one of them has changed, not even by being decided on", () =>
+    Effect.gen(function* () {
+      const { at, eventsStored, organizationId, postings, repo, used } = yield* seeTwo
+      const sql = yield* PgClient.PgClient
+      yield* sql`UPDATE usage_totals SET decided_at = now() WHERE organization_id = ${organizationId}
+        AND entitlement_id = ${postings[1]?.meter.entitlementId ?? ""}`
+      assert.strictEqual((yield* repo.store(postings, at)).size, 0)
+      assert.deepStrictEqual(yield* used, [1, 1])
+      assert.strictEqual(yield* eventsStored, 2)
+    }),
+  )
+
+  it.effect("take what is another organization's, whatever became of theirs", () =>
+    Effect.gen(function* () {
+      const mine = yield* seeTwo
+      const theirs = yield* seeTwo
+      const sql = yield* PgClient.PgClient
+      yield* sql`UPDATE usage_totals SET decided_at = now() WHERE organization_id = ${mine.organizationId}
+        AND entitlement_id = ${mine.postings[0]?.meter.entitlementId ?? ""}`
+      const [first, ...others] = mine.postings
+      const mixed = [...(first === undefined ? [] : [first]), ...theirs.postings, ...others]
+      assert.deepStrictEqual([...(yield* mine.repo.store(mixed, mine.at))], [theirs.organizationId])
+      assert.deepStrictEqual(yield* mine.used, [1, 1])
+      assert.deepStrictEqual(yield* theirs.used, [6, 6])
+      assert.deepStrictEqual([yield* mine.eventsStored, yield* theirs.eventsStored], [2, 4])
+    }),
+  )
+
+  it.effect("are seen of several organizations at once, each by its own names", () =>
+    Effect.gen(function* () {
+      const mine = yield* seeTwo
+      const theirs = yield* seeTwo
+      const calls = { instance: "prod", entitlement: "calls" }
+      const named = [mine, theirs].map(({ organizationId }) => ({ organizationId, ...calls }))
+      const seen = yield* mine.repo.read(
+        [...named, { ...calls, organizationId: mine.organizationId, entitlement: "x" }],
+        mine.at,
+      )
+      assert.sameDeepMembers(
+        seen.map(({ meter, total }) => [
+          meter.organizationId,
+          meter.entitlement,
+          BigDecimal.format(total?.total.value ?? quantity(0)),
+        ]),
+        [
+          [mine.organizationId, "calls", "1"],
+          [theirs.organizationId, "calls", "1"],
+        ],
+      )
+    }),
+  )
+
+  it.effect("take nothing, and do not wait, while somebody else holds one of them", () =>
+    Effect.gen(function* () {
+      const { at, organizationId, postings, repo, used } = yield* seeTwo
+      const sql = yield* PgClient.PgClient
+      const meanwhile = yield* sql.withTransaction(
+        Effect.gen(function* () {
+          yield* sql`SELECT 1 FROM usage_totals WHERE organization_id = ${organizationId} FOR UPDATE`
+          return yield* Effect.promise(() => Effect.runPromise(repo.store(postings, at)))
+        }),
+      )
+      assert.strictEqual(meanwhile.size, 0)
+      assert.deepStrictEqual(yield* used, [1, 1])
+    }),
+  )
+
+  it.effect("may have taken it if the connection breaks before that is answered, which is told from a refusal", () =>
+    Effect.gen(function* () {
+      const { at, eventsStored, postings, used } = yield* seeTwo
+      const wire = yield* cable(Redacted.value((yield* TestDatabase).url))
+      const far = PgClient.layer({ url: Redacted.make(wire.url), multiplex: true, maxConnections: 1 })
+      const services = yield* Layer.build(
+        Layer.fresh(Layer.provide(SnapshotRepo.layer, Layer.provideMerge(commits, far))),
+      )
+      const repo = Context.get(services, SnapshotRepo)
+      // The connection is there, and nobody hears that it stores.
+      assert.strictEqual((yield* repo.store(postings.slice(2), at)).size, 0)
+      wire.mute()
+      const storing = yield* Effect.forkChild(Effect.exit(repo.store(postings, at)))
+      yield* Effect.repeat(eventsStored, { until: (count) => count === 4 })
+      wire.cut()
+      const exit = yield* Fiber.join(storing)
+      assert.isTrue(Exit.isFailure(exit) && mayHaveCommitted(exit.cause))
+      assert.deepStrictEqual(yield* used, [6, 6])
+    }).pipe(Effect.scoped),
+  )
+
+  it.effect("take it once, however often it is stored", () =>
+    Effect.gen(function* () {
+      const { at, postings, repo, used } = yield* seeTwo
+      const stored = yield* Effect.all([repo.store(postings, at), repo.store(postings, at), repo.store(postings, at)], {
+        concurrency: "unbounded",
+      })
+      assert.strictEqual(stored.filter(({ size }) => size > 0).length, 1)
+      assert.deepStrictEqual(yield* used, [6, 6])
+    }),
+  )
+})

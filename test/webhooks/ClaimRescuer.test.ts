@@ -1,0 +1,277 @@
+import { PgClient, PgConnection } from "@effect/sql-pg"
+import { assert, layer } from "@effect/vitest"
+import { Duration, Effect, Exit, Layer, Scope } from "effect"
+import { TestClock } from "effect/testing"
+import { applicationNameOf, NodeId } from "../../src/kernel/ports/NodeId.ts"
+import { newId } from "../../src/kernel/values/Identifiers.ts"
+import { Signals } from "../../src/kernel/ports/Signals.ts"
+import { Deliveries } from "../../src/domains/webhooks/delivery/Deliveries.ts"
+import { DeliveryLimits } from "../../src/domains/webhooks/DeliveryLimits.ts"
+import { Nodes } from "../../src/domains/webhooks/maintenance/ClaimRescuer.ts"
+import { WebhookProvider } from "../../src/domains/webhooks/outbox/Provider.ts"
+import { TestDatabase } from "../support/TestDatabase.ts"
+import { testServices } from "../support/TestService.ts"
+import { attemptsOf, emit, endpoint, node, organization, queueOf, Receiver, virtual } from "./Receiver.ts"
+
+const eventually = Effect.fnUntraced(function* (what: string, holds: Effect.Effect<boolean>) {
+  const deadline = performance.now() + 20_000
+  while (!(yield* holds)) {
+    if (performance.now() > deadline) return yield* Effect.die(new Error(`Waited in vain: ${what}`))
+    yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 10)))
+  }
+})
+
+/** A node with a connection of its own that can be lost. Its claims have its name. */
+const connected = Effect.gen(function* () {
+  const id = yield* newId
+  const sql = yield* PgClient.PgClient
+  const { url } = yield* TestDatabase
+  const signals = yield* Signals
+  yield* signals.subscribe("webhooks")
+  yield* eventually("signals arrive", signals.listening)
+  let line: Scope.Closeable | undefined
+  const isSeen = Effect.map(
+    Effect.orDie(sql`SELECT 1 FROM pg_stat_activity WHERE application_name = ${applicationNameOf(id)}`),
+    (rows) => rows.length > 0,
+  )
+  const connect = Effect.gen(function* () {
+    line = yield* Scope.make()
+    yield* PgConnection.make({ url, applicationName: applicationNameOf(id) }).pipe(Scope.provide(line))
+  })
+  const disconnect = Effect.gen(function* () {
+    if (line !== undefined) yield* Scope.close(line, Exit.void)
+    yield* eventually(
+      "the connection is gone",
+      Effect.map(isSeen, (seen) => !seen),
+    )
+  })
+  const on = <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.provideService(work, NodeId, id)
+  const built = yield* on(Layer.build(Layer.fresh(node)))
+  const here = <A, E, R>(work: Effect.Effect<A, E, R>) => on(Effect.provide(work, built))
+  yield* connect
+  yield* Effect.addFinalizer(() => disconnect)
+  const look = here(Effect.flatMap(Nodes, (nodes) => nodes.look))
+  yield* look
+  return {
+    id,
+    connect,
+    disconnect,
+    look,
+    fanOut: here(
+      Effect.flatMap(WebhookProvider, ({ publishDue }) => Effect.repeat(publishDue, { while: (n) => n > 0 })),
+    ),
+    claim: here(Effect.flatMap(Deliveries, ({ claim }) => claim(10))),
+    deliver: (claim: Parameters<Deliveries["Service"]["deliver"]>[0]) =>
+      here(Effect.flatMap(Deliveries, ({ deliver }) => deliver(claim))),
+    deliverDue: here(Effect.flatMap(Deliveries, ({ deliverDue }) => deliverDue)),
+    /** Looks once a second for so long; answers how many claims it gave back. */
+    lookFor: Effect.fnUntraced(function* (seconds: number) {
+      let givenBack = (yield* look).givenBack
+      for (let second = 0; second < seconds; second++) {
+        yield* TestClock.adjust("1 second")
+        givenBack += (yield* look).givenBack
+      }
+      return givenBack
+    }),
+  }
+})
+
+/** Owes one delivery of a new organization. */
+const owe = Effect.fnUntraced(function* (fanOut: Effect.Effect<unknown>) {
+  const organizationId = yield* organization
+  yield* endpoint(organizationId)
+  yield* emit(organizationId)
+  yield* fanOut
+  return organizationId
+})
+
+const ownersOf = Effect.fnUntraced(function* (organizationId: string) {
+  const sql = yield* PgClient.PgClient
+  const rows = yield* sql<{ owner: string | null }>`
+    SELECT owner FROM webhook_queue WHERE organization_id = ${organizationId}`
+  return rows.map(({ owner }) => owner)
+})
+
+layer(testServices, { excludeTestServices: true })("nodes that share deliveries", (it) => {
+  it.effect("what a node had claimed is made by another five seconds after its last connection ended", () =>
+    virtual(
+      Effect.gen(function* () {
+        const receiver = yield* Receiver
+        const dead = yield* connected
+        const heir = yield* connected
+        const organizationId = yield* owe(dead.fanOut)
+        assert.strictEqual((yield* dead.claim).length, 1)
+        assert.deepStrictEqual(yield* ownersOf(organizationId), [dead.id])
+        yield* dead.disconnect
+        assert.strictEqual(yield* heir.lookFor(4), 0)
+        yield* heir.deliverDue
+        assert.strictEqual(receiver.received.length, 0)
+        assert.strictEqual(yield* heir.lookFor(1), 1)
+        assert.strictEqual(yield* heir.deliverDue, 1)
+        assert.strictEqual(receiver.received.length, 1)
+        assert.deepStrictEqual(
+          (yield* attemptsOf(organizationId)).map(({ attempt, state }) => [attempt, state]),
+          [[1, "Success"]],
+        )
+        assert.deepStrictEqual(yield* queueOf(organizationId), [])
+      }),
+    ),
+  )
+
+  it.effect("a node that stands still keeps its claims until their leases end", () =>
+    virtual(
+      Effect.gen(function* () {
+        const slow = yield* connected
+        const other = yield* connected
+        yield* owe(slow.fanOut)
+        yield* slow.claim
+        assert.strictEqual(yield* other.lookFor(55), 0)
+        assert.strictEqual(yield* other.deliverDue, 0)
+        yield* TestClock.adjust("5 seconds")
+        assert.strictEqual(yield* other.deliverDue, 1)
+      }),
+    ),
+  )
+
+  it.effect("a node that is back within the time, as all are after a restart of the database, keeps its claims", () =>
+    virtual(
+      Effect.gen(function* () {
+        const away = yield* connected
+        const other = yield* connected
+        yield* owe(away.fanOut)
+        yield* away.claim
+        for (let time = 0; time < 3; time++) {
+          yield* away.disconnect
+          assert.strictEqual(yield* other.lookFor(4), 0)
+          yield* away.connect
+          assert.strictEqual(yield* other.lookFor(1), 0)
+        }
+        yield* away.disconnect
+        assert.strictEqual(yield* other.lookFor(5), 1)
+        assert.strictEqual(yield* other.deliverDue, 1)
+      }),
+    ),
+  )
+
+  it.effect("looks with a gap between them prove nothing: whoever looks may have stood still", () =>
+    virtual(
+      Effect.gen(function* () {
+        const dead = yield* connected
+        const other = yield* connected
+        yield* owe(dead.fanOut)
+        yield* dead.claim
+        yield* dead.disconnect
+        assert.strictEqual(yield* other.lookFor(0), 0)
+        yield* TestClock.adjust("8 seconds")
+        assert.strictEqual(yield* other.lookFor(4), 0)
+        assert.strictEqual(yield* other.lookFor(1), 1)
+        assert.strictEqual(yield* other.deliverDue, 1)
+      }),
+    ),
+  )
+
+  it.effect("two nodes that find the same one gone give its claims back once", () =>
+    virtual(
+      Effect.gen(function* () {
+        const dead = yield* connected
+        const one = yield* connected
+        const two = yield* connected
+        for (let number = 0; number < 5; number++) yield* owe(dead.fanOut)
+        assert.strictEqual((yield* dead.claim).length, 5)
+        yield* dead.disconnect
+        yield* Effect.all([one.lookFor(0), two.lookFor(0)])
+        let givenBack = 0
+        for (let second = 0; second < 5; second++) {
+          yield* TestClock.adjust("1 second")
+          const looks = yield* Effect.all([one.look, two.look], { concurrency: 2 })
+          givenBack += looks[0].givenBack + looks[1].givenBack
+        }
+        assert.strictEqual(givenBack, 5)
+        assert.strictEqual((yield* one.deliverDue) + (yield* two.deliverDue), 5)
+      }),
+    ),
+  )
+
+  it.effect("the late end of an attempt that was given back is told, and decides nothing", () =>
+    virtual(
+      Effect.gen(function* () {
+        const cutOff = yield* connected
+        const heir = yield* connected
+        const organizationId = yield* owe(cutOff.fanOut)
+        const [claim] = yield* cutOff.claim
+        if (claim === undefined) return assert.fail("nothing was claimed")
+        yield* cutOff.disconnect
+        assert.strictEqual(yield* heir.lookFor(5), 1)
+        const [second] = yield* heir.claim
+        if (second === undefined) return assert.fail("nothing was given back")
+        // Its exchange began before it was given back: less than five seconds ago by its own clock.
+        yield* cutOff.deliver(claim)
+        assert.deepStrictEqual(
+          (yield* queueOf(organizationId)).map(({ claims, lease }) => [claims, lease]),
+          [[2, second.row.lease]],
+        )
+        yield* heir.deliver(second)
+        assert.deepStrictEqual(yield* queueOf(organizationId), [])
+        const attempts = yield* attemptsOf(organizationId)
+        assert.sameMembers(
+          attempts.map(({ id }) => id),
+          [claim.row.lease, second.row.lease],
+        )
+        assert.deepStrictEqual([...new Set(attempts.map(({ attempt }) => attempt))], [1])
+      }),
+    ),
+  )
+
+  it.effect("a delivery that ends every node which claims it is abandoned after the third", () =>
+    virtual(
+      Effect.gen(function* () {
+        const receiver = yield* Receiver
+        const last = yield* connected
+        const organizationId = yield* owe(last.fanOut)
+        for (let number = 0; number < 3; number++) {
+          const victim = yield* connected
+          assert.strictEqual((yield* victim.claim).length, 1)
+          yield* victim.disconnect
+          assert.strictEqual(yield* last.lookFor(5), 1)
+        }
+        yield* last.deliverDue
+        assert.strictEqual(receiver.received.length, 0)
+        const [abandoned] = yield* attemptsOf(organizationId)
+        assert.match(abandoned?.error ?? "", /^abandoned: /)
+        assert.deepStrictEqual(
+          (yield* queueOf(organizationId)).map(({ attempt }) => attempt),
+          [2],
+        )
+      }),
+    ),
+  )
+
+  it.effect("where connections are no node's own, claims have no owner and only their leases end them", () =>
+    virtual(
+      Effect.gen(function* () {
+        const other = yield* connected
+        const silent = Layer.succeed(Signals, Signals.of({ ...(yield* Signals), listening: Effect.succeed(false) }))
+        const pooled = yield* Layer.build(Layer.fresh(node).pipe(Layer.provide(silent)))
+        const organizationId = yield* owe(other.fanOut)
+        const claims = yield* Effect.provide(
+          Effect.gen(function* () {
+            yield* (yield* Nodes).look
+            return yield* (yield* Deliveries).claim(10)
+          }),
+          pooled,
+        )
+        assert.strictEqual(claims.length, 1)
+        assert.deepStrictEqual(yield* ownersOf(organizationId), [null])
+        assert.strictEqual(yield* other.lookFor(20), 0)
+        const { goneAfter, lease } = yield* DeliveryLimits
+        assert.isTrue(Duration.isLessThan(goneAfter, lease))
+        yield* TestClock.adjust("39 seconds")
+        yield* other.deliverDue
+        assert.deepStrictEqual(yield* attemptsOf(organizationId), [])
+        yield* TestClock.adjust("1 second")
+        yield* other.deliverDue
+        assert.strictEqual((yield* attemptsOf(organizationId)).length, 1)
+      }),
+    ),
+  )
+})

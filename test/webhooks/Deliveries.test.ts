@@ -1,0 +1,598 @@
+import { PgClient } from "@effect/sql-pg"
+import { assert, layer } from "@effect/vitest"
+import { BigDecimal, Deferred, Effect, Exit, Fiber, Layer, Redacted } from "effect"
+import { TestClock } from "effect/testing"
+import { Webhook } from "standardwebhooks"
+import { Transactions } from "../../src/kernel/database/Transactions.ts"
+import { Events } from "../../src/domains/events/Service.ts"
+import { platformIdentity } from "../../src/kernel/contract/Caller.ts"
+import { amountOf } from "../../src/kernel/values/Decimal.ts"
+import { Deliveries } from "../../src/domains/webhooks/delivery/Deliveries.ts"
+import { PendingDeliveries } from "../../src/domains/webhooks/queue/BacklogRemover.ts"
+import { WebhookProvider } from "../../src/domains/webhooks/outbox/Provider.ts"
+import { WebhookQueue } from "../../src/domains/webhooks/queue/Queue.ts"
+import { WebhookSecrets } from "../../src/domains/webhooks/endpoints/SigningSecrets.ts"
+import { testServices } from "../support/TestService.ts"
+import {
+  answering,
+  attemptsOf,
+  emit,
+  endpoint,
+  node,
+  organization,
+  queueOf,
+  Receiver,
+  START,
+  virtual,
+  work,
+} from "./Receiver.ts"
+
+/** Work of a node that was just started. */
+const onNode = <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.provide(work, Layer.fresh(node))
+
+const secondsOf = (dates: ReadonlyArray<{ readonly at: Date }>) => dates.map(({ at }) => (at.getTime() - START) / 1000)
+
+const seconds = [0, 5, 305, 2105, 9305, 38_105]
+
+layer(testServices, { excludeTestServices: true })("deliveries", (it) => {
+  it.effect("an event reaches the endpoints that subscribed to its name before it occurred", () =>
+    virtual(
+      onNode(
+        Effect.gen(function* () {
+          const receiver = yield* Receiver
+          const organizationId = yield* organization
+          const stranger = yield* organization
+          const all = yield* endpoint(organizationId)
+          const named = yield* endpoint(organizationId, { eventNames: ["RELEASE_CREATED", "COMPONENT_CREATED"] })
+          yield* endpoint(organizationId, { eventNames: ["RELEASE_CREATED"] })
+          yield* endpoint(organizationId, { createdAt: new Date(START + 1) })
+          yield* endpoint(stranger)
+          yield* emit(organizationId)
+          assert.strictEqual(yield* work, 2)
+          assert.sameMembers(
+            receiver.received.map((request) => request.endpointId),
+            [all.id, named.id],
+          )
+          const attempts = yield* attemptsOf(organizationId)
+          assert.deepStrictEqual(
+            attempts.map(({ attempt, nextAttemptAt, state, statusCode }) => ({
+              attempt,
+              nextAttemptAt,
+              state,
+              statusCode,
+            })),
+            [1, 1].map((attempt) => ({ attempt, nextAttemptAt: null, state: "Success", statusCode: 200 })),
+          )
+          assert.deepStrictEqual(yield* queueOf(organizationId), [])
+          assert.strictEqual(yield* work, 0)
+        }),
+      ),
+    ),
+  )
+
+  it.effect("a delivery verifies with the public library, under the new and the old secret of a rotation", () =>
+    virtual(
+      onNode(
+        Effect.gen(function* () {
+          const receiver = yield* Receiver
+          const organizationId = yield* organization
+          const { id, secret } = yield* endpoint(organizationId)
+          const secrets = yield* WebhookSecrets
+          const transactions = yield* Transactions
+          yield* TestClock.setTime(Date.now())
+          const second = yield* transactions.run(secrets.issue(organizationId, id))
+          yield* emit(organizationId, "COMPONENT_CREATED", { name: "Grüße 🔑" })
+          yield* work
+          const [request] = receiver.received
+          if (request === undefined) return assert.fail("nothing was sent")
+          for (const one of [secret, second]) {
+            const event = new Webhook(Redacted.value(one)).verify(request.body, { ...request.headers })
+            assert.deepStrictEqual(Object.keys(event as object), [
+              "id",
+              "type",
+              "timestamp",
+              "organizationId",
+              "actor",
+              "data",
+            ])
+          }
+          assert.strictEqual(request.headers["user-agent"], "Keyshelf")
+          assert.strictEqual(request.headers["webhook-id"], JSON.parse(request.body).id)
+          assert.throws(() =>
+            new Webhook(Redacted.value(secret)).verify(request.body.replace("part", "port") + " ", {
+              ...request.headers,
+            }),
+          )
+        }),
+      ),
+    ),
+  )
+
+  it.effect("an answer that cannot be stored holds up no other's: its delivery waits for another attempt", () =>
+    virtual(
+      onNode(
+        Effect.gen(function* () {
+          const receiver = yield* Receiver
+          const organizationId = yield* organization
+          const good = yield* endpoint(organizationId)
+          const refusedByDatabase = yield* endpoint(organizationId)
+          const refusedByClient = yield* endpoint(organizationId)
+          receiver.answer = ({ endpointId }) => {
+            if (endpointId === refusedByDatabase.id)
+              return Effect.succeed({ ...answering(200), responseBody: "a\u0000b" })
+            return Effect.succeed(answering(endpointId === refusedByClient.id ? 70_000 : 200))
+          }
+          yield* emit(organizationId)
+          yield* work
+          assert.deepStrictEqual(
+            (yield* attemptsOf(organizationId)).map(({ endpointId }) => endpointId),
+            [good.id],
+          )
+          receiver.answer = () => Effect.succeed(answering(200))
+          yield* TestClock.adjust("1 hour")
+          yield* work
+          assert.sameMembers(
+            (yield* attemptsOf(organizationId)).map(({ endpointId }) => endpointId),
+            [good.id, refusedByDatabase.id, refusedByClient.id],
+          )
+          assert.deepStrictEqual(yield* queueOf(organizationId), [])
+        }),
+      ),
+    ),
+  )
+
+  it.effect("a delivery carries an amount with all its digits", () =>
+    virtual(
+      onNode(
+        Effect.gen(function* () {
+          const receiver = yield* Receiver
+          const organizationId = yield* organization
+          yield* endpoint(organizationId)
+          const data = { value: amountOf(BigDecimal.fromStringUnsafe("123456789012345678.5")), plain: 1.5 }
+          yield* emit(organizationId, "LICENSE_ENTITLEMENT_ASSIGNED", data)
+          yield* work
+          assert.include(receiver.received[0]?.body, `"data":{"value":123456789012345678.5,"plain":1.5}}`)
+        }),
+      ),
+    ),
+  )
+
+  for (const restarted of [false, true]) {
+    it.effect(
+      `a delivery that fails is tried six times at the schedule's instants, then is Failed${restarted ? ", also with a restart between any two" : ""}`,
+      () =>
+        virtual(
+          Effect.gen(function* () {
+            const receiver = yield* Receiver
+            receiver.answer = () => Effect.succeed(answering(500))
+            const organizationId = yield* organization
+            yield* endpoint(organizationId)
+            yield* emit(organizationId)
+            const live = Effect.gen(function* () {
+              for (const second of seconds) {
+                if (second > 0) {
+                  yield* TestClock.setTime(START + second * 1000 - 1)
+                  assert.strictEqual(yield* restarted ? onNode(work) : work, 0)
+                }
+                yield* TestClock.setTime(START + second * 1000)
+                assert.strictEqual(yield* restarted ? onNode(work) : work, 1)
+              }
+              yield* TestClock.adjust("30 days")
+              assert.strictEqual(yield* restarted ? onNode(work) : work, 0)
+            })
+            yield* onNode(live)
+            assert.deepStrictEqual(secondsOf(receiver.received), seconds)
+            assert.strictEqual(new Set(receiver.received.map((request) => request.headers["webhook-id"])).size, 1)
+            const attempts = yield* attemptsOf(organizationId)
+            assert.deepStrictEqual(
+              attempts.map(({ attempt, state }) => `${attempt} ${state}`),
+              ["1 Failure", "2 Failure", "3 Failure", "4 Failure", "5 Failure", "6 Failed"],
+            )
+            assert.deepStrictEqual(
+              attempts.map(({ nextAttemptAt }) => nextAttemptAt?.getTime() ?? null),
+              [...seconds.slice(1).map((second) => START + second * 1000), null],
+            )
+            assert.strictEqual(new Set(attempts.map(({ deliveryId }) => deliveryId)).size, 1)
+            assert.deepStrictEqual(yield* queueOf(organizationId), [])
+          }),
+        ),
+    )
+  }
+
+  it.effect("a retry that was asked for is made once, whatever its number", () =>
+    virtual(
+      onNode(
+        Effect.gen(function* () {
+          const receiver = yield* Receiver
+          const queue = yield* WebhookQueue
+          const events = yield* Events
+          const transactions = yield* Transactions
+          receiver.answer = () => Effect.succeed(answering(500))
+          const organizationId = yield* organization
+          const { id } = yield* endpoint(organizationId)
+          const source = { organizationId, actor: platformIdentity }
+          const deliveryId = yield* transactions.run(
+            Effect.gen(function* () {
+              const event = yield* events.record(source, "WEBHOOK_ENDPOINT_TESTED", { id })
+              const owed = { organizationId, endpointId: id, eventId: event.id, eventName: event.type, attempt: 7 }
+              const deliveryId = yield* queue.enqueue({ ...owed, dueAt: event.timestamp })
+              assert.strictEqual(yield* queue.enqueue({ ...owed, deliveryId, dueAt: event.timestamp }), deliveryId)
+              return deliveryId
+            }),
+          )
+          assert.strictEqual(yield* work, 1)
+          assert.deepStrictEqual(
+            (yield* attemptsOf(organizationId)).map(({ attempt, deliveryId, state }) => ({
+              attempt,
+              deliveryId,
+              state,
+            })),
+            [{ attempt: 7, deliveryId, state: "Failed" }],
+          )
+          assert.deepStrictEqual(yield* queueOf(organizationId), [])
+        }),
+      ),
+    ),
+  )
+
+  it.effect("the event of a change that was rolled back is never delivered", () =>
+    virtual(
+      onNode(
+        Effect.gen(function* () {
+          const receiver = yield* Receiver
+          const transactions = yield* Transactions
+          const organizationId = yield* organization
+          yield* endpoint(organizationId)
+          yield* transactions.run(Effect.andThen(emit(organizationId), Effect.fail("no"))).pipe(Effect.flip)
+          assert.strictEqual(yield* work, 0)
+          assert.deepStrictEqual(receiver.received, [])
+        }),
+      ),
+    ),
+  )
+
+  it.effect("what a node claimed before it died is sent after the lease, under the same id and attempt number", () =>
+    virtual(
+      Effect.gen(function* () {
+        const receiver = yield* Receiver
+        const organizationId = yield* organization
+        yield* endpoint(organizationId)
+        yield* emit(organizationId)
+        const [claim] = yield* onNode(
+          Effect.gen(function* () {
+            const deliveries = yield* Deliveries
+            yield* (yield* WebhookProvider).publishDue
+            return yield* deliveries.claim(10)
+          }),
+        )
+        yield* TestClock.setTime(START + 59_999)
+        assert.strictEqual(yield* onNode(work), 0)
+        yield* TestClock.setTime(START + 60_000)
+        assert.strictEqual(yield* onNode(work), 1)
+        const [attempt] = yield* attemptsOf(organizationId)
+        assert.strictEqual(attempt?.attempt, 1)
+        assert.strictEqual(attempt?.deliveryId, claim?.row.id)
+        assert.notStrictEqual(attempt?.id, claim?.row.lease)
+        assert.strictEqual(receiver.received[0]?.headers["webhook-id"], claim?.row.eventId)
+      }),
+    ),
+  )
+
+  it.effect("what was claimed although the claim's answer was lost is given back at once", () =>
+    virtual(
+      onNode(
+        Effect.gen(function* () {
+          const receiver = yield* Receiver
+          const deliveries = yield* Deliveries
+          const sql = yield* PgClient.PgClient
+          const organizationId = yield* organization
+          yield* endpoint(organizationId)
+          yield* emit(organizationId)
+          yield* (yield* WebhookProvider).publishDue
+          // The claim commits; what it is about cannot be read.
+          yield* sql`ALTER TABLE events RENAME TO events_away`
+          const failed = yield* Effect.exit(deliveries.claim(10))
+          yield* sql`ALTER TABLE events_away RENAME TO events`
+          assert.isTrue(Exit.isFailure(failed))
+          assert.isNotNull((yield* queueOf(organizationId))[0]?.lease)
+          yield* deliveries.clearDoubts
+          assert.deepStrictEqual(
+            (yield* queueOf(organizationId)).map(({ claims, lease }) => ({ claims, lease })),
+            [{ claims: 0, lease: null }],
+          )
+          assert.strictEqual(yield* work, 1)
+          assert.strictEqual(receiver.received.length, 1)
+        }),
+      ),
+    ),
+  )
+
+  it.effect("an end that comes after the lease was lost is told and changes nothing", () =>
+    virtual(
+      Effect.gen(function* () {
+        const receiver = yield* Receiver
+        const sql = yield* PgClient.PgClient
+        const organizationId = yield* organization
+        yield* endpoint(organizationId)
+        yield* emit(organizationId)
+        const begun = yield* Deferred.make<void>()
+        const mayEnd = yield* Deferred.make<void>()
+        receiver.answer = () =>
+          Deferred.succeed(begun, undefined).pipe(Effect.andThen(Deferred.await(mayEnd)), Effect.as(answering(500)))
+        const slow = yield* Effect.forkChild(onNode(work))
+        yield* Deferred.await(begun)
+        yield* TestClock.setTime(START + 60_000)
+        receiver.answer = () => Effect.succeed(answering(200))
+        assert.strictEqual(yield* onNode(work), 1)
+        yield* Deferred.succeed(mayEnd, undefined)
+        yield* Fiber.join(slow)
+        assert.deepStrictEqual(
+          (yield* attemptsOf(organizationId)).map(({ attempt, nextAttemptAt, state }) => ({
+            attempt,
+            nextAttemptAt,
+            state,
+          })),
+          [
+            { attempt: 1, nextAttemptAt: null, state: "Failure" },
+            { attempt: 1, nextAttemptAt: null, state: "Success" },
+          ],
+        )
+        assert.deepStrictEqual(yield* queueOf(organizationId), [])
+        const [row] = yield* sql<{ since: Date | null }>`
+          SELECT failing_since AS since FROM webhook_endpoints WHERE organization_id = ${organizationId}`
+        assert.isNull(row?.since)
+      }),
+    ),
+  )
+
+  it.effect("an attempt that three claims did not end is abandoned and followed by the next; others go on", () =>
+    virtual(
+      onNode(
+        Effect.gen(function* () {
+          const receiver = yield* Receiver
+          const organizationId = yield* organization
+          const poisoned = yield* endpoint(organizationId)
+          const healthy = yield* endpoint(organizationId)
+          receiver.answer = ({ endpointId }) =>
+            endpointId === poisoned.id ? Effect.die(new Error("thrown by the sender")) : Effect.succeed(answering(200))
+          yield* emit(organizationId)
+          for (const minute of [0, 1, 2]) {
+            yield* TestClock.setTime(START + minute * 60_000)
+            yield* work
+          }
+          assert.deepStrictEqual(
+            (yield* attemptsOf(organizationId)).map(({ endpointId }) => endpointId),
+            [healthy.id],
+          )
+          yield* TestClock.setTime(START + 180_000)
+          const sent = receiver.received.length
+          yield* work
+          assert.strictEqual(receiver.received.length, sent)
+          const [, abandoned] = yield* attemptsOf(organizationId)
+          assert.strictEqual(abandoned?.state, "Failure")
+          assert.match(abandoned?.error ?? "", /^abandoned: /)
+          const [row] = yield* queueOf(organizationId)
+          assert.deepStrictEqual(
+            { attempt: row?.attempt, claims: row?.claims, dueAt: row?.dueAt.getTime(), lease: row?.lease },
+            { attempt: 2, claims: 0, dueAt: START + 185_000, lease: null },
+          )
+        }),
+      ),
+    ),
+  )
+
+  it.effect("an endpoint whose every delivery failed for five days is disabled with an event, and owed nothing", () =>
+    virtual(
+      onNode(
+        Effect.gen(function* () {
+          const receiver = yield* Receiver
+          const sql = yield* PgClient.PgClient
+          const organizationId = yield* organization
+          const failing = yield* endpoint(organizationId)
+          const flapping = yield* endpoint(organizationId)
+          let day = 0
+          receiver.answer = ({ endpointId }) =>
+            Effect.succeed(answering(endpointId === flapping.id && day === 3 ? 204 : 503))
+          const disabledAfter = Effect.map(
+            sql<{ id: string; disabledAt: Date | null; reason: string | null }>`
+              SELECT id, disabled_at AS "disabledAt", disabled_reason AS reason FROM webhook_endpoints
+              WHERE organization_id = ${organizationId} AND disabled_at IS NOT NULL`,
+            (rows) => rows,
+          )
+          for (; day < 5; day++) {
+            yield* TestClock.setTime(START + day * 86_400_000)
+            yield* emit(organizationId)
+            yield* work
+            assert.deepStrictEqual(yield* disabledAfter, [])
+          }
+          yield* TestClock.setTime(START + 5 * 86_400_000)
+          yield* emit(organizationId)
+          yield* work
+          const disabled = yield* disabledAfter
+          assert.deepStrictEqual(
+            disabled.map(({ id }) => id),
+            [failing.id],
+          )
+          assert.match(disabled[0]?.reason ?? "", /5 days/)
+          const [{ owed } = { owed: -1 }] = yield* sql<{ owed: number }>`
+            SELECT count(*)::int AS owed FROM webhook_queue WHERE endpoint_id = ${failing.id}`
+          assert.strictEqual(owed, 0)
+          const [event] = yield* sql<{ data: { id: string; disabledAt: string } }>`
+            SELECT data FROM events WHERE organization_id = ${organizationId} AND type = 'WEBHOOK_ENDPOINT_DISABLED'`
+          assert.strictEqual(event?.data.id, failing.id)
+          assert.strictEqual(event?.data.disabledAt, new Date(START + 5 * 86_400_000).toISOString())
+          yield* emit(organizationId)
+          receiver.received.length = 0
+          yield* work
+          assert.isFalse(receiver.received.some(({ endpointId }) => endpointId === failing.id))
+        }),
+      ),
+    ),
+  )
+
+  it.effect("nothing is sent to an endpoint that was deleted; what is in flight ends quietly", () =>
+    virtual(
+      onNode(
+        Effect.gen(function* () {
+          const receiver = yield* Receiver
+          const sql = yield* PgClient.PgClient
+          const pending = yield* PendingDeliveries
+          const transactions = yield* Transactions
+          const organizationId = yield* organization
+          const { id } = yield* endpoint(organizationId)
+          const begun = yield* Deferred.make<void>()
+          const mayEnd = yield* Deferred.make<void>()
+          receiver.answer = () =>
+            Deferred.succeed(begun, undefined).pipe(Effect.andThen(Deferred.await(mayEnd)), Effect.as(answering(500)))
+          for (let number = 0; number < 6; number++) yield* emit(organizationId)
+          const sending = yield* Effect.forkChild(work)
+          yield* Deferred.await(begun)
+          yield* transactions.run(
+            Effect.gen(function* () {
+              yield* sql`DELETE FROM webhook_endpoints WHERE organization_id = ${organizationId} AND id = ${id}`
+              yield* pending.dropFirst({ organizationId, endpointId: id })
+            }),
+          )
+          yield* pending.dropRest({ organizationId, endpointId: id })
+          const sent = receiver.received.length
+          yield* Deferred.succeed(mayEnd, undefined)
+          yield* Fiber.join(sending)
+          yield* TestClock.adjust("1 hour")
+          yield* work
+          assert.strictEqual(receiver.received.length, sent)
+          assert.strictEqual((yield* attemptsOf(organizationId)).length, sent)
+          assert.deepStrictEqual(yield* queueOf(organizationId), [])
+        }),
+      ),
+    ),
+  )
+
+  it.effect("a row whose endpoint is gone is never sent", () =>
+    virtual(
+      onNode(
+        Effect.gen(function* () {
+          const receiver = yield* Receiver
+          const sql = yield* PgClient.PgClient
+          const organizationId = yield* organization
+          const { id } = yield* endpoint(organizationId)
+          yield* emit(organizationId)
+          yield* (yield* WebhookProvider).publishDue
+          yield* sql`DELETE FROM webhook_endpoints WHERE organization_id = ${organizationId} AND id = ${id}`
+          yield* work
+          assert.deepStrictEqual(receiver.received, [])
+          // The claim has let it be dropped, which nobody waits for.
+          const left = yield* TestClock.withLive(
+            queueOf(organizationId).pipe(
+              Effect.delay("10 millis"),
+              Effect.repeat({ until: (rows) => rows.length === 0, times: 500 }),
+            ),
+          )
+          assert.deepStrictEqual(left, [])
+        }),
+      ),
+    ),
+  )
+
+  it.effect("nothing that a disabled endpoint was owed is sent to it, but a test is", () =>
+    virtual(
+      onNode(
+        Effect.gen(function* () {
+          const receiver = yield* Receiver
+          const sql = yield* PgClient.PgClient
+          const events = yield* Events
+          const queue = yield* WebhookQueue
+          const transactions = yield* Transactions
+          const organizationId = yield* organization
+          const { id } = yield* endpoint(organizationId)
+          for (let number = 0; number < 3; number++) yield* emit(organizationId)
+          yield* (yield* WebhookProvider).publishDue
+          yield* sql`UPDATE webhook_endpoints SET disabled_at = ${new Date(START)} WHERE id = ${id}`
+          const tested = yield* transactions.run(
+            Effect.gen(function* () {
+              const source = { organizationId, actor: platformIdentity }
+              const event = yield* events.record(source, "WEBHOOK_ENDPOINT_TESTED", { id })
+              yield* queue.enqueue({
+                organizationId,
+                endpointId: id,
+                eventId: event.id,
+                eventName: event.type,
+                dueAt: event.timestamp,
+              })
+              return event.id
+            }),
+          )
+          yield* work
+          assert.deepStrictEqual(
+            receiver.received.map(({ eventId }) => eventId),
+            [tested],
+          )
+        }),
+      ),
+    ),
+  )
+
+  it.effect("a delivery whose event is no longer kept ends Failed without a request", () =>
+    virtual(
+      onNode(
+        Effect.gen(function* () {
+          const receiver = yield* Receiver
+          const sql = yield* PgClient.PgClient
+          const organizationId = yield* organization
+          yield* endpoint(organizationId)
+          yield* emit(organizationId)
+          yield* (yield* WebhookProvider).publishDue
+          yield* sql`DELETE FROM events WHERE organization_id = ${organizationId}`
+          yield* work
+          assert.deepStrictEqual(receiver.received, [])
+          const [attempt] = yield* attemptsOf(organizationId)
+          assert.strictEqual(attempt?.state, "Failed")
+          assert.match(attempt?.error ?? "", /^event_gone: /)
+        }),
+      ),
+    ),
+  )
+
+  it.effect("an attempt is stored although no partition was made for its day, also in 1970", () =>
+    virtual(
+      Effect.gen(function* () {
+        yield* TestClock.setTime(0)
+        const organizationId = yield* organization
+        yield* endpoint(organizationId)
+        yield* emit(organizationId)
+        yield* onNode(work)
+        assert.strictEqual((yield* attemptsOf(organizationId)).length, 1)
+      }),
+    ),
+  )
+
+  it.effect("an event for 1,000 endpoints and 500 events for one are fanned out, each once", () =>
+    virtual(
+      onNode(
+        Effect.gen(function* () {
+          const sql = yield* PgClient.PgClient
+          const provider = yield* WebhookProvider
+          const transactions = yield* Transactions
+          const wide = yield* organization
+          const long = yield* organization
+          yield* transactions.run(
+            Effect.gen(function* () {
+              yield* sql`
+                INSERT INTO webhook_endpoints (organization_id, id, url, event_names, created_at, created_by, updated_at, updated_by)
+                SELECT ${wide}, gen_random_uuid(), 'https://wide.example/', '{*}', ${new Date(START)}, '{}', ${new Date(START)}, '{}'
+                FROM generate_series(1, 1000)`
+              for (let number = 0; number < 5; number++) yield* emit(wide)
+            }),
+          )
+          yield* endpoint(long)
+          yield* transactions.run(Effect.forEach(Array.from({ length: 500 }), () => emit(long), { discard: true }))
+          while ((yield* provider.publishDue) > 0) continue
+          assert.strictEqual((yield* queueOf(wide)).length, 5000)
+          assert.strictEqual((yield* queueOf(long)).length, 500)
+          const left = yield* sql`SELECT 1 FROM webhook_outbox WHERE organization_id IN (${wide}, ${long})`
+          assert.strictEqual(left.length, 0)
+          yield* sql`DELETE FROM webhook_queue WHERE organization_id IN (${wide}, ${long})`
+        }),
+      ),
+    ),
+  )
+})
