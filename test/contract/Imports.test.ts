@@ -4,7 +4,7 @@ import { dirname, join, relative, resolve } from "node:path"
 
 const root = resolve(import.meta.dirname, "../../src")
 
-/** The domains in their fixed order: each may use those before it, through their models, errors and services. */
+/** The domains in dependency order. Each may use models, errors and services of earlier domains. */
 const domains = [
   "events",
   "organizations",
@@ -28,7 +28,7 @@ const domains = [
   "demo",
 ]
 
-/** What a file may import inside its domain: files of its own rank or below. */
+/** The rank of a file. Within its domain, a file may import only files of the same or a lower rank. */
 const rankOf = (file: string): number => {
   if (/^(Model|ExplanationModel|ReservationModel|Errors)\.ts$/.test(file)) return 1
   if (
@@ -64,12 +64,12 @@ const parts = (file: string): readonly [folder: string, name: string] => {
 const violations = (rule: (source: Import) => boolean) =>
   imports.filter((edge) => !rule(edge)).map(({ from, to }) => `${from} imports ${to}`)
 
-describe("the imports of the source", () => {
-  it("reads imports at all", () => {
+describe("imports of the source", () => {
+  it("are found", () => {
     assert.isAbove(imports.length, 100)
   })
 
-  it("every folder is the kernel, the runtime, the documents, the commands, the client, or a domain with its place in the order", () => {
+  it("every folder is a listed domain, or one of kernel, runtime, openapi, cli and client", () => {
     const folders = new Set(sources.map((file) => parts(file)[0]).filter((folder) => folder !== ""))
     assert.deepStrictEqual(
       [...folders].filter((folder) => ![...domains, "kernel", "runtime", "openapi", "cli", "client"].includes(folder)),
@@ -77,21 +77,21 @@ describe("the imports of the source", () => {
     )
   })
 
-  it("the kernel imports nothing but itself", () => {
+  it("the kernel imports only itself", () => {
     assert.deepStrictEqual(
       violations(({ from, to }) => !from.startsWith("kernel/") || to.startsWith("kernel/")),
       [],
     )
   })
 
-  it("a domain imports no adapter", () => {
+  it("a domain does not import the runtime", () => {
     assert.deepStrictEqual(
       violations(({ from, to }) => !domains.includes(parts(from)[0]) || !to.startsWith("runtime/")),
       [],
     )
   })
 
-  it("inside a domain imports go from models to rules to repositories to services to handlers", () => {
+  it("within a domain, a file imports only files of the same or a lower rank", () => {
     assert.deepStrictEqual(
       violations(({ from, to }) => {
         const [domain, file] = parts(from)
@@ -102,7 +102,7 @@ describe("the imports of the source", () => {
     )
   })
 
-  it("across domains only models, errors and services are imported, in the fixed order", () => {
+  it("a domain imports only models, errors and services of earlier domains", () => {
     assert.deepStrictEqual(
       violations(({ from, to }) => {
         const [domain, file] = parts(from)
@@ -115,7 +115,7 @@ describe("the imports of the source", () => {
     )
   })
 
-  it("only rules decide: they import models and other rules, and touch no service", () => {
+  it("rules use no services, no SQL and no clock", () => {
     const impure = sources
       .filter((file) =>
         /\/(Rules|Period|Decision|Aggregation|Limits|Account|Tally|Reporting|EventReading|Explanation|Holding)\.ts$/.test(
@@ -128,16 +128,16 @@ describe("the imports of the source", () => {
     assert.deepStrictEqual(impure, [])
   })
 
-  it("no SQL asks the database for the time", () => {
-    const asking = sources
+  it("no SQL reads the clock of the database", () => {
+    const reading = sources
       .filter((file) => file.endsWith("Repo.ts"))
       .filter((file) =>
         /\b(now\(\)|clock_timestamp|current_timestamp|localtimestamp)/i.test(readFileSync(join(root, file), "utf8")),
       )
-    assert.deepStrictEqual(asking, [])
+    assert.deepStrictEqual(reading, [])
   })
 
-  it("a key tells a reference, which requests inherit, from a service, which they do not", () => {
+  it("the keys of references and services have different prefixes", () => {
     const keys = (pattern: RegExp) =>
       sources.flatMap((file) => Array.from(readFileSync(join(root, file), "utf8").matchAll(pattern), ([, key]) => key))
     const references = keys(/Context\.Reference<.*?>\(\s*"(.*?)"/gs)
