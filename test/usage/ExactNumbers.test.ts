@@ -191,7 +191,7 @@ layer(TestService.layer, { excludeTestServices: true })("amounts of up to 18 dig
       const config = yield* entitlement("config", { type: "CONFIG" })
       assert.strictEqual(config.type, "CONFIG")
       const number = yield* post("/licenses/pro/entitlements", `{"entitlementSlug":"config","value":${LARGE}}`)
-      assert.match(number.body.errors[0].message, /is an object/)
+      assert.match(number.body.errors[0].message, /must be an object: the entitlement has the type CONFIG/)
     }),
   )
 
