@@ -106,7 +106,7 @@ const make = Effect.gen(function* () {
       ),
 
     /**
-     * Reads events after a position. With several names, reads one index range per name and merges the ranges: neither
+     * Reads events after a position. With several names, reads one index range per name and merges the ranges. So neither
      * a rare nor a frequent name causes a scan of the whole stream.
      */
     readAfter: (organizationId: string, filter: EventFilter, position: number, count: number) => {

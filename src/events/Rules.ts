@@ -6,8 +6,8 @@ import type { EventFilter } from "./Model.ts"
 const RESOURCE_PROPERTIES = ["id", "slug", "instanceId", "licenseSlug", "connectorName"] as const
 
 /**
- * The record that an event is about: the `id` of its data, otherwise its `slug`, otherwise the instance, license or
- * connector that the data names. The filter `resource` compares this value.
+ * The record that an event is about. It is the first of these properties of its data: `id`, `slug`, `instanceId`,
+ * `licenseSlug`, `connectorName`. The filter `resource` compares this value.
  */
 export const resourceOf = (data: object): string | null => {
   for (const property of RESOURCE_PROPERTIES) {

@@ -41,7 +41,7 @@ export class LicenseEntitlementsApi extends HttpApiGroup.make("licenseEntitlemen
         OpenApi.annotations({
           summary: "Grant an entitlement",
           description:
-            "`value` must match the type of the entitlement: a number of at most 18 digits (`-1` is unlimited), a boolean or an object. Only numbers can have an overage. Grants can change in every lifecycle state. A change applies to all instances of the license.",
+            "`value` must match the entitlement type: a number of at most 18 digits (`-1` is unlimited), a boolean or an object. Only numbers can have an overage. Grants can change in every lifecycle state. A change applies to all instances of the license.",
         }),
       ),
     HttpApiEndpoint.put("update", "/licenses/:licenseSlug/entitlements/:entitlementSlug", {
