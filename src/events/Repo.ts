@@ -106,8 +106,8 @@ const make = Effect.gen(function* () {
       ),
 
     /**
-     * Reads events after a position. With several names, reads one index range per name and merges the ranges. So neither
-     * a rare nor a frequent name causes a scan of the whole stream.
+     * Reads events after a position. With several names, reads one index range per name and merges the ranges. So
+     * neither a rare nor a frequent name causes a scan of the whole stream.
      */
     readAfter: (organizationId: string, filter: EventFilter, position: number, count: number) => {
       const about = filter.resource === undefined ? sql`` : sql`AND resource = ${filter.resource}`
