@@ -1,6 +1,6 @@
 /**
- * A scenario for every endpoint: where it is called in a populated organization, and with which valid body. From these the
- * contract tests derive the refusals that every endpoint must give. An endpoint without a scenario fails them.
+ * A scenario for every endpoint: the path in a populated organization, and a valid body. The contract tests derive the
+ * requests from it that every endpoint must reject. An endpoint without a scenario fails them.
  */
 import { Effect } from "effect"
 import type { Call } from "../support/TestService.ts"
@@ -11,7 +11,7 @@ export interface World {
   readonly serviceAccount: string
   readonly token: string
   readonly mintedToken: string
-  /** A person without a membership, and one with. */
+  /** A person without a membership, and one with a membership. */
   readonly user: string
   readonly member: string
   readonly component: string
@@ -31,14 +31,16 @@ export interface World {
   readonly delivery: string
 }
 
-const mustBy = (method: "POST" | "PUT") => (call: Call, token: string) => (path: string, body?: object) =>
-  Effect.flatMap(call(method, path, { token, ...(body === undefined ? {} : { body }) }), (answer) =>
-    answer.status < 300 ? Effect.succeed(answer.body) : Effect.die(new Error(`${method} ${path}: ${answer.text}`)),
+const expectSuccess = (method: "POST" | "PUT") => (call: Call, token: string) => (path: string, body?: object) =>
+  Effect.flatMap(call(method, path, { token, ...(body === undefined ? {} : { body }) }), (response) =>
+    response.status < 300
+      ? Effect.succeed(response.body)
+      : Effect.die(new Error(`${method} ${path}: ${response.text}`)),
   )
 
-const must = mustBy("POST")
+const postSuccessfully = expectSuccess("POST")
 
-/** Populates an organization with one of everything. */
+/** Populates an organization with one record of each kind. */
 export const populate = Effect.fnUntraced(function* (options: {
   readonly core: Call
   readonly platform: Call
@@ -47,15 +49,18 @@ export const populate = Effect.fnUntraced(function* (options: {
   readonly token: string
 }) {
   const { organizationId } = options
-  const post = must(options.core, options.token)
-  const put = mustBy("PUT")(options.core, options.token)
+  const post = postSuccessfully(options.core, options.token)
+  const put = expectSuccess("PUT")(options.core, options.token)
   const account = yield* post("/service-accounts", { name: "ci" })
   const issued = yield* post(`/service-accounts/${account.slug}/tokens`, { name: "deploys", scopes: ["read:releases"] })
-  const minted = yield* must(options.platform, options.operator)(`/platform/organizations/${organizationId}/tokens`, {
-    name: "minted",
-    scopes: ["read:releases"],
-  })
-  const operate = must(options.platform, options.operator)
+  const minted = yield* postSuccessfully(options.platform, options.operator)(
+    `/platform/organizations/${organizationId}/tokens`,
+    {
+      name: "minted",
+      scopes: ["read:releases"],
+    },
+  )
+  const operate = postSuccessfully(options.platform, options.operator)
   const user = yield* operate("/platform/users", { name: "Bob" })
   const member = yield* operate("/platform/users", { name: "Anna" })
   yield* operate(`/platform/organizations/${organizationId}/memberships`, { userId: member.id, role: "MEMBER" })
@@ -128,7 +133,7 @@ export const populate = Effect.fnUntraced(function* (options: {
   return world
 })
 
-/** How an endpoint is called: the path behind `/api`, and the body where one is due. */
+/** How an endpoint is called: the path after `/api`, and the body if it has one. */
 export interface Scenario {
   readonly path: (world: World) => string
   readonly body?: (world: World) => object
@@ -140,10 +145,10 @@ const at = (path: string | ((world: World) => string), body?: object | ((world: 
 })
 
 const dates = { startLicenseDate: "2026-01-01T00:00:00Z", endLicenseDate: "2099-01-01T00:00:00Z" }
-const issuing = { name: "more", scopes: ["read:releases"] }
+const tokenRequest = { name: "more", scopes: ["read:releases"] }
 const organization = (world: World) => `/platform/organizations/${world.organizationId}`
 
-// Connectors are the installation's: their names are the same in every organization.
+// Connectors belong to the installation: their names are the same in every organization.
 const integration = "service.integration.crm.hubspot"
 const connector = `/connectors/${integration}`
 const recordAt = (owner: (world: World) => string, body?: object) =>
@@ -159,7 +164,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   "serviceAccounts.list": at("/service-accounts"),
   "serviceAccounts.create": at("/service-accounts", { name: "robot" }),
   "serviceAccounts.get": at((world) => `/service-accounts/${world.serviceAccount}`),
-  "serviceAccounts.issueToken": at((world) => `/service-accounts/${world.serviceAccount}/tokens`, issuing),
+  "serviceAccounts.issueToken": at((world) => `/service-accounts/${world.serviceAccount}/tokens`, tokenRequest),
   "serviceAccounts.listTokens": at((world) => `/service-accounts/${world.serviceAccount}/tokens`),
   "serviceAccounts.rotateToken": at(
     (world) => `/service-accounts/${world.serviceAccount}/tokens/${world.token}/rotate`,
@@ -336,9 +341,9 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   ),
   "memberships.remove": at((world) => `${organization(world)}/memberships/${world.member}`),
   "organizationTokens.list": at((world) => `${organization(world)}/tokens`),
-  "organizationTokens.mint": at((world) => `${organization(world)}/tokens`, issuing),
+  "organizationTokens.mint": at((world) => `${organization(world)}/tokens`, tokenRequest),
   "organizationTokens.revoke": at((world) => `${organization(world)}/tokens/${world.mintedToken}`),
   "platformCredentials.list": at("/platform/credentials"),
   "platformCredentials.create": at("/platform/credentials", { name: "more", scopes: ["read:organizations"] }),
-  "platformCredentials.revoke": at("/platform/credentials/nobody"),
+  "platformCredentials.revoke": at("/platform/credentials/unknown"),
 }

@@ -7,7 +7,7 @@ const at = new Date("2026-01-31T09:00:00Z")
 
 describe("integration records", () => {
   it.prop(
-    "a merge takes what is sent, removes what is null and keeps the rest",
+    "a merge sets sent keys, removes null ones and keeps the others",
     [Schema.Record(Schema.String, value), Schema.Record(Schema.String, value)],
     ([first, patch]) => {
       const current = merged({}, first)
@@ -21,7 +21,7 @@ describe("integration records", () => {
     },
   )
 
-  it("a merge with nothing changes nothing, a merge with null removes everything", () => {
+  it("a merge with undefined changes nothing, a merge with null removes all keys", () => {
     assert.deepStrictEqual(merged({ a: 1 }, undefined), { a: 1 })
     assert.deepStrictEqual(merged({ a: 1 }, null), {})
   })
@@ -33,7 +33,7 @@ describe("integration records", () => {
     assert.deepStrictEqual(synced(failed, { webUrl: null }, at), { ...expected, web_url: null })
   })
 
-  it("metadata above its limits is a fault, within them it is none", () => {
+  it("metadata above its limits is a validation error", () => {
     const keys = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, key) => [`k${key}`, key]))
     assert.deepStrictEqual(recordFaults({ ...fresh("1"), metadata: keys(64) }), [])
     assert.deepStrictEqual(
@@ -42,7 +42,7 @@ describe("integration records", () => {
     )
   })
 
-  it("only another slug than the one there is is a fault", () => {
+  it("a slug other than the current one is a validation error", () => {
     assert.deepStrictEqual([slugFaults("acme", undefined), slugFaults("acme", "acme")], [[], []])
     assert.strictEqual(slugFaults("acme", "globex")[0]?.location, "body.slug")
   })

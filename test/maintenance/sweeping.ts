@@ -1,4 +1,4 @@
-/** Time, tokens and rows for the tests of the sweeper. */
+/** Helpers for tests of the sweeper: a clock, tokens and rows. */
 import { PgClient } from "@effect/sql-pg"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -13,7 +13,7 @@ export const START = new Date("2032-01-01T00:00:00.000Z").getTime()
 export const DAY = 24 * 60 * 60 * 1000
 export const at = (millis: number) => new Date(START + millis)
 
-/** Runs on a clock of its own, which begins at a fixed instant; `then` moves it to so many milliseconds after that. */
+/** Runs `use` on a test clock that starts at a fixed time. `then` sets it to that many milliseconds after the start. */
 export const inTime = <A, E, R>(use: (then: (millis: number) => Effect.Effect<void>) => Effect.Effect<A, E, R>) =>
   Effect.andThen(
     TestClock.setTime(START),
@@ -46,7 +46,7 @@ export const revoke = Effect.fnUntraced(function* (organizationId: string | null
   yield* repo.revokeToken({ organizationId, ownerId: platformIdentity.id }, slug, platformIdentity, when)
 })
 
-/** Which of the credentials are still there. */
+/** Whether each of the credentials is still stored. */
 export const kept = Effect.fnUntraced(function* (...tokens: ReadonlyArray<{ readonly id: string }>) {
   const repo = yield* AccessRepo
   const rows = new Set((yield* repo.findByIds(tokens.map(({ id }) => id))).map(({ id }) => id))

@@ -34,7 +34,7 @@ const make = Effect.gen(function* () {
       createdBy: caller.actor,
     }
     if (previous !== null && !(yield* repo.exists(caller.organizationId, previous))) {
-      return yield* invalid("body.previousComponentId", "names no component", previous)
+      return yield* invalid("body.previousComponentId", "does not name an existing component", previous)
     }
     const store = (record: Component) =>
       events.emitWith(repo.insertion(caller.organizationId, record), caller, "COMPONENT_CREATED", record)
@@ -83,7 +83,7 @@ const make = Effect.gen(function* () {
   return { create, get, list, delete: remove }
 })
 
-/** Components of the caller's organization. */
+/** Creates, reads and deletes components of the caller's organization. */
 export class Components extends Context.Service<Components, Effect.Success<typeof make>>()(
   "keyshelf/components/Components",
 ) {

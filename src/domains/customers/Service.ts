@@ -24,7 +24,7 @@ const externalIdTaken = (externalId: string | null) => ({
   detail: `Another customer has the external id "${externalId}".`,
 })
 
-/** What is stored in the transaction of a customer's creation or change, before the event that tells of both. */
+/** Stores something within the transaction that creates or changes a customer, before the event is emitted. */
 export type Alongside<E> = (customer: Customer) => Effect.Effect<void, E, Transaction>
 
 const make = Effect.gen(function* () {
@@ -67,7 +67,7 @@ const make = Effect.gen(function* () {
     const withEvent = underSlug((record) =>
       events.emitWith(repo.insertion(caller.organizationId, record), caller, "CUSTOMER_CREATION", record),
     )
-    // Nothing to look at before and nothing to do after: no transaction around the one statement.
+    // A single statement needs no transaction.
     if (alongside === undefined && customer.externalCustomerId === null) return yield* withEvent
     return yield* transactions.run(
       Effect.gen(function* () {
@@ -100,7 +100,7 @@ const make = Effect.gen(function* () {
     )
   })
 
-  /** Locks a customer, asks what becomes of it, stores that and tells of it. */
+  /** Locks a customer, stores the result of `decide` and emits the event. */
   const changing = Effect.fnUntraced(function* <E>(
     choice: CustomerChoice,
     decide: (current: Customer, organizationId: string) => Effect.Effect<Customer, E, Transaction>,
@@ -152,7 +152,7 @@ const make = Effect.gen(function* () {
         if (Option.isNone(customer)) return yield* notFound(slug)
         if (yield* repo.hasInstances(caller.organizationId, customer.value.id)) {
           return yield* new DeleteCustomerInUse({
-            detail: `The customer "${slug}" has instances. Delete them or give them to another customer first.`,
+            detail: `The customer "${slug}" has instances. Delete them or move them to another customer first.`,
           })
         }
         const deleted = yield* repo.delete(caller.organizationId, customer.value.id)
@@ -161,7 +161,7 @@ const make = Effect.gen(function* () {
     )
   })
 
-  /** The customer that a body names, kept from being deleted until the open transaction ends. */
+  /** The customer that a body names. It cannot be deleted before the open transaction ends. */
   const keep = Effect.fnUntraced(function* (organizationId: string, choice: CustomerChoice) {
     yield* Transaction
     if (choice.customerId !== undefined) return yield* repo.keepById(organizationId, choice.customerId)
@@ -176,14 +176,14 @@ const make = Effect.gen(function* () {
     update: (slug: string, input: UpdateCustomer) => change({ customerSlug: slug }, input),
     delete: remove,
     keep,
-    /** Changes the customer that is named, and what is stored alongside. */
+    /** Changes a customer and stores more within the transaction. */
     change,
-    /** Stores something that belongs to a customer and shows in its record, under the customer's lock. */
+    /** Stores something that is part of a customer's record, under the lock of the customer. */
     attach,
   }
 })
 
-/** Customers of the caller's organization. */
+/** Manages customers of the caller's organization. */
 export class Customers extends Context.Service<Customers, Effect.Success<typeof make>>()(
   "keyshelf/customers/Customers",
 ) {

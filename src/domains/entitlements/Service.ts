@@ -27,7 +27,7 @@ const make = Effect.gen(function* () {
     const misplaced = misplacedMeasurement(input)
     if (misplaced.length > 0) {
       return yield* new ValidationFailed({
-        detail: `Only an entitlement of the type NUMBER is measured; this one is of the type ${input.type}.`,
+        detail: `Only entitlements of the type NUMBER are measured. This one has the type ${input.type}.`,
         errors: misplaced,
       })
     }
@@ -99,13 +99,13 @@ const make = Effect.gen(function* () {
         if (Option.isNone(entitlement)) return yield* notFound(slug)
         if (yield* repo.isGranted(caller.organizationId, entitlement.value.id)) {
           return yield* new DeleteEntitlementInUse({
-            detail: `A license grants the entitlement "${slug}". Take it from all licenses first.`,
+            detail: `A license grants the entitlement "${slug}". Remove it from all licenses first.`,
           })
         }
-        // What was used is owed: its figures would go with the entitlement.
+        // Deleting the entitlement would also delete its usage, which may still have to be billed.
         if (yield* repo.hasUsage(caller.organizationId, entitlement.value.id)) {
           return yield* new DeleteEntitlementInUse({
-            detail: `Usage of the entitlement "${slug}" was reported. Delete the instances that used it first.`,
+            detail: `Instances have usage of the entitlement "${slug}". Delete these instances first.`,
           })
         }
         yield* repo.delete(caller.organizationId, entitlement.value.id)
@@ -120,12 +120,12 @@ const make = Effect.gen(function* () {
     list,
     update,
     delete: remove,
-    /** The entitlement of this slug, which stays until the transaction ends. */
+    /** The entitlement with this slug. It cannot be deleted before the transaction ends. */
     keep: (organizationId: string, slug: string) => repo.keepBySlug(organizationId, slug),
   }
 })
 
-/** Entitlements of the caller's organization. */
+/** Manages entitlements of the caller's organization. */
 export class Entitlements extends Context.Service<Entitlements, Effect.Success<typeof make>>()(
   "keyshelf/entitlements/Entitlements",
 ) {

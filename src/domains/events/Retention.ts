@@ -1,12 +1,12 @@
-/** How long the stream is kept: as long as the operator wants, for ever if nothing is said. */
+/** Retention of events. By default they are retained forever. */
 import { Context, Effect, Layer } from "effect"
 import { EventsRepo } from "./Repo.ts"
 
-/** Removes old events. The stream keeps its positions, so a reader's cursor stays good. */
+/** Deletes old events. Positions are not reused, so cursors stay valid. */
 export class EventRetention extends Context.Service<
   EventRetention,
   {
-    /** Removes up to so many events that happened before the instant, but none that deliveries still wait for; answers how many. */
+    /** Deletes up to `count` events that occurred before `at`, except pending ones. Returns the number deleted. */
     readonly removeBefore: (at: Date, count: number) => Effect.Effect<number>
   }
 >()("keyshelf/events/Retention") {

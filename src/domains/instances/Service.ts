@@ -27,12 +27,13 @@ import type { Naming } from "./Rules.ts"
 const notFound = (slug: string) => new InstanceNotFound({ detail: noSuch("instance", slug) })
 
 const archived = (slug: string) => ({
-  detail: `The license version "${slug}" is archived and cannot be assigned any more.`,
+  detail: `The license version "${slug}" is archived. Assign another version or unarchive it first.`,
 })
 
-const namesNo = (kind: string, { member, value }: Naming) => invalid(`body.${member}`, `names no ${kind}`, value)
+const unknownName = (kind: string, { property, value }: Naming) =>
+  invalid(`body.${property}`, `does not name an existing ${kind}`, value)
 
-/** What is stored in the transaction of an instance's creation or change, before the event that tells of both. */
+/** Stores something within the transaction that creates or changes an instance, before the event is emitted. */
 export type Alongside<E> = (instance: Instance) => Effect.Effect<void, E, Transaction>
 
 const make = Effect.gen(function* () {
@@ -44,16 +45,16 @@ const make = Effect.gen(function* () {
   const cursors = yield* Cursors
   const transactions = yield* Transactions
 
-  /** The id of the customer that is named, `null` if none is. The customer stays until the transaction ends. */
+  /** The id of the named customer, `null` if none is named. It cannot be deleted before the transaction ends. */
   const customerId = Effect.fnUntraced(function* (organizationId: string, naming: Naming | undefined) {
     if (naming === undefined) return null
-    const customer = yield* customers.keep(organizationId, { [naming.member]: naming.value })
-    return Option.isSome(customer) ? customer.value.id : yield* namesNo("customer", naming)
+    const customer = yield* customers.keep(organizationId, { [naming.property]: naming.value })
+    return Option.isSome(customer) ? customer.value.id : yield* unknownName("customer", naming)
   })
 
   /**
-   * The id of the license version that is named, `null` if none is. Unless the instance has it already, it must not
-   * be archived, nor be archived or deleted before the transaction ends.
+   * The id of the named license version, `null` if none is named. A newly assigned version must not be archived, and
+   * is locked: it cannot be archived or deleted before the transaction ends.
    */
   const licenseId = Effect.fnUntraced(function* <E>(
     organizationId: string,
@@ -61,12 +62,12 @@ const make = Effect.gen(function* () {
     options: { readonly assigned: string | null; readonly whenArchived: (problem: { readonly detail: string }) => E },
   ) {
     if (naming === undefined) return null
-    const kind = naming.member === "licenseFamilySlug" ? "license family with a published version" : "license"
-    const named = yield* licenses.resolve(organizationId, { [naming.member]: naming.value })
-    if (Option.isNone(named)) return yield* namesNo(kind, naming)
+    const kind = naming.property === "licenseFamilySlug" ? "license family with a published version" : "license"
+    const named = yield* licenses.resolve(organizationId, { [naming.property]: naming.value })
+    if (Option.isNone(named)) return yield* unknownName(kind, naming)
     if (named.value.id === options.assigned) return named.value.id
     const license = yield* licenses.lock(organizationId, named.value.id)
-    if (Option.isNone(license)) return yield* namesNo(kind, naming)
+    if (Option.isNone(license)) return yield* unknownName(kind, naming)
     if (license.value.lifecycleState === "ARCHIVED") {
       return yield* Effect.fail(options.whenArchived(archived(license.value.slug)))
     }
@@ -76,7 +77,9 @@ const make = Effect.gen(function* () {
   const zoneId = Effect.fnUntraced(function* (organizationId: string, id: string | null) {
     if (id === null) return null
     const zone = yield* repo.keepZone(organizationId, id)
-    return Option.isSome(zone) ? zone.value.id : yield* invalid("body.deploymentZoneId", "names no deployment zone", id)
+    return Option.isSome(zone)
+      ? zone.value.id
+      : yield* invalid("body.deploymentZoneId", "does not name an existing deployment zone", id)
   })
 
   const create = Effect.fn("Instances.create")(function* <E = never>(input: NewInstance, alongside?: Alongside<E>) {
@@ -93,7 +96,7 @@ const make = Effect.gen(function* () {
           id,
           name: input.name,
           description: input.description ?? null,
-          // Both are named: the body was refused otherwise.
+          // Both are named, or validation would have failed.
           customerId: (yield* customerId(organizationId, customerNaming(input))) ?? "",
           licenseId:
             (yield* licenseId(organizationId, licenseNaming(input), {
@@ -152,7 +155,7 @@ const make = Effect.gen(function* () {
     )
   })
 
-  /** Locks an instance, asks what becomes of it, stores that and tells of it. */
+  /** Locks an instance, stores the result of `decide` and emits the event. */
   const changing = Effect.fnUntraced(function* <E>(
     choice: InstanceChoice,
     decide: (current: Instance, organizationId: string) => Effect.Effect<Instance, E, Transaction>,
@@ -234,14 +237,14 @@ const make = Effect.gen(function* () {
     list,
     update: (slug: string, input: UpdateInstance) => change({ instanceSlug: slug }, input),
     delete: remove,
-    /** Changes the instance that is named, and what is stored alongside. */
+    /** Changes an instance and stores more within the transaction. */
     change,
-    /** Stores something that belongs to an instance and shows in its record, under the instance's lock. */
+    /** Stores something that is part of an instance's record, under the lock of the instance. */
     attach,
   }
 })
 
-/** Instances of the caller's organization. */
+/** Manages instances of the caller's organization. */
 export class Instances extends Context.Service<Instances, Effect.Success<typeof make>>()(
   "keyshelf/instances/Instances",
 ) {

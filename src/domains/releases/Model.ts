@@ -1,4 +1,4 @@
-/** Releases: immutable sets of components that zones are put on (interface specification, section 2). */
+/** Releases: immutable sets of components that deployment zones run (interface specification, section 2). */
 import { Schema } from "effect"
 import { Component } from "../components/Model.ts"
 import { ActorReference } from "../../kernel/contract/Caller.ts"
@@ -7,7 +7,7 @@ import { Slug } from "../../kernel/values/Slug.ts"
 import { Description, Name } from "../../kernel/values/Text.ts"
 import { Timestamp } from "../../kernel/values/Timestamp.ts"
 
-/** How many components one release links at most. */
+/** The maximum number of components in a release. */
 export const MAXIMUM_COMPONENTS = 200
 
 export const Release = Schema.Struct({
@@ -15,8 +15,12 @@ export const Release = Schema.Struct({
   slug: Schema.String,
   version: Schema.String,
   description: Schema.NullOr(Schema.String),
-  componentIds: Schema.Array(Uuid).annotate({ description: "Linked at creation, in the order that was given" }),
-  components: Schema.Array(Component).annotate({ description: "The records of `componentIds`, in the same order" }),
+  componentIds: Schema.Array(Uuid).annotate({
+    description: "Ids of the linked components, in the order given at creation",
+  }),
+  components: Schema.Array(Component).annotate({
+    description: "The linked components, in the order of `componentIds`",
+  }),
   createdAt: Timestamp,
   createdBy: ActorReference,
 })

@@ -1,8 +1,8 @@
-/** SQL of rows that carry the instant at which they may go. Domains that decide more than that remove their own. */
+/** SQL of rows with an expiry time. Domains with more complex retention delete their own rows. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 
-/** Tables whose rows mean nothing any more once their `expires_at` has come. */
+/** Tables whose rows are deleted after their `expires_at`. */
 export const expiringTables = ["idempotency_keys", "usage_transactions", "usage_event_ids", "webhook_secrets"] as const
 
 export type ExpiringTable = (typeof expiringTables)[number]
@@ -11,8 +11,8 @@ const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   return {
     /**
-     * Removes up to so many rows whose time has come, without waiting for anybody; answers how many. In the order of the
-     * index, because without it a table without statistics is read as a whole, every minute.
+     * Deletes up to `count` expired rows, skips locked ones, and returns the number deleted. Without the `ORDER BY`, a
+     * table without statistics would be scanned completely every minute.
      */
     deleteExpired: (table: ExpiringTable, at: Date, count: number) =>
       Effect.map(
@@ -26,7 +26,7 @@ const make = Effect.gen(function* () {
   }
 })
 
-/** Rows that expire. */
+/** Deletes expired rows. */
 export class MaintenanceRepo extends Context.Service<MaintenanceRepo, Effect.Success<typeof make>>()(
   "keyshelf/maintenance/Repo",
 ) {
