@@ -1,4 +1,4 @@
-/** The service's layers: domains on their repositories, and the listeners that a process opens by its roles. */
+/** The service's layers: domains, their repositories, and the routes of the listeners that the process's roles open. */
 import { Layer } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { GatewayTokens } from "./access/GatewayTokens.ts"
@@ -124,7 +124,7 @@ import { WebhooksRepo } from "./webhooks/Repo.ts"
 import { WebhookSecrets } from "./webhooks/Secrets.ts"
 import { WebhookEndpoints } from "./webhooks/Service.ts"
 
-// Before any handlers are built.
+// Must run before any handlers are built.
 decodeAtOnce(CoreApi)
 decodeAtOnce(PlatformApi)
 decodeAtOnce(WebhookApi)
@@ -171,7 +171,7 @@ const usageCounting = Layer.mergeAll(Usage.layer, Consumption.layer, CloudEvents
   Layer.provideMerge(Layer.mergeAll(Metering.layer, Unlocked.layer)),
 )
 
-// Each line may use what the lines below it provide: the fixed order of the domains.
+// Each line may use the services that the lines below it provide. This fixes the order of the domains.
 const domains = Layer.mergeAll(
   Releases.layer,
   DeploymentZones.layer,
@@ -211,8 +211,8 @@ const domains = Layer.mergeAll(
 )
 
 /**
- * Every use case of the service, on a migrated database, a clock, signals between nodes, the installation's keys and the way
- * out to other systems.
+ * Every use case of the service. Requires a migrated database, a clock, signals between nodes, the installation's keys
+ * and outbound HTTP.
  */
 export const services = domains.pipe(
   Layer.provideMerge(repositories),
@@ -280,10 +280,10 @@ const forOrganizations = <A, E, R>(routes: Layer.Layer<A, E, R>) =>
 /** Routes of the core listener. */
 export const coreRoutes = forOrganizations(Layer.mergeAll(core, webhooks))
 
-/** Routes of the core listener where webhook management has a listener of its own. */
+/** Routes of the core listener when webhook management has a dedicated listener. */
 export const coreRoutesWithoutWebhooks = forOrganizations(core)
 
-/** Routes of the listener of webhook management. */
+/** Routes of the dedicated webhook listener. */
 export const webhookRoutes = forOrganizations(webhooks)
 
 const platformHandlers = Layer.mergeAll(
@@ -304,7 +304,7 @@ export const platformRoutes = Layer.mergeAll(
 ).pipe(
   Layer.provide([middlewares, Authentication.platformAccess]),
   Layer.provideMerge(Authentication.platformCredentialsOnly),
-  // Outermost, so that it completes the answers of all others.
+  // Outermost, so that it completes the responses of all other layers.
   Layer.provideMerge(ProblemFallback.layer),
 )
 

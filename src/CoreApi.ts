@@ -1,4 +1,4 @@
-/** The Core API: what vendors' products, tools and pipelines call, always inside one organization. */
+/** The Core API, called by vendors' products, tools and pipelines. Every call belongs to one organization. */
 import { Context } from "effect"
 import { HttpApi, OpenApi } from "effect/http-api"
 import { MeApi, ServiceAccountsApi } from "./access/Api.ts"
@@ -23,7 +23,9 @@ import { UsageApi } from "./usage/ReportsApi.ts"
 import { ReservationsApi } from "./usage/ReservationsApi.ts"
 import { DeploymentZonesApi } from "./zones/Api.ts"
 
-/** Bodies refuse unknown members and report every fault at once; queries and headers tolerate what they do not know. */
+/**
+ * Bodies reject unknown properties and report all validation errors at once. Queries and headers ignore unknown names.
+ */
 export const strictBodies = Context.make(HttpApi.PayloadParseOptions, {
   onExcessProperty: "error",
   errors: "all",
@@ -65,7 +67,7 @@ export class CoreApi extends HttpApi.make("core")
       title: "Keyshelf Core API",
       version: "0.1.0",
       description:
-        "Licensing and entitlements: customers, instances, licenses, entitlements, releases and deployments of one organization.",
-      servers: [{ url: "http://127.0.0.1:8080", description: "The core listener on this machine" }],
+        "Manage the customers, instances, licenses, entitlements, usage, releases and deployments of one organization.",
+      servers: [{ url: "http://127.0.0.1:8080", description: "Core listener on this machine" }],
     }),
   ) {}
