@@ -1,6 +1,7 @@
 /**
- * Health: `/health/live` says that the process runs, and needs no part at all; `/health/ready` says whether it should get
- * requests, and names each part. A database that is away makes a process unready, never dead: a restart would not help.
+ * Health checks. `/health/live` reports that the process runs and depends on nothing else. `/health/ready` reports
+ * whether it should receive requests, with the state of each part. An unreachable database makes a process unready but
+ * keeps it live, because a restart would not help.
  */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
@@ -12,7 +13,7 @@ import { Signals } from "../kernel/Signals.ts"
 import { now } from "../kernel/Timestamp.ts"
 import { migrationsTable } from "./Database.ts"
 
-/** Where the process is in its life. It should get requests only in between. */
+/** Phase of the process. It should receive requests only while `serving`. */
 export interface Lifecycle {
   phase: "starting" | "serving" | "draining"
 }
@@ -22,13 +23,13 @@ export const CurrentLifecycle = Context.Reference<Lifecycle>("keyshelf.reference
   defaultValue: () => ({ phase: "serving" }),
 })
 
-/** A process that is about to start, with nothing registered yet. */
+/** Initial state of a starting process, with no registered parts. */
 export const layer = Layer.mergeAll(
   Layer.sync(CurrentLifecycle, () => ({ phase: "starting" as const })),
   Layer.sync(HealthParts, () => new Map()),
 )
 
-/** The process serves from here on, and drains once the scope closes. */
+/** Sets the phase to `serving`, and to `draining` when the scope closes. */
 export const serving = Effect.flatMap(CurrentLifecycle, (lifecycle) =>
   Effect.acquireRelease(
     Effect.sync(() => void (lifecycle.phase = "serving")),
@@ -36,32 +37,32 @@ export const serving = Effect.flatMap(CurrentLifecycle, (lifecycle) =>
   ),
 )
 
-const LIMIT = "2 seconds"
+const TIMEOUT = "2 seconds"
 
-/** Clocks further apart decide differently about what has expired. */
+/** Nodes whose clocks differ by more would disagree on what has expired. */
 const CLOCK_TOLERANCE_MS = 5_000
 
-const newest = Math.max(...Object.keys(migrations).map((name) => Number.parseInt(name, 10)))
+const newestMigration = Math.max(...Object.keys(migrations).map((name) => Number.parseInt(name, 10)))
 
 interface Parts {
   readonly [part: string]: PartState
 }
 
-// One statement for all that the database can tell.
+// Reads all database facts in one statement.
 const databaseParts = (sql: PgClient.PgClient) =>
   Effect.gen(function* () {
     const started = performance.now()
-    const asked = (yield* now).getTime()
+    const before = (yield* now).getTime()
     const [row] = yield* sql<{ millis: string; applied: number | null }>`
       SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint::text AS millis,
         (SELECT max(migration_id)::int FROM ${sql(migrationsTable)}) AS applied`
     const tookMs = Math.round(performance.now() - started)
-    const offsetMs = Number(row?.millis) - asked
+    const offsetMs = Number(row?.millis) - before
     const applied = row?.applied ?? 0
     const parts: Parts = {
       database: { status: "up", tookMs },
-      // A newer schema is what an older node sees during an upgrade, and can work with.
-      schema: { status: applied >= newest ? "up" : "down", applied, needed: newest },
+      // During an upgrade an older node sees a newer schema, and works with it.
+      schema: { status: applied >= newestMigration ? "up" : "down", applied, needed: newestMigration },
       clock: {
         status: offsetMs >= -CLOCK_TOLERANCE_MS && offsetMs - tookMs <= CLOCK_TOLERANCE_MS ? "up" : "down",
         offsetMs: Math.abs(offsetMs) <= tookMs ? 0 : offsetMs,
@@ -69,15 +70,15 @@ const databaseParts = (sql: PgClient.PgClient) =>
     }
     return parts
   }).pipe(
-    Effect.timeout(LIMIT),
+    Effect.timeout(TIMEOUT),
     Effect.catchCause(() =>
-      Effect.succeed<Parts>({ database: { status: "down", reason: "does not answer within 2 seconds" } }),
+      Effect.succeed<Parts>({ database: { status: "down", reason: "no response within 2 seconds" } }),
     ),
   )
 
 const processPart = ({ phase }: Lifecycle): PartState => ({ status: phase === "serving" ? "up" : "down", phase })
 
-// Without signals of other nodes, waiters poll.
+// Without signals from other nodes, waiters poll.
 const signalsPart = (listening: boolean): PartState => ({ status: "up", mode: listening ? "listening" : "polling" })
 
 const registeredParts = (registered: ReadonlyMap<string, Effect.Effect<PartState>>) =>
@@ -86,8 +87,8 @@ const registeredParts = (registered: ReadonlyMap<string, Effect.Effect<PartState
       registered,
       ([name, state]) =>
         state.pipe(
-          Effect.timeout(LIMIT),
-          Effect.catchCause(() => Effect.succeed<PartState>({ status: "down", reason: "does not answer" })),
+          Effect.timeout(TIMEOUT),
+          Effect.catchCause(() => Effect.succeed<PartState>({ status: "down", reason: "no response" })),
           Effect.map((state) => [name, state] as const),
         ),
       { concurrency: "unbounded" },
@@ -95,7 +96,7 @@ const registeredParts = (registered: ReadonlyMap<string, Effect.Effect<PartState
     (states): Parts => Object.fromEntries(states),
   )
 
-const answer = (required: Parts, others: Parts) => {
+const toResponse = (required: Parts, others: Parts) => {
   const failing = Object.entries(required).flatMap(([name, { status }]) => (status === "up" ? [] : [name]))
   const parts = { ...required, ...others }
   return failing.length === 0
@@ -114,12 +115,12 @@ export const routes = HttpRouter.use(
     const sql = yield* PgClient.PgClient
     const { listening } = yield* Signals
     const ready = Effect.gen(function* () {
-      // What the process can do without is told, but not decisive.
+      // Optional parts are reported but do not affect readiness.
       const [required, others] = yield* Effect.all([databaseParts(sql), registeredParts(registered)], {
         concurrency: "unbounded",
       })
       const signals = signalsPart(yield* listening)
-      return answer({ process: processPart(lifecycle), ...required }, { signals, ...others })
+      return toResponse({ process: processPart(lifecycle), ...required }, { signals, ...others })
     }).pipe(Effect.withTracerEnabled(false))
     yield* router.add("GET", "/health/live", HttpServerResponse.jsonUnsafe({ status: "alive" }))
     yield* router.add("GET", "/health/ready", ready)

@@ -1,6 +1,6 @@
 /**
- * `Idempotency-Key`: a POST that is sent again within 24 hours gets the first answer (contract, section 2). The answer
- * commits in the transaction of the change, so a key can never be kept without its change or the change without it.
+ * Implements `Idempotency-Key`: a POST that is retried within 24 hours gets the stored response (contract, section 2).
+ * The response commits in the transaction of the change, so that neither can be stored without the other.
  */
 import { PgClient } from "@effect/sql-pg"
 import { Duration, Effect, Layer, Option, Predicate, Schema } from "effect"
@@ -14,7 +14,7 @@ import { now } from "../kernel/Timestamp.ts"
 import { Transactions } from "../kernel/Transaction.ts"
 import { textOf } from "./ProblemFallback.ts"
 
-const KEPT = Duration.hours(24)
+const RETENTION = Duration.hours(24)
 const KEY = /^[\x21-\x7e]{1,255}$/
 
 const StoredAnswer = Schema.Struct({
@@ -29,67 +29,71 @@ type StoredAnswer = typeof StoredAnswer.Type
 const fingerprintOf = (method: string, url: string, body: string): Uint8Array =>
   createHash("sha256").update(method).update("\n").update(url).update("\n").update(body).digest()
 
-const replay = (answer: StoredAnswer): HttpServerResponse.HttpServerResponse => {
+const replay = (storedResponse: StoredAnswer): HttpServerResponse.HttpServerResponse => {
   const headers = {
     "idempotent-replayed": "true",
-    ...(answer.location === null ? {} : { location: answer.location }),
+    ...(storedResponse.location === null ? {} : { location: storedResponse.location }),
   }
-  return answer.body === null
-    ? HttpServerResponse.empty({ status: answer.status, headers })
-    : HttpServerResponse.text(answer.body, { status: answer.status, headers, contentType: "application/json" })
+  return storedResponse.body === null
+    ? HttpServerResponse.empty({ status: storedResponse.status, headers })
+    : HttpServerResponse.text(storedResponse.body, {
+        status: storedResponse.status,
+        headers,
+        contentType: "application/json",
+      })
 }
 
-// What the answer made: its slug, or its id where it has none.
+// Returns the slug of the created resource, or its id if it has no slug.
 const nameOf = (body: string | null): string | null => {
   const document: unknown = body === null ? null : JSON.parse(body)
   if (Predicate.hasProperty(document, "slug") && Predicate.isString(document.slug)) return document.slug
   return Predicate.hasProperty(document, "id") && Predicate.isString(document.id) ? document.id : null
 }
 
-// Callers choose their keys, and some choose a secret: a key is stored as its hash.
+// Stores a hash of the key, because some callers use a secret as their key.
 const storedKey = (key: string): string => createHash("sha256").update(key).digest("base64url")
 
-/** The middleware of every POST. Without the header it does nothing. */
+/** Middleware of every POST. Without the header it does nothing. */
 export const layer = Layer.effect(
   Idempotency,
   Effect.gen(function* () {
     const sql = yield* PgClient.PgClient
     const transactions = yield* Transactions
-    const storedAnswer = decodedOne(StoredAnswer)
+    const findStored = decodedOne(StoredAnswer)
 
-    const underKey = Effect.fnUntraced(function* <E, R>(
+    const runOnce = Effect.fnUntraced(function* <E, R>(
       key: string,
       handler: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
-      answersSecret: boolean,
+      returnsSecret: boolean,
     ) {
       const request = yield* HttpServerRequest.HttpServerRequest
       const owner = yield* RequestOwner
       const fingerprint = fingerprintOf(request.method, request.originalUrl, yield* Effect.orDie(request.text))
       const at = yield* now
-      // Whoever holds the lock runs the request now; it ends with the transaction, also after a crash.
+      // The request that holds the lock runs. PostgreSQL releases the lock with the transaction, even after a crash.
       const [lock] = yield* Effect.orDie(sql<{ free: boolean }>`
         SELECT pg_try_advisory_xact_lock(hashtextextended(${`${owner.credentialId}:${key}`}, 1)) AS free`)
       if (lock?.free !== true) {
         return yield* new IdempotencyKeyInFlight({
-          detail: "The first request with this key has not ended. Try again shortly.",
+          detail: "The first request with this key is still in progress. Try again shortly.",
         })
       }
-      const stored = yield* storedAnswer(sql`
+      const stored = yield* findStored(sql`
         SELECT fingerprint, status, location, body, secret_slug AS "secretSlug" FROM idempotency_keys
         WHERE caller_id = ${owner.credentialId} AND key = ${key} AND expires_at > ${at}`)
       if (Option.isSome(stored)) {
-        const answer = stored.value
-        if (Buffer.compare(answer.fingerprint, fingerprint) !== 0) {
+        const storedResponse = stored.value
+        if (Buffer.compare(storedResponse.fingerprint, fingerprint) !== 0) {
           return yield* new IdempotencyKeyReused({
-            detail: "This key was sent before with another request. Use a fresh key.",
+            detail: "This key was already used with a different request. Use a new key.",
           })
         }
-        if (answer.secretSlug !== null) {
+        if (storedResponse.secretSlug !== null) {
           return yield* new SecretNotReplayable({
-            detail: `The first request created "${answer.secretSlug}". Its secret was shown once and is not kept; revoke it and create another if it was lost.`,
+            detail: `The first request created "${storedResponse.secretSlug}". Its secret was returned once and is not stored. If you lost it, revoke it and create a new one.`,
           })
         }
-        return replay(answer)
+        return replay(storedResponse)
       }
       const response = yield* handler
       if (response.status >= 200 && response.status < 300) {
@@ -98,8 +102,8 @@ export const layer = Layer.effect(
           INSERT INTO idempotency_keys (caller_id, key, organization_id, fingerprint, status, location, body, secret_slug,
             expires_at)
           VALUES (${owner.credentialId}, ${key}, ${owner.organizationId}, ${fingerprint}, ${response.status},
-            ${response.headers["location"] ?? null}, ${answersSecret ? null : body},
-            ${answersSecret ? (nameOf(body) ?? "") : null}, ${new Date(at.getTime() + Duration.toMillis(KEPT))})
+            ${response.headers["location"] ?? null}, ${returnsSecret ? null : body},
+            ${returnsSecret ? (nameOf(body) ?? "") : null}, ${new Date(at.getTime() + Duration.toMillis(RETENTION))})
           ON CONFLICT (caller_id, key) DO UPDATE SET fingerprint = excluded.fingerprint, status = excluded.status,
             location = excluded.location, body = excluded.body, secret_slug = excluded.secret_slug,
             expires_at = excluded.expires_at`)
@@ -110,10 +114,10 @@ export const layer = Layer.effect(
     return Idempotency.of((handler, { endpoint }) =>
       Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
         const key = request.headers["idempotency-key"]
-        // A malformed key goes on to the handler, whose header schema refuses it with its place.
+        // Passes a malformed key to the handler, whose header schema rejects it with its location.
         if (key === undefined || !KEY.test(key)) return handler
         if (annotationOf(endpoint, WaitsForOthers) === true) return handler
-        return transactions.run(underKey(storedKey(key), handler, annotationOf(endpoint, AnswersSecret) === true))
+        return transactions.run(runOnce(storedKey(key), handler, annotationOf(endpoint, AnswersSecret) === true))
       }),
     )
   }),
