@@ -64,7 +64,7 @@ const make = Effect.gen(function* () {
   })
 
   return {
-    /** Evaluates one flag. Products may call this on each of their own requests, so it reads as little as possible. */
+    /** Evaluates one flag. Products may call this for each of their own requests. */
     one: (key: string, context: Context) =>
       key.startsWith(ENTITLEMENT_PREFIX) ? evaluateEntitlement(key, context) : evaluateFlag(key, context),
     /** Evaluates all flags, and all entitlements if the targeting key names an instance. Sorted by key. */

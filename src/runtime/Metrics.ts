@@ -57,9 +57,9 @@ const problems = new Map<string, Metric.Counter<number>>()
 const problem = (code: string): Metric.Counter<number> => {
   const known = problems.get(code)
   if (known !== undefined) return known
-  const made = counter("keyshelf_problems_total", "Error responses by problem code", { code })
-  problems.set(code, made)
-  return made
+  const created = counter("keyshelf_problems_total", "Error responses by problem code", { code })
+  problems.set(code, created)
+  return created
 }
 
 interface Series {

@@ -115,7 +115,7 @@ interface Served {
   readonly context: Context.Context<never>
 }
 
-// A readiness probe that returns 503 is logged as a warning only; the failing part logs its own error.
+// A failing readiness probe is logged as a warning, because it is not an error. Its response names the failing part.
 const isProbe = (path: string): boolean => path.startsWith("/health/")
 
 const report = (problem: ProblemDocument, method: string, cause: Cause.Cause<unknown> | undefined) => {
