@@ -180,7 +180,7 @@ layer(TestService.layer, { excludeTestServices: true })("testing a connector", (
       (_, response) => response.end("x".repeat(1024 * 1024 + 1)),
       /larger than 1048576 bytes$/,
     ],
-    ["a connection that breaks", (_, response) => response.destroy(), /did not answer/],
+    ["a connection that breaks", (_, response) => response.destroy(), /did not respond/],
     ["an error of the vendor's", json(503, {}), /answered 503$/],
   ]
   for (const [name, reply, message] of failures) {
@@ -201,7 +201,7 @@ layer(TestService.layer, { excludeTestServices: true })("testing a connector", (
         const { url } = yield* vendor(() => undefined)
         const began = performance.now()
         const result = yield* tested(HUBSPOT, { accessToken: TOKEN, baseUrl: url })
-        assert.deepStrictEqual([result.status, result.message], ["failed", "No answer within 10 s"])
+        assert.deepStrictEqual([result.status, result.message], ["failed", "No response within 10 s"])
         assert.approximately(performance.now() - began, 10_000, 3_000)
       }),
     20_000,

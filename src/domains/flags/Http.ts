@@ -1,4 +1,4 @@
-/** Handlers of feature flags, their manifest and their evaluation. */
+/** HTTP handlers for feature flags, the manifest and OFREP evaluation. */
 import { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { HttpApiSchema } from "effect/http-api"
@@ -23,7 +23,7 @@ export const featureFlags = handlersOf(
       delete: ({ params }) => flags.delete(params.key),
       manifest: ({ headers }) =>
         Effect.map(flags.manifest(), (manifest) => {
-          // Its text is sent as it is tagged.
+          // Serialized here, because the ETag must match the exact text sent.
           const text = JSON.stringify(manifest)
           const etag = etagOf(text)
           return isFresh(etag, headers["if-none-match"])

@@ -1,4 +1,4 @@
-/** `/docs` and the OpenAPI documents, on the core listener, without anything from the internet. */
+/** Serves `/docs` and the OpenAPI documents on the core listener. Loads nothing from the internet. */
 import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiScalar } from "effect/http-api"
@@ -36,7 +36,7 @@ const page = `<!doctype html>
 </html>
 `
 
-// The reference viewer is a script of several megabytes: it is loaded by the first visitor, not by every start.
+// The reference viewer is a script of several megabytes, so it is loaded on the first visit and not at startup.
 const viewer = <Id extends string, Groups extends HttpApiGroup.Constraint>(
   api: HttpApi.HttpApi<Id, Groups>,
   path: `/${string}`,
@@ -45,8 +45,8 @@ const viewer = <Id extends string, Groups extends HttpApiGroup.Constraint>(
   return Effect.gen(function* () {
     const request = yield* HttpServerRequest.HttpServerRequest
     handler ??= HttpRouter.toWebHandler(HttpApiScalar.layer(documented(api), { path }), { disableLogger: true }).handler
-    const answer = handler
-    const html = yield* Effect.promise(async () => (await answer(new Request(`http://docs${path}`))).text())
+    const render = handler
+    const html = yield* Effect.promise(async () => (await render(new Request(`http://docs${path}`))).text())
     return HttpServerResponse.text(request.method === "HEAD" ? "" : html, { contentType: "text/html; charset=utf-8" })
   })
 }
@@ -59,7 +59,7 @@ const document = (name: string) => {
   )
 }
 
-/** Routes of the documents and their viewer. */
+/** Routes of the OpenAPI documents and their viewer. */
 export const layer = Layer.mergeAll(
   HttpRouter.add("GET", "/docs", HttpServerResponse.html(page)),
   HttpRouter.add("GET", "/docs/core", viewer(CoreApi, "/docs/core")),

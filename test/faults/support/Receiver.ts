@@ -1,35 +1,35 @@
-/** A receiver of webhooks in a process of its own, and its log of every request. */
+/** A webhook receiver in a separate process, and its log of all requests. */
 import { Effect } from "effect"
 import { fork } from "node:child_process"
 import { join } from "node:path"
 import { Webhook } from "standardwebhooks"
 import type { Behaviour, Came, News, Order } from "./Behaviour.ts"
 
-/** A request with what became of it. */
+/** A received request and its outcome. */
 export interface Arrival extends Came {
   answeredAt: number | null
   status: number | null
   goneAt: number | null
-  /** Bytes that the caller took of the answer before it closed the connection. */
+  /** Bytes of the response that the client read before it closed the connection. */
   bytes: number | null
-  /** Whether the public Standard Webhooks library takes it; `null` while its secret is not known. */
+  /** Whether the public Standard Webhooks library verifies it; `null` while its secret is unknown. */
   verified: boolean | null
 }
 
 /** A running receiver. */
 export interface Receiver {
   readonly url: (key: string) => string
-  /** An https address at which connections open and nothing ever comes back. */
+  /** An https URL that accepts connections and never responds. */
   readonly muteUrl: string
   readonly arrivals: ReadonlyArray<Arrival>
   /** When connections to the mute address were opened. */
   readonly connections: ReadonlyArray<number>
-  /** From the end of this on, the path behaves so. */
+  /** Sets the behaviour of a path; in effect once this completes. */
   readonly behave: (key: string, behaviour: Behaviour) => Effect.Effect<void>
   readonly release: (key: string, status?: number) => void
-  /** Tells with what secret the requests of a path are signed. */
+  /** Sets the secret that signs the requests of a path. */
   readonly trust: (key: string, secret: string) => void
-  /** The requests of a path so far. */
+  /** Requests received on a path so far. */
   readonly of: (key: string) => ReadonlyArray<Arrival>
 }
 
@@ -42,7 +42,7 @@ const verifies = (secret: string, { body, headers }: Came): boolean => {
   }
 }
 
-/** Starts a receiver; it ends with the scope. */
+/** Starts a receiver; it stops with the scope. */
 export const start = Effect.acquireRelease(
   Effect.promise(async () => {
     const child = fork(join(import.meta.dirname, "receiverProcess.ts"), { stdio: "inherit" })

@@ -1,4 +1,4 @@
-/** Handlers of OFREP evaluations. */
+/** HEADER */
 import { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
 import type { HttpServerRequest } from "effect/http"
@@ -13,25 +13,25 @@ import { Evaluations } from "./Service.ts"
 
 const mediaTypeOf = (contentType = "application/json"): string => (contentType.split(";")[0] ?? "").trim().toLowerCase()
 
-const refusal = (body: RefusedRequest & { readonly key?: string }) =>
+const badRequest = (body: RefusedRequest & { readonly key?: string }) =>
   asPublished(HttpServerResponse.jsonUnsafe(body, { status: 400 }))
 
-const answer = (evaluation: Evaluation) => {
+const toResponse = (evaluation: Evaluation) => {
   if (!("errorCode" in evaluation)) return HttpServerResponse.jsonUnsafe(evaluation)
   const status = evaluation.errorCode === "FLAG_NOT_FOUND" ? 404 : 400
   return asPublished(HttpServerResponse.jsonUnsafe(evaluation, { status }))
 }
 
-// What is no request of OFREP is refused with OFREP's own bodies, so these endpoints read the body themselves.
+// Reads and parses the body without the API's schema, because an invalid OFREP request gets an OFREP error body.
 const withContext = <E, R>(
   request: HttpServerRequest.HttpServerRequest,
-  refused: (failure: RefusedRequest) => HttpServerResponse.HttpServerResponse,
-  evaluated: (context: Context) => Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
+  onInvalid: (failure: RefusedRequest) => HttpServerResponse.HttpServerResponse,
+  onContext: (context: Context) => Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
 ) =>
   mediaTypeOf(request.headers["content-type"]) === "application/json"
     ? Effect.flatMap(Effect.orDie(request.text), (text) => {
-        const found = contextIn(text)
-        return found._tag === "Context" ? evaluated(found.context) : Effect.succeed(refused(found.failure))
+        const parsed = contextIn(text)
+        return parsed._tag === "Context" ? onContext(parsed.context) : Effect.succeed(onInvalid(parsed.failure))
       })
     : Effect.succeed(HttpServerResponse.empty({ status: 415 }))
 
@@ -44,12 +44,12 @@ export const ofrep = handlersOf(
       .handleRaw("evaluate", ({ params, request }) =>
         withContext(
           request,
-          (failure) => refusal({ key: params.key, ...failure }),
-          (context) => Effect.map(evaluations.one(params.key, context), answer),
+          (failure) => badRequest({ key: params.key, ...failure }),
+          (context) => Effect.map(evaluations.one(params.key, context), toResponse),
         ),
       )
       .handleRaw("evaluateAll", ({ headers, request }) =>
-        withContext(request, refusal, (context) =>
+        withContext(request, badRequest, (context) =>
           Effect.map(evaluations.all(context), (all) => {
             const body = JSON.stringify(all)
             const etag = etagOf(body)
