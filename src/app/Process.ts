@@ -6,8 +6,7 @@ import { AuthMode } from "../domains/access/tokens/GatewayTokens.ts"
 import { allScopes, PlatformCredentials } from "../domains/access/PlatformCredentials.ts"
 import { coreRoutes, coreRoutesWithoutWebhooks, internalRoutes, platformRoutes, webhookRoutes } from "./Routes.ts"
 import { services } from "./Services.ts"
-import { HandedOver } from "../domains/events/Repo.ts"
-import { Retention } from "../domains/maintenance/Service.ts"
+import { CurrentRetentionPeriods } from "../kernel/ports/RetentionPeriods.ts"
 import * as SweeperWorker from "../domains/maintenance/Worker.ts"
 import * as Database from "../infra/database/Database.ts"
 import * as DatabaseClock from "../infra/database/DatabaseClock.ts"
@@ -30,6 +29,7 @@ import * as InternalProvider from "../domains/webhooks/outbox/QueueProvider.ts"
 import { engine } from "../domains/webhooks/Layer.ts"
 import { WebhookSender } from "../domains/webhooks/delivery/Sender.ts"
 import * as SvixProvider from "../domains/webhooks/outbox/SvixProvider.ts"
+import { HandedOver } from "../domains/webhooks/outbox/OutboxFilter.ts"
 import * as DispatcherWorker from "../domains/webhooks/delivery/Worker.ts"
 
 /** The services of a process: settings, keys, database, clock, use cases. */
@@ -48,7 +48,7 @@ export const backend = (whenRunning: Database.WhenRunning) =>
     ),
     Layer.provideMerge(
       Layer.effect(
-        Retention,
+        CurrentRetentionPeriods,
         Effect.map(Settings, ({ retention }) => retention),
       ),
     ),

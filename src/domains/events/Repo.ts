@@ -6,15 +6,8 @@ import type { EventRecord } from "../../kernel/contract/Event.ts"
 import { Commits } from "../../kernel/database/Connections.ts"
 import { eventRecords, lockName, record, records, touched } from "../../kernel/database/Statements.ts"
 import type { EventFilter, PlacedEvent } from "./Model.ts"
+import { OutboxCondition, outboxInsertion } from "./Outbox.ts"
 import { lowestIdAt, resourceOf } from "./Rules.ts"
-
-/**
- * Which events enter the webhook outbox. `subscribed` (default): those of organizations with an enabled endpoint, so
- * that other organizations store no outbox rows. `all`: for an external provider, which alone knows the subscribers.
- */
-export const HandedOver = Context.Reference<"subscribed" | "all">("keyshelf.reference/events/HandedOver", {
-  defaultValue: () => "subscribed",
-})
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
@@ -22,16 +15,7 @@ const make = Effect.gen(function* () {
   const columns = sql.literal(`id, type, occurred_at AS "timestamp", organization_id AS "organizationId", actor,
     data::text AS data, position::text AS position`)
 
-  const handedOver = yield* HandedOver
-  // Inserts the outbox row of the event in the CTE `event`.
-  const enqueue = sql.literal(`INSERT INTO webhook_outbox (organization_id, event_id, due_at)
-    SELECT organization_id, id, occurred_at FROM event${
-      handedOver === "all"
-        ? ""
-        : ` WHERE EXISTS (
-      SELECT 1 FROM webhook_endpoints endpoint
-      WHERE endpoint.organization_id = event.organization_id AND endpoint.disabled_at IS NULL)`
-    }`)
+  const enqueue = sql.literal(outboxInsertion(yield* OutboxCondition))
 
   /** The statement that stores the event, once for each row of `from`. */
   const insertion = (event: EventRecord, from: Fragment = sql.literal("")) => sql`

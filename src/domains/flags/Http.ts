@@ -1,4 +1,4 @@
-/** HTTP handlers for feature flags, the manifest and OFREP evaluation. */
+/** HTTP handlers for feature flags and the manifest. */
 import { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { HttpApiSchema } from "effect/http-api"

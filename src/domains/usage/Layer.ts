@@ -14,7 +14,7 @@ import { SnapshotRepo } from "./ledger/OptimisticRepo.ts"
 import { UsageReports } from "./reports/Service.ts"
 import { ReservationsRepo } from "./reservations/Repo.ts"
 import { Reservations } from "./reservations/Service.ts"
-import { ReservationRetention } from "./Retention.ts"
+import { UsageRetention } from "./Retention.ts"
 
 /** The services of this domain on their repositories. */
 export const layer = Layer.mergeAll(
@@ -22,7 +22,7 @@ export const layer = Layer.mergeAll(
   Consumption.layer,
   CloudEvents.layer,
   Reservations.layer,
-  ReservationRetention.layer,
+  UsageRetention.layer,
 ).pipe(
   Layer.provideMerge(UsageReports.layer),
   Layer.provideMerge(Layer.merge(Metering.layer, Unlocked.layer)),

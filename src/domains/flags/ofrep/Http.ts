@@ -1,4 +1,4 @@
-/** HEADER */
+/** HTTP handlers for OFREP evaluation. */
 import { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
 import type { HttpServerRequest } from "effect/http"
