@@ -1,4 +1,4 @@
-/** The APIs as their documents show them: what the definitions generate, and what they cannot say. */
+/** Completes the generated OpenAPI documents with what the API definitions cannot express. */
 import { OpenApi } from "effect/http-api"
 import type { HttpApi, HttpApiGroup } from "effect/http-api"
 import { withAnswers } from "./Answers.ts"
@@ -6,7 +6,7 @@ import { limits } from "./Limits.ts"
 import { mapOperations } from "./Operations.ts"
 import { scopes } from "./Scopes.ts"
 
-/** The API with its scopes, its whole-number limits and the answers that every operation can give in its document. */
+/** The API whose document also has scopes, integer page limits and the error responses of every operation. */
 export const documented = <Id extends string, Groups extends HttpApiGroup.Constraint>(
   api: HttpApi.HttpApi<Id, Groups>,
 ): HttpApi.HttpApi<Id, Groups> => {

@@ -1,7 +1,7 @@
 /**
  * What checks that are asked again need not work out again: products ask the same of the same instance all day, and mostly nothing
  * was used in between. What the database tells decides. Only if it tells what it told the last two times is the answer the same
- * (`docs/adr/0009-answers-given-again.md`).
+ * (`docs/adr/0009-cached-answers.md`).
  */
 import { recent } from "../../../../kernel/concurrency/LruCache.ts"
 import { isSameInstant } from "../../../../kernel/values/Timestamp.ts"
