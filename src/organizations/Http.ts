@@ -1,4 +1,4 @@
-/** Handlers of organizations. */
+/** Handlers of the organization endpoints. */
 import { Effect } from "effect"
 import { created } from "../kernel/Endpoint.ts"
 import { handlersOf } from "../kernel/Handlers.ts"

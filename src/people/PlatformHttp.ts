@@ -1,4 +1,4 @@
-/** Handlers of people and memberships. */
+/** Handlers of the user and membership endpoints. */
 import { Effect } from "effect"
 import { created } from "../kernel/Endpoint.ts"
 import { handlersOf } from "../kernel/Handlers.ts"
