@@ -1,4 +1,4 @@
-/** Handlers of platform credentials, minted tokens and `GET /platform/me`. */
+/** Handlers of the platform credential and minted token endpoints, and `GET /platform/me`. */
 import { Effect } from "effect"
 import { Operator } from "../kernel/Caller.ts"
 import { created } from "../kernel/Endpoint.ts"
