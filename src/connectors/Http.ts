@@ -1,4 +1,4 @@
-/** Handlers of connectors. */
+/** Handlers of the connector endpoints. */
 import { Effect } from "effect"
 import { CoreApi } from "../CoreApi.ts"
 import { handlersOf } from "../kernel/Handlers.ts"

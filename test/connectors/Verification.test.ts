@@ -147,9 +147,9 @@ layer(TestService.layer, { excludeTestServices: true })("testing a connector", (
       )
       const settings = { loginUrl: url, clientId: "client", username: "ops", privateKey }
       const result = yield* tested(SALESFORCE, settings)
-      assert.deepStrictEqual([result.status, result.message], ["failed", "Salesforce answered 400: bad *** ***"])
+      assert.deepStrictEqual([result.status, result.message], ["failed", "Salesforce returned 400: bad *** ***"])
       const broken = yield* tested(SALESFORCE, { ...settings, privateKey: "-----BEGIN PRIVATE KEY-----\nnone" })
-      assert.strictEqual(broken.message, "The private key is not an RSA key in PEM")
+      assert.strictEqual(broken.message, "The private key is not an RSA key in PEM format")
       assert.lengthOf(asked, 1)
     }),
   )
@@ -161,7 +161,7 @@ layer(TestService.layer, { excludeTestServices: true })("testing a connector", (
         const { url } = yield* vendor(json(401, { status: "error", message }))
         const result = yield* tested(HUBSPOT, { accessToken: TOKEN, baseUrl: url })
         assert.strictEqual(result.status, "failed")
-        assert.match(result.message, /^HubSpot answered 401: /)
+        assert.match(result.message, /^HubSpot returned 401: /)
         assert.notInclude(result.message, TOKEN.slice(0, 12))
         assert.notMatch(result.message, /\p{Cc}/u)
       }
@@ -174,14 +174,14 @@ layer(TestService.layer, { excludeTestServices: true })("testing a connector", (
       (_, response) => response.writeHead(302, { location: "http://127.0.0.1:1/" }).end(),
       /302, a redirect, which is not followed$/,
     ],
-    ["a page that is no API", (_, response) => response.end("<html>"), /something that is not its API$/],
+    ["a page that is not JSON", (_, response) => response.end("<html>"), /response is not from the HubSpot API$/],
     [
       "a body that is too large",
       (_, response) => response.end("x".repeat(1024 * 1024 + 1)),
       /larger than 1048576 bytes$/,
     ],
     ["a connection that breaks", (_, response) => response.destroy(), /did not answer/],
-    ["an error of the vendor's", json(503, {}), /answered 503$/],
+    ["an error status of the vendor", json(503, {}), /returned 503$/],
   ]
   for (const [name, reply, message] of failures) {
     it.effect(`${name} is a failed test`, () =>
