@@ -1,12 +1,12 @@
-/** Answers that are computed once for many questions. */
+/** Memoization of functions. */
 
-/** The same function, which remembers its answers by the names of the questions for as long as it is kept itself. */
-export const remembered = <A, B>(nameOf: (asked: A) => string, answer: (asked: A) => B): ((asked: A) => B) => {
-  const known = new Map<string, B>()
-  return (asked) => {
-    const name = nameOf(asked)
-    const found = known.get(name) ?? answer(asked)
-    known.set(name, found)
-    return found
+/** Memoizes a function by a key of its argument. The cache lives as long as the returned function. */
+export const remembered = <A, B>(keyOf: (input: A) => string, compute: (input: A) => B): ((input: A) => B) => {
+  const cache = new Map<string, B>()
+  return (input) => {
+    const key = keyOf(input)
+    const result = cache.get(key) ?? compute(input)
+    cache.set(key, result)
+    return result
   }
 }
