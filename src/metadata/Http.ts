@@ -1,4 +1,4 @@
-/** Handlers of metadata fields. */
+/** Handlers of the metadata field endpoints. */
 import { Effect } from "effect"
 import { CoreApi } from "../CoreApi.ts"
 import { created } from "../kernel/Endpoint.ts"
