@@ -148,4 +148,6 @@ export class MeApi extends HttpApiGroup.make("me")
       .annotate(RequiredScope, "any-credential")
       .annotateMerge(OpenApi.annotations({ summary: "Read the caller's identity and scopes" })),
   )
-  .annotateMerge(OpenApi.annotations({ title: "Caller", description: "The identity behind the credential." })) {}
+  .annotateMerge(
+    OpenApi.annotations({ title: "Caller", description: "The identity that the credential authenticates." }),
+  ) {}

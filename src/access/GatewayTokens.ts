@@ -28,7 +28,9 @@ export const LIFETIME_SECONDS = 30
  */
 export const BEGINNING = Buffer.from(`{"typ":"${TYPE}`.slice(0, 27)).toString("base64url")
 
-/** Which tokens the Core API accepts: `direct` accepts `ksh_` tokens and internal JWTs, `gateway` only internal JWTs. */
+/**
+ * Which tokens the Core API accepts: `direct` accepts `ksh_` tokens and internal JWTs, `gateway` only internal JWTs.
+ */
 export const AuthMode = Context.Reference<"direct" | "gateway">("keyshelf.reference/access/AuthMode", {
   defaultValue: () => "direct",
 })

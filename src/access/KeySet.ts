@@ -23,7 +23,9 @@ interface CachedKeys {
 export interface KeySet {
   /** The keys to verify with. */
   readonly current: Effect.Effect<LocalJWKSet, KeysUnavailable>
-  /** Newer keys than `seen`, for a token with an unknown key. Returns the same keys if it is too early to fetch again. */
+  /**
+   * Newer keys than `seen`, for a token with an unknown key. Returns the same keys if it is too early to fetch again.
+   */
   readonly after: (seen: LocalJWKSet) => Effect.Effect<LocalJWKSet, KeysUnavailable>
 }
 

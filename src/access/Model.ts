@@ -119,7 +119,9 @@ export const IssueToken = Schema.Struct({
 })
 export type IssueToken = typeof IssueToken.Type
 
-/** Body of `POST /platform/organizations/{orgId}/tokens`. Without scopes the token gets all that the parent can grant. */
+/**
+ * Body of `POST /platform/organizations/{orgId}/tokens`. Without scopes the token gets all that the parent can grant.
+ */
 export const MintToken = Schema.Struct({
   ...IssueToken.fields,
   scopes: Schema.optionalKey(scopesOf(OrganizationScope)),

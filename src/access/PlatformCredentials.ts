@@ -57,7 +57,10 @@ const make = Effect.gen(function* () {
     return { ...issued.record, token: Redacted.value(issued.token) }
   })
 
-  /** Creates a credential on the server itself (`keyshelf platform-credential create`, the first start), without a caller. */
+  /**
+   * Creates a credential on the server itself (`keyshelf platform-credential create`, the first start), without a
+   * caller.
+   */
   const createLocally = Effect.fn("PlatformCredentials.createLocally")(function* (input: CreatePlatformCredential) {
     return yield* transactions.run(issue(input))
   })

@@ -127,8 +127,8 @@ const make = Effect.gen(function* () {
         RETURNING ${tokenColumns}`),
 
     /**
-     * Revokes the live tokens that a platform credential minted. As a separate statement it sees the child of a mint that
-     * held the parent's lock.
+     * Revokes the live tokens that a platform credential minted. As a separate statement it sees the child of a mint
+     * that held the parent's lock.
      */
     revokeChildren: (parentId: string, by: ActorReference, at: Date) =>
       records<AccessToken & { readonly organizationId: string }>()(sql`
@@ -156,7 +156,9 @@ const make = Effect.gen(function* () {
           WHERE credentials.id = used.id`),
       ),
 
-    /** Claims up to `count` expired organization tokens for their event, oldest first. Skips rows locked by other nodes. */
+    /**
+     * Claims up to `count` expired organization tokens for their event, oldest first. Skips rows locked by other nodes.
+     */
     takeExpired: (at: Date, count: number) =>
       records<ExpiredToken>()(sql`
         UPDATE credentials SET expiry_told_at = ${at}
@@ -170,8 +172,8 @@ const make = Effect.gen(function* () {
         ) AS "serviceAccountSlug"`),
 
     /**
-     * Deletes credentials that ended before an instant and returns their number. A platform credential is retained as long
-     * as any token that it minted, an expired token until its event was emitted.
+     * Deletes credentials that ended before an instant and returns their number. A platform credential is retained as
+     * long as any token that it minted, an expired token until its event was emitted.
      */
     deleteRetired: (kind: CredentialKind, before: Date, count: number) =>
       Effect.map(

@@ -1,4 +1,7 @@
-/** Emits the expiry event of each token once, and deletes tokens that ended long ago (interface specification, section 8). */
+/**
+ * Emits the expiry event of each token once, and deletes tokens that ended long ago (interface specification, section
+ * 8).
+ */
 import { Context, Effect, Layer } from "effect"
 import { Events } from "../events/Service.ts"
 import { platformIdentity } from "../kernel/Caller.ts"
@@ -25,7 +28,9 @@ const make = Effect.gen(function* () {
     )
   })
 
-  /** Deletes up to `count` credentials that ended before an instant, tokens before their parents. Returns the number. */
+  /**
+   * Deletes up to `count` credentials that ended before an instant, tokens before their parents. Returns the number.
+   */
   const removeRetired = Effect.fn("TokenRetirement.removeRetired")(function* (before: Date, count: number) {
     const tokens = yield* repo.deleteRetired("organization", before, count)
     return tokens === count ? tokens : tokens + (yield* repo.deleteRetired("platform", before, count - tokens))

@@ -20,8 +20,8 @@ export class Credentials extends Context.Service<
   Credentials,
   {
     /**
-     * Returns the live credential of a token. Unknown, altered, expired and revoked tokens and those of another kind take
-     * the same path and fail with the same error (interface specification, section 5.6).
+     * Returns the live credential of a token. Unknown, altered, expired and revoked tokens and those of another kind
+     * take the same path and fail with the same error (interface specification, section 5.6).
      */
     readonly authenticate: (
       kind: CredentialKind,

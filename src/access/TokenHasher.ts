@@ -1,7 +1,7 @@
 /**
- * Creates tokens and their two hashes (interface specification, section 5.12). The look-up hash finds the row. The salted
- * verification hash uses a pepper that is not in the database, so that a stolen or forged row is useless. Secrets have 256
- * random bits, so a slow hash would not hinder an attacker.
+ * Creates tokens and their two hashes (interface specification, section 5.12). The look-up hash finds the row. The
+ * salted verification hash uses a pepper that is not in the database, so that a stolen or forged row is useless.
+ * Secrets have 256 random bits, so a slow hash would not hinder an attacker.
  */
 import { Array, Context, Effect, Layer, Redacted } from "effect"
 import { createHmac, createSecretKey, hash as digest, randomBytes, timingSafeEqual } from "node:crypto"
@@ -37,7 +37,8 @@ export class TokenHasher extends Context.Service<
       const dummy = { salt: randomBytes(16), verificationHash: randomBytes(32), pepperId: current.id }
 
       const lookupHash = (token: Redacted.Redacted): string => digest("sha256", Redacted.value(token), "hex")
-      // A `KeyObject` is parsed once instead of for each hash. In Node.js a digest is cheaper as a string than as bytes.
+      // A `KeyObject` is parsed once instead of for each hash. In Node.js a digest is cheaper as a string than as
+      // bytes.
       const verificationHash = (pepper: KeyObject, salt: Uint8Array, token: Redacted.Redacted): Buffer => {
         const digits = createHmac("sha256", pepper).update(salt).update(Redacted.value(token)).digest("latin1")
         return Buffer.from(digits, "latin1")

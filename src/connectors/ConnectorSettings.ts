@@ -53,8 +53,8 @@ const settingsToStore = Effect.fnUntraced(function* (
   stored: JsonObject | undefined,
 ) {
   const asSent = merge(at, sent, stored, { location: LOCATION, nullRemoves: false })
-  if (asSent.faults.length > 0) {
-    return yield* rejected("`***` can only stand for a stored secret. Send the secret itself.", asSent.faults)
+  if (asSent.errors.length > 0) {
+    return yield* rejected("`***` can only stand for a stored secret. Send the secret itself.", asSent.errors)
   }
   const errors = faultsOf(schema, asSent.settings)
   const withoutNulls = merge(at, sent, stored, { location: LOCATION, nullRemoves: true })

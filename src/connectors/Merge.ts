@@ -1,6 +1,6 @@
 /**
- * Merges the settings of a PUT with the stored ones: a secret that is omitted or `***` keeps its stored value, everything
- * else is replaced. Pure.
+ * Merges the settings of a PUT with the stored ones: a secret that is omitted or `***` keeps its stored value,
+ * everything else is replaced. Pure.
  *
  * - `***` without a stored secret is an error.
  * - An omitted array that contains secrets is retained as a whole, because its items cannot be matched one by one.
@@ -18,12 +18,12 @@ import type { Applicable } from "./SchemaWalk.ts"
 /** The settings to validate and store, the errors, and whether any stored secret was retained. */
 export interface Merged {
   readonly settings: JsonObject
-  readonly faults: ReadonlyArray<ProblemFault>
+  readonly errors: ReadonlyArray<ProblemFault>
   readonly keptSecrets: boolean
 }
 
 interface Progress {
-  readonly faults: Array<ProblemFault>
+  readonly errors: Array<ProblemFault>
   /** `null` removes the property instead of being stored. */
   readonly nullRemoves: boolean
   hasKeptSecrets: boolean
@@ -77,9 +77,9 @@ const mergeSecret = (sent: unknown, stored: unknown, location: string, progress:
       progress.hasKeptSecrets = true
       return stored
     }
-    progress.faults.push({ location, message: "has no stored value that `***` can stand for" })
+    progress.errors.push({ location, message: "has no stored value that `***` can stand for" })
   } else if (containsMask(sent)) {
-    progress.faults.push({ location, message: "is secret as a whole. Send the whole value, or `***` in its place" })
+    progress.errors.push({ location, message: "is secret as a whole. Send the whole value, or `***` in its place" })
   }
   return sent
 }
@@ -126,9 +126,9 @@ export const merge = (
   stored: JsonObject | undefined,
   options: { readonly location: string; readonly nullRemoves: boolean },
 ): Merged => {
-  const progress: Progress = { faults: [], nullRemoves: options.nullRemoves, hasKeptSecrets: false }
+  const progress: Progress = { errors: [], nullRemoves: options.nullRemoves, hasKeptSecrets: false }
   const settings = mergeObject(at, sent, stored, options.location, progress)
-  return { settings, faults: progress.faults, keptSecrets: progress.hasKeptSecrets }
+  return { settings, errors: progress.errors, keptSecrets: progress.hasKeptSecrets }
 }
 
 /**

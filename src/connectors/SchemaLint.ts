@@ -55,7 +55,7 @@ export const lint = (schema: JsonObject): ReadonlyArray<ProblemFault> => {
   const errors = errorsOf(schema, schema, location, 0)
   if (errors.length > 0) return errors.slice(0, 20)
   const compiled = compile(schema)
-  return "fault" in compiled
-    ? [{ location, message: `is not a valid JSON Schema 2020-12: ${compiled.fault.slice(0, 200)}` }]
+  return "error" in compiled
+    ? [{ location, message: `is not a valid JSON Schema 2020-12: ${compiled.error.slice(0, 200)}` }]
     : []
 }

@@ -1,6 +1,6 @@
 /**
- * Finds the subschemas of a settings schema that apply to a part of a value. It takes the union of all branches, whether
- * or not they validate, so that a secret left over from another branch is still recognized. Pure.
+ * Finds the subschemas of a settings schema that apply to a part of a value. It takes the union of all branches,
+ * valid or not, so that a secret left over from another branch is still recognized. Pure.
  */
 import { Predicate } from "effect"
 import type { JsonObject } from "./Model.ts"

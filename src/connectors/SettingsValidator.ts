@@ -3,7 +3,7 @@ import { Ajv2020 } from "ajv/dist/2020.js"
 import type { ErrorObject, ValidateFunction } from "ajv/dist/2020.js"
 import type { JsonObject } from "./Model.ts"
 
-type Compiled = { readonly validate: ValidateFunction } | { readonly fault: string }
+type Compiled = { readonly validate: ValidateFunction } | { readonly error: string }
 
 /** A validation error: the path in the document, and the message. */
 export interface SchemaFault {
@@ -20,7 +20,7 @@ const compileNow = (schema: JsonObject): Compiled => {
     const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false, logger: false })
     return { validate: ajv.compile(schema) }
   } catch (error) {
-    return { fault: error instanceof Error ? error.message : String(error) }
+    return { error: error instanceof Error ? error.message : String(error) }
   }
 }
 
@@ -49,7 +49,7 @@ const errorOf = (error: ErrorObject): SchemaFault => {
 /** Returns the validation errors of a document, or an empty list if it is valid. */
 export const faultsOf = (schema: JsonObject, document: unknown): ReadonlyArray<SchemaFault> => {
   const compiled = compile(schema)
-  if ("fault" in compiled) return [{ path: [], message: "cannot be validated: the connector's schema is invalid" }]
+  if ("error" in compiled) return [{ path: [], message: "cannot be validated: the connector's schema is invalid" }]
   if (compiled.validate(document)) return []
   return (compiled.validate.errors ?? []).slice(0, 20).map(errorOf)
 }

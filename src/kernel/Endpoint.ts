@@ -18,8 +18,8 @@ import {
 import type { Scope } from "./Scope.ts"
 
 /**
- * The scope that an endpoint requires, or `any-credential`. An endpoint without this annotation rejects every request, so
- * that a forgotten annotation is safe.
+ * The scope that an endpoint requires, or `any-credential`. An endpoint without this annotation rejects every request,
+ * so that a forgotten annotation is safe.
  */
 export class RequiredScope extends Context.Service<RequiredScope, Scope | "any-credential">()(
   "keyshelf/kernel/RequiredScope",
@@ -28,7 +28,9 @@ export class RequiredScope extends Context.Service<RequiredScope, Scope | "any-c
 /** Marks an endpoint that people may call only with the role `ADMIN`. Machines need only its scope. */
 export class AdminsOnly extends Context.Service<AdminsOnly, true>()("keyshelf/kernel/AdminsOnly") {}
 
-/** Marks an endpoint whose response contains a secret. The response is never stored for replay (contract, section 2). */
+/**
+ * Marks an endpoint whose response contains a secret. The response is never stored for replay (contract, section 2).
+ */
 export class AnswersSecret extends Context.Service<AnswersSecret, true>()("keyshelf/kernel/AnswersSecret") {}
 
 /** Marks an endpoint whose body contains secrets. Errors never echo any part of the body. */

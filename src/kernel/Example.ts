@@ -28,8 +28,8 @@ const withExample = (operation: Operation, example: object, byMediaType: ByMedia
       }
 
 /**
- * Adds an example body to the documents: `.annotateMerge(exampleBody({ name: "Search", version: "1.2.0" }))`. A media type
- * with a different shape gets its own example in `byMediaType`.
+ * Adds an example body to the documents: `.annotateMerge(exampleBody({ name: "Search", version: "1.2.0" }))`. A media
+ * type with a different shape gets its own example in `byMediaType`.
  */
 export const exampleBody = (example: object, byMediaType: ByMediaType = {}) =>
   Context.make(ExampleBody, example).pipe(

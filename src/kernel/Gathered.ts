@@ -12,9 +12,9 @@ export interface Waiting<Question, A> {
 const unanswered = Exit.die(new Error("The batch ended without an answer to this question"))
 
 /**
- * Batches the questions that all currently runnable fibers ask, and passes them to `answerAll`. It may answer each one as
- * soon as it can. If it dies, the unanswered questions die too. Inside a transaction a question is not batched: it must use
- * the transaction's connection.
+ * Batches the questions that all currently runnable fibers ask, and passes them to `answerAll`. It may answer each one
+ * as soon as it can. If it dies, the unanswered questions die too. Inside a transaction a question is not batched: it
+ * must use the transaction's connection.
  *
  * Effect's `RequestResolver` does the same, but clears and reuses sets. The hash table of a cleared set references its
  * entries and the next table. Once the first one is old, every request is promoted to the old generation. Avoiding this

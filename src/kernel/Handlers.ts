@@ -4,8 +4,8 @@ import { HttpApiBuilder } from "effect/http-api"
 import type { HttpApiGroup } from "effect/http-api"
 
 /**
- * `HttpApiBuilder.group` whose handlers resolve services once, when they are built. A request's context contains only the
- * group's middleware: otherwise every request copies the whole context.
+ * `HttpApiBuilder.group` whose handlers resolve services once, when they are built. A request's context contains only
+ * the group's middleware: otherwise every request copies the whole context.
  */
 export const handlersOf: typeof HttpApiBuilder.group = (api, name, build) =>
   Layer.effectContext(

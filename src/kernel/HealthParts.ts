@@ -18,8 +18,8 @@ export const HealthParts = Context.Reference<Map<string, Effect.Effect<PartState
 )
 
 /**
- * Registers a part, such as a worker, until the scope closes. `GET /health/ready` shows it. A part that is down does not
- * make the process unready: its API still works, and removing all nodes from the load balancer would make it worse.
+ * Registers a part, such as a worker, until the scope closes. `GET /health/ready` shows it. A part that is down does
+ * not make the process unready: its API still works, and removing all nodes from the load balancer would make it worse.
  */
 export const registerHealth = (
   name: string,

@@ -2,7 +2,9 @@
 import { Context, Schema } from "effect"
 import type { Effect, Option } from "effect"
 
-/** The cause of a failed request. `protocol` means an invalid HTTP response, `reset` a connection that was closed early. */
+/**
+ * The cause of a failed request. `protocol` means an invalid HTTP response, `reset` a connection that was closed early.
+ */
 export const OutboundFault = Schema.Literals([
   "dns",
   "connect",
@@ -35,8 +37,8 @@ export interface OutboundRequest {
   /** What happens to a longer body: `fail` (default) fails the request, `cut` truncates the body to `maxBytes`. */
   readonly whenLonger?: "fail" | "cut"
   /**
-   * Whether the status line alone makes the request succeed, with the part of the body that arrived in time. By default an
-   * incomplete body is a failure.
+   * Whether the status line alone makes the request succeed, with the part of the body that arrived in time. By default
+   * an incomplete body is a failure.
    */
   readonly statusDecides?: boolean
 }
@@ -48,9 +50,9 @@ export interface OutboundAnswer {
 }
 
 /**
- * Sends requests only over `https` and only to global addresses, unless the settings allow more. All addresses of a name
- * are checked, and the connection uses a checked one. Redirects are returned, not followed. Proxies and cookies are not
- * used.
+ * Sends requests only over `https` and only to global addresses, unless the settings allow more. All addresses of a
+ * name are checked, and the connection uses a checked one. Redirects are returned, not followed. Proxies and cookies
+ * are not used.
  */
 export class OutboundHttp extends Context.Service<
   OutboundHttp,

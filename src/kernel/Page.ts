@@ -58,7 +58,9 @@ export const writtenPage = <Item extends object>(page: Page<Item>): HttpServerRe
 /** The sort key of the last item of a page. The next page begins after it. */
 export type Position = ReadonlyArray<string | number>
 
-/** For lists sorted by descending id: the exclusive upper bound of a page's ids. The first page has the largest UUID. */
+/**
+ * For lists sorted by descending id: the exclusive upper bound of a page's ids. The first page has the largest UUID.
+ */
 export const olderThan = (after: Position | null): string =>
   after === null ? "ffffffff-ffff-ffff-ffff-ffffffffffff" : String(after[0])
 
@@ -83,8 +85,8 @@ export class Cursors extends Context.Service<
     readonly seal: (listing: Listing, position: Position) => string
     readonly open: (listing: Listing, cursor: string) => Effect.Effect<Position, InvalidCursor>
     /**
-     * Reads one page: opens the cursor, calls `read` for one row more than the limit to see whether more follow, and seals
-     * the position of the last item.
+     * Reads one page: opens the cursor, calls `read`, and seals the position of the last item. It reads one row more
+     * than the limit to see whether more follow.
      */
     readonly page: <Row, R>(
       listing: Listing,

@@ -124,15 +124,15 @@ export const invalid = (location: string, message: string, value?: unknown): Val
   })
 
 /** The validation errors as one text, for a `detail`. */
-export const describeFaults = (faults: ReadonlyArray<ProblemFault>): string =>
-  faults.map(({ location, message }) => `${location} ${message}`).join("; ")
+export const describeFaults = (errors: ReadonlyArray<ProblemFault>): string =>
+  errors.map(({ location, message }) => `${location} ${message}`).join("; ")
 
 /** Fails with all validation errors of a request, if there are any. */
 export const refuseFaults = (
-  faults: ReadonlyArray<ProblemFault>,
-  detail = describeFaults(faults),
+  errors: ReadonlyArray<ProblemFault>,
+  detail = describeFaults(errors),
 ): Effect.Effect<void, ValidationFailed> =>
-  faults.length === 0 ? Effect.void : Effect.fail(new ValidationFailed({ detail, errors: faults }))
+  errors.length === 0 ? Effect.void : Effect.fail(new ValidationFailed({ detail, errors }))
 
 /** The `detail` of a look-up without a result. */
 export const noSuch = (kind: string, name: string): string => `There is no ${kind} "${name}".`

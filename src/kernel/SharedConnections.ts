@@ -7,9 +7,9 @@ import { isNotConnected } from "./Sql.ts"
 import { Transaction } from "./Transaction.ts"
 
 /**
- * Releases the results that shared connections retain. The client retains a connection's results until no statement is in
- * flight there, which under constant load may never happen. Reserving a connection waits for such a moment; meanwhile
- * statements use another connection, or wait if there is none. The query also keeps an idle connection alive.
+ * Releases the results that shared connections retain. The client retains a connection's results until no statement is
+ * in flight there, which under constant load may never happen. Reserving a connection waits for such a moment;
+ * meanwhile statements use another connection, or wait if there is none. The query also keeps an idle connection alive.
  */
 export const letGoOfResults = (sql: SqlClient): Effect.Effect<void> =>
   // If the database is unavailable, there are no results to release.
@@ -43,8 +43,9 @@ const openDedicated = Effect.fnUntraced(function* (sql: PgClient.PgClient) {
 })
 
 /**
- * Runs statements on dedicated connections, each on the one with the fewest statements in flight. If the database accepts
- * no further connection, a statement runs on the pool. Inside a transaction it runs on the transaction's connection.
+ * Runs statements on dedicated connections, each on the one with the fewest statements in flight. If the database
+ * accepts no further connection, a statement runs on the pool. Inside a transaction it runs on the transaction's
+ * connection.
  */
 const dedicated = Effect.fnUntraced(function* (connections: number) {
   const sql = yield* PgClient.PgClient
@@ -69,8 +70,8 @@ const dedicated = Effect.fnUntraced(function* (connections: number) {
 const MAX_IN_FLIGHT = 256
 
 /**
- * Runs the statements of frequent requests: tokens, checks, single records. They have a dedicated connection, because a
- * connection runs statements one after the other, and those of the pool may be busy with lists or wait for locks.
+ * Runs the statements of frequent requests: tokens, checks, single records. A connection runs its statements one after
+ * the other, and those of the pool may be busy with lists or wait for locks. Hence a dedicated one.
  */
 export class HotPath extends Context.Service<HotPath, { readonly ask: Ask }>()("keyshelf/kernel/HotPath") {
   static readonly layer = Layer.effect(HotPath, dedicated(1))
@@ -87,16 +88,16 @@ export const mostConnections = (poolSize: number): number =>
   poolSize + Math.min(COMMIT_CONNECTIONS, poolSize) + SINGLE_CONNECTIONS
 
 /**
- * Runs changes that are a single, self-committing statement, and the reads they need. On one connection each change would
- * wait for the disk writes of those before it; several connections share a disk write.
+ * Runs changes that are a single, self-committing statement, and the reads they need. On one connection each change
+ * would wait for the disk writes of those before it; several connections share a disk write.
  */
 export class Commits extends Context.Service<Commits, { readonly ask: Ask }>()("keyshelf/kernel/Commits") {
   static readonly layer = Layer.effect(Commits, dedicated(COMMIT_CONNECTIONS))
 }
 
 /**
- * Stores the results of webhook attempts, one statement after another. A statement may wait for the lock of an endpoint
- * that is being changed, so the connection is not shared with other work.
+ * Stores the results of webhook attempts, one statement after another. They may wait for the lock of an endpoint that
+ * is being changed, so the connection is not shared with other work.
  */
 export class AttemptEnds extends Context.Service<AttemptEnds, { readonly ask: Ask }>()("keyshelf/kernel/AttemptEnds") {
   static readonly layer = Layer.effect(AttemptEnds, dedicated(1))

@@ -74,8 +74,8 @@ export const touched = <R>(statement: Statement<R>): Effect.Effect<boolean, neve
 
 /**
  * An array parameter of this type with one value per row. In an `unnest`, wrap one of the arrays in a `(SELECT ...)`:
- * PostgreSQL then estimates ten rows regardless of the array's length and reuses the generic plan. Otherwise short arrays
- * seem cheaper with a custom plan, and each statement is planned again.
+ * PostgreSQL then estimates ten rows regardless of the array's length and reuses the generic plan. Otherwise short
+ * arrays seem cheaper with a custom plan, and each statement is planned again.
  */
 export const column = <Row>(
   type: keyof typeof PgTypes.OID,
@@ -95,8 +95,8 @@ export const sqlStateOf = ({ cause }: { readonly cause: unknown }): string => {
 const SHUTDOWN_CLASS = "57P"
 
 /**
- * Whether a failed statement may have been committed, because the connection or the database was lost after it was sent.
- * Such a statement must not be retried.
+ * Whether a failed statement may have been committed, because the connection or the database was lost after it was
+ * sent. Such a statement must not be retried.
  */
 export const mayHaveCommitted = (cause: Cause.Cause<never>): boolean =>
   cause.reasons.some((died) => {

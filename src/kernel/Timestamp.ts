@@ -1,4 +1,6 @@
-/** Instants: returned in UTC with milliseconds, accepted as any ISO 8601 date-time with an offset (contract, section 2). */
+/**
+ * Instants: returned in UTC with milliseconds, accepted as any ISO 8601 date-time with an offset (contract, section 2).
+ */
 import { Clock, Effect, Option, Schema, SchemaGetter, SchemaIssue } from "effect"
 
 const ISO_8601 = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})(?:\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})$/

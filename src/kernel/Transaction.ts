@@ -2,7 +2,9 @@
 import { Context } from "effect"
 import type { Effect } from "effect"
 
-/** Proof that a transaction is open. Emitting an event requires it, so an event outside a transaction does not compile. */
+/**
+ * Proof that a transaction is open. Emitting an event requires it, so an event outside a transaction does not compile.
+ */
 export class Transaction extends Context.Service<
   Transaction,
   {

@@ -1,6 +1,6 @@
 /**
- * Serializes responses without their schema, for long lists and frequent requests. Use it only for records whose properties
- * are JSON values and dates, and decode each such response by its schema in a test.
+ * Serializes responses without their schema, for long lists and frequent requests. Use it only for records whose
+ * properties are JSON values and dates. A test must decode each such response by its schema.
  */
 import { HttpServerResponse } from "effect/http"
 import { instantText } from "./Timestamp.ts"

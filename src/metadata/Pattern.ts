@@ -1,7 +1,7 @@
 /**
  * Regular expressions of schemas, matched by RE2 in linear time. A pattern must be a valid ECMA-262 expression with the
- * `u` flag, as JSON Schema requires, and must not use look-around or back-references, which RE2 does not support. Syntax
- * with a different meaning in RE2 (`.`, `\s`, long category names) is translated. Pure.
+ * `u` flag, as JSON Schema requires. RE2 does not support look-around and back-references, so these are rejected.
+ * Syntax with a different meaning in RE2 (`.`, `\s`, long category names) is translated. Pure.
  */
 import { RE2JS } from "re2js"
 import { PATTERN_TOKEN } from "./Repetition.ts"

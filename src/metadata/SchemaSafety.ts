@@ -78,7 +78,8 @@ const compileMetaSchema = () =>
     "https://json-schema.org/draft/2020-12/schema",
   )
 
-// Only the published meta-schema is compiled, never a caller's schema. It is compiled at first use, to keep startup fast.
+// Only the published meta-schema is compiled, never a caller's schema. It is compiled at first use, to keep startup
+// fast.
 let compiled: ReturnType<typeof compileMetaSchema>
 
 const metaSchemaErrors = (schema: unknown): Errors => {

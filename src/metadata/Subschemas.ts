@@ -79,8 +79,8 @@ export const indexOf = (root: unknown): Index => {
 }
 
 /**
- * Resolves a local reference to the pointer of a schema, or `undefined` if there is none. A `$dynamicRef` resolves like a
- * `$ref`: without embedded resources, the outermost resource of the dynamic scope is the schema itself.
+ * Resolves a local reference to the pointer of a schema, or `undefined` if there is none. A `$dynamicRef` resolves like
+ * a `$ref`: without embedded resources, the outermost resource of the dynamic scope is the schema itself.
  */
 export const targetOf = (index: Index, reference: string): string | undefined => {
   const fragment = fragmentOf(reference)

@@ -159,7 +159,9 @@ const evaluate = (
   return valid
 }
 
-/** Returns the validation errors of a value, or an empty list if it is valid. All values of one write share a budget. */
+/**
+ * Returns the validation errors of a value, or an empty list if it is valid. All values of one write share a budget.
+ */
 export const validate = (schema: unknown, value: unknown, budget: Work = new Work()): ReadonlyArray<ValueFault> => {
   const run: Run = { prepared: preparedOf(schema), budget, errors: [], depth: 0 }
   try {

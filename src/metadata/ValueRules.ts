@@ -24,8 +24,8 @@ export const isSame = (left: unknown, right: unknown): boolean => canonical(left
 
 /**
  * Returns the validation errors of metadata. Every value of an active field is validated, even if it did not change. A
- * value of an archived field can only be kept or removed. If a key has both an active and an archived field, the active one
- * applies.
+ * value of an archived field can only be kept or removed. If a key has both an active and an archived field, the active
+ * one applies.
  */
 export const valueFaults = (fields: ReadonlyArray<FieldRule>, before: Metadata, after: Metadata) => {
   const budget = new Work()

@@ -12,8 +12,8 @@ const make = Effect.gen(function* () {
   const repo = yield* MetadataFieldsRepo
 
   /**
-   * Fails with the validation errors of metadata, if there are any. It runs within the transaction of the write, so that
-   * the fields do not change before the value is stored. Empty or unchanged metadata needs no query.
+   * Fails with the validation errors of metadata, if there are any. It runs within the transaction of the write, so
+   * that the fields do not change before the value is stored. Empty or unchanged metadata needs no query.
    */
   const check = Effect.fn("MetadataValues.check")(function* (
     organizationId: string,

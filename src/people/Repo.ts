@@ -55,7 +55,7 @@ const make = Effect.gen(function* () {
         ORDER BY id DESC LIMIT ${count}`),
 
     /**
-     * Reads the organizations that match an id, slug or external id (at most two), each with the person of this identity
+     * Reads at most two organizations that match an id, slug or external id. Each row has the person of this identity
      * and their current membership, if any. Every request of a person runs this statement.
      */
     findSignedIn: (organization: string, issuer: string, subject: string) =>

@@ -48,9 +48,9 @@ const SCOPE = /^(read|write|delete):/
 const isScope = Schema.is(OrganizationScope)
 
 /**
- * The scopes that a token's `scope` claim narrows the role to, or none if the claim holds no scope of ours. The words of
- * the provider (`openid profile`) are ignored. A word in the form of a scope counts even if its module does not exist:
- * a misspelt scope then allows too little, never too much.
+ * The scopes that a token's `scope` claim narrows the role to, or none if the claim holds no scope of ours. The words
+ * of the provider (`openid profile`) are ignored. A word in the form of a scope counts even if its module does not
+ * exist: a misspelt scope then allows too little, never too much.
  */
 export const narrowingOf = (scope: unknown): Option.Option<ReadonlyArray<string>> => {
   if (scope === undefined || scope === null) return Option.none()

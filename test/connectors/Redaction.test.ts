@@ -27,7 +27,7 @@ describe("redaction", () => {
     for (let seed = 1; seed <= 3000; seed++) {
       const { schema, value } = randomCase(seed, { arraysOfSecrets: false })
       const result = merged(schema, redacted(schema, value), value)
-      assert.deepStrictEqual(result.faults, [], `seed ${seed}: ${JSON.stringify(schema)}`)
+      assert.deepStrictEqual(result.errors, [], `seed ${seed}: ${JSON.stringify(schema)}`)
       assert.deepStrictEqual(result.settings, value, `seed ${seed}: ${JSON.stringify(schema)}`)
     }
   })
@@ -155,19 +155,19 @@ describe("merging settings", () => {
     ]
     for (const [hooks, location] of cases) {
       assert.deepStrictEqual(
-        merged(list, { hooks }, stored).faults.map((fault) => fault.location),
+        merged(list, { hooks }, stored).errors.map(({ location }) => location),
         [location],
       )
     }
     const strings: Json = { properties: { keys: { items: secret } } }
-    assert.lengthOf(merged(strings, { keys: ["***"] }, { keys: ["x"] }).faults, 1)
+    assert.lengthOf(merged(strings, { keys: ["***"] }, { keys: ["x"] }).errors, 1)
   })
 
   it("rejects `***` without a stored value, also inside a secret", () => {
     const schema: Json = { properties: { a: secret, b: { type: "object", writeOnly: true } } }
-    assert.lengthOf(merged(schema, { a: "***" }, undefined).faults, 1)
-    assert.lengthOf(merged(schema, { a: "***" }, { a: null }).faults, 1)
-    assert.lengthOf(merged(schema, { b: { x: "***" } }, { b: { x: "y" } }).faults, 1)
+    assert.lengthOf(merged(schema, { a: "***" }, undefined).errors, 1)
+    assert.lengthOf(merged(schema, { a: "***" }, { a: null }).errors, 1)
+    assert.lengthOf(merged(schema, { b: { x: "***" } }, { b: { x: "y" } }).errors, 1)
   })
 
   it("stores `***` as a value that is not secret", () => {
@@ -259,7 +259,7 @@ describe("the lint of settings schemas", () => {
   for (const [location, schema] of rejected) {
     it(`rejects ${JSON.stringify(schema)}`, () => {
       assert.deepStrictEqual(
-        lint(schema).map((fault) => fault.location),
+        lint(schema).map(({ location }) => location),
         [location],
       )
     })

@@ -9,7 +9,9 @@ import { TestDatabase, testSql } from "../support/TestDatabase.ts"
 
 const CONCURRENCY = 5
 
-/** Keeps a connection busy with overlapping statements. `kept` counts how many of the first results are still in memory. */
+/**
+ * Keeps a connection busy with overlapping statements. `kept` counts how many of the first results are still in memory.
+ */
 const neverIdle = Effect.fnUntraced(function* (statement: Effect.Effect<ReadonlyArray<object>, unknown>) {
   const results: Array<WeakRef<object>> = []
   const run = Effect.map(statement, (rows) => void results.push(new WeakRef(rows)))

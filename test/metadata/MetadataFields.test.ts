@@ -97,8 +97,8 @@ layer(TestService.layer, { excludeTestServices: true })("metadata fields", (it) 
       assert.deepStrictEqual(refusal(yield* field()), { status: 409, code: "CreateMetadataField.KeyTaken", places: [] })
       yield* call("POST", `/metadata-fields/${first.id}/archive`)
       const second = (yield* field()).body
-      const refused = yield* call("POST", `/metadata-fields/${first.id}/unarchive`)
-      assert.deepStrictEqual(refusal(refused), { status: 409, code: "UnarchiveMetadataField.KeyTaken", places: [] })
+      const rejected = yield* call("POST", `/metadata-fields/${first.id}/unarchive`)
+      assert.deepStrictEqual(refusal(rejected), { status: 409, code: "UnarchiveMetadataField.KeyTaken", places: [] })
       yield* call("POST", `/metadata-fields/${second.id}/archive`)
       assert.strictEqual((yield* call("POST", `/metadata-fields/${first.id}/unarchive`)).status, 200)
     }),

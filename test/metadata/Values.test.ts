@@ -42,8 +42,8 @@ layer(TestService.layer, { excludeTestServices: true })("values of metadata fiel
           yield* field(type, "region", { properties: { code: { type: "string", pattern: "^[a-z]{2}$" } } })
           yield* field(type, "racks", { type: "integer", minimum: 1 })
           const wrong = { region: { code: "EU" }, racks: 0, floor: 3 }
-          const refused = yield* call("POST", collection, { ...body("one"), metadata: wrong })
-          assert.deepStrictEqual(refusal(refused), {
+          const rejected = yield* call("POST", collection, { ...body("one"), metadata: wrong })
+          assert.deepStrictEqual(refusal(rejected), {
             status: 422,
             code: "Request.ValidationFailed",
             places: ["body.metadata.region/code", "body.metadata.racks", "body.metadata.floor"],
@@ -69,8 +69,8 @@ layer(TestService.layer, { excludeTestServices: true })("values of metadata fiel
           const stranger = yield* describedShop
           yield* stranger.field(type, "region", {})
           yield* field(type === "INSTANCE" ? "DEPLOYMENT_ZONE" : "INSTANCE", "region", {})
-          const refused = yield* call("POST", collection, { ...body("one"), metadata: { region: 1 } })
-          assert.deepStrictEqual(refusal(refused).places, ["body.metadata.region"])
+          const rejected = yield* call("POST", collection, { ...body("one"), metadata: { region: 1 } })
+          assert.deepStrictEqual(refusal(rejected).places, ["body.metadata.region"])
         }),
     )
 
@@ -116,8 +116,8 @@ layer(TestService.layer, { excludeTestServices: true })("values of metadata fiel
         const put = (change_: object) => call(change, `${collection}/one`, change_)
         assert.isBelow((yield* put({ name: "renamed" })).status, 300)
         assert.isBelow((yield* put({ metadata: { region: "eu" } })).status, 300)
-        const refused = yield* put({ metadata: { region: "eu", racks: 1 } })
-        assert.deepStrictEqual(refusal(refused).places, ["body.metadata.region"])
+        const rejected = yield* put({ metadata: { region: "eu", racks: 1 } })
+        assert.deepStrictEqual(refusal(rejected).places, ["body.metadata.region"])
       }),
     )
   }
@@ -151,8 +151,8 @@ layer(TestService.layer, { excludeTestServices: true })("values of metadata fiel
       for (let index = 0; index < 20; index++) yield* field("DEPLOYMENT_ZONE", `f${index}`, costly)
       const metadata = Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`f${index}`, Array(380).fill(1)]))
       const started = process.cpuUsage()
-      const refused = yield* call("POST", "/deployment-zones", { name: "z", type: "t", metadata })
-      assert.deepStrictEqual(refusal(refused).places[0], "body.metadata.f0")
+      const rejected = yield* call("POST", "/deployment-zones", { name: "z", type: "t", metadata })
+      assert.deepStrictEqual(refusal(rejected).places[0], "body.metadata.f0")
       const { user } = process.cpuUsage(started)
       assert.isBelow(user / 1000, 1000)
     }),

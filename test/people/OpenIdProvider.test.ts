@@ -194,8 +194,8 @@ layer(service, { excludeTestServices: true })("with a real OpenID provider", (it
         assert.strictEqual((yield* core("GET", "/customers", { token })).status, 401)
 
         assert.strictEqual((yield* operate("DELETE", `${memberships}/${user.body.id}`)).status, 204)
-        const refused = yield* core("GET", "/customers", { token: renewed })
-        assert.deepStrictEqual([refused.status, refused.body.code], [403, "Auth.NotAMember"])
+        const rejected = yield* core("GET", "/customers", { token: renewed })
+        assert.deepStrictEqual([rejected.status, rejected.body.code], [403, "Auth.NotAMember"])
       }),
     30_000,
   )

@@ -75,8 +75,8 @@ layer(TestService.layer, { excludeTestServices: true })("people", (it) => {
           [{ name: "", email: "a@b" }, "body.name"],
         ] as const
         for (const [body, location] of refusals) {
-          const refused = yield* call("POST", "/platform/users", body)
-          assert.deepStrictEqual([refused.status, refused.body.errors[0].location], [422, location])
+          const rejected = yield* call("POST", "/platform/users", body)
+          assert.deepStrictEqual([rejected.status, rejected.body.errors[0].location], [422, location])
         }
       }),
   )
@@ -223,8 +223,8 @@ layer(TestService.layer, { excludeTestServices: true })("people", (it) => {
       const anna = yield* user("Anna")
       yield* add(anna)
       const credential = yield* call("POST", "/platform/credentials", { name: "writer", scopes: ["write:*"] })
-      const refused = yield* platform("DELETE", `${path}/${anna}`, { token: credential.body.token })
-      assert.deepStrictEqual([refused.status, refused.body.code], [403, "Auth.MissingScope"])
+      const rejected = yield* platform("DELETE", `${path}/${anna}`, { token: credential.body.token })
+      assert.deepStrictEqual([rejected.status, rejected.body.code], [403, "Auth.MissingScope"])
     }),
   )
 })

@@ -64,8 +64,8 @@ layer(serviceWithIssuer(), { excludeTestServices: true })("a signed-in person", 
       assert.deepStrictEqual(yield* scopesOf(viewer.subject, "write:* delete:*"), ["read:*"])
       const narrow = as(admin.subject, { scope: "read:customers" })
       assert.strictEqual((yield* narrow("GET", "/customers")).status, 200)
-      const refused = yield* narrow("POST", "/customers", { body: { name: "Globex" } })
-      assert.deepStrictEqual(coded(refused), [403, "Auth.MissingScope"])
+      const rejected = yield* narrow("POST", "/customers", { body: { name: "Globex" } })
+      assert.deepStrictEqual(coded(rejected), [403, "Auth.MissingScope"])
     }),
   )
 
@@ -93,8 +93,8 @@ layer(serviceWithIssuer(), { excludeTestServices: true })("a signed-in person", 
       const created = yield* as(admin.subject)("POST", "/metadata-fields", { body: body("region") })
       assert.strictEqual(created.status, 201)
       const narrowed = as(admin.subject, { scope: "read:*" })
-      const refused = yield* narrowed("POST", "/metadata-fields", { body: body("zone") })
-      assert.deepStrictEqual(coded(refused), [403, "Auth.MissingScope"])
+      const rejected = yield* narrowed("POST", "/metadata-fields", { body: body("zone") })
+      assert.deepStrictEqual(coded(rejected), [403, "Auth.MissingScope"])
       const machine = yield* tokenWith({ organizationId, token }, ["write:metadata_fields"])
       const byMachine = yield* core("POST", "/metadata-fields", { token: machine, body: body("rack") })
       assert.strictEqual(byMachine.status, 201)
@@ -108,8 +108,8 @@ layer(serviceWithIssuer(), { excludeTestServices: true })("a signed-in person", 
       const account = yield* as(admin.subject)("POST", "/service-accounts", { body: { name: "ci" } })
       const path = `/service-accounts/${account.body.slug}/tokens`
       const narrow = as(admin.subject, { scope: "write:tokens read:customers" })
-      const refused = yield* narrow("POST", path, { body: { name: "x", scopes: ["write:customers"] } })
-      assert.deepStrictEqual(coded(refused), [403, "IssueToken.ScopeNotHeld"])
+      const rejected = yield* narrow("POST", path, { body: { name: "x", scopes: ["write:customers"] } })
+      assert.deepStrictEqual(coded(rejected), [403, "IssueToken.ScopeNotHeld"])
       const deleting = yield* as(admin.subject)("POST", path, { body: { name: "x", scopes: ["delete:*"] } })
       assert.deepStrictEqual(coded(deleting), [403, "IssueToken.ScopeNotHeld"])
       const issued = yield* narrow("POST", path, { body: { name: "x", scopes: ["read:customers"] } })
@@ -128,8 +128,8 @@ layer(serviceWithIssuer(), { excludeTestServices: true })("a signed-in person", 
       assert.deepStrictEqual(coded(yield* core("GET", "/me", { token })), [403, "Auth.NotAMember"])
       yield* operate("POST", memberships, { userId: anna.id, role: "VIEWER" })
       assert.strictEqual((yield* core("GET", "/me", { token })).body.role, "VIEWER")
-      const refused = yield* as(anna.subject)("POST", "/customers", { body: { name: "Globex" } })
-      assert.deepStrictEqual(coded(refused), [403, "Auth.MissingScope"])
+      const rejected = yield* as(anna.subject)("POST", "/customers", { body: { name: "Globex" } })
+      assert.deepStrictEqual(coded(rejected), [403, "Auth.MissingScope"])
     }),
   )
 
@@ -155,8 +155,8 @@ layer(serviceWithIssuer(), { excludeTestServices: true })("a signed-in person", 
       const { slug } = (yield* one.operate("GET", `/platform/organizations/${one.organizationId}`)).body
       assert.strictEqual((yield* one.as(anna.subject, { org_id: slug })("GET", "/me")).status, 200)
       yield* one.operate("PATCH", `/platform/organizations/${other.organizationId}`, { externalId: slug })
-      const refused = yield* one.as(anna.subject, { org_id: slug })("GET", "/me")
-      assert.deepStrictEqual(coded(refused), [403, "Auth.NotAMember"])
+      const rejected = yield* one.as(anna.subject, { org_id: slug })("GET", "/me")
+      assert.deepStrictEqual(coded(rejected), [403, "Auth.NotAMember"])
     }),
   )
 
@@ -300,8 +300,8 @@ layer(serviceWithIssuer({}, "gateway"), { excludeTestServices: true })("behind a
       const anna = yield* person("MEMBER")
       assert.strictEqual((yield* as(anna.subject)("GET", "/me")).body.role, "MEMBER")
       const forged = yield* sign(yield* newKey("ES256"), issuer.url, { claims: { sub: anna.subject } })
-      for (const refused of [token, forged]) {
-        assert.deepStrictEqual(coded(yield* core("GET", "/me", { token: refused })), [401, "Auth.InvalidCredential"])
+      for (const rejected of [token, forged]) {
+        assert.deepStrictEqual(coded(yield* core("GET", "/me", { token: rejected })), [401, "Auth.InvalidCredential"])
       }
     }),
   )
@@ -356,13 +356,13 @@ layer(provisioning, { excludeTestServices: true })("just-in-time provisioning", 
       const me = yield* as(subject)("GET", "/me")
       const { id } = me.body.identity
       yield* operate("DELETE", `${memberships}/${id}`)
-      const refused = yield* Effect.all(
+      const rejected = yield* Effect.all(
         Array.from({ length: 8 }, () => as(subject)("GET", "/me")),
         { concurrency: 8 },
       )
       assert.deepStrictEqual(
-        refused.map(coded),
-        refused.map(() => [403, "Auth.NotAMember"]),
+        rejected.map(coded),
+        rejected.map(() => [403, "Auth.NotAMember"]),
       )
       assert.deepStrictEqual((yield* operate("GET", memberships)).body.items, [])
       yield* operate("POST", memberships, { userId: id, role: "VIEWER" })

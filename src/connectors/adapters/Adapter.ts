@@ -18,7 +18,7 @@ export interface Adapter {
   readonly name: string
   readonly version: string
   readonly schema: JsonObject
-  /** Makes the vendor's cheapest authenticated call. The settings are valid under the schema. */
+  /** Calls the vendor's cheapest authenticated operation. The settings match the schema. */
   readonly verify: (
     settings: JsonObject,
     http: OutboundHttp["Service"],
