@@ -52,7 +52,7 @@ layer(TestService.layer, { excludeTestServices: true, timeout: 60_000 })("the in
           "consumed: remaining=60",
           "reported: used=90 of 100",
           "refused: ReportUsage.ThresholdExceeded",
-          'unknown: No instance here has the name "nobody".',
+          'unknown: There is no instance "nobody".',
         ])
 
         // The same example with a tag that reading an instance cannot fail with must not compile.

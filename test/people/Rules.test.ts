@@ -13,8 +13,8 @@ import {
 
 const claims = (all: Record<string, unknown>) => ({ subject: "anna", all })
 
-describe("what a role allows", () => {
-  it("admins write everything, members what is sold and shipped, viewers read", () => {
+describe("the scopes of a role", () => {
+  it("admins write everything, members write some modules, viewers only read", () => {
     const writable = (role: Role) => coreModules.filter((module) => allows(scopesOf(role), `write:${module}`))
     assert.deepStrictEqual(writable("ADMIN"), [...coreModules])
     assert.deepStrictEqual(writable("MEMBER"), ["instances", "customers", "deployment_zones", "releases", "components"])
@@ -22,7 +22,7 @@ describe("what a role allows", () => {
   })
 
   it.prop(
-    "everybody reads every module, and nobody deletes",
+    "every role can read every module, and no role can delete",
     [Role, Schema.Literals(coreModules)],
     ([role, module]) => {
       const scopes = scopesOf(role)
@@ -31,15 +31,15 @@ describe("what a role allows", () => {
   )
 })
 
-describe("what a scope claim narrows to", () => {
+describe("narrowing by a scope claim", () => {
   it.prop(
-    "is allowed exactly if both the role and the claim allow it",
+    "a narrowed scope is allowed if and only if both the role and the claim allow it",
     [Schema.Array(PlatformScope), Schema.Array(PlatformScope), PlatformScope],
     ([held, to, needed]) => allows(narrowed(held, to), needed) === (allows(held, needed) && allows(to, needed)),
   )
 
   it.prop(
-    "names each scope once, and none that another one covers",
+    "the narrowed scopes contain no duplicates and no scope that another one covers",
     [Role, Schema.Array(PlatformScope)],
     ([role, to]) => {
       const scopes = narrowed(scopesOf(role), to)
@@ -48,12 +48,12 @@ describe("what a scope claim narrows to", () => {
   )
 
   it.prop(
-    "is never more than the role, whatever the claim says",
+    "no claim gives more scopes than the role",
     [Role, Schema.Unknown, OrganizationScope],
     ([role, scope, needed]) => !allows(scopesFor(role, claims({ scope })), needed) || allows(scopesOf(role), needed),
   )
 
-  it("words of the provider's own do not count, words in the form of a scope do", () => {
+  it("words in the form of a scope narrow, other words of the provider are ignored", () => {
     assert.deepStrictEqual(narrowingOf(undefined), Option.none())
     assert.deepStrictEqual(narrowingOf("openid profile offline_access"), Option.none())
     assert.deepStrictEqual(narrowingOf("openid read:customers"), Option.some(["read:customers"]))
@@ -64,7 +64,7 @@ describe("what a scope claim narrows to", () => {
     assert.deepStrictEqual(narrowingOf([]), Option.some([]))
   })
 
-  it("a viewer whose token says write reads", () => {
+  it("a viewer whose token claims write can only read", () => {
     assert.deepStrictEqual(scopesFor("VIEWER", claims({ scope: "openid write:customers" })), ["read:customers"])
     assert.deepStrictEqual(scopesFor("MEMBER", claims({ scope: "write:customers read:*" })), [
       "read:*",
@@ -74,8 +74,8 @@ describe("what a scope claim narrows to", () => {
   })
 })
 
-describe("who a token speaks of", () => {
-  it("the organization is a text, or a list of one", () => {
+describe("the claims of a token", () => {
+  it("the organization is a string, or a list with one string", () => {
     const named = (value: unknown) => Option.getOrUndefined(organizationNamed(claims({ org_id: value }), "org_id"))
     assert.strictEqual(named("acme"), "acme")
     assert.strictEqual(named(["acme"]), "acme")
@@ -85,7 +85,7 @@ describe("who a token speaks of", () => {
     assert.isTrue(Option.isNone(organizationNamed(claims({}), "toString")))
   })
 
-  it("a person is called as the token says, else by the subject", () => {
+  it("the name of a person comes from the token, or else is the subject", () => {
     assert.deepStrictEqual(profileOf(claims({ name: "Anna", email: "anna@example.com" })), {
       name: "Anna",
       email: "anna@example.com",

@@ -1,4 +1,4 @@
-/** Use cases of service accounts and their tokens. */
+/** Use cases for service accounts and their tokens. */
 import { Context, Effect, Layer, Option, Redacted } from "effect"
 import { Events } from "../events/Service.ts"
 import { Caller } from "../../kernel/contract/Caller.ts"
@@ -28,7 +28,7 @@ const make = Effect.gen(function* () {
   const cursors = yield* Cursors
   const transactions = yield* Transactions
 
-  /** The account of this slug in an organization, without its tokens. */
+  /** Reads a service account by its slug, without its tokens. */
   const find = Effect.fnUntraced(function* (organizationId: string, slug: string) {
     const account = yield* repo.findServiceAccount(organizationId, slug)
     if (Option.isNone(account)) {
@@ -121,7 +121,7 @@ const make = Effect.gen(function* () {
         if (Option.isSome(revoked)) {
           yield* events.emit(caller, "TOKEN_REVOKED", { ...revoked.value, serviceAccountSlug: account.slug })
         } else if (Option.isNone(yield* repo.findToken(owner, tokenSlug))) {
-          // A token that was revoked before stays as it is: revoking it again changes nothing and succeeds.
+          // Revoking a revoked token succeeds without a change.
           return yield* new AccessTokenNotFound({ detail: noSuch("access token", tokenSlug) })
         }
       }),
@@ -131,7 +131,7 @@ const make = Effect.gen(function* () {
   return { find, create, get, list, issueToken, listTokens, revokeToken }
 })
 
-/** Machine users of one organization. Every method acts inside the caller's organization. */
+/** Manages service accounts. Every method acts in the caller's organization. */
 export class ServiceAccounts extends Context.Service<ServiceAccounts, Effect.Success<typeof make>>()(
   "keyshelf/access/ServiceAccounts",
 ) {

@@ -1,4 +1,4 @@
-/** Rotation: a successor of a service account's token, and an end of the token itself (interface specification, section 5.12). */
+/** Rotation: issues the successor of a service account's token and ends the old one (interface specification, 5.12). */
 import { Context, Effect, Layer, Option, Redacted } from "effect"
 import { Events } from "../events/Service.ts"
 import { Caller } from "../../kernel/contract/Caller.ts"
@@ -30,13 +30,13 @@ const make = Effect.gen(function* () {
     const owner = { organizationId: caller.organizationId, ownerId: account.id }
     return yield* transactions.run(
       Effect.gen(function* () {
-        // Under the lock of the row a revocation, a second rotation and this one have an order.
+        // The row lock serializes this rotation with revocations and other rotations of the token.
         const token = Option.getOrUndefined(yield* repo.lockToken(owner, tokenSlug))
         if (token === undefined) return yield* new AccessTokenNotFound({ detail: noSuch("access token", tokenSlug) })
         const at = yield* now
-        const ended = whyNotRotatable(token, at)
-        if (ended !== undefined) {
-          return yield* new RotateTokenNotLive({ detail: `"${tokenSlug}" cannot be rotated. ${ended}` })
+        const reason = whyNotRotatable(token, at)
+        if (reason !== undefined) {
+          return yield* new RotateTokenNotLive({ detail: `The token "${tokenSlug}" cannot be rotated. ${reason}` })
         }
         const missing = beyond(caller.scopes, token.scopes)
         if (missing.length > 0) {
@@ -53,20 +53,20 @@ const make = Effect.gen(function* () {
             issuer: caller.actor,
             request: { name: token.name, expiresAt: successorExpiry(token, at) },
             scopes: token.scopes,
-            taken: (slug) => new Error(`The slug ${slug} was asked for by nobody`),
+            taken: (slug) => new Error(`The generated slug ${slug} is taken`),
           })
-          // Nobody chose its slug or its expiry, so neither can be wrong.
+          // The caller chooses neither slug nor expiry, so a failure here is a defect.
           .pipe(Effect.orDie)
         const end =
           gracePeriodSeconds === 0
             ? { revokedBy: caller.actor }
             : { expiresAt: endAfterGrace(token.expiresAt, at, gracePeriodSeconds) }
         const rotated = yield* repo.endRotated(token.id, { successor: successor.record.slug, at, end })
-        const place = { serviceAccountSlug: account.slug }
-        yield* events.emit(caller, "TOKEN_ISSUED", { ...successor.record, ...place })
+        const parent = { serviceAccountSlug: account.slug }
+        yield* events.emit(caller, "TOKEN_ISSUED", { ...successor.record, ...parent })
         if (Option.isSome(rotated)) {
-          yield* events.emit(caller, "TOKEN_ROTATED", { ...rotated.value, ...place, rotatedTo: successor.record.slug })
-          if (gracePeriodSeconds === 0) yield* events.emit(caller, "TOKEN_REVOKED", { ...rotated.value, ...place })
+          yield* events.emit(caller, "TOKEN_ROTATED", { ...rotated.value, ...parent, rotatedTo: successor.record.slug })
+          if (gracePeriodSeconds === 0) yield* events.emit(caller, "TOKEN_REVOKED", { ...rotated.value, ...parent })
         }
         return { ...successor.record, token: Redacted.value(successor.token) }
       }),
@@ -76,7 +76,7 @@ const make = Effect.gen(function* () {
   return { rotate }
 })
 
-/** Replaces tokens of service accounts, inside the caller's organization. */
+/** Rotates tokens of service accounts in the caller's organization. */
 export class TokenRotation extends Context.Service<TokenRotation, Effect.Success<typeof make>>()(
   "keyshelf/access/Rotation",
 ) {

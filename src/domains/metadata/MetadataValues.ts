@@ -1,4 +1,4 @@
-/** Metadata of zones and instances, checked when it is written. */
+/** Validates the metadata of zones and instances on writes. */
 import { Context, Effect, Layer } from "effect"
 import { refuseFaults } from "../../kernel/contract/Problem.ts"
 import { Transaction } from "../../kernel/database/Transactions.ts"
@@ -12,8 +12,8 @@ const make = Effect.gen(function* () {
   const repo = yield* MetadataFieldsRepo
 
   /**
-   * Refuses metadata that its fields do not allow. It needs the transaction of the write: the fields it was checked by
-   * do not change before the value is stored. Metadata that is empty or stays the same asks nothing.
+   * Fails with the validation errors of metadata, if there are any. It runs within the transaction of the write, so
+   * that the fields do not change before the value is stored. Empty or unchanged metadata needs no query.
    */
   const check = Effect.fn("MetadataValues.check")(function* (
     organizationId: string,
@@ -31,7 +31,7 @@ const make = Effect.gen(function* () {
   return { check }
 })
 
-/** Checks metadata against the fields of its organization. */
+/** Validates metadata against the fields of its organization. */
 export class MetadataValues extends Context.Service<MetadataValues, Effect.Success<typeof make>>()(
   "keyshelf/metadata/MetadataValues",
 ) {

@@ -1,4 +1,4 @@
-/** Use cases of organizations, for the operator. */
+/** The operator's use cases for organizations. */
 import { Context, Effect, Layer, Option } from "effect"
 import { Operator } from "../../kernel/contract/Caller.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
@@ -94,7 +94,7 @@ const make = Effect.gen(function* () {
   return { create, get, list, update }
 })
 
-/** The tenants of this installation. Only the operator reaches them. */
+/** Manages the tenants of this installation. Only the operator has access. */
 export class Organizations extends Context.Service<Organizations, Effect.Success<typeof make>>()(
   "keyshelf/organizations/Organizations",
 ) {

@@ -1,4 +1,7 @@
-/** The end of tokens' lives: their expiry is told once, and what ended long ago is removed (interface specification, section 8). */
+/**
+ * Emits the expiry event of each token once, and deletes tokens that ended long ago (interface specification, section
+ * 8).
+ */
 import { Context, Effect, Layer } from "effect"
 import { Events } from "../../events/Service.ts"
 import { platformIdentity } from "../../../kernel/contract/Caller.ts"
@@ -13,7 +16,7 @@ const make = Effect.gen(function* () {
   const events = yield* Events
   const transactions = yield* Transactions
 
-  /** Emits `TOKEN_EXPIRED` for up to so many tokens whose expiry has come; answers for how many. */
+  /** Emits `TOKEN_EXPIRED` for up to `count` expired tokens. Returns the number of events. */
   const tellExpiries = Effect.fn("TokenRetention.tellExpiries")(function* (count: number) {
     return yield* transactions.run(
       Effect.gen(function* () {
@@ -27,7 +30,9 @@ const make = Effect.gen(function* () {
     )
   })
 
-  /** Removes up to so many credentials that ended before the instant, minted tokens before their parents; answers how many. */
+  /**
+   * Deletes up to `count` credentials that ended before an instant, tokens before their parents. Returns the number.
+   */
   const removeRetired = Effect.fn("TokenRetention.removeRetired")(function* (before: Date, count: number) {
     const tokens = yield* repo.deleteRetired("organization", before, count)
     return tokens === count ? tokens : tokens + (yield* repo.deleteRetired("platform", before, count - tokens))
@@ -42,7 +47,7 @@ const make = Effect.gen(function* () {
   return { jobs }
 })
 
-/** What becomes of credentials after their end. The platform identity does it, in batches. */
+/** Handles expired and revoked credentials in batches, as the platform identity. */
 export class TokenRetention extends Context.Service<TokenRetention, Effect.Success<typeof make>>()(
   "keyshelf/access/Retention",
 ) {

@@ -126,8 +126,8 @@ export const verdictOn = (
 ): Judged | Unreadable => {
   if (meter === undefined) {
     const verdict = isInstance
-      ? rejected("Entitlement.NotFound", `No entitlement here has the name "${event.entitlement}".`)
-      : rejected("Instance.NotFound", `No instance here has the name "${event.instance}".`)
+      ? rejected("Entitlement.NotFound", `There is no entitlement "${event.entitlement}".`)
+      : rejected("Instance.NotFound", `There is no instance "${event.instance}".`)
     return { id: event.id, verdict }
   }
   const fault = faultOf(event, meter, now)
