@@ -21,7 +21,7 @@ import * as RequestsInFlight from "../http/middleware/RequestDeadlines.ts"
 import * as Secrets from "../infra/KeyRing.ts"
 import * as Signals from "../infra/database/ListenNotify.ts"
 import { Settings } from "../infra/Settings.ts"
-import { releaseAfterStart } from "./StartupGc.ts"
+import { collectAfterStart } from "./StartupGc.ts"
 import * as Telemetry from "../infra/telemetry/Telemetry.ts"
 import type { Role } from "../infra/Settings.ts"
 import { DeliveryLimits } from "../domains/webhooks/DeliveryLimits.ts"
@@ -180,7 +180,7 @@ export const serve = Effect.gen(function* () {
   yield* Layer.build(listeners)
   yield* Health.serving
   yield* banner(credential)
-  yield* Effect.forkScoped(releaseAfterStart)
+  yield* Effect.forkScoped(collectAfterStart)
   return yield* Effect.never
 }).pipe(
   Effect.scoped,

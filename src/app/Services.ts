@@ -25,13 +25,13 @@ import * as DedicatedConnections from "../infra/database/DedicatedConnections.ts
 import * as Transactions from "../infra/database/Transactions.ts"
 import * as SealedCursors from "../infra/SealedCursors.ts"
 import * as SecretBox from "../infra/SecretBox.ts"
-import { Draining } from "../kernel/ports/Shutdown.ts"
+import { Shutdown } from "../kernel/ports/Shutdown.ts"
 
 /** What all domains stand on. */
 const ports = Layer.mergeAll(
   Transactions.layer,
   DedicatedConnections.layer,
-  Draining.layer,
+  Shutdown.layer,
   SealedCursors.layer,
   SecretBox.layer,
 )

@@ -17,4 +17,4 @@ export const collectGarbage = (): void => {
  * Collects garbage once, one second after startup, which takes tens of milliseconds. An idle process then uses a third
  * less memory.
  */
-export const releaseAfterStart = Effect.delay(Effect.sync(collectGarbage), "1 second")
+export const collectAfterStart = Effect.delay(Effect.sync(collectGarbage), "1 second")

@@ -7,7 +7,7 @@ import * as DatabaseChecks from "./doctor/DatabaseChecks.ts"
 import * as KeyChecks from "./doctor/KeyChecks.ts"
 import * as MachineChecks from "./doctor/MachineChecks.ts"
 import * as PartnerChecks from "./doctor/PartnerChecks.ts"
-import { failed, guarded, line, ok } from "./doctor/Report.ts"
+import { failed, withDefectsAsFindings, line, ok } from "./doctor/Report.ts"
 import type { Finding } from "./doctor/Report.ts"
 import * as SettingsCheck from "./doctor/SettingsCheck.ts"
 import { databaseExists } from "./EmbeddedState.ts"
@@ -24,7 +24,7 @@ const connected = Effect.gen(function* () {
     ["partitions", DatabaseChecks.partitions],
     ["keys", KeyChecks.keys],
   ] as const) {
-    const found = yield* guarded(part, check)
+    const found = yield* withDefectsAsFindings(part, check)
     yield* print(found)
     findings.push(...found)
   }
@@ -50,7 +50,7 @@ const examine = Effect.gen(function* () {
   if (settings === undefined) return findings
   const all = [...findings]
   const run = Effect.fnUntraced(function* (part: string, check: ReturnType<typeof MachineChecks.ports>) {
-    const found = yield* guarded(part, check)
+    const found = yield* withDefectsAsFindings(part, check)
     yield* print(found)
     all.push(...found)
   })

@@ -109,7 +109,7 @@ const make = (origins: Origins) => {
     tell: (sentence: string) => Console.log(`\n${sentence}\n`),
 
     /** Sends a request that must succeed with this status and a response of this shape. */
-    succeeds: Effect.fnUntraced(function* <A, I>(request: Request, status: number, shape: Schema.Codec<A, I>) {
+    expectSuccess: Effect.fnUntraced(function* <A, I>(request: Request, status: number, shape: Schema.Codec<A, I>) {
       const body = yield* expectStatus(request, status)
       return yield* Schema.decodeUnknownEffect(shape)(body).pipe(
         Effect.mapError((error) => stopped(request, `the response has an unexpected shape. ${explain(error.issue)}`)),

@@ -33,7 +33,7 @@ const as = (token: Redacted.Redacted) => (method: Request["method"], path: strin
 type Calls = ReturnType<typeof as>
 
 const openOrganization = Effect.fnUntraced(function* (operator: Redacted.Redacted) {
-  const { succeeds, tell } = yield* Stage
+  const { expectSuccess: succeeds, tell } = yield* Stage
   yield* tell("1. The operator creates an organization, the tenant that contains everything else.")
   const organization = yield* succeeds(
     {
@@ -64,7 +64,7 @@ const openOrganization = Effect.fnUntraced(function* (operator: Redacted.Redacte
 })
 
 const issueNarrowerToken = Effect.fnUntraced(function* (first: Calls) {
-  const { succeeds, tell } = yield* Stage
+  const { expectSuccess: succeeds, tell } = yield* Stage
   yield* tell("2. With this token the vendor creates a service account, a machine user for the build pipeline.")
   const account = yield* succeeds(first("POST", "/service-accounts", { name: "Pipeline" }), 201, WithSlug)
   yield* tell("   Its token has only the scopes that the pipeline needs. It cannot issue tokens.")
@@ -76,7 +76,7 @@ const issueNarrowerToken = Effect.fnUntraced(function* (first: Calls) {
 })
 
 const sellLicense = Effect.fnUntraced(function* (pipeline: Calls) {
-  const { succeeds, tell } = yield* Stage
+  const { expectSuccess: succeeds, tell } = yield* Stage
   yield* tell("   Licenses grant entitlements: here, an amount that resets every calendar month ...")
   yield* succeeds(
     pipeline("POST", "/entitlements", {
@@ -135,7 +135,7 @@ const sellLicense = Effect.fnUntraced(function* (pipeline: Calls) {
 })
 
 const shipRelease = Effect.fnUntraced(function* (pipeline: Calls) {
-  const { succeeds, tell } = yield* Stage
+  const { expectSuccess: succeeds, tell } = yield* Stage
   yield* tell("   The vendor builds a component ...")
   const component = yield* succeeds(
     pipeline("POST", "/components", { name: "Search engine", version: "2.4.0" }),
@@ -157,7 +157,7 @@ const shipRelease = Effect.fnUntraced(function* (pipeline: Calls) {
 })
 
 const checkEntitlements = Effect.fnUntraced(function* (pipeline: Calls, instanceSlug: string) {
-  const { succeeds, tell } = yield* Stage
+  const { expectSuccess: succeeds, tell } = yield* Stage
   yield* tell("3. The product checks at run time: may this instance make 250 calls, and may it use single sign-on?")
   yield* succeeds(
     pipeline("POST", `/instances/${instanceSlug}/check`, {
@@ -186,7 +186,7 @@ const archiveLicense = Effect.fnUntraced(function* (
   pipeline: Calls,
   { license, order }: { readonly license: { readonly slug: string }; readonly order: object },
 ) {
-  const { done, refused, succeeds, tell } = yield* Stage
+  const { done, refused, expectSuccess: succeeds, tell } = yield* Stage
   const path = `/licenses/${license.slug}`
   yield* tell("4. The vendor archives the license. While it is the default of its family, this is rejected ...")
   yield* refused(pipeline("POST", `${path}/archive`), 409, "ArchiveLicense.DefaultMustBePublished")

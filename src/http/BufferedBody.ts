@@ -17,7 +17,7 @@ const isFullyBuffered = (source: ReturnType<typeof NodeHttpServerRequest.toIncom
  * Returns the bytes of the body if it is fully buffered. The request then serves bytes and text from memory, any number
  * of times.
  */
-export const takeWholeBody = (request: HttpServerRequest.HttpServerRequest): Uint8Array | undefined => {
+export const readBufferedBody = (request: HttpServerRequest.HttpServerRequest): Uint8Array | undefined => {
   const source = NodeHttpServerRequest.toIncomingMessage(request)
   if (!isFullyBuffered(source)) return undefined
   // Without a length, Node.js may return only the first chunk.

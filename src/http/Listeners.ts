@@ -5,8 +5,8 @@ import { HttpIncomingMessage, HttpRouter, HttpServer } from "effect/http"
 import { createServer, ServerResponse, STATUS_CODES } from "node:http"
 import type { IncomingMessage } from "node:http"
 import type { Duplex } from "node:stream"
-import { problemFor, undeclared } from "../kernel/contract/UndeclaredProblems.ts"
-import { Draining } from "../kernel/ports/Shutdown.ts"
+import { problemFor, undeclaredProblems } from "../kernel/contract/UndeclaredProblems.ts"
+import { Shutdown } from "../kernel/ports/Shutdown.ts"
 import { requestContext } from "./RequestContext.ts"
 import { requestIdOf } from "./middleware/ProblemResponses.ts"
 
@@ -16,7 +16,7 @@ export class ListenerUnavailable extends Schema.TaggedError<ListenerUnavailable>
 }) {}
 
 const problemText = (status: number, path: string) =>
-  JSON.stringify({ ...problemFor(status in undeclared ? status : 400), status, instance: path })
+  JSON.stringify({ ...problemFor(status in undeclaredProblems ? status : 400), status, instance: path })
 
 const sendProblem = (request: IncomingMessage, response: ServerResponse, status: number) => {
   const body = problemText(status, request.url ?? "/")
@@ -113,7 +113,7 @@ const MAX_SEGMENT_LENGTH = 16 * 1024
 
 // Built last, so that it is finalized first: it ends live streams before the listener waits for open requests.
 const signalShutdown = Layer.effectDiscard(
-  Effect.flatMap(Effect.serviceOption(Draining), (draining) =>
+  Effect.flatMap(Effect.serviceOption(Shutdown), (draining) =>
     Option.isSome(draining) ? Effect.addFinalizer(() => draining.value.begin) : Effect.void,
   ),
 )

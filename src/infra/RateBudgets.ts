@@ -11,7 +11,7 @@ export const fromSettings = Layer.effect(
     if (Option.isNone(rateLimit)) return undefined
     const stores = yield* Effect.promise(() => import("./RateLimitStores.ts"))
     return Option.isNone(redisUrl)
-      ? yield* stores.inMemory(rateLimit.value)
-      : yield* stores.onRedis(rateLimit.value, redisUrl.value)
+      ? yield* stores.inMemoryBudgets(rateLimit.value)
+      : yield* stores.redisBudgets(rateLimit.value, redisUrl.value)
   }),
 )

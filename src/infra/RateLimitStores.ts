@@ -5,7 +5,7 @@
 import * as NodeRedis from "@effect/platform-node/NodeRedis"
 import { Clock, Context, Duration, Effect, Exit, Layer, Metric, Redacted, References, Schedule, Scope } from "effect"
 import * as RateLimiter from "effect/persistence/RateLimiter"
-import { rateLimitsSkipped } from "./telemetry/Metrics.ts"
+import { rateLimitsBypassed } from "./telemetry/Metrics.ts"
 import type { Budget, Budgets } from "../kernel/ports/RateBudgets.ts"
 import type { RateLimit } from "../kernel/ports/RateBudgets.ts"
 
@@ -81,7 +81,7 @@ const evictingStore = Effect.gen(function* () {
 }).pipe(Effect.provide(RateLimiter.layerStoreMemory))
 
 /** Creates budgets that only this process counts. */
-export const inMemory = Effect.fnUntraced(function* (rateLimit: RateLimit) {
+export const inMemoryBudgets = Effect.fnUntraced(function* (rateLimit: RateLimit) {
   const limiter = yield* Effect.provideServiceEffect(RateLimiter.make, RateLimiter.RateLimiterStore, evictingStore)
   const budgets: Budgets = { rateLimit, take: (key) => Effect.orDie(consume(limiter, rateLimit, key)) }
   return budgets
@@ -96,7 +96,7 @@ const PAUSE = Duration.seconds(1)
  * Creates budgets that all processes share. While Redis is unreachable, requests pass uncounted, because rate limiting
  * must not cause an outage itself. Connects in the background, also at startup.
  */
-export const onRedis = Effect.fnUntraced(function* (rateLimit: RateLimit, url: Redacted.Redacted) {
+export const redisBudgets = Effect.fnUntraced(function* (rateLimit: RateLimit, url: Redacted.Redacted) {
   let limiter: Limiter | undefined
   let pausedUntil = 0
   let isAway = false
@@ -107,7 +107,7 @@ export const onRedis = Effect.fnUntraced(function* (rateLimit: RateLimit, url: R
     return Effect.logWarning("Redis (SERVICE_REDIS_URL) does not respond; rate limits are not applied")
   })
 
-  const uncounted = Effect.as(Metric.update(rateLimitsSkipped, 1), undefined)
+  const uncounted = Effect.as(Metric.update(rateLimitsBypassed, 1), undefined)
 
   const onSuccess = Effect.suspend(() => {
     if (!isAway) return Effect.void

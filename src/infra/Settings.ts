@@ -69,14 +69,14 @@ const BootstrapCredential = Schema.String.check(
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
 
 /** Whether content from a URL can be trusted: an https URL, or an http URL on this machine. */
-export const isTrustworthy = (text: string): boolean => {
+export const isTrustedUrl = (text: string): boolean => {
   const url = URL.parse(text)
   if (url === null || url.username !== "" || url.password !== "") return false
   return url.protocol === "https:" || (url.protocol === "http:" && LOOPBACK.test(url.hostname))
 }
 
 const TrustworthyUrl = Schema.String.check(
-  Schema.makeFilter(isTrustworthy, {
+  Schema.makeFilter(isTrustedUrl, {
     expected: "an https URL (http only on this machine, such as http://localhost:8180)",
   }),
 )

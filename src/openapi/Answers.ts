@@ -3,7 +3,7 @@
  * that is too large or of an unsupported type, an internal error, an unavailable database. The documents describe each
  * once and reference it in every operation.
  */
-import { undeclared } from "../kernel/contract/UndeclaredProblems.ts"
+import { undeclaredProblems } from "../kernel/contract/UndeclaredProblems.ts"
 import { mapOperations, partOf } from "./Operations.ts"
 import type { OperationChange, Part } from "./Operations.ts"
 
@@ -14,7 +14,7 @@ const OF_BODIES = [413, 415]
 const OF_ALL = [500, 503]
 
 const problemOf = (status: number): readonly [code: string, title: string] => {
-  const problem = undeclared[status]
+  const problem = undeclaredProblems[status]
   if (problem === undefined) throw new Error(`No problem is defined for the status ${status}`)
   return [problem[0], problem[1]]
 }
@@ -69,7 +69,7 @@ const addResponses: OperationChange = (operation, { method }) => {
 }
 
 /** The document with the shared error responses in every operation. */
-export const withAnswers = (document: Part): Part => {
+export const withSharedResponses = (document: Part): Part => {
   const components = partOf(document, "components")
   const schemas = partOf(components, "schemas")
   const statuses = [...OF_BODIES, ...OF_ALL]

@@ -1,17 +1,17 @@
 /** Completes the generated OpenAPI documents with what the API definitions cannot express. */
 import { OpenApi } from "effect/http-api"
 import type { HttpApi, HttpApiGroup } from "effect/http-api"
-import { withAnswers } from "./Answers.ts"
+import { withSharedResponses } from "./Answers.ts"
 import { limits } from "./Limits.ts"
 import { mapOperations } from "./Operations.ts"
 import { scopes } from "./Scopes.ts"
 
 /** The API whose document also has scopes, integer page limits and the error responses of every operation. */
-export const documented = <Id extends string, Groups extends HttpApiGroup.Constraint>(
+export const withDocumentation = <Id extends string, Groups extends HttpApiGroup.Constraint>(
   api: HttpApi.HttpApi<Id, Groups>,
 ): HttpApi.HttpApi<Id, Groups> => {
   const secured = scopes(api)
   return api.annotate(OpenApi.Transform, (document) =>
-    withAnswers(mapOperations(document, (operation, at) => limits(secured(operation, at), at))),
+    withSharedResponses(mapOperations(document, (operation, at) => limits(secured(operation, at), at))),
   )
 }

@@ -9,7 +9,7 @@ import { PlatformApi } from "../api/PlatformApi.ts"
 import { WebhookApi } from "../api/WebhookApi.ts"
 import { packageFile } from "../infra/PackageFiles.ts"
 import { errorsPage } from "./ErrorsPage.ts"
-import { documented } from "./Documented.ts"
+import { withDocumentation } from "./Documented.ts"
 
 /** A committed document differs from the generated one. */
 export class DocumentsOutdated extends Schema.TaggedError<DocumentsOutdated>()("DocumentsOutdated", {
@@ -18,9 +18,9 @@ export class DocumentsOutdated extends Schema.TaggedError<DocumentsOutdated>()("
 
 /** The text of each document, by its path in the repository. */
 export const documents = (): Readonly<Record<string, string>> => ({
-  "openapi/core.json": text(OpenApi.fromApi(documented(CoreApi))),
-  "openapi/platform.json": text(OpenApi.fromApi(documented(PlatformApi))),
-  "openapi/webhooks.json": text(OpenApi.fromApi(documented(WebhookApi))),
+  "openapi/core.json": text(OpenApi.fromApi(withDocumentation(CoreApi))),
+  "openapi/platform.json": text(OpenApi.fromApi(withDocumentation(PlatformApi))),
+  "openapi/webhooks.json": text(OpenApi.fromApi(withDocumentation(WebhookApi))),
   "docs/errors.md": errorsPage([CoreApi, PlatformApi, WebhookApi]),
 })
 

@@ -3,7 +3,7 @@ import { Predicate } from "effect"
 import type { Schema } from "effect"
 import { HttpApi } from "effect/http-api"
 import type { HttpApiGroup } from "effect/http-api"
-import { undeclared } from "../kernel/contract/UndeclaredProblems.ts"
+import { undeclaredProblems } from "../kernel/contract/UndeclaredProblems.ts"
 
 type AnyApi = Pick<HttpApi.Top, "identifier" | "annotations">
 
@@ -47,7 +47,7 @@ const cell = (text: string) => text.replaceAll("|", String.raw`\|`)
 export const errorsPage = (apis: ReadonlyArray<AnyApi>): string => {
   const entries = new Map<string, Entry>()
   for (const api of apis) collect(api, entries)
-  for (const [status, [code, title]] of Object.entries(undeclared)) {
+  for (const [status, [code, title]] of Object.entries(undeclaredProblems)) {
     if (!entries.has(code)) entries.set(code, { code, status: Number(status), title, operations: new Set(["every listener"]) })
   }
   const rows = [...entries.values()]

@@ -3,10 +3,10 @@
  * generated clients would then require a string.
  */
 import { Predicate } from "effect"
-import { DEFAULT_LIMIT, LARGEST_LIMIT } from "../kernel/contract/Page.ts"
+import { DEFAULT_LIMIT, MAX_LIMIT } from "../kernel/contract/Page.ts"
 import type { OperationChange } from "./Operations.ts"
 
-const schema = { type: "integer", minimum: 1, maximum: LARGEST_LIMIT, default: DEFAULT_LIMIT }
+const schema = { type: "integer", minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT }
 
 /** Replaces the schema of `limit` in an operation. */
 export const limits: OperationChange = (operation) => {

@@ -3,7 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { createHash } from "node:crypto"
-import { Issuing } from "../../src/domains/access/tokens/TokenIssuer.ts"
+import { TokenIssuer } from "../../src/domains/access/tokens/TokenIssuer.ts"
 import { AccessRepo } from "../../src/domains/access/Repo.ts"
 import { Credentials } from "../../src/domains/access/tokens/Credentials.ts"
 import { TokenHasher } from "../../src/domains/access/tokens/TokenHasher.ts"
@@ -12,7 +12,7 @@ import { Transactions } from "../../src/kernel/database/Transactions.ts"
 import { TestService } from "../support/TestService.ts"
 
 const issueIn = Effect.fnUntraced(function* (organizationId: string, expiresAt: Date | null = null) {
-  const issuing = yield* Issuing
+  const issuing = yield* TokenIssuer
   const transactions = yield* Transactions
   return yield* transactions.run(
     issuing.issue({

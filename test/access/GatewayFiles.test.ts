@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { parse } from "effect/encoding/Yaml"
 import { readFileSync } from "node:fs"
 import { resolve } from "node:path"
-import { BEGINNING } from "../../src/domains/access/tokens/GatewayTokens.ts"
+import { GATEWAY_TOKEN_PREFIX } from "../../src/domains/access/tokens/GatewayTokens.ts"
 import { refused } from "../../src/domains/access/tokens/Credentials.ts"
 import { problemFor } from "../../src/kernel/contract/UndeclaredProblems.ts"
 
@@ -39,8 +39,8 @@ const problemsIn = (source: string) =>
 
 describe("the gateway configurations", () => {
   it("reject internal JWTs by their prefix", () => {
-    assert.include(text("nginx/keyshelf.conf"), BEGINNING)
-    assert.include(text("caddy/Caddyfile"), BEGINNING)
+    assert.include(text("nginx/keyshelf.conf"), GATEWAY_TOKEN_PREFIX)
+    assert.include(text("caddy/Caddyfile"), GATEWAY_TOKEN_PREFIX)
   })
 
   it("use the problem documents of the service for their own error responses", () => {
@@ -73,7 +73,7 @@ describe("the Envoy configuration", () => {
       routeOf(authorization)["typed_per_filter_config"]?.[EXT_AUTHZ]?.["disabled"] === undefined
     assert.isTrue(usesExternalAuthorization("Bearer ksh_abc"))
     assert.isTrue(usesExternalAuthorization("bearer  ksh_abc"))
-    assert.isFalse(usesExternalAuthorization(`Bearer ${BEGINNING}.e30.AA`))
+    assert.isFalse(usesExternalAuthorization(`Bearer ${GATEWAY_TOKEN_PREFIX}.e30.AA`))
     assert.isFalse(usesExternalAuthorization("Bearer ksm_abc"))
     assert.isFalse(usesExternalAuthorization())
   })
@@ -82,7 +82,7 @@ describe("the Envoy configuration", () => {
     const requirement = (authorization?: string) =>
       routeOf(authorization)["typed_per_filter_config"]?.[JWT_AUTHN]?.["requirement_name"]
     assert.strictEqual(String(requirement("Bearer eyJhbGciOiJSUzI1NiJ9.e30.AA")), "identity_provider")
-    assert.strictEqual(String(requirement(`Bearer ${BEGINNING}.e30.AA`)), "identity_provider")
+    assert.strictEqual(String(requirement(`Bearer ${GATEWAY_TOKEN_PREFIX}.e30.AA`)), "identity_provider")
     assert.isUndefined(requirement("Bearer ksh_abc"))
     const config = filters[JWT_AUTHN]
     assert.strictEqual(

@@ -3,7 +3,7 @@ import { Effect, Layer, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { decodeJwt, decodeProtectedHeader, generateKeyPair, SignJWT, UnsecuredJWT } from "jose"
 import { createPrivateKey, randomUUID } from "node:crypto"
-import { BEGINNING, GatewayTokens } from "../../src/domains/access/tokens/GatewayTokens.ts"
+import { GATEWAY_TOKEN_PREFIX, GatewayTokens } from "../../src/domains/access/tokens/GatewayTokens.ts"
 import { Credentials } from "../../src/domains/access/tokens/Credentials.ts"
 import { Secrets } from "../../src/kernel/ports/KeyRing.ts"
 import * as InstallationSecrets from "../../src/infra/KeyRing.ts"
@@ -149,7 +149,7 @@ layer(TestService.layer, { excludeTestServices: true })("internal JWTs of a gate
         "altered signature": `${header}.${payload}.${signature.slice(0, -4)}AAAA`,
         "with a suffix": `${genuine}.x`,
         "with a leading space": ` ${genuine}`,
-        "only the prefix": BEGINNING,
+        "only the prefix": GATEWAY_TOKEN_PREFIX,
         nothing: "",
       }
       for (const [name, text] of Object.entries(forged)) {
@@ -197,9 +197,9 @@ layer(TestService.layer, { excludeTestServices: true })("internal JWTs of a gate
       const { row } = yield* authenticated
       const tokens = yield* GatewayTokens
       const jwt = yield* tokens.issue(row)
-      assert.strictEqual(BEGINNING, "eyJ0eXAiOiJrZXlzaGVsZi1nYXRld2F5K2p3")
-      assert.isTrue(tokens.recognizes(jwt))
-      assert.isFalse(tokens.recognizes(Redacted.make("eyJhbGciOiJSUzI1NiJ9.e30.x")))
+      assert.strictEqual(GATEWAY_TOKEN_PREFIX, "eyJ0eXAiOiJrZXlzaGVsZi1nYXRld2F5K2p3")
+      assert.isTrue(tokens.hasPrefix(jwt))
+      assert.isFalse(tokens.hasPrefix(Redacted.make("eyJhbGciOiJSUzI1NiJ9.e30.x")))
     }),
   )
 })

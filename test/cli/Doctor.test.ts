@@ -14,7 +14,7 @@ import { identityProvider } from "../../src/cli/doctor/PartnerChecks.ts"
 import { line } from "../../src/cli/doctor/Report.ts"
 import type { Finding } from "../../src/cli/doctor/Report.ts"
 import { compare, known } from "../../src/cli/Schema.ts"
-import { settingsPlace } from "../../src/domains/connectors/settings/ConnectorSettings.ts"
+import { settingsSealContext } from "../../src/domains/connectors/settings/ConnectorSettings.ts"
 import { platformIdentity } from "../../src/kernel/contract/Caller.ts"
 import { SecretBox } from "../../src/kernel/ports/SecretBox.ts"
 import type { SealedPlace } from "../../src/kernel/ports/SecretBox.ts"
@@ -60,7 +60,7 @@ const storeOrganization = Effect.gen(function* () {
 
 const storeSettings = Effect.fnUntraced(function* (organizationId: string, id: string, byte: number) {
   const sql = yield* PgClient.PgClient
-  const sealed = yield* seal(settingsPlace(organizationId, "x"), id, byte)
+  const sealed = yield* seal(settingsSealContext(organizationId, "x"), id, byte)
   yield* sql`
     INSERT INTO connector_settings (organization_id, connector_name, sealed, version, settings_schema, updated_at, updated_by)
     VALUES (${organizationId}, 'x', ${sealed}, '1', '{}', now(), '{}')`

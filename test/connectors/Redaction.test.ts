@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { changedExposures, merge, withoutFormerSecrets } from "../../src/domains/connectors/settings/SettingsMerge.ts"
+import { changedExposures, merge, removeFormerSecrets } from "../../src/domains/connectors/settings/SettingsMerge.ts"
 import { redact, settingsAt } from "../../src/domains/connectors/settings/Redaction.ts"
 import { lint } from "../../src/domains/connectors/schema/SchemaLint.ts"
 import { randomCase } from "./support.ts"
@@ -185,7 +185,7 @@ describe("merging settings", () => {
     const older: Json = { properties: { old: secret, both: secret, list: { items: { properties: { x: secret } } } } }
     const newer: Json = { properties: { both: secret } }
     const value = { old: "1", both: "2", list: [{ x: "3", y: "4" }] }
-    assert.deepStrictEqual(withoutFormerSecrets(settingsAt(newer, older), settingsAt(newer), value), {
+    assert.deepStrictEqual(removeFormerSecrets(settingsAt(newer, older), settingsAt(newer), value), {
       both: "2",
       list: [{ y: "4" }],
     })

@@ -4,7 +4,7 @@ import { createVerify, generateKeyPairSync } from "node:crypto"
 import { createServer } from "node:http"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
-import { presentable } from "../../src/domains/connectors/settings/TextSanitizer.ts"
+import { sanitize } from "../../src/domains/connectors/settings/TextSanitizer.ts"
 import { TestService } from "../support/TestService.ts"
 
 const HUBSPOT = "service.integration.crm.hubspot"
@@ -234,10 +234,10 @@ describe("a vendor's message", () => {
   ]
   for (const [text, secrets, shown] of cases) {
     it(`${JSON.stringify(text)} is shown as ${JSON.stringify(shown)}`, () =>
-      assert.strictEqual(presentable(text, secrets), shown))
+      assert.strictEqual(sanitize(text, secrets), shown))
   }
   it("is truncated after its secrets are masked", () => {
-    assert.strictEqual(presentable(`${"x".repeat(195)}secret`, ["secret"]), `${"x".repeat(195)}***`)
-    assert.strictEqual(presentable("x".repeat(500), []), `${"x".repeat(199)}…`)
+    assert.strictEqual(sanitize(`${"x".repeat(195)}secret`, ["secret"]), `${"x".repeat(195)}***`)
+    assert.strictEqual(sanitize("x".repeat(500), []), `${"x".repeat(199)}…`)
   })
 })

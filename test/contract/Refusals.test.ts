@@ -8,7 +8,7 @@ import type { Answer, CallOptions } from "../support/TestService.ts"
 import { aboutTheInstallation, endpoints } from "./endpoints.ts"
 import type { Endpoint } from "./endpoints.ts"
 import { populate, scenarios } from "./scenarios.ts"
-import type { World } from "./scenarios.ts"
+import type { Fixture } from "./scenarios.ts"
 
 const isUuid = Schema.is(Uuid)
 
@@ -44,7 +44,7 @@ const setup = Effect.gen(function* () {
   const service = yield* TestService
   const owner = yield* service.tenant()
   const world = yield* populate({ ...service, ...owner })
-  const call = (endpoint: Endpoint, options: CallOptions = {}, at: World = world) => {
+  const call = (endpoint: Endpoint, options: CallOptions = {}, at: Fixture = world) => {
     const scenario = scenarios[endpoint.id]
     if (scenario === undefined) return Effect.die(new Error(`No scenario for ${endpoint.id}`))
     const body = scenario.body?.(at)
@@ -125,7 +125,7 @@ layer(TestService.layer, { excludeTestServices: true })("every endpoint rejects"
     Effect.gen(function* () {
       const { call, tenant, world } = yield* setup
       const stranger = yield* tenant()
-      const nowhere: World = Object.fromEntries(
+      const nowhere: Fixture = Object.fromEntries(
         // Ids must be UUIDs: other path values are rejected before the lookup.
         Object.entries(world).map(([key, name]) => [key, isUuid(name) ? randomUUID() : "never-existed"]),
       ) as never

@@ -6,7 +6,7 @@ import { Effect } from "effect"
 import type { Call } from "../support/TestService.ts"
 
 /** Slugs and ids of a populated organization. */
-export interface World {
+export interface Fixture {
   readonly organizationId: string
   readonly serviceAccount: string
   readonly token: string
@@ -107,7 +107,7 @@ export const populate = Effect.fnUntraced(function* (options: {
   const webhook = yield* post("/webhooks", { url: "https://example.com/events", eventNames: ["*"] })
   const tested = yield* post(`/webhooks/${webhook.id}/test`)
   const reservation = yield* post(`/instances/${instance.slug}/entitlements/seats/reservations`, {})
-  const world: World = {
+  const world: Fixture = {
     organizationId,
     serviceAccount: account.slug,
     token: issued.slug,
@@ -135,26 +135,28 @@ export const populate = Effect.fnUntraced(function* (options: {
 
 /** How an endpoint is called: the path after `/api`, and the body if it has one. */
 export interface Scenario {
-  readonly path: (world: World) => string
-  readonly body?: (world: World) => object
+  readonly path: (world: Fixture) => string
+  readonly body?: (world: Fixture) => object
 }
 
-const at = (path: string | ((world: World) => string), body?: object | ((world: World) => object)): Scenario => ({
+const at = (path: string | ((world: Fixture) => string), body?: object | ((world: Fixture) => object)): Scenario => ({
   path: typeof path === "string" ? () => path : path,
-  ...(body === undefined ? {} : { body: typeof body === "function" ? (body as (world: World) => object) : () => body }),
+  ...(body === undefined
+    ? {}
+    : { body: typeof body === "function" ? (body as (world: Fixture) => object) : () => body }),
 })
 
 const dates = { startLicenseDate: "2026-01-01T00:00:00Z", endLicenseDate: "2099-01-01T00:00:00Z" }
 const tokenRequest = { name: "more", scopes: ["read:releases"] }
-const organization = (world: World) => `/platform/organizations/${world.organizationId}`
+const organization = (world: Fixture) => `/platform/organizations/${world.organizationId}`
 
 // Connectors belong to the installation: their names are the same in every organization.
 const integration = "service.integration.crm.hubspot"
 const connector = `/connectors/${integration}`
-const recordAt = (owner: (world: World) => string, body?: object) =>
+const recordAt = (owner: (world: Fixture) => string, body?: object) =>
   at((world) => `${owner(world)}/integrations/${integration}`, body)
-const customerAt = (world: World) => `/customers/${world.customer}`
-const instanceAt = (world: World) => `/instances/${world.instance}`
+const customerAt = (world: Fixture) => `/customers/${world.customer}`
+const instanceAt = (world: Fixture) => `/instances/${world.instance}`
 
 /** By `group.endpoint`. */
 export const scenarios: Readonly<Record<string, Scenario>> = {
@@ -224,7 +226,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   "entitlementGroups.delete": at((world) => `/entitlement-groups/${world.group}`),
   "entitlementGroups.attach": at(
     (world) => `/entitlement-groups/${world.group}/entitlements`,
-    (world: World) => ({ entitlementSlug: world.entitlement }),
+    (world: Fixture) => ({ entitlementSlug: world.entitlement }),
   ),
   "entitlementGroups.detach": at((world) => `/entitlement-groups/${world.group}/entitlements/${world.entitlement}`),
 
@@ -239,7 +241,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   "licenseEntitlements.list": at((world) => `/licenses/${world.license}/entitlements`),
   "licenseEntitlements.assign": at(
     (world) => `/licenses/${world.draft}/entitlements`,
-    (world: World) => ({ entitlementSlug: world.entitlement, value: 1 }),
+    (world: Fixture) => ({ entitlementSlug: world.entitlement, value: 1 }),
   ),
   "licenseEntitlements.update": at((world) => `/licenses/${world.license}/entitlements/${world.entitlement}`, {
     value: 2,
@@ -255,7 +257,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   "customers.delete": at((world) => `/customers/${world.customer}`),
 
   "instances.list": at("/instances"),
-  "instances.create": at("/instances", (world: World) => ({
+  "instances.create": at("/instances", (world: Fixture) => ({
     name: "Another",
     customerSlug: world.customer,
     licenseSlug: world.license,
@@ -280,7 +282,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   "usage.get": at((world) => `/instances/${world.instance}/entitlements/${world.entitlement}/usage`),
   "usage.report": at((world) => `/instances/${world.instance}/entitlements/${world.entitlement}/usage`, { value: 1 }),
   "usage.ofGroup": at((world) => `/entitlement-groups/${world.group}/usage?instance=${world.instance}`),
-  "usage.reportEvents": at("/usage-events", (world: World) => ({
+  "usage.reportEvents": at("/usage-events", (world: Fixture) => ({
     specversion: "1.0",
     id: "one",
     source: "/tests",
@@ -337,7 +339,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   "memberships.list": at((world) => `${organization(world)}/memberships`),
   "memberships.create": at(
     (world) => `${organization(world)}/memberships`,
-    (world: World) => ({ userId: world.user, role: "VIEWER" }),
+    (world: Fixture) => ({ userId: world.user, role: "VIEWER" }),
   ),
   "memberships.remove": at((world) => `${organization(world)}/memberships/${world.member}`),
   "organizationTokens.list": at((world) => `${organization(world)}/tokens`),

@@ -10,7 +10,7 @@ import { randomInt } from "node:crypto"
 import { join } from "node:path"
 import * as EmbeddedPostgres from "../../src/infra/embedded/EmbeddedPostgres.ts"
 import { temporaryDirectory } from "../support/ServiceProcess.ts"
-import { faults, play, told } from "./support/Campaign.ts"
+import { faults, run, told } from "./support/Campaign.ts"
 import type { Fault } from "./support/Campaign.ts"
 
 const names = Object.keys(faults) as ReadonlyArray<Fault>
@@ -65,7 +65,7 @@ const campaign = Command.make(
     let broken = 0
     for (const fault of names.filter((name) => chosen.includes(name))) {
       const began = performance.now()
-      const exit = yield* Effect.exit(play(fault, plan))
+      const exit = yield* Effect.exit(run(fault, plan))
       if (Exit.isFailure(exit) || exit.value.violations.length > 0) broken++
       for (const line of told(fault, performance.now() - began, exit)) yield* Console.log(line)
     }

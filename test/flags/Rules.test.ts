@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { createHash } from "node:crypto"
-import { etagOf, isFresh } from "../../src/domains/flags/Etag.ts"
+import { etagOf, matchesEtag } from "../../src/domains/flags/Etag.ts"
 import type { Condition, Operator } from "../../src/domains/flags/Model.ts"
-import { bucketOf, BUCKETS, isWithin } from "../../src/domains/flags/ofrep/Rollout.ts"
-import { changed, faultsOf, listed } from "../../src/domains/flags/Rules.ts"
+import { bucketOf, BUCKETS, isInPercentage } from "../../src/domains/flags/ofrep/Rollout.ts"
+import { changed, validateFlag, listed } from "../../src/domains/flags/Rules.ts"
 import { evaluate } from "../../src/domains/flags/ofrep/Targeting.ts"
 import type { EvaluatedFlag } from "../../src/domains/flags/ofrep/Targeting.ts"
 
@@ -21,14 +21,14 @@ describe("a percentage rollout", () => {
     for (const key of keys) {
       const bucket = bucketOf("flag", "rule", key)
       assert.isTrue(bucket >= 0 && bucket < BUCKETS)
-      assert.isFalse(isWithin(bucket, 0))
-      assert.isTrue(isWithin(bucket, 100))
+      assert.isFalse(isInPercentage(bucket, 0))
+      assert.isTrue(isInPercentage(bucket, 100))
     }
   })
 
   it("a rollout serves its percentage of the keys", () => {
     for (const percentage of [1, 10, 33.333, 50, 90]) {
-      const share = keys.filter((key) => isWithin(bucketOf("flag", "rule", key), percentage)).length / keys.length
+      const share = keys.filter((key) => isInPercentage(bucketOf("flag", "rule", key), percentage)).length / keys.length
       // Four standard deviations of a uniform distribution.
       const tolerance = 4 * Math.sqrt((percentage / 100) * (1 - percentage / 100) * keys.length) * (1 / keys.length)
       assert.closeTo(share, percentage / 100, tolerance, `${percentage} %`)
@@ -38,18 +38,18 @@ describe("a percentage rollout", () => {
   it("a growing percentage never excludes an included key", () => {
     const percentages = [0, 0.001, 0.5, 1, 12.345, 50, 99.999, 100]
     for (const key of keys.slice(0, 2000)) {
-      const within = percentages.map((percentage) => isWithin(bucketOf("flag", "rule", key), percentage))
+      const within = percentages.map((percentage) => isInPercentage(bucketOf("flag", "rule", key), percentage))
       assert.strictEqual(within.indexOf(true), within.lastIndexOf(false) + 1, key)
     }
   })
 
   it("rollouts of different flags and targetings select keys independently", () => {
-    const first = keys.filter((key) => isWithin(bucketOf("one", "rule", key), 10))
+    const first = keys.filter((key) => isInPercentage(bucketOf("one", "rule", key), 10))
     for (const [flag, targeting] of [
       ["two", "rule"],
       ["one", "other"],
     ] as const) {
-      const both = first.filter((key) => isWithin(bucketOf(flag, targeting, key), 10)).length
+      const both = first.filter((key) => isInPercentage(bucketOf(flag, targeting, key), 10)).length
       assert.closeTo(both / first.length, 0.1, 0.05)
     }
   })
@@ -96,7 +96,7 @@ describe("flag evaluation", () => {
     const targetings = [{ name: "some", conditions: [], variant: "dark", percentage: 25 }]
     const split = { ...flag, targetings }
     for (const targetingKey of keys.slice(0, 200)) {
-      const isIn = isWithin(bucketOf("theme", "some", targetingKey), 25)
+      const isIn = isInPercentage(bucketOf("theme", "some", targetingKey), 25)
       assert.deepInclude(
         evaluate(split, { targetingKey }),
         isIn ? { variant: "dark", reason: "SPLIT" } : { variant: "light", reason: "STATIC" },
@@ -132,7 +132,7 @@ describe("flag evaluation", () => {
 
 describe("flag validation", () => {
   const places = (type: "boolean" | "integer" | "float" | "string" | "object", properties: object, key = "flag") =>
-    faultsOf({ key, type, ...changed(key, properties) }).map(({ location }) => location)
+    validateFlag({ key, type, ...changed(key, properties) }).map(({ location }) => location)
 
   it("variant and fallback values must have the flag's type", () => {
     const values = [true, "text", 1, 1.5, { a: 1 }, [1], null, 2 ** 60, "\u0000"]
@@ -220,8 +220,8 @@ describe("an entity tag", () => {
     const etag = etagOf("body")
     assert.notStrictEqual(etag, etagOf("other"))
     for (const sent of [etag, `W/${etag}`, `"x", ${etag}`, "*", etag.replaceAll('"', "")]) {
-      assert.isTrue(isFresh(etag, sent), sent)
+      assert.isTrue(matchesEtag(etag, sent), sent)
     }
-    for (const sent of [undefined, "", '"x"', etagOf("other")]) assert.isFalse(isFresh(etag, sent))
+    for (const sent of [undefined, "", '"x"', etagOf("other")]) assert.isFalse(matchesEtag(etag, sent))
   })
 })

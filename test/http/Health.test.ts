@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Layer, Redacted } from "effect"
-import { HealthParts, registerHealth } from "../../src/kernel/ports/HealthChecks.ts"
+import { HealthChecks, registerHealth } from "../../src/kernel/ports/HealthChecks.ts"
 import { Signals } from "../../src/kernel/ports/Signals.ts"
 import { CurrentLifecycle } from "../../src/kernel/ports/Lifecycle.ts"
 import { serving } from "../../src/http/routes/Health.ts"
@@ -16,7 +16,7 @@ const observedService = TestService.layer.pipe(
   Layer.provideMerge(
     Layer.merge(
       Layer.succeed(CurrentLifecycle, lifecycle),
-      Layer.sync(HealthParts, () => new Map()),
+      Layer.sync(HealthChecks, () => new Map()),
     ),
   ),
 )

@@ -6,7 +6,7 @@ import { createConnection, createServer } from "node:net"
 import type { AddressInfo, Socket } from "node:net"
 import { CurrentBudgets } from "../../src/kernel/ports/RateBudgets.ts"
 import type { Budgets } from "../../src/kernel/ports/RateBudgets.ts"
-import { inMemory, onRedis } from "../../src/infra/RateLimitStores.ts"
+import { inMemoryBudgets, redisBudgets } from "../../src/infra/RateLimitStores.ts"
 import { TestService } from "../support/TestService.ts"
 import type { Answer } from "../support/TestService.ts"
 
@@ -23,14 +23,14 @@ const take = (budgets: Budgets, key: string, times: number) =>
 describe("a budget of three requests a minute", () => {
   it.effect("three requests at once are allowed and the fourth is rejected", () =>
     Effect.gen(function* () {
-      const budgets = yield* inMemory(THREE_PER_MINUTE)
+      const budgets = yield* inMemoryBudgets(THREE_PER_MINUTE)
       assert.deepStrictEqual(yield* take(budgets, "a", 4), [2, 1, 0, undefined])
     }),
   )
 
   it.effect("a budget of three per minute refills one request every twenty seconds", () =>
     Effect.gen(function* () {
-      const budgets = yield* inMemory(THREE_PER_MINUTE)
+      const budgets = yield* inMemoryBudgets(THREE_PER_MINUTE)
       yield* take(budgets, "a", 3)
       const rejected = yield* budgets.take("a")
       assert.strictEqual(rejected?.retryMillis, 20_000)
@@ -44,7 +44,7 @@ describe("a budget of three requests a minute", () => {
 
   it.effect("a budget is full after a minute and never exceeds its limit", () =>
     Effect.gen(function* () {
-      const budgets = yield* inMemory(THREE_PER_MINUTE)
+      const budgets = yield* inMemoryBudgets(THREE_PER_MINUTE)
       yield* take(budgets, "a", 3)
       yield* TestClock.adjust("1 hour")
       assert.deepStrictEqual(yield* take(budgets, "a", 4), [2, 1, 0, undefined])
@@ -53,7 +53,7 @@ describe("a budget of three requests a minute", () => {
 
   it.effect("each credential has a separate budget", () =>
     Effect.gen(function* () {
-      const budgets = yield* inMemory(THREE_PER_MINUTE)
+      const budgets = yield* inMemoryBudgets(THREE_PER_MINUTE)
       yield* take(budgets, "a", 4)
       assert.deepStrictEqual(yield* take(budgets, "b", 1), [2])
     }),
@@ -61,7 +61,7 @@ describe("a budget of three requests a minute", () => {
 
   it.effect("a budget is evicted only if it is full", () =>
     Effect.gen(function* () {
-      const budgets = yield* inMemory(THREE_PER_MINUTE)
+      const budgets = yield* inMemoryBudgets(THREE_PER_MINUTE)
       yield* take(budgets, "spent", 3)
       yield* TestClock.adjust("10 seconds")
       // More credentials than the eviction threshold.
@@ -72,7 +72,7 @@ describe("a budget of three requests a minute", () => {
 })
 
 const serviceWithLimits = TestService.layer.pipe(
-  Layer.provide(Layer.effect(CurrentBudgets, inMemory({ requests: 20, unit: "hour" }))),
+  Layer.provide(Layer.effect(CurrentBudgets, inMemoryBudgets({ requests: 20, unit: "hour" }))),
 )
 
 const rateLimitOf = ({ headers }: Answer) =>
@@ -138,9 +138,12 @@ layer(TestService.layer, { excludeTestServices: true })("a service without limit
   )
 })
 
-layer(TestService.layer.pipe(Layer.provide(Layer.effect(CurrentBudgets, inMemory({ requests: 2, unit: "hour" })))), {
-  excludeTestServices: true,
-})("the Platform API with limits", (it) => {
+layer(
+  TestService.layer.pipe(Layer.provide(Layer.effect(CurrentBudgets, inMemoryBudgets({ requests: 2, unit: "hour" })))),
+  {
+    excludeTestServices: true,
+  },
+)("the Platform API with limits", (it) => {
   it.effect("platform credentials are serviceWithLimits", () =>
     Effect.gen(function* () {
       const { operator, platform } = yield* TestService
@@ -186,7 +189,7 @@ describe.skipIf(!isRedisUp)("budgets on Redis", () => {
   it.live("nodes share one budget on Redis", () =>
     Effect.gen(function* () {
       const url = Redacted.make(REDIS)
-      const [one, two] = [yield* onRedis(THREE_PER_MINUTE, url), yield* onRedis(THREE_PER_MINUTE, url)]
+      const [one, two] = [yield* redisBudgets(THREE_PER_MINUTE, url), yield* redisBudgets(THREE_PER_MINUTE, url)]
       yield* until(isCounting(one))
       yield* until(isCounting(two))
       const key = randomUUID()
@@ -199,7 +202,7 @@ describe.skipIf(!isRedisUp)("budgets on Redis", () => {
   it.live("requests pass uncounted while Redis is unreachable, and are counted once it is back", () =>
     Effect.gen(function* () {
       const proxy = yield* redisProxy
-      const budgets = yield* onRedis(THREE_PER_MINUTE, Redacted.make(proxy.url))
+      const budgets = yield* redisBudgets(THREE_PER_MINUTE, Redacted.make(proxy.url))
       yield* until(isCounting(budgets))
       yield* proxy.cut
       const key = randomUUID()
@@ -265,7 +268,7 @@ describe("a Redis that never responds", () => {
         (silent) => Effect.sync(() => silent.close()),
       )
       const { port } = server.address() as AddressInfo
-      const budgets = yield* onRedis(THREE_PER_MINUTE, Redacted.make(`redis://127.0.0.1:${port}`))
+      const budgets = yield* redisBudgets(THREE_PER_MINUTE, Redacted.make(`redis://127.0.0.1:${port}`))
       for (let index = 0; index < 5; index++) {
         const started = performance.now()
         assert.isUndefined(yield* budgets.take("a"))
@@ -276,7 +279,7 @@ describe("a Redis that never responds", () => {
 
   it.live("a refused connection to Redis does not prevent startup", () =>
     Effect.gen(function* () {
-      const budgets = yield* onRedis(THREE_PER_MINUTE, Redacted.make("redis://127.0.0.1:1"))
+      const budgets = yield* redisBudgets(THREE_PER_MINUTE, Redacted.make("redis://127.0.0.1:1"))
       assert.isUndefined(yield* budgets.take("a"))
     }).pipe(Effect.scoped),
   )

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Context, Deferred, Effect, Exit, Fiber, Layer, Redacted } from "effect"
 import { randomBytes } from "node:crypto"
 import { AttemptEnds, Commits, HotPath } from "../../src/kernel/database/Connections.ts"
-import { attemptEnds, commits, hotPath, letGoOfResults } from "../../src/infra/database/DedicatedConnections.ts"
+import { attemptEnds, commits, hotPath, releaseResults } from "../../src/infra/database/DedicatedConnections.ts"
 import { Transaction } from "../../src/kernel/database/Transactions.ts"
 import { collectGarbage } from "../../src/app/StartupGc.ts"
 import { TestDatabase, testSql } from "../support/TestDatabase.ts"
@@ -70,9 +70,9 @@ describe("a shared connection that is never idle", () => {
     Effect.gen(function* () {
       const sql = yield* PgClient.PgClient
       const { kept, more } = yield* neverIdle(sql`SELECT pg_sleep(0.002)`)
-      // If this fails, the client releases results itself, and `letGoOfResults` is no longer needed.
+      // If this fails, the client releases results itself, and `releaseResults` is no longer needed.
       assert.isAbove(yield* kept, 0)
-      yield* letGoOfResults(sql)
+      yield* releaseResults(sql)
       yield* more(20)
       assert.strictEqual(yield* kept, 0)
     }).pipe(Effect.scoped, Effect.provide(testSql)),

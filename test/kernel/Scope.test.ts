@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import {
   allows,
-  beyond,
+  missingScopes,
   coreModules,
   covers,
   OrganizationScope,
@@ -47,7 +47,7 @@ describe("scopes", () => {
     "scopes that may be issued never allow more than the issuer holds",
     [Schema.Array(PlatformScope), Schema.Array(PlatformScope), PlatformScope],
     ([held, asked, needed]) =>
-      beyond(held, asked).length === 0 && allows(asked, needed) ? allows(held, needed) : true,
+      missingScopes(held, asked).length === 0 && allows(asked, needed) ? allows(held, needed) : true,
   )
 
   it("memberships and users belong to the platform only", () => {

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { Slug, slugify, underFreeSlug } from "../../src/kernel/values/Slug.ts"
+import { Slug, slugify, insertWithFreeSlug } from "../../src/kernel/values/Slug.ts"
 
 const isSlug = Schema.is(Slug)
 
@@ -32,7 +32,7 @@ describe("slugs", () => {
   it.effect("a suggested slug that is taken gets six random characters", () =>
     Effect.gen(function* () {
       const taken = new Set(["acme"])
-      const slug = yield* underFreeSlug({
+      const slug = yield* insertWithFreeSlug({
         explicit: undefined,
         suggested: "acme",
         insert: (slug) => Effect.sync(() => !taken.has(slug)),
@@ -44,7 +44,7 @@ describe("slugs", () => {
 
   it.effect("an explicit slug that is taken is rejected", () =>
     Effect.gen(function* () {
-      const error = yield* underFreeSlug({
+      const error = yield* insertWithFreeSlug({
         explicit: "acme",
         suggested: "other",
         insert: () => Effect.succeed(false),

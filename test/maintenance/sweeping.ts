@@ -3,7 +3,7 @@ import { PgClient } from "@effect/sql-pg"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { randomUUID } from "node:crypto"
-import { Issuing } from "../../src/domains/access/tokens/TokenIssuer.ts"
+import { TokenIssuer } from "../../src/domains/access/tokens/TokenIssuer.ts"
 import { AccessRepo } from "../../src/domains/access/Repo.ts"
 import { platformIdentity } from "../../src/kernel/contract/Caller.ts"
 import { Transactions } from "../../src/kernel/database/Transactions.ts"
@@ -29,7 +29,7 @@ export const issue = Effect.fnUntraced(function* (options: {
   readonly expiresAt?: Date
   readonly parentId?: string
 }) {
-  const [issuing, transactions] = [yield* Issuing, yield* Transactions]
+  const [issuing, transactions] = [yield* TokenIssuer, yield* Transactions]
   const { record } = yield* transactions.run(
     issuing.issue({
       kind: options.organizationId === null ? "platform" : "organization",

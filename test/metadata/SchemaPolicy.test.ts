@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { cpuMillis } from "../support/cpuTime.ts"
-import { LIMITS, schemaFaults } from "../../src/domains/metadata/jsonschema/SchemaPolicy.ts"
+import { LIMITS, schemaErrors } from "../../src/domains/metadata/jsonschema/SchemaPolicy.ts"
 import type { Keywords } from "../../src/domains/metadata/jsonschema/Subschemas.ts"
 import { validate } from "../../src/domains/metadata/jsonschema/Validator.ts"
 
@@ -136,7 +136,7 @@ const acceptances: ReadonlyArray<readonly [what: string, schema: Keywords]> = [
 describe("a schema is rejected", () => {
   for (const [rule, schema, pointer] of rejections) {
     it(`for ${rule}`, () => {
-      const [error] = schemaFaults(schema)
+      const [error] = schemaErrors(schema)
       assert.strictEqual(error?.pointer, pointer, error?.message)
     })
   }
@@ -144,7 +144,7 @@ describe("a schema is rejected", () => {
 
 describe("a schema is accepted", () => {
   for (const [what, schema] of acceptances) {
-    it(`with ${what}`, () => assert.deepStrictEqual(schemaFaults(schema), []))
+    it(`with ${what}`, () => assert.deepStrictEqual(schemaErrors(schema), []))
   }
 })
 
@@ -207,9 +207,9 @@ const cheapest = (times: number, work: () => void) => Math.min(...many(times, ()
 describe("the cost of an accepted schema is bounded", () => {
   for (const [what, schema, value] of worst) {
     it(`${what}: accepting the schema and checking a value each take less than half a second of processor time`, () => {
-      assert.deepStrictEqual(schemaFaults(schema), [])
+      assert.deepStrictEqual(schemaErrors(schema), [])
       assert.isBelow(
-        cheapest(2, () => schemaFaults(schema)),
+        cheapest(2, () => schemaErrors(schema)),
         500,
       )
       assert.isBelow(
@@ -221,9 +221,9 @@ describe("the cost of an accepted schema is bounded", () => {
 
   it("a schema bomb of the maximum size is rejected in less than half a second", () => {
     const schema = bomb(LIMITS.nodes / 8)
-    assert.strictEqual(schemaFaults(schema).length, 1)
+    assert.strictEqual(schemaErrors(schema).length, 1)
     assert.isBelow(
-      cpuMillis(() => schemaFaults(schema)),
+      cpuMillis(() => schemaErrors(schema)),
       500,
     )
   })

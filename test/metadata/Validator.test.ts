@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Ajv2020 } from "ajv/dist/2020.js"
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
-import { schemaFaults } from "../../src/domains/metadata/jsonschema/SchemaPolicy.ts"
+import { schemaErrors } from "../../src/domains/metadata/jsonschema/SchemaPolicy.ts"
 import { isKeywords } from "../../src/domains/metadata/jsonschema/Subschemas.ts"
 import { validate } from "../../src/domains/metadata/jsonschema/Validator.ts"
 
@@ -32,7 +32,7 @@ const run = (cases: ReadonlyArray<Case>) => {
   let rejected = 0
   let right = 0
   for (const { description, schema, tests } of cases) {
-    const [error] = isKeywords(schema) ? schemaFaults(schema) : [{ message: "is not an object" }]
+    const [error] = isKeywords(schema) ? schemaErrors(schema) : [{ message: "is not an object" }]
     if (error !== undefined) {
       rejected++
       reasons.set(error.message, (reasons.get(error.message) ?? 0) + 1)
@@ -67,7 +67,7 @@ describe("validation of a value by its schema", () => {
     const wrongInAjv = /unevaluated|\$dynamicRef|"multipleOf"/
     let compared = 0
     for (const { schema, tests } of randomCases) {
-      if (!isKeywords(schema) || schemaFaults(schema).length > 0) continue
+      if (!isKeywords(schema) || schemaErrors(schema).length > 0) continue
       // All of these schemas define `d` with a dynamic reference, but few use it.
       const { d: _, ...others } = schema["$defs"] as Record<string, unknown>
       if (wrongInAjv.test(JSON.stringify({ ...schema, $defs: others }))) continue

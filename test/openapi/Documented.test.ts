@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { OpenApi } from "effect/http-api"
 import { CoreApi } from "../../src/api/CoreApi.ts"
-import { documented } from "../../src/openapi/Documented.ts"
+import { withDocumentation } from "../../src/openapi/Documented.ts"
 import { PlatformApi } from "../../src/api/PlatformApi.ts"
 import { WebhookApi } from "../../src/api/WebhookApi.ts"
 
@@ -20,9 +20,9 @@ const operationsOf = (document: { readonly paths: object }) =>
   )
 
 const documents = [
-  OpenApi.fromApi(documented(CoreApi)),
-  OpenApi.fromApi(documented(PlatformApi)),
-  OpenApi.fromApi(documented(WebhookApi)),
+  OpenApi.fromApi(withDocumentation(CoreApi)),
+  OpenApi.fromApi(withDocumentation(PlatformApi)),
+  OpenApi.fromApi(withDocumentation(WebhookApi)),
 ]
 
 describe("scopes in the documents", () => {

@@ -3,9 +3,9 @@ import { Option, Schema } from "effect"
 import { Role } from "../../src/kernel/contract/Caller.ts"
 import { allows, coreModules, covers, OrganizationScope, PlatformScope } from "../../src/kernel/contract/Scope.ts"
 import {
-  narrowed,
-  narrowingOf,
-  organizationNamed,
+  intersectScopes,
+  scopesInClaim,
+  organizationOf,
   profileOf,
   scopesFor,
   scopesOf,
@@ -35,14 +35,14 @@ describe("narrowing by a scope claim", () => {
   it.prop(
     "a narrowed scope is allowed if and only if both the role and the claim allow it",
     [Schema.Array(PlatformScope), Schema.Array(PlatformScope), PlatformScope],
-    ([held, to, needed]) => allows(narrowed(held, to), needed) === (allows(held, needed) && allows(to, needed)),
+    ([held, to, needed]) => allows(intersectScopes(held, to), needed) === (allows(held, needed) && allows(to, needed)),
   )
 
   it.prop(
     "the narrowed scopes contain no duplicates and no scope that another one covers",
     [Role, Schema.Array(PlatformScope)],
     ([role, to]) => {
-      const scopes = narrowed(scopesOf(role), to)
+      const scopes = intersectScopes(scopesOf(role), to)
       return scopes.every((scope, index) => scopes.every((other, at) => at === index || !covers(other, scope)))
     },
   )
@@ -54,14 +54,14 @@ describe("narrowing by a scope claim", () => {
   )
 
   it("words in the form of a scope narrow, other words of the provider are ignored", () => {
-    assert.deepStrictEqual(narrowingOf(undefined), Option.none())
-    assert.deepStrictEqual(narrowingOf("openid profile offline_access"), Option.none())
-    assert.deepStrictEqual(narrowingOf("openid read:customers"), Option.some(["read:customers"]))
-    assert.deepStrictEqual(narrowingOf(["read:customers", 7]), Option.some(["read:customers"]))
-    assert.deepStrictEqual(narrowingOf("read:custmers"), Option.some([]))
-    assert.deepStrictEqual(narrowingOf("delete:memberships"), Option.some([]))
-    assert.deepStrictEqual(narrowingOf({ scope: "write:*" }), Option.some([]))
-    assert.deepStrictEqual(narrowingOf([]), Option.some([]))
+    assert.deepStrictEqual(scopesInClaim(undefined), Option.none())
+    assert.deepStrictEqual(scopesInClaim("openid profile offline_access"), Option.none())
+    assert.deepStrictEqual(scopesInClaim("openid read:customers"), Option.some(["read:customers"]))
+    assert.deepStrictEqual(scopesInClaim(["read:customers", 7]), Option.some(["read:customers"]))
+    assert.deepStrictEqual(scopesInClaim("read:custmers"), Option.some([]))
+    assert.deepStrictEqual(scopesInClaim("delete:memberships"), Option.some([]))
+    assert.deepStrictEqual(scopesInClaim({ scope: "write:*" }), Option.some([]))
+    assert.deepStrictEqual(scopesInClaim([]), Option.some([]))
   })
 
   it("a viewer whose token claims write can only read", () => {
@@ -76,13 +76,13 @@ describe("narrowing by a scope claim", () => {
 
 describe("the claims of a token", () => {
   it("the organization is a string, or a list with one string", () => {
-    const named = (value: unknown) => Option.getOrUndefined(organizationNamed(claims({ org_id: value }), "org_id"))
+    const named = (value: unknown) => Option.getOrUndefined(organizationOf(claims({ org_id: value }), "org_id"))
     assert.strictEqual(named("acme"), "acme")
     assert.strictEqual(named(["acme"]), "acme")
     for (const value of [undefined, null, "", 7, [], ["acme", "globex"], { acme: {} }, "a\u0000b", "x".repeat(256)]) {
       assert.isUndefined(named(value))
     }
-    assert.isTrue(Option.isNone(organizationNamed(claims({}), "toString")))
+    assert.isTrue(Option.isNone(organizationOf(claims({}), "toString")))
   })
 
   it("the name of a person comes from the token, or else is the subject", () => {

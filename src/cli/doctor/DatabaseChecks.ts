@@ -1,7 +1,7 @@
 /** Checks the database: the server and its connections, the schema, the clock and the partitions. */
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { mostConnections } from "../../infra/database/DedicatedConnections.ts"
+import { maxConnections } from "../../infra/database/DedicatedConnections.ts"
 import { Settings } from "../../infra/Settings.ts"
 import * as Schema from "../Schema.ts"
 import { failed, ok, warning } from "./Report.ts"
@@ -32,7 +32,7 @@ export const server: Check<SqlClient.SqlClient | Settings> = Effect.gen(function
       (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')::int AS used`
   if (row === undefined) return []
   const free = row.max - row.reserved - row.used
-  const wanted = mostConnections(databasePoolSize)
+  const wanted = maxConnections(databasePoolSize)
   const figures = `${row.used} of ${row.max} connections in use, this process opens up to ${wanted}`
   return [
     ok("database", `PostgreSQL ${row.version} responds`),

@@ -7,7 +7,7 @@ import { SqlClient } from "effect/sql"
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { TokenHasher } from "../../domains/access/tokens/TokenHasher.ts"
-import { settingsPlace } from "../../domains/connectors/settings/ConnectorSettings.ts"
+import { settingsSealContext } from "../../domains/connectors/settings/ConnectorSettings.ts"
 import { SecretBox } from "../../kernel/ports/SecretBox.ts"
 import type { SealedPlace } from "../../kernel/ports/SecretBox.ts"
 import * as SecretBoxes from "../../infra/SecretBox.ts"
@@ -27,7 +27,7 @@ const MAX_OPENED = 1_000
 const sealedTables: Readonly<
   Record<string, { readonly what: string; readonly boundBy: string; readonly place: typeof secretPlace }>
 > = {
-  connector_settings: { what: "connector settings", boundBy: "connector_name", place: settingsPlace },
+  connector_settings: { what: "connector settings", boundBy: "connector_name", place: settingsSealContext },
   webhook_secrets: { what: "webhook secrets", boundBy: "endpoint_id", place: secretPlace },
 }
 

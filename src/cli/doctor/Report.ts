@@ -24,7 +24,7 @@ export const line = ({ part, state, text }: Finding): string =>
   `${state.padEnd(7)}  ${part.padEnd(11)}  ${text.replaceAll(/\s+/g, " ").trim()}`
 
 /** Turns defects of a check into findings, so that the other checks still run. */
-export const guarded = <R>(part: string, check: Check<R>): Check<R> =>
+export const withDefectsAsFindings = <R>(part: string, check: Check<R>): Check<R> =>
   Effect.catchDefect(check, (defect) =>
     Effect.succeed([failed(part, defect instanceof Error ? defect.message : String(defect))]),
   )

@@ -5,19 +5,19 @@ import { Operator, platformIdentity } from "../../kernel/contract/Caller.ts"
 import { byId, Cursors } from "../../kernel/contract/Page.ts"
 import type { PageRequest } from "../../kernel/contract/Page.ts"
 import { InvalidCredential, noSuch } from "../../kernel/contract/Problem.ts"
-import { beyond, organizationScopesOf } from "../../kernel/contract/Scope.ts"
+import { missingScopes, organizationScopesOf } from "../../kernel/contract/Scope.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
 import { Organizations } from "../organizations/Service.ts"
 import { AccessTokenNotFound, MintOrganizationTokenScopeNotHeld, MintOrganizationTokenSlugTaken } from "./Errors.ts"
-import { Issuing } from "./tokens/TokenIssuer.ts"
+import { TokenIssuer } from "./tokens/TokenIssuer.ts"
 import type { MintToken } from "./Model.ts"
 import { AccessRepo } from "./Repo.ts"
 import { isLive } from "./Rules.ts"
 
 const make = Effect.gen(function* () {
   const repo = yield* AccessRepo
-  const issuing = yield* Issuing
+  const issuing = yield* TokenIssuer
   const organizations = yield* Organizations
   const events = yield* Events
   const cursors = yield* Cursors
@@ -29,7 +29,7 @@ const make = Effect.gen(function* () {
     const operator = yield* Operator
     yield* organizations.get(organizationId)
     const scopes = input.scopes ?? organizationScopesOf(operator.scopes)
-    const missing = beyond(operator.scopes, scopes)
+    const missing = missingScopes(operator.scopes, scopes)
     if (missing.length > 0) {
       return yield* new MintOrganizationTokenScopeNotHeld({
         detail: `The platform credential does not hold ${missing.join(", ")}.`,

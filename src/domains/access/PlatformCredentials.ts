@@ -5,7 +5,7 @@ import { Operator, platformIdentity } from "../../kernel/contract/Caller.ts"
 import { byId, Cursors } from "../../kernel/contract/Page.ts"
 import type { PageRequest } from "../../kernel/contract/Page.ts"
 import { noSuch } from "../../kernel/contract/Problem.ts"
-import { beyond } from "../../kernel/contract/Scope.ts"
+import { missingScopes } from "../../kernel/contract/Scope.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
 import {
@@ -13,7 +13,7 @@ import {
   CreatePlatformCredentialSlugTaken,
   PlatformCredentialNotFound,
 } from "./Errors.ts"
-import { Issuing } from "./tokens/TokenIssuer.ts"
+import { TokenIssuer } from "./tokens/TokenIssuer.ts"
 import type { CreatePlatformCredential } from "./Model.ts"
 import { AccessRepo } from "./Repo.ts"
 import { TokenHasher } from "./tokens/TokenHasher.ts"
@@ -25,7 +25,7 @@ const owner = { organizationId: null, ownerId: platformIdentity.id }
 
 const make = Effect.gen(function* () {
   const repo = yield* AccessRepo
-  const issuing = yield* Issuing
+  const issuing = yield* TokenIssuer
   const hasher = yield* TokenHasher
   const events = yield* Events
   const cursors = yield* Cursors
@@ -47,7 +47,7 @@ const make = Effect.gen(function* () {
 
   const create = Effect.fn("PlatformCredentials.create")(function* (input: CreatePlatformCredential) {
     const operator = yield* Operator
-    const missing = beyond(operator.scopes, input.scopes)
+    const missing = missingScopes(operator.scopes, input.scopes)
     if (missing.length > 0) {
       return yield* new CreatePlatformCredentialScopeNotHeld({
         detail: `The platform credential does not hold ${missing.join(", ")}.`,

@@ -147,7 +147,7 @@ const make = Effect.gen(function* () {
     ),
 
     /** Stores the latest use of each token. A later use from another node is not overwritten. */
-    touchLastUse: (uses: ReadonlyArray<readonly [id: string, at: Date]>) =>
+    storeLastUse: (uses: ReadonlyArray<readonly [id: string, at: Date]>) =>
       Effect.asVoid(
         Effect.orDie(sql`
           UPDATE credentials SET last_used_at = greatest(last_used_at, used.at)
@@ -159,7 +159,7 @@ const make = Effect.gen(function* () {
     /**
      * Claims up to `count` expired organization tokens for their event, oldest first. Skips rows locked by other nodes.
      */
-    takeExpired: (at: Date, count: number) =>
+    claimExpired: (at: Date, count: number) =>
       records<ExpiredToken>()(sql`
         UPDATE credentials SET expiry_told_at = ${at}
         WHERE id = ANY (ARRAY (

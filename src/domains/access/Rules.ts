@@ -40,7 +40,7 @@ export const whyNotRotatable = (token: RotatableToken, at: Date): string | undef
 const LAST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 
 /** When a rotated token ends: after the grace period, but never later than its own expiry. */
-export const endAfterGrace = (expiresAt: Date | null, at: Date, graceSeconds: number): Date => {
+export const expiryAfterGrace = (expiresAt: Date | null, at: Date, graceSeconds: number): Date => {
   const end = at.getTime() + graceSeconds * 1000
   return new Date(Math.min(end, expiresAt?.getTime() ?? LAST_INSTANT))
 }

@@ -3,20 +3,20 @@ import { Context, Effect, Layer, Option, Redacted } from "effect"
 import { Events } from "../events/Service.ts"
 import { Caller } from "../../kernel/contract/Caller.ts"
 import { noSuch } from "../../kernel/contract/Problem.ts"
-import { beyond } from "../../kernel/contract/Scope.ts"
+import { missingScopes } from "../../kernel/contract/Scope.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
 import { AccessTokenNotFound, IssueTokenScopeNotHeld, RotateTokenNotLive } from "./Errors.ts"
-import { Issuing } from "./tokens/TokenIssuer.ts"
+import { TokenIssuer } from "./tokens/TokenIssuer.ts"
 import type { RotateToken } from "./Model.ts"
 import { AccessRepo } from "./Repo.ts"
-import { endAfterGrace, successorExpiry, whyNotRotatable } from "./Rules.ts"
+import { expiryAfterGrace, successorExpiry, whyNotRotatable } from "./Rules.ts"
 import { ServiceAccounts } from "./ServiceAccounts.ts"
 
 const make = Effect.gen(function* () {
   const repo = yield* AccessRepo
   const accounts = yield* ServiceAccounts
-  const issuing = yield* Issuing
+  const issuing = yield* TokenIssuer
   const events = yield* Events
   const transactions = yield* Transactions
 
@@ -38,7 +38,7 @@ const make = Effect.gen(function* () {
         if (reason !== undefined) {
           return yield* new RotateTokenNotLive({ detail: `The token "${tokenSlug}" cannot be rotated. ${reason}` })
         }
-        const missing = beyond(caller.scopes, token.scopes)
+        const missing = missingScopes(caller.scopes, token.scopes)
         if (missing.length > 0) {
           return yield* new IssueTokenScopeNotHeld({
             detail: `The token holds ${missing.join(", ")}, which the caller does not hold.`,
@@ -60,7 +60,7 @@ const make = Effect.gen(function* () {
         const end =
           gracePeriodSeconds === 0
             ? { revokedBy: caller.actor }
-            : { expiresAt: endAfterGrace(token.expiresAt, at, gracePeriodSeconds) }
+            : { expiresAt: expiryAfterGrace(token.expiresAt, at, gracePeriodSeconds) }
         const rotated = yield* repo.endRotated(token.id, { successor: successor.record.slug, at, end })
         const parent = { serviceAccountSlug: account.slug }
         yield* events.emit(caller, "TOKEN_ISSUED", { ...successor.record, ...parent })

@@ -4,8 +4,8 @@ import {
   Idempotency,
   idempotencyHeaders,
   RequiredScope,
-  TakesSecret,
-  WaitsForOthers,
+  AcceptsSecret,
+  CallsThirdParty,
 } from "../../kernel/contract/Endpoint.ts"
 import { exampleBody } from "../../kernel/contract/Example.ts"
 import { Page, pageQuery } from "../../kernel/contract/Page.ts"
@@ -100,7 +100,7 @@ export class ConnectorsApi extends HttpApiGroup.make("connectors")
     })
       .annotate(RequiredScope, "write:organizations")
       .annotateMerge(exampleBody({ settings: { accessToken: "pat-eu1-..." } }))
-      .annotate(TakesSecret, true)
+      .annotate(AcceptsSecret, true)
       .annotateMerge(
         OpenApi.annotations({
           summary: "Replace a connector's settings",
@@ -128,7 +128,7 @@ export class ConnectorsApi extends HttpApiGroup.make("connectors")
     })
       .middleware(Idempotency)
       .annotate(RequiredScope, "write:organizations")
-      .annotate(WaitsForOthers, true)
+      .annotate(CallsThirdParty, true)
       .annotateMerge(
         OpenApi.annotations({
           summary: "Test a connector's stored settings",

@@ -11,7 +11,7 @@ import { ConnectorNotFound, DeleteConnectorBuiltIn, RegisterConnectorBuiltIn } f
 import type { RegisterConnector, RegisteredConnector } from "./Model.ts"
 import { ConnectorsRepo } from "./Repo.ts"
 import type { ConnectorRow } from "./Repo.ts"
-import { documentFault, listedAfter } from "./Rules.ts"
+import { documentError, listedAfter } from "./Rules.ts"
 import { lint } from "./schema/SchemaLint.ts"
 
 /** A connector with the id that lists are sorted by. */
@@ -68,7 +68,7 @@ const make = Effect.gen(function* () {
     if (isBuiltIn(input.name)) {
       return yield* new RegisterConnectorBuiltIn({ detail: `The connector "${input.name}" is built into the service.` })
     }
-    const message = documentFault(input.settings_schema)
+    const message = documentError(input.settings_schema)
     const errors = message === undefined ? lint(input.settings_schema) : [{ location: "body.settings_schema", message }]
     if (errors.length > 0) {
       return yield* new ValidationFailed({ detail: "The settings schema is not accepted. See `errors`.", errors })

@@ -31,7 +31,7 @@ const isSound = (value: unknown, depth: number): boolean => {
 }
 
 /** The reason why a settings document or a schema cannot be stored, or `undefined` if it can. */
-export const documentFault = (document: unknown): string | undefined => {
+export const documentError = (document: unknown): string | undefined => {
   if (!isSound(document, 1)) return `must not contain NUL or lone surrogates, or more than ${MAX_DEPTH} levels`
   return Buffer.byteLength(JSON.stringify(document)) > MAX_BYTES ? "must be at most 64 KiB" : undefined
 }

@@ -5,7 +5,7 @@ import type { Fragment } from "effect/sql/Statement"
 import type { EventRecord } from "../../kernel/contract/Event.ts"
 import { Commits } from "../../kernel/database/Connections.ts"
 import { eventRecords, lockName, record, records, touched } from "../../kernel/database/Statements.ts"
-import type { EventFilter, PlacedEvent } from "./Model.ts"
+import type { EventFilter, PositionedEvent } from "./Model.ts"
 import { OutboxCondition, outboxInsertion } from "./Outbox.ts"
 import { lowestIdAt, resourceOf } from "./Rules.ts"
 
@@ -37,7 +37,7 @@ const make = Effect.gen(function* () {
      * Runs a change (`INSERT ... RETURNING`) and stores its event in one statement. If the change affects no row,
      * stores no event and returns none; otherwise returns whether an outbox row was stored.
      */
-    insertWith: (change: Fragment, event: EventRecord) =>
+    insertWithChange: (change: Fragment, event: EventRecord) =>
       Effect.map(
         record<{ readonly handedOver: boolean }>()(
           ask(
@@ -51,11 +51,11 @@ const make = Effect.gen(function* () {
         Option.map(({ handedOver }) => handedOver),
       ),
 
-    hasUnplaced: (organizationId: string) =>
+    hasUnordered: (organizationId: string) =>
       touched(sql`SELECT 1 FROM events WHERE organization_id = ${organizationId} AND position IS NULL LIMIT 1`),
 
     /** Returns the organizations that have events without a position. */
-    withUnplaced: (organizationIds: ReadonlyArray<string>) =>
+    withUnordered: (organizationIds: ReadonlyArray<string>) =>
       Effect.map(
         records<{ readonly id: string }>()(sql`
           SELECT requested.id FROM unnest(${organizationIds}::uuid[]) AS requested (id)
@@ -70,10 +70,10 @@ const make = Effect.gen(function* () {
         WHERE organization_id = ANY(${organizationIds}::uuid[])`),
 
     /** Serializes the ordering of one stream: locks it until the transaction ends. */
-    lockPlacing: (organizationId: string) => lockName(sql, `events:${organizationId}`),
+    lockOrdering: (organizationId: string) => lockName(sql, `events:${organizationId}`),
 
     /** Assigns positions to committed events, after all existing positions. */
-    placeCommitted: (organizationId: string) =>
+    assignPositions: (organizationId: string) =>
       Effect.asVoid(
         Effect.orDie(sql`
           WITH unplaced AS MATERIALIZED (
@@ -97,12 +97,12 @@ const make = Effect.gen(function* () {
       const about = filter.resource === undefined ? sql`` : sql`AND resource = ${filter.resource}`
       if (filter.types === undefined || filter.resource !== undefined) {
         const named = filter.types === undefined ? sql`` : sql`AND type = ANY(${filter.types}::text[])`
-        return eventRecords<PlacedEvent>()(sql`
+        return eventRecords<PositionedEvent>()(sql`
           SELECT ${columns} FROM events
           WHERE organization_id = ${organizationId} AND events.position > ${position} ${about} ${named}
           ORDER BY events.position LIMIT ${count}`)
       }
-      return eventRecords<PlacedEvent>()(sql`
+      return eventRecords<PositionedEvent>()(sql`
         SELECT ${columns} FROM events
         WHERE organization_id = ${organizationId} AND events.position = ANY(ARRAY(
           SELECT found.position FROM unnest(${filter.types}::text[]) AS wanted (type)

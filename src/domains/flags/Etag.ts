@@ -8,5 +8,5 @@ export const etagOf = (body: string): string => `"${createHash("sha256").update(
 const opaque = (tag: string): string => tag.trim().replace(/^W\//, "").replaceAll('"', "")
 
 /** Whether the caller's `If-None-Match` contains this tag, so that the caller's cached copy is current. */
-export const isFresh = (etag: string, ifNoneMatch: string | undefined): boolean =>
+export const matchesEtag = (etag: string, ifNoneMatch: string | undefined): boolean =>
   ifNoneMatch !== undefined && ifNoneMatch.split(",").some((tag) => tag.trim() === "*" || opaque(tag) === opaque(etag))

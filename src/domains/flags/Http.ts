@@ -6,7 +6,7 @@ import * as Apis from "../../kernel/contract/Apis.ts"
 import { created } from "../../kernel/contract/Endpoint.ts"
 import { handlersOf } from "../../kernel/contract/Handlers.ts"
 import { FeatureFlagsApi } from "./Api.ts"
-import { etagOf, isFresh } from "./Etag.ts"
+import { etagOf, matchesEtag } from "./Etag.ts"
 import { FeatureFlags } from "./Service.ts"
 
 export const featureFlags = handlersOf(
@@ -26,7 +26,7 @@ export const featureFlags = handlersOf(
           // Serialized here, because the ETag must match the exact text sent.
           const text = JSON.stringify(manifest)
           const etag = etagOf(text)
-          return isFresh(etag, headers["if-none-match"])
+          return matchesEtag(etag, headers["if-none-match"])
             ? HttpApiSchema.withHeaders({ body: undefined, headers: { etag } })
             : HttpServerResponse.text(text, {
                 contentType: "application/json",

@@ -38,7 +38,7 @@ export type Operator = (typeof operators)[number]
 export const ENTITLEMENT_PREFIX = "entitlement."
 
 /** Metadata property that the manifest lists as the flag's default value. */
-export const FALLBACK = "fallback_value"
+export const FALLBACK_PROPERTY = "fallback_value"
 
 const MAX_VARIANTS = 100
 const MAX_TARGETINGS = 100

@@ -3,7 +3,7 @@ import { Option, Predicate, Result, Schema, SemVer } from "effect"
 import type { ProblemFault } from "../../kernel/contract/Problem.ts"
 import { FreeObject, Text } from "../../kernel/values/Text.ts"
 import { TimestampInput } from "../../kernel/values/Timestamp.ts"
-import { ENTITLEMENT_PREFIX, FALLBACK } from "./Model.ts"
+import { ENTITLEMENT_PREFIX, FALLBACK_PROPERTY } from "./Model.ts"
 import type { Condition, FeatureFlag, FlagType, ManifestFlag, Operator, Targeting, UpdateFeatureFlag } from "./Model.ts"
 
 type Changeable = Pick<
@@ -61,7 +61,7 @@ export const instantOf = (value: unknown): Option.Option<Date> =>
   Predicate.isString(value) ? decodeInstant(value) : Option.none()
 
 /** Parses a semantic version. */
-export const versionOf = (value: unknown): Option.Option<SemVer.SemVer> =>
+export const parseVersion = (value: unknown): Option.Option<SemVer.SemVer> =>
   Predicate.isString(value) ? Result.getSuccess(SemVer.parse(value)) : Option.none()
 
 const isScalar = (value: unknown): boolean =>
@@ -79,7 +79,7 @@ const shape = (fits: Shape["fits"], expected: string, min = 1, max = 1): Shape =
 const scalar = shape(isScalar, "must be a string, a number or a boolean")
 const text = shape(isText, "must be a string")
 const number = shape((value) => Number.isFinite(value), "must be a number")
-const version = shape((value) => Option.isSome(versionOf(value)), "must be a semantic version, e.g. 1.4.0")
+const version = shape((value) => Option.isSome(parseVersion(value)), "must be a semantic version, e.g. 1.4.0")
 const instant = shape(
   (value) => Option.isSome(instantOf(value)),
   "must be an ISO 8601 date-time with an offset, e.g. 2026-01-31T09:00:00Z",
@@ -153,10 +153,10 @@ const targetingErrors = (
 ]
 
 /** Validates a flag as it would be after the request. */
-export const faultsOf = (flag: Changeable & Pick<FeatureFlag, "key" | "type">): ReadonlyArray<ProblemFault> => {
+export const validateFlag = (flag: Changeable & Pick<FeatureFlag, "key" | "type">): ReadonlyArray<ProblemFault> => {
   const [fits, expected] = valueTests[flag.type]
   const names = new Set(flag.variants.map(({ name }) => name))
-  const fallback = flag.metadata[FALLBACK] ?? null
+  const fallback = flag.metadata[FALLBACK_PROPERTY] ?? null
   return [
     ...(flag.key.startsWith(ENTITLEMENT_PREFIX)
       ? [
@@ -167,7 +167,9 @@ export const faultsOf = (flag: Changeable & Pick<FeatureFlag, "key" | "type">): 
           ),
         ]
       : []),
-    ...(fallback === null || fits(fallback) ? [] : [validationError(`body.metadata.${FALLBACK}`, expected, fallback)]),
+    ...(fallback === null || fits(fallback)
+      ? []
+      : [validationError(`body.metadata.${FALLBACK_PROPERTY}`, expected, fallback)]),
     ...flag.variants.flatMap(({ value }, index) =>
       fits(value) ? [] : [validationError(`body.variants[${index}].value`, expected, value)],
     ),

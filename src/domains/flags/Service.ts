@@ -11,12 +11,12 @@ import { Transactions } from "../../kernel/database/Transactions.ts"
 import { CreateFeatureFlagKeyTaken, FeatureFlagNotFound } from "./Errors.ts"
 import type { CreateFeatureFlag, FeatureFlag, Manifest, UpdateFeatureFlag } from "./Model.ts"
 import { FlagsRepo } from "./Repo.ts"
-import { changed, faultsOf, listed } from "./Rules.ts"
+import { changed, validateFlag, listed } from "./Rules.ts"
 
 const notFound = (key: string) => new FeatureFlagNotFound({ detail: noSuch("feature flag", key) })
 
 const validate = Effect.fnUntraced(function* (flag: FeatureFlag) {
-  const errors = faultsOf(flag)
+  const errors = validateFlag(flag)
   const [first] = errors
   if (first === undefined) return flag
   return yield* new ValidationFailed({

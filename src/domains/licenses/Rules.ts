@@ -32,7 +32,7 @@ export const slugOfVersion = (familySlug: string, version: number): string => {
 }
 
 /** Why a license cannot be archived. The state is checked before the default (interface specification, section 3). */
-export const archiveRefusal = (license: Candidate): "not-published" | "default" | undefined => {
+export const archiveRejection = (license: Candidate): "not-published" | "default" | undefined => {
   if (license.lifecycleState !== "PUBLISHED") return "not-published"
   return license.isDefault ? "default" : undefined
 }
@@ -70,5 +70,5 @@ export const faultOfValue = (type: EntitlementType, value: GrantValue): string |
 }
 
 /** The validation message if the type cannot have an overage. Only numbers can be exceeded. */
-export const faultOfOverage = (type: EntitlementType, overagePercent: number): string | undefined =>
+export const overageError = (type: EntitlementType, overagePercent: number): string | undefined =>
   type === "NUMBER" || overagePercent === 0 ? undefined : "must be 0 unless the entitlement has the type NUMBER"

@@ -4,7 +4,7 @@ import { refuseFaults } from "../../kernel/contract/Problem.ts"
 import { Transaction } from "../../kernel/database/Transactions.ts"
 import type { ResourceType } from "./Model.ts"
 import { MetadataFieldsRepo } from "./Repo.ts"
-import { isSame, valueFaults } from "./ValueRules.ts"
+import { isEqualJson, metadataErrors } from "./ValueRules.ts"
 
 type Metadata = Readonly<Record<string, unknown>>
 
@@ -23,8 +23,8 @@ const make = Effect.gen(function* () {
   ) {
     yield* Transaction
     const keys = Object.keys(after)
-    if (keys.length === 0 || isSame(before, after)) return
-    const errors = valueFaults(yield* repo.holdRules(organizationId, resourceType, keys), before, after)
+    if (keys.length === 0 || isEqualJson(before, after)) return
+    const errors = metadataErrors(yield* repo.lockRules(organizationId, resourceType, keys), before, after)
     yield* refuseFaults(errors)
   })
 

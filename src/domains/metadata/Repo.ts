@@ -69,7 +69,7 @@ const make = Effect.gen(function* () {
       ),
 
     /** Reads the active and archived fields of these keys and locks them against changes until the transaction ends. */
-    holdRules: (organizationId: string, resourceType: ResourceType, keys: ReadonlyArray<string>) =>
+    lockRules: (organizationId: string, resourceType: ResourceType, keys: ReadonlyArray<string>) =>
       records<MetadataRule>()(sql`
         SELECT key, json_schema AS "jsonSchema", archived_at AS "archivedAt" FROM metadata_fields
         WHERE organization_id = ${organizationId} AND resource_type = ${resourceType} AND key = ANY(${keys}::text[])

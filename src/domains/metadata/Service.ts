@@ -5,14 +5,14 @@ import { Caller } from "../../kernel/contract/Caller.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
 import { Cursors } from "../../kernel/contract/Page.ts"
 import type { PageRequest } from "../../kernel/contract/Page.ts"
-import { noSuch, describeFaults, refuseFaults } from "../../kernel/contract/Problem.ts"
+import { noSuch, describeErrors, refuseFaults } from "../../kernel/contract/Problem.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
 import { CreateMetadataFieldKeyTaken, MetadataFieldNotFound, UnarchiveMetadataFieldKeyTaken } from "./Errors.ts"
 import type { CreateMetadataField, DryRun, MetadataField, ResourceType, UpdateMetadataField, Verdict } from "./Model.ts"
 import { MetadataFieldsRepo } from "./Repo.ts"
 import type { MetadataFieldRow } from "./Repo.ts"
-import { schemaFaults } from "./jsonschema/SchemaPolicy.ts"
+import { schemaErrors } from "./jsonschema/SchemaPolicy.ts"
 import { validate } from "./jsonschema/Validator.ts"
 
 const notFound = (id: string) => new MetadataFieldNotFound({ detail: noSuch("metadata field", id) })
@@ -25,11 +25,11 @@ const recordOf = ({ archivedAt, ...field }: MetadataFieldRow): MetadataField =>
   archivedAt === null ? field : { ...field, archivedAt }
 
 const acceptSchema = (schema: Readonly<Record<string, unknown>>) => {
-  const errors = schemaFaults(schema).map(({ message, pointer }) => ({
+  const errors = schemaErrors(schema).map(({ message, pointer }) => ({
     location: `body.jsonSchema${pointer}`,
     message,
   }))
-  return refuseFaults(errors, `The schema is not accepted: ${describeFaults(errors)}`)
+  return refuseFaults(errors, `The schema is not accepted: ${describeErrors(errors)}`)
 }
 
 const make = Effect.gen(function* () {

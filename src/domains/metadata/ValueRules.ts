@@ -20,14 +20,14 @@ export const echoOf = (value: unknown): { readonly value?: unknown } =>
   (JSON.stringify(value) ?? "").length > MAX_ECHO_LENGTH ? {} : { value }
 
 /** Whether two values are equal as JSON. */
-export const isSame = (left: unknown, right: unknown): boolean => canonical(left) === canonical(right)
+export const isEqualJson = (left: unknown, right: unknown): boolean => canonical(left) === canonical(right)
 
 /**
  * Returns the validation errors of metadata. Every value of an active field is validated, even if it did not change. A
  * value of an archived field can only be kept or removed. If a key has both an active and an archived field, the active
  * one applies.
  */
-export const valueFaults = (fields: ReadonlyArray<FieldRule>, before: Metadata, after: Metadata) => {
+export const metadataErrors = (fields: ReadonlyArray<FieldRule>, before: Metadata, after: Metadata) => {
   const budget = new Work()
   return Object.entries(after).flatMap(([key, value]): ReadonlyArray<ProblemFault> => {
     const fieldsOfKey = fields.filter((field) => field.key === key)
@@ -43,7 +43,7 @@ export const valueFaults = (fields: ReadonlyArray<FieldRule>, before: Metadata, 
     if (fieldsOfKey.length === 0) {
       return [{ location, message: "is not the key of a metadata field", ...echoOf(value) }]
     }
-    if (Object.hasOwn(before, key) && isSame(before[key], value)) return []
+    if (Object.hasOwn(before, key) && isEqualJson(before[key], value)) return []
     return [{ location, message: "belongs to an archived field: keep the stored value or remove it", ...echoOf(value) }]
   })
 }

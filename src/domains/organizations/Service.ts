@@ -5,7 +5,7 @@ import { newId } from "../../kernel/values/Identifiers.ts"
 import { byId, Cursors } from "../../kernel/contract/Page.ts"
 import type { PageRequest } from "../../kernel/contract/Page.ts"
 import { noSuch } from "../../kernel/contract/Problem.ts"
-import { slugify, underFreeSlug } from "../../kernel/values/Slug.ts"
+import { slugify, insertWithFreeSlug } from "../../kernel/values/Slug.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
 import {
@@ -49,7 +49,7 @@ const make = Effect.gen(function* () {
         if (yield* isExternalIdTaken(organization.externalId, organization.id)) {
           return yield* new CreateOrganizationExternalIdTaken(externalIdTaken(organization.externalId ?? ""))
         }
-        const slug = yield* underFreeSlug({
+        const slug = yield* insertWithFreeSlug({
           explicit: input.slug,
           suggested: slugify(input.name, "organization"),
           insert: (slug) => repo.insert({ ...organization, slug }),

@@ -39,7 +39,7 @@ const intersection = (left: string, right: string): ReadonlyArray<string> => {
 }
 
 /** The intersection of two scope lists, without duplicates and without scopes that another one covers. */
-export const narrowed = (held: ReadonlyArray<string>, to: ReadonlyArray<string>): ReadonlyArray<string> => {
+export const intersectScopes = (held: ReadonlyArray<string>, to: ReadonlyArray<string>): ReadonlyArray<string> => {
   const both = [...new Set(held.flatMap((left) => to.flatMap((right) => intersection(left, right))))]
   return both.filter((scope) => !both.some((wider) => wider !== scope && covers(wider, scope)))
 }
@@ -52,7 +52,7 @@ const isScope = Schema.is(OrganizationScope)
  * of the provider (`openid profile`) are ignored. A word in the form of a scope counts even if its module does not
  * exist: a misspelt scope then allows too little, never too much.
  */
-export const narrowingOf = (scope: unknown): Option.Option<ReadonlyArray<string>> => {
+export const scopesInClaim = (scope: unknown): Option.Option<ReadonlyArray<string>> => {
   if (scope === undefined || scope === null) return Option.none()
   const words = Predicate.isString(scope) ? scope.split(" ") : Array.isArray(scope) ? scope : []
   if (words.length === 0) return Option.some([])
@@ -62,9 +62,9 @@ export const narrowingOf = (scope: unknown): Option.Option<ReadonlyArray<string>
 
 /** The scopes of a person with this role whose token has these claims. */
 export const scopesFor = (role: Role, claims: Claims): ReadonlyArray<string> =>
-  Option.match(narrowingOf(claims.all["scope"]), {
+  Option.match(scopesInClaim(claims.all["scope"]), {
     onNone: () => scopesOf(role),
-    onSome: (to) => narrowed(scopesOf(role), to),
+    onSome: (to) => intersectScopes(scopesOf(role), to),
   })
 
 const isIdentity = Schema.is(Identity)
@@ -72,7 +72,7 @@ const isName = Schema.is(Name)
 const isEmail = Schema.is(Email)
 
 /** The organization that a claim names. Accepts a string, or a list with one string, as some providers send it. */
-export const organizationNamed = (claims: Claims, claim: string): Option.Option<string> => {
+export const organizationOf = (claims: Claims, claim: string): Option.Option<string> => {
   const value = Object.hasOwn(claims.all, claim) ? claims.all[claim] : undefined
   const name: unknown = Array.isArray(value) && value.length === 1 ? value[0] : value
   return isIdentity(name) ? Option.some(name) : Option.none()

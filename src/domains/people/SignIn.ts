@@ -9,7 +9,7 @@ import { Transactions } from "../../kernel/database/Transactions.ts"
 import { Memberships } from "./Memberships.ts"
 import type { Person, User } from "./Model.ts"
 import { PeopleRepo } from "./Repo.ts"
-import { organizationNamed, profileOf, scopesFor } from "./Rules.ts"
+import { organizationOf, profileOf, scopesFor } from "./Rules.ts"
 
 // An unknown organization and a foreign one get the same error, so that it does not reveal which organizations exist.
 const notAMember = () =>
@@ -51,7 +51,7 @@ const make = Effect.gen(function* () {
   })
 
   const find = Effect.fnUntraced(function* (provider: Provider, claims: Claims) {
-    const organization = organizationNamed(claims, provider.organizationClaim)
+    const organization = organizationOf(claims, provider.organizationClaim)
     if (Option.isNone(organization)) return yield* notAMember()
     const [row, ambiguous] = yield* repo.findSignedIn(organization.value, provider.issuer, claims.subject)
     // One organization's slug may be the external id of another. An ambiguous name is rejected.

@@ -18,7 +18,7 @@ import {
 import { AdminOnly, MissingScope, WrongCredentialKind } from "../../kernel/contract/Problem.ts"
 import { allows } from "../../kernel/contract/Scope.ts"
 import { SignIn } from "../../domains/people/SignIn.ts"
-import { noteCaller } from "./RequestLog.ts"
+import { recordCaller } from "./RequestLog.ts"
 
 // An endpoint without a declared scope rejects every caller.
 const requireScope = (
@@ -49,7 +49,7 @@ const organizationCallers = Effect.gen(function* () {
 
   // In gateway mode a stored token is accepted only in the form of the internal JWT that the gateway exchanged it for.
   const rowOf = (credential: Redacted.Redacted) =>
-    mode === "gateway" || gatewayTokens.recognizes(credential)
+    mode === "gateway" || gatewayTokens.hasPrefix(credential)
       ? gatewayTokens.verify(credential)
       : credentials.authenticate("organization", credential)
 
@@ -72,7 +72,7 @@ const organizationCallers = Effect.gen(function* () {
   })
 
   return (credential: Redacted.Redacted) =>
-    looksLikeJwt(Redacted.value(credential)) && !gatewayTokens.recognizes(credential)
+    looksLikeJwt(Redacted.value(credential)) && !gatewayTokens.hasPrefix(credential)
       ? byIdentity(credential)
       : byToken(credential)
 })
@@ -94,7 +94,7 @@ export const organizationAccess = Layer.effect(
         { credential, endpoint }: { readonly credential: Redacted.Redacted; readonly endpoint: HttpApiEndpoint.Top },
       ) {
         const caller = yield* callerOf(credential)
-        yield* noteCaller(caller)
+        yield* recordCaller(caller)
         // Checked before the scope, which non-admins lack anyway, because the role is the better explanation. It is a
         // response and not a failure, because only endpoints with this policy declare the error.
         if (isForAdmins(endpoint, caller.role)) {
@@ -124,7 +124,7 @@ export const platformAccess = Layer.effect(
         { credential, endpoint }: { readonly credential: Redacted.Redacted; readonly endpoint: HttpApiEndpoint.Top },
       ) {
         const row = yield* credentials.authenticate("platform", credential)
-        yield* noteCaller({ credentialId: row.id })
+        yield* recordCaller({ credentialId: row.id })
         yield* requireScope(endpoint, row.scopes)
         return yield* handler.pipe(
           Effect.provideService(Operator, { credentialId: row.id, actor: row.actor, scopes: row.scopes }),

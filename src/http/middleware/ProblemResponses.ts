@@ -9,14 +9,14 @@ import { isSqlError } from "effect/sql/SqlError"
 import { randomUUID } from "node:crypto"
 import { countProblem, countRequest, countSuccess } from "../../infra/telemetry/Metrics.ts"
 import { withoutSecrets } from "../../infra/telemetry/SecretMasking.ts"
-import { PUBLISHED_BODY } from "../../kernel/contract/Endpoint.ts"
+import { EXTERNAL_BODY } from "../../kernel/contract/Endpoint.ts"
 import { problemFor } from "../../kernel/contract/UndeclaredProblems.ts"
 import type { ProblemDocument } from "../../kernel/contract/UndeclaredProblems.ts"
 import { sqlStateOf } from "../../kernel/database/Statements.ts"
 import { CurrentLifecycle } from "../../kernel/ports/Lifecycle.ts"
 import { parseJson } from "../../kernel/values/Decimal.ts"
 import * as RequestsInFlight from "./RequestDeadlines.ts"
-import { RequestFacts } from "./RequestLog.ts"
+import { RequestAnnotations } from "./RequestLog.ts"
 
 const CONTENT_TYPE = "application/problem+json"
 
@@ -103,7 +103,7 @@ const complete = Effect.fnUntraced(function* (
   cause?: Cause.Cause<unknown>,
 ) {
   if (response.status < 400) return response
-  if (response.headers[PUBLISHED_BODY] !== undefined) return HttpServerResponse.removeHeader(response, PUBLISHED_BODY)
+  if (response.headers[EXTERNAL_BODY] !== undefined) return HttpServerResponse.removeHeader(response, EXTERNAL_BODY)
   const declared = bodyOf(response)
   const problem = {
     ...problemFor(response.status),
@@ -178,7 +178,7 @@ export const layer = HttpRouter.middleware(
             finish(disconnected)
             return Effect.failCause(cause)
           },
-        }).pipe(Effect.provideService(References.CurrentLogAnnotations, new RequestFacts(requestId)))
+        }).pipe(Effect.provideService(References.CurrentLogAnnotations, new RequestAnnotations(requestId)))
       }),
   ),
   { global: true },

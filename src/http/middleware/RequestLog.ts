@@ -6,7 +6,7 @@ import { authentications } from "../../infra/telemetry/Metrics.ts"
  * Log annotations of a request: its id from the start, organization and credential after authentication. The whole
  * request shares one mutable object, so that lines logged outside the authenticated part name the caller too.
  */
-export class RequestFacts {
+export class RequestAnnotations {
   [fact: string]: unknown
 
   constructor(requestId: string) {
@@ -15,14 +15,14 @@ export class RequestFacts {
 }
 
 /** Counts an accepted credential, and adds its owner to the log lines of the current request. */
-export const noteCaller = (owner: {
+export const recordCaller = (owner: {
   readonly organizationId?: string | null
   readonly credentialId: string
 }): Effect.Effect<void> =>
   Effect.withFiber((fiber) => {
     authentications.accepted.updateUnsafe(1, fiber.context)
     const facts = Context.get(fiber.context, References.CurrentLogAnnotations)
-    if (facts instanceof RequestFacts) {
+    if (facts instanceof RequestAnnotations) {
       if (typeof owner.organizationId === "string") facts["organizationId"] = owner.organizationId
       facts["credentialId"] = owner.credentialId
     }

@@ -7,11 +7,11 @@ import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiMiddleware } from "effect/http-api"
 import type { HttpApiError } from "effect/http-api"
 import { isUtf8 } from "node:buffer"
-import { annotationOf, RequestValidation, TakesSecret } from "../../kernel/contract/Endpoint.ts"
+import { annotationOf, RequestValidation, AcceptsSecret } from "../../kernel/contract/Endpoint.ts"
 import { parseJson } from "../../kernel/values/Decimal.ts"
 import { MalformedBody, ValidationFailed } from "../../kernel/contract/Problem.ts"
 import type { ProblemFault } from "../../kernel/contract/Problem.ts"
-import { takeWholeBody } from "../BufferedBody.ts"
+import { readBufferedBody } from "../BufferedBody.ts"
 
 const MAX_ECHO_LENGTH = 1024
 // Limits the response to a body with many errors, which could otherwise be larger than the body.
@@ -92,7 +92,7 @@ const schemaErrors = HttpApiMiddleware.layerSchemaErrorTransform(
         if (parsed === undefined) return yield* malformed("is not valid JSON")
         const found = validationErrors(error, "body", parsed.json)
         return yield* failed(
-          annotationOf(endpoint, TakesSecret) === true
+          annotationOf(endpoint, AcceptsSecret) === true
             ? found.map(({ value: _, ...withoutValue }) => withoutValue)
             : found,
         )
@@ -128,7 +128,7 @@ const requireUtf8 = (bytes: ArrayBuffer | Uint8Array) =>
   isUtf8(bytes) ? Effect.void : Effect.fail(malformed("is not UTF-8"))
 
 const requireUtf8Body = (request: HttpServerRequest.HttpServerRequest) => {
-  const whole = takeWholeBody(request)
+  const whole = readBufferedBody(request)
   return whole === undefined ? Effect.flatMap(Effect.orDie(request.arrayBuffer), requireUtf8) : requireUtf8(whole)
 }
 

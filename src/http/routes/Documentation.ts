@@ -5,7 +5,7 @@ import { HttpApiScalar } from "effect/http-api"
 import type { HttpApi, HttpApiGroup } from "effect/http-api"
 import { readFile } from "node:fs/promises"
 import { CoreApi } from "../../api/CoreApi.ts"
-import { documented } from "../../openapi/Documented.ts"
+import { withDocumentation } from "../../openapi/Documented.ts"
 import { PlatformApi } from "../../api/PlatformApi.ts"
 import { WebhookApi } from "../../api/WebhookApi.ts"
 import { packageFile } from "../../infra/PackageFiles.ts"
@@ -44,7 +44,9 @@ const viewer = <Id extends string, Groups extends HttpApiGroup.Constraint>(
   let handler: ((request: Request) => Promise<Response>) | undefined
   return Effect.gen(function* () {
     const request = yield* HttpServerRequest.HttpServerRequest
-    handler ??= HttpRouter.toWebHandler(HttpApiScalar.layer(documented(api), { path }), { disableLogger: true }).handler
+    handler ??= HttpRouter.toWebHandler(HttpApiScalar.layer(withDocumentation(api), { path }), {
+      disableLogger: true,
+    }).handler
     const render = handler
     const html = yield* Effect.promise(async () => (await render(new Request(`http://docs${path}`))).text())
     return HttpServerResponse.text(request.method === "HEAD" ? "" : html, { contentType: "text/html; charset=utf-8" })

@@ -8,7 +8,7 @@ import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
 import { databaseParts, TIMEOUT } from "../../infra/database/DatabaseHealth.ts"
 import type { Parts } from "../../infra/database/DatabaseHealth.ts"
-import { HealthParts } from "../../kernel/ports/HealthChecks.ts"
+import { HealthChecks } from "../../kernel/ports/HealthChecks.ts"
 import type { PartState } from "../../kernel/ports/HealthChecks.ts"
 import { CurrentLifecycle } from "../../kernel/ports/Lifecycle.ts"
 import type { Lifecycle } from "../../kernel/ports/Lifecycle.ts"
@@ -17,7 +17,7 @@ import { Signals } from "../../kernel/ports/Signals.ts"
 /** Initial state of a starting process, with no registered parts. */
 export const layer = Layer.mergeAll(
   Layer.sync(CurrentLifecycle, () => ({ phase: "starting" as const })),
-  Layer.sync(HealthParts, () => new Map()),
+  Layer.sync(HealthChecks, () => new Map()),
 )
 
 /** Sets the phase to `serving`, and to `draining` when the scope closes. */
@@ -63,7 +63,7 @@ const toResponse = (required: Parts, others: Parts) => {
 export const routes = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
     const lifecycle = yield* CurrentLifecycle
-    const registered = yield* HealthParts
+    const registered = yield* HealthChecks
     const sql = yield* PgClient.PgClient
     const { listening } = yield* Signals
     const ready = Effect.gen(function* () {

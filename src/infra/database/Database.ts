@@ -9,7 +9,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import { applicationNameOf, NodeId } from "../../kernel/ports/NodeId.ts"
 import { Settings } from "../Settings.ts"
 import * as EmbeddedPostgres from "../embedded/EmbeddedPostgres.ts"
-import { keepLettingGo } from "./DedicatedConnections.ts"
+import { releaseResultsPeriodically } from "./DedicatedConnections.ts"
 import { socketsTo } from "./Keepalive.ts"
 import { migrate } from "./Migrations.ts"
 
@@ -101,7 +101,7 @@ export const connection = (whenRunning: WhenRunning) =>
     }),
   )
 
-const releasing = Layer.effectDiscard(Effect.flatMap(SqlClient.SqlClient, keepLettingGo))
+const releasing = Layer.effectDiscard(Effect.flatMap(SqlClient.SqlClient, releaseResultsPeriodically))
 
 /** Connects to the database and migrates it. */
 export const layer = (whenRunning: WhenRunning) =>

@@ -12,13 +12,13 @@ import { Transaction } from "../../kernel/database/Transactions.ts"
  * in flight there, which under constant load may never happen. Reserving a connection waits for such a moment;
  * meanwhile statements use another connection, or wait if there is none. The query also keeps an idle connection alive.
  */
-export const letGoOfResults = (sql: SqlClient): Effect.Effect<void> =>
+export const releaseResults = (sql: SqlClient): Effect.Effect<void> =>
   // If the database is unavailable, there are no results to release.
   Effect.ignore(Effect.scoped(Effect.flatMap(sql.reserve, (reserved) => reserved.executeRaw("SELECT 1", []))))
 
-/** Runs {@link letGoOfResults} every second until the scope closes, once the connections are used. */
-export const keepLettingGo = (sql: SqlClient, isUsed: () => boolean = () => true) =>
-  Effect.suspend(() => (isUsed() ? letGoOfResults(sql) : Effect.void)).pipe(
+/** Runs {@link releaseResults} every second until the scope closes, once the connections are used. */
+export const releaseResultsPeriodically = (sql: SqlClient, isUsed: () => boolean = () => true) =>
+  Effect.suspend(() => (isUsed() ? releaseResults(sql) : Effect.void)).pipe(
     Effect.delay("1 second"),
     Effect.forever,
     Effect.forkScoped,
@@ -37,7 +37,7 @@ const openDedicated = Effect.fnUntraced(function* (sql: PgClient.PgClient) {
   const options = { ...sql.config, maxConnections: 1, multiplex: true, multiplexConcurrency: MAX_IN_FLIGHT }
   const services = yield* Effect.orDie(Layer.build(PgClient.layer(options)))
   const connection: Dedicated = { sql: Context.get(services, PgClient.PgClient), inFlight: 0, isUsed: false }
-  yield* keepLettingGo(connection.sql, () => connection.isUsed)
+  yield* releaseResultsPeriodically(connection.sql, () => connection.isUsed)
   return connection
 })
 
@@ -87,5 +87,5 @@ export const attemptEnds = Layer.effect(AttemptEnds, dedicated(1))
 export const layer = Layer.mergeAll(hotPath, commits, attemptEnds)
 
 /** The maximum number of connections that a process with this pool size opens. */
-export const mostConnections = (poolSize: number): number =>
+export const maxConnections = (poolSize: number): number =>
   poolSize + Math.min(COMMIT_CONNECTIONS, poolSize) + SINGLE_CONNECTIONS

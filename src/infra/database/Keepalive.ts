@@ -7,7 +7,7 @@ import { connect } from "node:net"
 import type { Socket } from "node:net"
 
 /** When a connection counts as lost: after `looks` intervals in a row without received data. */
-export interface Patience {
+export interface SilenceLimit {
   /** Milliseconds between two checks. */
   readonly look: number
   /** Number of consecutive checks without received data. */
@@ -16,9 +16,9 @@ export interface Patience {
 
 // Every statement gets a response within its 30 s timeout, if only an error. Checks are counted instead of time,
 // because a resumed process checks before it reads the data that arrived while it was suspended.
-const SILENCE: Patience = { look: 5_000, looks: 9 }
+const SILENCE: SilenceLimit = { look: 5_000, looks: 9 }
 
-const closeWhenSilent = (socket: Socket, { look, looks }: Patience) => {
+const closeWhenSilent = (socket: Socket, { look, looks }: SilenceLimit) => {
   let heard = 0
   let silent = 0
   const timer = setInterval(() => {
@@ -43,7 +43,7 @@ const addressOf = Option.liftThrowable((url: string) => {
  * ({@link SILENCE}), even if it is idle; the pool usually closes idle ones earlier. Returns none for a UNIX socket,
  * whose server is on the same machine.
  */
-export const socketsTo = (url: string, patience: Patience = SILENCE): Option.Option<() => Socket> =>
+export const socketsTo = (url: string, patience: SilenceLimit = SILENCE): Option.Option<() => Socket> =>
   Option.map(addressOf(url), (address) => () => {
     const socket = connect({ ...address, noDelay: true })
     closeWhenSilent(socket, patience)

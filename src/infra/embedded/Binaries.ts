@@ -7,7 +7,7 @@ import * as Fs from "node:fs"
 import { createRequire } from "node:module"
 import * as Path from "node:path"
 import { attempt, EmbeddedPostgresError, errorCode, externalHint } from "./Errors.ts"
-import { type Account, environment, isWindows, makeWhole, type Place } from "./DataDirectory.ts"
+import { type Account, environment, isWindows, createAtomically, type Place } from "./DataDirectory.ts"
 
 /** PostgreSQL programs that the serving account can run. */
 export interface Binaries {
@@ -104,7 +104,7 @@ const findProblem = (binaries: Binaries, account: Account | undefined): string |
  * Finds the PostgreSQL programs and creates their library links. If the account that runs the server cannot use the
  * installed programs, copies them next to the data. Fails with `EmbeddedPostgresError` on a system without them.
  */
-export const prepareBinaries = Effect.fnUntraced(function* ({ dataDir, account }: Place) {
+export const findBinaries = Effect.fnUntraced(function* ({ dataDir, account }: Place) {
   const { root, version } = yield* findPackage
   // Fails on a read-only installation, where the copy below gets the links.
   yield* Effect.ignore(attempt("The shared libraries cannot be linked", () => linkLibraries(root)))
@@ -114,7 +114,7 @@ export const prepareBinaries = Effect.fnUntraced(function* ({ dataDir, account }
   const copy = Path.join(Path.dirname(dataDir), `postgresql-${version}`)
   const copied = programs(copy, version)
   if (!Fs.existsSync(copy)) {
-    yield* makeWhole(copy, (directory) =>
+    yield* createAtomically(copy, (directory) =>
       attempt(`The PostgreSQL programs cannot be copied to ${copy}`, async () => {
         await Fs.promises.cp(Path.join(root, "native"), Path.join(directory, "native"), {
           recursive: true,

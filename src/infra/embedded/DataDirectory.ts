@@ -172,7 +172,7 @@ export const locate = Effect.fnUntraced(function* (requested: string) {
 })
 
 /** Creates the parent of the data directory, accessible to the account that runs the server. */
-export const makeParent = ({ dataDir, account }: Place): void => {
+export const createParent = ({ dataDir, account }: Place): void => {
   const parent = Path.dirname(dataDir)
   const first = Fs.mkdirSync(parent, { recursive: true })
   if (first === undefined || account === undefined) return
@@ -201,7 +201,7 @@ export const socketDirOf = ({ dataDir, account }: Place): string => {
  * Creates the socket directory, unless it is the data directory. Every user can write to the temporary directory, so a
  * directory of another user is rejected: login through this socket needs no password.
  */
-export const makeSocketDir = (place: Place, socketDir: string): void => {
+export const createSocketDir = (place: Place, socketDir: string): void => {
   if (socketDir === place.dataDir) return
   Fs.mkdirSync(socketDir, { recursive: true, mode: 0o700 })
   const self = process.getuid?.()
@@ -219,7 +219,7 @@ const inProgress = new Set<string>()
  * Fills a directory under a temporary name and then renames it to `target`, so that a killed process never leaves a
  * partial `target`. If another process was faster, its directory stays and this one is deleted.
  */
-export const makeWhole = <E, R>(
+export const createAtomically = <E, R>(
   target: string,
   fill: (directory: string) => Effect.Effect<void, E, R>,
 ): Effect.Effect<void, E | EmbeddedPostgresError, R> => {

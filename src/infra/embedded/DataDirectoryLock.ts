@@ -12,7 +12,7 @@ import { isAlive, isInitialised, isWindows, type Place, socketDirOf, socketPort 
 /**
  * State of a data directory: free, in use by a server that accepts connections, or by one that is starting or stopping.
  */
-export type Occupancy =
+export type DirectoryState =
   | { readonly _tag: "Free"; readonly stalePid: number | undefined }
   | { readonly _tag: "Serving"; readonly pid: number | undefined; readonly url: Redacted.Redacted }
   | { readonly _tag: "Busy"; readonly pid: number | undefined }
@@ -88,7 +88,7 @@ const isServing = (pid: number, dataDir: string): boolean => {
 /**
  * Determines whether a server uses the directory. Fails with `EmbeddedPostgresError` if the directory cannot be read.
  */
-export const occupancy = Effect.fnUntraced(function* (place: Place) {
+export const readDirectoryState = Effect.fnUntraced(function* (place: Place) {
   const { dataDir } = place
   const { recorded, url } = yield* attempt(
     `The data directory ${dataDir} cannot be read; start the service as the user that owns it`,
@@ -105,9 +105,9 @@ export const occupancy = Effect.fnUntraced(function* (place: Place) {
   const pid = recorded?.pid
   const state = url === undefined ? "absent" : yield* probe(url)
   // A response counts even without a visible process: the server may run in another container on the same volume.
-  if (url !== undefined && state === "serving") return { _tag: "Serving", pid, url } satisfies Occupancy
-  if (state === "starting or stopping") return { _tag: "Busy", pid } satisfies Occupancy
+  if (url !== undefined && state === "serving") return { _tag: "Serving", pid, url } satisfies DirectoryState
+  if (state === "starting or stopping") return { _tag: "Busy", pid } satisfies DirectoryState
   return pid !== undefined && isServing(pid, dataDir)
-    ? ({ _tag: "Busy", pid } satisfies Occupancy)
-    : ({ _tag: "Free", stalePid: pid } satisfies Occupancy)
+    ? ({ _tag: "Busy", pid } satisfies DirectoryState)
+    : ({ _tag: "Free", stalePid: pid } satisfies DirectoryState)
 })

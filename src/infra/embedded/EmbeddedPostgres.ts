@@ -3,10 +3,10 @@
  * one directory and stops with the process.
  */
 import { Clock, Effect, type Redacted, type Scope } from "effect"
-import { prepareBinaries } from "./Binaries.ts"
+import { findBinaries } from "./Binaries.ts"
 import { attempt, EmbeddedPostgresError } from "./Errors.ts"
-import { occupancy } from "./DataDirectoryLock.ts"
-import { locate, makeParent, type Place } from "./DataDirectory.ts"
+import { readDirectoryState } from "./DataDirectoryLock.ts"
+import { locate, createParent, type Place } from "./DataDirectory.ts"
 import { initialise, start } from "./Server.ts"
 
 export { EmbeddedPostgresError }
@@ -29,7 +29,7 @@ const START_TIMEOUT_MS = 60_000
 const awaitAvailability = Effect.fnUntraced(function* (place: Place, whenRunning: "refuse" | "attach") {
   const began = yield* Clock.currentTimeMillis
   while (true) {
-    const found = yield* occupancy(place)
+    const found = yield* readDirectoryState(place)
     if (found._tag === "Free" || (found._tag === "Serving" && whenRunning === "attach")) return found
     const waited = (yield* Clock.currentTimeMillis) - began
     const process = found.pid === undefined ? "another process" : `another process (PostgreSQL runs as ${found.pid})`
@@ -57,8 +57,8 @@ const startOrAttach = Effect.fnUntraced(function* (
   while (true) {
     const available = yield* awaitAvailability(place, options.whenRunning)
     if (available._tag === "Serving") return { url: available.url, ended: undefined }
-    yield* attempt(`The directory for ${dataDir} cannot be created`, () => makeParent(place))
-    const binaries = yield* prepareBinaries(place)
+    yield* attempt(`The directory for ${dataDir} cannot be created`, () => createParent(place))
+    const binaries = yield* findBinaries(place)
     yield* initialise(place, binaries, options.durable)
     const started = yield* start(place, binaries, { durable: options.durable, stalePid: available.stalePid }).pipe(
       Effect.catchTag("Contended", (contended) =>

@@ -13,8 +13,8 @@ import { passwordFile, probe, readPidFile, urlOf } from "./DataDirectoryLock.ts"
 import {
   isInitialised,
   isWindows,
-  makeSocketDir,
-  makeWhole,
+  createSocketDir,
+  createAtomically,
   type Place,
   socketDirOf,
   socketPort,
@@ -52,7 +52,7 @@ const isInitialisedFor = Effect.fnUntraced(function* (dataDir: string, major: st
 export const initialise = Effect.fnUntraced(function* (place: Place, binaries: Binaries, durable: boolean) {
   const { account, dataDir, logFile } = place
   if (yield* isInitialisedFor(dataDir, binaries.major)) return
-  yield* makeWhole(dataDir, (directory) =>
+  yield* createAtomically(dataDir, (directory) =>
     Effect.gen(function* () {
       const password = randomBytes(24).toString("hex")
       const log = yield* attempt(`The directory for ${dataDir} cannot be created`, () => {
@@ -143,7 +143,7 @@ export const start = Effect.fnUntraced(function* (
   const port = isWindows ? yield* freePort : socketPort
   const socketDir = isWindows ? "" : yield* attempt("The socket directory cannot be found", () => socketDirOf(place))
   yield* attempt(`The socket directory ${socketDir} cannot be used`, () => {
-    if (!isWindows) makeSocketDir(place, socketDir)
+    if (!isWindows) createSocketDir(place, socketDir)
   })
   if (!isWindows && socketDir !== dataDir) {
     // Fails, as intended, while the server of another process uses the directory.

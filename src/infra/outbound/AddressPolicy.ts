@@ -6,7 +6,7 @@ import { isIP } from "node:net"
 import type { LookupFunction } from "node:net"
 import { OutboundError } from "../../kernel/ports/OutboundHttp.ts"
 import { isReachable } from "./GlobalAddresses.ts"
-import { addressesOfName } from "./Dns.ts"
+import { lookupAddresses } from "./Dns.ts"
 
 /** Rules for outbound calls, and the resolver to use. */
 export interface OutboundRules {
@@ -41,7 +41,7 @@ const namesThisMachine = (host: string): boolean => /(?:^|\.)localhost\.?$/.test
 /**
  * Parses and checks a URL as written; fails with the reason. A host name is checked again when the connection is made.
  */
-export const allowedUrl = (text: string, rules: OutboundRules): Result.Result<URL, string> => {
+export const checkUrl = (text: string, rules: OutboundRules): Result.Result<URL, string> => {
   const url = URL.parse(text)
   if (url === null) return Result.fail("must be a URL")
   if (url.protocol !== "https:" && !(rules.allowInsecure && url.protocol === "http:")) {
@@ -82,11 +82,11 @@ const lookupWithTimeout = (host: string, lookup: (host: string) => Promise<Reado
  * Resolves and checks host names for connections, so that a connection uses exactly the checked address. All addresses
  * of a name must be allowed, because the client chooses among them.
  */
-export const lookupUnder =
+export const checkedLookup =
   (rules: OutboundRules): LookupFunction =>
   (host, options, callback) => {
     const checked = async () => {
-      const found = await lookupWithTimeout(host, rules.lookup ?? addressesOfName)
+      const found = await lookupWithTimeout(host, rules.lookup ?? lookupAddresses)
       if (found.length === 0) throw unresolved(host)
       if (!rules.allowInsecure && !found.every(({ address }) => isReachable(address, rules.allowedNetworks))) {
         throw notAllowed(`${host} does not resolve to public addresses only`)

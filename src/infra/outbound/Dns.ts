@@ -29,7 +29,7 @@ const lookupByDns = async (host: string): Promise<ReadonlyArray<LookupAddress>> 
 }
 
 /** Resolves all addresses of a name. Rejects if it has none. */
-export const addressesOfName = async (host: string): Promise<ReadonlyArray<LookupAddress>> => {
+export const lookupAddresses = async (host: string): Promise<ReadonlyArray<LookupAddress>> => {
   const found = await lookupByDns(host)
   return found.length > 0 ? found : lookupBySystem(host)
 }

@@ -4,7 +4,7 @@ import { IdentityProvider, KeysUnavailable } from "../../kernel/ports/IdentityPr
 import type { Provider } from "../../kernel/ports/IdentityProvider.ts"
 import type { OutboundHttp } from "../../kernel/ports/OutboundHttp.ts"
 import { make } from "./OutboundHttp.ts"
-import { isTrustworthy, Settings } from "../Settings.ts"
+import { isTrustedUrl, Settings } from "../Settings.ts"
 
 const TIMEOUT_MS = 5000
 const MAX_BYTES = 256 * 1024
@@ -26,7 +26,7 @@ const documentAt = Effect.fnUntraced(function* <A, I>(
   url: string,
   schema: Schema.Codec<A, I>,
 ) {
-  if (!isTrustworthy(url)) {
+  if (!isTrustedUrl(url)) {
     return yield* unavailable(`${url} is neither an https URL nor an http URL on this machine`)
   }
   const response = yield* http

@@ -4,8 +4,8 @@ import { validateHeaderValue } from "node:http"
 import { Agent, buildConnector, errors } from "undici"
 import type { Dispatcher } from "undici"
 import { OutboundError, OutboundHttp } from "../../kernel/ports/OutboundHttp.ts"
-import type { OutboundAnswer, OutboundFault, OutboundRequest } from "../../kernel/ports/OutboundHttp.ts"
-import { allowedUrl, lookupUnder, notAllowed } from "./AddressPolicy.ts"
+import type { OutboundResponse, OutboundFault, OutboundRequest } from "../../kernel/ports/OutboundHttp.ts"
+import { checkUrl, checkedLookup, notAllowed } from "./AddressPolicy.ts"
 import type { OutboundRules } from "./AddressPolicy.ts"
 import { Settings } from "../Settings.ts"
 
@@ -27,7 +27,7 @@ const CUT_BEFORE_TIMEOUT_MILLIS = 20
  * Connects in two steps, because the connect timeout must not cover the TLS handshake, which belongs to the exchange.
  */
 const connectorUnder = (rules: OutboundRules, connectMillis: number): buildConnector.connector => {
-  const connect = buildConnector({ lookup: lookupUnder(rules), timeout: connectMillis })
+  const connect = buildConnector({ lookup: checkedLookup(rules), timeout: connectMillis })
   const secure = buildConnector({ allowH2: false, timeout: TLS_MILLIS })
   return (options, callback) => {
     if (options.protocol !== "https:") return connect(options, callback)
@@ -111,7 +111,7 @@ const answerOf = (
   headers: Headers,
   parts: ReadonlyArray<Buffer>,
   maxBytes: number,
-): OutboundAnswer => ({
+): OutboundResponse => ({
   status,
   // Built on demand, because most callers do not read headers.
   get headers() {
@@ -130,14 +130,14 @@ const exchange = (
   agent: () => Agent,
   url: URL,
   request: OutboundRequest,
-  settle: (result: Effect.Effect<OutboundAnswer, OutboundError>) => void,
+  settle: (result: Effect.Effect<OutboundResponse, OutboundError>) => void,
 ): (() => void) => {
   let call: Dispatcher.DispatchController | undefined
   let head: { readonly status: number; readonly headers: Headers } | undefined
   const parts: Array<Buffer> = []
   let length = 0
   let isSettled = false
-  const finish = (result: Effect.Effect<OutboundAnswer, OutboundError>) => {
+  const finish = (result: Effect.Effect<OutboundResponse, OutboundError>) => {
     if (isSettled) return
     isSettled = true
     clearTimeout(timer)
@@ -238,13 +238,13 @@ const exchange = (
 export const make = (rules: OutboundRules, connectMillis = CONNECT_MILLIS): OutboundHttp["Service"] => {
   const agentAt = rotatingAgents(rules, connectMillis)
   return {
-    refusal: (url) => Result.getFailure(allowedUrl(url, rules)),
+    refusal: (url) => Result.getFailure(checkUrl(url, rules)),
     send: (request) =>
       Effect.clockWith((clock: Clock.Clock) => {
-        const url = allowedUrl(request.url, rules)
+        const url = checkUrl(request.url, rules)
         return Result.isFailure(url)
           ? Effect.fail(notAllowed(`The URL ${url.failure}`))
-          : Effect.callback<OutboundAnswer, OutboundError>((resume) => {
+          : Effect.callback<OutboundResponse, OutboundError>((resume) => {
               const abort = exchange(() => agentAt(clock.currentTimeMillisUnsafe()), url.success, request, resume)
               return Effect.sync(abort)
             })

@@ -46,7 +46,7 @@ export const authentications = {
 export const rateLimited = counter("keyshelf_rate_limited_total", "Requests rejected with status 429")
 
 /** Requests that passed without a rate limit because Redis did not respond. */
-export const rateLimitsSkipped = counter(
+export const rateLimitsBypassed = counter(
   "keyshelf_rate_limits_skipped_total",
   "Requests not counted against rate limits because Redis did not respond in time",
 )
@@ -129,7 +129,7 @@ export const layer = Layer.mergeAll(
     Effect.gen(function* () {
       yield* Metric.update(build, 1)
       // Set to zero at startup, so that alerts have a value before the first increment.
-      for (const known of [...Object.values(authentications), rateLimited, rateLimitsSkipped, replays]) {
+      for (const known of [...Object.values(authentications), rateLimited, rateLimitsBypassed, replays]) {
         yield* Metric.update(known, 0)
       }
     }),

@@ -34,13 +34,13 @@ export class AdminsOnly extends Context.Service<AdminsOnly, true>()("keyshelf/ke
 export class AnswersSecret extends Context.Service<AnswersSecret, true>()("keyshelf/kernel/AnswersSecret") {}
 
 /** Marks an endpoint whose body contains secrets. Errors never echo any part of the body. */
-export class TakesSecret extends Context.Service<TakesSecret, true>()("keyshelf/kernel/TakesSecret") {}
+export class AcceptsSecret extends Context.Service<AcceptsSecret, true>()("keyshelf/kernel/TakesSecret") {}
 
 /**
  * Marks an endpoint that changes nothing and waits for a third-party system. Its response is not stored for replay:
  * storing it would keep a transaction, and thus a connection, open during the call.
  */
-export class WaitsForOthers extends Context.Service<WaitsForOthers, true>()("keyshelf/kernel/WaitsForOthers") {}
+export class CallsThirdParty extends Context.Service<CallsThirdParty, true>()("keyshelf/kernel/WaitsForOthers") {}
 
 /** Reads an annotation of an endpoint, or `undefined` if it has none. */
 export const annotationOf = <I, A>(
@@ -100,12 +100,13 @@ export const Created = <S extends Schema.Top>(body: S) =>
 /** The value of a {@link Created} response. */
 export const created = <A>(location: string, body: A) => HttpApiSchema.withHeaders({ body, headers: { location } })
 
-/** The internal header that {@link asPublished} sets. It is removed before the response is sent. */
-export const PUBLISHED_BODY = "x-keyshelf-published-body"
+/** The internal header that {@link asForeignError} sets. It is removed before the response is sent. */
+export const EXTERNAL_BODY = "x-keyshelf-published-body"
 
 /**
  * Marks an error response whose body is defined by another specification. It is sent unchanged, although it is not a
  * problem document. No other error may be (contract, section 9, "Flags").
  */
-export const asPublished = (response: HttpServerResponse.HttpServerResponse): HttpServerResponse.HttpServerResponse =>
-  HttpServerResponse.setHeader(response, PUBLISHED_BODY, "true")
+export const asForeignError = (
+  response: HttpServerResponse.HttpServerResponse,
+): HttpServerResponse.HttpServerResponse => HttpServerResponse.setHeader(response, EXTERNAL_BODY, "true")

@@ -9,18 +9,16 @@ import { asJson } from "./JsonResponse.ts"
 export const DEFAULT_LIMIT = 50
 
 /** The maximum number of items per page. */
-export const LARGEST_LIMIT = 200
+export const MAX_LIMIT = 200
 
-const LIMIT_DESCRIPTION = `Items per page, 1 to ${LARGEST_LIMIT} (default ${DEFAULT_LIMIT})`
+const LIMIT_DESCRIPTION = `Items per page, 1 to ${MAX_LIMIT} (default ${DEFAULT_LIMIT})`
 
 // Only digits: other JavaScript number formats (`1e2`, `0x10`, ` 5`) are rejected.
-const Limit = Schema.String.check(
-  Schema.isPattern(/^\d{1,10}$/, { expected: `a whole number from 1 to ${LARGEST_LIMIT}` }),
-)
+const Limit = Schema.String.check(Schema.isPattern(/^\d{1,10}$/, { expected: `a whole number from 1 to ${MAX_LIMIT}` }))
   .annotate({ description: LIMIT_DESCRIPTION })
   .pipe(
     Schema.decodeTo(
-      Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: LARGEST_LIMIT })),
+      Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: MAX_LIMIT })),
       SchemaTransformation.numberFromString,
     ),
   )
@@ -52,7 +50,7 @@ export interface Page<Item> {
 }
 
 /** A response with a page, serialized without its schema: see {@link asJson}. */
-export const writtenPage = <Item extends object>(page: Page<Item>): HttpServerResponse.HttpServerResponse =>
+export const pageResponse = <Item extends object>(page: Page<Item>): HttpServerResponse.HttpServerResponse =>
   HttpServerResponse.jsonUnsafe({ ...page, items: page.items.map(asJson) })
 
 /** The sort key of the last item of a page. The next page begins after it. */

@@ -124,13 +124,13 @@ export const invalid = (location: string, message: string, value?: unknown): Val
   })
 
 /** The validation errors as one text, for a `detail`. */
-export const describeFaults = (errors: ReadonlyArray<ProblemFault>): string =>
+export const describeErrors = (errors: ReadonlyArray<ProblemFault>): string =>
   errors.map(({ location, message }) => `${location} ${message}`).join("; ")
 
 /** Fails with all validation errors of a request, if there are any. */
 export const refuseFaults = (
   errors: ReadonlyArray<ProblemFault>,
-  detail = describeFaults(errors),
+  detail = describeErrors(errors),
 ): Effect.Effect<void, ValidationFailed> =>
   errors.length === 0 ? Effect.void : Effect.fail(new ValidationFailed({ detail, errors }))
 

@@ -60,7 +60,7 @@ export const allows = (held: ReadonlyArray<string>, needed: string): boolean =>
   held.some((scope) => covers(scope, needed))
 
 /** The requested scopes that the caller does not hold. If there are none, they may be granted (section 5.13). */
-export const beyond = (held: ReadonlyArray<string>, requested: ReadonlyArray<string>): ReadonlyArray<string> =>
+export const missingScopes = (held: ReadonlyArray<string>, requested: ReadonlyArray<string>): ReadonlyArray<string> =>
   requested.filter((scope) => !allows(held, scope))
 
 /** The held scopes that apply to organizations: the default scopes of a minted token. */

@@ -13,7 +13,7 @@ export interface ProblemDocument {
 }
 
 /** Problems for errors that no endpoint declares, by status. */
-export const undeclared: Record<number, readonly [code: string, title: string, detail: string]> = {
+export const undeclaredProblems: Record<number, readonly [code: string, title: string, detail: string]> = {
   400: ["Request.MalformedBody", "The request cannot be read", "The request is malformed."],
   404: ["Request.RouteNotFound", "Unknown path", "No operation has this path. See /docs for the list of operations."],
   405: [
@@ -33,7 +33,7 @@ export const undeclared: Record<number, readonly [code: string, title: string, d
 
 /** Creates the problem for an error response without one. */
 export const problemFor = (status: number): Omit<ProblemDocument, "instance"> => {
-  const knownStatus = undeclared[status] === undefined ? (status < 500 ? 400 : 500) : status
-  const [code, title, detail] = undeclared[knownStatus] as readonly [string, string, string]
+  const knownStatus = undeclaredProblems[status] === undefined ? (status < 500 ? 400 : 500) : status
+  const [code, title, detail] = undeclaredProblems[knownStatus] as readonly [string, string, string]
   return { type: `urn:keyshelf:problem:${code}`, title, status, code, detail, errorId: randomUUID(), errors: [] }
 }

@@ -10,7 +10,7 @@ export interface PartState {
 }
 
 /** The registered parts of this process, by name. */
-export const HealthParts = Context.Reference<Map<string, Effect.Effect<PartState>>>(
+export const HealthChecks = Context.Reference<Map<string, Effect.Effect<PartState>>>(
   "keyshelf.reference/kernel/HealthParts",
   {
     defaultValue: () => new Map(),
@@ -25,7 +25,7 @@ export const registerHealth = (
   name: string,
   state: Effect.Effect<PartState>,
 ): Effect.Effect<void, never, Scope.Scope> =>
-  Effect.flatMap(HealthParts, (parts) =>
+  Effect.flatMap(HealthChecks, (parts) =>
     Effect.acquireRelease(
       Effect.sync(() => void parts.set(name, state)),
       () => Effect.sync(() => parts.get(name) === state && parts.delete(name)),

@@ -43,7 +43,7 @@ export interface OutboundRequest {
   readonly statusDecides?: boolean
 }
 
-export interface OutboundAnswer {
+export interface OutboundResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
@@ -57,7 +57,7 @@ export interface OutboundAnswer {
 export class OutboundHttp extends Context.Service<
   OutboundHttp,
   {
-    readonly send: (request: OutboundRequest) => Effect.Effect<OutboundAnswer, OutboundError>
+    readonly send: (request: OutboundRequest) => Effect.Effect<OutboundResponse, OutboundError>
     /** The reason why a URL is rejected by its text alone, if it is. Its addresses are checked at connection time. */
     readonly refusal: (url: string) => Option.Option<string>
   }

@@ -2,8 +2,8 @@
 import { Context, Effect, Latch, Layer } from "effect"
 
 /** Signals that the listeners are stopping. */
-export class Draining extends Context.Service<
-  Draining,
+export class Shutdown extends Context.Service<
+  Shutdown,
   {
     /** Waits until a listener begins to stop. */
     readonly begun: Effect.Effect<void>
@@ -12,9 +12,9 @@ export class Draining extends Context.Service<
   }
 >()("keyshelf/kernel/Draining") {
   static readonly layer = Layer.effect(
-    Draining,
+    Shutdown,
     Effect.map(Latch.make(false), (latch) =>
-      Draining.of({ begun: Effect.asVoid(latch.await), begin: Effect.asVoid(latch.open) }),
+      Shutdown.of({ begun: Effect.asVoid(latch.await), begin: Effect.asVoid(latch.open) }),
     ),
   )
 }

@@ -43,7 +43,7 @@ export const withRandomSuffix = Effect.fnUntraced(function* (slug: string) {
  * Inserts a row with a free slug. An explicit slug that is taken is an error; a suggested one gets a random suffix.
  * `insert` returns whether the slug was free (`ON CONFLICT DO NOTHING`, so that the transaction continues).
  */
-export const underFreeSlug = Effect.fnUntraced(function* <E, E2, R>(options: {
+export const insertWithFreeSlug = Effect.fnUntraced(function* <E, E2, R>(options: {
   readonly explicit: string | undefined
   readonly suggested: string
   /** Service accounts always get a suffix. */

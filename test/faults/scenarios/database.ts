@@ -3,17 +3,17 @@ import { Effect } from "effect"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import type { Violation } from "../support/Checker.ts"
-import { conclude, endOne, leaseOf, world } from "../support/World.ts"
-import type { Setting, Verdict } from "../support/World.ts"
+import { conclude, deleteEndingEndpoint, leaseOf, openFixture } from "../support/World.ts"
+import type { ScenarioOptions, Verdict } from "../support/World.ts"
 
 /** Maximum time from the crash until a write succeeds again. */
 const MAX_RECOVERY_MILLIS = 10_000
 
 /** Stops the server five times, like `pg_ctl stop -m immediate` or by `kill -9`. Its owner restarts it. */
-export const database = Effect.fnUntraced(function* (setting: Setting) {
+export const database = Effect.fnUntraced(function* (setting: ScenarioOptions) {
   const { dataDir } = setting.server
   if (dataDir === undefined) return yield* Effect.die(new Error("This fault needs a dedicated server"))
-  const fixture = yield* world(setting)
+  const fixture = yield* openFixture(setting)
   const load = yield* fixture.begin
   const pause = Math.max((setting.seconds * 1000) / 5, 4_000)
   const outages: Array<number> = []
@@ -32,7 +32,7 @@ export const database = Effect.fnUntraced(function* (setting: Setting) {
   for (const node of fixture.nodes) {
     if (node.hasEnded()) violations.push({ invariant: "I1", detail: `${node.name} exited with its database` })
   }
-  yield* endOne(fixture)
+  yield* deleteEndingEndpoint(fixture)
   const { verdict } = yield* conclude(fixture, load, leaseOf(setting) + 15_000)
   const result: Verdict = {
     figures: { outages: outages.length, "longest outage ms": Math.max(...outages), ...verdict.figures },

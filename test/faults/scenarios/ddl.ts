@@ -2,9 +2,9 @@
 import { Effect, Fiber } from "effect"
 import type { Violation } from "../support/Checker.ts"
 import { clock } from "../support/Installation.ts"
-import { between, misbehaved, probe, toldOf } from "../support/Probe.ts"
-import { conclude, endOne, leaseOf, world } from "../support/World.ts"
-import type { Setting, Verdict } from "../support/World.ts"
+import { between, misbehaviour, probe, summarize } from "../support/Probe.ts"
+import { conclude, deleteEndingEndpoint, leaseOf, openFixture } from "../support/World.ts"
+import type { ScenarioOptions, Verdict } from "../support/World.ts"
 
 const MAX_LOCK_SECONDS = 30
 // Results of requests sent just before the lock must be stored within their lease, else they are repeated.
@@ -14,8 +14,8 @@ const MAX_RESPONSE_MILLIS = 2_000
 const MAX_RESUME_MILLIS = 16_000
 
 /** Holds an exclusive lock on `webhook_queue` under load, as ALTER TABLE does. */
-export const ddl = Effect.fnUntraced(function* (setting: Setting) {
-  const fixture = yield* world(setting)
+export const ddl = Effect.fnUntraced(function* (setting: ScenarioOptions) {
+  const fixture = yield* openFixture(setting)
   const { installation, nodes, receiver, tenants } = fixture
   const [one] = nodes
   const token = tenants[0]?.token ?? ""
@@ -48,13 +48,13 @@ export const ddl = Effect.fnUntraced(function* (setting: Setting) {
     resumed = receiver.arrivals.find(({ at }) => at >= to)?.at
     yield* Effect.sleep(50)
   }
-  yield* endOne(fixture)
+  yield* deleteEndingEndpoint(fixture)
   yield* reads.stop
   yield* writes.stop
   const { verdict } = yield* conclude(fixture, load, leaseOf(setting) + 15_000)
   const requests = [...between(reads, from, to), ...between(writes, from, to)]
   const bounds: Array<Violation> = [
-    ...misbehaved("a request while the queue was locked", requests, MAX_RESPONSE_MILLIS),
+    ...misbehaviour("a request while the queue was locked", requests, MAX_RESPONSE_MILLIS),
     ...requests
       .filter(({ status }) => status === 503)
       .map(() => ({ invariant: "I10", detail: "a request that does not use the queue got 503" }) as const),
@@ -66,8 +66,8 @@ export const ddl = Effect.fnUntraced(function* (setting: Setting) {
       "locked s": Math.round((to - from) / 1000),
       "sent during the lock": during,
       "resumed after ms": resumed === undefined ? "never" : Math.round(resumed - to),
-      "reads during the lock": toldOf(between(reads, from, to)),
-      "writes during the lock": toldOf(between(writes, from, to)),
+      "reads during the lock": summarize(between(reads, from, to)),
+      "writes during the lock": summarize(between(writes, from, to)),
       ...verdict.figures,
     },
     violations: [...bounds, ...verdict.violations],

@@ -8,9 +8,9 @@ import { temporaryDirectory } from "../../support/ServiceProcess.ts"
 import type { Violation } from "../support/Checker.ts"
 import { clock, open, until } from "../support/Installation.ts"
 import type { Server } from "../support/Installation.ts"
-import { between, misbehaved, probe, toldOf } from "../support/Probe.ts"
-import { conclude, leaseOf, stageOn } from "../support/World.ts"
-import type { Setting, Verdict } from "../support/World.ts"
+import { between, misbehaviour, probe, summarize } from "../support/Probe.ts"
+import { conclude, leaseOf, fixtureOn } from "../support/World.ts"
+import type { ScenarioOptions, Verdict } from "../support/World.ts"
 
 const SIZE = "64m"
 const FULL_MILLIS = 10_000
@@ -56,7 +56,7 @@ const fill = (path: string): number => {
 }
 
 /** Fills the tables' disk under load, and frees it again. PostgreSQL's WAL is on another disk. */
-export const diskfull = Effect.fnUntraced(function* (setting: Setting) {
+export const diskfull = Effect.fnUntraced(function* (setting: ScenarioOptions) {
   const skipped = (why: string): Verdict => ({ figures: { skipped: why }, violations: [] })
   const { dataDir } = setting.server
   if (dataDir === undefined) return skipped("this fault needs a dedicated server")
@@ -64,7 +64,7 @@ export const diskfull = Effect.fnUntraced(function* (setting: Setting) {
   if (disk === undefined) return skipped("only root on Linux can mount a small disk")
   const server: Server = { ...setting.server, tablespace: disk.tablespace }
   const installation = yield* open(server, setting.limits)
-  const fixture = yield* stageOn(installation, setting)
+  const fixture = yield* fixtureOn(installation, setting)
   const { nodes, receiver, tenants } = fixture
   const [one] = nodes
   const token = tenants[0]?.token ?? ""
@@ -96,8 +96,8 @@ export const diskfull = Effect.fnUntraced(function* (setting: Setting) {
   const { verdict } = yield* conclude(fixture, load, leaseOf(setting) + 15_000)
   const readsWhileFull = between(reads, filled, to)
   const bounds: Array<Violation> = [
-    ...misbehaved("a write to a full disk", writes.answers, MAX_RESPONSE_MILLIS),
-    ...misbehaved("a read from a full disk", readsWhileFull, MAX_RESPONSE_MILLIS),
+    ...misbehaviour("a write to a full disk", writes.answers, MAX_RESPONSE_MILLIS),
+    ...misbehaviour("a read from a full disk", readsWhileFull, MAX_RESPONSE_MILLIS),
     ...readsWhileFull
       .filter(({ status }) => status === 503)
       .map(() => ({ invariant: "I10", detail: "a read got 503" }) as const),
@@ -107,8 +107,8 @@ export const diskfull = Effect.fnUntraced(function* (setting: Setting) {
   const result: Verdict = {
     figures: {
       "filled with MiB": Math.round(bytes / 1024 ** 2),
-      "writes while full": toldOf(between(writes, from, to)),
-      "reads while full": toldOf(readsWhileFull),
+      "writes while full": summarize(between(writes, from, to)),
+      "reads while full": summarize(readsWhileFull),
       "sent while full": sentWhileFull,
       "recovered after ms": recovery,
       ...verdict.figures,

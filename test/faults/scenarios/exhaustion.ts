@@ -2,10 +2,10 @@
 import { Effect, Fiber } from "effect"
 import type { Violation } from "../support/Checker.ts"
 import { clock } from "../support/Installation.ts"
-import { between, misbehaved, probe, toldOf } from "../support/Probe.ts"
-import { takeSlots } from "../support/slots.ts"
-import { conclude, leaseOf, world } from "../support/World.ts"
-import type { Setting, Verdict } from "../support/World.ts"
+import { between, misbehaviour, probe, summarize } from "../support/Probe.ts"
+import { exhaustConnections } from "../support/slots.ts"
+import { conclude, leaseOf, openFixture } from "../support/World.ts"
+import type { ScenarioOptions, Verdict } from "../support/World.ts"
 
 const HELD_MILLIS = 6_000
 const GAP_MILLIS = 3_000
@@ -17,8 +17,8 @@ const MAX_RECOVERY_MILLIS = 10_000
  * Runs two nodes with two connections each. First all connections wait for a lock, then all are lost and the server has
  * none left.
  */
-export const exhaustion = Effect.fnUntraced(function* (setting: Setting) {
-  const fixture = yield* world(setting, { SERVICE_DATABASE_POOL_SIZE: "2" })
+export const exhaustion = Effect.fnUntraced(function* (setting: ScenarioOptions) {
+  const fixture = yield* openFixture(setting, { SERVICE_DATABASE_POOL_SIZE: "2" })
   const { installation, nodes, tenants } = fixture
   const { sql } = installation
   const [one] = nodes
@@ -39,7 +39,7 @@ export const exhaustion = Effect.fnUntraced(function* (setting: Setting) {
   const lockedTo = clock()
   yield* Effect.sleep(GAP_MILLIS)
 
-  const slots = yield* takeSlots(setting.server.url)
+  const slots = yield* exhaustConnections(setting.server.url)
   yield* Effect.sleep(500)
   const fullFrom = clock()
   for (let turn = 0; turn < HELD_MILLIS / 100; turn++) {
@@ -60,7 +60,9 @@ export const exhaustion = Effect.fnUntraced(function* (setting: Setting) {
       .filter(({ at, status }) => at >= from && status === 201)
       .reduce((first, { at, millis }) => Math.min(first, at + millis), Infinity) - from
   const full = between(writes, fullFrom + 500, fullTo)
-  const bounds: Array<Violation> = [...misbehaved("a write without a connection", writes.answers, MAX_RESPONSE_MILLIS)]
+  const bounds: Array<Violation> = [
+    ...misbehaviour("a write without a connection", writes.answers, MAX_RESPONSE_MILLIS),
+  ]
   if (!full.some(({ status }) => status === 503)) {
     bounds.push({ invariant: "I10", detail: "no request got 503 although the server had no connection left" })
   }
@@ -75,8 +77,8 @@ export const exhaustion = Effect.fnUntraced(function* (setting: Setting) {
   const result: Verdict = {
     figures: {
       "connections taken": taken,
-      "while all connections waited": toldOf(between(writes, lockedFrom, lockedTo)),
-      "while the server was full": toldOf(full),
+      "while all connections waited": summarize(between(writes, lockedFrom, lockedTo)),
+      "while the server was full": summarize(full),
       "recovered after ms": `${Math.round(recoveryAfter(lockedTo))} and ${Math.round(recoveryAfter(fullTo))}`,
       ...verdict.figures,
     },

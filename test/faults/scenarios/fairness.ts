@@ -3,8 +3,8 @@ import { Effect } from "effect"
 import type { Violation } from "../support/Checker.ts"
 import { call, endpoint, open, tenant } from "../support/Installation.ts"
 import * as Receivers from "../support/Receiver.ts"
-import { drained, judged } from "../support/World.ts"
-import type { Setting, Verdict } from "../support/World.ts"
+import { waitUntilDrained, judged } from "../support/World.ts"
+import type { ScenarioOptions, Verdict } from "../support/World.ts"
 
 const HEALTHY = 200
 const MAX_CONCURRENT_PER_ENDPOINT = 4
@@ -12,7 +12,7 @@ const MAX_P99_MILLIS = 2_000
 const MAX_SECONDS = 30
 
 /** Emits one event per second for all healthy endpoints while the hanging endpoint uses its concurrency limit. */
-export const fairness = Effect.fnUntraced(function* (setting: Setting) {
+export const fairness = Effect.fnUntraced(function* (setting: ScenarioOptions) {
   const installation = yield* open(setting.server, setting.limits)
   const { sql } = installation
   const receiver = yield* Receivers.start
@@ -51,7 +51,7 @@ export const fairness = Effect.fnUntraced(function* (setting: Setting) {
     })
     yield* Effect.sleep(1_000)
   }
-  const isDrained = yield* drained(installation, healthy, 15_000)
+  const isDrained = yield* waitUntilDrained(installation, healthy, 15_000)
   yield* Effect.sleep(200)
 
   // Ignores violations of the hanging endpoint, which another fault covers.

@@ -1,12 +1,12 @@
 /** Load: one event for 1,000 endpoints, and 50,000 events of one transaction. */
 import { Effect } from "effect"
-import { tellOfWork, writeMany } from "../support/bulk.ts"
+import { notifyNodes, writeEvents } from "../support/bulk.ts"
 import type { Violation } from "../support/Checker.ts"
 import { call, clock, endpoint, open, tenant, until } from "../support/Installation.ts"
 import type { Installation } from "../support/Installation.ts"
 import * as Receivers from "../support/Receiver.ts"
-import { drained, judged, lagsOf } from "../support/World.ts"
-import type { Setting, Verdict } from "../support/World.ts"
+import { waitUntilDrained, judged, lagsOf } from "../support/World.ts"
+import type { ScenarioOptions, Verdict } from "../support/World.ts"
 
 const ENDPOINTS = 1_000
 const MAX_EVENTS = 50_000
@@ -35,7 +35,7 @@ const watchStatements = Effect.fnUntraced(function* ({ sql }: Installation) {
 })
 
 /** Fans out both while another organization emits events. */
-export const fanout = Effect.fnUntraced(function* (setting: Setting) {
+export const fanout = Effect.fnUntraced(function* (setting: ScenarioOptions) {
   const installation = yield* open(setting.server, setting.limits)
   const { sql } = installation
   const receiver = yield* Receivers.start
@@ -57,7 +57,7 @@ export const fanout = Effect.fnUntraced(function* (setting: Setting) {
 
   yield* call("POST", `${one.core}/api/components`, wide.token, { name: "for all", version: "1" })
   const wideFrom = clock()
-  const isWideDone = yield* drained(installation, wideEndpoints, MAX_DELIVERY_MILLIS)
+  const isWideDone = yield* waitUntilDrained(installation, wideEndpoints, MAX_DELIVERY_MILLIS)
   const wideMillis = Math.round(clock() - wideFrom)
   const wideLongest = { ...longest }
   Object.assign(longest, { millis: 0, query: "" })
@@ -68,13 +68,13 @@ export const fanout = Effect.fnUntraced(function* (setting: Setting) {
     () => Date.now() - deepEndpoint.createdAt > events,
     events + 1_000,
   )
-  yield* writeMany(installation, deep, {
+  yield* writeEvents(installation, deep, {
     count: events,
     marker: "deep",
     from: new Date(deepEndpoint.createdAt),
     isPending: true,
   })
-  yield* tellOfWork(installation)
+  yield* notifyNodes(installation)
   const deepFrom = clock()
   const sizes: Array<number> = [events]
   let otherWrites = 0
@@ -98,7 +98,7 @@ export const fanout = Effect.fnUntraced(function* (setting: Setting) {
   )
   const deepMillis = Math.round(clock() - deepFrom)
   const steps = new Set(sizes).size - 1
-  yield* drained(installation, [smallEndpoint], 10_000)
+  yield* waitUntilDrained(installation, [smallEndpoint], 10_000)
   const longestAtFanOut = { ...longest }
   Object.assign(longest, { millis: 0, query: "" })
   yield* call("DELETE", `${one.core}/api/webhooks/${deepEndpoint.id}`, deep.token)

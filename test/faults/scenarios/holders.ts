@@ -1,11 +1,11 @@
 /** Fault: old snapshots. An idle transaction and long reports prevent the cleanup of dead tuples in the queue. */
 import { Effect } from "effect"
-import { tellOfWork, writeMany } from "../support/bulk.ts"
+import { notifyNodes, writeEvents } from "../support/bulk.ts"
 import type { Violation } from "../support/Checker.ts"
 import { clock, endpoint, open, tenant, until } from "../support/Installation.ts"
 import * as Receivers from "../support/Receiver.ts"
-import { drained, judged } from "../support/World.ts"
-import type { Setting, Verdict } from "../support/World.ts"
+import { waitUntilDrained, judged } from "../support/World.ts"
+import type { ScenarioOptions, Verdict } from "../support/World.ts"
 
 const EVENTS = 600
 const BURSTS_BEFORE = 4
@@ -18,7 +18,7 @@ const combinedRate = (rates: ReadonlyArray<number>): number =>
   Math.round(rates.length / rates.reduce((sum, rate) => sum + 1 / rate, 0))
 
 /** Measures deliveries per second before, during and after one idle transaction and four repeatable-read readers. */
-export const holders = Effect.fnUntraced(function* (setting: Setting) {
+export const holders = Effect.fnUntraced(function* (setting: ScenarioOptions) {
   const installation = yield* open(setting.server, setting.limits)
   const { sql } = installation
   const receiver = yield* Receivers.start
@@ -41,13 +41,13 @@ export const holders = Effect.fnUntraced(function* (setting: Setting) {
     for (const each of tenants) {
       // Dates the events so that all of them are in the past when the first is delivered.
       const from = new Date(Date.now() - EVENTS)
-      yield* writeMany(installation, each, { count: EVENTS, marker: `burst-${turn}`, from, isPending: true })
+      yield* writeEvents(installation, each, { count: EVENTS, marker: `burst-${turn}`, from, isPending: true })
     }
-    yield* tellOfWork(installation)
+    yield* notifyNodes(installation)
     // Waits for the arrivals first, because counting the queue becomes slow with many dead tuples.
     const due = EVENTS * endpoints.length
     yield* until("all were sent", () => receiver.arrivals.length >= before + due, 60_000)
-    const isDrained = yield* drained(installation, endpoints, 60_000)
+    const isDrained = yield* waitUntilDrained(installation, endpoints, 60_000)
     const last = receiver.arrivals.at(-1)
     if (!isDrained || last === undefined) return 0
     return Math.round((receiver.arrivals.length - before) / ((last.at - began) / 1000))

@@ -1,18 +1,18 @@
 /** Fault: nodes are killed with `kill -9` every few seconds under load. */
 import { Deferred, Effect } from "effect"
 import { until } from "../support/Installation.ts"
-import { conclude, endOne, leaseOf, world } from "../support/World.ts"
-import type { Setting, Verdict } from "../support/World.ts"
+import { conclude, deleteEndingEndpoint, leaseOf, openFixture } from "../support/World.ts"
+import type { ScenarioOptions, Verdict } from "../support/World.ts"
 
 /** Kills and restarts one of two nodes every one to five seconds. Stops if a node does not start. */
-export const kills = Effect.fnUntraced(function* (setting: Setting) {
+export const kills = Effect.fnUntraced(function* (setting: ScenarioOptions) {
   const broken = yield* Deferred.make<never>()
   return yield* Effect.raceFirst(run(setting, broken), Deferred.await(broken))
 })
 
-const run = Effect.fnUntraced(function* (setting: Setting, broken: Deferred.Deferred<never>) {
+const run = Effect.fnUntraced(function* (setting: ScenarioOptions, broken: Deferred.Deferred<never>) {
   const { random, seconds } = setting
-  const fixture = yield* world(setting)
+  const fixture = yield* openFixture(setting)
   const { installation, nodes } = fixture
   const load = yield* fixture.begin
   const began = performance.now()
@@ -27,10 +27,10 @@ const run = Effect.fnUntraced(function* (setting: Setting, broken: Deferred.Defe
     yield* Effect.forkScoped(Effect.tapCause(victim.start, (cause) => Deferred.failCause(broken, cause)))
     if (!ended && elapsed() > seconds / 2) {
       ended = true
-      yield* endOne(fixture)
+      yield* deleteEndingEndpoint(fixture)
     }
   }
-  if (!ended) yield* endOne(fixture)
+  if (!ended) yield* deleteEndingEndpoint(fixture)
   yield* until("the last restart is done", () => nodes.every(({ isReady }) => isReady()), 40_000)
   const { verdict } = yield* conclude(fixture, load, leaseOf(setting) + 30_000)
   const result: Verdict = {

@@ -7,7 +7,7 @@ import type { AnyNode, Installation } from "../support/Installation.ts"
 import * as Load from "../support/Load.ts"
 import * as Receivers from "../support/Receiver.ts"
 import { conclude, leaseOf } from "../support/World.ts"
-import type { Setting, Verdict } from "../support/World.ts"
+import type { ScenarioOptions, Verdict } from "../support/World.ts"
 
 /** Short limits, because the fault would last for minutes with the real lease. */
 const SHORT = { lease: 22_000, timeout: 2_000 } as const
@@ -21,8 +21,8 @@ const recordLeases = Effect.fnUntraced(function* ({ crashes, leases }: Installat
 })
 
 /** Separates one of two nodes from its database during deliveries, first by cut connections, then by a stall. */
-export const partition = Effect.fnUntraced(function* (given: Setting) {
-  const setting: Setting = { ...given, limits: { ...SHORT, ...given.limits } }
+export const partition = Effect.fnUntraced(function* (given: ScenarioOptions) {
+  const setting: ScenarioOptions = { ...given, limits: { ...SHORT, ...given.limits } }
   const installation = yield* open(setting.server, setting.limits)
   const receiver = yield* Receivers.start
   const wire = yield* line(installation.url, setting.random)
@@ -114,7 +114,7 @@ const MAX_LATENCY_SECONDS = 30
 const MAX_WRITE_MILLIS = 10_000
 
 /** Delays every database response by 200 ms, plus or minus 100 ms, and loses 5 % of packets. */
-export const latency = Effect.fnUntraced(function* (setting: Setting) {
+export const latency = Effect.fnUntraced(function* (setting: ScenarioOptions) {
   const installation = yield* open(setting.server, setting.limits)
   const receiver = yield* Receivers.start
   const wire = yield* line(installation.url, setting.random)

@@ -10,7 +10,7 @@ import type { HistoryAttempt } from "../support/Evidence.ts"
 import { endpoint, freePort, open, tenant, until } from "../support/Installation.ts"
 import * as Receivers from "../support/Receiver.ts"
 import { component, judged, REAL } from "../support/World.ts"
-import type { Setting, Verdict } from "../support/World.ts"
+import type { ScenarioOptions, Verdict } from "../support/World.ts"
 
 const MAX_STORED_BYTES = 16 * 1024
 // The socket buffers on both sides may be full before the connection is destroyed.
@@ -42,7 +42,7 @@ const residentMib = (pid: number): number => {
 }
 
 /** Sends one event to each kind of receiver, and six to one that resets reused connections. */
-export const receivers = Effect.fnUntraced(function* (setting: Setting) {
+export const receivers = Effect.fnUntraced(function* (setting: ScenarioOptions) {
   const installation = yield* open(setting.server, setting.limits)
   const receiver = yield* Receivers.start
   const node = yield* installation.node("one")

@@ -1,10 +1,10 @@
 /** Fault: retention jobs are killed while they delete, and run on two nodes at once. */
 import { Effect } from "effect"
-import { writeMany } from "../support/bulk.ts"
+import { writeEvents } from "../support/bulk.ts"
 import type { Violation } from "../support/Checker.ts"
 import { open, tenant, until } from "../support/Installation.ts"
 import type { Installation, Tenant } from "../support/Installation.ts"
-import type { Setting, Verdict } from "../support/World.ts"
+import type { ScenarioOptions, Verdict } from "../support/World.ts"
 
 const DAY_MILLIS = 86_400_000
 const RETAINED_DAYS = 30
@@ -31,7 +31,7 @@ const createDay = Effect.fnUntraced(function* ({ sql }: Installation, { organiza
 }, Effect.orDie)
 
 /** Kills the deleting node, then runs the job on two nodes at once, twice. */
-export const retention = Effect.fnUntraced(function* (setting: Setting) {
+export const retention = Effect.fnUntraced(function* (setting: ScenarioOptions) {
   const installation = yield* open(setting.server, setting.limits)
   const { sql } = installation
   const env = {
@@ -46,8 +46,8 @@ export const retention = Effect.fnUntraced(function* (setting: Setting) {
   for (let ago = OLDEST_DAY; ago >= 0; ago--) yield* createDay(installation, acme, ago)
   const young = new Date(Date.now() - (RETAINED_DAYS - 1) * DAY_MILLIS)
   const old = new Date(Date.now() - (RETAINED_DAYS + 1) * DAY_MILLIS)
-  yield* writeMany(installation, acme, { count: OLD_EVENTS, marker: "old", from: old, isPending: false })
-  yield* writeMany(installation, acme, { count: YOUNG_EVENTS, marker: "young", from: young, isPending: false })
+  yield* writeEvents(installation, acme, { count: OLD_EVENTS, marker: "old", from: old, isPending: false })
+  yield* writeEvents(installation, acme, { count: YOUNG_EVENTS, marker: "young", from: young, isPending: false })
 
   // The day on which the retention time ends is retained, because part of it is still within that time.
   const cutoff = dayStart(RETAINED_DAYS)

@@ -1,7 +1,7 @@
 /** Faults: nodes are shut down, or database connections terminated, under load. Neither may cause a duplicate. */
 import { Effect } from "effect"
-import { conclude, endOne, leaseOf, world } from "../support/World.ts"
-import type { Setting, Verdict } from "../support/World.ts"
+import { conclude, deleteEndingEndpoint, leaseOf, openFixture } from "../support/World.ts"
+import type { ScenarioOptions, Verdict } from "../support/World.ts"
 
 /** Requests drain for up to 10 s, then deliveries do. */
 const MAX_SHUTDOWN_MILLIS = 22_000
@@ -9,9 +9,9 @@ const MAX_SHUTDOWN_MILLIS = 22_000
 const MAX_DRAIN_MILLIS = 8_000
 
 /** Stops one of two nodes with SIGTERM every few seconds and restarts it. */
-export const shutdown = Effect.fnUntraced(function* (setting: Setting) {
+export const shutdown = Effect.fnUntraced(function* (setting: ScenarioOptions) {
   const { random, seconds } = setting
-  const fixture = yield* world(setting)
+  const fixture = yield* openFixture(setting)
   const load = yield* fixture.begin
   const began = performance.now()
   const durations: Array<number> = []
@@ -24,7 +24,7 @@ export const shutdown = Effect.fnUntraced(function* (setting: Setting) {
     if (code !== 0) failures.push(`${node.name} exited with ${code ?? signal}`)
     if (millis > MAX_SHUTDOWN_MILLIS) failures.push(`${node.name} took ${millis} ms to exit`)
     yield* node.start
-    if (turn === 1) yield* endOne(fixture)
+    if (turn === 1) yield* deleteEndingEndpoint(fixture)
   }
   const { verdict } = yield* conclude(fixture, load, MAX_DRAIN_MILLIS)
   const result: Verdict = {
@@ -35,9 +35,9 @@ export const shutdown = Effect.fnUntraced(function* (setting: Setting) {
 })
 
 /** Terminates five of the nodes' connections to the database every second. */
-export const terminations = Effect.fnUntraced(function* (setting: Setting) {
+export const terminations = Effect.fnUntraced(function* (setting: ScenarioOptions) {
   const { random, seconds } = setting
-  const fixture = yield* world(setting)
+  const fixture = yield* openFixture(setting)
   const { sql } = fixture.installation
   const load = yield* fixture.begin
   const began = performance.now()
@@ -52,7 +52,7 @@ export const terminations = Effect.fnUntraced(function* (setting: Setting) {
           WHERE datname = current_database() AND application_name LIKE 'keyshelf%')) LIMIT 1) AS victim`)
     terminated += rows.filter(({ done }) => done).length
   }
-  yield* endOne(fixture)
+  yield* deleteEndingEndpoint(fixture)
   // A claim whose response was lost with the connection waits until its lease expires.
   const { verdict } = yield* conclude(fixture, load, leaseOf(setting) + 15_000)
   const result: Verdict = { figures: { terminated, ...verdict.figures }, violations: verdict.violations }

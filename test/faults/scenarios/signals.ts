@@ -6,14 +6,14 @@ import { endpoint, open, tenant } from "../support/Installation.ts"
 import * as Load from "../support/Load.ts"
 import * as Receivers from "../support/Receiver.ts"
 import { conclude, lagsOf } from "../support/World.ts"
-import type { Setting, Verdict } from "../support/World.ts"
+import type { ScenarioOptions, Verdict } from "../support/World.ts"
 
 /** Polling interval of one second, plus the time of the delivery itself. */
 const MAX_LAG_MILLIS = 2_000
 const MAX_NOTICE_MILLIS = 16_000
 
 /** Silences the listening connection of the only dispatcher while another node writes. */
-export const signals = Effect.fnUntraced(function* (setting: Setting) {
+export const signals = Effect.fnUntraced(function* (setting: ScenarioOptions) {
   const installation = yield* open(setting.server, setting.limits)
   const receiver = yield* Receivers.start
   const wire = yield* cable(installation.url)

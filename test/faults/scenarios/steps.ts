@@ -9,8 +9,8 @@ import type { Invariant, Violation } from "../support/Checker.ts"
 import { call, clock, endpoint, open, tenant, until } from "../support/Installation.ts"
 import type { Crash } from "../support/Installation.ts"
 import * as Receivers from "../support/Receiver.ts"
-import { drained, judged, leaseOf } from "../support/World.ts"
-import type { Setting, Verdict } from "../support/World.ts"
+import { waitUntilDrained, judged, leaseOf } from "../support/World.ts"
+import type { ScenarioOptions, Verdict } from "../support/World.ts"
 
 /** Maximum time until a process detects that another has died, and takes over its deliveries. */
 const MAX_TAKEOVER_MILLIS = 10_000
@@ -32,7 +32,7 @@ const waiting = (sql: PgClient.PgClient, ...texts: ReadonlyArray<string>) => {
 }
 
 /** Interrupts deliveries at fan-out, claim, connection, exchange and completion. */
-export const steps = Effect.fnUntraced(function* (setting: Setting) {
+export const steps = Effect.fnUntraced(function* (setting: ScenarioOptions) {
   const installation = yield* open(setting.server, setting.limits)
   const { sql } = installation
   const receiver = yield* Receivers.start
@@ -103,7 +103,7 @@ export const steps = Effect.fnUntraced(function* (setting: Setting) {
   yield* received("claim", 1)
   yield* received("fanOut", 1)
   const unclaimedMillis = Math.round(clock() - unlockedAt)
-  const areResultsStored = yield* drained(installation, [endpoints.claim, endpoints.fanOut], 10_000)
+  const areResultsStored = yield* waitUntilDrained(installation, [endpoints.claim, endpoints.fanOut], 10_000)
 
   yield* receiver.behave("send", { kind: "hold" })
   yield* receiver.behave("finish", { kind: "hold" })
@@ -134,7 +134,7 @@ export const steps = Effect.fnUntraced(function* (setting: Setting) {
   yield* received("connect", 1, limit)
   yield* received("late", 1, limit)
   for (const key of ["send", "still"] as const) yield* received(key, 2, limit)
-  yield* drained(installation, Object.values(endpoints), 10_000)
+  yield* waitUntilDrained(installation, Object.values(endpoints), 10_000)
 
   // The sleeper resumes after its lease has expired.
   receiver.release("still", 200)

@@ -22,13 +22,13 @@ export type Behaviour =
   | { readonly kind: "redirect"; readonly location: string }
 
 /** Commands to the receiver's process. */
-export type Order =
+export type ReceiverCommand =
   | { readonly order: "behave"; readonly key: string; readonly behaviour: Behaviour; readonly number: number }
   /** Responds to the open requests of this path. */
   | { readonly order: "release"; readonly key: string; readonly status: number }
 
 /** A received request. Times are milliseconds since 1970. */
-export interface Came {
+export interface ReceivedRequest {
   readonly number: number
   readonly key: string
   readonly at: number
@@ -37,11 +37,11 @@ export interface Came {
 }
 
 /** Messages from the receiver's process. */
-export type News =
+export type ReceiverMessage =
   | { readonly news: "listening"; readonly port: number; readonly mutePort: number }
   /** The command with this number has been applied. */
   | { readonly news: "obeyed"; readonly number: number }
-  | { readonly news: "came"; readonly request: Came }
+  | { readonly news: "came"; readonly request: ReceivedRequest }
   /** The response was sent; `status` is `null` if there was none. */
   | { readonly news: "answered"; readonly number: number; readonly at: number; readonly status: number | null }
   /** The client closed the connection early, after reading `bytes` of the body. */

@@ -17,7 +17,7 @@ import { steps } from "../scenarios/steps.ts"
 import { invariants } from "./Checker.ts"
 import type { Server } from "./Installation.ts"
 import { random } from "./Random.ts"
-import type { Setting, Verdict } from "./World.ts"
+import type { ScenarioOptions, Verdict } from "./World.ts"
 
 /** The faults, in the order in which they run. */
 export const faults = {
@@ -45,7 +45,7 @@ export interface Plan {
   readonly server: Server
   readonly seed: number
   readonly seconds: number
-  readonly limits: Setting["limits"]
+  readonly limits: ScenarioOptions["limits"]
   readonly backlog: number
 }
 
@@ -54,7 +54,7 @@ const seedOf = (seed: number, fault: string): number =>
   Buffer.from(fault).reduce((mixed, byte) => Math.imul(mixed ^ byte, 0x01000193), seed)
 
 /** Runs one fault. */
-export const play = (fault: Fault, { seed, ...plan }: Plan) =>
+export const run = (fault: Fault, { seed, ...plan }: Plan) =>
   Effect.scoped(faults[fault]({ ...plan, perSecond: 50, random: random(seedOf(seed, fault)) }))
 
 /** Formats a result as lines: the verdict with its figures, then the violations. */

@@ -2,7 +2,7 @@
 import type { PgClient } from "@effect/sql-pg"
 import { Effect } from "effect"
 import { randomUUID } from "node:crypto"
-import { tellOfWork } from "./bulk.ts"
+import { notifyNodes } from "./bulk.ts"
 import type { Write } from "./Evidence.ts"
 import { clock } from "./Installation.ts"
 import type { AnyNode, Installation, Tenant } from "./Installation.ts"
@@ -35,7 +35,7 @@ const rolledBack = (sql: PgClient.PgClient, { organizationId }: Tenant, marker: 
             ${sql.json({ id, name: marker })})`
         yield* sql`
           INSERT INTO webhook_outbox (organization_id, event_id, due_at) VALUES (${organizationId}, ${id}, ${at})`
-        yield* tellOfWork({ sql })
+        yield* notifyNodes({ sql })
         return yield* Effect.fail("rolled back" as const)
       }),
     )

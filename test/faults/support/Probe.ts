@@ -16,7 +16,7 @@ export interface Answered {
 }
 
 /** Builds a request. The number distinguishes it from other requests. */
-export type Question = (number: number) => readonly [method: string, url: string, token: string, body?: object]
+export type ProbeRequest = (number: number) => readonly [method: string, url: string, token: string, body?: object]
 
 /** A running probe. */
 export interface Probe {
@@ -25,7 +25,7 @@ export interface Probe {
   readonly stop: Effect.Effect<void>
 }
 
-const send = async ([method, url, token, body]: ReturnType<Question>): Promise<Answered> => {
+const send = async ([method, url, token, body]: ReturnType<ProbeRequest>): Promise<Answered> => {
   const at = clock()
   const none = { status: null, retryAfter: null, type: null }
   const response = await fetch(url, {
@@ -45,7 +45,7 @@ const send = async ([method, url, token, body]: ReturnType<Question>): Promise<A
 }
 
 /** Sends requests at a constant rate without waiting for responses, until stopped or the scope closes. */
-export const probe = Effect.fnUntraced(function* (question: Question, everyMillis: number) {
+export const probe = Effect.fnUntraced(function* (question: ProbeRequest, everyMillis: number) {
   const answers: Array<Answered> = []
   const waiting = new Set<Promise<void>>()
   let number = 0
@@ -70,7 +70,7 @@ export const between = ({ answers }: Probe, from: number, to: number): ReadonlyA
   answers.filter(({ at }) => at >= from && at < to)
 
 /** Summarizes responses: the count of each status and the longest duration. */
-export const toldOf = (answers: ReadonlyArray<Answered>): string => {
+export const summarize = (answers: ReadonlyArray<Answered>): string => {
   const counts = [...Map.groupBy(answers, ({ status }) => status ?? "none")]
     .map(([status, same]) => `${same.length} x ${status}`)
     .join(" ")
@@ -81,7 +81,7 @@ export const toldOf = (answers: ReadonlyArray<Answered>): string => {
  * Returns violations for responses that exceed the time limit, or are neither a success nor a 503 problem with
  * `Retry-After`.
  */
-export const misbehaved = (
+export const misbehaviour = (
   what: string,
   answers: ReadonlyArray<Answered>,
   limitMillis: number,

@@ -3,10 +3,10 @@ import { Effect } from "effect"
 import { fork } from "node:child_process"
 import { join } from "node:path"
 import { Webhook } from "standardwebhooks"
-import type { Behaviour, Came, News, Order } from "./Behaviour.ts"
+import type { Behaviour, ReceivedRequest, ReceiverMessage, ReceiverCommand } from "./Behaviour.ts"
 
 /** A received request and its outcome. */
-export interface Arrival extends Came {
+export interface Arrival extends ReceivedRequest {
   answeredAt: number | null
   status: number | null
   goneAt: number | null
@@ -33,7 +33,7 @@ export interface Receiver {
   readonly of: (key: string) => ReadonlyArray<Arrival>
 }
 
-const verifies = (secret: string, { body, headers }: Came): boolean => {
+const verifies = (secret: string, { body, headers }: ReceivedRequest): boolean => {
   try {
     new Webhook(secret).verify(body, headers)
     return true
@@ -53,8 +53,8 @@ export const start = Effect.acquireRelease(
     const secrets = new Map<string, string>()
     const obeyed = new Map<number, () => void>()
     let orders = 0
-    const order = (message: Order) => void child.send(message)
-    const note = (request: Came) => {
+    const order = (message: ReceiverCommand) => void child.send(message)
+    const note = (request: ReceivedRequest) => {
       const secret = secrets.get(request.key)
       const arrival: Arrival = {
         ...request,
@@ -71,7 +71,7 @@ export const start = Effect.acquireRelease(
       byKey.set(request.key, ofKey)
     }
     const ports = await new Promise<{ readonly port: number; readonly mutePort: number }>((resolve) => {
-      child.on("message", (message: News) => {
+      child.on("message", (message: ReceiverMessage) => {
         if (message.news === "listening") resolve(message)
         else if (message.news === "obeyed") obeyed.get(message.number)?.()
         else if (message.news === "connected") connections.push(message.at)

@@ -15,7 +15,7 @@ import type { Random } from "./Random.ts"
 import * as Receivers from "./Receiver.ts"
 
 /** Parameters of a fault. */
-export interface Setting {
+export interface ScenarioOptions {
   readonly server: Server
   readonly random: Random
   /** Duration of a fault under load. */
@@ -36,12 +36,12 @@ export interface Verdict {
 export const REAL = { lease: 60_000, timeout: 30_000 } as const
 
 /** Returns the duration of a lease in milliseconds. */
-export const leaseOf = ({ limits }: Setting) => limits.lease ?? REAL.lease
+export const leaseOf = ({ limits }: ScenarioOptions) => limits.lease ?? REAL.lease
 
 /** Creates the fixture on an installation and starts its nodes. */
-export const stageOn = Effect.fnUntraced(function* (
+export const fixtureOn = Effect.fnUntraced(function* (
   installation: Installation,
-  setting: Setting,
+  setting: ScenarioOptions,
   env: Record<string, string> = {},
 ) {
   const receiver = yield* Receivers.start
@@ -71,14 +71,14 @@ export const stageOn = Effect.fnUntraced(function* (
 })
 
 /** An open fixture. */
-export type World = Effect.Success<ReturnType<typeof stageOn>>
+export type Fixture = Effect.Success<ReturnType<typeof fixtureOn>>
 
 /** Opens an installation and creates the fixture on it. */
-export const world = (setting: Setting, env: Record<string, string> = {}) =>
-  Effect.flatMap(open(setting.server, setting.limits), (installation) => stageOn(installation, setting, env))
+export const openFixture = (setting: ScenarioOptions, env: Record<string, string> = {}) =>
+  Effect.flatMap(open(setting.server, setting.limits), (installation) => fixtureOn(installation, setting, env))
 
 /** Deletes the endpoint `bolt-ends`; retries until a node confirms that it is deleted. */
-export const endOne = Effect.fnUntraced(function* ({ endpoints, nodes, tenants }: World) {
+export const deleteEndingEndpoint = Effect.fnUntraced(function* ({ endpoints, nodes, tenants }: Fixture) {
   const ending = endpoints.at(-1)
   const token = tenants[1]?.token ?? ""
   if (ending === undefined) return
@@ -95,7 +95,7 @@ export const endOne = Effect.fnUntraced(function* ({ endpoints, nodes, tenants }
 })
 
 /** Waits until the endpoints have no pending deliveries; returns `false` if some remain after the time limit. */
-export const drained = ({ sql }: Installation, endpoints: ReadonlyArray<Endpoint>, limitMillis: number) =>
+export const waitUntilDrained = ({ sql }: Installation, endpoints: ReadonlyArray<Endpoint>, limitMillis: number) =>
   Effect.promise(async () => {
     const ids = endpoints.filter(({ expects }) => expects === "success").map(({ id }) => id)
     const deadline = Date.now() + limitMillis
@@ -137,7 +137,7 @@ export const judged = Effect.fnUntraced(function* (
     nodes,
     receiver,
     tenants,
-  }: Pick<World, "endpoints" | "installation" | "nodes" | "receiver" | "tenants">,
+  }: Pick<Fixture, "endpoints" | "installation" | "nodes" | "receiver" | "tenants">,
   writes: Evidence["writes"],
   beginsWithin?: number,
 ) {
@@ -173,14 +173,14 @@ export const judged = Effect.fnUntraced(function* (
 
 /** Stops the load, waits for pending deliveries and checks the evidence. */
 export const conclude = Effect.fnUntraced(function* (
-  world: World,
+  world: Fixture,
   load: Load.Load,
   limitMillis: number,
   beginsWithin?: number,
 ) {
   yield* load.stop
   const stopped = performance.now()
-  const isDrained = yield* drained(world.installation, world.endpoints, limitMillis)
+  const isDrained = yield* waitUntilDrained(world.installation, world.endpoints, limitMillis)
   const millis = Math.round(performance.now() - stopped)
   // The receiver's last messages may still be in flight.
   yield* Effect.sleep(200)
@@ -198,5 +198,5 @@ export const conclude = Effect.fnUntraced(function* (
 })
 
 /** Creates a component, which emits one event. */
-export const component = (world: Pick<World, "nodes" | "tenants">, name: string) =>
+export const component = (world: Pick<Fixture, "nodes" | "tenants">, name: string) =>
   call("POST", `${world.nodes[0].core}/api/components`, world.tenants[0]?.token ?? "", { name, version: "1" })

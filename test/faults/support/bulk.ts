@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto"
 import type { Installation, Tenant } from "./Installation.ts"
 
 /** Events to write. */
-export interface Many {
+export interface BulkEvents {
   readonly count: number
   /** Prefix of the `name` in the events' data, followed by a number. */
   readonly marker: string
@@ -15,10 +15,10 @@ export interface Many {
 }
 
 /** Writes the events in one transaction. */
-export const writeMany = (
+export const writeEvents = (
   { sql }: Installation,
   { organizationId }: Tenant,
-  { count, from, isPending, marker }: Many,
+  { count, from, isPending, marker }: BulkEvents,
 ) =>
   Effect.orDie(sql`
     WITH made AS (
@@ -37,5 +37,5 @@ export const writeMany = (
     SELECT organization_id, id, ${new Date()}::timestamptz FROM made WHERE ${isPending}::boolean`)
 
 /** Signals all nodes that there is work, as a commit of events does. */
-export const tellOfWork = ({ sql }: Pick<Installation, "sql">) =>
+export const notifyNodes = ({ sql }: Pick<Installation, "sql">) =>
   Effect.orDie(sql`SELECT pg_notify('keyshelf_signals', 'tests webhooks')`)

@@ -4,9 +4,9 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import { createServer as createSocketServer } from "node:net"
 import type { AddressInfo, Server } from "node:net"
 import { gzipSync } from "node:zlib"
-import type { Behaviour, Came, News, Order } from "./Behaviour.ts"
+import type { Behaviour, ReceivedRequest, ReceiverMessage, ReceiverCommand } from "./Behaviour.ts"
 
-const report = (news: News) => process.send?.(news)
+const report = (news: ReceiverMessage) => process.send?.(news)
 const clock = () => performance.timeOrigin + performance.now()
 
 const behaviours = new Map<string, Behaviour>()
@@ -39,7 +39,7 @@ const flood = (response: ServerResponse, bytes: number) => {
   more()
 }
 
-const respond = (behaviour: Behaviour, request: Came, response: ServerResponse): void => {
+const respond = (behaviour: Behaviour, request: ReceivedRequest, response: ServerResponse): void => {
   const reset = () => {
     report({ news: "answered", number: request.number, at: clock(), status: null })
     response.socket?.resetAndDestroy()
@@ -138,7 +138,7 @@ const mute = createSocketServer((socket) => {
   report({ news: "connected", at: clock() })
 })
 
-process.on("message", (order: Order) => {
+process.on("message", (order: ReceiverCommand) => {
   if (order.order === "behave") {
     behaviours.set(order.key, order.behaviour)
     report({ news: "obeyed", number: order.number })

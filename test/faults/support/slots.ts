@@ -29,7 +29,7 @@ const openConnection = (url: string): Promise<Socket | undefined> =>
   })
 
 /** Takes every free connection, and each one that becomes free, until `giveBack` is called. */
-export const takeSlots = (url: string) =>
+export const exhaustConnections = (url: string) =>
   Effect.acquireRelease(
     Effect.sync(() => {
       const held = new Set<Socket>()

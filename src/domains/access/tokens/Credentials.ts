@@ -31,7 +31,7 @@ export class Credentials extends Context.Service<
      * Returns the live credential with this row id, for credentials that name a row instead of holding its secret.
      * Without an id it fails after the same work.
      */
-    readonly withId: (
+    readonly findLive: (
       kind: CredentialKind,
       id: Option.Option<string>,
     ) => Effect.Effect<StoredCredential, InvalidCredential>
@@ -60,7 +60,7 @@ export class Credentials extends Context.Service<
           return row
         }),
 
-        withId: Effect.fnUntraced(function* (kind, id) {
+        findLive: Effect.fnUntraced(function* (kind, id) {
           const row = Option.getOrUndefined(yield* byId(Option.getOrElse(id, () => NO_ROW)))
           const at = yield* now
           if (row === undefined || !isLive(row, kind, at)) return yield* refused()
@@ -95,7 +95,7 @@ const makeLastUse = Effect.fnUntraced(function* (repo: AccessRepo["Service"]) {
     if (used.size === 0) return Effect.void
     const uses = [...used].map(([id, at]) => [id, wholeMinute(at)] as const)
     used.clear()
-    return repo.touchLastUse(uses)
+    return repo.storeLastUse(uses)
   }).pipe(Effect.catchCause((cause) => Effect.logWarning("Storing the last use of tokens failed", cause)))
   yield* flush.pipe(Effect.repeat(Schedule.spaced("1 minute")), Effect.forkScoped)
   yield* Effect.addFinalizer(() => flush)

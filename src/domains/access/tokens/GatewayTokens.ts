@@ -26,7 +26,7 @@ export const LIFETIME_SECONDS = 30
  * The text that every internal JWT begins with: `typ` is the first property of its signed header. Gateways reject
  * requests from outside whose credential begins with it.
  */
-export const BEGINNING = Buffer.from(`{"typ":"${TYPE}`.slice(0, 27)).toString("base64url")
+export const GATEWAY_TOKEN_PREFIX = Buffer.from(`{"typ":"${TYPE}`.slice(0, 27)).toString("base64url")
 
 /**
  * Which tokens the Core API accepts: `direct` accepts `ksh_` tokens and internal JWTs, `gateway` only internal JWTs.
@@ -52,7 +52,7 @@ export class GatewayTokens extends Context.Service<
     /** Issues an internal JWT for a credential that was just authenticated. */
     readonly issue: (credential: StoredCredential) => Effect.Effect<Redacted.Redacted>
     /** Whether the text begins like an internal JWT. Does not verify it. */
-    readonly recognizes: (credential: Redacted.Redacted) => boolean
+    readonly hasPrefix: (credential: Redacted.Redacted) => boolean
     /** Returns the live organization credential that an internal JWT names. All other input fails with one error. */
     readonly verify: (credential: Redacted.Redacted) => Effect.Effect<StoredCredential, InvalidCredential>
   }
@@ -91,10 +91,10 @@ export class GatewayTokens extends Context.Service<
         )
       })
 
-      const recognizes = (credential: Redacted.Redacted) => Redacted.value(credential).startsWith(BEGINNING)
+      const recognizes = (credential: Redacted.Redacted) => Redacted.value(credential).startsWith(GATEWAY_TOKEN_PREFIX)
 
       return GatewayTokens.of({
-        recognizes,
+        hasPrefix: recognizes,
         issue: Effect.fnUntraced(function* ({ id }) {
           const issuedAt = Math.floor((yield* now).getTime() / 1000)
           const token = new SignJWT()
@@ -108,7 +108,7 @@ export class GatewayTokens extends Context.Service<
         }),
         verify: Effect.fnUntraced(function* (credential) {
           const id = recognizes(credential) ? yield* rowIdOf(Redacted.value(credential)) : Option.none<string>()
-          return yield* credentials.withId("organization", id)
+          return yield* credentials.findLive("organization", id)
         }),
       })
     }),

@@ -17,10 +17,10 @@ const make = Effect.gen(function* () {
   const transactions = yield* Transactions
 
   /** Emits `TOKEN_EXPIRED` for up to `count` expired tokens. Returns the number of events. */
-  const tellExpiries = Effect.fn("TokenRetention.tellExpiries")(function* (count: number) {
+  const emitExpiries = Effect.fn("TokenRetention.tellExpiries")(function* (count: number) {
     return yield* transactions.run(
       Effect.gen(function* () {
-        const expired = yield* repo.takeExpired(yield* now, count)
+        const expired = yield* repo.claimExpired(yield* now, count)
         for (const { organizationId, serviceAccountSlug, ...token } of expired) {
           const data = serviceAccountSlug === null ? token : { ...token, serviceAccountSlug }
           yield* events.emit({ organizationId, actor: platformIdentity }, "TOKEN_EXPIRED", data)
@@ -33,7 +33,7 @@ const make = Effect.gen(function* () {
   /**
    * Deletes up to `count` credentials that ended before an instant, tokens before their parents. Returns the number.
    */
-  const removeRetired = Effect.fn("TokenRetention.removeRetired")(function* (before: Date, count: number) {
+  const deleteRetired = Effect.fn("TokenRetention.removeRetired")(function* (before: Date, count: number) {
     const tokens = yield* repo.deleteRetired("organization", before, count)
     return tokens === count ? tokens : tokens + (yield* repo.deleteRetired("platform", before, count - tokens))
   })
@@ -41,8 +41,8 @@ const make = Effect.gen(function* () {
   const { retiredTokens } = yield* CurrentRetentionPeriods
   const jobs: ReadonlyArray<RetentionJob> = [
     // Must come first: the expiry event of a token is emitted before the token is deleted.
-    { kind: "token_expiries", step: (_, count) => tellExpiries(count) },
-    { kind: "retired_tokens", step: (at, count) => removeRetired(endedBefore(at, retiredTokens), count) },
+    { kind: "token_expiries", step: (_, count) => emitExpiries(count) },
+    { kind: "retired_tokens", step: (at, count) => deleteRetired(endedBefore(at, retiredTokens), count) },
   ]
   return { jobs }
 })

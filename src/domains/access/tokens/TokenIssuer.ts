@@ -5,7 +5,7 @@ import type { ActorReference } from "../../../kernel/contract/Caller.ts"
 import { newId } from "../../../kernel/values/Identifiers.ts"
 import { invalid } from "../../../kernel/contract/Problem.ts"
 import type { ValidationFailed } from "../../../kernel/contract/Problem.ts"
-import { slugify, underFreeSlug } from "../../../kernel/values/Slug.ts"
+import { slugify, insertWithFreeSlug } from "../../../kernel/values/Slug.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import type { Transaction } from "../../../kernel/database/Transactions.ts"
 import type { AccessToken, CredentialKind, TokenHashes } from "../Model.ts"
@@ -30,24 +30,24 @@ export interface IssueRequest<E> {
 }
 
 /** A new credential: its record, and its secret for the only response that contains it. */
-export interface Issued {
+export interface IssuedCredential {
   readonly record: AccessToken
   readonly token: Redacted.Redacted
 }
 
 /** Creates secrets and stores their hashes. */
-export class Issuing extends Context.Service<
-  Issuing,
+export class TokenIssuer extends Context.Service<
+  TokenIssuer,
   {
-    readonly issue: <E>(request: IssueRequest<E>) => Effect.Effect<Issued, E | ValidationFailed, Transaction>
+    readonly issue: <E>(request: IssueRequest<E>) => Effect.Effect<IssuedCredential, E | ValidationFailed, Transaction>
   }
 >()("keyshelf/access/Issuing") {
   static readonly layer = Layer.effect(
-    Issuing,
+    TokenIssuer,
     Effect.gen(function* () {
       const repo = yield* AccessRepo
       const hasher = yield* TokenHasher
-      return Issuing.of({
+      return TokenIssuer.of({
         issue: Effect.fnUntraced(function* <E>(options: IssueRequest<E>) {
           const createdAt = yield* now
           const expiresAt = options.request.expiresAt ?? null
@@ -56,7 +56,7 @@ export class Issuing extends Context.Service<
           }
           const id = yield* newId
           const { token, hashes } = options.given ?? (yield* hasher.issue(options.kind))
-          const slug = yield* underFreeSlug({
+          const slug = yield* insertWithFreeSlug({
             explicit: options.request.slug,
             suggested: slugify(options.request.name, "token"),
             insert: (slug) =>

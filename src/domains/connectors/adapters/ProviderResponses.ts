@@ -1,6 +1,6 @@
 /** Helpers that read settings and the responses of third-party systems. Pure. */
 import { Predicate } from "effect"
-import type { OutboundAnswer } from "../../../kernel/ports/OutboundHttp.ts"
+import type { OutboundResponse } from "../../../kernel/ports/OutboundHttp.ts"
 import type { JsonObject } from "../Model.ts"
 import type { Verdict } from "./Adapter.ts"
 
@@ -8,7 +8,7 @@ import type { Verdict } from "./Adapter.ts"
 export const limits = { timeoutMillis: 10_000, maxBytes: 1024 * 1024 } as const
 
 /** The body as a JSON object, or an empty object if it is not one. */
-export const objectOf = (response: OutboundAnswer): JsonObject => {
+export const objectOf = (response: OutboundResponse): JsonObject => {
   try {
     const body: unknown = JSON.parse(response.body)
     return Predicate.isObject(body) ? body : {}
@@ -27,10 +27,10 @@ export const textOf = (settings: JsonObject, name: string, fallback = ""): strin
 export const baseOf = (settings: JsonObject, name: string, fallback: string): string =>
   textOf(settings, name, fallback).replace(/\/+$/, "")
 
-export const isSuccess = (response: OutboundAnswer): boolean => response.status >= 200 && response.status < 300
+export const isSuccess = (response: OutboundResponse): boolean => response.status >= 200 && response.status < 300
 
 /** The verdict on an unsuccessful response, with the third-party system's explanation. */
-export const failure = (system: string, response: OutboundAnswer, reason: unknown): Verdict => {
+export const failure = (system: string, response: OutboundResponse, reason: unknown): Verdict => {
   if (isSuccess(response)) return { succeeded: false, message: `The response is not from the ${system} API` }
   if (response.status >= 300 && response.status < 400) {
     return { succeeded: false, message: `${system} returned ${response.status}, a redirect, which is not followed` }

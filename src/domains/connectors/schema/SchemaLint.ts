@@ -2,7 +2,7 @@
 import { Predicate } from "effect"
 import type { ProblemFault } from "../../../kernel/contract/Problem.ts"
 import type { JsonObject } from "../Model.ts"
-import { misunderstood, resolveRef } from "./SchemaWalk.ts"
+import { unsupportedReason, resolveRef } from "./SchemaWalk.ts"
 import { compile } from "./SettingsValidator.ts"
 
 const DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -18,7 +18,7 @@ const errorsOf = (schema: unknown, root: JsonObject, location: string, depth: nu
   if (depth > MAX_DEPTH) return [{ location, message: `must not be nested deeper than ${MAX_DEPTH} levels` }]
   const own = Object.entries(schema).flatMap(([keyword, value]): ReadonlyArray<ProblemFault> => {
     const at = `${location}.${keyword}`
-    const reason = misunderstood(keyword, value)
+    const reason = unsupportedReason(keyword, value)
     if (reason !== undefined) return [{ location: at, message: reason }]
     if (keyword === "$ref" && resolveRef(root, value) === undefined) {
       return [{ location: at, message: "does not point to a schema in this document (`#/...`)" }]

@@ -43,7 +43,7 @@ const isPattern = (text: string): boolean => {
 }
 
 /** The reason why the walker does not understand a keyword, or `undefined` if it does. */
-export const misunderstood = (keyword: string, value: unknown): string | undefined => {
+export const unsupportedReason = (keyword: string, value: unknown): string | undefined => {
   if (keyword.startsWith("x-")) return undefined
   if (keyword === "propertyNames" || keyword === "contentSchema") {
     return JSON.stringify(value).includes('"writeOnly"') || JSON.stringify(value).includes('"$ref"')
@@ -96,7 +96,7 @@ export const applicable = (nodes: ReadonlyArray<SchemaNode>): Applicable => {
     // A nested `$id` changes the base of the references below it.
     if (schema !== root && Object.hasOwn(schema, "$id")) understood = false
     for (const [keyword, value] of Object.entries(schema)) {
-      if (misunderstood(keyword, value) !== undefined) understood = false
+      if (unsupportedReason(keyword, value) !== undefined) understood = false
       else if (ONE.includes(keyword)) todo.push({ schema: value, root })
       else if (MANY.includes(keyword))
         for (const branch of value as ReadonlyArray<unknown>) todo.push({ schema: branch, root })
@@ -126,7 +126,7 @@ const propertyOf = (schema: JsonObject, keyword: string, key: string): unknown =
 }
 
 /** The subschemas that apply to a property of an object. Every part of a secret is secret. */
-export const memberAt = (at: Applicable, key: string): Applicable => {
+export const propertyAt = (at: Applicable, key: string): Applicable => {
   if (isSecret(at)) return at
   return applicable(
     at.schemas.flatMap(({ root, schema }) => {
@@ -161,7 +161,7 @@ export const itemAt = (at: Applicable, index: number): Applicable => {
 }
 
 /** The names of the properties that any branch declares. */
-export const declaredMembers = (at: Applicable): ReadonlyArray<string> => [
+export const declaredProperties = (at: Applicable): ReadonlyArray<string> => [
   ...new Set(
     at.schemas.flatMap(({ schema }) =>
       Predicate.isObject(schema["properties"]) ? Object.keys(schema["properties"]) : [],

@@ -6,7 +6,7 @@ import type { JsonObject } from "../Model.ts"
 type Compiled = { readonly validate: ValidateFunction } | { readonly error: string }
 
 /** A validation error: the path in the document, and the message. */
-export interface SchemaFault {
+export interface SettingsError {
   readonly path: ReadonlyArray<string>
   readonly message: string
 }
@@ -35,7 +35,7 @@ export const compile = (schema: JsonObject): Compiled => {
   return compiled
 }
 
-const errorOf = (error: ErrorObject): SchemaFault => {
+const errorOf = (error: ErrorObject): SettingsError => {
   const path = error.instancePath
     .split("/")
     .slice(1)
@@ -47,7 +47,7 @@ const errorOf = (error: ErrorObject): SchemaFault => {
 }
 
 /** Returns the validation errors of a document, or an empty list if it is valid. */
-export const faultsOf = (schema: JsonObject, document: unknown): ReadonlyArray<SchemaFault> => {
+export const settingsErrors = (schema: JsonObject, document: unknown): ReadonlyArray<SettingsError> => {
   const compiled = compile(schema)
   if ("error" in compiled) return [{ path: [], message: "cannot be validated: the connector's schema is invalid" }]
   if (compiled.validate(document)) return []

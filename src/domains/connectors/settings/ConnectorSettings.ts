@@ -8,28 +8,28 @@ import type { SealedPlace } from "../../../kernel/ports/SecretBox.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
 import { ConnectorSettingsNotFound } from "../Errors.ts"
-import { changedExposures, merge, withoutFormerSecrets } from "./SettingsMerge.ts"
+import { changedExposures, merge, removeFormerSecrets } from "./SettingsMerge.ts"
 import type { JsonObject, PutSettings, SettingsRecord } from "../Model.ts"
 import { redact, settingsAt } from "./Redaction.ts"
 import { ConnectorRegistry } from "../ConnectorRegistry.ts"
 import { ConnectorsRepo } from "../Repo.ts"
 import type { SettingsRow } from "../Repo.ts"
-import { documentFault } from "../Rules.ts"
-import { isSecret, itemAt, memberAt } from "../schema/SchemaWalk.ts"
+import { documentError } from "../Rules.ts"
+import { isSecret, itemAt, propertyAt } from "../schema/SchemaWalk.ts"
 import type { Applicable } from "../schema/SchemaWalk.ts"
-import { faultsOf } from "../schema/SettingsValidator.ts"
-import type { SchemaFault } from "../schema/SettingsValidator.ts"
+import { settingsErrors } from "../schema/SettingsValidator.ts"
+import type { SettingsError } from "../schema/SettingsValidator.ts"
 
 const LOCATION = "body.settings"
 
 /** The place that an organization's settings of a connector are sealed for. */
-export const settingsPlace = (organizationId: string, name: string): SealedPlace => ({
+export const settingsSealContext = (organizationId: string, name: string): SealedPlace => ({
   purpose: "connector-settings",
   boundTo: [organizationId, name],
 })
 
 /** Adds the place in the request to a schema error. It stops at a secret, whose property names may be secret too. */
-const located = (at: Applicable, settings: unknown, { message, path }: SchemaFault): ProblemFault => {
+const located = (at: Applicable, settings: unknown, { message, path }: SettingsError): ProblemFault => {
   let location = LOCATION
   let current = at
   let value = settings
@@ -37,7 +37,7 @@ const located = (at: Applicable, settings: unknown, { message, path }: SchemaFau
     if (isSecret(current)) break
     const isItem = Array.isArray(value)
     location = isItem ? `${location}[${part}]` : `${location}.${part}`
-    current = isItem ? itemAt(current, Number(part)) : memberAt(current, part)
+    current = isItem ? itemAt(current, Number(part)) : propertyAt(current, part)
     value = Predicate.isObjectOrArray(value) && Object.hasOwn(value, part) ? Reflect.get(value, part) : undefined
   }
   return { location, message: isSecret(current) ? message.slice(0, 200) : message }
@@ -56,10 +56,10 @@ const settingsToStore = Effect.fnUntraced(function* (
   if (asSent.errors.length > 0) {
     return yield* rejected("`***` can only stand for a stored secret. Send the secret itself.", asSent.errors)
   }
-  const errors = faultsOf(schema, asSent.settings)
+  const errors = settingsErrors(schema, asSent.settings)
   const withoutNulls = merge(at, sent, stored, { location: LOCATION, nullRemoves: true })
   const merged = errors.length === 0 ? asSent : withoutNulls
-  if (errors.length > 0 && faultsOf(schema, merged.settings).length > 0) {
+  if (errors.length > 0 && settingsErrors(schema, merged.settings).length > 0) {
     return yield* rejected(
       "The settings do not match the connector's schema.",
       errors.map((error) => located(at, asSent.settings, error)),
@@ -84,7 +84,10 @@ const make = Effect.gen(function* () {
   const transactions = yield* Transactions
 
   const opened = (organizationId: string, name: string, row: SettingsRow) =>
-    Effect.map(box.open(settingsPlace(organizationId, name), row.sealed), (text) => JSON.parse(text) as JsonObject)
+    Effect.map(
+      box.open(settingsSealContext(organizationId, name), row.sealed),
+      (text) => JSON.parse(text) as JsonObject,
+    )
 
   const notFound = (name: string) =>
     new ConnectorSettingsNotFound({
@@ -120,7 +123,7 @@ const make = Effect.gen(function* () {
   const put = Effect.fn("ConnectorSettings.put")(function* (name: string, input: PutSettings) {
     const { actor, organizationId } = yield* Caller
     const connector = yield* registry.get(name)
-    const message = documentFault(input.settings)
+    const message = documentError(input.settings)
     if (message !== undefined) {
       return yield* rejected(`${LOCATION} ${message}.`, [{ location: LOCATION, message }])
     }
@@ -131,11 +134,11 @@ const make = Effect.gen(function* () {
         const schema = connector.settings_schema
         const at = Option.isSome(row) ? settingsAt(schema, row.value.settingsSchema) : settingsAt(schema)
         const stored = Option.isSome(row)
-          ? withoutFormerSecrets(at, settingsAt(schema), yield* opened(organizationId, name, row.value))
+          ? removeFormerSecrets(at, settingsAt(schema), yield* opened(organizationId, name, row.value))
           : undefined
         const settings = yield* settingsToStore(at, schema, input.settings, stored as JsonObject | undefined)
         const next: SettingsRow = {
-          sealed: yield* box.seal(settingsPlace(organizationId, name), JSON.stringify(settings)),
+          sealed: yield* box.seal(settingsSealContext(organizationId, name), JSON.stringify(settings)),
           version: connector.version,
           settingsSchema: schema,
           updatedAt: yield* now,

@@ -9,7 +9,7 @@ import { TestConnectorNotSupported } from "../Errors.ts"
 import type { TestResult } from "../Model.ts"
 import { secretsOf } from "./Redaction.ts"
 import { ConnectorRegistry } from "../ConnectorRegistry.ts"
-import { presentable } from "./TextSanitizer.ts"
+import { sanitize } from "./TextSanitizer.ts"
 
 const make = Effect.gen(function* () {
   const settings = yield* ConnectorSettings
@@ -36,7 +36,7 @@ const make = Effect.gen(function* () {
     const secrets = [...secretsOf(stored.at, stored.settings), ...(verdict.secrets ?? [])]
     return {
       status: verdict.succeeded ? "succeeded" : "failed",
-      message: presentable(verdict.message, secrets),
+      message: sanitize(verdict.message, secrets),
       checkedAt: yield* now,
     } satisfies TestResult
   })

@@ -1,7 +1,7 @@
 /** Replaces every secret in settings with `***`. Pure. */
 import { Predicate } from "effect"
 import type { JsonObject } from "../Model.ts"
-import { applicable, isSecret, itemAt, memberAt } from "../schema/SchemaWalk.ts"
+import { applicable, isSecret, itemAt, propertyAt } from "../schema/SchemaWalk.ts"
 import type { Applicable } from "../schema/SchemaWalk.ts"
 
 /** The placeholder of a secret. Sending it back keeps the stored secret. */
@@ -18,7 +18,7 @@ const redactAt = (at: Applicable, value: unknown): unknown => {
   if (Array.isArray(value)) return value.map((item, index) => redactAt(itemAt(at, index), item))
   if (Predicate.isObject(value)) {
     return Object.fromEntries(
-      Object.entries(value).map(([key, property]) => [key, redactAt(memberAt(at, key), property)]),
+      Object.entries(value).map(([key, property]) => [key, redactAt(propertyAt(at, key), property)]),
     )
   }
   return value
@@ -26,7 +26,7 @@ const redactAt = (at: Applicable, value: unknown): unknown => {
 
 /** Returns the settings with every secret masked. A part whose schema is not understood is masked as a whole. */
 export const redact = (at: Applicable, settings: JsonObject): JsonObject =>
-  Object.fromEntries(Object.entries(settings).map(([key, property]) => [key, redactAt(memberAt(at, key), property)]))
+  Object.fromEntries(Object.entries(settings).map(([key, property]) => [key, redactAt(propertyAt(at, key), property)]))
 
 const textsOf = (value: unknown): ReadonlyArray<string> => {
   if (Predicate.isString(value)) return [value]
@@ -40,7 +40,7 @@ export const secretsOf = (at: Applicable, value: unknown): ReadonlyArray<string>
   if (isSecret(at)) return textsOf(value)
   if (Array.isArray(value)) return value.flatMap((item, index) => secretsOf(itemAt(at, index), item))
   if (!Predicate.isObject(value)) return []
-  return Object.entries(value).flatMap(([key, property]) => secretsOf(memberAt(at, key), property))
+  return Object.entries(value).flatMap(([key, property]) => secretsOf(propertyAt(at, key), property))
 }
 
 /** Whether a value contains a secret of any type. */
@@ -49,5 +49,5 @@ export const holdsSecrets = (at: Applicable, value: unknown): boolean => {
   if (isSecret(at)) return true
   if (Array.isArray(value)) return value.some((item, index) => holdsSecrets(itemAt(at, index), item))
   if (!Predicate.isObject(value)) return false
-  return Object.entries(value).some(([key, property]) => holdsSecrets(memberAt(at, key), property))
+  return Object.entries(value).some(([key, property]) => holdsSecrets(propertyAt(at, key), property))
 }

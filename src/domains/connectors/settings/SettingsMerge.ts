@@ -12,7 +12,7 @@ import { isDeepStrictEqual } from "node:util"
 import type { ProblemFault } from "../../../kernel/contract/Problem.ts"
 import type { JsonObject } from "../Model.ts"
 import { holdsSecrets, MASK } from "./Redaction.ts"
-import { declaredMembers, defaultOf, exposesSecrets, isSecret, itemAt, memberAt } from "../schema/SchemaWalk.ts"
+import { declaredProperties, defaultOf, exposesSecrets, isSecret, itemAt, propertyAt } from "../schema/SchemaWalk.ts"
 import type { Applicable } from "../schema/SchemaWalk.ts"
 
 /** The settings to validate and store, the errors, and whether any stored secret was retained. */
@@ -43,14 +43,14 @@ const retainedPart = (at: Applicable, stored: unknown): unknown => {
   if (Array.isArray(stored)) return holdsSecrets(at, stored) ? stored : undefined
   if (!isRecord(stored)) return undefined
   const retained = Object.entries(stored)
-    .map(([key, property]) => [key, retainedPart(memberAt(at, key), property)] as const)
+    .map(([key, property]) => [key, retainedPart(propertyAt(at, key), property)] as const)
     .filter(([, property]) => property !== undefined)
   return retained.length === 0 ? undefined : Object.fromEntries(retained)
 }
 
 const identityNames = (at: Applicable): ReadonlyArray<string> => {
-  const declared = declaredMembers(at)
-  return ["id", "key", "name"].filter((name) => declared.includes(name) && !isSecret(memberAt(at, name)))
+  const declared = declaredProperties(at)
+  return ["id", "key", "name"].filter((name) => declared.includes(name) && !isSecret(propertyAt(at, name)))
 }
 
 const isScalar = (value: unknown): boolean => Predicate.isString(value) || Predicate.isNumber(value)
@@ -94,15 +94,15 @@ const mergeObject = (
   const properties = Object.entries(sent)
     .filter(
       ([key, property]) =>
-        !(progress.nullRemoves && property === null && holdsSecrets(memberAt(at, key), ownProperty(stored, key))),
+        !(progress.nullRemoves && property === null && holdsSecrets(propertyAt(at, key), ownProperty(stored, key))),
     )
     .map(([key, property]): readonly [string, unknown] => [
       key,
-      mergeAt(memberAt(at, key), property, ownProperty(stored, key), `${location}.${key}`, progress),
+      mergeAt(propertyAt(at, key), property, ownProperty(stored, key), `${location}.${key}`, progress),
     ])
   const omitted = (isRecord(stored) ? Object.entries(stored) : [])
     .filter(([key]) => !Object.hasOwn(sent, key))
-    .map(([key, property]): readonly [string, unknown] => [key, retainedPart(memberAt(at, key), property)])
+    .map(([key, property]): readonly [string, unknown] => [key, retainedPart(propertyAt(at, key), property)])
     .filter(([, property]) => property !== undefined)
   if (omitted.length > 0) progress.hasKeptSecrets = true
   return Object.fromEntries([...properties, ...omitted])
@@ -135,19 +135,20 @@ export const merge = (
  * Removes the values that only the older schema marks as secret, because the newer one would show them. `both` is the
  * union of the two schemas.
  */
-export const withoutFormerSecrets = (both: Applicable, newer: Applicable, stored: unknown): unknown => {
+export const removeFormerSecrets = (both: Applicable, newer: Applicable, stored: unknown): unknown => {
   if (isSecret(newer)) return stored
   if (isSecret(both)) return undefined
   if (Array.isArray(stored)) {
     return stored
-      .map((item: unknown, index) => withoutFormerSecrets(itemAt(both, index), itemAt(newer, index), item))
+      .map((item: unknown, index) => removeFormerSecrets(itemAt(both, index), itemAt(newer, index), item))
       .filter((item) => item !== undefined)
   }
   if (!isRecord(stored)) return stored
   return Object.fromEntries(
     Object.entries(stored)
       .map(
-        ([key, property]) => [key, withoutFormerSecrets(memberAt(both, key), memberAt(newer, key), property)] as const,
+        ([key, property]) =>
+          [key, removeFormerSecrets(propertyAt(both, key), propertyAt(newer, key), property)] as const,
       )
       .filter(([, property]) => property !== undefined),
   )
@@ -171,7 +172,7 @@ const exposuresOf = (at: Applicable, value: unknown, key: string, location: stri
     })
   } else if (isRecord(value)) {
     for (const [name, property] of Object.entries(value)) {
-      exposuresOf(memberAt(at, name), property, `${key}.${JSON.stringify(name)}`, `${location}.${name}`, found)
+      exposuresOf(propertyAt(at, name), property, `${key}.${JSON.stringify(name)}`, `${location}.${name}`, found)
     }
   }
   return found

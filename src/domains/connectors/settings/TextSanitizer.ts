@@ -28,7 +28,7 @@ const formsOf = (secret: string): ReadonlyArray<string> => {
 }
 
 /** Removes control characters and all secrets from a text and truncates it to 200 characters. */
-export const presentable = (text: string, secrets: ReadonlyArray<string>): string => {
+export const sanitize = (text: string, secrets: ReadonlyArray<string>): string => {
   const forms = [...new Set(secrets.flatMap(formsOf))].filter((form) => form !== "" && form !== MASK)
   // Longest first, so that a secret containing another one is masked whole; before truncation, which could split one.
   const scrubbed = forms

@@ -55,7 +55,7 @@ export const BulkEvaluationFailure = Schema.Struct({
   errorCode: Schema.Literals(["PARSE_ERROR", "INVALID_CONTEXT"]),
   errorDetails: Schema.String,
 })
-export type RefusedRequest = typeof BulkEvaluationFailure.Type
+export type RequestError = typeof BulkEvaluationFailure.Type
 
 /** Error responses with the statuses that OFREP defines. */
 export const failures = {
@@ -67,11 +67,11 @@ export const failures = {
 const parsed = (text: string): Option.Option<unknown> => Option.liftThrowable(() => JSON.parse(text) as unknown)()
 
 /** Result of parsing a request body: the context, or the error to return. */
-export type FoundContext =
+export type ParsedContext =
   | { readonly _tag: "Context"; readonly context: Context }
-  | { readonly _tag: "Refused"; readonly failure: RefusedRequest }
+  | { readonly _tag: "Refused"; readonly failure: RequestError }
 
-const invalid = (errorCode: RefusedRequest["errorCode"], errorDetails: string): FoundContext => ({
+const invalid = (errorCode: RequestError["errorCode"], errorDetails: string): ParsedContext => ({
   _tag: "Refused",
   failure: { errorCode, errorDetails },
 })
@@ -79,7 +79,7 @@ const invalid = (errorCode: RefusedRequest["errorCode"], errorDetails: string): 
 const isContext = Schema.is(Context)
 
 /** Parses the context from a request body. Unknown properties are ignored, so that newer OFREP clients work. */
-export const contextIn = (text: string): FoundContext => {
+export const parseContext = (text: string): ParsedContext => {
   const body = Option.getOrUndefined(parsed(text))
   if (!Predicate.isObject(body)) return invalid("PARSE_ERROR", "The body is not a JSON object.")
   const context: unknown = Reflect.get(body, "context")

@@ -20,4 +20,4 @@ export const bucketOf = (flagKey: string, targeting: string, targetingKey: strin
 }
 
 /** Whether a percentage includes a bucket. A larger percentage includes every bucket of a smaller one. */
-export const isWithin = (bucket: number, percentage: number): boolean => bucket < Math.round(percentage * 1000)
+export const isInPercentage = (bucket: number, percentage: number): boolean => bucket < Math.round(percentage * 1000)

@@ -1,10 +1,10 @@
 /** Evaluates flags: chooses the variant for an evaluation context. Pure (contract, section 9, "Flags"). */
 import { Option, Predicate, SemVer } from "effect"
-import { FALLBACK } from "../Model.ts"
+import { FALLBACK_PROPERTY } from "../Model.ts"
 import type { Condition, FeatureFlag, Operator, Targeting } from "../Model.ts"
 import type { Context, Evaluation } from "./Model.ts"
-import { bucketOf, isWithin } from "./Rollout.ts"
-import { instantOf, versionOf } from "../Rules.ts"
+import { bucketOf, isInPercentage } from "./Rollout.ts"
+import { instantOf, parseVersion } from "../Rules.ts"
 
 /** The parts of a flag that an evaluation needs. */
 export type EvaluatedFlag = Pick<
@@ -17,7 +17,7 @@ export const targetingKeyOf = ({ targetingKey }: Context): string | undefined =>
   targetingKey === undefined || targetingKey === "" ? undefined : targetingKey
 
 /** Reads a property of the context by its exact name, or else by its path of names separated by dots. */
-export const attributeOf = (context: Context, attribute: string): unknown => {
+export const readAttribute = (context: Context, attribute: string): unknown => {
   if (Object.hasOwn(context, attribute)) return context[attribute]
   return attribute
     .split(".")
@@ -69,10 +69,10 @@ const tests: Record<Operator, Test> = {
   GTE: comparison(numberOf, (actual, value) => actual >= value),
   LT: comparison(numberOf, (actual, value) => actual < value),
   LTE: comparison(numberOf, (actual, value) => actual <= value),
-  SEMVER_GT: comparison(versionOf, (actual, value) => SemVer.isGreaterThan(actual, value)),
-  SEMVER_GTE: comparison(versionOf, (actual, value) => SemVer.isGreaterThanOrEqualTo(actual, value)),
-  SEMVER_LT: comparison(versionOf, (actual, value) => SemVer.isLessThan(actual, value)),
-  SEMVER_LTE: comparison(versionOf, (actual, value) => SemVer.isLessThanOrEqualTo(actual, value)),
+  SEMVER_GT: comparison(parseVersion, (actual, value) => SemVer.isGreaterThan(actual, value)),
+  SEMVER_GTE: comparison(parseVersion, (actual, value) => SemVer.isGreaterThanOrEqualTo(actual, value)),
+  SEMVER_LT: comparison(parseVersion, (actual, value) => SemVer.isLessThan(actual, value)),
+  SEMVER_LTE: comparison(parseVersion, (actual, value) => SemVer.isLessThanOrEqualTo(actual, value)),
   BEFORE: comparison(instantOf, (actual, value) => actual < value),
   AFTER: comparison(instantOf, (actual, value) => actual > value),
   EXISTS: exists,
@@ -80,20 +80,20 @@ const tests: Record<Operator, Test> = {
 
 /** Whether a condition matches a context. */
 export const holds = ({ attribute, operator, values }: Condition, context: Context): boolean =>
-  tests[operator](attributeOf(context, attribute), values)
+  tests[operator](readAttribute(context, attribute), values)
 
 /** Selects the metadata to return: OFREP allows only strings, numbers and booleans. The fallback is not metadata. */
 const publicMetadata = (metadata: FeatureFlag["metadata"]): Record<string, string | number | boolean> =>
   Object.fromEntries(
     Object.entries(metadata).filter(
       (entry): entry is [string, string | number | boolean] =>
-        entry[0] !== FALLBACK && ["string", "number", "boolean"].includes(typeof entry[1]),
+        entry[0] !== FALLBACK_PROPERTY && ["string", "number", "boolean"].includes(typeof entry[1]),
     ),
   )
 
 // Without a fallback there is no value. OFREP defines this as "use the default in the code".
 const fallbackOf = ({ metadata }: EvaluatedFlag): { readonly value?: unknown } => {
-  const fallback = metadata[FALLBACK] ?? null
+  const fallback = metadata[FALLBACK_PROPERTY] ?? null
   return fallback === null ? {} : { value: fallback }
 }
 
@@ -106,7 +106,7 @@ const servedVariant = (
 }
 
 const isInRollout = (flag: EvaluatedFlag, { name, percentage }: Targeting, targetingKey: string): boolean =>
-  isWithin(bucketOf(flag.key, name, targetingKey), percentage ?? 100)
+  isInPercentage(bucketOf(flag.key, name, targetingKey), percentage ?? 100)
 
 const hasPercentage = ({ percentage }: Targeting): boolean => (percentage ?? null) !== null
 

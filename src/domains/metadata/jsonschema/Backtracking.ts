@@ -54,7 +54,7 @@ const canBeEmpty = ({ required, unboundedRequired }: Branch): boolean => require
  * time, but clients that read a schema may use an engine with backtracking. There are no false positives, but not every
  * such pattern is detected.
  */
-export const repeatsEndlessly = (source: string): boolean => {
+export const hasNestedRepetition = (source: string): boolean => {
   const root: Group = { branches: [], branch: emptyBranch(), last: undefined }
   const openGroups: Array<Group> = [root]
   let inClass = false

@@ -4,7 +4,7 @@ import type { Keywords } from "./Subschemas.ts"
 import type { Work } from "./WorkBudget.ts"
 
 /** The properties and items that a schema has evaluated. `unevaluated...` applies to the remaining ones. */
-export interface Seen {
+export interface Evaluated {
   readonly properties: Set<string>
   readonly items: Set<number>
 }
@@ -15,7 +15,7 @@ export interface Moment {
   readonly value: unknown
   readonly budget: Work
   /** The properties and items evaluated so far, or `undefined` if no schema needs them. */
-  readonly evaluated: Seen | undefined
+  readonly evaluated: Evaluated | undefined
   /** Whether errors are reported. Alternatives that may fail do not report them. */
   readonly reporting: boolean
   /** Records an error at the value and returns false. */

@@ -7,9 +7,9 @@ import { RE2JS } from "re2js"
 import { PATTERN_TOKEN } from "./Backtracking.ts"
 
 /** Maximum length of a pattern, in UTF-16 units. */
-export const LONGEST_PATTERN = 512
+export const MAX_PATTERN_LENGTH = 512
 /** Maximum size of a pattern: the steps that one character of text can take. Counted repetitions multiply it. */
-export const LARGEST_PATTERN = 1000
+export const MAX_PATTERN_SIZE = 1000
 
 /** A compiled pattern. */
 export interface Pattern {
@@ -117,10 +117,11 @@ const isEcmaScript = (source: string): boolean => {
 
 /** Compiles a pattern, or returns the message of the validation error. */
 export const compilePattern = (source: string): Pattern | string => {
-  if (source.length > LONGEST_PATTERN) return `must be a regular expression of at most ${LONGEST_PATTERN} characters`
+  if (source.length > MAX_PATTERN_LENGTH)
+    return `must be a regular expression of at most ${MAX_PATTERN_LENGTH} characters`
   if (!isEcmaScript(source)) return "must be a valid regular expression (ECMA-262 with the u flag)"
   const { text, size } = translated(source)
-  if (size > LARGEST_PATTERN) return "is a regular expression that is too large because of its repetitions"
+  if (size > MAX_PATTERN_SIZE) return "is a regular expression that is too large because of its repetitions"
   try {
     const expression = RE2JS.compile(RE2JS.translateRegExp(text))
     return { matches: (subject) => expression.matcher(subject).find(), size: Math.max(size, expression.programSize()) }

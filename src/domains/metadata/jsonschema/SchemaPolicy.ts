@@ -4,11 +4,11 @@
  */
 import { Ajv2020 } from "ajv/dist/2020.js"
 import { compilePattern } from "./Pattern.ts"
-import { repeatsEndlessly } from "./Backtracking.ts"
+import { hasNestedRepetition } from "./Backtracking.ts"
 import { below } from "./JsonPointer.ts"
 import { indexOf, isKeywords, subschemasOf, targetOf } from "./Subschemas.ts"
 import type { Index, Keywords } from "./Subschemas.ts"
-import type { ValueFault } from "./Validator.ts"
+import type { ValueError } from "./Validator.ts"
 
 /** The limits of a schema. */
 export const LIMITS = {
@@ -27,15 +27,15 @@ export const LIMITS = {
 const DIALECT = /^https:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/
 const MAX_ERRORS = 20
 
-type Errors = ReadonlyArray<ValueFault>
+type Errors = ReadonlyArray<ValueError>
 
-const at = (pointer: string, message: string): ValueFault => ({ pointer, message })
+const at = (pointer: string, message: string): ValueError => ({ pointer, message })
 
 const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes("\u0000")
 
 /** Checks size, depth and texts. Later checks can therefore use recursion. */
 const shapeErrors = (schema: unknown): Errors => {
-  const errors: Array<ValueFault> = []
+  const errors: Array<ValueError> = []
   let nodes = 0
   const visit = (value: unknown, pointer: string, depth: number): void => {
     if (++nodes > LIMITS.nodes || errors.length >= MAX_ERRORS) return
@@ -103,7 +103,7 @@ const own = (schema: Keywords, keyword: string): unknown =>
 
 /** Checks the keywords of one schema, except its patterns. */
 const keywordErrors = (schema: Keywords, pointer: string, index: Index): Errors => {
-  const errors: Array<ValueFault> = []
+  const errors: Array<ValueError> = []
   for (const [keyword, message] of Object.entries(rejectedKeywords)) {
     if (Object.hasOwn(schema, keyword)) errors.push(at(below(pointer, keyword), message))
   }
@@ -136,7 +136,7 @@ const keywordErrors = (schema: Keywords, pointer: string, index: Index): Errors 
 }
 
 const patternErrors = (index: Index): Errors => {
-  const errors: Array<ValueFault> = []
+  const errors: Array<ValueError> = []
   let total = 0
   for (const [pointer, schema] of index.byPointer) {
     if (!isKeywords(schema)) continue
@@ -151,7 +151,7 @@ const patternErrors = (index: Index): Errors => {
     for (const [place, source] of sources) {
       const compiled = compilePattern(source)
       if (typeof compiled === "string") errors.push(at(place, compiled))
-      else if (repeatsEndlessly(source)) {
+      else if (hasNestedRepetition(source)) {
         errors.push(
           at(place, "is a regular expression with nested unbounded repetitions, which many engines match too slowly"),
         )
@@ -170,7 +170,7 @@ const patternErrors = (index: Index): Errors => {
 const costErrors = (index: Index): Errors => {
   const measured = new Map<string, { readonly paths: number; readonly chain: number }>()
   const open = new Set<string>()
-  let error: ValueFault | undefined
+  let error: ValueError | undefined
   const next = (schema: Keywords, pointer: string): ReadonlyArray<readonly [target: string, by: string]> => [
     ...subschemasOf(schema, pointer)
       .filter(({ appliesTo }) => appliesTo === "same")
@@ -212,13 +212,13 @@ const costErrors = (index: Index): Errors => {
 }
 
 /** Returns the errors of a schema, or an empty list if it is accepted. */
-export const schemaFaults = (schema: Keywords): Errors => {
+export const schemaErrors = (schema: Keywords): Errors => {
   for (const check of [shapeErrors, dialectErrors, metaSchemaErrors]) {
     const found = check(schema)
     if (found.length > 0) return found
   }
   const index = indexOf(schema)
-  const errors: Array<ValueFault> = []
+  const errors: Array<ValueError> = []
   for (const [pointer, inner] of index.byPointer) {
     if (isKeywords(inner) && errors.length < MAX_ERRORS) errors.push(...keywordErrors(inner, pointer, index))
   }

@@ -6,16 +6,16 @@
 import { createHash } from "node:crypto"
 import { canonical } from "./Equality.ts"
 import { rules } from "./Keywords.ts"
-import type { Moment, Seen } from "./EvaluationContext.ts"
+import type { Moment, Evaluated } from "./EvaluationContext.ts"
 import { compilePattern } from "./Pattern.ts"
 import type { Pattern } from "./Pattern.ts"
 import { below } from "./JsonPointer.ts"
 import { indexOf, isKeywords, targetOf } from "./Subschemas.ts"
 import type { Index, Keywords } from "./Subschemas.ts"
-import { TooMuchWork, Work } from "./WorkBudget.ts"
+import { BudgetExceeded, Work } from "./WorkBudget.ts"
 
 /** A validation error: the JSON pointer of its place in the value, and the message. */
-export interface ValueFault {
+export interface ValueError {
   readonly pointer: string
   readonly message: string
 }
@@ -99,11 +99,11 @@ const preparedOf = (schema: unknown): Prepared => {
 interface Run {
   readonly prepared: Prepared
   readonly budget: Work
-  readonly errors: Array<ValueFault>
+  readonly errors: Array<ValueError>
   depth: number
 }
 
-const noneEvaluated = (run: Run): Seen | undefined =>
+const noneEvaluated = (run: Run): Evaluated | undefined =>
   run.prepared.tracksEvaluated ? { properties: new Set(), items: new Set() } : undefined
 
 const evaluate = (
@@ -112,7 +112,7 @@ const evaluate = (
   value: unknown,
   pointer: string,
   reporting: boolean,
-  evaluated: Seen | undefined,
+  evaluated: Evaluated | undefined,
 ) => {
   run.budget.spend(2)
   const fail = (message: string): false => {
@@ -121,7 +121,7 @@ const evaluate = (
   }
   if (schema === false) return fail("is not allowed here")
   if (!isKeywords(schema)) return true
-  if (run.depth > MAX_DEPTH) throw new TooMuchWork()
+  if (run.depth > MAX_DEPTH) throw new BudgetExceeded()
   const applyInPlace = (inner: unknown, innerReporting: boolean) => {
     const innerEvaluated = noneEvaluated(run)
     if (!evaluate(run, inner, value, pointer, innerReporting, innerEvaluated)) return false
@@ -162,12 +162,12 @@ const evaluate = (
 /**
  * Returns the validation errors of a value, or an empty list if it is valid. All values of one write share a budget.
  */
-export const validate = (schema: unknown, value: unknown, budget: Work = new Work()): ReadonlyArray<ValueFault> => {
+export const validate = (schema: unknown, value: unknown, budget: Work = new Work()): ReadonlyArray<ValueError> => {
   const run: Run = { prepared: preparedOf(schema), budget, errors: [], depth: 0 }
   try {
     return evaluate(run, schema, value, "", true, noneEvaluated(run)) ? [] : run.errors
   } catch (error) {
-    if (error instanceof TooMuchWork) {
+    if (error instanceof BudgetExceeded) {
       return [{ pointer: "", message: "takes more work to check against its schema than is allowed" }]
     }
     throw error

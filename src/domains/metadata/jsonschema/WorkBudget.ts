@@ -1,23 +1,23 @@
 /** The budget of a validation, which bounds its time for every schema. Pure. */
 
 /** The number of steps for one write. A step takes at most about a microsecond. */
-export const WORK = 100_000
+export const MAX_STEPS = 100_000
 
 /** Thrown when a validation exceeds its budget. `validate` catches it. */
-export class TooMuchWork extends Error {}
+export class BudgetExceeded extends Error {}
 
 /** The remaining budget, shared by all values of one write. */
 export class Work {
   #remaining: number
   readonly #spentOn = new Set<unknown>()
 
-  constructor(steps = WORK) {
+  constructor(steps = MAX_STEPS) {
     this.#remaining = steps
   }
 
   spend(steps: number): void {
     this.#remaining -= steps
-    if (this.#remaining < 0) throw new TooMuchWork()
+    if (this.#remaining < 0) throw new BudgetExceeded()
   }
 
   /** Spends steps once per object, e.g. for compiling a pattern. They count even if a cache avoids the work. */
