@@ -8,6 +8,7 @@ import { CliError, Command, Flag } from "effect/cli"
 import { credentialCommand } from "./cli/Credentials.ts"
 import { doctorCommand } from "./cli/Doctor.ts"
 import { migrateCommand } from "./cli/Migrate.ts"
+import { version } from "./infra/Version.ts"
 import { demoCommand } from "./demo/Command.ts"
 import { serve } from "./app/Process.ts"
 import * as Documents from "./openapi/Documents.ts"
@@ -53,7 +54,7 @@ if (process.env["npm_lifecycle_event"] !== undefined) {
 }
 
 keyshelf.pipe(
-  Command.run({ version: "0.1.0" }),
+  Command.run({ version }),
   Effect.provide(NodeServices.layer),
   // An expected error prints one sentence; a defect prints its stack trace.
   Effect.tapCause((cause) => {

@@ -49,7 +49,6 @@ export class CoreApi extends Apis.core(
 ).annotateMerge(
   OpenApi.annotations({
     title: "Keyshelf Core API",
-    version: "0.1.0",
     description:
       "Manage the customers, instances, licenses, entitlements, usage, releases and deployments of one organization.",
     servers: [{ url: "http://127.0.0.1:8080", description: "Core listener on this machine" }],

@@ -18,7 +18,6 @@ export class PlatformApi extends Apis.platform(
 ).annotateMerge(
   OpenApi.annotations({
     title: "Keyshelf Platform API",
-    version: "0.1.0",
     description: "Manage organizations, users, connectors and platform credentials as the operator of an installation.",
     servers: [{ url: "http://127.0.0.1:8081", description: "Platform listener on this machine" }],
   }),

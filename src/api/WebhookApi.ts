@@ -7,7 +7,6 @@ import { WebhookHistoryApi } from "../domains/webhooks/history/Api.ts"
 export class WebhookApi extends Apis.webhooks(WebhookEndpointsApi, WebhookHistoryApi).annotateMerge(
   OpenApi.annotations({
     title: "Keyshelf webhook API",
-    version: "0.1.0",
     description:
       "Manage an organization's webhook endpoints and read their delivery history. The core listener serves this API unless `SERVICE_WEBHOOKS_PORT` sets a dedicated port.",
     servers: [{ url: "http://127.0.0.1:8080", description: "Core listener on this machine" }],

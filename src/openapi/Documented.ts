@@ -1,10 +1,15 @@
 /** Completes the generated OpenAPI documents with what the API definitions cannot express. */
 import { OpenApi } from "effect/http-api"
 import type { HttpApi, HttpApiGroup } from "effect/http-api"
+import { version } from "../infra/Version.ts"
 import { withSharedResponses } from "./Answers.ts"
 import { limits } from "./Limits.ts"
-import { mapOperations } from "./Operations.ts"
+import { mapOperations, partOf } from "./Operations.ts"
+import type { Part } from "./Operations.ts"
 import { scopes } from "./Scopes.ts"
+
+/** The document with the version of this build. The API definitions do not know it: the published client has no `package.json`. */
+const withVersion = (document: Part): Part => ({ ...document, info: { ...partOf(document, "info"), version } })
 
 /** The API whose document also has scopes, integer page limits and the error responses of every operation. */
 export const withDocumentation = <Id extends string, Groups extends HttpApiGroup.Constraint>(
@@ -12,6 +17,6 @@ export const withDocumentation = <Id extends string, Groups extends HttpApiGroup
 ): HttpApi.HttpApi<Id, Groups> => {
   const secured = scopes(api)
   return api.annotate(OpenApi.Transform, (document) =>
-    withSharedResponses(mapOperations(document, (operation, at) => limits(secured(operation, at), at))),
+    withVersion(withSharedResponses(mapOperations(document, (operation, at) => limits(secured(operation, at), at)))),
   )
 }

@@ -4,7 +4,7 @@ import { randomBytes, randomUUID } from "node:crypto"
 import { inspect } from "node:util"
 import * as Logging from "../../src/infra/telemetry/Logging.ts"
 import { endpoints } from "../contract/endpoints.ts"
-import { populate, scenarios } from "../contract/scenarios.ts"
+import { populate, scenarioOf } from "../contract/scenarios.ts"
 import { issuedSecrets, recordIssued } from "../support/issuedSecrets.ts"
 import { TestLogLevel, TestService } from "../support/TestService.ts"
 
@@ -98,10 +98,9 @@ layer(loudService, { excludeTestServices: true })("the log", (it) => {
 
         // Calls every endpoint validly, which also issues tokens and webhook secrets.
         for (const endpoint of endpoints) {
-          const scenario = scenarios[endpoint.id]
-          const body = scenario?.body?.(fixture)
+          const { body, path } = scenarioOf(endpoint, fixture)
           const [call, token] = endpoint.api === "platform" ? [platform, operator] : [core, owner.token]
-          yield* call(endpoint.method, scenario?.path(fixture) ?? "", {
+          yield* call(endpoint.method, path, {
             token,
             ...(body === undefined ? {} : { body }),
           })
