@@ -73,12 +73,12 @@ const load = async (
     return pgbench.available ? pgbench.burst(url, way.load, forSeconds, scale.customers) : undefined
   }
   const isSmall = way.by === "keyshelf-small"
-  const answering = sites.get(way.by) ?? []
-  if (way.by !== "sql" && answering.length === 0) return undefined
+  const servers = sites.get(way.by) ?? []
+  if (way.by !== "sql" && servers.length === 0) return undefined
   const input = {
     connections,
     kind: way.load,
-    origins: answering.map(({ origins }) => origins[way.listener ?? "core"]),
+    origins: servers.map(({ origins }) => origins[way.listener ?? "core"]),
     prefix: way.prefix,
     rate,
     seconds: forSeconds,
@@ -86,20 +86,20 @@ const load = async (
     world: isSmall ? scales.small : scale,
   }
   const script = way.by === "sql" ? "comparators/insert.mjs" : "load.mjs"
-  const before = processorTime(answering)
+  const before = processorTime(servers)
   const output = await run([join(here, script)], {
     input: JSON.stringify(input),
     core: cores.load,
     env: { BENCH_DATABASE_URL: url },
   })
-  const after = processorTime(answering)
-  const { answered, ...burst } = JSON.parse(output) as report.Burst & { readonly answered?: number }
-  if (before === undefined || after === undefined || answered === undefined) return burst
+  const after = processorTime(servers)
+  const { responses, ...burst } = JSON.parse(output) as report.Burst & { readonly responses?: number }
+  if (before === undefined || after === undefined || responses === undefined) return burst
   return {
     ...burst,
     cost: {
-      service: (after.service - before.service) / answered,
-      database: (after.database - before.database) / answered,
+      service: (after.service - before.service) / responses,
+      database: (after.database - before.database) / responses,
     },
   }
 }
@@ -115,7 +115,9 @@ if (isWanted("slow-nodes")) {
   if (![one, two].every((node) => limitTo(SHARE_OF_SLOW_NODE, node.process.pid))) {
     sites.delete("slow-node")
     sites.delete("slow-nodes")
-    console.error("Skipped two nodes: this system cannot limit the processor time of a process (Linux control groups, as root).")
+    console.error(
+      "Skipped two nodes: this system cannot limit the processor time of a process (Linux control groups, as root).",
+    )
     await Promise.all([one.stop(), two.stop()])
   }
 }
