@@ -48,11 +48,11 @@ layer(TestService.layer, { excludeTestServices: true, timeout: 60_000 })("the in
         const played = yield* run(directory, ["check-usage.ts"], { KEYSHELF_URL: origins.core, KEYSHELF_TOKEN: token })
         assert.strictEqual(played.code, 0, played.output)
         assert.deepStrictEqual(played.output.trim().split("\n"), [
-          "asked: allowed=true reason=GRANTED remaining=100",
+          "checked: allowed=true reason=GRANTED remaining=100",
           "consumed: remaining=60",
           "reported: used=90 of 100",
-          "refused: ReportUsage.ThresholdExceeded",
-          'unknown: No instance here has the name "nobody".',
+          "rejected: ReportUsage.ThresholdExceeded",
+          'not found: No instance here has the name "unknown".',
         ])
 
         // The same with a tag that reading an instance cannot fail with: the one thing that does not compile.
