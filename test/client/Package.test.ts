@@ -48,7 +48,7 @@ layer(TestService.layer, { excludeTestServices: true, timeout: 60_000 })("the in
         const played = yield* run(directory, ["check-usage.ts"], { KEYSHELF_URL: origins.core, KEYSHELF_TOKEN: token })
         assert.strictEqual(played.code, 0, played.output)
         assert.deepStrictEqual(played.output.trim().split("\n"), [
-          "asked: allowed=true reason=GRANTED remaining=100",
+          "checked: allowed=true reason=GRANTED remaining=100",
           "consumed: remaining=60",
           "reported: used=90 of 100",
           "refused: ReportUsage.ThresholdExceeded",

@@ -124,7 +124,7 @@ describe(title, { timeout: 120_000 }, () => {
 
         const foreign = yield* run("backup.sh", join(directory, "foreign"), target)
         assert.strictEqual(foreign.code, 1)
-        assert.include(foreign.errors, "This is no database of Keyshelf")
+        assert.include(foreign.errors, "This is not a Keyshelf database")
         assert.deepStrictEqual(readdirSync(join(directory, "foreign")), [])
       }).pipe(Effect.provide(TestDatabase.layer), Effect.scoped),
   )
