@@ -51,8 +51,8 @@ layer(TestService.layer, { excludeTestServices: true, timeout: 60_000 })("the in
           "checked: allowed=true reason=GRANTED remaining=100",
           "consumed: remaining=60",
           "reported: used=90 of 100",
-          "refused: ReportUsage.ThresholdExceeded",
-          'unknown: There is no instance "nobody".',
+          "rejected: ReportUsage.ThresholdExceeded",
+          'not found: There is no instance "unknown".',
         ])
 
         // The same example with a tag that reading an instance cannot fail with must not compile.
