@@ -4,7 +4,8 @@ import { IdentityProvider, KeysUnavailable } from "../../kernel/ports/IdentityPr
 import type { Provider } from "../../kernel/ports/IdentityProvider.ts"
 import type { OutboundHttp } from "../../kernel/ports/OutboundHttp.ts"
 import { make } from "./OutboundHttp.ts"
-import { isTrustedUrl, Settings } from "../Settings.ts"
+import { isTrustedUrl } from "../SettingFormats.ts"
+import { Settings } from "../Settings.ts"
 
 const TIMEOUT_MS = 5000
 const MAX_BYTES = 256 * 1024
