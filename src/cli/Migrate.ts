@@ -81,7 +81,7 @@ export const migrateCommand = Command.make(
   }),
 ).pipe(
   Command.withDescription(
-    "Apply pending migrations to the database schema, in one transaction and under a lock: processes that start at the same time wait for each other. `serve` does the same at its start.",
+    "Apply pending migrations to the database schema, in one transaction and under a lock. Processes that start at the same time wait for each other. `serve` also applies them at startup.",
   ),
   Command.withShortDescription("Apply pending migrations to the database schema"),
   Command.withExamples([
