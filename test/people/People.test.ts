@@ -209,7 +209,7 @@ layer(TestService.layer, { excludeTestServices: true })("people", (it) => {
       const unknown = yield* add(MISSING)
       assert.strictEqual(unknown.status, 422)
       assert.deepStrictEqual(unknown.body.errors, [
-        { location: "body.userId", message: "does not name an existing user", value: MISSING },
+        { location: "body.userId", message: "must be the id of an existing user", value: MISSING },
       ])
       assert.strictEqual((yield* add(anna, "OWNER")).body.errors[0].location, "body.role")
       assert.strictEqual((yield* call("DELETE", `${path}/anna`)).body.errors[0].location, "path.userId")

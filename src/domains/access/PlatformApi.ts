@@ -36,7 +36,7 @@ export class OrganizationTokensApi extends HttpApiGroup.make("organizationTokens
     })
       .annotate(RequiredScope, "read:tokens")
       .annotateMerge(
-        OpenApi.annotations({ summary: "List the tokens minted into an organization", description: "Newest first." }),
+        OpenApi.annotations({ summary: "List the tokens minted for an organization", description: "Newest first." }),
       ),
     HttpApiEndpoint.post("mint", "/platform/organizations/:orgId/tokens", {
       params: organization,
@@ -56,9 +56,9 @@ export class OrganizationTokensApi extends HttpApiGroup.make("organizationTokens
       .annotate(AnswersSecret, true)
       .annotateMerge(
         OpenApi.annotations({
-          summary: "Mint a token inside an organization",
+          summary: "Mint a token for an organization",
           description:
-            "Issues an ordinary `ksh_` token owned by `system:platform`, with at most the scopes of this platform credential. Without `scopes` it gets all of them that apply to organizations. Revoking the credential revokes the token.",
+            "Issues an ordinary `ksh_` token owned by `system:platform`, with at most the scopes of this platform credential. Without `scopes`, it gets all scopes of the credential that apply to organizations. Revoking the credential revokes the token.",
         }),
       ),
     HttpApiEndpoint.delete("revoke", "/platform/organizations/:orgId/tokens/:tokenSlug", {
@@ -72,7 +72,7 @@ export class OrganizationTokensApi extends HttpApiGroup.make("organizationTokens
   .annotateMerge(
     OpenApi.annotations({
       title: "Organization tokens",
-      description: "Tokens that the operator mints into organizations.",
+      description: "Tokens that the operator mints for organizations.",
     }),
   ) {}
 

@@ -32,7 +32,7 @@ export const kindOf = (actor: ActorReference, role: Role | undefined): "PERSON" 
 export const whyNotRotatable = (token: RotatableToken, at: Date): string | undefined => {
   if (token.revokedAt !== null) return "It was revoked."
   if (!isUsableExpiry(token.expiresAt, at)) return "It has expired."
-  if (token.rotatedTo !== null) return `It was already rotated: its successor is "${token.rotatedTo}".`
+  if (token.rotatedTo !== null) return `It was already rotated. Its successor is "${token.rotatedTo}".`
   return undefined
 }
 

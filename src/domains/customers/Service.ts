@@ -21,7 +21,7 @@ import { CustomersRepo } from "./Repo.ts"
 
 const notFound = (slug: string) => new CustomerNotFound({ detail: noSuch("customer", slug) })
 const externalIdTaken = (externalId: string | null) => ({
-  detail: `Another customer has the external id "${externalId}".`,
+  detail: `Another customer has the external id "${externalId}". Choose a different external id.`,
 })
 
 /** Stores something within the transaction that creates or changes a customer, before the event is emitted. */
@@ -63,7 +63,8 @@ const make = Effect.gen(function* () {
         explicit: input.slug,
         suggested: slugify(input.name, "customer"),
         insert: (slug) => insert({ ...customer, slug }),
-        taken: (slug) => new CreateCustomerSlugTaken({ detail: `Another customer has the slug "${slug}".` }),
+        taken: (slug) =>
+          new CreateCustomerSlugTaken({ detail: `Another customer has the slug "${slug}". Choose a different slug.` }),
       })
       return { ...customer, slug } satisfies Customer
     })

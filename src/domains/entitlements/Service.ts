@@ -27,7 +27,7 @@ const make = Effect.gen(function* () {
     const misplaced = measurementErrors(input)
     if (misplaced.length > 0) {
       return yield* new ValidationFailed({
-        detail: `Only entitlements of the type NUMBER are measured. This one has the type ${input.type}.`,
+        detail: `Only NUMBER entitlements are measured, and this type is ${input.type}. Omit the properties in \`errors\`.`,
         errors: misplaced,
       })
     }
@@ -51,7 +51,10 @@ const make = Effect.gen(function* () {
       explicit: input.slug,
       suggested: slugify(input.name, "entitlement"),
       insert: (slug) => store({ ...entitlement, slug }),
-      taken: (slug) => new CreateEntitlementSlugTaken({ detail: `Another entitlement has the slug "${slug}".` }),
+      taken: (slug) =>
+        new CreateEntitlementSlugTaken({
+          detail: `Another entitlement has the slug "${slug}". Choose a different slug.`,
+        }),
     })
     return { ...entitlement, slug }
   })
@@ -105,7 +108,7 @@ const make = Effect.gen(function* () {
         // Deleting the entitlement would also delete its usage, which may still have to be billed.
         if (yield* repo.hasUsage(caller.organizationId, entitlement.value.id)) {
           return yield* new DeleteEntitlementInUse({
-            detail: `Instances have usage of the entitlement "${slug}". Delete these instances first.`,
+            detail: `Some instances have usage of the entitlement "${slug}". Delete them first.`,
           })
         }
         yield* repo.delete(caller.organizationId, entitlement.value.id)

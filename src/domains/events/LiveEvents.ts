@@ -87,7 +87,7 @@ export class LiveEvents extends Context.Service<
           }),
           // An unavailable database does not end the stream: the client could only reconnect.
           Effect.catchCause((cause) =>
-            Effect.logDebug("Reading of a live stream failed", cause).pipe(Effect.delay("1 second"), Effect.as("")),
+            Effect.logDebug("Reading a live stream failed", cause).pipe(Effect.delay("1 second"), Effect.as("")),
           ),
         )
 

@@ -83,7 +83,7 @@ export class EventSubscribers extends Context.Service<
           const interval = (yield* signals.listening) ? POLL_INTERVAL.listening : POLL_INTERVAL.pollingOnly
           yield* Effect.raceFirst(signal, Effect.sleep(interval))
           // Streams stay open while the database is unavailable.
-          yield* poll.pipe(Effect.catchCause((cause) => Effect.logDebug("Polling of live streams failed", cause)))
+          yield* poll.pipe(Effect.catchCause((cause) => Effect.logDebug("Polling live streams failed", cause)))
           yield* Effect.sleep(MIN_POLL_INTERVAL)
         }).pipe(Effect.forever)
       })

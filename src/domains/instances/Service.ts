@@ -31,7 +31,7 @@ const archived = (slug: string) => ({
 })
 
 const unknownName = (kind: string, { property, value }: Reference) =>
-  invalid(`body.${property}`, `does not name an existing ${kind}`, value)
+  invalid(`body.${property}`, `must be the ${property.endsWith("Id") ? "id" : "slug"} of an existing ${kind}`, value)
 
 /** Stores something within the transaction that creates or changes an instance, before the event is emitted. */
 export type WithinTransaction<E> = (instance: Instance) => Effect.Effect<void, E, Transaction>
@@ -79,7 +79,7 @@ const make = Effect.gen(function* () {
     const zone = yield* repo.lockZoneShared(organizationId, id)
     return Option.isSome(zone)
       ? zone.value.id
-      : yield* invalid("body.deploymentZoneId", "does not name an existing deployment zone", id)
+      : yield* invalid("body.deploymentZoneId", "must be the id of an existing deployment zone", id)
   })
 
   const create = Effect.fn("Instances.create")(function* <E = never>(
@@ -120,7 +120,10 @@ const make = Effect.gen(function* () {
           explicit: input.slug,
           suggested: slugify(input.name, "instance"),
           insert: (slug) => repo.insert(organizationId, { ...instance, slug }),
-          taken: (slug) => new CreateInstanceSlugTaken({ detail: `Another instance has the slug "${slug}".` }),
+          taken: (slug) =>
+            new CreateInstanceSlugTaken({
+              detail: `Another instance has the slug "${slug}". Choose a different slug.`,
+            }),
         })
         const stored: Instance = { ...instance, slug }
         if (withinTransaction !== undefined) yield* withinTransaction(stored)

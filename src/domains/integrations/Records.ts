@@ -38,7 +38,7 @@ interface Owners<E> {
 }
 
 const noRecord = (slug: string, name: string) =>
-  new IntegrationRecordNotFound({ detail: `"${slug}" has no record of the integration "${name}".` })
+  new IntegrationRecordNotFound({ detail: `"${slug}" has no integration record for "${name}".` })
 
 const recordOf = (owner: Owner, slug: string, name: string) => {
   const record = owner.integrations[name]
@@ -46,7 +46,7 @@ const recordOf = (owner: Owner, slug: string, name: string) => {
 }
 
 const taken = ({ connector, externalId, kind }: ExternalKey) => ({
-  detail: `Another ${kind.toLowerCase()} has the external id "${externalId}" in ${connector}.`,
+  detail: `Another ${kind.toLowerCase()} has the external id "${externalId}" in ${connector}. Choose a different external id.`,
 })
 
 const make = Effect.gen(function* () {
@@ -112,7 +112,7 @@ const make = Effect.gen(function* () {
         Effect.fnUntraced(function* (current, isTaken) {
           if (Option.isSome(current)) {
             return yield* new CreateIntegrationAlreadyExists({
-              detail: `"${slug}" already has a record of the integration "${name}". Change it with PUT.`,
+              detail: `"${slug}" already has an integration record for "${name}". Change it with PUT.`,
             })
           }
           if (isTaken) {

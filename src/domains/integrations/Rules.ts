@@ -41,7 +41,7 @@ export const recordErrors = (record: IntegrationRecord): ReadonlyArray<ProblemFa
     : [
         {
           location: "body.integrationMetadata",
-          message: "must not grow the merged metadata beyond 16 KiB, 4 levels or 64 keys",
+          message: "is too large: the merged metadata can have at most 16 KiB, 4 levels and 64 keys",
         },
       ]
 
@@ -57,7 +57,7 @@ export const creationErrors = (input: UpsertInstance): ReadonlyArray<ProblemFaul
     .filter((property) => input[property] === undefined)
     .map((property) => ({
       location: `body.${property}`,
-      message: "is required to create an instance: none has this external id yet",
+      message: "is required: no instance has this external id yet, so the request creates one",
     }))
 
 const resultRecordProperties = ({ last_error, metadata, web_url }: IntegrationRecord) => ({

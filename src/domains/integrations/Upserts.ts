@@ -115,7 +115,11 @@ const make = Effect.gen(function* () {
       : Option.none()
     return Option.isSome(customer)
       ? customer.value.id
-      : yield* invalid("body.customerExternalId", "does not name an existing customer of this adapter", externalId)
+      : yield* invalid(
+          "body.customerExternalId",
+          "must be the external id of an existing customer in this adapter",
+          externalId,
+        )
   })
 
   const instance = Effect.fn("IntegrationUpserts.instance")(function* (

@@ -18,7 +18,7 @@ import { validate } from "./jsonschema/Validator.ts"
 const notFound = (id: string) => new MetadataFieldNotFound({ detail: noSuch("metadata field", id) })
 
 const taken = ({ key, resourceType }: Pick<MetadataField, "key" | "resourceType">) => ({
-  detail: `Another active field for ${resourceType} has the key "${key}". Archive that field first.`,
+  detail: `Another active field for ${resourceType} has the key "${key}". Choose a different key, or archive that field first.`,
 })
 
 const recordOf = ({ archivedAt, ...field }: MetadataFieldRow): MetadataField =>
@@ -29,7 +29,7 @@ const acceptSchema = (schema: Readonly<Record<string, unknown>>) => {
     location: `body.jsonSchema${pointer}`,
     message,
   }))
-  return refuseFaults(errors, `The schema is not accepted: ${describeErrors(errors)}`)
+  return refuseFaults(errors, `The schema is not valid: ${describeErrors(errors)}.`)
 }
 
 const make = Effect.gen(function* () {

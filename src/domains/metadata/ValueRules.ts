@@ -44,6 +44,12 @@ export const metadataErrors = (fields: ReadonlyArray<FieldRule>, before: Metadat
       return [{ location, message: "is not the key of a metadata field", ...echoOf(value) }]
     }
     if (Object.hasOwn(before, key) && isEqualJson(before[key], value)) return []
-    return [{ location, message: "belongs to an archived field: keep the stored value or remove it", ...echoOf(value) }]
+    return [
+      {
+        location,
+        message: "belongs to an archived field: send the stored value unchanged, or omit the key",
+        ...echoOf(value),
+      },
+    ]
   })
 }

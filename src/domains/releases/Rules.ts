@@ -15,5 +15,5 @@ export const unknownComponentErrors = (
   found: ReadonlySet<string>,
 ): ReadonlyArray<ProblemFault> =>
   ids.flatMap((id, index) =>
-    found.has(id) ? [] : [{ location: at(index), message: "does not name an existing component", value: id }],
+    found.has(id) ? [] : [{ location: at(index), message: "must be the id of an existing component", value: id }],
   )

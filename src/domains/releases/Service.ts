@@ -19,7 +19,7 @@ import { repeatedComponentErrors, unknownComponentErrors } from "./Rules.ts"
 const notFound = (slug: string) => new ReleaseNotFound({ detail: noSuch("release", slug) })
 
 const rejectIfAny = (errors: ReadonlyArray<ProblemFault>) =>
-  refuseFaults(errors, "`componentIds` must name different existing components.")
+  refuseFaults(errors, "`componentIds` must contain ids of existing components, each only once.")
 
 const make = Effect.gen(function* () {
   const repo = yield* ReleasesRepo
@@ -65,7 +65,8 @@ const make = Effect.gen(function* () {
           explicit: input.slug,
           suggested: slugify(input.version, "release"),
           insert: (slug) => repo.insert(caller.organizationId, { ...release, slug }),
-          taken: (slug) => new CreateReleaseSlugTaken({ detail: `Another release has the slug "${slug}".` }),
+          taken: (slug) =>
+            new CreateReleaseSlugTaken({ detail: `Another release has the slug "${slug}". Choose a different slug.` }),
         })
         yield* repo.link(caller.organizationId, release.id, componentIds)
         const components = componentIds.flatMap((id) => found.get(id) ?? [])

@@ -118,7 +118,7 @@ const isEncoded = ({ headers }: HttpServerRequest.HttpServerRequest): boolean =>
 const unsupportedEncoding = HttpServerResponse.text(
   JSON.stringify({
     detail: "Compressed bodies are not supported. Send the body without `Content-Encoding`.",
-    errors: [{ location: "header.content-encoding", message: "must be identity" }],
+    errors: [{ location: "header.content-encoding", message: "must be omitted or `identity`" }],
   }),
   { status: 415, contentType: "application/problem+json", headers: { "accept-encoding": "identity" } },
 )

@@ -67,7 +67,7 @@ const startOrAttach = Effect.fnUntraced(function* (
             ? Effect.as(Effect.sleep("100 millis"), undefined)
             : Effect.fail(
                 new EmbeddedPostgresError({
-                  message: `The database in ${dataDir} stays locked ("${contended.message}"). See ${place.logFile}.`,
+                  message: `The database in ${dataDir} is still locked ("${contended.message}"). See ${place.logFile}.`,
                 }),
               ),
         ),

@@ -96,7 +96,7 @@ const makeLastUse = Effect.fnUntraced(function* (repo: AccessRepo["Service"]) {
     const uses = [...used].map(([id, at]) => [id, wholeMinute(at)] as const)
     used.clear()
     return repo.storeLastUse(uses)
-  }).pipe(Effect.catchCause((cause) => Effect.logWarning("Storing the last use of tokens failed", cause)))
+  }).pipe(Effect.catchCause((cause) => Effect.logWarning("Storing the time of last use of tokens failed", cause)))
   yield* flush.pipe(Effect.repeat(Schedule.spaced("1 minute")), Effect.forkScoped)
   yield* Effect.addFinalizer(() => flush)
   return used

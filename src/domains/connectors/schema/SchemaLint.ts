@@ -21,7 +21,7 @@ const errorsOf = (schema: unknown, root: JsonObject, location: string, depth: nu
     const reason = unsupportedReason(keyword, value)
     if (reason !== undefined) return [{ location: at, message: reason }]
     if (keyword === "$ref" && resolveRef(root, value) === undefined) {
-      return [{ location: at, message: "does not point to a schema in this document (`#/...`)" }]
+      return [{ location: at, message: "must point to a schema in this document (`#/...`)" }]
     }
     if (keyword === "$id" && depth > 0) return [{ location: at, message: "is allowed only at the top of the schema" }]
     return []
@@ -50,7 +50,9 @@ export const lint = (schema: JsonObject): ReadonlyArray<ProblemFault> => {
   }
   if (schema["type"] !== "object") return [{ location: `${location}.type`, message: 'must be "object"' }]
   if (schema["writeOnly"] === true) {
-    return [{ location: `${location}.writeOnly`, message: "is allowed on properties only, not on the whole settings" }]
+    return [
+      { location: `${location}.writeOnly`, message: "is allowed only on properties, not at the top of the schema" },
+    ]
   }
   const errors = errorsOf(schema, schema, location, 0)
   if (errors.length > 0) return errors.slice(0, 20)

@@ -91,7 +91,7 @@ const make = Effect.gen(function* () {
 
   const notFound = (name: string) =>
     new ConnectorSettingsNotFound({
-      detail: `The connector "${name}" has no settings in this organization. PUT them first.`,
+      detail: `The connector "${name}" has no settings in this organization. Store them with PUT first.`,
     })
 
   const recordOf = (name: string, row: SettingsRow, settings: JsonObject, at: Applicable): SettingsRecord => ({

@@ -77,9 +77,9 @@ const mergeSecret = (sent: unknown, stored: unknown, location: string, progress:
       progress.hasKeptSecrets = true
       return stored
     }
-    progress.errors.push({ location, message: "has no stored value that `***` can stand for" })
+    progress.errors.push({ location, message: "must not be `***`, because no value is stored. Send the secret" })
   } else if (containsMask(sent)) {
-    progress.errors.push({ location, message: "is secret as a whole. Send the whole value, or `***` in its place" })
+    progress.errors.push({ location, message: "is entirely secret. Send the complete value, or `***` instead of it" })
   }
   return sent
 }

@@ -21,7 +21,7 @@ export class OfrepApi extends HttpApiGroup.make("ofrep")
         OpenApi.annotations({
           summary: "Evaluate a flag",
           description:
-            "Evaluates a flag for a context and changes nothing. The flag `entitlement.<slug>` returns an entitlement of the instance named by `targetingKey`: access, the remaining amount (-1 if unlimited) or the configuration. If the response has no `value`, use the default in your code.",
+            "Evaluates a flag for a context and changes nothing. The flag `entitlement.<slug>` returns an entitlement of the instance whose slug is `targetingKey`: access, the remaining amount (-1 if unlimited) or the configuration. If the response has no `value`, clients use the default in their code.",
         }),
       ),
     HttpApiEndpoint.post("evaluateAll", "/ofrep/v1/evaluate/flags", {

@@ -1,7 +1,7 @@
 /**
  * Use cases of grants: which entitlements a license version grants, and with which value.
  *
- * Grants can change in every lifecycle state. Instances keep their version, so a changed grant applies to all of them
+ * Grants can be changed in any lifecycle state. Instances keep their version, so a changed grant applies to all of them
  * at once.
  */
 import { Context, Effect, Layer, Option } from "effect"
@@ -69,7 +69,11 @@ const make = Effect.gen(function* () {
         const license = yield* keepLicense(organizationId, licenseSlug)
         const entitlement = yield* entitlements.keep(organizationId, input.entitlementSlug)
         if (Option.isNone(entitlement)) {
-          return yield* invalid("body.entitlementSlug", "does not name an existing entitlement", input.entitlementSlug)
+          return yield* invalid(
+            "body.entitlementSlug",
+            "must be the slug of an existing entitlement",
+            input.entitlementSlug,
+          )
         }
         yield* validate(entitlement.value.type, grant)
         const row = { ...grant, licenseId: license.id, entitlementId: entitlement.value.id }

@@ -70,7 +70,7 @@ const dialectErrors = (schema: Keywords): Errors => {
   const dialect = Object.hasOwn(schema, "$schema") ? schema["$schema"] : undefined
   return dialect === undefined || (typeof dialect === "string" && DIALECT.test(dialect))
     ? []
-    : [at("/$schema", "must be https://json-schema.org/draft/2020-12/schema, or absent")]
+    : [at("/$schema", "must be https://json-schema.org/draft/2020-12/schema or omitted")]
 }
 
 const compileMetaSchema = () =>
@@ -119,7 +119,7 @@ const keywordErrors = (schema: Keywords, pointer: string, index: Index): Errors 
       errors.push(
         at(
           below(pointer, keyword),
-          isLocal ? "does not name a schema in this document" : "must be a local reference: #...",
+          isLocal ? "must point to a schema in this document" : "must be a local reference (`#...`)",
         ),
       )
     }

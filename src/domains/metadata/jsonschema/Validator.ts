@@ -168,7 +168,7 @@ export const validate = (schema: unknown, value: unknown, budget: Work = new Wor
     return evaluate(run, schema, value, "", true, noneEvaluated(run)) ? [] : run.errors
   } catch (error) {
     if (error instanceof BudgetExceeded) {
-      return [{ pointer: "", message: "takes more work to check against its schema than is allowed" }]
+      return [{ pointer: "", message: "is too expensive to check against its schema" }]
     }
     throw error
   }
