@@ -184,7 +184,7 @@ export const serve = Effect.gen(function* () {
   return yield* Effect.never
 }).pipe(
   Effect.scoped,
-  Effect.provide(backend("refuse").pipe(Layer.provideMerge(backgroundServices))),
+  Effect.provide(backend("fail").pipe(Layer.provideMerge(backgroundServices))),
   Effect.provide(Telemetry.layer),
   Effect.provide(Logging.layer),
 )

@@ -12,10 +12,10 @@ import { Transactions } from "../../src/kernel/database/Transactions.ts"
 import { TestService } from "../support/TestService.ts"
 
 const issueIn = Effect.fnUntraced(function* (organizationId: string, expiresAt: Date | null = null) {
-  const issuing = yield* TokenIssuer
+  const tokenIssuer = yield* TokenIssuer
   const transactions = yield* Transactions
   return yield* transactions.run(
-    issuing.issue({
+    tokenIssuer.issue({
       kind: "organization",
       organizationId,
       owner: platformIdentity,

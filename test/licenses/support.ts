@@ -34,7 +34,7 @@ export const vendor = Effect.gen(function* () {
   }
 })
 
-export const refusal = (response: Answer) => [response.status, response.body.code]
+export const rejectionOf = (response: Answer) => [response.status, response.body.code]
 
 export const locations = (response: Answer): ReadonlyArray<string> =>
   response.body.errors.map((error: { location: string }) => error.location)

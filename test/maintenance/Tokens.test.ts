@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Duration, Effect, Option } from "effect"
 import { TestService } from "../support/TestService.ts"
-import { at, DAY, expiryEvents, inTime, issue, kept, revoke, sweep, sweeperWith } from "./sweeping.ts"
+import { at, DAY, expiryEvents, inTime, issue, areStored, revoke, sweep, sweeperWith } from "./sweeping.ts"
 
 layer(TestService.layer, { excludeTestServices: true })("the sweeper and tokens that ended", (it) => {
   it.effect("a revoked token is retained for 90 days and then deleted", () =>
@@ -12,10 +12,10 @@ layer(TestService.layer, { excludeTestServices: true })("the sweeper and tokens 
         yield* revoke(organizationId, revoked.slug, at(0))
         yield* then(90 * DAY - 60_000)
         yield* sweep
-        assert.deepStrictEqual(yield* kept(revoked, live), [true, true])
+        assert.deepStrictEqual(yield* areStored(revoked, live), [true, true])
         yield* then(90 * DAY)
         yield* sweep
-        assert.deepStrictEqual(yield* kept(revoked, live), [false, true])
+        assert.deepStrictEqual(yield* areStored(revoked, live), [false, true])
       }),
     ),
   )
@@ -27,10 +27,10 @@ layer(TestService.layer, { excludeTestServices: true })("the sweeper and tokens 
         const expired = yield* issue({ organizationId, expiresAt: at(DAY) })
         yield* then(91 * DAY - 60_000)
         yield* sweep
-        assert.deepStrictEqual(yield* kept(expired), [true])
+        assert.deepStrictEqual(yield* areStored(expired), [true])
         yield* then(91 * DAY)
         yield* sweep
-        assert.deepStrictEqual(yield* kept(expired), [false])
+        assert.deepStrictEqual(yield* areStored(expired), [false])
       }),
     ),
   )
@@ -45,10 +45,10 @@ layer(TestService.layer, { excludeTestServices: true })("the sweeper and tokens 
         yield* revoke(organizationId, late.slug, at(50 * DAY))
         yield* then(90 * DAY)
         yield* sweep
-        assert.deepStrictEqual(yield* kept(early, late), [false, true])
+        assert.deepStrictEqual(yield* areStored(early, late), [false, true])
         yield* then(91 * DAY)
         yield* sweep
-        assert.deepStrictEqual(yield* kept(late), [false])
+        assert.deepStrictEqual(yield* areStored(late), [false])
       }),
     ),
   )
@@ -62,7 +62,7 @@ layer(TestService.layer, { excludeTestServices: true })("the sweeper and tokens 
         yield* then(7 * DAY)
         const short = sweeperWith({ retiredTokens: Duration.days(7), events: Option.none() })
         yield* sweep.pipe(Effect.provide(short))
-        assert.deepStrictEqual(yield* kept(revoked), [false])
+        assert.deepStrictEqual(yield* areStored(revoked), [false])
       }),
     ),
   )
@@ -77,7 +77,7 @@ layer(TestService.layer, { excludeTestServices: true })("the sweeper and tokens 
         yield* revoke(organizationId, child.slug, at(0))
         yield* then(90 * DAY)
         yield* sweep
-        assert.deepStrictEqual(yield* kept(parent, child), [false, false])
+        assert.deepStrictEqual(yield* areStored(parent, child), [false, false])
       }),
     ),
   )
@@ -90,11 +90,11 @@ layer(TestService.layer, { excludeTestServices: true })("the sweeper and tokens 
         const child = yield* issue({ organizationId, parentId: parent.id })
         yield* then(200 * DAY)
         yield* sweep
-        assert.deepStrictEqual(yield* kept(parent, child), [true, true])
+        assert.deepStrictEqual(yield* areStored(parent, child), [true, true])
         yield* revoke(organizationId, child.slug, at(200 * DAY))
         yield* then(290 * DAY)
         yield* sweep
-        assert.deepStrictEqual(yield* kept(parent, child), [false, false])
+        assert.deepStrictEqual(yield* areStored(parent, child), [false, false])
       }),
     ),
   )
@@ -176,7 +176,7 @@ layer(TestService.layer, { excludeTestServices: true })("the sweeper and tokens 
         const expired = yield* issue({ organizationId, expiresAt: at(1000) })
         yield* then(400 * DAY)
         yield* sweep
-        assert.deepStrictEqual(yield* kept(expired), [false])
+        assert.deepStrictEqual(yield* areStored(expired), [false])
         assert.strictEqual((yield* expiryEvents(organizationId)).length, 1)
       }),
     ),

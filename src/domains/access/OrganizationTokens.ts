@@ -17,7 +17,7 @@ import { isLive } from "./Rules.ts"
 
 const make = Effect.gen(function* () {
   const repo = yield* AccessRepo
-  const issuing = yield* TokenIssuer
+  const tokenIssuer = yield* TokenIssuer
   const organizations = yield* Organizations
   const events = yield* Events
   const cursors = yield* Cursors
@@ -50,7 +50,7 @@ const make = Effect.gen(function* () {
             detail: "The platform credential was revoked or expired during the request. Use a valid credential.",
           })
         }
-        const issued = yield* issuing.issue({
+        const issued = yield* tokenIssuer.issue({
           kind: "organization",
           organizationId,
           owner: platformIdentity,

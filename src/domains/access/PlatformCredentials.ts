@@ -25,14 +25,14 @@ const owner = { organizationId: null, ownerId: platformIdentity.id }
 
 const make = Effect.gen(function* () {
   const repo = yield* AccessRepo
-  const issuing = yield* TokenIssuer
+  const tokenIssuer = yield* TokenIssuer
   const hasher = yield* TokenHasher
   const events = yield* Events
   const cursors = yield* Cursors
   const transactions = yield* Transactions
 
   const issue = (input: CreatePlatformCredential, given?: Redacted.Redacted) =>
-    issuing.issue({
+    tokenIssuer.issue({
       kind: "platform",
       organizationId: null,
       owner: platformIdentity,

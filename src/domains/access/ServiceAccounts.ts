@@ -23,7 +23,7 @@ import { AccessRepo } from "./Repo.ts"
 
 const make = Effect.gen(function* () {
   const repo = yield* AccessRepo
-  const issuing = yield* TokenIssuer
+  const tokenIssuer = yield* TokenIssuer
   const events = yield* Events
   const cursors = yield* Cursors
   const transactions = yield* Transactions
@@ -87,7 +87,7 @@ const make = Effect.gen(function* () {
     }
     return yield* transactions.run(
       Effect.gen(function* () {
-        const issued = yield* issuing.issue({
+        const issued = yield* tokenIssuer.issue({
           kind: "organization",
           organizationId: caller.organizationId,
           owner: { id: account.id, name: account.name },

@@ -16,7 +16,7 @@ import { ServiceAccounts } from "./ServiceAccounts.ts"
 const make = Effect.gen(function* () {
   const repo = yield* AccessRepo
   const accounts = yield* ServiceAccounts
-  const issuing = yield* TokenIssuer
+  const tokenIssuer = yield* TokenIssuer
   const events = yield* Events
   const transactions = yield* Transactions
 
@@ -46,7 +46,7 @@ const make = Effect.gen(function* () {
             detail: `The token holds ${missing.join(", ")}, which the caller does not hold. Use a caller with all scopes of the token.`,
           })
         }
-        const successor = yield* issuing
+        const successor = yield* tokenIssuer
           .issue({
             kind: "organization",
             organizationId: caller.organizationId,

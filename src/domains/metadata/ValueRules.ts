@@ -24,7 +24,7 @@ export const isEqualJson = (left: unknown, right: unknown): boolean => canonical
 
 /**
  * Returns the validation errors of metadata. Every value of an active field is validated, even if it did not change. A
- * value of an archived field can only be kept or removed. If a key has both an active and an archived field, the active
+ * value of an archived field can only be retained or removed. If a key has both an active and an archived field, the active
  * one applies.
  */
 export const metadataErrors = (fields: ReadonlyArray<FieldRule>, before: Metadata, after: Metadata) => {

@@ -43,9 +43,9 @@ const addressOf = Option.liftThrowable((url: string) => {
  * ({@link SILENCE}), even if it is idle; the pool usually closes idle ones earlier. Returns none for a UNIX socket,
  * whose server is on the same machine.
  */
-export const socketsTo = (url: string, patience: SilenceLimit = SILENCE): Option.Option<() => Socket> =>
+export const socketsTo = (url: string, limit: SilenceLimit = SILENCE): Option.Option<() => Socket> =>
   Option.map(addressOf(url), (address) => () => {
     const socket = connect({ ...address, noDelay: true })
-    closeWhenSilent(socket, patience)
+    closeWhenSilent(socket, limit)
     return socket
   })

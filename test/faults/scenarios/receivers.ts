@@ -9,7 +9,7 @@ import type { Violation } from "../support/Checker.ts"
 import type { HistoryAttempt } from "../support/Evidence.ts"
 import { endpoint, freePort, open, tenant, until } from "../support/Installation.ts"
 import * as Receivers from "../support/Receiver.ts"
-import { component, judged, REAL } from "../support/World.ts"
+import { component, checkEvidence, REAL } from "../support/World.ts"
 import type { ScenarioOptions, Verdict } from "../support/World.ts"
 
 const MAX_STORED_BYTES = 16 * 1024
@@ -118,7 +118,7 @@ export const receivers = Effect.fnUntraced(function* (setting: ScenarioOptions) 
   clearInterval(watch)
   yield* Effect.sleep(500)
 
-  const { evidence, verdict } = yield* judged(fixture, [])
+  const { evidence, verdict } = yield* checkEvidence(fixture, [])
   const violations: Array<Violation> = [...verdict.violations]
   const violated = (detail: string) => violations.push({ invariant: "I9", detail })
   const firstOf = (key: string): HistoryAttempt | undefined => {

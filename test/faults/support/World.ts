@@ -130,7 +130,7 @@ export const lagsOf = ({ arrivals, feed }: Pick<Evidence, "arrivals" | "feed">) 
 }
 
 /** Collects the evidence and checks it. */
-export const judged = Effect.fnUntraced(function* (
+export const checkEvidence = Effect.fnUntraced(function* (
   {
     endpoints,
     installation,
@@ -173,18 +173,18 @@ export const judged = Effect.fnUntraced(function* (
 
 /** Stops the load, waits for pending deliveries and checks the evidence. */
 export const conclude = Effect.fnUntraced(function* (
-  world: Fixture,
+  fixture: Fixture,
   load: Load.Load,
   limitMillis: number,
   beginsWithin?: number,
 ) {
   yield* load.stop
   const stopped = performance.now()
-  const isDrained = yield* waitUntilDrained(world.installation, world.endpoints, limitMillis)
+  const isDrained = yield* waitUntilDrained(fixture.installation, fixture.endpoints, limitMillis)
   const millis = Math.round(performance.now() - stopped)
   // The receiver's last messages may still be in flight.
   yield* Effect.sleep(200)
-  const { evidence, verdict } = yield* judged(world, load.writes, beginsWithin)
+  const { evidence, verdict } = yield* checkEvidence(fixture, load.writes, beginsWithin)
   const undelivered = isDrained
     ? []
     : [{ invariant: "I1", detail: `deliveries were still pending after ${millis} ms` } as const]
@@ -198,5 +198,5 @@ export const conclude = Effect.fnUntraced(function* (
 })
 
 /** Creates a component, which emits one event. */
-export const component = (world: Pick<Fixture, "nodes" | "tenants">, name: string) =>
-  call("POST", `${world.nodes[0].core}/api/components`, world.tenants[0]?.token ?? "", { name, version: "1" })
+export const component = (fixture: Pick<Fixture, "nodes" | "tenants">, name: string) =>
+  call("POST", `${fixture.nodes[0].core}/api/components`, fixture.tenants[0]?.token ?? "", { name, version: "1" })

@@ -9,7 +9,7 @@ import { bounded, isLive, isOfKind } from "../Rules.ts"
 import { TokenHasher } from "./TokenHasher.ts"
 
 /** The error for every credential that does not work. It never says why, so that it reveals nothing about tokens. */
-export const refused = () =>
+export const invalidCredential = () =>
   new InvalidCredential({ detail: "The credential is missing or not valid. The reason is not disclosed." })
 
 // The id of no row: a look-up without an id runs the same query.
@@ -55,7 +55,8 @@ export class Credentials extends Context.Service<
           const row = Option.getOrUndefined(yield* byHash(hasher.lookupHash(token)))
           const genuine = hasher.verify(token, row)
           const at = yield* now
-          if (row === undefined || !genuine || !isOfKind(text, kind) || !isLive(row, kind, at)) return yield* refused()
+          if (row === undefined || !genuine || !isOfKind(text, kind) || !isLive(row, kind, at))
+            return yield* invalidCredential()
           lastUse.set(row.id, at)
           return row
         }),
@@ -63,7 +64,7 @@ export class Credentials extends Context.Service<
         findLive: Effect.fnUntraced(function* (kind, id) {
           const row = Option.getOrUndefined(yield* byId(Option.getOrElse(id, () => NO_ROW)))
           const at = yield* now
-          if (row === undefined || !isLive(row, kind, at)) return yield* refused()
+          if (row === undefined || !isLive(row, kind, at)) return yield* invalidCredential()
           lastUse.set(row.id, at)
           return row
         }),

@@ -66,7 +66,7 @@ const settingsToStore = Effect.fnUntraced(function* (
     )
   }
   const changed =
-    merged.keptSecrets && stored !== undefined ? changedExposures(at, stored, merged.settings, LOCATION) : []
+    merged.hasRetainedSecrets && stored !== undefined ? changedExposures(at, stored, merged.settings, LOCATION) : []
   if (changed.length > 0) {
     const message = "determines where secrets are sent. To change it, send the secrets again"
     return yield* rejected(

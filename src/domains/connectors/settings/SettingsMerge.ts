@@ -19,14 +19,14 @@ import type { Applicable } from "../schema/SchemaWalk.ts"
 export interface Merged {
   readonly settings: JsonObject
   readonly errors: ReadonlyArray<ProblemFault>
-  readonly keptSecrets: boolean
+  readonly hasRetainedSecrets: boolean
 }
 
 interface Progress {
   readonly errors: Array<ProblemFault>
   /** `null` removes the property instead of being stored. */
   readonly nullRemoves: boolean
-  hasKeptSecrets: boolean
+  hasRetainedSecrets: boolean
 }
 
 const isRecord = (value: unknown): value is JsonObject => Predicate.isObject(value)
@@ -74,7 +74,7 @@ const counterpart = (at: Applicable, item: unknown, sent: ReadonlyArray<unknown>
 const mergeSecret = (sent: unknown, stored: unknown, location: string, progress: Progress): unknown => {
   if (sent === MASK) {
     if (stored !== undefined && stored !== null) {
-      progress.hasKeptSecrets = true
+      progress.hasRetainedSecrets = true
       return stored
     }
     progress.errors.push({ location, message: "must not be `***`, because no value is stored. Send the secret" })
@@ -104,7 +104,7 @@ const mergeObject = (
     .filter(([key]) => !Object.hasOwn(sent, key))
     .map(([key, property]): readonly [string, unknown] => [key, retainedPart(propertyAt(at, key), property)])
     .filter(([, property]) => property !== undefined)
-  if (omitted.length > 0) progress.hasKeptSecrets = true
+  if (omitted.length > 0) progress.hasRetainedSecrets = true
   return Object.fromEntries([...properties, ...omitted])
 }
 
@@ -126,9 +126,9 @@ export const merge = (
   stored: JsonObject | undefined,
   options: { readonly location: string; readonly nullRemoves: boolean },
 ): Merged => {
-  const progress: Progress = { errors: [], nullRemoves: options.nullRemoves, hasKeptSecrets: false }
+  const progress: Progress = { errors: [], nullRemoves: options.nullRemoves, hasRetainedSecrets: false }
   const settings = mergeObject(at, sent, stored, options.location, progress)
-  return { settings, errors: progress.errors, keptSecrets: progress.hasKeptSecrets }
+  return { settings, errors: progress.errors, hasRetainedSecrets: progress.hasRetainedSecrets }
 }
 
 /**

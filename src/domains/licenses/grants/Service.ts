@@ -20,7 +20,7 @@ import { LicenseGrantsRepo } from "./Repo.ts"
 import type { GrantRow } from "./Repo.ts"
 import type { CreateGrant, Grant, UpdateGrant } from "../Model.ts"
 import { LicensesRepo } from "../Repo.ts"
-import { overageError, faultOfValue } from "../Rules.ts"
+import { overageError, valueError } from "../Rules.ts"
 
 const notGranted = (entitlementSlug: string, licenseSlug: string) =>
   new EntitlementNotFound({
@@ -34,7 +34,7 @@ const recordOf = ({ entitlementSlug, overagePercent, value }: GrantRow): Grant =
 })
 
 const validate = Effect.fnUntraced(function* (type: EntitlementType, grant: Grant) {
-  const value = faultOfValue(type, grant.value)
+  const value = valueError(type, grant.value)
   if (value !== undefined) return yield* invalid("body.value", value, grant.value)
   const overage = overageError(type, grant.overagePercent)
   if (overage !== undefined) return yield* invalid("body.overagePercent", overage, grant.overagePercent)
