@@ -2,7 +2,7 @@
 import { OpenApi } from "effect/http-api"
 import type { HttpApi, HttpApiGroup } from "effect/http-api"
 import { version } from "../infra/Version.ts"
-import { withSharedResponses } from "./Answers.ts"
+import { withSharedResponses } from "./SharedResponses.ts"
 import { limits } from "./Limits.ts"
 import { mapOperations, partOf } from "./Operations.ts"
 import type { Part } from "./Operations.ts"

@@ -108,12 +108,12 @@ layer(TestService.layer, { excludeTestServices: true })("metadata fields", (it) 
     Effect.gen(function* () {
       const { call, field } = yield* definer
       const many = Array.from({ length: 8 })
-      const answers = yield* Effect.all(
+      const responses = yield* Effect.all(
         many.map(() => field()),
         { concurrency: "unbounded" },
       )
-      assert.strictEqual(answers.filter(({ status }) => status === 201).length, 1)
-      assert.strictEqual(answers.filter(({ body }) => body.code === "CreateMetadataField.KeyTaken").length, 7)
+      assert.strictEqual(responses.filter(({ status }) => status === 201).length, 1)
+      assert.strictEqual(responses.filter(({ body }) => body.code === "CreateMetadataField.KeyTaken").length, 7)
       const archived: Array<string> = []
       for (let index = 0; index < 4; index++) {
         const { body } = yield* field({ key: "tier" })

@@ -74,7 +74,7 @@ layer(TestService.layer, { excludeTestServices: true })("values of metadata fiel
         }),
     )
 
-    it.effect(`${type}: a value of an archived field can be kept or removed, but not changed or added`, () =>
+    it.effect(`${type}: a value of an archived field can be retained or removed, but not changed or added`, () =>
       Effect.gen(function* () {
         const { archiveField, call, field } = yield* describedShop
         const id = yield* field(type, "region", {})

@@ -177,7 +177,7 @@ export const start = Effect.fnUntraced(function* (
       ? probe(url)
       : Effect.succeed("absent" as const),
   ).pipe(
-    Effect.repeat({ until: (answer) => answer === "serving", schedule: Schedule.spaced("15 millis") }),
+    Effect.repeat({ until: (state) => state === "serving", schedule: Schedule.spaced("15 millis") }),
     Effect.as("serving" as const),
     Effect.timeoutOrElse({ duration: "60 seconds", orElse: () => Effect.succeed("late" as const) }),
   )

@@ -33,7 +33,7 @@ export const partition = Effect.fnUntraced(function* (given: ScenarioOptions) {
   const endpoints = yield* Effect.forEach(["fast", "slow", "slower", "other"], (key, index) =>
     Effect.gen(function* () {
       // Slow enough that some responses are not stored yet when the line is cut.
-      yield* receiver.behave(key, { kind: "answer", statuses: [204], delayMillis: index * 50 })
+      yield* receiver.behave(key, { kind: "respond", statuses: [204], delayMillis: index * 50 })
       return yield* endpoint(near, acme, receiver, { key })
     }),
   )
@@ -63,17 +63,17 @@ export const partition = Effect.fnUntraced(function* (given: ScenarioOptions) {
   yield* Effect.promise(async () => {
     const deadline = Date.now() + 20_000
     while (Date.now() < deadline) {
-      const answer = await fetch(`${away.internal}/health/ready`).catch(() => undefined)
-      if (answer?.status === 200) return
+      const response = await fetch(`${away.internal}/health/ready`).catch(() => undefined)
+      if (response?.status === 200) return
       await new Promise((resolve) => setTimeout(resolve, 100))
     }
   })
   const readyAfter = Math.round(clock() - back)
   yield* until("the separated node responds", async () => {
-    const answer = await fetch(`${away.core}/api/customers?limit=1`, {
+    const reply = await fetch(`${away.core}/api/customers?limit=1`, {
       headers: { authorization: `Bearer ${acme.token}` },
     }).catch(() => undefined)
-    return answer?.status === 200
+    return reply?.status === 200
   })
   const { evidence, verdict } = yield* conclude(fixture, load, leaseOf(setting) + 15_000)
   const figures: Verdict["figures"] = verdict.figures
@@ -123,7 +123,7 @@ export const latency = Effect.fnUntraced(function* (setting: ScenarioOptions) {
   yield* Effect.all([one.start, two.start], { concurrency: 2 })
   const acme = yield* tenant(installation, one, "Acme")
   const bolt = yield* tenant(installation, two, "Bolt")
-  yield* receiver.behave("twice", { kind: "answer", statuses: [500, 200] })
+  yield* receiver.behave("twice", { kind: "respond", statuses: [500, 200] })
   const endpoints = [
     yield* endpoint(one, acme, receiver, { key: "all" }),
     yield* endpoint(one, acme, receiver, { key: "twice", eventNames: ["COMPONENT_CREATED"] }),

@@ -124,7 +124,7 @@ export const steps = Effect.fnUntraced(function* (setting: ScenarioOptions) {
     ),
   )
 
-  for (const key of ["send", "finish", "still"]) yield* receiver.behave(key, { kind: "answer", statuses: [200] })
+  for (const key of ["send", "finish", "still"]) yield* receiver.behave(key, { kind: "respond", statuses: [200] })
   yield* call("PUT", `${clerk.core}/api/webhooks/${endpoints.connect.id}`, acme.token, {
     url: receiver.url("connect"),
   })

@@ -51,8 +51,8 @@ export const fixtureOn = Effect.fnUntraced(function* (
   yield* Effect.all([one.start, two.start], { concurrency: 2 })
   const acme = yield* tenant(installation, one, "Acme")
   const bolt = yield* tenant(installation, two, "Bolt")
-  yield* receiver.behave("acme-slow", { kind: "answer", statuses: [204], delayMillis: 60 })
-  yield* receiver.behave("acme-twice", { kind: "answer", statuses: [500, 200] })
+  yield* receiver.behave("acme-slow", { kind: "respond", statuses: [204], delayMillis: 60 })
+  yield* receiver.behave("acme-twice", { kind: "respond", statuses: [500, 200] })
   const endpoints = [
     yield* endpoint(one, acme, receiver, { key: "acme-all" }),
     yield* endpoint(one, acme, receiver, { key: "acme-slow", eventNames: ["CUSTOMER_CREATION"] }),
@@ -85,11 +85,11 @@ export const deleteEndingEndpoint = Effect.fnUntraced(function* ({ endpoints, no
   yield* until("an endpoint is deleted", async () => {
     const node = nodes.find(({ isReady }) => isReady())
     if (node === undefined) return false
-    const answer = await fetch(`${node.core}/api/webhooks/${ending.id}`, {
+    const response = await fetch(`${node.core}/api/webhooks/${ending.id}`, {
       method: "DELETE",
       headers: { authorization: `Bearer ${token}` },
     }).catch(() => undefined)
-    return answer !== undefined && (answer.status === 204 || answer.status === 404)
+    return response !== undefined && (response.status === 204 || response.status === 404)
   })
   ending.removedAt = clock()
 })
