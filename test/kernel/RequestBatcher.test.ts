@@ -1,104 +1,104 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Effect, Exit, Fiber, Option } from "effect"
-import { gathered } from "../../src/kernel/concurrency/RequestBatcher.ts"
-import type { Waiting } from "../../src/kernel/concurrency/RequestBatcher.ts"
+import { makeRequestBatcher } from "../../src/kernel/concurrency/RequestBatcher.ts"
+import type { PendingRequest } from "../../src/kernel/concurrency/RequestBatcher.ts"
 import { Transaction } from "../../src/kernel/database/Transactions.ts"
 
-type Asked = ReadonlyArray<Waiting<number, string>>
+type Batch = ReadonlyArray<PendingRequest<number, string>>
 
-/** Answers by `answerAll`, and notes which questions came together. */
-const noting = (answerAll: (waiting: Asked) => Effect.Effect<void>) => {
-  const groups: Array<ReadonlyArray<number>> = []
-  const ask = gathered<number, string>((waiting) => {
-    groups.push(waiting.map(({ question }) => question))
-    return answerAll(waiting)
+/** A request batcher that records its batches. */
+const recording = (answerAll: (batch: Batch) => Effect.Effect<void>) => {
+  const batches: Array<ReadonlyArray<number>> = []
+  const ask = makeRequestBatcher<number, string>((batch) => {
+    batches.push(batch.map(({ question }) => question))
+    return answerAll(batch)
   })
-  return { ask, groups }
+  return { ask, batches }
 }
 
-const answered = (waiting: Asked) =>
+const answerEach = (batch: Batch) =>
   Effect.sync(() => {
-    for (const { answer, question } of waiting) answer(Exit.succeed(`answer ${question}`))
+    for (const { answer, question } of batch) answer(Exit.succeed(`answer ${question}`))
   })
 
-const together = <A>(effects: ReadonlyArray<Effect.Effect<A>>) => Effect.all(effects, { concurrency: "unbounded" })
+const concurrently = <A>(effects: ReadonlyArray<Effect.Effect<A>>) => Effect.all(effects, { concurrency: "unbounded" })
 
-describe("questions of one moment", () => {
-  it.effect("are answered together, each by its own answer", () =>
+describe("the request batcher", () => {
+  it.effect("concurrent questions share a batch, and each gets its own answer", () =>
     Effect.gen(function* () {
-      const { ask, groups } = noting(answered)
-      const answers = yield* together([ask(1), ask(2), ask(3)])
+      const { ask, batches } = recording(answerEach)
+      const answers = yield* concurrently([ask(1), ask(2), ask(3)])
       assert.deepStrictEqual(answers, ["answer 1", "answer 2", "answer 3"])
-      assert.deepStrictEqual(groups, [[1, 2, 3]])
+      assert.deepStrictEqual(batches, [[1, 2, 3]])
     }),
   )
 
-  it.effect("do not wait for those before, which are being answered", () =>
+  it.effect("a batch in flight does not delay later questions", () =>
     Effect.gen(function* () {
-      const { ask, groups } = noting((waiting) => (waiting[0]?.question === 1 ? Effect.never : answered(waiting)))
+      const { ask, batches } = recording((batch) => (batch[0]?.question === 1 ? Effect.never : answerEach(batch)))
       const first = yield* Effect.forkChild(ask(1))
       yield* Effect.yieldNow
       yield* Effect.yieldNow
       assert.strictEqual(yield* ask(2), "answer 2")
-      assert.deepStrictEqual(groups, [[1], [2]])
+      assert.deepStrictEqual(batches, [[1], [2]])
       assert.isUndefined(first.pollUnsafe())
     }),
   )
 
-  it.effect("are answered at their own time", () =>
+  it.effect("each question of a batch completes when it is answered", () =>
     Effect.gen(function* () {
-      const { ask } = noting((waiting) => {
-        waiting[1]?.answer(Exit.succeed("early"))
+      const { ask } = recording((batch) => {
+        batch[1]?.answer(Exit.succeed("early"))
         return Effect.never
       })
-      const [winner] = yield* together([Effect.raceFirst(ask(1), ask(2))])
+      const [winner] = yield* concurrently([Effect.raceFirst(ask(1), ask(2))])
       assert.strictEqual(winner, "early")
     }),
   )
 
-  it.effect("die with what was to answer them, but for those that have their answer", () =>
+  it.effect("a batch that dies kills its unanswered questions only", () =>
     Effect.gen(function* () {
-      const { ask } = noting(([first]) => {
+      const { ask } = recording(([first]) => {
         first?.answer(Exit.succeed("in time"))
         return Effect.die("broken")
       })
-      const [one, two] = yield* together([ask(1), ask(2)].map(Effect.exit))
+      const [one, two] = yield* concurrently([ask(1), ask(2)].map(Effect.exit))
       assert.deepStrictEqual(one, Exit.succeed("in time"))
       assert.isTrue(two !== undefined && Exit.isFailure(two) && Cause.squash(two.cause) === "broken")
     }),
   )
 
-  it.effect("die if they are forgotten", () =>
+  it.effect("a question whose batch ends without an answer dies", () =>
     Effect.gen(function* () {
-      const { ask } = noting(() => Effect.void)
+      const { ask } = recording(() => Effect.void)
       assert.isTrue(Exit.hasDies(yield* Effect.exit(ask(1))))
     }),
   )
 
-  it.effect("leave alone who asks within a transaction, and nobody uses its connection", () =>
+  it.effect("a question inside a transaction is not batched, and no other question uses its transaction", () =>
     Effect.gen(function* () {
       const inside: Array<boolean> = []
-      const { ask, groups } = noting((waiting) =>
+      const { ask, batches } = recording((batch) =>
         Effect.flatMap(Effect.serviceOption(Transaction), (transaction) => {
           inside.push(Option.isSome(transaction))
-          return answered(waiting)
+          return answerEach(batch)
         }),
       )
       const within = Effect.provideService(ask(1), Transaction, { open: true, afterRollback: () => {} })
-      assert.deepStrictEqual(yield* together([within, ask(2), ask(3)]), ["answer 1", "answer 2", "answer 3"])
-      assert.deepStrictEqual(groups, [[1], [2, 3]])
+      assert.deepStrictEqual(yield* concurrently([within, ask(2), ask(3)]), ["answer 1", "answer 2", "answer 3"])
+      assert.deepStrictEqual(batches, [[1], [2, 3]])
       assert.deepStrictEqual(inside, [true, false])
     }),
   )
 
-  it.effect("are answered though one who asked has gone", () =>
+  it.effect("an interrupted caller does not interrupt the other questions of its batch", () =>
     Effect.gen(function* () {
-      const { ask, groups } = noting(answered)
-      const gone = yield* Effect.forkChild(ask(1), { startImmediately: true })
+      const { ask, batches } = recording(answerEach)
+      const interrupted = yield* Effect.forkChild(ask(1), { startImmediately: true })
       const staying = yield* Effect.forkChild(ask(2), { startImmediately: true })
-      yield* Fiber.interrupt(gone)
+      yield* Fiber.interrupt(interrupted)
       assert.strictEqual(yield* Fiber.join(staying), "answer 2")
-      assert.deepStrictEqual(groups, [[1, 2]])
+      assert.deepStrictEqual(batches, [[1, 2]])
     }),
   )
 })

@@ -1,54 +1,54 @@
-/** Questions that are asked in the same moment and answered together, so that many requests share a statement. */
+/** Batches concurrent requests, so that many of them share one statement. */
 import { Context, Effect, Exit } from "effect"
 import { Transaction } from "../database/Transactions.ts"
 
-/** A question that waits for its answer. */
-export interface Waiting<Question, A> {
+/** A request that waits for its answer. */
+export interface PendingRequest<Question, A> {
   readonly question: Question
-  /** Answers it; only the first answer counts. */
+  /** Completes the request. Only the first call counts. */
   readonly answer: (answer: Exit.Exit<A>) => void
 }
 
 const unanswered = Exit.die(new Error("A question was not answered"))
 
 /**
- * Gathers the questions that are asked until whoever can run now has run, and has them answered together. `answerAll` may answer
- * each at its time; if it dies, it dies for all that it has not answered. Who is in a transaction asks for himself: its connection
- * is nobody else's.
+ * Creates a function that collects questions until all runnable fibers have run, and passes them to `answerAll` as one batch.
+ * `answerAll` may complete each question at a different time; if it dies, all unanswered questions of the batch die. Inside a
+ * transaction a question is not batched: it must use the transaction's connection.
  *
- * Effect's `RequestResolver` does the same, but empties sets and uses them again. The table that an emptied set leaves behind
- * keeps what it held and leads to the next one; once the first is old, every request outlives its answer and is carried to the
- * old generation. Without that, a request takes the process a fifth less (`docs/performance.md`).
+ * Effect's `RequestResolver` does the same, but empties and reuses sets. The table of an emptied set still references its old
+ * entries and the next table. Once the first table is in the old generation, every request outlives its answer and is promoted
+ * too. Without that, a request takes 20 % less of the processor (`docs/performance.md`).
  */
-export const gathered = <Question, A>(
-  answerAll: (waiting: ReadonlyArray<Waiting<Question, A>>) => Effect.Effect<void>,
+export const makeRequestBatcher = <Question, A>(
+  answerAll: (batch: ReadonlyArray<PendingRequest<Question, A>>) => Effect.Effect<void>,
 ): ((question: Question) => Effect.Effect<A>) => {
-  let waiting: Array<Waiting<Question, A>> = []
-  const answerThem = Effect.suspend(() => {
-    const asked = waiting
-    waiting = []
-    return Effect.onExit(answerAll(asked), (exit) =>
+  let pending: Array<PendingRequest<Question, A>> = []
+  const answerBatch = Effect.suspend(() => {
+    const batch = pending
+    pending = []
+    return Effect.onExit(answerAll(batch), (exit) =>
       Effect.sync(() => {
-        const left = Exit.isFailure(exit) ? Exit.failCause(exit.cause) : unanswered
-        for (const { answer } of asked) answer(left)
+        const missing = Exit.isFailure(exit) ? Exit.failCause(exit.cause) : unanswered
+        for (const { answer } of batch) answer(missing)
       }),
     )
   })
-  const alone = (question: Question): Effect.Effect<A> =>
+  const answerOne = (question: Question): Effect.Effect<A> =>
     Effect.suspend(() => {
-      let told: Exit.Exit<A> = unanswered
-      const answers = answerAll([{ question, answer: (answer) => (told = answer) }])
-      return Effect.flatMap(answers, () => told)
+      let result: Exit.Exit<A> = unanswered
+      const answered = answerAll([{ question, answer: (answer) => (result = answer) }])
+      return Effect.flatMap(answered, () => result)
     })
-  const afterOthers = Effect.andThen(Effect.yieldNow, answerThem)
+  const answerNextTick = Effect.andThen(Effect.yieldNow, answerBatch)
   return (question) =>
     Effect.withFiber(({ context }) =>
       Context.getOrUndefined(context, Transaction) !== undefined
-        ? alone(question)
+        ? answerOne(question)
         : Effect.callback((resume) => {
-            waiting.push({ question, answer: resume })
-            // In a fiber of its own: others' answers do not depend on whether this one stays.
-            if (waiting.length === 1) Effect.runForkWith(context)(afterOthers)
+            pending.push({ question, answer: resume })
+            // In a separate fiber: an interrupted caller must not interrupt the questions of others.
+            if (pending.length === 1) Effect.runForkWith(context)(answerNextTick)
           }),
     )
 }

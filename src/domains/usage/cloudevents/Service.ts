@@ -9,7 +9,7 @@ import { readEvent, verdictOn } from "./Rules.ts"
 import type { Judged, ReadEvent, Unreadable, Verdict } from "./Rules.ts"
 import type { CloudEventResult } from "./Model.ts"
 import type { Terms } from "./Repo.ts"
-import { inTurns } from "../../../kernel/concurrency/GroupCommit.ts"
+import { makeGroupCommit } from "../../../kernel/concurrency/GroupCommit.ts"
 
 const DUPLICATE: Verdict = { status: "duplicate" }
 
@@ -83,7 +83,7 @@ const make = Effect.gen(function* () {
         Effect.forEach(sent, (batch) => Effect.exit(transactions.run(countUnderLocks(batch)))),
       ),
     )
-  const queued = inTurns(serve, MOST_TOGETHER)
+  const queued = makeGroupCommit(serve, { maxBatch: MOST_TOGETHER })
   let arrived = 0
 
   /** Counts the events that can be, all in one transaction, and tells what became of each, in order. */

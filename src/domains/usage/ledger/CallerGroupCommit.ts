@@ -1,7 +1,7 @@
 /** Group commit per credential: one transaction a batch. */
 import { Effect, Option } from "effect"
 import type { Exit } from "effect"
-import { inTurns, unanswered } from "../../../kernel/concurrency/GroupCommit.ts"
+import { makeGroupCommit, unanswered } from "../../../kernel/concurrency/GroupCommit.ts"
 import { Caller } from "../../../kernel/contract/Caller.ts"
 import { Transaction, Transactions } from "../../../kernel/database/Transactions.ts"
 
@@ -13,7 +13,7 @@ export const together = Effect.fnUntraced(function* <Request, A, E>(
 ) {
   const transactions = yield* Transactions
   const inTransaction = (requests: ReadonlyArray<Request>) => transactions.run(serve(requests))
-  const queued = inTurns(inTransaction)
+  const queued = makeGroupCommit(inTransaction)
 
   return Effect.fnUntraced(function* (request: Request) {
     // An idempotency key's transaction has to hold what it answers.

@@ -1,6 +1,6 @@
 /** Meters and accounts as they were seen without a lock. Pure. */
 import { Context, Effect, Exit, Layer, Option } from "effect"
-import { inTurns } from "../../../kernel/concurrency/GroupCommit.ts"
+import { makeGroupCommit } from "../../../kernel/concurrency/GroupCommit.ts"
 import { mayHaveCommitted } from "../../../kernel/database/Statements.ts"
 import { Transaction } from "../../../kernel/database/Transactions.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
@@ -142,7 +142,7 @@ const make = Effect.gen(function* () {
   )
 
   // All organizations take turns together, so that more wait for each.
-  const queued = inTurns((postings: ReadonlyArray<Posting<unknown>>) =>
+  const queued = makeGroupCommit((postings: ReadonlyArray<Posting<unknown>>) =>
     Effect.map(countAll(byOrganization(postings)), (counted) =>
       postings.map((posting) => counted.get(posting) ?? Exit.succeed<Outcome>("not simple")),
     ),

@@ -1,7 +1,7 @@
 /** Checks that wait at the same moment are asked about together, whosever they are, and only what is not known is asked. */
 import { Effect, Exit } from "effect"
-import { gathered } from "../../../../kernel/concurrency/RequestBatcher.ts"
-import type { Waiting } from "../../../../kernel/concurrency/RequestBatcher.ts"
+import { makeRequestBatcher } from "../../../../kernel/concurrency/RequestBatcher.ts"
+import type { PendingRequest } from "../../../../kernel/concurrency/RequestBatcher.ts"
 import { makeCatalogs } from "./CatalogCache.ts"
 import type { CheckQuestion, CheckRepo, UsageRow } from "./Repo.ts"
 import { makeRecalls } from "./AnswerCache.ts"
@@ -9,7 +9,7 @@ import type { KnownCheck } from "./AnswerCache.ts"
 import { foundIn } from "../../rules/CheckBasis.ts"
 import type { Found } from "../../rules/CheckBasis.ts"
 
-type WaitingCheck = Waiting<CheckQuestion, Found | undefined>
+type WaitingCheck = PendingRequest<CheckQuestion, Found | undefined>
 
 interface WaitingKnown {
   readonly check: WaitingCheck
@@ -108,7 +108,7 @@ export const askingTogether = (repo: CheckRepo["Service"]) => {
     if (unanswered.length > 0) yield* allAtOnce(statementsFor(unanswered, false))
   })
 
-  return gathered<CheckQuestion, Found | undefined>((waiting) => {
+  return makeRequestBatcher<CheckQuestion, Found | undefined>((waiting) => {
     const allKnown: Array<WaitingKnown> = []
     const unknown: Array<WaitingCheck> = []
     for (const check of waiting) {
