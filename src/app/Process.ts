@@ -25,8 +25,10 @@ import { Settings } from "../infra/Settings.ts"
 import { releaseAfterStart } from "./StartupGc.ts"
 import * as Telemetry from "../infra/telemetry/Telemetry.ts"
 import type { Role } from "../infra/Settings.ts"
+import type { Transactions } from "../kernel/database/Transactions.ts"
 import { DeliveryLimits } from "../domains/webhooks/DeliveryLimits.ts"
-import * as InternalProvider from "../domains/webhooks/outbox/QueueProvider.ts"
+import type { WebhookProvider } from "../domains/webhooks/outbox/Provider.ts"
+import * as QueueProvider from "../domains/webhooks/outbox/QueueProvider.ts"
 import { engine } from "../domains/webhooks/Layer.ts"
 import { WebhookSender } from "../domains/webhooks/delivery/Sender.ts"
 import * as SvixProvider from "../domains/webhooks/outbox/SvixProvider.ts"
@@ -61,7 +63,9 @@ export const backend = (whenRunning: Database.WhenRunning) =>
     Layer.provideMerge(Settings.layer),
   )
 
-/** Hands events to webhook endpoints, or to the provider that the settings name. */
+type ProviderServices = Layer.Services<typeof QueueProvider.layer> | Transactions
+
+/** Delivers events to webhook endpoints, or to the provider that the settings name. */
 const dispatcher = Layer.unwrap(
   Effect.gen(function* () {
     const { databaseListenUrl, databasePrepare, retention, svix, webhooksConcurrency } = yield* Settings
@@ -71,12 +75,13 @@ const dispatcher = Layer.unwrap(
       concurrency: webhooksConcurrency,
       history: retention.webhookHistory,
       // Either setting says that connections are shared by a pooler.
-      goneAfter: databasePrepare && Option.isNone(databaseListenUrl) ? defaults.goneAfter : Duration.infinity,
+      disconnectedFor:
+        databasePrepare && Option.isNone(databaseListenUrl) ? defaults.disconnectedFor : Duration.infinity,
     }
     return DispatcherWorker.layer.pipe(
       Layer.provide(
         Option.match(svix, {
-          onNone: () => InternalProvider.layer,
+          onNone: (): Layer.Layer<WebhookProvider, never, ProviderServices> => QueueProvider.layer,
           onSome: (options) => SvixProvider.layer(options).pipe(Layer.provide(FetchHttpClient.layer)),
         }),
       ),

@@ -8,7 +8,7 @@ import { TokenRetirement } from "../access/tokens/Retention.ts"
 import { EventRetention } from "../events/Retention.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { ReservationRetention } from "../usage/Retention.ts"
-import { PendingDeliveries } from "../webhooks/queue/BacklogRemover.ts"
+import { BacklogRemover } from "../webhooks/queue/BacklogRemover.ts"
 import { expiringTables, MaintenanceRepo } from "../../kernel/database/ExpiredRows.ts"
 
 /** How long rows are retained after their end. Without `events`, events are retained forever. */
@@ -46,7 +46,7 @@ const make = Effect.gen(function* () {
   const retirement = yield* TokenRetirement
   const reservations = yield* ReservationRetention
   const events = yield* EventRetention
-  const pending = yield* PendingDeliveries
+  const pending = yield* BacklogRemover
   const repo = yield* MaintenanceRepo
 
   const jobs: ReadonlyArray<RetentionJob> = [
@@ -61,7 +61,7 @@ const make = Effect.gen(function* () {
       step: (at: Date, count: number) => repo.deleteExpired(table, at, count),
     })),
     { kind: "usage_reservations", step: reservations.removeFinished },
-    { kind: "dropped_deliveries", step: (_, count) => pending.dropLeft(count) },
+    { kind: "dropped_deliveries", step: (_, count) => pending.deleteAbandoned(count) },
     ...Option.match(retention.events, {
       onNone: () => [],
       onSome: (retained) => [

@@ -19,7 +19,7 @@ export interface Limits {
    * How long a node must have been without a connection before its claims are given back. Infinite where connections are
    * no node's own.
    */
-  readonly goneAfter: Duration.Duration
+  readonly disconnectedFor: Duration.Duration
   /** For the whole exchange with the receiver. */
   readonly timeout: Duration.Duration
   /** How long attempts are kept (`SERVICE_RETENTION_WEBHOOK_HISTORY`). */
@@ -30,9 +30,9 @@ export interface Limits {
   readonly poll: Duration.Duration
   readonly pollWithoutSignals: Duration.Duration
   /** How many events handed over and deliveries claimed may leave dead rows before this node has them removed. */
-  readonly deadRows: number
+  readonly vacuumThreshold: number
   /** How long the end of the process waits for what is in flight. */
-  readonly drain: Duration.Duration
+  readonly shutdownTimeout: Duration.Duration
 }
 
 /** The limits of this process. */
@@ -44,14 +44,14 @@ export const DeliveryLimits = Context.Reference<Limits>("keyshelf.reference/webh
     perOrganization: 128,
     organizationAhead: 256,
     lease: Duration.seconds(60),
-    goneAfter: Duration.seconds(5),
+    disconnectedFor: Duration.seconds(5),
     timeout: Duration.seconds(30),
     history: Duration.days(30),
     disableAfter: Duration.days(5),
     poll: Duration.seconds(1),
     pollWithoutSignals: Duration.millis(250),
-    deadRows: 20_000,
-    drain: Duration.seconds(10),
+    vacuumThreshold: 20_000,
+    shutdownTimeout: Duration.seconds(10),
   }),
 })
 

@@ -16,12 +16,12 @@ const byOutcome = <A>(make: (outcome: Outcome) => A): Readonly<Record<Outcome, A
 })
 
 /** From the instant an attempt was due until it began. */
-export const lag = Metric.histogram("keyshelf_webhook_delivery_lag_seconds", {
+export const deliveryLag = Metric.histogram("keyshelf_webhook_delivery_lag_seconds", {
   description: "From the instant an attempt was due until it began",
   boundaries: seconds,
 })
 /** How long exchanges took. */
-export const duration = byOutcome((outcome) =>
+export const exchangeDuration = byOutcome((outcome) =>
   Metric.histogram("keyshelf_webhook_delivery_duration_seconds", {
     description: "How long exchanges with receivers took",
     boundaries: seconds,
@@ -29,7 +29,7 @@ export const duration = byOutcome((outcome) =>
   }),
 )
 /** Attempts that ended. */
-export const attempts = byOutcome((outcome) =>
+export const endedAttempts = byOutcome((outcome) =>
   Metric.counter("keyshelf_webhook_attempts_total", {
     description: "Attempts that ended",
     incremental: true,
@@ -37,13 +37,19 @@ export const attempts = byOutcome((outcome) =>
   }),
 )
 /** Attempts whose lease had ended, or whose delivery was gone, when they ended. */
-export const leaseLost = counter("keyshelf_webhook_lease_lost_total", "Attempts that ended after their lease was lost")
+export const lostLeases = counter("keyshelf_webhook_lease_lost_total", "Attempts that ended after their lease was lost")
 /** Attempts that were claimed three times and never ended. */
-export const abandoned = counter("keyshelf_webhook_abandoned_total", "Attempts that were given up after three claims")
+export const abandonedAttempts = counter(
+  "keyshelf_webhook_abandoned_total",
+  "Attempts that were given up after three claims",
+)
 /** Addresses that were refused at the connection. */
-export const denied = counter("keyshelf_webhook_address_denied_total", "Attempts refused because of their address")
+export const deniedAddresses = counter(
+  "keyshelf_webhook_address_denied_total",
+  "Attempts refused because of their address",
+)
 /** Endpoints that were disabled. */
-export const disabled = counter(
+export const disabledEndpoints = counter(
   "keyshelf_webhook_endpoints_disabled_total",
   "Endpoints disabled after nothing but failure",
 )
@@ -55,9 +61,12 @@ export const providerFailures = counter(
 
 const depth = (state: string) => gauge("keyshelf_webhook_queue_depth", "Deliveries in the queue", { state })
 /** Deliveries in the queue. Counted up to a bound. */
-export const queue = { due: depth("due"), future: depth("future"), leased: depth("leased") }
+export const queueDepth = { due: depth("due"), future: depth("future"), leased: depth("leased") }
 /** How long the oldest due delivery has waited. */
-export const oldestDue = gauge("keyshelf_webhook_oldest_due_age_seconds", "How long the oldest due delivery has waited")
+export const oldestDueAge = gauge(
+  "keyshelf_webhook_oldest_due_age_seconds",
+  "How long the oldest due delivery has waited",
+)
 /** How long the oldest event waits for its deliveries. */
 export const outboxAge = gauge(
   "keyshelf_webhook_outbox_age_seconds",
@@ -70,4 +79,5 @@ export const partitionHeadroom = gauge(
 )
 
 /** Sets a gauge, adds to a counter or observes a value. */
-export const set = <I>(metric: Metric.Metric<I, unknown>, value: I): Effect.Effect<void> => Metric.update(metric, value)
+export const setMetric = <I>(metric: Metric.Metric<I, unknown>, value: I): Effect.Effect<void> =>
+  Metric.update(metric, value)

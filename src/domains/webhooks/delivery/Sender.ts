@@ -6,7 +6,7 @@ import type { OutboundError, OutboundFault } from "../../../kernel/ports/Outboun
 import { DeliveryLimits } from "../DeliveryLimits.ts"
 
 /** How much of an answer's body is kept. */
-const KEPT_BYTES = 16 * 1024
+const MAX_RESPONSE_BYTES = 16 * 1024
 
 /** One request to an endpoint. */
 export interface WebhookRequest {
@@ -21,7 +21,7 @@ export interface WebhookRequest {
 }
 
 /** Why there was no answer: a word for programs and a sentence for people. */
-export interface AttemptFault {
+export interface AttemptError {
   readonly code: Exclude<OutboundFault, "too_large"> | "abandoned" | "event_gone"
   readonly message: string
 }
@@ -30,7 +30,7 @@ export interface AttemptFault {
 export interface AttemptOutcome {
   readonly statusCode: number | null
   readonly responseBody: string | null
-  readonly fault: AttemptFault | null
+  readonly error: AttemptError | null
 }
 
 /** Whether the receiver has taken the event. */
@@ -61,7 +61,7 @@ export const signedHeaders = (
 // PostgreSQL's text holds no NUL. Bytes that are no UTF-8 have become U+FFFD already.
 const storable = (text: string): string => text.replaceAll("\u0000", "")
 
-const faultOf = (error: OutboundError): AttemptFault => ({
+const faultOf = (error: OutboundError): AttemptError => ({
   code: error.fault === undefined || error.fault === "too_large" ? "protocol" : error.fault,
   message: error.message,
 })
@@ -86,7 +86,7 @@ export class WebhookSender extends Context.Service<
               headers,
               body,
               timeoutMillis: Duration.toMillis(timeout),
-              maxBytes: KEPT_BYTES,
+              maxBytes: MAX_RESPONSE_BYTES,
               whenLonger: "cut",
               statusDecides: true,
             })
@@ -94,10 +94,10 @@ export class WebhookSender extends Context.Service<
               Effect.map((answer): AttemptOutcome => ({
                 statusCode: answer.status,
                 responseBody: storable(answer.body),
-                fault: null,
+                error: null,
               })),
               Effect.catchTag("OutboundError", (error) =>
-                Effect.succeed<AttemptOutcome>({ statusCode: null, responseBody: null, fault: faultOf(error) }),
+                Effect.succeed<AttemptOutcome>({ statusCode: null, responseBody: null, error: faultOf(error) }),
               ),
             ),
       })

@@ -2,16 +2,16 @@
 import { Clock, Duration, Effect, Exit, Fiber, FiberSet, Latch, Layer, Schedule } from "effect"
 import { registerHealth } from "../../../kernel/ports/HealthChecks.ts"
 import { Signals } from "../../../kernel/ports/Signals.ts"
-import { DeadRows } from "../maintenance/Vacuum.ts"
+import { Vacuum } from "../maintenance/Vacuum.ts"
 import { Deliveries } from "./Deliveries.ts"
 import { DeliveryLimits } from "../DeliveryLimits.ts"
-import { LaneHeads } from "../maintenance/LaneRepair.ts"
-import { Nodes } from "../maintenance/ClaimRescuer.ts"
+import { LaneRepair } from "../maintenance/LaneRepair.ts"
+import { ClaimRescuer } from "../maintenance/ClaimRescuer.ts"
 import { Partitions } from "../history/Partitions.ts"
 import { WebhookProvider } from "../outbox/Provider.ts"
-import { Sampling } from "../maintenance/QueueSampler.ts"
+import { QueueSampler } from "../maintenance/QueueSampler.ts"
 
-const MOST_PER_CLAIM = 128
+const MAX_PER_CLAIM = 128
 
 /** A claim of so many is followed by another without the question whether anything is due. */
 const PLENTY = 32
@@ -25,7 +25,7 @@ const SHARE_TO_SEND = 0.25
 const GATHERING = "10 millis"
 
 /** So many attempts may wait for their end to be stored while others are made; more, and the database cannot keep up. */
-const MOST_ENDING = 512
+const MAX_RECORDING = 512
 
 const AFTER_FAILED_LOOK = Duration.seconds(1)
 
@@ -49,11 +49,11 @@ export const layer = Layer.effectDiscard(
     const signals = yield* Signals
     const provider = yield* WebhookProvider
     const deliveries = yield* Deliveries
-    const nodes = yield* Nodes
+    const nodes = yield* ClaimRescuer
     const partitions = yield* Partitions
-    const sampling = yield* Sampling
-    const deadRows = yield* DeadRows
-    const laneHeads = yield* LaneHeads
+    const sampling = yield* QueueSampler
+    const deadRows = yield* Vacuum
+    const laneHeads = yield* LaneRepair
 
     const signal = yield* signals.subscribe("webhooks")
     const poll = Effect.map(signals.listening, (heard) => (heard ? limits.poll : limits.pollWithoutSignals))
@@ -65,7 +65,7 @@ export const layer = Layer.effectDiscard(
     let free = limits.concurrency
     let ending = 0
     const sending = () => limits.concurrency - free
-    const room = () => (ending < MOST_ENDING ? Math.min(free, MOST_PER_CLAIM) : 0)
+    const room = () => (ending < MAX_RECORDING ? Math.min(free, MAX_PER_CLAIM) : 0)
     let stopping = false
     const dispatching = { name: "The dispatcher of webhooks", failures: 0 }
     const delivering = { name: "The delivery of webhooks", failures: 0 }
@@ -83,7 +83,7 @@ export const layer = Layer.effectDiscard(
       for (;;) {
         const published = yield* provider.publishDue
         if (published === 0) break
-        deadRows.left(published)
+        deadRows.countDeadTuples(published)
         workable.openUnsafe()
       }
       yield* Effect.raceFirst(signal, Effect.flatMap(poll, Effect.sleep))
@@ -92,11 +92,11 @@ export const layer = Layer.effectDiscard(
 
     const start = Effect.fnUntraced(function* (most: number) {
       const claims = yield* deliveries.claim(most)
-      deadRows.left(claims.length)
+      deadRows.countDeadTuples(claims.length)
       if (stopping) yield* deliveries.release(claims)
       else {
         free -= claims.length
-        const roomy = claims.length === MOST_PER_CLAIM ? limits.concurrency - MOST_PER_CLAIM : 0
+        const roomy = claims.length === MAX_PER_CLAIM ? limits.concurrency - MAX_PER_CLAIM : 0
         gatheredAt = Math.max(roomy, Math.floor(sending() * (1 - SHARE_TO_SEND)))
         if (sending() > gatheredAt) gathered.closeUnsafe()
         for (const claim of claims) {
@@ -140,7 +140,7 @@ export const layer = Layer.effectDiscard(
       if (sending() > 0) yield* gather
       workable.closeUnsafe()
       if (room() === 0) return yield* workable.await
-      yield* deliveries.clearDoubts
+      yield* deliveries.releaseUnconfirmed
       const nextDue = yield* deliveries.nextDue
       if (nextDue !== null && nextDue.getTime() <= (yield* Clock.currentTimeMillis)) {
         // While there is more, the question when it is due is spared.
@@ -155,23 +155,23 @@ export const layer = Layer.effectDiscard(
       Effect.repeat(Schedule.spaced("1 hour")),
       Effect.forkScoped,
     )
-    if (Duration.isFinite(limits.goneAfter)) {
+    if (Duration.isFinite(limits.disconnectedFor)) {
       // It goes on while the database is away: that it connects is the sign of life that others look for.
-      yield* nodes.look.pipe(
-        Effect.tap(({ givenBack }) => Effect.sync(() => givenBack > 0 && workable.openUnsafe())),
-        Effect.map(({ next }) => next),
+      yield* nodes.rescueClaims.pipe(
+        Effect.tap(({ rescued: givenBack }) => Effect.sync(() => givenBack > 0 && workable.openUnsafe())),
+        Effect.map(({ nextRun: next }) => next),
         Effect.catchCause(() => Effect.succeed(AFTER_FAILED_LOOK)),
         Effect.flatMap(Effect.sleep),
         Effect.forever,
         Effect.forkScoped,
       )
     }
-    yield* deadRows.remove.pipe(
+    yield* deadRows.vacuumWhenNeeded.pipe(
       Effect.catchCause((cause) => Effect.logDebug("The tables of webhooks could not be cleaned up", cause)),
       Effect.forever,
       Effect.forkScoped,
     )
-    yield* laneHeads.correct.pipe(
+    yield* laneHeads.repairHeads.pipe(
       Effect.tap((count) => Effect.sync(() => count > 0 && workable.openUnsafe())),
       Effect.ignoreCause,
       Effect.repeat(Schedule.spaced("1 minute")),
@@ -189,7 +189,12 @@ export const layer = Layer.effectDiscard(
           stopping = true
           yield* Fiber.interruptAll(loops)
           yield* FiberSet.awaitEmpty(inFlight)
-        }).pipe(Effect.interruptible, Effect.timeoutOption(limits.drain), Effect.exit, Effect.map(Exit.asVoid)),
+        }).pipe(
+          Effect.interruptible,
+          Effect.timeoutOption(limits.shutdownTimeout),
+          Effect.exit,
+          Effect.map(Exit.asVoid),
+        ),
     )
   }),
 )

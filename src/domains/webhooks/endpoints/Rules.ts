@@ -4,15 +4,15 @@ import type { ProblemFault } from "../../../kernel/contract/Problem.ts"
 import type { CreateWebhookEndpoint, UpdateWebhookEndpoint } from "../Model.ts"
 
 /** How many endpoints an organization may have: each event is copied to every endpoint that subscribes to it. */
-export const MOST_ENDPOINTS = 1000
+export const MAX_ENDPOINTS = 1000
 
 /** How many secrets of an endpoint sign at once, however often it is rotated. */
-export const MOST_SECRETS = 10
+export const MAX_ACTIVE_SECRETS = 10
 
 /** How long a secret still signs after its rotation. */
-export const OVERLAP_MILLIS = 24 * 60 * 60 * 1000
+export const SECRET_OVERLAP_MS = 24 * 60 * 60 * 1000
 
-const LONGEST_URL = 2048
+const MAX_URL_LENGTH = 2048
 
 /**
  * The one spelling of a URL that is stored and called: the name in lower case, the address in dotted form, the path encoded. A
@@ -27,22 +27,24 @@ export const canonicalUrl = (text: string): string => {
  * What is wrong with a URL. `refusal` says whether calls may go there as it is written. A name may still turn out to be refused at
  * the connection.
  */
-export const urlFault = (text: string, refusal: (url: string) => Option.Option<string>): string | undefined => {
+export const findUrlError = (text: string, refusal: (url: string) => Option.Option<string>): string | undefined => {
   // URL parsers drop or turn these silently: what is read here would not be what is called.
   if (/[\s\\\p{Cc}]/u.test(text)) return "holds a space, a backslash or a control character"
   if (/^[a-z]+:\/\/\//i.test(text)) return "names no host"
   const refused = refusal(text)
   if (Option.isSome(refused)) return refused.value
   if (text.includes("#")) return "holds a fragment, which is never sent"
-  return canonicalUrl(text).length > LONGEST_URL ? `is longer than ${LONGEST_URL} characters when encoded` : undefined
+  return canonicalUrl(text).length > MAX_URL_LENGTH
+    ? `is longer than ${MAX_URL_LENGTH} characters when encoded`
+    : undefined
 }
 
 /** All faults of a body that its schema lets through. */
-export const endpointFaults = (
+export const validateEndpoint = (
   { eventNames, url }: CreateWebhookEndpoint | UpdateWebhookEndpoint,
   refusal: (url: string) => Option.Option<string>,
 ): ReadonlyArray<ProblemFault> => {
-  const fault = url === undefined ? undefined : urlFault(url, refusal)
+  const fault = url === undefined ? undefined : findUrlError(url, refusal)
   return [
     // A URL that holds a password is not echoed.
     ...(fault === undefined

@@ -12,19 +12,19 @@ import { Transactions } from "../../../kernel/database/Transactions.ts"
 import type { Transaction } from "../../../kernel/database/Transactions.ts"
 import { CreateWebhookEndpointLimitReached, WebhookEndpointNotFound } from "../Errors.ts"
 import type { CreateWebhookEndpoint, QueuedDelivery, UpdateWebhookEndpoint, WebhookEndpoint } from "../Model.ts"
-import { PendingDeliveries } from "../queue/BacklogRemover.ts"
+import { BacklogRemover } from "../queue/BacklogRemover.ts"
 import { WebhookQueue } from "../queue/Queue.ts"
-import { WebhooksRepo } from "./Repo.ts"
-import { canonicalUrl, endpointFaults, MOST_ENDPOINTS } from "./Rules.ts"
+import { EndpointsRepo } from "./Repo.ts"
+import { canonicalUrl, validateEndpoint, MAX_ENDPOINTS } from "./Rules.ts"
 import { TEST_EVENT } from "../Model.ts"
-import { WebhookSecrets } from "./SigningSecrets.ts"
+import { SigningSecrets } from "./SigningSecrets.ts"
 
 const notFound = (id: string) => new WebhookEndpointNotFound({ detail: noSuch("webhook endpoint", id) })
 
 const make = Effect.gen(function* () {
-  const repo = yield* WebhooksRepo
-  const secrets = yield* WebhookSecrets
-  const pending = yield* PendingDeliveries
+  const repo = yield* EndpointsRepo
+  const secrets = yield* SigningSecrets
+  const pending = yield* BacklogRemover
   const queue = yield* WebhookQueue
   const events = yield* Events
   const outbound = yield* OutboundHttp
@@ -33,12 +33,12 @@ const make = Effect.gen(function* () {
 
   const create = Effect.fn("Webhooks.create")(function* (input: CreateWebhookEndpoint) {
     const caller = yield* Caller
-    yield* refuseFaults(endpointFaults(input, outbound.refusal))
+    yield* refuseFaults(validateEndpoint(input, outbound.refusal))
     return yield* transactions.run(
       Effect.gen(function* () {
-        if ((yield* repo.lockAndCount(caller.organizationId)) >= MOST_ENDPOINTS) {
+        if ((yield* repo.lockAndCount(caller.organizationId)) >= MAX_ENDPOINTS) {
           return yield* new CreateWebhookEndpointLimitReached({
-            detail: `An organization may have ${MOST_ENDPOINTS} webhook endpoints. Delete one first.`,
+            detail: `An organization may have ${MAX_ENDPOINTS} webhook endpoints. Delete one first.`,
           })
         }
         const at = yield* now
@@ -93,7 +93,7 @@ const make = Effect.gen(function* () {
   })
 
   const update = Effect.fn("Webhooks.update")(function* (id: string, input: UpdateWebhookEndpoint) {
-    yield* refuseFaults(endpointFaults(input, outbound.refusal))
+    yield* refuseFaults(validateEndpoint(input, outbound.refusal))
     yield* locked(
       id,
       Effect.fnUntraced(function* (current, caller) {
@@ -117,12 +117,12 @@ const make = Effect.gen(function* () {
       Effect.fnUntraced(function* (endpoint, caller) {
         const key = { organizationId: caller.organizationId, endpointId: endpoint.id }
         yield* repo.delete(caller.organizationId, endpoint.id)
-        yield* pending.dropFirst(key)
+        yield* pending.deleteBatch(key)
         yield* events.emit(caller, "WEBHOOK_ENDPOINT_DELETED", endpoint)
         return key
       }),
     )
-    yield* pending.dropRest(ended)
+    yield* pending.deleteInBackground(ended)
   })
 
   const rotateSecret = Effect.fn("Webhooks.rotateSecret")(function* (id: string) {
@@ -146,7 +146,7 @@ const make = Effect.gen(function* () {
       id,
       Effect.fnUntraced(function* (current, caller) {
         if (current.disabledAt === null) return current
-        if (yield* pending.isLeft(key)) return undefined
+        if (yield* pending.hasBacklog(key)) return undefined
         const enabled: WebhookEndpoint = {
           ...current,
           disabledAt: null,
@@ -162,7 +162,7 @@ const make = Effect.gen(function* () {
     for (;;) {
       const enabled = yield* enableNow
       if (enabled !== undefined) return enabled
-      yield* pending.dropAll(key)
+      yield* pending.deleteAll(key)
     }
   })
 
@@ -171,7 +171,7 @@ const make = Effect.gen(function* () {
     const { organizationId } = caller
     return yield* transactions.run(
       Effect.gen(function* () {
-        const endpoint = yield* repo.keep(organizationId, id)
+        const endpoint = yield* repo.lockForShare(organizationId, id)
         if (Option.isNone(endpoint)) return yield* notFound(id)
         const event = yield* events.record(caller, TEST_EVENT, endpoint.value)
         const deliveryId = yield* queue.enqueue({

@@ -30,7 +30,7 @@ export class Partitions extends Context.Service<
       const { history } = yield* DeliveryLimits
 
       const createMissing = Effect.fnUntraced(function* (days: ReadonlyArray<number>) {
-        const existing = new Set(yield* repo.days)
+        const existing = new Set(yield* repo.listDays)
         yield* Effect.forEach(
           [...new Set(days)].filter((day) => !existing.has(day)),
           repo.create,
@@ -41,7 +41,7 @@ export class Partitions extends Context.Service<
       // Each drop in a transaction of its own: one that readers hold up does not undo the others. Each waits for its turn: who
       // passed over a day because another node held the lock could not know that it was held for another day.
       const dropOld = Effect.fnUntraced(function* (oldest: number) {
-        const old = (yield* repo.days).filter((day) => day < oldest)
+        const old = (yield* repo.listDays).filter((day) => day < oldest)
         yield* Effect.forEach(
           old,
           (day) =>
@@ -60,8 +60,8 @@ export class Partitions extends Context.Service<
         const ahead = Array.from({ length: DAYS_AHEAD + 1 }, (_, index) => today + index)
         yield* transactions.run(Effect.flatMap(repo.tryLock, (free) => (free ? createMissing(ahead) : Effect.void)))
         yield* dropOld(dayOf(new Date(at.getTime() - Duration.toMillis(history))))
-        const newest = (yield* repo.days).at(-1) ?? today
-        yield* metrics.set(metrics.partitionHeadroom, newest - today)
+        const newest = (yield* repo.listDays).at(-1) ?? today
+        yield* metrics.setMetric(metrics.partitionHeadroom, newest - today)
       })
 
       return Partitions.of({

@@ -25,7 +25,7 @@ const make = Effect.gen(function* () {
 
   return {
     /** The days that have a partition. */
-    days: Effect.map(
+    listDays: Effect.map(
       records<{ name: string }>()(sql`
         SELECT child.relname AS name FROM pg_inherits
         JOIN pg_class child ON child.oid = pg_inherits.inhrelid

@@ -10,7 +10,7 @@ import type { AttemptState, HistoryFilters, WebhookAttempt } from "../Model.ts"
 import { TEST_EVENT } from "../Model.ts"
 
 /** An attempt and what its event is rebuilt from; without `actor` the event is no longer kept. */
-export type AttemptRow = Omit<WebhookAttempt, "requestBody"> & {
+export type AttemptEntry = Omit<WebhookAttempt, "requestBody"> & {
   readonly eventType: string
   readonly occurredAt: Date | null
   readonly actor: ActorReference | null
@@ -126,7 +126,7 @@ const make = Effect.gen(function* () {
      */
     list: (organizationId: string, filters: HistoryFilters, after: Position | null, count: number, at: Date) =>
       Effect.map(
-        eventRecords<AttemptRow>()(sql`
+        eventRecords<AttemptEntry>()(sql`
         SELECT page.*, events.type AS "eventType", events.occurred_at AS "occurredAt", events.actor, events.data::text AS data
         FROM ${attempts(organizationId, filters, after ?? ["infinity", "ffffffff-ffff-ffff-ffff-ffffffffffff"], count, at)}
           AS page
@@ -142,7 +142,7 @@ const make = Effect.gen(function* () {
       lockName(sql, `webhook-retry/${organizationId}/${deliveryId}`),
 
     /** Whether an attempt is still to come. */
-    isOwed: (organizationId: string, deliveryId: string) =>
+    isPending: (organizationId: string, deliveryId: string) =>
       touched(sql`
         SELECT 1 FROM webhook_queue
         WHERE organization_id = ${organizationId} AND id = ${deliveryId} AND ${notEnded}`),

@@ -6,30 +6,30 @@ import { Cursors } from "../../../kernel/contract/Page.ts"
 import type { PageRequest } from "../../../kernel/contract/Page.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
-import { envelopeText } from "../Payload.ts"
+import { serializePayload } from "../Payload.ts"
 import { RetryDeliveryEndpointNotActive, RetryDeliveryNotFailed, WebhookDeliveryNotFound } from "../Errors.ts"
 import { HistoryRepo } from "./Repo.ts"
-import type { AttemptRow } from "./Repo.ts"
+import type { AttemptEntry } from "./Repo.ts"
 import type { HistoryFilters, QueuedDelivery, WebhookAttempt } from "../Model.ts"
 import { WebhookQueue } from "../queue/Queue.ts"
-import { WebhooksRepo } from "../endpoints/Repo.ts"
+import { EndpointsRepo } from "../endpoints/Repo.ts"
 
 const isEventName = Schema.is(EventName)
 
 const attemptOf = (
   organizationId: string,
-  { actor, data, eventType, occurredAt, ...attempt }: AttemptRow,
+  { actor, data, eventType, occurredAt, ...attempt }: AttemptEntry,
 ): WebhookAttempt => ({
   ...attempt,
   requestBody:
     actor === null || data === null || occurredAt === null || !isEventName(eventType)
       ? null
-      : envelopeText({ id: attempt.eventId, type: eventType, timestamp: occurredAt, organizationId, actor, data }),
+      : serializePayload({ id: attempt.eventId, type: eventType, timestamp: occurredAt, organizationId, actor, data }),
 })
 
 const make = Effect.gen(function* () {
   const repo = yield* HistoryRepo
-  const endpoints = yield* WebhooksRepo
+  const endpoints = yield* EndpointsRepo
   const queue = yield* WebhookQueue
   const cursors = yield* Cursors
   const transactions = yield* Transactions
@@ -67,7 +67,7 @@ const make = Effect.gen(function* () {
       Effect.gen(function* () {
         yield* repo.lockRetries(organizationId, deliveryId)
         // In this order: what has left the queue meanwhile has its attempt in the history by then.
-        const isOwed = yield* repo.isOwed(organizationId, deliveryId)
+        const isOwed = yield* repo.isPending(organizationId, deliveryId)
         const last = yield* repo.findLast(organizationId, deliveryId)
         if (isOwed) return yield* notFailed("The delivery still has an attempt to come.")
         if (Option.isNone(last)) {
@@ -76,7 +76,7 @@ const make = Effect.gen(function* () {
         const { attempt, endpointId, eventId, eventName, state } = last.value
         // A `Failure` that nothing follows any more is as final as a `Failed`: it ended while its endpoint did.
         if (state === "Success") return yield* notFailed("The delivery has succeeded.")
-        const endpoint = yield* endpoints.keep(organizationId, endpointId)
+        const endpoint = yield* endpoints.lockForShare(organizationId, endpointId)
         if (Option.isNone(endpoint) || endpoint.value.disabledAt !== null) {
           return yield* new RetryDeliveryEndpointNotActive({
             detail: Option.isNone(endpoint)
