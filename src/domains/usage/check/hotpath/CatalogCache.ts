@@ -10,7 +10,7 @@ import type { CheckedEntitlement, CheckedInstance } from "../../rules/Terms.ts"
 import { contains } from "../../rules/Period.ts"
 import type { Period } from "../../rules/Period.ts"
 import { decimalOrZero, grantOf, periodOf } from "../../rules/Terms.ts"
-import type { Found } from "../../rules/CheckBasis.ts"
+import type { CheckBasis } from "../../rules/CheckBasis.ts"
 
 interface KnownEntitlement extends Pick<CheckedEntitlement, "type" | "resetPeriod" | "resetAnchor"> {
   readonly slug: string
@@ -129,7 +129,7 @@ export const makeCatalogs = (mostFacts = MOST_FACTS) => {
       { asked, catalog, startLicenseDate }: UsageCheck,
       instanceSlug: string,
       answers: ReadonlyArray<UsageRow>,
-    ): Found | undefined => {
+    ): CheckBasis | undefined => {
       const [first] = answers
       const license = first === undefined ? undefined : catalog.licenses.get(first.licenseId)
       if (first === undefined || license === undefined) return undefined
