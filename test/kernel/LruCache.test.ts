@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { recent } from "../../src/kernel/concurrency/LruCache.ts"
+import { makeLruCache } from "../../src/kernel/concurrency/LruCache.ts"
 
 const MOST = 20
 const names = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"] as const
@@ -17,7 +17,7 @@ interface Thing {
 
 /** What is known of the memory beside it: what was said last of each name. */
 const play = (used: ReadonlyArray<typeof Use.Type>) => {
-  const memory = recent<Thing>(MOST, ({ size }) => size)
+  const memory = makeLruCache<Thing>(MOST, ({ size }) => size)
   const last = new Map<string, Thing>()
   for (const { kind, name, size } of used) {
     if (kind === "set") {

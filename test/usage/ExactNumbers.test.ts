@@ -3,7 +3,7 @@ import { Arbitrary, BigDecimal, Effect, Schema } from "effect"
 import { textOf } from "../../src/kernel/values/Decimal.ts"
 import type { Answer } from "../support/TestService.ts"
 import { TestService } from "../support/TestService.ts"
-import { openMetered } from "./Metered.ts"
+import { openMeteredShop } from "./Metered.ts"
 
 /** What stands behind a member's name in an answer's text, each time that a number does. */
 const numbers = ({ text }: Answer, name: string): ReadonlyArray<string> =>
@@ -21,7 +21,7 @@ const decimals = Arbitrary.schema(
 )
 
 const opened = Effect.gen(function* () {
-  const shop = yield* openMetered
+  const shop = yield* openMeteredShop
   const { core } = yield* TestService
   const { token } = shop.tenant
   const send = (method: string, path: string, rawBody: string, headers: Record<string, string> = {}) =>

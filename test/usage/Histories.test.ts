@@ -4,8 +4,8 @@ import { aggregationMethods } from "../../src/domains/entitlements/Model.ts"
 import { fold } from "../../src/domains/usage/rules/Aggregation.ts"
 import type { UsageEvent } from "../../src/domains/usage/rules/Aggregation.ts"
 import { TestService } from "../support/TestService.ts"
-import { dice } from "./RandomGenerator.ts"
-import { openMetered } from "./Metered.ts"
+import { randomIntegers } from "./RandomGenerator.ts"
+import { openMeteredShop } from "./Metered.ts"
 
 const LENGTH = 40
 
@@ -14,10 +14,10 @@ layer(TestService.layer, { excludeTestServices: true })("histories of late, repe
     "lead to the usage that all their events come to",
     () =>
       Effect.gen(function* () {
-        const { metered, report } = yield* openMetered
+        const { metered, report } = yield* openMeteredShop
         const start = Date.now() - 10 * 24 * 3_600_000
         for (const [seed, method] of aggregationMethods.entries()) {
-          const roll = dice(seed + 7)
+          const roll = randomIntegers(seed + 7)
           const slug = `by-${method.toLowerCase().replace("_", "-")}`
           yield* metered(slug, -1, { aggregationMethod: method })
           const events: Array<UsageEvent> = []

@@ -8,7 +8,7 @@ const DAY = 24 * 3_600_000
 /** An instant this long ago. */
 export const daysAgo = (days: number): string => new Date(Date.now() - days * DAY).toISOString()
 
-export const openMetered = Effect.gen(function* () {
+export const openMeteredShop = Effect.gen(function* () {
   const shop = yield* openShop
   const { core } = yield* TestService
   yield* shop.license("pro")

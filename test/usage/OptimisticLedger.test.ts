@@ -3,10 +3,10 @@ import { BigDecimal, Effect, Exit, Layer, Option } from "effect"
 import { ConnectionError, ConstraintError, SqlError, UnknownError } from "effect/sql/SqlError"
 import { accountOf, post } from "../../src/domains/usage/ledger/Account.ts"
 import type { Account } from "../../src/domains/usage/ledger/Account.ts"
-import { nothing } from "../../src/domains/usage/rules/Aggregation.ts"
+import { emptyTotal } from "../../src/domains/usage/rules/Aggregation.ts"
 import type { Meter } from "../../src/domains/usage/ledger/Model.ts"
-import { SnapshotRepo } from "../../src/domains/usage/ledger/OptimisticRepo.ts"
-import { Unlocked } from "../../src/domains/usage/ledger/OptimisticLedger.ts"
+import { OptimisticRepo } from "../../src/domains/usage/ledger/OptimisticRepo.ts"
+import { OptimisticLedger } from "../../src/domains/usage/ledger/OptimisticLedger.ts"
 
 const at = new Date("2026-05-01T00:00:00Z")
 const actor = { id: "00000000-0000-7000-8000-000000000001", name: "test" }
@@ -35,7 +35,7 @@ const total = {
   instanceId: calls.instanceId,
   entitlementId: calls.entitlementId,
   periodStart: at,
-  total: nothing,
+  total: emptyTotal,
   crossings: { warned: false, limitReached: false, capExceeded: false },
   place: "(0,1)",
   version: "1",
@@ -44,10 +44,10 @@ const total = {
 }
 
 /** What is stored, told to a test. */
-const storing = (store: SnapshotRepo["Service"]["store"], isSharded = false) =>
-  Unlocked.layer.pipe(
+const storing = (store: OptimisticRepo["Service"]["store"], isSharded = false) =>
+  OptimisticLedger.layer.pipe(
     Layer.provide(
-      Layer.succeed(SnapshotRepo, {
+      Layer.succeed(OptimisticRepo, {
         isSharded,
         read: (named) =>
           Effect.succeed(
@@ -77,7 +77,7 @@ const postingOf = (organizationId: string) => ({
 })
 
 const count = (...organizations: ReadonlyArray<string>) =>
-  Effect.flatMap(Unlocked, (unlocked) =>
+  Effect.flatMap(OptimisticLedger, (unlocked) =>
     Effect.forEach(organizations, (id) => Effect.exit(unlocked.post(postingOf(id))), { concurrency: "unbounded" }),
   )
 

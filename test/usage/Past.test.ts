@@ -8,7 +8,7 @@ import { fold } from "../../src/domains/usage/rules/Aggregation.ts"
 import type { UsageEvent } from "../../src/domains/usage/rules/Aggregation.ts"
 import { PastRepo } from "../../src/domains/usage/check/PastRepo.ts"
 import { TestService } from "../support/TestService.ts"
-import { openMetered } from "./Metered.ts"
+import { openMeteredShop } from "./Metered.ts"
 
 const MINUTE = 60_000
 const start = Date.UTC(2026, 5, 1)
@@ -133,7 +133,7 @@ const instant = Effect.andThen(
 
 layer(TestService.layer, { excludeTestServices: true })("a check about the past", (it) => {
   const opened = Effect.gen(function* () {
-    const shop = yield* openMetered
+    const shop = yield* openMeteredShop
     const checkAt = (at: string, slugs: ReadonlyArray<string> = ["calls"], more: object = {}) =>
       shop.call("POST", "/instances/prod/check", {
         checks: slugs.map((entitlement) => ({ entitlement })),

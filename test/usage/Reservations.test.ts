@@ -10,10 +10,10 @@ import { Usage } from "../../src/domains/usage/check/Service.ts"
 import { UsageReports } from "../../src/domains/usage/reports/Service.ts"
 import { refusal } from "../instances/Shop.ts"
 import { TestService } from "../support/TestService.ts"
-import { openMetered } from "./Metered.ts"
+import { openMeteredShop } from "./Metered.ts"
 
 const openReserving = Effect.gen(function* () {
-  const metered = yield* openMetered
+  const metered = yield* openMeteredShop
   const { call } = metered
   return {
     ...metered,
@@ -244,7 +244,7 @@ const START = new Date("2031-03-10T10:59:00.000Z").getTime()
 
 /** A shop whose services run on a clock of their own. */
 const inTime = Effect.fnUntraced(function* <E, R>(
-  setUp: (shop: Effect.Success<typeof openMetered>) => Effect.Effect<unknown, unknown, TestService>,
+  setUp: (shop: Effect.Success<typeof openMeteredShop>) => Effect.Effect<unknown, unknown, TestService>,
   use: (time: {
     readonly at: (instant: string) => Effect.Effect<void>
     readonly reserve: (quantity: number, expiresInSeconds?: number) => ReturnType<Reservations["Service"]["reserve"]>
@@ -253,7 +253,7 @@ const inTime = Effect.fnUntraced(function* <E, R>(
     readonly standing: Effect.Effect<readonly [number | null, number | null], unknown>
   }) => Effect.Effect<void, E, R>,
 ) {
-  const shop = yield* openMetered
+  const shop = yield* openMeteredShop
   yield* setUp(shop)
   const caller = Caller.of({
     organizationId: shop.tenant.organizationId,

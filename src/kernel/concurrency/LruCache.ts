@@ -1,7 +1,7 @@
 /** A memory of bounded size for what is asked for again and again. */
 
 /** Things by their names, those that were used lately. */
-export interface Recent<A> {
+export interface LruCache<A> {
   readonly get: (name: string) => A | undefined
   readonly set: (name: string, thing: A) => void
   readonly delete: (name: string) => void
@@ -14,7 +14,7 @@ export interface Recent<A> {
  * what nobody has used since then goes with the one before. A map that lives long and changes with each request leaves tables
  * behind, which keep what was in them (`src/kernel/concurrency/RequestBatcher.ts`).
  */
-export const recent = <A>(most: number, sizeOf: (thing: A) => number): Recent<A> => {
+export const makeLruCache = <A>(most: number, sizeOf: (thing: A) => number): LruCache<A> => {
   let younger = new Map<string, A>()
   let older = new Map<string, A>()
   let size = 0

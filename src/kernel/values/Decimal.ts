@@ -8,16 +8,16 @@
 import { BigDecimal, Effect, Option, Predicate, Schema } from "effect"
 import { HttpServerRequest } from "effect/http"
 
-const MOST_DIGITS = 18
+const MAX_DIGITS = 18
 
-const LARGEST = 10n ** BigInt(MOST_DIGITS)
+const LARGEST = 10n ** BigInt(MAX_DIGITS)
 
 /** Whether the number, written out, has at most 18 digits before and 18 after its point. */
 export const isStorable = (value: BigDecimal.BigDecimal): boolean => {
   if (value.scale === 0 && value.value < LARGEST && value.value > -LARGEST) return true
   const { scale, value: digits } = BigDecimal.normalize(value)
   const length = digits.toString().replace("-", "").length
-  return length <= MOST_DIGITS && scale <= MOST_DIGITS && length - scale <= MOST_DIGITS
+  return length <= MAX_DIGITS && scale <= MAX_DIGITS && length - scale <= MAX_DIGITS
 }
 
 const NUMERIC = /^[+-]?\d{1,18}(?:\.\d{1,18})?(?:[eE][+-]?\d{1,2})?$/
@@ -101,7 +101,7 @@ export const amountOf = (decimal: BigDecimal.BigDecimal): number => {
 }
 
 // More cannot be stored, so more need not be kept: that there was more is enough.
-const MOST_KEPT = 64
+const MAX_KEPT_DIGITS = 64
 
 /** A number as it was written, without the zeros at its end that say nothing. */
 const shortened = (source: string): string => {
@@ -110,14 +110,16 @@ const shortened = (source: string): string => {
   let end = source.length
   while (source[end - 1] === "0") end--
   if (end === point + 1) return source.slice(0, point)
-  return end > MOST_KEPT && point < MOST_KEPT ? `${source.slice(0, MOST_KEPT)}1` : source.slice(0, end)
+  return end > MAX_KEPT_DIGITS && point < MAX_KEPT_DIGITS
+    ? `${source.slice(0, MAX_KEPT_DIGITS)}1`
+    : source.slice(0, end)
 }
 
 // Exponents, and numbers so large that nobody stores them, stay what JavaScript makes of them.
 const kept = (value: number, source: string): unknown => {
   if (/e/i.test(source)) return value
   const text = shortened(source)
-  return String(value) === text || text.length > MOST_KEPT + 1 ? value : json.rawJSON(text)
+  return String(value) === text || text.length > MAX_KEPT_DIGITS + 1 ? value : json.rawJSON(text)
 }
 
 // Without such a run there is no number of more than 15 digits, and nothing to keep.
@@ -132,9 +134,9 @@ export const parseJson = (text: string): unknown =>
     : JSON.parse(text)
 
 /** Where an amount stands in a payload, by the names of its members. Of an array every item is meant. */
-export type Place = ReadonlyArray<string>
+export type PropertyPath = ReadonlyArray<string>
 
-const withDigits = (payload: unknown, sent: unknown, place: Place): unknown => {
+const withDigits = (payload: unknown, sent: unknown, place: PropertyPath): unknown => {
   if (Array.isArray(payload)) {
     return payload.map((item, index) => withDigits(item, Array.isArray(sent) ? sent[index] : undefined, place))
   }
@@ -148,7 +150,7 @@ const withDigits = (payload: unknown, sent: unknown, place: Place): unknown => {
 /** The decoded payload of this request, its amounts with the digits that were sent. Nearly always it is the payload itself. */
 export const withSentDigits = <A>(
   payload: A,
-  ...places: ReadonlyArray<Place>
+  ...places: ReadonlyArray<PropertyPath>
 ): Effect.Effect<A, never, HttpServerRequest.HttpServerRequest> =>
   Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
     Effect.map(Effect.orDie(request.text), (text) => {

@@ -8,16 +8,16 @@ import { allows } from "../../../kernel/contract/Scope.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { accountName, isConsumable, meterName } from "../ledger/Account.ts"
 import type { Account, Accounts } from "../ledger/Account.ts"
-import { answerOn, faultIn, isMetered } from "./ConsumptionRules.ts"
-import type { ReadableConsume } from "./ConsumptionRules.ts"
-import { Metering } from "../ledger/LockedLedger.ts"
-import { MeterRepo } from "../ledger/LedgerRepo.ts"
+import { decideConsumption, consumeValidationError, isMetered } from "./ConsumptionRules.ts"
+import type { ConsumeRequest } from "./ConsumptionRules.ts"
+import { LockedLedger } from "../ledger/LockedLedger.ts"
+import { LedgerRepo } from "../ledger/LedgerRepo.ts"
 import type { CheckedInstance } from "../rules/Terms.ts"
 import type { CheckRequest, CheckResult } from "./Model.ts"
-import { UsageRepo } from "./Repo.ts"
-import type { Moment } from "../TermsSql.ts"
-import { together } from "../ledger/CallerGroupCommit.ts"
-import { Unlocked } from "../ledger/OptimisticLedger.ts"
+import { CheckRepo } from "./Repo.ts"
+import type { AsOf } from "../TermsSql.ts"
+import { callerGroupCommit } from "../ledger/CallerGroupCommit.ts"
+import { OptimisticLedger } from "../ledger/OptimisticLedger.ts"
 import type { Posting } from "../ledger/OptimisticLedger.ts"
 
 interface Request {
@@ -30,16 +30,16 @@ type Refused = InstanceNotFound | ValidationFailed
 type Answered = Exit.Exit<CheckResult, Refused>
 
 const make = Effect.gen(function* () {
-  const checks = yield* UsageRepo
-  const repo = yield* MeterRepo
-  const metering = yield* Metering
-  const unlockedUsage = yield* Unlocked
+  const checks = yield* CheckRepo
+  const repo = yield* LedgerRepo
+  const ledger = yield* LockedLedger
+  const unlockedUsage = yield* OptimisticLedger
 
   // Only unknown entitlements were asked, so only the instance is left to be found.
   const instanceOf = Effect.fnUntraced(function* (
     organizationId: string,
     slug: string,
-    moment: Moment & { readonly explain: boolean },
+    moment: AsOf & { readonly explain: boolean },
   ) {
     const [instance] = yield* checks.findForCheck(organizationId, slug, [], moment)
     if (instance === undefined) return yield* new InstanceNotFound({ detail: noSuch("instance", slug) })
@@ -66,11 +66,11 @@ const make = Effect.gen(function* () {
     const readable = yield* Effect.forEach(requests, ({ asked, explains, instanceSlug }) => {
       const ofInstance = byInstance.get(instanceSlug) ?? []
       const meters = new Map(ofInstance.map((meter) => [meter.entitlement, meter] as const))
-      const fault = faultIn(asked, meters)
+      const fault = consumeValidationError(asked, meters)
       const [first] = ofInstance
       const moment = { at, known: at, explain: explains }
       const known = first === undefined ? instanceOf(organizationId, instanceSlug, moment) : Effect.succeed(first)
-      const read: Effect.Effect<ReadableConsume, Refused> =
+      const read: Effect.Effect<ConsumeRequest, Refused> =
         fault === undefined
           ? Effect.map(known, (instance) => ({ asked, explains, instance, meters }))
           : Effect.fail(fault)
@@ -80,22 +80,22 @@ const make = Effect.gen(function* () {
       .filter((meter) => isMetered(meter) && isConsumable(meter))
       .map((meter) => ({ meter, at, uniqueKey: null }))
     let accounts: Accounts =
-      counted.length === 0 ? new Map<string, Account>() : yield* metering.open(organizationId, counted)
+      counted.length === 0 ? new Map<string, Account>() : yield* ledger.open(organizationId, counted)
     const answers: Array<Answered> = []
     for (const request of readable) {
       if (Exit.isFailure(request)) {
         answers.push(Exit.failCause(request.cause))
         continue
       }
-      const { accounts: left, answer } = answerOn(request.value, accounts, { actor: caller.actor, at })
+      const { accounts: left, answer } = decideConsumption(request.value, accounts, { actor: caller.actor, at })
       accounts = left
       answers.push(Exit.succeed(answer))
     }
-    yield* metering.close(caller, [...accounts.values()])
+    yield* ledger.close(caller, [...accounts.values()])
     return answers
   })
 
-  const answered = yield* together(serve)
+  const answered = yield* callerGroupCommit(serve)
 
   /** The same for one request, as far as it can do without locks. */
   const postingOf = (
@@ -108,9 +108,9 @@ const make = Effect.gen(function* () {
       const [instance] = found
       const meters = new Map(found.map((meter) => [meter.entitlement, meter] as const))
       const isUsed = found.every((meter) => !isMetered(meter) || accounts.has(accountName({ meter, at })))
-      return instance === undefined || !isUsed || faultIn(asked, meters) !== undefined
+      return instance === undefined || !isUsed || consumeValidationError(asked, meters) !== undefined
         ? undefined
-        : answerOn({ asked, explains, instance, meters }, accounts, { actor, at })
+        : decideConsumption({ asked, explains, instance, meters }, accounts, { actor, at })
     },
   })
 
@@ -133,7 +133,7 @@ const make = Effect.gen(function* () {
 
 /** Checks that use what they allow. */
 export class Consumption extends Context.Service<Consumption, Effect.Success<typeof make>>()(
-  "keyshelf/usage/Consumption",
+  "keyshelf/usage/check/Consumption",
 ) {
   static readonly layer = Layer.effect(Consumption, make)
 }

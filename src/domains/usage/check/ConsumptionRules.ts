@@ -3,7 +3,7 @@ import { BigDecimal } from "effect"
 import type { ActorReference } from "../../../kernel/contract/Caller.ts"
 import { decimalIn } from "../../../kernel/values/Decimal.ts"
 import { invalid } from "../../../kernel/contract/Problem.ts"
-import { accountName, exceeded, isConsumable, limitFor, methodOf, post } from "../ledger/Account.ts"
+import { accountName, withCapExceeded, isConsumable, limitFor, methodOf, post } from "../ledger/Account.ts"
 import type { Account, Accounts } from "../ledger/Account.ts"
 import { decide, figures } from "../rules/Decision.ts"
 import type { CheckSubject, Decision } from "../rules/Decision.ts"
@@ -24,7 +24,7 @@ const amountOf = (meter: Meter | undefined, requested: number | undefined): BigD
 export const isMetered = (meter: Meter | undefined): meter is Meter => meter?.type === "NUMBER"
 
 /** The first item that cannot be consumed at all. */
-export const faultIn = (checks: CheckRequest["checks"], meters: ReadonlyMap<string, Meter>) => {
+export const consumeValidationError = (checks: CheckRequest["checks"], meters: ReadonlyMap<string, Meter>) => {
   for (const [index, { entitlement, requested }] of checks.entries()) {
     const meter = meters.get(entitlement)
     if (!isMetered(meter)) continue
@@ -91,10 +91,12 @@ const figuresOf = (meter: Meter | undefined, account: Account | undefined) => {
 }
 
 const withExceeded = (accounts: Accounts, names: ReadonlySet<string>) =>
-  new Map(Array.from(accounts, ([name, account]) => [name, names.has(name) ? exceeded(account) : account] as const))
+  new Map(
+    Array.from(accounts, ([name, account]) => [name, names.has(name) ? withCapExceeded(account) : account] as const),
+  )
 
 /** A request whose names and amounts are all right. */
-export interface ReadableConsume {
+export interface ConsumeRequest {
   readonly asked: CheckRequest["checks"]
   readonly explains: boolean
   readonly instance: CheckedInstance
@@ -103,8 +105,8 @@ export interface ReadableConsume {
 }
 
 /** What one request is answered with, and the accounts after it. */
-export const answerOn = (
-  { asked, explains, instance, meters }: ReadableConsume,
+export const decideConsumption = (
+  { asked, explains, instance, meters }: ConsumeRequest,
   accounts: Accounts,
   { actor, at }: { readonly actor: ActorReference; readonly at: Date },
 ): { readonly answer: CheckResult; readonly accounts: Accounts } => {

@@ -9,7 +9,7 @@ import { limitOf } from "../rules/Limits.ts"
 import type { CheckedEntitlement, CheckedInstance } from "../rules/Terms.ts"
 
 /** What an explanation is made of. */
-export interface Explained {
+export interface ExplanationInput {
   readonly subject: CheckSubject
   readonly decision: Decision
   readonly instance: CheckedInstance
@@ -24,7 +24,7 @@ export interface Explained {
 
 const one = BigDecimal.fromBigInt(1n)
 
-const grantOf = ({ entitlement, subject: { grant } }: Explained): Explanation["grant"] => {
+const grantOf = ({ entitlement, subject: { grant } }: ExplanationInput): Explanation["grant"] => {
   if (grant === null) return null
   const { overagePercent, value } = grant
   if (typeof value === "boolean") return { value, overagePercent }
@@ -32,7 +32,7 @@ const grantOf = ({ entitlement, subject: { grant } }: Explained): Explanation["g
   return { value: entitlement?.configuration ?? {}, overagePercent }
 }
 
-const ruleOf = ({ subject }: Explained): Explanation["overageRule"] => {
+const ruleOf = ({ subject }: ExplanationInput): Explanation["overageRule"] => {
   const limit = subject.entitlement?.type === "NUMBER" ? limitOf(subject.grant) : null
   if (limit === null) return null
   if (isUnlimited(limit.value)) return { kind: "UNLIMITED", limit: -1, cap: -1 }
@@ -43,10 +43,11 @@ const ruleOf = ({ subject }: Explained): Explanation["overageRule"] => {
   }
 }
 
-const nameOf = ({ facts, instance }: Explained): string => `license "${instance.license}" (version ${facts.version})`
+const nameOf = ({ facts, instance }: ExplanationInput): string =>
+  `license "${instance.license}" (version ${facts.version})`
 
 /** The limit in words: what is granted, and how far it may be passed. */
-const limitText = (explained: Explained): string => {
+const limitText = (explained: ExplanationInput): string => {
   const limit = limitOf(explained.subject.grant)
   if (limit === null) return `${nameOf(explained)} grants nothing`
   const granted = `${nameOf(explained)} grants ${textOf(limit.value)}`
@@ -55,7 +56,7 @@ const limitText = (explained: Explained): string => {
     : `${granted} and tolerates up to ${textOf(capOf(limit.value, limit.overagePercent))}`
 }
 
-const verdict = (explained: Explained): string => {
+const verdict = (explained: ExplanationInput): string => {
   const { decision, instance, slug, subject } = explained
   const requested = subject.requested ?? one
   const taken = textOf(BigDecimal.sum(BigDecimal.sum(subject.usage, subject.held), requested))
@@ -81,21 +82,21 @@ const verdict = (explained: Explained): string => {
   }
 }
 
-const figuresText = ({ subject: { entitlement, held, period, usage } }: Explained): string => {
+const figuresText = ({ subject: { entitlement, held, period, usage } }: ExplanationInput): string => {
   if (entitlement?.type !== "NUMBER" || period === null) return ""
   const since = `since ${period.start.toISOString()}`
   const window = period.end === null ? since : `from ${period.start.toISOString()} to ${period.end.toISOString()}`
   return ` Before this, ${textOf(usage)} were used ${window}, and reservations held ${textOf(held)}.`
 }
 
-const outcome = ({ consumed, decision }: Explained): string => {
+const outcome = ({ consumed, decision }: ExplanationInput): string => {
   if (consumed === undefined) return ""
   if (consumed) return " It was used."
   return decision.allowed ? " Nothing was used, because another part of the request was refused." : " Nothing was used."
 }
 
 /** The explanation of one answer. */
-export const explain = (explained: Explained): Explanation => {
+export const explain = (explained: ExplanationInput): Explanation => {
   const { entitlement, facts, instance, subject } = explained
   const isNumber = subject.entitlement?.type === "NUMBER"
   return {

@@ -6,12 +6,12 @@ import { noSuch } from "../../../kernel/contract/Problem.ts"
 import { isBefore, now } from "../../../kernel/values/Timestamp.ts"
 import { checkResultOf, standings } from "./CheckResponse.ts"
 import { cachedResponseText } from "./hotpath/AnswerCache.ts"
-import { askingTogether } from "./hotpath/CheckBatcher.ts"
-import { CheckRepo } from "./hotpath/Repo.ts"
+import { makeCheckBatcher } from "./hotpath/CheckBatcher.ts"
+import { CheckBatchRepo } from "./hotpath/Repo.ts"
 import type { CheckRequest } from "./Model.ts"
 import type { CheckRow } from "../rules/Terms.ts"
 import { PastRepo } from "./PastRepo.ts"
-import { UsageRepo } from "./Repo.ts"
+import { CheckRepo } from "./Repo.ts"
 import { checkBasisOf } from "../rules/CheckBasis.ts"
 import type { CheckBasis } from "../rules/CheckBasis.ts"
 import { periodOf } from "../rules/Terms.ts"
@@ -22,8 +22,8 @@ const CLOCKS_DIFFER = Duration.toMillis(Duration.minutes(1))
 const known = (at: Date): Date => new Date(at.getTime() + CLOCKS_DIFFER)
 
 const make = Effect.gen(function* () {
-  const repo = yield* UsageRepo
-  const findTogether = askingTogether(yield* CheckRepo)
+  const repo = yield* CheckRepo
+  const findTogether = makeCheckBatcher(yield* CheckBatchRepo)
   const past = yield* PastRepo
 
   /** What was true at an instant that is past. */
@@ -88,6 +88,6 @@ const make = Effect.gen(function* () {
 })
 
 /** What the instances of the caller's organization may use. */
-export class Usage extends Context.Service<Usage, Effect.Success<typeof make>>()("keyshelf/usage/Usage") {
+export class Usage extends Context.Service<Usage, Effect.Success<typeof make>>()("keyshelf/usage/check/Usage") {
   static readonly layer = Layer.effect(Usage, make)
 }

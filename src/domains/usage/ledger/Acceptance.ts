@@ -3,24 +3,24 @@ import { BigDecimal, Duration } from "effect"
 import { isStorable, textOf } from "../../../kernel/values/Decimal.ts"
 import { isBefore } from "../../../kernel/values/Timestamp.ts"
 import { methodOf } from "./Account.ts"
-import type { Account, Refusal } from "./Account.ts"
+import type { Account, RejectionReason } from "./Account.ts"
 import type { Meter } from "./Model.ts"
 
 /** How far back usage is taken, and how long a report's id keeps it from being counted again. */
-export const KEPT_FOR = Duration.toMillis(Duration.days(35))
+export const RETENTION_MS = Duration.toMillis(Duration.days(35))
 
-const AHEAD = Duration.toMillis(Duration.minutes(5))
+const MAX_AHEAD_MS = Duration.toMillis(Duration.minutes(5))
 
 /** What is wrong with the instant of usage. */
-export const faultOfTimestamp = (meter: Meter, timestamp: Date, now: Date): string | undefined => {
+export const timestampError = (meter: Meter, timestamp: Date, now: Date): string | undefined => {
   if (isBefore(timestamp, meter.startLicenseDate)) return "is before the license starts"
   if (meter.endLicenseDate !== null && !isBefore(timestamp, meter.endLicenseDate)) return "is after the license ended"
-  if (timestamp.getTime() < now.getTime() - KEPT_FOR) return "is more than 35 days ago"
-  return timestamp.getTime() > now.getTime() + AHEAD ? "is more than 5 minutes ahead" : undefined
+  if (timestamp.getTime() < now.getTime() - RETENTION_MS) return "is more than 35 days ago"
+  return timestamp.getTime() > now.getTime() + MAX_AHEAD_MS ? "is more than 5 minutes ahead" : undefined
 }
 
 /** What is wrong with a value for this meter; absent values are fine where they do not count. */
-export const faultOfValue = (
+export const valueError = (
   meter: Meter,
   behavior: "append" | "set",
   value: BigDecimal.BigDecimal | undefined,
@@ -36,14 +36,14 @@ export const faultOfValue = (
 }
 
 /** The place and kind of what is wrong with a report. */
-export interface Fault {
+export interface UsageValidationError {
   readonly location: string
   readonly message: string
   readonly value?: unknown
 }
 
 /** Why usage was refused, for a person. */
-export const refusalText = (refusal: Refusal, { held, meter, total }: Account): string => {
+export const rejectionText = (refusal: RejectionReason, { held, meter, total }: Account): string => {
   const what = `"${meter.entitlement}" of "${meter.instance}"`
   switch (refusal) {
     case "not-granted":

@@ -1,6 +1,6 @@
 /**
  * The account of one meter and period while it is locked: events are posted to it, then it is stored. The functions are
- * pure; `Meters` in `Metering.ts` opens and closes accounts.
+ * pure; `Meters` in `LockedLedger.ts` opens and closes accounts.
  */
 import { BigDecimal } from "effect"
 import { amountOf } from "../../../kernel/values/Decimal.ts"
@@ -9,7 +9,7 @@ import type { ActorReference } from "../../../kernel/contract/Caller.ts"
 import { add } from "../rules/Aggregation.ts"
 import type { Total, UsageEvent } from "../rules/Aggregation.ts"
 import { isUnlimited } from "../rules/Decision.ts"
-import { crossingsAt, limitOf, newlyCrossed, refusalOf } from "../rules/Limits.ts"
+import { crossingsAt, limitOf, newlyCrossed, rejectionReason } from "../rules/Limits.ts"
 import type { Crossings, Limit } from "../rules/Limits.ts"
 import type { Meter, UsageEntry, UsageValue } from "./Model.ts"
 import { contains } from "../rules/Period.ts"
@@ -136,7 +136,7 @@ export const isChanged = ({ crossings, events, stored }: Account): boolean =>
   events.length > 0 || newlyCrossed(stored.crossings, crossings).length > 0
 
 /** The account after something was refused because of its cap. */
-export const exceeded = (account: Account): Account => ({
+export const withCapExceeded = (account: Account): Account => ({
   ...account,
   crossings: { ...account.crossings, capExceeded: true },
 })
@@ -148,31 +148,31 @@ export const isConsumable = (meter: Meter): boolean => {
 }
 
 /** Why an event was not posted. */
-export type Refusal = "not-granted" | "cap" | "negative"
+export type RejectionReason = "not-granted" | "cap" | "negative"
 
 /** How an event is posted. */
-export interface Posting {
+export interface PostOptions {
   /** Due for a late `set`: the period's events of later timestamps. */
   readonly laterEvents?: ReadonlyArray<UsageEvent>
   /** The amount was reserved, so that neither a limit nor a missing grant stands against it. */
-  readonly isPromised?: boolean
+  readonly isReserved?: boolean
 }
 
 /** The account with one more event, or as it was if the event is refused. */
 export const post = (
   account: Account,
   event: ReportedEvent,
-  { isPromised = false, laterEvents = [] }: Posting = {},
-): { readonly account: Account; readonly refusal?: Refusal } => {
+  { isReserved: isPromised = false, laterEvents = [] }: PostOptions = {},
+): { readonly account: Account; readonly refusal?: RejectionReason } => {
   const { meter, total } = account
   const key = methodOf(meter) === "UNIQUE_COUNT" ? event.uniqueKey : null
   const isNewKey = key !== null && !account.knownKeys.has(key) && !account.newKeys.has(key)
   const next = add(methodOf(meter), total, event, { isNewKey, laterEvents })
   const limit = limitFor(meter)
   if (BigDecimal.isNegative(next.value)) return { account, refusal: "negative" }
-  const refusal = isPromised ? undefined : refusalOf(limit, total.value, next.value, account.held)
+  const refusal = isPromised ? undefined : rejectionReason(limit, total.value, next.value, account.held)
   if (refusal === "cap") {
-    return { account: exceeded(account), refusal }
+    return { account: withCapExceeded(account), refusal }
   }
   if (refusal !== undefined) return { account, refusal }
   return {

@@ -6,7 +6,7 @@ import { Caller } from "../../../kernel/contract/Caller.ts"
 import { Transaction, Transactions } from "../../../kernel/database/Transactions.ts"
 
 /** Serves the requests of one caller together, each turn in one transaction. */
-export const together = Effect.fnUntraced(function* <Request, A, E>(
+export const callerGroupCommit = Effect.fnUntraced(function* <Request, A, E>(
   serve: (
     requests: ReadonlyArray<Request>,
   ) => Effect.Effect<ReadonlyArray<Exit.Exit<A, E>>, never, Caller | Transaction>,

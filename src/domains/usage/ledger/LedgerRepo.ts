@@ -287,6 +287,8 @@ const make = Effect.gen(function* () {
 })
 
 /** Rows of usage events, their totals and the ids that count them once. */
-export class MeterRepo extends Context.Service<MeterRepo, Effect.Success<typeof make>>()("keyshelf/usage/MeterRepo") {
-  static readonly layer = Layer.effect(MeterRepo, make)
+export class LedgerRepo extends Context.Service<LedgerRepo, Effect.Success<typeof make>>()(
+  "keyshelf/usage/ledger/LedgerRepo",
+) {
+  static readonly layer = Layer.effect(LedgerRepo, make)
 }

@@ -6,18 +6,27 @@ import { Caller } from "../../../kernel/contract/Caller.ts"
 import type { EventName } from "../../../kernel/contract/Event.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { Transaction, Transactions } from "../../../kernel/database/Transactions.ts"
-import { accountName, accountOf, entryOf, exceeded, isChanged, periodFor, totalKeyOf, totalNameOf } from "./Account.ts"
+import {
+  accountName,
+  accountOf,
+  entryOf,
+  withCapExceeded,
+  isChanged,
+  periodFor,
+  totalKeyOf,
+  totalNameOf,
+} from "./Account.ts"
 import type { Account } from "./Account.ts"
-import { nothing } from "../rules/Aggregation.ts"
+import { emptyTotal } from "../rules/Aggregation.ts"
 import { newlyCrossed } from "../rules/Limits.ts"
 import type { Crossings } from "../rules/Limits.ts"
-import { MeterRepo } from "./LedgerRepo.ts"
+import { LedgerRepo } from "./LedgerRepo.ts"
 import type { TotalRow } from "./LedgerRepo.ts"
 import type { Meter, UsageEntry } from "./Model.ts"
-import { SnapshotRepo } from "./OptimisticRepo.ts"
+import { OptimisticRepo } from "./OptimisticRepo.ts"
 
 /** Usage of a meter at an instant, about to be posted. */
-export interface Usage {
+export interface MeterUse {
   readonly meter: Meter
   readonly at: Date
   readonly uniqueKey: string | null
@@ -30,13 +39,13 @@ const eventOf: Record<keyof Crossings, EventName> = {
 }
 
 const make = Effect.gen(function* () {
-  const repo = yield* MeterRepo
-  const snapshots = yield* SnapshotRepo
+  const repo = yield* LedgerRepo
+  const optimisticRepo = yield* OptimisticRepo
   const events = yield* Events
   const transactions = yield* Transactions
 
   /** Accounts by name, locked until the transaction ends. The statement behind the lock sees what others committed. */
-  const open = Effect.fnUntraced(function* (organizationId: string, usages: ReadonlyArray<Usage>) {
+  const open = Effect.fnUntraced(function* (organizationId: string, usages: ReadonlyArray<MeterUse>) {
     const byName = new Map(usages.map((usage) => [accountName(usage), usage] as const))
     const keys = Array.from(byName.values(), (usage) => ({
       ...totalKeyOf(usage),
@@ -65,7 +74,7 @@ const make = Effect.gen(function* () {
   const close = Effect.fnUntraced(function* (caller: EventSource, accounts: ReadonlyArray<Account>) {
     const changed = accounts.filter(isChanged)
     if (changed.length === 0) return
-    if (!(yield* snapshots.store(changed, yield* now)).has(caller.organizationId)) {
+    if (!(yield* optimisticRepo.store(changed, yield* now)).has(caller.organizationId)) {
       return yield* Effect.die(new Error("A locked total has changed"))
     }
     const newKeys = changed.flatMap((account) =>
@@ -91,7 +100,7 @@ const make = Effect.gen(function* () {
   const tellExceeded = Effect.fnUntraced(function* (meter: Meter, at: Date) {
     const caller = yield* Caller
     const accounts = yield* open(caller.organizationId, [{ meter, at, uniqueKey: null }])
-    yield* close(caller, Array.from(accounts.values(), exceeded))
+    yield* close(caller, Array.from(accounts.values(), withCapExceeded))
   })
 
   /**
@@ -126,7 +135,7 @@ const make = Effect.gen(function* () {
           )
     const totals = new Map(rows.map((row) => [totalNameOf(row), row.total] as const))
     return meters.map((meter): UsageEntry =>
-      entryOf(meter, periodFor(meter, at), totals.get(accountName({ meter, at })) ?? nothing),
+      entryOf(meter, periodFor(meter, at), totals.get(accountName({ meter, at })) ?? emptyTotal),
     )
   })
 
@@ -134,6 +143,8 @@ const make = Effect.gen(function* () {
 })
 
 /** Accounts of usage. */
-export class Metering extends Context.Service<Metering, Effect.Success<typeof make>>()("keyshelf/usage/Metering") {
-  static readonly layer = Layer.effect(Metering, make)
+export class LockedLedger extends Context.Service<LockedLedger, Effect.Success<typeof make>>()(
+  "keyshelf/usage/ledger/LockedLedger",
+) {
+  static readonly layer = Layer.effect(LockedLedger, make)
 }

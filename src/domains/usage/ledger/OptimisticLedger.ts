@@ -8,11 +8,11 @@ import { newlyCrossed } from "../rules/Limits.ts"
 import { accountName, accountOf, isChanged, meterName, periodFor } from "./Account.ts"
 import type { Account, Accounts } from "./Account.ts"
 import type { Meter } from "./Model.ts"
-import { SnapshotRepo } from "./OptimisticRepo.ts"
-import type { MeterName, SeenMeter } from "./OptimisticRepo.ts"
+import { OptimisticRepo } from "./OptimisticRepo.ts"
+import type { MeterName, MeterSnapshot } from "./OptimisticRepo.ts"
 
 /** The meters by {@link meterName}, and the accounts of those that were used in the period of the instant. */
-export const accountsSeen = (seen: ReadonlyArray<SeenMeter>, at: Date) => {
+export const accountsOfSnapshot = (seen: ReadonlyArray<MeterSnapshot>, at: Date) => {
   const meters = new Map<string, Meter>()
   const accounts = new Map<string, Account>()
   for (const { meter: found, total } of seen) {
@@ -62,8 +62,8 @@ const byOrganization = (postings: ReadonlyArray<Posting<unknown>>): ByOrganizati
 const crosses = ({ crossings, stored }: Account): boolean => newlyCrossed(stored.crossings, crossings).length > 0
 
 /** Decides postings of one organization in order, each on what those before it leave. */
-const decideOf = (postings: ReadonlyArray<Posting<unknown>>, seen: ReadonlyArray<SeenMeter>, at: Date) => {
-  const { accounts, meters } = accountsSeen(seen, at)
+const decideOf = (postings: ReadonlyArray<Posting<unknown>>, seen: ReadonlyArray<MeterSnapshot>, at: Date) => {
+  const { accounts, meters } = accountsOfSnapshot(seen, at)
   const outcomeOf = ({ decide, names: asked }: Posting<unknown>): Outcome => {
     const found = asked.flatMap((name) => meters.get(meterName(name)) ?? [])
     if (found.length < asked.length) return "not simple"
@@ -84,7 +84,7 @@ const decideOf = (postings: ReadonlyArray<Posting<unknown>>, seen: ReadonlyArray
 }
 
 const make = Effect.gen(function* () {
-  const snapshots = yield* SnapshotRepo
+  const optimisticRepo = yield* OptimisticRepo
 
   /** Reads what postings use, and decides them, each organization's by themselves. */
   const decideAll = Effect.fnUntraced(function* (organizations: ByOrganization) {
@@ -96,7 +96,7 @@ const make = Effect.gen(function* () {
           names.map((name) => [organizationId + meterName(name), { organizationId, ...name }] as const),
         ),
     )
-    const seen = Map.groupBy(yield* snapshots.read([...named.values()], at), ({ meter }) => meter.organizationId)
+    const seen = Map.groupBy(yield* optimisticRepo.read([...named.values()], at), ({ meter }) => meter.organizationId)
     const shares = Array.from(organizations, ([organizationId, own]) => ({
       organizationId,
       ...decideOf(own, seen.get(organizationId) ?? [], at),
@@ -111,7 +111,7 @@ const make = Effect.gen(function* () {
   const count = Effect.fnUntraced(function* (organizations: ByOrganization) {
     const { at, shares } = yield* decideAll(organizations)
     const changed = shares.flatMap((share) => share.changed)
-    const stored = yield* Effect.exit(changed.length === 0 ? Effect.succeed(nobody) : snapshots.store(changed, at))
+    const stored = yield* Effect.exit(changed.length === 0 ? Effect.succeed(nobody) : optimisticRepo.store(changed, at))
     if (Exit.isFailure(stored) && !mayHaveCommitted(stored.cause)) return yield* Effect.failCause(stored.cause)
     return new Map(
       shares.flatMap(({ changed: own, decided, organizationId }) =>
@@ -128,7 +128,7 @@ const make = Effect.gen(function* () {
   const countAll: (organizations: ByOrganization) => Effect.Effect<Counted> = Effect.fnUntraced(
     function* (organizations) {
       const isOne = organizations.size === 1
-      if (isOne || !snapshots.isSharded) {
+      if (isOne || !optimisticRepo.isSharded) {
         const counted = yield* Effect.exit(count(organizations))
         if (Exit.isSuccess(counted)) return counted.value
         // Each of its postings is left to a decision under locks.
@@ -164,6 +164,8 @@ const make = Effect.gen(function* () {
 })
 
 /** Counts usage without locks where that is enough. */
-export class Unlocked extends Context.Service<Unlocked, Effect.Success<typeof make>>()("keyshelf/usage/Unlocked") {
-  static readonly layer = Layer.effect(Unlocked, make)
+export class OptimisticLedger extends Context.Service<OptimisticLedger, Effect.Success<typeof make>>()(
+  "keyshelf/usage/ledger/OptimisticLedger",
+) {
+  static readonly layer = Layer.effect(OptimisticLedger, make)
 }

@@ -18,13 +18,13 @@ import type { Meter } from "./Model.ts"
 export type MeterName = Pick<Meter, "instance" | "entitlement">
 
 /** A meter, with a total that may be the one of the period asked about. */
-export interface SeenMeter {
+export interface MeterSnapshot {
   readonly meter: Meter
   readonly total: LockedTotal | null
 }
 
 /** A meter of an organization, by its name. */
-export interface NamedMeter extends MeterName {
+export interface OrganizationMeterName extends MeterName {
   readonly organizationId: string
 }
 
@@ -34,7 +34,7 @@ type SeenRow = Meter &
     | { readonly periodStart: null; readonly held: string }
   )
 
-const seenOf = (row: SeenRow, at: Date): SeenMeter => {
+const seenOf = (row: SeenRow, at: Date): MeterSnapshot => {
   if (row.periodStart === null) return { meter: row, total: null }
   const decidedAt = row.decidedAt !== null && isBefore(at, row.decidedAt) ? row.decidedAt : at
   return { meter: row, total: { ...totalRowOf(row), held: storedDecimal(row.held), decidedAt } }
@@ -56,7 +56,7 @@ const make = Effect.gen(function* () {
      * The meters of these names that exist with their totals around an instant, in one round trip. The fences `OFFSET 0` keep
      * PostgreSQL at one index look-up for each, whatever its statistics say.
      */
-    read: (named: ReadonlyArray<NamedMeter>, at: Date): Effect.Effect<ReadonlyArray<SeenMeter>> => {
+    read: (named: ReadonlyArray<OrganizationMeterName>, at: Date): Effect.Effect<ReadonlyArray<MeterSnapshot>> => {
       const organization = isSharded ? (named[0]?.organizationId ?? null) : ownOrganization
       return Effect.map(
         records<SeenRow>()(
@@ -163,8 +163,8 @@ const make = Effect.gen(function* () {
 })
 
 /** Rows of usage as they are without a lock. */
-export class SnapshotRepo extends Context.Service<SnapshotRepo, Effect.Success<typeof make>>()(
-  "keyshelf/usage/SnapshotRepo",
+export class OptimisticRepo extends Context.Service<OptimisticRepo, Effect.Success<typeof make>>()(
+  "keyshelf/usage/ledger/OptimisticRepo",
 ) {
-  static readonly layer = Layer.effect(SnapshotRepo, make)
+  static readonly layer = Layer.effect(OptimisticRepo, make)
 }

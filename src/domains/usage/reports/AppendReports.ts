@@ -9,15 +9,15 @@ import { now } from "../../../kernel/values/Timestamp.ts"
 import { accountName, entryOf, meterName, methodOf, post } from "../ledger/Account.ts"
 import type { Account, ReportedEvent } from "../ledger/Account.ts"
 import type { ReportUsageThresholdExceeded } from "../Errors.ts"
-import { Metering } from "../ledger/LockedLedger.ts"
-import { MeterRepo } from "../ledger/LedgerRepo.ts"
+import { LockedLedger } from "../ledger/LockedLedger.ts"
+import { LedgerRepo } from "../ledger/LedgerRepo.ts"
 import type { Meter, UsageEntry } from "../ledger/Model.ts"
 import type { ReportUsage } from "./Model.ts"
-import { eventOf, faultOfReport, refusalFor } from "./Rules.ts"
-import { faultOfTimestamp } from "../ledger/Acceptance.ts"
-import type { Fault } from "../ledger/Acceptance.ts"
-import { together } from "../ledger/CallerGroupCommit.ts"
-import { Unlocked } from "../ledger/OptimisticLedger.ts"
+import { eventOf, reportValidationError, rejectionProblem } from "./Rules.ts"
+import { timestampError } from "../ledger/Acceptance.ts"
+import type { UsageValidationError } from "../ledger/Acceptance.ts"
+import { callerGroupCommit } from "../ledger/CallerGroupCommit.ts"
+import { OptimisticLedger } from "../ledger/OptimisticLedger.ts"
 import type { Posting } from "../ledger/OptimisticLedger.ts"
 
 /** A report of an instance for an entitlement. */
@@ -46,15 +46,15 @@ const answerOn = ({ event, meter, report }: ReadableReport, account: Account) =>
   const answer: Exit.Exit<UsageEntry, Refused> =
     posted.refusal === undefined
       ? Exit.succeed(entryOf(meter, posted.account.period, posted.account.total))
-      : Exit.fail(refusalFor(posted.refusal, posted.account, report))
+      : Exit.fail(rejectionProblem(posted.refusal, posted.account, report))
   return { answer, account: posted.account }
 }
 
 /** What is wrong with a plain report at an instant. */
-const faultIn = (meter: Meter, report: ReportUsage, timestamp: Date, at: Date): Fault | undefined => {
-  const wrongTime = faultOfTimestamp(meter, timestamp, at)
+const faultIn = (meter: Meter, report: ReportUsage, timestamp: Date, at: Date): UsageValidationError | undefined => {
+  const wrongTime = timestampError(meter, timestamp, at)
   return (
-    faultOfReport(meter, report) ??
+    reportValidationError(meter, report) ??
     (wrongTime === undefined ? undefined : { location: "body.timestamp", message: wrongTime, value: report.timestamp })
   )
 }
@@ -63,9 +63,9 @@ const faultIn = (meter: Meter, report: ReportUsage, timestamp: Date, at: Date): 
 export const appends = Effect.fnUntraced(function* (
   refuseMissing: (organizationId: string, instance: string, entitlement: string) => Effect.Effect<never, Missing>,
 ) {
-  const repo = yield* MeterRepo
-  const metering = yield* Metering
-  const unlocked = yield* Unlocked
+  const repo = yield* LedgerRepo
+  const ledger = yield* LockedLedger
+  const unlocked = yield* OptimisticLedger
 
   const read = Effect.fnUntraced(function* (
     { actor, organizationId }: Caller["Service"],
@@ -81,7 +81,7 @@ export const appends = Effect.fnUntraced(function* (
     return readable
   })
 
-  const appended = yield* together(
+  const appended = yield* callerGroupCommit(
     Effect.fnUntraced(function* (reports: ReadonlyArray<Report>) {
       const caller = yield* Caller
       const { organizationId } = caller
@@ -101,7 +101,7 @@ export const appends = Effect.fnUntraced(function* (
           ? [{ meter: exit.value.meter, at: exit.value.event.timestamp, uniqueKey: exit.value.event.uniqueKey }]
           : [],
       )
-      const accounts = new Map(usages.length === 0 ? [] : yield* metering.open(organizationId, usages))
+      const accounts = new Map(usages.length === 0 ? [] : yield* ledger.open(organizationId, usages))
       const answers = readable.map((exit): Exit.Exit<UsageEntry, Refused> => {
         if (Exit.isFailure(exit)) return Exit.failCause(exit.cause)
         const name = accountName({ meter: exit.value.meter, at: exit.value.event.timestamp })
@@ -111,7 +111,7 @@ export const appends = Effect.fnUntraced(function* (
         accounts.set(name, answered.account)
         return answered.answer
       })
-      yield* metering.close(caller, [...accounts.values()])
+      yield* ledger.close(caller, [...accounts.values()])
       return answers
     }),
   )

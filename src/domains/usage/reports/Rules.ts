@@ -4,10 +4,10 @@ import type { ActorReference } from "../../../kernel/contract/Caller.ts"
 import { invalid } from "../../../kernel/contract/Problem.ts"
 import { decimalOf } from "../../../kernel/values/Decimal.ts"
 import { ReportUsageThresholdExceeded } from "../Errors.ts"
-import { faultOfValue, refusalText } from "../ledger/Acceptance.ts"
-import type { Fault } from "../ledger/Acceptance.ts"
+import { valueError, rejectionText } from "../ledger/Acceptance.ts"
+import type { UsageValidationError } from "../ledger/Acceptance.ts"
 import { methodOf } from "../ledger/Account.ts"
-import type { Account, Refusal, ReportedEvent } from "../ledger/Account.ts"
+import type { Account, RejectionReason, ReportedEvent } from "../ledger/Account.ts"
 import type { Meter } from "../ledger/Model.ts"
 import type { ReportUsage } from "./Model.ts"
 
@@ -16,7 +16,7 @@ export const reportedValue = ({ value }: ReportUsage): BigDecimal.BigDecimal | u
   decimalOf(Predicate.hasProperty(value, "value") ? value.value : value)
 
 /** What is wrong with a report for this meter, apart from its time. */
-export const faultOfReport = (meter: Meter, report: ReportUsage): Fault | undefined => {
+export const reportValidationError = (meter: Meter, report: ReportUsage): UsageValidationError | undefined => {
   if (meter.type !== "NUMBER") {
     const message = `is not metered, because its type is ${meter.type}`
     return { location: "path.entitlementSlug", message, value: meter.entitlement }
@@ -26,7 +26,7 @@ export const faultOfReport = (meter: Meter, report: ReportUsage): Fault | undefi
     if (behavior === "set") return { location: "body.behavior", message: "is append for a UNIQUE_COUNT", value: "set" }
     if (uniqueKey === undefined) return { location: "body.uniqueKey", message: "is due for a UNIQUE_COUNT" }
   }
-  const message = faultOfValue(meter, behavior, reportedValue(report))
+  const message = valueError(meter, behavior, reportedValue(report))
   return message === undefined ? undefined : { location: "body.value", message, value }
 }
 
@@ -41,7 +41,7 @@ export const eventOf = (report: ReportUsage, timestamp: Date, reportedBy: ActorR
 })
 
 /** What a report is answered with that was refused. */
-export const refusalFor = (refusal: Refusal, account: Account, { value }: ReportUsage) =>
+export const rejectionProblem = (refusal: RejectionReason, account: Account, { value }: ReportUsage) =>
   refusal === "negative"
     ? invalid("body.value", "would bring the total below zero", value)
-    : new ReportUsageThresholdExceeded({ detail: refusalText(refusal, account) })
+    : new ReportUsageThresholdExceeded({ detail: rejectionText(refusal, account) })

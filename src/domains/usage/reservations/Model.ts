@@ -11,8 +11,8 @@ export const reservationStates = ["HELD", "COMMITTED", "RELEASED", "EXPIRED"] as
 export type ReservationState = (typeof reservationStates)[number]
 
 /** How long a reservation is held unless asked otherwise, and at most; in seconds. */
-export const DEFAULT_SECONDS = 300
-export const MOST_SECONDS = 86_400
+export const DEFAULT_LIFETIME_SECONDS = 300
+export const MAX_LIFETIME_SECONDS = 86_400
 
 /** A reservation as it stands at the moment of the answer. */
 export const Reservation = Schema.Struct({
@@ -39,7 +39,7 @@ export const Reserve = Schema.Struct({
     }),
   ),
   expiresInSeconds: Schema.optionalKey(
-    Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: MOST_SECONDS })).annotate({
+    Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: MAX_LIFETIME_SECONDS })).annotate({
       description: "How long it is kept, up to a day; 300 if absent",
     }),
   ),

@@ -8,7 +8,7 @@ import type { Decision } from "../rules/Decision.ts"
 import { decimalOf, isStorable } from "../../../kernel/values/Decimal.ts"
 import type { Meter } from "../ledger/Model.ts"
 import type { Period } from "../rules/Period.ts"
-import type { Fault } from "../ledger/Acceptance.ts"
+import type { UsageValidationError } from "../ledger/Acceptance.ts"
 import type { Reservation, ReservationState, StoredReservation } from "./Model.ts"
 import { grantOf, periodOf } from "../rules/Terms.ts"
 
@@ -51,7 +51,7 @@ export const periodsTouched = (meter: Meter, from: Date, until: Date): ReadonlyA
 }
 
 /** What is wrong with a quantity of this meter. */
-const faultOfQuantity = (meter: Meter, quantity: number | undefined): Fault | undefined => {
+const quantityValidationError = (meter: Meter, quantity: number | undefined): UsageValidationError | undefined => {
   if (quantity === undefined) return undefined
   const place = { location: "body.quantity", value: quantity }
   const decimal = decimalOf(quantity)
@@ -62,30 +62,33 @@ const faultOfQuantity = (meter: Meter, quantity: number | undefined): Fault | un
 }
 
 /** What is wrong with a wish to reserve, apart from what the license allows. */
-export const faultOfReserve = (meter: Meter, quantity: number | undefined): Fault | undefined => {
+export const reserveValidationError = (
+  meter: Meter,
+  quantity: number | undefined,
+): UsageValidationError | undefined => {
   const place = { location: "path.entitlementSlug", value: meter.entitlement }
   if (meter.type !== "NUMBER") return { ...place, message: `is not metered, because its type is ${meter.type}` }
   if (!isConsumable(meter)) {
     return { ...place, message: `cannot be reserved, because its aggregation is ${methodOf(meter)}` }
   }
-  return faultOfQuantity(meter, quantity)
+  return quantityValidationError(meter, quantity)
 }
 
 /** What is wrong with a quantity to commit. */
-export const faultOfCommit = (
+export const commitValidationError = (
   meter: Meter,
   held: Pick<StoredReservation, "quantity">,
   quantity: number | undefined,
-): Fault | undefined => {
+): UsageValidationError | undefined => {
   if (quantity === undefined) return undefined
   if (BigDecimal.isGreaterThan(decimalIn(quantity), storedDecimal(held.quantity))) {
     return { location: "body.quantity", message: `is at most the ${held.quantity} that are held`, value: quantity }
   }
-  return faultOfQuantity(meter, quantity)
+  return quantityValidationError(meter, quantity)
 }
 
 /** Decides what is asked of a meter at an instant; where nothing is said of its account, as if nothing was used. */
-export const decideOn = (
+export const decideReservation = (
   meter: Meter,
   quantity: BigDecimal.BigDecimal,
   at: Date,
@@ -103,15 +106,15 @@ export const decideOn = (
   })
 
 /** The first of the accounts in which a quantity does not fit beside what is used and held. */
-export const fullAmong = (
+export const findFullAccount = (
   meter: Meter,
   quantity: BigDecimal.BigDecimal,
   at: Date,
   accounts: ReadonlyArray<Account>,
-): Account | undefined => accounts.find((account) => !decideOn(meter, quantity, at, account).allowed)
+): Account | undefined => accounts.find((account) => !decideReservation(meter, quantity, at, account).allowed)
 
 /** Why nothing can be reserved, for a person. */
-export const reserveRefusalText = (meter: Meter, { reason }: Decision, account?: Account): string => {
+export const reserveRejectionText = (meter: Meter, { reason }: Decision, account?: Account): string => {
   const what = `"${meter.entitlement}" of "${meter.instance}"`
   switch (reason) {
     case "LICENSE_NOT_STARTED":

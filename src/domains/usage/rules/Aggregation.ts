@@ -38,7 +38,7 @@ const one = BigDecimal.fromBigInt(1n)
 const AVERAGE_DECIMALS = 18
 
 /** A period without events. */
-export const nothing: Total = {
+export const emptyTotal: Total = {
   value: zero,
   eventCount: 0,
   sum: zero,
@@ -110,7 +110,7 @@ export const fold = (method: AggregationMethod, events: ReadonlyArray<UsageEvent
     const isNewKey = !keys.has(event.uniqueKey)
     keys.add(event.uniqueKey)
     return counted(event.behavior === "set" ? replace(total, event) : append(method, total, event, isNewKey), event)
-  }, nothing)
+  }, emptyTotal)
 }
 
 /** What the events of a period come to from the newest `set` on, which is one of them, or all if none was set. */

@@ -29,7 +29,7 @@ const exceeds = (usage: BigDecimal.BigDecimal, limit: Limit): boolean =>
  * Why usage may not go from one figure to the other, if it may not. What lowers usage is always allowed; what raises it
  * leaves room for what is held.
  */
-export const refusalOf = (
+export const rejectionReason = (
   limit: Limit | null,
   before: BigDecimal.BigDecimal,
   after: BigDecimal.BigDecimal,
@@ -77,7 +77,7 @@ const hundredth = BigDecimal.make(1n, 2)
 
 /**
  * Where a limit's thresholds lie; none if it is unlimited. Usage that rises and stays on its side of each of them crosses
- * nothing and is refused by nothing, which is what {@link crossingsAt} and {@link refusalOf} come to.
+ * nothing and is refused by nothing, which is what {@link crossingsAt} and {@link rejectionReason} come to.
  */
 export const thresholdsOf = (limit: Limit, warningThresholdPercent: number | null): Thresholds | null =>
   isUnlimited(limit.value)

@@ -3,14 +3,14 @@
  * decides whether an answer is still right: a cached one is returned only if the rows are the same as the last two times
  * (`docs/adr/0009-answers-given-again.md`).
  */
-import { recent } from "../../../../kernel/concurrency/LruCache.ts"
+import { makeLruCache } from "../../../../kernel/concurrency/LruCache.ts"
 import { isSameInstant } from "../../../../kernel/values/Timestamp.ts"
 import type { CheckBasis } from "../../rules/CheckBasis.ts"
 import { isRunning } from "../../rules/Decision.ts"
 import type { CheckedInstance } from "../../rules/Terms.ts"
 import { answersAsText, answersTo, responseText } from "../CheckResponse.ts"
 import type { CheckRequest } from "../Model.ts"
-import type { Catalogs, UsageCheck } from "./CatalogCache.ts"
+import type { CatalogCache, UsageQuery } from "./CatalogCache.ts"
 import type { CheckQuestion, UsageRow } from "./Repo.ts"
 
 type Checks = CheckRequest["checks"]
@@ -73,12 +73,12 @@ const areSameRows = (some: ReadonlyArray<UsageRow>, others: ReadonlyArray<UsageR
 /** A check whose catalog is known, with what the database returned for it last. */
 export class KnownCheck {
   readonly name: string
-  readonly usage: UsageCheck
+  readonly usage: UsageQuery
   private rows: ReadonlyArray<UsageRow> | undefined
   /** The basis of these rows, once they were returned twice. Rows that change each time are not worth caching. */
   private repeated: RepeatedBasis | undefined
 
-  constructor(name: string, usage: UsageCheck) {
+  constructor(name: string, usage: UsageQuery) {
     this.name = name
     this.usage = usage
   }
@@ -88,10 +88,10 @@ export class KnownCheck {
   }
 
   /** The basis of the rows, cached if they are repeated; `undefined` if they belong to another catalog. */
-  basisOf(catalogs: Catalogs, instance: string, rows: ReadonlyArray<UsageRow>): CheckBasis | undefined {
+  basisOf(catalogs: CatalogCache, instance: string, rows: ReadonlyArray<UsageRow>): CheckBasis | undefined {
     const isRepeated = this.rows !== undefined && areSameRows(rows, this.rows)
     if (isRepeated && this.repeated !== undefined) return this.repeated
-    const basis = catalogs.recall(this.usage, instance, rows)
+    const basis = catalogs.basisOf(this.usage, instance, rows)
     if (basis === undefined) return undefined
     this.rows = rows
     this.repeated = isRepeated ? new RepeatedBasis(basis) : undefined
@@ -100,18 +100,18 @@ export class KnownCheck {
 }
 
 /** A check of one entitlement takes three times as much as each further entitlement adds. */
-const sizeOf = ({ usage }: KnownCheck): number => 2 + usage.asked.length
+const sizeOf = ({ usage }: KnownCheck): number => 2 + usage.entitlements.length
 
 /** The cache of one process, on top of its cache of catalogs. The least recently used checks are evicted. */
-export const makeAnswerCache = (catalogs: Catalogs, maxSize = MAX_SIZE) => {
-  const checks = recent<KnownCheck>(maxSize, sizeOf)
+export const makeAnswerCache = (catalogs: CatalogCache, maxSize = MAX_SIZE) => {
+  const checks = makeLruCache<KnownCheck>(maxSize, sizeOf)
   return {
     /** The cached check, or a new one; `undefined` if not all of its catalog is known. */
     knownCheckOf: (question: CheckQuestion): KnownCheck | undefined => {
       const name = nameOf(question)
       const known = checks.get(name)
-      if (known !== undefined && catalogs.isLeft(known.usage, question)) return known
-      const usage = catalogs.usageCheckOf(question)
+      if (known !== undefined && catalogs.isCurrent(known.usage, question)) return known
+      const usage = catalogs.usageQueryOf(question)
       return usage && new KnownCheck(name, usage)
     },
 

@@ -2,8 +2,8 @@
 import { Effect, Exit } from "effect"
 import { gathered } from "../../../../kernel/concurrency/RequestBatcher.ts"
 import type { Waiting } from "../../../../kernel/concurrency/RequestBatcher.ts"
-import { makeCatalogs } from "./CatalogCache.ts"
-import type { CheckQuestion, CheckRepo, UsageRow } from "./Repo.ts"
+import { makeCatalogCache } from "./CatalogCache.ts"
+import type { CheckQuestion, CheckBatchRepo, UsageRow } from "./Repo.ts"
 import { makeAnswerCache } from "./AnswerCache.ts"
 import type { KnownCheck } from "./AnswerCache.ts"
 import { checkBasisOf } from "../../rules/CheckBasis.ts"
@@ -49,8 +49,8 @@ const allAtOnce = (statements: ReadonlyArray<Effect.Effect<void>>): Effect.Effec
   Effect.all(statements, { concurrency: "unbounded", discard: true })
 
 /** How instances stand with what is asked for; nothing where there is no such instance. */
-export const askingTogether = (repo: CheckRepo["Service"]) => {
-  const catalogs = makeCatalogs()
+export const makeCheckBatcher = (repo: CheckBatchRepo["Service"]) => {
+  const catalogs = makeCatalogCache()
   const answerCache = makeAnswerCache(catalogs)
 
   const statementsFor = (
@@ -117,7 +117,7 @@ export const askingTogether = (repo: CheckRepo["Service"]) => {
       else allKnown.push({ check, known })
     }
     return allAtOnce([
-      ...inParts(allKnown, ({ known }) => known.usage.asked.length).map(findKnown),
+      ...inParts(allKnown, ({ known }) => known.usage.entitlements.length).map(findKnown),
       ...statementsFor(unknown, repo.isSharded),
     ])
   })
