@@ -8,6 +8,7 @@ import { CheckBatchRepo } from "./check/hotpath/Repo.ts"
 import { CloudEventsRepo } from "./cloudevents/Repo.ts"
 import { CloudEvents } from "./cloudevents/Service.ts"
 import { LedgerRepo } from "./ledger/LedgerRepo.ts"
+import { Ledger } from "./ledger/Ledger.ts"
 import { LockedLedger } from "./ledger/LockedLedger.ts"
 import { OptimisticLedger } from "./ledger/OptimisticLedger.ts"
 import { OptimisticRepo } from "./ledger/OptimisticRepo.ts"
@@ -25,6 +26,7 @@ export const layer = Layer.mergeAll(
   ReservationRetention.layer,
 ).pipe(
   Layer.provideMerge(UsageReports.layer),
+  Layer.provideMerge(Ledger.layer),
   Layer.provideMerge(Layer.merge(LockedLedger.layer, OptimisticLedger.layer)),
   Layer.provideMerge(
     Layer.mergeAll(

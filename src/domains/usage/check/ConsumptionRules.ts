@@ -53,12 +53,12 @@ interface Decided extends Item {
 /** Decides the items one after another, each on what those before it leave. */
 const decideAll = (
   items: ReadonlyArray<Item>,
-  locked: Accounts,
+  opened: Accounts,
   instance: CheckedInstance,
   { actor, at }: { readonly actor: ActorReference; readonly at: Date },
 ) => {
-  const accounts = new Map(locked)
-  const refused = new Set<string>()
+  const accounts = new Map(opened)
+  const exceeded = new Set<string>()
   const decided = items.map((item): Decided => {
     const { amount, meter, slug } = item
     const name = isMetered(meter) ? accountName({ meter, at }) : ""
@@ -74,14 +74,14 @@ const decideAll = (
       period: meter === undefined ? null : periodOf(meter, meter, at),
     }
     const decision = decide(subject)
-    if (account !== undefined && decision.reason === "LIMIT_REACHED") refused.add(name)
+    if (account !== undefined && decision.reason === "LIMIT_REACHED") exceeded.add(name)
     if (account !== undefined && decision.allowed && !BigDecimal.isZero(amount)) {
       const what = { behavior: "append" as const, value: amount, uniqueKey: null, metadata: null }
       accounts.set(name, post(account, { ...what, timestamp: at, reportedBy: actor }).account)
     }
     return { ...item, subject, decision }
   })
-  return { decided, accounts, refused }
+  return { decided, accounts, exceeded }
 }
 
 /** The figures of a metered item for a usage. */
@@ -95,30 +95,30 @@ const withExceeded = (accounts: Accounts, names: ReadonlySet<string>) =>
     Array.from(accounts, ([name, account]) => [name, names.has(name) ? withCapExceeded(account) : account] as const),
   )
 
-/** A request whose names and amounts are all right. */
+/** A request to consume that is valid. */
 export interface ConsumeRequest {
-  readonly asked: CheckRequest["checks"]
-  readonly explains: boolean
+  readonly checks: CheckRequest["checks"]
+  readonly explain: boolean
   readonly instance: CheckedInstance
   /** By the slugs of their entitlements. */
   readonly meters: ReadonlyMap<string, Meter>
 }
 
-/** What one request is answered with, and the accounts after it. */
+/** The result of one request, and the accounts after it. */
 export const decideConsumption = (
-  { asked, explains, instance, meters }: ConsumeRequest,
+  { checks, explain: explains, instance, meters }: ConsumeRequest,
   accounts: Accounts,
   { actor, at }: { readonly actor: ActorReference; readonly at: Date },
-): { readonly answer: CheckResult; readonly accounts: Accounts } => {
-  const items = asked.map(({ entitlement, requested }): Item => {
+): { readonly result: CheckResult; readonly accounts: Accounts } => {
+  const items = checks.map(({ entitlement, requested }): Item => {
     const meter = meters.get(entitlement)
     return { slug: entitlement, meter, amount: amountOf(meter, requested) }
   })
-  const { accounts: posted, decided, refused } = decideAll(items, accounts, instance, { actor, at })
+  const { accounts: posted, decided, exceeded } = decideAll(items, accounts, instance, { actor, at })
   const consumed = decided.every(({ decision }) => decision.allowed)
-  const left = consumed ? posted : withExceeded(accounts, refused)
+  const left = consumed ? posted : withExceeded(accounts, exceeded)
   const { facts } = instance
-  const checks = decided.map(({ decision, meter, slug, subject }) => ({
+  const answers = decided.map(({ decision, meter, slug, subject }) => ({
     entitlement: slug,
     ...decision,
     ...(isMetered(meter) ? figuresOf(meter, left.get(accountName({ meter, at }))) : {}),
@@ -126,5 +126,8 @@ export const decideConsumption = (
       ? { explanation: explain({ subject, decision, instance, facts, entitlement: meter, slug, consumed }) }
       : {}),
   }))
-  return { answer: { instance: instance.instance, license: instance.license, at, checks }, accounts: left }
+  return {
+    result: { instance: instance.instance, license: instance.license, at, checks: answers },
+    accounts: left,
+  }
 }

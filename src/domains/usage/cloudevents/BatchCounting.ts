@@ -8,7 +8,7 @@ import { storedDecimal } from "../../../kernel/values/Decimal.ts"
 import type { ActorReference } from "../../../kernel/contract/Caller.ts"
 import { Caller } from "../../../kernel/contract/Caller.ts"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
-import { accountName, meterName, post, totalNameOf } from "../ledger/Account.ts"
+import { accountIn, accountName, meterName, post, totalNameOf } from "../ledger/Account.ts"
 import type { Account } from "../ledger/Account.ts"
 import { identityOf, rejected } from "./Rules.ts"
 import type { CountableEvent, ParsedEvent, Outcome } from "./Rules.ts"
@@ -45,10 +45,8 @@ const countOn = (
     events.map((judged): readonly [CountableEvent, Outcome] => {
       const { meter, timestamp, uniqueKey, value } = judged
       const name = accountName({ meter, at: timestamp })
-      const account = accounts.get(name)
-      if (account === undefined) throw new Error("A total is missing")
       const event = { timestamp, behavior: "append" as const, value, uniqueKey, metadata: null, reportedBy }
-      const posted = post(account, event)
+      const posted = post(accountIn(accounts, name), event)
       accounts.set(name, posted.account)
       if (posted.refusal === undefined) return [judged, ACCEPTED]
       const code = posted.refusal === "negative" ? "Request.ValidationFailed" : "ReportUsage.ThresholdExceeded"

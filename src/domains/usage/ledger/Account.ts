@@ -56,6 +56,14 @@ export interface Account {
   readonly newKeys: ReadonlySet<string>
 }
 
+/** Usage of a meter at an instant, before it is posted. */
+export interface MeterUse {
+  readonly meter: Meter
+  readonly at: Date
+  /** What a `UNIQUE_COUNT` counts once. */
+  readonly uniqueKey: string | null
+}
+
 /** The name of an instance's meter, by their slugs. */
 export const meterName = ({ entitlement, instance }: Pick<Meter, "entitlement" | "instance">): string =>
   JSON.stringify([instance, entitlement])
@@ -104,11 +112,18 @@ export const totalNameOf = ({ instanceId, entitlementId, periodStart }: TotalKey
   `${instanceId} ${entitlementId} ${periodStart.getTime()}`
 
 /** The name of the account that usage of a meter at an instant is posted to. */
-export const accountName = (usage: { readonly meter: Meter; readonly at: Date }): string =>
-  totalNameOf(totalKeyOf(usage))
+export const accountName = ({ at, meter }: { readonly meter: Meter; readonly at: Date }): string =>
+  lastPeriod(meter, at).name
 
 /** Accounts by {@link accountName}. */
 export type Accounts = ReadonlyMap<string, Account>
+
+/** The account of this name, which was opened before. */
+export const accountIn = (accounts: Accounts, name: string): Account => {
+  const account = accounts.get(name)
+  if (account === undefined) throw new Error("A total is missing")
+  return account
+}
 
 export const methodOf = ({ aggregationMethod }: Meter): AggregationMethod => aggregationMethod ?? "SUM"
 

@@ -16,7 +16,7 @@ import {
   totalKeyOf,
   totalNameOf,
 } from "./Account.ts"
-import type { Account } from "./Account.ts"
+import type { Account, MeterUse } from "./Account.ts"
 import { emptyTotal } from "../rules/Aggregation.ts"
 import { newlyCrossed } from "../rules/Limits.ts"
 import type { Crossings } from "../rules/Limits.ts"
@@ -24,13 +24,6 @@ import { LedgerRepo } from "./LedgerRepo.ts"
 import type { TotalRow } from "./LedgerRepo.ts"
 import type { Meter, UsageEntry } from "./Model.ts"
 import { OptimisticRepo } from "./OptimisticRepo.ts"
-
-/** Usage of a meter at an instant, about to be posted. */
-export interface MeterUse {
-  readonly meter: Meter
-  readonly at: Date
-  readonly uniqueKey: string | null
-}
 
 const eventOf: Record<keyof Crossings, EventName> = {
   warned: "ENTITLEMENT_USAGE_WARNING_THRESHOLD_REACHED",

@@ -13,9 +13,7 @@ import type { Account } from "./Account.ts"
 import { meterColumns, totalColumns, totalRowOf } from "./LedgerRepo.ts"
 import type { LockedTotal, StoredTotal } from "./LedgerRepo.ts"
 import type { Meter } from "./Model.ts"
-
-/** Names a meter of an organization by slugs. */
-export type MeterName = Pick<Meter, "instance" | "entitlement">
+import type { MeterName } from "./Operation.ts"
 
 /** A meter, with a total that may be the one of the period asked about. */
 export interface MeterSnapshot {

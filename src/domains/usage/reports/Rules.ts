@@ -4,7 +4,7 @@ import type { ActorReference } from "../../../kernel/contract/Caller.ts"
 import { invalid } from "../../../kernel/contract/Problem.ts"
 import { decimalOf } from "../../../kernel/values/Decimal.ts"
 import { ReportUsageThresholdExceeded } from "../Errors.ts"
-import { valueError, rejectionText } from "../ledger/Acceptance.ts"
+import { rejectionText, timestampError, valueError } from "../ledger/Acceptance.ts"
 import type { UsageValidationError } from "../ledger/Acceptance.ts"
 import { methodOf } from "../ledger/Account.ts"
 import type { Account, RejectionReason, ReportedEvent } from "../ledger/Account.ts"
@@ -28,6 +28,19 @@ export const reportValidationError = (meter: Meter, report: ReportUsage): UsageV
   }
   const message = valueError(meter, behavior, reportedValue(report))
   return message === undefined ? undefined : { location: "body.value", message, value }
+}
+
+/** What is wrong with an appending report for this meter at an instant. */
+export const appendValidationError = (
+  meter: Meter,
+  report: ReportUsage,
+  timestamp: Date,
+  at: Date,
+): UsageValidationError | undefined => {
+  const error = reportValidationError(meter, report)
+  if (error !== undefined) return error
+  const message = timestampError(meter, timestamp, at)
+  return message === undefined ? undefined : { location: "body.timestamp", message, value: report.timestamp }
 }
 
 /** The event that a report stands for. */

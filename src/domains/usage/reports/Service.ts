@@ -11,8 +11,9 @@ import { now } from "../../../kernel/values/Timestamp.ts"
 import { Transaction } from "../../../kernel/database/Transactions.ts"
 import { entryOf, post } from "../ledger/Account.ts"
 import { isLateSet } from "../rules/Aggregation.ts"
-import { appends, isPlain } from "./AppendReports.ts"
+import { appendOperation, isAppend } from "./AppendReports.ts"
 import { ReportUsageTransactionIdReused } from "../Errors.ts"
+import { Ledger } from "../ledger/Ledger.ts"
 import { LockedLedger } from "../ledger/LockedLedger.ts"
 import { LedgerRepo } from "../ledger/LedgerRepo.ts"
 import type { Meter } from "../ledger/Model.ts"
@@ -25,7 +26,8 @@ const entitlementNotFound = (slug: string) => new EntitlementNotFound({ detail: 
 
 const make = Effect.gen(function* () {
   const repo = yield* LedgerRepo
-  const ledger = yield* LockedLedger
+  const ledger = yield* Ledger
+  const locked = yield* LockedLedger
   const groups = yield* EntitlementGroups
   const cursors = yield* Cursors
 
@@ -39,13 +41,11 @@ const make = Effect.gen(function* () {
     return yield* entitlementNotFound(entitlement)
   })
 
-  const append = yield* appends(refuseMissing)
-
   /** Posts a valid report. A refusal is a value, so that its threshold event commits. */
   const count = Effect.fnUntraced(function* (meter: Meter, report: ReportUsage, timestamp: Date) {
     const caller = yield* Caller
     const event = eventOf(report, timestamp, caller.actor)
-    const accounts = yield* ledger.open(caller.organizationId, [{ meter, at: timestamp, uniqueKey: event.uniqueKey }])
+    const accounts = yield* locked.open(caller.organizationId, [{ meter, at: timestamp, uniqueKey: event.uniqueKey }])
     const account = yield* Option.match(Option.fromNullishOr([...accounts.values()][0]), {
       onNone: () => Effect.die(new Error("A locked total is missing")),
       onSome: Effect.succeed,
@@ -58,7 +58,7 @@ const make = Effect.gen(function* () {
         )
       : []
     const posted = post(account, event, { laterEvents })
-    yield* ledger.close(caller, [posted.account])
+    yield* locked.close(caller, [posted.account])
     return posted
   })
 
@@ -88,7 +88,7 @@ const make = Effect.gen(function* () {
         detail: `The transaction id "${transactionId}" was sent before with another report. Use a fresh one.`,
       })
     }
-    const [entry] = yield* ledger.entries(organizationId, [meter], same.timestamp)
+    const [entry] = yield* locked.entries(organizationId, [meter], same.timestamp)
     return { replayed: entry }
   })
 
@@ -114,10 +114,12 @@ const make = Effect.gen(function* () {
     input: ReportUsage,
   ) {
     // Under an idempotency key a refusal takes its transaction back, and the cap event is written behind it.
-    if (isPlain(input) && Option.isNone(yield* Effect.serviceOption(Transaction))) {
-      return yield* append({ instance, entitlement, report: input })
+    if (isAppend(input) && Option.isNone(yield* Effect.serviceOption(Transaction))) {
+      return yield* ledger.apply(
+        appendOperation(yield* Caller, { instance, entitlement, report: input }, refuseMissing),
+      )
     }
-    const { posted } = yield* ledger.decided(inTransaction(instance, entitlement, input), (done) =>
+    const { posted } = yield* locked.decided(inTransaction(instance, entitlement, input), (done) =>
       "refusal" in done.posted && done.posted.refusal === "cap" ? done.posted.account : undefined,
     )
     if ("replayed" in posted) {
@@ -130,7 +132,7 @@ const make = Effect.gen(function* () {
   const get = Effect.fn("UsageReports.get")(function* (instance: string, entitlement: string) {
     const { organizationId } = yield* Caller
     const meters = yield* repo.find(organizationId, instance, entitlement)
-    const [entry] = yield* ledger.entries(organizationId, meters, yield* now)
+    const [entry] = yield* locked.entries(organizationId, meters, yield* now)
     return entry ?? (yield* refuseMissing(organizationId, instance, entitlement))
   })
 
@@ -143,7 +145,7 @@ const make = Effect.gen(function* () {
       (after, count) => repo.listGranted(organizationId, instance, behindInDisplayOrder(after), count),
       (meter) => [meter.displayOrder, meter.entitlementId],
     )
-    return { ...page, items: yield* ledger.entries(organizationId, page.items, yield* now) }
+    return { ...page, items: yield* locked.entries(organizationId, page.items, yield* now) }
   })
 
   const ofGroup = Effect.fn("UsageReports.ofGroup")(function* (groupSlug: string, instance: string) {
@@ -151,7 +153,7 @@ const make = Effect.gen(function* () {
     const group = yield* groups.get(groupSlug)
     yield* refuseMissingInstance(organizationId, instance)
     const meters = yield* repo.listAmong(organizationId, instance, group.entitlementSlugs)
-    return yield* ledger.entries(organizationId, meters, yield* now)
+    return yield* locked.entries(organizationId, meters, yield* now)
   })
 
   return {
