@@ -2,16 +2,16 @@ import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, BigDecimal, Option, Schema } from "effect"
 import {
   amountOf,
-  decimalIn,
-  decimalInText,
+  decimalOfAmount,
+  decimalOfText,
   isAmount,
   parseJson,
-  rounded,
-  textOf,
+  nearestNumber,
+  decimalText,
 } from "../../src/kernel/values/Decimal.ts"
 
 const written = (json: string): string => JSON.stringify(parseJson(json))
-const decimal = (json: string): BigDecimal.BigDecimal => decimalIn(parseJson(json) as number)
+const decimal = (json: string): BigDecimal.BigDecimal => decimalOfAmount(parseJson(json) as number)
 
 /** Any decimal of up to 18 digits before and 18 behind the point, written without idle zeros. */
 const decimals = Arbitrary.schema(
@@ -55,8 +55,8 @@ describe("numbers of JSON", () => {
   it("keep their digits where JavaScript would drop some", () => {
     for (const text of ["123456789012345678", "-0.123456789012345678", "9007199254740993", "123456789.123456789"]) {
       assert.strictEqual(written(text), text)
-      assert.strictEqual(textOf(decimal(text)), text)
-      assert.strictEqual(rounded(parseJson(text) as number), Number(text))
+      assert.strictEqual(decimalText(decimal(text)), text)
+      assert.strictEqual(nearestNumber(parseJson(text) as number), Number(text))
       assert.isTrue(isAmount(parseJson(text)))
     }
     assert.strictEqual(written(`[{"a":0.1234567890123456780}]`), `[{"a":0.123456789012345678}]`)
@@ -65,7 +65,7 @@ describe("numbers of JSON", () => {
   it("are cut far behind the digits that can be stored, and stay larger than what is cut", () => {
     const long = decimal(`0.5${"0".repeat(900_000)}1`)
     assert.isTrue(BigDecimal.isGreaterThan(long, BigDecimal.make(5n, 1)))
-    assert.isBelow(textOf(long).length, 100)
+    assert.isBelow(decimalText(long).length, 100)
   })
 
   it("leave texts with many digits alone", () => {
@@ -83,23 +83,23 @@ describe("numbers of JSON", () => {
 
   it("are read of texts that say one, and of no others", () => {
     for (const text of ["7", "-7", "0007", "1e3", "-0.50", "98765432109876543210"]) {
-      const read = Option.getOrThrow(decimalInText(text))
+      const read = Option.getOrThrow(decimalOfText(text))
       assert.isTrue(BigDecimal.equals(read, BigDecimal.fromStringUnsafe(text)), text)
     }
     for (const text of ["-", "1-", "1 ", "0x1", "1n", "one", "1.2.3"])
-      assert.isTrue(Option.isNone(decimalInText(text)), text)
+      assert.isTrue(Option.isNone(decimalOfText(text)), text)
   })
 
   it.prop(
     "come back from a decimal digit for digit",
     { parts: decimals },
     ({ parts: [digits, scale] }) => {
-      const text = textOf(BigDecimal.make(digits, scale))
+      const text = decimalText(BigDecimal.make(digits, scale))
       const answered = JSON.stringify(amountOf(decimal(text)))
       // JavaScript writes small numbers of few digits with an exponent.
-      assert.strictEqual(/e/.test(answered) ? textOf(BigDecimal.fromStringUnsafe(answered)) : answered, text)
+      assert.strictEqual(/e/.test(answered) ? decimalText(BigDecimal.fromStringUnsafe(answered)) : answered, text)
       assert.isTrue(BigDecimal.equals(decimal(text), BigDecimal.make(digits, scale)))
-      assert.isTrue(BigDecimal.equals(Option.getOrThrow(decimalInText(text)), BigDecimal.make(digits, scale)))
+      assert.isTrue(BigDecimal.equals(Option.getOrThrow(decimalOfText(text)), BigDecimal.make(digits, scale)))
     },
     { arbitrary: { runs: 2000 } },
   )

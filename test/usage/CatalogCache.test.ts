@@ -4,6 +4,7 @@ import { Effect, Layer } from "effect"
 import { resetAnchors, resetPeriods } from "../../src/domains/entitlements/Model.ts"
 import { makeCatalogCache } from "../../src/domains/usage/check/hotpath/CatalogCache.ts"
 import { testSql } from "../support/TestDatabase.ts"
+import { DAY_MS } from "../../src/kernel/values/Timestamp.ts"
 import { TestService } from "../support/TestService.ts"
 import { randomIntegers } from "./RandomGenerator.ts"
 import { daysAgo, openMeteredShop } from "./Metered.ts"
@@ -104,7 +105,7 @@ layer(services, { excludeTestServices: true })("a check that was asked before", 
       const startLicenseDate = new Date(Date.parse(daysAgo(300)) - 5 * 3_600_000).toISOString()
       yield* call("PATCH", "/instances/prod", { startLicenseDate })
       const [after, used] = yield* periodOf
-      assert.strictEqual((Date.parse(after) - Date.parse(startLicenseDate)) % (24 * 3_600_000), 0)
+      assert.strictEqual((Date.parse(after) - Date.parse(startLicenseDate)) % DAY_MS, 0)
       assert.strictEqual(used, 0)
     }),
   )

@@ -1,6 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Arbitrary, BigDecimal, Effect, Schema } from "effect"
-import { textOf } from "../../src/kernel/values/Decimal.ts"
+import { decimalText } from "../../src/kernel/values/Decimal.ts"
 import type { Answer } from "../support/TestService.ts"
 import { TestService } from "../support/TestService.ts"
 import { openMeteredShop } from "./Metered.ts"
@@ -51,12 +51,12 @@ layer(TestService.layer, { excludeTestServices: true })("amounts of up to 18 dig
         const samples = yield* Arbitrary.sampleEffect(decimals, { count: 100 })
         for (const [digits, scale] of samples) {
           const decimal = BigDecimal.make(digits, scale)
-          const text = textOf(decimal)
+          const text = decimalText(decimal)
           for (const answer of [yield* post(usage("seen"), `{"value":${text}}`), yield* read(usage("seen"))]) {
             const [unlimited, value = ""] = numbers(answer, "value")
             assert.strictEqual(unlimited, "-1")
             // JavaScript writes small numbers of few digits with an exponent.
-            assert.strictEqual(/e/.test(value) ? textOf(BigDecimal.fromStringUnsafe(value)) : value, text)
+            assert.strictEqual(/e/.test(value) ? decimalText(BigDecimal.fromStringUnsafe(value)) : value, text)
           }
         }
       }),

@@ -3,6 +3,7 @@ import { BigDecimal, Effect } from "effect"
 import { aggregationMethods } from "../../src/domains/entitlements/Model.ts"
 import { fold } from "../../src/domains/usage/rules/Aggregation.ts"
 import type { UsageEvent } from "../../src/domains/usage/rules/Aggregation.ts"
+import { DAY_MS } from "../../src/kernel/values/Timestamp.ts"
 import { TestService } from "../support/TestService.ts"
 import { randomIntegers } from "./RandomGenerator.ts"
 import { openMeteredShop } from "./Metered.ts"
@@ -15,7 +16,7 @@ layer(TestService.layer, { excludeTestServices: true })("histories of late, repe
     () =>
       Effect.gen(function* () {
         const { metered, report } = yield* openMeteredShop
-        const start = Date.now() - 10 * 24 * 3_600_000
+        const start = Date.now() - 10 * DAY_MS
         for (const [seed, method] of aggregationMethods.entries()) {
           const roll = randomIntegers(seed + 7)
           const slug = `by-${method.toLowerCase().replace("_", "-")}`

@@ -9,6 +9,7 @@ import { ReservationsRepo } from "../../src/domains/usage/reservations/Repo.ts"
 import { Usage } from "../../src/domains/usage/check/Service.ts"
 import { UsageReports } from "../../src/domains/usage/reports/Service.ts"
 import { refusal } from "../instances/Shop.ts"
+import { DAY_MS } from "../../src/kernel/values/Timestamp.ts"
 import { TestService } from "../support/TestService.ts"
 import { openMeteredShop } from "./Metered.ts"
 
@@ -393,7 +394,7 @@ layer(TestService.layer, { excludeTestServices: true })("the time of reservation
         Effect.gen(function* () {
           const [reservations, repo] = [yield* Reservations, yield* ReservationsRepo]
           // What other tests left behind is over by then.
-          yield* repo.deleteFinished(new Date(START + 24 * 3_600_000 + 1), 1000)
+          yield* repo.deleteFinished(new Date(START + DAY_MS + 1), 1000)
           const [committed, released, expired] = [yield* reserve(1, 60), yield* reserve(1, 60), yield* reserve(1, 60)]
           yield* at("2031-03-10T10:59:30.000Z")
           const young = yield* reserve(1, 86_400)

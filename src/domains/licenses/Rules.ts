@@ -1,7 +1,7 @@
 /** Decisions about licenses. Pure. */
 import { BigDecimal, Predicate } from "effect"
 import type { EntitlementType } from "../entitlements/Model.ts"
-import { decimalIn, isAmount } from "../../kernel/values/Decimal.ts"
+import { decimalOfAmount, isAmount, MAX_DIGITS, unlimited } from "../../kernel/values/Decimal.ts"
 import type { GrantValue, License } from "./Model.ts"
 
 type Candidate = Pick<License, "version" | "isDefault" | "lifecycleState">
@@ -37,9 +37,6 @@ export const archiveRefusal = (license: Candidate): "not-published" | "default" 
   return license.isDefault ? "default" : undefined
 }
 
-const MOST_DIGITS = 18
-const unlimited = BigDecimal.fromBigInt(-1n)
-
 /** How many digits the number has, written out without an exponent. */
 const digitsOf = (value: BigDecimal.BigDecimal): number => {
   const { value: digits, scale } = BigDecimal.normalize(BigDecimal.abs(value))
@@ -49,10 +46,10 @@ const digitsOf = (value: BigDecimal.BigDecimal): number => {
 
 const faultOfNumber = (value: GrantValue): string | undefined => {
   if (!isAmount(value)) return "is a number, because the entitlement is"
-  const decimal = decimalIn(value)
+  const decimal = decimalOfAmount(value)
   if (BigDecimal.isNegative(decimal) && !BigDecimal.equals(decimal, unlimited))
     return "is at least 0, or -1 for unlimited"
-  return digitsOf(decimal) > MOST_DIGITS ? `has at most ${MOST_DIGITS} digits` : undefined
+  return digitsOf(decimal) > MAX_DIGITS ? `has at most ${MAX_DIGITS} digits` : undefined
 }
 
 /** What is wrong with the value as a grant of such an entitlement. */

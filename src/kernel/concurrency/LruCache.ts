@@ -1,55 +1,56 @@
-/** A memory of bounded size for what is asked for again and again. */
+/** A cache of bounded size that evicts what was used least recently. */
 
-/** Things by their names, those that were used lately. */
+/** Values by key. */
 export interface LruCache<A> {
-  readonly get: (name: string) => A | undefined
-  readonly set: (name: string, thing: A) => void
-  readonly delete: (name: string) => void
+  readonly get: (key: string) => A | undefined
+  readonly set: (key: string, value: A) => void
+  readonly delete: (key: string) => void
 }
 
 /**
- * Keeps things of at most this size together, and of those that were used last always half of it. None may be larger than that half.
+ * Makes a cache whose values have at most this total size. The most recently used half of it always stays. No value may be larger
+ * than that half.
  *
- * In two maps, not in one whose entries go to its end whenever they are used: when the younger is full it becomes the older one, and
- * what nobody has used since then goes with the one before. A map that lives long and changes with each request leaves tables
- * behind, which keep what was in them (`src/kernel/concurrency/RequestBatcher.ts`).
+ * It consists of two generations. When the younger is full it becomes the older one, and the previous older one is dropped. A single
+ * map whose used entries move to its end would live long and change with each request: its old tables keep what was in them
+ * (`src/kernel/concurrency/RequestBatcher.ts`).
  */
-export const makeLruCache = <A>(most: number, sizeOf: (thing: A) => number): LruCache<A> => {
+export const makeLruCache = <A>(maxSize: number, sizeOf: (value: A) => number): LruCache<A> => {
   let younger = new Map<string, A>()
   let older = new Map<string, A>()
-  let size = 0
+  let youngerSize = 0
 
-  const takeOut = (name: string): void => {
-    const thing = younger.get(name)
-    if (thing === undefined) return
-    younger.delete(name)
-    size -= sizeOf(thing)
+  const deleteFromYounger = (key: string): void => {
+    const value = younger.get(key)
+    if (value === undefined) return
+    younger.delete(key)
+    youngerSize -= sizeOf(value)
   }
 
-  const set = (name: string, thing: A): void => {
-    takeOut(name)
-    const own = sizeOf(thing)
-    if (size + own > most / 2) {
+  const set = (key: string, value: A): void => {
+    deleteFromYounger(key)
+    const size = sizeOf(value)
+    if (youngerSize + size > maxSize / 2) {
       older = younger
       younger = new Map()
-      size = 0
+      youngerSize = 0
     }
-    younger.set(name, thing)
-    size += own
+    younger.set(key, value)
+    youngerSize += size
   }
 
   return {
-    get: (name) => {
-      const found = younger.get(name)
-      if (found !== undefined) return found
-      const again = older.get(name)
-      if (again !== undefined) set(name, again)
-      return again
+    get: (key) => {
+      const value = younger.get(key)
+      if (value !== undefined) return value
+      const old = older.get(key)
+      if (old !== undefined) set(key, old)
+      return old
     },
     set,
-    delete: (name) => {
-      takeOut(name)
-      older.delete(name)
+    delete: (key) => {
+      deleteFromYounger(key)
+      older.delete(key)
     },
   }
 }

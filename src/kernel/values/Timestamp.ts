@@ -1,6 +1,9 @@
 /** Instants: answered in UTC with milliseconds, taken as any ISO 8601 date-time with an offset (contract, section 2). */
 import { Clock, Effect, Option, Schema, SchemaGetter, SchemaIssue } from "effect"
 
+/** A day of 24 hours. */
+export const DAY_MS = 86_400_000
+
 const ISO_8601 = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})(?:\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})$/
 
 // JavaScript reads 30 February as 1 March; a license must not end on a day that nobody meant.
@@ -21,7 +24,6 @@ const parse = (text: string): Option.Option<Date> => {
   return year >= 1 && year <= 9999 ? Option.some(date) : Option.none()
 }
 
-const DAY = 86_400_000
 const MOST_DAYS = 1000
 const upTo = (count: number, digits: number) => Array.from({ length: count }, (_, n) => String(n).padStart(digits, "0"))
 const twoDigits = upTo(60, 2)
@@ -40,8 +42,8 @@ const dayText = (day: number, instant: Date): string => {
 /** `Date.toISOString` in a quarter of its time: a listing holds a hundred instants, of a few days. */
 export const instantText = (instant: Date): string => {
   const millis = instant.getTime()
-  const day = Math.floor(millis / DAY)
-  const ofDay = millis - day * DAY
+  const day = Math.floor(millis / DAY_MS)
+  const ofDay = millis - day * DAY_MS
   const seconds = Math.floor(ofDay / 1000)
   const minutes = Math.floor(seconds / 60)
   const hour = twoDigits[Math.floor(minutes / 60)]

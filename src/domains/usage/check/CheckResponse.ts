@@ -1,5 +1,5 @@
 /** From the basis of a check to its response and the response's JSON. Pure. */
-import { decimalIn } from "../../../kernel/values/Decimal.ts"
+import { decimalOfAmount } from "../../../kernel/values/Decimal.ts"
 import { instantText } from "../../../kernel/values/Timestamp.ts"
 import { decide } from "../rules/Decision.ts"
 import { explain } from "./Explanation.ts"
@@ -14,7 +14,7 @@ type Checks = CheckRequest["checks"]
 export const answersTo = ({ bases, instance }: CheckBasis, checks: Checks, at: Date): CheckResult["checks"] =>
   checks.map(({ entitlement: slug, requested }, position) => {
     const { entitlement, explained, grant, held, period, usage } = bases[position] ?? unknownEntitlement
-    const amount = requested === undefined ? undefined : decimalIn(requested)
+    const amount = requested === undefined ? undefined : decimalOfAmount(requested)
     const subject = { entitlement, grant, usage, held, period, requested: amount, instance, at }
     const decision = decide(subject)
     const { facts } = instance

@@ -1,25 +1,21 @@
 /** What a check that consumes is answered, and what it leaves of its accounts (contract section 9, "Check"). Pure. */
 import { BigDecimal } from "effect"
 import type { ActorReference } from "../../../kernel/contract/Caller.ts"
-import { decimalIn } from "../../../kernel/values/Decimal.ts"
+import { decimalOfAmount, isStorable, one, zero } from "../../../kernel/values/Decimal.ts"
 import { invalid } from "../../../kernel/contract/Problem.ts"
 import { accountName, withCapExceeded, isConsumable, limitFor, methodOf, post } from "../ledger/Account.ts"
 import type { Account, Accounts } from "../ledger/Account.ts"
 import { decide, figures } from "../rules/Decision.ts"
 import type { CheckSubject, Decision } from "../rules/Decision.ts"
 import { explain } from "./Explanation.ts"
-import { isStorable } from "../../../kernel/values/Decimal.ts"
 import type { CheckedInstance } from "../rules/Terms.ts"
 import type { CheckRequest, CheckResult } from "./Model.ts"
 import type { Meter } from "../ledger/Model.ts"
 import { grantOf, periodOf } from "../rules/Terms.ts"
 
-const zero = BigDecimal.fromBigInt(0n)
-const one = BigDecimal.fromBigInt(1n)
-
 /** What an item asks for. A `COUNT` counts the request itself, whatever it asks for. */
 const amountOf = (meter: Meter | undefined, requested: number | undefined): BigDecimal.BigDecimal =>
-  requested === undefined || meter?.aggregationMethod === "COUNT" ? one : decimalIn(requested)
+  requested === undefined || meter?.aggregationMethod === "COUNT" ? one : decimalOfAmount(requested)
 
 export const isMetered = (meter: Meter | undefined): meter is Meter => meter?.type === "NUMBER"
 

@@ -1,6 +1,6 @@
 /** Why a check was answered as it was, from what it was decided on. Pure. */
 import { BigDecimal } from "effect"
-import { amountOf, textOf } from "../../../kernel/values/Decimal.ts"
+import { amountOf, decimalText, one } from "../../../kernel/values/Decimal.ts"
 import { capOf, isUnlimited } from "../rules/Decision.ts"
 import type { CheckSubject, Decision } from "../rules/Decision.ts"
 import type { Explanation } from "./Model.ts"
@@ -21,8 +21,6 @@ export interface ExplanationInput {
   /** Of a check that consumes: whether it did. */
   readonly consumed?: boolean
 }
-
-const one = BigDecimal.fromBigInt(1n)
 
 const grantOf = ({ entitlement, subject: { grant } }: ExplanationInput): Explanation["grant"] => {
   if (grant === null) return null
@@ -50,16 +48,16 @@ const nameOf = ({ facts, instance }: ExplanationInput): string =>
 const limitText = (explained: ExplanationInput): string => {
   const limit = limitOf(explained.subject.grant)
   if (limit === null) return `${nameOf(explained)} grants nothing`
-  const granted = `${nameOf(explained)} grants ${textOf(limit.value)}`
+  const granted = `${nameOf(explained)} grants ${decimalText(limit.value)}`
   return limit.overagePercent === 0
     ? granted
-    : `${granted} and tolerates up to ${textOf(capOf(limit.value, limit.overagePercent))}`
+    : `${granted} and tolerates up to ${decimalText(capOf(limit.value, limit.overagePercent))}`
 }
 
 const verdict = (explained: ExplanationInput): string => {
   const { decision, instance, slug, subject } = explained
   const requested = subject.requested ?? one
-  const taken = textOf(BigDecimal.sum(BigDecimal.sum(subject.usage, subject.held), requested))
+  const taken = decimalText(BigDecimal.sum(BigDecimal.sum(subject.usage, subject.held), requested))
   switch (decision.reason) {
     case "ENTITLEMENT_NOT_FOUND":
       return `Refused: the organization has no entitlement "${slug}".`
@@ -73,12 +71,12 @@ const verdict = (explained: ExplanationInput): string => {
       return `Allowed: ${nameOf(explained)} grants "${slug}" without a limit.`
     case "GRANTED":
       return subject.entitlement?.type === "NUMBER"
-        ? `Allowed: with ${textOf(requested)} more, ${taken} of "${slug}" are taken, and ${limitText(explained)}.`
+        ? `Allowed: with ${decimalText(requested)} more, ${taken} of "${slug}" are taken, and ${limitText(explained)}.`
         : `Allowed: ${nameOf(explained)} grants "${slug}".`
     case "SOFT_LIMIT":
-      return `Allowed as overage: with ${textOf(requested)} more, ${taken} of "${slug}" are taken, and ${limitText(explained)}.`
+      return `Allowed as overage: with ${decimalText(requested)} more, ${taken} of "${slug}" are taken, and ${limitText(explained)}.`
     case "LIMIT_REACHED":
-      return `Refused: with ${textOf(requested)} more, ${taken} of "${slug}" would be taken, but ${limitText(explained)}.`
+      return `Refused: with ${decimalText(requested)} more, ${taken} of "${slug}" would be taken, but ${limitText(explained)}.`
   }
 }
 
@@ -86,7 +84,7 @@ const figuresText = ({ subject: { entitlement, held, period, usage } }: Explanat
   if (entitlement?.type !== "NUMBER" || period === null) return ""
   const since = `since ${period.start.toISOString()}`
   const window = period.end === null ? since : `from ${period.start.toISOString()} to ${period.end.toISOString()}`
-  return ` Before this, ${textOf(usage)} were used ${window}, and reservations held ${textOf(held)}.`
+  return ` Before this, ${decimalText(usage)} were used ${window}, and reservations held ${decimalText(held)}.`
 }
 
 const outcome = ({ consumed, decision }: ExplanationInput): string => {

@@ -3,7 +3,7 @@ import { BigDecimal, Option, Predicate, Schema } from "effect"
 import { Text } from "../../../kernel/values/Text.ts"
 import { TimestampInput } from "../../../kernel/values/Timestamp.ts"
 import { methodOf } from "../ledger/Account.ts"
-import { decimalOf } from "../../../kernel/values/Decimal.ts"
+import { parseDecimal, zero } from "../../../kernel/values/Decimal.ts"
 import type { CloudEventResult } from "./Model.ts"
 import type { Meter } from "../ledger/Model.ts"
 import { timestampError, valueError } from "../ledger/Acceptance.ts"
@@ -95,7 +95,7 @@ export const parseEvent = (sent: unknown, now: Date): ParsedEvent | RejectedEven
     instance: sent.subject,
     entitlement: sent.type,
     timestamp,
-    value: value === undefined || value === null ? undefined : (decimalOf(value) ?? null),
+    value: value === undefined || value === null ? undefined : (parseDecimal(value) ?? null),
     uniqueKey: isLabel(uniqueKey) ? uniqueKey : null,
   }
 }
@@ -114,8 +114,6 @@ const eventError = (event: ParsedEvent, meter: Meter, now: Date): string | undef
   const wrongValue = valueError(meter, "append", event.value)
   return wrongValue === undefined ? undefined : `\`data.value\` ${wrongValue}.`
 }
-
-const NOTHING = BigDecimal.fromBigInt(0n)
 
 /** Whether the event can count on this meter. */
 export const checkEvent = (
@@ -139,6 +137,6 @@ export const checkEvent = (
     timestamp: event.timestamp,
     uniqueKey: event.uniqueKey,
     meter,
-    value: event.value ?? NOTHING,
+    value: event.value ?? zero,
   }
 }

@@ -1,15 +1,15 @@
 /** Which usage is accepted (age, digits, sign), and why other usage is not. Pure. */
-import { BigDecimal, Duration } from "effect"
-import { isStorable, textOf } from "../../../kernel/values/Decimal.ts"
-import { isBefore } from "../../../kernel/values/Timestamp.ts"
+import { BigDecimal } from "effect"
+import { isStorable, decimalText } from "../../../kernel/values/Decimal.ts"
+import { DAY_MS, isBefore } from "../../../kernel/values/Timestamp.ts"
 import { methodOf } from "./Account.ts"
 import type { Account, RejectionReason } from "./Account.ts"
 import type { Meter } from "./Model.ts"
 
 /** How far back usage is taken, and how long a report's id keeps it from being counted again. */
-export const RETENTION_MS = Duration.toMillis(Duration.days(35))
+export const RETENTION_MS = 35 * DAY_MS
 
-const MAX_AHEAD_MS = Duration.toMillis(Duration.minutes(5))
+const MAX_AHEAD_MS = 5 * 60_000
 
 /** What is wrong with the instant of usage. */
 export const timestampError = (meter: Meter, timestamp: Date, now: Date): string | undefined => {
@@ -49,7 +49,7 @@ export const rejectionText = (refusal: RejectionReason, { held, meter, total }: 
     case "not-granted":
       return `The license "${meter.license}" does not grant ${what}.`
     case "cap":
-      return `The limit of ${what} is ${meter.granted} (${meter.overagePercent ?? 0} % overage); ${textOf(total.value)} is used in the period and ${textOf(held)} is held by reservations.`
+      return `The limit of ${what} is ${meter.granted} (${meter.overagePercent ?? 0} % overage); ${decimalText(total.value)} is used in the period and ${decimalText(held)} is held by reservations.`
     case "negative":
       return `The total of ${what} would fall below zero.`
   }

@@ -2,7 +2,7 @@
 import { BigDecimal, Predicate } from "effect"
 import type { ActorReference } from "../../../kernel/contract/Caller.ts"
 import { invalid } from "../../../kernel/contract/Problem.ts"
-import { decimalOf } from "../../../kernel/values/Decimal.ts"
+import { parseDecimal, zero } from "../../../kernel/values/Decimal.ts"
 import { ReportUsageThresholdExceeded } from "../Errors.ts"
 import { rejectionText, timestampError, valueError } from "../ledger/Acceptance.ts"
 import type { UsageValidationError } from "../ledger/Acceptance.ts"
@@ -13,7 +13,7 @@ import type { ReportUsage } from "./Model.ts"
 
 /** The reported value; nothing if there is none. */
 export const reportedValue = ({ value }: ReportUsage): BigDecimal.BigDecimal | undefined =>
-  decimalOf(Predicate.hasProperty(value, "value") ? value.value : value)
+  parseDecimal(Predicate.hasProperty(value, "value") ? value.value : value)
 
 /** What is wrong with a report for this meter, apart from its time. */
 export const reportValidationError = (meter: Meter, report: ReportUsage): UsageValidationError | undefined => {
@@ -47,7 +47,7 @@ export const appendValidationError = (
 export const eventOf = (report: ReportUsage, timestamp: Date, reportedBy: ActorReference): ReportedEvent => ({
   timestamp,
   behavior: report.behavior ?? "append",
-  value: reportedValue(report) ?? BigDecimal.fromBigInt(0n),
+  value: reportedValue(report) ?? zero,
   uniqueKey: report.uniqueKey ?? null,
   metadata: report.metadata ?? null,
   reportedBy,

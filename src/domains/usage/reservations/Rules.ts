@@ -1,19 +1,25 @@
 /** What reservations rest on: their state by time, the periods they touch, what may be reserved and committed. Pure. */
 import { BigDecimal } from "effect"
-import { amountOf, decimalIn, storedDecimal, textOf } from "../../../kernel/values/Decimal.ts"
+import {
+  amountOf,
+  decimalOfAmount,
+  decimalText,
+  isStorable,
+  one,
+  parseDecimal,
+  storedDecimal,
+  zero,
+} from "../../../kernel/values/Decimal.ts"
 import type { Account } from "../ledger/Account.ts"
 import { isConsumable, methodOf, periodFor } from "../ledger/Account.ts"
 import { decide } from "../rules/Decision.ts"
 import type { Decision } from "../rules/Decision.ts"
-import { decimalOf, isStorable } from "../../../kernel/values/Decimal.ts"
 import type { Meter } from "../ledger/Model.ts"
 import type { Period } from "../rules/Period.ts"
 import type { UsageValidationError } from "../ledger/Acceptance.ts"
 import type { Reservation, ReservationState, StoredReservation } from "./Model.ts"
 import { grantOf, periodOf } from "../rules/Terms.ts"
 
-const zero = BigDecimal.fromBigInt(0n)
-const one = BigDecimal.fromBigInt(1n)
 const numberOf = (decimal: string): number => amountOf(storedDecimal(decimal))
 
 /** The state at an instant: what is held until `expiresAt` is expired from that instant on. */
@@ -54,7 +60,7 @@ export const periodsTouched = (meter: Meter, from: Date, until: Date): ReadonlyA
 const quantityValidationError = (meter: Meter, quantity: number | undefined): UsageValidationError | undefined => {
   if (quantity === undefined) return undefined
   const place = { location: "body.quantity", value: quantity }
-  const decimal = decimalOf(quantity)
+  const decimal = parseDecimal(quantity)
   if (decimal === undefined || !isStorable(decimal)) return { ...place, message: "has at most 18 digits" }
   return methodOf(meter) === "COUNT" && !BigDecimal.equals(decimal, one) && !BigDecimal.isZero(decimal)
     ? { ...place, message: "is 1, because a COUNT counts one" }
@@ -81,7 +87,7 @@ export const commitValidationError = (
   quantity: number | undefined,
 ): UsageValidationError | undefined => {
   if (quantity === undefined) return undefined
-  if (BigDecimal.isGreaterThan(decimalIn(quantity), storedDecimal(held.quantity))) {
+  if (BigDecimal.isGreaterThan(decimalOfAmount(quantity), storedDecimal(held.quantity))) {
     return { location: "body.quantity", message: `is at most the ${held.quantity} that are held`, value: quantity }
   }
   return quantityValidationError(meter, quantity)
@@ -124,7 +130,7 @@ export const reserveRejectionText = (meter: Meter, { reason }: Decision, account
     case "NOT_GRANTED":
       return `The license "${meter.license}" does not grant ${what}.`
     default: {
-      const [used, held] = [account?.total.value ?? zero, account?.held ?? zero].map(textOf)
+      const [used, held] = [account?.total.value ?? zero, account?.held ?? zero].map(decimalText)
       return `The limit of ${what} is ${meter.granted} (${meter.overagePercent ?? 0} % overage); ${used} is used in the period and ${held} is held by reservations.`
     }
   }

@@ -4,7 +4,7 @@
  */
 import { BigDecimal, Context, Effect, Layer, Option } from "effect"
 import { Caller } from "../../../kernel/contract/Caller.ts"
-import { decimalIn, storedDecimal } from "../../../kernel/values/Decimal.ts"
+import { decimalOfAmount, storedDecimal, zero } from "../../../kernel/values/Decimal.ts"
 import { newId } from "../../../kernel/values/Identifiers.ts"
 import { invalid, noSuch } from "../../../kernel/contract/Problem.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
@@ -57,7 +57,7 @@ const make = Effect.gen(function* () {
   const hold = Effect.fnUntraced(function* (meter: Meter, quantity: BigDecimal.BigDecimal, asked: Reserve) {
     const caller = yield* Caller
     const at = yield* now
-    const inGeneral = decideReservation(meter, BigDecimal.fromBigInt(0n), at)
+    const inGeneral = decideReservation(meter, zero, at)
     if (!inGeneral.allowed) return { refused: reserveRejectionText(meter, inGeneral) }
     const expiresAt = new Date(at.getTime() + (asked.expiresInSeconds ?? DEFAULT_LIFETIME_SECONDS) * 1000)
     const [current, ...later] = periodsTouched(meter, at, expiresAt)
@@ -93,7 +93,7 @@ const make = Effect.gen(function* () {
       if (meter === undefined) return yield* reports.refuseMissing(organizationId, instance, entitlement)
       const fault = reserveValidationError(meter, asked.quantity)
       if (fault !== undefined) return yield* invalid(fault.location, fault.message, fault.value)
-      return yield* hold(meter, decimalIn(asked.quantity ?? 1), asked)
+      return yield* hold(meter, decimalOfAmount(asked.quantity ?? 1), asked)
     })
     const answer = yield* ledger.decided(inTransaction, ({ full }) => full)
     return answer.held ?? (yield* new ReserveLimitReached({ detail: answer.refused }))
@@ -110,7 +110,7 @@ const make = Effect.gen(function* () {
     if (account === undefined) return yield* Effect.die(new Error("A locked total is missing"))
     // Whoever decided on this total by a later instant may have given away what expired until then.
     if (stateAt(stored, account.decidedAt) !== "HELD") return yield* notHeld(stored, account.decidedAt)
-    const value = quantity === undefined ? storedDecimal(stored.quantity) : decimalIn(quantity)
+    const value = quantity === undefined ? storedDecimal(stored.quantity) : decimalOfAmount(quantity)
     const committedQuantity = BigDecimal.format(value)
     const committed = { state: "COMMITTED", committedQuantity } as const
     if (!(yield* repo.end(organizationId, stored.id, { ...committed, at, actor: caller.actor }))) {

@@ -2,7 +2,8 @@
 import type { BigDecimal } from "effect"
 import type { Basis } from "./Decision.ts"
 import type { Period } from "./Period.ts"
-import { decimalOrZero, grantOf, periodOf, zero } from "./Terms.ts"
+import { zero } from "../../../kernel/values/Decimal.ts"
+import { decimalOrZero, grantOf, periodOf } from "./Terms.ts"
 import type { CheckedEntitlement, CheckedInstance, CheckRow } from "./Terms.ts"
 
 /** The total of this very period. A total of another period is not usage of this one. */

@@ -1,5 +1,6 @@
 /** What a limit does to usage: when a report is refused, and which thresholds it crosses (docs/usage.md). Pure. */
 import { BigDecimal } from "effect"
+import { hundred, hundredth } from "../../../kernel/values/Decimal.ts"
 import { capOf, isUnlimited, isWithinSoftLimit } from "./Decision.ts"
 import type { Grant } from "./Decision.ts"
 
@@ -40,8 +41,6 @@ export const rejectionReason = (
   return BigDecimal.isGreaterThan(after, before) && exceeds(BigDecimal.sum(after, held), limit) ? "cap" : undefined
 }
 
-const hundred = BigDecimal.fromBigInt(100n)
-
 /** Compared in hundredths, so that no division rounds. */
 const reaches = (usage: BigDecimal.BigDecimal, limit: BigDecimal.BigDecimal, percent: number): boolean =>
   BigDecimal.isGreaterThanOrEqualTo(
@@ -72,8 +71,6 @@ export interface Thresholds {
   readonly limit: BigDecimal.BigDecimal
   readonly cap: BigDecimal.BigDecimal
 }
-
-const hundredth = BigDecimal.make(1n, 2)
 
 /**
  * Where a limit's thresholds lie; none if it is unlimited. Usage that rises and stays on its side of each of them crosses
