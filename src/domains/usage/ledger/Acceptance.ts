@@ -1,4 +1,4 @@
-/** Which usage is accepted (age, digits, sign), and why other usage is not. Pure. */
+/** Decides which usage is accepted by its age, digits and sign, and why other usage is rejected. Pure. */
 import { BigDecimal } from "effect"
 import { isStorable, decimalText } from "../../../kernel/values/Decimal.ts"
 import { DAY_MS, isBefore } from "../../../kernel/values/Timestamp.ts"
@@ -6,20 +6,21 @@ import { methodOf } from "./Account.ts"
 import type { Account, RejectionReason } from "./Account.ts"
 import type { Meter } from "./Model.ts"
 
-/** How far back usage is taken, and how long a report's id keeps it from being counted again. */
+/** How old reported usage may be, and how long the id of a report prevents a second count. */
 export const RETENTION_MS = 35 * DAY_MS
 
+/** The clocks of clients may be fast by this much. */
 const MAX_AHEAD_MS = 5 * 60_000
 
-/** What is wrong with the instant of usage. */
+/** Validates the instant of usage. The message completes a phrase that names the property. */
 export const timestampError = (meter: Meter, timestamp: Date, now: Date): string | undefined => {
-  if (isBefore(timestamp, meter.startLicenseDate)) return "is before the license starts"
-  if (meter.endLicenseDate !== null && !isBefore(timestamp, meter.endLicenseDate)) return "is after the license ended"
-  if (timestamp.getTime() < now.getTime() - RETENTION_MS) return "is more than 35 days ago"
-  return timestamp.getTime() > now.getTime() + MAX_AHEAD_MS ? "is more than 5 minutes ahead" : undefined
+  if (isBefore(timestamp, meter.startLicenseDate)) return "must not be before the license starts"
+  if (meter.endLicenseDate !== null && !isBefore(timestamp, meter.endLicenseDate)) return "must be before the license ends"
+  if (timestamp.getTime() < now.getTime() - RETENTION_MS) return "must not be more than 35 days ago"
+  return timestamp.getTime() > now.getTime() + MAX_AHEAD_MS ? "must not be more than 5 minutes in the future" : undefined
 }
 
-/** What is wrong with a value for this meter; absent values are fine where they do not count. */
+/** Validates a value for this meter. It may be absent where it does not count. */
 export const valueError = (
   meter: Meter,
   behavior: "append" | "set",
@@ -29,20 +30,20 @@ export const valueError = (
   if (value === undefined) {
     return method === "UNIQUE_COUNT" || (method === "COUNT" && behavior === "append") ? undefined : "is missing"
   }
-  if (!isStorable(value)) return "has at most 18 digits"
+  if (!isStorable(value)) return "must have at most 18 digits"
   if (method === "UNIQUE_COUNT" || !BigDecimal.isNegative(value)) return undefined
-  if (method !== "SUM") return `is not negative, because the entitlement's aggregation is ${method}`
-  return behavior === "set" ? "is not negative, because it becomes the total" : undefined
+  if (method !== "SUM") return `must not be negative, because the entitlement's aggregation is ${method}`
+  return behavior === "set" ? "must not be negative, because it becomes the total" : undefined
 }
 
-/** The place and kind of what is wrong with a report. */
+/** What is wrong with a request, and where. */
 export interface UsageValidationError {
   readonly location: string
   readonly message: string
   readonly value?: unknown
 }
 
-/** Why usage was refused, for a person. */
+/** The detail of a rejection. */
 export const rejectionText = (refusal: RejectionReason, { held, meter, total }: Account): string => {
   const what = `"${meter.entitlement}" of "${meter.instance}"`
   switch (refusal) {

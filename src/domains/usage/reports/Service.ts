@@ -119,7 +119,7 @@ const make = Effect.gen(function* () {
         appendOperation(yield* Caller, { instance, entitlement, report: input }, refuseMissing),
       )
     }
-    const { posted } = yield* locked.decided(inTransaction(instance, entitlement, input), (done) =>
+    const { posted } = yield* locked.runWithCapEvent(inTransaction(instance, entitlement, input), (done) =>
       "refusal" in done.posted && done.posted.refusal === "cap" ? done.posted.account : undefined,
     )
     if ("replayed" in posted) {

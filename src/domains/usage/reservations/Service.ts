@@ -95,7 +95,7 @@ const make = Effect.gen(function* () {
       if (fault !== undefined) return yield* invalid(fault.location, fault.message, fault.value)
       return yield* hold(meter, decimalOfAmount(asked.quantity ?? 1), asked)
     })
-    const answer = yield* ledger.decided(inTransaction, ({ full }) => full)
+    const answer = yield* ledger.runWithCapEvent(inTransaction, ({ full }) => full)
     return answer.held ?? (yield* new ReserveLimitReached({ detail: answer.refused }))
   })
 
