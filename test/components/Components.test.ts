@@ -37,30 +37,34 @@ layer(TestService.layer, { excludeTestServices: true })("components", (it) => {
     }),
   )
 
-  it.effect("an explicit slug that is taken is refused", () =>
+  it.effect("an explicit slug that is taken is rejected", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
       const body = { name: "Search", version: "1", slug: "search" }
       assert.strictEqual((yield* core("POST", "/components", { token, body })).status, 201)
-      const refused = yield* core("POST", "/components", { token, body })
-      assert.strictEqual(refused.status, 409)
-      assert.strictEqual(refused.body.code, "CreateComponent.SlugTaken")
+      const rejected = yield* core("POST", "/components", { token, body })
+      assert.strictEqual(rejected.status, 409)
+      assert.strictEqual(rejected.body.code, "CreateComponent.SlugTaken")
     }),
   )
 
-  it.effect("a previous component that does not exist is refused with its place", () =>
+  it.effect("an unknown previous component is rejected with its location", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
       const previousComponentId = "0199aaaa-0000-7000-8000-000000000000"
-      const refused = yield* core("POST", "/components", {
+      const rejected = yield* core("POST", "/components", {
         token,
         body: { name: "A", version: "1", previousComponentId },
       })
-      assert.strictEqual(refused.status, 422)
-      assert.deepStrictEqual(refused.body.errors, [
-        { location: "body.previousComponentId", message: "names no component", value: previousComponentId },
+      assert.strictEqual(rejected.status, 422)
+      assert.deepStrictEqual(rejected.body.errors, [
+        {
+          location: "body.previousComponentId",
+          message: "does not name an existing component",
+          value: previousComponentId,
+        },
       ])
     }),
   )

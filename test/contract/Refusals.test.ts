@@ -7,33 +7,34 @@ import { TestService } from "../support/TestService.ts"
 import type { Answer, CallOptions } from "../support/TestService.ts"
 import { aboutTheInstallation, endpoints } from "./endpoints.ts"
 import type { Endpoint } from "./endpoints.ts"
-import { populate, scenarios } from "./scenarios.ts"
-import type { World } from "./scenarios.ts"
+import { populate, scenarioOf } from "./scenarios.ts"
+import type { Fixture } from "./scenarios.ts"
 
 const isUuid = Schema.is(Uuid)
 
-const MEMBERS = ["code", "detail", "errorId", "errors", "instance", "status", "title", "type"]
+const PROPERTIES = ["code", "detail", "errorId", "errors", "instance", "status", "title", "type"]
 
-// The OpenFeature CLI prints `error.message`: the problems of what it calls carry that too (contract, section 5).
-const membersOf = ({ id }: Endpoint) => (id === "featureFlags.manifest" ? [...MEMBERS, "error"].sort() : MEMBERS)
+// The OpenFeature CLI prints `error.message`, so problems of its endpoint have that property too (contract, section 5).
+const propertiesOf = ({ id }: Endpoint) =>
+  id === "featureFlags.manifest" ? [...PROPERTIES, "error"].sort() : PROPERTIES
 
 /**
- * Endpoints of OFREP, which publishes the bodies of its own 400 and 404, and tolerates unknown members (contract,
- * section 9, "Flags"). test/flags/Ofrep.test.ts holds them to it. Their other refusals are problems like all others.
+ * Endpoints of OFREP, which defines its own bodies for 400 and 404, and allows unknown properties (contract, section 9,
+ * "Flags"). test/flags/Ofrep.test.ts covers these. Their other errors are problem documents.
  */
-const refusesAsPublished = ["ofrep.evaluate", "ofrep.evaluateAll"]
-const isProblem = ({ id }: Endpoint) => !refusesAsPublished.includes(id)
+const hasOwnErrors = ["ofrep.evaluate", "ofrep.evaluateAll"]
+const isProblem = ({ id }: Endpoint) => !hasOwnErrors.includes(id)
 
-const refuses = (endpoint: Endpoint, answer: Answer, status: number, code: string | RegExp) => {
-  const label = `${endpoint.method} ${endpoint.path}: ${answer.text}`
-  assert.strictEqual(answer.status, status, label)
-  assert.strictEqual(answer.headers.get("content-type"), "application/problem+json", label)
-  assert.deepStrictEqual(Object.keys(answer.body).sort(), membersOf(endpoint), label)
-  if (typeof code === "string") assert.strictEqual(answer.body.code, code, label)
-  else assert.match(answer.body.code, code, label)
+const assertProblem = (endpoint: Endpoint, response: Answer, status: number, code: string | RegExp) => {
+  const label = `${endpoint.method} ${endpoint.path}: ${response.text}`
+  assert.strictEqual(response.status, status, label)
+  assert.strictEqual(response.headers.get("content-type"), "application/problem+json", label)
+  assert.deepStrictEqual(Object.keys(response.body).sort(), propertiesOf(endpoint), label)
+  if (typeof code === "string") assert.strictEqual(response.body.code, code, label)
+  else assert.match(response.body.code, code, label)
 }
 
-// Scopes that do not cover the one an endpoint needs: everything of another module.
+// Scopes that do not include the required one: write access to all other modules.
 const otherScopes = (scope: string) => {
   const module = scope.split(":")[1]
   return coreModules.filter((other) => other !== module).map((other) => `write:${other}`)
@@ -43,12 +44,10 @@ const setup = Effect.gen(function* () {
   const service = yield* TestService
   const owner = yield* service.tenant()
   const world = yield* populate({ ...service, ...owner })
-  const call = (endpoint: Endpoint, options: CallOptions = {}, at: World = world) => {
-    const scenario = scenarios[endpoint.id]
-    if (scenario === undefined) return Effect.die(new Error(`No scenario for ${endpoint.id}`))
-    const body = scenario.body?.(at)
+  const call = (endpoint: Endpoint, options: CallOptions = {}, at: Fixture = world) => {
+    const { body, path } = scenarioOf(endpoint, at)
     const listener = endpoint.api === "platform" ? service.platform : service.core
-    return listener(endpoint.method, scenario.path(at), {
+    return listener(endpoint.method, path, {
       ...(body === undefined || options.rawBody !== undefined ? {} : { body }),
       ...options,
     })
@@ -64,17 +63,17 @@ const setup = Effect.gen(function* () {
 
 const withBody = endpoints.filter(({ hasBody }) => hasBody)
 
-// CloudEvents may carry extension attributes, which are unknown members on purpose.
-const takesUnknownMembers = ["usage.reportEvents"]
-// Every member has a default, so the body may be missing; `null` says the same.
-const bodyMayBeMissing = ["reservations.reserve", "reservations.commit", "serviceAccounts.rotateToken"]
+// CloudEvents can have extension attributes, hence unknown properties.
+const allowsUnknownProperties = ["usage.reportEvents"]
+// All properties have defaults, so the body can be missing or `null`.
+const hasOptionalBody = ["reservations.reserve", "reservations.commit", "serviceAccounts.rotateToken"]
 const withStrictBody = withBody.filter(isProblem)
 
-layer(TestService.layer, { excludeTestServices: true })("every endpoint refuses", (it) => {
+layer(TestService.layer, { excludeTestServices: true })("every endpoint rejects", (it) => {
   it.effect("a request without a credential", () =>
     Effect.gen(function* () {
       const { call } = yield* setup
-      for (const endpoint of endpoints) refuses(endpoint, yield* call(endpoint), 401, "Auth.InvalidCredential")
+      for (const endpoint of endpoints) assertProblem(endpoint, yield* call(endpoint), 401, "Auth.InvalidCredential")
     }),
   )
 
@@ -83,15 +82,15 @@ layer(TestService.layer, { excludeTestServices: true })("every endpoint refuses"
       const { call, operator, owner } = yield* setup
       for (const endpoint of endpoints) {
         if (endpoint.api === "platform") {
-          refuses(endpoint, yield* call(endpoint, { token: owner.token }), 403, "Auth.WrongCredentialKind")
+          assertProblem(endpoint, yield* call(endpoint, { token: owner.token }), 403, "Auth.WrongCredentialKind")
         } else {
-          refuses(endpoint, yield* call(endpoint, { token: operator }), 401, "Auth.InvalidCredential")
+          assertProblem(endpoint, yield* call(endpoint, { token: operator }), 401, "Auth.InvalidCredential")
         }
       }
     }),
   )
 
-  it.effect("a token without its scope", () =>
+  it.effect("a token without the required scope", () =>
     Effect.gen(function* () {
       const { call, operator, owner, platform, tokenWith } = yield* setup
       for (const endpoint of endpoints) {
@@ -104,43 +103,46 @@ layer(TestService.layer, { excludeTestServices: true })("every endpoint refuses"
                   .body.token,
               )
             : yield* tokenWith(owner, scopes)
-        refuses(endpoint, yield* call(endpoint, { token }), 403, "Auth.MissingScope")
+        assertProblem(endpoint, yield* call(endpoint, { token }), 403, "Auth.MissingScope")
       }
     }),
   )
 
-  it.effect("a token that may only read, where something changes", () =>
+  it.effect("a token with only read scopes on a write", () =>
     Effect.gen(function* () {
       const { call, owner, tokenWith } = yield* setup
       const token = yield* tokenWith(owner, ["read:*"])
       for (const endpoint of endpoints) {
         if (endpoint.api === "platform" || endpoint.scope?.startsWith("write:") !== true) continue
-        refuses(endpoint, yield* call(endpoint, { token }), 403, "Auth.MissingScope")
+        assertProblem(endpoint, yield* call(endpoint, { token }), 403, "Auth.MissingScope")
       }
     }),
   )
 
-  it.effect("another organization's token, exactly as if nothing were there", () =>
+  it.effect("a token of another organization with the same 404 as for a record that does not exist", () =>
     Effect.gen(function* () {
       const { call, tenant, world } = yield* setup
       const stranger = yield* tenant()
-      const nowhere: World = Object.fromEntries(
-        // What is named by its id is a UUID, else its path would be refused before anything is looked up.
+      const nowhere: Fixture = Object.fromEntries(
+        // Ids must be UUIDs: other path values are rejected before the lookup.
         Object.entries(world).map(([key, name]) => [key, isUuid(name) ? randomUUID() : "never-existed"]),
       ) as never
       for (const endpoint of endpoints) {
         if (endpoint.api === "platform" || !endpoint.path.includes(":") || !isProblem(endpoint)) continue
         if (aboutTheInstallation.includes(endpoint.id)) continue
-        const answer = yield* call(endpoint, { token: stranger.token })
-        refuses(endpoint, answer, 404, /\.NotFound$/)
-        assert.isTrue(endpoint.problems.has(answer.body.code), `${endpoint.id} does not declare ${answer.body.code}`)
+        const response = yield* call(endpoint, { token: stranger.token })
+        assertProblem(endpoint, response, 404, /\.NotFound$/)
+        assert.isTrue(
+          endpoint.problems.has(response.body.code),
+          `${endpoint.id} does not declare ${response.body.code}`,
+        )
         const random = yield* call(endpoint, { token: stranger.token }, nowhere)
-        assert.strictEqual(random.body.code, answer.body.code, endpoint.id)
+        assert.strictEqual(random.body.code, response.body.code, endpoint.id)
       }
     }),
   )
 
-  it.effect("another organization's ids in a body, with their place", () =>
+  it.effect("ids of another organization in a body with their location", () =>
     Effect.gen(function* () {
       const { core, owner, tenant, world } = yield* setup
       const stranger = yield* tenant()
@@ -168,18 +170,18 @@ layer(TestService.layer, { excludeTestServices: true })("every endpoint refuses"
         ],
       ] as const
       for (const [path, body, location] of cases) {
-        const answer = yield* core("POST", path, { token: stranger.token, body })
-        assert.strictEqual(answer.status, 422, answer.text)
-        assert.strictEqual(answer.body.errors[0].location, location)
+        const response = yield* core("POST", path, { token: stranger.token, body })
+        assert.strictEqual(response.status, 422, response.text)
+        assert.strictEqual(response.body.errors[0].location, location)
       }
     }),
   )
 
-  it.effect("a malformed body, and changes nothing", () =>
+  it.effect("a malformed body", () =>
     Effect.gen(function* () {
       const { call, right } = yield* setup
       for (const endpoint of withStrictBody) {
-        refuses(
+        assertProblem(
           endpoint,
           yield* call(endpoint, { token: right(endpoint), rawBody: '{"name": ' }),
           400,
@@ -189,28 +191,33 @@ layer(TestService.layer, { excludeTestServices: true })("every endpoint refuses"
     }),
   )
 
-  it.effect("a body that is no object, or is missing", () =>
+  it.effect("a body that is missing or not an object", () =>
     Effect.gen(function* () {
       const { call, right } = yield* setup
       for (const endpoint of withStrictBody) {
-        const missing = bodyMayBeMissing.includes(endpoint.id) ? [] : ["null", ""]
+        const missing = hasOptionalBody.includes(endpoint.id) ? [] : ["null", ""]
         for (const rawBody of ["[]", '"text"', "7", ...missing]) {
-          refuses(endpoint, yield* call(endpoint, { token: right(endpoint), rawBody }), 422, "Request.ValidationFailed")
+          assertProblem(
+            endpoint,
+            yield* call(endpoint, { token: right(endpoint), rawBody }),
+            422,
+            "Request.ValidationFailed",
+          )
         }
       }
     }),
   )
 
-  it.effect("an unknown member of a body, and names it", () =>
+  it.effect("an unknown property of a body with its location", () =>
     Effect.gen(function* () {
       const { call, right, world } = yield* setup
       for (const endpoint of withStrictBody) {
-        if (takesUnknownMembers.includes(endpoint.id)) continue
-        const body = { ...scenarios[endpoint.id]?.body?.(world), surprise: 1 }
-        const answer = yield* call(endpoint, { token: right(endpoint), body })
-        refuses(endpoint, answer, 422, "Request.ValidationFailed")
+        if (allowsUnknownProperties.includes(endpoint.id)) continue
+        const body = { ...scenarioOf(endpoint, world).body, surprise: 1 }
+        const response = yield* call(endpoint, { token: right(endpoint), body })
+        assertProblem(endpoint, response, 422, "Request.ValidationFailed")
         assert.deepInclude(
-          answer.body.errors.map(({ location }: { location: string }) => location),
+          response.body.errors.map(({ location }: { location: string }) => location),
           "body.surprise",
         )
       }
@@ -222,17 +229,17 @@ layer(TestService.layer, { excludeTestServices: true })("every endpoint refuses"
       const { call, right } = yield* setup
       const rawBody = JSON.stringify({ name: "x".repeat(1024 * 1024) })
       for (const endpoint of withBody) {
-        refuses(endpoint, yield* call(endpoint, { token: right(endpoint), rawBody }), 413, "Request.BodyTooLarge")
+        assertProblem(endpoint, yield* call(endpoint, { token: right(endpoint), rawBody }), 413, "Request.BodyTooLarge")
       }
     }),
   )
 
-  it.effect("a body of another media type", () =>
+  it.effect("a body of an unsupported media type", () =>
     Effect.gen(function* () {
       const { call, right } = yield* setup
       const headers = { "content-type": "text/plain" }
       for (const endpoint of withBody) {
-        refuses(
+        assertProblem(
           endpoint,
           yield* call(endpoint, { token: right(endpoint), headers, rawBody: "{}" }),
           415,
@@ -242,32 +249,32 @@ layer(TestService.layer, { excludeTestServices: true })("every endpoint refuses"
     }),
   )
 
-  it.effect("a compressed body, and says what to send", () =>
+  it.effect("a compressed body with the accepted encoding", () =>
     Effect.gen(function* () {
       const { call, right } = yield* setup
       for (const endpoint of withBody) {
-        const answer = yield* call(endpoint, { token: right(endpoint), headers: { "content-encoding": "gzip" } })
-        refuses(endpoint, answer, 415, "Request.UnsupportedMediaType")
-        assert.include(answer.body.detail, "`Content-Encoding`")
-        assert.strictEqual(answer.headers.get("accept-encoding"), "identity")
+        const response = yield* call(endpoint, { token: right(endpoint), headers: { "content-encoding": "gzip" } })
+        assertProblem(endpoint, response, 415, "Request.UnsupportedMediaType")
+        assert.include(response.body.detail, "`Content-Encoding`")
+        assert.strictEqual(response.headers.get("accept-encoding"), "identity")
       }
     }),
   )
 
-  it.effect("a wrong method on its path", () =>
+  it.effect("an unsupported method on its path", () =>
     Effect.gen(function* () {
       const { owner, operator, core, platform, world } = yield* setup
       for (const endpoint of endpoints) {
         const taken = new Set(endpoints.filter(({ path }) => path === endpoint.path).map(({ method }) => method))
         for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE"]) {
           if (taken.has(method)) continue
-          const path = scenarios[endpoint.id]?.path(world) ?? ""
-          const answer =
+          const path = scenarioOf(endpoint, world).path
+          const response =
             endpoint.api === "platform"
               ? yield* platform(method, path, { token: operator })
               : yield* core(method, path, { token: owner.token })
-          refuses(endpoint, answer, 405, "Request.MethodNotAllowed")
-          for (const allowed of taken) assert.include(answer.headers.get("allow") ?? "", allowed)
+          assertProblem(endpoint, response, 405, "Request.MethodNotAllowed")
+          for (const allowed of taken) assert.include(response.headers.get("allow") ?? "", allowed)
         }
       }
     }),
@@ -276,7 +283,7 @@ layer(TestService.layer, { excludeTestServices: true })("every endpoint refuses"
 
 layer(TestService.layer, { excludeTestServices: true })("every endpoint works", (it) => {
   it.effect(
-    "for a token that has just its scope",
+    "for a token with only the required scope",
     () =>
       Effect.gen(function* () {
         const { operator, platform, tenant, tokenWith } = yield* TestService
@@ -284,7 +291,7 @@ layer(TestService.layer, { excludeTestServices: true })("every endpoint works", 
           const service = yield* TestService
           const owner = yield* tenant()
           const world = yield* populate({ ...service, ...owner })
-          const scenario = scenarios[endpoint.id]
+          const { body, path } = scenarioOf(endpoint, world)
           const scopes = endpoint.scope === "any-credential" ? ["read:webhooks"] : [endpoint.scope ?? ""]
           const token =
             endpoint.api === "platform"
@@ -295,18 +302,17 @@ layer(TestService.layer, { excludeTestServices: true })("every endpoint works", 
                   })).body.token,
                 )
               : yield* tokenWith(owner, [...scopes, "read:releases", "read:organizations"])
-          const body = scenario?.body?.(world)
           const listener = endpoint.api === "platform" ? service.platform : service.core
-          const answer = yield* listener(endpoint.method, scenario?.path(world) ?? "", {
+          const response = yield* listener(endpoint.method, path, {
             token,
             ...(body === undefined ? {} : { body }),
           })
-          const works = answer.status < 300
-          // Deletions and archives of what is in use are refused by their own rule, which is an answer of the operation too.
-          const declared = endpoint.problems.get(answer.body?.code)
+          const works = response.status < 300
+          // Deleting or archiving a record in use is rejected by a rule of the operation, which also proves access.
+          const declared = endpoint.problems.get(response.body?.code)
           assert.isTrue(
-            works || (declared === answer.status && ![401, 403, 422].includes(answer.status)),
-            `${endpoint.id}: ${answer.text}`,
+            works || (declared === response.status && ![401, 403, 422].includes(response.status)),
+            `${endpoint.id}: ${response.text}`,
           )
         }
       }),

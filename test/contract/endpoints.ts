@@ -1,4 +1,4 @@
-/** All endpoints of all APIs, by reflection. */
+/** Lists all endpoints of all APIs by reflection. */
 import { Context, Exit, Schema } from "effect"
 import { HttpApi } from "effect/http-api"
 import type { HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware } from "effect/http-api"
@@ -20,10 +20,10 @@ export interface Endpoint {
   readonly summary: string | undefined
   readonly middleware: ReadonlySet<HttpApiMiddleware.AnyService>
   readonly hasBody: boolean
-  /** The schemas of its body, as it is sent. */
+  /** The schemas of its encoded body. */
   readonly bodies: ReadonlyArray<Schema.Codec<unknown>>
   readonly takesIdempotencyKey: boolean
-  /** The example of its body in the documents. */
+  /** The example of its body in the OpenAPI document. */
   readonly example: object | undefined
   /** Whether a value is a valid body. */
   readonly accepts: (body: unknown) => boolean
@@ -32,8 +32,8 @@ export interface Endpoint {
 }
 
 /**
- * Endpoints whose path names something of the whole installation (a connector): for every organization they answer about
- * its own relation to it, so a stranger is not told that nothing is there.
+ * Endpoints whose path names a resource of the installation, such as a connector. They work for every organization:
+ * a token of another organization does not get 404.
  */
 export const aboutTheInstallation: ReadonlyArray<string> = [
   "connectors.state",
@@ -41,12 +41,12 @@ export const aboutTheInstallation: ReadonlyArray<string> = [
   "connectors.deactivate",
   "connectors.settingsSchema",
   "connectors.putSettings",
-  // An unknown external id makes something, in every organization.
+  // An unknown external id creates a resource in every organization.
   "integrationUpserts.customer",
   "integrationUpserts.instance",
 ]
 
-/** Those of them that are never refused for what their path names. */
+/** Endpoints that never return 404 for a path parameter. */
 export const neverNotFound: ReadonlyArray<string> = ["connectors.state", "connectors.deactivate"]
 
 const apis = { core: CoreApi, platform: PlatformApi, webhooks: WebhookApi } as const

@@ -4,7 +4,7 @@ import { Customer } from "../../src/domains/customers/Model.ts"
 import { TestService } from "../support/TestService.ts"
 
 layer(TestService.layer, { excludeTestServices: true })("customers", (it) => {
-  it.effect("a customer is created, read, changed and deleted, and the stream tells of it", () =>
+  it.effect("a customer is created, read, changed and deleted, and each change emits an event", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
@@ -54,33 +54,33 @@ layer(TestService.layer, { excludeTestServices: true })("customers", (it) => {
     }),
   )
 
-  it.effect("an explicit slug that is taken is refused, a suggested one gets a suffix", () =>
+  it.effect("a taken slug is rejected if explicit, and gets a suffix if generated", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
       assert.strictEqual((yield* core("POST", "/customers", { token, body: { name: "Acme" } })).body.slug, "acme")
-      const refused = yield* core("POST", "/customers", { token, body: { name: "Other", slug: "acme" } })
-      assert.deepStrictEqual([refused.status, refused.body.code], [409, "CreateCustomer.SlugTaken"])
+      const rejected = yield* core("POST", "/customers", { token, body: { name: "Other", slug: "acme" } })
+      assert.deepStrictEqual([rejected.status, rejected.body.code], [409, "CreateCustomer.SlugTaken"])
       const suffixed = yield* core("POST", "/customers", { token, body: { name: "ACME" } })
       assert.match(suffixed.body.slug, /^acme-[a-z0-9]{6}$/)
     }),
   )
 
-  it.effect("an external id belongs to one customer of an organization", () =>
+  it.effect("an external id is unique within an organization", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
       const body = { name: "First", externalCustomerId: "crm-1" }
       assert.strictEqual((yield* core("POST", "/customers", { token, body })).status, 201)
-      const refused = yield* core("POST", "/customers", { token, body: { ...body, name: "Second" } })
-      assert.deepStrictEqual([refused.status, refused.body.code], [409, "CreateCustomer.ExternalIdTaken"])
+      const rejected = yield* core("POST", "/customers", { token, body: { ...body, name: "Second" } })
+      assert.deepStrictEqual([rejected.status, rejected.body.code], [409, "CreateCustomer.ExternalIdTaken"])
 
       yield* core("POST", "/customers", { token, body: { name: "Second" } })
       const externalCustomerId = "crm-1"
-      const kept = yield* core("PATCH", "/customers/first", { token, body: { externalCustomerId } })
-      assert.strictEqual(kept.status, 200)
-      const unmoved = yield* core("PATCH", "/customers/second", { token, body: { externalCustomerId } })
-      assert.deepStrictEqual([unmoved.status, unmoved.body.code], [409, "UpdateCustomer.ExternalIdTaken"])
+      const unchanged = yield* core("PATCH", "/customers/first", { token, body: { externalCustomerId } })
+      assert.strictEqual(unchanged.status, 200)
+      const taken = yield* core("PATCH", "/customers/second", { token, body: { externalCustomerId } })
+      assert.deepStrictEqual([taken.status, taken.body.code], [409, "UpdateCustomer.ExternalIdTaken"])
       yield* core("PATCH", "/customers/first", { token, body: { externalCustomerId: null } })
       const moved = yield* core("PATCH", "/customers/second", { token, body: { externalCustomerId } })
       assert.deepStrictEqual([moved.status, moved.body.externalCustomerId], [200, "crm-1"])
@@ -90,18 +90,18 @@ layer(TestService.layer, { excludeTestServices: true })("customers", (it) => {
     }),
   )
 
-  it.effect("many who ask for one external id at once make one customer", () =>
+  it.effect("of concurrent creations with one external id, exactly one succeeds", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
-      const answers = yield* Effect.forEach(
+      const responses = yield* Effect.forEach(
         Array.from({ length: 12 }, (_, index) => ({ name: `Customer ${index}`, externalCustomerId: "crm-1" })),
         (body) => core("POST", "/customers", { token, body }),
         { concurrency: "unbounded" },
       )
-      assert.strictEqual(answers.filter(({ status }) => status === 201).length, 1)
-      const refused = answers.filter(({ body }) => body.code === "CreateCustomer.ExternalIdTaken")
-      assert.strictEqual(refused.length, 11)
+      assert.strictEqual(responses.filter(({ status }) => status === 201).length, 1)
+      const rejected = responses.filter(({ body }) => body.code === "CreateCustomer.ExternalIdTaken")
+      assert.strictEqual(rejected.length, 11)
       assert.strictEqual((yield* core("GET", "/customers", { token })).body.items.length, 1)
     }),
   )
@@ -121,35 +121,35 @@ layer(TestService.layer, { excludeTestServices: true })("customers", (it) => {
     }),
   )
 
-  it.effect("a customer of another organization looks like none", () =>
+  it.effect("a customer of another organization is not found", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const owner = yield* tenant()
       const { token } = yield* tenant()
       yield* core("POST", "/customers", { token: owner.token, body: { name: "Acme" } })
       for (const [method, body] of [["GET"], ["PATCH", { name: "Mine" }], ["DELETE"]] as const) {
-        const answer = yield* core(method, "/customers/acme", { token, body })
-        assert.deepStrictEqual([answer.status, answer.body.code], [404, "Customer.NotFound"])
+        const response = yield* core(method, "/customers/acme", { token, body })
+        assert.deepStrictEqual([response.status, response.body.code], [404, "Customer.NotFound"])
       }
       assert.deepStrictEqual((yield* core("GET", "/customers", { token })).body.items, [])
     }),
   )
 
-  it.effect("what a customer has no member for, a slug above all, is refused with its place", () =>
+  it.effect("immutable properties and invalid values are rejected with their location", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
       yield* core("POST", "/customers", { token, body: { name: "Acme" } })
-      const places = (answer: { body: { errors: ReadonlyArray<{ location: string }> } }) =>
-        answer.body.errors.map(({ location }) => location)
+      const locations = (response: { body: { errors: ReadonlyArray<{ location: string }> } }) =>
+        response.body.errors.map(({ location }) => location)
       const renamed = yield* core("PATCH", "/customers/acme", { token, body: { slug: "other" } })
-      assert.deepStrictEqual([renamed.status, places(renamed)], [422, ["body.slug"]])
+      assert.deepStrictEqual([renamed.status, locations(renamed)], [422, ["body.slug"]])
       const nameless = yield* core("POST", "/customers", { token, body: { name: "", domain: "a\u0000b" } })
-      assert.deepStrictEqual([nameless.status, places(nameless)], [422, ["body.name", "body.domain"]])
+      assert.deepStrictEqual([nameless.status, locations(nameless)], [422, ["body.name", "body.domain"]])
     }),
   )
 
-  it.effect("reading needs read:customers, writing needs write:customers", () =>
+  it.effect("reading requires read:customers, writing requires write:customers", () =>
     Effect.gen(function* () {
       const { core, tenant, tokenWith } = yield* TestService
       const owner = yield* tenant()

@@ -7,7 +7,7 @@ import type { Tenant } from "../support/TestService.ts"
 
 const COUNT = 10_000
 
-/** Customers 1 to `COUNT`, older than any that the service makes. */
+/** Stores customers 1 to `COUNT`, older than any that the service creates. */
 const stored = Effect.fnUntraced(function* ({ organizationId }: Tenant) {
   const sql = yield* PgClient.PgClient
   yield* sql`
@@ -42,13 +42,13 @@ const hostile: ReadonlyArray<readonly [name: string, slug: string]> = [
 ]
 
 layer(TestService.layer, { excludeTestServices: true })("listing customers", (it) => {
-  it.effect("each of ten thousand customers is listed exactly once while others are made", () =>
+  it.effect("each of 10,000 customers is listed exactly once while others are created", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const owner = yield* tenant()
       const { token } = owner
       yield* stored(owner)
-      const making = yield* Effect.forkChild(
+      const creation = yield* Effect.forkChild(
         Effect.forever(core("POST", "/customers", { token, body: { name: "Newcomer" } })),
       )
       const names: Array<string> = []
@@ -60,7 +60,7 @@ layer(TestService.layer, { excludeTestServices: true })("listing customers", (it
         assert.strictEqual(page.body.hasMore, page.body.nextCursor !== "")
         cursor = page.body.nextCursor === "" ? "" : `&cursor=${page.body.nextCursor}`
       } while (cursor !== "")
-      yield* Fiber.interrupt(making)
+      yield* Fiber.interrupt(creation)
       const newcomers = (yield* core("GET", "/customers?limit=200", { token })).body.items.filter(
         ({ name }: { name: string }) => name === "Newcomer",
       )
@@ -72,17 +72,17 @@ layer(TestService.layer, { excludeTestServices: true })("listing customers", (it
     }),
   )
 
-  it.effect("names of every kind survive and suggest a slug", () =>
+  it.effect("any valid name is stored unchanged and yields a slug", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
       const isSlug = Schema.is(Slug)
       for (const [name, slug] of hostile) {
-        const made = yield* core("POST", "/customers", { token, body: { name } })
-        assert.deepStrictEqual([made.status, made.body.name], [201, name])
-        assert.isTrue(isSlug(made.body.slug), made.body.slug)
-        assert.strictEqual(made.body.slug.replace(/(^customer)-[a-z0-9]{6}$/, "$1"), slug)
-        assert.deepStrictEqual((yield* core("GET", `/customers/${made.body.slug}`, { token })).body, made.body)
+        const created = yield* core("POST", "/customers", { token, body: { name } })
+        assert.deepStrictEqual([created.status, created.body.name], [201, name])
+        assert.isTrue(isSlug(created.body.slug), created.body.slug)
+        assert.strictEqual(created.body.slug.replace(/(^customer)-[a-z0-9]{6}$/, "$1"), slug)
+        assert.deepStrictEqual((yield* core("GET", `/customers/${created.body.slug}`, { token })).body, created.body)
       }
       const { items } = (yield* core("GET", "/customers?limit=200", { token })).body
       assert.deepStrictEqual(
@@ -92,13 +92,13 @@ layer(TestService.layer, { excludeTestServices: true })("listing customers", (it
     }),
   )
 
-  it.effect("a name longer than 255 characters is refused, however many bytes they have", () =>
+  it.effect("a name of more than 255 characters or with a lone surrogate is rejected", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
       for (const name of ["x".repeat(256), "🚀".repeat(256), "a\uD800"]) {
-        const refused = yield* core("POST", "/customers", { token, body: { name } })
-        assert.deepStrictEqual([refused.status, refused.body.errors[0].location], [422, "body.name"])
+        const rejected = yield* core("POST", "/customers", { token, body: { name } })
+        assert.deepStrictEqual([rejected.status, rejected.body.errors[0].location], [422, "body.name"])
       }
     }),
   )

@@ -9,7 +9,7 @@ const apiCalls = { name: "API calls", type: "NUMBER" }
 const names = (page: { body: { items: ReadonlyArray<{ name: string }> } }) => page.body.items.map(({ name }) => name)
 
 layer(TestService.layer, { excludeTestServices: true })("entitlements", (it) => {
-  it.effect("a number is summed up over the license's whole life, by the calendar, unless said otherwise", () =>
+  it.effect("a number defaults to SUM, no reset period and the CALENDAR anchor", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
@@ -45,7 +45,7 @@ layer(TestService.layer, { excludeTestServices: true })("entitlements", (it) => 
     }),
   )
 
-  it.effect("everything that is said about an entitlement is kept", () =>
+  it.effect("a created entitlement stores all properties", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
@@ -73,30 +73,30 @@ layer(TestService.layer, { excludeTestServices: true })("entitlements", (it) => 
     }),
   )
 
-  it.effect("an entitlement that is no number is not measured", () =>
+  it.effect("an entitlement of another type than NUMBER is not measured", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
       const created = yield* core("POST", "/entitlements", { token, body: { name: "Single sign-on", type: "BOOLEAN" } })
       assert.strictEqual(created.status, 201)
       assert.containSubset(created.body, { aggregationMethod: null, resetPeriod: null, resetAnchor: null })
-      const refused = yield* core("POST", "/entitlements", {
+      const rejected = yield* core("POST", "/entitlements", {
         token,
         body: { name: "Regions", type: "CONFIG", aggregationMethod: "SUM", resetPeriod: "DAY", resetAnchor: null },
       })
-      assert.strictEqual(refused.status, 422)
+      assert.strictEqual(rejected.status, 422)
       assert.deepStrictEqual(
-        refused.body.errors.map((error: { location: string }) => error.location),
+        rejected.body.errors.map((error: { location: string }) => error.location),
         ["body.aggregationMethod", "body.resetPeriod"],
       )
     }),
   )
 
-  it.effect("members out of their range are refused, each with its place", () =>
+  it.effect("properties out of range are rejected, each with its location", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
-      const refused = yield* core("POST", "/entitlements", {
+      const rejected = yield* core("POST", "/entitlements", {
         token,
         body: {
           ...apiCalls,
@@ -106,8 +106,8 @@ layer(TestService.layer, { excludeTestServices: true })("entitlements", (it) => 
           resetPeriod: "EON",
         },
       })
-      assert.strictEqual(refused.status, 422)
-      assert.deepStrictEqual(refused.body.errors.map((error: { location: string }) => error.location).toSorted(), [
+      assert.strictEqual(rejected.status, 422)
+      assert.deepStrictEqual(rejected.body.errors.map((error: { location: string }) => error.location).toSorted(), [
         "body.displayOrder",
         "body.resetPeriod",
         "body.saleUnitFactor",
@@ -116,21 +116,21 @@ layer(TestService.layer, { excludeTestServices: true })("entitlements", (it) => 
     }),
   )
 
-  it.effect("a slug is taken once in an organization and free in another", () =>
+  it.effect("a slug is unique within an organization, but not across organizations", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
       const other = yield* tenant()
       const body = { ...apiCalls, slug: "calls" }
       yield* core("POST", "/entitlements", { token, body })
-      const refused = yield* core("POST", "/entitlements", { token, body })
-      assert.strictEqual(refused.status, 409)
-      assert.strictEqual(refused.body.code, "CreateEntitlement.SlugTaken")
+      const rejected = yield* core("POST", "/entitlements", { token, body })
+      assert.strictEqual(rejected.status, 409)
+      assert.strictEqual(rejected.body.code, "CreateEntitlement.SlugTaken")
       assert.strictEqual((yield* core("POST", "/entitlements", { token: other.token, body })).status, 201)
     }),
   )
 
-  it.effect("a change leaves what it does not name, clears what it sends as null and keeps how usage is measured", () =>
+  it.effect("an update keeps omitted properties, clears them on null and rejects changes of the measurement", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
@@ -151,9 +151,9 @@ layer(TestService.layer, { excludeTestServices: true })("entitlements", (it) => 
         updatedAt: read.body.updatedAt,
       })
       for (const immutable of [{ type: "BOOLEAN" }, { slug: "requests" }, { resetPeriod: "DAY" }]) {
-        const refused = yield* core("PUT", "/entitlements/api-calls", { token, body: immutable })
-        assert.strictEqual(refused.status, 422)
-        assert.strictEqual(refused.body.errors[0].location, `body.${Object.keys(immutable)[0]}`)
+        const rejected = yield* core("PUT", "/entitlements/api-calls", { token, body: immutable })
+        assert.strictEqual(rejected.status, 422)
+        assert.strictEqual(rejected.body.errors[0].location, `body.${Object.keys(immutable)[0]}`)
       }
     }),
   )
@@ -181,7 +181,7 @@ layer(TestService.layer, { excludeTestServices: true })("entitlements", (it) => 
     }),
   )
 
-  it.effect("a list carries the records that reading each alone answers, member for member", () =>
+  it.effect("a list contains the same records as single reads", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
@@ -220,7 +220,7 @@ layer(TestService.layer, { excludeTestServices: true })("entitlements", (it) => 
     }),
   )
 
-  it.effect("what happens to an entitlement is in the stream", () =>
+  it.effect("every change to an entitlement emits an event", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
@@ -247,7 +247,7 @@ layer(TestService.layer, { excludeTestServices: true })("entitlements", (it) => 
     }),
   )
 
-  it.effect("an entitlement that was used is kept with what was used of it", () =>
+  it.effect("an entitlement with usage cannot be deleted", () =>
     Effect.gen(function* () {
       const sql = yield* PgClient.PgClient
       const { core, tenant } = yield* TestService
@@ -266,14 +266,14 @@ layer(TestService.layer, { excludeTestServices: true })("entitlements", (it) => 
       yield* Effect.orDie(sql`
         INSERT INTO usage_totals (organization_id, instance_id, entitlement_id, period_start, value, event_count)
         VALUES (${organizationId}, ${instance.id}, ${entitlement.id}, ${new Date(0)}, 1, 1)`)
-      const refused = yield* core("DELETE", "/entitlements/api-calls", { token })
-      assert.deepStrictEqual([refused.status, refused.body.code], [409, "DeleteEntitlement.InUse"])
+      const rejected = yield* core("DELETE", "/entitlements/api-calls", { token })
+      assert.deepStrictEqual([rejected.status, rejected.body.code], [409, "DeleteEntitlement.InUse"])
       yield* core("DELETE", `/instances/${instance.slug}`, { token })
       assert.strictEqual((yield* core("DELETE", "/entitlements/api-calls", { token })).status, 204)
     }),
   )
 
-  it.effect("another organization's entitlement is not found, and reading is not writing", () =>
+  it.effect("an entitlement of another organization is not found, and writing requires write:entitlements", () =>
     Effect.gen(function* () {
       const { core, tenant, tokenWith } = yield* TestService
       const owner = yield* tenant()
@@ -285,8 +285,8 @@ layer(TestService.layer, { excludeTestServices: true })("entitlements", (it) => 
       }
       const reader = yield* tokenWith(owner, ["read:entitlements"])
       assert.strictEqual((yield* core("GET", "/entitlements/api-calls", { token: reader })).status, 200)
-      const refused = yield* core("DELETE", "/entitlements/api-calls", { token: reader })
-      assert.deepStrictEqual([refused.status, refused.body.code], [403, "Auth.MissingScope"])
+      const rejected = yield* core("DELETE", "/entitlements/api-calls", { token: reader })
+      assert.deepStrictEqual([rejected.status, rejected.body.code], [403, "Auth.MissingScope"])
     }),
   )
 })

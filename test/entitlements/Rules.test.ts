@@ -6,7 +6,7 @@ import {
   resetAnchors,
   resetPeriods,
 } from "../../src/domains/entitlements/Model.ts"
-import { changed, measurementOf, misplacedMeasurement } from "../../src/domains/entitlements/Rules.ts"
+import { changed, measurementOf, measurementErrors } from "../../src/domains/entitlements/Rules.ts"
 
 const sent = <A extends string | number | boolean | null>(schema: Schema.Codec<A>) =>
   Schema.optionalKey(Schema.NullOr(schema))
@@ -18,29 +18,37 @@ const measured = {
   resetAnchor: sent(Schema.Literals(resetAnchors)),
 }
 
-describe("how an entitlement is measured", () => {
-  it.prop("as asked, with defaults, if it is a number", { asked: Schema.Struct(measured) }, ({ asked }) => {
-    const input = { ...asked, name: "API calls", type: "NUMBER" } as const
-    assert.deepStrictEqual(misplacedMeasurement(input), [])
-    assert.deepStrictEqual(measurementOf(input), {
-      aggregationMethod: asked.aggregationMethod ?? "SUM",
-      resetPeriod: asked.resetPeriod ?? null,
-      resetAnchor: asked.resetAnchor ?? "CALENDAR",
-    })
-  })
+describe("the measurement of an entitlement", () => {
+  it.prop(
+    "is the requested one with defaults, if the type is NUMBER",
+    { requested: Schema.Struct(measured) },
+    ({ requested }) => {
+      const input = { ...requested, name: "API calls", type: "NUMBER" } as const
+      assert.deepStrictEqual(measurementErrors(input), [])
+      assert.deepStrictEqual(measurementOf(input), {
+        aggregationMethod: requested.aggregationMethod ?? "SUM",
+        resetPeriod: requested.resetPeriod ?? null,
+        resetAnchor: requested.resetAnchor ?? "CALENDAR",
+      })
+    },
+  )
 
-  it.prop("not at all, if it is none, and asking is a fault each", { asked: Schema.Struct(measured) }, ({ asked }) => {
-    if (asked.type === "NUMBER") return
-    const input = { ...asked, name: "Single sign-on" }
-    const misplaced = [asked.aggregationMethod, asked.resetPeriod, asked.resetAnchor].filter(
-      (value) => value !== undefined && value !== null,
-    )
-    assert.deepStrictEqual(
-      misplacedMeasurement(input).map((fault) => fault.value),
-      misplaced,
-    )
-    assert.deepStrictEqual(measurementOf(input), { aggregationMethod: null, resetPeriod: null, resetAnchor: null })
-  })
+  it.prop(
+    "is null for other types, and each requested property is a validation error",
+    { requested: Schema.Struct(measured) },
+    ({ requested }) => {
+      if (requested.type === "NUMBER") return
+      const input = { ...requested, name: "Single sign-on" }
+      const misplaced = [requested.aggregationMethod, requested.resetPeriod, requested.resetAnchor].filter(
+        (value) => value !== undefined && value !== null,
+      )
+      assert.deepStrictEqual(
+        measurementErrors(input).map((error) => error.value),
+        misplaced,
+      )
+      assert.deepStrictEqual(measurementOf(input), { aggregationMethod: null, resetPeriod: null, resetAnchor: null })
+    },
+  )
 })
 
 const change = Schema.Struct({
@@ -51,16 +59,16 @@ const change = Schema.Struct({
   warningThresholdPercent: sent(Schema.Int),
 })
 
-describe("what changes", () => {
-  it.prop("nothing, if nothing is sent", { first: change }, ({ first }) => {
+describe("an update of an entitlement", () => {
+  it.prop("without properties changes nothing", { first: change }, ({ first }) => {
     assert.deepStrictEqual(changed({}, changed(first)), changed(first))
   })
 
-  it.prop("what is sent, and nothing else", { first: change, second: change }, ({ first, second }) => {
+  it.prop("changes the sent properties and no others", { first: change, second: change }, ({ first, second }) => {
     assert.deepStrictEqual(changed(second, changed(first)), changed({ ...first, ...second }))
   })
 
-  it("a member that is cleared has its default", () => {
+  it("resets a property to its default on null", () => {
     const cleared = { description: null, displayOrder: null, userFacing: null, icon: null }
     const before = changed({ description: "Calls", displayOrder: 4, userFacing: false, icon: "phone" })
     assert.deepStrictEqual(changed(cleared, before), changed({}))

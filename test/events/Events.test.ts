@@ -13,7 +13,7 @@ interface EventItem {
 }
 
 layer(TestService.layer, { excludeTestServices: true })("the event stream", (it) => {
-  it.effect("reads forward by a cursor that stays usable at the end", () =>
+  it.effect("is read forward by a cursor that stays usable on the last page", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
@@ -36,7 +36,7 @@ layer(TestService.layer, { excludeTestServices: true })("the event stream", (it)
     }),
   )
 
-  it.effect("carries who did it and the record after the change", () =>
+  it.effect("contains the actor and the record after the change", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { organizationId, token } = yield* tenant()
@@ -49,7 +49,7 @@ layer(TestService.layer, { excludeTestServices: true })("the event stream", (it)
     }),
   )
 
-  it.effect("never shows the event of a change that was rolled back", () =>
+  it.effect("contains no event of a change that was rolled back", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { organizationId, token } = yield* tenant()
@@ -64,7 +64,7 @@ layer(TestService.layer, { excludeTestServices: true })("the event stream", (it)
     }),
   )
 
-  it.effect("a reader misses nothing of a transaction that began early and committed late", () =>
+  it.effect("shows events of a transaction that commits late to a client that has read further", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { organizationId, token } = yield* tenant()
@@ -84,11 +84,11 @@ layer(TestService.layer, { excludeTestServices: true })("the event stream", (it)
         .pipe(Effect.forkChild)
       yield* Deferred.await(emitted)
       yield* core("POST", "/components", { token, body: { name: "early", version: "1" } })
-      const seen = yield* core("GET", "/events", { token })
-      assert.strictEqual(seen.body.items.at(-1).data.name, "early")
+      const snapshot = yield* core("GET", "/events", { token })
+      assert.strictEqual(snapshot.body.items.at(-1).data.name, "early")
       yield* Deferred.succeed(mayCommit, undefined)
       yield* Fiber.join(late)
-      const then = yield* core("GET", `/events?cursor=${seen.body.nextCursor}`, { token })
+      const then = yield* core("GET", `/events?cursor=${snapshot.body.nextCursor}`, { token })
       assert.deepStrictEqual(
         then.body.items.map((event: EventItem) => event.data.name),
         ["late"],
@@ -96,7 +96,7 @@ layer(TestService.layer, { excludeTestServices: true })("the event stream", (it)
     }),
   )
 
-  it.effect("shows each of many concurrent changes exactly once to a reader that polls meanwhile", () =>
+  it.effect("shows each of many concurrent changes exactly once to a polling client", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
@@ -121,7 +121,7 @@ layer(TestService.layer, { excludeTestServices: true })("the event stream", (it)
     }),
   )
 
-  it.effect("a cursor is refused when altered, in another organization, and in another listing", () =>
+  it.effect("rejects a cursor that is altered, or from another organization or listing", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
@@ -136,15 +136,15 @@ layer(TestService.layer, { excludeTestServices: true })("the event stream", (it)
         core("GET", `/components?cursor=${cursor}`, { token }),
       ]
       for (const attempt of attempts) {
-        const answer = yield* attempt
-        assert.strictEqual(answer.status, 400, answer.text)
-        assert.strictEqual(answer.body.code, "Request.InvalidCursor")
-        assert.strictEqual(answer.body.errors[0].location, "query.cursor")
+        const response = yield* attempt
+        assert.strictEqual(response.status, 400, response.text)
+        assert.strictEqual(response.body.code, "Request.InvalidCursor")
+        assert.strictEqual(response.body.errors[0].location, "query.cursor")
       }
     }),
   )
 
-  it.effect("a stored event keeps the members of its record in their order", () =>
+  it.effect("stores the properties of a record in their order", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()

@@ -10,8 +10,8 @@ interface Item {
   readonly data: { readonly name?: string; readonly id?: string }
 }
 
-/** An organization in which two components and a customer were made, and the first component was deleted. */
-const told = Effect.gen(function* () {
+/** An organization in which two components and a customer were created, and the first component was deleted. */
+const fixture = Effect.gen(function* () {
   const { core, tenant } = yield* TestService
   const owner = yield* tenant()
   const { token } = owner
@@ -26,9 +26,9 @@ const told = Effect.gen(function* () {
 const typesOf = (items: ReadonlyArray<Item>) => items.map(({ type }) => type)
 
 layer(TestService.layer, { excludeTestServices: true })("filters of the event stream", (it) => {
-  it.effect("one name, a comma list and a repeated parameter select by name, in the stream's order", () =>
+  it.effect("one name, a comma list and a repeated parameter filter by name, in stream order", () =>
     Effect.gen(function* () {
-      const { list } = yield* told
+      const { list } = yield* fixture
       const one = yield* list("type=COMPONENT_CREATED")
       assert.deepStrictEqual(typesOf(one.body.items), ["COMPONENT_CREATED", "COMPONENT_CREATED"])
       const several = ["COMPONENT_CREATED", "COMPONENT_CREATED", "CUSTOMER_CREATION"]
@@ -42,9 +42,9 @@ layer(TestService.layer, { excludeTestServices: true })("filters of the event st
     }),
   )
 
-  it.effect("a resource selects what is about it, alone and together with names", () =>
+  it.effect("a resource filters events about it, alone and combined with names", () =>
     Effect.gen(function* () {
-      const { component, customer, list } = yield* told
+      const { component, customer, list } = yield* fixture
       const about = yield* list(`resource=${component.id}`)
       assert.deepStrictEqual(typesOf(about.body.items), ["COMPONENT_CREATED", "COMPONENT_DELETED"])
       const upper = yield* list(`resource=${component.id.toUpperCase()}&type=COMPONENT_DELETED,CUSTOMER_CREATION`)
@@ -54,9 +54,9 @@ layer(TestService.layer, { excludeTestServices: true })("filters of the event st
     }),
   )
 
-  it.effect("an event without an id is about the slug, or about what its data names", () =>
+  it.effect("events without an id are found by slug, or by the record that their data names", () =>
     Effect.gen(function* () {
-      const { list, organizationId } = yield* told
+      const { list, organizationId } = yield* fixture
       const events = yield* Events
       const transactions = yield* Transactions
       const source = { organizationId, actor: platformIdentity }
@@ -77,40 +77,42 @@ layer(TestService.layer, { excludeTestServices: true })("filters of the event st
     }),
   )
 
-  it.effect("the cursor of a filtered page leads on, also when there was nothing, and fits no other filter", () =>
-    Effect.gen(function* () {
-      const { component, core, list, token } = yield* told
-      const filter = "type=COMPONENT_CREATED,COMPONENT_DELETED"
-      const first = yield* list(`${filter}&limit=2`)
-      assert.isTrue(first.body.hasMore)
-      const last = yield* list(`${filter}&limit=2&cursor=${first.body.nextCursor}`)
-      assert.deepStrictEqual(typesOf(last.body.items), ["COMPONENT_DELETED"])
-      assert.isFalse(last.body.hasMore)
-      yield* core("POST", "/components", { token, body: { name: "third", version: "1" } })
-      const reordered = "type=COMPONENT_DELETED&type=COMPONENT_CREATED"
-      const later = yield* list(`${reordered}&cursor=${last.body.nextCursor}`)
-      assert.deepStrictEqual(
-        later.body.items.map((item: Item) => item.data.name),
-        ["third"],
-      )
+  it.effect(
+    "the cursor of a filtered page stays usable, even if the page is empty, and is rejected for other filters",
+    () =>
+      Effect.gen(function* () {
+        const { component, core, list, token } = yield* fixture
+        const filter = "type=COMPONENT_CREATED,COMPONENT_DELETED"
+        const first = yield* list(`${filter}&limit=2`)
+        assert.isTrue(first.body.hasMore)
+        const last = yield* list(`${filter}&limit=2&cursor=${first.body.nextCursor}`)
+        assert.deepStrictEqual(typesOf(last.body.items), ["COMPONENT_DELETED"])
+        assert.isFalse(last.body.hasMore)
+        yield* core("POST", "/components", { token, body: { name: "third", version: "1" } })
+        const reordered = "type=COMPONENT_DELETED&type=COMPONENT_CREATED"
+        const later = yield* list(`${reordered}&cursor=${last.body.nextCursor}`)
+        assert.deepStrictEqual(
+          later.body.items.map((item: Item) => item.data.name),
+          ["third"],
+        )
 
-      const empty = yield* list("type=RELEASE_CREATED")
-      assert.deepStrictEqual(empty.body.items, [])
-      yield* core("POST", "/releases", { token, body: { version: "1.0.0" } })
-      const then = yield* list(`type=RELEASE_CREATED&cursor=${empty.body.nextCursor}`)
-      assert.deepStrictEqual(typesOf(then.body.items), ["RELEASE_CREATED"])
+        const empty = yield* list("type=RELEASE_CREATED")
+        assert.deepStrictEqual(empty.body.items, [])
+        yield* core("POST", "/releases", { token, body: { version: "1.0.0" } })
+        const then = yield* list(`type=RELEASE_CREATED&cursor=${empty.body.nextCursor}`)
+        assert.deepStrictEqual(typesOf(then.body.items), ["RELEASE_CREATED"])
 
-      for (const query of ["", "type=COMPONENT_CREATED&", `${filter}&resource=${component.id}&`]) {
-        const refused = yield* list(`${query}cursor=${last.body.nextCursor}`)
-        assert.strictEqual(refused.status, 400, query)
-        assert.strictEqual(refused.body.code, "Request.InvalidCursor")
-      }
-    }),
+        for (const query of ["", "type=COMPONENT_CREATED&", `${filter}&resource=${component.id}&`]) {
+          const rejected = yield* list(`${query}cursor=${last.body.nextCursor}`)
+          assert.strictEqual(rejected.status, 400, query)
+          assert.strictEqual(rejected.body.code, "Request.InvalidCursor")
+        }
+      }),
   )
 
-  it.effect("names what it does not know, with its place", () =>
+  it.effect("unknown names and invalid resources are rejected with their location", () =>
     Effect.gen(function* () {
-      const { list } = yield* told
+      const { list } = yield* fixture
       for (const [query, location] of [
         ["type=COMPONENT_CREATED,NOTHING_HAPPENED", "query.type"],
         ["type=COMPONENT_CREATED&type=component_created", "query.type"],

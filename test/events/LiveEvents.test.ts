@@ -3,7 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, Layer, Schedule, Scope } from "effect"
 import { connect } from "node:net"
 import type { Socket } from "node:net"
-import { EventFollowers, LivePace } from "../../src/domains/events/StreamSubscribers.ts"
+import { EventSubscribers, LiveStreamLimits } from "../../src/domains/events/StreamSubscribers.ts"
 import { EventsRepo } from "../../src/domains/events/Repo.ts"
 import { Events } from "../../src/domains/events/Service.ts"
 import { platformIdentity } from "../../src/kernel/contract/Caller.ts"
@@ -24,14 +24,14 @@ const until = <E, R>(condition: Effect.Effect<boolean, E, R>) =>
     Effect.timeout("15 seconds"),
   )
 
-/** Asks for the stream, waits for its beginning and takes nothing of it after that. */
-const deafReader = (origin: string, token: string) =>
+/** Opens a stream, waits for its start, and reads nothing after that. */
+const stalledReader = (origin: string, token: string) =>
   Effect.acquireRelease(
     Effect.callback<Socket>((resume) => {
       const { hostname, port } = new URL(origin)
       const socket = connect(Number(port), hostname)
       socket.on("error", () => {})
-      // What is placed before that would stand before its beginning.
+      // Events ordered before this would precede the start of the stream.
       socket.once("data", () => resume(Effect.succeed(socket.pause())))
       socket.write(
         `GET /api/events HTTP/1.1\r\nhost: ${hostname}\r\nauthorization: Bearer ${token}\r\naccept: text/event-stream\r\n\r\n`,
@@ -40,22 +40,22 @@ const deafReader = (origin: string, token: string) =>
     (socket) => Effect.sync(() => socket.destroy()),
   )
 
-const makePart = (core: Call, token: string, name: string) =>
+const createPart = (core: Call, token: string, name: string) =>
   core("POST", "/components", { token, body: { name, version: "1" } })
 
-layer(TestService.layer.pipe(Layer.provide(Layer.succeed(LivePace, pace))), { excludeTestServices: true })(
+layer(TestService.layer.pipe(Layer.provide(Layer.succeed(LiveStreamLimits, pace))), { excludeTestServices: true })(
   "the live stream",
   (it) => {
-    it.effect("tells what comes from now on, as the pages tell it", () =>
+    it.effect("sends new events in the same form as the pages", () =>
       Effect.gen(function* () {
         const { core, origins, tenant } = yield* TestService
         const { token } = yield* tenant()
-        yield* makePart(core, token, "before")
+        yield* createPart(core, token, "before")
         const reader = yield* follow(origins.core, token)
         assert.strictEqual(reader.status, 200)
         assert.strictEqual(reader.headers.get("content-type"), "text/event-stream")
         assert.isNotEmpty(reader.headers.get("x-request-id"))
-        yield* makePart(core, token, "after")
+        yield* createPart(core, token, "after")
         const event = yield* reader.next
         assert.strictEqual(event.event, "COMPONENT_CREATED")
         const { body } = yield* core("GET", "/events", { token })
@@ -64,12 +64,12 @@ layer(TestService.layer.pipe(Layer.provide(Layer.succeed(LivePace, pace))), { ex
       }),
     )
 
-    it.effect("goes on from a cursor of the pages, and from the id of the last event", () =>
+    it.effect("resumes from a cursor of the pages and from the id of the last event", () =>
       Effect.gen(function* () {
         const { core, origins, tenant } = yield* TestService
         const { token } = yield* tenant()
         const { body } = yield* core("GET", "/events", { token })
-        for (const name of ["one", "two", "three"]) yield* makePart(core, token, name)
+        for (const name of ["one", "two", "three"]) yield* createPart(core, token, name)
         const reader = yield* follow(origins.core, token, `/events?cursor=${body.nextCursor}`)
         assert.deepStrictEqual(yield* names(reader, 1), ["one"])
         const { id } = yield* reader.next
@@ -79,53 +79,53 @@ layer(TestService.layer.pipe(Layer.provide(Layer.succeed(LivePace, pace))), { ex
       }),
     )
 
-    it.effect("misses nothing between its opening and a reconnection before the first event", () =>
+    it.effect("misses no event when a client reconnects before the first event", () =>
       Effect.gen(function* () {
         const { core, origins, tenant } = yield* TestService
         const { token } = yield* tenant()
         const reader = yield* follow(origins.core, token)
         yield* Effect.repeat(Effect.sleep("5 millis"), { until: () => reader.lastId() !== "" })
         yield* reader.close
-        yield* makePart(core, token, "meanwhile")
+        yield* createPart(core, token, "meanwhile")
         const resumed = yield* follow(origins.core, token, "/events", { "last-event-id": reader.lastId() })
         assert.deepStrictEqual(yield* names(resumed, 1), ["meanwhile"])
       }),
     )
 
-    it.effect("tells only what its filters ask for, and refuses ids of other filters", () =>
+    it.effect("sends only events that match its filters, and rejects ids of other filters", () =>
       Effect.gen(function* () {
         const { core, origins, tenant } = yield* TestService
         const { token } = yield* tenant()
         const reader = yield* follow(origins.core, token, "/events?type=CUSTOMER_CREATION,COMPONENT_DELETED")
-        const { body } = yield* makePart(core, token, "part")
+        const { body } = yield* createPart(core, token, "part")
         yield* core("POST", "/customers", { token, body: { name: "Initech" } })
         yield* core("DELETE", `/components/${body.slug}`, { token })
         const [first, second] = [yield* reader.next, yield* reader.next]
         assert.deepStrictEqual([first.event, second.event], ["CUSTOMER_CREATION", "COMPONENT_DELETED"])
-        const refused = yield* core("GET", "/events", {
+        const rejected = yield* core("GET", "/events", {
           token,
           headers: { accept: "text/event-stream", "last-event-id": second.id },
         })
-        assert.strictEqual(refused.status, 400)
-        assert.strictEqual(refused.body.code, "Request.InvalidCursor")
-        assert.strictEqual(refused.body.errors[0].location, "header.last-event-id")
+        assert.strictEqual(rejected.status, 400)
+        assert.strictEqual(rejected.body.code, "Request.InvalidCursor")
+        assert.strictEqual(rejected.body.errors[0].location, "header.last-event-id")
       }),
     )
 
-    it.effect("tells what is about one record", () =>
+    it.effect("can be filtered by one record", () =>
       Effect.gen(function* () {
         const { core, origins, tenant } = yield* TestService
         const { token } = yield* tenant()
-        const { body } = yield* makePart(core, token, "mine")
+        const { body } = yield* createPart(core, token, "mine")
         const reader = yield* follow(origins.core, token, `/events?resource=${body.id}`)
-        yield* makePart(core, token, "other")
+        yield* createPart(core, token, "other")
         yield* core("DELETE", `/components/${body.slug}`, { token })
         const { data } = yield* reader.next
         assert.deepStrictEqual([data.type, data.data.name], ["COMPONENT_DELETED", "mine"])
       }),
     )
 
-    it.effect("never tells a change that was rolled back", () =>
+    it.effect("sends no event of a change that was rolled back", () =>
       Effect.gen(function* () {
         const { core, origins, tenant } = yield* TestService
         const { organizationId, token } = yield* tenant()
@@ -138,12 +138,12 @@ layer(TestService.layer.pipe(Layer.provide(Layer.succeed(LivePace, pace))), { ex
             Effect.andThen(events.emit(source, "COMPONENT_CREATED", { name: "ghost" }), Effect.fail("no")),
           ),
         )
-        yield* makePart(core, token, "real")
+        yield* createPart(core, token, "real")
         assert.deepStrictEqual(yield* names(reader, 1), ["real"])
       }),
     )
 
-    it.effect("tells a change that began early and committed late", () =>
+    it.effect("sends the event of a transaction that began early and committed late", () =>
       Effect.gen(function* () {
         const { core, origins, tenant } = yield* TestService
         const { organizationId, token } = yield* tenant()
@@ -162,7 +162,7 @@ layer(TestService.layer.pipe(Layer.provide(Layer.succeed(LivePace, pace))), { ex
           )
           .pipe(Effect.forkChild)
         yield* Deferred.await(emitted)
-        yield* makePart(core, token, "early")
+        yield* createPart(core, token, "early")
         assert.deepStrictEqual(yield* names(reader, 1), ["early"])
         yield* Deferred.succeed(mayCommit, undefined)
         yield* Fiber.join(late)
@@ -170,96 +170,94 @@ layer(TestService.layer.pipe(Layer.provide(Layer.succeed(LivePace, pace))), { ex
       }),
     )
 
-    it.effect(
-      "tells every change once and in order on two nodes, through reconnections, while both are written to",
-      () =>
-        Effect.gen(function* () {
-          const here = yield* TestService
-          const there = yield* anotherNode
-          const { token } = yield* here.tenant()
-          const origins = [here.origins.core, there.origins.core]
-          const start = (yield* here.core("GET", "/events", { token })).body.nextCursor as string
-          const total = 120
-          const writer = yield* Effect.forEach(
-            Array.from({ length: total }, (_, index) => index),
-            (index) => makePart(index % 2 === 0 ? here.core : there.core, token, `part ${index}`),
-            { concurrency: 8, discard: true },
-          ).pipe(Effect.forkChild)
+    it.effect("sends every event once and in order across reconnections, while two nodes write", () =>
+      Effect.gen(function* () {
+        const here = yield* TestService
+        const there = yield* anotherNode
+        const { token } = yield* here.tenant()
+        const origins = [here.origins.core, there.origins.core]
+        const start = (yield* here.core("GET", "/events", { token })).body.nextCursor as string
+        const total = 120
+        const writer = yield* Effect.forEach(
+          Array.from({ length: total }, (_, index) => index),
+          (index) => createPart(index % 2 === 0 ? here.core : there.core, token, `part ${index}`),
+          { concurrency: 8, discard: true },
+        ).pipe(Effect.forkChild)
 
-          // Reads a few events from one node, goes away, and goes on at the other.
-          const read = Effect.fnUntraced(function* (seed: number) {
-            const seen: Array<Received> = []
-            let last = start
-            for (let turn = seed; seen.length < total; turn++) {
-              const few = Math.min(1 + ((turn * 7) % 23), total - seen.length)
-              yield* Effect.scoped(
-                Effect.gen(function* () {
-                  const reader = yield* follow(origins[turn % 2] ?? "", token, "/events", { "last-event-id": last })
-                  for (let count = 0; count < few; count++) {
-                    const event = yield* reader.next
-                    seen.push(event)
-                    last = event.id
-                  }
-                }),
-              )
-            }
-            return seen
-          })
-          const [first, second] = yield* Effect.all([read(0), read(1)], { concurrency: 2 })
-          yield* Fiber.join(writer)
-          const stored: Array<string> = []
-          for (let cursor = start, more = true; more;) {
-            const { body } = yield* here.core("GET", `/events?limit=200&cursor=${cursor}`, { token })
-            stored.push(...body.items.map((event: { readonly id: string }) => event.id))
-            cursor = body.nextCursor
-            more = body.hasMore
-          }
-          assert.strictEqual(stored.length, total)
-          for (const seen of [first, second]) {
-            assert.deepStrictEqual(
-              seen.map(({ data }) => data.id),
-              stored,
+        // Reads a few events from one node, disconnects, and resumes on the other.
+        const read = Effect.fnUntraced(function* (seed: number) {
+          const seen: Array<Received> = []
+          let last = start
+          for (let turn = seed; seen.length < total; turn++) {
+            const few = Math.min(1 + ((turn * 7) % 23), total - seen.length)
+            yield* Effect.scoped(
+              Effect.gen(function* () {
+                const reader = yield* follow(origins[turn % 2] ?? "", token, "/events", { "last-event-id": last })
+                for (let count = 0; count < few; count++) {
+                  const event = yield* reader.next
+                  seen.push(event)
+                  last = event.id
+                }
+              }),
             )
           }
-        }),
+          return seen
+        })
+        const [first, second] = yield* Effect.all([read(0), read(1)], { concurrency: 2 })
+        yield* Fiber.join(writer)
+        const stored: Array<string> = []
+        for (let cursor = start, more = true; more;) {
+          const { body } = yield* here.core("GET", `/events?limit=200&cursor=${cursor}`, { token })
+          stored.push(...body.items.map((event: { readonly id: string }) => event.id))
+          cursor = body.nextCursor
+          more = body.hasMore
+        }
+        assert.strictEqual(stored.length, total)
+        for (const seen of [first, second]) {
+          assert.deepStrictEqual(
+            seen.map(({ data }) => data.id),
+            stored,
+          )
+        }
+      }),
     )
 
-    it.effect("hears at once of a change that was made on another node", () =>
+    it.effect("sends events of another node immediately", () =>
       Effect.gen(function* () {
         const { origins, tenant } = yield* TestService
         const there = yield* anotherNode
         const { token } = yield* tenant()
         const reader = yield* follow(origins.core, token)
-        yield* makePart(there.core, token, "elsewhere")
+        yield* createPart(there.core, token, "elsewhere")
         assert.deepStrictEqual(yield* names(reader, 1), ["elsewhere"])
       }),
     )
 
-    it.effect("finds by itself what nobody announced", () =>
+    it.effect("polls for events that were not announced", () =>
       Effect.gen(function* () {
         const { origins, tenant } = yield* TestService
         const { organizationId, token } = yield* tenant()
         const repo = yield* EventsRepo
         const reader = yield* follow(origins.core, token)
         const event = { organizationId, actor: platformIdentity, type: "COMPONENT_CREATED" as const }
-        // As after a crash between the commit and its signal.
+        // Simulates a crash between the commit and its signal.
         yield* repo.insert({ ...event, id: yield* newId, timestamp: yield* now, data: { name: "unannounced" } })
         assert.deepStrictEqual(yield* names(reader, 1).pipe(Effect.timeout("5 seconds")), ["unannounced"])
       }),
     )
 
-    it.effect("cuts off a reader that takes nothing, and keeps only what the line holds for it", () =>
+    it.effect("disconnects a client that reads nothing, and buffers little for it", () =>
       Effect.gen(function* () {
         const { origins, tenant } = yield* TestService
-        const followers = yield* EventFollowers
+        const followers = yield* EventSubscribers
         const sql = yield* PgClient.PgClient
         const { organizationId, token } = yield* tenant()
         const free = until(Effect.map(followers.open, (count) => count === 0))
         yield* free
-        yield* deafReader(origins.core, token)
+        yield* stalledReader(origins.core, token)
         yield* until(Effect.map(followers.open, (count) => count === 1))
         const before = process.memoryUsage()
-        // Far more than the line takes: 96 MB.
+        // 96 MB: far more than the socket buffers.
         yield* sql`
           INSERT INTO events (organization_id, id, type, occurred_at, actor, data)
           SELECT ${organizationId}, gen_random_uuid(), 'COMPONENT_CREATED', 'epoch', '{}',
@@ -270,7 +268,7 @@ layer(TestService.layer.pipe(Layer.provide(Layer.succeed(LivePace, pace))), { ex
       }),
     )
 
-    it.effect("ends at once when its node stops, also for a reader that takes nothing", () =>
+    it.effect("ends promptly at shutdown, even for a client that reads nothing", () =>
       Effect.gen(function* () {
         const { tenant } = yield* TestService
         const { token } = yield* tenant()
@@ -278,7 +276,7 @@ layer(TestService.layer.pipe(Layer.provide(Layer.succeed(LivePace, pace))), { ex
         const node = yield* anotherNode.pipe(Scope.provide(scope))
         const reader = yield* follow(node.origins.core, token)
         yield* until(Effect.sync(() => reader.lastId() !== ""))
-        yield* deafReader(node.origins.core, token)
+        yield* stalledReader(node.origins.core, token)
         const begin = performance.now()
         yield* Scope.close(scope, Exit.void)
         yield* reader.ended
@@ -286,7 +284,7 @@ layer(TestService.layer.pipe(Layer.provide(Layer.succeed(LivePace, pace))), { ex
       }),
     )
 
-    it.effect("ends soon after its token was revoked, and only then", () =>
+    it.effect("ends soon after its token is revoked, and not before", () =>
       Effect.gen(function* () {
         const { core, operator, origins, platform, tenant, tokenWith } = yield* TestService
         const owner = yield* tenant()
@@ -300,15 +298,15 @@ layer(TestService.layer.pipe(Layer.provide(Layer.succeed(LivePace, pace))), { ex
         const { slug } = list.body.items[0]
         yield* platform("DELETE", `/platform/organizations/${owner.organizationId}/tokens/${slug}`, { token: operator })
         yield* reader.ended.pipe(Effect.timeout("5 seconds"))
-        const refused = yield* core("GET", "/events", { token, headers: { accept: "text/event-stream" } })
-        assert.strictEqual(refused.status, 401)
+        const rejected = yield* core("GET", "/events", { token, headers: { accept: "text/event-stream" } })
+        assert.strictEqual(rejected.status, 401)
       }),
     )
 
-    it.effect("keeps its place free for others when its reader goes away, and refuses what is too much", () =>
+    it.effect("rejects streams above the limits, and frees capacity when a client disconnects", () =>
       Effect.gen(function* () {
         const { core, origins, tenant } = yield* TestService
-        const followers = yield* EventFollowers
+        const followers = yield* EventSubscribers
         const { token } = yield* tenant()
         const freed = (count: number) => until(Effect.map(followers.open, (open) => open === count))
         yield* freed(0)
@@ -331,7 +329,7 @@ layer(TestService.layer.pipe(Layer.provide(Layer.succeed(LivePace, pace))), { ex
       }),
     )
 
-    it.effect("is an answer for those who ask for it, and for nobody else", () =>
+    it.effect("is returned only to requests that accept it", () =>
       Effect.gen(function* () {
         const { core, tenant, tokenWith } = yield* TestService
         const owner = yield* tenant()
@@ -344,8 +342,8 @@ layer(TestService.layer.pipe(Layer.provide(Layer.succeed(LivePace, pace))), { ex
         assert.strictEqual(head.status, 200)
         assert.include(head.headers.get("content-type") ?? "", "application/json")
         const blind = yield* tokenWith(owner, ["read:releases"])
-        const refused = yield* core("GET", "/events", { token: blind, headers: { accept: "text/event-stream" } })
-        assert.strictEqual(refused.body.code, "Auth.MissingScope")
+        const rejected = yield* core("GET", "/events", { token: blind, headers: { accept: "text/event-stream" } })
+        assert.strictEqual(rejected.body.code, "Auth.MissingScope")
       }),
     )
   },

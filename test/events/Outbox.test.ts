@@ -10,7 +10,7 @@ import { TestService } from "../support/TestService.ts"
 
 const DAY = 86_400_000
 
-/** An organization, what waits there for webhook deliveries, and its stream. */
+/** An organization with a webhook endpoint, its outbox and its stream. */
 const stage = Effect.gen(function* () {
   const { core, tenant } = yield* TestService
   const sql = yield* PgClient.PgClient
@@ -18,7 +18,7 @@ const stage = Effect.gen(function* () {
   const transactions = yield* Transactions
   const { organizationId, token } = yield* tenant()
   yield* core("POST", "/webhooks", { token, body: { url: "https://receiver.example/", eventNames: ["*"] } })
-  // What making the endpoint left behind.
+  // Remove the event of the endpoint itself.
   yield* sql`DELETE FROM webhook_outbox WHERE organization_id = ${organizationId}`
   const source = { organizationId, actor: platformIdentity }
   return {
@@ -31,7 +31,7 @@ const stage = Effect.gen(function* () {
         core("GET", `/events?type=COMPONENT_CREATED${cursor === undefined ? "" : `&cursor=${cursor}`}`, { token }),
         ({ body }) => body as { nextCursor: string; items: ReadonlyArray<{ id: string; data: { name: string } }> },
       ),
-    waiting: Effect.map(
+    pending: Effect.map(
       sql<{ id: string; isDue: boolean }>`
         SELECT event_id AS id, due_at = occurred_at AS "isDue" FROM webhook_outbox
         JOIN events ON events.organization_id = webhook_outbox.organization_id AND events.id = event_id
@@ -39,7 +39,7 @@ const stage = Effect.gen(function* () {
       (rows) => [...rows],
     ),
     emit: (name: string) => transactions.run(events.emit(source, "COMPONENT_CREATED", { name })),
-    /** Makes the event as old as if it had happened then: its id tells the time too. */
+    /** Moves the event back in time, including the time in its id. */
     age: (name: string, days: number) => {
       const millis = (Date.now() - days * DAY).toString(16).padStart(12, "0")
       const start = `${millis.slice(0, 8)}-${millis.slice(8)}`
@@ -56,10 +56,10 @@ const stage = Effect.gen(function* () {
   }
 })
 
-layer(TestService.layer, { excludeTestServices: true })("an event on its way out", (it) => {
-  it.effect("waits for its deliveries from the commit of its change on, due at once", () =>
+layer(TestService.layer, { excludeTestServices: true })("the webhook outbox", (it) => {
+  it.effect("contains an event once its change commits, due at once", () =>
     Effect.gen(function* () {
-      const { emit, events, source, stream, transactions, waiting } = yield* stage
+      const { emit, events, source, stream, transactions, pending } = yield* stage
       yield* emit("sent")
       yield* Effect.flip(
         transactions.run(
@@ -68,7 +68,7 @@ layer(TestService.layer, { excludeTestServices: true })("an event on its way out
       )
       const { items } = yield* stream()
       assert.deepStrictEqual(
-        yield* waiting,
+        yield* pending,
         items.map(({ id }) => ({ id, isDue: true })),
       )
       assert.deepStrictEqual(
@@ -78,41 +78,41 @@ layer(TestService.layer, { excludeTestServices: true })("an event on its way out
     }),
   )
 
-  it.effect("of an organization without a live endpoint is in the stream, and waits for nothing", () =>
+  it.effect("omits events of an organization without an enabled endpoint, which are still in the stream", () =>
     Effect.gen(function* () {
-      const { emit, source, sql, stream, waiting } = yield* stage
+      const { emit, source, sql, stream, pending } = yield* stage
       const disabled = sql`
         UPDATE webhook_endpoints SET disabled_at = created_at WHERE organization_id = ${source.organizationId}`
       const enabled = sql`
         UPDATE webhook_endpoints SET disabled_at = NULL WHERE organization_id = ${source.organizationId}`
       yield* disabled
-      yield* emit("unheard")
-      assert.deepStrictEqual(yield* waiting, [])
+      yield* emit("without endpoint")
+      assert.deepStrictEqual(yield* pending, [])
       yield* enabled
-      yield* emit("heard")
+      yield* emit("with endpoint")
       const { items } = yield* stream()
       assert.deepStrictEqual(
         items.map(({ data }) => data.name),
-        ["unheard", "heard"],
+        ["without endpoint", "with endpoint"],
       )
       assert.deepStrictEqual(
-        (yield* waiting).map(({ id }) => id),
+        (yield* pending).map(({ id }) => id),
         items.slice(1).map(({ id }) => id),
       )
     }),
   )
 
-  it.effect("that is only recorded is in the stream, and waits for nothing", () =>
+  it.effect("omits recorded events, which are still in the stream", () =>
     Effect.gen(function* () {
-      const { events, source, stream, transactions, waiting } = yield* stage
-      const recorded = yield* transactions.run(events.record(source, "COMPONENT_CREATED", { name: "kept" }))
+      const { events, source, stream, transactions, pending } = yield* stage
+      const recorded = yield* transactions.run(events.record(source, "COMPONENT_CREATED", { name: "recorded" }))
       const { items } = yield* stream()
       assert.deepStrictEqual(items[0], JSON.parse(JSON.stringify(recorded)))
-      assert.deepStrictEqual(yield* waiting, [])
+      assert.deepStrictEqual(yield* pending, [])
     }),
   )
 
-  it.effect("wakes who delivers and who reads, after the commit", () =>
+  it.effect("wakes deliveries and stream readers after the commit", () =>
     Effect.gen(function* () {
       const { emit, events, source, transactions } = yield* stage
       const signals = yield* Signals
@@ -125,7 +125,7 @@ layer(TestService.layer, { excludeTestServices: true })("an event on its way out
     }),
   )
 
-  it.effect("wakes nobody who delivers where it is not handed over", () =>
+  it.effect("does not wake deliveries if no outbox row is stored", () =>
     Effect.gen(function* () {
       const { emit, source, sql, events } = yield* stage
       yield* sql`UPDATE webhook_endpoints SET disabled_at = created_at WHERE organization_id = ${source.organizationId}`
@@ -142,24 +142,24 @@ layer(TestService.layer, { excludeTestServices: true })("an event on its way out
       )
       assert.isUndefined(webhooks.pollUnsafe())
       yield* sql`UPDATE webhook_endpoints SET disabled_at = NULL WHERE organization_id = ${source.organizationId}`
-      assert.isTrue(yield* events.emitWith(change, source, "COMPONENT_CREATED", { name: "heard" }))
+      assert.isTrue(yield* events.emitWith(change, source, "COMPONENT_CREATED", { name: "with endpoint" }))
       yield* Fiber.join(webhooks)
     }),
   )
 
-  it.effect("goes when it is old, unless it still waits, and its readers and positions go on", () =>
+  it.effect("old events are deleted unless pending, and cursors and positions stay valid", () =>
     Effect.gen(function* () {
       const { age, emit, sql, stream } = yield* stage
       const repo = yield* EventsRepo
       const before = new Date(Date.now() - 30 * DAY)
-      for (const name of ["old", "older", "waiting", "young"]) yield* emit(name)
+      for (const name of ["old", "older", "pending", "young"]) yield* emit(name)
       const { nextCursor } = yield* stream()
       yield* sql`
         DELETE FROM webhook_outbox USING events WHERE events.id = event_id AND data->>'name' IN ('old', 'older', 'young')`
       for (const [name, days] of [
         ["old", 31],
         ["older", 40],
-        ["waiting", 40],
+        ["pending", 40],
         ["young", 29],
       ] as const)
         yield* age(name, days)
@@ -168,9 +168,9 @@ layer(TestService.layer, { excludeTestServices: true })("an event on its way out
       assert.strictEqual(yield* repo.deleteBefore(before, 10), 0)
       assert.deepStrictEqual(
         (yield* stream()).items.map(({ data }) => data.name),
-        ["waiting", "young"],
+        ["pending", "young"],
       )
-      // The whole stream may go: what comes later is still behind every cursor.
+      // Even if the whole stream is deleted, later events come after every cursor.
       yield* sql`DELETE FROM webhook_outbox`
       yield* repo.deleteBefore(new Date(Date.now() + DAY), 1000)
       assert.deepStrictEqual((yield* stream()).items, [])

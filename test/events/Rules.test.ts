@@ -6,7 +6,7 @@ import { newId } from "../../src/kernel/values/Identifiers.ts"
 
 const STREAM = "text/event-stream"
 
-describe("who asks for the live stream", () => {
+describe("requests for the live stream", () => {
   it.each([
     [undefined, false],
     ["", false],
@@ -26,14 +26,14 @@ describe("who asks for the live stream", () => {
   })
 })
 
-describe("what an event is about", () => {
+describe("the resource of an event", () => {
   it.prop(
-    "is its id, whatever else it names",
+    "is the id of its data, whatever other properties it has",
     [Schema.String, Schema.Record(Schema.String, Schema.String)],
     ([id, others]) => resourceOf({ ...others, id }) === id,
   )
 
-  it("is the next thing that names it where it has no id", () => {
+  it("is the next identifying property if the data has no id", () => {
     assert.strictEqual(resourceOf({ slug: "gold", licenseSlug: "other" }), "gold")
     assert.strictEqual(resourceOf({ instanceId: "i", licenseSlug: "gold" }), "i")
     assert.strictEqual(resourceOf({ id: null, connectorName: "crm" }), "crm")
@@ -41,10 +41,10 @@ describe("what an event is about", () => {
   })
 })
 
-describe("the lowest id of an instant", () => {
-  it.effect("divides the ids made before it from those made since", () =>
+describe("the lowest id of a time", () => {
+  it.effect("is greater than ids generated before and less than ids generated since", () =>
     Effect.gen(function* () {
-      // Ids never go back within a process, so the instant lies ahead of every clock.
+      // Ids are monotonic within a process, so this time is later than that of every other test.
       const at = Date.UTC(2100, 0, 1)
       yield* TestClock.setTime(at - 1)
       const before = yield* newId

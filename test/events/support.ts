@@ -1,9 +1,9 @@
-/** A reader of the live stream, and second services on the database of the first. */
+/** A client of the live stream, and a second node on the same database. */
 import { Cause, Context, Effect, Layer, Queue } from "effect"
 import { Sse } from "effect/encoding"
 import { TestService } from "../support/TestService.ts"
 
-/** An event as it came over the wire. */
+/** An event as received over the wire. */
 export interface Received {
   readonly id: string
   readonly event: string
@@ -16,17 +16,17 @@ export interface Reader {
   readonly headers: Headers
   /** The next event; fails when the stream has ended. */
   readonly next: Effect.Effect<Received, Cause.Done>
-  /** Waits for the end. */
+  /** Waits until the stream ends. */
   readonly ended: Effect.Effect<void>
-  /** All text that came, with its comments. */
+  /** All received text, including comments. */
   readonly text: () => string
-  /** The cursor to resume from: the last id, also one that came without an event. */
+  /** The cursor to resume from: the last id, even if it came without an event. */
   readonly lastId: () => string
-  /** Goes away without a word. */
+  /** Disconnects abruptly. */
   readonly close: Effect.Effect<void>
 }
 
-/** Opens a stream; it is closed with the scope. `path` begins with `/events`. */
+/** Opens a stream, which closes with the scope. `path` starts with `/events`. */
 export const follow = Effect.fnUntraced(function* (
   origin: string,
   token: string,
@@ -56,7 +56,7 @@ export const follow = Effect.fnUntraced(function* (
         parser.feed(part)
       }
     } catch {
-      // The test went away, or the service cut the line.
+      // The test or the service closed the connection.
     }
     Queue.endUnsafe(received)
   }
@@ -76,11 +76,11 @@ export const follow = Effect.fnUntraced(function* (
   return reader
 })
 
-/** The names of the next events. */
+/** The names of the next `count` events. */
 export const names = (reader: Reader, count: number) =>
   Effect.map(Effect.replicateEffect(reader.next, count), (events) => events.map(({ data }) => data.data.name))
 
-/** Another node of the service on the database of this test. */
+/** Starts another node of the service on the database of this test. */
 export const anotherNode = Effect.map(Layer.build(Layer.fresh(TestService.layer)), (built) =>
   Context.get(built, TestService),
 )

@@ -14,7 +14,7 @@ const setup = Effect.gen(function* () {
 })
 
 layer(TestService.layer, { excludeTestServices: true })("entitlement groups", (it) => {
-  it.effect("a group is created empty, read, changed and deleted; its entitlements stay", () =>
+  it.effect("a group is created empty, read, changed and deleted; its entitlements are not deleted", () =>
     Effect.gen(function* () {
       const { core, get, group, post, token } = yield* setup
       assert.strictEqual(group.status, 201)
@@ -33,7 +33,7 @@ layer(TestService.layer, { excludeTestServices: true })("entitlement groups", (i
     }),
   )
 
-  it.effect("members are listed by display order, and each entitlement tells its groups", () =>
+  it.effect("a group lists its entitlements by display order, and each entitlement lists its groups", () =>
     Effect.gen(function* () {
       const { get, group, post } = yield* setup
       const other = yield* post("/entitlement-groups", { name: "All" })
@@ -61,38 +61,40 @@ layer(TestService.layer, { excludeTestServices: true })("entitlement groups", (i
     }),
   )
 
-  it.effect("putting a member in again, or taking a stranger out, changes nothing and says nothing in the stream", () =>
-    Effect.gen(function* () {
-      const { core, get, post, token } = yield* setup
-      const into = "/entitlement-groups/team-features/entitlements"
-      yield* post(into, { entitlementSlug: "sso" })
-      assert.strictEqual((yield* post(into, { entitlementSlug: "sso" })).status, 204)
-      assert.strictEqual((yield* core("DELETE", `${into}/seats`, { token })).status, 204)
-      assert.strictEqual((yield* core("DELETE", `${into}/sso`, { token })).status, 204)
-      assert.deepStrictEqual((yield* get("/entitlement-groups/team-features")).body.entitlementSlugs, [])
-      const events = (yield* get("/events?limit=200")).body.items.filter(({ type }: { type: string }) =>
-        type.startsWith("ENTITLEMENT_GROUP"),
-      )
-      assert.deepStrictEqual(
-        events.map((event: { type: string; data: { entitlementSlugs: ReadonlyArray<string> } }) => [
-          event.type,
-          event.data.entitlementSlugs,
-        ]),
-        [
-          ["ENTITLEMENT_GROUP_CREATED", []],
-          ["ENTITLEMENT_GROUP_UPDATED", ["sso"]],
-          ["ENTITLEMENT_GROUP_UPDATED", []],
-        ],
-      )
-    }),
+  it.effect(
+    "adding an entitlement twice, or removing one that is not in the group, has no effect and emits no event",
+    () =>
+      Effect.gen(function* () {
+        const { core, get, post, token } = yield* setup
+        const into = "/entitlement-groups/team-features/entitlements"
+        yield* post(into, { entitlementSlug: "sso" })
+        assert.strictEqual((yield* post(into, { entitlementSlug: "sso" })).status, 204)
+        assert.strictEqual((yield* core("DELETE", `${into}/seats`, { token })).status, 204)
+        assert.strictEqual((yield* core("DELETE", `${into}/sso`, { token })).status, 204)
+        assert.deepStrictEqual((yield* get("/entitlement-groups/team-features")).body.entitlementSlugs, [])
+        const events = (yield* get("/events?limit=200")).body.items.filter(({ type }: { type: string }) =>
+          type.startsWith("ENTITLEMENT_GROUP"),
+        )
+        assert.deepStrictEqual(
+          events.map((event: { type: string; data: { entitlementSlugs: ReadonlyArray<string> } }) => [
+            event.type,
+            event.data.entitlementSlugs,
+          ]),
+          [
+            ["ENTITLEMENT_GROUP_CREATED", []],
+            ["ENTITLEMENT_GROUP_UPDATED", ["sso"]],
+            ["ENTITLEMENT_GROUP_UPDATED", []],
+          ],
+        )
+      }),
   )
 
-  it.effect("what does not exist is refused: in the body with its place, in the path as not found", () =>
+  it.effect("an unknown entitlement is rejected with its location in a body, and not found in a path", () =>
     Effect.gen(function* () {
       const { core, post, token } = yield* setup
-      const refused = yield* post("/entitlement-groups/team-features/entitlements", { entitlementSlug: "nothing" })
-      assert.strictEqual(refused.status, 422)
-      assert.strictEqual(refused.body.errors[0].location, "body.entitlementSlug")
+      const rejected = yield* post("/entitlement-groups/team-features/entitlements", { entitlementSlug: "nothing" })
+      assert.strictEqual(rejected.status, 422)
+      assert.strictEqual(rejected.body.errors[0].location, "body.entitlementSlug")
       const path = "/entitlement-groups/team-features/entitlements/nothing"
       assert.strictEqual((yield* core("DELETE", path, { token })).body.code, "Entitlement.NotFound")
       const taken = yield* post("/entitlement-groups", { name: "x", slug: "team-features" })
@@ -100,15 +102,15 @@ layer(TestService.layer, { excludeTestServices: true })("entitlement groups", (i
     }),
   )
 
-  it.effect("many at once put the same entitlements in: each is a member once", () =>
+  it.effect("concurrent additions of the same entitlements add each once", () =>
     Effect.gen(function* () {
       const { get, post } = yield* setup
       const into = "/entitlement-groups/team-features/entitlements"
-      const answers = yield* Effect.all(
+      const responses = yield* Effect.all(
         Array.from({ length: 20 }, (_, index) => post(into, { entitlementSlug: index % 2 === 0 ? "seats" : "sso" })),
         { concurrency: "unbounded" },
       )
-      assert.isTrue(answers.every(({ status }) => status === 204))
+      assert.isTrue(responses.every(({ status }) => status === 204))
       assert.deepStrictEqual((yield* get("/entitlement-groups/team-features")).body.entitlementSlugs, ["sso", "seats"])
     }),
   )

@@ -7,7 +7,7 @@ import { openShop, refusal, term } from "./Shop.ts"
 const NOWHERE = "0199aaaa-0000-7000-8000-000000000000"
 
 layer(TestService.layer, { excludeTestServices: true })("instances", (it) => {
-  it.effect("an instance is created, read, changed and deleted, and the stream tells of it", () =>
+  it.effect("an instance is created, read, changed and deleted, and each change emits an event", () =>
     Effect.gen(function* () {
       const { call, license } = yield* openShop
       const licenseId = (yield* license("pro")).id
@@ -78,7 +78,7 @@ layer(TestService.layer, { excludeTestServices: true })("instances", (it) => {
     }),
   )
 
-  it.effect("customer and license are named in exactly one way, and every fault is told at once", () =>
+  it.effect("customer and license must be named exactly once, and all validation errors are returned at once", () =>
     Effect.gen(function* () {
       const { call, license } = yield* openShop
       yield* license("pro")
@@ -105,7 +105,7 @@ layer(TestService.layer, { excludeTestServices: true })("instances", (it) => {
     }),
   )
 
-  it.effect("names that name nothing are refused with their places", () =>
+  it.effect("unknown names are rejected with their location", () =>
     Effect.gen(function* () {
       const { call, license } = yield* openShop
       const other = yield* openShop
@@ -138,7 +138,7 @@ layer(TestService.layer, { excludeTestServices: true })("instances", (it) => {
     }),
   )
 
-  it.effect("the license ends after it starts, also when only one of the dates changes", () =>
+  it.effect("the end date must be after the start date, also when only one of them changes", () =>
     Effect.gen(function* () {
       const { call, license } = yield* openShop
       yield* license("pro")
@@ -160,7 +160,7 @@ layer(TestService.layer, { excludeTestServices: true })("instances", (it) => {
     }),
   )
 
-  it.effect("a family stands for its current version, a draft can be tried, an archived version is not assigned", () =>
+  it.effect("a family resolves to its current version; drafts can be assigned, archived versions cannot", () =>
     Effect.gen(function* () {
       const { archive, call, license } = yield* openShop
       yield* license("pro")
@@ -176,14 +176,14 @@ layer(TestService.layer, { excludeTestServices: true })("instances", (it) => {
       const trial = yield* call("POST", "/instances", { name: "Trial", ...body, licenseSlug: "pro-v3" })
       assert.deepStrictEqual([trial.status, trial.body.licenseId], [201, draft])
 
-      const refused = yield* call("POST", "/instances", { name: "Old", ...body, licenseId: old })
-      assert.deepStrictEqual([refused.status, refused.body.code], [409, "CreateInstance.LicenseArchived"])
+      const rejected = yield* call("POST", "/instances", { name: "Old", ...body, licenseId: old })
+      assert.deepStrictEqual([rejected.status, rejected.body.code], [409, "CreateInstance.LicenseArchived"])
       const unchanged = yield* call("PATCH", "/instances/prod", { licenseSlug: "pro-old" })
       assert.deepStrictEqual([unchanged.status, unchanged.body.code], [409, "UpdateInstance.LicenseArchived"])
 
       yield* archive("pro-v2")
-      const kept = yield* call("PATCH", "/instances/prod", { name: "Production", licenseSlug: "pro-v2" })
-      assert.deepStrictEqual([kept.status, kept.body.name, kept.body.licenseId], [200, "Production", second])
+      const renamed = yield* call("PATCH", "/instances/prod", { name: "Production", licenseSlug: "pro-v2" })
+      assert.deepStrictEqual([renamed.status, renamed.body.name, renamed.body.licenseId], [200, "Production", second])
       const moved = yield* call("PATCH", "/instances/prod", { licenseFamilySlug: "pro" })
       assert.notStrictEqual(moved.body.licenseId, second)
       const back = yield* call("PATCH", "/instances/prod", { licenseId: second })
@@ -191,63 +191,65 @@ layer(TestService.layer, { excludeTestServices: true })("instances", (it) => {
     }),
   )
 
-  it.effect("metadata knows no keys yet, so each is refused with its place", () =>
+  it.effect("without metadata fields, every metadata key is rejected with its location", () =>
     Effect.gen(function* () {
       const { call, license } = yield* openShop
       yield* license("pro")
       yield* call("POST", "/customers", { name: "Acme" })
       const body = { name: "Prod", customerSlug: "acme", licenseSlug: "pro", ...term }
-      const refused = yield* call("POST", "/instances", { ...body, metadata: { region: "eu", tier: { level: 3 } } })
-      assert.deepStrictEqual(refusal(refused).places, ["body.metadata.region", "body.metadata.tier"])
+      const rejected = yield* call("POST", "/instances", { ...body, metadata: { region: "eu", tier: { level: 3 } } })
+      assert.deepStrictEqual(refusal(rejected).places, ["body.metadata.region", "body.metadata.tier"])
       assert.strictEqual((yield* call("POST", "/instances", { ...body, metadata: {} })).status, 201)
       const changed = yield* call("PATCH", "/instances/prod", { metadata: { region: "eu" } })
       assert.deepStrictEqual(refusal(changed).places, ["body.metadata.region"])
     }),
   )
 
-  it.effect("instances are listed newest first, by customer, license and zone, and a cursor keeps its filters", () =>
-    Effect.gen(function* () {
-      const { call, license } = yield* openShop
-      yield* license("pro")
-      yield* license("free")
-      for (const name of ["Acme", "Globex"]) yield* call("POST", "/customers", { name })
-      const zone = (yield* call("POST", "/deployment-zones", { name: "Hamburg", type: "production" })).body
-      const add = (name: string, customerSlug: string, licenseSlug: string, more: object = {}) =>
-        call("POST", "/instances", { name, customerSlug, licenseSlug, ...term, ...more })
-      yield* add("One", "acme", "pro", { deploymentZoneId: zone.id })
-      yield* add("Two", "acme", "free")
-      yield* add("Three", "globex", "pro")
-      yield* add("Four", "acme", "pro")
-      const page = (query: string) =>
-        Effect.map(call("GET", `/instances${query}`), ({ body }) => ({
-          ...body,
-          names: body.items.map(({ name }: { name: string }) => name),
-        }))
-      assert.deepStrictEqual((yield* page("")).names, ["Four", "Three", "Two", "One"])
-      assert.deepStrictEqual((yield* page("?customer=acme")).names, ["Four", "Two", "One"])
-      assert.deepStrictEqual((yield* page("?license=pro")).names, ["Four", "Three", "One"])
-      assert.deepStrictEqual((yield* page("?customer=acme&license=pro")).names, ["Four", "One"])
-      assert.deepStrictEqual((yield* page(`?zone=${zone.slug}`)).names, ["One"])
-      assert.deepStrictEqual((yield* page("?customer=none")).names, [])
-      assert.deepStrictEqual((yield* page("?license=none&zone=none")).names, [])
+  it.effect(
+    "instances are listed newest first and filtered by customer, license and zone; a cursor is bound to its filters",
+    () =>
+      Effect.gen(function* () {
+        const { call, license } = yield* openShop
+        yield* license("pro")
+        yield* license("free")
+        for (const name of ["Acme", "Globex"]) yield* call("POST", "/customers", { name })
+        const zone = (yield* call("POST", "/deployment-zones", { name: "Hamburg", type: "production" })).body
+        const add = (name: string, customerSlug: string, licenseSlug: string, more: object = {}) =>
+          call("POST", "/instances", { name, customerSlug, licenseSlug, ...term, ...more })
+        yield* add("One", "acme", "pro", { deploymentZoneId: zone.id })
+        yield* add("Two", "acme", "free")
+        yield* add("Three", "globex", "pro")
+        yield* add("Four", "acme", "pro")
+        const page = (query: string) =>
+          Effect.map(call("GET", `/instances${query}`), ({ body }) => ({
+            ...body,
+            names: body.items.map(({ name }: { name: string }) => name),
+          }))
+        assert.deepStrictEqual((yield* page("")).names, ["Four", "Three", "Two", "One"])
+        assert.deepStrictEqual((yield* page("?customer=acme")).names, ["Four", "Two", "One"])
+        assert.deepStrictEqual((yield* page("?license=pro")).names, ["Four", "Three", "One"])
+        assert.deepStrictEqual((yield* page("?customer=acme&license=pro")).names, ["Four", "One"])
+        assert.deepStrictEqual((yield* page(`?zone=${zone.slug}`)).names, ["One"])
+        assert.deepStrictEqual((yield* page("?customer=none")).names, [])
+        assert.deepStrictEqual((yield* page("?license=none&zone=none")).names, [])
 
-      const first = yield* page("?customer=acme&limit=2")
-      assert.deepStrictEqual([first.names, first.hasMore], [["Four", "Two"], true])
-      const last = yield* page(`?customer=acme&limit=2&cursor=${first.nextCursor}`)
-      assert.deepStrictEqual([last.names, last.hasMore, last.nextCursor], [["One"], false, ""])
-      const elsewhere = yield* call("GET", `/instances?customer=globex&cursor=${first.nextCursor}`)
-      assert.deepStrictEqual([elsewhere.status, elsewhere.body.code], [400, "Request.InvalidCursor"])
-    }),
+        const first = yield* page("?customer=acme&limit=2")
+        assert.deepStrictEqual([first.names, first.hasMore], [["Four", "Two"], true])
+        const last = yield* page(`?customer=acme&limit=2&cursor=${first.nextCursor}`)
+        assert.deepStrictEqual([last.names, last.hasMore, last.nextCursor], [["One"], false, ""])
+        const elsewhere = yield* call("GET", `/instances?customer=globex&cursor=${first.nextCursor}`)
+        assert.deepStrictEqual([elsewhere.status, elsewhere.body.code], [400, "Request.InvalidCursor"])
+      }),
   )
 
-  it.effect("a customer with instances stays, and goes when they are gone", () =>
+  it.effect("a customer can be deleted only after its instances", () =>
     Effect.gen(function* () {
       const { call, license } = yield* openShop
       yield* license("pro")
       for (const name of ["Acme", "Globex"]) yield* call("POST", "/customers", { name })
       yield* call("POST", "/instances", { name: "Prod", customerSlug: "acme", licenseSlug: "pro", ...term })
-      const refused = yield* call("DELETE", "/customers/acme")
-      assert.deepStrictEqual([refused.status, refused.body.code], [409, "DeleteCustomer.InUse"])
+      const rejected = yield* call("DELETE", "/customers/acme")
+      assert.deepStrictEqual([rejected.status, rejected.body.code], [409, "DeleteCustomer.InUse"])
       assert.strictEqual((yield* call("PATCH", "/instances/prod", { customerSlug: "globex" })).status, 200)
       assert.strictEqual((yield* call("DELETE", "/customers/acme")).status, 204)
       assert.strictEqual((yield* call("DELETE", "/customers/globex")).status, 409)
@@ -256,7 +258,7 @@ layer(TestService.layer, { excludeTestServices: true })("instances", (it) => {
     }),
   )
 
-  it.effect("a customer that is deleted while it gets an instance either stays or gets none", () =>
+  it.effect("when a customer is deleted while it gets an instance, exactly one of both requests succeeds", () =>
     Effect.gen(function* () {
       const { call, license } = yield* openShop
       yield* license("pro")
@@ -273,7 +275,7 @@ layer(TestService.layer, { excludeTestServices: true })("instances", (it) => {
     }),
   )
 
-  it.effect("deleting an instance deletes all that was used through it, and nothing of another", () =>
+  it.effect("deleting an instance deletes all its usage, and none of other instances", () =>
     Effect.gen(function* () {
       const { call, entitlement, grant, license } = yield* openShop
       const sql = yield* PgClient.PgClient
@@ -307,7 +309,7 @@ layer(TestService.layer, { excludeTestServices: true })("instances", (it) => {
     }),
   )
 
-  it.effect("an instance of another organization looks like none", () =>
+  it.effect("an instance of another organization is not found", () =>
     Effect.gen(function* () {
       const { call, license } = yield* openShop
       const stranger = yield* openShop
@@ -320,14 +322,14 @@ layer(TestService.layer, { excludeTestServices: true })("instances", (it) => {
         ["DELETE", "/instances/prod"],
         ["POST", "/instances/prod/check", { checks: [{ entitlement: "seats" }] }],
       ] as const) {
-        const answer = yield* stranger.call(method, path, body)
-        assert.deepStrictEqual([answer.status, answer.body.code], [404, "Instance.NotFound"])
+        const response = yield* stranger.call(method, path, body)
+        assert.deepStrictEqual([response.status, response.body.code], [404, "Instance.NotFound"])
       }
       assert.deepStrictEqual((yield* stranger.call("GET", "/instances?customer=acme")).body.items, [])
     }),
   )
 
-  it.effect("reading and checking need read:instances, writing needs write:instances", () =>
+  it.effect("reading and checking require read:instances, writing requires write:instances", () =>
     Effect.gen(function* () {
       const { core, tokenWith } = yield* TestService
       const { call, license, tenant } = yield* openShop

@@ -1,14 +1,14 @@
-/** An organization that sells: licenses, what they grant, and instances. Usage is stored by SQL. */
+/** An organization with helpers for licenses, grants and instances. Usage is stored by SQL. */
 import { PgClient } from "@effect/sql-pg"
 import { Effect } from "effect"
 import { TestService } from "../support/TestService.ts"
 import type { Answer } from "../support/TestService.ts"
 
-/** A year of license, unless a test says otherwise. */
+/** The default term of an instance: one year. */
 export const term = { startLicenseDate: "2025-01-01T00:00:00.000Z", endLicenseDate: "2026-01-01T00:00:00.000Z" }
 
-const made = (answer: Answer) =>
-  answer.status < 300 ? Effect.succeed(answer.body) : Effect.die(new Error(`${answer.status} ${answer.text}`))
+const bodyOf = (response: Answer) =>
+  response.status < 300 ? Effect.succeed(response.body) : Effect.die(new Error(`${response.status} ${response.text}`))
 
 export const openShop = Effect.gen(function* () {
   const service = yield* TestService
@@ -17,13 +17,13 @@ export const openShop = Effect.gen(function* () {
 
   const call = (method: string, path: string, body?: unknown) =>
     service.core(method, path, { token: tenant.token, ...(body === undefined ? {} : { body }) })
-  const make = (path: string, body?: unknown) => Effect.flatMap(call("POST", path, body), made)
+  const make = (path: string, body?: unknown) => Effect.flatMap(call("POST", path, body), bodyOf)
 
   return {
     tenant,
     call,
 
-    /** A published license in a family of its name, unless it is said otherwise. */
+    /** Creates a license; by default a published one in its own family. */
     license: (slug: string, more: object = {}) => make("/licenses", { name: slug, slug, type: "PAID", ...more }),
 
     archive: (licenseSlug: string) => make(`/licenses/${licenseSlug}/archive`),
@@ -41,7 +41,7 @@ export const openShop = Effect.gen(function* () {
     instance: (name: string, customerSlug: string, licenseSlug: string, more: object = {}) =>
       make("/instances", { name, customerSlug, licenseSlug, ...term, ...more }),
 
-    /** What was used of an entitlement in the period that starts then. */
+    /** Stores the usage of an entitlement in the period that starts at `periodStart`. */
     used: (instanceId: string, entitlementId: string, periodStart: string, value: string) =>
       sql`INSERT INTO usage_totals (organization_id, instance_id, entitlement_id, period_start, value, event_count)
         VALUES (${tenant.organizationId}, ${instanceId}, ${entitlementId}, ${new Date(periodStart)},
@@ -49,7 +49,7 @@ export const openShop = Effect.gen(function* () {
   }
 })
 
-/** The code and places of a refusal. */
+/** The status, code and error locations of a rejected request. */
 export const refusal = ({ status, body }: Answer) => ({
   status,
   code: body.code,

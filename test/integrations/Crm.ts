@@ -1,4 +1,4 @@
-/** An organization whose customers and instances a third-party system knows. */
+/** An organization whose customers and instances have integration records. */
 import { Effect } from "effect"
 import { openShop } from "../instances/Shop.ts"
 
@@ -6,21 +6,21 @@ export const SALESFORCE = "service.integration.crm.salesforce"
 export const HUBSPOT = "service.integration.crm.hubspot"
 export const STRIPE = "service.integration.billing.stripe"
 
-/** Salesforce and HubSpot are active, Stripe is not. */
+/** Opens the organization. Salesforce and HubSpot are active, Stripe is not. */
 export const openCrm = Effect.gen(function* () {
   const shop = yield* openShop
   for (const name of [SALESFORCE, HUBSPOT]) yield* shop.call("PUT", `/connectors/${name}/activation`)
-  const upserting =
+  const upsertOf =
     (kind: "customer" | "instance") =>
     (externalId: string, body: object = {}, adapter = "crm.salesforce") =>
       shop.call("PATCH", `/integration/${adapter}/${kind}/${encodeURIComponent(externalId)}`, body)
   return {
     ...shop,
-    upsertCustomer: upserting("customer"),
-    upsertInstance: upserting("instance"),
+    upsertCustomer: upsertOf("customer"),
+    upsertInstance: upsertOf("instance"),
 
-    /** Types and data of the stream's events about customers and instances, oldest first. */
-    told: Effect.map(shop.call("GET", "/events?limit=200"), ({ body }) =>
+    /** Types and data of the events about customers and instances, oldest first. */
+    emitted: Effect.map(shop.call("GET", "/events?limit=200"), ({ body }) =>
       body.items
         .filter(({ type }: { type: string }) => /^(CUSTOMER|INSTANCE)_/.test(type))
         .map(({ data, type }: { data: unknown; type: string }) => [type, data]),
@@ -28,7 +28,7 @@ export const openCrm = Effect.gen(function* () {
   }
 })
 
-/** A record that only its external id is known of. */
+/** A record with nothing but its external id. */
 export const bare = (externalId: string) => ({
   external_id: externalId,
   last_error: null,

@@ -8,81 +8,77 @@ import { openCrm, SALESFORCE } from "./Crm.ts"
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
 layer(TestService.layer, { excludeTestServices: true })("upserts of customers", (it) => {
-  it.effect(
-    "an unknown external id makes a customer, a known one changes what is sent, and the stream tells of it",
-    () =>
-      Effect.gen(function* () {
-        const { call, told, upsertCustomer } = yield* openCrm
-        const created = yield* upsertCustomer("001", {
-          name: "Acme",
-          domain: "acme.example",
-          integrationMetadata: { tier: "gold", seats: 3 },
-          webUrl: "https://crm.example/001",
-        })
-        assert.deepStrictEqual(
-          [created.status, created.body],
-          [
-            200,
-            {
-              name: "Acme",
-              slug: "acme",
-              domain: "acme.example",
-              error: "",
-              integrationMetadata: { tier: "gold", seats: 3 },
-              webUrl: "https://crm.example/001",
-            },
-          ],
-        )
-        const first = (yield* call("GET", "/customers/acme")).body
-        const { synced_at, ...record } = first.integrations[SALESFORCE]
-        assert.match(synced_at, ISO)
-        assert.strictEqual(first.externalCustomerId, null)
-        assert.deepStrictEqual(record, {
-          external_id: "001",
-          last_error: null,
-          metadata: { tier: "gold", seats: 3 },
-          web_url: "https://crm.example/001",
-        })
+  it.effect("an unknown external id creates a customer, a known one updates it, and each upsert emits an event", () =>
+    Effect.gen(function* () {
+      const { call, emitted, upsertCustomer } = yield* openCrm
+      const created = yield* upsertCustomer("001", {
+        name: "Acme",
+        domain: "acme.example",
+        integrationMetadata: { tier: "gold", seats: 3 },
+        webUrl: "https://crm.example/001",
+      })
+      assert.deepStrictEqual(
+        [created.status, created.body],
+        [
+          200,
+          {
+            name: "Acme",
+            slug: "acme",
+            domain: "acme.example",
+            error: "",
+            integrationMetadata: { tier: "gold", seats: 3 },
+            webUrl: "https://crm.example/001",
+          },
+        ],
+      )
+      const first = (yield* call("GET", "/customers/acme")).body
+      const { synced_at, ...record } = first.integrations[SALESFORCE]
+      assert.match(synced_at, ISO)
+      assert.strictEqual(first.externalCustomerId, null)
+      assert.deepStrictEqual(record, {
+        external_id: "001",
+        last_error: null,
+        metadata: { tier: "gold", seats: 3 },
+        web_url: "https://crm.example/001",
+      })
 
-        const changed = yield* upsertCustomer("001", { name: "Acme Ltd.", slug: "acme" })
-        assert.deepStrictEqual([changed.status, changed.body], [200, { ...created.body, name: "Acme Ltd." }])
-        const untouched = yield* upsertCustomer("001")
-        assert.deepStrictEqual(untouched.body, changed.body)
-        const cleared = yield* upsertCustomer("001", { domain: null, webUrl: null, integrationMetadata: null })
-        assert.deepStrictEqual(cleared.body, { ...changed.body, domain: null, webUrl: null, integrationMetadata: {} })
+      const changed = yield* upsertCustomer("001", { name: "Acme Ltd.", slug: "acme" })
+      assert.deepStrictEqual([changed.status, changed.body], [200, { ...created.body, name: "Acme Ltd." }])
+      const untouched = yield* upsertCustomer("001")
+      assert.deepStrictEqual(untouched.body, changed.body)
+      const cleared = yield* upsertCustomer("001", { domain: null, webUrl: null, integrationMetadata: null })
+      assert.deepStrictEqual(cleared.body, { ...changed.body, domain: null, webUrl: null, integrationMetadata: {} })
 
-        const last = (yield* call("GET", "/customers/acme")).body
-        assert.isTrue(last.integrations[SALESFORCE].synced_at >= synced_at)
-        const events = yield* told
-        assert.deepStrictEqual(
-          events.map(([type]: [string]) => type),
-          ["CUSTOMER_CREATION", "CUSTOMER_UPDATED", "CUSTOMER_UPDATED", "CUSTOMER_UPDATED"],
-        )
-        assert.deepStrictEqual([events[0][1], events[3][1]], [first, last])
-      }),
+      const last = (yield* call("GET", "/customers/acme")).body
+      assert.isTrue(last.integrations[SALESFORCE].synced_at >= synced_at)
+      const events = yield* emitted
+      assert.deepStrictEqual(
+        events.map(([type]: [string]) => type),
+        ["CUSTOMER_CREATION", "CUSTOMER_UPDATED", "CUSTOMER_UPDATED", "CUSTOMER_UPDATED"],
+      )
+      assert.deepStrictEqual([events[0][1], events[3][1]], [first, last])
+    }),
   )
 
-  it.effect(
-    "a customer that gets a record by its slug is found by the external id, and keeps its metadata under PUT",
-    () =>
-      Effect.gen(function* () {
-        const { call, customer, upsertCustomer } = yield* openCrm
-        yield* customer("Acme")
-        const path = `/customers/acme/integrations/${SALESFORCE}`
-        yield* call("POST", path, { external_id: "001" })
-        const changed = yield* upsertCustomer("001", { integrationMetadata: { a: 1 }, webUrl: "http://crm.example/1" })
-        assert.deepStrictEqual([changed.status, changed.body.slug], [200, "acme"])
-        const moved = (yield* call("PUT", path, { external_id: "002" })).body
-        assert.deepStrictEqual([moved.metadata, moved.web_url], [{ a: 1 }, "http://crm.example/1"])
-        assert.match(moved.synced_at, ISO)
-        assert.strictEqual((yield* upsertCustomer("002")).body.slug, "acme")
-        assert.strictEqual((yield* upsertCustomer("001")).body.slug, "001")
-        yield* call("DELETE", "/customers/acme")
-        assert.strictEqual((yield* upsertCustomer("002", { slug: "acme-again" })).body.slug, "acme-again")
-      }),
+  it.effect("a customer linked by slug is found by its external id, and PUT keeps the metadata of the record", () =>
+    Effect.gen(function* () {
+      const { call, customer, upsertCustomer } = yield* openCrm
+      yield* customer("Acme")
+      const path = `/customers/acme/integrations/${SALESFORCE}`
+      yield* call("POST", path, { external_id: "001" })
+      const changed = yield* upsertCustomer("001", { integrationMetadata: { a: 1 }, webUrl: "http://crm.example/1" })
+      assert.deepStrictEqual([changed.status, changed.body.slug], [200, "acme"])
+      const moved = (yield* call("PUT", path, { external_id: "002" })).body
+      assert.deepStrictEqual([moved.metadata, moved.web_url], [{ a: 1 }, "http://crm.example/1"])
+      assert.match(moved.synced_at, ISO)
+      assert.strictEqual((yield* upsertCustomer("002")).body.slug, "acme")
+      assert.strictEqual((yield* upsertCustomer("001")).body.slug, "001")
+      yield* call("DELETE", "/customers/acme")
+      assert.strictEqual((yield* upsertCustomer("002", { slug: "acme-again" })).body.slug, "acme-again")
+    }),
   )
 
-  it.effect("the integration's last error is answered and stays", () =>
+  it.effect("an upsert returns the last error of the record and keeps it", () =>
     Effect.gen(function* () {
       const { call, tenant, upsertCustomer } = yield* openCrm
       const sql = yield* PgClient.PgClient
@@ -93,7 +89,7 @@ layer(TestService.layer, { excludeTestServices: true })("upserts of customers", 
     }),
   )
 
-  it.effect("a new customer is named by its external id unless a name is sent", () =>
+  it.effect("the name of a new customer defaults to the external id", () =>
     Effect.gen(function* () {
       const { upsertCustomer } = yield* openCrm
       const named = (yield* upsertCustomer("Órg 7")).body
@@ -103,7 +99,7 @@ layer(TestService.layer, { excludeTestServices: true })("upserts of customers", 
     }),
   )
 
-  it.effect("metadata is merged: a null removes a key, an array or object is replaced as a whole", () =>
+  it.effect("metadata is merged shallowly: null removes a key, arrays and objects are replaced", () =>
     Effect.gen(function* () {
       const { upsertCustomer } = yield* openCrm
       const after = (integrationMetadata: object) =>
@@ -114,7 +110,7 @@ layer(TestService.layer, { excludeTestServices: true })("upserts of customers", 
     }),
   )
 
-  it.effect("metadata has its limits after the merge too", () =>
+  it.effect("merged metadata that exceeds the limits is rejected", () =>
     Effect.gen(function* () {
       const { upsertCustomer } = yield* openCrm
       const keys = (from: number, count: number) =>
@@ -133,7 +129,7 @@ layer(TestService.layer, { excludeTestServices: true })("upserts of customers", 
     }),
   )
 
-  it.effect("a slug is taken when the customer is made, and never changes", () =>
+  it.effect("a taken slug is rejected at creation, and a slug cannot change", () =>
     Effect.gen(function* () {
       const { call, customer, upsertCustomer } = yield* openCrm
       yield* customer("Acme")
@@ -147,7 +143,7 @@ layer(TestService.layer, { excludeTestServices: true })("upserts of customers", 
     }),
   )
 
-  it.effect("what is malformed is refused with its place, and nothing is made", () =>
+  it.effect("an invalid upsert is rejected with its location and creates nothing", () =>
     Effect.gen(function* () {
       const { call, upsertCustomer } = yield* openCrm
       const bad: ReadonlyArray<[object, string]> = [
@@ -163,18 +159,18 @@ layer(TestService.layer, { excludeTestServices: true })("upserts of customers", 
         [{ integrationMetadata: [] }, "body.integrationMetadata"],
       ]
       for (const [body, place] of bad) {
-        const answer = yield* upsertCustomer("001", body)
-        assert.deepStrictEqual([answer.status, refusal(answer).places], [422, [place]], JSON.stringify(body))
+        const response = yield* upsertCustomer("001", body)
+        assert.deepStrictEqual([response.status, refusal(response).places], [422, [place]], JSON.stringify(body))
       }
       for (const adapter of ["salesforce", SALESFORCE, "CRM.salesforce", "crm."]) {
-        const answer = yield* upsertCustomer("001", {}, adapter)
-        assert.deepStrictEqual([answer.status, refusal(answer).places], [422, ["path.adapter"]], adapter)
+        const response = yield* upsertCustomer("001", {}, adapter)
+        assert.deepStrictEqual([response.status, refusal(response).places], [422, ["path.adapter"]], adapter)
       }
       assert.deepStrictEqual((yield* call("GET", "/customers")).body.items, [])
     }),
   )
 
-  it.effect("the connector is registered and active, else nothing is made", () =>
+  it.effect("an upsert requires a registered and active connector, and otherwise creates nothing", () =>
     Effect.gen(function* () {
       const { call, upsertCustomer } = yield* openCrm
       const unknown = yield* upsertCustomer("001", {}, "crm.unknown")
@@ -185,7 +181,7 @@ layer(TestService.layer, { excludeTestServices: true })("upserts of customers", 
     }),
   )
 
-  it.effect("each adapter and each organization has external ids of its own", () =>
+  it.effect("external ids are scoped to adapter and organization", () =>
     Effect.gen(function* () {
       const { call, upsertCustomer } = yield* openCrm
       const stranger = yield* openCrm
@@ -199,20 +195,20 @@ layer(TestService.layer, { excludeTestServices: true })("upserts of customers", 
     }),
   )
 
-  it.effect("fifty upserts of one new external id at once make one customer and are all answered", () =>
+  it.effect("fifty concurrent upserts of a new external id all succeed and create one customer", () =>
     Effect.gen(function* () {
-      const { call, told, upsertCustomer } = yield* openCrm
-      const answers = yield* Effect.forEach(
+      const { call, emitted, upsertCustomer } = yield* openCrm
+      const responses = yield* Effect.forEach(
         Array.from({ length: 50 }, (_, index) => index),
         (index) => upsertCustomer("001", { integrationMetadata: { [`k${index}`]: index } }),
         { concurrency: "unbounded" },
       )
-      assert.deepStrictEqual([...new Set(answers.map(({ status }) => status))], [200])
-      assert.deepStrictEqual([...new Set(answers.map(({ body }) => body.slug))], ["001"])
+      assert.deepStrictEqual([...new Set(responses.map(({ status }) => status))], [200])
+      assert.deepStrictEqual([...new Set(responses.map(({ body }) => body.slug))], ["001"])
       const { items } = (yield* call("GET", "/customers")).body
       assert.strictEqual(items.length, 1)
       assert.strictEqual(Object.keys(items[0].integrations[SALESFORCE].metadata).length, 50)
-      const types = (yield* told).map(([type]: [string]) => type)
+      const types = (yield* emitted).map(([type]: [string]) => type)
       assert.deepStrictEqual(
         [types.length, types.indexOf("CUSTOMER_CREATION"), types.lastIndexOf("CUSTOMER_CREATION")],
         [50, 0, 0],
@@ -220,14 +216,14 @@ layer(TestService.layer, { excludeTestServices: true })("upserts of customers", 
     }),
   )
 
-  it.effect("upserts, moves and deletions of one external id at once leave no half-made thing", () =>
+  it.effect("concurrent upserts, moves and deletions of one external id leave no partial state", () =>
     Effect.gen(function* () {
       const { call, upsertCustomer } = yield* openCrm
       for (let round = 0; round < 8; round++) {
         const externalId = `round ${round}`
         const { slug } = (yield* upsertCustomer(externalId)).body
         const path = `/customers/${slug}/integrations/${SALESFORCE}`
-        const answers = yield* Effect.all(
+        const responses = yield* Effect.all(
           [
             upsertCustomer(externalId, { name: "One" }),
             call("PUT", path, { external_id: `${externalId}, moved` }),
@@ -237,7 +233,7 @@ layer(TestService.layer, { excludeTestServices: true })("upserts of customers", 
           ],
           { concurrency: "unbounded" },
         )
-        const [one, moved, two, deleted, three] = answers.map(({ status }) => status)
+        const [one, moved, two, deleted, three] = responses.map(({ status }) => status)
         assert.deepStrictEqual([one, two, deleted, three], [200, 200, 204, 200])
         assert.include([200, 404], moved)
       }

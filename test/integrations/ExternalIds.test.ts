@@ -42,17 +42,17 @@ const hostile: ReadonlyArray<string> = [
   "x".repeat(255),
 ]
 
-/** Sends a path just as it is; `fetch` would resolve dots in it. */
+/** Sends a path unchanged; `fetch` would resolve dot segments. */
 const raw = (origin: string, path: string, token: string) =>
   Effect.promise(
     () =>
       new Promise<{ readonly status: number; readonly text: string }>((resolve, reject) => {
         const { hostname, port } = new URL(origin)
         const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" }
-        const sent = request({ hostname, port, path: `/api${path}`, method: "PATCH", headers }, (answer) => {
+        const sent = request({ hostname, port, path: `/api${path}`, method: "PATCH", headers }, (response) => {
           let text = ""
-          answer.on("data", (chunk) => (text += String(chunk)))
-          answer.on("end", () => resolve({ status: answer.statusCode ?? 0, text }))
+          response.on("data", (chunk) => (text += String(chunk)))
+          response.on("end", () => resolve({ status: response.statusCode ?? 0, text }))
         })
         sent.on("error", reject)
         sent.end("{}")
@@ -60,22 +60,22 @@ const raw = (origin: string, path: string, token: string) =>
   )
 
 layer(TestService.layer, { excludeTestServices: true })("external ids", (it) => {
-  it.effect("any text survives the path exactly", () =>
+  it.effect("any text passes through the path unchanged", () =>
     Effect.gen(function* () {
       const { call, upsertCustomer } = yield* openCrm
       for (const externalId of hostile) {
-        const made = yield* upsertCustomer(externalId)
-        assert.deepStrictEqual([made.status, made.body?.name], [200, externalId])
-        const { integrations } = (yield* call("GET", `/customers/${made.body.slug}`)).body
+        const created = yield* upsertCustomer(externalId)
+        assert.deepStrictEqual([created.status, created.body?.name], [200, externalId])
+        const { integrations } = (yield* call("GET", `/customers/${created.body.slug}`)).body
         assert.strictEqual(integrations[SALESFORCE].external_id, externalId)
-        assert.strictEqual((yield* upsertCustomer(externalId)).body.slug, made.body.slug)
+        assert.strictEqual((yield* upsertCustomer(externalId)).body.slug, created.body.slug)
       }
       const { items } = (yield* call("GET", "/customers?limit=200")).body
       assert.strictEqual(items.length, hostile.length)
     }),
   )
 
-  it.effect("the same text reaches the same customer through a body and through the path", () =>
+  it.effect("the same text in a body and in the path identifies the same customer", () =>
     Effect.gen(function* () {
       const { call, customer, upsertCustomer } = yield* openCrm
       for (const [index, externalId] of hostile.entries()) {
@@ -87,7 +87,7 @@ layer(TestService.layer, { excludeTestServices: true })("external ids", (it) => 
     }),
   )
 
-  it.effect("dots alone survive too, encoded or not", () =>
+  it.effect("an external id of dots passes through the path, encoded or not", () =>
     Effect.gen(function* () {
       const { origins } = yield* TestService
       const { tenant } = yield* openCrm
@@ -103,14 +103,14 @@ layer(TestService.layer, { excludeTestServices: true })("external ids", (it) => 
     }),
   )
 
-  it.effect("what is too long, empty or holds a NUL is refused with its place", () =>
+  it.effect("an external id that is too long or contains NUL is rejected with its location", () =>
     Effect.gen(function* () {
       const { upsertCustomer, upsertInstance } = yield* openCrm
       for (const externalId of ["x".repeat(256), "🚀".repeat(256), "é".repeat(1000), "a\u0000b", "x".repeat(5000)]) {
         for (const upsert of [upsertCustomer, upsertInstance]) {
-          const answer = yield* upsert(externalId)
+          const response = yield* upsert(externalId)
           assert.deepStrictEqual(
-            [answer.status, refusal(answer).places],
+            [response.status, refusal(response).places],
             [422, ["path.externalId"]],
             `${externalId.length}`,
           )
@@ -119,7 +119,7 @@ layer(TestService.layer, { excludeTestServices: true })("external ids", (it) => 
     }),
   )
 
-  it.effect("a path that is no UTF-8 is refused, not guessed at", () =>
+  it.effect("an invalid path is rejected and creates nothing", () =>
     Effect.gen(function* () {
       const { origins } = yield* TestService
       const { tenant, call } = yield* openCrm

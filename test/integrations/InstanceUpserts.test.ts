@@ -6,7 +6,7 @@ import { openCrm, SALESFORCE } from "./Crm.ts"
 
 const NOWHERE = "0199aaaa-0000-7000-8000-000000000000"
 
-/** A CRM with a license `pro` and the customer `acme`, whose external id is `c-1`. */
+/** Opens a CRM with the license `pro` and the customer `acme`, whose external id is `c-1`. */
 const openSold = Effect.gen(function* () {
   const crm = yield* openCrm
   const licenseId: string = (yield* crm.license("pro")).id
@@ -15,74 +15,72 @@ const openSold = Effect.gen(function* () {
 })
 
 layer(TestService.layer, { excludeTestServices: true })("upserts of instances", (it) => {
-  it.effect(
-    "an unknown external id makes an instance, a known one changes what is sent, and the stream tells of it",
-    () =>
-      Effect.gen(function* () {
-        const { call, needed, told, upsertCustomer, upsertInstance, zone } = yield* openSold
-        const deploymentZoneId = (yield* zone("Hamburg")).id
-        const created = yield* upsertInstance("i-1", {
-          ...needed,
-          ...term,
-          name: "Prod",
-          description: "The big one",
-          deploymentZoneId,
-          integrationMetadata: { a: 1 },
-          webUrl: "https://crm.example/i-1",
-        })
-        assert.deepStrictEqual(
-          [created.status, created.body],
-          [
-            200,
-            {
-              name: "Prod",
-              slug: "prod",
-              description: "The big one",
-              ...needed,
-              deploymentZoneId,
-              ...term,
-              error: "",
-              integrationMetadata: { a: 1 },
-              webUrl: "https://crm.example/i-1",
-            },
-          ],
-        )
-        const first = (yield* call("GET", "/instances/prod")).body
-        assert.strictEqual(first.customerId, (yield* call("GET", "/customers/acme")).body.id)
-        assert.strictEqual(first.integrations[SALESFORCE].external_id, "i-1")
+  it.effect("an unknown external id creates an instance, a known one updates it, and each upsert emits an event", () =>
+    Effect.gen(function* () {
+      const { call, needed, emitted, upsertCustomer, upsertInstance, zone } = yield* openSold
+      const deploymentZoneId = (yield* zone("Hamburg")).id
+      const created = yield* upsertInstance("i-1", {
+        ...needed,
+        ...term,
+        name: "Prod",
+        description: "The big one",
+        deploymentZoneId,
+        integrationMetadata: { a: 1 },
+        webUrl: "https://crm.example/i-1",
+      })
+      assert.deepStrictEqual(
+        [created.status, created.body],
+        [
+          200,
+          {
+            name: "Prod",
+            slug: "prod",
+            description: "The big one",
+            ...needed,
+            deploymentZoneId,
+            ...term,
+            error: "",
+            integrationMetadata: { a: 1 },
+            webUrl: "https://crm.example/i-1",
+          },
+        ],
+      )
+      const first = (yield* call("GET", "/instances/prod")).body
+      assert.strictEqual(first.customerId, (yield* call("GET", "/customers/acme")).body.id)
+      assert.strictEqual(first.integrations[SALESFORCE].external_id, "i-1")
 
-        yield* upsertCustomer("c-2", { name: "Globex" })
-        const changed = yield* upsertInstance("i-1", {
-          customerExternalId: "c-2",
-          description: null,
-          deploymentZoneId: null,
-          endLicenseDate: null,
-          slug: "prod",
-        })
-        assert.deepStrictEqual(
-          [changed.status, changed.body],
-          [
-            200,
-            {
-              ...created.body,
-              customerExternalId: "c-2",
-              description: null,
-              deploymentZoneId: null,
-              endLicenseDate: null,
-            },
-          ],
-        )
-        assert.deepStrictEqual((yield* upsertInstance("i-1")).body, changed.body)
-        const last = (yield* call("GET", "/instances/prod")).body
-        const events = (yield* told).filter(([type]: [string]) => type.startsWith("INSTANCE_"))
-        assert.deepStrictEqual(
-          [events.length, events[0], events[2]],
-          [3, ["INSTANCE_CREATION", first], ["INSTANCE_UPDATED", last]],
-        )
-      }),
+      yield* upsertCustomer("c-2", { name: "Globex" })
+      const changed = yield* upsertInstance("i-1", {
+        customerExternalId: "c-2",
+        description: null,
+        deploymentZoneId: null,
+        endLicenseDate: null,
+        slug: "prod",
+      })
+      assert.deepStrictEqual(
+        [changed.status, changed.body],
+        [
+          200,
+          {
+            ...created.body,
+            customerExternalId: "c-2",
+            description: null,
+            deploymentZoneId: null,
+            endLicenseDate: null,
+          },
+        ],
+      )
+      assert.deepStrictEqual((yield* upsertInstance("i-1")).body, changed.body)
+      const last = (yield* call("GET", "/instances/prod")).body
+      const events = (yield* emitted).filter(([type]: [string]) => type.startsWith("INSTANCE_"))
+      assert.deepStrictEqual(
+        [events.length, events[0], events[2]],
+        [3, ["INSTANCE_CREATION", first], ["INSTANCE_UPDATED", last]],
+      )
+    }),
   )
 
-  it.effect("a new instance needs its customer and its license; its term begins now and has no end", () =>
+  it.effect("a new instance requires customer and license; its term starts now and has no end", () =>
     Effect.gen(function* () {
       const { call, needed, upsertInstance } = yield* openSold
       const nothing = yield* upsertInstance("i-1", {})
@@ -100,7 +98,7 @@ layer(TestService.layer, { excludeTestServices: true })("upserts of instances", 
     }),
   )
 
-  it.effect("names that name nothing are refused with their places", () =>
+  it.effect("unknown names are rejected with their location", () =>
     Effect.gen(function* () {
       const { call, customer, needed, upsertCustomer, upsertInstance } = yield* openSold
       const stranger = yield* openSold
@@ -123,8 +121,8 @@ layer(TestService.layer, { excludeTestServices: true })("upserts of instances", 
         [{ ...needed, customerId: NOWHERE }, "body.customerId"],
       ]
       for (const [body, place] of cases) {
-        const answer = yield* upsertInstance("i-1", body)
-        assert.deepStrictEqual([answer.status, refusal(answer).places], [422, [place]], JSON.stringify(body))
+        const response = yield* upsertInstance("i-1", body)
+        assert.deepStrictEqual([response.status, refusal(response).places], [422, [place]], JSON.stringify(body))
       }
       assert.deepStrictEqual((yield* call("GET", "/instances")).body.items, [])
       yield* upsertInstance("i-1", needed)
@@ -140,23 +138,23 @@ layer(TestService.layer, { excludeTestServices: true })("upserts of instances", 
     }),
   )
 
-  it.effect("an archived license is not assigned, but kept", () =>
+  it.effect("an instance keeps an archived license, which cannot be assigned", () =>
     Effect.gen(function* () {
       const { archive, license, needed, upsertInstance } = yield* openSold
       const old = (yield* license("old")).id
       yield* upsertInstance("i-1", { ...needed, licenseId: old })
       yield* archive("old")
-      const kept = yield* upsertInstance("i-1", { licenseId: old, name: "Kept" })
-      assert.deepStrictEqual([kept.status, kept.body.name], [200, "Kept"])
-      const made = yield* upsertInstance("i-2", { ...needed, licenseId: old })
-      assert.deepStrictEqual([made.status, made.body.code], [409, "UpsertInstance.LicenseArchived"])
+      const unchanged = yield* upsertInstance("i-1", { licenseId: old, name: "Unchanged" })
+      assert.deepStrictEqual([unchanged.status, unchanged.body.name], [200, "Unchanged"])
+      const created = yield* upsertInstance("i-2", { ...needed, licenseId: old })
+      assert.deepStrictEqual([created.status, created.body.code], [409, "UpsertInstance.LicenseArchived"])
       yield* upsertInstance("i-1", { licenseId: needed.licenseId })
       const back = yield* upsertInstance("i-1", { licenseId: old })
       assert.deepStrictEqual([back.status, back.body.code], [409, "UpsertInstance.LicenseArchived"])
     }),
   )
 
-  it.effect("a slug is taken when the instance is made, and never changes", () =>
+  it.effect("a taken slug is rejected at creation, and a slug cannot change", () =>
     Effect.gen(function* () {
       const { needed, upsertInstance } = yield* openSold
       yield* upsertInstance("i-1", { ...needed, slug: "prod" })
@@ -166,7 +164,7 @@ layer(TestService.layer, { excludeTestServices: true })("upserts of instances", 
     }),
   )
 
-  it.effect("an instance whose customer has no record in the adapter is answered without one", () =>
+  it.effect("customerExternalId is null if the customer has no record in the adapter", () =>
     Effect.gen(function* () {
       const { call, needed, upsertInstance } = yield* openSold
       yield* upsertInstance("i-1", needed)
@@ -175,28 +173,28 @@ layer(TestService.layer, { excludeTestServices: true })("upserts of instances", 
     }),
   )
 
-  it.effect("fifty upserts of one new external id at once make one instance and are all answered", () =>
+  it.effect("fifty concurrent upserts of a new external id all succeed and create one instance", () =>
     Effect.gen(function* () {
-      const { call, needed, told, upsertInstance } = yield* openSold
-      const answers = yield* Effect.forEach(
+      const { call, needed, emitted, upsertInstance } = yield* openSold
+      const responses = yield* Effect.forEach(
         Array.from({ length: 50 }, (_, index) => index),
         (index) => upsertInstance("i-1", { ...needed, integrationMetadata: { [`k${index}`]: index } }),
         { concurrency: "unbounded" },
       )
-      assert.deepStrictEqual([...new Set(answers.map(({ status }) => status))], [200])
+      assert.deepStrictEqual([...new Set(responses.map(({ status }) => status))], [200])
       const { items } = (yield* call("GET", "/instances")).body
       assert.strictEqual(items.length, 1)
       assert.strictEqual(Object.keys(items[0].integrations[SALESFORCE].metadata).length, 50)
-      const made = (yield* told).filter(([type]: [string]) => type === "INSTANCE_CREATION")
-      assert.strictEqual(made.length, 1)
+      const creations = (yield* emitted).filter(([type]: [string]) => type === "INSTANCE_CREATION")
+      assert.strictEqual(creations.length, 1)
     }),
   )
 
-  it.effect("a customer and an instance may have the same external id", () =>
+  it.effect("a customer and an instance can have the same external id", () =>
     Effect.gen(function* () {
       const { needed, upsertInstance } = yield* openSold
-      const answer = yield* upsertInstance("c-1", needed)
-      assert.deepStrictEqual([answer.status, answer.body.customerExternalId], [200, "c-1"])
+      const response = yield* upsertInstance("c-1", needed)
+      assert.deepStrictEqual([response.status, response.body.customerExternalId], [200, "c-1"])
     }),
   )
 })

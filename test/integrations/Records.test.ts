@@ -8,9 +8,9 @@ import { bare, HUBSPOT, openCrm, SALESFORCE, STRIPE } from "./Crm.ts"
 const UNKNOWN = "service.integration.crm.unknown"
 
 layer(TestService.layer, { excludeTestServices: true })("integration records", (it) => {
-  it.effect("a customer's record is created, changed, read and deleted, and the stream tells of the customer", () =>
+  it.effect("a customer's record is created, changed, read and deleted, and each change emits a customer event", () =>
     Effect.gen(function* () {
-      const { call, customer, told } = yield* openCrm
+      const { call, customer, emitted } = yield* openCrm
       yield* customer("Acme")
       const path = `/customers/acme/integrations/${SALESFORCE}`
       const created = yield* call("POST", path, { external_id: "001" })
@@ -44,7 +44,7 @@ layer(TestService.layer, { excludeTestServices: true })("integration records", (
       assert.deepStrictEqual(renamed.integrations, { [HUBSPOT]: bare("002") })
       assert.strictEqual((yield* call("DELETE", "/customers/acme")).status, 204)
 
-      const events = yield* told
+      const events = yield* emitted
       assert.deepStrictEqual(
         events.map(([type]: [string]) => type),
         ["CUSTOMER_CREATION", ...Array(5).fill("CUSTOMER_UPDATED"), "CUSTOMER_DELETED"],
@@ -56,9 +56,9 @@ layer(TestService.layer, { excludeTestServices: true })("integration records", (
     }),
   )
 
-  it.effect("an instance's record likewise", () =>
+  it.effect("an instance's record is created, changed, read and deleted, and each change emits an instance event", () =>
     Effect.gen(function* () {
-      const { call, customer, instance, license, told } = yield* openCrm
+      const { call, customer, instance, license, emitted } = yield* openCrm
       yield* license("pro")
       yield* customer("Acme")
       yield* instance("Prod", "acme", "pro")
@@ -71,14 +71,14 @@ layer(TestService.layer, { excludeTestServices: true })("integration records", (
       const record = (yield* call("GET", "/instances/prod")).body
       assert.deepStrictEqual(record.integrations, { [SALESFORCE]: bare("i-2") })
       assert.deepStrictEqual((yield* call("GET", "/instances?customer=acme")).body.items, [record])
-      assert.deepStrictEqual((yield* told).at(-1), ["INSTANCE_UPDATED", record])
+      assert.deepStrictEqual((yield* emitted).at(-1), ["INSTANCE_UPDATED", record])
       assert.strictEqual((yield* call("DELETE", path)).status, 204)
       assert.strictEqual((yield* call("DELETE", path)).body.code, "IntegrationRecord.NotFound")
       assert.deepStrictEqual((yield* call("GET", "/instances/prod")).body.integrations, {})
     }),
   )
 
-  it.effect("records are listed newest first, page by page, by name", () =>
+  it.effect("records are listed newest first, page by page, with their connector names", () =>
     Effect.gen(function* () {
       const { call, customer } = yield* openCrm
       yield* customer("Acme")
@@ -101,7 +101,7 @@ layer(TestService.layer, { excludeTestServices: true })("integration records", (
     }),
   )
 
-  it.effect("a customer has one record of an integration, and an external id belongs to one customer", () =>
+  it.effect("a customer has one record per connector, and an external id belongs to one customer", () =>
     Effect.gen(function* () {
       const { call, customer, instance, license } = yield* openCrm
       const other = yield* openCrm
@@ -125,7 +125,7 @@ layer(TestService.layer, { excludeTestServices: true })("integration records", (
       assert.deepStrictEqual(code(put), [409, "UpdateIntegration.ExternalIdTaken"])
       assert.strictEqual((yield* call("PUT", `/customers/acme/integrations/${SALESFORCE}`, body)).status, 200)
 
-      // Another adapter, another kind and another organization have external ids of their own.
+      // External ids are scoped to adapter, kind and organization.
       assert.strictEqual((yield* call("POST", `/customers/globex/integrations/${HUBSPOT}`, body)).status, 201)
       assert.strictEqual((yield* call("POST", `/instances/prod/integrations/${SALESFORCE}`, body)).status, 201)
       assert.strictEqual((yield* other.call("POST", `/customers/acme/integrations/${SALESFORCE}`, body)).status, 201)
@@ -135,24 +135,24 @@ layer(TestService.layer, { excludeTestServices: true })("integration records", (
     }),
   )
 
-  it.effect("many who give one external id to different customers at once give it to one", () =>
+  it.effect("of concurrent assignments of one external id to different customers, exactly one succeeds", () =>
     Effect.gen(function* () {
       const { call, customer } = yield* openCrm
       const names = Array.from({ length: 10 }, (_, index) => `customer-${index}`)
       for (const name of names) yield* customer(name)
-      const answers = yield* Effect.forEach(
+      const responses = yield* Effect.forEach(
         names,
         (name) => call("PUT", `/customers/${name}/integrations/${SALESFORCE}`, { external_id: "001" }),
         { concurrency: "unbounded" },
       )
-      assert.strictEqual(answers.filter(({ status }) => status === 200).length, 1)
-      assert.strictEqual(answers.filter(({ body }) => body.code === "UpdateIntegration.ExternalIdTaken").length, 9)
+      assert.strictEqual(responses.filter(({ status }) => status === 200).length, 1)
+      assert.strictEqual(responses.filter(({ body }) => body.code === "UpdateIntegration.ExternalIdTaken").length, 9)
     }),
   )
 
-  it.effect("two integrations that write to one customer at once both show in its record and in the last event", () =>
+  it.effect("two records written concurrently are both in the customer and in the last event", () =>
     Effect.gen(function* () {
-      const { call, customer, told } = yield* openCrm
+      const { call, customer, emitted } = yield* openCrm
       for (let round = 0; round < 5; round++) {
         yield* customer(`Customer ${round}`)
         yield* Effect.forEach(
@@ -162,12 +162,12 @@ layer(TestService.layer, { excludeTestServices: true })("integration records", (
         )
         const both = { [HUBSPOT]: bare(`${round}`), [SALESFORCE]: bare(`${round}`) }
         assert.deepStrictEqual((yield* call("GET", `/customers/customer-${round}`)).body.integrations, both)
-        assert.deepStrictEqual((yield* told).at(-1)[1].integrations, both)
+        assert.deepStrictEqual((yield* emitted).at(-1)[1].integrations, both)
       }
     }),
   )
 
-  it.effect("writing needs a connector that is registered and active, reading and deleting need neither", () =>
+  it.effect("writing requires a registered and active connector, reading and deleting do not", () =>
     Effect.gen(function* () {
       const { call, customer } = yield* openCrm
       yield* customer("Acme")
@@ -180,8 +180,8 @@ layer(TestService.layer, { excludeTestServices: true })("integration records", (
       }
       for (const name of [SALESFORCE, HUBSPOT]) yield* call("POST", `/customers/acme/integrations/${name}`, body)
       for (const name of [SALESFORCE, HUBSPOT]) yield* call("DELETE", `/connectors/${name}/activation`)
-      const refused = yield* call("PUT", `/customers/acme/integrations/${SALESFORCE}`, body)
-      assert.deepStrictEqual([refused.status, refused.body.code], [409, "Connector.NotActive"])
+      const rejected = yield* call("PUT", `/customers/acme/integrations/${SALESFORCE}`, body)
+      assert.deepStrictEqual([rejected.status, rejected.body.code], [409, "Connector.NotActive"])
       assert.strictEqual((yield* call("GET", `/customers/acme/integrations/${SALESFORCE}`)).status, 200)
       assert.strictEqual((yield* call("GET", "/customers/acme/integrations")).body.items.length, 2)
       assert.strictEqual((yield* call("DELETE", `/customers/acme/integrations/${SALESFORCE}`)).status, 204)
@@ -191,7 +191,7 @@ layer(TestService.layer, { excludeTestServices: true })("integration records", (
     }),
   )
 
-  it.effect("a malformed name or external id is refused with its place", () =>
+  it.effect("an invalid name or external id is rejected with its location", () =>
     Effect.gen(function* () {
       const { call, customer } = yield* openCrm
       yield* customer("Acme")
@@ -203,9 +203,9 @@ layer(TestService.layer, { excludeTestServices: true })("integration records", (
       ]) {
         for (const method of ["GET", "PUT", "DELETE"]) {
           const body = method === "PUT" ? { external_id: "1" } : undefined
-          const answer = yield* call(method, `/customers/acme/integrations/${name}`, body)
-          assert.deepStrictEqual(refusal(answer).places, ["path.integrationName"])
-          assert.strictEqual(answer.status, 422)
+          const response = yield* call(method, `/customers/acme/integrations/${name}`, body)
+          assert.deepStrictEqual(refusal(response).places, ["path.integrationName"])
+          assert.strictEqual(response.status, 422)
         }
       }
       for (const body of [
@@ -215,15 +215,15 @@ layer(TestService.layer, { excludeTestServices: true })("integration records", (
         { external_id: "a\u0000" },
         { external_id: null },
       ]) {
-        const answer = yield* call("POST", `/customers/acme/integrations/${SALESFORCE}`, body)
-        assert.deepStrictEqual([answer.status, refusal(answer).places], [422, ["body.external_id"]])
+        const response = yield* call("POST", `/customers/acme/integrations/${SALESFORCE}`, body)
+        assert.deepStrictEqual([response.status, refusal(response).places], [422, ["body.external_id"]])
       }
       const more = yield* call("PUT", `/customers/acme/integrations/${SALESFORCE}`, { external_id: "1", web_url: "x" })
       assert.deepStrictEqual(refusal(more).places, ["body.web_url"])
     }),
   )
 
-  it.effect("records go with what they belong to", () =>
+  it.effect("deleting a customer or an instance deletes its records", () =>
     Effect.gen(function* () {
       const { call, customer, instance, license, tenant } = yield* openCrm
       const sql = yield* PgClient.PgClient
@@ -244,7 +244,7 @@ layer(TestService.layer, { excludeTestServices: true })("integration records", (
     }),
   )
 
-  it.effect("a record of another organization looks like none", () =>
+  it.effect("a record of another organization is not found", () =>
     Effect.gen(function* () {
       const owner = yield* openCrm
       const stranger = yield* openCrm
@@ -256,8 +256,8 @@ layer(TestService.layer, { excludeTestServices: true })("integration records", (
         ["PUT", { external_id: "2" }],
         ["DELETE"],
       ] as const) {
-        const answer = yield* stranger.call(method, `/customers/acme/integrations/${SALESFORCE}`, body)
-        assert.deepStrictEqual([answer.status, answer.body.code], [404, "Customer.NotFound"])
+        const response = yield* stranger.call(method, `/customers/acme/integrations/${SALESFORCE}`, body)
+        assert.deepStrictEqual([response.status, response.body.code], [404, "Customer.NotFound"])
       }
       assert.strictEqual((yield* stranger.call("GET", "/customers/acme/integrations")).body.code, "Customer.NotFound")
       yield* stranger.customer("Acme")
@@ -265,7 +265,7 @@ layer(TestService.layer, { excludeTestServices: true })("integration records", (
     }),
   )
 
-  it.effect("reading needs read:customers or read:instances, writing needs write", () =>
+  it.effect("reading requires read:customers, writing requires write:customers", () =>
     Effect.gen(function* () {
       const { core, tokenWith } = yield* TestService
       const { call, customer, tenant } = yield* openCrm
@@ -283,10 +283,10 @@ layer(TestService.layer, { excludeTestServices: true })("integration records", (
     }),
   )
 
-  it.effect("a POST that is sent again under its key is answered again, and writes once", () =>
+  it.effect("a POST retried with its idempotency key is replayed and writes once", () =>
     Effect.gen(function* () {
       const { core } = yield* TestService
-      const { customer, tenant, told } = yield* openCrm
+      const { customer, tenant, emitted } = yield* openCrm
       yield* customer("Acme")
       const post = () =>
         core("POST", `/customers/acme/integrations/${SALESFORCE}`, {
@@ -298,7 +298,7 @@ layer(TestService.layer, { excludeTestServices: true })("integration records", (
       const second = yield* post()
       assert.deepStrictEqual([first.status, second.status, second.body], [201, 201, first.body])
       assert.strictEqual(second.headers.get("idempotent-replayed"), "true")
-      assert.strictEqual((yield* told).length, 2)
+      assert.strictEqual((yield* emitted).length, 2)
     }),
   )
 })

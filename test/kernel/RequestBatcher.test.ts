@@ -4,101 +4,101 @@ import { gathered } from "../../src/kernel/concurrency/RequestBatcher.ts"
 import type { Waiting } from "../../src/kernel/concurrency/RequestBatcher.ts"
 import { Transaction } from "../../src/kernel/database/Transactions.ts"
 
-type Asked = ReadonlyArray<Waiting<number, string>>
+type Batch = ReadonlyArray<Waiting<number, string>>
 
-/** Answers by `answerAll`, and notes which questions came together. */
-const noting = (answerAll: (waiting: Asked) => Effect.Effect<void>) => {
-  const groups: Array<ReadonlyArray<number>> = []
-  const ask = gathered<number, string>((waiting) => {
-    groups.push(waiting.map(({ question }) => question))
-    return answerAll(waiting)
+/** Batches questions for `answerAll` and records the batches. */
+const recording = (answerAll: (batch: Batch) => Effect.Effect<void>) => {
+  const batches: Array<ReadonlyArray<number>> = []
+  const ask = gathered<number, string>((batch) => {
+    batches.push(batch.map(({ question }) => question))
+    return answerAll(batch)
   })
-  return { ask, groups }
+  return { ask, batches }
 }
 
-const answered = (waiting: Asked) =>
+const answerEach = (batch: Batch) =>
   Effect.sync(() => {
-    for (const { answer, question } of waiting) answer(Exit.succeed(`answer ${question}`))
+    for (const { answer, question } of batch) answer(Exit.succeed(`answer ${question}`))
   })
 
-const together = <A>(effects: ReadonlyArray<Effect.Effect<A>>) => Effect.all(effects, { concurrency: "unbounded" })
+const concurrently = <A>(effects: ReadonlyArray<Effect.Effect<A>>) => Effect.all(effects, { concurrency: "unbounded" })
 
-describe("questions of one moment", () => {
-  it.effect("are answered together, each by its own answer", () =>
+describe("batched questions", () => {
+  it.effect("concurrent questions form one batch, and each gets its own answer", () =>
     Effect.gen(function* () {
-      const { ask, groups } = noting(answered)
-      const answers = yield* together([ask(1), ask(2), ask(3)])
+      const { ask, batches } = recording(answerEach)
+      const answers = yield* concurrently([ask(1), ask(2), ask(3)])
       assert.deepStrictEqual(answers, ["answer 1", "answer 2", "answer 3"])
-      assert.deepStrictEqual(groups, [[1, 2, 3]])
+      assert.deepStrictEqual(batches, [[1, 2, 3]])
     }),
   )
 
-  it.effect("do not wait for those before, which are being answered", () =>
+  it.effect("a question does not wait for a batch in flight", () =>
     Effect.gen(function* () {
-      const { ask, groups } = noting((waiting) => (waiting[0]?.question === 1 ? Effect.never : answered(waiting)))
+      const { ask, batches } = recording((batch) => (batch[0]?.question === 1 ? Effect.never : answerEach(batch)))
       const first = yield* Effect.forkChild(ask(1))
       yield* Effect.yieldNow
       yield* Effect.yieldNow
       assert.strictEqual(yield* ask(2), "answer 2")
-      assert.deepStrictEqual(groups, [[1], [2]])
+      assert.deepStrictEqual(batches, [[1], [2]])
       assert.isUndefined(first.pollUnsafe())
     }),
   )
 
-  it.effect("are answered at their own time", () =>
+  it.effect("a question that is answered early does not wait for the rest of its batch", () =>
     Effect.gen(function* () {
-      const { ask } = noting((waiting) => {
-        waiting[1]?.answer(Exit.succeed("early"))
+      const { ask } = recording((batch) => {
+        batch[1]?.answer(Exit.succeed("early"))
         return Effect.never
       })
-      const [winner] = yield* together([Effect.raceFirst(ask(1), ask(2))])
+      const [winner] = yield* concurrently([Effect.raceFirst(ask(1), ask(2))])
       assert.strictEqual(winner, "early")
     }),
   )
 
-  it.effect("die with what was to answer them, but for those that have their answer", () =>
+  it.effect("a question dies with its batch, unless it is already answered", () =>
     Effect.gen(function* () {
-      const { ask } = noting(([first]) => {
+      const { ask } = recording(([first]) => {
         first?.answer(Exit.succeed("in time"))
         return Effect.die("broken")
       })
-      const [one, two] = yield* together([ask(1), ask(2)].map(Effect.exit))
-      assert.deepStrictEqual(one, Exit.succeed("in time"))
-      assert.isTrue(two !== undefined && Exit.isFailure(two) && Cause.squash(two.cause) === "broken")
+      const [first, second] = yield* concurrently([ask(1), ask(2)].map(Effect.exit))
+      assert.deepStrictEqual(first, Exit.succeed("in time"))
+      assert.isTrue(second !== undefined && Exit.isFailure(second) && Cause.squash(second.cause) === "broken")
     }),
   )
 
-  it.effect("die if they are forgotten", () =>
+  it.effect("a question whose batch ends without an answer dies", () =>
     Effect.gen(function* () {
-      const { ask } = noting(() => Effect.void)
+      const { ask } = recording(() => Effect.void)
       assert.isTrue(Exit.hasDies(yield* Effect.exit(ask(1))))
     }),
   )
 
-  it.effect("leave alone who asks within a transaction, and nobody uses its connection", () =>
+  it.effect("a question inside a transaction is not batched and runs in the transaction", () =>
     Effect.gen(function* () {
       const inside: Array<boolean> = []
-      const { ask, groups } = noting((waiting) =>
+      const { ask, batches } = recording((batch) =>
         Effect.flatMap(Effect.serviceOption(Transaction), (transaction) => {
           inside.push(Option.isSome(transaction))
-          return answered(waiting)
+          return answerEach(batch)
         }),
       )
       const within = Effect.provideService(ask(1), Transaction, { open: true, afterRollback: () => {} })
-      assert.deepStrictEqual(yield* together([within, ask(2), ask(3)]), ["answer 1", "answer 2", "answer 3"])
-      assert.deepStrictEqual(groups, [[1], [2, 3]])
+      assert.deepStrictEqual(yield* concurrently([within, ask(2), ask(3)]), ["answer 1", "answer 2", "answer 3"])
+      assert.deepStrictEqual(batches, [[1], [2, 3]])
       assert.deepStrictEqual(inside, [true, false])
     }),
   )
 
-  it.effect("are answered though one who asked has gone", () =>
+  it.effect("a batch is answered although the fiber of its first question was interrupted", () =>
     Effect.gen(function* () {
-      const { ask, groups } = noting(answered)
-      const gone = yield* Effect.forkChild(ask(1), { startImmediately: true })
-      const staying = yield* Effect.forkChild(ask(2), { startImmediately: true })
-      yield* Fiber.interrupt(gone)
-      assert.strictEqual(yield* Fiber.join(staying), "answer 2")
-      assert.deepStrictEqual(groups, [[1, 2]])
+      const { ask, batches } = recording(answerEach)
+      const interrupted = yield* Effect.forkChild(ask(1), { startImmediately: true })
+      const waiting = yield* Effect.forkChild(ask(2), { startImmediately: true })
+      yield* Fiber.interrupt(interrupted)
+      assert.strictEqual(yield* Fiber.join(waiting), "answer 2")
+      assert.deepStrictEqual(batches, [[1, 2]])
     }),
   )
 })

@@ -6,7 +6,7 @@ import { TestService } from "../support/TestService.ts"
 import { refusal, slugs, vendor } from "./support.ts"
 
 layer(TestService.layer, { excludeTestServices: true })("license families", (it) => {
-  it.effect("a family resolves to its default, else to its highest published version, else to nothing", () =>
+  it.effect("a family resolves to its default, otherwise to its highest published version, otherwise to none", () =>
     Effect.gen(function* () {
       const { call, license } = yield* vendor
       const current = Effect.map(call("GET", "/license-families/gold"), ({ body }) => body.currentVersion?.slug)
@@ -33,7 +33,7 @@ layer(TestService.layer, { excludeTestServices: true })("license families", (it)
     }),
   )
 
-  it.effect("families are listed newest first, each with what it resolves to", () =>
+  it.effect("families are listed newest first, each with its current version", () =>
     Effect.gen(function* () {
       const { call, license } = yield* vendor
       yield* license({ slug: "one" })
@@ -50,13 +50,15 @@ layer(TestService.layer, { excludeTestServices: true })("license families", (it)
     }),
   )
 
-  it.effect("the database resolves every family as the rule does", () =>
+  it.effect("the SQL query and the rule resolve every family to the same version", () =>
     Effect.gen(function* () {
       const { call, license } = yield* vendor
       const states = ["DRAFT", "PUBLISHED", "ARCHIVED", "DEFAULT"] as const
-      const check = Effect.fnUntraced(function* (mixture: number) {
-        const family = `family-${mixture}`
-        const versions = [mixture % 4, Math.floor(mixture / 4) % 4, Math.floor(mixture / 16)].map((at) => states[at])
+      const check = Effect.fnUntraced(function* (combination: number) {
+        const family = `family-${combination}`
+        const versions = [combination % 4, Math.floor(combination / 4) % 4, Math.floor(combination / 16)].map(
+          (at) => states[at],
+        )
         for (const [index, state] of versions.entries()) {
           const created = yield* license({
             ...(index === 0 ? { slug: family } : { familySlug: family }),
@@ -70,12 +72,12 @@ layer(TestService.layer, { excludeTestServices: true })("license families", (it)
         const resolved = yield* call("GET", `/license-families/${family}`)
         assert.strictEqual(resolved.body.currentVersion?.slug, currentVersion(all)?.slug)
       })
-      const mixtures = Array.from({ length: states.length ** 3 }, (_, mixture) => mixture)
-      yield* Effect.forEach(mixtures, check, { concurrency: 8, discard: true })
+      const combinations = Array.from({ length: states.length ** 3 }, (_, combination) => combination)
+      yield* Effect.forEach(combinations, check, { concurrency: 8, discard: true })
     }),
   )
 
-  it.effect("a family that does not exist, or is another organization's, is not found", () =>
+  it.effect("an unknown family, or one of another organization, is not found", () =>
     Effect.gen(function* () {
       const owner = yield* vendor
       const stranger = yield* vendor

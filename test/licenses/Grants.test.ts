@@ -3,8 +3,8 @@ import { Effect } from "effect"
 import { TestService } from "../support/TestService.ts"
 import { locations, refusal, vendor } from "./support.ts"
 
-layer(TestService.layer, { excludeTestServices: true })("what licenses grant", (it) => {
-  it.effect("an amount, access and a configuration are granted, listed, changed and taken away", () =>
+layer(TestService.layer, { excludeTestServices: true })("grants of licenses", (it) => {
+  it.effect("a number, a boolean and a configuration are granted, listed, changed and removed", () =>
     Effect.gen(function* () {
       const { call, entitlement, events, license } = yield* vendor
       yield* license()
@@ -49,7 +49,7 @@ layer(TestService.layer, { excludeTestServices: true })("what licenses grant", (
     }),
   )
 
-  it.effect("a value that does not fit the entitlement's type is refused", () =>
+  it.effect("a value that does not match the type of the entitlement is rejected", () =>
     Effect.gen(function* () {
       const { call, entitlement, license } = yield* vendor
       yield* license()
@@ -67,17 +67,17 @@ layer(TestService.layer, { excludeTestServices: true })("what licenses grant", (
         ["config", [1]],
         ["config", { text: "x".repeat(16 * 1024) }],
       ] as const) {
-        const refused = yield* call("POST", "/licenses/gold/entitlements", { entitlementSlug, value })
-        assert.strictEqual(refused.status, 422, JSON.stringify({ entitlementSlug, value }).slice(0, 60))
-        assert.deepStrictEqual([...new Set(locations(refused))], ["body.value"])
+        const rejected = yield* call("POST", "/licenses/gold/entitlements", { entitlementSlug, value })
+        assert.strictEqual(rejected.status, 422, JSON.stringify({ entitlementSlug, value }).slice(0, 60))
+        assert.deepStrictEqual([...new Set(locations(rejected))], ["body.value"])
       }
       yield* call("POST", "/licenses/gold/entitlements", { entitlementSlug: "number", value: 1 })
-      const refused = yield* call("PUT", "/licenses/gold/entitlements/number", { value: true })
-      assert.deepStrictEqual(locations(refused), ["body.value"])
+      const rejected = yield* call("PUT", "/licenses/gold/entitlements/number", { value: true })
+      assert.deepStrictEqual(locations(rejected), ["body.value"])
     }),
   )
 
-  it.effect("only an amount can have an overage, of at most 1000 percent", () =>
+  it.effect("only a number can have an overage, of at most 1000 percent", () =>
     Effect.gen(function* () {
       const { call, entitlement, license } = yield* vendor
       yield* license()
@@ -88,19 +88,19 @@ layer(TestService.layer, { excludeTestServices: true })("what licenses grant", (
         { entitlementSlug: "seats", value: 1, overagePercent: -1 },
         { entitlementSlug: "sso", value: true, overagePercent: 5 },
       ]) {
-        const refused = yield* call("POST", "/licenses/gold/entitlements", grant)
-        assert.deepStrictEqual([refused.status, locations(refused)], [422, ["body.overagePercent"]])
+        const rejected = yield* call("POST", "/licenses/gold/entitlements", grant)
+        assert.deepStrictEqual([rejected.status, locations(rejected)], [422, ["body.overagePercent"]])
       }
     }),
   )
 
-  it.effect("what does not exist is refused in a body and not found in a path", () =>
+  it.effect("an unknown entitlement is rejected in a body and not found in a path", () =>
     Effect.gen(function* () {
       const { call, entitlement, license } = yield* vendor
       yield* license()
       yield* entitlement("NUMBER", "seats")
-      const refused = yield* call("POST", "/licenses/gold/entitlements", { entitlementSlug: "chairs", value: 1 })
-      assert.deepStrictEqual([refused.status, locations(refused)], [422, ["body.entitlementSlug"]])
+      const rejected = yield* call("POST", "/licenses/gold/entitlements", { entitlementSlug: "chairs", value: 1 })
+      assert.deepStrictEqual([rejected.status, locations(rejected)], [422, ["body.entitlementSlug"]])
       for (const slug of ["seats", "chairs"]) {
         for (const [method, body] of [["PUT", { value: 1 }], ["DELETE"]] as const) {
           const missing = yield* call(method, `/licenses/gold/entitlements/${slug}`, body)
@@ -110,21 +110,21 @@ layer(TestService.layer, { excludeTestServices: true })("what licenses grant", (
     }),
   )
 
-  it.effect("of many that grant one entitlement at once, one does", () =>
+  it.effect("of concurrent grants of one entitlement, exactly one succeeds", () =>
     Effect.gen(function* () {
       const { call, entitlement, events, license } = yield* vendor
       yield* license()
       yield* entitlement("NUMBER", "seats")
-      const answers = yield* Effect.all(
+      const responses = yield* Effect.all(
         Array.from({ length: 8 }, (_, value) =>
           call("POST", "/licenses/gold/entitlements", { entitlementSlug: "seats", value }),
         ),
         { concurrency: "unbounded" },
       )
-      const refused = answers.filter(({ status }) => status !== 201)
-      assert.strictEqual(refused.length, 7)
-      for (const answer of refused) {
-        assert.deepStrictEqual(refusal(answer), [409, "AssignLicenseEntitlement.AlreadyAssigned"])
+      const rejected = responses.filter(({ status }) => status !== 201)
+      assert.strictEqual(rejected.length, 7)
+      for (const response of rejected) {
+        assert.deepStrictEqual(refusal(response), [409, "AssignLicenseEntitlement.AlreadyAssigned"])
       }
       assert.strictEqual((yield* events).filter(({ type }) => type === "LICENSE_ENTITLEMENT_ASSIGNED").length, 1)
     }),
@@ -141,7 +141,7 @@ layer(TestService.layer, { excludeTestServices: true })("what licenses grant", (
     }),
   )
 
-  it.effect("an entitlement that a license grants is not deleted, and a draft takes its grants with it", () =>
+  it.effect("a granted entitlement cannot be deleted, and deleting a draft deletes its grants", () =>
     Effect.gen(function* () {
       const { call, entitlement, license } = yield* vendor
       yield* license({ lifecycleState: "DRAFT" })
@@ -153,7 +153,7 @@ layer(TestService.layer, { excludeTestServices: true })("what licenses grant", (
     }),
   )
 
-  it.effect("an entitlement that is granted and deleted at once is one or the other", () =>
+  it.effect("when an entitlement is granted and deleted concurrently, exactly one of both requests succeeds", () =>
     Effect.gen(function* () {
       const { call, entitlement, license } = yield* vendor
       yield* license()

@@ -7,7 +7,7 @@ import { TestService } from "../support/TestService.ts"
 import { locations, refusal, slugs, vendor } from "./support.ts"
 
 layer(TestService.layer, { excludeTestServices: true })("licenses", (it) => {
-  it.effect("a license without a family opens one, which has its slug", () =>
+  it.effect("a license without a family creates one with its slug", () =>
     Effect.gen(function* () {
       const { call, license } = yield* vendor
       const created = yield* license({ name: "Gold Edition", description: "All of it" })
@@ -45,7 +45,7 @@ layer(TestService.layer, { excludeTestServices: true })("licenses", (it) => {
     }),
   )
 
-  it.effect("a family that does not exist, or is another organization's, is refused with its place", () =>
+  it.effect("an unknown family, or one of another organization, is rejected with its location", () =>
     Effect.gen(function* () {
       const { license } = yield* vendor
       const stranger = yield* vendor
@@ -61,7 +61,7 @@ layer(TestService.layer, { excludeTestServices: true })("licenses", (it) => {
     }),
   )
 
-  it.effect("a slug that a license or a family has is refused when asked for, and gets a suffix when suggested", () =>
+  it.effect("a slug taken by a license or family is rejected if explicit, and gets a suffix if generated", () =>
     Effect.gen(function* () {
       const { license } = yield* vendor
       yield* license()
@@ -80,7 +80,7 @@ layer(TestService.layer, { excludeTestServices: true })("licenses", (it) => {
     }),
   )
 
-  it.effect("a refused version uses up no number, a deleted draft does", () =>
+  it.effect("a rejected version consumes no number, a deleted draft does", () =>
     Effect.gen(function* () {
       const { call, license } = yield* vendor
       yield* license()
@@ -92,7 +92,7 @@ layer(TestService.layer, { excludeTestServices: true })("licenses", (it) => {
     }),
   )
 
-  it.effect("versions that are created at once get a number each, without a gap", () =>
+  it.effect("versions created concurrently get distinct numbers without gaps", () =>
     Effect.gen(function* () {
       const { license } = yield* vendor
       yield* license()
@@ -101,14 +101,14 @@ layer(TestService.layer, { excludeTestServices: true })("licenses", (it) => {
         { concurrency: "unbounded" },
       )
       assert.deepStrictEqual(
-        created.map(({ body }) => Number(body.version)).toSorted((one, other) => one - other),
+        created.map(({ body }) => Number(body.version)).toSorted((left, right) => left - right),
         Array.from({ length: 20 }, (_, index) => index + 2),
       )
       assert.isTrue(created.every(({ body }) => body.slug === `gold-v${body.version}`))
     }),
   )
 
-  it.effect("licenses of one name that are created at once open a family each", () =>
+  it.effect("licenses created concurrently with one name get separate families", () =>
     Effect.gen(function* () {
       const { license } = yield* vendor
       const created = yield* Effect.all(
@@ -153,7 +153,7 @@ layer(TestService.layer, { excludeTestServices: true })("licenses", (it) => {
     }),
   )
 
-  it.effect("a change leaves what it does not name and clears what it sends as null", () =>
+  it.effect("an update keeps omitted properties and clears those sent as null", () =>
     Effect.gen(function* () {
       const { call, license } = yield* vendor
       const created = yield* license({ description: "All of it", versionName: "Spring" })
@@ -168,13 +168,13 @@ layer(TestService.layer, { excludeTestServices: true })("licenses", (it) => {
         updatedAt: read.body.updatedAt,
       })
       for (const immutable of [{ slug: "silver" }, { lifecycleState: "DRAFT" }, { version: "7" }]) {
-        const refused = yield* call("PUT", "/licenses/gold", immutable)
-        assert.deepStrictEqual(locations(refused), [`body.${Object.keys(immutable)[0]}`])
+        const rejected = yield* call("PUT", "/licenses/gold", immutable)
+        assert.deepStrictEqual(locations(rejected), [`body.${Object.keys(immutable)[0]}`])
       }
     }),
   )
 
-  it.effect("only drafts that no instance has are deleted", () =>
+  it.effect("only drafts without instances can be deleted", () =>
     Effect.gen(function* () {
       const { call, instance, license } = yield* vendor
       yield* license()
@@ -191,7 +191,7 @@ layer(TestService.layer, { excludeTestServices: true })("licenses", (it) => {
     }),
   )
 
-  it.effect("a family goes with its last version, and its slug is free again", () =>
+  it.effect("deleting the last version deletes the family and frees its slug", () =>
     Effect.gen(function* () {
       const { call, license } = yield* vendor
       yield* license({ lifecycleState: "DRAFT" })
@@ -202,7 +202,7 @@ layer(TestService.layer, { excludeTestServices: true })("licenses", (it) => {
     }),
   )
 
-  it.effect("another organization's license is not found", () =>
+  it.effect("a license of another organization is not found", () =>
     Effect.gen(function* () {
       const owner = yield* vendor
       const stranger = yield* vendor
@@ -226,24 +226,24 @@ layer(TestService.layer, { excludeTestServices: true })("licenses", (it) => {
     }),
   )
 
-  it.effect("a creation that is sent again under its key makes no second version", () =>
+  it.effect("a creation retried with its idempotency key creates no second version", () =>
     Effect.gen(function* () {
       const { core } = yield* TestService
       const { license, token } = yield* vendor
       yield* license()
-      const again = core("POST", "/licenses", {
+      const send = core("POST", "/licenses", {
         token,
         body: { name: "Gold", type: "PAID", familySlug: "gold" },
         headers: { "idempotency-key": "second-version" },
       })
-      const first = yield* again
-      const replayed = yield* again
+      const first = yield* send
+      const replayed = yield* send
       assert.deepStrictEqual(replayed.body, first.body)
       assert.strictEqual((yield* license({ familySlug: "gold" })).body.version, "3")
     }),
   )
 
-  it.effect("a choice resolves to a version by id, by slug or by family, and to none if it contradicts itself", () =>
+  it.effect("a choice resolves to a version by id, slug or family, and to none if they disagree", () =>
     Effect.gen(function* () {
       const licenses = yield* Licenses
       const { organizationId, license } = yield* vendor
@@ -266,7 +266,7 @@ layer(TestService.layer, { excludeTestServices: true })("licenses", (it) => {
     }),
   )
 
-  it.effect("an archive waits for whoever has locked the version", () =>
+  it.effect("an archive request waits for a transaction that has locked the version", () =>
     Effect.gen(function* () {
       const licenses = yield* Licenses
       const transactions = yield* Transactions
@@ -286,14 +286,14 @@ layer(TestService.layer, { excludeTestServices: true })("licenses", (it) => {
     }),
   )
 
-  it.effect("who may read licenses may not write them", () =>
+  it.effect("read:licenses does not allow writing", () =>
     Effect.gen(function* () {
       const { core, tenant, tokenWith } = yield* TestService
       const owner = yield* tenant()
       const token = yield* tokenWith(owner, ["read:licenses"])
       assert.strictEqual((yield* core("GET", "/licenses", { token })).status, 200)
-      const refused = yield* core("POST", "/licenses", { token, body: { name: "Gold", type: "PAID" } })
-      assert.deepStrictEqual(refusal(refused), [403, "Auth.MissingScope"])
+      const rejected = yield* core("POST", "/licenses", { token, body: { name: "Gold", type: "PAID" } })
+      assert.deepStrictEqual(refusal(rejected), [403, "Auth.MissingScope"])
     }),
   )
 })

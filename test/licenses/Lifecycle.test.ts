@@ -4,7 +4,7 @@ import { TestService } from "../support/TestService.ts"
 import { refusal, vendor } from "./support.ts"
 
 layer(TestService.layer, { excludeTestServices: true })("the lifecycle of licenses", (it) => {
-  it.effect("a draft is published, archived and published again, and each step answers the license", () =>
+  it.effect("a draft is published, archived and unarchived, and each step returns the license", () =>
     Effect.gen(function* () {
       const { call, events, license } = yield* vendor
       const draft = (yield* license({ lifecycleState: "DRAFT" })).body
@@ -14,10 +14,10 @@ layer(TestService.layer, { excludeTestServices: true })("the lifecycle of licens
         ["unarchive", "PUBLISHED"],
       ] as const
       for (const [step, lifecycleState] of steps) {
-        const answer = yield* call("POST", `/licenses/gold/${step}`)
-        assert.strictEqual(answer.status, 200)
-        assert.deepStrictEqual(answer.body, { ...draft, lifecycleState, updatedAt: answer.body.updatedAt })
-        assert.deepStrictEqual((yield* call("GET", "/licenses/gold")).body, answer.body)
+        const response = yield* call("POST", `/licenses/gold/${step}`)
+        assert.strictEqual(response.status, 200)
+        assert.deepStrictEqual(response.body, { ...draft, lifecycleState, updatedAt: response.body.updatedAt })
+        assert.deepStrictEqual((yield* call("GET", "/licenses/gold")).body, response.body)
       }
       const emitted = yield* events
       assert.deepStrictEqual(
@@ -32,7 +32,7 @@ layer(TestService.layer, { excludeTestServices: true })("the lifecycle of licens
     }),
   )
 
-  it.effect("a step that does not begin in the version's state is refused", () =>
+  it.effect("a transition from a wrong state is rejected", () =>
     Effect.gen(function* () {
       const { call, license } = yield* vendor
       yield* license({ slug: "draft", lifecycleState: "DRAFT" })
@@ -52,28 +52,28 @@ layer(TestService.layer, { excludeTestServices: true })("the lifecycle of licens
     }),
   )
 
-  it.effect("an archived version keeps its instances", () =>
+  it.effect("instances keep an archived version, and no new instance can use it", () =>
     Effect.gen(function* () {
       const { call, instance, license } = yield* vendor
       yield* license()
       const used = yield* instance("gold")
       assert.strictEqual((yield* call("POST", "/licenses/gold/archive")).status, 200)
-      const kept = yield* call("GET", `/instances/${used.body.slug}`)
-      assert.strictEqual(kept.body.licenseId, used.body.licenseId)
+      const unchanged = yield* call("GET", `/instances/${used.body.slug}`)
+      assert.strictEqual(unchanged.body.licenseId, used.body.licenseId)
       assert.strictEqual((yield* instance("gold")).status, 409)
     }),
   )
 
-  it.effect("of two that archive at once, one does", () =>
+  it.effect("of concurrent archive requests, exactly one succeeds", () =>
     Effect.gen(function* () {
       const { call, events, license } = yield* vendor
       yield* license()
-      const answers = yield* Effect.all(
+      const responses = yield* Effect.all(
         Array.from({ length: 8 }, () => call("POST", "/licenses/gold/archive")),
         { concurrency: "unbounded" },
       )
-      assert.strictEqual(answers.filter(({ status }) => status === 200).length, 1)
-      assert.strictEqual(answers.filter(({ status }) => status === 409).length, 7)
+      assert.strictEqual(responses.filter(({ status }) => status === 200).length, 1)
+      assert.strictEqual(responses.filter(({ status }) => status === 409).length, 7)
       assert.strictEqual((yield* events).filter(({ type }) => type === "LICENSE_ARCHIVED").length, 1)
     }),
   )
@@ -81,24 +81,24 @@ layer(TestService.layer, { excludeTestServices: true })("the lifecycle of licens
   it.effect("only a published version can be the default", () =>
     Effect.gen(function* () {
       const { call, license } = yield* vendor
-      const refused = yield* license({ lifecycleState: "DRAFT", isDefault: true })
-      assert.deepStrictEqual(refusal(refused), [409, "CreateLicense.DefaultMustBePublished"])
+      const rejected = yield* license({ lifecycleState: "DRAFT", isDefault: true })
+      assert.deepStrictEqual(refusal(rejected), [409, "CreateLicense.DefaultMustBePublished"])
       yield* license({ slug: "draft", lifecycleState: "DRAFT" })
       yield* license({ slug: "archived" })
       yield* call("POST", "/licenses/archived/archive")
       for (const slug of ["draft", "archived"]) {
-        const refused = yield* call("PUT", `/licenses/${slug}`, { isDefault: true })
-        assert.deepStrictEqual(refusal(refused), [409, "UpdateLicense.DefaultMustBePublished"])
+        const rejected = yield* call("PUT", `/licenses/${slug}`, { isDefault: true })
+        assert.deepStrictEqual(refusal(rejected), [409, "UpdateLicense.DefaultMustBePublished"])
       }
     }),
   )
 
-  it.effect("the default is archived after another version took its place, or nothing did", () =>
+  it.effect("a version can be archived once it is no longer the default", () =>
     Effect.gen(function* () {
       const { call, license } = yield* vendor
       yield* license({ isDefault: true })
-      const refused = yield* call("POST", "/licenses/gold/archive")
-      assert.deepStrictEqual(refusal(refused), [409, "ArchiveLicense.DefaultMustBePublished"])
+      const rejected = yield* call("POST", "/licenses/gold/archive")
+      assert.deepStrictEqual(refusal(rejected), [409, "ArchiveLicense.DefaultMustBePublished"])
       yield* license({ familySlug: "gold", isDefault: true })
       assert.strictEqual((yield* call("POST", "/licenses/gold/archive")).status, 200)
       yield* call("PUT", "/licenses/gold-v2", { isDefault: false })
@@ -106,7 +106,7 @@ layer(TestService.layer, { excludeTestServices: true })("the lifecycle of licens
     }),
   )
 
-  it.effect("a new default takes the place of the old one, and both changes are in the stream", () =>
+  it.effect("a new default replaces the old one, and both changes emit events", () =>
     Effect.gen(function* () {
       const { call, events, license } = yield* vendor
       yield* license({ isDefault: true })
@@ -128,23 +128,23 @@ layer(TestService.layer, { excludeTestServices: true })("the lifecycle of licens
     }),
   )
 
-  it.effect("versions that become the default at once leave exactly one", () =>
+  it.effect("concurrent changes of the default leave exactly one default", () =>
     Effect.gen(function* () {
       const { call, events, license } = yield* vendor
       yield* license({ isDefault: true })
       for (let version = 2; version <= 8; version++) yield* license({ familySlug: "gold" })
       const slugs = ["gold", ...Array.from({ length: 7 }, (_, index) => `gold-v${index + 2}`)]
-      const answers = yield* Effect.all(
+      const responses = yield* Effect.all(
         [
           ...slugs.flatMap((slug) => [
             call("PUT", `/licenses/${slug}`, { isDefault: true }),
-            call("PUT", `/licenses/${slug}`, { description: "changed meanwhile" }),
+            call("PUT", `/licenses/${slug}`, { description: "concurrent change" }),
           ]),
           ...Array.from({ length: 4 }, () => license({ familySlug: "gold", isDefault: true })),
         ],
         { concurrency: "unbounded" },
       )
-      assert.isTrue(answers.every(({ status }) => status === 204 || status === 201))
+      assert.isTrue(responses.every(({ status }) => status === 204 || status === 201))
       const all = yield* call("GET", "/licenses?family=gold")
       const defaults = all.body.items.filter((item: { isDefault: boolean }) => item.isDefault)
       assert.strictEqual(defaults.length, 1)
@@ -154,17 +154,17 @@ layer(TestService.layer, { excludeTestServices: true })("the lifecycle of licens
     }),
   )
 
-  it.effect("a default that is set and a version that is archived at once never meet", () =>
+  it.effect("when a version becomes the default while it is archived, exactly one of both requests succeeds", () =>
     Effect.gen(function* () {
       const { call, license } = yield* vendor
       for (let round = 0; round < 5; round++) {
         const { slug } = (yield* license({ name: `Round ${round}` })).body
-        const answers = yield* Effect.all(
+        const responses = yield* Effect.all(
           [call("PUT", `/licenses/${slug}`, { isDefault: true }), call("POST", `/licenses/${slug}/archive`)],
           { concurrency: "unbounded" },
         )
-        assert.isTrue([204, 409].includes(answers[0].status) && [200, 409].includes(answers[1].status))
-        assert.strictEqual(answers.filter(({ status }) => status === 409).length, 1)
+        assert.isTrue([204, 409].includes(responses[0].status) && [200, 409].includes(responses[1].status))
+        assert.strictEqual(responses.filter(({ status }) => status === 409).length, 1)
       }
     }),
   )

@@ -4,9 +4,9 @@ import { entitlementTypes } from "../../src/domains/entitlements/Model.ts"
 import { Slug } from "../../src/kernel/values/Slug.ts"
 import { lifecycleStates } from "../../src/domains/licenses/Model.ts"
 import {
-  archiveRefusal,
+  archiveRejection,
   currentVersion,
-  faultOfOverage,
+  overageError,
   faultOfValue,
   slugOfVersion,
 } from "../../src/domains/licenses/Rules.ts"
@@ -16,9 +16,9 @@ const version = Schema.Struct({
   chosen: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 4 })),
 })
 
-// A family as it can be: versions numbered from 1, at most one default, and that one published.
+// A valid family: versions numbered from 1, and at most one default, which is published.
 const family = Arbitrary.map(Arbitrary.schema(Schema.Array(version)), (versions) => {
-  const chosen = versions.findIndex((one) => one.lifecycleState === "PUBLISHED" && one.chosen === 0)
+  const chosen = versions.findIndex((version) => version.lifecycleState === "PUBLISHED" && version.chosen === 0)
   return versions.map(({ lifecycleState }, index) => ({
     version: String(index + 1),
     lifecycleState,
@@ -26,27 +26,27 @@ const family = Arbitrary.map(Arbitrary.schema(Schema.Array(version)), (versions)
   }))
 })
 
-describe("what a family resolves to", () => {
-  it.prop("is a published version, whenever there is one", { family }, ({ family }) => {
+describe("the current version of a family", () => {
+  it.prop("is a published version if there is one", { family }, ({ family }) => {
     const current = currentVersion(family)
     assert.strictEqual(
       current !== undefined,
-      family.some((one) => one.lifecycleState === "PUBLISHED"),
+      family.some((version) => version.lifecycleState === "PUBLISHED"),
     )
     assert.isTrue(current === undefined || current.lifecycleState === "PUBLISHED")
   })
 
-  it.prop("is the default, whenever there is one", { family }, ({ family }) => {
-    const preferred = family.find((one) => one.isDefault)
+  it.prop("is the default if there is one", { family }, ({ family }) => {
+    const preferred = family.find((version) => version.isDefault)
     if (preferred !== undefined) assert.strictEqual(currentVersion(family), preferred)
   })
 
-  it.prop("is the highest published version without a default", { family }, ({ family }) => {
-    const withoutDefault = family.map((one) => ({ ...one, isDefault: false }))
+  it.prop("is the highest published version if there is no default", { family }, ({ family }) => {
+    const withoutDefault = family.map((version) => ({ ...version, isDefault: false }))
     const current = currentVersion(withoutDefault)
-    for (const one of withoutDefault) {
-      if (one.lifecycleState !== "PUBLISHED") continue
-      assert.isAtMost(Number(one.version), Number(current?.version))
+    for (const version of withoutDefault) {
+      if (version.lifecycleState !== "PUBLISHED") continue
+      assert.isAtMost(Number(version.version), Number(current?.version))
     }
   })
 
@@ -54,7 +54,7 @@ describe("what a family resolves to", () => {
     assert.deepStrictEqual(currentVersion(family.toReversed()), currentVersion(family))
   })
 
-  it("counts versions as numbers: 10 is higher than 9", () => {
+  it("compares versions as numbers: 10 is higher than 9", () => {
     const published = { lifecycleState: "PUBLISHED", isDefault: false } as const
     assert.strictEqual(
       currentVersion([
@@ -66,13 +66,13 @@ describe("what a family resolves to", () => {
   })
 })
 
-describe("the slug of a version", () => {
-  it("follows the family's", () => {
+describe("the default slug of a version", () => {
+  it("is the family slug with the version number", () => {
     assert.strictEqual(slugOfVersion("gold", 2), "gold-v2")
   })
 
   it.prop(
-    "is a slug, also with a random suffix and under a family slug of any length",
+    "is a valid slug for family slugs of any length, also with a random suffix",
     {
       length: Schema.Int.check(Schema.isBetween({ minimum: 2, maximum: 100 })),
       hyphens: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 10 })),
@@ -87,17 +87,17 @@ describe("the slug of a version", () => {
   )
 })
 
-it("the state refuses an archive before the default does", () => {
+it("archiving checks the state before the default", () => {
   const license = { version: "1", isDefault: false, lifecycleState: "PUBLISHED" } as const
-  assert.isUndefined(archiveRefusal(license))
-  assert.strictEqual(archiveRefusal({ ...license, isDefault: true }), "default")
-  assert.strictEqual(archiveRefusal({ ...license, lifecycleState: "DRAFT", isDefault: true }), "not-published")
-  assert.strictEqual(archiveRefusal({ ...license, lifecycleState: "ARCHIVED" }), "not-published")
+  assert.isUndefined(archiveRejection(license))
+  assert.strictEqual(archiveRejection({ ...license, isDefault: true }), "default")
+  assert.strictEqual(archiveRejection({ ...license, lifecycleState: "DRAFT", isDefault: true }), "not-published")
+  assert.strictEqual(archiveRejection({ ...license, lifecycleState: "ARCHIVED" }), "not-published")
 })
 
 describe("the value of a grant", () => {
   it.prop(
-    "fits one type of entitlement at most",
+    "is valid for at most one type of entitlement",
     { value: Schema.Union([Schema.Finite, Schema.Boolean, Schema.Record(Schema.String, Schema.Unknown)]) },
     ({ value }) => {
       assert.isAtMost(entitlementTypes.filter((type) => faultOfValue(type, value) === undefined).length, 1)
@@ -105,27 +105,27 @@ describe("the value of a grant", () => {
   )
 
   it.prop(
-    "is any whole amount up to fifteen digits",
+    "can be any integer up to 15 digits",
     { value: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 999_999_999_999_999 })) },
     ({ value }) => {
       assert.isUndefined(faultOfValue("NUMBER", value))
-      assert.strictEqual(faultOfValue("NUMBER", -value - 2), "is at least 0, or -1 for unlimited")
+      assert.strictEqual(faultOfValue("NUMBER", -value - 2), "must be at least 0, or -1 for unlimited")
     },
   )
 
-  it("has at most 18 digits, before and behind the point", () => {
+  it("has at most 18 digits before and after the decimal point", () => {
     for (const value of [0, -0, -1, 0.1 + 0.2, 1e-18, 999_999_999_999_999_900, 123_456.789]) {
       assert.isUndefined(faultOfValue("NUMBER", value), String(value))
     }
     for (const value of [1e18, 1e300, 1e-19, Number.MIN_VALUE, Number.MAX_VALUE]) {
-      assert.strictEqual(faultOfValue("NUMBER", value), "has at most 18 digits", String(value))
+      assert.strictEqual(faultOfValue("NUMBER", value), "must have at most 18 digits", String(value))
     }
   })
 
-  it("has an overage for a number only", () => {
+  it("can have an overage only for a number", () => {
     for (const type of entitlementTypes) {
-      assert.isUndefined(faultOfOverage(type, 0))
-      assert.strictEqual(faultOfOverage(type, 5) === undefined, type === "NUMBER")
+      assert.isUndefined(overageError(type, 0))
+      assert.strictEqual(overageError(type, 5) === undefined, type === "NUMBER")
     }
   })
 })

@@ -1,9 +1,9 @@
-/** What tests of licenses do over and over. */
+/** Helpers for tests of licenses. */
 import { Effect } from "effect"
 import type { Answer } from "../support/TestService.ts"
 import { TestService } from "../support/TestService.ts"
 
-/** A new organization whose calls need no token named. */
+/** A new organization, with calls that send its token. */
 export const vendor = Effect.gen(function* () {
   const { core, tenant } = yield* TestService
   const { organizationId, token } = yield* tenant()
@@ -12,11 +12,11 @@ export const vendor = Effect.gen(function* () {
     organizationId,
     token,
     call,
-    /** A new license version; `Gold`, paid and published unless said otherwise. */
+    /** Creates a license version; by default `Gold`, paid and published. */
     license: (body: object = {}) => call("POST", "/licenses", { name: "Gold", type: "PAID", ...body }),
     entitlement: (type: string, slug: string, body: object = {}) =>
       call("POST", "/entitlements", { name: slug, slug, type, ...body }),
-    /** Puts a new instance of a new customer on the license. */
+    /** Creates an instance of the license for a new customer. */
     instance: Effect.fnUntraced(function* (licenseSlug: string) {
       const customer = yield* call("POST", "/customers", { name: "Customer" })
       return yield* call("POST", "/instances", {
@@ -27,16 +27,16 @@ export const vendor = Effect.gen(function* () {
         endLicenseDate: "2099-01-01T00:00:00Z",
       })
     }),
-    /** Names of the events since the organization's token, oldest first. */
+    /** The events after the issue of the organization's token, oldest first. */
     events: Effect.map(call("GET", "/events?limit=200"), (page) =>
       (page.body.items as ReadonlyArray<{ type: string; data: Record<string, unknown> }>).slice(1),
     ),
   }
 })
 
-export const refusal = (answer: Answer) => [answer.status, answer.body.code]
+export const refusal = (response: Answer) => [response.status, response.body.code]
 
-export const locations = (answer: Answer): ReadonlyArray<string> =>
-  answer.body.errors.map((error: { location: string }) => error.location)
+export const locations = (response: Answer): ReadonlyArray<string> =>
+  response.body.errors.map((error: { location: string }) => error.location)
 
 export const slugs = (page: Answer): ReadonlyArray<string> => page.body.items.map((item: { slug: string }) => item.slug)

@@ -11,8 +11,8 @@ const RETIRED = "SERVICE_RETENTION_RETIRED_TOKENS"
 const EVENTS = "SERVICE_RETENTION_EVENTS"
 const HISTORY = "SERVICE_RETENTION_WEBHOOK_HISTORY"
 
-describe("the settings of retention", () => {
-  it.effect("without them tokens stay 90 days, the history of deliveries 30, events for ever", () =>
+describe("retention settings", () => {
+  it.effect("default to 90 days for tokens, 30 days for delivery history and forever for events", () =>
     Effect.gen(function* () {
       const { retention } = yield* settingsUnder({})
       assert.strictEqual(Duration.toDays(retention.retiredTokens), 90)
@@ -21,7 +21,7 @@ describe("the settings of retention", () => {
     }),
   )
 
-  it.effect("take a number and a unit", () =>
+  it.effect("accept a number and a unit", () =>
     Effect.gen(function* () {
       for (const [text, hours] of [
         ["90 days", 2160],
@@ -39,7 +39,7 @@ describe("the settings of retention", () => {
     }),
   )
 
-  it.effect("refuse everything else with a sentence that names the setting and shows how it is written", () =>
+  it.effect("reject everything else with a message that names the setting and shows an example", () =>
     Effect.gen(function* () {
       for (const text of [
         "90",
@@ -58,7 +58,7 @@ describe("the settings of retention", () => {
     }),
   )
 
-  it.effect("keep an event at least as long as the history of its deliveries", () =>
+  it.effect("must retain events at least as long as the delivery history", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(settingsUnder({ [EVENTS]: "29 days" }))
       assert.match(error.message, /^SERVICE_RETENTION_EVENTS is not valid: .*SERVICE_RETENTION_WEBHOOK_HISTORY \(30d\)/)

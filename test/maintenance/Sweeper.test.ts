@@ -2,45 +2,44 @@ import { PgClient } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
 import { Duration, Effect, Fiber, Latch, Layer, Option } from "effect"
 import { TestClock } from "effect/testing"
-import { HealthParts } from "../../src/kernel/ports/HealthChecks.ts"
+import { HealthChecks } from "../../src/kernel/ports/HealthChecks.ts"
 import { Transactions } from "../../src/kernel/database/Transactions.ts"
-import { Retention, Sweeper } from "../../src/domains/maintenance/Service.ts"
 import * as Worker from "../../src/domains/maintenance/Worker.ts"
 import { TestService } from "../support/TestService.ts"
-import { at, DAY, expiryEvents, inTime, issue, keysExpiring, sweep } from "./sweeping.ts"
+import { at, DAY, expiryEvents, inTime, issue, keysExpiring, sweep, sweeperWith } from "./sweeping.ts"
 
 layer(TestService.layer, { excludeTestServices: true })("the sweeper", (it) => {
-  it.effect("events stay for ever, unless the installation says how long", () =>
+  it.effect("events are retained forever unless a retention period is configured", () =>
     inTime((then) =>
       Effect.gen(function* () {
         const sql = yield* PgClient.PgClient
-        // Ids never go back in time within a process: later than whatever the other tests made.
+        // Ids are monotonic within a process, so this time must be later than that of all other tests.
         const LATE = 36_500 * DAY
         yield* then(LATE)
         const { organizationId } = yield* (yield* TestService).tenant()
         yield* issue({ organizationId, expiresAt: at(LATE + 1000) })
         yield* then(LATE + 1000)
         yield* sweep
-        const told = () => Effect.map(expiryEvents(organizationId), (events) => events.length)
-        assert.strictEqual(yield* told(), 1)
-        // As if it were delivered: what deliveries wait for stays.
+        const expiryCount = () => Effect.map(expiryEvents(organizationId), (events) => events.length)
+        assert.strictEqual(yield* expiryCount(), 1)
+        // Simulate the delivery: a pending event would be retained.
         yield* sql`DELETE FROM webhook_outbox WHERE organization_id = ${organizationId}`
         yield* then(LATE + 5000 * DAY)
         yield* sweep
-        assert.strictEqual(yield* told(), 1)
-        const kept = { retiredTokens: Duration.days(90), events: Option.some(Duration.days(365)) }
-        const limited = Layer.fresh(Sweeper.layer).pipe(Layer.provide(Layer.succeed(Retention, kept)))
+        assert.strictEqual(yield* expiryCount(), 1)
+        const periods = { retiredTokens: Duration.days(90), events: Option.some(Duration.days(365)) }
+        const limited = sweeperWith(periods)
         yield* then(LATE + 365 * DAY + 1000)
         yield* sweep.pipe(Effect.provide(limited))
-        assert.strictEqual(yield* told(), 1)
+        assert.strictEqual(yield* expiryCount(), 1)
         yield* then(LATE + 365 * DAY + 1001)
         yield* sweep.pipe(Effect.provide(limited))
-        assert.strictEqual(yield* told(), 0)
+        assert.strictEqual(yield* expiryCount(), 0)
       }),
     ),
   )
 
-  it.effect("a reservation that was made eight days ago, and so was over for seven, goes", () =>
+  it.effect("a reservation is deleted eight days after its creation", () =>
     inTime((then) =>
       Effect.gen(function* () {
         const sql = yield* PgClient.PgClient
@@ -59,9 +58,9 @@ layer(TestService.layer, { excludeTestServices: true })("the sweeper", (it) => {
           startLicenseDate: "2026-01-01T00:00:00Z",
           endLicenseDate: "2099-01-01T00:00:00Z",
         })
-        const held = yield* post("/instances/one/entitlements/seats/reservations", { quantity: 2 })
-        assert.strictEqual(held.status, 201, held.text)
-        yield* sql`UPDATE usage_reservations SET created_at = ${at(0)}, expires_at = ${at(300_000)} WHERE id = ${held.body.id}`
+        const reserved = yield* post("/instances/one/entitlements/seats/reservations", { quantity: 2 })
+        assert.strictEqual(reserved.status, 201, reserved.text)
+        yield* sql`UPDATE usage_reservations SET created_at = ${at(0)}, expires_at = ${at(300_000)} WHERE id = ${reserved.body.id}`
         const count = Effect.map(
           sql`SELECT 1 FROM usage_reservations WHERE instance_id = ${instance.body.id}`,
           (rows) => rows.length,
@@ -76,7 +75,7 @@ layer(TestService.layer, { excludeTestServices: true })("the sweeper", (it) => {
     ),
   )
 
-  it.effect("what expires goes at its instant and not before, whatever its table", () =>
+  it.effect("expired rows of any table are deleted at their expiry time, not before", () =>
     inTime((then) =>
       Effect.gen(function* () {
         const sql = yield* PgClient.PgClient
@@ -96,7 +95,7 @@ layer(TestService.layer, { excludeTestServices: true })("the sweeper", (it) => {
     ),
   )
 
-  it.effect("many rows go in batches, each once, on several nodes at the same time", () =>
+  it.effect("concurrent sweeps delete many rows in batches, each row once", () =>
     inTime((then) =>
       Effect.gen(function* () {
         yield* sweep
@@ -112,25 +111,25 @@ layer(TestService.layer, { excludeTestServices: true })("the sweeper", (it) => {
     ),
   )
 
-  it.effect("does not wait for a row that somebody holds", () =>
+  it.effect("a sweep skips rows locked by another transaction", () =>
     inTime((then) =>
       Effect.gen(function* () {
         const sql = yield* PgClient.PgClient
         const transactions = yield* Transactions
         const keys = yield* keysExpiring(at(0), 3)
         yield* then(1)
-        const held = yield* Latch.make()
+        const locked = yield* Latch.make()
         const done = yield* Latch.make()
         const holder = yield* transactions
           .run(
             Effect.gen(function* () {
               yield* sql`SELECT 1 FROM idempotency_keys WHERE key = '1' FOR UPDATE`
-              yield* held.open
+              yield* locked.open
               yield* done.await
             }),
           )
           .pipe(Effect.forkChild)
-        yield* held.await
+        yield* locked.await
         yield* sweep
         assert.strictEqual(yield* keys, 1)
         yield* done.open
@@ -141,7 +140,7 @@ layer(TestService.layer, { excludeTestServices: true })("the sweeper", (it) => {
     ),
   )
 
-  it.effect("one kind that fails keeps no other from being done, and is done by the next sweep", () =>
+  it.effect("a failed retention job does not stop the others, and runs again in the next sweep", () =>
     inTime((then) =>
       Effect.gen(function* () {
         const sql = yield* PgClient.PgClient
@@ -161,13 +160,13 @@ layer(TestService.layer, { excludeTestServices: true })("the sweeper", (it) => {
   )
 
   it.effect(
-    "its worker sweeps at the start, then every minute, goes on after a failure, and tells in the health how it went",
+    "the worker sweeps at startup and every minute, continues after a failure, and reports its state in health",
     () =>
       inTime(() =>
         Effect.gen(function* () {
           const sql = yield* PgClient.PgClient
-          // A minute may pass before the worker has begun to wait for it, so another one follows.
-          const gone = (mayAdjust: boolean, keys: Effect.Effect<number | undefined, unknown>) =>
+          // The clock may advance before the worker starts to wait, so this advances it again.
+          const waitUntilDeleted = (mayAdjust: boolean, keys: Effect.Effect<number | undefined, unknown>) =>
             Effect.gen(function* () {
               for (let attempt = 0; attempt < 500 && (yield* keys) !== 0; attempt++) {
                 if (attempt % 100 === 99 && mayAdjust) yield* TestClock.adjust("1 minute")
@@ -175,9 +174,9 @@ layer(TestService.layer, { excludeTestServices: true })("the sweeper", (it) => {
               }
               assert.strictEqual(yield* keys, 0)
             })
-          // The sweep ends a little after the rows are gone.
-          const told = Effect.fnUntraced(function* (status: "up" | "down") {
-            const part = yield* Effect.fromNullishOr((yield* HealthParts).get("sweeper"))
+          // The sweep ends shortly after the rows are deleted.
+          const waitForStatus = Effect.fnUntraced(function* (status: "up" | "down") {
+            const part = yield* Effect.fromNullishOr((yield* HealthChecks).get("sweeper"))
             for (let attempt = 0; attempt < 500 && (yield* part).status !== status; attempt++) {
               yield* TestClock.withLive(Effect.sleep("5 millis"))
             }
@@ -187,22 +186,22 @@ layer(TestService.layer, { excludeTestServices: true })("the sweeper", (it) => {
           })
           const first = yield* keysExpiring(at(0), 2)
           yield* Layer.build(Worker.layer)
-          yield* gone(false, first)
-          yield* told("up")
+          yield* waitUntilDeleted(false, first)
+          yield* waitForStatus("up")
           const second = yield* keysExpiring(at(1), 2)
           yield* sql`ALTER TABLE usage_event_ids RENAME TO usage_event_ids_away`
           yield* TestClock.adjust("1 minute")
-          yield* gone(true, second)
-          assert.include((yield* told("down"))["reason"], "usage_event_ids")
+          yield* waitUntilDeleted(true, second)
+          assert.include((yield* waitForStatus("down"))["reason"], "usage_event_ids")
           const third = yield* keysExpiring(at(1), 2)
           yield* TestClock.adjust("1 minute")
-          yield* gone(true, third)
+          yield* waitUntilDeleted(true, third)
           yield* sql`ALTER TABLE usage_event_ids_away RENAME TO usage_event_ids`
           const fourth = yield* keysExpiring(at(1), 2)
           yield* TestClock.adjust("1 minute")
-          yield* gone(true, fourth)
-          assert.isString((yield* told("up"))["lastSweep"])
-        }).pipe(Effect.scoped, Effect.provideService(HealthParts, new Map())),
+          yield* waitUntilDeleted(true, fourth)
+          assert.isString((yield* waitForStatus("up"))["lastSweep"])
+        }).pipe(Effect.scoped, Effect.provideService(HealthChecks, new Map())),
       ),
   )
 })

@@ -1,11 +1,10 @@
 import { assert, layer } from "@effect/vitest"
-import { Duration, Effect, Layer, Option } from "effect"
-import { Retention, Sweeper } from "../../src/domains/maintenance/Service.ts"
+import { Duration, Effect, Option } from "effect"
 import { TestService } from "../support/TestService.ts"
-import { at, DAY, expiryEvents, inTime, issue, kept, revoke, sweep } from "./sweeping.ts"
+import { at, DAY, expiryEvents, inTime, issue, kept, revoke, sweep, sweeperWith } from "./sweeping.ts"
 
-layer(TestService.layer, { excludeTestServices: true })("the sweeper and the end of tokens", (it) => {
-  it.effect("a revoked token stays for 89 days, 23 hours and 59 minutes, and goes at 90 days", () =>
+layer(TestService.layer, { excludeTestServices: true })("the sweeper and tokens that ended", (it) => {
+  it.effect("a revoked token is retained for 90 days and then deleted", () =>
     inTime((then) =>
       Effect.gen(function* () {
         const { organizationId } = yield* (yield* TestService).tenant()
@@ -21,7 +20,7 @@ layer(TestService.layer, { excludeTestServices: true })("the sweeper and the end
     ),
   )
 
-  it.effect("an expired token stays for 89 days, 23 hours and 59 minutes, and goes at 90 days", () =>
+  it.effect("an expired token is retained for 90 days and then deleted", () =>
     inTime((then) =>
       Effect.gen(function* () {
         const { organizationId } = yield* (yield* TestService).tenant()
@@ -36,7 +35,7 @@ layer(TestService.layer, { excludeTestServices: true })("the sweeper and the end
     ),
   )
 
-  it.effect("what ended a token first counts: revoked before its expiry, or after it", () =>
+  it.effect("retention counts from the earlier of revocation and expiry", () =>
     inTime((then) =>
       Effect.gen(function* () {
         const { organizationId } = yield* (yield* TestService).tenant()
@@ -54,23 +53,21 @@ layer(TestService.layer, { excludeTestServices: true })("the sweeper and the end
     ),
   )
 
-  it.effect("the installation says how long", () =>
+  it.effect("the retention of revoked tokens is configurable", () =>
     inTime((then) =>
       Effect.gen(function* () {
         const { organizationId } = yield* (yield* TestService).tenant()
         const revoked = yield* issue({ organizationId })
         yield* revoke(organizationId, revoked.slug, at(0))
         yield* then(7 * DAY)
-        const short = Layer.fresh(Sweeper.layer).pipe(
-          Layer.provide(Layer.succeed(Retention, { retiredTokens: Duration.days(7), events: Option.none() })),
-        )
+        const short = sweeperWith({ retiredTokens: Duration.days(7), events: Option.none() })
         yield* sweep.pipe(Effect.provide(short))
         assert.deepStrictEqual(yield* kept(revoked), [false])
       }),
     ),
   )
 
-  it.effect("a revoked platform credential goes with the tokens that it minted", () =>
+  it.effect("a revoked platform credential is deleted with the tokens that it minted", () =>
     inTime((then) =>
       Effect.gen(function* () {
         const { organizationId } = yield* (yield* TestService).tenant()
@@ -85,7 +82,7 @@ layer(TestService.layer, { excludeTestServices: true })("the sweeper and the end
     ),
   )
 
-  it.effect("an expired platform credential stays as long as a token that it minted", () =>
+  it.effect("an expired platform credential is retained as long as a token that it minted", () =>
     inTime((then) =>
       Effect.gen(function* () {
         const { organizationId } = yield* (yield* TestService).tenant()
@@ -102,7 +99,7 @@ layer(TestService.layer, { excludeTestServices: true })("the sweeper and the end
     ),
   )
 
-  it.effect("records keep the name of whoever made them when its token is gone", () =>
+  it.effect("records keep the name of their creator after its token is deleted", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
@@ -125,7 +122,7 @@ layer(TestService.layer, { excludeTestServices: true })("the sweeper and the end
       const listed = yield* core("GET", "/components", { token })
       assert.deepStrictEqual(listed.body.items[0].createdBy, component.body.createdBy)
       assert.strictEqual((yield* core("GET", "/events", { token })).status, 200)
-      // Its slug is free again.
+      // The slug of the deleted token can be reused.
       const again = yield* core("POST", `/service-accounts/${account}/tokens`, {
         token,
         body: { name: "deploys", slug: issued.body.slug, scopes: ["read:components"] },
@@ -134,7 +131,7 @@ layer(TestService.layer, { excludeTestServices: true })("the sweeper and the end
     }),
   )
 
-  it.effect("an expiry is told once, with the token and its account and without its secret, whoever sweeps", () =>
+  it.effect("concurrent sweeps emit one expiry event, with the token and its account, but without its secret", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { organizationId, token } = yield* tenant()
@@ -157,7 +154,7 @@ layer(TestService.layer, { excludeTestServices: true })("the sweeper and the end
     }),
   )
 
-  it.effect("an expiry is not told before its instant", () =>
+  it.effect("no expiry event is emitted before the token expires", () =>
     inTime((then) =>
       Effect.gen(function* () {
         const { organizationId } = yield* (yield* TestService).tenant()
@@ -172,7 +169,7 @@ layer(TestService.layer, { excludeTestServices: true })("the sweeper and the end
     ),
   )
 
-  it.effect("an expiry that nobody told in time is told before the token goes", () =>
+  it.effect("an overdue expiry event is emitted before the token is deleted", () =>
     inTime((then) =>
       Effect.gen(function* () {
         const { organizationId } = yield* (yield* TestService).tenant()

@@ -1,19 +1,23 @@
-/** Time, tokens and rows for the tests of the sweeper. */
+/** Helpers for tests of the sweeper: a clock, tokens and rows. */
 import { PgClient } from "@effect/sql-pg"
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { randomUUID } from "node:crypto"
-import { Issuing } from "../../src/domains/access/tokens/TokenIssuer.ts"
+import { TokenIssuer } from "../../src/domains/access/tokens/TokenIssuer.ts"
 import { AccessRepo } from "../../src/domains/access/Repo.ts"
 import { platformIdentity } from "../../src/kernel/contract/Caller.ts"
 import { Transactions } from "../../src/kernel/database/Transactions.ts"
+import { TokenRetention } from "../../src/domains/access/tokens/Retention.ts"
+import { EventRetention } from "../../src/domains/events/Retention.ts"
 import { Sweeper } from "../../src/domains/maintenance/Service.ts"
+import { CurrentRetentionPeriods } from "../../src/kernel/ports/RetentionPeriods.ts"
+import type { RetentionPeriods } from "../../src/kernel/ports/RetentionPeriods.ts"
 
 export const START = new Date("2032-01-01T00:00:00.000Z").getTime()
 export const DAY = 24 * 60 * 60 * 1000
 export const at = (millis: number) => new Date(START + millis)
 
-/** Runs on a clock of its own, which begins at a fixed instant; `then` moves it to so many milliseconds after that. */
+/** Runs `use` on a test clock that starts at a fixed time. `then` sets it to that many milliseconds after the start. */
 export const inTime = <A, E, R>(use: (then: (millis: number) => Effect.Effect<void>) => Effect.Effect<A, E, R>) =>
   Effect.andThen(
     TestClock.setTime(START),
@@ -25,7 +29,7 @@ export const issue = Effect.fnUntraced(function* (options: {
   readonly expiresAt?: Date
   readonly parentId?: string
 }) {
-  const [issuing, transactions] = [yield* Issuing, yield* Transactions]
+  const [issuing, transactions] = [yield* TokenIssuer, yield* Transactions]
   const { record } = yield* transactions.run(
     issuing.issue({
       kind: options.organizationId === null ? "platform" : "organization",
@@ -46,12 +50,18 @@ export const revoke = Effect.fnUntraced(function* (organizationId: string | null
   yield* repo.revokeToken({ organizationId, ownerId: platformIdentity.id }, slug, platformIdentity, when)
 })
 
-/** Which of the credentials are still there. */
+/** Whether each of the credentials is still stored. */
 export const kept = Effect.fnUntraced(function* (...tokens: ReadonlyArray<{ readonly id: string }>) {
   const repo = yield* AccessRepo
   const rows = new Set((yield* repo.findByIds(tokens.map(({ id }) => id))).map(({ id }) => id))
   return tokens.map(({ id }) => rows.has(id))
 })
+
+/** A sweeper of its own, with these retention periods. */
+export const sweeperWith = (periods: RetentionPeriods) =>
+  Layer.fresh(Sweeper.layer.pipe(Layer.provide(Layer.merge(TokenRetention.layer, EventRetention.layer)))).pipe(
+    Layer.provide(Layer.succeed(CurrentRetentionPeriods, periods)),
+  )
 
 export const sweep = Effect.flatMap(Sweeper, (sweeper) => sweeper.sweep)
 

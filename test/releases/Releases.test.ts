@@ -5,14 +5,14 @@ import type { Call } from "../support/TestService.ts"
 
 const eventTypes = (items: ReadonlyArray<{ type: string }>) => items.map((event) => event.type)
 
-/** Components of these names, in this order. */
+/** Creates components with these names, in this order. */
 const components = (core: Call, token: string, names: ReadonlyArray<string>) =>
   Effect.forEach(names, (name) =>
     Effect.map(core("POST", "/components", { token, body: { name, version: "1" } }), ({ body }) => body),
   )
 
 layer(TestService.layer, { excludeTestServices: true })("releases", (it) => {
-  it.effect("a release links its components in the order that was given", () =>
+  it.effect("a release links its components in the given order", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
@@ -38,7 +38,7 @@ layer(TestService.layer, { excludeTestServices: true })("releases", (it) => {
     }),
   )
 
-  it.effect("a release without components is a release", () =>
+  it.effect("a release can be created without components", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
@@ -60,19 +60,19 @@ layer(TestService.layer, { excludeTestServices: true })("releases", (it) => {
     }),
   )
 
-  it.effect("an explicit slug that is taken is refused", () =>
+  it.effect("an explicit slug that is taken is rejected", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
       const body = { version: "1", slug: "spring" }
       assert.strictEqual((yield* core("POST", "/releases", { token, body })).status, 201)
-      const refused = yield* core("POST", "/releases", { token, body })
-      assert.strictEqual(refused.status, 409)
-      assert.strictEqual(refused.body.code, "CreateRelease.SlugTaken")
+      const rejected = yield* core("POST", "/releases", { token, body })
+      assert.strictEqual(rejected.status, 409)
+      assert.strictEqual(rejected.body.code, "CreateRelease.SlugTaken")
     }),
   )
 
-  it.effect("every component that does not exist is named with its place", () =>
+  it.effect("every unknown component is reported with its location", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
@@ -80,37 +80,37 @@ layer(TestService.layer, { excludeTestServices: true })("releases", (it) => {
       const elsewhere = yield* tenant()
       const [foreign] = yield* components(core, elsewhere.token, ["foreign"])
       const missing = "0199aaaa-0000-7000-8000-000000000000"
-      const refused = yield* core("POST", "/releases", {
+      const rejected = yield* core("POST", "/releases", {
         token,
         body: { version: "1", componentIds: [missing, known.id, foreign.id] },
       })
-      assert.strictEqual(refused.status, 422)
-      assert.deepStrictEqual(refused.body.errors, [
-        { location: "body.componentIds[0]", message: "names no component", value: missing },
-        { location: "body.componentIds[2]", message: "names no component", value: foreign.id },
+      assert.strictEqual(rejected.status, 422)
+      assert.deepStrictEqual(rejected.body.errors, [
+        { location: "body.componentIds[0]", message: "does not name an existing component", value: missing },
+        { location: "body.componentIds[2]", message: "does not name an existing component", value: foreign.id },
       ])
       assert.deepStrictEqual((yield* core("GET", "/releases", { token })).body.items, [])
     }),
   )
 
-  it.effect("a component that is named twice is refused, whatever its letters' case", () =>
+  it.effect("a repeated component id is rejected, regardless of letter case", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
       const [component] = yield* components(core, token, ["part"])
-      const refused = yield* core("POST", "/releases", {
+      const rejected = yield* core("POST", "/releases", {
         token,
         body: { version: "1", componentIds: [component.id, component.id.toUpperCase()] },
       })
-      assert.strictEqual(refused.status, 422)
+      assert.strictEqual(rejected.status, 422)
       assert.deepStrictEqual(
-        refused.body.errors.map((fault: { location: string }) => fault.location),
+        rejected.body.errors.map((error: { location: string }) => error.location),
         ["body.componentIds[1]"],
       )
     }),
   )
 
-  it.effect("200 components are linked, 201 are refused", () =>
+  it.effect("200 components are accepted, 201 are rejected", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
@@ -123,12 +123,12 @@ layer(TestService.layer, { excludeTestServices: true })("releases", (it) => {
       const created = yield* core("POST", "/releases", { token, body: { version: "1", componentIds } })
       assert.strictEqual(created.status, 201)
       assert.deepStrictEqual(created.body.componentIds, componentIds)
-      const refused = yield* core("POST", "/releases", {
+      const rejected = yield* core("POST", "/releases", {
         token,
         body: { version: "2", componentIds: [...componentIds, "0199aaaa-0000-7000-8000-000000000000"] },
       })
-      assert.strictEqual(refused.status, 422)
-      assert.strictEqual(refused.body.errors[0].location, "body.componentIds")
+      assert.strictEqual(rejected.status, 422)
+      assert.strictEqual(rejected.body.errors[0].location, "body.componentIds")
     }),
   )
 
@@ -155,22 +155,22 @@ layer(TestService.layer, { excludeTestServices: true })("releases", (it) => {
     }),
   )
 
-  it.effect("a component is not deleted while a release contains it, and is afterwards", () =>
+  it.effect("a component can be deleted only after the releases that contain it", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
       const [component] = yield* components(core, token, ["part"])
       yield* core("POST", "/releases", { token, body: { version: "1", componentIds: [component.id] } })
-      const refused = yield* core("DELETE", "/components/part-1", { token })
-      assert.strictEqual(refused.status, 409)
-      assert.strictEqual(refused.body.code, "DeleteComponent.LinkedToRelease")
+      const rejected = yield* core("DELETE", "/components/part-1", { token })
+      assert.strictEqual(rejected.status, 409)
+      assert.strictEqual(rejected.body.code, "DeleteComponent.LinkedToRelease")
       assert.strictEqual((yield* core("DELETE", "/releases/1", { token })).status, 404)
       assert.strictEqual((yield* core("DELETE", "/releases/release-1", { token })).status, 204)
       assert.strictEqual((yield* core("DELETE", "/components/part-1", { token })).status, 204)
     }),
   )
 
-  it.effect("creating and deleting a release enters the stream", () =>
+  it.effect("creating and deleting a release emits events", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
@@ -191,7 +191,7 @@ layer(TestService.layer, { excludeTestServices: true })("releases", (it) => {
     }),
   )
 
-  it.effect("a retried creation answers the first release", () =>
+  it.effect("a retried creation returns the first release", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
@@ -204,7 +204,7 @@ layer(TestService.layer, { excludeTestServices: true })("releases", (it) => {
     }),
   )
 
-  it.effect("reading needs read:releases, changing write:releases", () =>
+  it.effect("reading requires read:releases, writing requires write:releases", () =>
     Effect.gen(function* () {
       const service = yield* TestService
       const { core } = service
@@ -213,12 +213,12 @@ layer(TestService.layer, { excludeTestServices: true })("releases", (it) => {
       const stranger = yield* service.tokenWith(tenant, ["write:components"])
       assert.strictEqual((yield* core("GET", "/releases", { token: reader })).status, 200)
       assert.strictEqual((yield* core("GET", "/releases", { token: stranger })).status, 403)
-      const refused = yield* core("POST", "/releases", { token: reader, body: { version: "1" } })
-      assert.deepStrictEqual([refused.status, refused.body.code], [403, "Auth.MissingScope"])
+      const rejected = yield* core("POST", "/releases", { token: reader, body: { version: "1" } })
+      assert.deepStrictEqual([rejected.status, rejected.body.code], [403, "Auth.MissingScope"])
     }),
   )
 
-  it.effect("a component that is deleted while a release links it is either kept or named as missing", () =>
+  it.effect("when a component is deleted while a release links it, exactly one of both requests succeeds", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()

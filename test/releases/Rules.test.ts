@@ -1,18 +1,18 @@
 import { assert, describe, it } from "@effect/vitest"
-import { repeatedComponents, unknownComponents } from "../../src/domains/releases/Rules.ts"
+import { repeatedComponentErrors, unknownComponentErrors } from "../../src/domains/releases/Rules.ts"
 
-describe("the components of a release", () => {
-  it("only the repetitions of an id are at fault", () => {
+describe("validation of a release's components", () => {
+  it("reports every repetition of an id, but not its first occurrence", () => {
     assert.deepStrictEqual(
-      repeatedComponents(["a", "b", "a", "a"]).map((fault) => fault.location),
+      repeatedComponentErrors(["a", "b", "a", "a"]).map((error) => error.location),
       ["body.componentIds[2]", "body.componentIds[3]"],
     )
-    assert.deepStrictEqual(repeatedComponents([]), [])
+    assert.deepStrictEqual(repeatedComponentErrors([]), [])
   })
 
-  it("every id that was not found is at fault", () => {
-    assert.deepStrictEqual(unknownComponents(["a", "b"], new Set(["b"])), [
-      { location: "body.componentIds[0]", message: "names no component", value: "a" },
+  it("reports every id that was not found", () => {
+    assert.deepStrictEqual(unknownComponentErrors(["a", "b"], new Set(["b"])), [
+      { location: "body.componentIds[0]", message: "does not name an existing component", value: "a" },
     ])
   })
 })

@@ -1,4 +1,4 @@
-/** An issuer of ours on this machine: it signs whatever a test wants, publishes its keys, rotates them and goes away. */
+/** A local OIDC issuer for tests: signs arbitrary tokens, publishes its keys and rotates them. */
 import { Effect, Option } from "effect"
 import type { Scope } from "effect"
 import { exportJWK, generateKeyPair, SignJWT } from "jose"
@@ -14,7 +14,7 @@ export const AUDIENCE = "https://keyshelf.example"
 
 export type Algorithm = "RS256" | "PS256" | "ES256" | "EdDSA"
 
-/** A key that signs, as its owner and as its readers have it. */
+/** A signing key, with its public key and JWK. */
 export interface SigningKey {
   readonly kid: string
   readonly alg: Algorithm
@@ -23,23 +23,23 @@ export interface SigningKey {
   readonly jwk: JWK
 }
 
-/** A new key of an algorithm. */
+/** Generates a key for an algorithm. */
 export const newKey = (alg: Algorithm, kid: string = randomUUID()): Effect.Effect<SigningKey> =>
   Effect.promise(async () => {
     const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true })
     return { kid, alg, privateKey, publicKey, jwk: { ...(await exportJWK(publicKey)), kid, alg, use: "sig" } }
   })
 
-/** What a token says beyond what every good one does; `undefined` leaves a member out. */
+/** Changes to a valid token. `undefined` removes a claim or header. */
 export interface TokenChange {
   readonly claims?: Readonly<Record<string, unknown>>
   readonly header?: Readonly<Record<string, unknown>>
 }
 
-const without = <A extends object>(members: A): A =>
-  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as A
+const omitUndefined = <A extends object>(properties: A): A =>
+  Object.fromEntries(Object.entries(properties).filter(([, value]) => value !== undefined)) as A
 
-/** A token that is good for ten minutes but for its changes. */
+/** Signs a token that is valid for ten minutes, with the given changes. */
 export const sign = (
   { alg, kid, privateKey }: Pick<SigningKey, "alg" | "kid" | "privateKey">,
   issuer: string,
@@ -49,11 +49,11 @@ export const sign = (
   Effect.promise(() => {
     const seconds = Math.floor(at / 1000)
     const payload = { iss: issuer, aud: AUDIENCE, sub: "anna", iat: seconds, exp: seconds + 600, ...claims }
-    const protectedHeader = without({ alg, kid, typ: "JWT", ...header }) as JWTHeaderParameters
-    return new SignJWT(without(payload)).setProtectedHeader(protectedHeader).sign(privateKey)
+    const protectedHeader = omitUndefined({ alg, kid, typ: "JWT", ...header }) as JWTHeaderParameters
+    return new SignJWT(omitUndefined(payload)).setProtectedHeader(protectedHeader).sign(privateKey)
   })
 
-/** An HTTP server of this machine; closed, with its connections, when the scope closes. */
+/** Starts a local HTTP server. It closes, with its connections, when the scope closes. */
 export const serve = (listener: RequestListener): Effect.Effect<string, never, Scope.Scope> =>
   Effect.map(
     Effect.acquireRelease(
@@ -78,11 +78,11 @@ export interface Issuer {
   readonly url: string
   /** Signs with the newest key. */
   readonly token: (change?: TokenChange) => Effect.Effect<string>
-  /** Publishes another key instead of the ones before. */
+  /** Replaces the published key. */
   readonly rotate: Effect.Effect<void>
-  /** How often the key set was asked for. */
+  /** The number of requests for the key set. */
   readonly fetches: () => number
-  /** What the service is configured with for this issuer. */
+  /** The configuration of the service for this issuer. */
   readonly provider: (settings?: Partial<Provider>) => Provider
 }
 

@@ -1,16 +1,16 @@
-/** Processes of the service that share a database and a key, as the nodes of one installation do. */
+/** Starts several processes of the service as nodes of one installation, with one database and one key. */
 import { Effect, Redacted } from "effect"
 import { randomBytes } from "node:crypto"
 import { request } from "./http.ts"
 import { freePorts, randomCredential, start } from "./ServiceProcess.ts"
 import type { ServiceProcess } from "./ServiceProcess.ts"
 
-/** An installation on a database; its nodes end with the scope in which they were started. */
+/** An installation on a database. Each node stops when the scope in which it was started closes. */
 export const installation = (database: Redacted.Redacted) => {
   const operator = randomCredential()
   const key = randomBytes(32).toString("base64")
 
-  /** Starts one more node on free ports, and waits until it is ready. */
+  /** Starts a node on free ports and waits until it is ready. */
   const node = Effect.fnUntraced(function* (env: Record<string, string> = {}) {
     const [core, platform, internal] = yield* freePorts(3)
     const service = yield* start(["serve"], {
@@ -26,7 +26,7 @@ export const installation = (database: Redacted.Redacted) => {
     return service
   })
 
-  /** A new organization's token, which may do everything in it. */
+  /** Creates an organization and returns a token with all scopes. */
   const tenant = (through: ServiceProcess) =>
     Effect.promise(async () => {
       const organizations = `${through.platform}/api/platform/organizations`

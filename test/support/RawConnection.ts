@@ -1,10 +1,10 @@
-/** A keep-alive connection that sends prepared requests and reads answers, and takes next to nothing itself. The benchmarks send with it too. */
+/** A keep-alive connection with little overhead that sends prepared requests. The benchmarks use it too. */
 import { connect } from "node:net"
 
-const BORDER = Buffer.from("\r\n\r\n")
+const HEADER_END = Buffer.from("\r\n\r\n")
 const LENGTH = /\r\ncontent-length: *(\d+)/i
 
-/** The bytes of a request. */
+/** Encodes a request. */
 export const requestBytes = (
   method: string,
   path: string,
@@ -20,7 +20,7 @@ export const requestBytes = (
   )
 }
 
-/** Connects to an origin. `send` resolves with the status of the answer when all of it has come, and fails if the connection ends. */
+/** Connects to an origin. `send` resolves with the status once the response is complete, or fails on disconnect. */
 export const open = async (origin: string) => {
   const { hostname, port } = new URL(origin)
   const socket = connect({ host: hostname, port: Number(port), noDelay: true })
@@ -28,28 +28,28 @@ export const open = async (origin: string) => {
     socket.once("connect", () => resolve())
     socket.on("error", reject)
   })
-  let awaited = 0
+  let remaining = 0
   let status = 0
   let settle: (status: number) => void = () => {}
   let fail: (error: Error) => void = () => {}
-  socket.on("close", () => fail(new Error("The connection ended")))
+  socket.on("close", () => fail(new Error("The connection closed")))
   socket.on("data", (chunk: Buffer) => {
-    if (awaited === 0) {
-      const border = chunk.indexOf(BORDER)
-      const head = chunk.toString("latin1", 0, border)
+    if (remaining === 0) {
+      const end = chunk.indexOf(HEADER_END)
+      const head = chunk.toString("latin1", 0, end)
       status = Number(head.slice(9, 12))
-      awaited = Number(LENGTH.exec(head)?.[1] ?? 0) - (chunk.length - border - BORDER.length)
+      remaining = Number(LENGTH.exec(head)?.[1] ?? 0) - (chunk.length - end - HEADER_END.length)
     } else {
-      awaited -= chunk.length
+      remaining -= chunk.length
     }
-    if (awaited === 0) settle(status)
+    if (remaining === 0) settle(status)
   })
   return {
     send: (request: Buffer) =>
       new Promise<number>((resolve, reject) => {
         settle = resolve
         fail = reject
-        if (socket.destroyed) reject(new Error("The connection has ended"))
+        if (socket.destroyed) reject(new Error("The connection is closed"))
         else socket.write(request)
       }),
     close: () => socket.destroy(),

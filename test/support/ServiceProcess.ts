@@ -1,4 +1,4 @@
-/** The service as a process of its own, as an operator starts it: for what only a process shows (start, stop, crash). */
+/** Runs the service as a separate process, for tests of start, stop and crash. */
 import { Effect } from "effect"
 import type { Scope } from "effect"
 import { spawn } from "node:child_process"
@@ -14,10 +14,10 @@ import { leakedIn } from "./issuedSecrets.ts"
 
 const root = join(import.meta.dirname, "../..")
 
-/** A bootstrap credential that nobody else has. */
+/** Generates a bootstrap credential. */
 export const randomCredential = () => `ksm_${randomBytes(32).toString("base64url")}`
 
-/** A directory that is removed at the end. PostgreSQL runs as another user under root, so it must be reachable. */
+/** A directory that is deleted with the scope. Under root, PostgreSQL runs as another user, so it must be readable. */
 export const temporaryDirectory: Effect.Effect<string, never, Scope.Scope> = Effect.acquireRelease(
   Effect.promise(async () => {
     const directory = await mkdtemp(join(tmpdir(), "keyshelf-process-"))
@@ -27,7 +27,7 @@ export const temporaryDirectory: Effect.Effect<string, never, Scope.Scope> = Eff
   (directory) => Effect.promise(() => rm(directory, { recursive: true, force: true })),
 )
 
-/** Ports that are free now. */
+/** Finds ports that are currently free. */
 export const freePorts = (count: number): Effect.Effect<ReadonlyArray<number>> =>
   Effect.promise(async () => {
     const servers = await Promise.all(
@@ -45,7 +45,7 @@ export const freePorts = (count: number): Effect.Effect<ReadonlyArray<number>> =
     return ports
   })
 
-/** What became of a process. */
+/** The result of a process. */
 export interface Ended {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
@@ -56,23 +56,23 @@ export interface Ended {
 export interface ServiceProcess {
   readonly process: ChildProcess
   readonly output: () => string
-  /** Waits until it has ended, or dies with its output. */
+  /** Waits until the process ends. Dies with its output after a timeout. */
   readonly ended: Effect.Effect<Ended>
-  /** Waits until it answers, or fails with its output. */
+  /** Waits until the service is ready, or fails with its output. */
   readonly ready: Effect.Effect<void, Error>
   readonly core: string
   readonly platform: string
 }
 
-// The banner shows the first credential on purpose, once; nothing else that a service writes may hold a secret.
-const loggedNoSecrets = (args: ReadonlyArray<string>, output: string): void => {
+// The banner shows the first credential once, on purpose. No other output may contain a secret.
+const assertNoSecrets = (args: ReadonlyArray<string>, output: string): void => {
   if (args[0] !== "serve") return
   const logged = output.replace(/(operator's platform credential, shown this once[^\n]*\n\s+)ksm_\S+/, "$1")
   const leaked = leakedIn(logged).length
-  if (leaked > 0) throw new Error(`The output of the service holds ${leaked} secrets`)
+  if (leaked > 0) throw new Error(`The output of the service contains ${leaked} secrets`)
 }
 
-/** Starts `keyshelf <args>`, or another entry file; it is killed when the scope closes. */
+/** Starts `keyshelf <args>`, or another entry file. The process is stopped when the scope closes. */
 export const start = (
   args: ReadonlyArray<string>,
   env: Record<string, string>,
@@ -97,13 +97,13 @@ export const start = (
           const health = `http://127.0.0.1:${env["SERVICE_INTERNAL_PORT"]}/health/ready`
           const deadline = Date.now() + 30_000
           while (Date.now() < deadline && child.exitCode === null) {
-            const answer = await fetch(health).catch(() => undefined)
-            if (answer?.status === 200 && output.includes("Keyshelf is ready")) return
+            const response = await fetch(health).catch(() => undefined)
+            if (response?.status === 200 && output.includes("Keyshelf is ready")) return
             await new Promise((resolve) => setTimeout(resolve, 25))
           }
           throw new Error("not ready")
         },
-        catch: () => new Error(`The service did not get ready:\n${output}`),
+        catch: () => new Error(`The service did not become ready:\n${output}`),
       })
       return {
         process: child,
@@ -127,10 +127,10 @@ export const start = (
         const timer = setTimeout(() => service.process.kill("SIGKILL"), 15_000)
         await gone
         clearTimeout(timer)
-      }).pipe(Effect.ensuring(Effect.sync(() => loggedNoSecrets(args, service.output())))),
+      }).pipe(Effect.ensuring(Effect.sync(() => assertNoSecrets(args, service.output())))),
   )
 
-/** Settings of a process on free ports with its own embedded database. */
+/** Settings of a process with free ports and its own embedded database. */
 export const settings = Effect.fnUntraced(function* (dataDir: string, credential: string) {
   const [core, platform, internal] = yield* freePorts(3)
   return {

@@ -1,10 +1,10 @@
-/** A database of its own for a test file, copied from the migrated template and dropped at the end. */
+/** A separate database for each test file, copied from the migrated template and dropped at the end. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option, Redacted } from "effect"
 import { randomBytes } from "node:crypto"
 import { inject } from "vitest"
 import { databaseUrl } from "./databaseUrl.ts"
-import { placesOfSecrets } from "./secretScan.ts"
+import { findSecretColumns } from "./secretScan.ts"
 
 const onServer = (statement: string) =>
   Effect.scoped(
@@ -16,15 +16,15 @@ const onServer = (statement: string) =>
     }),
   )
 
-// What the tests left behind, searched for every secret that was issued to them.
-const holdsNoSecrets = Effect.fnUntraced(function* (url: Redacted.Redacted) {
+// Searches the database for secrets that the tests left in clear text.
+const assertNoSecrets = Effect.fnUntraced(function* (url: Redacted.Redacted) {
   const places = yield* Effect.orDie(
-    Effect.provide(placesOfSecrets, PgClient.layer({ url, maxConnections: 1 }), { local: true }),
+    Effect.provide(findSecretColumns, PgClient.layer({ url, maxConnections: 1 }), { local: true }),
   )
   if (places.length > 0) {
     yield* Effect.die(
       new Error(
-        `Secrets stand in the clear in ${places.join(", ")}. If a test stores such text on purpose, declare it with isData of test/support/issuedSecrets.ts.`,
+        `Found secrets in clear text in ${places.join(", ")}. If a test stores such text on purpose, exempt it with isData of test/support/issuedSecrets.ts.`,
       ),
     )
   }
@@ -37,10 +37,10 @@ const created = Effect.acquireRelease(
     return { name, url: Redacted.make(databaseUrl(inject("serverUrl"), name)) }
   }),
   ({ name, url }) =>
-    holdsNoSecrets(url).pipe(Effect.ensuring(Effect.orDie(onServer(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)))),
+    assertNoSecrets(url).pipe(Effect.ensuring(Effect.orDie(onServer(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)))),
 )
 
-/** The URL of a fresh migrated database; of the one that is there already, if a second service is built beside a first. */
+/** The URL of a new migrated database, or of the existing one if a second service is built. */
 export class TestDatabase extends Context.Service<TestDatabase, { readonly url: Redacted.Redacted }>()(
   "keyshelf/test/TestDatabase",
 ) {

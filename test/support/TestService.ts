@@ -1,4 +1,4 @@
-/** The whole service on free ports and a database of its own, spoken to over real HTTP. */
+/** The complete service on free ports with a separate database, called over HTTP. */
 import { Context, Effect, Layer, Option, Redacted, References } from "effect"
 import type { LogLevel } from "effect"
 import { HttpServer } from "effect/http"
@@ -15,16 +15,16 @@ import type { Answer, CallOptions } from "./http.ts"
 import { recordIssued } from "./issuedSecrets.ts"
 import { testSql } from "./TestDatabase.ts"
 
-/** The keys of a test installation. */
+/** The secret keys of a test installation. */
 export const testSecrets = Secrets.layerFrom([{ id: "test", bytes: Redacted.make(new Uint8Array(32).fill(7)) }])
 
-/** Calls go to servers that tests start on this machine. */
+/** Outbound HTTP that allows the local servers of tests. */
 export const testOutbound = OutboundHttp.layerFrom({ allowInsecure: true, allowedNetworks: [] })
 
-/** Signals between test services on one database. */
+/** Signals between test services that share a database. */
 export const testSignals = Signals.layerFrom({ listenUrl: Option.none() })
 
-/** All use cases on a database of their own. */
+/** All use cases on a separate database. */
 export const testServices = services.pipe(
   Layer.provideMerge(testSignals),
   Layer.provideMerge(testSql),
@@ -34,7 +34,7 @@ export const testServices = services.pipe(
 
 export type { Answer, CallOptions } from "./http.ts"
 
-/** Calls one listener. Paths begin behind `/api`, unless they name another root. */
+/** Calls one listener. Paths are relative to `/api`, except for the other roots. */
 export type Call = (method: string, path: string, options?: CallOptions) => Effect.Effect<Answer>
 
 const callerOf =
@@ -44,13 +44,13 @@ const callerOf =
     return Effect.promise(() => request(method, atRoot ? origin + path : `${origin}/api${path}`, options))
   }
 
-/** An organization with a token that may do everything in it. */
+/** An organization with a token that has all scopes. */
 export interface Tenant {
   readonly organizationId: string
   readonly token: string
 }
 
-/** From which level on a test's service logs. */
+/** The minimum log level of the test service. */
 export const TestLogLevel = Context.Reference<LogLevel.LogLevel>("keyshelf.reference/test/LogLevel", {
   defaultValue: () => "Error",
 })
@@ -65,9 +65,9 @@ export class TestService extends Context.Service<
     readonly origins: { readonly core: string; readonly platform: string; readonly internal: string }
     /** A platform credential with all scopes. */
     readonly operator: string
-    /** A new organization and its token; `scopes` narrows the token. */
+    /** Creates an organization and its token. `scopes` restricts the token. */
     readonly tenant: (scopes?: ReadonlyArray<string>) => Effect.Effect<Tenant>
-    /** Another token of the organization with just these scopes. */
+    /** Creates another token of the organization with the given scopes. */
     readonly tokenWith: (tenant: Tenant, scopes: ReadonlyArray<string>) => Effect.Effect<string>
   }
 >()("keyshelf/test/TestService") {
@@ -114,7 +114,7 @@ export class TestService extends Context.Service<
     }),
   ).pipe(
     Layer.provideMerge(testServices),
-    // Refusals are what many tests are about; only what went wrong here is worth a line.
+    // Many tests expect rejected requests, so only unexpected errors are logged.
     Layer.provideMerge(Layer.effect(References.MinimumLogLevel, TestLogLevel)),
   )
 }

@@ -1,10 +1,10 @@
-/** A way to the database that tests can cut. */
+/** A TCP proxy to the database that can simulate network failures. */
 import { Effect } from "effect"
 import { connect, createServer } from "node:net"
 import type { AddressInfo, Socket } from "node:net"
 import { join } from "node:path"
 
-/** A TCP path to the database that can be cut and mended. */
+/** Starts a TCP proxy to the database, which closes with the scope. */
 export const cable = (databaseUrl: string) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
@@ -16,7 +16,7 @@ export const cable = (databaseUrl: string) =>
           ? connect(Number(port), target.hostname)
           : connect(join(socketDirectory, `.s.PGSQL.${port}`))
       const sockets = new Set<Socket>()
-      const answering = new Set<Socket>()
+      const upstreams = new Set<Socket>()
       let isCut = false
       let isSilent = false
       const server = createServer((client) => {
@@ -30,19 +30,19 @@ export const cable = (databaseUrl: string) =>
           return
         }
         const upstream = open()
-        answering.add(upstream)
-        upstream.on("close", () => answering.delete(upstream))
-        for (const [one, other] of [
+        upstreams.add(upstream)
+        upstream.on("close", () => upstreams.delete(upstream))
+        for (const [source, destination] of [
           [client, upstream],
           [upstream, client],
         ] as const) {
-          sockets.add(one)
-          one.on("error", () => other.destroy())
-          one.on("close", () => {
-            sockets.delete(one)
-            other.destroy()
+          sockets.add(source)
+          source.on("error", () => destination.destroy())
+          source.on("close", () => {
+            sockets.delete(source)
+            destination.destroy()
           })
-          one.pipe(other)
+          source.pipe(destination)
         }
       })
       await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
@@ -52,22 +52,24 @@ export const cable = (databaseUrl: string) =>
       url.port = String((server.address() as AddressInfo).port)
       return {
         url: url.href,
+        /** Closes all connections and rejects new ones. */
         cut: () => {
           isCut = true
           for (const socket of sockets) socket.destroy()
         },
+        /** Restores normal operation. */
         mend: () => {
           isCut = false
           isSilent = false
         },
-        /** Connections stay open, and nothing passes through them any more: a half-open line. */
+        /** Keeps connections open but forwards nothing, like half-open connections. */
         silence: () => {
           isSilent = true
           for (const socket of sockets) socket.unpipe().resume()
         },
-        /** What is asked still reaches the database, but no answer comes back. */
+        /** Forwards requests to the database, but no responses from it. */
         mute: () => {
-          for (const socket of answering) socket.unpipe().resume()
+          for (const socket of upstreams) socket.unpipe().resume()
         },
         close: () => {
           for (const socket of sockets) socket.destroy()

@@ -1,4 +1,4 @@
-/** Milliseconds of processor time that work takes: unlike the clock on the wall, it does not see what else the machine does. */
+/** Measures the CPU time of `work` in milliseconds. Unlike wall-clock time, it is independent of other load. */
 export const cpuMillis = (work: () => void): number => {
   const started = process.cpuUsage()
   work()

@@ -1,4 +1,4 @@
-/** One throw-away PostgreSQL for the run (or the server named by `TEST_DATABASE_URL`), with a migrated template. */
+/** Starts a temporary PostgreSQL for the test run, or uses `TEST_DATABASE_URL`, and creates a migrated template. */
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Exit, Redacted, Scope } from "effect"
 import { chmod, mkdtemp, rm } from "node:fs/promises"
@@ -11,7 +11,7 @@ import { databaseUrl } from "./databaseUrl.ts"
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** A superuser's URL of the server. */
+    /** The URL of the server, with superuser credentials. */
     serverUrl: string
     /** The migrated database that each test file copies. */
     template: string

@@ -1,11 +1,11 @@
-/** One HTTP call, its answer read whole. */
+/** Sends HTTP requests and reads complete responses. */
 import { recordIssued } from "./issuedSecrets.ts"
 
 export interface Answer {
   readonly status: number
   readonly headers: Headers
   /** The parsed JSON, `undefined` for an empty body. */
-  // eslint-disable-next-line typescript/no-explicit-any -- tests look into answers of every shape
+  // eslint-disable-next-line typescript/no-explicit-any -- tests inspect responses of any shape
   readonly body: any
   readonly text: string
 }
@@ -13,12 +13,12 @@ export interface Answer {
 export interface CallOptions {
   readonly token?: string
   readonly body?: unknown
-  /** Sent as it is instead of `body`. */
+  /** Sent unchanged, instead of `body`. */
   readonly rawBody?: string
   readonly headers?: Record<string, string>
 }
 
-/** Calls an address; rejects only if there is no answer at all. */
+/** Sends a request. Rejects only if there is no response. */
 export const request = async (method: string, url: string, options: CallOptions = {}): Promise<Answer> => {
   const body = options.rawBody ?? (options.body === undefined ? undefined : JSON.stringify(options.body))
   const response = await fetch(url, {
@@ -34,6 +34,6 @@ export const request = async (method: string, url: string, options: CallOptions 
   const text = await response.text()
   if (response.ok) recordIssued(text)
   const isJson = response.headers.get("content-type")?.includes("json") === true
-  const answered: unknown = isJson && text !== "" ? JSON.parse(text) : undefined
-  return { status: response.status, headers: response.headers, text, body: answered }
+  const parsed: unknown = isJson && text !== "" ? JSON.parse(text) : undefined
+  return { status: response.status, headers: response.headers, text, body: parsed }
 }

@@ -12,12 +12,12 @@ interface Column {
 
 const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`
 
-// Bytes are read as the text that they might be.
+// Bytes are searched as text.
 const textOf = ({ column, type }: Column) =>
   type === "bytea" ? `encode(${quoted(column)}, 'escape')` : `${quoted(column)}::text`
 
-/** `table.column` of every place that holds something like a secret which no test declared as data. Two round trips. */
-export const placesOfSecrets = Effect.gen(function* () {
+/** Returns `table.column` of every column that contains a secret which is not exempt. Takes two round trips. */
+export const findSecretColumns = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const columns = yield* sql<Column>`
     SELECT c.relname AS "table", a.attname AS "column", t.typname AS type

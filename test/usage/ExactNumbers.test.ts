@@ -182,7 +182,7 @@ layer(TestService.layer, { excludeTestServices: true })("amounts of up to 18 dig
           text,
         ])
         const granted = yield* post("/licenses/pro/entitlements", `{"entitlementSlug":"other","value":${text}}`)
-        assert.deepStrictEqual(refused(granted), [422, "has at most 18 digits", text])
+        assert.deepStrictEqual(refused(granted), [422, "must have at most 18 digits", text])
         const events = yield* post("/usage-events", cloudEvent(1, text))
         assert.strictEqual(events.body.results[0].message, "`data.value` has at most 18 digits.")
       }
@@ -191,7 +191,7 @@ layer(TestService.layer, { excludeTestServices: true })("amounts of up to 18 dig
       const config = yield* entitlement("config", { type: "CONFIG" })
       assert.strictEqual(config.type, "CONFIG")
       const number = yield* post("/licenses/pro/entitlements", `{"entitlementSlug":"config","value":${LARGE}}`)
-      assert.match(number.body.errors[0].message, /is an object/)
+      assert.match(number.body.errors[0].message, /must be an object: the entitlement has the type CONFIG/)
     }),
   )
 

@@ -38,7 +38,7 @@ const total = {
   periodStart: at,
   total: emptyTotal,
   crossings: { warned: false, limitReached: false, capExceeded: false },
-  place: "(0,1)",
+  location: "(0,1)",
   version: "1",
   held: BigDecimal.fromBigInt(0n),
   decidedAt: at,

@@ -69,7 +69,7 @@ const openBooks = () => {
       period,
       held: heldIn(period, at),
       decidedAt: at,
-      stored: { total, crossings, place: "(0,1)", version: "1" },
+      stored: { total, crossings, location: "(0,1)", version: "1" },
       total,
       crossings,
       events: [],

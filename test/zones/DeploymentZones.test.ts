@@ -5,7 +5,7 @@ import { newId } from "../../src/kernel/values/Identifiers.ts"
 import { TestService } from "../support/TestService.ts"
 import type { Tenant } from "../support/TestService.ts"
 
-/** An instance on the zone, with the customer and the license that it needs. */
+/** Stores an instance that uses the zone, with its customer and license. Returns the effect that deletes it. */
 const putInstanceOn = Effect.fnUntraced(function* (tenant: Tenant, zoneId: string) {
   const sql = yield* PgClient.PgClient
   const id = yield* newId
@@ -97,7 +97,7 @@ layer(TestService.layer, { excludeTestServices: true })("deployment zones", (it)
     }),
   )
 
-  it.effect("what is missing from a change stays, null clears what is optional and nothing else", () =>
+  it.effect("an update keeps omitted properties, clears optional ones on null and rejects null elsewhere", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
@@ -119,25 +119,25 @@ layer(TestService.layer, { excludeTestServices: true })("deployment zones", (it)
     }),
   )
 
-  it.effect("a zone without a type is refused", () =>
+  it.effect("a zone without a type is rejected", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
-      const refused = yield* core("POST", "/deployment-zones", { token, body: { name: "Plant" } })
-      assert.strictEqual(refused.status, 422)
-      assert.strictEqual(refused.body.errors[0].location, "body.type")
+      const rejected = yield* core("POST", "/deployment-zones", { token, body: { name: "Plant" } })
+      assert.strictEqual(rejected.status, 422)
+      assert.strictEqual(rejected.body.errors[0].location, "body.type")
     }),
   )
 
-  it.effect("metadata is refused key by key while no metadata fields exist", () =>
+  it.effect("without metadata fields, every metadata key is rejected", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
       const body = { name: "Plant", type: "production", metadata: { region: "eu", racks: 3 } }
-      const refused = yield* core("POST", "/deployment-zones", { token, body })
-      assert.strictEqual(refused.status, 422)
+      const rejected = yield* core("POST", "/deployment-zones", { token, body })
+      assert.strictEqual(rejected.status, 422)
       assert.deepStrictEqual(
-        refused.body.errors.map((fault: { location: string; value: unknown }) => [fault.location, fault.value]),
+        rejected.body.errors.map((error: { location: string; value: unknown }) => [error.location, error.value]),
         [
           ["body.metadata.region", "eu"],
           ["body.metadata.racks", 3],
@@ -149,15 +149,15 @@ layer(TestService.layer, { excludeTestServices: true })("deployment zones", (it)
     }),
   )
 
-  it.effect("an explicit slug that is taken is refused, a generated one gets a suffix", () =>
+  it.effect("a taken slug is rejected if explicit, and gets a suffix if generated", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
       const body = { name: "Plant", type: "production" }
       yield* core("POST", "/deployment-zones", { token, body })
       assert.match((yield* core("POST", "/deployment-zones", { token, body })).body.slug, /^plant-[a-z0-9]{6}$/)
-      const refused = yield* core("POST", "/deployment-zones", { token, body: { ...body, slug: "plant" } })
-      assert.deepStrictEqual([refused.status, refused.body.code], [409, "CreateDeploymentZone.SlugTaken"])
+      const rejected = yield* core("POST", "/deployment-zones", { token, body: { ...body, slug: "plant" } })
+      assert.deepStrictEqual([rejected.status, rejected.body.code], [409, "CreateDeploymentZone.SlugTaken"])
     }),
   )
 
@@ -176,7 +176,7 @@ layer(TestService.layer, { excludeTestServices: true })("deployment zones", (it)
     }),
   )
 
-  it.effect("a zone that an instance uses is not deleted, and is once the instance is gone", () =>
+  it.effect("a zone can be deleted only after the instances that use it", () =>
     Effect.gen(function* () {
       const service = yield* TestService
       const { core } = service
@@ -184,14 +184,14 @@ layer(TestService.layer, { excludeTestServices: true })("deployment zones", (it)
       const { token } = tenant
       const zone = yield* core("POST", "/deployment-zones", { token, body: { name: "Plant", type: "production" } })
       const removeInstance = yield* putInstanceOn(tenant, zone.body.id)
-      const refused = yield* core("DELETE", "/deployment-zones/plant", { token })
-      assert.deepStrictEqual([refused.status, refused.body.code], [409, "DeleteDeploymentZone.InUse"])
+      const rejected = yield* core("DELETE", "/deployment-zones/plant", { token })
+      assert.deepStrictEqual([rejected.status, rejected.body.code], [409, "DeleteDeploymentZone.InUse"])
       yield* removeInstance
       assert.strictEqual((yield* core("DELETE", "/deployment-zones/plant", { token })).status, 204)
     }),
   )
 
-  it.effect("another organization's zone does not exist", () =>
+  it.effect("a zone of another organization is not found", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const owner = yield* tenant()
@@ -205,15 +205,15 @@ layer(TestService.layer, { excludeTestServices: true })("deployment zones", (it)
     }),
   )
 
-  it.effect("reading needs read:deployment_zones, changing write:deployment_zones", () =>
+  it.effect("reading requires read:deployment_zones, writing requires write:deployment_zones", () =>
     Effect.gen(function* () {
       const service = yield* TestService
       const tenant = yield* service.tenant()
       const token = yield* service.tokenWith(tenant, ["read:deployment_zones"])
       assert.strictEqual((yield* service.core("GET", "/deployment-zones", { token })).status, 200)
       const body = { name: "Plant", type: "production" }
-      const refused = yield* service.core("POST", "/deployment-zones", { token, body })
-      assert.deepStrictEqual([refused.status, refused.body.code], [403, "Auth.MissingScope"])
+      const rejected = yield* service.core("POST", "/deployment-zones", { token, body })
+      assert.deepStrictEqual([rejected.status, rejected.body.code], [403, "Auth.MissingScope"])
     }),
   )
 })

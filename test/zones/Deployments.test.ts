@@ -4,7 +4,7 @@ import { TestService } from "../support/TestService.ts"
 
 const absent = "0199aaaa-0000-7000-8000-000000000000"
 
-/** A tenant that creates releases, moves zones and looks at their history. */
+/** An organization with helpers for releases, zones and their deployment history. */
 const vendor = Effect.gen(function* () {
   const service = yield* TestService
   const { token } = yield* service.tenant()
@@ -30,7 +30,7 @@ const vendor = Effect.gen(function* () {
 const versions = (items: ReadonlyArray<{ releaseVersion: string }>) => items.map((entry) => entry.releaseVersion)
 
 layer(TestService.layer, { excludeTestServices: true })("deployments", (it) => {
-  it.effect("a zone that is created on a release begins its history with it", () =>
+  it.effect("a zone created with a release starts its history with that release", () =>
     Effect.gen(function* () {
       const { core, events, history, release, zone } = yield* vendor
       const { id } = yield* release("1.0")
@@ -62,7 +62,7 @@ layer(TestService.layer, { excludeTestServices: true })("deployments", (it) => {
     }),
   )
 
-  it.effect("every move to another release enters the history, a rollback too, standing still does not", () =>
+  it.effect("every switch to another release is recorded, including a rollback; keeping the release is not", () =>
     Effect.gen(function* () {
       const { events, history, put, release, zone } = yield* vendor
       const first = yield* release("1.0")
@@ -79,7 +79,7 @@ layer(TestService.layer, { excludeTestServices: true })("deployments", (it) => {
     }),
   )
 
-  it.effect("null takes a zone off its release and is no deployment; the next release is one", () =>
+  it.effect("null removes the release without recording a deployment; the next release records one", () =>
     Effect.gen(function* () {
       const { history, put, read, release, zone } = yield* vendor
       const { id } = yield* release("1.0")
@@ -92,17 +92,17 @@ layer(TestService.layer, { excludeTestServices: true })("deployments", (it) => {
     }),
   )
 
-  it.effect("a release that does not exist here is refused with its place", () =>
+  it.effect("an unknown release is rejected with its location", () =>
     Effect.gen(function* () {
       const { put, read, release, zone } = yield* vendor
       const { id } = yield* release("1.0")
       yield* zone("Plant", id)
       const foreign = yield* (yield* vendor).release("1.0")
       for (const releaseId of [absent, foreign.id]) {
-        const refused = yield* put("plant", { name: "Works", releaseId })
-        assert.strictEqual(refused.status, 422)
-        assert.deepStrictEqual(refused.body.errors, [
-          { location: "body.releaseId", message: "names no release", value: releaseId },
+        const rejected = yield* put("plant", { name: "Works", releaseId })
+        assert.strictEqual(rejected.status, 422)
+        assert.deepStrictEqual(rejected.body.errors, [
+          { location: "body.releaseId", message: "does not name an existing release", value: releaseId },
         ])
         assert.strictEqual((yield* zone("Other", releaseId)).status, 422)
       }
@@ -111,7 +111,7 @@ layer(TestService.layer, { excludeTestServices: true })("deployments", (it) => {
     }),
   )
 
-  it.effect("the history is read newest first, page by page", () =>
+  it.effect("the history is listed newest first, page by page", () =>
     Effect.gen(function* () {
       const { history, put, release, zone } = yield* vendor
       yield* zone("Plant")
@@ -127,14 +127,14 @@ layer(TestService.layer, { excludeTestServices: true })("deployments", (it) => {
     }),
   )
 
-  it.effect("a release is deleted only when no zone is on it, and the history outlives it", () =>
+  it.effect("a release can be deleted only while no zone runs it, and stays in the history", () =>
     Effect.gen(function* () {
       const { core, history, put, release, zone } = yield* vendor
       const first = yield* release("1.0")
       const second = yield* release("2.0")
       yield* zone("Plant", first.id)
-      const refused = yield* core("DELETE", "/releases/1-0")
-      assert.deepStrictEqual([refused.status, refused.body.code], [409, "DeleteRelease.Deployed"])
+      const rejected = yield* core("DELETE", "/releases/1-0")
+      assert.deepStrictEqual([rejected.status, rejected.body.code], [409, "DeleteRelease.Deployed"])
       yield* put("plant", { releaseId: second.id })
       assert.strictEqual((yield* core("DELETE", "/releases/1-0")).status, 204)
       const { items } = yield* history("plant")
@@ -143,7 +143,7 @@ layer(TestService.layer, { excludeTestServices: true })("deployments", (it) => {
     }),
   )
 
-  it.effect("a release that is deleted while a zone is put on it is either kept or never reached", () =>
+  it.effect("when a release is deleted while a zone switches to it, exactly one of both requests succeeds", () =>
     Effect.gen(function* () {
       const { core, history, put, read, release, zone } = yield* vendor
       yield* Effect.forEach(
@@ -156,17 +156,17 @@ layer(TestService.layer, { excludeTestServices: true })("deployments", (it) => {
             { concurrency: "unbounded" },
           )
           assert.include(["204,409", "422,204"], `${moved.status},${deleted.status}`)
-          const kept = moved.status === 204
-          assert.strictEqual((yield* read(body.slug)).releaseId, kept ? id : null)
-          assert.strictEqual((yield* history(body.slug)).items.length, kept ? 1 : 0)
-          assert.strictEqual((yield* core("GET", `/releases/${slug}`)).status, kept ? 200 : 404)
+          const hasRelease = moved.status === 204
+          assert.strictEqual((yield* read(body.slug)).releaseId, hasRelease ? id : null)
+          assert.strictEqual((yield* history(body.slug)).items.length, hasRelease ? 1 : 0)
+          assert.strictEqual((yield* core("GET", `/releases/${slug}`)).status, hasRelease ? 200 : 404)
         }),
         { concurrency: 4 },
       )
     }),
   )
 
-  it.effect("ten changes at once leave a history whose newest entry is the zone's release", () =>
+  it.effect("after ten concurrent switches, the newest history entry is the zone's release", () =>
     Effect.gen(function* () {
       const { history, put, read, release, zone } = yield* vendor
       yield* zone("Plant")
@@ -174,10 +174,10 @@ layer(TestService.layer, { excludeTestServices: true })("deployments", (it) => {
         Array.from({ length: 10 }, (_, index) => `${index}.0`),
         release,
       )
-      const answers = yield* Effect.forEach(releases, ({ id }) => put("plant", { releaseId: id }), {
+      const responses = yield* Effect.forEach(releases, ({ id }) => put("plant", { releaseId: id }), {
         concurrency: "unbounded",
       })
-      assert.isTrue(answers.every(({ status }) => status === 204))
+      assert.isTrue(responses.every(({ status }) => status === 204))
       const { items } = yield* history("plant")
       assert.strictEqual(items.length, 10)
       assert.strictEqual(items[0].releaseId, (yield* read("plant")).releaseId)
@@ -188,14 +188,14 @@ layer(TestService.layer, { excludeTestServices: true })("deployments", (it) => {
     }),
   )
 
-  it.effect("ten changes to the same release at once are one deployment", () =>
+  it.effect("ten concurrent switches to the same release record one deployment", () =>
     Effect.gen(function* () {
       const { history, put, release, zone } = yield* vendor
       yield* zone("Plant")
       const { id } = yield* release("1.0")
       const changes = Array.from({ length: 10 }, () => put("plant", { releaseId: id }))
-      const answers = yield* Effect.all(changes, { concurrency: "unbounded" })
-      assert.isTrue(answers.every(({ status }) => status === 204))
+      const responses = yield* Effect.all(changes, { concurrency: "unbounded" })
+      assert.isTrue(responses.every(({ status }) => status === 204))
       assert.deepStrictEqual(versions((yield* history("plant")).items), ["1.0"])
     }),
   )

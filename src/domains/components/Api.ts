@@ -32,7 +32,7 @@ export class ComponentsApi extends HttpApiGroup.make("components")
         OpenApi.annotations({
           summary: "Create a component",
           description:
-            "A component is one version of a part. `previousComponentId` names the version it follows. Without a slug it gets `<name>-<version>`.",
+            "A component is one version of a part. `previousComponentId` names the version that this one follows. If `slug` is omitted, it is generated as `<name>-<version>`.",
         }),
       ),
     HttpApiEndpoint.get("get", "/components/:componentSlug", {
@@ -51,10 +51,8 @@ export class ComponentsApi extends HttpApiGroup.make("components")
       .annotateMerge(
         OpenApi.annotations({
           summary: "Delete a component",
-          description: "Refused while a release contains it.",
+          description: "Rejected with 409 while a release contains it.",
         }),
       ),
   )
-  .annotateMerge(
-    OpenApi.annotations({ title: "Components", description: "The versioned parts that releases are made of." }),
-  ) {}
+  .annotateMerge(OpenApi.annotations({ title: "Components", description: "The versioned parts of releases." })) {}

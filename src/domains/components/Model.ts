@@ -1,4 +1,4 @@
-/** Components: the versioned parts that releases are made of (interface specification, section 2). */
+/** Components: the versioned parts of releases (interface specification, section 2). */
 import { Schema } from "effect"
 import { ActorReference } from "../../kernel/contract/Caller.ts"
 import { Uuid } from "../../kernel/values/Identifiers.ts"
@@ -12,7 +12,9 @@ export const Component = Schema.Struct({
   version: Schema.String,
   slug: Schema.String,
   description: Schema.NullOr(Schema.String),
-  previousComponentId: Schema.NullOr(Uuid).annotate({ description: "The component version that this one follows" }),
+  previousComponentId: Schema.NullOr(Uuid).annotate({
+    description: "Id of the component version that this one follows",
+  }),
   createdAt: Timestamp,
   createdBy: ActorReference,
 })

@@ -12,8 +12,8 @@ const make = Effect.gen(function* () {
     created_at AS "createdAt", created_by AS "createdBy"`)
 
   return {
-    /** Stores the row if its slug is free. */
-    insertion: (organizationId: string, row: Component) => sql`
+    /** The statement that stores the row if its slug is free. */
+    insertStatement: (organizationId: string, row: Component) => sql`
       INSERT INTO components (organization_id, id, name, version, slug, description, previous_component_id, created_at,
         created_by)
       VALUES (${organizationId}, ${row.id}, ${row.name}, ${row.version}, ${row.slug}, ${row.description},
@@ -35,7 +35,7 @@ const make = Effect.gen(function* () {
         WHERE organization_id = ${organizationId} AND id < ${olderThan(after)}
         ORDER BY id DESC LIMIT ${count}`),
 
-    /** Locks the row, so that no release can link it while its deletion is decided. */
+    /** Locks the row: no release can link the component before the transaction ends. */
     lockBySlug: (organizationId: string, slug: string) =>
       record<Component>()(sql`
         SELECT ${columns} FROM components WHERE organization_id = ${organizationId} AND slug = ${slug} FOR UPDATE`),
@@ -49,7 +49,7 @@ const make = Effect.gen(function* () {
   }
 })
 
-/** Rows of components. */
+/** Stores and reads components. */
 export class ComponentsRepo extends Context.Service<ComponentsRepo, Effect.Success<typeof make>>()(
   "keyshelf/components/Repo",
 ) {

@@ -38,7 +38,7 @@ export class CustomersApi extends HttpApiGroup.make("customers")
         OpenApi.annotations({
           summary: "Create a customer",
           description:
-            "`externalCustomerId` is unique in the organization where present. Without a slug the customer gets one from its name.",
+            "`externalCustomerId` must be unique in the organization. If `slug` is omitted, it is generated from the name.",
         }),
       ),
     HttpApiEndpoint.get("get", "/customers/:customerSlug", {
@@ -60,7 +60,7 @@ export class CustomersApi extends HttpApiGroup.make("customers")
         OpenApi.annotations({
           summary: "Change a customer",
           description:
-            "Missing members stay as they are; `null` clears `domain` and `externalCustomerId`. The slug never changes.",
+            "Omitted properties stay unchanged; `null` clears `domain` or `externalCustomerId`. The slug is immutable.",
         }),
       ),
     HttpApiEndpoint.delete("delete", "/customers/:customerSlug", {
@@ -72,8 +72,13 @@ export class CustomersApi extends HttpApiGroup.make("customers")
       .annotateMerge(
         OpenApi.annotations({
           summary: "Delete a customer",
-          description: "Refused while the customer has instances.",
+          description: "Rejected with 409 while the customer has instances.",
         }),
       ),
   )
-  .annotateMerge(OpenApi.annotations({ title: "Customers", description: "Those whom licenses are given to." })) {}
+  .annotateMerge(
+    OpenApi.annotations({
+      title: "Customers",
+      description: "The customers of your organization, to whom you issue licenses.",
+    }),
+  ) {}

@@ -1,4 +1,4 @@
-/** Customers: those whom licenses are given to (interface specification, section 2). */
+/** Customers, to whom an organization issues licenses (interface specification, section 2). */
 import { Schema } from "effect"
 import { ActorReference } from "../../kernel/contract/Caller.ts"
 import { Uuid } from "../../kernel/values/Identifiers.ts"
@@ -6,12 +6,12 @@ import { Slug } from "../../kernel/values/Slug.ts"
 import { Name } from "../../kernel/values/Text.ts"
 import { Timestamp } from "../../kernel/values/Timestamp.ts"
 
-/** What a third-party system knows of a customer or an instance. Its members are named as the specification names them. */
+/** Links a customer or an instance to a third-party system. The specification fixes the property names. */
 export const IntegrationRecord = Schema.Struct({
   external_id: Schema.String.annotate({ description: "Identifier in the third-party system" }),
   last_error: Schema.NullOr(Schema.String),
   metadata: Schema.Record(Schema.String, Schema.Unknown),
-  // A text, not a `Timestamp`: the map comes out of one JSON column.
+  // A string, not a `Timestamp`: the map is read from one JSON column.
   synced_at: Schema.NullOr(
     Schema.String.annotate({ format: "date-time", description: "UTC, `YYYY-MM-DDTHH:mm:ss.sssZ`" }),
   ),
@@ -19,9 +19,9 @@ export const IntegrationRecord = Schema.Struct({
 })
 export type IntegrationRecord = typeof IntegrationRecord.Type
 
-/** Integration records by the adapter's name. */
+/** Integration records by connector name. */
 export const Integrations = Schema.Record(Schema.String, IntegrationRecord).annotate({
-  description: "Integration records by adapter name",
+  description: "Integration records by connector name",
 })
 export type Integrations = typeof Integrations.Type
 
@@ -31,7 +31,7 @@ export const Customer = Schema.Struct({
   slug: Schema.String,
   domain: Schema.NullOr(Schema.String),
   externalCustomerId: Schema.NullOr(Schema.String).annotate({
-    description: "The caller's own identifier of the customer, unique in the organization",
+    description: "Your own identifier of the customer, unique in the organization",
   }),
   integrations: Integrations,
   createdAt: Timestamp,
@@ -50,7 +50,7 @@ export const CreateCustomer = Schema.Struct({
 })
 export type CreateCustomer = typeof CreateCustomer.Type
 
-/** Body of `PATCH /customers/{customerSlug}`; `null` clears what is optional. */
+/** Body of `PATCH /customers/{customerSlug}`; `null` clears an optional property. */
 export const UpdateCustomer = Schema.Struct({
   name: Schema.optionalKey(Name),
   domain: Schema.optionalKey(Schema.NullOr(Name)),
@@ -58,7 +58,7 @@ export const UpdateCustomer = Schema.Struct({
 })
 export type UpdateCustomer = typeof UpdateCustomer.Type
 
-/** A customer as a body names it: by its id or by its slug. */
+/** Identifies a customer by id or by slug. */
 export interface CustomerChoice {
   readonly customerId?: string
   readonly customerSlug?: string

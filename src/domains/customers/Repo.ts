@@ -15,8 +15,8 @@ const make = Effect.gen(function* () {
     ${integrationsOf("customers")} AS integrations, created_at AS "createdAt", updated_at AS "updatedAt", created_by AS "createdBy",
     updated_by AS "updatedBy"`)
 
-  /** Stores the row if its slug is free. */
-  const insertion = (organizationId: string, row: Customer) => sql`
+  /** The statement that stores the row if its slug is free. */
+  const insertStatement = (organizationId: string, row: Customer) => sql`
     INSERT INTO customers (organization_id, id, name, slug, domain, external_customer_id, created_at, created_by,
       updated_at, updated_by)
     VALUES (${organizationId}, ${row.id}, ${row.name}, ${row.slug}, ${row.domain}, ${row.externalCustomerId},
@@ -25,10 +25,10 @@ const make = Effect.gen(function* () {
     RETURNING id`
 
   return {
-    insertion,
+    insertion: insertStatement,
 
-    /** Whether the slug was free and the row is stored. */
-    insert: (organizationId: string, row: Customer) => touched(insertion(organizationId, row)),
+    /** Stores the row if its slug is free and returns whether it was. */
+    insert: (organizationId: string, row: Customer) => touched(insertStatement(organizationId, row)),
 
     findById: (organizationId: string, id: string) =>
       record<Customer>()(
@@ -38,7 +38,8 @@ const make = Effect.gen(function* () {
     findBySlug: (organizationId: string, slug: string) =>
       record<Customer>()(
         ask(
-          (own) => own`SELECT ${columns} FROM customers WHERE organization_id = ${organizationId} AND slug = ${slug}`,
+          (client) =>
+            client`SELECT ${columns} FROM customers WHERE organization_id = ${organizationId} AND slug = ${slug}`,
         ),
       ),
 
@@ -49,29 +50,29 @@ const make = Effect.gen(function* () {
         ORDER BY id DESC LIMIT ${count}`),
 
     /**
-     * Locks the row, so that it can be changed or deleted and gets no instance meanwhile. After a wait for the lock its
-     * integrations may be older than the rest; those that `update` and `delete` answer are not.
+     * Locks the row: it can be changed or deleted, and gets no instance before the transaction ends. After a wait for
+     * the lock, `integrations` can be stale. `update` and `delete` return current ones.
      */
     lockBySlug: (organizationId: string, slug: string) =>
       record<Customer>()(sql`
         SELECT ${columns} FROM customers WHERE organization_id = ${organizationId} AND slug = ${slug} FOR UPDATE`),
 
-    /** As {@link lockBySlug}. */
+    /** Like {@link lockBySlug}. */
     lockById: (organizationId: string, id: string) =>
       record<Customer>()(sql`
         SELECT ${columns} FROM customers WHERE organization_id = ${organizationId} AND id = ${id} FOR UPDATE`),
 
-    /** Keeps the row from being deleted until the transaction ends. */
-    keepById: (organizationId: string, id: string) =>
+    /** Locks the row against deletion until the transaction ends. */
+    lockByIdShared: (organizationId: string, id: string) =>
       record<Customer>()(sql`
         SELECT ${columns} FROM customers WHERE organization_id = ${organizationId} AND id = ${id} FOR KEY SHARE`),
 
-    /** As {@link keepById}. */
-    keepBySlug: (organizationId: string, slug: string) =>
+    /** Like {@link keepById}. */
+    lockBySlugShared: (organizationId: string, slug: string) =>
       record<Customer>()(sql`
         SELECT ${columns} FROM customers WHERE organization_id = ${organizationId} AND slug = ${slug} FOR KEY SHARE`),
 
-    /** Held until the transaction ends, so that two customers cannot take one external id at once. */
+    /** Locks an external id until the transaction ends: concurrent requests cannot assign it to two customers. */
     lockExternalId: (organizationId: string, externalId: string) =>
       lockName(sql, `customers:${organizationId}:${externalId}`),
 
@@ -80,7 +81,7 @@ const make = Effect.gen(function* () {
         SELECT 1 FROM customers
         WHERE organization_id = ${organizationId} AND external_customer_id = ${externalId} AND id <> ${exceptId}`),
 
-    /** Stores the row, which is locked, and answers it as it is now. */
+    /** Updates a locked row and returns the stored record. */
     update: (organizationId: string, row: Customer) =>
       Effect.map(
         record<Customer>()(sql`
@@ -95,7 +96,7 @@ const make = Effect.gen(function* () {
     hasInstances: (organizationId: string, id: string) =>
       touched(sql`SELECT 1 FROM instances WHERE organization_id = ${organizationId} AND customer_id = ${id} LIMIT 1`),
 
-    /** Deletes the customer, which is locked, and, by cascade, its integration records. Answers it as it was. */
+    /** Deletes a locked customer and, by cascade, its integration records. Returns the deleted record. */
     delete: (organizationId: string, id: string) =>
       Effect.map(
         record<Customer>()(sql`
@@ -105,7 +106,7 @@ const make = Effect.gen(function* () {
   }
 })
 
-/** Rows of customers. */
+/** Stores and reads customers. */
 export class CustomersRepo extends Context.Service<CustomersRepo, Effect.Success<typeof make>>()(
   "keyshelf/customers/Repo",
 ) {

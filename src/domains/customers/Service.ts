@@ -6,7 +6,7 @@ import { newId } from "../../kernel/values/Identifiers.ts"
 import { byId, Cursors } from "../../kernel/contract/Page.ts"
 import type { PageRequest } from "../../kernel/contract/Page.ts"
 import { noSuch } from "../../kernel/contract/Problem.ts"
-import { slugify, underFreeSlug } from "../../kernel/values/Slug.ts"
+import { slugify, insertWithFreeSlug } from "../../kernel/values/Slug.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transaction, Transactions } from "../../kernel/database/Transactions.ts"
 import {
@@ -24,8 +24,8 @@ const externalIdTaken = (externalId: string | null) => ({
   detail: `Another customer has the external id "${externalId}".`,
 })
 
-/** What is stored in the transaction of a customer's creation or change, before the event that tells of both. */
-export type Alongside<E> = (customer: Customer) => Effect.Effect<void, E, Transaction>
+/** Stores something within the transaction that creates or changes a customer, before the event is emitted. */
+export type WithinTransaction<E> = (customer: Customer) => Effect.Effect<void, E, Transaction>
 
 const make = Effect.gen(function* () {
   const repo = yield* CustomersRepo
@@ -41,7 +41,10 @@ const make = Effect.gen(function* () {
           repo.hasExternalId(organizationId, externalCustomerId, id),
         )
 
-  const create = Effect.fn("Customers.create")(function* <E = never>(input: CreateCustomer, alongside?: Alongside<E>) {
+  const create = Effect.fn("Customers.create")(function* <E = never>(
+    input: CreateCustomer,
+    withinTransaction?: WithinTransaction<E>,
+  ) {
     const caller = yield* Caller
     const at = yield* now
     const customer = {
@@ -56,7 +59,7 @@ const make = Effect.gen(function* () {
       updatedBy: caller.actor,
     }
     const underSlug = Effect.fnUntraced(function* (insert: (record: Customer) => Effect.Effect<boolean>) {
-      const slug = yield* underFreeSlug({
+      const slug = yield* insertWithFreeSlug({
         explicit: input.slug,
         suggested: slugify(input.name, "customer"),
         insert: (slug) => insert({ ...customer, slug }),
@@ -67,16 +70,16 @@ const make = Effect.gen(function* () {
     const withEvent = underSlug((record) =>
       events.emitWith(repo.insertion(caller.organizationId, record), caller, "CUSTOMER_CREATION", record),
     )
-    // Nothing to look at before and nothing to do after: no transaction around the one statement.
-    if (alongside === undefined && customer.externalCustomerId === null) return yield* withEvent
+    // A single statement needs no transaction.
+    if (withinTransaction === undefined && customer.externalCustomerId === null) return yield* withEvent
     return yield* transactions.run(
       Effect.gen(function* () {
         if (yield* isExternalIdTaken(customer, caller.organizationId)) {
           return yield* new CreateCustomerExternalIdTaken(externalIdTaken(customer.externalCustomerId))
         }
-        if (alongside === undefined) return yield* withEvent
+        if (withinTransaction === undefined) return yield* withEvent
         const stored = yield* underSlug((record) => repo.insert(caller.organizationId, record))
-        yield* alongside(stored)
+        yield* withinTransaction(stored)
         const record = Option.getOrThrow(yield* repo.findById(caller.organizationId, stored.id))
         yield* events.emit(caller, "CUSTOMER_CREATION", record)
         return record
@@ -100,7 +103,7 @@ const make = Effect.gen(function* () {
     )
   })
 
-  /** Locks a customer, asks what becomes of it, stores that and tells of it. */
+  /** Locks a customer, stores the result of `decide` and emits the event. */
   const changing = Effect.fnUntraced(function* <E>(
     choice: CustomerChoice,
     decide: (current: Customer, organizationId: string) => Effect.Effect<Customer, E, Transaction>,
@@ -125,7 +128,7 @@ const make = Effect.gen(function* () {
   const change = Effect.fn("Customers.change")(function* <E = never>(
     choice: CustomerChoice,
     input: UpdateCustomer,
-    alongside?: Alongside<E>,
+    withinTransaction?: WithinTransaction<E>,
   ) {
     return yield* changing(
       choice,
@@ -134,14 +137,14 @@ const make = Effect.gen(function* () {
         if (yield* isExternalIdTaken(updated, organizationId)) {
           return yield* new UpdateCustomerExternalIdTaken(externalIdTaken(updated.externalCustomerId))
         }
-        if (alongside !== undefined) yield* alongside(current)
+        if (withinTransaction !== undefined) yield* withinTransaction(current)
         return updated
       }),
     )
   })
 
-  const attach = Effect.fn("Customers.attach")(function* <E>(slug: string, alongside: Alongside<E>) {
-    return yield* changing({ customerSlug: slug }, (current) => Effect.as(alongside(current), current))
+  const attach = Effect.fn("Customers.attach")(function* <E>(slug: string, withinTransaction: WithinTransaction<E>) {
+    return yield* changing({ customerSlug: slug }, (current) => Effect.as(withinTransaction(current), current))
   })
 
   const remove = Effect.fn("Customers.delete")(function* (slug: string) {
@@ -152,7 +155,7 @@ const make = Effect.gen(function* () {
         if (Option.isNone(customer)) return yield* notFound(slug)
         if (yield* repo.hasInstances(caller.organizationId, customer.value.id)) {
           return yield* new DeleteCustomerInUse({
-            detail: `The customer "${slug}" has instances. Delete them or give them to another customer first.`,
+            detail: `The customer "${slug}" has instances. Delete them or move them to another customer first.`,
           })
         }
         const deleted = yield* repo.delete(caller.organizationId, customer.value.id)
@@ -161,11 +164,11 @@ const make = Effect.gen(function* () {
     )
   })
 
-  /** The customer that a body names, kept from being deleted until the open transaction ends. */
+  /** The customer that a body names. It cannot be deleted before the open transaction ends. */
   const keep = Effect.fnUntraced(function* (organizationId: string, choice: CustomerChoice) {
     yield* Transaction
-    if (choice.customerId !== undefined) return yield* repo.keepById(organizationId, choice.customerId)
-    if (choice.customerSlug !== undefined) return yield* repo.keepBySlug(organizationId, choice.customerSlug)
+    if (choice.customerId !== undefined) return yield* repo.lockByIdShared(organizationId, choice.customerId)
+    if (choice.customerSlug !== undefined) return yield* repo.lockBySlugShared(organizationId, choice.customerSlug)
     return Option.none<Customer>()
   })
 
@@ -176,14 +179,14 @@ const make = Effect.gen(function* () {
     update: (slug: string, input: UpdateCustomer) => change({ customerSlug: slug }, input),
     delete: remove,
     keep,
-    /** Changes the customer that is named, and what is stored alongside. */
+    /** Changes a customer and stores more within the transaction. */
     change,
-    /** Stores something that belongs to a customer and shows in its record, under the customer's lock. */
+    /** Stores something that is part of a customer's record, under the lock of the customer. */
     attach,
   }
 })
 
-/** Customers of the caller's organization. */
+/** Manages customers of the caller's organization. */
 export class Customers extends Context.Service<Customers, Effect.Success<typeof make>>()(
   "keyshelf/customers/Customers",
 ) {

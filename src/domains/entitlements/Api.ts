@@ -42,7 +42,7 @@ export class EntitlementsApi extends HttpApiGroup.make("entitlements")
         OpenApi.annotations({
           summary: "Create an entitlement",
           description:
-            "A `NUMBER` is measured: by `SUM`, over the whole life of the license and by the calendar, unless said otherwise. The members that say so are refused for other types.",
+            "Only the type `NUMBER` is measured. It defaults to `SUM`, to no reset period and to the anchor `CALENDAR`. For other types, the properties of measurement are rejected with 422.",
         }),
       ),
     HttpApiEndpoint.get("get", "/entitlements/:entitlementSlug", {
@@ -64,7 +64,7 @@ export class EntitlementsApi extends HttpApiGroup.make("entitlements")
         OpenApi.annotations({
           summary: "Change an entitlement",
           description:
-            "Missing members stay as they are; `null` clears one, or gives it its default. What is measured and how never changes, nor does the slug.",
+            "Omitted properties stay unchanged. `null` resets a property to its default. The slug, the type and the measurement are immutable.",
         }),
       ),
     HttpApiEndpoint.delete("delete", "/entitlements/:entitlementSlug", {
@@ -76,7 +76,7 @@ export class EntitlementsApi extends HttpApiGroup.make("entitlements")
       .annotateMerge(
         OpenApi.annotations({
           summary: "Delete an entitlement",
-          description: "Refused while a license grants it or an instance has used it.",
+          description: "Rejected with 409 while a license grants it or an instance has usage of it.",
         }),
       ),
   )

@@ -6,19 +6,19 @@ import { Slug } from "../../kernel/values/Slug.ts"
 import { Description, Name, Text } from "../../kernel/values/Text.ts"
 import { Timestamp } from "../../kernel/values/Timestamp.ts"
 
-/** The kinds of entitlement (the interface specification shows `NUMBER` only). */
+/** The types of entitlements. The interface specification shows `NUMBER` only. */
 export const entitlementTypes = ["BOOLEAN", "NUMBER", "CONFIG"] as const
 export type EntitlementType = (typeof entitlementTypes)[number]
 
-/** How the reports of a period become its usage. */
+/** How the usage of a period is computed from its reports. */
 export const aggregationMethods = ["SUM", "COUNT", "AVERAGE", "MIN", "MAX", "LATEST", "UNIQUE_COUNT"] as const
 export type AggregationMethod = (typeof aggregationMethods)[number]
 
-/** How often usage starts again from zero. */
+/** How often usage resets to zero. */
 export const resetPeriods = ["HOUR", "DAY", "WEEK", "MONTH", "YEAR"] as const
 export type ResetPeriod = (typeof resetPeriods)[number]
 
-/** What the boundaries are counted from: the UTC calendar (weeks start on Monday), or the instance's license start. */
+/** What reset periods are aligned to: the UTC calendar (weeks start on Monday), or the instance's license start. */
 export const resetAnchors = ["CALENDAR", "LICENSE_START"] as const
 export type ResetAnchor = (typeof resetAnchors)[number]
 
@@ -36,11 +36,11 @@ export const Entitlement = Schema.Struct({
   description: Schema.NullOr(Schema.String),
   type: EntitlementType,
   aggregationMethod: nullOr(AggregationMethod, "`null` unless the type is `NUMBER`"),
-  resetPeriod: nullOr(ResetPeriod, "`null`: usage never starts again from zero"),
+  resetPeriod: nullOr(ResetPeriod, "How often usage resets to zero; `null`: never"),
   resetAnchor: nullOr(ResetAnchor, "`null` unless the type is `NUMBER`"),
   unitSingular: Schema.NullOr(Schema.String),
   unitPlural: Schema.NullOr(Schema.String),
-  saleUnitFactor: nullOr(Schema.Finite, "How many units one sale unit has"),
+  saleUnitFactor: nullOr(Schema.Finite, "The number of units in one sale unit"),
   saleUnitSingular: Schema.NullOr(Schema.String),
   saleUnitPlural: Schema.NullOr(Schema.String),
   displayOrder: Schema.Int,
@@ -60,22 +60,22 @@ const optional = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.
 
 const DisplayOrder = Schema.Int.check(Schema.isBetween({ minimum: -2_147_483_648, maximum: 2_147_483_647 }))
 
-/** The members that can change. `null` stands for their default: nothing, order 0, user facing. */
+/** The properties that can change. `null` sets the default: no value, order 0, user-facing. */
 const changeable = {
   description: optional(Description),
   unitSingular: optional(Name),
   unitPlural: optional(Name),
   saleUnitFactor: optional(
-    Schema.Finite.check(Schema.isGreaterThan(0)).annotate({ description: "How many units one sale unit has" }),
+    Schema.Finite.check(Schema.isGreaterThan(0)).annotate({ description: "The number of units in one sale unit" }),
   ),
   saleUnitSingular: optional(Name),
   saleUnitPlural: optional(Name),
-  displayOrder: optional(DisplayOrder.annotate({ description: "The place in lists, lowest first; 0 if absent" })),
-  icon: optional(Text(1, 2048).annotate({ description: "A name or address of a picture, kept as it is" })),
-  userFacing: optional(Schema.Boolean.annotate({ description: "Whether customers see it; true if absent" })),
+  displayOrder: optional(DisplayOrder.annotate({ description: "Position in lists, lowest first; default 0" })),
+  icon: optional(Text(1, 2048).annotate({ description: "Name or URL of an icon, stored unchanged" })),
+  userFacing: optional(Schema.Boolean.annotate({ description: "Whether customers see it; default true" })),
   warningThresholdPercent: optional(
     Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 100 })).annotate({
-      description: "The part of the limit at which a warning is due",
+      description: "The percentage of the limit at which a warning event is emitted",
     }),
   ),
 }
@@ -85,9 +85,9 @@ export const CreateEntitlement = Schema.Struct({
   name: Name,
   type: EntitlementType,
   slug: Schema.optionalKey(Slug),
-  aggregationMethod: optional(AggregationMethod.annotate({ description: "For `NUMBER` only; `SUM` if absent" })),
-  resetPeriod: optional(ResetPeriod.annotate({ description: "For `NUMBER` only; absent: usage never resets" })),
-  resetAnchor: optional(ResetAnchor.annotate({ description: "For `NUMBER` only; `CALENDAR` if absent" })),
+  aggregationMethod: optional(AggregationMethod.annotate({ description: "Only for `NUMBER`; default `SUM`" })),
+  resetPeriod: optional(ResetPeriod.annotate({ description: "Only for `NUMBER`; if omitted, usage never resets" })),
+  resetAnchor: optional(ResetAnchor.annotate({ description: "Only for `NUMBER`; default `CALENDAR`" })),
   ...changeable,
 })
 export type CreateEntitlement = typeof CreateEntitlement.Type

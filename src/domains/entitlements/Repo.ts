@@ -7,7 +7,7 @@ import type { Position } from "../../kernel/contract/Page.ts"
 import { record, records, touched } from "../../kernel/database/Statements.ts"
 import type { Entitlement } from "./Model.ts"
 
-// The groups come as one column, read by index; their slugs are taken from it.
+// The groups of a row as one JSON column, which also supplies the group slugs.
 const groups = `coalesce((
       SELECT jsonb_agg(jsonb_build_object('id', g.id, 'name', g.name, 'slug', g.slug) ORDER BY g.slug)
       FROM entitlement_group_members m
@@ -22,7 +22,7 @@ const toEntitlement = (row: Row): Entitlement => ({
   groupSlugs: row.entitlementGroups.map(({ slug }) => slug),
 })
 
-/** The entitlement of a statement that selects the columns below. */
+/** Runs a statement that selects the columns below and returns its first row. */
 const entitlement = <R>(statement: Effect.Effect<ReadonlyArray<unknown>, SqlError, R>) =>
   Effect.map(record<Row>()(statement), Option.map(toEntitlement))
 
@@ -38,8 +38,8 @@ const make = Effect.gen(function* () {
   const columns = columnsWith(groups)
 
   return {
-    /** Stores the row if its slug is free. */
-    insertion: (organizationId: string, row: Entitlement) => sql`
+    /** The statement that stores the row if its slug is free. */
+    insertStatement: (organizationId: string, row: Entitlement) => sql`
       INSERT INTO entitlements (organization_id, id, slug, name, description, type, aggregation_method, reset_period,
         reset_anchor, unit_singular, unit_plural, sale_unit_factor, sale_unit_singular, sale_unit_plural,
         display_order, icon, user_facing, warning_threshold_percent, created_at, created_by, updated_at, updated_by)
@@ -79,13 +79,13 @@ const make = Effect.gen(function* () {
       )
     },
 
-    /** Locks the row against changes, and against licenses that would start to grant it. */
+    /** Locks the row: it cannot change, and no license can start to grant it, before the transaction ends. */
     lockBySlug: (organizationId: string, slug: string) =>
       entitlement(sql`
         SELECT ${columns} FROM entitlements WHERE organization_id = ${organizationId} AND slug = ${slug} FOR UPDATE`),
 
-    /** Keeps the row from being deleted until the transaction ends; others may do the same at the same time. */
-    keepBySlug: (organizationId: string, slug: string) =>
+    /** Locks the row against deletion until the transaction ends. The lock is shared. */
+    lockBySlugShared: (organizationId: string, slug: string) =>
       entitlement(sql`
         SELECT ${columns} FROM entitlements WHERE organization_id = ${organizationId} AND slug = ${slug}
         FOR KEY SHARE`),
@@ -118,7 +118,7 @@ const make = Effect.gen(function* () {
   }
 })
 
-/** Rows of entitlements. */
+/** Stores and reads entitlements. */
 export class EntitlementsRepo extends Context.Service<EntitlementsRepo, Effect.Success<typeof make>>()(
   "keyshelf/entitlements/Repo",
 ) {

@@ -1,13 +1,13 @@
-/** Decisions about entitlements. Pure. */
+/** Rules of entitlements. Pure. */
 import type { ProblemFault } from "../../kernel/contract/Problem.ts"
 import type { CreateEntitlement, Entitlement, UpdateEntitlement } from "./Model.ts"
 
-/** How the usage of an entitlement is measured: by nothing at all, unless it is a number. */
+/** How usage of an entitlement is measured. All properties are `null` unless the type is `NUMBER`. */
 export type Measurement = Pick<Entitlement, "aggregationMethod" | "resetPeriod" | "resetAnchor">
 
 const unmeasured: Measurement = { aggregationMethod: null, resetPeriod: null, resetAnchor: null }
 
-/** The measurement that a new entitlement asks for, with the defaults of contract section 5. */
+/** The measurement of a new entitlement, with the defaults of contract section 5. */
 export const measurementOf = (input: CreateEntitlement): Measurement =>
   input.type === "NUMBER"
     ? {
@@ -17,16 +17,16 @@ export const measurementOf = (input: CreateEntitlement): Measurement =>
       }
     : unmeasured
 
-/** What a new entitlement says about measurement although its type is not measured. */
-export const misplacedMeasurement = (input: CreateEntitlement): ReadonlyArray<ProblemFault> =>
+/** Validation errors for measurement properties of a type that is not measured. */
+export const measurementErrors = (input: CreateEntitlement): ReadonlyArray<ProblemFault> =>
   input.type === "NUMBER"
     ? []
     : (["aggregationMethod", "resetPeriod", "resetAnchor"] as const)
-        .filter((member) => (input[member] ?? null) !== null)
-        .map((member) => ({
-          location: `body.${member}`,
-          message: "is for entitlements of the type NUMBER only",
-          value: input[member],
+        .filter((property) => (input[property] ?? null) !== null)
+        .map((property) => ({
+          location: `body.${property}`,
+          message: "must be omitted unless the type is NUMBER",
+          value: input[property],
         }))
 
 type Changeable = Omit<Required<UpdateEntitlement>, "name" | "displayOrder" | "userFacing"> &
@@ -48,7 +48,7 @@ const defaults: Changeable = {
 const choose = <A>(sent: A | null | undefined, current: A, fallback: A): A =>
   sent === undefined ? current : (sent ?? fallback)
 
-/** The changeable members after a request: missing ones stay, `null` gives the default. */
+/** The changeable properties after a request: an omitted one stays unchanged, `null` sets the default. */
 export const changed = (input: Omit<UpdateEntitlement, "name">, current: Changeable = defaults): Changeable => ({
   description: choose(input.description, current.description, defaults.description),
   unitSingular: choose(input.unitSingular, current.unitSingular, defaults.unitSingular),

@@ -6,13 +6,13 @@ import { newId } from "../../kernel/values/Identifiers.ts"
 import { Cursors } from "../../kernel/contract/Page.ts"
 import type { PageRequest } from "../../kernel/contract/Page.ts"
 import { noSuch, ValidationFailed } from "../../kernel/contract/Problem.ts"
-import { slugify, underFreeSlug } from "../../kernel/values/Slug.ts"
+import { slugify, insertWithFreeSlug } from "../../kernel/values/Slug.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
 import { CreateEntitlementSlugTaken, DeleteEntitlementInUse, EntitlementNotFound } from "./Errors.ts"
 import type { CreateEntitlement, Entitlement, UpdateEntitlement } from "./Model.ts"
 import { EntitlementsRepo } from "./Repo.ts"
-import { changed, measurementOf, misplacedMeasurement } from "./Rules.ts"
+import { changed, measurementOf, measurementErrors } from "./Rules.ts"
 
 const notFound = (slug: string) => new EntitlementNotFound({ detail: noSuch("entitlement", slug) })
 
@@ -24,10 +24,10 @@ const make = Effect.gen(function* () {
 
   const create = Effect.fn("Entitlements.create")(function* (input: CreateEntitlement) {
     const caller = yield* Caller
-    const misplaced = misplacedMeasurement(input)
+    const misplaced = measurementErrors(input)
     if (misplaced.length > 0) {
       return yield* new ValidationFailed({
-        detail: `Only an entitlement of the type NUMBER is measured; this one is of the type ${input.type}.`,
+        detail: `Only entitlements of the type NUMBER are measured. This one has the type ${input.type}.`,
         errors: misplaced,
       })
     }
@@ -46,8 +46,8 @@ const make = Effect.gen(function* () {
       updatedBy: caller.actor,
     }
     const store = (record: Entitlement) =>
-      events.emitWith(repo.insertion(caller.organizationId, record), caller, "ENTITLEMENT_CREATED", record)
-    const slug = yield* underFreeSlug({
+      events.emitWith(repo.insertStatement(caller.organizationId, record), caller, "ENTITLEMENT_CREATED", record)
+    const slug = yield* insertWithFreeSlug({
       explicit: input.slug,
       suggested: slugify(input.name, "entitlement"),
       insert: (slug) => store({ ...entitlement, slug }),
@@ -99,13 +99,13 @@ const make = Effect.gen(function* () {
         if (Option.isNone(entitlement)) return yield* notFound(slug)
         if (yield* repo.isGranted(caller.organizationId, entitlement.value.id)) {
           return yield* new DeleteEntitlementInUse({
-            detail: `A license grants the entitlement "${slug}". Take it from all licenses first.`,
+            detail: `A license grants the entitlement "${slug}". Remove it from all licenses first.`,
           })
         }
-        // What was used is owed: its figures would go with the entitlement.
+        // Deleting the entitlement would also delete its usage, which may still have to be billed.
         if (yield* repo.hasUsage(caller.organizationId, entitlement.value.id)) {
           return yield* new DeleteEntitlementInUse({
-            detail: `Usage of the entitlement "${slug}" was reported. Delete the instances that used it first.`,
+            detail: `Instances have usage of the entitlement "${slug}". Delete these instances first.`,
           })
         }
         yield* repo.delete(caller.organizationId, entitlement.value.id)
@@ -120,12 +120,12 @@ const make = Effect.gen(function* () {
     list,
     update,
     delete: remove,
-    /** The entitlement of this slug, which stays until the transaction ends. */
-    keep: (organizationId: string, slug: string) => repo.keepBySlug(organizationId, slug),
+    /** The entitlement with this slug. It cannot be deleted before the transaction ends. */
+    keep: (organizationId: string, slug: string) => repo.lockBySlugShared(organizationId, slug),
   }
 })
 
-/** Entitlements of the caller's organization. */
+/** Manages entitlements of the caller's organization. */
 export class Entitlements extends Context.Service<Entitlements, Effect.Success<typeof make>>()(
   "keyshelf/entitlements/Entitlements",
 ) {

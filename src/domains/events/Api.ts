@@ -1,4 +1,4 @@
-/** `GET /events`: pages of the stream, or the stream itself. */
+/** `GET /events`: pages of the event stream, or a live stream. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { RequiredScope } from "../../kernel/contract/Endpoint.ts"
@@ -14,17 +14,17 @@ const streamContent = {
   schema: {
     type: "string",
     description:
-      "One Server-Sent Event for each event: `id` is a cursor, `event` the name, `data` the event as JSON in one line. Comments every 15 seconds keep the connection open.",
+      "One Server-Sent Event per event: `id` is a cursor, `event` is the event name, `data` is the event as JSON on one line. A comment every 15 seconds keeps the connection open.",
   },
   example:
     'id: 2bWx0...\nevent: CUSTOMER_CREATION\ndata: {"id":"0198c2b0-5f3e-7c1d-a3b4-9d2f6c1e8a70","type":"CUSTOMER_CREATION", ...}\n\n',
 }
 
 const parameters: Readonly<Record<string, string>> = {
-  type: "Only events of these names: a comma list, or the parameter several times",
+  type: "Only events with these names. Separate several names by commas or repeat the parameter.",
   resource:
-    "Only events about this record: the `id` in their `data`; where a record has none, its slug, or the instance, license or connector that `data` names",
-  "last-event-id": "Live stream only: the `id` of the last event that was received; it counts before `cursor`",
+    "Only events about this record: the `id` in `data`, otherwise the slug, otherwise the instance, license or connector that `data` names",
+  "last-event-id": "Live stream only: the `id` of the last event received. Takes precedence over `cursor`.",
 }
 
 interface Parameter {
@@ -35,7 +35,7 @@ interface Responses {
   readonly [status: string]: { readonly content?: Readonly<Record<string, object>> }
 }
 
-// The generator documents a stream of bytes, and no descriptions of checked or decoded parameters.
+// The generator documents only a stream of bytes, and omits descriptions of checked or decoded parameters.
 const describe = (operation: { readonly parameters: ReadonlyArray<Parameter>; readonly responses: Responses }) => ({
   ...operation,
   parameters: operation.parameters.map((parameter) => {
@@ -61,13 +61,15 @@ export class EventsApi extends HttpApiGroup.make("events")
       .annotate(RequiredScope, "read:organizations")
       .annotateMerge(
         OpenApi.annotations({
-          summary: "Read the organization's events, or follow them live",
+          summary: "List events, or follow them live",
           description:
-            "Every change of the organization, oldest first. `nextCursor` is always usable: keep it and ask again later for what came since. " +
-            "With `Accept: text/event-stream` the answer is a live stream of Server-Sent Events that begins with what comes from now on, " +
-            "or behind `Last-Event-ID` or `cursor`; `limit` does not count there. A cursor belongs to the filters it was made under, and is good for pages and streams.",
+            "All changes of the organization, oldest first. `nextCursor` is always usable: store it and send it later to read newer events. " +
+            "With `Accept: text/event-stream`, the response is a live stream of Server-Sent Events. It starts with new events, " +
+            "or after `Last-Event-ID` or `cursor`, and ignores `limit`. A cursor is valid for the filters that it was issued for, in pages and in streams.",
           transform: (operation) => describe(operation as Parameters<typeof describe>[0]),
         }),
       ),
   )
-  .annotateMerge(OpenApi.annotations({ title: "Events", description: "What changed, when, and who changed it." })) {}
+  .annotateMerge(
+    OpenApi.annotations({ title: "Events", description: "Changes of the organization, with time and actor." }),
+  ) {}

@@ -1,32 +1,32 @@
-/** Gives committed events their positions in the stream (docs/adr/0004-event-positions.md). */
+/** Assigns committed events their positions in the stream (docs/adr/0004-event-positions.md). */
 import { Context, Effect, Layer } from "effect"
 import { Transactions } from "../../kernel/database/Transactions.ts"
 import { EventsRepo } from "./Repo.ts"
 
-/** Places events. Readers do it before they read; writers never wait for it. */
-export class EventPlacing extends Context.Service<
-  EventPlacing,
+/** Orders events. Readers call it before they read; writers never wait for it. */
+export class EventOrdering extends Context.Service<
+  EventOrdering,
   {
-    /** Places what has committed, if anything waits for it. */
+    /** Assigns positions to committed events that have none. */
     readonly place: (organizationId: string) => Effect.Effect<void>
-    /** {@link place}, and the last position of the stream then. */
+    /** Calls {@link place} and returns the last position of the stream. */
     readonly head: (organizationId: string) => Effect.Effect<number>
-    /** Places what waits in any of these streams, and answers their last positions. */
+    /** Calls {@link place} for several streams and returns their last positions. */
     readonly advance: (organizationIds: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<string, number>>
   }
 >()("keyshelf/events/EventPlacing") {
   static readonly layer = Layer.effect(
-    EventPlacing,
+    EventOrdering,
     Effect.gen(function* () {
       const repo = yield* EventsRepo
       const transactions = yield* Transactions
 
-      // Two statements: the second sees everything that committed while the lock was waited for.
+      // Two statements, so that the second sees everything that committed during the wait for the lock.
       const placeNow = (organizationId: string) =>
-        transactions.run(Effect.andThen(repo.lockPlacing(organizationId), repo.placeCommitted(organizationId)))
+        transactions.run(Effect.andThen(repo.lockOrdering(organizationId), repo.assignPositions(organizationId)))
 
       const place = Effect.fnUntraced(function* (organizationId: string) {
-        if (yield* repo.hasUnplaced(organizationId)) yield* placeNow(organizationId)
+        if (yield* repo.hasUnordered(organizationId)) yield* placeNow(organizationId)
       })
 
       const heads = (organizationIds: ReadonlyArray<string>) =>
@@ -35,14 +35,14 @@ export class EventPlacing extends Context.Service<
           (rows) => new Map(rows.map(({ head, organizationId }) => [organizationId, Number(head)] as const)),
         )
 
-      return EventPlacing.of({
+      return EventOrdering.of({
         place,
         head: Effect.fnUntraced(function* (organizationId) {
           yield* place(organizationId)
           return (yield* heads([organizationId])).get(organizationId) ?? 0
         }),
         advance: Effect.fnUntraced(function* (organizationIds) {
-          yield* Effect.forEach(yield* repo.withUnplaced(organizationIds), placeNow, { concurrency: 2, discard: true })
+          yield* Effect.forEach(yield* repo.withUnordered(organizationIds), placeNow, { concurrency: 2, discard: true })
           return yield* heads(organizationIds)
         }),
       })

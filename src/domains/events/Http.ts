@@ -19,9 +19,9 @@ const LIVE = "text/event-stream"
 
 const HEADERS = {
   "cache-control": "no-cache, no-transform",
-  // nginx would hold events back until its buffer is full.
+  // Otherwise nginx would buffer events.
   "x-accel-buffering": "no",
-  // The connection is of no other use, and a node that stops must not wait for it.
+  // A node that shuts down must not wait for an idle connection.
   connection: "close",
 }
 
@@ -30,7 +30,9 @@ const RETRY_AFTER_SECONDS = "15"
 const inHeader = ({ detail }: InvalidCursor) =>
   new InvalidCursor({
     detail,
-    errors: [{ location: "header.last-event-id", message: "is not an id of this stream under these filters" }],
+    errors: [
+      { location: "header.last-event-id", message: "must be an event id from this stream with the same filters" },
+    ],
   })
 
 const credentialOf = HttpApiBuilder.securityDecode(OrganizationAccess.security.organizationToken)
@@ -52,7 +54,7 @@ export const events = handlersOf(
         }
         const context = yield* Effect.context<HttpRouter.Provided>()
         const credential = yield* credentialOf
-        // What the listener does with a new request: whatever would be refused now ends the stream.
+        // Authenticates like a new request. If that is denied, the stream ends.
         const admission = access
           .organizationToken(Effect.succeed(HttpServerResponse.empty()), { credential, endpoint, group })
           .pipe(
@@ -62,17 +64,17 @@ export const events = handlersOf(
             Effect.provideContext(context),
           )
         const last = headers["last-event-id"]
-        // The header is newer: a client that reconnects sends the first request's query again.
+        // The header is newer: a client that reconnects repeats the query of its first request.
         const resumes = last !== undefined && last !== ""
         return yield* live.follow({ organizationId, filter, cursor: resumes ? last : query.cursor, admission }).pipe(
           Effect.map((text) =>
             HttpServerResponse.stream(Stream.encodeText(text), { contentType: LIVE, headers: HEADERS }),
           ),
           Effect.catchTags({
-            "Request.InvalidCursor": (refused) => Effect.fail(resumes ? inHeader(refused) : refused),
-            "FollowEvents.TooManyStreams": (refused) =>
+            "Request.InvalidCursor": (problem) => Effect.fail(resumes ? inHeader(problem) : problem),
+            "FollowEvents.TooManyStreams": (problem) =>
               Effect.map(
-                HttpServerRespondable.toResponse(refused),
+                HttpServerRespondable.toResponse(problem),
                 HttpServerResponse.setHeader("retry-after", RETRY_AFTER_SECONDS),
               ),
           }),

@@ -1,42 +1,42 @@
-/** `GET /events` as Server-Sent Events: one reader's stream, from its cursor on, until its credential ends. */
+/** `GET /events` as Server-Sent Events: the stream of one client, from its cursor until its credential ends. */
 import { Clock, Context, Effect, Layer, Stream } from "effect"
 import type { Scope } from "effect"
 import { Sse } from "effect/encoding"
-import { Draining } from "../../kernel/ports/Shutdown.ts"
+import { Shutdown } from "../../kernel/ports/Shutdown.ts"
 import { Cursors } from "../../kernel/contract/Page.ts"
 import type { InvalidCursor } from "../../kernel/contract/Problem.ts"
 import type { FollowEventsNodeFull, FollowEventsTooManyStreams } from "./Errors.ts"
-import { EventFollowers, LivePace } from "./StreamSubscribers.ts"
-import type { EventFilter, PlacedEvent } from "./Model.ts"
+import { EventSubscribers, LiveStreamLimits } from "./StreamSubscribers.ts"
+import type { EventFilter, PositionedEvent } from "./Model.ts"
 import { EventsRepo } from "./Repo.ts"
 import { listingOf } from "./Rules.ts"
 
 const BATCH = 50
 const RECONNECT_MILLIS = 1000
 const HEARTBEAT = ":\n\n"
-// What a reader that takes nothing gets when the process stops, before it is cut off.
-const LAST_CHANCE = "1 second"
+// The time that a client has at shutdown to read its pending output before it is disconnected.
+const FINAL_FLUSH_TIMEOUT = "1 second"
 
-/** Whether a reader's credential works; `unknown` while the database is away. */
+/** Whether the client's credential is valid; `unknown` while the database is unavailable. */
 export type Admission = "admitted" | "refused" | "unknown"
 
-/** What a reader asks for. */
+/** The parameters of a live stream. */
 export interface LiveRequest {
   readonly organizationId: string
   readonly filter: EventFilter
-  /** The stream begins behind this cursor; without one, with what comes from now on. */
+  /** The stream starts after this cursor; without one, with new events. */
   readonly cursor: string | undefined
-  /** Verifies the reader's credential again. */
+  /** Verifies the client's credential again. */
   readonly admission: Effect.Effect<Admission>
 }
 
-/** Live streams. */
+/** Opens live streams. */
 export class LiveEvents extends Context.Service<
   LiveEvents,
   {
     /**
-     * The text of a live stream. It ends when the credential no longer works or the process stops. The scope must be that of
-     * the request, and the fiber the one that writes the answer: it is interrupted if the reader takes nothing any more.
+     * Opens a live stream and returns its text. It ends when the credential becomes invalid or the process shuts down.
+     * Run it in the scope of the request and on the fiber that writes the response, which a stalled client interrupts.
      */
     readonly follow: (
       request: LiveRequest,
@@ -52,9 +52,9 @@ export class LiveEvents extends Context.Service<
     Effect.gen(function* () {
       const repo = yield* EventsRepo
       const cursors = yield* Cursors
-      const followers = yield* EventFollowers
-      const draining = yield* Draining
-      const pace = yield* LivePace
+      const followers = yield* EventSubscribers
+      const draining = yield* Shutdown
+      const pace = yield* LiveStreamLimits
 
       const follow = Effect.fnUntraced(function* ({ admission, cursor, filter, organizationId }: LiveRequest) {
         const listing = listingOf(organizationId, filter)
@@ -68,10 +68,10 @@ export class LiveEvents extends Context.Service<
         let mayHaveMore = true
         let heartbeatAt = begin + pace.heartbeatMillis
         let admittedAt = begin
-        // Since when the reader has not taken what it was handed.
+        // When the pending output was passed to the response; `undefined` once the client has read it.
         let handedAt: number | undefined
 
-        const frameOf = ({ position, ...event }: PlacedEvent) =>
+        const frameOf = ({ position, ...event }: PositionedEvent) =>
           Sse.encoder.write({
             _tag: "Event",
             event: event.type,
@@ -85,9 +85,9 @@ export class LiveEvents extends Context.Service<
             after = Number(rows.at(-1)?.position ?? after)
             return rows.map(frameOf).join("")
           }),
-          // A database that is away ends no stream: the reader could only come back.
+          // An unavailable database does not end the stream: the client could only reconnect.
           Effect.catchCause((cause) =>
-            Effect.logDebug("A live stream could not be read", cause).pipe(Effect.delay("1 second"), Effect.as("")),
+            Effect.logDebug("Reading of a live stream failed", cause).pipe(Effect.delay("1 second"), Effect.as("")),
           ),
         )
 
@@ -126,7 +126,7 @@ export class LiveEvents extends Context.Service<
           }
         })
         const request = yield* Effect.fiber
-        yield* Effect.raceFirst(Effect.andThen(draining.begun, Effect.sleep(LAST_CHANCE)), stalled).pipe(
+        yield* Effect.raceFirst(Effect.andThen(draining.begun, Effect.sleep(FINAL_FLUSH_TIMEOUT)), stalled).pipe(
           Effect.andThen(Effect.sync(() => request.interruptUnsafe())),
           Effect.forkScoped,
         )

@@ -1,30 +1,32 @@
-/** What readers of the stream ask for (contract, section 6). */
+/** Filters of the event stream (contract, section 6). */
 import { Effect, Schema, SchemaGetter, SchemaIssue } from "effect"
 import { EventName, eventNames } from "../../kernel/contract/Event.ts"
 import type { EventRecord } from "../../kernel/contract/Event.ts"
 import { Text } from "../../kernel/values/Text.ts"
 
-/** Which events of the stream a reader wants; an absent member wants all. */
+/** Selects events of the stream. An omitted property selects all. */
 export interface EventFilter {
-  /** Names, each once, in the order of {@link eventNames}. */
+  /** Distinct names, in the order of {@link eventNames}. */
   readonly types?: ReadonlyArray<EventName>
-  /** What the event is about, as `resourceOf` says it. */
+  /** The record that the event is about, as returned by `resourceOf`. */
   readonly resource?: string
 }
 
-/** An event with its place in the stream. */
-export type PlacedEvent = EventRecord & { readonly position: string }
+/** An event with its position in the stream. */
+export type PositionedEvent = EventRecord & { readonly position: string }
 
-// One parameter with a comma list, several parameters, or both.
+// A comma-separated list, a repeated parameter, or both.
 const EventNames = Schema.Array(Schema.String).pipe(
   Schema.decodeTo(Schema.Array(EventName), {
     decode: SchemaGetter.transformEffect((texts: ReadonlyArray<string>) => {
-      const asked = new Set(texts.flatMap((text) => text.split(",")).map((name) => name.trim()))
-      const known = eventNames.filter((name) => asked.delete(name))
-      const [unknown] = asked
+      const requested = new Set(texts.flatMap((text) => text.split(",")).map((name) => name.trim()))
+      const known = eventNames.filter((name) => requested.delete(name))
+      const [unknown] = requested
       return unknown === undefined
         ? Effect.succeed(known)
-        : Effect.fail(new SchemaIssue.InvalidValue({ message: `"${unknown.slice(0, 100)}" is no event name` }))
+        : Effect.fail(
+            new SchemaIssue.InvalidValue({ message: `must be event names, but "${unknown.slice(0, 100)}" is not one` }),
+          )
     }),
     encode: SchemaGetter.transform((names: ReadonlyArray<EventName>) => [...names]),
   }),
@@ -38,13 +40,13 @@ export const filterQuery = {
   resource: Schema.optionalKey(Text(1, 255)),
 }
 
-/** The filter that these parameters ask for. */
+/** The filter for these parameters. */
 export const filterOf = (query: {
   readonly type?: ReadonlyArray<EventName>
   readonly resource?: string
 }): EventFilter => ({
   ...(query.type === undefined ? {} : { types: query.type }),
-  // UUIDs count without regard to letter case.
+  // UUIDs are case-insensitive.
   ...(query.resource === undefined
     ? {}
     : { resource: UUID.test(query.resource) ? query.resource.toLowerCase() : query.resource }),

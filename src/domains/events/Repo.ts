@@ -1,20 +1,13 @@
-/** SQL of the organization's stream. */
+/** SQL of the organization streams. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option } from "effect"
 import type { Fragment } from "effect/sql/Statement"
 import type { EventRecord } from "../../kernel/contract/Event.ts"
 import { Commits } from "../../kernel/database/Connections.ts"
 import { eventRecords, lockName, record, records, touched } from "../../kernel/database/Statements.ts"
-import type { EventFilter, PlacedEvent } from "./Model.ts"
+import type { EventFilter, PositionedEvent } from "./Model.ts"
+import { OutboxCondition, outboxInsertion } from "./Outbox.ts"
 import { lowestIdAt, resourceOf } from "./Rules.ts"
-
-/**
- * Whose events are handed over to webhook deliveries: of organizations with an endpoint (default), which spares all others a
- * row for each change and the work of finding out that nobody listens; or `all`, where another system knows who listens.
- */
-export const HandedOver = Context.Reference<"subscribed" | "all">("keyshelf.reference/events/HandedOver", {
-  defaultValue: () => "subscribed",
-})
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
@@ -22,18 +15,9 @@ const make = Effect.gen(function* () {
   const columns = sql.literal(`id, type, occurred_at AS "timestamp", organization_id AS "organizationId", actor,
     data::text AS data, position::text AS position`)
 
-  const whom = yield* HandedOver
-  // The row that hands an event to its webhook deliveries, of the event in the statement's `event`.
-  const handOver = sql.literal(`INSERT INTO webhook_outbox (organization_id, event_id, due_at)
-    SELECT organization_id, id, occurred_at FROM event${
-      whom === "all"
-        ? ""
-        : ` WHERE EXISTS (
-      SELECT 1 FROM webhook_endpoints endpoint
-      WHERE endpoint.organization_id = event.organization_id AND endpoint.disabled_at IS NULL)`
-    }`)
+  const enqueue = sql.literal(outboxInsertion(yield* OutboxCondition))
 
-  /** Stores the event, or as many as there are rows in `from`. */
+  /** The statement that stores the event, once for each row of `from`. */
   const insertion = (event: EventRecord, from: Fragment = sql.literal("")) => sql`
     INSERT INTO events (organization_id, id, type, occurred_at, actor, resource, data)
     SELECT ${event.organizationId}::uuid, ${event.id}::uuid, ${event.type}, ${event.timestamp}::timestamptz,
@@ -43,53 +27,53 @@ const make = Effect.gen(function* () {
     insert: (event: EventRecord) => Effect.asVoid(Effect.orDie(insertion(event))),
 
     /**
-     * Stores the event and, in the same statement, what hands it to the webhook deliveries. Answers whether it is handed over.
+     * Stores the event and its outbox row in one statement. Returns whether an outbox row was stored.
      */
     insertForDelivery: (event: EventRecord) =>
       touched(sql`
-        WITH event AS (${insertion(event)} RETURNING organization_id, id, occurred_at) ${handOver} RETURNING 1`),
+        WITH event AS (${insertion(event)} RETURNING organization_id, id, occurred_at) ${enqueue} RETURNING 1`),
 
     /**
-     * Runs a change (`INSERT ... RETURNING`) together with its event, in one statement. Answers nothing if the change touched no
-     * row, else whether the event is handed over; it is stored only then.
+     * Runs a change (`INSERT ... RETURNING`) and stores its event in one statement. If the change affects no row,
+     * stores no event and returns none; otherwise returns whether an outbox row was stored.
      */
-    insertWith: (change: Fragment, event: EventRecord) =>
+    insertWithChange: (change: Fragment, event: EventRecord) =>
       Effect.map(
         record<{ readonly handedOver: boolean }>()(
           ask(
-            (own) => own`
+            (client) => client`
               WITH change AS (${change}), event AS (
                 ${insertion(event, sql.literal("FROM change"))} RETURNING organization_id, id, occurred_at
-              ), delivery AS (${handOver} RETURNING 1)
+              ), delivery AS (${enqueue} RETURNING 1)
               SELECT EXISTS (SELECT 1 FROM delivery) AS "handedOver" FROM change`,
           ),
         ),
         Option.map(({ handedOver }) => handedOver),
       ),
 
-    hasUnplaced: (organizationId: string) =>
+    hasUnordered: (organizationId: string) =>
       touched(sql`SELECT 1 FROM events WHERE organization_id = ${organizationId} AND position IS NULL LIMIT 1`),
 
-    /** Those of the organizations that have events without a position. */
-    withUnplaced: (organizationIds: ReadonlyArray<string>) =>
+    /** Returns the organizations that have events without a position. */
+    withUnordered: (organizationIds: ReadonlyArray<string>) =>
       Effect.map(
         records<{ readonly id: string }>()(sql`
-          SELECT asked.id FROM unnest(${organizationIds}::uuid[]) AS asked (id)
-          WHERE EXISTS (SELECT 1 FROM events WHERE organization_id = asked.id AND position IS NULL)`),
+          SELECT requested.id FROM unnest(${organizationIds}::uuid[]) AS requested (id)
+          WHERE EXISTS (SELECT 1 FROM events WHERE organization_id = requested.id AND position IS NULL)`),
         (rows) => rows.map(({ id }) => id),
       ),
 
-    /** The last position of each of these streams that has one. */
+    /** The last position of each stream. Streams without events are omitted. */
     heads: (organizationIds: ReadonlyArray<string>) =>
       records<{ readonly organizationId: string; readonly head: string }>()(sql`
         SELECT organization_id AS "organizationId", head::text AS head FROM event_streams
         WHERE organization_id = ANY(${organizationIds}::uuid[])`),
 
-    /** Waits for whoever places events of this organization now. Held until the transaction ends. */
-    lockPlacing: (organizationId: string) => lockName(sql, `events:${organizationId}`),
+    /** Serializes the ordering of one stream: locks it until the transaction ends. */
+    lockOrdering: (organizationId: string) => lockName(sql, `events:${organizationId}`),
 
-    /** Gives committed events their positions behind all that had one. */
-    placeCommitted: (organizationId: string) =>
+    /** Assigns positions to committed events, after all existing positions. */
+    assignPositions: (organizationId: string) =>
       Effect.asVoid(
         Effect.orDie(sql`
           WITH unplaced AS MATERIALIZED (
@@ -106,19 +90,19 @@ const make = Effect.gen(function* () {
       ),
 
     /**
-     * Events behind a position. With several names each is read by its own range of the index, and the ranges are merged:
-     * neither a rare name nor a frequent one makes the whole stream be read.
+     * Reads events after a position. With several names, reads one index range per name and merges the ranges. So
+     * neither a rare nor a frequent name causes a scan of the whole stream.
      */
     readAfter: (organizationId: string, filter: EventFilter, position: number, count: number) => {
       const about = filter.resource === undefined ? sql`` : sql`AND resource = ${filter.resource}`
       if (filter.types === undefined || filter.resource !== undefined) {
         const named = filter.types === undefined ? sql`` : sql`AND type = ANY(${filter.types}::text[])`
-        return eventRecords<PlacedEvent>()(sql`
+        return eventRecords<PositionedEvent>()(sql`
           SELECT ${columns} FROM events
           WHERE organization_id = ${organizationId} AND events.position > ${position} ${about} ${named}
           ORDER BY events.position LIMIT ${count}`)
       }
-      return eventRecords<PlacedEvent>()(sql`
+      return eventRecords<PositionedEvent>()(sql`
         SELECT ${columns} FROM events
         WHERE organization_id = ${organizationId} AND events.position = ANY(ARRAY(
           SELECT found.position FROM unnest(${filter.types}::text[]) AS wanted (type)
@@ -132,8 +116,8 @@ const make = Effect.gen(function* () {
     },
 
     /**
-     * Deletes events that happened before an instant, at most `limit`, and answers how many. Those that webhook deliveries
-     * have not been made of stay. Ids are in the order of time, so the primary key finds the old ones.
+     * Deletes up to `limit` events that occurred before `at` and returns the number deleted. Events that are still in
+     * the webhook outbox stay. Ids are ordered by time, so the primary key finds old events.
      */
     deleteBefore: (at: Date, limit: number) =>
       Effect.map(
@@ -157,7 +141,7 @@ const make = Effect.gen(function* () {
   }
 })
 
-/** Rows of events. */
+/** Stores and reads events. */
 export class EventsRepo extends Context.Service<EventsRepo, Effect.Success<typeof make>>()("keyshelf/events/Repo") {
   static readonly layer = Layer.effect(EventsRepo, make)
 }

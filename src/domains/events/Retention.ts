@@ -1,17 +1,26 @@
-/** How long the stream is kept: as long as the operator wants, for ever if nothing is said. */
-import { Context, Effect, Layer } from "effect"
+/** Retention of events. By default they are retained forever. */
+import { Context, Effect, Layer, Option } from "effect"
+import type { RetentionJob } from "../../kernel/database/ExpiredRows.ts"
+import { CurrentRetentionPeriods, endedBefore } from "../../kernel/ports/RetentionPeriods.ts"
 import { EventsRepo } from "./Repo.ts"
 
-/** Removes old events. The stream keeps its positions, so a reader's cursor stays good. */
-export class EventRetention extends Context.Service<
-  EventRetention,
-  {
-    /** Removes up to so many events that happened before the instant, but none that deliveries still wait for; answers how many. */
-    readonly removeBefore: (at: Date, count: number) => Effect.Effect<number>
-  }
->()("keyshelf/events/Retention") {
+/** Deletes old events, except those that wait for delivery. Positions are not reused, so cursors stay valid. */
+export class EventRetention extends Context.Service<EventRetention, { readonly jobs: ReadonlyArray<RetentionJob> }>()(
+  "keyshelf/events/Retention",
+) {
   static readonly layer = Layer.effect(
     EventRetention,
-    Effect.map(EventsRepo, (repo) => EventRetention.of({ removeBefore: repo.deleteBefore })),
+    Effect.gen(function* () {
+      const repo = yield* EventsRepo
+      const { events } = yield* CurrentRetentionPeriods
+      return EventRetention.of({
+        jobs: Option.match(events, {
+          onNone: () => [],
+          onSome: (retained) => [
+            { kind: "events", step: (at, count) => repo.deleteBefore(endedBefore(at, retained), count) },
+          ],
+        }),
+      })
+    }),
   )
 }

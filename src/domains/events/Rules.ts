@@ -1,23 +1,23 @@
-/** What an event is about, which filters make which listing, and which answer a reader asks for. */
+/** Rules of the event stream: resources, listings and content negotiation. Pure. */
 import { Predicate } from "effect"
 import type { Listing } from "../../kernel/contract/Page.ts"
 import type { EventFilter } from "./Model.ts"
 
-const NAMING = ["id", "slug", "instanceId", "licenseSlug", "connectorName"] as const
+const RESOURCE_PROPERTIES = ["id", "slug", "instanceId", "licenseSlug", "connectorName"] as const
 
 /**
- * The record that an event is about: the `id` of its data; else its `slug`; else the instance, license or connector that the
- * data names. This is what the filter `resource` compares.
+ * The record that an event is about. It is the first of these properties of its data: `id`, `slug`, `instanceId`,
+ * `licenseSlug`, `connectorName`. The filter `resource` compares this value.
  */
 export const resourceOf = (data: object): string | null => {
-  for (const member of NAMING) {
-    const name: unknown = Reflect.get(data, member)
+  for (const property of RESOURCE_PROPERTIES) {
+    const name: unknown = Reflect.get(data, property)
     if (Predicate.isString(name)) return name
   }
   return null
 }
 
-/** The listing of a filtered stream: a cursor of one filter is of no use under another. */
+/** The listing of a filtered stream. Cursors are bound to it, hence to the filter. */
 export const listingOf = (organizationId: string, filter: EventFilter): Listing => ({
   name: "events",
   organizationId,
@@ -38,7 +38,7 @@ const rangesOf = (accept: string): ReadonlyArray<MediaRange> =>
     return { type, quality: quality === undefined ? 1 : Number(quality.slice(2)) || 0 }
   })
 
-/** Whether an `Accept` header asks for the live stream: it names it, and nothing that JSON satisfies more. */
+/** Whether an `Accept` header requests the live stream: it names the media type, and does not prefer JSON. */
 export const wantsStream = (accept: string | undefined): boolean => {
   const ranges = accept === undefined ? [] : rangesOf(accept)
   const best = (type: string) =>
@@ -47,7 +47,7 @@ export const wantsStream = (accept: string | undefined): boolean => {
   return stream > 0 && stream >= best("application/json")
 }
 
-/** The lowest UUIDv7 of an instant: ids made before it are smaller. */
+/** The lowest UUIDv7 of a time. Ids generated before it are smaller. */
 export const lowestIdAt = (at: Date): string => {
   const millis = Math.max(0, at.getTime()).toString(16).padStart(12, "0")
   return `${millis.slice(0, 8)}-${millis.slice(8)}-0000-0000-000000000000`

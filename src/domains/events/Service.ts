@@ -1,4 +1,4 @@
-/** The organization's stream: written with every change, read forward by a cursor (contract, section 6). */
+/** The event stream of an organization: written with every change, read forward by a cursor (contract, section 6). */
 import { Context, Effect, Layer, Option } from "effect"
 import type { Fragment } from "effect/sql/Statement"
 import type { ActorReference } from "../../kernel/contract/Caller.ts"
@@ -11,38 +11,37 @@ import { Signals } from "../../kernel/ports/Signals.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transaction } from "../../kernel/database/Transactions.ts"
 import type { EventFilter } from "./Model.ts"
-import { EventPlacing } from "./EventOrdering.ts"
+import { EventOrdering } from "./EventOrdering.ts"
 import { EventsRepo } from "./Repo.ts"
 import { listingOf } from "./Rules.ts"
 
-/** Whose stream an event enters and who caused it. A `Caller` is one. */
+/** The organization and the actor of an event. A `Caller` is a source. */
 export interface EventSource {
   readonly organizationId: string
   readonly actor: ActorReference
 }
 
-/** Writes and reads events. */
+/** Emits and lists events. */
 export class Events extends Context.Service<
   Events,
   {
     /**
-     * Adds an event to the change's own transaction, together with its hand-over to the webhook deliveries: all commit or
-     * none. `data` is the record after the change.
+     * Stores an event and its outbox row within the transaction of the change: all commit or none. `data` is the record
+     * after the change, or before a deletion.
      */
     readonly emit: (source: EventSource, type: EventName, data: object) => Effect.Effect<void, never, Transaction>
     /**
-     * Runs a change of one row (`INSERT ... RETURNING`) and stores its event, both in one statement, which needs no
-     * transaction around it and so a quarter of the round trips. Answers whether there was a change: without one there is no
-     * event.
+     * Runs a change of one row (`INSERT ... RETURNING`) and stores its event in one statement. It needs no transaction,
+     * and so takes a quarter of the round trips. Returns whether a row changed; otherwise no event is stored.
      */
     readonly emitWith: (change: Fragment, source: EventSource, type: EventName, data: object) => Effect.Effect<boolean>
-    /** Adds an event to the stream alone: it is not delivered to the webhook endpoints that subscribe to its name. */
+    /** Adds an event to the stream without delivering it to webhook endpoints. */
     readonly record: (
       source: EventSource,
       type: EventName,
       data: object,
     ) => Effect.Effect<EventRecord, never, Transaction>
-    /** Events oldest first. `nextCursor` is usable on the last page too, so that a reader polls on from it. */
+    /** Lists events, oldest first. `nextCursor` is usable on the last page too, so that clients can poll. */
     readonly list: (
       organizationId: string,
       filter: EventFilter,
@@ -55,7 +54,7 @@ export class Events extends Context.Service<
     Effect.gen(function* () {
       const repo = yield* EventsRepo
       const cursors = yield* Cursors
-      const placing = yield* EventPlacing
+      const ordering = yield* EventOrdering
       const signals = yield* Signals
 
       const eventOf = Effect.fnUntraced(function* (source: EventSource, type: EventName, data: object) {
@@ -70,11 +69,9 @@ export class Events extends Context.Service<
         return event
       })
 
-      // Where nobody has an endpoint, nobody need look for work.
-      const announce = (isHandedOver: boolean) =>
-        isHandedOver
-          ? Effect.andThen(signals.announce("webhooks"), signals.announce("events"))
-          : signals.announce("events")
+      // Without an outbox row there is nothing to deliver, so deliveries are not woken.
+      const announce = (isQueued: boolean) =>
+        isQueued ? Effect.andThen(signals.announce("webhooks"), signals.announce("events")) : signals.announce("events")
 
       const emit = Effect.fnUntraced(function* (source: EventSource, type: EventName, data: object) {
         yield* Transaction
@@ -87,7 +84,7 @@ export class Events extends Context.Service<
         type: EventName,
         data: object,
       ) {
-        const handedOver = yield* repo.insertWith(change, yield* eventOf(source, type, data))
+        const handedOver = yield* repo.insertWithChange(change, yield* eventOf(source, type, data))
         if (Option.isNone(handedOver)) return false
         yield* announce(handedOver.value)
         return true
@@ -109,7 +106,7 @@ export class Events extends Context.Service<
         const listing = listingOf(organizationId, filter)
         const limit = request.limit ?? DEFAULT_LIMIT
         const after = request.cursor === undefined ? 0 : Number((yield* cursors.open(listing, request.cursor))[0])
-        yield* placing.place(organizationId)
+        yield* ordering.place(organizationId)
         const rows = yield* repo.readAfter(organizationId, filter, after, limit + 1)
         const page = rows.slice(0, limit)
         return {

@@ -1,22 +1,22 @@
-/** The open live streams of this process: how many there may be, and who is woken when a stream grows. */
+/** Limits the open live streams of this process, and wakes them when their organization stream grows. */
 import { Context, Effect, Latch, Layer } from "effect"
 import type { Scope } from "effect"
 import { Signals } from "../../kernel/ports/Signals.ts"
 import { FollowEventsNodeFull, FollowEventsTooManyStreams } from "./Errors.ts"
-import { EventPlacing } from "./EventOrdering.ts"
+import { EventOrdering } from "./EventOrdering.ts"
 
-/** The bounds and the pace of live streams. */
-export interface LivePace {
+/** The limits and intervals of live streams. */
+export interface LiveStreamLimits {
   readonly streamsPerOrganization: number
   readonly streamsPerProcess: number
-  /** Between two heartbeats of an open stream, in milliseconds. The credential is verified again at each. */
+  /** The interval of heartbeats on an open stream. Each heartbeat verifies the credential again. */
   readonly heartbeatMillis: number
-  /** How long a reader may take no byte before it is cut off. */
+  /** How long a client may read nothing before it is disconnected. */
   readonly stalledMillis: number
 }
 
-/** The pace of this process. */
-export const LivePace = Context.Reference<LivePace>("keyshelf.reference/events/LivePace", {
+/** The limits and intervals of this process. */
+export const LiveStreamLimits = Context.Reference<LiveStreamLimits>("keyshelf.reference/events/LivePace", {
   defaultValue: () => ({
     streamsPerOrganization: 100,
     streamsPerProcess: 1000,
@@ -25,105 +25,105 @@ export const LivePace = Context.Reference<LivePace>("keyshelf.reference/events/L
   }),
 })
 
-// Signals may be lost, so streams are also looked at by the clock: more often while no node can be heard.
-const POLL = { listening: "1 second", deaf: "250 millis" } as const
-// Between two looks, however many signals there are.
-const PAUSE = "20 millis"
+// Signals can be lost, so streams are also polled: more often while no signals can arrive.
+const POLL_INTERVAL = { listening: "1 second", pollingOnly: "250 millis" } as const
+// The minimum time between two polls, regardless of the number of signals.
+const MIN_POLL_INTERVAL = "20 millis"
 
-/** Waits for growth of one organization's stream. */
-export interface Follower {
-  /** The last position when the follower came. */
+/** Waits for growth of an organization stream. */
+export interface Subscriber {
+  /** The last position of the stream when the follower was added. */
   readonly head: number
-  /** Waits until the stream may have grown since this last returned (at first: since the follower came). */
+  /** Waits until the stream may have grown since the last call returned, or since the follower was added. */
   readonly grown: Effect.Effect<void>
 }
 
-interface Hall {
+interface OrganizationStream {
   head: number
   readonly waiters: Set<Latch.Latch>
 }
 
-/** Lets live streams follow the growth of their organization's stream. */
-export class EventFollowers extends Context.Service<
-  EventFollowers,
+/** Wakes live streams when their organization stream grows. */
+export class EventSubscribers extends Context.Service<
+  EventSubscribers,
   {
-    /** A place among the open streams, until the scope closes. */
+    /** Registers an open stream until the scope closes. Fails if a limit is reached. */
     readonly follow: (
       organizationId: string,
-    ) => Effect.Effect<Follower, FollowEventsTooManyStreams | FollowEventsNodeFull, Scope.Scope>
-    /** How many streams are open in this process. */
+    ) => Effect.Effect<Subscriber, FollowEventsTooManyStreams | FollowEventsNodeFull, Scope.Scope>
+    /** The number of open streams in this process. */
     readonly open: Effect.Effect<number>
   }
 >()("keyshelf/events/EventFollowers") {
   static readonly layer = Layer.effect(
-    EventFollowers,
+    EventSubscribers,
     Effect.gen(function* () {
-      const placing = yield* EventPlacing
+      const ordering = yield* EventOrdering
       const signals = yield* Signals
-      const pace = yield* LivePace
-      const halls = new Map<string, Hall>()
-      const occupied = Latch.makeUnsafe(false)
+      const pace = yield* LiveStreamLimits
+      const streams = new Map<string, OrganizationStream>()
+      const hasStreams = Latch.makeUnsafe(false)
       let open = 0
 
-      // One look for all streams of the process: it places what is new, and wakes only the streams that grew.
-      const look = Effect.gen(function* () {
-        const heads = yield* placing.advance([...halls.keys()])
+      // One poll for all streams of the process: orders new events and wakes only the streams that grew.
+      const poll = Effect.gen(function* () {
+        const heads = yield* ordering.advance([...streams.keys()])
         for (const [organizationId, head] of heads) {
-          const hall = halls.get(organizationId)
-          if (hall === undefined || hall.head === head) continue
-          hall.head = head
-          for (const waiter of hall.waiters) waiter.openUnsafe()
+          const stream = streams.get(organizationId)
+          if (stream === undefined || stream.head === head) continue
+          stream.head = head
+          for (const waiter of stream.waiters) waiter.openUnsafe()
         }
       })
 
       const watch = Effect.gen(function* () {
         const signal = yield* signals.subscribe("events")
         return yield* Effect.gen(function* () {
-          yield* occupied.await
-          const pause = (yield* signals.listening) ? POLL.listening : POLL.deaf
-          yield* Effect.raceFirst(signal, Effect.sleep(pause))
-          // The database may be away; the streams wait.
-          yield* look.pipe(Effect.catchCause((cause) => Effect.logDebug("Live streams could not be advanced", cause)))
-          yield* Effect.sleep(PAUSE)
+          yield* hasStreams.await
+          const interval = (yield* signals.listening) ? POLL_INTERVAL.listening : POLL_INTERVAL.pollingOnly
+          yield* Effect.raceFirst(signal, Effect.sleep(interval))
+          // Streams stay open while the database is unavailable.
+          yield* poll.pipe(Effect.catchCause((cause) => Effect.logDebug("Polling of live streams failed", cause)))
+          yield* Effect.sleep(MIN_POLL_INTERVAL)
         }).pipe(Effect.forever)
       })
       // A process without open streams neither listens nor polls.
-      yield* Effect.forkScoped(Effect.andThen(occupied.await, watch))
+      yield* Effect.forkScoped(Effect.andThen(hasStreams.await, watch))
 
-      const leave = (organizationId: string, hall: Hall, waiter: Latch.Latch) => {
+      const leave = (organizationId: string, stream: OrganizationStream, waiter: Latch.Latch) => {
         open -= 1
-        hall.waiters.delete(waiter)
-        if (hall.waiters.size === 0) halls.delete(organizationId)
-        if (halls.size === 0) occupied.closeUnsafe()
+        stream.waiters.delete(waiter)
+        if (stream.waiters.size === 0) streams.delete(organizationId)
+        if (streams.size === 0) hasStreams.closeUnsafe()
       }
 
       const enter = Effect.fnUntraced(function* (organizationId: string) {
         if (open >= pace.streamsPerProcess) {
           return yield* new FollowEventsNodeFull({
-            detail: `At most ${pace.streamsPerProcess} streams are open on one node.`,
+            detail: `This node already has ${pace.streamsPerProcess} open streams, the maximum. Retry later.`,
           })
         }
-        const hall: Hall = halls.get(organizationId) ?? { head: -1, waiters: new Set() }
-        if (hall.waiters.size >= pace.streamsPerOrganization) {
+        const stream: OrganizationStream = streams.get(organizationId) ?? { head: -1, waiters: new Set() }
+        if (stream.waiters.size >= pace.streamsPerOrganization) {
           return yield* new FollowEventsTooManyStreams({
-            detail: `An organization may have ${pace.streamsPerOrganization} open streams on one node. Close some first.`,
+            detail: `The organization already has ${pace.streamsPerOrganization} open streams on this node, the maximum. Close some first.`,
           })
         }
         const waiter = Latch.makeUnsafe(false)
         open += 1
-        halls.set(organizationId, hall)
-        hall.waiters.add(waiter)
-        occupied.openUnsafe()
-        return { hall, waiter }
+        streams.set(organizationId, stream)
+        stream.waiters.add(waiter)
+        hasStreams.openUnsafe()
+        return { stream, waiter }
       })
 
-      return EventFollowers.of({
+      return EventSubscribers.of({
         follow: Effect.fnUntraced(function* (organizationId) {
-          const { waiter } = yield* Effect.acquireRelease(enter(organizationId), ({ hall, waiter }) =>
-            Effect.sync(() => leave(organizationId, hall, waiter)),
+          const { waiter } = yield* Effect.acquireRelease(enter(organizationId), ({ stream, waiter }) =>
+            Effect.sync(() => leave(organizationId, stream, waiter)),
           )
           const grown = Effect.map(waiter.await, () => void waiter.closeUnsafe())
-          return { head: yield* placing.head(organizationId), grown }
+          return { head: yield* ordering.head(organizationId), grown }
         }),
         open: Effect.sync(() => open),
       })

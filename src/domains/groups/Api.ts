@@ -44,11 +44,11 @@ export class EntitlementGroupsApi extends HttpApiGroup.make("entitlementGroups")
       error: EntitlementGroupNotFound,
     })
       .annotate(RequiredScope, "write:entitlements")
-      .annotateMerge(exampleBody({ description: "What teams need" }))
+      .annotateMerge(exampleBody({ description: "Features for teams" }))
       .annotateMerge(
         OpenApi.annotations({
           summary: "Change an entitlement group",
-          description: "Missing members stay as they are.",
+          description: "Omitted properties stay unchanged.",
         }),
       ),
     HttpApiEndpoint.delete("delete", "/entitlement-groups/:entitlementGroupSlug", {
@@ -58,7 +58,10 @@ export class EntitlementGroupsApi extends HttpApiGroup.make("entitlementGroups")
     })
       .annotate(RequiredScope, "write:entitlements")
       .annotateMerge(
-        OpenApi.annotations({ summary: "Delete an entitlement group", description: "Its entitlements stay." }),
+        OpenApi.annotations({
+          summary: "Delete an entitlement group",
+          description: "Its entitlements are not deleted.",
+        }),
       ),
     HttpApiEndpoint.post("attach", "/entitlement-groups/:entitlementGroupSlug/entitlements", {
       params: group,
@@ -72,8 +75,8 @@ export class EntitlementGroupsApi extends HttpApiGroup.make("entitlementGroups")
       .annotateMerge(exampleBody({ entitlementSlug: "api-calls" }))
       .annotateMerge(
         OpenApi.annotations({
-          summary: "Put an entitlement into a group",
-          description: "An entitlement may be in many groups. Putting a member in again changes nothing.",
+          summary: "Add an entitlement to a group",
+          description: "An entitlement can be in any number of groups. Adding it again has no effect.",
         }),
       ),
     HttpApiEndpoint.delete("detach", "/entitlement-groups/:entitlementGroupSlug/entitlements/:entitlementSlug", {
@@ -84,14 +87,14 @@ export class EntitlementGroupsApi extends HttpApiGroup.make("entitlementGroups")
       .annotate(RequiredScope, "write:entitlements")
       .annotateMerge(
         OpenApi.annotations({
-          summary: "Take an entitlement out of a group",
-          description: "Taking out one that is no member changes nothing.",
+          summary: "Remove an entitlement from a group",
+          description: "Has no effect if the entitlement is not in the group.",
         }),
       ),
   )
   .annotateMerge(
     OpenApi.annotations({
       title: "Entitlement groups",
-      description: "Entitlements that are shown and metered together.",
+      description: "Sets of entitlements whose usage is read in one request.",
     }),
   ) {}

@@ -1,4 +1,4 @@
-/** Entitlement groups: entitlements that are shown and metered together (interface specification, sections 2 and 4). */
+/** Entitlement groups: their usage is read in one request (interface specification, sections 2 and 4). */
 import { Schema } from "effect"
 import { ActorReference } from "../../kernel/contract/Caller.ts"
 import { Uuid } from "../../kernel/values/Identifiers.ts"
@@ -11,7 +11,9 @@ export const EntitlementGroup = Schema.Struct({
   slug: Schema.String,
   name: Schema.String,
   description: Schema.NullOr(Schema.String),
-  entitlementSlugs: Schema.Array(Schema.String).annotate({ description: "The members, by display order" }),
+  entitlementSlugs: Schema.Array(Schema.String).annotate({
+    description: "Slugs of the entitlements in the group, by display order",
+  }),
   createdAt: Timestamp,
   updatedAt: Timestamp,
   createdBy: ActorReference,
@@ -27,7 +29,7 @@ export const CreateEntitlementGroup = Schema.Struct({
 })
 export type CreateEntitlementGroup = typeof CreateEntitlementGroup.Type
 
-/** Body of `PUT /entitlement-groups/{slug}`: missing members stay as they are. */
+/** Body of `PUT /entitlement-groups/{slug}`: omitted properties stay unchanged. */
 export const UpdateEntitlementGroup = Schema.Struct({
   name: Schema.optionalKey(Name),
   description: Schema.optionalKey(Schema.NullOr(Description)),

@@ -17,8 +17,8 @@ const make = Effect.gen(function* () {
     updated_by AS "updatedBy"`)
 
   return {
-    /** Stores the row if its slug is free. */
-    insertion: (organizationId: string, row: EntitlementGroup) => sql`
+    /** The statement that stores the row if its slug is free. */
+    insertStatement: (organizationId: string, row: EntitlementGroup) => sql`
       INSERT INTO entitlement_groups (organization_id, id, slug, name, description, created_at, created_by, updated_at,
         updated_by)
       VALUES (${organizationId}, ${row.id}, ${row.slug}, ${row.name}, ${row.description}, ${row.createdAt},
@@ -55,7 +55,7 @@ const make = Effect.gen(function* () {
         Effect.orDie(sql`DELETE FROM entitlement_groups WHERE organization_id = ${organizationId} AND id = ${id}`),
       ),
 
-    /** Whether the entitlement was not a member before. */
+    /** Adds the entitlement and returns whether it was not in the group. */
     attach: (organizationId: string, id: string, entitlementId: string) =>
       touched(sql`
         INSERT INTO entitlement_group_members (organization_id, entitlement_id, group_id)
@@ -63,7 +63,7 @@ const make = Effect.gen(function* () {
         ON CONFLICT DO NOTHING
         RETURNING group_id`),
 
-    /** Whether the entitlement was a member before. */
+    /** Removes the entitlement and returns whether it was in the group. */
     detach: (organizationId: string, id: string, entitlementId: string) =>
       touched(sql`
         DELETE FROM entitlement_group_members
@@ -72,7 +72,7 @@ const make = Effect.gen(function* () {
   }
 })
 
-/** Rows of entitlement groups. */
+/** Stores and reads entitlement groups. */
 export class EntitlementGroupsRepo extends Context.Service<EntitlementGroupsRepo, Effect.Success<typeof make>>()(
   "keyshelf/groups/Repo",
 ) {

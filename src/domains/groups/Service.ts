@@ -8,7 +8,7 @@ import { newId } from "../../kernel/values/Identifiers.ts"
 import { byId, Cursors } from "../../kernel/contract/Page.ts"
 import type { PageRequest } from "../../kernel/contract/Page.ts"
 import { invalid, noSuch } from "../../kernel/contract/Problem.ts"
-import { slugify, underFreeSlug } from "../../kernel/values/Slug.ts"
+import { slugify, insertWithFreeSlug } from "../../kernel/values/Slug.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
 import { CreateEntitlementGroupSlugTaken, EntitlementGroupNotFound } from "./Errors.ts"
@@ -29,7 +29,7 @@ const make = Effect.gen(function* () {
     return Option.isSome(group) ? group.value : yield* notFound(slug)
   })
 
-  /** Stores what changed of a locked group, with its event. Its members may have changed before. */
+  /** Stores a locked group and emits its event. Rereads it, because `attach` and `detach` change its entitlements. */
   const save = Effect.fnUntraced(function* (group: EntitlementGroup) {
     const caller = yield* Caller
     yield* repo.update(caller.organizationId, { ...group, updatedAt: yield* now, updatedBy: caller.actor })
@@ -51,8 +51,8 @@ const make = Effect.gen(function* () {
       updatedBy: caller.actor,
     }
     const store = (record: EntitlementGroup) =>
-      events.emitWith(repo.insertion(caller.organizationId, record), caller, "ENTITLEMENT_GROUP_CREATED", record)
-    const slug = yield* underFreeSlug({
+      events.emitWith(repo.insertStatement(caller.organizationId, record), caller, "ENTITLEMENT_GROUP_CREATED", record)
+    const slug = yield* insertWithFreeSlug({
       explicit: input.slug,
       suggested: slugify(input.name, "group"),
       insert: (slug) => store({ ...group, slug }),
@@ -110,7 +110,7 @@ const make = Effect.gen(function* () {
         const group = yield* lock(organizationId, slug)
         const entitlement = yield* entitlements.keep(organizationId, entitlementSlug)
         if (Option.isNone(entitlement)) {
-          return yield* invalid("body.entitlementSlug", "names no entitlement", entitlementSlug)
+          return yield* invalid("body.entitlementSlug", "does not name an existing entitlement", entitlementSlug)
         }
         if (yield* repo.attach(organizationId, group.id, entitlement.value.id)) yield* save(group)
       }),
@@ -126,7 +126,7 @@ const make = Effect.gen(function* () {
         if (Option.isNone(entitlement)) {
           return yield* new EntitlementNotFound({ detail: noSuch("entitlement", entitlementSlug) })
         }
-        // One that is no member is already where the caller wants it.
+        // Without a row to delete there is no change, hence no event.
         if (yield* repo.detach(organizationId, group.id, entitlement.value.id)) yield* save(group)
       }),
     )
@@ -135,7 +135,7 @@ const make = Effect.gen(function* () {
   return { create, get, list, update, delete: remove, attach, detach }
 })
 
-/** Entitlement groups of the caller's organization. */
+/** Manages entitlement groups of the caller's organization. */
 export class EntitlementGroups extends Context.Service<EntitlementGroups, Effect.Success<typeof make>>()(
   "keyshelf/groups/EntitlementGroups",
 ) {

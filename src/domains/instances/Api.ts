@@ -32,7 +32,7 @@ export class InstancesApi extends HttpApiGroup.make("instances")
       .annotateMerge(
         OpenApi.annotations({
           summary: "List instances",
-          description: "Newest first. Filters that name nothing give an empty page.",
+          description: "Newest first. A filter that names no existing record returns an empty page.",
         }),
       ),
     HttpApiEndpoint.post("create", "/instances", {
@@ -56,7 +56,7 @@ export class InstancesApi extends HttpApiGroup.make("instances")
         OpenApi.annotations({
           summary: "Create an instance",
           description:
-            "Exactly one of `customerId` and `customerSlug` names the customer, exactly one of `licenseId`, `licenseSlug` and `licenseFamilySlug` the license version; a family stands for its current version. A draft can be assigned, an archived version cannot. `endLicenseDate` is after `startLicenseDate`. Without a slug the instance gets one from its name.",
+            "Send exactly one of `customerId` and `customerSlug`, and exactly one of `licenseId`, `licenseSlug` and `licenseFamilySlug`. A family resolves to its current version. Draft versions can be assigned, archived versions cannot. `endLicenseDate` must be after `startLicenseDate`. If `slug` is omitted, it is generated from the name.",
         }),
       ),
     HttpApiEndpoint.get("get", "/instances/:instanceSlug", {
@@ -78,7 +78,7 @@ export class InstancesApi extends HttpApiGroup.make("instances")
         OpenApi.annotations({
           summary: "Change an instance",
           description:
-            "Missing members stay as they are; `null` clears `description`, `deploymentZoneId` and `metadata`. An instance keeps the license version it has after that was archived; assigning it anew to another instance is refused. The slug never changes.",
+            "Omitted properties stay unchanged; `null` clears `description`, `deploymentZoneId` or `metadata`. An instance keeps its license version when that version is archived. Assigning another archived version is rejected with 409. The slug is immutable.",
         }),
       ),
     HttpApiEndpoint.delete("delete", "/instances/:instanceSlug", {
@@ -87,11 +87,16 @@ export class InstancesApi extends HttpApiGroup.make("instances")
       error: InstanceNotFound,
     })
       .annotate(RequiredScope, "write:instances")
-      .annotateMerge(OpenApi.annotations({ summary: "Delete an instance", description: "Its usage goes with it." })),
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Delete an instance",
+          description: "Also deletes its usage and its integration records.",
+        }),
+      ),
   )
   .annotateMerge(
     OpenApi.annotations({
       title: "Instances",
-      description: "What customers run: each is assigned a license version from one date to another.",
+      description: "What customers run. Each instance has a license version with a start and an end date.",
     }),
   ) {}

@@ -1,4 +1,4 @@
-/** Instances: what a customer runs under a license, from one date to another (interface specification, section 1). */
+/** Instances: what a customer runs under a license, between two dates (interface specification, section 1). */
 import { Schema } from "effect"
 import { Integrations } from "../customers/Model.ts"
 import { ActorReference } from "../../kernel/contract/Caller.ts"
@@ -13,10 +13,10 @@ export const Instance = Schema.Struct({
   slug: Schema.String,
   description: Schema.NullOr(Schema.String),
   customerId: Uuid,
-  licenseId: Uuid.annotate({ description: "The license version that the instance is assigned" }),
+  licenseId: Uuid.annotate({ description: "The license version of the instance" }),
   deploymentZoneId: Schema.NullOr(Uuid),
-  startLicenseDate: Timestamp.annotate({ description: "The first instant at which the license gives access" }),
-  endLicenseDate: Schema.NullOr(Timestamp).annotate({ description: "The first instant at which it no longer does" }),
+  startLicenseDate: Timestamp.annotate({ description: "The license grants access from this time on" }),
+  endLicenseDate: Schema.NullOr(Timestamp).annotate({ description: "The license grants no access from this time on" }),
   metadata: Schema.Record(Schema.String, Schema.Unknown),
   integrations: Integrations,
   createdAt: Timestamp,
@@ -26,13 +26,15 @@ export const Instance = Schema.Struct({
 })
 export type Instance = typeof Instance.Type
 
-/** The members that name the customer and the license: one of each kind. */
+/** The properties that name the customer and the license. A body has at most one of each group. */
 const names = {
   customerId: Schema.optionalKey(Uuid),
   customerSlug: Schema.optionalKey(PathName),
   licenseId: Schema.optionalKey(Uuid),
   licenseSlug: Schema.optionalKey(PathName).annotate({ description: "Slug of a license version" }),
-  licenseFamilySlug: Schema.optionalKey(PathName).annotate({ description: "Stands for the family's current version" }),
+  licenseFamilySlug: Schema.optionalKey(PathName).annotate({
+    description: "Slug of a license family; resolves to its current version",
+  }),
 }
 
 const optional = {
@@ -52,7 +54,7 @@ export const CreateInstance = Schema.Struct({
 })
 export type CreateInstance = typeof CreateInstance.Type
 
-/** Body of `PATCH /instances/{instanceSlug}`; `null` clears what is optional. */
+/** Body of `PATCH /instances/{instanceSlug}`; `null` clears an optional property. */
 export const UpdateInstance = Schema.Struct({
   name: Schema.optionalKey(Name),
   startLicenseDate: Schema.optionalKey(TimestampInput),
@@ -62,16 +64,16 @@ export const UpdateInstance = Schema.Struct({
 })
 export type UpdateInstance = typeof UpdateInstance.Type
 
-/** An instance to be made. Its license may have an open end, which only a connector's upsert gives it. */
+/** A new instance. Only upserts by external id can omit the end date. */
 export type NewInstance = Omit<CreateInstance, "endLicenseDate"> & { readonly endLicenseDate: Date | null }
 
-/** A change to an instance; a connector's upsert may open the license's end. */
+/** A change to an instance. Only upserts by external id can remove the end date. */
 export type InstanceChange = Omit<UpdateInstance, "endLicenseDate"> & { readonly endLicenseDate?: Date | null }
 
-/** An instance as it is named: by its id or by its slug. */
+/** Identifies an instance by id or by slug. */
 export type InstanceChoice = { readonly instanceId: string } | { readonly instanceSlug: string }
 
-/** Which instances a list shows: those of a customer, of a license version, in a deployment zone, by their slugs. */
+/** Filters of a list, by slug: customer, license version, deployment zone. */
 export interface InstanceFilters {
   readonly customer?: string
   readonly license?: string

@@ -16,7 +16,7 @@ const make = Effect.gen(function* () {
     end_license_date AS "endLicenseDate", metadata, ${integrationsOf("instances")} AS integrations, created_at AS "createdAt",
     updated_at AS "updatedAt", created_by AS "createdBy", updated_by AS "updatedBy"`)
 
-  // A slug that names nothing gives NULL, which equals no row's column.
+  // An unknown slug yields NULL, which equals no column.
   const matching = (organizationId: string, { customer, license, zone }: InstanceFilters) => [
     ...(customer === undefined
       ? []
@@ -35,7 +35,7 @@ const make = Effect.gen(function* () {
   ]
 
   return {
-    /** Whether the slug was free and the row is stored. */
+    /** Stores the row if its slug is free and returns whether it was. */
     insert: (organizationId: string, row: Instance) =>
       touched(sql`
         INSERT INTO instances (organization_id, id, name, slug, description, customer_id, license_id,
@@ -56,7 +56,8 @@ const make = Effect.gen(function* () {
     findBySlug: (organizationId: string, slug: string) =>
       record<Instance>()(
         ask(
-          (own) => own`SELECT ${columns} FROM instances WHERE organization_id = ${organizationId} AND slug = ${slug}`,
+          (client) =>
+            client`SELECT ${columns} FROM instances WHERE organization_id = ${organizationId} AND slug = ${slug}`,
         ),
       ),
 
@@ -71,24 +72,24 @@ const make = Effect.gen(function* () {
         ORDER BY id DESC LIMIT ${count}`),
 
     /**
-     * Locks the row until it is changed or deleted. After a wait for the lock its integrations may be older than the
-     * rest; those that `update` and `delete` answer are not.
+     * Locks the row until the transaction ends. After a wait for the lock, `integrations` can be stale. `update` and
+     * `delete` return current ones.
      */
     lockBySlug: (organizationId: string, slug: string) =>
       record<Instance>()(sql`
         SELECT ${columns} FROM instances WHERE organization_id = ${organizationId} AND slug = ${slug} FOR UPDATE`),
 
-    /** As {@link lockBySlug}. */
+    /** Like {@link lockBySlug}. */
     lockById: (organizationId: string, id: string) =>
       record<Instance>()(sql`
         SELECT ${columns} FROM instances WHERE organization_id = ${organizationId} AND id = ${id} FOR UPDATE`),
 
-    /** Finds a deployment zone and keeps it from being deleted until the transaction ends. */
-    keepZone: (organizationId: string, id: string) =>
+    /** Finds a deployment zone and locks it against deletion until the transaction ends. */
+    lockZoneShared: (organizationId: string, id: string) =>
       record<{ readonly id: string }>()(sql`
         SELECT id FROM deployment_zones WHERE organization_id = ${organizationId} AND id = ${id} FOR KEY SHARE`),
 
-    /** Stores the row, which is locked, and answers it as it is now. Its terms of before are kept, if they change. */
+    /** Updates a locked row and returns the stored record. Stores the previous terms if they change. */
     update: (organizationId: string, row: Instance) =>
       Effect.map(
         record<Instance>()(sql`
@@ -111,8 +112,8 @@ const make = Effect.gen(function* () {
       ),
 
     /**
-     * Deletes the usage of the instance, which is locked: it has no reference to the instance that could cascade. The totals
-     * go first. Whoever is counting on one of them is waited for, and what they counted is seen by the next statement.
+     * Deletes the usage of a locked instance, which no foreign key cascades to. Deletes the totals first: this waits
+     * for transactions that are counting, so that the next statements see their rows.
      */
     deleteUsage: Effect.fnUntraced(function* (organizationId: string, id: string) {
       for (const table of ["usage_totals", "usage_events", "usage_unique_keys"]) {
@@ -122,7 +123,7 @@ const make = Effect.gen(function* () {
       }
     }),
 
-    /** Deletes the instance, which is locked, with its integration records. Answers it as it was. */
+    /** Deletes a locked instance and, by cascade, its integration records. Returns the deleted record. */
     delete: (organizationId: string, id: string) =>
       Effect.map(
         record<Instance>()(
@@ -133,7 +134,7 @@ const make = Effect.gen(function* () {
   }
 })
 
-/** Rows of instances. */
+/** Stores and reads instances. */
 export class InstancesRepo extends Context.Service<InstancesRepo, Effect.Success<typeof make>>()(
   "keyshelf/instances/Repo",
 ) {

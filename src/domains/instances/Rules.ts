@@ -1,48 +1,50 @@
-/** Decisions about the bodies of instances (contract, section 5, "Customers, instances"). Pure. */
+/** Validation of the bodies of instances (contract, section 5, "Customers, instances"). Pure. */
 import type { ProblemFault } from "../../kernel/contract/Problem.ts"
 import type { Instance, InstanceChange, NewInstance } from "./Model.ts"
 
 type Body = NewInstance | InstanceChange
 
-const customerMembers = ["customerId", "customerSlug"] as const
-const licenseMembers = ["licenseId", "licenseSlug", "licenseFamilySlug"] as const
+const customerProperties = ["customerId", "customerSlug"] as const
+const licenseProperties = ["licenseId", "licenseSlug", "licenseFamilySlug"] as const
 
-/** The member by which a body names something, and what it says. */
-export interface Naming {
-  readonly member: (typeof customerMembers)[number] | (typeof licenseMembers)[number]
+/** A property by which a body names a customer or a license, with its value. */
+export interface Reference {
+  readonly property: (typeof customerProperties)[number] | (typeof licenseProperties)[number]
   readonly value: string
 }
 
-const namings = (body: Body, members: ReadonlyArray<Naming["member"]>): ReadonlyArray<Naming> =>
-  members.flatMap((member) => {
-    const value = body[member]
-    return value === undefined ? [] : [{ member, value }]
+const namings = (body: Body, properties: ReadonlyArray<Reference["property"]>): ReadonlyArray<Reference> =>
+  properties.flatMap((property) => {
+    const value = body[property]
+    return value === undefined ? [] : [{ property, value }]
   })
 
-/** How a body names the customer; nothing if it does not. */
-export const customerNaming = (body: Body): Naming | undefined => namings(body, customerMembers)[0]
+/** How a body names the customer, if it does. */
+export const customerReference = (body: Body): Reference | undefined => namings(body, customerProperties)[0]
 
-/** How a body names the license; nothing if it does not. */
-export const licenseNaming = (body: Body): Naming | undefined => namings(body, licenseMembers)[0]
+/** How a body names the license, if it does. */
+export const licenseReference = (body: Body): Reference | undefined => namings(body, licenseProperties)[0]
 
-const namingFaults = (
+const namingErrors = (
   body: Body,
-  members: ReadonlyArray<Naming["member"]>,
-  isDue: boolean,
+  properties: ReadonlyArray<Reference["property"]>,
+  isRequired: boolean,
 ): ReadonlyArray<ProblemFault> => {
-  const [first, ...others] = namings(body, members)
+  const [first, ...others] = namings(body, properties)
   if (first === undefined) {
-    return isDue ? [{ location: `body.${members[0]}`, message: `is missing: one of ${members.join(", ")} is due` }] : []
+    return isRequired
+      ? [{ location: `body.${properties[0]}`, message: `is required: send one of ${properties.join(", ")}` }]
+      : []
   }
-  return others.map(({ member, value }) => ({
-    location: `body.${member}`,
-    message: `contradicts ${first.member}: only one of ${members.join(", ")} is taken`,
+  return others.map(({ property, value }) => ({
+    location: `body.${property}`,
+    message: `must be omitted if ${first.property} is sent: only one of ${properties.join(", ")} is allowed`,
     value,
   }))
 }
 
-/** The license ends after it starts. The fault stands at the date that was sent, the end if both were. */
-export const termFaults = (
+/** The license must end after it starts. The error names the date that was sent, the end date if both were. */
+export const termErrors = (
   term: Pick<Instance, "startLicenseDate" | "endLicenseDate">,
   body: Body,
 ): ReadonlyArray<ProblemFault> => {
@@ -52,16 +54,16 @@ export const termFaults = (
     : [{ location: "body.endLicenseDate", message: "must be after startLicenseDate", value: body.endLicenseDate }]
 }
 
-/** What is wrong with the body of a creation. */
-export const creationFaults = (body: NewInstance): ReadonlyArray<ProblemFault> => [
-  ...namingFaults(body, customerMembers, true),
-  ...namingFaults(body, licenseMembers, true),
-  ...termFaults(body, body),
+/** Validation errors of the body of a creation. */
+export const creationErrors = (body: NewInstance): ReadonlyArray<ProblemFault> => [
+  ...namingErrors(body, customerProperties, true),
+  ...namingErrors(body, licenseProperties, true),
+  ...termErrors(body, body),
 ]
 
-/** What is wrong with the body of a change to this instance. */
-export const changeFaults = (current: Instance, body: InstanceChange): ReadonlyArray<ProblemFault> => [
-  ...namingFaults(body, customerMembers, false),
-  ...namingFaults(body, licenseMembers, false),
-  ...termFaults({ ...current, ...body }, body),
+/** Validation errors of the body of a change to this instance. */
+export const changeErrors = (current: Instance, body: InstanceChange): ReadonlyArray<ProblemFault> => [
+  ...namingErrors(body, customerProperties, false),
+  ...namingErrors(body, licenseProperties, false),
+  ...termErrors({ ...current, ...body }, body),
 ]

@@ -7,7 +7,7 @@ import { newId } from "../../kernel/values/Identifiers.ts"
 import { byId, Cursors } from "../../kernel/contract/Page.ts"
 import type { PageRequest } from "../../kernel/contract/Page.ts"
 import { invalid, noSuch, refuseFaults } from "../../kernel/contract/Problem.ts"
-import { slugify, underFreeSlug } from "../../kernel/values/Slug.ts"
+import { slugify, insertWithFreeSlug } from "../../kernel/values/Slug.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
 import type { Transaction } from "../../kernel/database/Transactions.ts"
@@ -21,19 +21,20 @@ import {
 } from "./Errors.ts"
 import type { Instance, InstanceChange, InstanceChoice, InstanceFilters, NewInstance, UpdateInstance } from "./Model.ts"
 import { InstancesRepo } from "./Repo.ts"
-import { changeFaults, creationFaults, customerNaming, licenseNaming } from "./Rules.ts"
-import type { Naming } from "./Rules.ts"
+import { changeErrors, creationErrors, customerReference, licenseReference } from "./Rules.ts"
+import type { Reference } from "./Rules.ts"
 
 const notFound = (slug: string) => new InstanceNotFound({ detail: noSuch("instance", slug) })
 
 const archived = (slug: string) => ({
-  detail: `The license version "${slug}" is archived and cannot be assigned any more.`,
+  detail: `The license version "${slug}" is archived. Assign another version or unarchive it first.`,
 })
 
-const namesNo = (kind: string, { member, value }: Naming) => invalid(`body.${member}`, `names no ${kind}`, value)
+const unknownName = (kind: string, { property, value }: Reference) =>
+  invalid(`body.${property}`, `does not name an existing ${kind}`, value)
 
-/** What is stored in the transaction of an instance's creation or change, before the event that tells of both. */
-export type Alongside<E> = (instance: Instance) => Effect.Effect<void, E, Transaction>
+/** Stores something within the transaction that creates or changes an instance, before the event is emitted. */
+export type WithinTransaction<E> = (instance: Instance) => Effect.Effect<void, E, Transaction>
 
 const make = Effect.gen(function* () {
   const repo = yield* InstancesRepo
@@ -44,29 +45,29 @@ const make = Effect.gen(function* () {
   const cursors = yield* Cursors
   const transactions = yield* Transactions
 
-  /** The id of the customer that is named, `null` if none is. The customer stays until the transaction ends. */
-  const customerId = Effect.fnUntraced(function* (organizationId: string, naming: Naming | undefined) {
+  /** The id of the named customer, `null` if none is named. It cannot be deleted before the transaction ends. */
+  const customerId = Effect.fnUntraced(function* (organizationId: string, naming: Reference | undefined) {
     if (naming === undefined) return null
-    const customer = yield* customers.keep(organizationId, { [naming.member]: naming.value })
-    return Option.isSome(customer) ? customer.value.id : yield* namesNo("customer", naming)
+    const customer = yield* customers.keep(organizationId, { [naming.property]: naming.value })
+    return Option.isSome(customer) ? customer.value.id : yield* unknownName("customer", naming)
   })
 
   /**
-   * The id of the license version that is named, `null` if none is. Unless the instance has it already, it must not
-   * be archived, nor be archived or deleted before the transaction ends.
+   * The id of the named license version, `null` if none is named. A newly assigned version must not be archived, and
+   * is locked: it cannot be archived or deleted before the transaction ends.
    */
   const licenseId = Effect.fnUntraced(function* <E>(
     organizationId: string,
-    naming: Naming | undefined,
+    naming: Reference | undefined,
     options: { readonly assigned: string | null; readonly whenArchived: (problem: { readonly detail: string }) => E },
   ) {
     if (naming === undefined) return null
-    const kind = naming.member === "licenseFamilySlug" ? "license family with a published version" : "license"
-    const named = yield* licenses.resolve(organizationId, { [naming.member]: naming.value })
-    if (Option.isNone(named)) return yield* namesNo(kind, naming)
+    const kind = naming.property === "licenseFamilySlug" ? "license family with a published version" : "license"
+    const named = yield* licenses.resolve(organizationId, { [naming.property]: naming.value })
+    if (Option.isNone(named)) return yield* unknownName(kind, naming)
     if (named.value.id === options.assigned) return named.value.id
     const license = yield* licenses.lock(organizationId, named.value.id)
-    if (Option.isNone(license)) return yield* namesNo(kind, naming)
+    if (Option.isNone(license)) return yield* unknownName(kind, naming)
     if (license.value.lifecycleState === "ARCHIVED") {
       return yield* Effect.fail(options.whenArchived(archived(license.value.slug)))
     }
@@ -75,14 +76,19 @@ const make = Effect.gen(function* () {
 
   const zoneId = Effect.fnUntraced(function* (organizationId: string, id: string | null) {
     if (id === null) return null
-    const zone = yield* repo.keepZone(organizationId, id)
-    return Option.isSome(zone) ? zone.value.id : yield* invalid("body.deploymentZoneId", "names no deployment zone", id)
+    const zone = yield* repo.lockZoneShared(organizationId, id)
+    return Option.isSome(zone)
+      ? zone.value.id
+      : yield* invalid("body.deploymentZoneId", "does not name an existing deployment zone", id)
   })
 
-  const create = Effect.fn("Instances.create")(function* <E = never>(input: NewInstance, alongside?: Alongside<E>) {
+  const create = Effect.fn("Instances.create")(function* <E = never>(
+    input: NewInstance,
+    withinTransaction?: WithinTransaction<E>,
+  ) {
     const caller = yield* Caller
     const { organizationId } = caller
-    yield* refuseFaults(creationFaults(input))
+    yield* refuseFaults(creationErrors(input))
     const at = yield* now
     const id = yield* newId
     return yield* transactions.run(
@@ -93,10 +99,10 @@ const make = Effect.gen(function* () {
           id,
           name: input.name,
           description: input.description ?? null,
-          // Both are named: the body was refused otherwise.
-          customerId: (yield* customerId(organizationId, customerNaming(input))) ?? "",
+          // Both are named, or validation would have failed.
+          customerId: (yield* customerId(organizationId, customerReference(input))) ?? "",
           licenseId:
-            (yield* licenseId(organizationId, licenseNaming(input), {
+            (yield* licenseId(organizationId, licenseReference(input), {
               assigned: null,
               whenArchived: (problem) => new CreateInstanceLicenseArchived(problem),
             })) ?? "",
@@ -110,16 +116,16 @@ const make = Effect.gen(function* () {
           createdBy: caller.actor,
           updatedBy: caller.actor,
         }
-        const slug = yield* underFreeSlug({
+        const slug = yield* insertWithFreeSlug({
           explicit: input.slug,
           suggested: slugify(input.name, "instance"),
           insert: (slug) => repo.insert(organizationId, { ...instance, slug }),
           taken: (slug) => new CreateInstanceSlugTaken({ detail: `Another instance has the slug "${slug}".` }),
         })
         const stored: Instance = { ...instance, slug }
-        if (alongside !== undefined) yield* alongside(stored)
+        if (withinTransaction !== undefined) yield* withinTransaction(stored)
         const record =
-          alongside === undefined ? stored : Option.getOrThrow(yield* repo.findById(organizationId, stored.id))
+          withinTransaction === undefined ? stored : Option.getOrThrow(yield* repo.findById(organizationId, stored.id))
         yield* events.emit(caller, "INSTANCE_CREATION", record)
         return record
       }),
@@ -152,7 +158,7 @@ const make = Effect.gen(function* () {
     )
   })
 
-  /** Locks an instance, asks what becomes of it, stores that and tells of it. */
+  /** Locks an instance, stores the result of `decide` and emits the event. */
   const changing = Effect.fnUntraced(function* <E>(
     choice: InstanceChoice,
     decide: (current: Instance, organizationId: string) => Effect.Effect<Instance, E, Transaction>,
@@ -178,17 +184,17 @@ const make = Effect.gen(function* () {
   const change = Effect.fn("Instances.change")(function* <E = never>(
     choice: InstanceChoice,
     input: InstanceChange,
-    alongside?: Alongside<E>,
+    withinTransaction?: WithinTransaction<E>,
   ) {
     return yield* changing(
       choice,
       Effect.fnUntraced(function* (current, organizationId) {
-        if (alongside !== undefined) yield* alongside(current)
-        yield* refuseFaults(changeFaults(current, input))
+        if (withinTransaction !== undefined) yield* withinTransaction(current)
+        yield* refuseFaults(changeErrors(current, input))
         const metadata = input.metadata === undefined ? current.metadata : (input.metadata ?? {})
         yield* metadataValues.check(organizationId, "INSTANCE", current.metadata, metadata)
-        const namedCustomer = yield* customerId(organizationId, customerNaming(input))
-        const namedLicense = yield* licenseId(organizationId, licenseNaming(input), {
+        const namedCustomer = yield* customerId(organizationId, customerReference(input))
+        const namedLicense = yield* licenseId(organizationId, licenseReference(input), {
           assigned: current.licenseId,
           whenArchived: (problem) => new UpdateInstanceLicenseArchived(problem),
         })
@@ -211,8 +217,8 @@ const make = Effect.gen(function* () {
     )
   })
 
-  const attach = Effect.fn("Instances.attach")(function* <E>(slug: string, alongside: Alongside<E>) {
-    return yield* changing({ instanceSlug: slug }, (current) => Effect.as(alongside(current), current))
+  const attach = Effect.fn("Instances.attach")(function* <E>(slug: string, withinTransaction: WithinTransaction<E>) {
+    return yield* changing({ instanceSlug: slug }, (current) => Effect.as(withinTransaction(current), current))
   })
 
   const remove = Effect.fn("Instances.delete")(function* (slug: string) {
@@ -234,14 +240,14 @@ const make = Effect.gen(function* () {
     list,
     update: (slug: string, input: UpdateInstance) => change({ instanceSlug: slug }, input),
     delete: remove,
-    /** Changes the instance that is named, and what is stored alongside. */
+    /** Changes an instance and stores more within the transaction. */
     change,
-    /** Stores something that belongs to an instance and shows in its record, under the instance's lock. */
+    /** Stores something that is part of an instance's record, under the lock of the instance. */
     attach,
   }
 })
 
-/** Instances of the caller's organization. */
+/** Manages instances of the caller's organization. */
 export class Instances extends Context.Service<Instances, Effect.Success<typeof make>>()(
   "keyshelf/instances/Instances",
 ) {

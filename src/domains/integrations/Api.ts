@@ -31,11 +31,11 @@ import {
 } from "./Model.ts"
 
 const created = Created(IntegrationRecord)
-const writing = "The connector must be registered and active; reading and deleting never need it."
-const creation = `${writing} An external id belongs to one resource of its kind per connector.`
-const replacement = `Creates the record or gives it another external id; everything else in it stays. ${creation}`
+const connectorRule = "The connector must be registered and active to write; reading and deleting do not require it."
+const creation = `${connectorRule} An external id is unique per connector and kind of resource.`
+const replacement = `Creates the record or changes its external id; its other properties stay unchanged. ${creation}`
 const listing = "Newest first."
-const removal = "The record goes, what it belongs to stays."
+const removal = "Deletes only the record, not the resource that it belongs to."
 
 const ofCustomer = { customerSlug: PathName }
 const customerRecord = { ...ofCustomer, integrationName: ConnectorName }
@@ -100,7 +100,7 @@ export class CustomerIntegrationsApi extends HttpApiGroup.make("customerIntegrat
   .annotateMerge(
     OpenApi.annotations({
       title: "Integration records of customers",
-      description: "What third-party systems know of customers.",
+      description: "Links from customers to their records in third-party systems.",
     }),
   ) {}
 
@@ -167,12 +167,12 @@ export class InstanceIntegrationsApi extends HttpApiGroup.make("instanceIntegrat
   .annotateMerge(
     OpenApi.annotations({
       title: "Integration records of instances",
-      description: "What third-party systems know of instances.",
+      description: "Links from instances to their records in third-party systems.",
     }),
   ) {}
 
-const upserting =
-  "Missing members stay as they are; `null` clears what is optional. The slug never changes: another one than the resource has is refused. `integrationMetadata` is merged into the record's `metadata`, `webUrl` becomes its `web_url`, and `synced_at` is set. `last_error` stays and is answered as `error`. The connector must be registered and active."
+const upsertRules =
+  "Omitted properties stay unchanged; `null` clears an optional property. The slug is immutable: sending a different one is rejected with 422. `integrationMetadata` is merged into the `metadata` of the record, `webUrl` replaces its `web_url`, and `synced_at` is set. `last_error` stays unchanged and is returned as `error`. The connector must be registered and active."
 const upserted = { adapter: Adapter, externalId: ExternalId }
 
 export class IntegrationUpsertsApi extends HttpApiGroup.make("integrationUpserts")
@@ -190,7 +190,7 @@ export class IntegrationUpsertsApi extends HttpApiGroup.make("integrationUpserts
       .annotateMerge(
         OpenApi.annotations({
           summary: "Create or change the customer with an external id",
-          description: `An unknown external id makes a customer, named by it unless \`name\` is sent. ${upserting}`,
+          description: `An unknown external id creates a customer. Its name defaults to the external id. ${upsertRules}`,
         }),
       ),
     HttpApiEndpoint.patch("instance", "/integration/:adapter/instance/:externalId", {
@@ -216,13 +216,13 @@ export class IntegrationUpsertsApi extends HttpApiGroup.make("integrationUpserts
       .annotateMerge(
         OpenApi.annotations({
           summary: "Create or change the instance with an external id",
-          description: `An unknown external id makes an instance, which needs \`customerExternalId\` and \`licenseId\`; it is named by the external id unless \`name\` is sent, its license starts now and has no end unless dates are sent. ${upserting}`,
+          description: `An unknown external id creates an instance, which requires \`customerExternalId\` and \`licenseId\`. The name defaults to the external id, the start date to now, and the end date to none. ${upsertRules}`,
         }),
       ),
   )
   .annotateMerge(
     OpenApi.annotations({
       title: "Upserts by external id",
-      description: "Third-party systems create and change customers and instances under their own identifiers.",
+      description: "Lets third-party systems create and change customers and instances by their own identifiers.",
     }),
   ) {}

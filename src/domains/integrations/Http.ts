@@ -45,9 +45,9 @@ export const instanceIntegrations = handlersOf(
   }),
 )
 
-// The router takes a bare semicolon for the end of the path: what follows it would be lost, and another thing meant.
+// The router treats a bare semicolon as the end of the path: a truncated external id would name another resource.
 const wholeExternalId = ({ url }: HttpServerRequest.HttpServerRequest) =>
-  /^[^?#]*;/.test(url) ? invalid("path.externalId", "has a bare semicolon; send it as %3B") : Effect.void
+  /^[^?#]*;/.test(url) ? invalid("path.externalId", "must not contain a bare semicolon; encode it as %3B") : Effect.void
 
 export const integrationUpserts = handlersOf(
   Apis.core(IntegrationUpsertsApi),

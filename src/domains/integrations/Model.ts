@@ -1,4 +1,4 @@
-/** Integration records: what third-party systems know of customers and instances (interface specification, section 2). */
+/** Integration records link customers and instances to third-party systems (interface specification, section 2). */
 import { Schema } from "effect"
 import { IntegrationRecord } from "../customers/Model.ts"
 import { Uuid } from "../../kernel/values/Identifiers.ts"
@@ -6,21 +6,21 @@ import { Slug } from "../../kernel/values/Slug.ts"
 import { Description, FreeObject, Name } from "../../kernel/values/Text.ts"
 import { Timestamp, TimestampInput } from "../../kernel/values/Timestamp.ts"
 
-/** What a record belongs to. */
+/** The kind of resource that a record belongs to. */
 export type IntegrationKind = "CUSTOMER" | "INSTANCE"
 
-/** Identifier of a thing in the third-party system: any text of 1 to 255 characters. */
+/** Identifier of a resource in the third-party system: any text of 1 to 255 characters. */
 export const ExternalId = Name.annotate({ description: "Identifier in the third-party system" })
 
 const PREFIX = "service.integration."
 
-/** The name of a connector without `service.integration.`. */
+/** The name of a connector without the prefix `service.integration.`. */
 export const Adapter = Schema.String.check(
   Schema.isPattern(/^[a-z][a-z0-9_-]*\.[a-z][a-z0-9_-]*$/, { expected: "an adapter: <kind>.<adapter>" }),
   Schema.isMaxLength(255 - PREFIX.length),
-).annotate({ description: "Name of the connector without `service.integration.`, e.g. `crm.salesforce`" })
+).annotate({ description: "Name of the connector without the prefix `service.integration.`, e.g. `crm.salesforce`" })
 
-/** The connector that an adapter stands for. */
+/** The name of the connector of an adapter. */
 export const connectorOf = (adapter: string): string => PREFIX + adapter
 
 /** An item of a list of integration records. */
@@ -34,59 +34,59 @@ export type NamedIntegrationRecord = typeof NamedIntegrationRecord.Type
 export const WriteIntegration = Schema.Struct({ external_id: ExternalId })
 export type WriteIntegration = typeof WriteIntegration.Type
 
-const LONGEST_URL = 2048
+const MAX_URL_LENGTH = 2048
 
 const isWebUrl = (text: string): boolean => {
-  if (text.length > LONGEST_URL || !text.isWellFormed() || /[\s\p{Cc}]/u.test(text)) return false
+  if (text.length > MAX_URL_LENGTH || !text.isWellFormed() || /[\s\p{Cc}]/u.test(text)) return false
   const url = URL.parse(text)
   return url !== null && (url.protocol === "https:" || url.protocol === "http:")
 }
 
 const WebUrl = Schema.String.check(
   Schema.makeFilter(isWebUrl, {
-    expected: `an http or https URL of at most ${LONGEST_URL} characters`,
-    toJsonSchema: () => ({ format: "uri", maxLength: LONGEST_URL }),
+    expected: `an http or https URL of at most ${MAX_URL_LENGTH} characters`,
+    toJsonSchema: () => ({ format: "uri", maxLength: MAX_URL_LENGTH }),
   }),
 )
 
-/** What both upserts say about the record itself. */
-const ofTheRecord = {
+/** The properties of the record in the bodies of both upserts. */
+const recordProperties = {
   integrationMetadata: Schema.optionalKey(Schema.NullOr(FreeObject)).annotate({
-    description: "Merged into the record's `metadata`: `null` removes a key, or everything",
+    description: "Merged into the `metadata` of the record; a `null` value removes its key, `null` removes all keys",
   }),
   webUrl: Schema.optionalKey(Schema.NullOr(WebUrl)),
 }
 
-/** Body of `PATCH /integration/{adapter}/customer/{externalId}`; `null` clears what is optional. */
+/** Body of `PATCH /integration/{adapter}/customer/{externalId}`; `null` clears an optional property. */
 export const UpsertCustomer = Schema.Struct({
   name: Schema.optionalKey(Name),
   slug: Schema.optionalKey(Slug),
   domain: Schema.optionalKey(Schema.NullOr(Name)),
-  ...ofTheRecord,
+  ...recordProperties,
 })
 export type UpsertCustomer = typeof UpsertCustomer.Type
 
-/** Body of `PATCH /integration/{adapter}/instance/{externalId}`; `null` clears what is optional. */
+/** Body of `PATCH /integration/{adapter}/instance/{externalId}`; `null` clears an optional property. */
 export const UpsertInstance = Schema.Struct({
   name: Schema.optionalKey(Name),
   slug: Schema.optionalKey(Slug),
   description: Schema.optionalKey(Schema.NullOr(Description)),
   customerExternalId: Schema.optionalKey(ExternalId).annotate({
-    description: "Names the customer through the same adapter",
+    description: "External id of the customer in the same adapter",
   }),
   licenseId: Schema.optionalKey(Uuid),
   deploymentZoneId: Schema.optionalKey(Schema.NullOr(Uuid)),
   startLicenseDate: Schema.optionalKey(TimestampInput),
   endLicenseDate: Schema.optionalKey(Schema.NullOr(TimestampInput)),
-  ...ofTheRecord,
+  ...recordProperties,
 })
 export type UpsertInstance = typeof UpsertInstance.Type
 
-/** The members that both upserts share. */
+/** The properties that both upserts share. */
 export type UpsertRecord = Pick<UpsertCustomer, "integrationMetadata" | "webUrl">
 
-const resultOfTheRecord = {
-  error: Schema.String.annotate({ description: "The last error of the integration, empty if there is none" }),
+const resultRecordProperties = {
+  error: Schema.String.annotate({ description: "Last error of the integration; empty if there is none" }),
   integrationMetadata: Schema.Record(Schema.String, Schema.Unknown),
   webUrl: Schema.NullOr(Schema.String),
 }
@@ -95,7 +95,7 @@ export const CustomerUpsertResult = Schema.Struct({
   name: Schema.String,
   slug: Schema.String,
   domain: Schema.NullOr(Schema.String),
-  ...resultOfTheRecord,
+  ...resultRecordProperties,
 })
 export type CustomerUpsertResult = typeof CustomerUpsertResult.Type
 
@@ -104,12 +104,12 @@ export const InstanceUpsertResult = Schema.Struct({
   slug: Schema.String,
   description: Schema.NullOr(Schema.String),
   customerExternalId: Schema.NullOr(Schema.String).annotate({
-    description: "The customer's external id in the same adapter, `null` if it has none there",
+    description: "External id of the customer in the same adapter; `null` if it has none",
   }),
   licenseId: Uuid,
   deploymentZoneId: Schema.NullOr(Uuid),
   startLicenseDate: Timestamp,
   endLicenseDate: Schema.NullOr(Timestamp),
-  ...resultOfTheRecord,
+  ...resultRecordProperties,
 })
 export type InstanceUpsertResult = typeof InstanceUpsertResult.Type

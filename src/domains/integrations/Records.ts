@@ -1,4 +1,4 @@
-/** Use cases of integration records, of customers and of instances alike. */
+/** Use cases of integration records, for customers and for instances. */
 import { Context, Effect, Layer, Option } from "effect"
 import { Connectors } from "../connectors/Service.ts"
 import type { IntegrationRecord, Integrations } from "../customers/Model.ts"
@@ -22,18 +22,18 @@ import { IntegrationsRepo } from "./Repo.ts"
 import type { ExternalKey } from "./Repo.ts"
 import { fresh } from "./Rules.ts"
 
-/** What records belong to. */
+/** The customer or instance that records belong to. */
 interface Owner {
   readonly id: string
   readonly integrations: Integrations
 }
 
-/** The customers or the instances of the caller's organization. */
+/** Access to the customers or the instances of the caller's organization. */
 interface Owners<E> {
   readonly get: (slug: string) => Effect.Effect<Owner, E, Caller>
   readonly attach: <E2>(
     slug: string,
-    alongside: (owner: Owner) => Effect.Effect<void, E2, Transaction>,
+    withinTransaction: (owner: Owner) => Effect.Effect<void, E2, Transaction>,
   ) => Effect.Effect<Owner, E | E2, Caller>
 }
 
@@ -58,7 +58,7 @@ const make = Effect.gen(function* () {
   const transactions = yield* Transactions
 
   const recordsOf = <E>(kind: IntegrationKind, owners: Owners<E>) => {
-    /** Writes a record under the locks of its external id and its owner, once `decide` has seen what there is. */
+    /** Writes the record that `decide` returns, under the locks of its external id and of its owner. */
     const write = Effect.fnUntraced(function* <E2>(
       slug: string,
       connector: string,
@@ -112,7 +112,7 @@ const make = Effect.gen(function* () {
         Effect.fnUntraced(function* (current, isTaken) {
           if (Option.isSome(current)) {
             return yield* new CreateIntegrationAlreadyExists({
-              detail: `"${slug}" has a record of the integration "${name}" already. Change it with PUT.`,
+              detail: `"${slug}" already has a record of the integration "${name}". Change it with PUT.`,
             })
           }
           if (isTaken) {
@@ -156,7 +156,7 @@ const make = Effect.gen(function* () {
   return { ofCustomers: recordsOf("CUSTOMER", customers), ofInstances: recordsOf("INSTANCE", instances) }
 })
 
-/** Integration records of the caller's organization. */
+/** Manages integration records of the caller's organization. */
 export class IntegrationRecords extends Context.Service<IntegrationRecords, Effect.Success<typeof make>>()(
   "keyshelf/integrations/IntegrationRecords",
 ) {

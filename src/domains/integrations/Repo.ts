@@ -8,22 +8,22 @@ import type { Position } from "../../kernel/contract/Page.ts"
 import { lockName, record, records, touched } from "../../kernel/database/Statements.ts"
 import type { IntegrationKind, NamedIntegrationRecord } from "./Model.ts"
 
-/** A record by what it belongs to. */
+/** Identifies a record by its resource and connector. */
 export interface RecordKey {
   readonly kind: IntegrationKind
   readonly resourceId: string
   readonly connector: string
 }
 
-/** A record by what the third-party system calls it. */
+/** Identifies a record by its external id. */
 export interface ExternalKey {
   readonly kind: IntegrationKind
   readonly connector: string
   readonly externalId: string
 }
 
-/** Who writes a record, and when. `id` is that of a record that is new. */
-export interface Writing {
+/** The actor and time of a write. `id` becomes the id of a new record. */
+export interface WriteContext {
   readonly id: string
   readonly at: Date
   readonly actor: ActorReference
@@ -39,13 +39,13 @@ const make = Effect.gen(function* () {
 
   return {
     /**
-     * Held until the transaction ends, so that nobody else gives this external id to a resource meanwhile. It is taken
-     * before the resource's own lock, always.
+     * Locks an external id until the transaction ends: no other transaction can assign it. To prevent deadlocks, take
+     * this lock before the lock of the resource.
      */
     lockExternalId: (organizationId: string, { connector, externalId, kind }: ExternalKey) =>
       lockName(sql, `integrations:${organizationId}:${kind}:${connector}:${externalId}`),
 
-    /** The id of the resource that has this external id. */
+    /** Finds the id of the resource with this external id. */
     holder: (organizationId: string, { connector, externalId, kind }: ExternalKey) =>
       Effect.map(
         record<{ readonly resourceId: string }>()(sql`
@@ -70,8 +70,8 @@ const make = Effect.gen(function* () {
           AND id < ${olderThan(after)}
         ORDER BY id DESC LIMIT ${count}`),
 
-    /** Stores a record, new or not. Whoever calls this holds the locks of the external id and of the resource. */
-    save: (organizationId: string, key: RecordKey, row: IntegrationRecord, writing: Writing) =>
+    /** Inserts or updates a record. The caller must hold the locks of the external id and of the resource. */
+    save: (organizationId: string, key: RecordKey, row: IntegrationRecord, writing: WriteContext) =>
       Effect.asVoid(
         Effect.orDie(sql`
           INSERT INTO integration_records (organization_id, id, kind, resource_id, connector, external_id, web_url,
@@ -85,13 +85,13 @@ const make = Effect.gen(function* () {
             synced_at = excluded.synced_at, updated_at = excluded.updated_at, updated_by = excluded.updated_by`),
       ),
 
-    /** Whether there was such a record. */
+    /** Deletes the record and returns whether it existed. */
     delete: (organizationId: string, key: RecordKey) =>
       touched(sql`DELETE FROM integration_records WHERE ${at(organizationId, key)} RETURNING id`),
   }
 })
 
-/** Rows of integration records. */
+/** Stores and reads integration records. */
 export class IntegrationsRepo extends Context.Service<IntegrationsRepo, Effect.Success<typeof make>>()(
   "keyshelf/integrations/Repo",
 ) {

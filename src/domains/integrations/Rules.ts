@@ -1,4 +1,4 @@
-/** Decisions about integration records (contract, section 5, "Customers, instances"). Pure. */
+/** Rules of integration records (contract, section 5, "Customers, instances"). Pure. */
 import { Schema } from "effect"
 import type { Customer, IntegrationRecord } from "../customers/Model.ts"
 import type { Instance } from "../instances/Model.ts"
@@ -8,7 +8,7 @@ import type { CustomerUpsertResult, InstanceUpsertResult, UpsertInstance, Upsert
 
 type Metadata = IntegrationRecord["metadata"]
 
-/** What a record holds before anything is known but its external id. */
+/** A new record, of which only the external id is known. */
 export const fresh = (externalId: string): IntegrationRecord => ({
   external_id: externalId,
   last_error: null,
@@ -17,50 +17,50 @@ export const fresh = (externalId: string): IntegrationRecord => ({
   web_url: null,
 })
 
-/** A shallow merge: `null` removes a key, or everything. */
-export const merged = (metadata: Metadata, patch: Metadata | null | undefined): Metadata => {
+/** Merges metadata shallowly. A `null` value removes its key, a `null` patch removes all keys. */
+export const mergeMetadata = (metadata: Metadata, patch: Metadata | null | undefined): Metadata => {
   if (patch === null) return {}
   if (patch === undefined) return metadata
   return Object.fromEntries(Object.entries({ ...metadata, ...patch }).filter(([, value]) => value !== null))
 }
 
-/** The record after an upsert. Its last error stays: only the integration itself can tell that it is over. */
-export const synced = (current: IntegrationRecord, input: UpsertRecord, at: Date): IntegrationRecord => ({
+/** The record after an upsert. Its last error stays: only the integration knows when it is resolved. */
+export const applyUpsert = (current: IntegrationRecord, input: UpsertRecord, at: Date): IntegrationRecord => ({
   ...current,
-  metadata: merged(current.metadata, input.integrationMetadata),
+  metadata: mergeMetadata(current.metadata, input.integrationMetadata),
   web_url: input.webUrl === undefined ? current.web_url : input.webUrl,
   synced_at: at.toISOString(),
 })
 
 const isWithinLimits = Schema.is(FreeObject)
 
-/** What is wrong with an upsert of this record: merging can lift metadata above the limits that each part keeps. */
-export const recordFaults = (record: IntegrationRecord): ReadonlyArray<ProblemFault> =>
+/** Validation errors of a record after a merge, which can exceed the limits although each part respects them. */
+export const recordErrors = (record: IntegrationRecord): ReadonlyArray<ProblemFault> =>
   isWithinLimits(record.metadata)
     ? []
     : [
         {
           location: "body.integrationMetadata",
-          message: "makes the record's metadata larger than 16 KiB, 4 levels or 64 keys",
+          message: "must not grow the merged metadata beyond 16 KiB, 4 levels or 64 keys",
         },
       ]
 
-/** A slug never changes; sending the one that is there is no change. */
-export const slugFaults = (current: string, sent: string | undefined): ReadonlyArray<ProblemFault> =>
+/** Validation errors of a slug that differs from the current one. Slugs are immutable. */
+export const slugErrors = (current: string, sent: string | undefined): ReadonlyArray<ProblemFault> =>
   sent === undefined || sent === current
     ? []
-    : [{ location: "body.slug", message: `cannot change from "${current}": slugs are immutable`, value: sent }]
+    : [{ location: "body.slug", message: `must be "${current}" or be omitted: slugs are immutable`, value: sent }]
 
-/** What an instance cannot be made without. */
-export const creationFaults = (input: UpsertInstance): ReadonlyArray<ProblemFault> =>
+/** Validation errors for properties that a new instance requires. */
+export const creationErrors = (input: UpsertInstance): ReadonlyArray<ProblemFault> =>
   (["customerExternalId", "licenseId"] as const)
-    .filter((member) => input[member] === undefined)
-    .map((member) => ({
-      location: `body.${member}`,
-      message: "is missing: no instance has this external id yet, and a new one needs it",
+    .filter((property) => input[property] === undefined)
+    .map((property) => ({
+      location: `body.${property}`,
+      message: "is required to create an instance: none has this external id yet",
     }))
 
-const resultOfTheRecord = ({ last_error, metadata, web_url }: IntegrationRecord) => ({
+const resultRecordProperties = ({ last_error, metadata, web_url }: IntegrationRecord) => ({
   error: last_error ?? "",
   integrationMetadata: metadata,
   webUrl: web_url,
@@ -70,7 +70,7 @@ export const customerResult = ({ domain, name, slug }: Customer, record: Integra
   name,
   slug,
   domain,
-  ...resultOfTheRecord(record),
+  ...resultRecordProperties(record),
 })
 
 export const instanceResult = (
@@ -86,5 +86,5 @@ export const instanceResult = (
   deploymentZoneId: instance.deploymentZoneId,
   startLicenseDate: instance.startLicenseDate,
   endLicenseDate: instance.endLicenseDate,
-  ...resultOfTheRecord(record),
+  ...resultRecordProperties(record),
 })

@@ -1,5 +1,5 @@
 /**
- * Upserts by external id: a third-party system creates and changes customers and instances under its own identifiers
+ * Upserts by external id: a third-party system creates and changes customers and instances by its own identifiers
  * (interface specification, section 4; contract, section 5).
  */
 import { Context, Effect, Layer, Option, Schema } from "effect"
@@ -17,9 +17,17 @@ import { connectorOf } from "./Model.ts"
 import type { UpsertCustomer, UpsertInstance, UpsertRecord } from "./Model.ts"
 import { IntegrationsRepo } from "./Repo.ts"
 import type { ExternalKey } from "./Repo.ts"
-import { creationFaults, customerResult, fresh, instanceResult, recordFaults, slugFaults, synced } from "./Rules.ts"
+import {
+  creationErrors,
+  customerResult,
+  fresh,
+  instanceResult,
+  recordErrors,
+  slugErrors,
+  applyUpsert,
+} from "./Rules.ts"
 
-/** The external id left its resource while the resource's lock was waited for; look again. */
+/** The external id moved to another resource during the wait for the lock. The upsert retries. */
 class Moved extends Schema.TaggedError<Moved>()("Moved", {}) {}
 
 const recordIn = ({ integrations }: { readonly integrations: Integrations }, { connector }: ExternalKey) =>
@@ -32,8 +40,8 @@ const make = Effect.gen(function* () {
   const instances = yield* Instances
   const transactions = yield* Transactions
 
-  /** Runs an upsert alone among those of its external id, so that many at once make one resource. */
-  const alone = <A, E, R>(organizationId: string, key: ExternalKey, upsert: Effect.Effect<A, E, R>) =>
+  /** Serializes the upserts of one external id, so that concurrent ones create one resource. */
+  const serialize = <A, E, R>(organizationId: string, key: ExternalKey, upsert: Effect.Effect<A, E, R>) =>
     transactions.run(
       Effect.gen(function* () {
         yield* connectors.requireActive(organizationId, key.connector)
@@ -42,7 +50,7 @@ const make = Effect.gen(function* () {
       }),
     )
 
-  /** Stores the record of a resource. One that is `known` by the external id still has it, now that it is locked. */
+  /** Stores the record of a locked resource. If `isKnown`, the resource must still have the external id. */
   const store = Effect.fnUntraced(function* (
     { actor, organizationId }: Caller["Service"],
     external: ExternalKey,
@@ -56,12 +64,12 @@ const make = Effect.gen(function* () {
       return yield* new Moved()
     }
     const at = yield* now
-    const record = synced(
+    const record = applyUpsert(
       Option.getOrElse(current, () => fresh(external.externalId)),
       input,
       at,
     )
-    yield* refuseFaults([...slugFaults(resource.slug, input.slug), ...recordFaults(record)])
+    yield* refuseFaults([...slugErrors(resource.slug, input.slug), ...recordErrors(record)])
     yield* repo.save(organizationId, key, record, { id: yield* newId, at, actor })
   })
 
@@ -73,33 +81,33 @@ const make = Effect.gen(function* () {
     const caller = yield* Caller
     const { organizationId } = caller
     const key: ExternalKey = { kind: "CUSTOMER", connector: connectorOf(adapter), externalId }
-    const { integrationMetadata: _, slug, webUrl: __, ...members } = input
+    const { integrationMetadata: _, slug, webUrl: __, ...properties } = input
     const upsert = Effect.gen(function* () {
       const holder = yield* repo.holder(organizationId, key)
       return Option.isSome(holder)
-        ? yield* customers.change({ customerId: holder.value }, members, (known) =>
+        ? yield* customers.change({ customerId: holder.value }, properties, (known) =>
             store(caller, key, known, input, true),
           )
         : yield* customers.create(
-            { name: externalId, ...members, ...(slug === undefined ? {} : { slug }) },
+            { name: externalId, ...properties, ...(slug === undefined ? {} : { slug }) },
             (created) => store(caller, key, created, input, false),
           )
     }).pipe(
       Effect.retry({ times: 5, while: ({ _tag }) => _tag === "Moved" || _tag === "Customer.NotFound" }),
       Effect.catchTags({
         "CreateCustomer.SlugTaken": ({ detail }) => Effect.fail(new UpsertCustomerSlugTaken({ detail })),
-        // No external id of the caller's own is sent, and what moves six times in one transaction is our bug.
+        // The input has no `externalCustomerId`, and an external id that moves six times in one transaction is a bug.
         "CreateCustomer.ExternalIdTaken": Effect.die,
         "UpdateCustomer.ExternalIdTaken": Effect.die,
         "Customer.NotFound": Effect.die,
         Moved: Effect.die,
       }),
     )
-    const record = yield* alone(organizationId, key, upsert)
+    const record = yield* serialize(organizationId, key, upsert)
     return customerResult(record, recordIn(record, key))
   })
 
-  /** The customer that has an external id in the same adapter, kept until the transaction ends. */
+  /** The id of the customer with this external id, which cannot be deleted before the transaction ends. */
   const customerIdOf = Effect.fnUntraced(function* (organizationId: string, connector: string, externalId: string) {
     const holder = yield* repo.holder(organizationId, { kind: "CUSTOMER", connector, externalId })
     const customer = Option.isSome(holder)
@@ -107,7 +115,7 @@ const make = Effect.gen(function* () {
       : Option.none()
     return Option.isSome(customer)
       ? customer.value.id
-      : yield* invalid("body.customerExternalId", "names no customer of this adapter", externalId)
+      : yield* invalid("body.customerExternalId", "does not name an existing customer of this adapter", externalId)
   })
 
   const instance = Effect.fn("IntegrationUpserts.instance")(function* (
@@ -122,13 +130,13 @@ const make = Effect.gen(function* () {
     const { customerExternalId, integrationMetadata: _, slug, webUrl: __, ...others } = input
     const upsert = Effect.gen(function* () {
       const holder = yield* repo.holder(organizationId, key)
-      if (Option.isNone(holder)) yield* refuseFaults(creationFaults(input))
-      const members =
+      if (Option.isNone(holder)) yield* refuseFaults(creationErrors(input))
+      const properties =
         customerExternalId === undefined
           ? others
           : { ...others, customerId: yield* customerIdOf(organizationId, connector, customerExternalId) }
       if (Option.isSome(holder)) {
-        return yield* instances.change({ instanceId: holder.value }, members, (known) =>
+        return yield* instances.change({ instanceId: holder.value }, properties, (known) =>
           store(caller, key, known, input, true),
         )
       }
@@ -137,7 +145,7 @@ const make = Effect.gen(function* () {
           name: externalId,
           startLicenseDate: yield* now,
           endLicenseDate: null,
-          ...members,
+          ...properties,
           ...(slug === undefined ? {} : { slug }),
         },
         (created) => store(caller, key, created, input, false),
@@ -163,13 +171,13 @@ const make = Effect.gen(function* () {
         ),
       ),
     )
-    return yield* alone(organizationId, key, upsert)
+    return yield* serialize(organizationId, key, upsert)
   })
 
   return { customer, instance }
 })
 
-/** Upserts into the caller's organization. */
+/** Upserts customers and instances of the caller's organization by external id. */
 export class IntegrationUpserts extends Context.Service<IntegrationUpserts, Effect.Success<typeof make>>()(
   "keyshelf/integrations/IntegrationUpserts",
 ) {

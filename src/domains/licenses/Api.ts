@@ -32,7 +32,7 @@ export class LicensesApi extends HttpApiGroup.make("licenses")
       .annotateMerge(
         OpenApi.annotations({
           summary: "List licenses",
-          description: "Versions of all families, newest first. A family that does not exist gives an empty page.",
+          description: "Versions of all families, newest first. An unknown family returns an empty page.",
         }),
       ),
     HttpApiEndpoint.post("create", "/licenses", {
@@ -48,7 +48,7 @@ export class LicensesApi extends HttpApiGroup.make("licenses")
         OpenApi.annotations({
           summary: "Create a license version",
           description:
-            "Without a family it opens one, which gets the license's slug. With `familySlug` or `familyId` it becomes the family's next version: it gets the next number, and without a slug `<family>-v<number>`. A new default takes the place of the old one.",
+            "Without a family, creates a new family with the slug of the license. With `familySlug` or `familyId`, adds the next version to that family: the slug defaults to `<family>-v<number>`. `isDefault: true` replaces the previous default.",
         }),
       ),
     HttpApiEndpoint.get("get", "/licenses/:licenseSlug", {
@@ -70,7 +70,7 @@ export class LicensesApi extends HttpApiGroup.make("licenses")
         OpenApi.annotations({
           summary: "Change a license version",
           description:
-            "Missing members stay as they are; `null` clears one. `isDefault: true` takes the default from the version that has it, `false` leaves the family without one, so that it resolves to its highest published version.",
+            "Omitted properties stay unchanged; `null` clears a property. `isDefault: true` replaces the family's default version. `isDefault: false` removes it: the family then resolves to its highest published version.",
         }),
       ),
     HttpApiEndpoint.delete("delete", "/licenses/:licenseSlug", {
@@ -83,7 +83,7 @@ export class LicensesApi extends HttpApiGroup.make("licenses")
         OpenApi.annotations({
           summary: "Delete a draft",
           description:
-            "Only a draft that no instance has. Its number is not given again; with its last version a family goes too.",
+            "Only drafts without instances can be deleted. The version number is never reused. Deleting the last version also deletes the family.",
         }),
       ),
     HttpApiEndpoint.post("publish", "/licenses/:licenseSlug/publish", {
@@ -107,7 +107,7 @@ export class LicensesApi extends HttpApiGroup.make("licenses")
         OpenApi.annotations({
           summary: "Archive a published version",
           description:
-            "Its family stops resolving to it and no instance can be put on it; instances that have it keep it. The default of a family cannot be archived.",
+            "The family no longer resolves to the version, and no instance can be assigned to it. Instances that already use it keep it. The default of a family cannot be archived.",
         }),
       ),
     HttpApiEndpoint.post("unarchive", "/licenses/:licenseSlug/unarchive", {
@@ -118,8 +118,11 @@ export class LicensesApi extends HttpApiGroup.make("licenses")
     })
       .middleware(Idempotency)
       .annotate(RequiredScope, "write:licenses")
-      .annotateMerge(OpenApi.annotations({ summary: "Publish an archived version again" })),
+      .annotateMerge(OpenApi.annotations({ summary: "Unarchive a version" })),
   )
   .annotateMerge(
-    OpenApi.annotations({ title: "Licenses", description: "What is sold: versions of license families." }),
+    OpenApi.annotations({
+      title: "Licenses",
+      description: "License versions, grouped into families, with a lifecycle state.",
+    }),
   ) {}

@@ -1,4 +1,4 @@
-/** Reading license families: what each of them resolves to. */
+/** Reads license families and resolves them to their current version. */
 import { Context, Effect, Layer, Option } from "effect"
 import { Caller } from "../../kernel/contract/Caller.ts"
 import { byId, Cursors } from "../../kernel/contract/Page.ts"
@@ -38,7 +38,7 @@ const make = Effect.gen(function* () {
     const [currentVersion] = yield* repo.currentVersions(organizationId, [family.value.id])
     if (currentVersion === undefined) {
       return yield* new GetLicenseFamilyNoPublishedVersion({
-        detail: `No version of the license family "${slug}" is published, so it resolves to none.`,
+        detail: `The license family "${slug}" has no published version. Publish a version first.`,
       })
     }
     return { ...family.value, currentVersion } satisfies LicenseFamily
@@ -47,7 +47,7 @@ const make = Effect.gen(function* () {
   return { get, list }
 })
 
-/** License families of the caller's organization. */
+/** Reads license families of the caller's organization. */
 export class LicenseFamilies extends Context.Service<LicenseFamilies, Effect.Success<typeof make>>()(
   "keyshelf/licenses/LicenseFamilies",
 ) {

@@ -18,7 +18,7 @@ export class LicenseFamiliesApi extends HttpApiGroup.make("licenseFamilies")
       .annotateMerge(
         OpenApi.annotations({
           summary: "List license families",
-          description: "Newest first, each with the version it resolves to, or `null` while none is published.",
+          description: "Newest first. `currentVersion` is `null` while no version is published.",
         }),
       ),
     HttpApiEndpoint.get("get", "/license-families/:licenseFamilySlug", {
@@ -31,10 +31,13 @@ export class LicenseFamiliesApi extends HttpApiGroup.make("licenseFamilies")
         OpenApi.annotations({
           summary: "Resolve a license family",
           description:
-            "Its `currentVersion` is the default, else the highest published version. A family without a published version resolves to nothing and answers 404.",
+            "`currentVersion` is the default version, otherwise the highest published version. A family without a published version returns 404.",
         }),
       ),
   )
   .annotateMerge(
-    OpenApi.annotations({ title: "License families", description: "A license through all its versions." }),
+    OpenApi.annotations({
+      title: "License families",
+      description: "A family groups all versions of a license and resolves to one of them.",
+    }),
   ) {}

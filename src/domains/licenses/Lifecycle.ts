@@ -1,4 +1,4 @@
-/** The states of a license version: draft, published, archived (interface specification, section 3). */
+/** Transitions of a license version between draft, published and archived (interface specification, section 3). */
 import { Context, Effect, Layer, Option } from "effect"
 import { Events } from "../events/Service.ts"
 import { Caller } from "../../kernel/contract/Caller.ts"
@@ -15,23 +15,25 @@ import {
 } from "./Errors.ts"
 import type { License, LifecycleState } from "./Model.ts"
 import { LicensesRepo } from "./Repo.ts"
-import { archiveRefusal } from "./Rules.ts"
+import { archiveRejection } from "./Rules.ts"
 
-const stateOf = (license: License) => ({ detail: `The license "${license.slug}" is ${license.lifecycleState}.` })
+const wrongState = (license: License) => ({ detail: `The license "${license.slug}" is ${license.lifecycleState}.` })
 
 const mayPublish = (license: License) =>
-  license.lifecycleState === "DRAFT" ? Effect.void : Effect.fail(new PublishLicenseNotADraft(stateOf(license)))
+  license.lifecycleState === "DRAFT" ? Effect.void : Effect.fail(new PublishLicenseNotADraft(wrongState(license)))
 
 const mayUnarchive = (license: License) =>
-  license.lifecycleState === "ARCHIVED" ? Effect.void : Effect.fail(new UnarchiveLicenseNotArchived(stateOf(license)))
+  license.lifecycleState === "ARCHIVED"
+    ? Effect.void
+    : Effect.fail(new UnarchiveLicenseNotArchived(wrongState(license)))
 
 const mayArchive = Effect.fnUntraced(function* (license: License) {
-  switch (archiveRefusal(license)) {
+  switch (archiveRejection(license)) {
     case "not-published":
-      return yield* new ArchiveLicenseNotPublished(stateOf(license))
+      return yield* new ArchiveLicenseNotPublished(wrongState(license))
     case "default":
       return yield* new ArchiveLicenseDefaultMustBePublished({
-        detail: `The license "${license.slug}" is the default of its family. Make another version the default, or unset it, first.`,
+        detail: `The license "${license.slug}" is the default of its family. Make another version the default or set \`isDefault\` to false first.`,
       })
     case undefined:
   }
@@ -52,7 +54,7 @@ const make = Effect.gen(function* () {
       const caller = yield* Caller
       return yield* transactions.run(
         Effect.gen(function* () {
-          // The lock waits for instances that are being put on this version, and keeps new ones away.
+          // The lock waits for transactions that assign this version to an instance, and blocks new ones.
           const found = yield* repo.lockBySlug(caller.organizationId, slug)
           if (Option.isNone(found)) return yield* new LicenseNotFound({ detail: noSuch("license", slug) })
           yield* allowed(found.value)
@@ -71,13 +73,13 @@ const make = Effect.gen(function* () {
 
   return {
     publish: transition("LicenseLifecycle.publish", mayPublish, "PUBLISHED", "LICENSE_PUBLISHED"),
-    /** Instances on the version keep it; its family stops resolving to it, and no instance can be put on it. */
+    /** Instances of the version keep it. Its family no longer resolves to it, and no instance can be assigned to it. */
     archive: transition("LicenseLifecycle.archive", mayArchive, "ARCHIVED", "LICENSE_ARCHIVED"),
     unarchive: transition("LicenseLifecycle.unarchive", mayUnarchive, "PUBLISHED", "LICENSE_UNARCHIVED"),
   }
 })
 
-/** Moves license versions from state to state. */
+/** Publishes, archives and unarchives license versions. */
 export class LicenseLifecycle extends Context.Service<LicenseLifecycle, Effect.Success<typeof make>>()(
   "keyshelf/licenses/LicenseLifecycle",
 ) {

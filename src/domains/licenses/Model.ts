@@ -1,4 +1,4 @@
-/** Licenses: versions of families, and what they grant (interface specification, section 2; contract, section 5). */
+/** Licenses: versions of families, and their grants (interface specification, section 2; contract, section 5). */
 import { Schema } from "effect"
 import { ActorReference } from "../../kernel/contract/Caller.ts"
 import { Amount } from "../../kernel/values/Decimal.ts"
@@ -7,11 +7,11 @@ import { Slug } from "../../kernel/values/Slug.ts"
 import { Description, FreeObject, Name, PathName } from "../../kernel/values/Text.ts"
 import { Timestamp } from "../../kernel/values/Timestamp.ts"
 
-/** What a license is for. */
+/** The commercial types of a license. */
 export const licenseTypes = ["COMMUNITY", "TRIAL", "DEVELOPMENT", "PAID"] as const
 export type LicenseType = (typeof licenseTypes)[number]
 
-/** A draft is being prepared, a published version is on sale, an archived one is kept by the instances that have it. */
+/** A draft is being prepared, a published version is on sale, an archived one serves only its existing instances. */
 export const lifecycleStates = ["DRAFT", "PUBLISHED", "ARCHIVED"] as const
 export type LifecycleState = (typeof lifecycleStates)[number]
 
@@ -46,12 +46,12 @@ export const CreateLicense = Schema.Struct({
   type: LicenseType,
   description: optional(Description),
   slug: Schema.optionalKey(Slug),
-  familySlug: optional(PathName.annotate({ description: "The family that gets its next version" })),
-  familyId: optional(Uuid.annotate({ description: "The same by id" })),
+  familySlug: optional(PathName.annotate({ description: "Slug of the family to which the version is added" })),
+  familyId: optional(Uuid.annotate({ description: "Id of the family to which the version is added" })),
   lifecycleState: Schema.optionalKey(
-    Schema.Literals(["DRAFT", "PUBLISHED"]).annotate({ description: "`PUBLISHED` if absent" }),
+    Schema.Literals(["DRAFT", "PUBLISHED"]).annotate({ description: "Default `PUBLISHED`" }),
   ),
-  isDefault: Schema.optionalKey(Schema.Boolean.annotate({ description: "`false` if absent" })),
+  isDefault: Schema.optionalKey(Schema.Boolean.annotate({ description: "Default `false`" })),
   versionName: optional(Name),
 })
 export type CreateLicense = typeof CreateLicense.Type
@@ -80,14 +80,15 @@ export const LicenseFamily = Schema.Struct({
   id: Uuid,
   slug: Schema.String,
   currentVersion: Schema.NullOr(License).annotate({
-    description: "The default version, else the highest published one; `null` while none is published",
+    description: "The default version, otherwise the highest published one; `null` while none is published",
   }),
   createdAt: Timestamp,
   createdBy: ActorReference,
 })
 export type LicenseFamily = typeof LicenseFamily.Type
 
-const VALUE = "By the entitlement's type: an amount (`-1`: unlimited), whether it is granted, or a configuration"
+const VALUE =
+  "Depends on the type of the entitlement: a number (`-1` is unlimited), a boolean, or a configuration object"
 const GrantValue = Schema.Union([Schema.Finite, Schema.Boolean, FreeObject]).annotate({
   description: VALUE,
 })
@@ -96,7 +97,7 @@ export type GrantValue = typeof GrantValue.Type
 const GrantedValue = Schema.Union([Amount, Schema.Boolean, FreeObject]).annotate({ description: VALUE })
 
 const OveragePercent = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1000 })).annotate({
-  description: "How far usage may pass the amount, in percent of it; 0 is a hard limit",
+  description: "Percentage by which usage may exceed the value; 0 is a hard limit",
 })
 
 export const Grant = Schema.Struct({

@@ -7,7 +7,7 @@ import type { Position } from "../../kernel/contract/Page.ts"
 import { record, records, touched } from "../../kernel/database/Statements.ts"
 import type { License, LicenseFamily, LicenseFilters } from "./Model.ts"
 
-/** A family without what it resolves to. */
+/** A family without its current version. */
 export type FamilyRow = Omit<LicenseFamily, "currentVersion">
 
 interface NewFamily {
@@ -31,7 +31,7 @@ const make = Effect.gen(function* () {
   )
 
   return {
-    /** Whether the slug was free and the family, which has one version already, is stored. */
+    /** Stores a family, which counts its first version already, and returns whether the slug was free. */
     insertFamily: (organizationId: string, row: NewFamily) =>
       touched(sql`
         INSERT INTO license_families (organization_id, id, slug, last_version, created_at, created_by)
@@ -55,14 +55,14 @@ const make = Effect.gen(function* () {
         ${families} WHERE organization_id = ${organizationId} AND id < ${olderThan(after)}
         ORDER BY id DESC LIMIT ${count}`),
 
-    /** The family's next version number. Its row stays locked, so that versions get their numbers one after another. */
+    /** Increments and returns the last version number of a family. The row lock serializes the assignment. */
     nextVersion: (organizationId: string, familyId: string) =>
       record<{ readonly version: number }>()(sql`
         UPDATE license_families SET last_version = last_version + 1
         WHERE organization_id = ${organizationId} AND id = ${familyId}
         RETURNING last_version AS version`),
 
-    /** Locks the family of a license: its default and its number of versions stay as they are. */
+    /** Locks the family of a license: its default and its versions cannot change before the transaction ends. */
     lockFamilyOf: (organizationId: string, licenseSlug: string) =>
       touched(sql`
         SELECT 1 FROM license_families family
@@ -74,7 +74,7 @@ const make = Effect.gen(function* () {
       touched(sql`
         SELECT 1 FROM licenses WHERE organization_id = ${organizationId} AND family_id = ${familyId} LIMIT 1`),
 
-    /** What the families resolve to, as `currentVersion` of the rules decides it. Families without one are missing. */
+    /** The current versions of families by the rule `currentVersion`. Families without one are omitted. */
     currentVersions: (organizationId: string, familyIds: ReadonlyArray<string>) =>
       records<License>()(sql`
         SELECT DISTINCT ON ("familyId") * FROM (
@@ -83,7 +83,7 @@ const make = Effect.gen(function* () {
             AND license.lifecycle_state = 'PUBLISHED') published
         ORDER BY "familyId", "isDefault" DESC, version::integer DESC`),
 
-    /** Whether the slug was free and the row is stored. */
+    /** Stores the row if its slug is free and returns whether it was. */
     insert: (organizationId: string, row: License) =>
       touched(sql`
         INSERT INTO licenses (organization_id, id, family_id, slug, name, version, version_name, description, type,
@@ -110,19 +110,19 @@ const make = Effect.gen(function* () {
         ])}
         ORDER BY license.id DESC LIMIT ${count}`),
 
-    /** Locks the row against every change, and against instances that would start to use it. */
+    /** Locks the row: it cannot change, and no instance can start to use it, before the transaction ends. */
     lockBySlug: (organizationId: string, slug: string) =>
       record<License>()(sql`
         ${licenses} WHERE license.organization_id = ${organizationId} AND license.slug = ${slug}
         FOR UPDATE OF license`),
 
-    /** Keeps the row as it is until the transaction ends; others may do the same at the same time. */
-    keepBySlug: (organizationId: string, slug: string) =>
+    /** Locks the row against changes until the transaction ends. The lock is shared. */
+    lockBySlugShared: (organizationId: string, slug: string) =>
       record<License>()(sql`
         ${licenses} WHERE license.organization_id = ${organizationId} AND license.slug = ${slug}
         FOR SHARE OF license`),
 
-    keepById: (organizationId: string, id: string) =>
+    lockByIdShared: (organizationId: string, id: string) =>
       record<License>()(sql`
         ${licenses} WHERE license.organization_id = ${organizationId} AND license.id = ${id} FOR SHARE OF license`),
 
@@ -149,7 +149,7 @@ const make = Effect.gen(function* () {
   }
 })
 
-/** Rows of licenses and their families. */
+/** Stores and reads licenses and their families. */
 export class LicensesRepo extends Context.Service<LicensesRepo, Effect.Success<typeof make>>()(
   "keyshelf/licenses/Repo",
 ) {

@@ -1,4 +1,4 @@
-/** Decisions about licenses. Pure. */
+/** Rules of licenses. Pure. */
 import { BigDecimal, Predicate } from "effect"
 import type { EntitlementType } from "../entitlements/Model.ts"
 import { decimalOfAmount, isAmount, MAX_DIGITS, unlimited } from "../../kernel/values/Decimal.ts"
@@ -7,65 +7,65 @@ import type { GrantValue, License } from "./Model.ts"
 type Candidate = Pick<License, "version" | "isDefault" | "lifecycleState">
 
 /**
- * What a family resolves to: its default, else its highest published version (contract, section 5). It resolves to no
- * version that is not published, and so perhaps to none.
+ * The version that a family resolves to: its default, otherwise its highest published version (contract, section 5).
+ * Returns `undefined` if no version is published.
  */
 export const currentVersion = <Version extends Candidate>(versions: ReadonlyArray<Version>): Version | undefined => {
   const published = versions.filter((version) => version.lifecycleState === "PUBLISHED")
   return (
     published.find((version) => version.isDefault) ??
-    published.toSorted((one, other) => Number(other.version) - Number(one.version))[0]
+    published.toSorted((left, right) => Number(right.version) - Number(left.version))[0]
   )
 }
 
-const LONGEST_SLUG = 100
-const RANDOM_SUFFIX = 7
+const MAX_SLUG_LENGTH = 100
+const SUFFIX_LENGTH = 7
 
 /**
- * The slug that a version after the first suggests. A long family slug is cut, so that the version's own, even with a
- * random suffix, has no more than the 100 characters of every slug.
+ * The default slug of a version after the first. Truncates a long family slug, so that the result fits into 100
+ * characters even with a random suffix.
  */
 export const slugOfVersion = (familySlug: string, version: number): string => {
   const ending = `-v${version}`
-  const beginning = familySlug.slice(0, LONGEST_SLUG - RANDOM_SUFFIX - ending.length)
+  const beginning = familySlug.slice(0, MAX_SLUG_LENGTH - SUFFIX_LENGTH - ending.length)
   return `${beginning.replace(/-+$/, "")}${ending}`
 }
 
-/** Why a license cannot be archived, in the order in which the caller is told (interface specification, section 3). */
-export const archiveRefusal = (license: Candidate): "not-published" | "default" | undefined => {
+/** Why a license cannot be archived. The state is checked before the default (interface specification, section 3). */
+export const archiveRejection = (license: Candidate): "not-published" | "default" | undefined => {
   if (license.lifecycleState !== "PUBLISHED") return "not-published"
   return license.isDefault ? "default" : undefined
 }
 
-/** How many digits the number has, written out without an exponent. */
+/** The number of digits of the value, written without an exponent. */
 const digitsOf = (value: BigDecimal.BigDecimal): number => {
   const { value: digits, scale } = BigDecimal.normalize(BigDecimal.abs(value))
   const length = digits.toString().length
   return scale < 0 ? length - scale : Math.max(length, scale)
 }
 
-const faultOfNumber = (value: GrantValue): string | undefined => {
-  if (!isAmount(value)) return "is a number, because the entitlement is"
+const numberError = (value: GrantValue): string | undefined => {
+  if (!isAmount(value)) return "must be a number: the entitlement has the type NUMBER"
   const decimal = decimalOfAmount(value)
   if (BigDecimal.isNegative(decimal) && !BigDecimal.equals(decimal, unlimited))
-    return "is at least 0, or -1 for unlimited"
-  return digitsOf(decimal) > MAX_DIGITS ? `has at most ${MAX_DIGITS} digits` : undefined
+    return "must be at least 0, or -1 for unlimited"
+  return digitsOf(decimal) > MAX_DIGITS ? `must have at most ${MAX_DIGITS} digits` : undefined
 }
 
-/** What is wrong with the value as a grant of such an entitlement. */
+/** The validation message if the value does not fit the type of the entitlement. */
 export const faultOfValue = (type: EntitlementType, value: GrantValue): string | undefined => {
   switch (type) {
     case "NUMBER":
-      return faultOfNumber(value)
+      return numberError(value)
     case "BOOLEAN":
-      return Predicate.isBoolean(value) ? undefined : "is true or false, because the entitlement is"
+      return Predicate.isBoolean(value) ? undefined : "must be true or false: the entitlement has the type BOOLEAN"
     case "CONFIG":
       return Predicate.isObject(value) && !isAmount(value)
         ? undefined
-        : "is an object, because the entitlement is a configuration"
+        : "must be an object: the entitlement has the type CONFIG"
   }
 }
 
-/** What is wrong with the overage: only an amount can be passed. */
-export const faultOfOverage = (type: EntitlementType, overagePercent: number): string | undefined =>
-  type === "NUMBER" || overagePercent === 0 ? undefined : "is for entitlements of the type NUMBER only"
+/** The validation message if the type cannot have an overage. Only numbers can be exceeded. */
+export const overageError = (type: EntitlementType, overagePercent: number): string | undefined =>
+  type === "NUMBER" || overagePercent === 0 ? undefined : "must be 0 unless the entitlement has the type NUMBER"

@@ -6,7 +6,7 @@ import { newId } from "../../kernel/values/Identifiers.ts"
 import { byId, Cursors } from "../../kernel/contract/Page.ts"
 import type { PageRequest } from "../../kernel/contract/Page.ts"
 import { invalid, noSuch } from "../../kernel/contract/Problem.ts"
-import { slugify, underFreeSlug } from "../../kernel/values/Slug.ts"
+import { slugify, insertWithFreeSlug } from "../../kernel/values/Slug.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
 import {
@@ -22,7 +22,7 @@ import { LicensesRepo } from "./Repo.ts"
 import type { FamilyRow } from "./Repo.ts"
 import { slugOfVersion } from "./Rules.ts"
 
-/** How a license is named: by id, by slug, or as what a family resolves to. */
+/** Identifies a license by id, by slug, or by the family that resolves to it. */
 export interface LicenseChoice {
   readonly licenseId?: string
   readonly licenseSlug?: string
@@ -30,9 +30,9 @@ export interface LicenseChoice {
 }
 
 const notFound = (slug: string) => new LicenseNotFound({ detail: noSuch("license", slug) })
-const namesNoFamily = "names no license family"
+const unknownFamily = "does not name an existing license family"
 const onlyPublished = {
-  detail: "A draft or an archived version cannot be the default of its family. Publish it first.",
+  detail: "A draft or archived version cannot be the default of its family. Publish it first.",
 }
 
 const make = Effect.gen(function* () {
@@ -41,7 +41,7 @@ const make = Effect.gen(function* () {
   const cursors = yield* Cursors
   const transactions = yield* Transactions
 
-  /** Takes the default from the version that has it. Whoever calls this holds the family's lock. */
+  /** Unsets the default of a family. The caller must hold the lock of the family. */
   const clearDefault = Effect.fnUntraced(function* (caller: Caller["Service"], familyId: string, at: Date) {
     const previous = yield* repo.lockDefault(caller.organizationId, familyId)
     if (Option.isNone(previous)) return
@@ -53,26 +53,26 @@ const make = Effect.gen(function* () {
   const familyOf = Effect.fnUntraced(function* (organizationId: string, input: CreateLicense) {
     const slug = input.familySlug ?? null
     const id = input.familyId ?? null
-    const bySlug = slug === null ? Option.none() : yield* repo.findFamily(organizationId, slug)
-    const byItsId = id === null ? Option.none() : yield* repo.findFamilyById(organizationId, id)
-    if (slug !== null && Option.isNone(bySlug)) return yield* invalid("body.familySlug", namesNoFamily, slug)
-    if (id !== null && Option.isNone(byItsId)) return yield* invalid("body.familyId", namesNoFamily, id)
-    if (Option.isSome(bySlug) && Option.isSome(byItsId) && bySlug.value.id !== byItsId.value.id) {
-      return yield* invalid("body.familyId", "names another family than familySlug does", id)
+    const familyBySlug = slug === null ? Option.none() : yield* repo.findFamily(organizationId, slug)
+    const familyById = id === null ? Option.none() : yield* repo.findFamilyById(organizationId, id)
+    if (slug !== null && Option.isNone(familyBySlug)) return yield* invalid("body.familySlug", unknownFamily, slug)
+    if (id !== null && Option.isNone(familyById)) return yield* invalid("body.familyId", unknownFamily, id)
+    if (Option.isSome(familyBySlug) && Option.isSome(familyById) && familyBySlug.value.id !== familyById.value.id) {
+      return yield* invalid("body.familyId", "must name the same family as familySlug", id)
     }
-    return Option.orElse(bySlug, () => byItsId)
+    return Option.orElse(familyBySlug, () => familyById)
   })
 
   type NewLicense = Omit<License, "familyId" | "familySlug" | "slug" | "version">
   const slugTaken = (slug: string) =>
     new CreateLicenseSlugTaken({ detail: `Another license or license family has the slug "${slug}".` })
 
-  /** The first version of a new family, which has its slug. */
+  /** Creates a family and its first version under the same slug. */
   const openFamily = Effect.fnUntraced(function* (organizationId: string, input: CreateLicense, license: NewLicense) {
     const familyId = yield* newId
     const { createdAt, createdBy } = license
     const versionWith = (slug: string): License => ({ ...license, familyId, familySlug: slug, slug, version: "1" })
-    const slug = yield* underFreeSlug({
+    const slug = yield* insertWithFreeSlug({
       explicit: input.slug,
       suggested: slugify(input.name, "license"),
       taken: slugTaken,
@@ -93,11 +93,11 @@ const make = Effect.gen(function* () {
     license: NewLicense,
   ) {
     const next = yield* repo.nextVersion(caller.organizationId, family.id)
-    // Its last version, a draft, was deleted a moment ago.
+    // A concurrent request deleted the last version and with it the family.
     if (Option.isNone(next)) {
       return yield* (input.familySlug ?? null) === null
-        ? invalid("body.familyId", namesNoFamily, input.familyId)
-        : invalid("body.familySlug", namesNoFamily, input.familySlug)
+        ? invalid("body.familyId", unknownFamily, input.familyId)
+        : invalid("body.familySlug", unknownFamily, input.familySlug)
     }
     if (license.isDefault) yield* clearDefault(caller, family.id, license.createdAt)
     const { version } = next.value
@@ -108,7 +108,7 @@ const make = Effect.gen(function* () {
       slug,
       version: String(version),
     })
-    const slug = yield* underFreeSlug({
+    const slug = yield* insertWithFreeSlug({
       explicit: input.slug,
       suggested: slugOfVersion(family.slug, version),
       insert: (slug) => repo.insert(caller.organizationId, versionWith(slug)),
@@ -172,7 +172,7 @@ const make = Effect.gen(function* () {
     const caller = yield* Caller
     yield* transactions.run(
       Effect.gen(function* () {
-        // Always the family before its versions, so that two changes of a default wait for one another.
+        // Lock the family before its versions: concurrent changes of the default are serialized and cannot deadlock.
         if (input.isDefault === true) yield* repo.lockFamilyOf(caller.organizationId, slug)
         const found = yield* repo.lockBySlug(caller.organizationId, slug)
         if (Option.isNone(found)) return yield* notFound(slug)
@@ -208,16 +208,16 @@ const make = Effect.gen(function* () {
         const license = found.value
         if (license.lifecycleState !== "DRAFT") {
           return yield* new DeleteLicenseNotADraft({
-            detail: `The license "${slug}" is ${license.lifecycleState}. Only drafts are deleted; archive it instead.`,
+            detail: `The license "${slug}" is ${license.lifecycleState}. Only drafts can be deleted. Archive the license instead.`,
           })
         }
         if (yield* repo.isInUse(organizationId, license.id)) {
           return yield* new DeleteLicenseInUse({
-            detail: `An instance has the license "${slug}". Give it another license first.`,
+            detail: `An instance uses the license "${slug}". Assign another license to it first.`,
           })
         }
         yield* repo.delete(organizationId, license.id)
-        // Only drafts go, so a family without versions never had one on sale, and its numbers were never seen.
+        // Only drafts are deleted, so a family without versions was never on sale: its slug can be reused.
         if (!(yield* repo.hasVersions(organizationId, license.familyId))) {
           yield* repo.deleteFamily(organizationId, license.familyId)
         }
@@ -240,7 +240,7 @@ const make = Effect.gen(function* () {
       ...(choice.licenseFamilySlug === undefined ? [] : [yield* currentOf(organizationId, choice.licenseFamilySlug)]),
     ]
     const first = found[0] ?? Option.none<License>()
-    const agree = found.every((one) => Option.isSome(one) && Option.isSome(first) && one.value.id === first.value.id)
+    const agree = found.every((next) => Option.isSome(next) && Option.isSome(first) && next.value.id === first.value.id)
     return agree ? first : Option.none<License>()
   })
 
@@ -250,14 +250,14 @@ const make = Effect.gen(function* () {
     list,
     update,
     delete: remove,
-    /** The version that a choice names. None if it names nothing, or if its members name different versions. */
+    /** Resolves a choice to a version. None if it names none, or if its properties name different versions. */
     resolve,
-    /** Reads a version and keeps it as it is until the transaction ends, so that nobody archives it meanwhile. */
-    lock: (organizationId: string, licenseId: string) => repo.keepById(organizationId, licenseId),
+    /** Reads a version and locks it: it cannot be archived before the transaction ends. */
+    lock: (organizationId: string, licenseId: string) => repo.lockByIdShared(organizationId, licenseId),
   }
 })
 
-/** License versions of the caller's organization. */
+/** Manages license versions of the caller's organization. */
 export class Licenses extends Context.Service<Licenses, Effect.Success<typeof make>>()("keyshelf/licenses/Licenses") {
   static readonly layer = Layer.effect(Licenses, make)
 }

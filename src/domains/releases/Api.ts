@@ -38,7 +38,7 @@ export class ReleasesApi extends HttpApiGroup.make("releases")
         OpenApi.annotations({
           summary: "Create a release",
           description:
-            "Links up to 200 different components, in the order of `componentIds`. A release never changes: to correct one, delete it and create another. Without a slug it gets one made from its version.",
+            "Links up to 200 different components in the order of `componentIds`. A release is immutable: to correct one, delete it and create another. If `slug` is omitted, it is generated from the version.",
         }),
       ),
     HttpApiEndpoint.get("get", "/releases/:releaseSlug", {
@@ -58,7 +58,7 @@ export class ReleasesApi extends HttpApiGroup.make("releases")
         OpenApi.annotations({
           summary: "Delete a release",
           description:
-            "Refused while a deployment zone is on it. Past deployments do not hinder it: their history keeps its slug and version.",
+            "Rejected with 409 while a deployment zone runs it. Past deployments do not prevent deletion: the deployment history keeps slug and version.",
         }),
       ),
   )

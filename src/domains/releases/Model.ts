@@ -1,4 +1,4 @@
-/** Releases: immutable sets of components that zones are put on (interface specification, section 2). */
+/** Releases: immutable sets of components that deployment zones run (interface specification, section 2). */
 import { Schema } from "effect"
 import { Component } from "../components/Model.ts"
 import { ActorReference } from "../../kernel/contract/Caller.ts"
@@ -7,16 +7,20 @@ import { Slug } from "../../kernel/values/Slug.ts"
 import { Description, Name } from "../../kernel/values/Text.ts"
 import { Timestamp } from "../../kernel/values/Timestamp.ts"
 
-/** How many components one release links at most. */
-export const MAXIMUM_COMPONENTS = 200
+/** The maximum number of components in a release. */
+export const MAX_COMPONENTS = 200
 
 export const Release = Schema.Struct({
   id: Uuid,
   slug: Schema.String,
   version: Schema.String,
   description: Schema.NullOr(Schema.String),
-  componentIds: Schema.Array(Uuid).annotate({ description: "Linked at creation, in the order that was given" }),
-  components: Schema.Array(Component).annotate({ description: "The records of `componentIds`, in the same order" }),
+  componentIds: Schema.Array(Uuid).annotate({
+    description: "Ids of the linked components, in the order given at creation",
+  }),
+  components: Schema.Array(Component).annotate({
+    description: "The linked components, in the order of `componentIds`",
+  }),
   createdAt: Timestamp,
   createdBy: ActorReference,
 })
@@ -27,6 +31,6 @@ export const CreateRelease = Schema.Struct({
   version: Name,
   slug: Schema.optionalKey(Slug),
   description: Schema.optionalKey(Schema.NullOr(Description)),
-  componentIds: Schema.optionalKey(Schema.Array(Uuid).check(Schema.isMaxLength(MAXIMUM_COMPONENTS))),
+  componentIds: Schema.optionalKey(Schema.Array(Uuid).check(Schema.isMaxLength(MAX_COMPONENTS))),
 })
 export type CreateRelease = typeof CreateRelease.Type

@@ -7,10 +7,10 @@ import type { Position } from "../../kernel/contract/Page.ts"
 import { record, records, touched } from "../../kernel/database/Statements.ts"
 import type { Release } from "./Model.ts"
 
-/** A release without its components, which stand in rows of their own. */
+/** A release without its components, which are stored in separate rows. */
 export type ReleaseRow = Omit<Release, "componentIds" | "components">
 
-/** A component and the release that links it. */
+/** A component with the id of the release that links it. */
 export interface LinkedComponent extends Component {
   readonly releaseId: string
 }
@@ -23,7 +23,7 @@ const make = Effect.gen(function* () {
     components.created_at AS "createdAt", components.created_by AS "createdBy"`)
 
   return {
-    /** Whether the slug was free and the row is stored. */
+    /** Stores the row if its slug is free and returns whether it was. */
     insert: (organizationId: string, row: ReleaseRow) =>
       touched(sql`
         INSERT INTO releases (organization_id, id, slug, version, description, created_at, created_by)
@@ -41,14 +41,14 @@ const make = Effect.gen(function* () {
           FROM unnest(${componentIds}::uuid[]) WITH ORDINALITY AS linked (component_id, ordinal)`),
       ),
 
-    /** Components by their ids, in no order, held so that none is deleted before the link to it commits. */
-    holdComponents: (organizationId: string, ids: ReadonlyArray<string>) =>
+    /** Finds components by id, sorted by id, and locks them: none can be deleted before its link commits. */
+    lockComponents: (organizationId: string, ids: ReadonlyArray<string>) =>
       records<Component>()(sql`
         SELECT ${componentColumns} FROM components
         WHERE organization_id = ${organizationId} AND id = ANY(${ids}::uuid[])
         ORDER BY id FOR KEY SHARE`),
 
-    /** The components of all these releases, those of one release in their order. */
+    /** The components of the given releases. Components of one release are in link order. */
     componentsOf: (organizationId: string, ids: ReadonlyArray<string>) =>
       records<LinkedComponent>()(sql`
         SELECT link.release_id AS "releaseId", ${componentColumns}
@@ -68,23 +68,23 @@ const make = Effect.gen(function* () {
         WHERE organization_id = ${organizationId} AND id < ${olderThan(after)}
         ORDER BY id DESC LIMIT ${count}`),
 
-    /** Locks the row, so that no zone can be put on the release while its deletion is decided. */
+    /** Locks the row: no zone can switch to the release before the transaction ends. */
     lockBySlug: (organizationId: string, slug: string) =>
       record<ReleaseRow>()(sql`
         SELECT ${columns} FROM releases WHERE organization_id = ${organizationId} AND slug = ${slug} FOR UPDATE`),
 
-    /** A zone that is on the release now. */
+    /** Finds a zone that currently runs the release. */
     findZoneOn: (organizationId: string, id: string) =>
       record<{ readonly slug: string }>()(sql`
         SELECT slug FROM deployment_zones WHERE organization_id = ${organizationId} AND release_id = ${id} LIMIT 1`),
 
-    /** Its links go with it. */
+    /** Deletes the release and, by cascade, its links. */
     delete: (organizationId: string, id: string) =>
       Effect.asVoid(Effect.orDie(sql`DELETE FROM releases WHERE organization_id = ${organizationId} AND id = ${id}`)),
   }
 })
 
-/** Rows of releases. */
+/** Stores and reads releases and their links to components. */
 export class ReleasesRepo extends Context.Service<ReleasesRepo, Effect.Success<typeof make>>()(
   "keyshelf/releases/Repo",
 ) {

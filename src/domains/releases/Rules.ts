@@ -1,17 +1,19 @@
-/** What a release may link. Pure. */
+/** Validation of the components of a release. Pure. */
 import type { ProblemFault } from "../../kernel/contract/Problem.ts"
 
 const at = (index: number): string => `body.componentIds[${index}]`
 
-/** Faults of the ids that stand in the list before. Ids are compared in lower case. */
-export const repeatedComponents = (ids: ReadonlyArray<string>): ReadonlyArray<ProblemFault> =>
+/** Validation errors for ids that occur earlier in the list. Expects ids in lower case. */
+export const repeatedComponentErrors = (ids: ReadonlyArray<string>): ReadonlyArray<ProblemFault> =>
   ids.flatMap((id, index) =>
-    ids.indexOf(id) < index ? [{ location: at(index), message: "is in the list already", value: id }] : [],
+    ids.indexOf(id) < index ? [{ location: at(index), message: "must not repeat an earlier id", value: id }] : [],
   )
 
-/** Faults of the ids that name no component. */
-export const unknownComponents = (
+/** Validation errors for ids that were not found. */
+export const unknownComponentErrors = (
   ids: ReadonlyArray<string>,
   found: ReadonlySet<string>,
 ): ReadonlyArray<ProblemFault> =>
-  ids.flatMap((id, index) => (found.has(id) ? [] : [{ location: at(index), message: "names no component", value: id }]))
+  ids.flatMap((id, index) =>
+    found.has(id) ? [] : [{ location: at(index), message: "does not name an existing component", value: id }],
+  )

@@ -7,18 +7,19 @@ import { byId, Cursors } from "../../kernel/contract/Page.ts"
 import type { PageRequest } from "../../kernel/contract/Page.ts"
 import { noSuch, refuseFaults } from "../../kernel/contract/Problem.ts"
 import type { ProblemFault } from "../../kernel/contract/Problem.ts"
-import { slugify, underFreeSlug } from "../../kernel/values/Slug.ts"
+import { slugify, insertWithFreeSlug } from "../../kernel/values/Slug.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
 import { CreateReleaseSlugTaken, DeleteReleaseDeployed, ReleaseNotFound } from "./Errors.ts"
 import type { CreateRelease, Release } from "./Model.ts"
 import { ReleasesRepo } from "./Repo.ts"
 import type { ReleaseRow } from "./Repo.ts"
-import { repeatedComponents, unknownComponents } from "./Rules.ts"
+import { repeatedComponentErrors, unknownComponentErrors } from "./Rules.ts"
 
 const notFound = (slug: string) => new ReleaseNotFound({ detail: noSuch("release", slug) })
 
-const refuseIfAny = (faults: ReadonlyArray<ProblemFault>) => refuseFaults(faults, "The components cannot be linked.")
+const rejectIfAny = (errors: ReadonlyArray<ProblemFault>) =>
+  refuseFaults(errors, "`componentIds` must name different existing components.")
 
 const make = Effect.gen(function* () {
   const repo = yield* ReleasesRepo
@@ -26,7 +27,7 @@ const make = Effect.gen(function* () {
   const cursors = yield* Cursors
   const transactions = yield* Transactions
 
-  /** Completes any number of rows with one query. */
+  /** Adds the components to all rows with one query. */
   const withComponents = Effect.fnUntraced(function* (organizationId: string, rows: ReadonlyArray<ReleaseRow>) {
     const linked = yield* repo.componentsOf(
       organizationId,
@@ -39,7 +40,7 @@ const make = Effect.gen(function* () {
     })
   })
 
-  const withItsComponents = Effect.fnUntraced(function* (organizationId: string, row: ReleaseRow) {
+  const withOwnComponents = Effect.fnUntraced(function* (organizationId: string, row: ReleaseRow) {
     const [release] = yield* withComponents(organizationId, [row])
     return release as Release
   })
@@ -47,7 +48,7 @@ const make = Effect.gen(function* () {
   const create = Effect.fn("Releases.create")(function* (input: CreateRelease) {
     const caller = yield* Caller
     const componentIds = (input.componentIds ?? []).map((id) => id.toLowerCase())
-    yield* refuseIfAny(repeatedComponents(componentIds))
+    yield* rejectIfAny(repeatedComponentErrors(componentIds))
     const release = {
       id: yield* newId,
       version: input.version,
@@ -57,10 +58,10 @@ const make = Effect.gen(function* () {
     }
     return yield* transactions.run(
       Effect.gen(function* () {
-        const held = yield* repo.holdComponents(caller.organizationId, componentIds)
-        const found = new Map(held.map((component) => [component.id, component]))
-        yield* refuseIfAny(unknownComponents(componentIds, new Set(found.keys())))
-        const slug = yield* underFreeSlug({
+        const locked = yield* repo.lockComponents(caller.organizationId, componentIds)
+        const found = new Map(locked.map((component) => [component.id, component]))
+        yield* rejectIfAny(unknownComponentErrors(componentIds, new Set(found.keys())))
+        const slug = yield* insertWithFreeSlug({
           explicit: input.slug,
           suggested: slugify(input.version, "release"),
           insert: (slug) => repo.insert(caller.organizationId, { ...release, slug }),
@@ -79,7 +80,7 @@ const make = Effect.gen(function* () {
     const { organizationId } = yield* Caller
     const release = yield* repo.findBySlug(organizationId, slug)
     if (Option.isNone(release)) return yield* notFound(slug)
-    return yield* withItsComponents(organizationId, release.value)
+    return yield* withOwnComponents(organizationId, release.value)
   })
 
   const list = Effect.fn("Releases.list")(function* (request: PageRequest) {
@@ -102,10 +103,10 @@ const make = Effect.gen(function* () {
         const zone = yield* repo.findZoneOn(caller.organizationId, release.value.id)
         if (Option.isSome(zone)) {
           return yield* new DeleteReleaseDeployed({
-            detail: `The deployment zone "${zone.value.slug}" is on the release "${slug}". Put it on another release first.`,
+            detail: `The deployment zone "${zone.value.slug}" runs the release "${slug}". Switch it to another release first.`,
           })
         }
-        const record = yield* withItsComponents(caller.organizationId, release.value)
+        const record = yield* withOwnComponents(caller.organizationId, release.value)
         yield* repo.delete(caller.organizationId, record.id)
         yield* events.emit(caller, "RELEASE_DELETED", record)
       }),
@@ -115,7 +116,7 @@ const make = Effect.gen(function* () {
   return { create, get, list, delete: remove }
 })
 
-/** Releases of the caller's organization. */
+/** Creates, reads and deletes releases of the caller's organization. */
 export class Releases extends Context.Service<Releases, Effect.Success<typeof make>>()("keyshelf/releases/Releases") {
   static readonly layer = Layer.effect(Releases, make)
 }

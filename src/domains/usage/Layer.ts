@@ -15,7 +15,7 @@ import { OptimisticRepo } from "./ledger/OptimisticRepo.ts"
 import { UsageReports } from "./reports/Service.ts"
 import { ReservationsRepo } from "./reservations/Repo.ts"
 import { Reservations } from "./reservations/Service.ts"
-import { ReservationRetention } from "./Retention.ts"
+import { UsageRetention } from "./Retention.ts"
 
 /** The services of this domain on their repositories. */
 export const layer = Layer.mergeAll(
@@ -23,7 +23,7 @@ export const layer = Layer.mergeAll(
   Consumption.layer,
   CloudEvents.layer,
   Reservations.layer,
-  ReservationRetention.layer,
+  UsageRetention.layer,
 ).pipe(
   Layer.provideMerge(UsageReports.layer),
   Layer.provideMerge(Ledger.layer),

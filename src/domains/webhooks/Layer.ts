@@ -20,9 +20,10 @@ import { PendingDeliveries } from "./queue/BacklogRemover.ts"
 import { PendingRepo } from "./queue/BacklogRepo.ts"
 import { WebhookQueue } from "./queue/Queue.ts"
 import { QueueRepo } from "./queue/QueueRepo.ts"
+import { WebhookRetention } from "./Retention.ts"
 
 /** Endpoints, their secrets and the history of deliveries, on their repositories. */
-export const layer = Layer.merge(WebhookEndpoints.layer, WebhookHistory.layer).pipe(
+export const layer = Layer.mergeAll(WebhookEndpoints.layer, WebhookHistory.layer, WebhookRetention.layer).pipe(
   Layer.provideMerge(Layer.mergeAll(WebhookQueue.layer, PendingDeliveries.layer, WebhookSecrets.layer)),
   Layer.provideMerge(Layer.mergeAll(WebhooksRepo.layer, HistoryRepo.layer, PendingRepo.layer, QueueRepo.layer)),
 )

@@ -34,7 +34,7 @@ export class DeploymentZonesApi extends HttpApiGroup.make("deploymentZones")
         OpenApi.annotations({
           summary: "Create a deployment zone",
           description:
-            "A zone is a place where a customer runs a release. A `releaseId` records its first deployment. Keys of `metadata` must be metadata fields of deployment zones.",
+            "A zone is a place where a customer runs a release. `releaseId` records the first deployment. Each key of `metadata` must be a metadata field of deployment zones.",
         }),
       ),
     HttpApiEndpoint.get("get", "/deployment-zones/:deploymentZoneSlug", {
@@ -56,7 +56,7 @@ export class DeploymentZonesApi extends HttpApiGroup.make("deploymentZones")
         OpenApi.annotations({
           summary: "Change a deployment zone",
           description:
-            "Missing members stay as they are; `metadata` is replaced as a whole; `null` clears `description`, `metadata` or `releaseId`. Another `releaseId` is a deployment and enters the zone's history, a rollback too; the one that is on the zone already is none, nor is `null`, which takes the zone off its release.",
+            "Omitted properties stay unchanged. `metadata` is replaced as a whole. `null` clears `description`, `metadata` or `releaseId`. A different `releaseId` records a deployment in the zone's history, including a rollback. The current `releaseId` and `null` record none.",
         }),
       ),
     HttpApiEndpoint.delete("delete", "/deployment-zones/:deploymentZoneSlug", {
@@ -68,7 +68,7 @@ export class DeploymentZonesApi extends HttpApiGroup.make("deploymentZones")
       .annotateMerge(
         OpenApi.annotations({
           summary: "Delete a deployment zone",
-          description: "Refused while an instance uses it. Its deployment history goes with it.",
+          description: "Also deletes its deployment history. Rejected with 409 while an instance uses the zone.",
         }),
       ),
     HttpApiEndpoint.get("listDeployments", "/deployment-zones/:deploymentZoneSlug/deployments", {
@@ -80,14 +80,14 @@ export class DeploymentZonesApi extends HttpApiGroup.make("deploymentZones")
       .annotate(RequiredScope, "read:deployment_zones")
       .annotateMerge(
         OpenApi.annotations({
-          summary: "List what was deployed to a zone",
-          description: "Newest first. Entries outlive the releases they name.",
+          summary: "List deployments to a zone",
+          description: "Newest first. Entries remain after their release is deleted.",
         }),
       ),
   )
   .annotateMerge(
     OpenApi.annotations({
       title: "Deployment zones",
-      description: "The places where customers run releases, and what was deployed to them.",
+      description: "The places where customers run releases, with their deployment history.",
     }),
   ) {}

@@ -1,4 +1,4 @@
-/** Deployment zones and what was deployed to them (interface specification, section 2). */
+/** Deployment zones and their deployment history (interface specification, section 2). */
 import { Schema } from "effect"
 import { ActorReference } from "../../kernel/contract/Caller.ts"
 import { Uuid } from "../../kernel/values/Identifiers.ts"
@@ -18,9 +18,9 @@ export const DeploymentZone = Schema.Struct({
   description: Schema.NullOr(Schema.String),
   type: Schema.String,
   metadata: Schema.Record(Schema.String, Schema.Unknown).annotate({
-    description: "Values by the keys of metadata fields",
+    description: "Values keyed by metadata field",
   }),
-  releaseId: Schema.NullOr(Uuid).annotate({ description: "The release that is on the zone now" }),
+  releaseId: Schema.NullOr(Uuid).annotate({ description: "The release that the zone currently runs" }),
   createdAt: Timestamp,
   updatedAt: Timestamp,
   createdBy: ActorReference,
@@ -39,7 +39,7 @@ export const CreateDeploymentZone = Schema.Struct({
 })
 export type CreateDeploymentZone = typeof CreateDeploymentZone.Type
 
-/** Body of `PUT /deployment-zones/{deploymentZoneSlug}`; `null` clears, what is missing stays. */
+/** Body of `PUT /deployment-zones/{deploymentZoneSlug}`; `null` clears a property, an omitted one stays unchanged. */
 export const UpdateDeploymentZone = Schema.Struct({
   name: Schema.optionalKey(Name),
   description: Schema.optionalKey(Schema.NullOr(Description)),
@@ -49,7 +49,7 @@ export const UpdateDeploymentZone = Schema.Struct({
 })
 export type UpdateDeploymentZone = typeof UpdateDeploymentZone.Type
 
-/** One entry of a zone's history. It outlives a deleted release, so slug and version stand here as text. */
+/** One entry of a zone's deployment history. It remains after its release is deleted, so it copies slug and version. */
 export const Deployment = Schema.Struct({
   id: Uuid,
   releaseId: Uuid,

@@ -12,7 +12,7 @@ const make = Effect.gen(function* () {
     created_at AS "createdAt", updated_at AS "updatedAt", created_by AS "createdBy", updated_by AS "updatedBy"`)
 
   return {
-    /** Whether the slug was free and the row is stored. */
+    /** Stores the row if its slug is free and returns whether it was. */
     insert: (organizationId: string, row: DeploymentZone) =>
       touched(sql`
         INSERT INTO deployment_zones (organization_id, id, name, slug, description, type, metadata, release_id, created_at,
@@ -34,7 +34,7 @@ const make = Effect.gen(function* () {
         WHERE organization_id = ${organizationId} AND id < ${olderThan(after)}
         ORDER BY id DESC LIMIT ${count}`),
 
-    /** Locks the row: changes of one zone follow each other, and no instance can take it while its deletion is decided. */
+    /** Locks the row: changes to one zone are serialized, and no instance can use it before the transaction ends. */
     lockBySlug: (organizationId: string, slug: string) =>
       record<DeploymentZone>()(sql`
         SELECT ${columns} FROM deployment_zones
@@ -53,14 +53,14 @@ const make = Effect.gen(function* () {
       touched(sql`
         SELECT 1 FROM instances WHERE organization_id = ${organizationId} AND deployment_zone_id = ${id} LIMIT 1`),
 
-    /** Its deployments go with it. */
+    /** Deletes the zone and, by cascade, its deployments. */
     delete: (organizationId: string, id: string) =>
       Effect.asVoid(
         Effect.orDie(sql`DELETE FROM deployment_zones WHERE organization_id = ${organizationId} AND id = ${id}`),
       ),
 
-    /** A release, held so that it is not deleted before the zone that is put on it commits. */
-    holdRelease: (organizationId: string, id: string) =>
+    /** Finds a release and locks it: it cannot be deleted before the zone that runs it commits. */
+    lockRelease: (organizationId: string, id: string) =>
       record<{ readonly id: string; readonly slug: string; readonly version: string }>()(sql`
         SELECT id, slug, version FROM releases WHERE organization_id = ${organizationId} AND id = ${id} FOR SHARE`),
 
@@ -83,7 +83,7 @@ const make = Effect.gen(function* () {
   }
 })
 
-/** Rows of deployment zones. */
+/** Stores and reads deployment zones and their deployments. */
 export class DeploymentZonesRepo extends Context.Service<DeploymentZonesRepo, Effect.Success<typeof make>>()(
   "keyshelf/zones/Repo",
 ) {

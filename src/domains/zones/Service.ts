@@ -7,7 +7,7 @@ import { newId } from "../../kernel/values/Identifiers.ts"
 import { byId, Cursors } from "../../kernel/contract/Page.ts"
 import type { PageRequest } from "../../kernel/contract/Page.ts"
 import { invalid, noSuch } from "../../kernel/contract/Problem.ts"
-import { slugify, underFreeSlug } from "../../kernel/values/Slug.ts"
+import { slugify, insertWithFreeSlug } from "../../kernel/values/Slug.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
 import { MetadataValues } from "../metadata/MetadataValues.ts"
@@ -24,15 +24,17 @@ const make = Effect.gen(function* () {
   const cursors = yield* Cursors
   const transactions = yield* Transactions
 
-  /** The release that a body names, kept from deletion until the transaction ends. */
+  /** The release that the body names. It cannot be deleted before the transaction ends. */
   const holdRelease = Effect.fnUntraced(function* (organizationId: string, id: string) {
-    const release = yield* repo.holdRelease(organizationId, id)
-    return Option.isSome(release) ? release.value : yield* invalid("body.releaseId", "names no release", id)
+    const release = yield* repo.lockRelease(organizationId, id)
+    return Option.isSome(release)
+      ? release.value
+      : yield* invalid("body.releaseId", "does not name an existing release", id)
   })
 
   /**
-   * Adds the entry to the zone's history. Its id is made while the zone is locked, so the newest entry is always the
-   * release that is on the zone.
+   * Adds an entry to the zone's history. The id is generated while the zone is locked: the newest entry is always the
+   * release that the zone runs.
    */
   const recordDeployment = Effect.fnUntraced(function* (
     source: EventSource,
@@ -74,7 +76,7 @@ const make = Effect.gen(function* () {
         yield* metadataValues.check(caller.organizationId, "DEPLOYMENT_ZONE", {}, zone.metadata)
         const release = input.releaseId == null ? undefined : yield* holdRelease(caller.organizationId, input.releaseId)
         const unnamed = { ...zone, releaseId: release?.id ?? null }
-        const slug = yield* underFreeSlug({
+        const slug = yield* insertWithFreeSlug({
           explicit: input.slug,
           suggested: slugify(input.name, "deployment-zone"),
           insert: (slug) => repo.insert(caller.organizationId, { ...unnamed, slug }),
@@ -118,16 +120,18 @@ const make = Effect.gen(function* () {
         const current = locked.value
         const metadata = input.metadata === undefined ? current.metadata : (input.metadata ?? {})
         yield* metadataValues.check(caller.organizationId, "DEPLOYMENT_ZONE", current.metadata, metadata)
-        const asked = input.releaseId === undefined ? current.releaseId : (input.releaseId?.toLowerCase() ?? null)
+        const releaseId = input.releaseId === undefined ? current.releaseId : (input.releaseId?.toLowerCase() ?? null)
         const next =
-          asked === null || asked === current.releaseId ? undefined : yield* holdRelease(caller.organizationId, asked)
+          releaseId === null || releaseId === current.releaseId
+            ? undefined
+            : yield* holdRelease(caller.organizationId, releaseId)
         const updated: DeploymentZone = {
           ...current,
           name: input.name ?? current.name,
           description: input.description === undefined ? current.description : input.description,
           type: input.type ?? current.type,
           metadata,
-          releaseId: asked,
+          releaseId,
           updatedAt: yield* now,
           updatedBy: caller.actor,
         }
@@ -146,7 +150,7 @@ const make = Effect.gen(function* () {
         if (Option.isNone(zone)) return yield* notFound(slug)
         if (yield* repo.isUsed(caller.organizationId, zone.value.id)) {
           return yield* new DeleteDeploymentZoneInUse({
-            detail: `An instance uses the deployment zone "${slug}". Take its instances off it first.`,
+            detail: `An instance uses the deployment zone "${slug}". Move its instances to another zone first.`,
           })
         }
         yield* repo.delete(caller.organizationId, zone.value.id)
@@ -169,7 +173,7 @@ const make = Effect.gen(function* () {
   return { create, get, list, update, delete: remove, listDeployments }
 })
 
-/** Deployment zones of the caller's organization. */
+/** Manages deployment zones of the caller's organization. */
 export class DeploymentZones extends Context.Service<DeploymentZones, Effect.Success<typeof make>>()(
   "keyshelf/zones/DeploymentZones",
 ) {

@@ -1,6 +1,6 @@
-/** A cache of bounded size that evicts what was used least recently. */
+/** A cache of bounded size that evicts the least recently used entries. */
 
-/** Values by key. */
+/** Recently used values by key. */
 export interface LruCache<A> {
   readonly get: (key: string) => A | undefined
   readonly set: (key: string, value: A) => void
@@ -8,49 +8,48 @@ export interface LruCache<A> {
 }
 
 /**
- * Makes a cache whose values have at most this total size. The most recently used half of it always stays. No value may be larger
- * than that half.
+ * Creates a cache with a maximum total size. The most recently used values up to half of it are always retained, so no
+ * value may be larger than that half.
  *
- * It consists of two generations. When the younger is full it becomes the older one, and the previous older one is dropped. A single
- * map whose used entries move to its end would live long and change with each request: its old tables keep what was in them
- * (`src/kernel/concurrency/RequestBatcher.ts`).
+ * It uses two generations: when the young map is full, it becomes the old one, and the previous old map is dropped. A
+ * single long-lived map that changes with every request would leak its old hash tables (`src/kernel/concurrency/RequestBatcher.ts`).
  */
 export const makeLruCache = <A>(maxSize: number, sizeOf: (value: A) => number): LruCache<A> => {
-  let younger = new Map<string, A>()
-  let older = new Map<string, A>()
-  let youngerSize = 0
+  let young = new Map<string, A>()
+  let old = new Map<string, A>()
+  let size = 0
 
-  const deleteFromYounger = (key: string): void => {
-    const value = younger.get(key)
+  const deleteYoung = (key: string): void => {
+    const value = young.get(key)
     if (value === undefined) return
-    younger.delete(key)
-    youngerSize -= sizeOf(value)
+    young.delete(key)
+    size -= sizeOf(value)
   }
 
   const set = (key: string, value: A): void => {
-    deleteFromYounger(key)
-    const size = sizeOf(value)
-    if (youngerSize + size > maxSize / 2) {
-      older = younger
-      younger = new Map()
-      youngerSize = 0
+    deleteYoung(key)
+    const valueSize = sizeOf(value)
+    if (size + valueSize > maxSize / 2) {
+      old = young
+      young = new Map()
+      size = 0
     }
-    younger.set(key, value)
-    youngerSize += size
+    young.set(key, value)
+    size += valueSize
   }
 
   return {
     get: (key) => {
-      const value = younger.get(key)
+      const value = young.get(key)
       if (value !== undefined) return value
-      const old = older.get(key)
-      if (old !== undefined) set(key, old)
-      return old
+      const oldValue = old.get(key)
+      if (oldValue !== undefined) set(key, oldValue)
+      return oldValue
     },
     set,
     delete: (key) => {
-      deleteFromYounger(key)
-      older.delete(key)
+      deleteYoung(key)
+      old.delete(key)
     },
   }
 }

@@ -1,54 +1,54 @@
-/** Questions that are asked in the same moment and answered together, so that many requests share a statement. */
+/** Batches concurrent questions, so that many requests share a statement. */
 import { Context, Effect, Exit } from "effect"
 import { Transaction } from "../database/Transactions.ts"
 
-/** A question that waits for its answer. */
+/** A question of a batch, and the function that answers it. */
 export interface Waiting<Question, A> {
   readonly question: Question
-  /** Answers it; only the first answer counts. */
+  /** Resolves the question. Only the first call counts. */
   readonly answer: (answer: Exit.Exit<A>) => void
 }
 
-const unanswered = Exit.die(new Error("A question was not answered"))
+const unanswered = Exit.die(new Error("The batch ended without an answer to this question"))
 
 /**
- * Gathers the questions that are asked until whoever can run now has run, and has them answered together. `answerAll` may answer
- * each at its time; if it dies, it dies for all that it has not answered. Who is in a transaction asks for himself: its connection
- * is nobody else's.
+ * Batches the questions that all currently runnable fibers ask, and passes them to `answerAll`. It may answer each one
+ * as soon as it can. If it dies, the unanswered questions die too. Inside a transaction a question is not batched: it
+ * must use the transaction's connection.
  *
- * Effect's `RequestResolver` does the same, but empties sets and uses them again. The table that an emptied set leaves behind
- * keeps what it held and leads to the next one; once the first is old, every request outlives its answer and is carried to the
- * old generation. Without that, a request takes the process a fifth less (`docs/performance.md`).
+ * Effect's `RequestResolver` does the same, but clears and reuses sets. The hash table of a cleared set references its
+ * entries and the next table. Once the first one is old, every request is promoted to the old generation. Avoiding this
+ * saves a fifth of the processor time of a request (`docs/performance.md`).
  */
 export const gathered = <Question, A>(
   answerAll: (waiting: ReadonlyArray<Waiting<Question, A>>) => Effect.Effect<void>,
 ): ((question: Question) => Effect.Effect<A>) => {
-  let waiting: Array<Waiting<Question, A>> = []
-  const answerThem = Effect.suspend(() => {
-    const asked = waiting
-    waiting = []
-    return Effect.onExit(answerAll(asked), (exit) =>
+  let pending: Array<Waiting<Question, A>> = []
+  const runBatch = Effect.suspend(() => {
+    const batch = pending
+    pending = []
+    return Effect.onExit(answerAll(batch), (exit) =>
       Effect.sync(() => {
-        const left = Exit.isFailure(exit) ? Exit.failCause(exit.cause) : unanswered
-        for (const { answer } of asked) answer(left)
+        const rest = Exit.isFailure(exit) ? Exit.failCause(exit.cause) : unanswered
+        for (const { answer } of batch) answer(rest)
       }),
     )
   })
-  const alone = (question: Question): Effect.Effect<A> =>
+  const askAlone = (question: Question): Effect.Effect<A> =>
     Effect.suspend(() => {
-      let told: Exit.Exit<A> = unanswered
-      const answers = answerAll([{ question, answer: (answer) => (told = answer) }])
-      return Effect.flatMap(answers, () => told)
+      let result: Exit.Exit<A> = unanswered
+      const answers = answerAll([{ question, answer: (answer) => (result = answer) }])
+      return Effect.flatMap(answers, () => result)
     })
-  const afterOthers = Effect.andThen(Effect.yieldNow, answerThem)
+  const runBatchLater = Effect.andThen(Effect.yieldNow, runBatch)
   return (question) =>
     Effect.withFiber(({ context }) =>
       Context.getOrUndefined(context, Transaction) !== undefined
-        ? alone(question)
+        ? askAlone(question)
         : Effect.callback((resume) => {
-            waiting.push({ question, answer: resume })
-            // In a fiber of its own: others' answers do not depend on whether this one stays.
-            if (waiting.length === 1) Effect.runForkWith(context)(afterOthers)
+            pending.push({ question, answer: resume })
+            // A separate fiber: interrupting the first request must not interrupt the batch.
+            if (pending.length === 1) Effect.runForkWith(context)(runBatchLater)
           }),
     )
 }

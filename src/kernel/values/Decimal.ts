@@ -1,9 +1,9 @@
 /**
- * JSON numbers with all their digits, and the decimals they stand for. A JavaScript number carries about 16 digits, an amount up to
- * 18. So where a number would lose digits, its text replaces it: from the request to the decimal, and from the decimal to the response.
+ * JSON numbers without loss of digits. A JavaScript number holds about 16 digits, amounts have 18. A number that would
+ * lose digits therefore keeps its text, on the way from the request to a decimal and from there to the response.
  *
- * The types call both a `number`, because both are one in JSON, and nearly all are one in JavaScript too. No code calculates with
- * them: {@link decimalOfAmount} reads them, {@link amountOf} writes them, and everything between is a decimal.
+ * The types call both forms `number`, because both are JSON numbers. Do not calculate with them: {@link decimalOfAmount}
+ * converts them to decimals, {@link amountOf} converts the results back.
  */
 import { BigDecimal, Effect, Option, Predicate, Schema } from "effect"
 import { HttpServerRequest } from "effect/http"
@@ -16,7 +16,7 @@ export const hundredth = BigDecimal.make(1n, 2)
 /** The limit that means "no limit". */
 export const unlimited = BigDecimal.fromBigInt(-1n)
 
-/** How many digits an amount may have, before and after its point in total. */
+/** The maximum digits of an amount, before and after its point together. */
 export const MAX_DIGITS = 18
 
 const LARGEST = 10n ** BigInt(MAX_DIGITS)
@@ -31,7 +31,7 @@ export const isStorable = (value: BigDecimal.BigDecimal): boolean => {
 
 const NUMERIC = /^[+-]?\d{1,18}(?:\.\d{1,18})?(?:[eE][+-]?\d{1,2})?$/
 
-/** The decimal of a JSON number or a numeric text, with the digits that were sent; `undefined` if it is neither. */
+/** The decimal of a JSON number or a numeric text, with all digits that were sent; `undefined` if it is neither. */
 export const parseDecimal = (value: unknown): BigDecimal.BigDecimal | undefined => {
   if (isAmount(value)) return decimalOfAmount(value)
   return typeof value === "string" && NUMERIC.test(value)
@@ -39,12 +39,12 @@ export const parseDecimal = (value: unknown): BigDecimal.BigDecimal | undefined 
     : undefined
 }
 
-/** A text that `JSON.stringify` copies unchanged. */
+/** A raw JSON value, which `JSON.stringify` writes unchanged. */
 interface NumberText {
   readonly rawJSON: string
 }
 
-// Part of the language since ES2026. A client of this API may run on an older version: it then gets plain numbers.
+// Typed here because ES2026 adds them. API clients may run on older engines, where all numbers are JavaScript numbers.
 const json = JSON as unknown as {
   readonly rawJSON: (text: string) => NumberText
   readonly isRawJSON?: (value: unknown) => value is NumberText
@@ -56,24 +56,24 @@ const json = JSON as unknown as {
 
 const isNumberText = (value: unknown): value is NumberText => json.isRawJSON?.(value) === true
 
-/** Whether the value is a JSON number, with any number of digits. */
+/** Whether a value is a JSON number with any number of digits. */
 export const isAmount = (value: unknown): value is number => Number.isFinite(value) || isNumberText(value)
 
-/** An amount in a response. In documents and for clients it is a number. */
+/** The schema of an amount in a response. The OpenAPI documents and clients see a number. */
 export const Amount = Schema.Any.check(
   Schema.makeFilter(isAmount, { expected: "a finite number", toJsonSchema: () => ({ type: "number" }) }),
 ) as unknown as Schema.Codec<number>
 
 const WHOLE = /^-?\d+$/
 
-/** The decimal of a text, if it is one. Nearly all are whole numbers, which are read in a fifth of the time. */
+/** Parses a decimal. Most amounts are integers, and the fast path for them takes a fifth of the time. */
 export const decimalOfText = (text: string): Option.Option<BigDecimal.BigDecimal> =>
   WHOLE.test(text) ? Option.some(BigDecimal.fromBigInt(BigInt(text))) : BigDecimal.fromString(text)
 
-/** The decimal of a `numeric` that the database returned as text. */
+/** Parses the text of a `numeric` column. */
 export const storedDecimal = (text: string): BigDecimal.BigDecimal => Option.getOrThrow(decimalOfText(text))
 
-/** The decimal of a JSON number. */
+/** Converts a JSON number to a decimal. */
 export const decimalOfAmount = (amount: number): BigDecimal.BigDecimal => {
   if (Number.isSafeInteger(amount)) return BigDecimal.fromBigInt(BigInt(amount))
   return isNumberText(amount) ? BigDecimal.fromStringUnsafe(amount.rawJSON) : BigDecimal.fromNumberUnsafe(amount)
@@ -82,12 +82,12 @@ export const decimalOfAmount = (amount: number): BigDecimal.BigDecimal => {
 /** The nearest JavaScript number. */
 export const nearestNumber = (amount: number): number => (isNumberText(amount) ? Number(amount.rawJSON) : amount)
 
-const LARGEST_EXPONENT = 100
+const MAX_ZEROS = 100
 
-/** The decimal as text, without an exponent unless it has more than a hundred zeros. */
+/** Formats a decimal. Uses an exponent only for more than a hundred zeros. */
 export const decimalText = (decimal: BigDecimal.BigDecimal): string => {
   const { scale, value } = BigDecimal.normalize(decimal)
-  if (Math.abs(scale) > LARGEST_EXPONENT) return BigDecimal.format(decimal)
+  if (Math.abs(scale) > MAX_ZEROS) return BigDecimal.format(decimal)
   const digits = (value < 0n ? -value : value).toString()
   const sign = value < 0n ? "-" : ""
   if (scale <= 0) return sign + digits + "0".repeat(-scale)
@@ -95,56 +95,54 @@ export const decimalText = (decimal: BigDecimal.BigDecimal): string => {
   return `${sign}${padded.slice(0, -scale)}.${padded.slice(-scale)}`
 }
 
-// A JavaScript number keeps any 15 digits.
+// A JavaScript number represents any 15 digits exactly.
 const SAFE_DIGITS = 15
 
-const SAFE_LIMIT = 10n ** BigInt(SAFE_DIGITS)
+const SAFE_BOUND = 10n ** BigInt(SAFE_DIGITS)
 
-/** The decimal as a JSON number. */
+/** Converts a decimal to a JSON number. */
 export const amountOf = (decimal: BigDecimal.BigDecimal): number => {
-  if (decimal.value < SAFE_LIMIT && decimal.value > -SAFE_LIMIT) {
+  if (decimal.value < SAFE_BOUND && decimal.value > -SAFE_BOUND) {
     return decimal.scale === 0 ? Number(decimal.value) : BigDecimal.toNumberUnsafe(decimal)
   }
   const text = decimalText(decimal)
   return String(Number(text)) === text ? Number(text) : (json.rawJSON(text) as unknown as number)
 }
 
-// More digits cannot be stored. Beyond this length it is enough to know that there were more.
-const MAX_KEPT_DIGITS = 64
+// More digits cannot be stored. One more digit after them is enough to keep the number larger.
+const MAX_PARSED_DIGITS = 64
 
-/** The text of a number without its trailing zeros. */
+/** Removes trailing zeros of the fraction and truncates it to the digits that can be stored. */
 const shortened = (source: string): string => {
   const point = source.indexOf(".")
   if (point === -1) return source
   let end = source.length
   while (source[end - 1] === "0") end--
   if (end === point + 1) return source.slice(0, point)
-  return end > MAX_KEPT_DIGITS && point < MAX_KEPT_DIGITS
-    ? `${source.slice(0, MAX_KEPT_DIGITS)}1`
+  return end > MAX_PARSED_DIGITS && point < MAX_PARSED_DIGITS
+    ? `${source.slice(0, MAX_PARSED_DIGITS)}1`
     : source.slice(0, end)
 }
 
-// Numbers with an exponent, or too large to be stored, stay JavaScript numbers.
-const withAllDigits = (value: number, source: string): unknown => {
+// Numbers with exponents, and numbers too large to be stored, remain JavaScript numbers.
+const exact = (value: number, source: string): unknown => {
   if (/e/i.test(source)) return value
   const text = shortened(source)
-  return String(value) === text || text.length > MAX_KEPT_DIGITS + 1 ? value : json.rawJSON(text)
+  return String(value) === text || text.length > MAX_PARSED_DIGITS + 1 ? value : json.rawJSON(text)
 }
 
-// A text without such a run has no number of more than 15 digits.
+// A text without such a run contains no number of more than 15 digits.
 const MANY_DIGITS = /[\d.]{16}/
 
-/** Parses a JSON text and keeps all digits of its numbers. */
+/** Parses JSON. Numbers keep all their digits. */
 export const parseJson = (text: string): unknown =>
   MANY_DIGITS.test(text)
     ? json.parse(text, (_key, value, { source }) =>
-        typeof value === "number" && source !== undefined && source.length > SAFE_DIGITS
-          ? withAllDigits(value, source)
-          : value,
+        typeof value === "number" && source !== undefined && source.length > SAFE_DIGITS ? exact(value, source) : value,
       )
     : JSON.parse(text)
 
-/** The path of an amount in a payload, by property names. In an array it applies to every item. */
+/** The path of an amount in a payload, by property names. An array on the path stands for all its items. */
 export type PropertyPath = ReadonlyArray<string>
 
 const withDigits = (payload: unknown, sent: unknown, path: PropertyPath): unknown => {
@@ -158,7 +156,7 @@ const withDigits = (payload: unknown, sent: unknown, path: PropertyPath): unknow
   return { ...payload, [name]: withDigits(Reflect.get(payload, name), Reflect.get(sent, name), rest) }
 }
 
-/** The decoded payload of this request, with all digits that were sent. Nearly always it is the payload itself. */
+/** Restores the digits that were sent in the amounts of a decoded payload. Most payloads are returned unchanged. */
 export const withSentDigits = <A>(
   payload: A,
   ...paths: ReadonlyArray<PropertyPath>
@@ -167,6 +165,6 @@ export const withSentDigits = <A>(
     Effect.map(Effect.orDie(request.text), (text) => {
       if (!MANY_DIGITS.test(text)) return payload
       const sent = parseJson(text)
-      return paths.reduce<unknown>((result, path) => withDigits(result, sent, path), payload) as A
+      return paths.reduce<unknown>((restored, path) => withDigits(restored, sent, path), payload) as A
     }),
   )

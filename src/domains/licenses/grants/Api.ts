@@ -1,4 +1,4 @@
-/** Endpoints of what licenses grant. */
+/** Endpoints of grants. */
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { EntitlementNotFound } from "../../entitlements/Errors.ts"
 import { Created, Idempotency, idempotencyHeaders, RequiredScope } from "../../../kernel/contract/Endpoint.ts"
@@ -23,8 +23,8 @@ export class LicenseEntitlementsApi extends HttpApiGroup.make("licenseEntitlemen
       .annotate(RequiredScope, "read:licenses")
       .annotateMerge(
         OpenApi.annotations({
-          summary: "List what a license grants",
-          description: "By the entitlements' `displayOrder`, then oldest entitlement first.",
+          summary: "List the grants of a license",
+          description: "By `displayOrder` of the entitlement, then oldest entitlement first.",
         }),
       ),
     HttpApiEndpoint.post("assign", "/licenses/:licenseSlug/entitlements", {
@@ -41,7 +41,7 @@ export class LicenseEntitlementsApi extends HttpApiGroup.make("licenseEntitlemen
         OpenApi.annotations({
           summary: "Grant an entitlement",
           description:
-            "The value fits the entitlement's type: an amount of at most 18 digits (`-1`: unlimited), `true` or `false`, or an object. Only an amount can have an overage. Grants can change in every state of the license, and do so for all its instances.",
+            "`value` must match the entitlement type: a number of at most 18 digits (`-1` is unlimited), a boolean or an object. Only numbers can have an overage. Grants can change in every lifecycle state. A change applies to all instances of the license.",
         }),
       ),
     HttpApiEndpoint.put("update", "/licenses/:licenseSlug/entitlements/:entitlementSlug", {
@@ -53,7 +53,7 @@ export class LicenseEntitlementsApi extends HttpApiGroup.make("licenseEntitlemen
       .annotate(RequiredScope, "write:licenses")
       .annotateMerge(exampleBody({ value: 2000 }))
       .annotateMerge(
-        OpenApi.annotations({ summary: "Change a grant", description: "Missing members stay as they are." }),
+        OpenApi.annotations({ summary: "Change a grant", description: "Omitted properties stay unchanged." }),
       ),
     HttpApiEndpoint.delete("unassign", "/licenses/:licenseSlug/entitlements/:entitlementSlug", {
       params: grant,
@@ -61,8 +61,11 @@ export class LicenseEntitlementsApi extends HttpApiGroup.make("licenseEntitlemen
       error: [LicenseNotFound, EntitlementNotFound],
     })
       .annotate(RequiredScope, "write:licenses")
-      .annotateMerge(OpenApi.annotations({ summary: "Take an entitlement from a license" })),
+      .annotateMerge(OpenApi.annotations({ summary: "Remove an entitlement from a license" })),
   )
   .annotateMerge(
-    OpenApi.annotations({ title: "License entitlements", description: "What a license grants, and how much of it." }),
+    OpenApi.annotations({
+      title: "License entitlements",
+      description: "The entitlements that a license grants, with their values.",
+    }),
   ) {}

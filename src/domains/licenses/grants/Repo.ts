@@ -1,4 +1,4 @@
-/** SQL of what licenses grant. */
+/** SQL of grants. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option } from "effect"
 import type { EntitlementType } from "../../entitlements/Model.ts"
@@ -8,7 +8,7 @@ import type { Position } from "../../../kernel/contract/Page.ts"
 import { record, records, touched } from "../../../kernel/database/Statements.ts"
 import type { Grant, GrantValue } from "../Model.ts"
 
-/** A grant with what decides about it and where it stands in lists. */
+/** A grant with the type and the list position of its entitlement. */
 export interface GrantRow extends Grant {
   readonly entitlementId: string
   readonly entitlementType: EntitlementType
@@ -26,13 +26,13 @@ interface TextRow extends Omit<GrantRow, "value"> {
   readonly value: string
 }
 
-/** An amount with all its digits; a configuration as its reader would read it. */
+/** Parses the value: numbers keep all their digits, configurations are ordinary JSON. */
 const rowOf = (row: TextRow): GrantRow => ({
   ...row,
   value: (row.value.startsWith("{") ? JSON.parse(row.value) : parseJson(row.value)) as GrantValue,
 })
 
-/** When a grant changes. */
+/** The time at which a grant changes. */
 interface Change {
   readonly at: Date
 }
@@ -46,12 +46,12 @@ const make = Effect.gen(function* () {
     JOIN entitlements entitlement ON entitlement.organization_id = license_grant.organization_id
       AND entitlement.id = license_grant.entitlement_id`)
 
-  // What was granted before a change is kept with it.
+  // Stores the previous grant with every change, for checks of a past time.
   const past = sql.literal(`INSERT INTO past_license_grants (organization_id, license_id, entitlement_id, until, value,
     overage_percent)`)
 
   return {
-    /** Whether the license did not grant the entitlement yet and the row is stored. */
+    /** Stores the grant and returns whether the license did not grant the entitlement yet. */
     insert: (organizationId: string, row: StoredGrant, { at }: Change) =>
       touched(sql`
         WITH granted AS (
@@ -120,7 +120,7 @@ const make = Effect.gen(function* () {
   }
 })
 
-/** Rows of grants. */
+/** Stores and reads grants. */
 export class LicenseGrantsRepo extends Context.Service<LicenseGrantsRepo, Effect.Success<typeof make>>()(
   "keyshelf/licenses/GrantsRepo",
 ) {

@@ -1,8 +1,8 @@
 /**
- * Use cases of grants: which entitlements a license version gives, and how much of each.
+ * Use cases of grants: which entitlements a license version grants, and with which value.
  *
- * A version's grants can change in every state: an instance keeps its version, so this is how a vendor gives all its
- * instances more at once.
+ * Grants can change in every lifecycle state. Instances keep their version, so a changed grant applies to all of them
+ * at once.
  */
 import { Context, Effect, Layer, Option } from "effect"
 import type { EntitlementType } from "../../entitlements/Model.ts"
@@ -20,11 +20,11 @@ import { LicenseGrantsRepo } from "./Repo.ts"
 import type { GrantRow } from "./Repo.ts"
 import type { CreateGrant, Grant, UpdateGrant } from "../Model.ts"
 import { LicensesRepo } from "../Repo.ts"
-import { faultOfOverage, faultOfValue } from "../Rules.ts"
+import { overageError, faultOfValue } from "../Rules.ts"
 
 const notGranted = (entitlementSlug: string, licenseSlug: string) =>
   new EntitlementNotFound({
-    detail: `The license "${licenseSlug}" grants no entitlement with the name "${entitlementSlug}".`,
+    detail: `The license "${licenseSlug}" does not grant the entitlement "${entitlementSlug}".`,
   })
 
 const recordOf = ({ entitlementSlug, overagePercent, value }: GrantRow): Grant => ({
@@ -33,10 +33,10 @@ const recordOf = ({ entitlementSlug, overagePercent, value }: GrantRow): Grant =
   overagePercent,
 })
 
-const fits = Effect.fnUntraced(function* (type: EntitlementType, grant: Grant) {
+const validate = Effect.fnUntraced(function* (type: EntitlementType, grant: Grant) {
   const value = faultOfValue(type, grant.value)
   if (value !== undefined) return yield* invalid("body.value", value, grant.value)
-  const overage = faultOfOverage(type, grant.overagePercent)
+  const overage = overageError(type, grant.overagePercent)
   if (overage !== undefined) return yield* invalid("body.overagePercent", overage, grant.overagePercent)
 })
 
@@ -48,9 +48,9 @@ const make = Effect.gen(function* () {
   const cursors = yield* Cursors
   const transactions = yield* Transactions
 
-  /** The license, which stays as it is while its grants are changed. */
+  /** The license. It cannot change before the transaction ends. */
   const keepLicense = Effect.fnUntraced(function* (organizationId: string, slug: string) {
-    const license = yield* licenses.keepBySlug(organizationId, slug)
+    const license = yield* licenses.lockBySlugShared(organizationId, slug)
     return Option.isSome(license) ? license.value : yield* new LicenseNotFound({ detail: noSuch("license", slug) })
   })
 
@@ -69,13 +69,13 @@ const make = Effect.gen(function* () {
         const license = yield* keepLicense(organizationId, licenseSlug)
         const entitlement = yield* entitlements.keep(organizationId, input.entitlementSlug)
         if (Option.isNone(entitlement)) {
-          return yield* invalid("body.entitlementSlug", "names no entitlement", input.entitlementSlug)
+          return yield* invalid("body.entitlementSlug", "does not name an existing entitlement", input.entitlementSlug)
         }
-        yield* fits(entitlement.value.type, grant)
+        yield* validate(entitlement.value.type, grant)
         const row = { ...grant, licenseId: license.id, entitlementId: entitlement.value.id }
         if (!(yield* repo.insert(organizationId, row, { at: yield* now }))) {
           return yield* new AssignLicenseEntitlementAlreadyAssigned({
-            detail: `The license "${licenseSlug}" grants the entitlement "${input.entitlementSlug}" already.`,
+            detail: `The license "${licenseSlug}" already grants the entitlement "${input.entitlementSlug}". Change the grant with PUT.`,
           })
         }
         yield* events.emit(caller, "LICENSE_ENTITLEMENT_ASSIGNED", { licenseSlug, ...grant })
@@ -111,7 +111,7 @@ const make = Effect.gen(function* () {
           value: input.value ?? current.value,
           overagePercent: input.overagePercent ?? current.overagePercent,
         }
-        yield* fits(current.entitlementType, updated)
+        yield* validate(current.entitlementType, updated)
         yield* repo.update(caller.organizationId, updated, { at: yield* now })
         yield* events.emit(caller, "LICENSE_ENTITLEMENT_UPDATED", { licenseSlug, ...recordOf(updated) })
       }),
@@ -132,7 +132,7 @@ const make = Effect.gen(function* () {
   return { create, list, update, delete: remove }
 })
 
-/** What the license versions of the caller's organization grant. */
+/** Manages the grants of license versions in the caller's organization. */
 export class LicenseGrants extends Context.Service<LicenseGrants, Effect.Success<typeof make>>()(
   "keyshelf/licenses/LicenseGrants",
 ) {

@@ -124,8 +124,8 @@ export const checkEvent = (
 ): CountableEvent | RejectedEvent => {
   if (meter === undefined) {
     const verdict = isInstance
-      ? rejected("Entitlement.NotFound", `No entitlement here has the name "${event.entitlement}".`)
-      : rejected("Instance.NotFound", `No instance here has the name "${event.instance}".`)
+      ? rejected("Entitlement.NotFound", `There is no entitlement "${event.entitlement}".`)
+      : rejected("Instance.NotFound", `There is no instance "${event.instance}".`)
     return { id: event.id, outcome: verdict }
   }
   const fault = eventError(event, meter, now)

@@ -15,9 +15,12 @@ const MAX_AHEAD_MS = 5 * 60_000
 /** Validates the instant of usage. The message completes a phrase that names the property. */
 export const timestampError = (meter: Meter, timestamp: Date, now: Date): string | undefined => {
   if (isBefore(timestamp, meter.startLicenseDate)) return "must not be before the license starts"
-  if (meter.endLicenseDate !== null && !isBefore(timestamp, meter.endLicenseDate)) return "must be before the license ends"
+  if (meter.endLicenseDate !== null && !isBefore(timestamp, meter.endLicenseDate))
+    return "must be before the license ends"
   if (timestamp.getTime() < now.getTime() - RETENTION_MS) return "must not be more than 35 days ago"
-  return timestamp.getTime() > now.getTime() + MAX_AHEAD_MS ? "must not be more than 5 minutes in the future" : undefined
+  return timestamp.getTime() > now.getTime() + MAX_AHEAD_MS
+    ? "must not be more than 5 minutes in the future"
+    : undefined
 }
 
 /** Validates a value for this meter. It may be absent where it does not count. */

@@ -108,7 +108,7 @@ const make = Effect.gen(function* () {
           WITH changed AS MATERIALIZED (
             SELECT t.ctid AS now_at, t.organization_id, t.instance_id, t.entitlement_id, t.period_start, seen.*
             FROM unnest(
-              (SELECT ${column("text", accounts, ({ stored }) => stored.place)}::tid[]),
+              (SELECT ${column("text", accounts, ({ stored }) => stored.location)}::tid[]),
               ${column("text", accounts, ({ stored }) => stored.version)}::xid[],
               ${column("text", totals, ({ value }) => BigDecimal.format(value))}::numeric[],
               ${column("float8", totals, ({ eventCount }) => eventCount)},
@@ -121,9 +121,9 @@ const make = Effect.gen(function* () {
               ${column("bool", crossings, ({ limitReached }) => limitReached)},
               ${column("bool", crossings, ({ capExceeded }) => capExceeded)},
               ${column("int4", accounts, ({ meter }) => sizes.get(meter.organizationId))}
-            ) WITH ORDINALITY AS seen (place, version, value, event_count, sum, value_count, set_at, latest_at, last_at,
+            ) WITH ORDINALITY AS seen (location, version, value, event_count, sum, value_count, set_at, latest_at, last_at,
               warned, limit_reached, cap_exceeded, of_organization, n)
-            JOIN usage_totals t ON t.ctid = seen.place AND t.xmin = seen.version
+            JOIN usage_totals t ON t.ctid = seen.location AND t.xmin = seen.version
             FOR NO KEY UPDATE OF t SKIP LOCKED
           ), whole AS MATERIALIZED (
             SELECT organization_id AS id FROM changed GROUP BY organization_id HAVING count(*) = min(of_organization)

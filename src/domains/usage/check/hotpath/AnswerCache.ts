@@ -1,7 +1,7 @@
 /**
  * Caches the serialized answers of checks: products repeat the same check all day, mostly without usage in between. The database
  * decides whether an answer is still right: a cached one is returned only if the rows are the same as the last two times
- * (`docs/adr/0009-answers-given-again.md`).
+ * (`docs/adr/0009-cached-answers.md`).
  */
 import { makeLruCache } from "../../../../kernel/concurrency/LruCache.ts"
 import { isSameInstant } from "../../../../kernel/values/Timestamp.ts"

@@ -1,7 +1,7 @@
 /**
  * What checks remember of catalogs: what an organization's entitlements are and what its licenses grant. The database has another
  * version of the catalog for each change of it, and each answer of the database tells the version. So what is remembered is never
- * taken for what is no longer true, on no node; it saves reading what is the same as before (`docs/adr/0008-remembered-catalogs.md`).
+ * taken for what is no longer true, on no node; it saves reading what is the same as before (`docs/adr/0008-catalog-cache.md`).
  */
 import { instantText, isSameInstant } from "../../../../kernel/values/Timestamp.ts"
 import type { CatalogRow, CheckQuestion, UsageRow, WantedUsage } from "./Repo.ts"
