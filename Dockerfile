@@ -1,16 +1,16 @@
 # syntax=docker/dockerfile:1
-# The service without a database of its own: it needs SERVICE_DATABASE_URL and SERVICE_SECRET_KEY.
+# The service without an embedded database. It needs SERVICE_DATABASE_URL and SERVICE_SECRET_KEY.
 #
 #   docker build -t keyshelf:0.1.0 .
 #   docker run --rm --read-only --tmpfs /tmp -p 8080:8080 -e SERVICE_DATABASE_URL -e SERVICE_SECRET_KEY keyshelf:0.1.0
 
-# The version that package.json pins. Pin the digest too where builds must be repeatable to the byte.
+# The version that package.json pins. Pin the digest too if you need reproducible builds.
 ARG NODE_IMAGE=node:26.10.0-bookworm-slim
 
 FROM ${NODE_IMAGE} AS bundle
 WORKDIR /app
 COPY package.json package-lock.json ./
-# No package runs a script.
+# Packages must not run install scripts.
 RUN npm ci --ignore-scripts
 COPY bin ./bin
 COPY src ./src
@@ -26,24 +26,24 @@ LABEL org.opencontainers.image.title="Keyshelf" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}"
 WORKDIR /app
-# A few files of code: neither packages nor sources.
+# The image contains the bundle only: no packages, no sources.
 COPY --from=bundle /app/dist/server ./dist/server
 COPY package.json LICENSE ./
 COPY bin ./bin
 COPY openapi ./openapi
-# Compiled code is kept in the image: starts are faster, and the root filesystem may be read-only.
+# Stores compiled code in the image: starts are faster, and the root filesystem can be read-only.
 ENV NODE_ENV=production \
     NODE_COMPILE_CACHE=/app/.compile-cache \
     SERVICE_HOST=0.0.0.0 \
     SERVICE_LOG_FORMAT=json
 RUN node bin/keyshelf.mjs --help > /dev/null
-# The user "node" of the base image, by number: Kubernetes' runAsNonRoot asks for one.
+# The user "node" of the base image. Kubernetes' runAsNonRoot requires a numeric id.
 USER 1000:1000
-# core, platform, internal. Publish the core alone; the other two are for the operator and for gateways.
+# core, platform, internal. Publish only the core; the other two are for the operator and for gateways.
 EXPOSE 8080 8081 8082
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s --retries=3 \
-  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.SERVICE_INTERNAL_PORT || 8082}/health/ready`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
-# Node.js itself is process 1, so that SIGTERM reaches it; npm would not pass it on.
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.SERVICE_INTERNAL_PORT || 8082}/health/ready`).then((response) => process.exit(response.ok ? 0 : 1), () => process.exit(1))"]
+# Node.js is process 1, so that it receives SIGTERM. npm would not forward the signal.
 ENTRYPOINT ["node", "bin/keyshelf.mjs"]
 CMD ["serve"]

@@ -18,7 +18,7 @@
       postgresOf = pkgs: pkgs.postgresql_17;
     in
     {
-      # `nix develop`: Node, PostgreSQL and its client; `npm ci --omit=optional` leaves out the bundled ones.
+      # `nix develop`: Node, PostgreSQL and its client. Then run `npm ci --omit=optional` to skip the bundled ones.
       devShells = forEachSystem (pkgs: {
         default = pkgs.mkShell {
           packages = [
@@ -28,8 +28,8 @@
         };
       });
 
-      # `nix build`: the service as `bin/keyshelf`. It needs SERVICE_DATABASE_URL: the embedded PostgreSQL of the npm
-      # package is built for other systems' library paths. `keyshelf-postgres` starts one from nixpkgs.
+      # `nix build`: the service as `bin/keyshelf`. It needs SERVICE_DATABASE_URL, because the embedded PostgreSQL expects
+      # library paths that Nix does not have. `keyshelf-postgres` starts a PostgreSQL from nixpkgs.
       packages = forEachSystem (
         pkgs:
         let

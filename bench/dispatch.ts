@@ -1,6 +1,6 @@
 /**
- * Webhook dispatch end to end: from a committed event to the receiver's 200 and the row in the history, per second. A round lasts from
- * the first request that the receiver sees until the outcome of the last is stored, in the history and in the queue.
+ * Measures webhook dispatch end to end: committed events to the receiver's 200 and the row in the history, per second. A round
+ * lasts from the first request at the receiver until the last outcome is stored in the history and the queue.
  */
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
@@ -13,10 +13,10 @@ import type { Site } from "./world.ts"
 
 const here = import.meta.dirname
 
-/** As many endpoints as there are names, so that each event has one receiver. */
+/** One endpoint per event name, so that each event has a single receiver. */
 const names = eventNames.slice(0, 40)
 
-interface Seen {
+interface ReceiverStats {
   readonly count: number
   readonly first: number
 }
@@ -31,30 +31,30 @@ const startReceiver = async (): Promise<Running & { readonly origin: string }> =
   return { ...running, origin: `http://127.0.0.1:${port}` }
 }
 
-/** Waits until all came. `stored` answers when their outcomes were, in milliseconds since 1970. */
+/** Waits until all deliveries arrived. `stored` resolves to the time of the last stored outcome, in milliseconds since 1970. */
 const received = async (origin: string, jobs: number, stored: Promise<number>): Promise<Burst> => {
   const deadline = Date.now() + 120_000
   for (;;) {
-    const seen = (await (await fetch(`${origin}/stats`)).json()) as Seen
-    if (seen.count >= jobs) {
-      const milliseconds = (await stored) - seen.first
+    const stats = (await (await fetch(`${origin}/stats`)).json()) as ReceiverStats
+    if (stats.count >= jobs) {
+      const milliseconds = (await stored) - stats.first
       await fetch(`${origin}/reset`)
       return {
         perSecond: jobs / (milliseconds / 1000),
         p50: Number.NaN,
         p99: Number.NaN,
-        failures: seen.count - jobs,
+        failures: stats.count - jobs,
       }
     }
-    if (Date.now() > deadline) throw new Error(`Only ${seen.count} of ${jobs} deliveries came`)
+    if (Date.now() > deadline) throw new Error(`Only ${stats.count} of ${jobs} deliveries arrived`)
     await sleep(100)
   }
 }
 
-// A process compiles what it runs: the first rounds of each are not counted.
-const WARMING = 3
+// A new process is still compiling, so the first rounds do not count.
+const WARMUP_ROUNDS = 3
 
-/** Rounds of each contender, in turns. The service must allow plain http. */
+/** Measures interleaved rounds of each contender. The service must allow plain http. */
 export const measure = async (options: {
   readonly url: string
   readonly site: Site
@@ -66,15 +66,15 @@ export const measure = async (options: {
   const receiver = await startReceiver()
   const api = `${site.origins.core}/api`
   const me = (await call("GET", `${api}/me`, token)) as { organizationId: string }
-  // A run that was broken off leaves endpoints behind, and deliveries to a receiver that is gone.
+  // An interrupted run leaves endpoints and pending deliveries to a receiver that no longer exists.
   const { items } = (await call("GET", `${api}/webhooks?limit=200`, token)) as { items: ReadonlyArray<{ id: string }> }
   for (const { id } of items) await call("DELETE", `${api}/webhooks/${id}`, token)
-  const made: Array<string> = []
+  const created: Array<string> = []
   for (const [index, name] of names.entries()) {
     const body = { url: `${receiver.origin}/${index}`, eventNames: [name] }
-    made.push(((await call("POST", `${api}/webhooks`, token, body)) as { id: string }).id)
+    created.push(((await call("POST", `${api}/webhooks`, token, body)) as { id: string }).id)
   }
-  // Each delivers so many, and answers when the last outcome was stored.
+  // Each delivers `jobs` events and resolves to the time of the last stored outcome.
   const ways: Record<string, () => Promise<number>> = {
     keyshelf: async () =>
       Number(
@@ -97,10 +97,10 @@ export const measure = async (options: {
     }
   }
   const results: Record<string, Array<Burst>> = {}
-  for (let round = -WARMING; round < rounds; round++) {
-    // Each comes first, in between and last as often as the others.
+  for (let round = -WARMUP_ROUNDS; round < rounds; round++) {
+    // Rotate the order, so that each contender is first equally often.
     const all = Object.entries(ways)
-    const first = (round + WARMING) % all.length
+    const first = (round + WARMUP_ROUNDS) % all.length
     for (const [name, deliver] of [...all.slice(first), ...all.slice(0, first)]) {
       const burst = await received(receiver.origin, jobs, deliver())
       if (round >= 0) (results[name] ??= []).push(burst)
@@ -108,7 +108,7 @@ export const measure = async (options: {
     }
   }
   for (const queue of queues) await queue.stop()
-  for (const id of made) await call("DELETE", `${api}/webhooks/${id}`, token)
+  for (const id of created) await call("DELETE", `${api}/webhooks/${id}`, token)
   await receiver.stop()
   return results
 }

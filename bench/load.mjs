@@ -1,8 +1,8 @@
 /**
- * One burst of requests, told by a JSON line on standard input; answers its figures as JSON on standard output.
+ * Sends one burst of requests, described by JSON on standard input. Prints its figures as JSON.
  *
- * By hand on sockets: it shares two cores with what it measures, and a client that builds and reads whole HTTP messages takes
- * as much of them as the server, which makes every server look alike.
+ * It uses sockets directly because it shares two cores with the measured server. A full HTTP client takes as much processor time
+ * as the server, which makes all servers look alike.
  */
 import { randomInt, randomUUID } from "node:crypto"
 import { text } from "node:stream/consumers"
@@ -23,8 +23,8 @@ const {
 const any = (count) => 1 + randomInt(count)
 const entitlements = (count) => Array.from({ length: count }, (_, n) => ({ entitlement: `entitlement-${n + 1}` }))
 
-let made = 0
-/** How each kind of request is made: `token` belongs to the organization whose things the path names. */
+let created = 0
+/** Builds a request of each kind. All organizations have the same slugs, so any token fits. */
 const kinds = {
   customer: () => ({ method: "GET", path: `${prefix}/customers/customer-${any(world.customers)}` }),
   entitlements: () => ({ method: "GET", path: `${prefix}/entitlements?limit=50` }),
@@ -58,7 +58,7 @@ const kinds = {
   component: () => ({
     method: "POST",
     path: `${prefix}/components`,
-    body: { name: `part ${process.pid} ${Date.now().toString(36)}`, version: `${++made}` },
+    body: { name: `part ${process.pid} ${Date.now().toString(36)}`, version: `${++created}` },
   }),
   usageEvents: () => ({
     method: "POST",
@@ -75,20 +75,20 @@ const kinds = {
   }),
 }
 
-const make = (token) => {
+const build = (token) => {
   const { body, method, path, type } = kinds[kind]()
   return requestBytes(method, path, token, body, type)
 }
 
-// What repeats is made before, some for each client: making thousands would keep this process busy for a part of its burst.
-// What must be new each time is made then.
+// Repeatable requests are built in advance, some for each client. Building thousands would take a part of the burst.
+// Kinds that must differ each time are built when they are sent.
 const FRESH = new Set(["component", "usageEvents"])
 const REPEATED = 100
 
-// By chance, not in turns: clients that are answered together would all ask for the same organization at the same time.
-const fresh = () => make(tokens[randomInt(tokens.length)])
+// Random, not round-robin: clients that get their responses at the same time would all use the same organization.
+const fresh = () => build(tokens[randomInt(tokens.length)])
 
-/** Requests of one client, the next with each call. */
+/** Returns a function that yields the next request of one client. */
 const requests = () => {
   if (FRESH.has(kind)) return fresh
   const all = Array.from({ length: REPEATED }, fresh)
@@ -103,7 +103,7 @@ const clients = await Promise.all(
   })),
 )
 
-/** All clients for some seconds: as fast as they are answered, or each at its share of a rate. */
+/** Runs all clients for some seconds: at full speed, or each at its share of the rate. */
 const burst = async (forSeconds) => {
   const latencies = []
   let failures = 0
@@ -112,7 +112,7 @@ const burst = async (forSeconds) => {
   const pace = rate === undefined ? 0 : (connections / rate) * 1000
   await Promise.all(
     clients.map(async ({ next, send }, index) => {
-      // With a pace, a request counts from when it was due: whoever is late has made somebody wait.
+      // With a rate, latency counts from the due time, so that a late request includes its delay.
       let due = begin + (pace * index) / connections
       for (;;) {
         const early = due - performance.now()
@@ -131,7 +131,7 @@ const burst = async (forSeconds) => {
   latencies.sort((a, b) => a - b)
   const at = (part) => latencies[Math.floor(latencies.length * part)] ?? 0
   return {
-    answered: latencies.length + failures,
+    responses: latencies.length + failures,
     perSecond: latencies.length / took,
     p50: at(0.5),
     p99: at(0.99),
@@ -139,8 +139,8 @@ const burst = async (forSeconds) => {
   }
 }
 
-// Whoever was idle while others were measured has to be compiled anew: that is not what a burst is about.
-const first = await burst(1)
+// Warm up: a server that was idle while others were measured may have to compile again.
+const warmup = await burst(1)
 const result = await burst(seconds)
 for (const { close } of clients) close()
-process.stdout.write(JSON.stringify({ ...result, answered: first.answered + result.answered }))
+process.stdout.write(JSON.stringify({ ...result, responses: warmup.responses + result.responses }))

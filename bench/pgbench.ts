@@ -1,26 +1,26 @@
-/** The ceiling: the same statements by `pgbench`, where it is installed. */
+/** Runs the same statements by `pgbench`, where it is installed: the upper bound. */
 import { spawnSync } from "node:child_process"
 import { mkdtempSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
-/** Whether `pgbench` can be run here. */
+/** Whether `pgbench` is installed. */
 export const available = spawnSync("pgbench", ["--version"]).status === 0
 
 const organization = (n: string) => `md5('o' || ${n})::uuid`
 
 const scripts: Record<string, (customers: number) => string> = {
-  // The look-up of the credential, and the customer with its integration records.
+  // Looks up the credential, then the customer with its integration records.
   customer: (customers) => `\\set c random(1, ${customers})
 SELECT id, kind, organization_id, actor, scopes, salt, verification_hash, expires_at, revoked_at FROM credentials
-  WHERE lookup_hash = sha256('nobody');
+  WHERE lookup_hash = sha256('unknown');
 SELECT id, name, slug, domain, external_customer_id, (
     SELECT coalesce(jsonb_object_agg(r.connector, r.external_id), '{}') FROM integration_records r
     WHERE r.organization_id = customers.organization_id AND r.resource_id = customers.id AND r.kind = 'CUSTOMER'
   ), created_at, updated_at, created_by, updated_by
   FROM customers WHERE organization_id = ${organization("1")} AND slug = 'customer-' || :c;
 `,
-  component: () => `SELECT 1 FROM credentials WHERE lookup_hash = sha256('nobody');
+  component: () => `SELECT 1 FROM credentials WHERE lookup_hash = sha256('unknown');
 WITH component AS (
   INSERT INTO components (organization_id, id, name, version, slug, created_at, created_by)
   SELECT ${organization("1")}, id, 'part', '1', 'part-' || id, now(), '{}'::jsonb FROM (SELECT gen_random_uuid() AS id) new
@@ -40,7 +40,7 @@ INSERT INTO webhook_outbox (organization_id, event_id, due_at) SELECT organizati
 
 const directory = mkdtempSync(join(tmpdir(), "keyshelf-pgbench-"))
 
-/** Transactions per second of a script, by eight clients with prepared statements. */
+/** Runs a script by eight clients with prepared statements. Counts transactions per second. */
 export const burst = (url: string, script: string, seconds: number, customers: number) => {
   const file = join(directory, `${script}.sql`)
   writeFileSync(file, scripts[script]?.(customers) ?? "")

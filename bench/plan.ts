@@ -1,4 +1,4 @@
-/** What is measured: each operation, who performs it, and the ratios that are promised. */
+/** The operations to measure, the servers that perform them, and the target ratios. */
 
 /** Servers of a run. */
 export type Contender =
@@ -12,24 +12,24 @@ export type Contender =
   | "pgbench"
   | "sql"
 
-/** So much of a core each of the slow nodes has: what is left is enough for the database and the load of two. */
+/** Share of a core for each of the slow nodes. The rest is enough for the database and the load of two nodes. */
 export const SHARE_OF_SLOW_NODE = 0.3
 
 /** One way to perform an operation. */
 export interface Way {
   readonly by: Contender
-  /** The kind of request of `load.mjs`, or the script of `pgbench`. */
+  /** The request kind of `load.mjs`, or the script of `pgbench`. */
   readonly load: string
-  /** Under which the paths stand; `/api` if absent. */
+  /** Prefix of the paths; `/api` if absent. */
   readonly prefix?: string
   readonly listener?: "core" | "internal"
-  /** Of how many organizations the callers are; eight if absent. */
+  /** Number of organizations of the callers; eight if absent. */
   readonly organizations?: number | undefined
-  /** Not as fast as it goes, but at a share of the rate that another way of the operation reached last. */
+  /** Limits the rate to a share of what another way of this operation reached last. Unlimited if absent. */
   readonly rate?: { readonly share: number; readonly of: string }
 }
 
-/** `of` is divided by `to`; the ratio must reach `must`, and should reach `aim`. With neither it is only told. */
+/** The ratio of `of` to `to` must reach `must` and should reach `aim`. With neither it is only reported. */
 export interface Target {
   readonly of: string
   readonly to: string
@@ -46,7 +46,7 @@ export interface Operation {
   readonly targets: ReadonlyArray<Target>
 }
 
-const everyone = (load: string): Record<string, Way> => ({
+const allContenders = (load: string): Record<string, Way> => ({
   keyshelf: { by: "keyshelf", load },
   fastify: { by: "fastify", load },
   "fastify, unnamed": { by: "fastify-unnamed", load },
@@ -59,7 +59,7 @@ const checksAndRead: Record<string, Way> = {
   "read of a customer": { by: "keyshelf", load: "customer" },
 }
 
-/** The same request to a full database and to one of a thousandth of the usage, one at a time: what growth costs. */
+/** Compares a full database with one of a thousandth of the usage, one request at a time: the cost of growth. */
 const growth = (name: string, load: string): Operation => ({
   name: `growth: ${name}`,
   connections: 1,
@@ -68,10 +68,10 @@ const growth = (name: string, load: string): Operation => ({
   targets: [{ of: "full", to: "small", must: 0.77, aim: 0.91 }],
 })
 
-/** One node and two of the same kind, on one database that has processor to spare. */
+/** Compares two nodes with one. Their processor time is limited, so that the database is not the bottleneck. */
 const nodes = (name: string, load: string, organizations?: 1): Operation => ({
   name: `nodes: ${name}`,
-  // Enough for two to be busy all the time that they get.
+  // Enough to keep two nodes busy.
   connections: 128,
   ways: {
     "two nodes": { by: "slow-nodes", load, organizations },
@@ -84,7 +84,7 @@ export const operations: ReadonlyArray<Operation> = [
   {
     name: "read: GET /customers/{slug}",
     connections: 32,
-    ways: { ...everyone("customer"), "pgbench, both statements": { by: "pgbench", load: "customer" } },
+    ways: { ...allContenders("customer"), "pgbench, both statements": { by: "pgbench", load: "customer" } },
     targets: [
       { of: "keyshelf", to: "fastify", must: 0.9, aim: 1.1 },
       { of: "keyshelf", to: "fastify, unnamed", must: 2.5 },
@@ -93,7 +93,7 @@ export const operations: ReadonlyArray<Operation> = [
   {
     name: "list: GET /entitlements?limit=50",
     connections: 32,
-    ways: everyone("entitlements"),
+    ways: allContenders("entitlements"),
     targets: [{ of: "keyshelf", to: "fastify", must: 0.9, aim: 1.5 }],
   },
   {
@@ -128,7 +128,7 @@ export const operations: ReadonlyArray<Operation> = [
         load: "check1",
         rate: { share: 0.8, of: "one entitlement" },
       },
-      // What the machine itself adds to the slowest answers.
+      // Shows how much the machine itself adds to the p99.
       "fastify, one entitlement, at 80 % of its rate": {
         by: "fastify",
         load: "check1",
@@ -147,7 +147,7 @@ export const operations: ReadonlyArray<Operation> = [
     ],
   },
   {
-    // What a caller waits for who is alone.
+    // Latency without concurrent requests.
     name: "check, one at a time",
     connections: 1,
     ways: checksAndRead,
@@ -203,7 +203,7 @@ export const operations: ReadonlyArray<Operation> = [
   {
     name: "manifest of 20 flags",
     connections: 32,
-    ways: everyone("manifest"),
+    ways: allContenders("manifest"),
     targets: [{ of: "keyshelf", to: "fastify" }],
   },
   growth("read of a customer", "customer"),

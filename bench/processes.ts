@@ -1,4 +1,4 @@
-/** Child processes of a run: started, awaited, pinned where the system can, stopped. */
+/** Starts, pins (where the system supports it) and stops the child processes of a run, and measures their processor time. */
 import { spawn, spawnSync } from "node:child_process"
 import type { ChildProcess } from "node:child_process"
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs"
@@ -6,19 +6,19 @@ import { createServer } from "node:net"
 import type { AddressInfo } from "node:net"
 import { cpus } from "node:os"
 
-// With fewer cores the database would share one of them, and pinning would only choose who waits.
+// With fewer cores the database would compete for a pinned core.
 const canPin = process.platform === "linux" && cpus().length >= 4 && spawnSync("taskset", ["--version"]).status === 0
 
-/** Whether servers and load are kept on different cores. */
+/** Whether servers and load are pinned to different cores. */
 export const pinned = canPin
 
-/** The core of what is measured, and that of the load; the database may use all. */
+/** The core of the measured server and the core of the load. The database may use all cores. */
 export const cores = { server: 0, load: 1 } as const
 
 const withPin = (core: number | undefined, args: ReadonlyArray<string>): readonly [string, ReadonlyArray<string>] =>
   canPin && core !== undefined ? ["taskset", ["-c", String(core), process.execPath, ...args]] : [process.execPath, args]
 
-// Whatever ends a run, its servers end with it.
+// Kill all servers when the run ends, also after an error or a signal.
 const children = new Set<ChildProcess>()
 process.once("exit", () => {
   for (const child of children) child.kill("SIGKILL")
@@ -27,7 +27,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => 
 
 const PERIOD_MICROS = 10_000
 
-// How a control group is told how much of a core it gets, by its version.
+// The files that set the processor limit of a control group, for both versions.
 const limitsOf = (micros: number) => [
   {
     directory: "/sys/fs/cgroup/cpu",
@@ -36,7 +36,7 @@ const limitsOf = (micros: number) => [
   { directory: "/sys/fs/cgroup", files: { "cpu.max": `${micros} ${PERIOD_MICROS}` } },
 ]
 
-/** Leaves a process so much of a core, where the system lets us say so. Answers whether it does. */
+/** Limits a process to a share of a core. Returns false where the system does not support it. */
 export const limitTo = (share: number, pid: number | undefined): boolean =>
   limitsOf(Math.round(share * PERIOD_MICROS)).some(({ directory, files }) => {
     const group = `${directory}/keyshelf-bench-${pid}`
@@ -49,10 +49,10 @@ export const limitTo = (share: number, pid: number | undefined): boolean =>
       try {
         rmdirSync(group)
       } catch {
-        // Its process has not quite ended; an empty group harms nobody.
+        // Its process is still ending. An empty group is harmless.
       }
     })
-    // A system that controls the processor elsewhere, or not at all, takes this for any other directory.
+    // Without a processor controller at this path, it is a plain directory without these files.
     if (!Object.keys(files).every((name) => existsSync(`${group}/${name}`))) return false
     for (const [name, text] of Object.entries(files)) writeFileSync(`${group}/${name}`, text)
     writeFileSync(`${group}/cgroup.procs`, String(pid))
@@ -63,7 +63,7 @@ export const limitTo = (share: number, pid: number | undefined): boolean =>
 export interface Running {
   readonly process: ChildProcess
   readonly stop: () => Promise<void>
-  /** Waits until it has printed something, and answers that. */
+  /** Waits for output that matches, and returns the match. */
   readonly says: (what: RegExp) => Promise<string>
 }
 
@@ -87,7 +87,7 @@ export const start = async (
       const [found] = what.exec(output) ?? []
       if (found !== undefined) return found
       if (child.exitCode !== null || Date.now() > deadline) {
-        throw new Error(`${args.join(" ")} does not say ${what.source}:\n${output}`)
+        throw new Error(`${args.join(" ")} did not print ${what.source}:\n${output}`)
       }
       await new Promise((resolve) => setTimeout(resolve, 10))
     }
@@ -105,7 +105,7 @@ export const start = async (
   }
 }
 
-/** Runs `node <args>` to its end with text on its standard input; answers its standard output. */
+/** Runs `node <args>` with text on its standard input until it exits. Returns its standard output. */
 export const run = (
   args: ReadonlyArray<string>,
   options: { readonly input?: string; readonly env?: Record<string, string>; readonly core?: number } = {},
@@ -117,12 +117,12 @@ export const run = (
     child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()))
     child.once("error", reject)
     child.once("close", (code) =>
-      code === 0 ? resolve(output) : reject(new Error(`${args.join(" ")} ended with ${code}`)),
+      code === 0 ? resolve(output) : reject(new Error(`${args.join(" ")} exited with ${code}`)),
     )
     child.stdin.end(options.input ?? "")
   })
 
-/** Ports that are free now. */
+/** Finds free ports. */
 export const freePorts = async (count: number): Promise<ReadonlyArray<number>> => {
   const servers = await Promise.all(
     Array.from(
@@ -139,7 +139,7 @@ export const freePorts = async (count: number): Promise<ReadonlyArray<number>> =
   return ports
 }
 
-/** Resident memory of a process in MiB; nothing where the system does not tell. */
+/** Resident memory of a process in MiB; `undefined` where the system does not report it. */
 export const memoryOf = (pid: number | undefined): number | undefined => {
   try {
     const line = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))
@@ -152,7 +152,7 @@ export const memoryOf = (pid: number | undefined): number | undefined => {
 // Linux counts processor time in hundredths of a second.
 const MICROS_OF_TICK = 10_000
 
-// User and system time, and that of children which have ended: a server of connections outlives them.
+// Includes ended children: the postmaster outlives the processes of its connections.
 const processorTimeOf = (pid: number | string): number => {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8")
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
@@ -167,13 +167,13 @@ const isDatabase = (pid: string): boolean => {
   }
 }
 
-/** Microseconds of processor that these processes, and PostgreSQL on this machine, have taken until now. */
+/** Total processor time of the measured processes, and of PostgreSQL on this machine, in microseconds. */
 export interface ProcessorTime {
   readonly service: number
   readonly database: number
 }
 
-/** Processor time until now; nothing where the system does not tell. Of connections that end right now it may miss some. */
+/** Reads the total processor time; `undefined` where the system does not report it. Connections that just ended may be missing. */
 export const processorTime = (running: ReadonlyArray<Running>): ProcessorTime | undefined => {
   try {
     const timesOf = (pids: ReadonlyArray<number | string>) =>
@@ -187,7 +187,7 @@ export const processorTime = (running: ReadonlyArray<Running>): ProcessorTime | 
   }
 }
 
-/** The load of the machine per core over the last minute: above 1, figures say little. */
+/** Load average of the machine over the last minute. Above the number of cores, figures are unreliable. */
 export const busyness = (): string => {
   try {
     return readFileSync("/proc/loadavg", "utf8").split(" ")[0] ?? "?"

@@ -1,20 +1,20 @@
-/** Tables of a run. */
+/** Formats the results of a run as Markdown tables. */
 import { arch, cpus, platform, totalmem } from "node:os"
 import type { Operation, Target } from "./plan.ts"
 import { pinned } from "./processes.ts"
 import type { ProcessorTime } from "./processes.ts"
 
-/** What one burst showed. */
+/** The figures of one burst. */
 export interface Burst {
   readonly perSecond: number
   readonly p50: number
   readonly p99: number
   readonly failures: number
-  /** Microseconds of processor for each request, where the system tells. */
+  /** Processor time per request in microseconds, where the system reports it. */
   readonly cost?: ProcessorTime | undefined
 }
 
-/** The middle value. */
+/** The median. An even count averages the two middle values. */
 export const median = (values: ReadonlyArray<number>): number => {
   const sorted = [...values].sort((a, b) => a - b)
   const middle = Math.floor(sorted.length / 2)
@@ -29,7 +29,7 @@ const two = (value: number) => (Number.isNaN(value) ? "" : value.toFixed(2))
 const table = (head: ReadonlyArray<string>, rows: ReadonlyArray<ReadonlyArray<string>>): string =>
   [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n")
 
-/** Rounds of one operation: for each way its bursts, in the order of the rounds. */
+/** Rounds of one operation: the bursts of each way, in the order of the rounds. */
 export type Rounds = Readonly<Record<string, ReadonlyArray<Burst>>>
 
 const verdictOf = (ratio: number, { aim, must }: Target): string => {
@@ -43,8 +43,8 @@ const verdictOf = (ratio: number, { aim, must }: Target): string => {
 const costOf = ({ cost }: Burst): number => (cost === undefined ? Number.NaN : cost.service + cost.database)
 
 /**
- * Ratios are taken inside each round, because the machine changes between rounds; their median counts. What each costs the processor
- * is told beside it, the other way round: it says the same, and a busy machine changes it less.
+ * One row per target. Ratios are computed within each round, because the machine changes between rounds; the target applies to
+ * their median. The inverse ratio of processor time stands beside it: a busy machine changes it less.
  */
 const ratioRows = ({ targets }: Operation, rounds: Rounds) =>
   targets.flatMap((target) => {
@@ -61,7 +61,7 @@ const ratioRows = ({ targets }: Operation, rounds: Rounds) =>
     return [[`${target.of} : ${target.to}`, two(middle), spread, two(byCost), verdictOf(middle, target)]]
   })
 
-/** The figures of one operation as Markdown. */
+/** The tables of one operation as Markdown. */
 export const section = (operation: Operation, rounds: Rounds): string => {
   const rows = Object.entries(rounds).map(([way, bursts]) => {
     const rates = bursts.map(({ perSecond }) => perSecond)
@@ -79,24 +79,35 @@ export const section = (operation: Operation, rounds: Rounds): string => {
   const ratios = ratioRows(operation, rounds)
   return [
     `### ${operation.name}`,
-    table(["Who", "per second", "rounds", "p50 ms", "p99 ms", "process µs", "PostgreSQL µs", "failed"], rows),
+    table(["By", "per second", "rounds", "p50 ms", "p99 ms", "process µs", "PostgreSQL µs", "failed"], rows),
     ...(ratios.length === 0 ? [] : [table(["Ratio", "median", "rounds", "by processor", "target"], ratios)]),
   ].join("\n\n")
 }
 
-/** Where and how the figures were taken. */
+/** The machine of a run. Results have one section per machine. */
+const machine = `${cpus()[0]?.model ?? "unknown processor"}, ${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, ${platform()} ${arch()}`
+
+/** The machine, and how the figures were measured. */
 export const heading = (options: {
   readonly rounds: number
   readonly seconds: number
   readonly scale: string
 }): string =>
   [
-    `## ${new Date().toISOString().slice(0, 10)}`,
-    `${cpus()[0]?.model ?? "unknown processor"}, ${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, ${platform()} ${arch()}, Node.js ${process.version}. ` +
+    `## ${machine}`,
+    `${new Date().toISOString().slice(0, 10)}, Node.js ${process.version}. ` +
       `${options.rounds} rounds of ${options.seconds} s, interleaved, database "${options.scale}". ` +
       (pinned ? "Servers were pinned to one core, the load to another; the database used all." : "Nothing was pinned."),
   ].join("\n\n")
 
-/** A small table of single figures. */
+/** Adds a run to the results, newest first. It replaces the previous run of the same machine. */
+export const withRun = (results: string, run: string): string => {
+  const [title = "# Results", ...runs] = results.split(/\n(?=## )/).map((part) => part.trim())
+  const [machineOfRun] = run.split("\n")
+  const others = runs.filter((other) => other.split("\n")[0] !== machineOfRun)
+  return `${[title, run.trim(), ...others].join("\n\n")}\n`
+}
+
+/** A table of single figures. */
 export const figures = (title: string, rows: ReadonlyArray<readonly [string, string]>): string =>
-  [`### ${title}`, table(["What", "Figure"], rows)].join("\n\n")
+  [`### ${title}`, table(["Measure", "Value"], rows)].join("\n\n")

@@ -1,8 +1,8 @@
 /**
- * `npm run bench`: builds its database, starts the service and what a user would pick instead, and measures them in turns.
+ * `npm run bench`: builds its database, starts the service and its comparators, and measures them interleaved.
  *
- * Options: `--rounds 5`, `--seconds 4`, `--scale full|small`, `--only <part of an operation's name>`, `--write` (keeps the
- * tables in RESULTS.md).
+ * Options: `--rounds 5`, `--seconds 4`, `--scale full|small`, `--only <part of an operation's name>`, `--write` (stores the
+ * tables in RESULTS.md, for complete runs only).
  */
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -27,6 +27,11 @@ const { values: options } = parseArgs({
     write: { type: "boolean", default: false },
   },
 })
+// A part of a run would replace the complete results of this machine.
+if (options.write && (options.only !== "" || options.scale !== "full")) {
+  console.error("--write stores complete runs only: leave out --only and --scale, or leave out --write.")
+  process.exit(1)
+}
 const rounds = Number(options.rounds)
 const seconds = Number(options.seconds)
 const scaleName = options.scale === "small" ? "small" : "full"
@@ -35,7 +40,7 @@ const scale = scales[scaleName]
 const server = await databaseServer()
 console.error("Preparing the database; the first time takes some minutes.")
 const url = await databaseOf(server.url, scaleName, scale)
-/** Who answers for a contender; nobody if it does not run here. */
+/** The servers of each contender; none if it cannot run here. */
 const sites = new Map<Contender, ReadonlyArray<Site>>()
 const contenders: ReadonlyArray<Contender> = ["keyshelf", "fastify", "fastify-unnamed", "floor"]
 for (const contender of contenders) {
@@ -68,12 +73,12 @@ const load = async (
     return pgbench.available ? pgbench.burst(url, way.load, forSeconds, scale.customers) : undefined
   }
   const isSmall = way.by === "keyshelf-small"
-  const answering = sites.get(way.by) ?? []
-  if (way.by !== "sql" && answering.length === 0) return undefined
+  const servers = sites.get(way.by) ?? []
+  if (way.by !== "sql" && servers.length === 0) return undefined
   const input = {
     connections,
     kind: way.load,
-    origins: answering.map(({ origins }) => origins[way.listener ?? "core"]),
+    origins: servers.map(({ origins }) => origins[way.listener ?? "core"]),
     prefix: way.prefix,
     rate,
     seconds: forSeconds,
@@ -81,20 +86,20 @@ const load = async (
     world: isSmall ? scales.small : scale,
   }
   const script = way.by === "sql" ? "comparators/insert.mjs" : "load.mjs"
-  const before = processorTime(answering)
-  const answer = await run([join(here, script)], {
+  const before = processorTime(servers)
+  const output = await run([join(here, script)], {
     input: JSON.stringify(input),
     core: cores.load,
     env: { BENCH_DATABASE_URL: url },
   })
-  const after = processorTime(answering)
-  const { answered, ...burst } = JSON.parse(answer) as report.Burst & { readonly answered?: number }
-  if (before === undefined || after === undefined || answered === undefined) return burst
+  const after = processorTime(servers)
+  const { responses, ...burst } = JSON.parse(output) as report.Burst & { readonly responses?: number }
+  if (before === undefined || after === undefined || responses === undefined) return burst
   return {
     ...burst,
     cost: {
-      service: (after.service - before.service) / answered,
-      database: (after.database - before.database) / answered,
+      service: (after.service - before.service) / responses,
+      database: (after.database - before.database) / responses,
     },
   }
 }
@@ -103,27 +108,29 @@ if (isWanted("slow-nodes")) {
   const one = await startKeyshelf(url, { SERVICE_ROLES: "core" })
   const two = await startKeyshelf(url, { SERVICE_ROLES: "core" })
   sites.set("slow-node", [one]).set("slow-nodes", [one, two])
-  // With so little of a core they would be compiling while they are measured.
+  // Warm up before the limit applies: with so little of a core, compilation would take most of the measurement.
   for (const { connections, ways } of measured) {
     for (const way of Object.values(ways).filter(({ by }) => by === "slow-nodes")) await load(way, connections, 4)
   }
   if (![one, two].every((node) => limitTo(SHARE_OF_SLOW_NODE, node.process.pid))) {
     sites.delete("slow-node")
     sites.delete("slow-nodes")
-    console.error("Two nodes cannot be measured: this system lets nobody say how much of a core a process gets.")
+    console.error(
+      "Skipped two nodes: this system cannot limit the processor time of a process (Linux control groups, as root).",
+    )
     await Promise.all([one.stop(), two.stop()])
   }
 }
 const idleMemory = memoryOf(keyshelf.process.pid)
 
-interface Question {
+interface Request {
   readonly path: string
   readonly body?: string
-  /** Members that differ with each answer. */
+  /** Properties that differ between responses. */
   readonly changing?: ReadonlyArray<string>
 }
 
-const questions: ReadonlyArray<Question> = [
+const requests: ReadonlyArray<Request> = [
   { path: "/api/customers/customer-1" },
   { path: "/api/entitlements?limit=50" },
   { path: "/api/openfeature/v0/manifest" },
@@ -143,22 +150,22 @@ const questions: ReadonlyArray<Question> = [
   },
 ]
 
-/** The same question to everyone gets the same answer: otherwise the comparison means nothing. */
-const compareAnswers = async () => {
-  for (const { body, changing = [], path } of questions) {
-    const answers = await Promise.all(
+/** Fails unless all contenders return the same response to the same request: otherwise they do different work. */
+const compareResponses = async () => {
+  for (const { body, changing = [], path } of requests) {
+    const responses = await Promise.all(
       contenders.map(async (contender) => {
         const response = await fetch(siteOf(contender).origins.core + path, {
           headers: { authorization: `Bearer ${tokens[0]}`, "content-type": "application/json" },
           ...(body === undefined ? {} : { method: "POST", body }),
         })
-        const answer = (await response.json()) as { readonly at?: string; readonly nextCursor?: string }
-        const { at: _at, nextCursor: _cursor, ...rest } = answer
+        const content = (await response.json()) as { readonly at?: string; readonly nextCursor?: string }
+        const { at: _at, nextCursor: _cursor, ...rest } = content
         return JSON.stringify(sorted(rest, changing))
       }),
     )
-    if (new Set(answers).size !== 1)
-      throw new Error(`The contenders answer ${path} differently:\n${answers.join("\n")}`)
+    if (new Set(responses).size !== 1)
+      throw new Error(`The contenders return different responses to ${path}:\n${responses.join("\n")}`)
   }
 }
 
@@ -168,13 +175,13 @@ const sorted = (value: unknown, changing: ReadonlyArray<string>): unknown => {
   return Object.fromEntries(
     Object.entries(value)
       .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([key, member]) => [key, changing.includes(key) ? "differs" : sorted(member, changing)]),
+      .map(([key, property]) => [key, changing.includes(key) ? "differs" : sorted(property, changing)]),
   )
 }
 
-await compareAnswers()
+await compareResponses()
 
-// A process that has just started compiles what it runs for some ten seconds; the first operation would tell of that.
+// Warm up: a new process compiles for some ten seconds, which would slow down the first operation.
 for (const by of contenders.filter(isWanted)) await load({ by, load: "customer" }, 32, 10)
 
 const sections: Array<string> = [report.heading({ rounds, seconds, scale: scaleName })]
@@ -183,15 +190,15 @@ for (const operation of measured) {
   for (const way of Object.values(operation.ways)) await load(way, operation.connections, 2)
   for (let round = 0; round < rounds; round++) {
     console.error(`${operation.name}: round ${round + 1} of ${rounds}, load average ${busyness()}`)
-    // There and back: whoever comes first in a round finds his server idle for longer than the others do.
+    // Alternate the order: the first server of a round was idle for longer than the others.
     const ways = Object.entries(operation.ways)
     for (const [name, way] of round % 2 === 0 ? ways : ways.toReversed()) {
       const full = way.rate === undefined ? undefined : results[way.rate.of]?.at(-1)?.perSecond
       const rate = full === undefined ? undefined : Math.round(full * (way.rate?.share ?? 1))
       const burst = await load(way, operation.connections, seconds, rate)
       if (burst === undefined) continue
-      // Its ratios would be told as if it had been slow.
-      if (burst.perSecond === 0) throw new Error(`${operation.name}: nothing was answered to "${name}"`)
+      // Without this, the ratios would show a broken server as a slow one.
+      if (burst.perSecond === 0) throw new Error(`${operation.name}: "${name}" got no successful response`)
       const bursts = (results[name] ??= [])
       bursts.push(burst)
     }
@@ -232,7 +239,5 @@ await server.close()
 
 if (options.write) {
   const file = join(here, "RESULTS.md")
-  const [title = "# Results", ...older] = readFileSync(file, "utf8").split(/\n(?=## )/)
-  const parts = [title, sections.join("\n\n"), ...older].map((part) => part.trim())
-  writeFileSync(file, `${parts.join("\n\n")}\n`)
+  writeFileSync(file, report.withRun(readFileSync(file, "utf8"), sections.join("\n\n")))
 }

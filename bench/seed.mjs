@@ -1,6 +1,6 @@
 /**
- * Fills a migrated database: 100 organizations with customers, instances, entitlements and usage, by SQL. A database that
- * is filled already is kept. Usage: node seed.mjs <database url> <scale as JSON>
+ * Fills a migrated database with organizations, customers, instances, entitlements and usage, by SQL. Leaves a filled database
+ * unchanged. Usage: node seed.mjs <database url> <scale as JSON>
  */
 import { Client } from "pg"
 
@@ -19,36 +19,36 @@ if (rows[0].count === organizations) {
   process.exit(0)
 }
 
-// Ids that are the same in every run, so that the load knows them without asking.
+// Ids are the same in every run, so that the load knows them without a query.
 const id = (text) => `md5(${text})::uuid`
 const actor = `'{"id":"00000000-0000-7000-8000-000000000001","name":"system:platform"}'::jsonb`
-const made = `'2026-01-01T00:00:00Z'::timestamptz`
+const createdAt = `'2026-01-01T00:00:00Z'::timestamptz`
 
 const steps = [
-  // Foreign keys hold by construction; checking ten million of them one by one would take most of the time.
+  // Skip foreign key checks: the keys are right by construction, and ten million checks would take most of the time.
   `SET session_replication_role = replica`,
   `SET synchronous_commit = off`,
   `INSERT INTO organizations (id, name, slug, created_at, created_by, updated_at, updated_by)
-    SELECT ${id(`'o' || o`)}, 'Bench ' || o, 'bench-' || o, ${made}, ${actor}, ${made}, ${actor}
+    SELECT ${id(`'o' || o`)}, 'Bench ' || o, 'bench-' || o, ${createdAt}, ${actor}, ${createdAt}, ${actor}
     FROM generate_series(1, ${organizations}) o`,
   `INSERT INTO customers (organization_id, id, name, slug, domain, created_at, created_by, updated_at, updated_by)
     SELECT ${id(`'o' || o`)}, ${id(`'c' || o || '-' || c`)}, 'Customer ' || c, 'customer-' || c, 'c' || c || '.example',
-      ${made}, ${actor}, ${made}, ${actor}
+      ${createdAt}, ${actor}, ${createdAt}, ${actor}
     FROM generate_series(1, ${organizations}) o, generate_series(1, ${customers}) c`,
   `INSERT INTO entitlements (organization_id, id, slug, name, description, type, aggregation_method, reset_period,
       reset_anchor, unit_singular, unit_plural, display_order, user_facing, warning_threshold_percent, created_at,
       created_by, updated_at, updated_by)
     SELECT ${id(`'o' || o`)}, ${id(`'e' || o || '-' || e`)}, 'entitlement-' || e, 'Entitlement ' || e,
-      'What the product may use of number ' || e, 'NUMBER', 'SUM', 'MONTH', 'CALENDAR', 'call', 'calls', e, true, 80,
-      ${made}, ${actor}, ${made}, ${actor}
+      'Metered feature ' || e, 'NUMBER', 'SUM', 'MONTH', 'CALENDAR', 'call', 'calls', e, true, 80,
+      ${createdAt}, ${actor}, ${createdAt}, ${actor}
     FROM generate_series(1, ${organizations}) o, generate_series(1, ${ENTITLEMENTS}) e`,
   `INSERT INTO license_families (organization_id, id, slug, last_version, created_at, created_by)
-    SELECT ${id(`'o' || o`)}, ${id(`'f' || o`)}, 'pro', 1, ${made}, ${actor}
+    SELECT ${id(`'o' || o`)}, ${id(`'f' || o`)}, 'pro', 1, ${createdAt}, ${actor}
     FROM generate_series(1, ${organizations}) o`,
   `INSERT INTO licenses (organization_id, id, family_id, slug, name, version, type, is_default, lifecycle_state,
       created_at, created_by, updated_at, updated_by)
-    SELECT ${id(`'o' || o`)}, ${id(`'l' || o`)}, ${id(`'f' || o`)}, 'pro', 'Pro', 1, 'PAID', true, 'PUBLISHED', ${made},
-      ${actor}, ${made}, ${actor}
+    SELECT ${id(`'o' || o`)}, ${id(`'l' || o`)}, ${id(`'f' || o`)}, 'pro', 'Pro', 1, 'PAID', true, 'PUBLISHED', ${createdAt},
+      ${actor}, ${createdAt}, ${actor}
     FROM generate_series(1, ${organizations}) o`,
   `INSERT INTO license_entitlements (organization_id, license_id, entitlement_id, value, overage_percent)
     SELECT ${id(`'o' || o`)}, ${id(`'l' || o`)}, ${id(`'e' || o || '-' || e`)}, '1000000000'::jsonb, 0
@@ -56,7 +56,7 @@ const steps = [
   `INSERT INTO instances (organization_id, id, name, slug, customer_id, license_id, start_license_date, end_license_date,
       metadata, created_at, created_by, updated_at, updated_by)
     SELECT ${id(`'o' || o`)}, ${id(`'i' || o || '-' || i`)}, 'Instance ' || i, 'instance-' || i,
-      ${id(`'c' || o || '-' || i`)}, ${id(`'l' || o`)}, '2025-01-01', '2099-01-01', '{}', ${made}, ${actor}, ${made}, ${actor}
+      ${id(`'c' || o || '-' || i`)}, ${id(`'l' || o`)}, '2025-01-01', '2099-01-01', '{}', ${createdAt}, ${actor}, ${createdAt}, ${actor}
     FROM generate_series(1, ${organizations}) o, generate_series(1, ${instances}) i`,
   `INSERT INTO usage_totals (organization_id, instance_id, entitlement_id, period_start, value, event_count, sum, value_count,
       last_at)

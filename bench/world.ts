@@ -1,4 +1,4 @@
-/** The world of a run: a database of the promised size, the service and its comparators on it, tokens. */
+/** Prepares a run: a database of the target size, the service and its comparators, and tokens. */
 import { Effect, Exit, Redacted, Scope } from "effect"
 import { hkdfSync } from "node:crypto"
 import { mkdirSync } from "node:fs"
@@ -13,7 +13,7 @@ import type { Running } from "./processes.ts"
 const here = import.meta.dirname
 const root = join(here, "..")
 
-/** How much there is, for each organization. */
+/** Size of a database. Counts are per organization. */
 export interface Scale {
   readonly organizations: number
   readonly customers: number
@@ -22,7 +22,7 @@ export interface Scale {
   readonly eventsPerTotal: number
 }
 
-/** 100,000 customers, 10,000 instances and 10 million usage events; and a thousandth of the events. */
+/** `full`: 100,000 customers, 10,000 instances and 10 million usage events. `small`: a thousandth of the events. */
 export const scales = {
   full: { organizations: 100, customers: 1000, instances: 100, months: 10, eventsPerTotal: 10 },
   small: { organizations: 10, customers: 100, instances: 10, months: 1, eventsPerTotal: 10 },
@@ -44,7 +44,7 @@ const listens = (url: string): Promise<boolean> =>
     socket.once("error", () => resolve(false))
   })
 
-/** The database server: the one given, the one of this machine, or an embedded one under `.data`. */
+/** Finds the database server: `BENCH_DATABASE_URL`, else the local one, else an embedded one under `.data`. */
 export const databaseServer = async (): Promise<{ readonly url: string; readonly close: () => Promise<void> }> => {
   const given = process.env["BENCH_DATABASE_URL"] ?? ((await listens(LOCAL)) ? LOCAL : undefined)
   if (given !== undefined) return { url: given, close: () => Promise.resolve() }
@@ -63,7 +63,7 @@ const urlOf = (server: string, database: string): string => {
   return url.href
 }
 
-/** Creates, migrates and fills the database of a scale, unless that has been done. Answers its URL. */
+/** Creates, migrates and fills the database of a scale, unless it exists. Returns its URL. */
 export const databaseOf = async (server: string, name: string, scale: Scale): Promise<string> => {
   const url = urlOf(server, `keyshelf_bench_${name}`)
   await run([join(here, "create-database.mjs"), server, `keyshelf_bench_${name}`])
@@ -80,7 +80,7 @@ const serviceEnvironment = (url: string): Record<string, string> => ({
   SERVICE_WEBHOOKS_ALLOW_INSECURE: "true",
 })
 
-/** A running contender and where it answers. */
+/** A running contender with its addresses. */
 export interface Site extends Running {
   readonly origins: { readonly core: string; readonly platform: string; readonly internal: string }
   readonly startedInMillis: number
@@ -95,9 +95,7 @@ export const startKeyshelf = async (
   core: number = cores.server,
 ): Promise<Site> => {
   if (!entryIn(root).endsWith("/dist/server/cli.mjs")) {
-    throw new Error(
-      "The sources are newer than the bundle that users run. Run `npm run bundle`, and edit nothing meanwhile.",
-    )
+    throw new Error("The bundle is older than the sources. Run `npm run bundle`, and edit no source during the run.")
   }
   const [corePort, platform, internal] = await freePorts(3)
   const startedAt = performance.now()
@@ -148,14 +146,14 @@ const json = async (method: string, url: string, token: string, body?: object) =
   })
   const text = await response.text()
   if (!response.ok) throw new Error(`${method} ${url}: ${response.status} ${text}`)
-  // eslint-disable-next-line typescript/no-unsafe-return -- what the service answers is looked into at once
+  // eslint-disable-next-line typescript/no-unsafe-return -- callers read the response at once
   return text === "" ? undefined : JSON.parse(text)
 }
 
-/** Calls the service as the operator or with a token; fails loudly on a refusal. */
+/** Calls the service as the operator or with a token. Throws unless the response is successful. */
 export const call = json
 
-/** One token for each of the first organizations, and 20 flags in each. */
+/** Mints a token for each of the first organizations and creates 20 flags in each. */
 export const prepare = async (site: Site, count: number): Promise<ReadonlyArray<string>> => {
   const tokens: Array<string> = []
   const { items } = await json("GET", `${site.origins.platform}/api/platform/organizations?limit=200`, OPERATOR)

@@ -1,4 +1,6 @@
-/** Which code runs: the bundle that `npm ci` made, unless the sources beside it are newer, as where somebody works on them. */
+/**
+ * Chooses the code to run: the bundle built by `npm ci`, or the sources if any of them is newer, as during development.
+ */
 import { existsSync, readdirSync, statSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
@@ -12,7 +14,7 @@ const filesIn = (folder) =>
         .map(({ name, parentPath }) => join(parentPath, name))
     : []
 
-/** The URL of the command's code in an installation. */
+/** Returns the URL of the command's code in the installation at `root`. */
 export const entryIn = (root) => {
   const bundle = join(root, "dist/server/cli.mjs")
   const sources = ["src", "migrations"].flatMap((folder) => filesIn(join(root, folder)))
@@ -21,5 +23,5 @@ export const entryIn = (root) => {
   return pathToFileURL(bundledAt > 0 && isCurrent ? bundle : join(root, "src/cli.ts")).href
 }
 
-/** The URL of the code to run here. */
+/** Returns the URL of the command's code in this installation. */
 export const entry = () => entryIn(dirname(dirname(fileURLToPath(import.meta.url))))

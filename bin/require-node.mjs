@@ -1,13 +1,13 @@
-// Runs before anything else: an old Node cannot read the TypeScript sources and would fail with a riddle.
+// Checks the Node.js version first: an old Node.js fails on the TypeScript sources with a misleading syntax error.
 import module from "node:module"
 
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number)
 if (major < 22 || (major === 22 && minor < 19)) {
   console.error(
-    `Keyshelf needs Node.js 22.19 or newer, this is ${process.versions.node}. Run it with "npm start", which brings its own Node.js, or install a newer one.`,
+    `Keyshelf needs Node.js 22.19 or newer, but this is ${process.versions.node}. Use "npm start", which includes its own Node.js, or upgrade Node.js.`,
   )
   process.exit(1)
 }
 
-// The second start reads compiled code from the disk instead of compiling the sources again.
+// Caches compiled code on disk, so that later starts do not compile the sources again.
 module.enableCompileCache?.()

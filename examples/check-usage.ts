@@ -1,7 +1,7 @@
 /**
- * What a product asks Keyshelf all day: may this instance, how much is left, and here is what it used.
+ * Checks, consumes and reports usage with the typed client, as a product does.
  *
- * Run it on an organization of its own, since it makes the catalogue and the customer that it asks about:
+ * Run it on a new organization, because it creates a catalogue and a customer:
  *
  *   KEYSHELF_URL=http://127.0.0.1:8080 KEYSHELF_TOKEN=ksh_... node check-usage.ts
  */
@@ -15,7 +15,7 @@ const program = Effect.gen(function* () {
     token: yield* Config.Redacted("KEYSHELF_TOKEN"),
   })
 
-  // What is sold: 100 API calls a month, hard limit.
+  // The catalogue: 100 API calls a month, with a hard limit.
   yield* core.entitlements.create({
     headers: {},
     payload: { name: "API calls", slug: "api-calls", type: "NUMBER", resetPeriod: "MONTH" },
@@ -27,7 +27,7 @@ const program = Effect.gen(function* () {
     payload: { entitlementSlug: "api-calls", value: 100 },
   })
 
-  // Who bought it.
+  // A customer with an instance on the current version of the license.
   yield* core.customers.create({ headers: {}, payload: { name: "Globex", slug: "globex" } })
   yield* core.instances.create({
     headers: {},
@@ -41,17 +41,17 @@ const program = Effect.gen(function* () {
     },
   })
 
-  // May it make 40 calls? Asking changes nothing.
-  const asked = yield* core.check.check({
+  // Check 40 calls. A check changes nothing.
+  const checked = yield* core.check.check({
     params: { instanceSlug: "globex-prod" },
     headers: {},
     payload: { checks: [{ entitlement: "api-calls", requested: 40 }] },
   })
-  for (const { allowed, reason, remaining } of asked.checks) {
-    yield* Console.log(`asked: allowed=${allowed} reason=${reason} remaining=${remaining}`)
+  for (const { allowed, reason, remaining } of checked.checks) {
+    yield* Console.log(`checked: allowed=${allowed} reason=${reason} remaining=${remaining}`)
   }
 
-  // Take 40, if they are there. Sent twice under one key, it still takes 40.
+  // Consume 40 if allowed. The idempotency key makes the second request a replay, so it still consumes 40.
   const consume = core.check.check({
     params: { instanceSlug: "globex-prod" },
     headers: idempotent("job-4711"),
@@ -61,7 +61,7 @@ const program = Effect.gen(function* () {
   const consumed = yield* consume
   for (const { remaining } of consumed.checks) yield* Console.log(`consumed: remaining=${remaining}`)
 
-  // Report what was used elsewhere. A report over the limit is an error with a tag, not a status to look up.
+  // Report usage that already happened. A report over the limit fails with a tagged error.
   const report = (value: number) =>
     core.usage.report({
       params: { instanceSlug: "globex-prod", entitlementSlug: "api-calls" },
@@ -71,12 +71,12 @@ const program = Effect.gen(function* () {
   const entry = yield* report(50)
   yield* Console.log(`reported: used=${entry.usageValue.value} of ${entry.licenseValue.value}`)
   yield* report(50).pipe(
-    Effect.flatMap(() => Console.log("reported more than there is?")),
-    Effect.catchTag("ReportUsage.ThresholdExceeded", (problem) => Console.log(`refused: ${problem.code}`)),
+    Effect.flatMap(() => Console.log("unexpected: the report over the limit succeeded")),
+    Effect.catchTag("ReportUsage.ThresholdExceeded", (problem) => Console.log(`rejected: ${problem.code}`)),
   )
-  yield* core.instances.get({ params: { instanceSlug: "nobody" } }).pipe(
-    Effect.flatMap(() => Console.log("found nobody?")),
-    Effect.catchTag("Instance.NotFound", (problem) => Console.log(`unknown: ${problem.detail}`)),
+  yield* core.instances.get({ params: { instanceSlug: "unknown" } }).pipe(
+    Effect.flatMap(() => Console.log("unexpected: the instance exists")),
+    Effect.catchTag("Instance.NotFound", (problem) => Console.log(`not found: ${problem.detail}`)),
   )
 })
 

@@ -1,5 +1,5 @@
-/** The operator's commands. */
-// First, so that every schema is compiled: encoding a list costs a third less.
+/** The command line of the operator: `keyshelf`. */
+// Imported first, so that every schema is compiled. This makes encoding a list a third cheaper.
 import "effect/schema/SchemaJITCompiler/enable"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
@@ -8,29 +8,30 @@ import { CliError, Command, Flag } from "effect/cli"
 import { credentialCommand } from "./cli/Credentials.ts"
 import { doctorCommand } from "./cli/Doctor.ts"
 import { migrateCommand } from "./cli/Migrate.ts"
+import { version } from "./infra/Version.ts"
 import { demoCommand } from "./demo/Command.ts"
 import { serve } from "./app/Process.ts"
 import * as Documents from "./openapi/Documents.ts"
 
 const serveCommand = Command.make("serve", {}, () => serve).pipe(
   Command.withDescription(
-    "Run the service until it is told to stop. SIGTERM and SIGINT drain: no new connections, running requests finish. Settings are environment variables; `keyshelf doctor` checks them.",
+    "Run the service until SIGTERM or SIGINT. On shutdown it accepts no new connections and finishes running requests. Settings are environment variables; `keyshelf doctor` checks them.",
   ),
-  Command.withShortDescription("Run the service until it is told to stop (SIGTERM drains)"),
+  Command.withShortDescription("Run the service until SIGTERM, then finish running requests"),
 )
 
 const openapiCommand = Command.make(
   "openapi",
   {
     check: Flag.Boolean("check").pipe(
-      Flag.withDescription("Write nothing; fail if the committed documents are outdated"),
+      Flag.withDescription("Only check: write nothing, and fail if the committed documents are outdated"),
       Flag.withDefault(false),
     ),
   },
   Effect.fn(function* ({ check }) {
     yield* check ? Documents.check : Documents.write
   }),
-).pipe(Command.withDescription("Write the OpenAPI documents, and docs/errors.md"))
+).pipe(Command.withDescription("Generate the OpenAPI documents and docs/errors.md"))
 
 const keyshelf = Command.make("keyshelf").pipe(
   Command.withDescription("Licensing and entitlement service"),
@@ -44,7 +45,7 @@ const keyshelf = Command.make("keyshelf").pipe(
   ]),
 )
 
-// npm does not pass SIGTERM on: when it is gone, this process ends itself instead of holding the ports.
+// npm does not forward SIGTERM. When npm has exited, this process stops itself, so that it does not keep the ports.
 if (process.env["npm_lifecycle_event"] !== undefined) {
   const parent = process.ppid
   setInterval(() => {
@@ -53,20 +54,20 @@ if (process.env["npm_lifecycle_event"] !== undefined) {
 }
 
 keyshelf.pipe(
-  Command.run({ version: "0.1.0" }),
+  Command.run({ version }),
   Effect.provide(NodeServices.layer),
-  // What stops a command says why in one sentence; a bug of ours says where.
+  // An expected error prints one sentence; a defect prints its stack trace.
   Effect.tapCause((cause) => {
     if (Cause.hasInterruptsOnly(cause)) return Effect.void
     return Option.match(Cause.findErrorOption(cause), {
-      // Help, and what was wrong with the arguments, are printed already.
+      // Help and argument errors are already printed.
       onSome: (error) => (CliError.isCliError(error) ? Effect.void : Console.error(error.message)),
       onNone: () => Console.error(Cause.pretty(cause)),
     })
   }),
   NodeRuntime.runMain({
     disableErrorReporting: true,
-    // Being told to stop is how a service ends well.
+    // A shutdown by signal is a success.
     teardown: (exit, onExit) =>
       Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause) ? onExit(0) : Runtime.defaultTeardown(exit, onExit),
   }),

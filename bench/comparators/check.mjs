@@ -1,14 +1,14 @@
 /**
- * The check as the comparators do it: one statement for any number of entitlements, and a decision on its figures. By hand for what
- * the benchmarks ask: numbers that start again with a period of the calendar, in figures that JavaScript's numbers can tell.
+ * The check of the comparators: one statement for any number of entitlements, and a decision on its rows. It covers only what the
+ * benchmarks use: numeric entitlements with calendar periods, in amounts that JavaScript numbers represent exactly.
  */
 
-/** The same rows in the same way as Keyshelf reads them: the fences keep PostgreSQL at one plan, with index look-ups alone. */
+/** Reads the same rows as Keyshelf does. `OFFSET 0` keeps PostgreSQL at one plan that uses only index lookups. */
 export const CHECK = `SELECT i.slug AS instance, l.slug AS license, i.start_license_date AS "startLicenseDate",
     i.end_license_date AS "endLicenseDate", e.slug AS entitlement, e.type, e.reset_period AS "resetPeriod",
-    g.value #>> '{}' AS granted, g.overage_percent AS "overagePercent", t.value::text AS used, h.quantity::text AS held
+    g.value #>> '{}' AS granted, g.overage_percent AS "overagePercent", t.value::text AS used, h.quantity::text AS reserved
   FROM instances i
-  CROSS JOIN (SELECT $3::timestamptz AS at) asked
+  CROSS JOIN (SELECT $3::timestamptz AS at) evaluation
   JOIN licenses l ON l.organization_id = i.organization_id AND l.id = i.license_id
   LEFT JOIN entitlements e ON e.organization_id = i.organization_id AND e.slug = ANY(ARRAY(SELECT unnest($4::text[])))
   LEFT JOIN LATERAL (
@@ -18,12 +18,12 @@ export const CHECK = `SELECT i.slug AS instance, l.slug AS license, i.start_lice
   LEFT JOIN LATERAL (
     SELECT value FROM usage_totals
     WHERE organization_id = i.organization_id AND instance_id = i.id AND entitlement_id = e.id
-      AND period_start = date_trunc(e.reset_period, asked.at) OFFSET 0
+      AND period_start = date_trunc(e.reset_period, evaluation.at) OFFSET 0
   ) t ON true
   LEFT JOIN LATERAL (
     SELECT sum(quantity) AS quantity FROM usage_reservations
     WHERE organization_id = i.organization_id AND instance_id = i.id AND entitlement_id = e.id AND state = 'HELD'
-      AND expires_at > asked.at AND expires_at <= asked.at + interval '25 hours' OFFSET 0
+      AND expires_at > evaluation.at AND expires_at <= evaluation.at + interval '25 hours' OFFSET 0
   ) h ON true
   WHERE i.organization_id = $1 AND i.slug = $2`
 
@@ -38,10 +38,10 @@ const UNKNOWN = {
 
 const MONTHS = { MONTH: 1, YEAR: 12 }
 
-/** The calendar period that holds the instant, as answers tell it. */
+/** The calendar period that contains the instant, as in responses. */
 export const periodAt = (resetPeriod, at) => {
   const months = MONTHS[resetPeriod]
-  if (months === undefined) throw new Error(`The comparators know no period ${resetPeriod}`)
+  if (months === undefined) throw new Error(`The comparators do not support the period ${resetPeriod}`)
   const year = at.getUTCFullYear()
   const month = months === 12 ? 0 : at.getUTCMonth()
   return {
@@ -64,22 +64,22 @@ const ALLOWING = new Set(["GRANTED", "UNLIMITED", "SOFT_LIMIT"])
 const decide = (row, requested, at) => {
   const limit = row.granted === null ? null : Number(row.granted)
   const usage = Number(row.used ?? 0)
-  const held = Number(row.held ?? 0)
-  const reason = reasonFor(row, limit, usage + held + requested, at)
+  const reserved = Number(row.reserved ?? 0)
+  const reason = reasonFor(row, limit, usage + reserved + requested, at)
   const isBounded = limit !== null && limit !== -1
   return {
     allowed: ALLOWING.has(reason),
     reason,
     limit,
     usage,
-    remaining: isBounded ? Math.max(0, limit - usage - held) : limit,
+    remaining: isBounded ? Math.max(0, limit - usage - reserved) : limit,
     overage: isBounded ? Math.max(0, usage - limit) : limit === null ? null : 0,
     ...periodAt(row.resetPeriod, at),
   }
 }
 
-/** The answer to checks, from the rows of {@link CHECK}; nothing if there is no such instance. */
-export const answerChecks = (rows, checks, at) => {
+/** Builds the response from the rows of {@link CHECK}; `undefined` if the instance does not exist. */
+export const checkResponse = (rows, checks, at) => {
   const [first] = rows
   if (first === undefined) return undefined
   const known = new Map(rows.map((row) => [row.entitlement, row]))

@@ -1,4 +1,4 @@
-/** What a user would pick: fastify with `pg`. */
+/** Serves the operations by fastify with `pg`, as most users would. */
 import Fastify from "fastify"
 import { operations, optionsFromEnvironment } from "./operations.mjs"
 
@@ -14,7 +14,7 @@ const problem = (reply, status, code, title) =>
 const guarded = (scope, handler) => async (request, reply) => {
   const caller = await ops.authenticate(request.headers.authorization, scope)
   return caller === undefined
-    ? problem(reply, 401, "Auth.InvalidCredential", "Refused")
+    ? problem(reply, 401, "Auth.InvalidCredential", "Unauthorized")
     : handler(caller, request, reply)
 }
 
@@ -65,10 +65,10 @@ app.post(
   },
   guarded("read:instances", async (caller, request, reply) => {
     const { body, params } = request
-    const answer = body.consume
+    const result = body.consume
       ? await ops.consume(caller, params.slug, body.checks)
       : await ops.check(caller, params.slug, body)
-    return answer ?? problem(reply, 404, "Instance.NotFound", "No such instance")
+    return result ?? problem(reply, 404, "Instance.NotFound", "No such instance")
   }),
 )
 app.post(
@@ -84,8 +84,8 @@ app.post(
     },
   },
   guarded("write:instances", async (caller, { body, params }, reply) => {
-    const answer = await ops.report(caller, params.slug, params.entitlement, body.value)
-    return answer ?? problem(reply, 404, "Instance.NotFound", "No such instance")
+    const result = await ops.report(caller, params.slug, params.entitlement, body.value)
+    return result ?? problem(reply, 404, "Instance.NotFound", "No such instance")
   }),
 )
 app.get(

@@ -1,4 +1,4 @@
-/** The floor: `node:http` with `pg`, written by hand for these operations alone. */
+/** Serves only the measured operations, handwritten on `node:http` with `pg`: the least that a server can do. */
 import { createServer } from "node:http"
 import { operations, optionsFromEnvironment } from "./operations.mjs"
 
@@ -31,13 +31,13 @@ const scopeOf = (method, url) => {
 
 const sendUsage = async (response, caller, url, body) => {
   const [slug, what, entitlement] = url.slice(INSTANCES.length).split("/")
-  const answer =
+  const result =
     what === "entitlements"
       ? await ops.report(caller, slug, entitlement, body.value)
       : body.consume
         ? await ops.consume(caller, slug, body.checks)
         : await ops.check(caller, slug, body)
-  return answer === undefined ? send(response, 404, { code: "Instance.NotFound" }) : send(response, 200, answer)
+  return result === undefined ? send(response, 404, { code: "Instance.NotFound" }) : send(response, 200, result)
 }
 
 const handle = async (request, response) => {

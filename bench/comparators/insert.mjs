@@ -1,5 +1,5 @@
 /**
- * The ceiling of usage events: 500 rows in one INSERT ... ON CONFLICT, several connections, for some seconds. Takes and answers
+ * Inserts 500 usage events per INSERT ... ON CONFLICT, by several connections, for some seconds: the upper bound. Reads and prints
  * JSON like `load.mjs`.
  */
 import { createHash, randomInt, randomUUID } from "node:crypto"
@@ -8,7 +8,7 @@ import { Pool } from "pg"
 
 const { connections, seconds, world } = JSON.parse(await text(process.stdin))
 const pool = new Pool({ connectionString: process.env.BENCH_DATABASE_URL, max: connections })
-// What the service stores of a batch, without looking anything up, adding anything up or answering anything.
+// Stores the same rows of a batch as the service, without lookups, totals or results.
 const INSERT = {
   name: "insert",
   text: `WITH sent AS (
@@ -26,7 +26,7 @@ const INSERT = {
     FROM sent ON CONFLICT DO NOTHING`,
 }
 
-// Into the tables that the service uses, because an empty one takes rows faster; for an organization that nobody asks.
+// Uses the service's tables, because empty tables accept rows faster, and an organization without other load.
 let ordinal = Date.now() * 1000
 const uuid = (text) =>
   createHash("md5")
@@ -35,13 +35,13 @@ const uuid = (text) =>
     .replace(/(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-")
 const organization = world.organizations
 const organizationId = uuid(`o${organization}`)
-const things = Array.from({ length: world.instances * 10 }, (_, n) => [
+const meters = Array.from({ length: world.instances * 10 }, (_, n) => [
   uuid(`i${organization}-${1 + Math.floor(n / 10)}`),
   uuid(`e${organization}-${1 + (n % 10)}`),
 ])
 const batch = () =>
   Array.from({ length: 500 }, () => {
-    const [instance, entitlement] = things[randomInt(things.length)]
+    const [instance, entitlement] = meters[randomInt(meters.length)]
     return { id: randomUUID(), instance, entitlement, ordinal: ordinal++, value: 1 }
   })
 

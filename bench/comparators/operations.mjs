@@ -1,11 +1,11 @@
 /**
- * What the comparators do, written as an expert would with `pg`: the same authentication, the same SQL results and the same
- * JSON as Keyshelf answers. Servers around it are in the sibling files.
+ * The operations of the comparators, as an expert would write them with `pg`: the same authentication, SQL results and JSON as
+ * Keyshelf. The sibling files contain the servers.
  */
 import { createHash, createHmac, generateKeyPairSync, randomBytes, timingSafeEqual } from "node:crypto"
 import { SignJWT } from "jose"
 import { Pool } from "pg"
-import { answerChecks, CHECK } from "./check.mjs"
+import { CHECK, checkResponse } from "./check.mjs"
 import { usage } from "./usage.mjs"
 
 const CUSTOMER = `SELECT id, name, slug, domain, external_customer_id AS "externalCustomerId", (
@@ -92,7 +92,7 @@ export const operations = ({ named, pepper, poolSize, url }) => {
   const listForManifest = statement("manifest", MANIFEST)
   const { privateKey } = generateKeyPairSync("ed25519")
 
-  /** The credential row, or nothing if the token does not work or lacks the scope. */
+  /** Returns the credential's row, or `undefined` if the token is invalid or lacks the scope. */
   const authenticate = async (header, scope) => {
     const token = header?.startsWith("Bearer ") ? header.slice(7) : ""
     const { rows } = await pool.query(findCredential([createHash("sha256").update(token).digest()]))
@@ -114,12 +114,12 @@ export const operations = ({ named, pepper, poolSize, url }) => {
       const at = new Date()
       const slugs = checks.map(({ entitlement }) => entitlement)
       const { rows } = await pool.query(findForCheck([organizationId, instance, at, slugs]))
-      return answerChecks(rows, checks, at)
+      return checkResponse(rows, checks, at)
     },
 
     ...usage(pool, statement),
 
-    /** A token of thirty seconds that stands for the caller's, as gateways get it. */
+    /** Issues the internal token that a gateway gets for the caller's, valid for 30 seconds. */
     exchange: ({ id }) => {
       const issuedAt = Math.floor(Date.now() / 1000)
       return new SignJWT()
@@ -132,7 +132,7 @@ export const operations = ({ named, pepper, poolSize, url }) => {
         .sign(privateKey)
     },
 
-    /** The text of the manifest and its tag. */
+    /** Returns the text of the manifest and its ETag. */
     manifest: async ({ organizationId }) => {
       const { rows } = await pool.query(listForManifest([organizationId]))
       const flags = rows.map(({ description, fallback, key, name, type }) => ({
@@ -155,12 +155,12 @@ export const operations = ({ named, pepper, poolSize, url }) => {
         .map((row) => ({ ...row, groupSlugs: row.entitlementGroups.map((g) => g.slug) }))
       const last = items.at(-1)
       const hasMore = rows.length > limit
-      const place = Buffer.from(JSON.stringify([organizationId, last.displayOrder, last.id])).toString("base64url")
-      const seal = createHmac("sha256", pepper).update(place).digest("base64url")
-      return { items, hasMore, nextCursor: hasMore ? `${place}.${seal}` : "" }
+      const position = Buffer.from(JSON.stringify([organizationId, last.displayOrder, last.id])).toString("base64url")
+      const seal = createHmac("sha256", pepper).update(position).digest("base64url")
+      return { items, hasMore, nextCursor: hasMore ? `${position}.${seal}` : "" }
     },
 
-    /** With the row, its event and its outbox row: in one statement, or between BEGIN and COMMIT. */
+    /** Inserts the component, its event and its outbox row: in one statement, or between BEGIN and COMMIT. */
     createComponent: async ({ actor, organizationId }, { description = null, name, version }, singleStatement) => {
       const at = new Date()
       const component = {
@@ -198,7 +198,7 @@ export const operations = ({ named, pepper, poolSize, url }) => {
   }
 }
 
-/** The options that the bench passes to a comparator's process. */
+/** Reads the options that the benchmark passes to a comparator's process. */
 export const optionsFromEnvironment = () => ({
   url: process.env.BENCH_DATABASE_URL,
   pepper: Buffer.from(process.env.BENCH_PEPPER, "hex"),

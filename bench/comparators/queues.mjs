@@ -1,7 +1,7 @@
 /**
- * Webhooks on a queue that a user would pick: the same signed POST and the same history row as Keyshelf, 64 at a time. Says `ready`,
- * and with each line on its standard input, a number, stores that many jobs first, then works until the outcome of each is stored, and
- * says `done <number of lines> at <milliseconds since 1970>`. Usage: node queues.mjs pg-boss|graphile-worker
+ * Delivers webhooks by a job queue, 64 at a time, with the same signed POST and history row as Keyshelf. Prints `ready`. For each
+ * line on standard input, a number, it stores that many jobs, then works until all outcomes are stored. Then it prints
+ * `done <number of lines> at <milliseconds since 1970>`. Usage: node queues.mjs pg-boss|graphile-worker
  */
 import { createHmac, randomUUID } from "node:crypto"
 import { Logger, makeWorkerUtils, run } from "graphile-worker"
@@ -89,7 +89,7 @@ const pgBoss = async () => {
         jobs.map((data) => ({ data })),
       ),
     work: async () => {
-      // Its workers share the requests in flight. Each delivery has an outcome of its own: one that fails is tried again by itself.
+      // Workers share the concurrency. Each delivery has a separate outcome, so that a failed one is retried alone.
       const options = {
         batchSize: 1000,
         localConcurrency: 4,
@@ -145,7 +145,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   const done = new Promise((resolve) => (allDone = resolve))
   const stop = await work()
   await done
-  // The queue has stored all outcomes when it has stopped.
+  // A stopped queue has stored all outcomes.
   await stop()
   console.log(`done ${++lines} at ${Date.now()}`)
 }

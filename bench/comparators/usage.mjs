@@ -1,8 +1,8 @@
 /**
- * Usage as the comparators count it: what it rests on by one statement, then the total and its event by another, which a limit
- * guards. So they need no transaction. Of one entitlement, as the benchmarks ask; they tell no thresholds.
+ * Usage of the comparators: one statement reads the meter, another updates the total and inserts the event, guarded by the limit.
+ * So they need no transaction. They support one entitlement per request and report no thresholds.
  */
-import { answerChecks, CHECK, periodAt } from "./check.mjs"
+import { CHECK, checkResponse, periodAt } from "./check.mjs"
 
 const METERED = CHECK.replace(
   "SELECT",
@@ -28,7 +28,7 @@ const BEGIN =
   SELECT $1, $2, $3, $4, $5, 1, $5, 1, $6, $6, $6 WHERE coalesce($5::numeric <= $8::numeric, true)
   ON CONFLICT DO NOTHING`)
 
-/** How usage is consumed and reported with the pool; `statement` makes one that may have a name. */
+/** Consumes and reports usage with the pool. `statement` creates a statement, named if the comparator names them. */
 export const usage = (pool, statement) => {
   const readMeter = statement("meter", METERED)
   const add = statement("usage-add", ADD)
@@ -37,26 +37,26 @@ export const usage = (pool, statement) => {
   const meterOf = async (organizationId, instance, entitlement, at) =>
     (await pool.query(readMeter([organizationId, instance, at, [entitlement]]))).rows[0]
 
-  /** The total after it; nothing if the limit is in its way, or somebody else has begun the total. */
+  /** Returns the new total; `undefined` if the limit denies it, or a concurrent request created the total. */
   const count = async ({ actor, organizationId }, row, amount, at) => {
     const { currentPeriodStart } = periodAt(row.resetPeriod, at)
     const cap = row.granted === "-1" ? null : Number(row.granted) * (1 + row.overagePercent / 100)
-    const make = row.used === null ? begin : add
+    const write = row.used === null ? begin : add
     const values = [organizationId, row.instanceId, row.entitlementId, currentPeriodStart, amount, at, actor, cap]
-    return (await pool.query(make(values))).rows[0]
+    return (await pool.query(write(values))).rows[0]
   }
 
   return {
     consume: async (caller, instance, checks) => {
       const [{ entitlement, requested = 1 }, ...others] = checks
-      if (others.length > 0) throw new Error("The comparators consume one entitlement")
+      if (others.length > 0) throw new Error("The comparators consume one entitlement per request")
       for (;;) {
         const at = new Date()
         const row = await meterOf(caller.organizationId, instance, entitlement, at)
-        const answer = answerChecks(row === undefined ? [] : [row], checks, at)
-        if (answer === undefined || !answer.checks[0].allowed) return answer
+        const response = checkResponse(row === undefined ? [] : [row], checks, at)
+        if (response === undefined || !response.checks[0].allowed) return response
         const counted = await count(caller, row, requested, at)
-        if (counted !== undefined) return answerChecks([{ ...row, ...counted }], [{ entitlement, requested: 0 }], at)
+        if (counted !== undefined) return checkResponse([{ ...row, ...counted }], [{ entitlement, requested: 0 }], at)
       }
     },
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Writes a backup of the database at SERVICE_DATABASE_URL into a directory, and reads it back to the end.
+# Writes a backup of the database at SERVICE_DATABASE_URL into a directory, and reads it back completely.
 #
 #   SERVICE_DATABASE_URL=postgres://... deploy/backup/backup.sh /var/backups/keyshelf
 #
-# It is consistent (one snapshot) and may run beside the service. Prints the file's name. The secret key is not in it.
+# The backup is one consistent snapshot; the service can run meanwhile. It does not contain the secret key. Prints the file's name.
 set -euo pipefail
 umask 077
 source "$(dirname "${BASH_SOURCE[0]}")/url.sh"
@@ -22,11 +22,11 @@ echo "Dumping ..." >&2
 pg_dump --format=custom --no-owner --no-privileges --file="$part" --dbname="$address"
 
 echo "Reading it back ..." >&2
-# A file that is cut or damaged fails here, not on the day it is needed.
+# A truncated or damaged file fails here, not during a restore.
 pg_restore --file=/dev/null "$part"
 contents="$(pg_restore --list "$part")"
 grep -q ' TABLE DATA .* keyshelf_migrations ' <<< "$contents" || {
-  echo "This is no database of Keyshelf: it has no table keyshelf_migrations." >&2
+  echo "This is not a Keyshelf database: it has no table keyshelf_migrations. Check SERVICE_DATABASE_URL." >&2
   exit 1
 }
 

@@ -1,5 +1,5 @@
-# Sourced by backup.sh and restore.sh: takes the password out of a connection URL, because arguments of a program can be
-# read by every user of the machine. Sets `address` (the URL without it) and PGPASSWORD.
+# Sourced by backup.sh and restore.sh. Moves the password of a connection URL to PGPASSWORD, because every user of the machine
+# can read the arguments of a program. Sets `address` to the URL without the password.
 split_url() {
   address="$1"
   if [[ "$address" =~ ^(postgres(ql)?://[^:@/]+):([^@/]*)@(.*)$ ]]; then
@@ -12,7 +12,7 @@ split_url() {
 
 need() {
   command -v "$1" > /dev/null || {
-    echo "$1 is missing: install PostgreSQL's client programs, of the server's version or newer." >&2
+    echo "$1 is missing: install PostgreSQL's client programs, in the server's version or newer." >&2
     exit 1
   }
 }

@@ -1,4 +1,4 @@
-/** The Core API: what vendors' products, tools and pipelines call, always inside one organization. */
+/** The Core API, called by vendors' products, tools and pipelines. Every call belongs to one organization. */
 import { OpenApi } from "effect/http-api"
 import { MeApi, ServiceAccountsApi } from "../domains/access/Api.ts"
 import { ComponentsApi } from "../domains/components/Api.ts"
@@ -49,9 +49,8 @@ export class CoreApi extends Apis.core(
 ).annotateMerge(
   OpenApi.annotations({
     title: "Keyshelf Core API",
-    version: "0.1.0",
     description:
-      "Licensing and entitlements: customers, instances, licenses, entitlements, releases and deployments of one organization.",
-    servers: [{ url: "http://127.0.0.1:8080", description: "The core listener on this machine" }],
+      "Manage the customers, instances, licenses, entitlements, usage, releases and deployments of one organization.",
+    servers: [{ url: "http://127.0.0.1:8080", description: "Core listener on this machine" }],
   }),
 ) {}

@@ -1,4 +1,4 @@
-/** The Platform API: the operator's, on a listener and with credentials of its own. */
+/** The Platform API for the operator. It has a dedicated listener and its own kind of credential. */
 import { OpenApi } from "effect/http-api"
 import { OrganizationTokensApi, PlatformCredentialsApi, PlatformMeApi } from "../domains/access/PlatformApi.ts"
 import { ConnectorInclusionsApi, ConnectorRegistryApi } from "../domains/connectors/PlatformApi.ts"
@@ -18,8 +18,7 @@ export class PlatformApi extends Apis.platform(
 ).annotateMerge(
   OpenApi.annotations({
     title: "Keyshelf Platform API",
-    version: "0.1.0",
-    description: "Organizations and credentials, for the operator of an installation.",
-    servers: [{ url: "http://127.0.0.1:8081", description: "The platform listener on this machine" }],
+    description: "Manage organizations, users, connectors and platform credentials as the operator of an installation.",
+    servers: [{ url: "http://127.0.0.1:8081", description: "Platform listener on this machine" }],
   }),
 ) {}

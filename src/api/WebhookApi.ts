@@ -1,4 +1,4 @@
-/** Webhook endpoint management: an API of its own, so that it can move to a listener of its own. */
+/** The webhook management API. It is separate from the Core API so that it can move to a dedicated listener. */
 import { OpenApi } from "effect/http-api"
 import * as Apis from "../kernel/contract/Apis.ts"
 import { WebhookEndpointsApi } from "../domains/webhooks/endpoints/Api.ts"
@@ -7,9 +7,8 @@ import { WebhookHistoryApi } from "../domains/webhooks/history/Api.ts"
 export class WebhookApi extends Apis.webhooks(WebhookEndpointsApi, WebhookHistoryApi).annotateMerge(
   OpenApi.annotations({
     title: "Keyshelf webhook API",
-    version: "0.1.0",
     description:
-      "Webhook endpoints of an organization and the history of their deliveries. Served by the core listener unless `SERVICE_WEBHOOKS_PORT` gives it one of its own.",
-    servers: [{ url: "http://127.0.0.1:8080", description: "The core listener on this machine" }],
+      "Manage an organization's webhook endpoints and read their delivery history. The core listener serves this API unless `SERVICE_WEBHOOKS_PORT` sets a dedicated port.",
+    servers: [{ url: "http://127.0.0.1:8080", description: "Core listener on this machine" }],
   }),
 ) {}

@@ -1,4 +1,4 @@
-/** The process: listeners and workers by role; nothing else. */
+/** Assembles the process: its services, and the listeners and workers of its roles. */
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Console, Duration, Effect, Layer, Option, Redacted } from "effect"
 import { FetchHttpClient } from "effect/http"
@@ -6,8 +6,7 @@ import { AuthMode } from "../domains/access/tokens/GatewayTokens.ts"
 import { allScopes, PlatformCredentials } from "../domains/access/PlatformCredentials.ts"
 import { coreRoutes, coreRoutesWithoutWebhooks, internalRoutes, platformRoutes, webhookRoutes } from "./Routes.ts"
 import { services } from "./Services.ts"
-import { HandedOver } from "../domains/events/Repo.ts"
-import { Retention } from "../domains/maintenance/Service.ts"
+import { CurrentRetentionPeriods } from "../kernel/ports/RetentionPeriods.ts"
 import * as SweeperWorker from "../domains/maintenance/Worker.ts"
 import * as Database from "../infra/database/Database.ts"
 import * as DatabaseClock from "../infra/database/DatabaseClock.ts"
@@ -22,9 +21,9 @@ import * as RequestsInFlight from "../http/middleware/RequestDeadlines.ts"
 import * as Secrets from "../infra/KeyRing.ts"
 import * as Signals from "../infra/database/ListenNotify.ts"
 import { Settings } from "../infra/Settings.ts"
-import { releaseAfterStart } from "./StartupGc.ts"
+import { collectAfterStart } from "./StartupGc.ts"
 import * as Telemetry from "../infra/telemetry/Telemetry.ts"
-import type { Role } from "../infra/Settings.ts"
+import type { Role } from "../infra/SettingFormats.ts"
 import type { Transactions } from "../kernel/database/Transactions.ts"
 import { DeliveryLimits } from "../domains/webhooks/DeliveryLimits.ts"
 import type { WebhookProvider } from "../domains/webhooks/outbox/Provider.ts"
@@ -32,9 +31,10 @@ import * as QueueProvider from "../domains/webhooks/outbox/QueueProvider.ts"
 import { engine } from "../domains/webhooks/Layer.ts"
 import { WebhookSender } from "../domains/webhooks/delivery/Sender.ts"
 import * as SvixProvider from "../domains/webhooks/outbox/SvixProvider.ts"
+import { HandedOver } from "../domains/webhooks/outbox/OutboxFilter.ts"
 import * as DispatcherWorker from "../domains/webhooks/delivery/Worker.ts"
 
-/** The services of a process: settings, keys, database, clock, use cases. */
+/** The services of a process: settings, keys, database, clock and use cases. */
 export const backend = (whenRunning: Database.WhenRunning) =>
   services.pipe(
     Layer.provideMerge(Signals.layer),
@@ -50,7 +50,7 @@ export const backend = (whenRunning: Database.WhenRunning) =>
     ),
     Layer.provideMerge(
       Layer.effect(
-        Retention,
+        CurrentRetentionPeriods,
         Effect.map(Settings, ({ retention }) => retention),
       ),
     ),
@@ -65,7 +65,7 @@ export const backend = (whenRunning: Database.WhenRunning) =>
 
 type ProviderServices = Layer.Services<typeof QueueProvider.layer> | Transactions
 
-/** Delivers events to webhook endpoints, or to the provider that the settings name. */
+/** Delivers events to webhook endpoints, or hands them to the webhook provider of the settings. */
 const dispatcher = Layer.unwrap(
   Effect.gen(function* () {
     const { databaseListenUrl, databasePrepare, retention, svix, webhooksConcurrency } = yield* Settings
@@ -74,9 +74,8 @@ const dispatcher = Layer.unwrap(
       ...defaults,
       concurrency: webhooksConcurrency,
       history: retention.webhookHistory,
-      // Either setting says that connections are shared by a pooler.
-      disconnectedFor:
-        databasePrepare && Option.isNone(databaseListenUrl) ? defaults.disconnectedFor : Duration.infinity,
+      // Either setting indicates a pooler, where connections do not identify a process.
+      disconnectedFor: databasePrepare && Option.isNone(databaseListenUrl) ? defaults.disconnectedFor : Duration.infinity,
     }
     return DispatcherWorker.layer.pipe(
       Layer.provide(
@@ -129,8 +128,8 @@ const internalListener = Layer.unwrap(
   ),
 )
 
-/** What a serving process tells of itself and how it protects itself. */
-const upkeep = Layer.mergeAll(
+/** Background services of a serving process: health, metrics and rate limits. */
+const backgroundServices = Layer.mergeAll(
   Health.layer,
   ProcessMetrics.layer,
   RequestsInFlight.layer,
@@ -138,8 +137,8 @@ const upkeep = Layer.mergeAll(
 )
 
 /**
- * The first platform credential: the one from the settings; else, on an embedded database that has none yet, a new
- * one, answered so that the banner shows it this once.
+ * Ensures that a first platform credential exists. If the settings have one, it is stored. Otherwise, an embedded
+ * database without a credential gets a new one, which is returned so that the banner shows it once.
  */
 const firstCredential = Effect.gen(function* () {
   const settings = yield* Settings
@@ -169,7 +168,7 @@ const banner = Effect.fnUntraced(function* (credential: Option.Option<Redacted.R
     ...(Option.isSome(credential)
       ? [
           "",
-          "  The operator's platform credential, shown this once (keep it; `keyshelf platform-credential create` makes another):",
+          "  The operator's platform credential, shown this once (keep it; `keyshelf platform-credential create` creates another):",
           `  ${Redacted.value(credential.value)}`,
         ]
       : []),
@@ -177,19 +176,19 @@ const banner = Effect.fnUntraced(function* (credential: Option.Option<Redacted.R
   yield* Console.log(`${lines.join("\n")}\n`)
 })
 
-/** Runs the service until it is interrupted; then listeners drain, and the database closes last. */
+/** Runs the service until it is interrupted. Listeners then finish their requests, and the database closes last. */
 export const serve = Effect.gen(function* () {
   const credential = yield* firstCredential
-  // First to open and last to close, so that it tells of the start and of the drain.
+  // The internal listener opens first and closes last, so that it reports health during start and shutdown.
   yield* Layer.build(internalListener)
   yield* Layer.build(listeners)
   yield* Health.serving
   yield* banner(credential)
-  yield* Effect.forkScoped(releaseAfterStart)
+  yield* Effect.forkScoped(collectAfterStart)
   return yield* Effect.never
 }).pipe(
   Effect.scoped,
-  Effect.provide(backend("refuse").pipe(Layer.provideMerge(upkeep))),
+  Effect.provide(backend("refuse").pipe(Layer.provideMerge(backgroundServices))),
   Effect.provide(Telemetry.layer),
   Effect.provide(Logging.layer),
 )

@@ -90,10 +90,10 @@ const forOrganizations = <A, E, R>(routes: Layer.Layer<A, E, R>) =>
 /** Routes of the core listener. */
 export const coreRoutes = forOrganizations(Layer.mergeAll(core, webhooks))
 
-/** Routes of the core listener where webhook management has a listener of its own. */
+/** Routes of the core listener when webhook management has a dedicated listener. */
 export const coreRoutesWithoutWebhooks = forOrganizations(core)
 
-/** Routes of the listener of webhook management. */
+/** Routes of the dedicated webhook listener. */
 export const webhookRoutes = forOrganizations(webhooks)
 
 const platformHandlers = Layer.mergeAll(
@@ -114,7 +114,7 @@ export const platformRoutes = Layer.mergeAll(
 ).pipe(
   Layer.provide([middlewares, Authentication.platformAccess]),
   Layer.provideMerge(Authentication.platformCredentialsOnly),
-  // Outermost, so that it completes the answers of all others.
+  // Outermost, so that it completes the responses of all other layers.
   Layer.provideMerge(ProblemResponses.layer),
 )
 

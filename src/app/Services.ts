@@ -19,44 +19,47 @@ import * as People from "../domains/people/Layer.ts"
 import * as Releases from "../domains/releases/Layer.ts"
 import * as Usage from "../domains/usage/Layer.ts"
 import * as Webhooks from "../domains/webhooks/Layer.ts"
+import * as OutboxFilter from "../domains/webhooks/outbox/OutboxFilter.ts"
 import * as Zones from "../domains/zones/Layer.ts"
 import * as DedicatedConnections from "../infra/database/DedicatedConnections.ts"
 import * as Transactions from "../infra/database/Transactions.ts"
 import * as SealedCursors from "../infra/SealedCursors.ts"
 import * as SecretBox from "../infra/SecretBox.ts"
-import { Draining } from "../kernel/ports/Shutdown.ts"
+import { Shutdown } from "../kernel/ports/Shutdown.ts"
+
+/** What all domains stand on. */
+const ports = Layer.mergeAll(
+  Transactions.layer,
+  DedicatedConnections.layer,
+  Shutdown.layer,
+  SealedCursors.layer,
+  SecretBox.layer,
+)
 
 /**
  * Every use case, on a migrated database, a clock, signals between nodes, the installation's keys and outbound HTTP. Each line may
  * use the services of the lines below it.
  */
-export const services = Maintenance.layer.pipe(
-  Layer.provideMerge(Webhooks.layer),
-  Layer.provideMerge(Flags.layer),
-  Layer.provideMerge(Usage.layer),
-  Layer.provideMerge(Integrations.layer),
-  Layer.provideMerge(Instances.layer),
-  Layer.provideMerge(Customers.layer),
-  Layer.provideMerge(Licenses.layer),
-  Layer.provideMerge(Groups.layer),
-  Layer.provideMerge(Entitlements.layer),
-  Layer.provideMerge(Zones.layer),
-  Layer.provideMerge(Releases.layer),
-  Layer.provideMerge(Components.layer),
-  Layer.provideMerge(Connectors.layer),
-  Layer.provideMerge(Metadata.layer),
-  Layer.provideMerge(Access.layer),
-  Layer.provideMerge(People.layer),
-  Layer.provideMerge(Organizations.layer),
-  Layer.provideMerge(Events.layer),
-  Layer.provideMerge(Idempotency.layer),
-  Layer.provideMerge(
-    Layer.mergeAll(
-      Transactions.layer,
-      DedicatedConnections.layer,
-      Draining.layer,
-      SealedCursors.layer,
-      SecretBox.layer,
-    ),
-  ),
-)
+export const services = Maintenance.layer
+  .pipe(
+    Layer.provideMerge(Webhooks.layer),
+    Layer.provideMerge(Flags.layer),
+    Layer.provideMerge(Usage.layer),
+    Layer.provideMerge(Integrations.layer),
+    Layer.provideMerge(Instances.layer),
+    Layer.provideMerge(Customers.layer),
+    Layer.provideMerge(Licenses.layer),
+    Layer.provideMerge(Groups.layer),
+    Layer.provideMerge(Entitlements.layer),
+    Layer.provideMerge(Zones.layer),
+    Layer.provideMerge(Releases.layer),
+    Layer.provideMerge(Components.layer),
+    Layer.provideMerge(Connectors.layer),
+    Layer.provideMerge(Metadata.layer),
+    Layer.provideMerge(Access.layer),
+    Layer.provideMerge(People.layer),
+    Layer.provideMerge(Organizations.layer),
+    Layer.provideMerge(Events.layer),
+    Layer.provideMerge(Idempotency.layer),
+  )
+  .pipe(Layer.provide(OutboxFilter.layer), Layer.provideMerge(ports))

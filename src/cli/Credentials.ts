@@ -1,4 +1,4 @@
-/** `keyshelf platform-credential`: the operator's credentials, from the machine itself. */
+/** `keyshelf platform-credential`: manages the operator's credentials from the command line. */
 import { Console, Effect, Layer, Redacted } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import type { AccessToken } from "../domains/access/Model.ts"
@@ -12,7 +12,7 @@ import * as Logging from "../infra/telemetry/Logging.ts"
 import { CommandFailed } from "./Failure.ts"
 import { table } from "./Table.ts"
 
-// Whoever runs commands on this machine holds its database and its keys: no credential is asked for.
+// A user who can run this command has the database and the keys, so no credential is required.
 const asOperator = Effect.provideService(Operator, {
   credentialId: platformIdentity.id,
   actor: platformIdentity,
@@ -33,8 +33,8 @@ const all = Effect.fn(function* () {
 
 const dated = (date: Date | null, otherwise: string) => date?.toISOString() ?? otherwise
 
-/** What became of a credential, for a reader. */
-const standing = (record: AccessToken, at: Date): string => {
+/** The state of a credential, as the table shows it. */
+const stateOf = (record: AccessToken, at: Date): string => {
   if (record.revokedAt !== null) return `revoked ${record.revokedAt.toISOString()}`
   return record.expiresAt !== null && record.expiresAt <= at ? "expired" : "works"
 }
@@ -42,9 +42,12 @@ const standing = (record: AccessToken, at: Date): string => {
 const create = Command.make(
   "create",
   {
-    name: Flag.String("name").pipe(Flag.withDescription("What will hold the credential"), Flag.withDefault("operator")),
+    name: Flag.String("name").pipe(
+      Flag.withDescription("Name of the credential, such as the system that uses it"),
+      Flag.withDefault("operator"),
+    ),
     scope: Flag.Literals("scope", PlatformScope.literals).pipe(
-      Flag.withDescription("A scope; may be repeated. All scopes if absent"),
+      Flag.withDescription("A scope; can be repeated. Default: all scopes"),
       Flag.withMetavar("scope"),
       Flag.between(0, 50),
     ),
@@ -52,12 +55,12 @@ const create = Command.make(
   Effect.fn(function* ({ name, scope }) {
     const credentials = yield* PlatformCredentials
     const issued = yield* credentials.createLocally({ name, scopes: scope.length === 0 ? allScopes : scope })
-    // The token alone on standard output, so that a script can take it; the rest is for the reader.
+    // Only the token goes to standard output, so that a script can read it.
     yield* Console.error(`Platform credential "${issued.record.slug}", shown this once:`)
     yield* Console.log(Redacted.value(issued.token))
   }),
 ).pipe(
-  Command.withDescription("Make a platform credential and print it once, alone on standard output"),
+  Command.withDescription("Create a platform credential and print it once; standard output contains nothing else"),
   Command.withExamples([
     { command: "keyshelf platform-credential create --name terraform --scope write:organizations" },
   ]),
@@ -72,7 +75,9 @@ const list = Command.make(
     const records = yield* all()
     if (json) return yield* Console.log(JSON.stringify(records, null, 2))
     if (records.length === 0) {
-      return yield* Console.log("There is no platform credential. `keyshelf platform-credential create` makes one.")
+      return yield* Console.log(
+        "There is no platform credential. Create one with `keyshelf platform-credential create`.",
+      )
     }
     const at = yield* now
     yield* Console.log(
@@ -85,16 +90,20 @@ const list = Command.make(
           record.lastFour,
           dated(record.lastUsedAt, "never"),
           dated(record.expiresAt, "never"),
-          standing(record, at),
+          stateOf(record, at),
         ]),
       ),
     )
   }),
-).pipe(Command.withDescription("List the platform credentials, newest first, revoked ones too. Secrets are not stored"))
+).pipe(
+  Command.withDescription(
+    "List the platform credentials, newest first, including revoked ones. Secrets are not stored and cannot be listed",
+  ),
+)
 
 const revoke = Command.make(
   "revoke",
-  { slug: Argument.String("slug").pipe(Argument.withDescription("As `list` shows it")) },
+  { slug: Argument.String("slug").pipe(Argument.withDescription("The slug, as `list` shows it")) },
   Effect.fn(function* ({ slug }) {
     const credentials = yield* PlatformCredentials
     const before = (yield* all()).find((record) => record.slug === slug)
@@ -103,30 +112,30 @@ const revoke = Command.make(
       Effect.catchTag("PlatformCredential.NotFound", () =>
         Effect.fail(
           new CommandFailed({
-            message: `No platform credential has the slug "${slug}". \`keyshelf platform-credential list\` shows them.`,
+            message: `No platform credential has the slug "${slug}". List them with \`keyshelf platform-credential list\`.`,
           }),
         ),
       ),
     )
     if (before !== undefined && before.revokedAt !== null) {
-      return yield* Console.log(`"${slug}" was revoked before, at ${before.revokedAt.toISOString()}. Nothing changed.`)
+      return yield* Console.log(`"${slug}" was already revoked at ${before.revokedAt.toISOString()}. Nothing changed.`)
     }
-    yield* Console.log(`Revoked "${slug}", and every organization token that it minted.`)
+    yield* Console.log(`Revoked "${slug}" and every organization token that it issued.`)
     const at = yield* now
-    if (!(yield* all()).some((record) => standing(record, at) === "works")) {
+    if (!(yield* all()).some((record) => stateOf(record, at) === "works")) {
       yield* Console.error(
-        "No platform credential works any more. `keyshelf platform-credential create` makes a new one.",
+        "No valid platform credential is left. Create one with `keyshelf platform-credential create`.",
       )
     }
   }),
 ).pipe(
   Command.withDescription(
-    "Revoke a platform credential and every organization token that it minted. It binds the next request, on every node",
+    "Revoke a platform credential and every organization token that it issued. Their next request fails, on every node",
   ),
 )
 
 export const credentialCommand = Command.make("platform-credential").pipe(
-  Command.withDescription("Make, list and revoke the operator's credentials"),
+  Command.withDescription("Create, list and revoke the operator's credentials"),
   Command.withSubcommands([create, list, revoke]),
   Command.provide(Layer.merge(backend("attach"), Logging.layer)),
 )

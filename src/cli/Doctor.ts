@@ -1,4 +1,4 @@
-/** `keyshelf doctor`: looks at everything that the service needs, whether it runs or not. Changes nothing. */
+/** `keyshelf doctor`: checks everything that the service needs, whether it is running or not. It changes nothing. */
 import { Console, Effect, Logger } from "effect"
 import { Command } from "effect/cli"
 import * as Database from "../infra/database/Database.ts"
@@ -7,7 +7,7 @@ import * as DatabaseChecks from "./doctor/DatabaseChecks.ts"
 import * as KeyChecks from "./doctor/KeyChecks.ts"
 import * as MachineChecks from "./doctor/MachineChecks.ts"
 import * as PartnerChecks from "./doctor/PartnerChecks.ts"
-import { failed, guarded, line, ok } from "./doctor/Report.ts"
+import { failed, withDefectsAsFindings, line, ok } from "./doctor/Report.ts"
 import type { Finding } from "./doctor/Report.ts"
 import * as SettingsCheck from "./doctor/SettingsCheck.ts"
 import { databaseExists } from "./EmbeddedState.ts"
@@ -24,7 +24,7 @@ const connected = Effect.gen(function* () {
     ["partitions", DatabaseChecks.partitions],
     ["keys", KeyChecks.keys],
   ] as const) {
-    const found = yield* guarded(part, check)
+    const found = yield* withDefectsAsFindings(part, check)
     yield* print(found)
     findings.push(...found)
   }
@@ -40,7 +40,7 @@ const database = Effect.gen(function* () {
       }),
     )
   }
-  const finding = ok("database", "No embedded database yet: the first start makes it")
+  const finding = ok("database", "There is no embedded database yet: the first start creates it")
   return yield* Effect.as(print([finding]), [finding])
 })
 
@@ -49,17 +49,17 @@ const examine = Effect.gen(function* () {
   yield* print(findings)
   if (settings === undefined) return findings
   const all = [...findings]
-  const look = Effect.fnUntraced(function* (part: string, check: ReturnType<typeof MachineChecks.ports>) {
-    const found = yield* guarded(part, check)
+  const run = Effect.fnUntraced(function* (part: string, check: ReturnType<typeof MachineChecks.ports>) {
+    const found = yield* withDefectsAsFindings(part, check)
     yield* print(found)
     all.push(...found)
   })
-  // The ports first: an embedded database that is started for the look must not be taken for the service.
-  yield* look("ports", MachineChecks.ports(settings))
-  yield* look("directory", MachineChecks.dataDirectory(settings))
+  // Ports come first, before the database check may start the embedded database.
+  yield* run("ports", MachineChecks.ports(settings))
+  yield* run("directory", MachineChecks.dataDirectory(settings))
   all.push(...(yield* database.pipe(Effect.provideService(Settings, settings))))
-  yield* look("identity", PartnerChecks.identityProvider)
-  yield* look("redis", PartnerChecks.redis)
+  yield* run("identity", PartnerChecks.identityProvider)
+  yield* run("redis", PartnerChecks.redis)
   return all
 })
 
@@ -71,15 +71,15 @@ export const doctorCommand = Command.make(
     const count = (state: Finding["state"]) => findings.filter((finding) => finding.state === state).length
     const failures = count("FAILED")
     if (failures > 0) {
-      return yield* new CommandFailed({ message: `${failures} of ${findings.length} lines say FAILED.` })
+      return yield* new CommandFailed({ message: `${failures} of ${findings.length} findings are FAILED.` })
     }
-    yield* Console.log(count("warning") === 0 ? "All is well." : `Nothing failed, ${count("warning")} to look at.`)
+    yield* Console.log(count("warning") === 0 ? "No problems found." : `Nothing failed. Warnings: ${count("warning")}.`)
   }),
 ).pipe(
   Command.withDescription(
-    "Look at settings, ports, data directory, database, migrations, clock, partitions, keys, identity provider and Redis: one line each, ok, warning or FAILED, with what to do. Changes nothing, prints no secret, works beside the running service. Ends with 1 if a line says FAILED.",
+    "Check settings, ports, data directory, database, migrations, clock, partitions, keys, identity provider and Redis. Prints one line per finding: ok, warning or FAILED, with what to do. Changes nothing, prints no secrets, and can run next to the service. Exits with 1 if a finding is FAILED.",
   ),
-  Command.withShortDescription("Check everything that the service needs, and say what to do"),
-  // Its lines are the report; what the parts log would only repeat them.
+  Command.withShortDescription("Check everything that the service needs, and print what to do"),
+  // The findings are the output; log lines would only repeat them.
   Command.provide(Logger.layer([])),
 )

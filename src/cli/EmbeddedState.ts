@@ -1,8 +1,8 @@
-/** Whether the embedded database exists yet, without making it. */
+/** Finds out whether the embedded database exists, without creating it. */
 import { Effect, FileSystem, Option, Path } from "effect"
 import { Settings } from "../infra/Settings.ts"
 
-/** `false` only where the settings name no database and the data directory holds none yet. */
+/** `false` only if the settings name no database and the data directory does not contain one yet. */
 export const databaseExists = Effect.gen(function* () {
   const settings = yield* Settings
   if (Option.isSome(settings.databaseUrl)) return true

@@ -1,5 +1,5 @@
-/** How a command of the operator ends when it cannot do what it was asked. */
+/** The error of a command that cannot complete. */
 import { Schema } from "effect"
 
-/** The command failed. The message says why in one sentence, and what to do. */
+/** The command failed. The message states why, and what to do. */
 export class CommandFailed extends Schema.TaggedError<CommandFailed>()("CommandFailed", { message: Schema.String }) {}

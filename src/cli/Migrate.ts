@@ -1,4 +1,4 @@
-/** `keyshelf migrate`: brings the schema up to date, or shows what that would do. */
+/** `keyshelf migrate`: applies pending migrations, or lists them. */
 import { Clock, Console, Effect, Layer } from "effect"
 import { Command, Flag } from "effect/cli"
 import type { SqlClient } from "effect/sql"
@@ -14,19 +14,19 @@ import * as Schema from "./Schema.ts"
 
 const counted = (count: number) => `${count} ${count === 1 ? "migration" : "migrations"}`
 
-/** Each migration says that it begins, and how long it took. */
-const announced = (sequence: typeof migrations): typeof migrations => {
-  const announce = (name: string, migration: Effect.Effect<void, SqlError, SqlClient.SqlClient>) =>
+/** Wraps each migration to print when it starts, and how long it took. */
+const withOutput = (sequence: typeof migrations): typeof migrations => {
+  const printing = (name: string, migration: Effect.Effect<void, SqlError, SqlClient.SqlClient>) =>
     Effect.gen(function* () {
-      const began = yield* Clock.currentTimeMillis
+      const startedAt = yield* Clock.currentTimeMillis
       yield* Console.log(`Applying ${name} ...`)
       yield* migration
-      yield* Console.log(`         ${name} took ${(yield* Clock.currentTimeMillis) - began} ms`)
+      yield* Console.log(`Applied ${name} in ${(yield* Clock.currentTimeMillis) - startedAt} ms`)
     })
-  return Object.fromEntries(Object.entries(sequence).map(([name, migration]) => [name, announce(name, migration)]))
+  return Object.fromEntries(Object.entries(sequence).map(([name, migration]) => [name, printing(name, migration)]))
 }
 
-// The driver wraps what the server said twice; the innermost sentence is the one that helps.
+// The driver wraps the server's error twice; the innermost message is the useful one.
 const innermost = (cause: unknown): string => {
   if (isSqlError(cause)) return innermost(cause.reason.cause)
   if (cause instanceof Error) return cause.cause instanceof Error ? innermost(cause.cause) : cause.message
@@ -35,13 +35,13 @@ const innermost = (cause: unknown): string => {
 
 const failed = (error: { readonly cause?: unknown; readonly message: string }) =>
   new CommandFailed({
-    message: `${error.message}: ${innermost(error.cause ?? error)}. Nothing was applied: all migrations of a run are one transaction.`,
+    message: `${error.message}: ${innermost(error.cause ?? error)}. The run was rolled back, and nothing was applied: all migrations of a run share one transaction.`,
   })
 
 const showPending = Effect.gen(function* () {
   const { newer, pending, skipped } = yield* Schema.state
   for (const name of pending) yield* Console.log(`Would apply ${name}`)
-  for (const name of skipped) yield* Console.log(`Missing, but older than the newest applied one: ${name}`)
+  for (const name of skipped) yield* Console.log(`Skipped, although a newer migration is applied: ${name}`)
   if (newer.length > 0) yield* Console.log(`The database is ahead of this version: it has ${newer.join(", ")}.`)
   yield* Console.log(
     pending.length === 0
@@ -54,12 +54,12 @@ const dryRun = Effect.gen(function* () {
   if (yield* databaseExists) return yield* showPending
   for (const name of Schema.known) yield* Console.log(`Would apply ${name}`)
   yield* Console.log(
-    `There is no embedded database yet: it would be made, and ${counted(Schema.known.length)} applied. Nothing was changed.`,
+    `There is no embedded database yet. It would be created, and ${counted(Schema.known.length)} applied. Nothing was changed.`,
   )
 })
 
 const apply = Effect.gen(function* () {
-  const applied = yield* migrateWith(announced(migrations)).pipe(
+  const applied = yield* migrateWith(withOutput(migrations)).pipe(
     Effect.catchTags({
       MigrationError: (error) => Effect.fail(failed(error)),
       SqlError: (error) => Effect.fail(failed(error)),
@@ -72,7 +72,7 @@ export const migrateCommand = Command.make(
   "migrate",
   {
     dryRun: Flag.Boolean("dry-run").pipe(
-      Flag.withDescription("List what would be applied, and change nothing"),
+      Flag.withDescription("List pending migrations without applying them"),
       Flag.withDefault(false),
     ),
   },
@@ -81,12 +81,12 @@ export const migrateCommand = Command.make(
   }),
 ).pipe(
   Command.withDescription(
-    "Bring the database's schema up to date. All that is missing is applied in one transaction, under a lock: processes that start at once wait for each other. `serve` does the same at its start.",
+    "Apply pending migrations to the database schema, in one transaction and under a lock: processes that start at the same time wait for each other. `serve` does the same at its start.",
   ),
-  Command.withShortDescription("Bring the database's schema up to date"),
+  Command.withShortDescription("Apply pending migrations to the database schema"),
   Command.withExamples([
-    { command: "keyshelf migrate --dry-run", description: "See what an upgrade will do" },
-    { command: "keyshelf migrate", description: "Do it, before the new version starts" },
+    { command: "keyshelf migrate --dry-run", description: "List what an upgrade will apply" },
+    { command: "keyshelf migrate", description: "Apply it, before the new version starts" },
   ]),
   Command.provide(Layer.fresh(Settings.layer)),
 )

@@ -1,4 +1,4 @@
-/** The state of a database's schema against the migrations of this version. Reads only. */
+/** Compares a database's schema with the migrations of this version. It only reads. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { migrations } from "../../migrations/index.ts"
@@ -9,11 +9,11 @@ export const known: ReadonlyArray<string> = Object.keys(migrations).toSorted()
 
 const idOf = (name: string) => Number(name.slice(0, name.indexOf("_")))
 
-/** What a database has and lacks. */
+/** The differences between a database and this version. */
 export interface SchemaState {
-  /** To be applied by `migrate`. */
+  /** Not applied yet; `migrate` applies them. */
   readonly pending: ReadonlyArray<string>
-  /** Behind the newest applied one, yet never applied: the migrator passes them over. */
+  /** Not applied, but older than the newest applied one: the migrator never applies them. */
   readonly skipped: ReadonlyArray<string>
   /** Applied by a newer version of the service. */
   readonly newer: ReadonlyArray<string>
@@ -24,15 +24,17 @@ export const compare = (applied: ReadonlyArray<{ readonly id: number; readonly n
   const ids = new Set(applied.map(({ id }) => id))
   const newest = Math.max(0, ...ids)
   const missing = known.filter((name) => !ids.has(idOf(name)))
-  const own = new Set(known.map(idOf))
+  const knownIds = new Set(known.map(idOf))
   return {
     pending: missing.filter((name) => idOf(name) > newest),
     skipped: missing.filter((name) => idOf(name) < newest),
-    newer: applied.filter(({ id }) => !own.has(id)).map(({ id, name }) => `${String(id).padStart(4, "0")}_${name}`),
+    newer: applied
+      .filter(({ id }) => !knownIds.has(id))
+      .map(({ id, name }) => `${String(id).padStart(4, "0")}_${name}`),
   }
 }
 
-/** Reads the state of the connected database. A database without the table has nothing. */
+/** Reads the state of the connected database. Without a migrations table, no migration is applied. */
 export const state = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const [row] = yield* sql<{ found: boolean }>`SELECT to_regclass(${migrationsTable}) IS NOT NULL AS found`

@@ -1,6 +1,4 @@
-/** Text in columns. */
-
-/** Rows under a heading, columns two spaces apart. Pure. */
+/** Formats rows as text under a heading, with columns two spaces apart. Pure. */
 export const table = (heading: ReadonlyArray<string>, rows: ReadonlyArray<ReadonlyArray<string>>): string => {
   const lines = [heading.map((cell) => cell.toUpperCase()), ...rows]
   const widths = heading.map((_, column) => Math.max(...lines.map((line) => (line[column] ?? "").length)))

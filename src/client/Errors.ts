@@ -1,4 +1,4 @@
-/** Every problem that the service answers, as error classes: their tags are the machine codes (`docs/errors.md`). */
+/** The error classes of every problem that the service returns. Their tags are the problem codes (`docs/errors.md`). */
 export * from "../domains/access/Errors.ts"
 export * from "../domains/components/Errors.ts"
 export * from "../domains/connectors/Errors.ts"

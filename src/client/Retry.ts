@@ -1,51 +1,54 @@
-/** When it makes sense to send a request again. */
+/** Decides which failed requests can be retried, and retries them. */
 import { Effect, Option, Random } from "effect"
 import { HttpClient, HttpClientError } from "effect/http"
 import type { HttpClientRequest, HttpClientResponse } from "effect/http"
 import { IdempotencyKeyInFlight } from "../kernel/contract/Problem.ts"
 
-/** Whether the same request may succeed later, and how long the service asked to wait. */
+/** Whether a retry may succeed, and the delay that the service requested. */
 export interface RetryAdvice {
   readonly retry: boolean
-  /** Milliseconds; absent where the service named none. */
+  /** Milliseconds; absent if the response has no `Retry-After`. */
   readonly afterMs?: number
 }
 
-const FIRST_PAUSE_MS = 200
-const LONGEST_PAUSE_MS = 30_000
+const INITIAL_DELAY_MS = 200
+const MAX_DELAY_MS = 30_000
 
-const askedPause = (headers: Readonly<Record<string, string | undefined>>): Option.Option<number> => {
+const retryAfterMs = (headers: Readonly<Record<string, string | undefined>>): Option.Option<number> => {
   const seconds = Number(headers["retry-after"])
   return Number.isFinite(seconds) && seconds >= 0 ? Option.some(seconds * 1000) : Option.none()
 }
 
-/** A request that has one effect however often it is sent: no POST, or one with an `Idempotency-Key`. */
-const isRepeatable = (request: HttpClientRequest.HttpClientRequest): boolean =>
+/**
+ * Whether a request has the same effect if it is sent twice: any method but POST, or a POST with an `Idempotency-Key`.
+ */
+const isIdempotent = (request: HttpClientRequest.HttpClientRequest): boolean =>
   request.method !== "POST" || request.headers["idempotency-key"] !== undefined
 
-// 429 is said before anything is done; at 503 the change may be in although its answer was lost.
+// A 429 is returned before any work is done. After a 503, the change may have been committed without a response.
 const adviceFor = (response: HttpClientResponse.HttpClientResponse): RetryAdvice => {
-  const retry = response.status === 429 || (response.status === 503 && isRepeatable(response.request))
+  const retry = response.status === 429 || (response.status === 503 && isIdempotent(response.request))
   return {
     retry,
-    ...Option.match(askedPause(response.headers), { onNone: () => ({}), onSome: (afterMs) => ({ afterMs }) }),
+    ...Option.match(retryAfterMs(response.headers), { onNone: () => ({}), onSome: (afterMs) => ({ afterMs }) }),
   }
 }
 
 /**
- * Whether to try again after an error of a client method: yes where the service was away, slowed the caller down, or still
- * ran the first request under this `Idempotency-Key`; no where it decided. A POST without a key may have been done.
+ * Advises whether to retry after an error of a client method. Retry if the service was unavailable, limited the rate,
+ * or still processes the first request with this `Idempotency-Key`. Do not retry any other response, nor a POST without
+ * a key: it may have been executed.
  */
 export const retryAdvice = (error: unknown): RetryAdvice => {
   if (error instanceof IdempotencyKeyInFlight) return { retry: true }
   if (!HttpClientError.isHttpClientError(error)) return { retry: false }
-  if (error.reason._tag === "TransportError") return { retry: isRepeatable(error.reason.request) }
+  if (error.reason._tag === "TransportError") return { retry: isIdempotent(error.reason.request) }
   return "response" in error.reason ? adviceFor(error.reason.response) : { retry: false }
 }
 
 /**
- * Sends requests again that may succeed later: after 429 and 503, and, if they are repeatable, after a broken connection. It
- * waits as long as `Retry-After` says, else twice as long each time, with jitter.
+ * Retries requests after 429; after 503 and broken connections, it retries only idempotent ones. It waits as long as
+ * `Retry-After` says, otherwise with exponential backoff and jitter.
  */
 export const retrying =
   (times: number) =>
@@ -53,26 +56,26 @@ export const retrying =
     HttpClient.transform(client, (send) => {
       const attempt = (
         left: number,
-        pauseMs: number,
+        delayMs: number,
       ): Effect.Effect<HttpClientResponse.HttpClientResponse, HttpClientError.HttpClientError> => {
-        const again = (advice: RetryAdvice) =>
+        const retryAfter = (advice: RetryAdvice) =>
           Effect.flatMap(Random.next, (jitter) =>
             Effect.andThen(
-              Effect.sleep(advice.afterMs ?? pauseMs * (0.5 + jitter)),
-              attempt(left - 1, Math.min(pauseMs * 2, LONGEST_PAUSE_MS)),
+              Effect.sleep(advice.afterMs ?? delayMs * (0.5 + jitter)),
+              attempt(left - 1, Math.min(delayMs * 2, MAX_DELAY_MS)),
             ),
           )
         return Effect.matchEffect(send, {
           onFailure: (error) => {
             const advice = retryAdvice(error)
-            return left > 0 && advice.retry ? again(advice) : Effect.fail(error)
+            return left > 0 && advice.retry ? retryAfter(advice) : Effect.fail(error)
           },
           onSuccess: (response) => {
             const advice = adviceFor(response)
-            const patient = (advice.afterMs ?? 0) <= LONGEST_PAUSE_MS
-            return left > 0 && advice.retry && patient ? again(advice) : Effect.succeed(response)
+            const isSoon = (advice.afterMs ?? 0) <= MAX_DELAY_MS
+            return left > 0 && advice.retry && isSoon ? retryAfter(advice) : Effect.succeed(response)
           },
         })
       }
-      return attempt(times, FIRST_PAUSE_MS)
+      return attempt(times, INITIAL_DELAY_MS)
     })

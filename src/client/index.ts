@@ -1,6 +1,7 @@
 /**
- * `keyshelf/client`: typed clients made from the same definitions that the service runs on. Every answer and every problem
- * is decoded; a problem is an error class that `Effect.catchTag` finds by its code. No server code, no Node.js module.
+ * `keyshelf/client`: typed clients, derived from the API definitions that the service itself uses. Every response and
+ * every problem is decoded; a problem is an error class that `Effect.catchTag` matches by its code. The client contains
+ * no server code and no Node.js module.
  */
 import { Redacted } from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"
@@ -15,13 +16,16 @@ export * from "./Errors.ts"
 export { retryAdvice, retrying } from "./Retry.ts"
 export type { RetryAdvice } from "./Retry.ts"
 
-/** Where a listener answers, and with which credential it is called. */
+/** The address of a listener, and the credential for it. */
 export interface ClientOptions {
-  /** Of the listener, without `/api`: `https://keyshelf.example` */
+  /** The listener's URL without `/api`: `https://keyshelf.example` */
   readonly baseUrl: string | URL
-  /** A `ksh_` token or an identity provider's token for the Core and webhook APIs, a `ksm_` credential for the Platform API. */
+  /**
+   * A `ksh_` token or an identity provider's token for the Core and webhook APIs, a `ksm_` credential for the Platform
+   * API.
+   */
   readonly token: Redacted.Redacted
-  /** How often a request is sent again that may succeed later, see {@link retrying}. 2 if absent. */
+  /** The maximum number of retries, see {@link retrying}. Default: 2. */
   readonly retries?: number
 }
 
@@ -35,23 +39,26 @@ const transport = ({ baseUrl, retries, token }: ClientOptions) => ({
     ),
 })
 
-/** A client of the Core API: `core.check.check({ params, headers, payload })`. Needs an `HttpClient`, e.g. `FetchHttpClient.layer`. */
+/**
+ * Creates a client of the Core API: `core.check.check({ params, headers, payload })`. It needs an `HttpClient`, such as
+ * `FetchHttpClient.layer`.
+ */
 export const makeCoreClient = (options: ClientOptions) => HttpApiClient.make(CoreApi, transport(options))
 
-/** A client of the Platform API, for operators. */
+/** Creates a client of the Platform API, for operators. */
 export const makePlatformClient = (options: ClientOptions) => HttpApiClient.make(PlatformApi, transport(options))
 
-/** A client of the webhook API. */
+/** Creates a client of the webhook API. */
 export const makeWebhookClient = (options: ClientOptions) => HttpApiClient.make(WebhookApi, transport(options))
 
-/** The methods of a Core client, for signatures. */
+/** The type of a Core API client. */
 export type CoreClient = HttpApiClient.ForApi<typeof CoreApi>
 
-/** The methods of a Platform client. */
+/** The type of a Platform API client. */
 export type PlatformClient = HttpApiClient.ForApi<typeof PlatformApi>
 
 /**
- * Headers that make a POST safe to send again for 24 hours: under a key of the caller's own, such as a job's id, else
- * under a new one. Without a key of its own a POST is not sent again after a broken connection.
+ * Headers that make a POST safe to retry for 24 hours. Pass your own key, such as a job's id, or a random key is used.
+ * A POST without a key is not retried after a broken connection.
  */
 export const idempotent = (key: string = globalThis.crypto.randomUUID()) => ({ "idempotency-key": key })

@@ -13,7 +13,7 @@ const origin = (name: string, fallback: string, description: string) =>
     Flag.map((url) => url.replace(/\/+(api\/*)?$/, "")),
   )
 
-/** The flag, else the first variable that is set. */
+/** The credential from the flag, else from the first environment variable that is set. */
 const credentialFrom = Effect.fnUntraced(function* (flag: Option.Option<Redacted.Redacted>) {
   if (Option.isSome(flag)) return flag.value
   for (const name of variables) {
@@ -21,17 +21,17 @@ const credentialFrom = Effect.fnUntraced(function* (flag: Option.Option<Redacted
     if (Option.isSome(value) && Redacted.value(value.value).trim() !== "") return value.value
   }
   return yield* new DemoFailed({
-    message: `The demo needs a platform credential: make one with \`npm run keyshelf -- platform-credential create\` and set ${variables[0]} to it, or pass --credential.`,
+    message: `The demo needs a platform credential. Create one with \`npm run keyshelf -- platform-credential create\`, then set ${variables[0]} or pass --credential.`,
   })
 })
 
 export const demoCommand = Command.make(
   "demo",
   {
-    core: origin("core", "http://127.0.0.1:8080", "Where the Core API answers"),
-    platform: origin("platform", "http://127.0.0.1:8081", "Where the Platform API answers"),
+    core: origin("core", "http://127.0.0.1:8080", "URL of the Core API"),
+    platform: origin("platform", "http://127.0.0.1:8081", "URL of the Platform API"),
     credential: Flag.Redacted("credential").pipe(
-      Flag.withDescription(`The operator's platform credential; else that of ${variables.join(" or ")}`),
+      Flag.withDescription(`The operator's platform credential; default: the value of ${variables.join(" or ")}`),
       Flag.optional,
     ),
   },
@@ -39,4 +39,4 @@ export const demoCommand = Command.make(
     const operator = yield* credentialFrom(credential)
     yield* play(operator).pipe(Effect.provide(Stage.layer({ core, platform })))
   }),
-).pipe(Command.withDescription("Play the main story against a running service and show every call"))
+).pipe(Command.withDescription("Play the main story against a running service and print every request and response"))

@@ -1,50 +1,51 @@
-/** A caller that shows each call and its answer, and stops where an answer deviates from the story. */
+/** Calls the service, prints each request and response, and stops if a response is not the expected one. */
 import { Console, Context, Effect, Layer, Predicate, Redacted, Schema, SchemaIssue } from "effect"
 
-/** The demo cannot go on. The message says what happened and what to do. */
+/** The demo cannot continue. The message states what happened and what to do. */
 export class DemoFailed extends Schema.TaggedError<DemoFailed>()("DemoFailed", { message: Schema.String }) {}
 
-/** Where the two listeners answer, without `/api`. */
+/** The URLs of the two listeners, without `/api`. */
 export interface Origins {
   readonly core: string
   readonly platform: string
 }
 
-/** One call of the story. */
+/** One request of the story. */
 export interface Request {
   readonly on: keyof Origins
   readonly token: Redacted.Redacted
   readonly method: "GET" | "POST" | "PUT" | "DELETE"
-  /** Behind `/api`. */
+  /** The path after `/api`. */
   readonly path: string
   readonly body?: object
 }
 
-const LINES = 30
+const MAX_LINES = 30
 const audit = new Set(["createdAt", "createdBy", "updatedAt", "updatedBy"])
 
 const shorten = (text: string): string =>
   text.replaceAll(/(ks[hm]_[A-Za-z0-9_-]{4})[A-Za-z0-9_-]+/g, (_, shown: string) => `${shown}…`)
 
-/** Of a long list its last item stands for all: the newest of the stream. */
+/** Shortens a long list to its last item, which is the newest event of the stream. */
 const sample = (list: ReadonlyArray<unknown>): ReadonlyArray<unknown> =>
   list.length > 3 && list.every(Predicate.isObject) ? [`… ${list.length - 1} more`, list.at(-1)] : list
 
-/** What a reader needs of an answer: no members that are null, no audit members, secrets shortened. */
+/** Removes `null` and audit properties from a response, and shortens secrets. */
 const essence = (value: unknown): unknown => {
   if (typeof value === "string") return shorten(value)
   if (Array.isArray(value)) return sample(value).map(essence)
   if (!Predicate.isObject(value)) return value
   return Object.fromEntries(
-    Object.entries(value).flatMap(([key, member]) =>
-      member === null || audit.has(key) ? [] : [[key, essence(member)]],
+    Object.entries(value).flatMap(([key, property]) =>
+      property === null || audit.has(key) ? [] : [[key, essence(property)]],
     ),
   )
 }
 
 const show = (value: unknown): string => {
   const lines = JSON.stringify(essence(value), null, 2).split("\n")
-  const shown = lines.length <= LINES ? lines : [...lines.slice(0, LINES), `… ${lines.length - LINES} more lines`]
+  const shown =
+    lines.length <= MAX_LINES ? lines : [...lines.slice(0, MAX_LINES), `… ${lines.length - MAX_LINES} more lines`]
   return shown.map((line) => `    ${line}`).join("\n")
 }
 
@@ -61,8 +62,8 @@ const explain = SchemaIssue.makeFormatterDefault()
 const codeOf = (body: unknown): string =>
   Predicate.hasProperty(body, "code") && typeof body.code === "string" ? body.code : "no code"
 
-const deviates = (request: Request, what: string) =>
-  new DemoFailed({ message: `The demo stopped at ${request.method} /api${request.path}: ${what}` })
+const stopped = (request: Request, reason: string) =>
+  new DemoFailed({ message: `The demo stopped at ${request.method} /api${request.path}: ${reason}` })
 
 const make = (origins: Origins) => {
   const send = Effect.fnUntraced(function* (request: Request) {
@@ -84,7 +85,7 @@ const make = (origins: Origins) => {
       },
       catch: () =>
         new DemoFailed({
-          message: `No Keyshelf answers at ${origin}. Start one with \`npm start\`, or name another with --${request.on}.`,
+          message: `No Keyshelf responds at ${origin}. Start one with \`npm start\`, or pass its URL with --${request.on}.`,
         }),
     })
     const body = text === "" ? undefined : parse(text)
@@ -94,41 +95,41 @@ const make = (origins: Origins) => {
   })
 
   const expectStatus = Effect.fnUntraced(function* (request: Request, status: number) {
-    const answer = yield* send(request)
-    if (answer.status === status) return answer.body
-    const said = Predicate.hasProperty(answer.body, "detail") ? ` ${String(answer.body.detail)}` : ""
-    return yield* deviates(
+    const response = yield* send(request)
+    if (response.status === status) return response.body
+    const detail = Predicate.hasProperty(response.body, "detail") ? ` ${String(response.body.detail)}` : ""
+    return yield* stopped(
       request,
-      `expected ${status}, but the answer is ${answer.status} ${codeOf(answer.body)}.${said}`,
+      `expected ${status}, but the response is ${response.status} ${codeOf(response.body)}.${detail}`,
     )
   })
 
   return {
-    /** The sentence before a step. */
+    /** Prints the sentence that introduces a step. */
     tell: (sentence: string) => Console.log(`\n${sentence}\n`),
 
-    /** A call that succeeds with this status and an answer of this shape. */
-    succeeds: Effect.fnUntraced(function* <A, I>(request: Request, status: number, shape: Schema.Codec<A, I>) {
+    /** Sends a request that must succeed with this status and a response of this shape. */
+    expectSuccess: Effect.fnUntraced(function* <A, I>(request: Request, status: number, shape: Schema.Codec<A, I>) {
       const body = yield* expectStatus(request, status)
       return yield* Schema.decodeUnknownEffect(shape)(body).pipe(
-        Effect.mapError((error) => deviates(request, `the answer is not as expected. ${explain(error.issue)}`)),
+        Effect.mapError((error) => stopped(request, `the response has an unexpected shape. ${explain(error.issue)}`)),
       )
     }),
 
-    /** A call that succeeds with an empty answer. */
+    /** Sends a request that must succeed with an empty response. */
     done: (request: Request) => Effect.asVoid(expectStatus(request, 204)),
 
-    /** A call that is refused with this status and code. */
+    /** Sends a request that must be rejected with this status and code. */
     refused: Effect.fnUntraced(function* (request: Request, status: number, code: string) {
       const body = yield* expectStatus(request, status)
       if (codeOf(body) !== code) {
-        return yield* deviates(request, `expected the code ${code}, but it is ${codeOf(body)}.`)
+        return yield* stopped(request, `expected the code ${code}, but it is ${codeOf(body)}.`)
       }
     }),
   }
 }
 
-/** Calls the service and shows everything on the console. */
+/** Calls the service and prints everything to the console. */
 export class Stage extends Context.Service<Stage, ReturnType<typeof make>>()("keyshelf/demo/Stage") {
   static readonly layer = (origins: Origins) => Layer.succeed(Stage, make(origins))
 }

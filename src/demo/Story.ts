@@ -1,4 +1,4 @@
-/** The main story: from an empty installation to a revoked token. */
+/** The main story, from an empty installation to a revoked token. */
 import { Effect, Redacted, Schema } from "effect"
 import { randomBytes } from "node:crypto"
 import { now } from "../kernel/values/Timestamp.ts"
@@ -21,7 +21,7 @@ const Slugs = Schema.Struct({
 })
 const EventTypes = Schema.Struct({ items: Schema.Array(Schema.Struct({ type: Schema.String })) })
 
-/** Calls of the Core API with one token. */
+/** Builds Core API requests with one token. */
 const as = (token: Redacted.Redacted) => (method: Request["method"], path: string, body?: object) => ({
   on: "core" as const,
   token,
@@ -33,8 +33,8 @@ const as = (token: Redacted.Redacted) => (method: Request["method"], path: strin
 type Calls = ReturnType<typeof as>
 
 const openOrganization = Effect.fnUntraced(function* (operator: Redacted.Redacted) {
-  const { succeeds, tell } = yield* Stage
-  yield* tell("1. The operator opens an organization: the tenant in which everything else happens.")
+  const { expectSuccess: succeeds, tell } = yield* Stage
+  yield* tell("1. The operator creates an organization, the tenant that contains everything else.")
   const organization = yield* succeeds(
     {
       on: "platform",
@@ -46,7 +46,9 @@ const openOrganization = Effect.fnUntraced(function* (operator: Redacted.Redacte
     201,
     WithId,
   )
-  yield* tell("   And mints its first token. The secret stands in this answer only, and is shortened here.")
+  yield* tell(
+    "   Then the operator issues its first token. Only this response contains the secret; it is shortened here.",
+  )
   const first = yield* succeeds(
     {
       on: "platform",
@@ -62,10 +64,10 @@ const openOrganization = Effect.fnUntraced(function* (operator: Redacted.Redacte
 })
 
 const issueNarrowerToken = Effect.fnUntraced(function* (first: Calls) {
-  const { succeeds, tell } = yield* Stage
-  yield* tell("2. With it the vendor creates a service account: a machine user for the build pipeline.")
+  const { expectSuccess: succeeds, tell } = yield* Stage
+  yield* tell("2. With this token the vendor creates a service account, a machine user for the build pipeline.")
   const account = yield* succeeds(first("POST", "/service-accounts", { name: "Pipeline" }), 201, WithSlug)
-  yield* tell("   Its token gets what the pipeline needs and no more: it can issue no tokens itself.")
+  yield* tell("   Its token has only the scopes that the pipeline needs. It cannot issue tokens.")
   const path = `/service-accounts/${account.slug}/tokens`
   const modules = ["entitlements", "licenses", "customers", "instances", "components", "releases", "deployment_zones"]
   const scopes = [...modules.map((module) => `write:${module}`), "read:organizations"]
@@ -74,8 +76,8 @@ const issueNarrowerToken = Effect.fnUntraced(function* (first: Calls) {
 })
 
 const sellLicense = Effect.fnUntraced(function* (pipeline: Calls) {
-  const { succeeds, tell } = yield* Stage
-  yield* tell("   Entitlements are what licenses grant: here an amount that resets every calendar month ...")
+  const { expectSuccess: succeeds, tell } = yield* Stage
+  yield* tell("   Licenses grant entitlements: here, an amount that resets every calendar month ...")
   yield* succeeds(
     pipeline("POST", "/entitlements", {
       name: "API calls",
@@ -88,13 +90,13 @@ const sellLicense = Effect.fnUntraced(function* (pipeline: Calls) {
     201,
     WithSlug,
   )
-  yield* tell("   ... and a feature that is there or not.")
+  yield* tell("   ... and a feature that is on or off.")
   yield* succeeds(
     pipeline("POST", "/entitlements", { name: "Single sign-on", slug: "sso", type: "BOOLEAN" }),
     201,
     WithSlug,
   )
-  yield* tell("   A license that is on sale and its family's default ...")
+  yield* tell("   A published license, the default of its family, ...")
   const license = yield* succeeds(
     pipeline("POST", "/licenses", { name: "Team", type: "PAID", lifecycleState: "PUBLISHED", isDefault: true }),
     201,
@@ -113,7 +115,7 @@ const sellLicense = Effect.fnUntraced(function* (pipeline: Calls) {
   }
   yield* tell("   A customer buys it ...")
   const customer = yield* succeeds(pipeline("POST", "/customers", { name: "Acme" }), 201, WithSlug)
-  yield* tell("   ... for one installation, for a year. The family resolves to its default version.")
+  yield* tell("   ... and gets an instance for a year. The license family resolves to its default version.")
   const yesterday = (yield* now).getTime() - DAY
   const dates = {
     startLicenseDate: new Date(yesterday).toISOString(),
@@ -133,7 +135,7 @@ const sellLicense = Effect.fnUntraced(function* (pipeline: Calls) {
 })
 
 const shipRelease = Effect.fnUntraced(function* (pipeline: Calls) {
-  const { succeeds, tell } = yield* Stage
+  const { expectSuccess: succeeds, tell } = yield* Stage
   yield* tell("   The vendor builds a component ...")
   const component = yield* succeeds(
     pipeline("POST", "/components", { name: "Search engine", version: "2.4.0" }),
@@ -146,7 +148,7 @@ const shipRelease = Effect.fnUntraced(function* (pipeline: Calls) {
     201,
     WithSlug,
   )
-  yield* tell("   ... and puts the customer's deployment zone on that release, the zone's first deployment.")
+  yield* tell("   ... and deploys it to the customer's deployment zone, as the zone's first deployment.")
   yield* succeeds(
     pipeline("POST", "/deployment-zones", { name: "Acme Berlin", type: "production", releaseId: release.id }),
     201,
@@ -155,8 +157,8 @@ const shipRelease = Effect.fnUntraced(function* (pipeline: Calls) {
 })
 
 const checkEntitlements = Effect.fnUntraced(function* (pipeline: Calls, instanceSlug: string) {
-  const { succeeds, tell } = yield* Stage
-  yield* tell("3. The product asks at run time: may this instance make 250 calls, and may it use single sign-on?")
+  const { expectSuccess: succeeds, tell } = yield* Stage
+  yield* tell("3. The product checks at run time: may this instance make 250 calls, and may it use single sign-on?")
   yield* succeeds(
     pipeline("POST", `/instances/${instanceSlug}/check`, {
       checks: [{ entitlement: "api-calls", requested: 250 }, { entitlement: "sso" }],
@@ -164,7 +166,7 @@ const checkEntitlements = Effect.fnUntraced(function* (pipeline: Calls, instance
     200,
     Allowed,
   )
-  yield* tell("   Lists come page by page: `nextCursor` of one page asks for the next.")
+  yield* tell("   Lists are paginated: `nextCursor` of one page requests the next.")
   const seen: Array<string> = []
   let query = "limit=1"
   for (let pages = 0, hasMore = true; hasMore && pages < 3; pages++) {
@@ -175,7 +177,7 @@ const checkEntitlements = Effect.fnUntraced(function* (pipeline: Calls, instance
   }
   if (seen.toSorted().join() !== "api-calls,sso") {
     return yield* new DemoFailed({
-      message: `The demo stopped at GET /api/entitlements: its pages should hold api-calls and sso once each, but hold ${seen.join(", ") || "nothing"}.`,
+      message: `The demo stopped at GET /api/entitlements: its pages must contain api-calls and sso once each, but contain ${seen.join(", ") || "nothing"}.`,
     })
   }
 })
@@ -184,22 +186,24 @@ const archiveLicense = Effect.fnUntraced(function* (
   pipeline: Calls,
   { license, order }: { readonly license: { readonly slug: string }; readonly order: object },
 ) {
-  const { done, refused, succeeds, tell } = yield* Stage
+  const { done, refused, expectSuccess: succeeds, tell } = yield* Stage
   const path = `/licenses/${license.slug}`
-  yield* tell("4. The license goes off sale. While it is its family's default, this is refused ...")
+  yield* tell("4. The vendor archives the license. While it is the default of its family, this is rejected ...")
   yield* refused(pipeline("POST", `${path}/archive`), 409, "ArchiveLicense.DefaultMustBePublished")
-  yield* tell("   ... so it stops being the default ...")
+  yield* tell("   ... so the vendor first removes the default ...")
   yield* done(pipeline("PUT", path, { isDefault: false }))
-  yield* tell("   ... and is archived. The instance that has it keeps it.")
+  yield* tell("   ... and then archives the license. The existing instance keeps it.")
   yield* succeeds(pipeline("POST", `${path}/archive`), 200, Archived)
-  yield* tell("   Everything that happened stands in the organization's stream of events.")
+  yield* tell("   The organization's event stream contains every change.")
   const { items } = yield* succeeds(pipeline("GET", "/events?limit=200"), 200, EventTypes)
   if (!items.some((event) => event.type === "LICENSE_ARCHIVED")) {
     return yield* new DemoFailed({
-      message: "The demo stopped at GET /api/events: there is no event LICENSE_ARCHIVED among them.",
+      message: "The demo stopped at GET /api/events: the events do not contain LICENSE_ARCHIVED.",
     })
   }
-  yield* tell(`   LICENSE_ARCHIVED is one of these ${items.length} events. Nobody gets an archived license any more.`)
+  yield* tell(
+    `   LICENSE_ARCHIVED is one of these ${items.length} events. New instances cannot get an archived license.`,
+  )
   yield* refused(pipeline("POST", "/instances", { name: "Too late", ...order }), 409, "CreateInstance.LicenseArchived")
 })
 
@@ -207,12 +211,12 @@ const revokeToken = Effect.fnUntraced(function* (first: Calls, pipeline: Calls, 
   const { done, refused, tell } = yield* Stage
   yield* tell("5. The pipeline's token leaked? The first token revokes it ...")
   yield* done(first("DELETE", tokenPath))
-  yield* tell("   ... and the very next request with it is refused.")
+  yield* tell("   ... and the next request with it is rejected.")
   yield* refused(pipeline("GET", "/entitlements"), 401, "Auth.InvalidCredential")
-  yield* tell("That was the whole story: every answer was as expected.")
+  yield* tell("The story is complete: every response was as expected.")
 })
 
-/** Plays the story with an operator's platform credential. */
+/** Plays the story, starting with an operator's platform credential. */
 export const play = Effect.fn("Demo.play")(function* (operator: Redacted.Redacted) {
   const first = yield* openOrganization(operator)
   const { pipeline, tokenPath } = yield* issueNarrowerToken(first)

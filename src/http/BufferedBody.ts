@@ -1,6 +1,6 @@
 /**
- * A body that has arrived as a whole is taken in one step. Effect reads every body as a stream, whose end Node.js tells some turns
- * of its loop later: for a check that is a twentieth of the process's time (`docs/performance.md`).
+ * Reads a fully buffered body in one step. Effect reads every body as a stream, whose end Node.js signals several event
+ * loop turns later. For a check, that costs 5 % of the process's time (`docs/performance.md`).
  */
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import { Effect } from "effect"
@@ -8,16 +8,19 @@ import type { HttpServerRequest } from "effect/http"
 
 const decoder = new TextDecoder()
 
-// All of the body and nothing else waits to be read. What is longer than a stream keeps has not arrived as a whole, so that no
-// limit of a body's size is passed here.
-const arrivedWhole = (source: ReturnType<typeof NodeHttpServerRequest.toIncomingMessage>): boolean =>
+// Whether the buffer contains exactly the whole body. A body longer than the stream's buffer never qualifies, so this
+// cannot bypass the limit on body size.
+const isFullyBuffered = (source: ReturnType<typeof NodeHttpServerRequest.toIncomingMessage>): boolean =>
   source.complete && source.readableLength > 0 && String(source.readableLength) === source.headers["content-length"]
 
-/** The bytes of the body, if they are there. The request tells them and their text from now on, as often as it is asked. */
-export const takeWholeBody = (request: HttpServerRequest.HttpServerRequest): Uint8Array | undefined => {
+/**
+ * Returns the bytes of the body if it is fully buffered. The request then serves bytes and text from memory, any number
+ * of times.
+ */
+export const readBufferedBody = (request: HttpServerRequest.HttpServerRequest): Uint8Array | undefined => {
   const source = NodeHttpServerRequest.toIncomingMessage(request)
-  if (!arrivedWhole(source)) return undefined
-  // Without its length, Node.js may hand out the first piece alone.
+  if (!isFullyBuffered(source)) return undefined
+  // Without a length, Node.js may return only the first chunk.
   const bytes: unknown = source.read(source.readableLength)
   if (!(bytes instanceof Uint8Array)) return undefined
   Object.defineProperties(request, {

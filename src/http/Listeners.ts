@@ -1,24 +1,24 @@
-/** HTTP listeners: bound to the loopback interface unless told otherwise, draining on shutdown. */
+/** HTTP listeners. They bind to the loopback interface by default, and drain on shutdown. */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { ByteSize, Context, Effect, Layer, Option, Predicate, Schema } from "effect"
 import { HttpIncomingMessage, HttpRouter, HttpServer } from "effect/http"
 import { createServer, ServerResponse, STATUS_CODES } from "node:http"
 import type { IncomingMessage } from "node:http"
 import type { Duplex } from "node:stream"
-import { problemFor, undeclared } from "../kernel/contract/UndeclaredProblems.ts"
-import { Draining } from "../kernel/ports/Shutdown.ts"
+import { problemFor, undeclaredProblems } from "../kernel/contract/UndeclaredProblems.ts"
+import { Shutdown } from "../kernel/ports/Shutdown.ts"
 import { requestContext } from "./RequestContext.ts"
 import { requestIdOf } from "./middleware/ProblemResponses.ts"
 
-/** A listener cannot be opened. The message names the setting to change. */
+/** A listener that cannot be opened. The message names the setting to change. */
 export class ListenerUnavailable extends Schema.TaggedError<ListenerUnavailable>()("ListenerUnavailable", {
   message: Schema.String,
 }) {}
 
 const problemText = (status: number, path: string) =>
-  JSON.stringify({ ...problemFor(status in undeclared ? status : 400), status, instance: path })
+  JSON.stringify({ ...problemFor(status in undeclaredProblems ? status : 400), status, instance: path })
 
-const refuse = (request: IncomingMessage, response: ServerResponse, status: number) => {
+const sendProblem = (request: IncomingMessage, response: ServerResponse, status: number) => {
   const body = problemText(status, request.url ?? "/")
   response.writeHead(status, {
     "content-type": "application/problem+json",
@@ -36,8 +36,8 @@ const statusOfParseError = (error: Error): number => {
   return code === "ERR_HTTP_REQUEST_TIMEOUT" ? 408 : 400
 }
 
-// Where there is no response to write to.
-const answerOn = (socket: Duplex, status: number, path: string) => {
+// Writes a response to the raw socket, for errors without a response object.
+const writeProblem = (socket: Duplex, status: number, path: string) => {
   if (socket.destroyed || !socket.writable) return
   const body = problemText(status, path)
   socket.end(
@@ -46,16 +46,17 @@ const answerOn = (socket: Duplex, status: number, path: string) => {
   )
 }
 
-// Node.js has let go of such a socket: nobody else hears its errors or would ever close it.
+// Node.js no longer manages the socket of a CONNECT request: without these handlers its errors would crash the process,
+// and it would stay open.
 const onConnect = (request: IncomingMessage, socket: Duplex) => {
   socket.on("error", () => socket.destroy())
   socket.once("finish", () => socket.destroy())
-  answerOn(socket, 404, request.url ?? "/")
+  writeProblem(socket, 404, request.url ?? "/")
 }
 
 /**
- * Has Node.js send an answer that is there as a whole in one piece. Effect lets Node.js compare what is written with the length it
- * was told, which takes two; a text that comes with its length needs no such comparison.
+ * Makes Node.js send a complete response in one write. Effect enables Node.js's check of the body against
+ * `content-length`, which forces two writes. A string body has the right length already and does not need the check.
  */
 class WholeResponse extends ServerResponse {
   override end(chunk?: unknown, encoding?: unknown, callback?: () => void): this {
@@ -64,9 +65,9 @@ class WholeResponse extends ServerResponse {
   }
 }
 
-// What Node refuses before there is a request, or hangs up on, or answers without a body: still a problem document.
+// Sends problem documents also for requests that Node.js rejects itself, without a body or by closing the connection.
 const makeServer = () => {
-  // The fallback of all answers asks for `Host`.
+  // `ProblemFallback` checks `Host` itself.
   const server = createServer({
     ServerResponse: WholeResponse,
     requestTimeout: 60_000,
@@ -75,18 +76,18 @@ const makeServer = () => {
     requireHostHeader: false,
   })
   server.on("request", (request, response) => {
-    // The socket listens while the last parts of the service are built; a request in that moment must not hang.
-    if (server.listenerCount("request") === 1) refuse(request, response, 503)
+    // The socket listens before the service is fully built. A request at that point must not hang.
+    if (server.listenerCount("request") === 1) sendProblem(request, response, 503)
   })
-  server.on("clientError", (error, socket) => answerOn(socket, statusOfParseError(error), ""))
-  server.on("checkExpectation", (request, response) => refuse(request, response, 417))
+  server.on("clientError", (error, socket) => writeProblem(socket, statusOfParseError(error), ""))
+  server.on("checkExpectation", (request, response) => sendProblem(request, response, 417))
   server.on("connect", onConnect)
   return server
 }
 
 const codeOf = (cause: unknown): string => (Predicate.hasProperty(cause, "code") ? String(cause.code) : "")
 
-const explain = (host: string, port: number, setting: string, cause: unknown): ListenerUnavailable => {
+const listenError = (host: string, port: number, setting: string, cause: unknown): ListenerUnavailable => {
   const address = `${host}:${port}`
   switch (codeOf(cause)) {
     case "EADDRINUSE":
@@ -95,7 +96,7 @@ const explain = (host: string, port: number, setting: string, cause: unknown): L
       })
     case "EACCES":
       return new ListenerUnavailable({
-        message: `This user may not listen on ${address}. Set ${setting} to a port above 1023.`,
+        message: `This user is not allowed to listen on ${address}. Set ${setting} to a port above 1023.`,
       })
     case "EADDRNOTAVAIL":
     case "ENOTFOUND":
@@ -107,17 +108,17 @@ const explain = (host: string, port: number, setting: string, cause: unknown): L
   }
 }
 
-// Longer than any request line that Node.js reads: what is too long is refused by its schema, with its place.
-const LONGEST_SEGMENT = 16 * 1024
+// Longer than any request line that Node.js accepts, so that the schema rejects long segments and names their location.
+const MAX_SEGMENT_LENGTH = 16 * 1024
 
-// Built last, so that it is the first to know that the listener stops: live streams end then, and nobody waits for them.
-const tellEnd = Layer.effectDiscard(
-  Effect.flatMap(Effect.serviceOption(Draining), (draining) =>
+// Built last, so that it is finalized first: it ends live streams before the listener waits for open requests.
+const signalShutdown = Layer.effectDiscard(
+  Effect.flatMap(Effect.serviceOption(Shutdown), (draining) =>
     Option.isSome(draining) ? Effect.addFinalizer(() => draining.value.begin) : Effect.void,
   ),
 )
 
-const withLeanRequests = (server: HttpServer.HttpServer["Service"]) =>
+const withSmallContexts = (server: HttpServer.HttpServer["Service"]) =>
   HttpServer.make({
     ...server,
     serve: (httpEffect, middleware) => {
@@ -126,25 +127,26 @@ const withLeanRequests = (server: HttpServer.HttpServer["Service"]) =>
     },
   })
 
-/** Serves routes on an address. `setting` is what a message about the port names. */
+/** Serves routes on an address. Error messages about the port name `setting`. */
 export const serve = <A, E, R>(
   routes: Layer.Layer<A, E, R>,
   options: { readonly host: string; readonly port: number; readonly setting: string },
 ) =>
   HttpRouter.serve(routes, {
-    // A line per request costs a quarter of the throughput; problems are logged by the fallback, requests are traced.
+    // A log line per request costs a quarter of the throughput. `ProblemFallback` logs problems, and requests are
+    // traced.
     disableLogger: true,
     disableListenLog: true,
-    // One path for one thing: no second spelling that a gateway's rule might not know.
+    // Each route has exactly one spelling, so that no variant can bypass a gateway's rules.
     routerConfig: {
-      maxParamLength: LONGEST_SEGMENT,
+      maxParamLength: MAX_SEGMENT_LENGTH,
       caseSensitive: true,
       ignoreTrailingSlash: false,
       ignoreDuplicateSlashes: false,
     },
   }).pipe(
-    // Fresh: each listener tells its own end, not the end of the last one.
-    (served) => Layer.provideMerge(Layer.fresh(tellEnd), served),
+    // Fresh, so that each listener signals its own shutdown instead of sharing one finalizer.
+    (served) => Layer.provideMerge(Layer.fresh(signalShutdown), served),
     Layer.provideMerge(
       Layer.effectContext(
         Layer.build(
@@ -155,9 +157,9 @@ export const serve = <A, E, R>(
           }),
         ).pipe(
           Effect.map((built) =>
-            Context.add(built, HttpServer.HttpServer, withLeanRequests(Context.get(built, HttpServer.HttpServer))),
+            Context.add(built, HttpServer.HttpServer, withSmallContexts(Context.get(built, HttpServer.HttpServer))),
           ),
-          Effect.mapError((error) => explain(options.host, options.port, options.setting, error.cause)),
+          Effect.mapError((error) => listenError(options.host, options.port, options.setting, error.cause)),
         ),
       ),
     ),

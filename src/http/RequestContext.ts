@@ -1,6 +1,18 @@
 /** What a request inherits of the context around its listener. */
-import { Clock, ConfigProvider, Console, Context, Metric, Random, References, Scheduler, Scope, Tracer } from "effect"
-import { HttpIncomingMessage, HttpMiddleware } from "effect/http"
+import {
+  Clock,
+  ConfigProvider,
+  Console,
+  Context,
+  ErrorReporter,
+  Metric,
+  Random,
+  References,
+  Scheduler,
+  Scope,
+  Tracer,
+} from "effect"
+import { Headers, HttpClient, HttpIncomingMessage, HttpMiddleware, UrlParams } from "effect/http"
 
 /**
  * The references that Effect reads while a request runs. Handlers resolve our services when they are built; a hundred of them would
@@ -10,9 +22,16 @@ export const inheritedKeys: ReadonlyArray<Context.Key<never, unknown>> = [
   Clock.Clock,
   ConfigProvider.ConfigProvider,
   Console.Console,
+  ErrorReporter.CurrentErrorReporters,
+  Headers.CurrentRedactedNames,
+  HttpClient.SpanNameGenerator,
+  HttpClient.TracerDisabledWhen,
+  HttpClient.TracerHeaderFilter,
+  HttpClient.TracerPropagationEnabled,
   HttpIncomingMessage.MaxBodySize,
   HttpMiddleware.SpanNameGenerator,
   HttpMiddleware.TracerDisabledWhen,
+  HttpMiddleware.TracerHeaderFilter,
   Metric.CurrentMetricAttributes,
   Metric.MetricRegistry,
   Random.Random,
@@ -20,6 +39,7 @@ export const inheritedKeys: ReadonlyArray<Context.Key<never, unknown>> = [
   References.CurrentLogLevel,
   References.CurrentLogSpans,
   References.CurrentLoggers,
+  References.CurrentStackFrame,
   References.LogToStderr,
   References.MinimumLogLevel,
   References.TracerEnabled,
@@ -36,6 +56,7 @@ export const inheritedKeys: ReadonlyArray<Context.Key<never, unknown>> = [
   Tracer.MinimumTraceLevel,
   Tracer.ParentSpan,
   Tracer.Tracer,
+  UrlParams.CurrentRedactedNames,
 ] as ReadonlyArray<Context.Key<never, unknown>>
 
 const inherited = new Set(inheritedKeys.map(({ key }) => key))

@@ -1,4 +1,4 @@
-/** The installation's keys: from `SERVICE_SECRET_KEY`, or from a file that the first start makes. */
+/** The installation's keys, from `SERVICE_SECRET_KEY` or from a file that the first start creates. */
 import { Effect, FileSystem, Layer, Option, Path, Redacted } from "effect"
 import { hkdfSync, randomBytes } from "node:crypto"
 import { Secrets } from "../kernel/ports/KeyRing.ts"
@@ -17,16 +17,16 @@ const keyFileOf = Effect.fnUntraced(
     const path = yield* Path.Path
     const file = path.join(dataDir, "secret-key")
     const read = files.readFileString(file).pipe(Effect.map((text) => text.trim()))
-    const make = Effect.gen(function* () {
+    const create = Effect.gen(function* () {
       yield* files.makeDirectory(dataDir, { recursive: true })
-      // `wx`: two processes that start at once agree on the key of the first.
+      // `wx`: of two processes that start at the same time, the first creates the key and the second reads it.
       yield* files.writeFileString(file, `${randomBytes(32).toString("base64")}\n`, { flag: "wx", mode: 0o600 })
     })
-    const text = yield* read.pipe(Effect.catch(() => make.pipe(Effect.ignore, Effect.andThen(read))))
+    const text = yield* read.pipe(Effect.catch(() => create.pipe(Effect.ignore, Effect.andThen(read))))
     const bytes = Buffer.from(text, "base64")
     if (bytes.length !== 32) {
       return yield* new SettingsError({
-        message: `The key file ${file} does not hold 32 bytes in base64. Restore it from a backup, or set SERVICE_SECRET_KEY.`,
+        message: `The key file ${file} does not contain 32 bytes in base64. Restore it from a backup, or set SERVICE_SECRET_KEY.`,
       })
     }
     return [{ id: "default", bytes: Redacted.make(new Uint8Array(bytes)) }]
@@ -34,16 +34,16 @@ const keyFileOf = Effect.fnUntraced(
   Effect.catchTag("PlatformError", (error) =>
     Effect.fail(
       new SettingsError({
-        message: `The key file under SERVICE_DATA_DIR cannot be made or read: ${error.message}. Make the directory writable, or set SERVICE_DATABASE_URL and SERVICE_SECRET_KEY.`,
+        message: `The key file under SERVICE_DATA_DIR cannot be created or read: ${error.message}. Make the directory writable, or set SERVICE_DATABASE_URL and SERVICE_SECRET_KEY.`,
       }),
     ),
   ),
 )
 
-/** {@link Secrets} from the given keys; each purpose has its own, derived by HKDF. */
+/** {@link Secrets} from the given keys. Each purpose has its own keys, derived by HKDF. */
 export const layerFrom = (keys: ReadonlyArray<SecretKey>) =>
   Layer.sync(Secrets, () => {
-    // Derived once for each purpose: a webhook's secrets are opened for every delivery.
+    // Cached per purpose, because every webhook delivery opens a secret.
     const derived = new Map<string, readonly [PurposeKey, ...ReadonlyArray<PurposeKey>]>()
     return {
       keysFor: (purpose) => {
@@ -51,14 +51,17 @@ export const layerFrom = (keys: ReadonlyArray<SecretKey>) =>
         if (known !== undefined) return known
         const [first, ...rest] = keys.map((key) => derive(key, purpose))
         if (first === undefined) throw new Error("The installation has no secret key")
-        const made = [first, ...rest] as const
-        derived.set(purpose, made)
-        return made
+        const keysOfPurpose = [first, ...rest] as const
+        derived.set(purpose, keysOfPurpose)
+        return keysOfPurpose
       },
     }
   })
 
-/** {@link Secrets} from `SERVICE_SECRET_KEY`, else from the key file of the data directory, made on the first start. */
+/**
+ * {@link Secrets} from `SERVICE_SECRET_KEY`, else from the key file in the data directory, which the first start
+ * creates.
+ */
 export const layer = Layer.unwrap(
   Effect.gen(function* () {
     const settings = yield* Settings

@@ -3,7 +3,7 @@ import { Effect, Layer, Option } from "effect"
 import { CurrentBudgets } from "../kernel/ports/RateBudgets.ts"
 import { Settings } from "./Settings.ts"
 
-/** {@link CurrentBudgets} as the settings say. The store is loaded only where limits are on. */
+/** {@link CurrentBudgets} from the settings. Loads the stores only if limits are enabled. */
 export const fromSettings = Layer.effect(
   CurrentBudgets,
   Effect.gen(function* () {
@@ -11,7 +11,7 @@ export const fromSettings = Layer.effect(
     if (Option.isNone(rateLimit)) return undefined
     const stores = yield* Effect.promise(() => import("./RateLimitStores.ts"))
     return Option.isNone(redisUrl)
-      ? yield* stores.inMemory(rateLimit.value)
-      : yield* stores.onRedis(rateLimit.value, redisUrl.value)
+      ? yield* stores.inMemoryBudgets(rateLimit.value)
+      : yield* stores.redisBudgets(rateLimit.value, redisUrl.value)
   }),
 )

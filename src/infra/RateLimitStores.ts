@@ -1,15 +1,18 @@
-/** Where budgets are counted: in this process, or in Redis for all of them. Loaded only where limits are on. */
+/**
+ * Stores for rate limit budgets: in memory per process, or in Redis for all processes. Loaded only if limits are
+ * enabled.
+ */
 import * as NodeRedis from "@effect/platform-node/NodeRedis"
 import { Clock, Context, Duration, Effect, Exit, Layer, Metric, Redacted, References, Schedule, Scope } from "effect"
 import * as RateLimiter from "effect/persistence/RateLimiter"
-import { rateLimitsSkipped } from "./telemetry/Metrics.ts"
+import { rateLimitsBypassed } from "./telemetry/Metrics.ts"
 import type { Budget, Budgets } from "../kernel/ports/RateBudgets.ts"
 import type { RateLimit } from "../kernel/ports/RateBudgets.ts"
 
 type Limiter = RateLimiter.RateLimiter
 type StoreError = RateLimiter.RateLimitStoreError
 
-// How long the whole budget takes to refill.
+// Returns the time in which an empty budget refills completely.
 const windowOf = (rateLimit: RateLimit): Duration.Duration => Duration.fromInputUnsafe(`1 ${rateLimit.unit}`)
 
 const consume = (limiter: Limiter, rateLimit: RateLimit, key: string): Effect.Effect<Budget, StoreError> =>
@@ -31,7 +34,7 @@ const consume = (limiter: Limiter, rateLimit: RateLimit, key: string): Effect.Ef
     ),
   )
 
-const FORGET_FROM = 10_000
+const EVICTION_THRESHOLD = 10_000
 
 interface Bucket {
   tokens: number
@@ -39,13 +42,13 @@ interface Bucket {
 }
 
 /**
- * The library's store in memory keeps every key for ever. Its token buckets are replaced by ones that are forgotten once
- * they are full again, which is how a new one starts.
+ * In-memory store that removes full buckets, because a new bucket also starts full. The library's own in-memory store
+ * never removes a key.
  */
-const forgettingStore = Effect.gen(function* () {
+const evictingStore = Effect.gen(function* () {
   const store = yield* RateLimiter.RateLimiterStore
   const buckets = new Map<string, Bucket>()
-  let forgetAt = FORGET_FROM
+  let evictAt = EVICTION_THRESHOLD
 
   const refill = (bucket: Bucket, at: number, limit: number, every: number) => {
     const tokens = Math.max(0, Math.floor((at - bucket.refilledAt) / every))
@@ -53,12 +56,12 @@ const forgettingStore = Effect.gen(function* () {
     bucket.refilledAt = bucket.tokens >= limit ? at : bucket.refilledAt + tokens * every
   }
 
-  const forgetFull = (at: number, limit: number, every: number) => {
+  const evictFull = (at: number, limit: number, every: number) => {
     for (const [key, bucket] of buckets) {
       refill(bucket, at, limit, every)
       if (bucket.tokens >= limit) buckets.delete(key)
     }
-    forgetAt = Math.max(FORGET_FROM, buckets.size * 2)
+    evictAt = Math.max(EVICTION_THRESHOLD, buckets.size * 2)
   }
 
   return RateLimiter.RateLimiterStore.of({
@@ -66,50 +69,50 @@ const forgettingStore = Effect.gen(function* () {
     tokenBucket: ({ allowOverflow, key, limit, refillRate, tokens }) =>
       Effect.map(Clock.currentTimeMillis, (at) => {
         const every = Duration.toMillis(refillRate)
-        if (buckets.size >= forgetAt) forgetFull(at, limit, every)
+        if (buckets.size >= evictAt) evictFull(at, limit, every)
         const bucket = buckets.get(key) ?? { tokens: limit, refilledAt: at }
         buckets.set(key, bucket)
         refill(bucket, at, limit, every)
-        const left = bucket.tokens - tokens
-        if (left >= 0 || allowOverflow) bucket.tokens = left
-        return [left, Math.max(0, at - bucket.refilledAt)] as const
+        const remaining = bucket.tokens - tokens
+        if (remaining >= 0 || allowOverflow) bucket.tokens = remaining
+        return [remaining, Math.max(0, at - bucket.refilledAt)] as const
       }),
   })
 }).pipe(Effect.provide(RateLimiter.layerStoreMemory))
 
-/** Budgets that this process counts alone. */
-export const inMemory = Effect.fnUntraced(function* (rateLimit: RateLimit) {
-  const limiter = yield* Effect.provideServiceEffect(RateLimiter.make, RateLimiter.RateLimiterStore, forgettingStore)
+/** Creates budgets that only this process counts. */
+export const inMemoryBudgets = Effect.fnUntraced(function* (rateLimit: RateLimit) {
+  const limiter = yield* Effect.provideServiceEffect(RateLimiter.make, RateLimiter.RateLimiterStore, evictingStore)
   const budgets: Budgets = { rateLimit, take: (key) => Effect.orDie(consume(limiter, rateLimit, key)) }
   return budgets
 })
 
-/** The longest that a request waits for Redis. */
-const PATIENCE = Duration.millis(50)
-/** After a failure requests pass uncounted for so long, instead of each waiting again. */
+/** Maximum time that a request waits for Redis. */
+const REDIS_TIMEOUT = Duration.millis(50)
+/** Time after a failure during which requests pass uncounted, instead of each waiting for Redis. */
 const PAUSE = Duration.seconds(1)
 
 /**
- * Budgets that all processes count together. While Redis cannot be reached, requests pass uncounted: a limit protects the
- * service, and must not be what takes it down. Connects in the background, also at the start.
+ * Creates budgets that all processes share. While Redis is unreachable, requests pass uncounted, because rate limiting
+ * must not cause an outage itself. Connects in the background, also at startup.
  */
-export const onRedis = Effect.fnUntraced(function* (rateLimit: RateLimit, url: Redacted.Redacted) {
+export const redisBudgets = Effect.fnUntraced(function* (rateLimit: RateLimit, url: Redacted.Redacted) {
   let limiter: Limiter | undefined
   let pausedUntil = 0
-  let away = false
+  let isAway = false
 
-  const lost = Effect.suspend(() => {
-    if (away) return Effect.void
-    away = true
-    return Effect.logWarning("Redis (SERVICE_REDIS_URL) does not answer; requests pass without being counted")
+  const onFailure = Effect.suspend(() => {
+    if (isAway) return Effect.void
+    isAway = true
+    return Effect.logWarning("Redis (SERVICE_REDIS_URL) does not respond; rate limits are not applied")
   })
 
-  const uncounted = Effect.as(Metric.update(rateLimitsSkipped, 1), undefined)
+  const uncounted = Effect.as(Metric.update(rateLimitsBypassed, 1), undefined)
 
-  const returned = Effect.suspend(() => {
-    if (!away) return Effect.void
-    away = false
-    return Effect.logInfo("Redis answers again; requests are counted")
+  const onSuccess = Effect.suspend(() => {
+    if (!isAway) return Effect.void
+    isAway = false
+    return Effect.logInfo("Redis responds again; rate limits are applied")
   })
 
   const store = RateLimiter.layer.pipe(
@@ -117,16 +120,16 @@ export const onRedis = Effect.fnUntraced(function* (rateLimit: RateLimit, url: R
     Layer.provide(
       NodeRedis.layer({
         url: Redacted.value(url),
-        // Commands fail at once while there is no connection, instead of piling up.
+        // Without a connection, commands fail immediately instead of queueing.
         disableOfflineQueue: true,
         socket: { connectTimeout: 2_000 },
       }),
     ),
-    // The client reports every attempt to reconnect; one line by us says it all.
+    // The client would log every reconnection attempt; this module logs each outage once.
     Layer.provide(Layer.succeed(References.MinimumLogLevel, "None")),
   )
   const scope = yield* Scope.Scope
-  // A connection attempt that failed leaves nothing behind for the next one.
+  // Each attempt has its own scope, so that a failed attempt leaves no resources behind.
   const connect = Effect.gen(function* () {
     const attempt = yield* Scope.fork(scope)
     const built = yield* Layer.buildWithMemoMap(store, yield* Layer.makeMemoMap, attempt).pipe(
@@ -135,7 +138,7 @@ export const onRedis = Effect.fnUntraced(function* (rateLimit: RateLimit, url: R
     limiter = Context.get(built, RateLimiter.RateLimiter)
   })
   yield* connect.pipe(
-    Effect.tapError(() => lost),
+    Effect.tapError(() => onFailure),
     Effect.retry(Schedule.spaced("2 seconds")),
     Effect.forkScoped,
   )
@@ -146,11 +149,11 @@ export const onRedis = Effect.fnUntraced(function* (rateLimit: RateLimit, url: R
       const at = performance.now()
       if (limiter === undefined || at < pausedUntil) return yield* uncounted
       return yield* consume(limiter, rateLimit, key).pipe(
-        Effect.tap(() => returned),
-        Effect.timeout(PATIENCE),
+        Effect.tap(() => onSuccess),
+        Effect.timeout(REDIS_TIMEOUT),
         Effect.catchCause(() => {
           pausedUntil = performance.now() + Duration.toMillis(PAUSE)
-          return Effect.andThen(lost, uncounted)
+          return Effect.andThen(onFailure, uncounted)
         }),
       )
     }),

@@ -1,4 +1,6 @@
-/** Cursors sealed with an HMAC over the position and the listing, so that none can be altered or used elsewhere. */
+/**
+ * Cursors signed with an HMAC over position and listing, so that they cannot be altered or used for another listing.
+ */
 import { Effect, Layer, Predicate } from "effect"
 import { createHmac, timingSafeEqual } from "node:crypto"
 import { Cursors, DEFAULT_LIMIT } from "../kernel/contract/Page.ts"
@@ -8,13 +10,13 @@ import { Secrets } from "../kernel/ports/KeyRing.ts"
 
 const SEAL_BYTES = 16
 
-const refused = () =>
+const invalidCursor = () =>
   new InvalidCursor({
-    detail: "The cursor was not issued by this listing. Start again without one.",
-    errors: [{ location: "query.cursor", message: "is not a cursor of this listing" }],
+    detail: "The cursor does not belong to this listing. Start again without a cursor.",
+    errors: [{ location: "query.cursor", message: "must be a cursor of this listing" }],
   })
 
-// In one order, whatever order the listing names its filters in; an absent filter is no filter.
+// Sorts the filters and drops absent ones, so that the signature does not depend on their order.
 const filtersOf = (listing: Listing) =>
   Object.entries(listing.filters ?? {})
     .filter(([, value]) => value !== undefined)
@@ -29,24 +31,24 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const keys = (yield* Secrets).keysFor("cursor")
     const listingText = (listing: Listing) => JSON.stringify([listing.name, listing.organizationId, filtersOf(listing)])
-    const sealOf = (key: Uint8Array, listing: Listing, body: string) =>
+    const signatureOf = (key: Uint8Array, listing: Listing, body: string) =>
       createHmac("sha256", key).update(listingText(listing)).update("\n").update(body).digest().subarray(0, SEAL_BYTES)
 
     const seal = (listing: Listing, position: Position): string => {
       const body = JSON.stringify(position)
-      return Buffer.concat([sealOf(keys[0].bytes, listing, body), Buffer.from(body)]).toString("base64url")
+      return Buffer.concat([signatureOf(keys[0].bytes, listing, body), Buffer.from(body)]).toString("base64url")
     }
 
     const open = (listing: Listing, cursor: string) =>
       Effect.suspend(() => {
         const bytes = Buffer.from(cursor, "base64url")
-        if (bytes.length <= SEAL_BYTES || bytes.toString("base64url") !== cursor) return Effect.fail(refused())
+        if (bytes.length <= SEAL_BYTES || bytes.toString("base64url") !== cursor) return Effect.fail(invalidCursor())
         const body = bytes.subarray(SEAL_BYTES).toString()
-        const sealed = bytes.subarray(0, SEAL_BYTES)
-        const genuine = keys.some((key) => timingSafeEqual(sealOf(key.bytes, listing, body), sealed))
-        if (!genuine) return Effect.fail(refused())
+        const signature = bytes.subarray(0, SEAL_BYTES)
+        const isAuthentic = keys.some((key) => timingSafeEqual(signatureOf(key.bytes, listing, body), signature))
+        if (!isAuthentic) return Effect.fail(invalidCursor())
         const position: unknown = JSON.parse(body)
-        return isPosition(position) ? Effect.succeed(position) : Effect.fail(refused())
+        return isPosition(position) ? Effect.succeed(position) : Effect.fail(invalidCursor())
       })
 
     return Cursors.of({

@@ -1,138 +1,35 @@
-/** Settings: the environment variables of the service (contract, section 8), read once at the start. */
-import {
-  Config,
-  Context,
-  Duration,
-  Effect,
-  Layer,
-  Option,
-  Redacted,
-  Result,
-  Schema,
-  SchemaGetter,
-  SchemaIssue,
-} from "effect"
+/** The service's settings: environment variables, read once at startup (contract, section 8). */
+import { Config, Context, Duration, Effect, Layer, Option, Redacted, Schema, SchemaIssue } from "effect"
 import { IpNetwork } from "effect/net"
-import type { RateLimit } from "../kernel/ports/RateBudgets.ts"
+import {
+  roles,
+  Port,
+  PoolSize,
+  WebhooksConcurrency,
+  YesNo,
+  Roles,
+  Networks,
+  PostgresUrl,
+  BootstrapCredential,
+  TrustworthyUrl,
+  RateLimitText,
+  rateLimitOf,
+  RedisUrl,
+  OtlpEndpoint,
+  DurationText,
+} from "./SettingFormats.ts"
+import type { Role } from "./SettingFormats.ts"
 
-/** A setting that is missing or wrong. The message names it and says what it should be. */
+/** A missing or invalid setting. The message names it and says what is expected. */
 export class SettingsError extends Schema.TaggedError<SettingsError>()("SettingsError", { message: Schema.String }) {}
 
-/** What this process does; several processes on one database may share the work. */
-export const roles = ["core", "platform", "internal", "webhooks", "dispatcher", "sweeper"] as const
-
-export type Role = (typeof roles)[number]
-
-/** A key of `SERVICE_SECRET_KEY`: 32 bytes under the id that encrypted or hashed values carry. */
+/** A key of `SERVICE_SECRET_KEY`: 32 bytes, and the id that encrypted and hashed values refer to. */
 export interface SecretKey {
   readonly id: string
   readonly bytes: Redacted.Redacted<Uint8Array>
 }
 
-const Port = Schema.FiniteFromString.check(
-  Schema.isInt(),
-  Schema.isBetween({ minimum: 0, maximum: 65_535 }, { expected: "a port, 0 to 65535" }),
-)
-
-const PoolSize = Schema.FiniteFromString.check(
-  Schema.isInt(),
-  Schema.isBetween({ minimum: 1, maximum: 200 }, { expected: "a whole number, 1 to 200" }),
-)
-
-const WebhooksConcurrency = Schema.FiniteFromString.check(
-  Schema.isInt(),
-  Schema.isBetween({ minimum: 1, maximum: 10_000 }, { expected: "a whole number, 1 to 10000" }),
-)
-
-const YesNo = Schema.Literals(["true", "false"])
-
-const Roles = Schema.String.check(
-  Schema.makeFilter((text) => text.split(",").every((role) => (roles as ReadonlyArray<string>).includes(role.trim())), {
-    expected: `a comma list of ${roles.join(", ")}`,
-  }),
-)
-
-const Networks = Schema.String.check(
-  Schema.makeFilter((text) => text.split(",").every((part) => Result.isSuccess(IpNetwork.fromString(part.trim()))), {
-    expected: "a comma list of networks such as 10.0.0.0/8,fd00::/8",
-  }),
-)
-
-const PostgresUrl = Schema.String.check(
-  Schema.isPattern(/^postgres(ql)?:\/\/\S+$/, { expected: "a URL that begins with postgres:// or postgresql://" }),
-)
-
-const BootstrapCredential = Schema.String.check(
-  Schema.isPattern(/^ksm_[A-Za-z0-9_-]{43}$/, { expected: "ksm_ followed by 43 characters of base64url" }),
-)
-
-const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
-
-/** Whether what comes from a URL can be believed: it is an https URL, or an http URL of this very machine. */
-export const isTrustworthy = (text: string): boolean => {
-  const url = URL.parse(text)
-  if (url === null || url.username !== "" || url.password !== "") return false
-  return url.protocol === "https:" || (url.protocol === "http:" && LOOPBACK.test(url.hostname))
-}
-
-const TrustworthyUrl = Schema.String.check(
-  Schema.makeFilter(isTrustworthy, {
-    expected: "an https URL (http only for this machine, e.g. http://localhost:8180)",
-  }),
-)
-
-const RateLimitText = Schema.String.check(
-  Schema.isPattern(/^[1-9]\d{0,6}\/(second|minute|hour)$/, {
-    expected: "a number of requests and a unit, such as 600/minute or 20/second",
-  }),
-)
-
-const rateLimitOf = (text: string): RateLimit => {
-  const [requests, unit] = text.split("/")
-  return { requests: Number(requests), unit: unit === "second" || unit === "hour" ? unit : "minute" }
-}
-
-const RedisUrl = Schema.String.check(
-  Schema.isPattern(/^rediss?:\/\/\S+$/, { expected: "a URL that begins with redis:// or rediss://" }),
-)
-
-const OtlpEndpoint = Schema.String.check(
-  Schema.isPattern(/^https?:\/\/[^\s/]\S*$/, {
-    expected: "the base URL of an OTLP/HTTP receiver, such as http://127.0.0.1:4318",
-  }),
-)
-
-const LONGEST_DURATION = Duration.days(36_500)
-
-/** A duration as settings write it: a number and a unit, such as `90 days` or `12 hours`; longer than nothing, up to 36,500 days. */
-export const DurationText = Schema.String.pipe(
-  Schema.decodeTo(Schema.Duration, {
-    decode: SchemaGetter.transformEffect((text: string) =>
-      parseDuration(text).pipe(
-        Option.filter((duration) => Duration.toMillis(duration) >= 1),
-        Option.filter(Duration.isLessThanOrEqualTo(LONGEST_DURATION)),
-        Option.match({
-          onNone: () =>
-            Effect.fail(
-              new SchemaIssue.InvalidValue({
-                message: "Expected a number and a unit, such as 90 days or 12 hours, of at most 36500 days",
-              }),
-            ),
-          onSome: Effect.succeed,
-        }),
-      ),
-    ),
-    encode: SchemaGetter.transform((duration: Duration.Duration) => `${Duration.toMillis(duration)} millis`),
-  }),
-)
-
-const parseDuration = (text: string): Option.Option<Duration.Duration> => {
-  const words = /^(\d{1,9}(?:\.\d{1,3})?)\s*(second|minute|hour|day|week)s?$/i.exec(text.trim())
-  if (words === null) return Option.none()
-  return Duration.fromInput(`${Number(words[1])} ${(words[2] ?? "").toLowerCase() as "day"}s`)
-}
-
-const explain = SchemaIssue.makeFormatterDefault()
+const describe = SchemaIssue.makeFormatterDefault()
 
 const failure = (name: string, expected: string) =>
   new SettingsError({ message: `${name} is not valid: ${expected.charAt(0).toLowerCase()}${expected.slice(1)}.` })
@@ -141,7 +38,7 @@ const setting = <A>(name: string, schema: Schema.Codec<A, string>, fallback: A) 
   optionalSetting(name, schema).pipe(Effect.map(Option.getOrElse(() => fallback)))
 
 const optionalSetting = Effect.fnUntraced(function* <A>(name: string, schema: Schema.Codec<A, string>) {
-  // An empty variable is how shells and compose files say "not set".
+  // Shells and compose files pass an unset variable as an empty string.
   const text = yield* Config.option(Config.String(name)).pipe(
     Effect.mapError(() => failure(name, "it cannot be read")),
     Effect.map(Option.filter((value) => value.trim() !== "")),
@@ -149,8 +46,8 @@ const optionalSetting = Effect.fnUntraced(function* <A>(name: string, schema: Sc
   if (Option.isNone(text)) return Option.none<A>()
   return yield* Schema.decodeEffect(schema)(text.value).pipe(
     Effect.map(Option.some),
-    // The value itself stays out of the message: it may be a secret pasted into the wrong variable.
-    Effect.mapError((error) => failure(name, explain(error.issue))),
+    // The message omits the value, which may be a secret in the wrong variable.
+    Effect.mapError((error) => failure(name, describe(error.issue))),
   )
 })
 
@@ -160,36 +57,36 @@ const parseKeys = (text: string): Effect.Effect<ReadonlyArray<SecretKey>, Settin
     const id = colon === -1 ? (index === 0 ? "default" : "") : part.slice(0, colon).trim()
     return { id, bytes: Buffer.from(part.slice(colon + 1).trim(), "base64") }
   })
-  const wrong =
+  const isInvalid =
     keys.some((key) => !/^[A-Za-z0-9_-]{1,32}$/.test(key.id) || key.bytes.length !== 32) ||
     new Set(keys.map((key) => key.id)).size !== keys.length
-  return wrong
+  return isInvalid
     ? Effect.fail(
         failure(
           "SERVICE_SECRET_KEY",
-          "expected 32 bytes in base64 (openssl rand -base64 32), or a comma list of different id:base64 whose first encrypts",
+          "expected 32 bytes in base64 (openssl rand -base64 32), or a comma-separated list of id:base64 with distinct ids, whose first key encrypts",
         ),
       )
     : Effect.succeed(keys.map((key) => ({ id: key.id, bytes: Redacted.make(new Uint8Array(key.bytes)) })))
 }
 
-// How long rows are kept. An event outlives the history of its deliveries, which names it and is retried from it.
+// Retention times. Events must outlive the history of their deliveries, which refers to them and retries them.
 const retention = Effect.gen(function* () {
-  const kept = {
+  const periods = {
     retiredTokens: yield* setting("SERVICE_RETENTION_RETIRED_TOKENS", DurationText, Duration.days(90)),
     webhookHistory: yield* setting("SERVICE_RETENTION_WEBHOOK_HISTORY", DurationText, Duration.days(30)),
-    /** Absent: for ever. */
+    /** Absent: unlimited. */
     events: yield* optionalSetting("SERVICE_RETENTION_EVENTS", DurationText),
   }
-  if (Option.isSome(kept.events) && Duration.isLessThan(kept.events.value, kept.webhookHistory)) {
+  if (Option.isSome(periods.events) && Duration.isLessThan(periods.events.value, periods.webhookHistory)) {
     return yield* new SettingsError({
-      message: `SERVICE_RETENTION_EVENTS is not valid: expected at least as long as SERVICE_RETENTION_WEBHOOK_HISTORY (${Duration.format(kept.webhookHistory)}).`,
+      message: `SERVICE_RETENTION_EVENTS is not valid: expected at least SERVICE_RETENTION_WEBHOOK_HISTORY (${Duration.format(periods.webhookHistory)}).`,
     })
   }
-  return kept
+  return periods
 })
 
-// The OpenID provider that people sign in with. Without an issuer there is none.
+// The OpenID provider for sign-in. Without an issuer there is none.
 const identityProvider = Effect.gen(function* () {
   const issuer = yield* optionalSetting("SERVICE_OIDC_ISSUER", TrustworthyUrl)
   const audience = yield* optionalSetting("SERVICE_OIDC_AUDIENCE", Schema.NonEmptyString)
@@ -199,7 +96,7 @@ const identityProvider = Effect.gen(function* () {
   if (Option.isNone(issuer)) {
     if (Option.isNone(audience) && Option.isNone(jwksUri)) return Option.none()
     return yield* new SettingsError({
-      message: "SERVICE_OIDC_ISSUER is missing: the other SERVICE_OIDC_ settings need the issuer that they belong to.",
+      message: "SERVICE_OIDC_ISSUER is missing: the other SERVICE_OIDC_ settings require it.",
     })
   }
   if (Option.isNone(audience)) {
@@ -211,7 +108,7 @@ const identityProvider = Effect.gen(function* () {
   return Option.some({ issuer: issuer.value, audience: audience.value, jwksUri, organizationClaim, provisioning })
 })
 
-// Who delivers events. The token is read as a secret: it is in no message.
+// The provider that delivers events. The token is a secret and appears in no message.
 const svix = Effect.gen(function* () {
   const provider = yield* setting("SERVICE_WEBHOOKS_PROVIDER", Schema.Literals(["internal", "svix"]), "internal")
   const url = yield* optionalSetting("SERVICE_SVIX_URL", TrustworthyUrl)
@@ -220,7 +117,7 @@ const svix = Effect.gen(function* () {
   if (Option.isNone(url) || Option.isNone(token)) {
     const missing = Option.isNone(url) ? "SERVICE_SVIX_URL" : "SERVICE_SVIX_TOKEN"
     return yield* new SettingsError({
-      message: `${missing} is missing: SERVICE_WEBHOOKS_PROVIDER=svix needs the address of the Svix server and a token for it.`,
+      message: `${missing} is missing: SERVICE_WEBHOOKS_PROVIDER=svix requires the URL of the Svix server and a token for it.`,
     })
   }
   return Option.some({ url: url.value, token: Redacted.make(token.value) })
@@ -234,43 +131,45 @@ const load = Effect.gen(function* () {
   if (Option.isSome(databaseUrl) && Option.isNone(secretKeys)) {
     return yield* new SettingsError({
       message:
-        "SERVICE_SECRET_KEY is missing: with SERVICE_DATABASE_URL every process needs the same 32 bytes in base64 (openssl rand -base64 32).",
+        "SERVICE_SECRET_KEY is missing: SERVICE_DATABASE_URL requires the same 32 bytes in base64 for every process (openssl rand -base64 32).",
     })
   }
   const enabled = yield* setting("SERVICE_ROLES", Roles, roles.join(","))
-  const ownRoles = new Set(enabled.split(",").map((role) => role.trim() as Role))
+  const processRoles = new Set(enabled.split(",").map((role) => role.trim() as Role))
   const webhooksPort = yield* optionalSetting("SERVICE_WEBHOOKS_PORT", Port)
-  if (ownRoles.has("webhooks") && !ownRoles.has("core") && Option.isNone(webhooksPort)) {
+  if (processRoles.has("webhooks") && !processRoles.has("core") && Option.isNone(webhooksPort)) {
     return yield* new SettingsError({
-      message:
-        "SERVICE_WEBHOOKS_PORT is missing: the role webhooks without the role core needs a port of its own to listen on.",
+      message: "SERVICE_WEBHOOKS_PORT is missing: the role webhooks without the role core requires a dedicated port.",
     })
   }
   return {
     host: yield* setting("SERVICE_HOST", Schema.NonEmptyString, "127.0.0.1"),
     corePort: yield* setting("SERVICE_CORE_PORT", Port, 8080),
     platformPort: yield* setting("SERVICE_PLATFORM_PORT", Port, 8081),
-    /** Absent: webhook management is served by the core listener. */
+    /** Absent: the core listener serves webhook management. */
     webhooksPort,
     internalPort: yield* setting("SERVICE_INTERNAL_PORT", Port, 8082),
-    roles: ownRoles,
+    roles: processRoles,
     dataDir: yield* setting("SERVICE_DATA_DIR", Schema.NonEmptyString, ".data"),
     databaseUrl: Option.map(databaseUrl, (url) => Redacted.make(url)),
-    /** A direct address for LISTEN where `SERVICE_DATABASE_URL` names a transaction pooler. */
+    /** Direct address for LISTEN if `SERVICE_DATABASE_URL` points to a transaction pooler. */
     databaseListenUrl: Option.map(databaseListenUrl, (url) => Redacted.make(url)),
     databasePoolSize: yield* setting("SERVICE_DATABASE_POOL_SIZE", PoolSize, 8),
     databasePrepare: (yield* setting("SERVICE_DATABASE_PREPARE", YesNo, "true")) === "true",
-    /** Absent: the key file of the data directory is used (embedded database only). */
+    /** Absent: the key file in the data directory is used (embedded database only). */
     secretKeys: yield* Effect.transposeOption(Option.map(secretKeys, parseKeys)),
     bootstrapPlatformCredential: Option.map(bootstrap, (text) => Redacted.make(text)),
-    /** Which stored tokens the Core API takes: `direct` takes them as they are, `gateway` only as a gateway exchanged them. */
+    /**
+     * Form in which the Core API accepts stored tokens: `direct` as issued, `gateway` only as the gateway's internal
+     * JWT.
+     */
     authMode: yield* setting("SERVICE_AUTH_MODE", Schema.Literals(["direct", "gateway"]), "direct"),
     identityProvider: yield* identityProvider,
     retention: yield* retention,
     webhooksAllowInsecure: (yield* setting("SERVICE_WEBHOOKS_ALLOW_INSECURE", YesNo, "false")) === "true",
-    /** Deliveries in flight on this node at most. */
+    /** Maximum number of deliveries in flight on this node. */
     webhooksConcurrency: yield* setting("SERVICE_WEBHOOKS_CONCURRENCY", WebhooksConcurrency, 256),
-    /** Present: Svix delivers events, not this service. */
+    /** Present: Svix delivers events instead of this service. */
     svix: yield* svix,
     webhooksAllowedNetworks: Option.match(yield* optionalSetting("SERVICE_WEBHOOKS_ALLOWED_CIDRS", Networks), {
       onNone: () => [],
@@ -278,9 +177,9 @@ const load = Effect.gen(function* () {
     }),
     /** Absent: requests are not limited. */
     rateLimit: Option.map(yield* optionalSetting("SERVICE_RATE_LIMIT", RateLimitText), rateLimitOf),
-    /** Where all processes count requests together; absent: each counts for itself. */
+    /** Redis, in which all processes share request counts. Absent: each process counts separately. */
     redisUrl: Option.map(yield* optionalSetting("SERVICE_REDIS_URL", RedisUrl), (url) => Redacted.make(url)),
-    /** Where traces, metrics and logs go; absent: nowhere. */
+    /** Receiver of traces, metrics and logs. Absent: nothing is exported. */
     otlpEndpoint: yield* optionalSetting("SERVICE_OTLP_ENDPOINT", OtlpEndpoint),
     logLevel: yield* setting(
       "SERVICE_LOG_LEVEL",
@@ -297,6 +196,6 @@ const load = Effect.gen(function* () {
 
 /** The settings of this process. */
 export class Settings extends Context.Service<Settings, Effect.Success<typeof load>>()("keyshelf/runtime/Settings") {
-  /** Reads the environment through Effect's Config. Fails with {@link SettingsError}, one sentence that names the setting. */
+  /** Reads the environment through Effect's Config. Fails with {@link SettingsError}, which names the setting. */
   static readonly layer = Layer.effect(Settings, load)
 }

@@ -1,20 +1,21 @@
 /**
- * The answers that no endpoint declares because any can give them (contract, section 3): a body that is too large or of
- * another kind, a failure of ours, a database that is away. The documents describe each once and name it in every operation.
+ * Adds the error responses that every operation can return and that no endpoint declares (contract, section 3): a body
+ * that is too large or of an unsupported type, an internal error, an unavailable database. The documents describe each
+ * once and reference it in every operation.
  */
-import { undeclared } from "../kernel/contract/UndeclaredProblems.ts"
+import { undeclaredProblems } from "../kernel/contract/UndeclaredProblems.ts"
 import { mapOperations, partOf } from "./Operations.ts"
 import type { OperationChange, Part } from "./Operations.ts"
 
-/** Every problem has the members of this one, which every API declares. */
+/** A problem that every API declares. Its properties are those of every problem. */
 const EXAMPLE = "Request.ValidationFailedEncoded"
 
 const OF_BODIES = [413, 415]
 const OF_ALL = [500, 503]
 
 const problemOf = (status: number): readonly [code: string, title: string] => {
-  const problem = undeclared[status]
-  if (problem === undefined) throw new Error(`No problem is known for the status ${status}`)
+  const problem = undeclaredProblems[status]
+  if (problem === undefined) throw new Error(`No problem is defined for the status ${status}`)
   return [problem[0], problem[1]]
 }
 
@@ -36,7 +37,7 @@ const schemaReference = (status: number): Part => ({ $ref: `#/components/schemas
 
 const headersOf = (status: number): Part =>
   status === 503
-    ? { headers: { "retry-after": { description: "Seconds to wait before the next try", schema: { type: "integer" } } } }
+    ? { headers: { "retry-after": { description: "Seconds to wait before retrying", schema: { type: "integer" } } } }
     : {}
 
 const responseOf = (status: number): Part => ({
@@ -45,8 +46,8 @@ const responseOf = (status: number): Part => ({
   content: { "application/problem+json": { schema: schemaReference(status) } },
 })
 
-// An operation that has a problem of its own with this status can answer either.
-const together = (status: number, declared: Part): Part => {
+// An operation that declares a problem with the same status can return either.
+const withAlternative = (status: number, declared: Part): Part => {
   const schema = partOf(partOf(partOf(declared, "content"), "application/problem+json"), "schema")
   const known = Array.isArray(schema["anyOf"]) ? schema["anyOf"] : [schema]
   return {
@@ -56,24 +57,24 @@ const together = (status: number, declared: Part): Part => {
   }
 }
 
-const answers: OperationChange = (operation, { method }) => {
+const addResponses: OperationChange = (operation, { method }) => {
   const declared = partOf(operation, "responses")
   const added = (["post", "put", "patch"].includes(method) ? [...OF_BODIES, ...OF_ALL] : OF_ALL).map((status) => [
     status,
     String(status) in declared
-      ? together(status, partOf(declared, String(status)))
+      ? withAlternative(status, partOf(declared, String(status)))
       : { $ref: `#/components/responses/${problemOf(status)[0]}` },
   ])
   return { ...operation, responses: { ...declared, ...Object.fromEntries(added) } }
 }
 
-/** The document with the answers of every operation. */
-export const withAnswers = (document: Part): Part => {
+/** The document with the shared error responses in every operation. */
+export const withSharedResponses = (document: Part): Part => {
   const components = partOf(document, "components")
   const schemas = partOf(components, "schemas")
   const statuses = [...OF_BODIES, ...OF_ALL]
   return {
-    ...mapOperations(document, answers),
+    ...mapOperations(document, addResponses),
     components: {
       ...components,
       schemas: {

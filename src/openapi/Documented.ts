@@ -1,17 +1,22 @@
-/** The APIs as their documents show them: what the definitions generate, and what they cannot say. */
+/** Completes the generated OpenAPI documents with what the API definitions cannot express. */
 import { OpenApi } from "effect/http-api"
 import type { HttpApi, HttpApiGroup } from "effect/http-api"
-import { withAnswers } from "./Answers.ts"
+import { version } from "../infra/Version.ts"
+import { withSharedResponses } from "./Answers.ts"
 import { limits } from "./Limits.ts"
-import { mapOperations } from "./Operations.ts"
+import { mapOperations, partOf } from "./Operations.ts"
+import type { Part } from "./Operations.ts"
 import { scopes } from "./Scopes.ts"
 
-/** The API with its scopes, its whole-number limits and the answers that every operation can give in its document. */
-export const documented = <Id extends string, Groups extends HttpApiGroup.Constraint>(
+/** The document with the version of this build. The API definitions do not know it: the published client has no `package.json`. */
+const withVersion = (document: Part): Part => ({ ...document, info: { ...partOf(document, "info"), version } })
+
+/** The API whose document also has scopes, integer page limits and the error responses of every operation. */
+export const withDocumentation = <Id extends string, Groups extends HttpApiGroup.Constraint>(
   api: HttpApi.HttpApi<Id, Groups>,
 ): HttpApi.HttpApi<Id, Groups> => {
   const secured = scopes(api)
   return api.annotate(OpenApi.Transform, (document) =>
-    withAnswers(mapOperations(document, (operation, at) => limits(secured(operation, at), at))),
+    withVersion(withSharedResponses(mapOperations(document, (operation, at) => limits(secured(operation, at), at)))),
   )
 }

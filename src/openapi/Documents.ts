@@ -1,4 +1,7 @@
-/** The OpenAPI documents: generated from the API definitions, committed under `openapi/` (and `docs/errors.md`), checked for drift. */
+/**
+ * Generates the OpenAPI documents and `docs/errors.md` from the API definitions, and checks that the committed files
+ * are up to date.
+ */
 import { Effect, FileSystem, Path, Schema } from "effect"
 import { OpenApi } from "effect/http-api"
 import { CoreApi } from "../api/CoreApi.ts"
@@ -6,18 +9,18 @@ import { PlatformApi } from "../api/PlatformApi.ts"
 import { WebhookApi } from "../api/WebhookApi.ts"
 import { packageFile } from "../infra/PackageFiles.ts"
 import { errorsPage } from "./ErrorsPage.ts"
-import { documented } from "./Documented.ts"
+import { withDocumentation } from "./Documented.ts"
 
-/** A committed document differs from what the definitions generate. */
+/** A committed document differs from the generated one. */
 export class DocumentsOutdated extends Schema.TaggedError<DocumentsOutdated>()("DocumentsOutdated", {
   message: Schema.String,
 }) {}
 
-/** The text of each document by its path in the project. */
+/** The text of each document, by its path in the repository. */
 export const documents = (): Readonly<Record<string, string>> => ({
-  "openapi/core.json": text(OpenApi.fromApi(documented(CoreApi))),
-  "openapi/platform.json": text(OpenApi.fromApi(documented(PlatformApi))),
-  "openapi/webhooks.json": text(OpenApi.fromApi(documented(WebhookApi))),
+  "openapi/core.json": text(OpenApi.fromApi(withDocumentation(CoreApi))),
+  "openapi/platform.json": text(OpenApi.fromApi(withDocumentation(PlatformApi))),
+  "openapi/webhooks.json": text(OpenApi.fromApi(withDocumentation(WebhookApi))),
   "docs/errors.md": errorsPage([CoreApi, PlatformApi, WebhookApi]),
 })
 
@@ -28,13 +31,13 @@ const fileOf = Effect.fnUntraced(function* (name: string) {
   return yield* Effect.orDie(path.fromFileUrl(packageFile(name)))
 })
 
-/** Writes the documents. */
+/** Writes all documents. */
 export const write = Effect.gen(function* () {
   const files = yield* FileSystem.FileSystem
   for (const [name, content] of Object.entries(documents())) yield* files.writeFileString(yield* fileOf(name), content)
 })
 
-/** Fails with {@link DocumentsOutdated} where a committed document is not what the definitions say. */
+/** Fails with {@link DocumentsOutdated} if a committed document is not up to date. */
 export const check = Effect.gen(function* () {
   const files = yield* FileSystem.FileSystem
   for (const [name, content] of Object.entries(documents())) {

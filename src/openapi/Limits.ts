@@ -1,14 +1,14 @@
 /**
- * The parameter `limit` of lists as what it means, an integer. The generator shows what a query can hold before it is
- * decoded, a text; generated clients would ask their users for that.
+ * Describes the query parameter `limit` of lists as an integer. The generator describes it as undecoded text, and
+ * generated clients would then require a string.
  */
 import { Predicate } from "effect"
-import { DEFAULT_LIMIT, LARGEST_LIMIT } from "../kernel/contract/Page.ts"
+import { DEFAULT_LIMIT, MAX_LIMIT } from "../kernel/contract/Page.ts"
 import type { OperationChange } from "./Operations.ts"
 
-const schema = { type: "integer", minimum: 1, maximum: LARGEST_LIMIT, default: DEFAULT_LIMIT }
+const schema = { type: "integer", minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT }
 
-/** Writes the schema of `limit`. */
+/** Replaces the schema of `limit` in an operation. */
 export const limits: OperationChange = (operation) => {
   const parameters = operation["parameters"]
   if (!Array.isArray(parameters)) return operation

@@ -1,16 +1,16 @@
-/** Changes to generated OpenAPI documents, operation by operation. Pure. */
+/** Helpers that change generated OpenAPI documents, one operation at a time. Pure. */
 import { Predicate } from "effect"
 
-/** A part of a document: JSON. */
+/** A JSON object within a document. */
 export type Part = Readonly<Record<string, unknown>>
 
-/** An operation of a document as it shall stand there. */
+/** A function that returns the changed operation. */
 export type OperationChange = (operation: Part, at: { readonly method: string; readonly path: string }) => Part
 
 export const mapValues = (record: object, map: (value: unknown, key: string) => unknown): Record<string, unknown> =>
   Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value, key)]))
 
-/** A member that is an object, or an empty one. */
+/** The property with this name if it is an object, else an empty object. */
 export const partOf = (part: Part, name: string): Part => {
   const value = part[name]
   return Predicate.isObject(value) ? value : {}

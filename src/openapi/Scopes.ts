@@ -1,6 +1,6 @@
 /**
- * The scope that each operation needs (contract, section 4), in the OpenAPI documents: OpenAPI 3.1 lets every security scheme
- * name what it requires, as it does the scopes of OAuth.
+ * Adds the scope that each operation requires (contract, section 4) to the OpenAPI documents. OpenAPI 3.1 allows
+ * required roles on every security scheme, not only OAuth scopes.
  */
 import { HttpApi } from "effect/http-api"
 import type { HttpApiGroup } from "effect/http-api"
@@ -22,13 +22,13 @@ const scopesOf = <Id extends string, Groups extends HttpApiGroup.Constraint>(api
   return scopes
 }
 
-/** Writes the scope of each operation under its `security`. */
+/** Adds the required scope to the `security` of each operation. */
 export const scopes = <Id extends string, Groups extends HttpApiGroup.Constraint>(
   api: HttpApi.HttpApi<Id, Groups>,
 ): OperationChange => {
-  const found = scopesOf(api)
+  const scopeOf = scopesOf(api)
   return (operation, { method, path }) => {
-    const scope = found.get(keyOf(method, path))
+    const scope = scopeOf.get(keyOf(method, path))
     if (scope === undefined || !("security" in operation)) return operation
     const schemes = Array.isArray(operation["security"]) ? operation["security"] : []
     return { ...operation, security: schemes.map((scheme: object) => mapValues(scheme, () => [scope])) }

@@ -3,7 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { createHash } from "node:crypto"
-import { Issuing } from "../../src/domains/access/tokens/TokenIssuer.ts"
+import { TokenIssuer } from "../../src/domains/access/tokens/TokenIssuer.ts"
 import { AccessRepo } from "../../src/domains/access/Repo.ts"
 import { Credentials } from "../../src/domains/access/tokens/Credentials.ts"
 import { TokenHasher } from "../../src/domains/access/tokens/TokenHasher.ts"
@@ -12,7 +12,7 @@ import { Transactions } from "../../src/kernel/database/Transactions.ts"
 import { TestService } from "../support/TestService.ts"
 
 const issueIn = Effect.fnUntraced(function* (organizationId: string, expiresAt: Date | null = null) {
-  const issuing = yield* Issuing
+  const issuing = yield* TokenIssuer
   const transactions = yield* Transactions
   return yield* transactions.run(
     issuing.issue({
@@ -29,7 +29,7 @@ const issueIn = Effect.fnUntraced(function* (organizationId: string, expiresAt: 
 })
 
 layer(TestService.layer, { excludeTestServices: true })("credentials", (it) => {
-  it.effect("a token works until the instant of its expiry, not at it", () =>
+  it.effect("a token works before the instant of its expiry, and fails at it", () =>
     Effect.gen(function* () {
       const { tenant } = yield* TestService
       const { organizationId } = yield* tenant()
@@ -48,7 +48,7 @@ layer(TestService.layer, { excludeTestServices: true })("credentials", (it) => {
     }),
   )
 
-  it.effect("the database keeps two hashes and no part of the secret but its last four characters", () =>
+  it.effect("the database stores two hashes, and no part of the secret except its last four characters", () =>
     Effect.gen(function* () {
       const { tenant } = yield* TestService
       const { organizationId } = yield* tenant()
@@ -68,7 +68,7 @@ layer(TestService.layer, { excludeTestServices: true })("credentials", (it) => {
     }),
   )
 
-  it.effect("a row whose verification hash was not made with the pepper does not authenticate", () =>
+  it.effect("a token whose row has a verification hash without the pepper is rejected", () =>
     Effect.gen(function* () {
       const { tenant } = yield* TestService
       const { organizationId } = yield* tenant()
@@ -84,7 +84,7 @@ layer(TestService.layer, { excludeTestServices: true })("credentials", (it) => {
     }),
   )
 
-  it.effect("a row that was changed since its token was used does not authenticate, one that was put back does", () =>
+  it.effect("a token whose row was changed is rejected until the row is restored", () =>
     Effect.gen(function* () {
       const { tenant } = yield* TestService
       const { organizationId } = yield* tenant()
@@ -112,7 +112,7 @@ layer(TestService.layer, { excludeTestServices: true })("credentials", (it) => {
     }),
   )
 
-  it.effect("a row cannot be of both kinds, nor a platform credential of anybody but the platform", () =>
+  it.effect("a row that mixes the kinds, or a platform credential with another owner, violates a constraint", () =>
     Effect.gen(function* () {
       const { tenant } = yield* TestService
       const { organizationId } = yield* tenant()
@@ -129,7 +129,7 @@ layer(TestService.layer, { excludeTestServices: true })("credentials", (it) => {
     }),
   )
 
-  it.effect("every failed credential gets the same answer but for its ids", () =>
+  it.effect("all invalid credentials get the same response, except for its ids", () =>
     Effect.gen(function* () {
       const { core, operator, tenant } = yield* TestService
       const { organizationId } = yield* tenant()
@@ -165,15 +165,15 @@ layer(TestService.layer, { excludeTestServices: true })("credentials", (it) => {
       for (const authorization of headers) {
         const answer = yield* core("GET", "/me", authorization === undefined ? {} : { headers: { authorization } })
         assert.strictEqual(answer.status, 401, String(authorization))
-        const kept = [...answer.headers].filter(([name]) => name !== "x-request-id" && name !== "date")
-        shapes.add(JSON.stringify([kept, { ...answer.body, errorId: "" }]))
+        const stable = [...answer.headers].filter(([name]) => name !== "x-request-id" && name !== "date")
+        shapes.add(JSON.stringify([stable, { ...answer.body, errorId: "" }]))
       }
       assert.strictEqual(shapes.size, 1)
       assert.strictEqual((yield* core("GET", "/me", { token: live })).status, 200)
     }),
   )
 
-  it.effect("many requests at once are authenticated each as itself", () =>
+  it.effect("concurrent requests are each authenticated with their own token", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const tenants = yield* Effect.all(Array.from({ length: 10 }, () => tenant()))

@@ -2,13 +2,13 @@ import { assert, describe, it } from "@effect/vitest"
 import { parse } from "effect/encoding/Yaml"
 import { readFileSync } from "node:fs"
 import { resolve } from "node:path"
-import { BEGINNING } from "../../src/domains/access/tokens/GatewayTokens.ts"
+import { GATEWAY_TOKEN_PREFIX } from "../../src/domains/access/tokens/GatewayTokens.ts"
 import { refused } from "../../src/domains/access/tokens/Credentials.ts"
 import { problemFor } from "../../src/kernel/contract/UndeclaredProblems.ts"
 
 const text = (file: string) => readFileSync(resolve(import.meta.dirname, "../../deploy", file), "utf8")
 
-/** JSON as deep as one looks into it. */
+/** JSON that can be read at any depth. */
 type Json = { readonly [key: string]: Json } & ReadonlyArray<Json>
 
 const envoy = parse(text("envoy/envoy.yaml")) as Json
@@ -22,7 +22,7 @@ const routes = manager["route_config"]?.["virtual_hosts"]?.[0]?.["routes"] as Js
 const EXT_AUTHZ = "envoy.filters.http.ext_authz"
 const JWT_AUTHN = "envoy.filters.http.jwt_authn"
 
-/** The first route that takes a request with this `Authorization`. */
+/** The first route that matches a request with this `Authorization` header. */
 const routeOf = (authorization: string | undefined) =>
   routes.find((route) => {
     const header = route["match"]?.["headers"]?.[0]
@@ -37,13 +37,13 @@ const routeOf = (authorization: string | undefined) =>
 const problemsIn = (source: string) =>
   [...source.matchAll(/\{"type":"urn:keyshelf[^\n]*?"errors":\[\]\}/g)].map(([json]) => JSON.parse(json))
 
-describe("the configurations of gateways", () => {
-  it("refuse what a token is exchanged for by how it begins", () => {
-    assert.include(text("nginx/keyshelf.conf"), BEGINNING)
-    assert.include(text("caddy/Caddyfile"), BEGINNING)
+describe("the gateway configurations", () => {
+  it("reject internal JWTs by their prefix", () => {
+    assert.include(text("nginx/keyshelf.conf"), GATEWAY_TOKEN_PREFIX)
+    assert.include(text("caddy/Caddyfile"), GATEWAY_TOKEN_PREFIX)
   })
 
-  it("answer with the problems of the service where they answer by themselves", () => {
+  it("use the problem documents of the service for their own error responses", () => {
     for (const file of ["nginx/keyshelf.conf", "caddy/Caddyfile", "envoy/envoy.yaml"]) {
       const problems = problemsIn(text(file))
       assert.isNotEmpty(problems, file)
@@ -67,22 +67,22 @@ describe("the configurations of gateways", () => {
   })
 })
 
-describe("the configuration of Envoy", () => {
-  it("sends access tokens through the external authorization, and nothing else", () => {
-    const isAsked = (authorization?: string) =>
+describe("the Envoy configuration", () => {
+  it("uses external authorization for access tokens only", () => {
+    const usesExternalAuthorization = (authorization?: string) =>
       routeOf(authorization)["typed_per_filter_config"]?.[EXT_AUTHZ]?.["disabled"] === undefined
-    assert.isTrue(isAsked("Bearer ksh_abc"))
-    assert.isTrue(isAsked("bearer  ksh_abc"))
-    assert.isFalse(isAsked(`Bearer ${BEGINNING}.e30.AA`))
-    assert.isFalse(isAsked("Bearer ksm_abc"))
-    assert.isFalse(isAsked())
+    assert.isTrue(usesExternalAuthorization("Bearer ksh_abc"))
+    assert.isTrue(usesExternalAuthorization("bearer  ksh_abc"))
+    assert.isFalse(usesExternalAuthorization(`Bearer ${GATEWAY_TOKEN_PREFIX}.e30.AA`))
+    assert.isFalse(usesExternalAuthorization("Bearer ksm_abc"))
+    assert.isFalse(usesExternalAuthorization())
   })
 
-  it("verifies every JWT against the provider, which knows no exchanged token, and forwards it", () => {
+  it("verifies every JWT, also internal ones, with the identity provider's keys and forwards it", () => {
     const requirement = (authorization?: string) =>
       routeOf(authorization)["typed_per_filter_config"]?.[JWT_AUTHN]?.["requirement_name"]
     assert.strictEqual(String(requirement("Bearer eyJhbGciOiJSUzI1NiJ9.e30.AA")), "identity_provider")
-    assert.strictEqual(String(requirement(`Bearer ${BEGINNING}.e30.AA`)), "identity_provider")
+    assert.strictEqual(String(requirement(`Bearer ${GATEWAY_TOKEN_PREFIX}.e30.AA`)), "identity_provider")
     assert.isUndefined(requirement("Bearer ksh_abc"))
     const config = filters[JWT_AUTHN]
     assert.strictEqual(
@@ -92,14 +92,14 @@ describe("the configuration of Envoy", () => {
     assert.isTrue(Boolean(config?.["providers"]?.["identity_provider"]?.["forward"]))
   })
 
-  it("takes a credential of another form off, for the service to refuse the request", () => {
+  it("removes other credentials, so that the service rejects the request", () => {
     for (const authorization of [undefined, "Basic a3NoXzp4", "Bearer ksm_abc"]) {
       assert.deepStrictEqual(routeOf(authorization)["request_headers_to_remove"], ["authorization"] as unknown as Json)
     }
     assert.isUndefined(routeOf("Bearer ksh_abc")["request_headers_to_remove"])
   })
 
-  it("asks the validation endpoint, lets the exchanged token replace the secret, and fails closed", () => {
+  it("calls the validation endpoint, replaces the secret with the internal JWT, and fails closed", () => {
     const config = filters[EXT_AUTHZ] as Json
     const service = config["http_service"] as Json
     assert.strictEqual(String(service["path_prefix"]), "/tokens/validate")
@@ -110,14 +110,14 @@ describe("the configuration of Envoy", () => {
     assert.strictEqual(String(config["status_on_error"]?.["code"]), "ServiceUnavailable")
   })
 
-  it("names only clusters that it has", () => {
+  it("references only clusters that it defines", () => {
     const clusters = envoy["static_resources"]?.["clusters"]?.map((cluster) => String(cluster["name"])) ?? []
     const named = [...text("envoy/envoy.yaml").matchAll(/\bcluster: (\w+)/g)].map(([, name]) => name ?? "")
     assert.isAbove(named.length, 3)
     assert.includeMembers(clusters, named)
   })
 
-  it("rewrites no path", () => {
+  it("does not rewrite paths", () => {
     assert.isFalse(Boolean(manager["normalize_path"]))
     assert.isFalse(Boolean(manager["merge_slashes"]))
     assert.strictEqual(String(manager["path_with_escaped_slashes_action"]), "KEEP_UNCHANGED")

@@ -3,7 +3,7 @@ import { Effect, Layer, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { decodeJwt, decodeProtectedHeader, generateKeyPair, SignJWT, UnsecuredJWT } from "jose"
 import { createPrivateKey, randomUUID } from "node:crypto"
-import { BEGINNING, GatewayTokens } from "../../src/domains/access/tokens/GatewayTokens.ts"
+import { GATEWAY_TOKEN_PREFIX, GatewayTokens } from "../../src/domains/access/tokens/GatewayTokens.ts"
 import { Credentials } from "../../src/domains/access/tokens/Credentials.ts"
 import { Secrets } from "../../src/kernel/ports/KeyRing.ts"
 import * as InstallationSecrets from "../../src/infra/KeyRing.ts"
@@ -11,7 +11,7 @@ import { TestService } from "../support/TestService.ts"
 
 const key = (id: string, fill: number) => ({ id, bytes: Redacted.make(new Uint8Array(32).fill(fill)) })
 
-/** The same service on an installation with these keys. */
+/** The service of an installation with these keys. */
 const withKeys = (...keys: ReadonlyArray<ReturnType<typeof key>>) =>
   Effect.provide(
     GatewayTokens,
@@ -30,7 +30,7 @@ const signingKey = Effect.map(Secrets, (secrets) =>
   }),
 )
 
-/** A token of a new organization, with the row that it stands for. */
+/** A token of a new organization, with its row. */
 const authenticated = Effect.gen(function* () {
   const { tenant } = yield* TestService
   const { organizationId, token } = yield* tenant()
@@ -38,11 +38,11 @@ const authenticated = Effect.gen(function* () {
   return { organizationId, row, token }
 })
 
-const refusedBy = (tokens: GatewayTokens["Service"], text: string) =>
+const errorOf = (tokens: GatewayTokens["Service"], text: string) =>
   Effect.map(Effect.flip(tokens.verify(Redacted.make(text))), (problem) => problem._tag)
 
 layer(TestService.layer, { excludeTestServices: true })("internal JWTs of a gateway", (it) => {
-  it.effect("one names the credential's row, whom it is for and what it is, and none of the secret", () =>
+  it.effect("an internal JWT contains its type, issuer, audience and the row's id, but not the secret", () =>
     Effect.gen(function* () {
       const { row, token } = yield* authenticated
       const tokens = yield* GatewayTokens
@@ -60,7 +60,7 @@ layer(TestService.layer, { excludeTestServices: true })("internal JWTs of a gate
     }),
   )
 
-  it.effect("lives 30 seconds by the service's clock", () =>
+  it.effect("an internal JWT expires after 30 seconds of the service's clock", () =>
     Effect.gen(function* () {
       const { row } = yield* authenticated
       const tokens = yield* GatewayTokens
@@ -76,7 +76,7 @@ layer(TestService.layer, { excludeTestServices: true })("internal JWTs of a gate
     }),
   )
 
-  it.effect("stops with its credential, although it would live on", () =>
+  it.effect("an internal JWT is rejected once its credential is revoked", () =>
     Effect.gen(function* () {
       const { operator, platform } = yield* TestService
       const { organizationId, row } = yield* authenticated
@@ -90,7 +90,7 @@ layer(TestService.layer, { excludeTestServices: true })("internal JWTs of a gate
     }),
   )
 
-  it.effect("keys rotate: the first signs, all verify, and a key that is gone verifies nothing", () =>
+  it.effect("the first key signs, all keys verify, and a JWT of a removed key is rejected", () =>
     Effect.gen(function* () {
       const { row } = yield* authenticated
       const [before, during, after] = [key("a", 1), key("b", 2), key("c", 3)]
@@ -99,13 +99,13 @@ layer(TestService.layer, { excludeTestServices: true })("internal JWTs of a gate
       assert.strictEqual((yield* rotated.verify(old)).id, row.id)
       assert.strictEqual(decodeProtectedHeader(Redacted.value(yield* rotated.issue(row))).kid, "b")
       const gone = yield* withKeys(after, during)
-      assert.strictEqual(yield* refusedBy(gone, Redacted.value(old)), "Auth.InvalidCredential")
-      // Another key under the same id is no way in either.
-      assert.strictEqual(yield* refusedBy(yield* withKeys(key("a", 9)), Redacted.value(old)), "Auth.InvalidCredential")
+      assert.strictEqual(yield* errorOf(gone, Redacted.value(old)), "Auth.InvalidCredential")
+      // A different key with the same id does not verify it either.
+      assert.strictEqual(yield* errorOf(yield* withKeys(key("a", 9)), Redacted.value(old)), "Auth.InvalidCredential")
     }),
   )
 
-  it.effect("nodes with the same secret key take each other's", () =>
+  it.effect("nodes with the same secret key accept each other's internal JWTs", () =>
     Effect.gen(function* () {
       const { row } = yield* authenticated
       const [one, other] = yield* Effect.all([withKeys(key("x", 5)), withKeys(key("x", 5))])
@@ -113,93 +113,93 @@ layer(TestService.layer, { excludeTestServices: true })("internal JWTs of a gate
     }),
   )
 
-  it.effect("a platform credential's row is nobody on the Core API", () =>
+  it.effect("an internal JWT that names a platform credential is rejected", () =>
     Effect.gen(function* () {
       const { operator } = yield* TestService
       const row = yield* (yield* Credentials).authenticate("platform", Redacted.make(operator))
       const tokens = yield* GatewayTokens
       const jwt = Redacted.value(yield* tokens.issue(row))
-      assert.strictEqual(yield* refusedBy(tokens, jwt), "Auth.InvalidCredential")
+      assert.strictEqual(yield* errorOf(tokens, jwt), "Auth.InvalidCredential")
+    }),
+  )
+
+  it.effect("forged internal JWTs are rejected: unsigned, signed with another key, altered, or incomplete", () =>
+    Effect.gen(function* () {
+      const { row } = yield* authenticated
+      const tokens = yield* GatewayTokens
+      const genuine = Redacted.value(yield* tokens.issue(row))
+      const [header = "", payload = "", signature = ""] = genuine.split(".")
+      const foreign = yield* Effect.promise(() => generateKeyPair("EdDSA"))
+      const sharedSecret = new Uint8Array(32).fill(7)
+      const claims = decodeJwt(genuine)
+      const protectedHeader = { typ: "keyshelf-gateway+jwt", alg: "EdDSA", kid: "test" }
+      const signed = (change: object, keyed: Parameters<SignJWT["sign"]>[0], over: object = {}) =>
+        Effect.promise(() =>
+          new SignJWT({ ...claims, ...change }).setProtectedHeader({ ...protectedHeader, ...over }).sign(keyed),
+        )
+      const forged = {
+        unsigned: new UnsecuredJWT(claims).encode(),
+        "without signature": `${header}.${payload}.`,
+        "with another key": yield* signed({}, foreign.privateKey),
+        "with a shared secret": yield* signed({}, sharedSecret, { alg: "HS256" }),
+        "with an embedded key": yield* signed({}, foreign.privateKey, {
+          jwk: { kty: "OKP", crv: "Ed25519", x: "AA" },
+        }),
+        "altered payload": `${header}.${Buffer.from(JSON.stringify({ ...claims, sub: randomUUID() })).toString("base64url")}.${signature}`,
+        "altered signature": `${header}.${payload}.${signature.slice(0, -4)}AAAA`,
+        "with a suffix": `${genuine}.x`,
+        "with a leading space": ` ${genuine}`,
+        "only the prefix": GATEWAY_TOKEN_PREFIX,
+        nothing: "",
+      }
+      for (const [name, text] of Object.entries(forged)) {
+        assert.strictEqual(yield* errorOf(tokens, text), "Auth.InvalidCredential", name)
+      }
+      assert.strictEqual((yield* tokens.verify(Redacted.make(genuine))).id, row.id)
     }),
   )
 
   it.effect(
-    "what is not exactly ours is refused: other algorithms, keys, types, issuers, audiences, no expiry, altered text",
+    "an internal JWT with a valid signature but wrong type, issuer, audience, expiry, row or key id is rejected",
     () =>
       Effect.gen(function* () {
         const { row } = yield* authenticated
         const tokens = yield* GatewayTokens
-        const genuine = Redacted.value(yield* tokens.issue(row))
-        const [header = "", payload = "", signature = ""] = genuine.split(".")
-        const foreign = yield* Effect.promise(() => generateKeyPair("EdDSA"))
-        const sharedSecret = new Uint8Array(32).fill(7)
-        const claims = decodeJwt(genuine)
-        const protectedHeader = { typ: "keyshelf-gateway+jwt", alg: "EdDSA", kid: "test" }
-        const signed = (change: object, keyed: Parameters<SignJWT["sign"]>[0], over: object = {}) =>
+        const signing = yield* signingKey
+        const claims = decodeJwt(Redacted.value(yield* tokens.issue(row)))
+        const sign = (change: object, over: object = {}) =>
           Effect.promise(() =>
-            new SignJWT({ ...claims, ...change }).setProtectedHeader({ ...protectedHeader, ...over }).sign(keyed),
+            new SignJWT({ ...claims, ...change })
+              .setProtectedHeader({ typ: "keyshelf-gateway+jwt", alg: "EdDSA", kid: "test", ...over })
+              .sign(signing),
           )
-        const forged = {
-          unsigned: new UnsecuredJWT(claims).encode(),
-          "without signature": `${header}.${payload}.`,
-          "with another key": yield* signed({}, foreign.privateKey),
-          "with the secret key as a shared one": yield* signed({}, sharedSecret, { alg: "HS256" }),
-          "with its key inside": yield* signed({}, foreign.privateKey, {
-            jwk: { kty: "OKP", crv: "Ed25519", x: "AA" },
-          }),
-          "altered payload": `${header}.${Buffer.from(JSON.stringify({ ...claims, sub: randomUUID() })).toString("base64url")}.${signature}`,
-          "altered signature": `${header}.${payload}.${signature.slice(0, -4)}AAAA`,
-          "more behind it": `${genuine}.x`,
-          "a space before it": ` ${genuine}`,
-          "only its beginning": BEGINNING,
-          nothing: "",
+        assert.strictEqual((yield* tokens.verify(Redacted.make(yield* sign({})))).id, row.id)
+        const wrong = {
+          issuer: yield* sign({ iss: "https://idp.example" }),
+          audience: yield* sign({ aud: "urn:keyshelf:platform-api" }),
+          "no expiry": yield* sign({ exp: undefined }),
+          expired: yield* sign({ exp: (claims.iat ?? 0) - 1 }),
+          "no row": yield* sign({ sub: undefined }),
+          "a row that is not an id": yield* sign({ sub: "x'; DROP TABLE credentials" }),
+          "an unknown row": yield* sign({ sub: randomUUID() }),
+          type: yield* sign({}, { typ: "JWT" }),
+          "unknown key": yield* sign({}, { kid: "other" }),
+          "no key id": yield* sign({}, { kid: undefined }),
         }
-        for (const [name, text] of Object.entries(forged)) {
-          assert.strictEqual(yield* refusedBy(tokens, text), "Auth.InvalidCredential", name)
+        for (const [name, text] of Object.entries(wrong)) {
+          assert.strictEqual(yield* errorOf(tokens, text), "Auth.InvalidCredential", name)
         }
-        assert.strictEqual((yield* tokens.verify(Redacted.make(genuine))).id, row.id)
       }),
   )
 
-  it.effect("one that is rightly signed must still be of our type, from us, for us, ending, and of a row", () =>
-    Effect.gen(function* () {
-      const { row } = yield* authenticated
-      const tokens = yield* GatewayTokens
-      const signing = yield* signingKey
-      const claims = decodeJwt(Redacted.value(yield* tokens.issue(row)))
-      const sign = (change: object, over: object = {}) =>
-        Effect.promise(() =>
-          new SignJWT({ ...claims, ...change })
-            .setProtectedHeader({ typ: "keyshelf-gateway+jwt", alg: "EdDSA", kid: "test", ...over })
-            .sign(signing),
-        )
-      assert.strictEqual((yield* tokens.verify(Redacted.make(yield* sign({})))).id, row.id)
-      const wrong = {
-        issuer: yield* sign({ iss: "https://idp.example" }),
-        audience: yield* sign({ aud: "urn:keyshelf:platform-api" }),
-        "no expiry": yield* sign({ exp: undefined }),
-        expired: yield* sign({ exp: (claims.iat ?? 0) - 1 }),
-        "no row": yield* sign({ sub: undefined }),
-        "a row that is no id": yield* sign({ sub: "x'; DROP TABLE credentials" }),
-        "an unknown row": yield* sign({ sub: randomUUID() }),
-        type: yield* sign({}, { typ: "JWT" }),
-        "unknown key": yield* sign({}, { kid: "other" }),
-        "no key named": yield* sign({}, { kid: undefined }),
-      }
-      for (const [name, text] of Object.entries(wrong)) {
-        assert.strictEqual(yield* refusedBy(tokens, text), "Auth.InvalidCredential", name)
-      }
-    }),
-  )
-
-  it.effect("begins so that a gateway can tell it", () =>
+  it.effect("an internal JWT begins with the prefix that gateways recognize", () =>
     Effect.gen(function* () {
       const { row } = yield* authenticated
       const tokens = yield* GatewayTokens
       const jwt = yield* tokens.issue(row)
-      assert.strictEqual(BEGINNING, "eyJ0eXAiOiJrZXlzaGVsZi1nYXRld2F5K2p3")
-      assert.isTrue(tokens.recognizes(jwt))
-      assert.isFalse(tokens.recognizes(Redacted.make("eyJhbGciOiJSUzI1NiJ9.e30.x")))
+      assert.strictEqual(GATEWAY_TOKEN_PREFIX, "eyJ0eXAiOiJrZXlzaGVsZi1nYXRld2F5K2p3")
+      assert.isTrue(tokens.hasPrefix(jwt))
+      assert.isFalse(tokens.hasPrefix(Redacted.make("eyJhbGciOiJSUzI1NiJ9.e30.x")))
     }),
   )
 })

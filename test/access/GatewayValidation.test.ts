@@ -15,7 +15,7 @@ interface Raw {
   readonly body: string
 }
 
-/** Sends a request exactly as written and reads its answer, also while the request's body is still owed. */
+/** Sends a raw request and reads the response, even if the request's body is incomplete. */
 const send = (origin: string, lines: ReadonlyArray<string>, body = ""): Effect.Effect<Raw> =>
   Effect.promise(
     () =>
@@ -23,7 +23,7 @@ const send = (origin: string, lines: ReadonlyArray<string>, body = ""): Effect.E
         const { hostname, port } = new URL(origin)
         const socket = connect(Number(port), hostname)
         let text = ""
-        const isWhole = () => {
+        const isComplete = () => {
           const end = text.indexOf("\r\n\r\n")
           const length = Number(/content-length: (\d+)/i.exec(text)?.[1] ?? 0)
           return end !== -1 && (lines[0]?.startsWith("HEAD") === true || text.length >= end + 4 + length)
@@ -32,7 +32,7 @@ const send = (origin: string, lines: ReadonlyArray<string>, body = ""): Effect.E
         socket.on("error", reject)
         socket.on("data", (chunk) => {
           text += chunk.toString()
-          if (!isWhole()) return
+          if (!isComplete()) return
           socket.destroy()
           const [head = "", rest = ""] = text.split("\r\n\r\n")
           resolve({ status: Number(head.split(" ")[1]), head, body: rest })
@@ -43,10 +43,10 @@ const send = (origin: string, lines: ReadonlyArray<string>, body = ""): Effect.E
 
 const jwtOf = ({ head }: Raw) => /^authorization: Bearer (\S+)$/im.exec(head)?.[1] ?? ""
 
-/** The shapes in which gateways ask. */
+/** The requests that gateways send for validation. */
 const shapes = (token: string) => ({
   "nginx's auth_request": ["GET /tokens/validate HTTP/1.0", "Host: keyshelf", `Authorization: Bearer ${token}`],
-  "Envoy's ext_authz, with the method and path of the request behind its prefix": [
+  "Envoy's ext_authz, with the method of the request, and its path after the prefix": [
     "POST /tokens/validate/api/customers/caf%C3%A9?limit=1&cursor=%7B HTTP/1.1",
     "host: api.example.com",
     `authorization: Bearer ${token}`,
@@ -55,7 +55,7 @@ const shapes = (token: string) => ({
     "x-forwarded-for: 10.0.0.7",
     "x-envoy-expected-rq-timeout-ms: 200",
   ],
-  "Envoy's for a request that would be no route": [
+  "Envoy's ext_authz for a malformed path": [
     "DELETE /tokens/validate//..//%zz/%00?%=%&&? HTTP/1.1",
     "host: api.example.com",
     `authorization: Bearer ${token}`,
@@ -84,7 +84,7 @@ const shapes = (token: string) => ({
     "X-Forwarded-Method: POST",
     "X-Forwarded-Uri: /api/customers",
   ],
-  "a body that has not arrived": [
+  "a body that does not arrive": [
     "PUT /tokens/validate HTTP/1.1",
     "Host: keyshelf",
     `Authorization: bearer  ${token}`,
@@ -97,7 +97,7 @@ const shapes = (token: string) => ({
     `Authorization: BEARER ${token}`,
     "Transfer-Encoding: chunked",
   ],
-  "a request to become a WebSocket": [
+  "a WebSocket upgrade": [
     "GET /tokens/validate/api/events HTTP/1.1",
     "Host: keyshelf",
     `Authorization: Bearer ${token}`,
@@ -119,8 +119,8 @@ const shapes = (token: string) => ({
   ),
 })
 
-layer(TestService.layer, { excludeTestServices: true })("the validation of tokens", (it) => {
-  it.effect("answers 200, an empty body and the exchanged token, however it is asked", () =>
+layer(TestService.layer, { excludeTestServices: true })("the validation endpoint", (it) => {
+  it.effect("returns 200 with an empty body and the internal JWT for every form of request", () =>
     Effect.gen(function* () {
       const { core, origins, tenant } = yield* TestService
       const { organizationId, token } = yield* tenant()
@@ -137,7 +137,7 @@ layer(TestService.layer, { excludeTestServices: true })("the validation of token
     }),
   )
 
-  it.effect("refuses in every shape alike, with the problem of the Core API", () =>
+  it.effect("rejects an unknown token with the problem of the Core API for every form of request", () =>
     Effect.gen(function* () {
       const { core, origins } = yield* TestService
       const { errorId: _, instance: __, ...expected } = (yield* core("GET", "/me")).body
@@ -155,7 +155,7 @@ layer(TestService.layer, { excludeTestServices: true })("the validation of token
     }),
   )
 
-  it.effect("takes nothing but live tokens of organizations", () =>
+  it.effect("accepts only live tokens of organizations", () =>
     Effect.gen(function* () {
       const { internal, operator, tenant } = yield* TestService
       const { token } = yield* tenant()
@@ -178,7 +178,7 @@ layer(TestService.layer, { excludeTestServices: true })("the validation of token
     }),
   )
 
-  it.effect("stands under its path only, and on the internal listener only", () =>
+  it.effect("is served only under its path and only on the internal listener", () =>
     Effect.gen(function* () {
       const { internal, operator, origins, tenant } = yield* TestService
       const { token } = yield* tenant()
@@ -190,7 +190,7 @@ layer(TestService.layer, { excludeTestServices: true })("the validation of token
     }),
   )
 
-  it.effect("many at once are each answered for themselves", () =>
+  it.effect("returns to each of many concurrent requests the JWT of its own token", () =>
     Effect.gen(function* () {
       const { core, internal, tenant } = yield* TestService
       const tenants = yield* Effect.all(Array.from({ length: 5 }, () => tenant()))
@@ -210,8 +210,8 @@ layer(TestService.layer, { excludeTestServices: true })("the validation of token
   )
 })
 
-describe("a process in the mode for gateways", { timeout: 120_000 }, () => {
-  it.live("takes tokens only as they were exchanged, and cannot validate without its database: 503, not 401", () =>
+describe("a process with SERVICE_AUTH_MODE=gateway", { timeout: 120_000 }, () => {
+  it.live("accepts internal JWTs but no ksh_ tokens, and validation without the database returns 503, not 401", () =>
     Effect.gen(function* () {
       const { url } = yield* TestDatabase
       const wire = yield* cable(Redacted.value(url))

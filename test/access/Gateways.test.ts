@@ -11,7 +11,7 @@ import type { Gateway } from "./gateways.ts"
 
 const hostOf = (origin: string) => origin.slice("http://".length)
 
-/** The gateway in front of the service, and what it is compared with. */
+/** A gateway in front of the service, and the Core API without the gateway. */
 class Gatewayed extends Context.Service<
   Gatewayed,
   { readonly origin: string; readonly core: string; readonly issuer: Issuer.Issuer }
@@ -34,7 +34,7 @@ const gatewayed = (gateway: Gateway) =>
 const call = (origin: string, method: string, path: string, options?: CallOptions) =>
   Effect.promise(() => request(method, origin + path, options))
 
-/** What must not differ between two refusals. */
+/** The parts of an error response that must be equal with and without the gateway. */
 const shapeOf = ({ body, headers, status }: Effect.Success<ReturnType<typeof call>>) => ({
   status,
   body: { ...body, errorId: "" },
@@ -44,10 +44,10 @@ const shapeOf = ({ body, headers, status }: Effect.Success<ReturnType<typeof cal
 
 for (const gateway of gateways) {
   describe.skipIf(!gateway.isInstalled)(
-    gateway.isInstalled ? gateway.name : `${gateway.name} (skipped: it is not installed here)`,
+    gateway.isInstalled ? gateway.name : `${gateway.name} (skipped: not installed)`,
     () => {
       layer(gatewayed(gateway), { excludeTestServices: true })("in front of the Core API", (it) => {
-        it.effect("a token works, as itself and within its scopes, although the Core API takes none as it is", () =>
+        it.effect("a token works within its scopes, although the Core API itself rejects it", () =>
           Effect.gen(function* () {
             const { core, origin } = yield* Gatewayed
             const { tenant } = yield* TestService
@@ -58,35 +58,36 @@ for (const gateway of gateways) {
             assert.strictEqual(me.body.organizationId, organizationId)
             assert.deepStrictEqual(me.body.scopes, ["read:components"])
             assert.isNull(me.headers.get("authorization"))
-            const refused = yield* call(origin, "POST", "/api/components", { token, body: { name: "a", version: "1" } })
-            assert.strictEqual(refused.body.code, "Auth.MissingScope")
+            const body = { name: "a", version: "1" }
+            const rejected = yield* call(origin, "POST", "/api/components", { token, body })
+            assert.strictEqual(rejected.body.code, "Auth.MissingScope")
           }),
         )
 
-        it.effect("requests and answers pass whole: bodies, queries, headers, problems", () =>
+        it.effect("bodies, queries, headers and problems of requests and responses pass unchanged", () =>
           Effect.gen(function* () {
             const { origin } = yield* Gatewayed
             const { tenant } = yield* TestService
             const { token } = yield* tenant()
             const headers = { "idempotency-key": "once", "x-request-id": "mine-1" }
             const body = { name: "Übergröße", version: "1", metadata: undefined }
-            const made = yield* call(origin, "POST", "/api/components", { token, body, headers })
-            assert.strictEqual(made.status, 201, made.text)
-            assert.strictEqual(made.headers.get("x-request-id"), "mine-1")
-            assert.strictEqual(made.body.name, "Übergröße")
+            const created = yield* call(origin, "POST", "/api/components", { token, body, headers })
+            assert.strictEqual(created.status, 201, created.text)
+            assert.strictEqual(created.headers.get("x-request-id"), "mine-1")
+            assert.strictEqual(created.body.name, "Übergröße")
             const again = yield* call(origin, "POST", "/api/components", { token, body, headers })
             assert.strictEqual(again.headers.get("idempotent-replayed"), "true")
             const page = yield* call(origin, "GET", "/api/components?limit=1", { token })
-            assert.strictEqual(page.body.items[0].slug, made.body.slug)
+            assert.strictEqual(page.body.items[0].slug, created.body.slug)
             const bad = yield* call(origin, "GET", "/api/components?limit=0", { token })
             assert.strictEqual(bad.status, 422)
             assert.strictEqual(bad.body.errors[0].location, "query.limit")
-            const deleted = yield* call(origin, "DELETE", `/api/components/${made.body.slug}`, { token })
+            const deleted = yield* call(origin, "DELETE", `/api/components/${created.body.slug}`, { token })
             assert.strictEqual(deleted.status, 204)
           }),
         )
 
-        it.effect("a credential that does not work gets the answer of the Core API itself", () =>
+        it.effect("an invalid credential gets the same response as from the Core API", () =>
           Effect.gen(function* () {
             const { core, origin } = yield* Gatewayed
             const { operator } = yield* TestService
@@ -119,7 +120,7 @@ for (const gateway of gateways) {
           }),
         )
 
-        it.effect("a revocation binds the next request", () =>
+        it.effect("a revocation applies to the next request", () =>
           Effect.gen(function* () {
             const { origin } = yield* Gatewayed
             const { operator, platform, tenant } = yield* TestService
@@ -134,7 +135,7 @@ for (const gateway of gateways) {
           }),
         )
 
-        it.effect("a person's token passes untouched and is verified by the Core API", () =>
+        it.effect("a person's token passes unchanged and is verified by the Core API", () =>
           Effect.gen(function* () {
             const { issuer, origin } = yield* Gatewayed
             const { tenant } = yield* TestService
@@ -148,7 +149,7 @@ for (const gateway of gateways) {
           }),
         )
 
-        it.effect("an exchanged token that got out does not come in again", () =>
+        it.effect("an internal JWT from outside is rejected", () =>
           Effect.gen(function* () {
             const { core, origin } = yield* Gatewayed
             const { internal, tenant } = yield* TestService
@@ -162,7 +163,7 @@ for (const gateway of gateways) {
           }),
         )
 
-        it.effect("what the service shows without a credential is shown, and the internal listener is not", () =>
+        it.effect("public documents are served, and the internal listener cannot be reached", () =>
           Effect.gen(function* () {
             const { core, origin } = yield* Gatewayed
             const { tenant } = yield* TestService
@@ -177,20 +178,20 @@ for (const gateway of gateways) {
           }),
         )
 
-        it.effect("a body that is too large is a problem too", () =>
+        it.effect("a body that is too large is rejected with a problem document", () =>
           Effect.gen(function* () {
             const { origin } = yield* Gatewayed
             const { tenant } = yield* TestService
             const { token } = yield* tenant()
             const body = { name: "a", version: "1", description: "x".repeat(1_100_000) }
-            const refused = yield* call(origin, "POST", "/api/components", { token, body })
-            assert.strictEqual(refused.status, 413)
-            assert.strictEqual(refused.body.code, "Request.BodyTooLarge")
-            assert.include(refused.headers.get("content-type"), "application/problem+json")
+            const rejected = yield* call(origin, "POST", "/api/components", { token, body })
+            assert.strictEqual(rejected.status, 413)
+            assert.strictEqual(rejected.body.code, "Request.BodyTooLarge")
+            assert.include(rejected.headers.get("content-type"), "application/problem+json")
           }),
         )
 
-        it.effect("a service that cannot be reached, or cannot validate, is 503 with Retry-After as a problem", () =>
+        it.effect("an unreachable Core API or validation endpoint gives a 503 problem with Retry-After", () =>
           Effect.gen(function* () {
             const { core } = yield* Gatewayed
             const { origins, tenant } = yield* TestService

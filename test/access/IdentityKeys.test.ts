@@ -10,15 +10,15 @@ import type { SigningKey } from "../support/Issuer.ts"
 const ISSUER = "https://login.example"
 const NOW = new Date("2030-01-01T00:00:00Z").getTime()
 
-/** A provider that counts how often its keys are fetched, can be away, and can keep everybody waiting. */
-const world = Effect.gen(function* () {
+/** A provider that counts the fetches of its keys, can be unavailable, and can delay its responses. */
+const fixture = Effect.gen(function* () {
   yield* TestClock.setTime(NOW)
-  const state = { fetches: 0, away: false, keys: [] as Array<JWK> }
+  const state = { fetches: 0, unavailable: false, keys: [] as Array<JWK> }
   const gate = yield* Latch.make(true)
   const fetchKeys = Effect.gen(function* () {
     state.fetches++
     yield* gate.await
-    if (state.away) return yield* new KeysUnavailable({ message: "it is away" })
+    if (state.unavailable) return yield* new KeysUnavailable({ message: "the provider is unavailable" })
     return { keys: [...state.keys] }
   })
   const provider = {
@@ -31,7 +31,7 @@ const world = Effect.gen(function* () {
   const begin = Effect.gen(function* () {
     const layer = IdentityTokens.layer.pipe(Layer.provide(Layer.succeed(IdentityProvider, Option.some(provider))))
     const { verify } = Context.get(yield* Layer.build(layer), IdentityTokens)
-    // Good for a day, so that only keys decide.
+    // Tokens are valid for a day, so that the result depends only on the keys.
     return (key: SigningKey) =>
       Effect.flatMap(sign(key, ISSUER, { claims: { exp: NOW / 1000 + 86_400 } }, NOW), (token) =>
         Effect.map(Effect.option(verify(Redacted.make(token))), Option.isSome),
@@ -43,9 +43,9 @@ const world = Effect.gen(function* () {
 const quietly = Effect.provideService(References.MinimumLogLevel, "Error")
 
 describe("the identity provider's keys", () => {
-  it.effect("are fetched once at the start, for all requests that wait, and again after ten minutes", () =>
+  it.effect("are fetched once at startup for all waiting requests, and again after ten minutes", () =>
     Effect.gen(function* () {
-      const { begin, gate, state } = yield* world
+      const { begin, gate, state } = yield* fixture
       const key = yield* newKey("ES256")
       state.keys = [key.jwk]
       yield* gate.close
@@ -69,9 +69,9 @@ describe("the identity provider's keys", () => {
     }),
   )
 
-  it.effect("a key that was withdrawn works ten minutes at most", () =>
+  it.effect("a removed key is rejected after ten minutes", () =>
     Effect.gen(function* () {
-      const { begin, state } = yield* world
+      const { begin, state } = yield* fixture
       const [old, fresh] = [yield* newKey("ES256"), yield* newKey("ES256")]
       state.keys = [old.jwk]
       const isGood = yield* begin
@@ -82,9 +82,9 @@ describe("the identity provider's keys", () => {
     }),
   )
 
-  it.effect("are fetched for an unknown key at once, then not again within 30 seconds", () =>
+  it.effect("are fetched immediately for an unknown key, and not again within 30 seconds", () =>
     Effect.gen(function* () {
-      const { begin, state } = yield* world
+      const { begin, state } = yield* fixture
       const [first, second, third] = [yield* newKey("ES256"), yield* newKey("EdDSA"), yield* newKey("ES256")]
       state.keys = [first.jwk]
       const isGood = yield* begin
@@ -108,9 +108,9 @@ describe("the identity provider's keys", () => {
     }),
   )
 
-  it.effect("a signature that does not match fetches nothing", () =>
+  it.effect("are not fetched for an invalid signature of a known key", () =>
     Effect.gen(function* () {
-      const { begin, state } = yield* world
+      const { begin, state } = yield* fixture
       const key = yield* newKey("ES256")
       state.keys = [key.jwk]
       const isGood = yield* begin
@@ -120,36 +120,36 @@ describe("the identity provider's keys", () => {
     }),
   )
 
-  it.effect("from before are used for an hour while the provider is away, asked for every 30 seconds", () =>
+  it.effect("are used for an hour while the provider is unavailable, with a fetch every 30 seconds", () =>
     quietly(
       Effect.gen(function* () {
-        const { begin, state } = yield* world
+        const { begin, state } = yield* fixture
         const key = yield* newKey("ES256")
         state.keys = [key.jwk]
         const isGood = yield* begin
         assert.isTrue(yield* isGood(key))
-        state.away = true
+        state.unavailable = true
         yield* TestClock.setTime(NOW + 3_599_000)
         for (let round = 0; round < 20; round++) assert.isTrue(yield* isGood(key))
         assert.strictEqual(state.fetches, 2)
         yield* TestClock.setTime(NOW + 3_600_001)
         assert.isFalse(yield* isGood(key))
-        state.away = false
+        state.unavailable = false
         yield* TestClock.setTime(NOW + 3_629_000)
         assert.isTrue(yield* isGood(key))
       }),
     ),
   )
 
-  it.effect("nobody waits for a provider that was away a moment ago, as long as there are keys", () =>
+  it.effect("requests with cached keys do not wait for a provider whose last fetch failed", () =>
     quietly(
       Effect.gen(function* () {
-        const { begin, gate, state } = yield* world
+        const { begin, gate, state } = yield* fixture
         const key = yield* newKey("ES256")
         state.keys = [key.jwk]
         const isGood = yield* begin
         assert.isTrue(yield* isGood(key))
-        state.away = true
+        state.unavailable = true
         yield* TestClock.setTime(NOW + 700_000)
         assert.isTrue(yield* isGood(key))
         yield* gate.close
@@ -161,16 +161,16 @@ describe("the identity provider's keys", () => {
     ),
   )
 
-  it.effect("are asked for again five seconds later if the provider was away at the start", () =>
+  it.effect("are fetched again after five seconds if the provider is unavailable at startup", () =>
     quietly(
       Effect.gen(function* () {
-        const { begin, state } = yield* world
+        const { begin, state } = yield* fixture
         const key = yield* newKey("ES256")
         state.keys = [key.jwk]
-        state.away = true
+        state.unavailable = true
         const isGood = yield* begin
         assert.isFalse(yield* isGood(key))
-        state.away = false
+        state.unavailable = false
         yield* TestClock.setTime(NOW + 4_999)
         assert.isFalse(yield* isGood(key))
         assert.strictEqual(state.fetches, 1)
@@ -180,18 +180,18 @@ describe("the identity provider's keys", () => {
     ),
   )
 
-  it.effect("a caller that leaves takes no fetch away from those who wait", () =>
+  it.effect("interrupting one request does not interrupt the fetch that others wait for", () =>
     Effect.gen(function* () {
-      const { begin, gate, state } = yield* world
+      const { begin, gate, state } = yield* fixture
       const key = yield* newKey("ES256")
       state.keys = [key.jwk]
       yield* gate.close
       const isGood = yield* begin
-      const [leaving, staying] = [yield* Effect.forkChild(isGood(key)), yield* Effect.forkChild(isGood(key))]
+      const [interrupted, waiting] = [yield* Effect.forkChild(isGood(key)), yield* Effect.forkChild(isGood(key))]
       yield* TestClock.withLive(Effect.sleep(20))
-      yield* Fiber.interrupt(leaving)
+      yield* Fiber.interrupt(interrupted)
       yield* gate.open
-      assert.isTrue(yield* Fiber.join(staying))
+      assert.isTrue(yield* Fiber.join(waiting))
       assert.strictEqual(state.fetches, 1)
     }),
   )

@@ -13,7 +13,7 @@ const ISSUER = "https://login.example"
 const NOW = new Date("2030-01-01T00:00:00Z").getTime()
 const seconds = NOW / 1000
 
-/** The service of a provider that publishes these keys; the clock stands at {@link NOW}. */
+/** Verifies tokens of a provider with these keys. Sets the clock to {@link NOW}. */
 const verifying = Effect.fnUntraced(function* (keys: JSONWebKeySet["keys"]) {
   yield* TestClock.setTime(NOW)
   const provider = Option.some({
@@ -31,22 +31,24 @@ const verifying = Effect.fnUntraced(function* (keys: JSONWebKeySet["keys"]) {
 const signedBy = (key: SigningKey) => (change?: TokenChange) => sign(key, ISSUER, change, NOW)
 
 describe("a token of the identity provider", () => {
-  it.effect("is taken with each of the four algorithms, and says who it speaks of", () =>
-    Effect.gen(function* () {
-      for (const alg of ["RS256", "PS256", "ES256", "EdDSA"] satisfies ReadonlyArray<Algorithm>) {
-        const key = yield* newKey(alg)
-        const isGood = yield* verifying([key.jwk])
-        assert.isTrue(yield* isGood(yield* signedBy(key)()), alg)
-        const other = yield* newKey(alg, key.kid)
-        assert.isFalse(yield* isGood(yield* signedBy(other)()), `${alg} by another key of the same id`)
-      }
-    }),
+  it.effect(
+    "is accepted with each of the four algorithms, and rejected if another key with the same id signed it",
+    () =>
+      Effect.gen(function* () {
+        for (const alg of ["RS256", "PS256", "ES256", "EdDSA"] satisfies ReadonlyArray<Algorithm>) {
+          const key = yield* newKey(alg)
+          const isGood = yield* verifying([key.jwk])
+          assert.isTrue(yield* isGood(yield* signedBy(key)()), alg)
+          const other = yield* newKey(alg, key.kid)
+          assert.isFalse(yield* isGood(yield* signedBy(other)()), `${alg} by another key of the same id`)
+        }
+      }),
   )
 
-  it.effect("is refused with every other algorithm, also those made of the public key", () =>
+  it.effect("is rejected with every other algorithm, even if the public key is used as a shared secret", () =>
     Effect.gen(function* () {
       const key = yield* newKey("RS256")
-      // A key that does not say what it is for: only the service's own list decides.
+      // A key without an algorithm: only the service's own list applies.
       const { alg: _, ...jwk } = key.jwk
       const isGood = yield* verifying([jwk, { kty: "oct", k: "c2VjcmV0", kid: "shared", alg: "HS256" }])
       const claims = { iss: ISSUER, aud: AUDIENCE, sub: "anna", exp: seconds + 600 }
@@ -58,7 +60,7 @@ describe("a token of the identity provider", () => {
       }
       const genuine = yield* signedBy(key)()
       const [, payload = "", signature = ""] = genuine.split(".")
-      const refused = {
+      const rejected = {
         none: new UnsecuredJWT(claims).encode(),
         "none in capitals": `${encoded({ alg: "NONE" })}.${encoded(claims)}.`,
         "none with a signature": `${encoded({ alg: "none", kid: key.kid })}.${payload}.${signature}`,
@@ -67,8 +69,8 @@ describe("a token of the identity provider", () => {
         "the modulus as a secret": withSecret(key.jwk.n ?? "", { alg: "HS256", kid: key.kid }),
         "a shared key of the set": withSecret("secret", { alg: "HS256", kid: "shared" }),
         "no algorithm": `${encoded({ typ: "JWT", kid: key.kid })}.${payload}.${signature}`,
-        "an algorithm that the key is not for": `${encoded({ alg: "PS256", kid: key.kid })}.${payload}.${signature}`,
-        "an algorithm of another kind of key": `${encoded({ alg: "ES256", kid: key.kid })}.${payload}.${signature}`,
+        "an algorithm that does not match the key": `${encoded({ alg: "PS256", kid: key.kid })}.${payload}.${signature}`,
+        "an algorithm of another key type": `${encoded({ alg: "ES256", kid: key.kid })}.${payload}.${signature}`,
         RS384: ((text: string) =>
           `${text}.${createSign("RSA-SHA384").update(text).sign(KeyObject.from(key.privateKey), "base64url")}`)(
           `${encoded({ alg: "RS384", kid: key.kid })}.${payload}`,
@@ -76,18 +78,18 @@ describe("a token of the identity provider", () => {
         "a list of algorithms": `${encoded({ alg: ["RS256"], kid: key.kid })}.${payload}.${signature}`,
         "no signature": genuine.slice(0, genuine.lastIndexOf(".") + 1),
         "an altered payload": genuine.replace(payload, encoded({ ...claims, sub: "mallory" })),
-        "more parts": `${genuine}.${signature}`,
+        "a fourth part": `${genuine}.${signature}`,
         nothing: "",
         dots: "..",
-        "no JSON": "e30.e30.e30",
-        "a header that is no object": `${Buffer.from("[]").toString("base64url")}.${payload}.${signature}`,
+        "an empty header": "e30.e30.e30",
+        "a header that is not an object": `${Buffer.from("[]").toString("base64url")}.${payload}.${signature}`,
       }
       assert.isTrue(yield* isGood(genuine))
-      for (const [name, token] of Object.entries(refused)) assert.isFalse(yield* isGood(token), name)
+      for (const [name, token] of Object.entries(rejected)) assert.isFalse(yield* isGood(token), name)
     }),
   )
 
-  it.effect("is from the issuer, for us, of a person, and ends", () =>
+  it.effect("is rejected if the issuer, audience, times or subject are missing or invalid", () =>
     Effect.gen(function* () {
       const key = yield* newKey("ES256")
       const isGood = yield* verifying([key.jwk])
@@ -127,7 +129,7 @@ describe("a token of the identity provider", () => {
     }),
   )
 
-  it.effect("ends by the service's clock, and 60 seconds later for clocks that differ", () =>
+  it.effect("expires by the service's clock, with a tolerance of 60 seconds", () =>
     Effect.gen(function* () {
       const key = yield* newKey("ES256")
       const isGood = yield* verifying([key.jwk])
@@ -139,7 +141,7 @@ describe("a token of the identity provider", () => {
     }),
   )
 
-  it.effect("calls itself a JWT, an access token, or nothing", () =>
+  it.effect("is rejected if its type is not absent, a JWT or an access token", () =>
     Effect.gen(function* () {
       const key = yield* newKey("ES256")
       const isGood = yield* verifying([key.jwk])
@@ -153,7 +155,7 @@ describe("a token of the identity provider", () => {
     }),
   )
 
-  it.effect("asks for no extensions, and brings no keys", () =>
+  it.effect("is rejected with critical extensions, and its embedded keys are ignored", () =>
     Effect.gen(function* () {
       const key = yield* newKey("ES256")
       const mallory = yield* newKey("ES256", key.kid)
@@ -166,7 +168,7 @@ describe("a token of the identity provider", () => {
       }
       for (const [name, value] of Object.entries(keys)) {
         assert.isFalse(yield* isGood(yield* signedBy(mallory)({ header: { [name]: value } })), name)
-        // Some providers write it into good tokens; it is not looked at.
+        // Some providers add it to valid tokens. It is ignored.
         assert.isTrue(yield* isGood(yield* signedBy(key)({ header: { [name]: value } })), name)
       }
       const [, payload, signature] = (yield* signedBy(key)()).split(".")
@@ -180,16 +182,16 @@ describe("a token of the identity provider", () => {
     }),
   )
 
-  it.effect("names its key, unless there is only one that it can be", () =>
+  it.effect("is rejected without a key id, unless only one key can match", () =>
     Effect.gen(function* () {
-      const [one, other] = [yield* newKey("ES256"), yield* newKey("ES256")]
-      const unnamed = yield* signedBy(one)({ header: { kid: undefined } })
-      assert.isTrue(yield* (yield* verifying([one.jwk]))(unnamed))
-      assert.isFalse(yield* (yield* verifying([one.jwk, other.jwk]))(unnamed))
+      const [first, second] = [yield* newKey("ES256"), yield* newKey("ES256")]
+      const unnamed = yield* signedBy(first)({ header: { kid: undefined } })
+      assert.isTrue(yield* (yield* verifying([first.jwk]))(unnamed))
+      assert.isFalse(yield* (yield* verifying([first.jwk, second.jwk]))(unnamed))
     }),
   )
 
-  it.effect("is verified with keys for signatures only, and never with a private one", () =>
+  it.effect("is verified only with complete keys for signatures with the right algorithm", () =>
     Effect.gen(function* () {
       const key = yield* newKey("RS256")
       const token = yield* signedBy(key)()
@@ -197,12 +199,12 @@ describe("a token of the identity provider", () => {
       assert.isFalse(yield* (yield* verifying([{ ...key.jwk, key_ops: ["encrypt"] }]))(token))
       assert.isFalse(yield* (yield* verifying([{ ...key.jwk, alg: "PS256" }]))(token))
       assert.isFalse(yield* (yield* verifying([{ kty: "RSA", kid: key.kid }]))(token))
-      // A bad neighbour spoils nothing.
+      // Invalid keys in the set do not affect valid ones.
       assert.isTrue(yield* (yield* verifying([{ kty: "RSA", kid: "bad" }, { kty: "what" }, key.jwk]))(token))
     }),
   )
 
-  it.effect("is at most 8 KiB long", () =>
+  it.effect("is rejected if it is longer than 8 KiB", () =>
     Effect.gen(function* () {
       const key = yield* newKey("ES256")
       const isGood = yield* verifying([key.jwk])
@@ -211,7 +213,7 @@ describe("a token of the identity provider", () => {
     }),
   )
 
-  it.effect("is refused while no provider is configured", () =>
+  it.effect("is rejected if no provider is configured", () =>
     Effect.gen(function* () {
       const key = yield* newKey("ES256")
       const { verify } = yield* Effect.provide(IdentityTokens, IdentityTokens.layer)

@@ -9,7 +9,7 @@ import { Operator, platformIdentity } from "../../src/kernel/contract/Caller.ts"
 import { Transactions } from "../../src/kernel/database/Transactions.ts"
 import { TestService } from "../support/TestService.ts"
 
-/** A platform credential, and what its holder does with it. */
+/** A platform credential, and effects that mint with it and revoke it. */
 const parent = Effect.fnUntraced(function* (expiresAt: Date | null = null) {
   const { tenant } = yield* TestService
   const { organizationId } = yield* tenant()
@@ -29,7 +29,7 @@ const works = (token: string) =>
     Effect.catch(() => Effect.succeed(false)),
   )
 
-const someoneWaitsForALock = Effect.gen(function* () {
+const untilLockWait = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   let isWaiting = false
   while (!isWaiting) {
@@ -40,7 +40,7 @@ const someoneWaitsForALock = Effect.gen(function* () {
   }
 })
 
-/** Work in a transaction that stays open until told. */
+/** Runs work in a transaction that stays open until `commit`. */
 const heldOpen = Effect.fnUntraced(function* <A, E, R>(work: Effect.Effect<A, E, R>) {
   const transactions = yield* Transactions
   const [done, mayCommit] = [yield* Latch.make(), yield* Latch.make()]
@@ -51,13 +51,13 @@ const heldOpen = Effect.fnUntraced(function* <A, E, R>(work: Effect.Effect<A, E,
   return { commit: Effect.andThen(mayCommit.open, Fiber.join(fiber)) }
 })
 
-layer(TestService.layer, { excludeTestServices: true })("minting and the end of the parent", (it) => {
-  it.effect("a revocation waits for a mint that is under way, and takes its child along", () =>
+layer(TestService.layer, { excludeTestServices: true })("minting and revoking the parent", (it) => {
+  it.effect("a revocation waits for a mint in flight and revokes its token too", () =>
     Effect.gen(function* () {
       const { mint, revoke } = yield* parent()
       const minting = yield* heldOpen(mint)
       const revoking = yield* Effect.forkChild(revoke)
-      yield* someoneWaitsForALock
+      yield* untilLockWait
       assert.isUndefined(revoking.pollUnsafe())
       const child = yield* minting.commit
       yield* Fiber.join(revoking)
@@ -65,19 +65,19 @@ layer(TestService.layer, { excludeTestServices: true })("minting and the end of 
     }),
   )
 
-  it.effect("a mint waits for a revocation that is under way, and is refused", () =>
+  it.effect("a mint waits for a revocation in flight and is then rejected", () =>
     Effect.gen(function* () {
       const { mint, revoke } = yield* parent()
       const revoking = yield* heldOpen(revoke)
       const minting = yield* Effect.forkChild(Effect.flip(mint))
-      yield* someoneWaitsForALock
+      yield* untilLockWait
       assert.isUndefined(minting.pollUnsafe())
       yield* revoking.commit
       assert.strictEqual((yield* Fiber.join(minting))._tag, "Auth.InvalidCredential")
     }),
   )
 
-  it.effect("of many mints and a revocation at once, no child lives on", () =>
+  it.effect("no token survives when mints and the revocation of their parent run concurrently", () =>
     Effect.gen(function* () {
       for (let round = 0; round < 5; round++) {
         const { mint, revoke } = yield* parent()
@@ -91,7 +91,7 @@ layer(TestService.layer, { excludeTestServices: true })("minting and the end of 
     }),
   )
 
-  it.effect("a parent that has expired since the request began mints nothing", () =>
+  it.effect("a mint is rejected if its parent expired during the request", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(new Date("2033-01-01T00:00:00Z").getTime())
       const { mint } = yield* parent(new Date("2033-01-01T00:01:00Z"))

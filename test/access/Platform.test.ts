@@ -5,7 +5,7 @@ import { TestService } from "../support/TestService.ts"
 const MISSING = "01999999-0000-7000-8000-000000000000"
 
 layer(TestService.layer, { excludeTestServices: true })("the operator", (it) => {
-  it.effect("any other credential gets one answer on every path of the Platform listener, before routing", () =>
+  it.effect("another kind of credential is rejected on every path of the Platform listener, before routing", () =>
     Effect.gen(function* () {
       const { platform, tenant } = yield* TestService
       const { token } = yield* tenant()
@@ -26,7 +26,7 @@ layer(TestService.layer, { excludeTestServices: true })("the operator", (it) => 
     }),
   )
 
-  it.effect("no credential, or a platform credential that does not verify, is 401", () =>
+  it.effect("a missing or unknown platform credential is rejected with 401", () =>
     Effect.gen(function* () {
       const { platform } = yield* TestService
       for (const token of [undefined, "ksm_x", `ksm_${"a".repeat(43)}`]) {
@@ -38,14 +38,14 @@ layer(TestService.layer, { excludeTestServices: true })("the operator", (it) => 
     }),
   )
 
-  it.effect("a platform credential does not open the Core API", () =>
+  it.effect("a platform credential is rejected on the Core API", () =>
     Effect.gen(function* () {
       const { core, operator } = yield* TestService
       assert.strictEqual((yield* core("GET", "/me", { token: operator })).body.code, "Auth.InvalidCredential")
     }),
   )
 
-  it.effect("acts as system:platform, outside every organization", () =>
+  it.effect("acts as system:platform, without an organization", () =>
     Effect.gen(function* () {
       const { operator, platform } = yield* TestService
       const me = yield* platform("GET", "/platform/me", { token: operator })
@@ -54,7 +54,7 @@ layer(TestService.layer, { excludeTestServices: true })("the operator", (it) => 
     }),
   )
 
-  it.effect("keeps organizations apart by slug and external id, and changes what can change", () =>
+  it.effect("creates and updates organizations, whose slugs and external ids must be unique", () =>
     Effect.gen(function* () {
       const { operator: token, platform } = yield* TestService
       const create = (body: object) => platform("POST", "/platform/organizations", { token, body })
@@ -74,7 +74,7 @@ layer(TestService.layer, { excludeTestServices: true })("the operator", (it) => 
     }),
   )
 
-  it.effect("mints a token inside an organization, which shows in its stream and in no service account", () =>
+  it.effect("mints a token in an organization, which is in its event stream but belongs to no service account", () =>
     Effect.gen(function* () {
       const { core, operator, platform, tenant } = yield* TestService
       const { organizationId, token } = yield* tenant()
@@ -100,7 +100,7 @@ layer(TestService.layer, { excludeTestServices: true })("the operator", (it) => 
     }),
   )
 
-  it.effect("mints at most what its own credential holds, and all of that when no scopes are named", () =>
+  it.effect("mints tokens with at most the scopes of the credential, by default with all of them", () =>
     Effect.gen(function* () {
       const { core, operator, platform, tenant } = yield* TestService
       const { organizationId } = yield* tenant()
@@ -111,9 +111,9 @@ layer(TestService.layer, { excludeTestServices: true })("the operator", (it) => 
       assert.match(credential.body.token, /^ksm_[A-Za-z0-9_-]{43}$/)
       const path = `/platform/organizations/${organizationId}/tokens`
       const call = (body: object) => platform("POST", path, { token: credential.body.token, body })
-      const refused = yield* call({ name: "x", scopes: ["write:customers"] })
-      assert.strictEqual(refused.status, 403)
-      assert.strictEqual(refused.body.code, "MintOrganizationToken.ScopeNotHeld")
+      const rejected = yield* call({ name: "x", scopes: ["write:customers"] })
+      assert.strictEqual(rejected.status, 403)
+      assert.strictEqual(rejected.body.code, "MintOrganizationToken.ScopeNotHeld")
       const minted = yield* call({ name: "x" })
       assert.deepStrictEqual(minted.body.scopes, ["write:tokens", "read:customers"])
       const self = yield* platform("POST", "/platform/credentials", {
@@ -125,7 +125,7 @@ layer(TestService.layer, { excludeTestServices: true })("the operator", (it) => 
     }),
   )
 
-  it.effect("revoking a platform credential revokes every token that it minted, each with its event", () =>
+  it.effect("revoking a platform credential revokes every token minted with it, and emits an event for each", () =>
     Effect.gen(function* () {
       const { core, operator, platform, tenant } = yield* TestService
       const { organizationId, token } = yield* tenant()
@@ -152,7 +152,7 @@ layer(TestService.layer, { excludeTestServices: true })("the operator", (it) => 
     }),
   )
 
-  it.effect("minting that races with the revocation of its parent leaves no live child", () =>
+  it.effect("concurrent mints and the revocation of their parent leave no live token", () =>
     Effect.gen(function* () {
       const { core, operator, platform, tenant } = yield* TestService
       const { organizationId } = yield* tenant()

@@ -13,7 +13,7 @@ const issue = (core: Call, { token }: Tenant, account: string, body: object) =>
   })
 
 layer(TestService.layer, { excludeTestServices: true })("service accounts", (it) => {
-  it.effect("one without a slug gets its name, a hyphen and six random characters", () =>
+  it.effect("a service account without a slug gets its name, a hyphen and six random characters", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
@@ -27,7 +27,7 @@ layer(TestService.layer, { excludeTestServices: true })("service accounts", (it)
     }),
   )
 
-  it.effect("an explicit slug is kept, and refused where it is taken", () =>
+  it.effect("an explicit slug is used, and rejected if it is taken", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
@@ -37,7 +37,7 @@ layer(TestService.layer, { excludeTestServices: true })("service accounts", (it)
     }),
   )
 
-  it.effect("its token works within its scopes, acts as the account, and shows its secret only once", () =>
+  it.effect("a token works within its scopes, acts as the account, and its secret is returned only once", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const owner = yield* tenant()
@@ -70,7 +70,7 @@ layer(TestService.layer, { excludeTestServices: true })("service accounts", (it)
     }),
   )
 
-  it.effect("a revoked token fails with the very next request; its row stays with the revoker and the time", () =>
+  it.effect("a revoked token fails with the next request, and remains listed with the actor and the time", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const owner = yield* tenant()
@@ -91,7 +91,7 @@ layer(TestService.layer, { excludeTestServices: true })("service accounts", (it)
     }),
   )
 
-  it.effect("nobody issues a scope that they do not hold", () =>
+  it.effect("issuing a token with a scope that the caller does not hold is rejected", () =>
     Effect.gen(function* () {
       const { core, tenant, tokenWith } = yield* TestService
       const owner = yield* tenant()
@@ -104,14 +104,14 @@ layer(TestService.layer, { excludeTestServices: true })("service accounts", (it)
         ["read:releases", "write:tokens", "read:licenses"],
         ["delete:releases"],
       ]) {
-        const refused = yield* issue(core, clerk, account, { scopes })
-        assert.strictEqual(refused.status, 403)
-        assert.strictEqual(refused.body.code, "IssueToken.ScopeNotHeld")
+        const rejected = yield* issue(core, clerk, account, { scopes })
+        assert.strictEqual(rejected.status, 403)
+        assert.strictEqual(rejected.body.code, "IssueToken.ScopeNotHeld")
       }
     }),
   )
 
-  it.effect("unknown scopes, no scopes and an expiry in the past are refused with their places", () =>
+  it.effect("unknown or empty scopes and an invalid or past expiry are rejected with their places", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const owner = yield* tenant()
@@ -124,9 +124,9 @@ layer(TestService.layer, { excludeTestServices: true })("service accounts", (it)
         [{ expiresAt: "tomorrow" }, "body.expiresAt"],
       ] as const
       for (const [body, location] of cases) {
-        const refused = yield* issue(core, owner, account, body)
-        assert.strictEqual(refused.status, 422, refused.text)
-        assert.strictEqual(refused.body.errors[0].location, location)
+        const rejected = yield* issue(core, owner, account, body)
+        assert.strictEqual(rejected.status, 422, rejected.text)
+        assert.strictEqual(rejected.body.errors[0].location, location)
       }
     }),
   )

@@ -12,7 +12,7 @@ import { TestService } from "../support/TestService.ts"
 
 type Token = typeof IssuedToken.Type
 
-/** A service account over HTTP, and the way to its tokens. */
+/** A new service account, and functions that manage its tokens over HTTP. */
 const account = Effect.gen(function* () {
   const { core, tenant, tokenWith } = yield* TestService
   const owner = yield* tenant()
@@ -44,7 +44,7 @@ const account = Effect.gen(function* () {
 const INSTANT = new Date("2031-05-01T12:00:00.000Z").getTime()
 const at = (seconds: number) => new Date(INSTANT + seconds * 1000)
 
-/** A service account at a virtual instant: `moveTo` moves to so many seconds after it. */
+/** A new service account with a test clock. `moveTo` sets the clock to a number of seconds after its start. */
 const atInstant = <A, E, R>(
   use: (life: {
     readonly moveTo: (seconds: number) => Effect.Effect<void>
@@ -78,7 +78,7 @@ const atInstant = <A, E, R>(
   })
 
 layer(TestService.layer, { excludeTestServices: true })("the life of a token", (it) => {
-  it.effect("a token is rotated without a body: the old one ends at once", () =>
+  it.effect("a rotation without a body ends the old token immediately", () =>
     Effect.gen(function* () {
       const { core } = yield* TestService
       const { issue, owner, tokens, works } = yield* account
@@ -89,7 +89,7 @@ layer(TestService.layer, { excludeTestServices: true })("the life of a token", (
     }),
   )
 
-  it.effect("a rotated token is revoked at once; its successor has its name and scopes under a slug of its own", () =>
+  it.effect("a rotation revokes the old token; the new one has the same name and scopes and a new slug", () =>
     Effect.gen(function* () {
       const ci = yield* account
       const old = (yield* ci.issue()).body
@@ -109,7 +109,7 @@ layer(TestService.layer, { excludeTestServices: true })("the life of a token", (
     }),
   )
 
-  it.effect("the stream tells the successor, the rotation and the revocation, and no secret", () =>
+  it.effect("a rotation emits events for the new token, the rotation and the revocation, without a secret", () =>
     Effect.gen(function* () {
       const ci = yield* account
       const old = (yield* ci.issue()).body
@@ -127,7 +127,7 @@ layer(TestService.layer, { excludeTestServices: true })("the life of a token", (
     }),
   )
 
-  it.effect("with a grace the old one works on until its end, not at it, and is not revoked", () =>
+  it.effect("with a grace period the old token works until its end, and fails at that instant", () =>
     atInstant(({ issue, rotate, moveTo, works }) =>
       Effect.gen(function* () {
         const old = yield* issue(null)
@@ -141,7 +141,7 @@ layer(TestService.layer, { excludeTestServices: true })("the life of a token", (
     ),
   )
 
-  it.effect("a grace never outlives the old one's own expiry", () =>
+  it.effect("a grace period does not extend the old token's own expiry", () =>
     atInstant(({ issue, rotate, moveTo, works }) =>
       Effect.gen(function* () {
         const old = yield* issue(at(60))
@@ -154,7 +154,7 @@ layer(TestService.layer, { excludeTestServices: true })("the life of a token", (
     ),
   )
 
-  it.effect("the successor gets the lifetime that the old one was issued with, from the rotation on", () =>
+  it.effect("the new token gets the lifetime that the old one was issued with, starting at the rotation", () =>
     atInstant(({ issue, rotate, moveTo }) =>
       Effect.gen(function* () {
         const old = yield* issue(at(1000))
@@ -164,7 +164,7 @@ layer(TestService.layer, { excludeTestServices: true })("the life of a token", (
     ),
   )
 
-  it.effect("what has ended or has a successor is not rotated", () =>
+  it.effect("rotating a revoked, expired or already rotated token is rejected", () =>
     Effect.gen(function* () {
       const ci = yield* account
       const revoked = (yield* ci.issue()).body
@@ -172,9 +172,9 @@ layer(TestService.layer, { excludeTestServices: true })("the life of a token", (
       const inGrace = (yield* ci.issue()).body
       assert.strictEqual((yield* ci.rotate(inGrace.slug, { gracePeriodSeconds: 3600 })).status, 201)
       for (const { slug } of [revoked, inGrace]) {
-        const refused = yield* ci.rotate(slug)
-        assert.strictEqual(refused.status, 409)
-        assert.strictEqual(refused.body.code, "RotateToken.NotLive")
+        const rejected = yield* ci.rotate(slug)
+        assert.strictEqual(rejected.status, 409)
+        assert.strictEqual(rejected.body.code, "RotateToken.NotLive")
       }
       assert.isTrue(yield* ci.works(inGrace.token))
       yield* atInstant(({ issue, rotate, moveTo }) =>
@@ -187,20 +187,20 @@ layer(TestService.layer, { excludeTestServices: true })("the life of a token", (
     }),
   )
 
-  it.effect("nobody gets scopes by rotation that they do not hold", () =>
+  it.effect("rotating a token with scopes that the caller does not hold is rejected", () =>
     Effect.gen(function* () {
       const { core } = yield* TestService
       const ci = yield* account
       const strong = (yield* ci.issue({ scopes: ["write:licenses"] })).body
       const clerk = yield* ci.tokenWith(["write:tokens", "read:licenses"])
-      const refused = yield* core("POST", `${ci.tokens}/${strong.slug}/rotate`, { token: clerk, body: {} })
-      assert.strictEqual(refused.status, 403)
-      assert.strictEqual(refused.body.code, "IssueToken.ScopeNotHeld")
+      const rejected = yield* core("POST", `${ci.tokens}/${strong.slug}/rotate`, { token: clerk, body: {} })
+      assert.strictEqual(rejected.status, 403)
+      assert.strictEqual(rejected.body.code, "IssueToken.ScopeNotHeld")
       assert.isTrue(yield* ci.works(strong.token))
     }),
   )
 
-  it.effect("tokens of other accounts and organizations are not there", () =>
+  it.effect("rotating a token of another account or an unknown token is not found", () =>
     Effect.gen(function* () {
       const ci = yield* account
       const other = yield* account
@@ -210,20 +210,20 @@ layer(TestService.layer, { excludeTestServices: true })("the life of a token", (
     }),
   )
 
-  it.effect("a grace is whole seconds, up to a year", () =>
+  it.effect("a grace period that is not a whole number of seconds up to a year is rejected", () =>
     Effect.gen(function* () {
       const ci = yield* account
       const { slug, token } = (yield* ci.issue()).body
       for (const gracePeriodSeconds of [-1, 1.5, "60", null, 31_536_001]) {
-        const refused = yield* ci.rotate(slug, { gracePeriodSeconds })
-        assert.strictEqual(refused.status, 422)
-        assert.strictEqual(refused.body.errors[0].location, "body.gracePeriodSeconds")
+        const rejected = yield* ci.rotate(slug, { gracePeriodSeconds })
+        assert.strictEqual(rejected.status, 422)
+        assert.strictEqual(rejected.body.errors[0].location, "body.gracePeriodSeconds")
       }
       assert.isTrue(yield* ci.works(token))
     }),
   )
 
-  it.effect("of many rotations at once one makes a successor", () =>
+  it.effect("exactly one of several concurrent rotations of a token succeeds", () =>
     Effect.gen(function* () {
       const ci = yield* account
       const { slug } = (yield* ci.issue()).body
@@ -231,12 +231,12 @@ layer(TestService.layer, { excludeTestServices: true })("the life of a token", (
         Array.from({ length: 8 }, (_, index) => ci.rotate(slug, { gracePeriodSeconds: index * 60 })),
         { concurrency: 8 },
       )
-      const statuses = answers.map(({ status }) => status).sort((one, other) => one - other)
+      const statuses = answers.map(({ status }) => status).sort((left, right) => left - right)
       assert.deepStrictEqual(statuses, [201, ...Array<number>(7).fill(409)])
     }),
   )
 
-  it.effect("sent again under its idempotency key it makes no second token and shows no secret again", () =>
+  it.effect("a rotation repeated with the same idempotency key issues no second token and returns no secret", () =>
     Effect.gen(function* () {
       const ci = yield* account
       const { slug } = (yield* ci.issue()).body
@@ -253,7 +253,7 @@ layer(TestService.layer, { excludeTestServices: true })("the life of a token", (
     }),
   )
 
-  it.effect("its last use is told by the minute, a minute later at most, and no request waits for it", () =>
+  it.effect("the last use of a token is stored in the background within a minute, rounded to the minute", () =>
     Effect.gen(function* () {
       const { tenant } = yield* TestService
       const { token } = yield* tenant()

@@ -1,4 +1,4 @@
-/** The Core API in the mode for gateways, and the gateways of deploy/ in front of it. */
+/** The Core API in gateway mode, and the gateways of deploy/ in front of it. */
 import { Context, Effect, Layer } from "effect"
 import type { Scope } from "effect"
 import { HttpServer } from "effect/http"
@@ -13,13 +13,13 @@ import { freePorts } from "../support/ServiceProcess.ts"
 
 const deploy = resolve(import.meta.dirname, "../../deploy")
 
-/** Where the gateway finds the service: `host:port`. */
+/** The addresses of the service behind a gateway: `host:port`. */
 export interface Behind {
   readonly core: string
   readonly internal: string
 }
 
-/** A Core listener that takes tokens only as a gateway exchanged them. Answers its origin. */
+/** Starts a Core listener that accepts internal JWTs but no `ksh_` tokens. Returns its origin. */
 export const gatewayedCore = Effect.gen(function* () {
   const routes = coreRoutes.pipe(Layer.provide(Layer.succeed(AuthMode, "gateway")))
   const built = yield* Layer.build(Listeners.serve(routes, { host: "127.0.0.1", port: 0, setting: "none" }))
@@ -30,12 +30,12 @@ export const gatewayedCore = Effect.gen(function* () {
 
 const directory = Effect.acquireRelease(
   Effect.promise(async () => {
-    const made = await mkdtemp(join(tmpdir(), "keyshelf-gateway-"))
-    // nginx's workers are another user under root.
-    await chmod(made, 0o755)
-    return made
+    const path = await mkdtemp(join(tmpdir(), "keyshelf-gateway-"))
+    // If nginx is started as root, its workers run as another user.
+    await chmod(path, 0o755)
+    return path
   }),
-  (made) => Effect.promise(() => rm(made, { recursive: true, force: true })),
+  (path) => Effect.promise(() => rm(path, { recursive: true, force: true })),
 )
 
 const run = (command: string, args: ReadonlyArray<string>, env: Record<string, string>) =>
@@ -56,23 +56,23 @@ const run = (command: string, args: ReadonlyArray<string>, env: Record<string, s
       }),
   )
 
-/** Waits until something answers at the origin, or fails with what the process said. */
+/** Waits until the origin responds, or fails with the output of the process. */
 const answering = (origin: string, output: () => string) =>
   Effect.promise(async () => {
     const deadline = Date.now() + 15_000
     while (Date.now() < deadline) {
-      const answered = await fetch(`${origin}/api/me`).then(
+      const responded = await fetch(`${origin}/api/me`).then(
         () => true,
         () => false,
       )
-      if (answered) return
+      if (responded) return
       await new Promise((resolve) => setTimeout(resolve, 25))
     }
-    throw new Error(`The gateway did not answer:\n${output()}`)
+    throw new Error(`The gateway did not respond:\n${output()}`)
   })
 
 const replaced = (text: string, from: string, to: string): string => {
-  if (!text.includes(from)) throw new Error(`The configuration holds no "${from}"`)
+  if (!text.includes(from)) throw new Error(`The configuration does not contain "${from}"`)
   return text.replace(from, to)
 }
 
@@ -123,7 +123,7 @@ const startCaddy = Effect.fnUntraced(function* (behind: Behind) {
   return origin
 })
 
-/** A gateway of deploy/ that can run here: starts with its shipped configuration, its addresses replaced; answers its origin. */
+/** A gateway of deploy/. `start` runs it with its shipped configuration and other addresses, and returns its origin. */
 export interface Gateway {
   readonly name: string
   readonly isInstalled: boolean

@@ -24,9 +24,9 @@ const Records = Shapes.fromJsonString(
 )
 
 describe("the operator's commands", { timeout: 120_000 }, () => {
-  it.live("an unknown command or flag is named, and ends with 1", () =>
+  it.live("an unknown command or flag is named, and the exit code is 1", () =>
     Effect.gen(function* () {
-      for (const [args, named] of [
+      for (const [args, expected] of [
         [["frobnicate"], 'Unknown subcommand "frobnicate"'],
         [["platform-credential", "frobnicate"], 'Unknown subcommand "frobnicate"'],
         [["migrate", "--frobnicate"], "--frobnicate"],
@@ -34,13 +34,13 @@ describe("the operator's commands", { timeout: 120_000 }, () => {
       ] as const) {
         const { code, output } = yield* keyshelf(args, {})
         assert.strictEqual(code, 1, output)
-        assert.include(output, named)
+        assert.include(output, expected)
         assert.notInclude(output, "    at ")
       }
     }),
   )
 
-  it.live("help names every command, and completions name them to the shell", () =>
+  it.live("help and shell completions list every command", () =>
     Effect.gen(function* () {
       const help = yield* keyshelf(["--help"], {})
       const completions = yield* keyshelf(["--completions", "bash"], {})
@@ -53,49 +53,54 @@ describe("the operator's commands", { timeout: 120_000 }, () => {
     }),
   )
 
-  it.live("migrate --dry-run lists what is missing and changes nothing; migrate applies it and tells each step", () =>
-    Effect.gen(function* () {
-      const url = yield* emptyDatabase
-      const env = onDatabase(url)
-      const tables = query(
-        url,
-        "SELECT count(*)::int AS count FROM information_schema.tables WHERE table_schema = 'public'",
-      )
+  it.live(
+    "migrate --dry-run lists pending migrations and changes nothing; migrate applies them and prints each step",
+    () =>
+      Effect.gen(function* () {
+        const url = yield* emptyDatabase
+        const env = onDatabase(url)
+        const tables = query(
+          url,
+          "SELECT count(*)::int AS count FROM information_schema.tables WHERE table_schema = 'public'",
+        )
 
-      const planned = yield* keyshelf(["migrate", "--dry-run"], env)
-      assert.strictEqual(planned.code, 0, planned.output)
-      assert.deepStrictEqual(
-        planned.output.split("\n").filter((line) => line.startsWith("Would apply")),
-        known.map((name) => `Would apply ${name}`),
-      )
-      assert.deepStrictEqual(yield* tables, [{ count: 0 }])
+        const planned = yield* keyshelf(["migrate", "--dry-run"], env)
+        assert.strictEqual(planned.code, 0, planned.output)
+        assert.deepStrictEqual(
+          planned.output.split("\n").filter((line) => line.startsWith("Would apply")),
+          known.map((name) => `Would apply ${name}`),
+        )
+        assert.deepStrictEqual(yield* tables, [{ count: 0 }])
 
-      const applied = yield* keyshelf(["migrate"], env)
-      assert.strictEqual(applied.code, 0, applied.output)
-      for (const name of known) {
-        assert.include(applied.output, `Applying ${name} ...`)
-        assert.match(applied.output, new RegExp(`${name} took \\d+ ms`))
-      }
-      assert.include(applied.output, `Applied ${known.length} migrations.`)
+        const applied = yield* keyshelf(["migrate"], env)
+        assert.strictEqual(applied.code, 0, applied.output)
+        for (const name of known) {
+          assert.include(applied.output, `Applying ${name} ...`)
+          assert.match(applied.output, new RegExp(`Applied ${name} in \\d+ ms`))
+        }
+        assert.include(applied.output, `Applied ${known.length} migrations.`)
 
-      const again = yield* keyshelf(["migrate", "--dry-run"], env)
-      assert.include(again.output, "up to date")
-      assert.include((yield* keyshelf(["migrate"], env)).output, "up to date")
-    }),
+        const again = yield* keyshelf(["migrate", "--dry-run"], env)
+        assert.include(again.output, "up to date")
+        assert.include((yield* keyshelf(["migrate"], env)).output, "up to date")
+      }),
   )
 
-  it.live("a migration that fails says what the database said, and nothing of the run stays", () =>
+  it.live("a failed migration prints the database's error, and the whole run is rolled back", () =>
     Effect.gen(function* () {
       const url = yield* emptyDatabase
       yield* query(url, "CREATE TABLE usage_events (a int)")
       const { code, output } = yield* keyshelf(["migrate"], onDatabase(url))
       assert.strictEqual(code, 1)
-      assert.match(output, /"14_usage" failed: relation "usage_events" already exists. Nothing was applied/)
+      assert.match(
+        output,
+        /"14_usage" failed: relation "usage_events" already exists. The run was rolled back, and nothing was applied/,
+      )
       assert.deepStrictEqual(yield* query(url, "SELECT to_regclass('organizations') AS found"), [{ found: null }])
     }),
   )
 
-  it.live("a dry run makes no embedded database", () =>
+  it.live("a dry run creates no embedded database", () =>
     Effect.gen(function* () {
       const directory = yield* temporaryDirectory
       const { code, output } = yield* keyshelf(["migrate", "--dry-run"], { SERVICE_DATA_DIR: join(directory, "data") })
@@ -105,60 +110,62 @@ describe("the operator's commands", { timeout: 120_000 }, () => {
     }),
   )
 
-  it.live("a platform credential is listed, revoked with what it minted, and named when it is unknown", () =>
-    Effect.gen(function* () {
-      const directory = yield* temporaryDirectory
-      const bootstrap = randomCredential()
-      const env = yield* settings(directory, bootstrap)
-      const service = yield* start(["serve"], env)
-      yield* service.ready
-      const made = yield* keyshelf(["platform-credential", "create", "--name", "Terraform"], env)
-      const terraform = /ksm_[A-Za-z0-9_-]{43}/.exec(made.output)?.[0] ?? ""
+  it.live(
+    "platform credentials are listed, and revoked with the tokens that they issued; an unknown one is named",
+    () =>
+      Effect.gen(function* () {
+        const directory = yield* temporaryDirectory
+        const bootstrap = randomCredential()
+        const env = yield* settings(directory, bootstrap)
+        const service = yield* start(["serve"], env)
+        yield* service.ready
+        const made = yield* keyshelf(["platform-credential", "create", "--name", "Terraform"], env)
+        const terraform = /ksm_[A-Za-z0-9_-]{43}/.exec(made.output)?.[0] ?? ""
 
-      const call = (origin: string, method: string, path: string, token: string, body?: object) =>
-        Effect.promise(() =>
-          request(method, `${origin}/api${path}`, { token, ...(body === undefined ? {} : { body }) }),
+        const call = (origin: string, method: string, path: string, token: string, body?: object) =>
+          Effect.promise(() =>
+            request(method, `${origin}/api${path}`, { token, ...(body === undefined ? {} : { body }) }),
+          )
+        const { id } = (yield* call(service.platform, "POST", "/platform/organizations", bootstrap, { name: "Acme" }))
+          .body
+        const tokens = `/platform/organizations/${id}/tokens`
+        const child = (yield* call(service.platform, "POST", tokens, terraform, { name: "child" })).body.token
+        const other = (yield* call(service.platform, "POST", tokens, bootstrap, { name: "other" })).body.token
+        assert.strictEqual((yield* call(service.core, "GET", "/me", child)).status, 200)
+
+        const listed = yield* keyshelf(["platform-credential", "list"], env)
+        assert.match(listed.output, /^SLUG +NAME +SCOPES +LAST FOUR +LAST USED +EXPIRES +STATE$/m)
+        assert.match(
+          listed.output,
+          new RegExp(`^terraform +Terraform +read:\\*,write:\\*,delete:\\* +${terraform.slice(-4)} .* works$`, "m"),
         )
-      const { id } = (yield* call(service.platform, "POST", "/platform/organizations", bootstrap, { name: "Acme" }))
-        .body
-      const tokens = `/platform/organizations/${id}/tokens`
-      const child = (yield* call(service.platform, "POST", tokens, terraform, { name: "child" })).body.token
-      const other = (yield* call(service.platform, "POST", tokens, bootstrap, { name: "other" })).body.token
-      assert.strictEqual((yield* call(service.core, "GET", "/me", child)).status, 200)
+        assert.notInclude(listed.output, terraform)
 
-      const listed = yield* keyshelf(["platform-credential", "list"], env)
-      assert.match(listed.output, /^SLUG +NAME +SCOPES +LAST FOUR +LAST USED +EXPIRES +STATE$/m)
-      assert.match(
-        listed.output,
-        new RegExp(`^terraform +Terraform +read:\\*,write:\\*,delete:\\* +${terraform.slice(-4)} .* works$`, "m"),
-      )
-      assert.notInclude(listed.output, terraform)
+        const revoked = yield* keyshelf(["platform-credential", "revoke", "terraform"], env)
+        assert.strictEqual(revoked.code, 0, revoked.output)
+        assert.strictEqual((yield* call(service.core, "GET", "/me", child)).status, 401)
+        assert.strictEqual((yield* call(service.platform, "GET", "/platform/me", terraform)).status, 401)
+        const events = (yield* call(service.core, "GET", "/events?limit=200", other)).body.items
+        assert.deepStrictEqual(
+          events
+            .filter((event: { type: string }) => event.type === "TOKEN_REVOKED")
+            .map((event: { data: { slug: string } }) => event.data.slug),
+          ["child"],
+        )
 
-      const revoked = yield* keyshelf(["platform-credential", "revoke", "terraform"], env)
-      assert.strictEqual(revoked.code, 0, revoked.output)
-      assert.strictEqual((yield* call(service.core, "GET", "/me", child)).status, 401)
-      assert.strictEqual((yield* call(service.platform, "GET", "/platform/me", terraform)).status, 401)
-      const events = (yield* call(service.core, "GET", "/events?limit=200", other)).body.items
-      assert.deepStrictEqual(
-        events
-          .filter((event: { type: string }) => event.type === "TOKEN_REVOKED")
-          .map((event: { data: { slug: string } }) => event.data.slug),
-        ["child"],
-      )
+        const again = yield* keyshelf(["platform-credential", "revoke", "terraform"], env)
+        assert.strictEqual(again.code, 0)
+        assert.include(again.output, "was already revoked")
+        const unknown = yield* keyshelf(["platform-credential", "revoke", "nobody"], env)
+        assert.strictEqual(unknown.code, 1)
+        assert.include(unknown.output, 'No platform credential has the slug "nobody"')
 
-      const again = yield* keyshelf(["platform-credential", "revoke", "terraform"], env)
-      assert.strictEqual(again.code, 0)
-      assert.include(again.output, "was revoked before")
-      const unknown = yield* keyshelf(["platform-credential", "revoke", "nobody"], env)
-      assert.strictEqual(unknown.code, 1)
-      assert.include(unknown.output, 'No platform credential has the slug "nobody"')
-
-      const json = yield* keyshelf(["platform-credential", "list", "--json"], env)
-      const records = yield* Shapes.decodeUnknownEffect(Records)(json.output)
-      assert.sameMembers(
-        records.map(({ lastFour, revokedAt }) => `${lastFour} ${revokedAt === null ? "works" : "revoked"}`),
-        [`${terraform.slice(-4)} revoked`, `${bootstrap.slice(-4)} works`],
-      )
-    }),
+        const json = yield* keyshelf(["platform-credential", "list", "--json"], env)
+        const records = yield* Shapes.decodeUnknownEffect(Records)(json.output)
+        assert.sameMembers(
+          records.map(({ lastFour, revokedAt }) => `${lastFour} ${revokedAt === null ? "works" : "revoked"}`),
+          [`${terraform.slice(-4)} revoked`, `${bootstrap.slice(-4)} works`],
+        )
+      }),
   )
 })

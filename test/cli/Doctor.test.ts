@@ -14,7 +14,7 @@ import { identityProvider } from "../../src/cli/doctor/PartnerChecks.ts"
 import { line } from "../../src/cli/doctor/Report.ts"
 import type { Finding } from "../../src/cli/doctor/Report.ts"
 import { compare, known } from "../../src/cli/Schema.ts"
-import { settingsPlace } from "../../src/domains/connectors/settings/ConnectorSettings.ts"
+import { settingsSealContext } from "../../src/domains/connectors/settings/ConnectorSettings.ts"
 import { platformIdentity } from "../../src/kernel/contract/Caller.ts"
 import { SecretBox } from "../../src/kernel/ports/SecretBox.ts"
 import type { SealedPlace } from "../../src/kernel/ports/SecretBox.ts"
@@ -60,7 +60,7 @@ const storeOrganization = Effect.gen(function* () {
 
 const storeSettings = Effect.fnUntraced(function* (organizationId: string, id: string, byte: number) {
   const sql = yield* PgClient.PgClient
-  const sealed = yield* seal(settingsPlace(organizationId, "x"), id, byte)
+  const sealed = yield* seal(settingsSealContext(organizationId, "x"), id, byte)
   yield* sql`
     INSERT INTO connector_settings (organization_id, connector_name, sealed, version, settings_schema, updated_at, updated_by)
     VALUES (${organizationId}, 'x', ${sealed}, '1', '{}', now(), '{}')`
@@ -91,31 +91,31 @@ const states = (findings: ReadonlyArray<Finding>) => findings.map(({ state }) =>
 const texts = (findings: ReadonlyArray<Finding>) => findings.map(({ text }) => text).join("\n")
 
 describe("keyshelf doctor", { timeout: 120_000 }, () => {
-  it.live("finds all well beside the running service and without it, one line each, and tells no secret", () =>
+  it.live("reports no failure with the service running or stopped, one line per finding, without secrets", () =>
     Effect.gen(function* () {
       const directory = yield* temporaryDirectory
       const credential = randomCredential()
       const env = yield* settings(directory, credential)
       const fresh = yield* doctor(env)
       assert.strictEqual(fresh.code, 0, fresh.output)
-      assert.include(fresh.output, "the first start makes it")
+      assert.include(fresh.output, "the first start creates it")
 
       const service = yield* start(["serve"], env)
       yield* service.ready
-      const beside = yield* doctor(env)
-      assert.strictEqual(beside.code, 0, beside.output)
-      // Eight shared ones, eight for changes, one each for the hot path and what attempts leave behind, one that listens.
-      assert.include(beside.output, "this process opens up to 19")
-      assert.include(beside.output, `core 127.0.0.1:${env.SERVICE_CORE_PORT} is open: the service runs`)
+      const running = yield* doctor(env)
+      assert.strictEqual(running.code, 0, running.output)
+      // Eight in the pool, eight for changes, one each for the hot path, attempt results and LISTEN.
+      assert.include(running.output, "this process opens up to 19")
+      assert.include(running.output, `core 127.0.0.1:${env.SERVICE_CORE_PORT} is open: the service is running`)
       service.process.kill("SIGTERM")
       yield* service.ended
 
-      const without = yield* doctor(env)
-      assert.strictEqual(without.code, 0, without.output)
-      assert.include(without.output, `core 127.0.0.1:${env.SERVICE_CORE_PORT} is free`)
-      assert.match(without.output, /^ok +database +PostgreSQL \d+/m)
-      assert.include(without.output, `all ${known.length} are applied`)
-      for (const { output } of [fresh, beside, without]) {
+      const stopped = yield* doctor(env)
+      assert.strictEqual(stopped.code, 0, stopped.output)
+      assert.include(stopped.output, `core 127.0.0.1:${env.SERVICE_CORE_PORT} is free`)
+      assert.match(stopped.output, /^ok +database +PostgreSQL \d+/m)
+      assert.include(stopped.output, `all ${known.length} are applied`)
+      for (const { output } of [fresh, running, stopped]) {
         assert.notInclude(output, credential)
         for (const text of output.trim().split("\n").slice(0, -1)) assert.match(text, /^(ok|warning|FAILED) {2,}\S/)
       }
@@ -130,12 +130,12 @@ describe("keyshelf doctor", { timeout: 120_000 }, () => {
       rmSync(file)
       const keyless = yield* doctor(env)
       assert.strictEqual(keyless.code, 1)
-      assert.match(keyless.output, /^FAILED +directory .*is gone/m)
+      assert.match(keyless.output, /^FAILED +directory .*is missing/m)
       assert.match(keyless.output, /^FAILED +keys .*There is no secret key/m)
     }),
   )
 
-  it.live("names wrong settings, unknown ones, a database that is away and a port that is taken, and ends with 1", () =>
+  it.live("names invalid and unknown settings, an unreachable database and a port in use, and exits with 1", () =>
     Effect.gen(function* () {
       const directory = yield* temporaryDirectory
       const [port] = yield* freePorts(1)
@@ -154,15 +154,15 @@ describe("keyshelf doctor", { timeout: 120_000 }, () => {
       })
       assert.strictEqual(away.code, 1)
       assert.match(away.output, /^FAILED +database .*127\.0\.0\.1:1\/x/m)
-      assert.match(away.output, /^warning +settings +SERVICE_CORE_PROT is set, but it is no setting/m)
+      assert.match(away.output, /^warning +settings +SERVICE_CORE_PROT is set, but this version has no such setting/m)
       assert.match(away.output, new RegExp(`^warning +ports +core 127.0.0.1:${port} is in use by another process`, "m"))
-      assert.match(away.output, /^FAILED +ports +SERVICE_PLATFORM_PORT names/m)
+      assert.match(away.output, /^FAILED +ports +SERVICE_PLATFORM_PORT is/m)
       assert.notInclude(away.output, "hidden")
       assert.notInclude(away.output, key(3))
     }),
   )
 
-  it.live("tells a schema that is behind, ahead or has a gap", () =>
+  it.live("distinguishes pending, skipped and newer migrations", () =>
     Effect.sync(() => {
       const applied = known.map((name) => ({ id: Number(name.slice(0, 4)), name: name.slice(5) }))
       assert.deepStrictEqual(compare(applied), { pending: [], skipped: [], newer: [] })
@@ -172,7 +172,7 @@ describe("keyshelf doctor", { timeout: 120_000 }, () => {
     }),
   )
 
-  it.live("tells a database without tables", () =>
+  it.live("warns about migrations and partitions of a database without tables", () =>
     Effect.gen(function* () {
       const url = yield* emptyDatabase
       const findings = yield* Effect.all([DatabaseChecks.schema, DatabaseChecks.partitions, KeyChecks.keys]).pipe(
@@ -182,7 +182,7 @@ describe("keyshelf doctor", { timeout: 120_000 }, () => {
     }),
   )
 
-  it.live("tells whether the server cleans up behind changes", () =>
+  it.live("warns only if autovacuum is off", () =>
     Effect.gen(function* () {
       const sql = yield* PgClient.PgClient
       const [server] = yield* sql<{ autovacuum: string }>`SELECT current_setting('autovacuum') AS autovacuum`
@@ -191,7 +191,7 @@ describe("keyshelf doctor", { timeout: 120_000 }, () => {
     }).pipe(Effect.provide(testSql)),
   )
 
-  it.live("counts the days of history partitions that are left", () =>
+  it.live("counts the days for which history partitions exist", () =>
     Effect.gen(function* () {
       const sql = yield* PgClient.PgClient
       const at = (days: number) =>
@@ -211,116 +211,114 @@ describe("keyshelf doctor", { timeout: 120_000 }, () => {
       yield* partition("attempts_now", -1, 1.5)
       assert.deepStrictEqual(states(yield* DatabaseChecks.partitions), ["warning"])
       yield* partition("attempts_next", 1.5, 7.5)
-      const well = yield* DatabaseChecks.partitions
-      assert.deepStrictEqual(states(well), ["ok"])
-      assert.include(texts(well), "7 more days")
+      const enough = yield* DatabaseChecks.partitions
+      assert.deepStrictEqual(states(enough), ["ok"])
+      assert.include(texts(enough), "7 more days")
+    }).pipe(Effect.provide(testSql)),
+  )
+
+  it.live("a missing key fails; an old key is listed with its uses until nothing needs it", () =>
+    Effect.gen(function* () {
+      const sql = yield* PgClient.PgClient
+      yield* storeSettings(yield* storeOrganization, "2025", 5)
+      const check = (keys: string) => KeyChecks.keys.pipe(Effect.provide(withKeys(keys)))
+
+      const lost = yield* check(`2026:${key(6)}`)
+      assert.deepStrictEqual(states(lost), ["ok", "FAILED"])
+      assert.include(texts(lost), 'The key "2025" is missing, and 1 connector_settings need it')
+      const rotating = yield* check(`2026:${key(6)},2025:${key(5)},2024:${key(4)}`)
+      assert.deepStrictEqual(states(rotating), ["ok", "ok", "ok", "ok"])
+      assert.include(texts(rotating), 'The key "2025" opens 1 connector settings')
+      assert.include(texts(rotating), 'The old key "2025" is still needed by 1 connector_settings')
+      assert.include(texts(rotating), 'The old key "2024" is no longer needed')
+      yield* sql`DELETE FROM connector_settings`
+      assert.include(texts(yield* check(`2026:${key(6)},2025:${key(5)}`)), 'The old key "2025" is no longer needed')
     }).pipe(Effect.provide(testSql)),
   )
 
   it.live(
-    "knows which keys stored secrets need: missing ones fail, old ones are counted until nothing needs them",
-    () =>
-      Effect.gen(function* () {
-        const sql = yield* PgClient.PgClient
-        yield* storeSettings(yield* storeOrganization, "2025", 5)
-        const look = (keys: string) => KeyChecks.keys.pipe(Effect.provide(withKeys(keys)))
-
-        const lost = yield* look(`2026:${key(6)}`)
-        assert.deepStrictEqual(states(lost), ["ok", "FAILED"])
-        assert.include(texts(lost), 'The key "2025" is missing, and 1 connector_settings need it')
-        const rotating = yield* look(`2026:${key(6)},2025:${key(5)},2024:${key(4)}`)
-        assert.deepStrictEqual(states(rotating), ["ok", "ok", "ok", "ok"])
-        assert.include(texts(rotating), 'The key "2025" opens 1 connector settings')
-        assert.include(texts(rotating), 'The old key "2025" is still needed by 1 connector_settings')
-        assert.include(texts(rotating), 'The old key "2024" is needed by nothing any more')
-        yield* sql`DELETE FROM connector_settings`
-        assert.include(texts(yield* look(`2026:${key(6)},2025:${key(5)}`)), 'The old key "2025" is needed by nothing')
-      }).pipe(Effect.provide(testSql)),
-  )
-
-  it.live(
-    "opens stored secrets of each kind: other bytes under the same id fail, and say whose secrets need the former",
+    "opens stored secrets of each kind: a different key with the same id fails, with the secrets that need the previous one",
     () =>
       Effect.gen(function* () {
         const sql = yield* PgClient.PgClient
         const organizationId = yield* storeOrganization
         yield* storeSettings(organizationId, "default", 5)
         yield* storeWebhookSecret(organizationId, "default", 5)
-        const look = (keys: string) => KeyChecks.keys.pipe(Effect.provide(withKeys(keys)))
+        const check = (keys: string) => KeyChecks.keys.pipe(Effect.provide(withKeys(keys)))
 
-        const right = yield* look(key(5))
+        const right = yield* check(key(5))
         assert.deepStrictEqual(states(right), ["ok", "ok"])
         assert.include(texts(right), 'The key "default" opens 1 connector settings, 1 webhook secrets')
-        const other = yield* look(key(6))
+        const other = yield* check(key(6))
         assert.deepStrictEqual(states(other), ["ok", "FAILED"])
         assert.include(
           texts(other),
           'The key "default" of SERVICE_SECRET_KEY does not open 1 of 1 connector settings, 1 of 1 webhook secrets',
         )
-        assert.include(texts(other), "Put the former bytes back")
-        // A key that was changed and used since opens some, and not all.
+        assert.include(texts(other), "Restore the previous key")
+        // A key that was replaced and used since opens only some values.
         yield* storeWebhookSecret(organizationId, "default", 6)
-        const used = yield* look(key(6))
+        const used = yield* check(key(6))
         assert.deepStrictEqual(states(used), ["ok", "FAILED"])
         assert.include(texts(used), "1 of 1 connector settings, 1 of 2 webhook secrets")
         yield* sql`DELETE FROM connector_settings`
         yield* sql`DELETE FROM webhook_endpoints`
         yield* sql`DELETE FROM webhook_secrets`
-        assert.deepStrictEqual(states(yield* look(key(6))), ["ok"])
+        assert.deepStrictEqual(states(yield* check(key(6))), ["ok"])
       }).pipe(Effect.provide(testSql)),
   )
 
-  it.live("says that tokens alone do not tell which key they were hashed with, unless one of them is known", () =>
+  it.live("a key used only by tokens cannot be checked, unless one token is known", () =>
     Effect.gen(function* () {
       const token = randomCredential()
       const hasher = yield* Effect.provide(TokenHasher, TokenHasher.layer.pipe(Layer.provide(secretsOf("default", 5))))
       yield* storeToken(hasher.hash(Redacted.make(token)))
-      const look = (keys: string, env: Record<string, string> = {}) =>
+      const check = (keys: string, env: Record<string, string> = {}) =>
         KeyChecks.keys.pipe(Effect.provide(withKeys(keys, env)))
 
-      const unknown = yield* look(key(6))
+      const unknown = yield* check(key(6))
       assert.deepStrictEqual(states(unknown), ["ok", "ok"])
-      assert.include(texts(unknown), 'Whether the key "default" is the one that 1 tokens were stored with cannot be')
+      assert.include(texts(unknown), 'The key "default" cannot be checked: 1 tokens use it')
       const known = { SERVICE_BOOTSTRAP_PLATFORM_CREDENTIAL: token }
-      assert.include(texts(yield* look(key(5), known)), 'The key "default" opens 1 tokens')
-      const wrong = yield* look(key(6), known)
+      assert.include(texts(yield* check(key(5), known)), 'The key "default" opens 1 tokens')
+      const wrong = yield* check(key(6), known)
       assert.deepStrictEqual(states(wrong), ["ok", "FAILED"])
       assert.notInclude(texts(wrong), token)
     }).pipe(Effect.provide(testSql)),
   )
 
-  it.live("asks the identity provider as the service does, and tells a wrong issuer", () =>
+  it.live("reads the identity provider as the service does, and reports a wrong issuer", () =>
     Effect.gen(function* () {
       let issuer = ""
       const provider = createServer((request, response) => {
-        const answers: Record<string, unknown> = {
+        const documents: Record<string, unknown> = {
           "/.well-known/openid-configuration": { issuer, jwks_uri: `${issuer}/keys` },
           "/keys": { keys: [{ kty: "OKP" }] },
         }
-        response.end(JSON.stringify(answers[request.url ?? ""] ?? {}))
+        response.end(JSON.stringify(documents[request.url ?? ""] ?? {}))
       })
       yield* Effect.acquireRelease(
         Effect.promise(() => new Promise<void>((done) => provider.listen(0, "127.0.0.1", done))),
         () => Effect.sync(() => provider.close()),
       )
       const origin = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`
-      const look = (env: Record<string, string>) =>
+      const check = (env: Record<string, string>) =>
         identityProvider.pipe(Effect.provide(ConfigProvider.layer(ConfigProvider.fromEnvRecord(env))))
       issuer = origin
-      assert.deepStrictEqual(states(yield* look({ SERVICE_OIDC_ISSUER: origin })), ["ok", "ok"])
+      assert.deepStrictEqual(states(yield* check({ SERVICE_OIDC_ISSUER: origin })), ["ok", "ok"])
       assert.deepStrictEqual(
-        states(yield* look({ SERVICE_OIDC_ISSUER: origin, SERVICE_OIDC_JWKS_URI: `${origin}/nothing` })),
+        states(yield* check({ SERVICE_OIDC_ISSUER: origin, SERVICE_OIDC_JWKS_URI: `${origin}/nothing` })),
         ["FAILED"],
       )
       issuer = "https://elsewhere.example"
-      const wrong = yield* look({ SERVICE_OIDC_ISSUER: origin })
+      const wrong = yield* check({ SERVICE_OIDC_ISSUER: origin })
       assert.deepStrictEqual(states(wrong), ["FAILED"])
-      assert.include(texts(wrong), 'calls itself "https://elsewhere.example"')
-      assert.deepStrictEqual(yield* look({}), [])
+      assert.include(texts(wrong), 'the provider\'s issuer is "https://elsewhere.example"')
+      assert.deepStrictEqual(yield* check({}), [])
     }),
   )
 
-  it.live("keeps every finding on one line", () =>
+  it.live("a finding is printed on one line", () =>
     Effect.sync(() => assert.notInclude(line({ state: "FAILED", part: "database", text: "one\n  two" }), "\n")),
   )
 })

@@ -1,4 +1,4 @@
-/** Databases for commands that run as processes of their own. */
+/** Databases for commands that run as separate processes. */
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Redacted } from "effect"
 import type { Scope } from "effect"
@@ -6,14 +6,14 @@ import { randomBytes } from "node:crypto"
 import { inject } from "vitest"
 import { databaseUrl } from "../support/databaseUrl.ts"
 
-/** One statement on a database. */
+/** Runs one statement on a database. */
 export const query = (url: Redacted.Redacted, statement: string) =>
   Effect.flatMap(PgClient.PgClient, (sql) => sql.unsafe(statement)).pipe(
     Effect.provide(PgClient.layer({ url, maxConnections: 1 })),
     Effect.orDie,
   )
 
-/** A database without any table, dropped at the end. */
+/** A database without tables, dropped when the scope closes. */
 export const emptyDatabase: Effect.Effect<Redacted.Redacted, never, Scope.Scope> = Effect.suspend(() => {
   const server = Redacted.make(inject("serverUrl"))
   const name = `keyshelf_test_${randomBytes(6).toString("hex")}`

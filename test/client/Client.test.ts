@@ -10,7 +10,7 @@ import { TestService } from "../support/TestService.ts"
 
 const source = resolve(import.meta.dirname, "../../src")
 
-/** What a file imports when it runs: types are gone by then. */
+/** The run-time imports of a file, without type imports. */
 const importsOf = (file: string): ReadonlyArray<string> =>
   [...readFileSync(file, "utf8").matchAll(/^(?:import|export) (?!type )(?:[^;"]*? from )?"([^"\n]+)"$/gm)].map(
     (match) => match[1] ?? "",
@@ -31,10 +31,10 @@ const reached = (entry: string) => {
   return { files: [...files].map((file) => relative(source, file)), packages: [...packages] }
 }
 
-describe("what the client is made of", () => {
+describe("the imports of the client", () => {
   const { files, packages } = reached(join(source, "client/index.ts"))
 
-  it("is the contract: definitions, records, problems and the kernel's words, and nothing that serves", () => {
+  it("include only API definitions, models, errors, rules and the kernel, and no server code", () => {
     assert.include(files, "domains/instances/Api.ts")
     const contract =
       /^(client\/.*|kernel\/.*|api\/\w+\.ts|domains\/(\w+\/)+(\w*Api|\w*Model|Errors|Rules|rules\/\w+)\.ts)$/
@@ -44,14 +44,14 @@ describe("what the client is made of", () => {
     )
   })
 
-  it("needs effect alone: no driver, no module of Node.js", () => {
+  it("include no package but effect: no driver, no module of Node.js", () => {
     assert.deepStrictEqual(
       packages.filter((name) => !/^effect(\/(http|http-api|crypto|net))?$/.test(name)),
       [],
     )
   })
 
-  it("has every problem class of every domain", async () => {
+  it("include every problem class of every domain", async () => {
     const domains = readdirSync(join(source, "domains")).filter((folder) =>
       existsSync(join(source, "domains", folder, "Errors.ts")),
     )
@@ -65,13 +65,13 @@ describe("what the client is made of", () => {
   })
 })
 
-/** A server that gives its answers one after the other, the last one for ever. */
-const scripted = (answers: ReadonlyArray<readonly [status: number, headers?: Record<string, string>]>) =>
+/** A server that returns the given responses in order, and then repeats the last one. */
+const scripted = (responses: ReadonlyArray<readonly [status: number, headers?: Record<string, string>]>) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
       let count = 0
       const server = createServer((request, response) => {
-        const [status, headers] = answers[Math.min(count++, answers.length - 1)] ?? [500]
+        const [status, headers] = responses[Math.min(count++, responses.length - 1)] ?? [500]
         request.resume().on("end", () => {
           response.writeHead(status, { "content-type": "application/json", ...headers })
           response.end(status === 200 ? '{"items":[],"hasMore":false,"nextCursor":""}' : "{}")
@@ -89,8 +89,8 @@ const coreAt = (baseUrl: string, retries?: number) =>
 const now = { "retry-after": "0" }
 const entitlement = { name: "Sso", type: "BOOLEAN" as const }
 
-describe("sending again", () => {
-  it.live("a read is sent again while the service is away or slows down", () =>
+describe("retries", () => {
+  it.live("a read is retried after 503 and 429", () =>
     Effect.gen(function* () {
       const server = yield* scripted([[503, now], [429, now], [200]])
       const core = yield* coreAt(server.url)
@@ -99,7 +99,7 @@ describe("sending again", () => {
     }).pipe(Effect.provide(FetchHttpClient.layer)),
   )
 
-  it.live("a creation is sent again under an idempotency key only, unless it was never begun", () =>
+  it.live("a create is retried after 503 only with an idempotency key, and always after 429", () =>
     Effect.gen(function* () {
       const bare = yield* scripted([[503, now]])
       const create = (baseUrl: string, headers: object) =>
@@ -117,21 +117,21 @@ describe("sending again", () => {
     }).pipe(Effect.provide(FetchHttpClient.layer)),
   )
 
-  it.live("a decision stands, and a service that asks for a long wait gets no second call", () =>
+  it.live("no request is retried after 500, 404 or a 503 with a long Retry-After", () =>
     Effect.gen(function* () {
-      for (const answer of [[500], [404], [503, { "retry-after": "3600" }]] as const) {
-        const server = yield* scripted([answer])
+      for (const response of [[500], [404], [503, { "retry-after": "3600" }]] as const) {
+        const server = yield* scripted([response])
         const core = yield* coreAt(server.url)
         const error = yield* Effect.flip(core.entitlements.list({ query: {} }))
         assert.strictEqual(server.calls(), 1)
-        assert.strictEqual(client.retryAdvice(error).retry, answer[0] === 503)
+        assert.strictEqual(client.retryAdvice(error).retry, response[0] === 503)
       }
     }).pipe(Effect.provide(FetchHttpClient.layer)),
   )
 })
 
 layer(TestService.layer, { excludeTestServices: true })("the typed client", (it) => {
-  it.effect("speaks to all listeners with each one's credential", () =>
+  it.effect("calls the Core and Platform APIs with their credentials", () =>
     Effect.gen(function* () {
       const { operator, origins, tenant } = yield* TestService
       const { organizationId, token } = yield* tenant()
@@ -143,14 +143,14 @@ layer(TestService.layer, { excludeTestServices: true })("the typed client", (it)
     }).pipe(Effect.provide(FetchHttpClient.layer)),
   )
 
-  it.effect("fails with the problem's class, with its code as the tag and its faults inside", () =>
+  it.effect("fails with the problem's class, whose tag is the code and which contains the validation errors", () =>
     Effect.gen(function* () {
       const { origins, tenant } = yield* TestService
       const { token } = yield* tenant()
       const core = yield* client.makeCoreClient({ baseUrl: origins.core, token: Redacted.make(token) })
       const unknown = yield* Effect.flip(core.customers.get({ params: { customerSlug: "nobody" } }))
       assert.instanceOf(unknown, client.CustomerNotFound)
-      const refused = yield* core.instances
+      const locations = yield* core.instances
         .create({
           headers: {},
           payload: {
@@ -167,7 +167,7 @@ layer(TestService.layer, { excludeTestServices: true })("the typed client", (it)
             Effect.succeed(errors.map(({ location }) => location)),
           ),
         )
-      assert.include(refused, "body.customerSlug")
+      assert.include(locations, "body.customerSlug")
       const stranger = yield* client.makeCoreClient({ baseUrl: origins.core, token: Redacted.make("ksh_wrong") })
       assert.instanceOf(yield* Effect.flip(stranger.me.me()), client.InvalidCredential)
     }).pipe(Effect.provide(FetchHttpClient.layer)),

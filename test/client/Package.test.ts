@@ -21,7 +21,7 @@ const run = (cwd: string, args: ReadonlyArray<string>, env: Record<string, strin
       }),
   )
 
-/** A project that has the package installed: what `npm pack` ships of the client, and `effect`. */
+/** A project with the package installed: the client files that `npm pack` ships, and `effect`. */
 const consumer = Effect.gen(function* () {
   const directory = yield* temporaryDirectory
   const installed = join(directory, "node_modules/keyshelf")
@@ -39,7 +39,7 @@ const strict = ["--noEmit", "--strict", "--exactOptionalPropertyTypes", "--modul
 
 layer(TestService.layer, { excludeTestServices: true, timeout: 60_000 })("the installed package", (it) => {
   it.effect(
-    "keyshelf/client runs the example from a project of its own, and its types know each endpoint's problems",
+    "keyshelf/client runs the example in a separate project, and its types include each endpoint's problems",
     () =>
       Effect.gen(function* () {
         const { origins, tenant } = yield* TestService
@@ -48,20 +48,20 @@ layer(TestService.layer, { excludeTestServices: true, timeout: 60_000 })("the in
         const played = yield* run(directory, ["check-usage.ts"], { KEYSHELF_URL: origins.core, KEYSHELF_TOKEN: token })
         assert.strictEqual(played.code, 0, played.output)
         assert.deepStrictEqual(played.output.trim().split("\n"), [
-          "asked: allowed=true reason=GRANTED remaining=100",
+          "checked: allowed=true reason=GRANTED remaining=100",
           "consumed: remaining=60",
           "reported: used=90 of 100",
-          "refused: ReportUsage.ThresholdExceeded",
-          'unknown: No instance here has the name "nobody".',
+          "rejected: ReportUsage.ThresholdExceeded",
+          'not found: There is no instance "unknown".',
         ])
 
-        // The same with a tag that reading an instance cannot fail with: the one thing that does not compile.
+        // The same example with a tag that reading an instance cannot fail with must not compile.
         const example = readFileSync(join(directory, "check-usage.ts"), "utf8")
         writeFileSync(join(directory, "wrong.ts"), example.replace("Instance.NotFound", "Customer.NotFound"))
         const checked = yield* run(directory, [tsc, ...strict, "--skipLibCheck", "check-usage.ts", "wrong.ts"])
-        const faults = checked.output.split("\n").filter((line) => line.includes("error TS"))
-        assert.isNotEmpty(faults, checked.output)
-        for (const fault of faults) assert.match(fault, /^wrong\.ts/)
+        const typeErrors = checked.output.split("\n").filter((line) => line.includes("error TS"))
+        assert.isNotEmpty(typeErrors, checked.output)
+        for (const error of typeErrors) assert.match(error, /^wrong\.ts/)
         assert.include(checked.output, "Customer.NotFound")
       }),
     180_000,

@@ -9,7 +9,7 @@ const freshName = () => `service.integration.custom.a${randomUUID().slice(0, 8)}
 const schema = { type: "object", properties: { token: { type: "string", writeOnly: true } } }
 
 layer(TestService.layer, { excludeTestServices: true })("connectors", (it) => {
-  it.effect("the built-in ones are there, with settings schemas that mark their secrets", () =>
+  it.effect("built-in connectors are available, and their settings schemas mark secrets", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
@@ -33,7 +33,7 @@ layer(TestService.layer, { excludeTestServices: true })("connectors", (it) => {
     }),
   )
 
-  it.effect("activation is idempotent, keeps the first time and emits once", () =>
+  it.effect("repeated activation and deactivation keep the first time and emit one event each", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
@@ -56,7 +56,7 @@ layer(TestService.layer, { excludeTestServices: true })("connectors", (it) => {
     }),
   )
 
-  it.effect("ten activations at once agree on one time and one event", () =>
+  it.effect("ten concurrent activations return one time and emit one event", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
@@ -69,7 +69,7 @@ layer(TestService.layer, { excludeTestServices: true })("connectors", (it) => {
     }),
   )
 
-  it.effect("an unknown connector has a state and can be deactivated, nothing else", () =>
+  it.effect("an unknown connector has a state and can be deactivated; all other operations are not found", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
@@ -93,7 +93,7 @@ layer(TestService.layer, { excludeTestServices: true })("connectors", (it) => {
     }),
   )
 
-  it.effect("a malformed name is refused with its place", () =>
+  it.effect("a malformed connector name is rejected with its place", () =>
     Effect.gen(function* () {
       const { core, operator, platform, tenant } = yield* TestService
       const { token } = yield* tenant()
@@ -114,7 +114,7 @@ layer(TestService.layer, { excludeTestServices: true })("connectors", (it) => {
     }),
   )
 
-  it.effect("the operator registers a connector, again, and removes it", () =>
+  it.effect("the operator can register a connector, replace it and remove it", () =>
     Effect.gen(function* () {
       const { core, operator, platform, tenant } = yield* TestService
       const { token } = yield* tenant()
@@ -147,7 +147,7 @@ layer(TestService.layer, { excludeTestServices: true })("connectors", (it) => {
     }),
   )
 
-  it.effect("a built-in connector is neither registered nor removed", () =>
+  it.effect("registering or removing a built-in connector is rejected", () =>
     Effect.gen(function* () {
       const { operator, platform } = yield* TestService
       const body = { name: HUBSPOT, version: "2", settings_schema: schema }
@@ -158,7 +158,7 @@ layer(TestService.layer, { excludeTestServices: true })("connectors", (it) => {
     }),
   )
 
-  it.effect("a schema that hides its secrets from the service is refused with its place", () =>
+  it.effect("a schema with a keyword that could hide secrets is rejected with its place", () =>
     Effect.gen(function* () {
       const { operator, platform } = yield* TestService
       const body = {
@@ -172,7 +172,7 @@ layer(TestService.layer, { excludeTestServices: true })("connectors", (it) => {
     }),
   )
 
-  it.effect("the connectors are listed page by page with their states", () =>
+  it.effect("connectors are listed page by page with their states", () =>
     Effect.gen(function* () {
       const { core, operator, platform, tenant } = yield* TestService
       const { token } = yield* tenant()
@@ -203,7 +203,7 @@ layer(TestService.layer, { excludeTestServices: true })("connectors", (it) => {
     }),
   )
 
-  it.effect("a license includes every connector until the operator says which", () =>
+  it.effect("a license includes every connector until the operator sets which", () =>
     Effect.gen(function* () {
       const { core, operator, platform, tenant } = yield* TestService
       const { organizationId, token } = yield* tenant()
@@ -215,8 +215,8 @@ layer(TestService.layer, { excludeTestServices: true })("connectors", (it) => {
       assert.strictEqual(put.status, 200, put.text)
       assert.deepStrictEqual(put.body.connectors, [HUBSPOT])
       assert.deepStrictEqual((yield* platform("GET", path, { token: operator })).body, put.body)
-      const refused = yield* core("PUT", `/connectors/service.integration.crm.salesforce/activation`, { token })
-      assert.deepStrictEqual([refused.status, refused.body.code], [403, "ActivateConnector.NotLicensed"])
+      const rejected = yield* core("PUT", `/connectors/service.integration.crm.salesforce/activation`, { token })
+      assert.deepStrictEqual([rejected.status, rejected.body.code], [403, "ActivateConnector.NotLicensed"])
       assert.strictEqual((yield* core("PUT", `/connectors/${HUBSPOT}/activation`, { token })).status, 200)
       const state = yield* core("GET", `/connectors/${stripe}/state`, { token })
       assert.include(state.body, { entitled: false, activated: true })
@@ -225,7 +225,7 @@ layer(TestService.layer, { excludeTestServices: true })("connectors", (it) => {
     }),
   )
 
-  it.effect("a license includes registered connectors only, of an organization that exists", () =>
+  it.effect("setting a license with an unregistered connector or for an unknown organization is rejected", () =>
     Effect.gen(function* () {
       const { operator, platform, tenant } = yield* TestService
       const { organizationId } = yield* tenant()

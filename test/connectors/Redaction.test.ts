@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { changedExposures, merge, withoutFormerSecrets } from "../../src/domains/connectors/settings/SettingsMerge.ts"
+import { changedExposures, merge, removeFormerSecrets } from "../../src/domains/connectors/settings/SettingsMerge.ts"
 import { redact, settingsAt } from "../../src/domains/connectors/settings/Redaction.ts"
 import { lint } from "../../src/domains/connectors/schema/SchemaLint.ts"
 import { randomCase } from "./support.ts"
@@ -12,7 +12,7 @@ const merged = (schema: Json, sent: Json, stored: Json | undefined) => merge(set
 const redacted = (schema: Json, value: Json) => redact(settingsAt(schema), value)
 
 describe("redaction", () => {
-  it("lets no secret of any random schema through", () => {
+  it("masks every secret of random schemas", () => {
     let seen = 0
     for (let seed = 1; seed <= 3000; seed++) {
       const { schema, secrets, value } = randomCase(seed, { arraysOfSecrets: true })
@@ -23,16 +23,16 @@ describe("redaction", () => {
     assert.isAbove(seen, 3000)
   })
 
-  it("what was read can be sent back, and restores what is stored", () => {
+  it("sending redacted settings back restores the stored settings", () => {
     for (let seed = 1; seed <= 3000; seed++) {
       const { schema, value } = randomCase(seed, { arraysOfSecrets: false })
       const result = merged(schema, redacted(schema, value), value)
-      assert.deepStrictEqual(result.faults, [], `seed ${seed}: ${JSON.stringify(schema)}`)
+      assert.deepStrictEqual(result.errors, [], `seed ${seed}: ${JSON.stringify(schema)}`)
       assert.deepStrictEqual(result.settings, value, `seed ${seed}: ${JSON.stringify(schema)}`)
     }
   })
 
-  it("what is omitted keeps every secret", () => {
+  it("omitting settings retains every secret", () => {
     for (let seed = 1; seed <= 1000; seed++) {
       const { schema, secrets, value } = randomCase(seed, { arraysOfSecrets: true })
       const kept = JSON.stringify(merged(schema, {}, value).settings)
@@ -79,22 +79,22 @@ describe("redaction", () => {
     ["dependentSchemas", { dependentSchemas: { z: { properties: { a: { properties: { b: secret } } } } } }],
     ["unevaluatedProperties", { unevaluatedProperties: { unevaluatedProperties: secret } }],
     ["a whole object", { properties: { a: { writeOnly: true } } }],
-    ["a keyword that is not known", { properties: { a: { properties: { b: {} }, ifNotThen: {} } } }],
-    ["a $ref that leads nowhere", { properties: { a: { $ref: "#/$defs/gone" } } }],
+    ["an unknown keyword", { properties: { a: { properties: { b: {} }, ifNotThen: {} } } }],
+    ["a $ref that does not resolve", { properties: { a: { $ref: "#/$defs/gone" } } }],
     ["a $ref to another document", { properties: { a: { $ref: "https://example.com/schema" } } }],
     ["a $dynamicRef", { properties: { a: { $dynamicRef: "#x" } } }],
-    ["a schema that is a text", { properties: { a: "secret" } }],
-    ["writeOnly that is no boolean", { properties: { a: { properties: { b: { writeOnly: "yes" } } } } }],
-    ["a pattern that is broken", { properties: { a: { patternProperties: { "(": secret } } } }],
+    ["a schema that is a string", { properties: { a: "secret" } }],
+    ["a writeOnly that is not a boolean", { properties: { a: { properties: { b: { writeOnly: "yes" } } } } }],
+    ["an invalid pattern", { properties: { a: { patternProperties: { "(": secret } } } }],
     ["a nested $id", { properties: { a: { $id: "https://example.com/x", $ref: "#/$defs/x" } }, $defs: { x: {} } }],
   ]
   for (const [name, schema] of shapes) {
-    it(`finds the secret behind ${name}`, () => {
+    it(`masks a secret under ${name}`, () => {
       assert.notInclude(JSON.stringify(redacted(schema, { a: { b: "s3cret" } })), "s3cret")
     })
   }
 
-  it("finds the secrets of array items", () => {
+  it("masks the secrets of array items", () => {
     const lists: ReadonlyArray<Json> = [
       { items: secret },
       { prefixItems: [secret] },
@@ -114,19 +114,19 @@ describe("redaction", () => {
     }
   })
 
-  it("shows what is no secret, and that a secret is not set", () => {
+  it("shows other values, and null for a secret that is not set", () => {
     const schema = { properties: { a: secret, b: { type: "string" } }, required: ["b"] }
     assert.deepStrictEqual(redacted(schema, { a: null, b: "***", c: 1 }), { a: null, b: "***", c: 1 })
   })
 
-  it("keeps a member that is called __proto__ a member", () => {
+  it("keeps a property named __proto__", () => {
     const value = JSON.parse('{"__proto__": {"a": "x"}}') as Json
     assert.strictEqual(JSON.stringify(redacted({}, value)), '{"__proto__":{"a":"x"}}')
     assert.strictEqual(JSON.stringify(merged({}, value, undefined).settings), '{"__proto__":{"a":"x"}}')
   })
 })
 
-describe("merging", () => {
+describe("merging settings", () => {
   const item = { type: "object", properties: { id: { type: "string" }, url: { type: "string" }, token: secret } }
   const list: Json = { properties: { hooks: { type: "array", items: item } } }
   const stored = {
@@ -147,7 +147,7 @@ describe("merging", () => {
     })
   })
 
-  it("refuses `***` in an item that is not stored, has no identity, or shares it", () => {
+  it("rejects `***` in an item that is not stored, has no identity, or shares it", () => {
     const cases: ReadonlyArray<readonly [ReadonlyArray<object>, string]> = [
       [[{ id: "c", token: "***" }], "body.settings.hooks[0].token"],
       [[{ id: "a" }, { token: "***" }], "body.settings.hooks[1].token"],
@@ -155,37 +155,37 @@ describe("merging", () => {
     ]
     for (const [hooks, location] of cases) {
       assert.deepStrictEqual(
-        merged(list, { hooks }, stored).faults.map((fault) => fault.location),
+        merged(list, { hooks }, stored).errors.map(({ location }) => location),
         [location],
       )
     }
     const strings: Json = { properties: { keys: { items: secret } } }
-    assert.lengthOf(merged(strings, { keys: ["***"] }, { keys: ["x"] }).faults, 1)
+    assert.lengthOf(merged(strings, { keys: ["***"] }, { keys: ["x"] }).errors, 1)
   })
 
-  it("refuses `***` where nothing is stored, also inside of a secret", () => {
+  it("rejects `***` without a stored value, also inside a secret", () => {
     const schema: Json = { properties: { a: secret, b: { type: "object", writeOnly: true } } }
-    assert.lengthOf(merged(schema, { a: "***" }, undefined).faults, 1)
-    assert.lengthOf(merged(schema, { a: "***" }, { a: null }).faults, 1)
-    assert.lengthOf(merged(schema, { b: { x: "***" } }, { b: { x: "y" } }).faults, 1)
+    assert.lengthOf(merged(schema, { a: "***" }, undefined).errors, 1)
+    assert.lengthOf(merged(schema, { a: "***" }, { a: null }).errors, 1)
+    assert.lengthOf(merged(schema, { b: { x: "***" } }, { b: { x: "y" } }).errors, 1)
   })
 
-  it("takes `***` as it is where it is no secret", () => {
+  it("stores `***` as a value that is not secret", () => {
     assert.deepStrictEqual(merged({ properties: { a: { type: "string" } } }, { a: "***" }, { a: "x" }).settings, {
       a: "***",
     })
   })
 
-  it("an omitted array that holds secrets is kept whole, an empty one removes it", () => {
+  it("retains an omitted array with secrets, and removes it if an empty one is sent", () => {
     assert.deepStrictEqual(merged(list, {}, stored).settings, stored)
     assert.deepStrictEqual(merged(list, { hooks: [] }, stored).settings, { hooks: [] })
   })
 
-  it("forgets secrets that only an older schema knew", () => {
+  it("removes secrets that only an older schema marks", () => {
     const older: Json = { properties: { old: secret, both: secret, list: { items: { properties: { x: secret } } } } }
     const newer: Json = { properties: { both: secret } }
     const value = { old: "1", both: "2", list: [{ x: "3", y: "4" }] }
-    assert.deepStrictEqual(withoutFormerSecrets(settingsAt(newer, older), settingsAt(newer), value), {
+    assert.deepStrictEqual(removeFormerSecrets(settingsAt(newer, older), settingsAt(newer), value), {
       both: "2",
       list: [{ y: "4" }],
     })
@@ -201,14 +201,14 @@ describe("addresses that secrets are sent to", () => {
   }
   const changed = (before: Json, after: Json) => changedExposures(settingsAt(schema), before, after, "body.settings")
 
-  it("are compared with their defaults", () => {
+  it("an absent address is compared as its default", () => {
     assert.deepStrictEqual(changed({}, { url: "https://default" }), [])
     assert.deepStrictEqual(changed({ url: "https://default" }, {}), [])
     assert.deepStrictEqual(changed({ url: "https://other" }, {}), ["body.settings.url"])
     assert.deepStrictEqual(changed({}, { url: "https://other" }), ["body.settings.url"])
   })
 
-  it("are compared item by item", () => {
+  it("addresses in array items are compared by the items' identities", () => {
     const before = {
       hooks: [
         { id: 1, url: "a" },
@@ -230,14 +230,14 @@ describe("addresses that secrets are sent to", () => {
 })
 
 describe("the lint of settings schemas", () => {
-  it("takes what redaction understands", () => {
+  it("accepts schemas that redaction understands", () => {
     for (let seed = 1; seed <= 200; seed++) {
       const { schema } = randomCase(seed, { arraysOfSecrets: true })
       assert.deepStrictEqual(lint(schema), [], `seed ${seed}: ${JSON.stringify(schema)}`)
     }
   })
 
-  const refused: ReadonlyArray<readonly [string, Json]> = [
+  const rejected: ReadonlyArray<readonly [string, Json]> = [
     ["body.settings_schema.type", {}],
     ["body.settings_schema.$schema", { type: "object", $schema: "http://json-schema.org/draft-07/schema#" }],
     ["body.settings_schema.writeOnly", { type: "object", writeOnly: true }],
@@ -256,10 +256,10 @@ describe("the lint of settings schemas", () => {
     ["body.settings_schema", { type: "object", properties: { a: { pattern: "(" } } }],
     ["body.settings_schema.patternProperties", { type: "object", patternProperties: { "(": {} } }],
   ]
-  for (const [location, schema] of refused) {
-    it(`refuses ${JSON.stringify(schema)}`, () => {
+  for (const [location, schema] of rejected) {
+    it(`rejects ${JSON.stringify(schema)}`, () => {
       assert.deepStrictEqual(
-        lint(schema).map((fault) => fault.location),
+        lint(schema).map(({ location }) => location),
         [location],
       )
     })

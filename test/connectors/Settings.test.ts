@@ -31,7 +31,7 @@ const settingsOf = Effect.fnUntraced(function* (name: string) {
 const secret = { type: "string", minLength: 3, writeOnly: true }
 
 layer(TestService.layer, { excludeTestServices: true })("settings of connectors", (it) => {
-  it.effect("are stored, read without their secret, changed without it, and deleted", () =>
+  it.effect("can be stored, read and changed without their secret, and deleted", () =>
     Effect.gen(function* () {
       const { get, put, remove } = yield* settingsOf(HUBSPOT)
       assert.strictEqual((yield* get).body.code, "ConnectorSettings.NotFound")
@@ -72,7 +72,7 @@ layer(TestService.layer, { excludeTestServices: true })("settings of connectors"
     }),
   )
 
-  it.effect("no refusal echoes what was sent", () =>
+  it.effect("errors never echo a value that was sent", () =>
     Effect.gen(function* () {
       const { core } = yield* TestService
       const name = yield* registered({
@@ -116,7 +116,7 @@ layer(TestService.layer, { excludeTestServices: true })("settings of connectors"
     }),
   )
 
-  it.effect("secrets are found at any depth, and array items keep theirs by identity", () =>
+  it.effect("secrets are masked at any depth, and array items keep theirs by identity", () =>
     Effect.gen(function* () {
       const name = yield* registered({
         type: "object",
@@ -169,7 +169,7 @@ layer(TestService.layer, { excludeTestServices: true })("settings of connectors"
     }),
   )
 
-  it.effect("an address is changed only together with the secrets that would go there", () =>
+  it.effect("changing an address without sending the secrets again is rejected", () =>
     Effect.gen(function* () {
       const { put } = yield* settingsOf(HUBSPOT)
       yield* put({ accessToken: SECRET })
@@ -186,7 +186,7 @@ layer(TestService.layer, { excludeTestServices: true })("settings of connectors"
     }),
   )
 
-  it.effect("what an older schema called secret stays hidden, and is forgotten under the new one", () =>
+  it.effect("secrets of an older schema stay hidden, and the next PUT removes them", () =>
     Effect.gen(function* () {
       const name = yield* registered({ type: "object", properties: { old: secret } })
       const { get, put } = yield* settingsOf(name)
@@ -198,7 +198,7 @@ layer(TestService.layer, { excludeTestServices: true })("settings of connectors"
     }),
   )
 
-  it.effect("twenty changes at once lose no secret", () =>
+  it.effect("twenty concurrent changes keep the secret", () =>
     Effect.gen(function* () {
       const { get, put } = yield* settingsOf(HUBSPOT)
       yield* put({ accessToken: SECRET })
@@ -211,7 +211,7 @@ layer(TestService.layer, { excludeTestServices: true })("settings of connectors"
     }),
   )
 
-  it.effect("settings that are too large or too deep are refused", () =>
+  it.effect("settings that are too large or too deep are rejected", () =>
     Effect.gen(function* () {
       const { put } = yield* settingsOf(yield* registered({ type: "object" }))
       let deep: unknown = 1
@@ -222,7 +222,7 @@ layer(TestService.layer, { excludeTestServices: true })("settings of connectors"
     }),
   )
 
-  it.effect("no row of the database holds a secret, and a row that is moved does not open", () =>
+  it.effect("no row of the database contains a secret", () =>
     Effect.gen(function* () {
       const sql = yield* PgClient.PgClient
       const marker = `secret-${randomUUID()}`

@@ -4,7 +4,7 @@ import { createVerify, generateKeyPairSync } from "node:crypto"
 import { createServer } from "node:http"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
-import { presentable } from "../../src/domains/connectors/settings/TextSanitizer.ts"
+import { sanitize } from "../../src/domains/connectors/settings/TextSanitizer.ts"
 import { TestService } from "../support/TestService.ts"
 
 const HUBSPOT = "service.integration.crm.hubspot"
@@ -20,7 +20,7 @@ const json =
     response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body))
   }
 
-/** A server of the vendor's, and what it was asked. */
+/** A test server of a vendor, and the requests that it received. */
 const vendor = Effect.fnUntraced(function* (reply: Reply) {
   const asked: Array<{ method: string; url: string; headers: IncomingMessage["headers"]; body: string }> = []
   const server = yield* Effect.acquireRelease(
@@ -59,7 +59,7 @@ const tested = Effect.fnUntraced(function* (name: string, settings: object) {
 })
 
 layer(TestService.layer, { excludeTestServices: true })("testing a connector", (it) => {
-  it.effect("HubSpot succeeds with the portal's details", () =>
+  it.effect("HubSpot succeeds if the account details are returned", () =>
     Effect.gen(function* () {
       const { asked, url } = yield* vendor(json(200, { portalId: 42, uiDomain: "app.hubspot.com" }))
       const result = yield* tested(HUBSPOT, { accessToken: TOKEN, baseUrl: `${url}/` })
@@ -71,7 +71,7 @@ layer(TestService.layer, { excludeTestServices: true })("testing a connector", (
     }),
   )
 
-  it.effect("vendors that hang keep no database connection, with an Idempotency-Key either", () =>
+  it.effect("vendors that hang do not occupy database connections, even with an Idempotency-Key", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const waiting: Array<ServerResponse> = []
@@ -86,7 +86,7 @@ layer(TestService.layer, { excludeTestServices: true })("testing a connector", (
         { concurrency: "unbounded" },
       ).pipe(Effect.forkChild)
       while (waiting.length < 12) yield* Effect.sleep(10)
-      // The test database client has four connections: were they held, this would wait for the vendors.
+      // The test client has four connections. If the tests used them, this request would wait for the vendors.
       const written = yield* core("POST", "/components", { token, body: { name: "part", version: "1" } }).pipe(
         Effect.timeout("3 seconds"),
       )
@@ -96,7 +96,7 @@ layer(TestService.layer, { excludeTestServices: true })("testing a connector", (
     }),
   )
 
-  it.effect("Stripe succeeds with a list of customers, in the connected account", () =>
+  it.effect("Stripe succeeds if the customers of the connected account are returned", () =>
     Effect.gen(function* () {
       const { asked, url } = yield* vendor(json(200, { object: "list", data: [] }))
       const settings = { secretKey: "rk_test_abcDEF123", stripeContext: "acct_1", baseUrl: url }
@@ -137,7 +137,7 @@ layer(TestService.layer, { excludeTestServices: true })("testing a connector", (
     }),
   )
 
-  it.effect("Salesforce refuses, or the key is none", () =>
+  it.effect("Salesforce fails if the assertion is rejected or the private key is invalid", () =>
     Effect.gen(function* () {
       const { asked, url } = yield* vendor((request, response, body) =>
         json(400, {
@@ -147,21 +147,21 @@ layer(TestService.layer, { excludeTestServices: true })("testing a connector", (
       )
       const settings = { loginUrl: url, clientId: "client", username: "ops", privateKey }
       const result = yield* tested(SALESFORCE, settings)
-      assert.deepStrictEqual([result.status, result.message], ["failed", "Salesforce answered 400: bad *** ***"])
+      assert.deepStrictEqual([result.status, result.message], ["failed", "Salesforce returned 400: bad *** ***"])
       const broken = yield* tested(SALESFORCE, { ...settings, privateKey: "-----BEGIN PRIVATE KEY-----\nnone" })
-      assert.strictEqual(broken.message, "The private key is not an RSA key in PEM")
+      assert.strictEqual(broken.message, "The private key is not an RSA key in PEM format")
       assert.lengthOf(asked, 1)
     }),
   )
 
-  it.effect("a token that the vendor refuses is a failed test, without the token", () =>
+  it.effect("a token that the vendor rejects fails the test, and the message does not contain it", () =>
     Effect.gen(function* () {
       const long = `${"x".repeat(170)} ${TOKEN} \u0007\u001b[31m`
       for (const message of [`The token\u0000 ${TOKEN}\r\nis not valid`, long, TOKEN.split("").join("\u0001")]) {
         const { url } = yield* vendor(json(401, { status: "error", message }))
         const result = yield* tested(HUBSPOT, { accessToken: TOKEN, baseUrl: url })
         assert.strictEqual(result.status, "failed")
-        assert.match(result.message, /^HubSpot answered 401: /)
+        assert.match(result.message, /^HubSpot returned 401: /)
         assert.notInclude(result.message, TOKEN.slice(0, 12))
         assert.notMatch(result.message, /\p{Cc}/u)
       }
@@ -174,17 +174,17 @@ layer(TestService.layer, { excludeTestServices: true })("testing a connector", (
       (_, response) => response.writeHead(302, { location: "http://127.0.0.1:1/" }).end(),
       /302, a redirect, which is not followed$/,
     ],
-    ["a page that is no API", (_, response) => response.end("<html>"), /something that is not its API$/],
+    ["a page that is not JSON", (_, response) => response.end("<html>"), /response is not from the HubSpot API$/],
     [
       "a body that is too large",
       (_, response) => response.end("x".repeat(1024 * 1024 + 1)),
       /larger than 1048576 bytes$/,
     ],
-    ["a connection that breaks", (_, response) => response.destroy(), /did not answer/],
-    ["an error of the vendor's", json(503, {}), /answered 503$/],
+    ["a connection that breaks", (_, response) => response.destroy(), /did not respond/],
+    ["an error status of the vendor", json(503, {}), /returned 503$/],
   ]
   for (const [name, reply, message] of failures) {
-    it.effect(`${name} is a failed test`, () =>
+    it.effect(`${name} fails the test`, () =>
       Effect.gen(function* () {
         const { url } = yield* vendor(reply)
         const result = yield* tested(HUBSPOT, { accessToken: TOKEN, baseUrl: url })
@@ -195,19 +195,19 @@ layer(TestService.layer, { excludeTestServices: true })("testing a connector", (
   }
 
   it.effect(
-    "a vendor that does not answer is given up after ten seconds",
+    "a vendor that does not respond fails the test after ten seconds",
     () =>
       Effect.gen(function* () {
         const { url } = yield* vendor(() => undefined)
         const began = performance.now()
         const result = yield* tested(HUBSPOT, { accessToken: TOKEN, baseUrl: url })
-        assert.deepStrictEqual([result.status, result.message], ["failed", "No answer within 10 s"])
+        assert.deepStrictEqual([result.status, result.message], ["failed", "No response within 10 s"])
         assert.approximately(performance.now() - began, 10_000, 3_000)
       }),
     20_000,
   )
 
-  it.effect("without settings there is nothing to test", () =>
+  it.effect("testing a connector without settings is not found", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
@@ -217,7 +217,7 @@ layer(TestService.layer, { excludeTestServices: true })("testing a connector", (
   )
 })
 
-describe("texts of vendors", () => {
+describe("a vendor's message", () => {
   const pem = "-----BEGIN KEY-----\nAAAABBBBCCCC\nDDDDEEEEFFFF\n-----END KEY-----\n"
   const cases: ReadonlyArray<readonly [text: string, secrets: ReadonlyArray<string>, shown: string]> = [
     ["plain", ["secret"], "plain"],
@@ -233,10 +233,11 @@ describe("texts of vendors", () => {
     ["", [""], ""],
   ]
   for (const [text, secrets, shown] of cases) {
-    it(JSON.stringify(text), () => assert.strictEqual(presentable(text, secrets), shown))
+    it(`${JSON.stringify(text)} is shown as ${JSON.stringify(shown)}`, () =>
+      assert.strictEqual(sanitize(text, secrets), shown))
   }
-  it("are cut after the secrets are gone", () => {
-    assert.strictEqual(presentable(`${"x".repeat(195)}secret`, ["secret"]), `${"x".repeat(195)}***`)
-    assert.strictEqual(presentable("x".repeat(500), []), `${"x".repeat(199)}…`)
+  it("is truncated after its secrets are masked", () => {
+    assert.strictEqual(sanitize(`${"x".repeat(195)}secret`, ["secret"]), `${"x".repeat(195)}***`)
+    assert.strictEqual(sanitize("x".repeat(500), []), `${"x".repeat(199)}…`)
   })
 })

@@ -1,6 +1,6 @@
-/** Random settings schemas with values of their shape, from a seed that a failure names. */
+/** Random settings schemas with matching values, reproducible from a seed. */
 
-/** A reproducible source of random numbers (mulberry32). */
+/** A random generator with a seed (mulberry32). */
 export const randomFrom = (seed: number) => {
   let state = seed
   const next = () => {
@@ -22,14 +22,14 @@ interface Sample {
   readonly value: unknown
 }
 
-/** A schema, a value of its shape, and the texts in it that are secret. */
+/** A schema, a matching value, and the secret texts in it. */
 export interface Case {
   readonly schema: { readonly [name: string]: unknown }
   readonly value: { readonly [name: string]: unknown }
   readonly secrets: ReadonlyArray<string>
 }
 
-/** Makes a case. With `arraysOfSecrets: false` every secret can be named, so that `***` can keep each of them. */
+/** Creates a case. With `arraysOfSecrets: false` every secret has a path by identity, so that `***` can keep it. */
 export const randomCase = (seed: number, options: { readonly arraysOfSecrets: boolean }): Case => {
   const random = randomFrom(seed)
   const secrets: Array<string> = []
@@ -76,11 +76,11 @@ export const randomCase = (seed: number, options: { readonly arraysOfSecrets: bo
       return identified(item)
     }
     if (kind === 2) {
-      const member = leaf(canBeSecret)
+      const property = leaf(canBeSecret)
       const keyword = random.chance(0.5)
-        ? { additionalProperties: member.schema }
-        : { patternProperties: { "^k": member.schema } }
-      return { schema: wrap({ type: "object", ...keyword }), value: { k1: member.value } }
+        ? { additionalProperties: property.schema }
+        : { patternProperties: { "^k": property.schema } }
+      return { schema: wrap({ type: "object", ...keyword }), value: { k1: property.value } }
     }
     return leaf(canBeSecret)
   }
@@ -99,20 +99,20 @@ export const randomCase = (seed: number, options: { readonly arraysOfSecrets: bo
   }
 
   const object = (depth: number, canBeSecret: boolean): Sample => {
-    const members = Array.from(
+    const entries = Array.from(
       { length: 1 + random.below(3) },
       () => [`m${serial++}`, node(depth, canBeSecret)] as const,
     )
-    const later = random.chance(0.3) ? members.slice(1) : []
-    const first = members.filter((member) => !later.includes(member))
-    const properties = (list: typeof members) => Object.fromEntries(list.map(([key, { schema }]) => [key, schema]))
+    const later = random.chance(0.3) ? entries.slice(1) : []
+    const first = entries.filter((entry) => !later.includes(entry))
+    const properties = (list: typeof entries) => Object.fromEntries(list.map(([key, { schema }]) => [key, schema]))
     return {
       schema: wrap({
         type: "object",
         properties: properties(first),
         ...(later.length === 0 ? {} : { dependentSchemas: { never: { properties: properties(later) } } }),
       }),
-      value: Object.fromEntries(members.map(([key, { value }]) => [key, value])),
+      value: Object.fromEntries(entries.map(([key, { value }]) => [key, value])),
     }
   }
 

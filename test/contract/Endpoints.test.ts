@@ -8,7 +8,8 @@ import {
 import { coreModules, platformModules } from "../../src/kernel/contract/Scope.ts"
 import { endpoints, neverNotFound } from "./endpoints.ts"
 import type { Endpoint } from "./endpoints.ts"
-import { scenarios } from "./scenarios.ts"
+import { exceptions, scenarioOf } from "./scenarios.ts"
+import type { Fixture } from "./scenarios.ts"
 
 const failing = (isWrong: (endpoint: Endpoint) => boolean) => endpoints.filter(isWrong).map(({ id }) => id)
 
@@ -31,6 +32,9 @@ const STATUSES: ReadonlyArray<readonly [RegExp, number]> = [
   [/^Request\.(MalformedBody|InvalidCursor)$/, 400],
   [/^Request\.ValidationFailed$|^IdempotencyKey\.Reused$/, 422],
 ]
+
+/** A fixture in which every record has the same id and slug. */
+const anyFixture = new Proxy({} as Fixture, { get: () => "01a1fe56-aaf8-74c8-a331-6d16e44e9843" })
 
 describe("every endpoint", () => {
   it("exists", () => {
@@ -129,7 +133,21 @@ describe("every endpoint", () => {
     )
   })
 
-  it("has a scenario, and no scenario is unused", () => {
-    assert.deepStrictEqual(Object.keys(scenarios).sort(), endpoints.map(({ id }) => id).sort())
+  it("has a scenario: a value for each path parameter, and a body if it takes one", () => {
+    assert.deepStrictEqual(
+      failing((endpoint) => {
+        const { body, path } = scenarioOf(endpoint, anyFixture)
+        return /:|undefined/.test(path) || endpoint.hasBody !== (body !== undefined && endpoint.accepts(body))
+      }),
+      [],
+    )
+  })
+
+  it("has an exception only if it exists", () => {
+    const ids = new Set(endpoints.map(({ id }) => id))
+    assert.deepStrictEqual(
+      Object.keys(exceptions).filter((id) => !ids.has(id)),
+      [],
+    )
   })
 })

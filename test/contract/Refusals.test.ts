@@ -7,8 +7,8 @@ import { TestService } from "../support/TestService.ts"
 import type { Answer, CallOptions } from "../support/TestService.ts"
 import { aboutTheInstallation, endpoints } from "./endpoints.ts"
 import type { Endpoint } from "./endpoints.ts"
-import { populate, scenarios } from "./scenarios.ts"
-import type { World } from "./scenarios.ts"
+import { populate, scenarioOf } from "./scenarios.ts"
+import type { Fixture } from "./scenarios.ts"
 
 const isUuid = Schema.is(Uuid)
 
@@ -44,12 +44,10 @@ const setup = Effect.gen(function* () {
   const service = yield* TestService
   const owner = yield* service.tenant()
   const world = yield* populate({ ...service, ...owner })
-  const call = (endpoint: Endpoint, options: CallOptions = {}, at: World = world) => {
-    const scenario = scenarios[endpoint.id]
-    if (scenario === undefined) return Effect.die(new Error(`No scenario for ${endpoint.id}`))
-    const body = scenario.body?.(at)
+  const call = (endpoint: Endpoint, options: CallOptions = {}, at: Fixture = world) => {
+    const { body, path } = scenarioOf(endpoint, at)
     const listener = endpoint.api === "platform" ? service.platform : service.core
-    return listener(endpoint.method, scenario.path(at), {
+    return listener(endpoint.method, path, {
       ...(body === undefined || options.rawBody !== undefined ? {} : { body }),
       ...options,
     })
@@ -125,7 +123,7 @@ layer(TestService.layer, { excludeTestServices: true })("every endpoint rejects"
     Effect.gen(function* () {
       const { call, tenant, world } = yield* setup
       const stranger = yield* tenant()
-      const nowhere: World = Object.fromEntries(
+      const nowhere: Fixture = Object.fromEntries(
         // Ids must be UUIDs: other path values are rejected before the lookup.
         Object.entries(world).map(([key, name]) => [key, isUuid(name) ? randomUUID() : "never-existed"]),
       ) as never
@@ -215,7 +213,7 @@ layer(TestService.layer, { excludeTestServices: true })("every endpoint rejects"
       const { call, right, world } = yield* setup
       for (const endpoint of withStrictBody) {
         if (allowsUnknownProperties.includes(endpoint.id)) continue
-        const body = { ...scenarios[endpoint.id]?.body?.(world), surprise: 1 }
+        const body = { ...scenarioOf(endpoint, world).body, surprise: 1 }
         const response = yield* call(endpoint, { token: right(endpoint), body })
         assertProblem(endpoint, response, 422, "Request.ValidationFailed")
         assert.deepInclude(
@@ -270,7 +268,7 @@ layer(TestService.layer, { excludeTestServices: true })("every endpoint rejects"
         const taken = new Set(endpoints.filter(({ path }) => path === endpoint.path).map(({ method }) => method))
         for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE"]) {
           if (taken.has(method)) continue
-          const path = scenarios[endpoint.id]?.path(world) ?? ""
+          const path = scenarioOf(endpoint, world).path
           const response =
             endpoint.api === "platform"
               ? yield* platform(method, path, { token: operator })
@@ -293,7 +291,7 @@ layer(TestService.layer, { excludeTestServices: true })("every endpoint works", 
           const service = yield* TestService
           const owner = yield* tenant()
           const world = yield* populate({ ...service, ...owner })
-          const scenario = scenarios[endpoint.id]
+          const { body, path } = scenarioOf(endpoint, world)
           const scopes = endpoint.scope === "any-credential" ? ["read:webhooks"] : [endpoint.scope ?? ""]
           const token =
             endpoint.api === "platform"
@@ -304,9 +302,8 @@ layer(TestService.layer, { excludeTestServices: true })("every endpoint works", 
                   })).body.token,
                 )
               : yield* tokenWith(owner, [...scopes, "read:releases", "read:organizations"])
-          const body = scenario?.body?.(world)
           const listener = endpoint.api === "platform" ? service.platform : service.core
-          const response = yield* listener(endpoint.method, scenario?.path(world) ?? "", {
+          const response = yield* listener(endpoint.method, path, {
             token,
             ...(body === undefined ? {} : { body }),
           })

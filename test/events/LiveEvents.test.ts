@@ -3,7 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, Layer, Schedule, Scope } from "effect"
 import { connect } from "node:net"
 import type { Socket } from "node:net"
-import { EventFollowers, LivePace } from "../../src/domains/events/StreamSubscribers.ts"
+import { EventSubscribers, LiveStreamLimits } from "../../src/domains/events/StreamSubscribers.ts"
 import { EventsRepo } from "../../src/domains/events/Repo.ts"
 import { Events } from "../../src/domains/events/Service.ts"
 import { platformIdentity } from "../../src/kernel/contract/Caller.ts"
@@ -43,7 +43,7 @@ const stalledReader = (origin: string, token: string) =>
 const createPart = (core: Call, token: string, name: string) =>
   core("POST", "/components", { token, body: { name, version: "1" } })
 
-layer(TestService.layer.pipe(Layer.provide(Layer.succeed(LivePace, pace))), { excludeTestServices: true })(
+layer(TestService.layer.pipe(Layer.provide(Layer.succeed(LiveStreamLimits, pace))), { excludeTestServices: true })(
   "the live stream",
   (it) => {
     it.effect("sends new events in the same form as the pages", () =>
@@ -249,7 +249,7 @@ layer(TestService.layer.pipe(Layer.provide(Layer.succeed(LivePace, pace))), { ex
     it.effect("disconnects a client that reads nothing, and buffers little for it", () =>
       Effect.gen(function* () {
         const { origins, tenant } = yield* TestService
-        const followers = yield* EventFollowers
+        const followers = yield* EventSubscribers
         const sql = yield* PgClient.PgClient
         const { organizationId, token } = yield* tenant()
         const free = until(Effect.map(followers.open, (count) => count === 0))
@@ -306,7 +306,7 @@ layer(TestService.layer.pipe(Layer.provide(Layer.succeed(LivePace, pace))), { ex
     it.effect("rejects streams above the limits, and frees capacity when a client disconnects", () =>
       Effect.gen(function* () {
         const { core, origins, tenant } = yield* TestService
-        const followers = yield* EventFollowers
+        const followers = yield* EventSubscribers
         const { token } = yield* tenant()
         const freed = (count: number) => until(Effect.map(followers.open, (open) => open === count))
         yield* freed(0)

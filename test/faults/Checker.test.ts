@@ -56,7 +56,7 @@ const crash = (kind: "killed" | "stopped", millis: number) => ({
   leases: new Set(["endpoint/event"]),
 })
 
-const sound: Evidence = {
+const consistent: Evidence = {
   endpoints: [endpoint],
   writes: [{ marker: "write-1", organizationId: "acme", at: BEGAN, outcome: "ok", millis: 5 }],
   feed: [
@@ -67,16 +67,16 @@ const sound: Evidence = {
   crashes: [],
 }
 
-const found = (change: Partial<Evidence>) => [
-  ...new Set(check({ ...sound, ...change }).map(({ invariant }) => invariant)),
+const violated = (change: Partial<Evidence>) => [
+  ...new Set(check({ ...consistent, ...change }).map(({ invariant }) => invariant)),
 ]
 
-describe("the judge of the faults", () => {
-  it("finds nothing where everything is in order", () => {
-    assert.deepStrictEqual(check(sound), [])
+describe("the evidence checker", () => {
+  it("consistent evidence has no violations", () => {
+    assert.deepStrictEqual(check(consistent), [])
     assert.deepStrictEqual(
       check({
-        ...sound,
+        ...consistent,
         history: [attempted(10, failure), attempted(5040, { attempt: 2 })],
         arrivals: [arrived(1, 15, { status: 500 }), arrived(2, 5045)],
       }),
@@ -84,39 +84,39 @@ describe("the judge of the faults", () => {
     )
   })
 
-  it("excuses a second request only by a crash that had its lease, and not one after that crash", () => {
+  it("a crash with an open lease excuses one repeated request and no more", () => {
     const again = { history: [attempted(60_050)], arrivals: [arrived(1, 15), arrived(2, 60_055)] }
-    assert.deepStrictEqual(found(again), ["I9", "I8"])
-    assert.deepStrictEqual(found({ ...again, crashes: [crash("killed", 30)] }), [])
-    const thrice = { ...again, arrivals: [...again.arrivals, arrived(3, 60_060)] }
-    assert.deepStrictEqual(found({ ...thrice, crashes: [crash("killed", 30)] }), ["I9", "I8"])
+    assert.deepStrictEqual(violated(again), ["I9", "I8"])
+    assert.deepStrictEqual(violated({ ...again, crashes: [crash("killed", 30)] }), [])
+    const threeRequests = { ...again, arrivals: [...again.arrivals, arrived(3, 60_060)] }
+    assert.deepStrictEqual(violated({ ...threeRequests, crashes: [crash("killed", 30)] }), ["I9", "I8"])
   })
 
-  it("takes two records of one attempt from a node that stood still", () => {
+  it("two records of one attempt are accepted if a node was suspended", () => {
     const late = {
       history: [attempted(10, { durationMs: 70_000 }), attempted(60_050)],
       arrivals: [arrived(1, 15), arrived(2, 60_055)],
     }
-    assert.deepStrictEqual(found(late), ["I3", "I8"])
-    assert.deepStrictEqual(found({ ...late, crashes: [crash("stopped", 30)] }), [])
+    assert.deepStrictEqual(violated(late), ["I3", "I8"])
+    assert.deepStrictEqual(violated({ ...late, crashes: [crash("stopped", 30)] }), [])
   })
 
   it.each([
     ["an acknowledged write without an event", { feed: [], history: [], arrivals: [] }, ["I1"]],
-    ["an event that never came", { history: [], arrivals: [] }, ["I1"]],
+    ["an event that was never delivered", { history: [], arrivals: [] }, ["I1"]],
     [
-      "an event that only failed",
+      "an event whose only attempt failed",
       { history: [attempted(10, failure)], arrivals: [arrived(1, 15, { status: 500 })] },
       ["I1"],
     ],
-    ["an event of a refused write", { writes: [{ ...sound.writes[0]!, outcome: "refused" as const }] }, ["I2"]],
+    ["an event of a rejected write", { writes: [{ ...consistent.writes[0]!, outcome: "rejected" as const }] }, ["I2"]],
     [
       "an event that was rolled back",
-      { writes: [{ ...sound.writes[0]!, outcome: "rolled back" as const }], feed: [] },
+      { writes: [{ ...consistent.writes[0]!, outcome: "rolled back" as const }], feed: [] },
       ["I2"],
     ],
     [
-      "a second attempt before its time",
+      "a second attempt that is too early",
       {
         history: [attempted(10, failure), attempted(4000, { attempt: 2 })],
         arrivals: [arrived(1, 15, { status: 500 }), arrived(2, 4005)],
@@ -125,13 +125,13 @@ describe("the judge of the faults", () => {
     ],
     ["a seventh attempt", { history: [attempted(10), attempted(90, { attempt: 7, ...failure })] }, ["I4", "I3"]],
     ["a record without a request", { history: [attempted(10), attempted(90_000, { deliveryId: "other" })] }, ["I4"]],
-    ["a record of another status", { history: [attempted(10, { statusCode: 204 })] }, ["I4", "I9"]],
-    ["a record of another text", { history: [attempted(10, { requestBody: "{}" })] }, ["I9"]],
+    ["a record with a different status", { history: [attempted(10, { statusCode: 204 })] }, ["I4", "I9"]],
+    ["a record with a different body", { history: [attempted(10, { requestBody: "{}" })] }, ["I9"]],
     ["a request without a record", { history: [] }, ["I9"]],
     ["a signature that does not verify", { arrivals: [arrived(1, 15, { verified: false })] }, ["I5"]],
-    ["a request after the end", { endpoints: [{ ...endpoint, removedAt: BEGAN - 31_000 }] }, ["I6"]],
+    ["a request after the endpoint was deleted", { endpoints: [{ ...endpoint, removedAt: BEGAN - 31_000 }] }, ["I6"]],
     ["an event of another organization", { endpoints: [{ ...endpoint, organizationId: "bolt" }] }, ["I7"]],
-  ])("finds %s", (_, change, expected) => {
-    assert.deepStrictEqual(found(change), expected)
+  ])("%s is a violation", (_, change, expected) => {
+    assert.deepStrictEqual(violated(change), expected)
   })
 })

@@ -9,14 +9,14 @@ import { randomCredential, settings, start, temporaryDirectory } from "../suppor
 const CLIENTS = 20
 const LOAD_MILLIS = Number(process.env["KEYSHELF_CRASH_MILLIS"] ?? 4_000)
 
-/** What a client was told is done: each path must answer with its record afterwards. */
+/** A write that the service acknowledged. Its path must return the record after the restart. */
 interface Acknowledged {
   readonly path: string
   readonly name: string
 }
 
-describe("kill -9 of the embedded database alone", { timeout: 60_000 }, () => {
-  it.live("is answered by 503 for a moment, then the service goes on with all its data", () =>
+describe("kill -9 of the embedded database", { timeout: 60_000 }, () => {
+  it.live("a killed embedded database causes 503 for a short time, and recovers with all its data", () =>
     Effect.gen(function* () {
       const directory = yield* temporaryDirectory
       const operator = randomCredential()
@@ -35,19 +35,19 @@ describe("kill -9 of the embedded database alone", { timeout: 60_000 }, () => {
       const [pid = ""] = readFileSync(join(env.SERVICE_DATA_DIR, "postgres/postmaster.pid"), "utf8").split("\n")
       process.kill(Number(pid), "SIGKILL")
       const deadline = Date.now() + 20_000
-      let answer = yield* organizations("GET")
-      while (answer.status !== 200 && Date.now() < deadline) {
-        assert.strictEqual(answer.status, 503, answer.text)
+      let response = yield* organizations("GET")
+      while (response.status !== 200 && Date.now() < deadline) {
+        assert.strictEqual(response.status, 503, response.text)
         yield* Effect.sleep(100)
-        answer = yield* organizations("GET")
+        response = yield* organizations("GET")
       }
-      assert.deepStrictEqual(answer.body.items, [created.body])
+      assert.deepStrictEqual(response.body.items, [created.body])
     }),
   )
 })
 
 describe("kill -9 under load", { timeout: 180_000 }, () => {
-  it.live("loses no acknowledged write, and nothing before it was answered by a 5xx", () =>
+  it.live("kill -9 under load loses no acknowledged write, and no earlier response is a 5xx", () =>
     Effect.gen(function* () {
       const directory = yield* temporaryDirectory
       const operator = randomCredential()
@@ -77,20 +77,20 @@ describe("kill -9 under load", { timeout: 180_000 }, () => {
         ["/releases", (name: string) => ({ version: name })],
         ["/deployment-zones", (name: string) => ({ name, type: "production" })],
       ] as const
-      const noteFailure = (answer: Answer, what: string) => {
-        if (answer.status >= 500) failures.push(`${what}: ${answer.text}`)
+      const noteFailure = (response: Answer, what: string) => {
+        if (response.status >= 500) failures.push(`${what}: ${response.text}`)
       }
       const client = async (number: number) => {
         for (let turn = 0; ; turn++) {
           const [path, body] = kinds[(number + turn) % kinds.length] ?? kinds[0]
           const name = `client ${number} turn ${turn}`
           try {
-            const answer = await request("POST", url(path), { token, body: body(name) })
-            noteFailure(answer, `POST ${path}`)
-            if (answer.status === 201) acknowledged.push({ path: `${path}/${answer.body.slug}`, name })
+            const response = await request("POST", url(path), { token, body: body(name) })
+            noteFailure(response, `POST ${path}`)
+            if (response.status === 201) acknowledged.push({ path: `${path}/${response.body.slug}`, name })
             noteFailure(await request("GET", url(`${path}?limit=20`), { token }), `GET ${path}`)
           } catch {
-            // The connection was cut by the kill: whether that write is in is open.
+            // The kill cut the connection, so this write may or may not be committed.
             return
           }
         }
@@ -111,16 +111,16 @@ describe("kill -9 under load", { timeout: 180_000 }, () => {
         ({ name, path }) =>
           Effect.map(
             Effect.promise(() => request("GET", url(path), { token })),
-            (answer) => {
-              if (answer.status !== 200 || (answer.body.name ?? answer.body.version) !== name)
-                lost.push(`${path}: ${answer.text}`)
+            (response) => {
+              if (response.status !== 200 || (response.body.name ?? response.body.version) !== name)
+                lost.push(`${path}: ${response.text}`)
             },
           ),
         { concurrency: 20, discard: true },
       )
       assert.deepStrictEqual(lost, [])
 
-      // Every write that is in has its event, and every event its write.
+      // Every acknowledged write has its event.
       const created = new Set<string>()
       let cursor = ""
       for (;;) {

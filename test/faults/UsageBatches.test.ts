@@ -6,7 +6,7 @@ import { randomCredential, settings, start, temporaryDirectory } from "../suppor
 const EVENTS = Number(process.env["KEYSHELF_USAGE_EVENTS"] ?? 5_000)
 const BATCH = 50
 const CLIENTS = 8
-/** Of ten events one is sent again, in another batch, which another client sends. */
+/** One event in this many is sent again, in another batch of another client. */
 const DUPLICATED = 10
 
 interface Event {
@@ -20,14 +20,14 @@ const events: ReadonlyArray<Event> = Array.from({ length: EVENTS }, (_, index) =
 }))
 const repeated = events.filter((_, index) => index % DUPLICATED === 0)
 const sent = [...events, ...repeated]
-// Neighbours end up in different batches, so that repetitions overlap in time.
+// Distributes neighbours over different batches, so that duplicates overlap in time.
 const batches = Array.from(
   { length: Math.ceil(sent.length / BATCH) },
   (_, batch, count = Math.ceil(sent.length / BATCH)) => sent.filter((_, index) => index % count === batch),
 )
 
-describe("kill -9 in the middle of usage events", { timeout: 120_000 }, () => {
-  it.live("leaves every event counted exactly once, when clients send again what was not answered", () =>
+describe("kill -9 during usage events", { timeout: 120_000 }, () => {
+  it.live("after kill -9 and retries of unanswered batches every event is counted exactly once", () =>
     Effect.gen(function* () {
       const directory = yield* temporaryDirectory
       const operator = randomCredential()
@@ -40,21 +40,21 @@ describe("kill -9 in the middle of usage events", { timeout: 120_000 }, () => {
         const tokens = `${organizations}/${organization.body.id}/tokens`
         const minted = await request("POST", tokens, { token: operator, body: { name: "all" } })
         const token = String(minted.body.token)
-        const make = async (path: string, body: object) => {
-          const answer = await request("POST", `${service.core}/api${path}`, { token, body })
-          if (answer.status !== 201) throw new Error(answer.text)
+        const create = async (path: string, body: object) => {
+          const response = await request("POST", `${service.core}/api${path}`, { token, body })
+          if (response.status !== 201) throw new Error(response.text)
         }
-        await make("/licenses", { name: "Pro", slug: "pro", type: "PAID" })
+        await create("/licenses", { name: "Pro", slug: "pro", type: "PAID" })
         for (const [slug, aggregationMethod] of [
           ["sum", "SUM"],
           ["count", "COUNT"],
         ]) {
-          await make("/entitlements", { name: slug, slug, type: "NUMBER", aggregationMethod })
-          await make("/licenses/pro/entitlements", { entitlementSlug: slug, value: -1 })
+          await create("/entitlements", { name: slug, slug, type: "NUMBER", aggregationMethod })
+          await create("/licenses/pro/entitlements", { entitlementSlug: slug, value: -1 })
         }
-        await make("/customers", { name: "Acme", slug: "acme" })
+        await create("/customers", { name: "Acme", slug: "acme" })
         const dates = { startLicenseDate: "2025-01-01T00:00:00Z", endLicenseDate: "2099-01-01T00:00:00Z" }
-        await make("/instances", { name: "Prod", slug: "prod", customerSlug: "acme", licenseSlug: "pro", ...dates })
+        await create("/instances", { name: "Prod", slug: "prod", customerSlug: "acme", licenseSlug: "pro", ...dates })
         return token
       }
       const token = yield* Effect.promise(setUp)
@@ -67,49 +67,49 @@ describe("kill -9 in the middle of usage events", { timeout: 120_000 }, () => {
         data: { value },
       })
       const waiting = [...batches]
-      const seen = { accepted: 0, duplicate: 0, answered: 0, cut: 0 }
+      const counts = { accepted: 0, duplicate: 0, answered: 0, cut: 0 }
       const failures: Array<string> = []
       let up = Promise.resolve()
       const deadline = Date.now() + 90_000
       const client = async () => {
         for (let batch = waiting.shift(); batch !== undefined && Date.now() < deadline;) {
           await up
-          const answer = await request("POST", `${service.core}/api/usage-events`, {
+          const response = await request("POST", `${service.core}/api/usage-events`, {
             token,
             body: batch.map(cloudEvent),
             headers: { "content-type": "application/cloudevents-batch+json" },
           }).catch(() => undefined)
-          if (answer === undefined) {
-            // Cut off: nobody knows whether it was counted, so it is sent again.
-            seen.cut += 1
+          if (response === undefined) {
+            // The connection was cut and the batch may have been counted, so it is retried.
+            counts.cut += 1
             await new Promise((resolve) => setTimeout(resolve, 20))
             continue
           }
-          if (answer.status !== 200) failures.push(answer.text)
-          for (const { status } of answer.body.results) {
-            if (status === "accepted") seen.accepted += 1
-            else if (status === "duplicate") seen.duplicate += 1
-            else failures.push(answer.text)
+          if (response.status !== 200) failures.push(response.text)
+          for (const { status } of response.body.results) {
+            if (status === "accepted") counts.accepted += 1
+            else if (status === "duplicate") counts.duplicate += 1
+            else failures.push(response.text)
           }
-          seen.answered += 1
+          counts.answered += 1
           batch = waiting.shift()
         }
       }
       const clients = Array.from({ length: CLIENTS }, client)
-      while (seen.answered < batches.length / 3) yield* Effect.sleep(1)
+      while (counts.answered < batches.length / 3) yield* Effect.sleep(1)
       let restarted = () => {}
       up = new Promise((resolve) => (restarted = resolve))
       service.process.kill("SIGKILL")
       yield* service.ended
-      const inTheMiddle = waiting.length
+      const unsentAtKill = waiting.length
       const again = yield* start(["serve"], env)
       yield* again.ready
       restarted()
       yield* Effect.promise(() => Promise.all(clients))
       assert.deepStrictEqual(failures, [])
-      assert.isAbove(inTheMiddle, 0)
-      assert.isAbove(seen.cut, 0)
-      assert.strictEqual(seen.accepted + seen.duplicate, sent.length)
+      assert.isAbove(unsentAtKill, 0)
+      assert.isAbove(counts.cut, 0)
+      assert.strictEqual(counts.accepted + counts.duplicate, sent.length)
 
       const usage = (slug: string) =>
         Effect.map(

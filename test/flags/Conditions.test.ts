@@ -76,14 +76,14 @@ const table: ReadonlyArray<readonly [attribute: string, Operator, values: Readon
     ["plan.length", "EXISTS", [], false],
   ]
 
-describe("conditions", () => {
+describe("targeting conditions", () => {
   for (const [attribute, operator, values, expected] of table) {
-    it(`${attribute} ${operator} ${JSON.stringify(values)}: ${expected}`, () => {
+    it(`${attribute} ${operator} ${JSON.stringify(values)} is ${expected}`, () => {
       assert.strictEqual(holds({ attribute, operator, values }, context), expected)
     })
   }
 
-  it("are tested for every operator", () => {
+  it("the table covers every operator", () => {
     assert.deepStrictEqual([...new Set(table.map(([, operator]) => operator))].sort(), [...operators].sort())
   })
 })

@@ -23,7 +23,7 @@ const theme = {
 }
 
 layer(TestService.layer, { excludeTestServices: true })("feature flags", (it) => {
-  it.effect("a flag is created, read, changed and deleted, with an event each", () =>
+  it.effect("creating, updating and deleting a flag emits one event each", () =>
     Effect.gen(function* () {
       const { call } = yield* tenantWithCalls
       const created = yield* call("POST", "/feature-flags", theme)
@@ -72,7 +72,7 @@ layer(TestService.layer, { excludeTestServices: true })("feature flags", (it) =>
     }),
   )
 
-  it.effect("all but key and type may be left out", () =>
+  it.effect("a flag with only key and type gets defaults for all other properties", () =>
     Effect.gen(function* () {
       const { call } = yield* tenantWithCalls
       const { body } = yield* call("POST", "/feature-flags", { key: "bare", type: "object" })
@@ -81,7 +81,7 @@ layer(TestService.layer, { excludeTestServices: true })("feature flags", (it) =>
     }),
   )
 
-  it.effect("a condition may leave out the values that its operator does not need", () =>
+  it.effect("a condition without values is accepted only if its operator needs none", () =>
     Effect.gen(function* () {
       const { call } = yield* tenantWithCalls
       const flagWith = (key: string, operator: string) => ({
@@ -92,32 +92,32 @@ layer(TestService.layer, { excludeTestServices: true })("feature flags", (it) =>
       })
       const { body, text } = yield* call("POST", "/feature-flags", flagWith("known", "EXISTS"))
       assert.deepStrictEqual(body.targetings?.[0].conditions[0].values, [], text)
-      const refused = yield* call("POST", "/feature-flags", flagWith("equal", "EQUALS"))
-      assert.deepStrictEqual(refusal(refused).places, ["body.targetings[0].conditions[0].values"])
+      const rejected = yield* call("POST", "/feature-flags", flagWith("equal", "EQUALS"))
+      assert.deepStrictEqual(refusal(rejected).places, ["body.targetings[0].conditions[0].values"])
     }),
   )
 
-  it.effect("a key is taken once in an organization, also by two callers at once", () =>
+  it.effect("concurrent creations of one key in an organization create one flag; the others get 409", () =>
     Effect.gen(function* () {
       const { call } = yield* tenantWithCalls
       const other = yield* tenantWithCalls
       const body = { key: "theme", type: "string" }
-      const answers = yield* Effect.all(
+      const responses = yield* Effect.all(
         Array.from({ length: 4 }, () => call("POST", "/feature-flags", body)),
         { concurrency: 4 },
       )
       assert.sameMembers(
-        answers.map(({ status }) => status),
+        responses.map(({ status }) => status),
         [201, 409, 409, 409],
       )
-      const refused = answers.find(({ status }) => status === 409)
-      assert.strictEqual(refused?.body.code, "CreateFeatureFlag.KeyTaken")
+      const rejected = responses.find(({ status }) => status === 409)
+      assert.strictEqual(rejected?.body.code, "CreateFeatureFlag.KeyTaken")
       assert.strictEqual((yield* other.call("POST", "/feature-flags", body)).status, 201)
       assert.strictEqual((yield* call("POST", "/feature-flags", { ...body, key: "Theme" })).status, 201)
     }),
   )
 
-  it.effect("what does not fit together is refused with its places", () =>
+  it.effect("an inconsistent flag is rejected with the location of every validation error", () =>
     Effect.gen(function* () {
       const { call } = yield* tenantWithCalls
       const conditions = [
@@ -125,7 +125,7 @@ layer(TestService.layer, { excludeTestServices: true })("feature flags", (it) =>
         { attribute: "version", operator: "SEMVER_GTE", values: ["1.2"] },
         { attribute: "at", operator: "BEFORE", values: ["tomorrow"] },
       ]
-      const refused = yield* call("POST", "/feature-flags", {
+      const rejected = yield* call("POST", "/feature-flags", {
         key: "entitlement.seats",
         type: "integer",
         metadata: { fallback_value: 1.5 },
@@ -139,7 +139,7 @@ layer(TestService.layer, { excludeTestServices: true })("feature flags", (it) =>
           { name: "x", conditions: [], variant: "a", percentage: 0.0001 },
         ],
       })
-      assert.deepStrictEqual(refusal(refused), {
+      assert.deepStrictEqual(refusal(rejected), {
         status: 422,
         code: "Request.ValidationFailed",
         places: [
@@ -160,7 +160,7 @@ layer(TestService.layer, { excludeTestServices: true })("feature flags", (it) =>
     }),
   )
 
-  it.effect("keys, operators and sizes have their limits", () =>
+  it.effect("invalid keys and operators and oversized lists are rejected with their location", () =>
     Effect.gen(function* () {
       const { call } = yield* tenantWithCalls
       const on = { name: "on", value: true }
@@ -191,9 +191,9 @@ layer(TestService.layer, { excludeTestServices: true })("feature flags", (it) =>
         ],
         [{ variants: [{ name: "on" }] }, "body.variants[0].value"],
       ]
-      for (const [members, place] of cases) {
-        const refused = yield* call("POST", "/feature-flags", { key: "flag", type: "boolean", ...members })
-        assert.deepInclude(refusal(refused), { status: 422, places: [place] }, refused.text)
+      for (const [properties, place] of cases) {
+        const rejected = yield* call("POST", "/feature-flags", { key: "flag", type: "boolean", ...properties })
+        assert.deepInclude(refusal(rejected), { status: 422, places: [place] }, rejected.text)
       }
       assert.strictEqual(
         (yield* call("POST", "/feature-flags", { key: `a${"b".repeat(127)}`, type: "float" })).status,
@@ -202,12 +202,12 @@ layer(TestService.layer, { excludeTestServices: true })("feature flags", (it) =>
     }),
   )
 
-  it.effect("a change is checked against what it leaves as it was; key and type never change", () =>
+  it.effect("an update is validated with the unchanged properties, and cannot change key or type", () =>
     Effect.gen(function* () {
       const { call } = yield* tenantWithCalls
       yield* call("POST", "/feature-flags", theme)
-      const refused = yield* call("PUT", "/feature-flags/theme", { variants: [{ name: "light", value: "#eee" }] })
-      assert.deepStrictEqual(refusal(refused).places, ["body.targetings[0].variant", "body.targetings[1].variant"])
+      const rejected = yield* call("PUT", "/feature-flags/theme", { variants: [{ name: "light", value: "#eee" }] })
+      assert.deepStrictEqual(refusal(rejected).places, ["body.targetings[0].variant", "body.targetings[1].variant"])
       for (const body of [{ key: "other" }, { type: "boolean" }]) {
         assert.strictEqual((yield* call("PUT", "/feature-flags/theme", body)).status, 422)
       }

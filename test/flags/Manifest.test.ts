@@ -5,10 +5,10 @@ import { TestService } from "../support/TestService.ts"
 import { published } from "./published.ts"
 import { tenantWithCalls } from "./tenant.ts"
 
-layer(TestService.layer, { excludeTestServices: true })("the manifest", (it) => {
+layer(TestService.layer, { excludeTestServices: true })("the flag manifest", (it) => {
   const MANIFEST = "/openfeature/v0/manifest"
 
-  it.effect("lists the flags that have a fallback, by key, as OpenFeature publishes it", () =>
+  it.effect("the manifest lists flags with a fallback by key and matches the OpenFeature schema", () =>
     Effect.gen(function* () {
       const { call } = yield* tenantWithCalls
       assert.deepStrictEqual((yield* call("GET", MANIFEST)).body, { flags: [] })
@@ -21,11 +21,11 @@ layer(TestService.layer, { excludeTestServices: true })("the manifest", (it) => 
         { key: "cleared", type: "string", metadata: { fallback_value: null } },
       ]
       for (const flag of flags) assert.strictEqual((yield* call("POST", "/feature-flags", flag)).status, 201)
-      const answer = yield* call("GET", MANIFEST)
-      assert.strictEqual(answer.status, 200)
-      assert.strictEqual(answer.headers.get("content-type"), "application/json")
-      assert.strictEqual(answer.headers.get("x-manifest-capabilities"), "read")
-      assert.deepStrictEqual(answer.body, {
+      const response = yield* call("GET", MANIFEST)
+      assert.strictEqual(response.status, 200)
+      assert.strictEqual(response.headers.get("content-type"), "application/json")
+      assert.strictEqual(response.headers.get("x-manifest-capabilities"), "read")
+      assert.deepStrictEqual(response.body, {
         flags: [
           { key: "Limits", name: "Limits", description: "", type: "object", defaultValue: { most: 3 } },
           { key: "beta", name: "beta", description: "Two lines", type: "boolean", defaultValue: false },
@@ -33,8 +33,8 @@ layer(TestService.layer, { excludeTestServices: true })("the manifest", (it) => 
           { key: "zoom", name: "zoom", description: "", type: "integer", defaultValue: 0 },
         ],
       })
-      assert.strictEqual(published.manifest(answer.body), "")
-      // The published API knows no floats; the client and its file do.
+      assert.strictEqual(published.manifest(response.body), "")
+      // The published API schema has no floats, but the client and its file format do.
       yield* call("POST", "/feature-flags", { key: "share", type: "float", metadata: { fallback_value: 0.15 } })
       const all: ReadonlyArray<{ key: string; type: string; description: string; defaultValue: unknown }> =
         (yield* call("GET", MANIFEST)).body.flags
@@ -48,7 +48,7 @@ layer(TestService.layer, { excludeTestServices: true })("the manifest", (it) => 
     }),
   )
 
-  it.effect("answers 304 until it changes", () =>
+  it.effect("the manifest returns 304 for its ETag until a flag changes", () =>
     Effect.gen(function* () {
       const { call } = yield* tenantWithCalls
       yield* call("POST", "/feature-flags", { key: "theme", type: "string", metadata: { fallback_value: "light" } })
@@ -66,20 +66,20 @@ layer(TestService.layer, { excludeTestServices: true })("the manifest", (it) => 
     }),
   )
 
-  it.effect("is refused with a problem in which the OpenFeature CLI finds its message", () =>
+  it.effect("errors on the manifest's path are problems with the `error.message` that the OpenFeature CLI prints", () =>
     Effect.gen(function* () {
       const { call, core, tenant, tokenWith } = yield* tenantWithCalls
-      const answers = [
+      const responses = [
         yield* core("GET", MANIFEST),
         yield* core("GET", MANIFEST, { token: yield* tokenWith(tenant, ["read:releases"]) }),
         yield* call("GET", "/openfeature/v0/unknown"),
         yield* call("POST", MANIFEST, {}),
       ]
       assert.deepStrictEqual(
-        answers.map(({ status }) => status),
+        responses.map(({ status }) => status),
         [401, 403, 404, 405],
       )
-      for (const { body, headers, status } of answers) {
+      for (const { body, headers, status } of responses) {
         assert.strictEqual(headers.get("content-type"), "application/problem+json")
         assert.strictEqual(published.manifestError(body), "")
         assert.deepStrictEqual(body.error, { message: body.detail, status })
@@ -89,8 +89,8 @@ layer(TestService.layer, { excludeTestServices: true })("the manifest", (it) => 
   )
 })
 
-layer(TestService.layer, { excludeTestServices: true })("a manifest that fails", (it) => {
-  it.effect("says so to the OpenFeature CLI, and nothing else", () =>
+layer(TestService.layer, { excludeTestServices: true })("the flag manifest without its table", (it) => {
+  it.effect("a failing manifest returns 500 with `error.message` and no internals", () =>
     Effect.gen(function* () {
       const { call } = yield* tenantWithCalls
       const sql = yield* PgClient.PgClient

@@ -6,10 +6,10 @@ import { published } from "./published.ts"
 
 const FLAGS = "/ofrep/v1/evaluate/flags"
 
-const opened = Effect.gen(function* () {
+const flagShop = Effect.gen(function* () {
   const shop = yield* openShop
   const service = yield* TestService
-  const flag = (key: string, members: object = {}) =>
+  const flag = (key: string, properties: object = {}) =>
     Effect.map(
       shop.call("POST", "/feature-flags", {
         key,
@@ -19,7 +19,7 @@ const opened = Effect.gen(function* () {
           { name: "off", value: false },
         ],
         defaultVariant: "off",
-        ...members,
+        ...properties,
       }),
       ({ status, text }) => assert.strictEqual(status, 201, text),
     )
@@ -36,9 +36,12 @@ const proOnly = [
 ]
 const half = [{ name: "half", conditions: [], variant: "on", percentage: 50 }]
 
-/** Entitlements of every type, granted to the instance "prod" whose license runs, and some that are not granted. */
-const licensed = Effect.gen(function* () {
-  const shop = yield* opened
+/**
+ * Creates granted and ungranted entitlements of every type, a licensed instance "prod" and an expired instance
+ * "old".
+ */
+const licensedShop = Effect.gen(function* () {
+  const shop = yield* flagShop
   const { call, customer, entitlement, grant, instance, license, used } = shop
   yield* license("pro")
   yield* customer("Acme")
@@ -64,10 +67,10 @@ const licensed = Effect.gen(function* () {
   return { ...shop, valueOf }
 })
 
-layer(TestService.layer, { excludeTestServices: true })("the evaluation of a flag", (it) => {
-  it.effect("answers as OFREP publishes it, with the reason", () =>
+layer(TestService.layer, { excludeTestServices: true })("evaluating one flag", (it) => {
+  it.effect("an evaluation matches the OFREP schema and has the reason", () =>
     Effect.gen(function* () {
-      const { call, evaluate, flag } = yield* opened
+      const { call, evaluate, flag } = yield* flagShop
       yield* flag("search", { targetings: proOnly, metadata: { team: "web", rank: 1, deep: {}, fallback_value: true } })
       const metadata = { team: "web", rank: 1 }
       const matched = yield* evaluate("search", { targetingKey: "anna", plan: "pro" })
@@ -96,9 +99,9 @@ layer(TestService.layer, { excludeTestServices: true })("the evaluation of a fla
     }),
   )
 
-  it.effect("splits by the targeting key, the same every time", () =>
+  it.effect("a percentage rollout returns the same value for the same targeting key", () =>
     Effect.gen(function* () {
-      const { evaluate, flag } = yield* opened
+      const { evaluate, flag } = yield* flagShop
       yield* flag("split", { targetings: half })
       const values = yield* Effect.forEach(Array.from({ length: 40 }), (_, index) =>
         Effect.gen(function* () {
@@ -113,9 +116,9 @@ layer(TestService.layer, { excludeTestServices: true })("the evaluation of a fla
     }),
   )
 
-  it.effect("is refused with the bodies and codes that OFREP publishes", () =>
+  it.effect("an invalid request or unknown flag gets the error body and code of OFREP", () =>
     Effect.gen(function* () {
-      const { evaluate, flag, raw } = yield* opened
+      const { evaluate, flag, raw } = yield* flagShop
       yield* flag("split", { targetings: half })
       const cases = [
         [yield* raw(`${FLAGS}/split`, "{"), 400, "PARSE_ERROR"],
@@ -130,45 +133,45 @@ layer(TestService.layer, { excludeTestServices: true })("the evaluation of a fla
         [yield* evaluate("unheard-of", {}), 404, "FLAG_NOT_FOUND"],
         [yield* evaluate("%00", {}), 404, "FLAG_NOT_FOUND"],
       ] as const
-      for (const [answer, status, errorCode] of cases) {
-        assert.strictEqual(answer.status, status, answer.text)
-        assert.strictEqual(answer.headers.get("content-type"), "application/json")
-        assert.isNotNull(answer.headers.get("x-request-id"))
-        assert.isNull(answer.headers.get("x-keyshelf-published-body"))
-        assert.deepStrictEqual(Object.keys(answer.body).sort(), ["errorCode", "errorDetails", "key"])
-        assert.strictEqual(answer.body.errorCode, errorCode)
-        assert.strictEqual((status === 404 ? published.notFound : published.failure)(answer.body), "")
+      for (const [response, status, errorCode] of cases) {
+        assert.strictEqual(response.status, status, response.text)
+        assert.strictEqual(response.headers.get("content-type"), "application/json")
+        assert.isNotNull(response.headers.get("x-request-id"))
+        assert.isNull(response.headers.get("x-keyshelf-published-body"))
+        assert.deepStrictEqual(Object.keys(response.body).sort(), ["errorCode", "errorDetails", "key"])
+        assert.strictEqual(response.body.errorCode, errorCode)
+        assert.strictEqual((status === 404 ? published.notFound : published.failure)(response.body), "")
       }
     }),
   )
 
-  it.effect("tolerates members that OFREP does not publish, and any media type parameter", () =>
+  it.effect("unknown properties and media type parameters are ignored", () =>
     Effect.gen(function* () {
-      const { flag, raw } = yield* opened
+      const { flag, raw } = yield* flagShop
       yield* flag("search")
       const body = JSON.stringify({ context: { targetingKey: "a" }, flags: [], more: 1 })
-      const answer = yield* raw(`${FLAGS}/search`, body, { "content-type": "application/json; charset=utf-8" })
-      assert.strictEqual(answer.status, 200, answer.text)
+      const response = yield* raw(`${FLAGS}/search`, body, { "content-type": "application/json; charset=utf-8" })
+      assert.strictEqual(response.status, 200, response.text)
     }),
   )
 
-  it.effect("is of the caller's organization only", () =>
+  it.effect("a flag of another organization is not found", () =>
     Effect.gen(function* () {
-      const { flag } = yield* opened
-      const stranger = yield* opened
+      const { flag } = yield* flagShop
+      const otherShop = yield* flagShop
       yield* flag("search")
-      const answer = yield* stranger.evaluate("search", {})
-      assert.strictEqual(answer.status, 404)
-      assert.deepStrictEqual(answer.body, (yield* stranger.evaluate("search", {})).body)
-      assert.deepStrictEqual((yield* stranger.evaluateAll({})).body.flags, [])
+      const response = yield* otherShop.evaluate("search", {})
+      assert.strictEqual(response.status, 404)
+      assert.deepStrictEqual(response.body, (yield* otherShop.evaluate("search", {})).body)
+      assert.deepStrictEqual((yield* otherShop.evaluateAll({})).body.flags, [])
     }),
   )
 })
 
-layer(TestService.layer, { excludeTestServices: true })("the evaluation of all flags", (it) => {
-  it.effect("answers every flag by key, each with its value or its error", () =>
+layer(TestService.layer, { excludeTestServices: true })("evaluating all flags", (it) => {
+  it.effect("a bulk evaluation returns every flag by key with its value or error", () =>
     Effect.gen(function* () {
-      const { evaluateAll, flag } = yield* opened
+      const { evaluateAll, flag } = yield* flagShop
       yield* flag("search", { targetings: proOnly })
       yield* flag("beta", { targetings: half })
       yield* flag("off", { enabled: false })
@@ -186,9 +189,9 @@ layer(TestService.layer, { excludeTestServices: true })("the evaluation of all f
     }),
   )
 
-  it.effect("answers 304 until an evaluation changes", () =>
+  it.effect("a bulk evaluation returns 304 for its ETag until a result changes", () =>
     Effect.gen(function* () {
-      const { call, evaluateAll, flag } = yield* opened
+      const { call, evaluateAll, flag } = yield* flagShop
       yield* flag("search", { targetings: proOnly })
       const first = yield* evaluateAll({ targetingKey: "anna" })
       const etag = first.headers.get("etag") ?? ""
@@ -205,9 +208,9 @@ layer(TestService.layer, { excludeTestServices: true })("the evaluation of all f
     }),
   )
 
-  it.effect("replays under an idempotency key like every POST", () =>
+  it.effect("a bulk evaluation with a used idempotency key is replayed", () =>
     Effect.gen(function* () {
-      const { call, evaluateAll, flag } = yield* opened
+      const { call, evaluateAll, flag } = yield* flagShop
       yield* flag("search")
       const key = { "idempotency-key": crypto.randomUUID() }
       const first = yield* evaluateAll({ targetingKey: "anna" }, key)
@@ -218,9 +221,9 @@ layer(TestService.layer, { excludeTestServices: true })("the evaluation of all f
     }),
   )
 
-  it.effect("is refused as a whole where the request is none", () =>
+  it.effect("an invalid bulk request gets one error body for all flags", () =>
     Effect.gen(function* () {
-      const { evaluateAll, raw } = yield* opened
+      const { evaluateAll, raw } = yield* flagShop
       const cases = [
         [yield* raw(FLAGS, "{"), "PARSE_ERROR"],
         [yield* raw(FLAGS, "7"), "PARSE_ERROR"],
@@ -228,21 +231,21 @@ layer(TestService.layer, { excludeTestServices: true })("the evaluation of all f
         [yield* evaluateAll([]), "INVALID_CONTEXT"],
         [yield* evaluateAll({ targetingKey: null }), "INVALID_CONTEXT"],
       ] as const
-      for (const [answer, errorCode] of cases) {
-        assert.strictEqual(answer.status, 400)
-        assert.strictEqual(answer.headers.get("content-type"), "application/json")
-        assert.deepStrictEqual(Object.keys(answer.body).sort(), ["errorCode", "errorDetails"])
-        assert.strictEqual(answer.body.errorCode, errorCode)
-        assert.strictEqual(published.bulkFailure(answer.body), "")
+      for (const [response, errorCode] of cases) {
+        assert.strictEqual(response.status, 400)
+        assert.strictEqual(response.headers.get("content-type"), "application/json")
+        assert.deepStrictEqual(Object.keys(response.body).sort(), ["errorCode", "errorDetails"])
+        assert.strictEqual(response.body.errorCode, errorCode)
+        assert.strictEqual(published.bulkFailure(response.body), "")
       }
     }),
   )
 })
 
-layer(TestService.layer, { excludeTestServices: true })("an entitlement as a flag", (it) => {
-  it.effect("is access, what is left, or the configuration of the instance that the targeting key names", () =>
+layer(TestService.layer, { excludeTestServices: true })("an entitlement flag", (it) => {
+  it.effect("an entitlement flag returns the access, remaining amount or configuration of the targeted instance", () =>
     Effect.gen(function* () {
-      const { valueOf } = yield* licensed
+      const { valueOf } = yield* licensedShop
       assert.strictEqual(yield* valueOf("sso", "prod"), true)
       assert.strictEqual(yield* valueOf("audit", "prod"), false)
       assert.strictEqual(yield* valueOf("seats", "prod"), 6)
@@ -251,7 +254,7 @@ layer(TestService.layer, { excludeTestServices: true })("an entitlement as a fla
       assert.strictEqual(yield* valueOf("disk", "prod"), 0)
       assert.deepStrictEqual(yield* valueOf("regions", "prod"), { list: ["eu"], nested: { most: 2 } })
       assert.isUndefined(yield* valueOf("themes", "prod"))
-      // The license of this one has ended.
+      // The license of "old" has expired.
       assert.strictEqual(yield* valueOf("sso", "old"), false)
       assert.strictEqual(yield* valueOf("seats", "old"), 0)
       assert.strictEqual(yield* valueOf("calls", "old"), 0)
@@ -259,9 +262,9 @@ layer(TestService.layer, { excludeTestServices: true })("an entitlement as a fla
     }),
   )
 
-  it.effect("says why in its metadata", () =>
+  it.effect("the metadata of an entitlement flag contains the reason", () =>
     Effect.gen(function* () {
-      const { evaluate } = yield* licensed
+      const { evaluate } = yield* licensedShop
       const { body } = yield* evaluate("entitlement.seats", { targetingKey: "prod" })
       assert.deepStrictEqual(body, {
         key: "entitlement.seats",
@@ -275,9 +278,9 @@ layer(TestService.layer, { excludeTestServices: true })("an entitlement as a fla
     }),
   )
 
-  it.effect("needs a targeting key, and an instance and an entitlement that are there", () =>
+  it.effect("an entitlement flag without targeting key is 400, and with an unknown instance or entitlement 404", () =>
     Effect.gen(function* () {
-      const { evaluate } = yield* licensed
+      const { evaluate } = yield* licensedShop
       const codeOf = (key: string, context: object) =>
         Effect.map(evaluate(key, context), ({ body, status }) => [status, body.errorCode])
       assert.deepStrictEqual(yield* codeOf("entitlement.sso", {}), [400, "TARGETING_KEY_MISSING"])
@@ -291,9 +294,9 @@ layer(TestService.layer, { excludeTestServices: true })("an entitlement as a fla
     }),
   )
 
-  it.effect("is among all flags where the targeting key is an instance", () =>
+  it.effect("a bulk evaluation includes entitlement flags only if the targeting key is an instance", () =>
     Effect.gen(function* () {
-      const { evaluateAll, flag } = yield* licensed
+      const { evaluateAll, flag } = yield* licensedShop
       yield* flag("search")
       const keysOf = (context: object) =>
         Effect.map(evaluateAll(context), ({ body }) => {

@@ -1,4 +1,4 @@
-/** The OpenFeature SDK with its OFREP provider, as a product uses them, against the running service. */
+/** Tests the OpenFeature SDK with its OFREP provider, as products use them, against the running service. */
 import { assert, layer } from "@effect/vitest"
 import { OFREPProvider } from "@openfeature/ofrep-provider"
 import { ErrorCode, OpenFeature } from "@openfeature/server-sdk"
@@ -6,7 +6,7 @@ import { Effect } from "effect"
 import { openShop } from "../instances/Shop.ts"
 import { TestService } from "../support/TestService.ts"
 
-/** A client of the SDK for a token. */
+/** Creates an SDK client that authenticates with a token. */
 const clientFor = (origin: string, token: string) =>
   Effect.promise(async () => {
     const provider = new OFREPProvider({ baseUrl: `${origin}/api`, headers: [["Authorization", `Bearer ${token}`]] })
@@ -15,7 +15,7 @@ const clientFor = (origin: string, token: string) =>
     return OpenFeature.getClient(domain)
   })
 
-const opened = Effect.gen(function* () {
+const flagShop = Effect.gen(function* () {
   const shop = yield* openShop
   const { origins } = yield* TestService
   const client = yield* clientFor(origins.core, shop.tenant.token)
@@ -40,9 +40,9 @@ const opened = Effect.gen(function* () {
 })
 
 layer(TestService.layer, { excludeTestServices: true })("the OpenFeature SDK", (it) => {
-  it.effect("evaluates flags of every type, targeted by its context", () =>
+  it.effect("the SDK evaluates targeted flags of every type", () =>
     Effect.gen(function* () {
-      const { client, flag } = yield* opened
+      const { client, flag } = yield* flagShop
       yield* flag("search", "boolean", false, true)
       yield* flag("theme", "string", "light", "dark")
       yield* flag("most", "integer", 10, 100)
@@ -64,9 +64,9 @@ layer(TestService.layer, { excludeTestServices: true })("the OpenFeature SDK", (
     }),
   )
 
-  it.effect("splits, and says which key it needs", () =>
+  it.effect("the SDK evaluates a rollout, and reports a missing targeting key", () =>
     Effect.gen(function* () {
-      const { client, flag } = yield* opened
+      const { client, flag } = yield* flagShop
       yield* flag("all", "boolean", false, true, {
         targetings: [{ name: "all", conditions: [], variant: "on", percentage: 100 }],
       })
@@ -75,36 +75,38 @@ layer(TestService.layer, { excludeTestServices: true })("the OpenFeature SDK", (
           value: true,
           reason: "SPLIT",
         })
-        const nobody = await client.getBooleanDetails("all", false, {})
-        assert.deepInclude(nobody, { value: false, errorCode: ErrorCode.TARGETING_KEY_MISSING })
+        const missing = await client.getBooleanDetails("all", false, {})
+        assert.deepInclude(missing, { value: false, errorCode: ErrorCode.TARGETING_KEY_MISSING })
       })
     }),
   )
 
-  it.effect("uses the default in the code for what it cannot have", () =>
-    Effect.gen(function* () {
-      const { client, flag, origins } = yield* opened
-      yield* flag("theme", "string", "light", "dark", { enabled: false })
-      yield* flag("kept", "string", "light", "dark", { enabled: false, metadata: { fallback_value: "plain" } })
-      const stranger = yield* clientFor(origins.core, "ksh_unknown")
-      yield* Effect.promise(async () => {
-        const context = { targetingKey: "anna", plan: "pro" }
-        const unknown = await client.getStringDetails("unheard-of", "mine", context)
-        assert.deepInclude(unknown, { value: "mine", errorCode: ErrorCode.FLAG_NOT_FOUND })
-        assert.strictEqual(await client.getStringValue("theme", "mine", context), "mine")
-        assert.deepInclude(await client.getStringDetails("kept", "mine", context), {
-          value: "plain",
-          reason: "DISABLED",
+  it.effect(
+    "the SDK uses the default in the code if a flag is missing, disabled, of another type or not accessible",
+    () =>
+      Effect.gen(function* () {
+        const { client, flag, origins } = yield* flagShop
+        yield* flag("theme", "string", "light", "dark", { enabled: false })
+        yield* flag("kept", "string", "light", "dark", { enabled: false, metadata: { fallback_value: "plain" } })
+        const unauthenticated = yield* clientFor(origins.core, "ksh_unknown")
+        yield* Effect.promise(async () => {
+          const context = { targetingKey: "anna", plan: "pro" }
+          const unknown = await client.getStringDetails("unheard-of", "mine", context)
+          assert.deepInclude(unknown, { value: "mine", errorCode: ErrorCode.FLAG_NOT_FOUND })
+          assert.strictEqual(await client.getStringValue("theme", "mine", context), "mine")
+          assert.deepInclude(await client.getStringDetails("kept", "mine", context), {
+            value: "plain",
+            reason: "DISABLED",
+          })
+          assert.strictEqual(await client.getBooleanValue("kept", true, context), true)
+          assert.strictEqual(await unauthenticated.getStringValue("kept", "mine", context), "mine")
         })
-        assert.strictEqual(await client.getBooleanValue("kept", true, context), true)
-        assert.strictEqual(await stranger.getStringValue("kept", "mine", context), "mine")
-      })
-    }),
+      }),
   )
 
-  it.effect("evaluates what an instance is entitled to", () =>
+  it.effect("the SDK evaluates the entitlements of an instance", () =>
     Effect.gen(function* () {
-      const { client, customer, entitlement, grant, instance, license } = yield* opened
+      const { client, customer, entitlement, grant, instance, license } = yield* flagShop
       yield* license("pro")
       yield* customer("Acme")
       yield* instance("Prod", "acme", "pro", { endLicenseDate: "2099-01-01T00:00:00.000Z" })

@@ -1,55 +1,55 @@
 import { assert, describe, it } from "@effect/vitest"
 import { createHash } from "node:crypto"
-import { etagOf, isFresh } from "../../src/domains/flags/Etag.ts"
+import { etagOf, matchesEtag } from "../../src/domains/flags/Etag.ts"
 import type { Condition, Operator } from "../../src/domains/flags/Model.ts"
-import { bucketOf, BUCKETS, isWithin } from "../../src/domains/flags/ofrep/Rollout.ts"
-import { changed, faultsOf, listed } from "../../src/domains/flags/Rules.ts"
+import { bucketOf, BUCKETS, isInPercentage } from "../../src/domains/flags/ofrep/Rollout.ts"
+import { changed, validateFlag, listed } from "../../src/domains/flags/Rules.ts"
 import { evaluate } from "../../src/domains/flags/ofrep/Targeting.ts"
 import type { EvaluatedFlag } from "../../src/domains/flags/ofrep/Targeting.ts"
 
 const keys = Array.from({ length: 10_000 }, (_, index) => `user-${index}`)
 
 describe("a percentage rollout", () => {
-  it("can be recomputed by anyone", () => {
+  it("a bucket equals the documented hash", () => {
     const digits = createHash("sha256").update("new-search/beta/anna").digest("hex").slice(0, 8)
     assert.strictEqual(bucketOf("new-search", "beta", "anna"), Number.parseInt(digits, 16) % 100_000)
     // printf %s new-search/beta/anna | sha256sum
     assert.strictEqual(bucketOf("new-search", "beta", "anna"), 38_728)
   })
 
-  it("has each key in one bucket, and every bucket within 100 %", () => {
+  it("every key has a bucket that 0 % excludes and 100 % includes", () => {
     for (const key of keys) {
       const bucket = bucketOf("flag", "rule", key)
       assert.isTrue(bucket >= 0 && bucket < BUCKETS)
-      assert.isFalse(isWithin(bucket, 0))
-      assert.isTrue(isWithin(bucket, 100))
+      assert.isFalse(isInPercentage(bucket, 0))
+      assert.isTrue(isInPercentage(bucket, 100))
     }
   })
 
-  it("serves its share of the keys", () => {
+  it("a rollout serves its percentage of the keys", () => {
     for (const percentage of [1, 10, 33.333, 50, 90]) {
-      const share = keys.filter((key) => isWithin(bucketOf("flag", "rule", key), percentage)).length / keys.length
-      // Four standard deviations of a fair draw.
+      const share = keys.filter((key) => isInPercentage(bucketOf("flag", "rule", key), percentage)).length / keys.length
+      // Four standard deviations of a uniform distribution.
       const tolerance = 4 * Math.sqrt((percentage / 100) * (1 - percentage / 100) * keys.length) * (1 / keys.length)
       assert.closeTo(share, percentage / 100, tolerance, `${percentage} %`)
     }
   })
 
-  it("that grows never takes a key out", () => {
+  it("a growing percentage never excludes an included key", () => {
     const percentages = [0, 0.001, 0.5, 1, 12.345, 50, 99.999, 100]
     for (const key of keys.slice(0, 2000)) {
-      const within = percentages.map((percentage) => isWithin(bucketOf("flag", "rule", key), percentage))
+      const within = percentages.map((percentage) => isInPercentage(bucketOf("flag", "rule", key), percentage))
       assert.strictEqual(within.indexOf(true), within.lastIndexOf(false) + 1, key)
     }
   })
 
-  it("chooses independently of other flags and other targetings", () => {
-    const first = keys.filter((key) => isWithin(bucketOf("one", "rule", key), 10))
+  it("rollouts of different flags and targetings select keys independently", () => {
+    const first = keys.filter((key) => isInPercentage(bucketOf("one", "rule", key), 10))
     for (const [flag, targeting] of [
       ["two", "rule"],
       ["one", "other"],
     ] as const) {
-      const both = first.filter((key) => isWithin(bucketOf(flag, targeting, key), 10)).length
+      const both = first.filter((key) => isInPercentage(bucketOf(flag, targeting, key), 10)).length
       assert.closeTo(both / first.length, 0.1, 0.05)
     }
   })
@@ -69,8 +69,8 @@ const flag: EvaluatedFlag = {
 const pro: Condition = { attribute: "plan", operator: "EQUALS", values: ["pro"] }
 const adult: Condition = { attribute: "age", operator: "GTE", values: [18] }
 
-describe("an evaluation", () => {
-  it("serves the default variant where no targeting matches", () => {
+describe("flag evaluation", () => {
+  it("without a matching targeting the default variant is served", () => {
     const targetings = [{ name: "pro", conditions: [pro], variant: "dark" }]
     assert.deepStrictEqual(evaluate({ ...flag, targetings }, { plan: "free" }), {
       key: "theme",
@@ -81,22 +81,22 @@ describe("an evaluation", () => {
     })
   })
 
-  it("serves the first targeting whose conditions all hold", () => {
+  it("the first targeting whose conditions all match is served", () => {
     const targetings = [
       { name: "both", conditions: [pro, adult], variant: "light" },
       { name: "pro", conditions: [pro], variant: "dark" },
       { name: "all", conditions: [], variant: "light" },
     ]
-    const answer = evaluate({ ...flag, targetings }, { plan: "pro", age: 17 })
-    assert.deepInclude(answer, { variant: "dark", reason: "TARGETING_MATCH" })
+    const result = evaluate({ ...flag, targetings }, { plan: "pro", age: 17 })
+    assert.deepInclude(result, { variant: "dark", reason: "TARGETING_MATCH" })
     assert.deepInclude(evaluate({ ...flag, targetings }, { age: 17 }), { variant: "light", reason: "TARGETING_MATCH" })
   })
 
-  it("splits by the targeting key, and goes on with the next targeting for the others", () => {
+  it("a targeting key outside the percentage falls through to the next targeting", () => {
     const targetings = [{ name: "some", conditions: [], variant: "dark", percentage: 25 }]
     const split = { ...flag, targetings }
     for (const targetingKey of keys.slice(0, 200)) {
-      const isIn = isWithin(bucketOf("theme", "some", targetingKey), 25)
+      const isIn = isInPercentage(bucketOf("theme", "some", targetingKey), 25)
       assert.deepInclude(
         evaluate(split, { targetingKey }),
         isIn ? { variant: "dark", reason: "SPLIT" } : { variant: "light", reason: "STATIC" },
@@ -104,7 +104,7 @@ describe("an evaluation", () => {
     }
   })
 
-  it("needs the targeting key only where a percentage decides", () => {
+  it("a missing targeting key is an error only if a percentage decides", () => {
     const targetings = [{ name: "some", conditions: [pro], variant: "dark", percentage: 25 }]
     assert.deepInclude(evaluate({ ...flag, targetings }, { plan: "free" }), { reason: "STATIC" })
     for (const unnamed of [{ plan: "pro" }, { plan: "pro", targetingKey: "" }]) {
@@ -112,14 +112,14 @@ describe("an evaluation", () => {
     }
   })
 
-  it("serves the fallback while the flag is disabled, and where there is no default variant", () => {
+  it("a disabled flag and a flag without default variant serve the fallback", () => {
     const targetings = [{ name: "all", conditions: [], variant: "dark" }]
     const disabled = evaluate({ ...flag, targetings, enabled: false }, {})
     assert.deepStrictEqual(disabled, { key: "theme", value: "plain", reason: "DISABLED", metadata: { team: "web" } })
     assert.deepInclude(evaluate({ ...flag, defaultVariant: null }, {}), { value: "plain", reason: "STATIC" })
   })
 
-  it("has no value where there is no fallback either: the default in the code", () => {
+  it("without a fallback the evaluation has no value", () => {
     const bare = { ...flag, metadata: {}, defaultVariant: null }
     assert.deepStrictEqual(evaluate(bare, {}), { key: "theme", reason: "STATIC", metadata: {} })
     assert.deepStrictEqual(evaluate({ ...bare, enabled: false }, {}), {
@@ -130,13 +130,13 @@ describe("an evaluation", () => {
   })
 })
 
-describe("a flag", () => {
-  const places = (type: "boolean" | "integer" | "float" | "string" | "object", members: object, key = "flag") =>
-    faultsOf({ key, type, ...changed(key, members) }).map(({ location }) => location)
+describe("flag validation", () => {
+  const places = (type: "boolean" | "integer" | "float" | "string" | "object", properties: object, key = "flag") =>
+    validateFlag({ key, type, ...changed(key, properties) }).map(({ location }) => location)
 
-  it("has values of its type only", () => {
+  it("variant and fallback values must have the flag's type", () => {
     const values = [true, "text", 1, 1.5, { a: 1 }, [1], null, 2 ** 60, "\u0000"]
-    const fitting = {
+    const valid = {
       boolean: [true],
       string: ["text"],
       integer: [1],
@@ -145,18 +145,18 @@ describe("a flag", () => {
     }
     for (const type of ["boolean", "string", "integer", "float", "object"] as const) {
       const fits = values.filter((value) => places(type, { variants: [{ name: "a", value }] }).length === 0)
-      assert.deepStrictEqual(fits, fitting[type], type)
+      assert.deepStrictEqual(fits, valid[type], type)
       const fallbacks = values.filter((value) => places(type, { metadata: { fallback_value: value } }).length === 0)
       assert.deepStrictEqual(
         fallbacks.filter((value) => value !== null),
-        fitting[type],
+        valid[type],
         type,
       )
     }
   })
 
-  it("takes the values that an operator can use only", () => {
-    const wrong: ReadonlyArray<readonly [Operator, ReadonlyArray<unknown>]> = [
+  it("values that an operator does not support are rejected", () => {
+    const invalid: ReadonlyArray<readonly [Operator, ReadonlyArray<unknown>]> = [
       ["EQUALS", []],
       ["EQUALS", ["a", "b"]],
       ["EQUALS", [{}]],
@@ -172,7 +172,7 @@ describe("a flag", () => {
       ["EXISTS", ["yes"]],
       ["EXISTS", [true, false]],
     ]
-    for (const [operator, values] of wrong) {
+    for (const [operator, values] of invalid) {
       const targetings = [{ name: "x", conditions: [{ attribute: "a", operator, values }], variant: "on" }]
       const found = places("boolean", { variants: [{ name: "on", value: true }], targetings })
       assert.strictEqual(found.length, 1, `${operator} ${JSON.stringify(values)}`)
@@ -180,19 +180,19 @@ describe("a flag", () => {
     }
   })
 
-  it("takes percentages from 0 to 100 with three decimals", () => {
+  it("percentages must be 0 to 100 with at most three decimals", () => {
     const of = (percentage: number) =>
       places("boolean", {
         variants: [{ name: "on", value: true }],
         targetings: [{ name: "x", conditions: [], variant: "on", percentage }],
       })
-    for (const right of [0, 0.001, 0.1, 12.345, 33.3, 99.999, 100]) assert.deepStrictEqual(of(right), [], `${right}`)
-    for (const wrong of [-1, 100.001, 0.0001, 33.3333]) {
-      assert.deepStrictEqual(of(wrong), ["body.targetings[0].percentage"], `${wrong}`)
+    for (const valid of [0, 0.001, 0.1, 12.345, 33.3, 99.999, 100]) assert.deepStrictEqual(of(valid), [], `${valid}`)
+    for (const invalid of [-1, 100.001, 0.0001, 33.3333]) {
+      assert.deepStrictEqual(of(invalid), ["body.targetings[0].percentage"], `${invalid}`)
     }
   })
 
-  it("keeps missing members, and gives `null` its default", () => {
+  it("omitted properties stay unchanged, and `null` resets a property to its default", () => {
     const before = changed("a", { name: "A", description: "d", enabled: false, metadata: { x: 1 } })
     assert.deepStrictEqual(changed("a", {}, before), before)
     assert.deepStrictEqual(
@@ -202,7 +202,7 @@ describe("a flag", () => {
     assert.strictEqual(changed("a", {}).name, "a")
   })
 
-  it("is listed in one line", () => {
+  it("name and description in the manifest are single lines", () => {
     const flag = {
       key: "a",
       name: "\n",
@@ -216,12 +216,12 @@ describe("a flag", () => {
 })
 
 describe("an entity tag", () => {
-  it("is fresh where the caller names it, in every way of writing", () => {
+  it("an ETag matches in every notation of `If-None-Match`", () => {
     const etag = etagOf("body")
     assert.notStrictEqual(etag, etagOf("other"))
     for (const sent of [etag, `W/${etag}`, `"x", ${etag}`, "*", etag.replaceAll('"', "")]) {
-      assert.isTrue(isFresh(etag, sent), sent)
+      assert.isTrue(matchesEtag(etag, sent), sent)
     }
-    for (const sent of [undefined, "", '"x"', etagOf("other")]) assert.isFalse(isFresh(etag, sent))
+    for (const sent of [undefined, "", '"x"', etagOf("other")]) assert.isFalse(matchesEtag(etag, sent))
   })
 })

@@ -1,4 +1,4 @@
-/** The schemas that OpenFeature publishes, as validators. */
+/** Validators for the schemas that OpenFeature publishes. */
 import { Ajv2020 } from "ajv/dist/2020.js"
 import { Ajv } from "ajv"
 import { Predicate } from "effect"
@@ -7,8 +7,8 @@ import { readFileSync } from "node:fs"
 
 const read = (name: string) => readFileSync(new URL(`../fixtures/openfeature/${name}`, import.meta.url), "utf8")
 
-// Every value is of several alternatives of OFREP's `oneOf`: an integer is a number, and every answer fits
-// `codeDefaultFlag`, which demands nothing. What is meant is "any of".
+// Replaces OFREP's `oneOf` by `anyOf`. Its alternatives overlap: an integer is also a number, and every response
+// matches `codeDefaultFlag`, which requires nothing.
 const anyOf = (schema: unknown): unknown => {
   if (Array.isArray(schema)) return schema.map(anyOf)
   if (!Predicate.isObject(schema)) return schema
@@ -37,7 +37,7 @@ const ofrep = (schema: string) =>
 const sync = (schema: string) =>
   validator(new Ajv(options), { components: componentsOf("sync.yaml").components }, `/components/schemas/${schema}`)
 
-/** What is wrong with a value by the schema that OpenFeature publishes for it; empty when nothing is. */
+/** Validate a value against a published schema. Return the errors, or an empty string if the value is valid. */
 export const published = {
   manifest: sync("ManifestEnvelope"),
   manifestError: sync("ErrorResponse"),

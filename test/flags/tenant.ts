@@ -1,4 +1,4 @@
-/** An organization and its calls. */
+/** Creates an organization, and a function that calls the Core API as it. */
 import { Effect } from "effect"
 import { TestService } from "../support/TestService.ts"
 

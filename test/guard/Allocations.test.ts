@@ -1,7 +1,7 @@
 /**
- * A guard of the hot path: what a request allocates in this process. Unlike time, that figure does not depend on the machine or
- * on what else runs on it. A figure that grows past its bound is a regression to look at with a profiler; one that shrank for
- * good gets a lower bound.
+ * Limits what a request on the hot path allocates in this process. Unlike time, this figure does not depend on the
+ * machine or its load. A figure above its bound is a regression: find it with a profiler. If a figure drops
+ * permanently, lower its bound.
  */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
@@ -12,23 +12,23 @@ import { open, requestBytes } from "../support/RawConnection.ts"
 const allocated = (): number => getHeapStatistics().total_allocated_bytes
 
 const WARM_UP = 200
-const COUNTED = 150
+const MEASURED = 150
 
-/** The middle of three measurements of what a request allocates, in KiB. */
+/** The median of three measurements of the allocations per request, in KiB. */
 const perRequest = async (send: () => Promise<number>): Promise<number> => {
   for (let n = 0; n < WARM_UP; n++) await send()
   const figures: Array<number> = []
   for (let round = 0; round < 3; round++) {
     const before = allocated()
-    for (let n = 0; n < COUNTED; n++) await send()
-    figures.push((allocated() - before) / COUNTED / 1024)
+    for (let n = 0; n < MEASURED; n++) await send()
+    figures.push((allocated() - before) / MEASURED / 1024)
   }
   return figures.sort((a, b) => a - b)[1] ?? Number.NaN
 }
 
 layer(TestService.layer, { excludeTestServices: true })("the hot path", (it) => {
   it.effect(
-    "allocates no more than its bounds",
+    "allocates no more per request than its bounds",
     () =>
       Effect.gen(function* () {
         const { core, origins, tenant } = yield* TestService
@@ -50,7 +50,7 @@ layer(TestService.layer, { excludeTestServices: true })("the hot path", (it) => 
         })
         const checks = Array.from({ length: 10 }, (_, n) => ({ entitlement: `e-${n}` }))
         const check = "/api/instances/production/check"
-        let made = 0
+        let serial = 0
         const operations: Record<string, { readonly bound: number; readonly request: () => Buffer }> = {}
         const fixed = (name: string, bound: number, request: Buffer) =>
           (operations[name] = { bound, request: () => request })
@@ -61,11 +61,11 @@ layer(TestService.layer, { excludeTestServices: true })("the hot path", (it) => 
         fixed("consume", 275, requestBytes("POST", check, token, { checks: checks.slice(0, 1), consume: true }))
         operations["create a component"] = {
           bound: 180,
-          request: () => requestBytes("POST", "/api/components", token, { name: "part", version: `${++made}` }),
+          request: () => requestBytes("POST", "/api/components", token, { name: "part", version: `${++serial}` }),
         }
         const event = (n: number) => ({
           specversion: "1.0",
-          id: `${++made}`,
+          id: `${++serial}`,
           source: "/gateway",
           subject: "production",
           type: `e-${n % 10}`,
@@ -82,7 +82,7 @@ layer(TestService.layer, { excludeTestServices: true })("the hot path", (it) => 
             ),
         }
         const connection = yield* Effect.promise(() => open(origins.core))
-        // Code that is not compiled yet allocates more: the first operation would pay for all.
+        // Code that is not compiled yet allocates more. Warm up, or the first operation would include that.
         yield* Effect.promise(async () => {
           for (let n = 0; n < 1000; n++) await connection.send(requestBytes("GET", "/api/customers/globex", token))
         })
@@ -97,7 +97,7 @@ layer(TestService.layer, { excludeTestServices: true })("the hot path", (it) => 
           )
         }
         connection.close()
-        // In KiB for each request, with what it may be.
+        // The figures are in KiB per request.
         const exceeded = Object.entries(measured).filter(([name, figure]) => figure > (operations[name]?.bound ?? 0))
         assert.deepStrictEqual(exceeded, [])
       }),

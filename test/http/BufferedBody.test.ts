@@ -9,7 +9,7 @@ const connection = (origin: string) =>
     ({ close }) => Effect.sync(close),
   )
 
-/** The request in pieces that end at these shares of it. */
+/** Splits the request after the given fractions of its length. */
 const inPieces = (request: Buffer, ...shares: ReadonlyArray<number>): ReadonlyArray<Buffer> => {
   const ends = [...shares.map((share) => Math.floor(share * request.length)), request.length]
   return ends.map((end, piece) => request.subarray(ends[piece - 1] ?? 0, end))
@@ -27,44 +27,55 @@ const chunked = (token: string, body: object): Buffer => {
 }
 
 layer(TestService.layer, { excludeTestServices: true })("a body", (it) => {
-  it.effect("is the same whether it comes with its head, behind it, in pieces or in chunks, and others follow it", () =>
-    Effect.gen(function* () {
-      const { core, origins, tenant } = yield* TestService
-      const { token } = yield* tenant()
-      const { send } = yield* connection(origins.core)
-      const names = ["whole", "whole once more", "Café ☕", "behind", "in pieces", "long".repeat(225), "chunks", "end"]
-      const bodyOf = (name: string) => ({ name: name.slice(0, 100), version: "1", description: name.slice(0, 900) })
-      const ways: Record<string, (request: Buffer) => ReadonlyArray<Buffer>> = {
-        behind: (request) => inPieces(request, request.indexOf("\r\n\r\n") / request.length + 4 / request.length),
-        "in pieces": (request) => inPieces(request, 0.1, 0.85, 0.95),
-      }
-      for (const name of names) {
-        const request =
-          name === "chunks"
-            ? chunked(token, bodyOf(name))
-            : requestBytes("POST", "/api/components", token, bodyOf(name))
-        const [first, ...later] = ways[name]?.(request) ?? [request]
-        let answered = send(first ?? request)
-        for (const piece of later) {
-          yield* Effect.sleep("30 millis")
-          answered = send(piece)
+  it.effect(
+    "a body is read alike with its headers, after them, in pieces or chunked, and the connection is reused",
+    () =>
+      Effect.gen(function* () {
+        const { core, origins, tenant } = yield* TestService
+        const { token } = yield* tenant()
+        const { send } = yield* connection(origins.core)
+        const names = [
+          "whole",
+          "whole once more",
+          "Café ☕",
+          "behind",
+          "in pieces",
+          "long".repeat(225),
+          "chunks",
+          "end",
+        ]
+        const bodyOf = (name: string) => ({ name: name.slice(0, 100), version: "1", description: name.slice(0, 900) })
+        const ways: Record<string, (request: Buffer) => ReadonlyArray<Buffer>> = {
+          behind: (request) => inPieces(request, request.indexOf("\r\n\r\n") / request.length + 4 / request.length),
+          "in pieces": (request) => inPieces(request, 0.1, 0.85, 0.95),
         }
-        assert.strictEqual(yield* Effect.promise(() => answered), 201, name.slice(0, 20))
-      }
-      const { body } = yield* core("GET", "/components?limit=50", { token })
-      const stored: ReadonlyArray<{ readonly name: string; readonly description: string }> = body.items
-      assert.sameDeepMembers(
-        stored.map(({ description, name }) => ({ name, version: "1", description })),
-        names.map(bodyOf),
-      )
-    }).pipe(Effect.scoped),
+        for (const name of names) {
+          const request =
+            name === "chunks"
+              ? chunked(token, bodyOf(name))
+              : requestBytes("POST", "/api/components", token, bodyOf(name))
+          const [first, ...later] = ways[name]?.(request) ?? [request]
+          let answered = send(first ?? request)
+          for (const piece of later) {
+            yield* Effect.sleep("30 millis")
+            answered = send(piece)
+          }
+          assert.strictEqual(yield* Effect.promise(() => answered), 201, name.slice(0, 20))
+        }
+        const { body } = yield* core("GET", "/components?limit=50", { token })
+        const stored: ReadonlyArray<{ readonly name: string; readonly description: string }> = body.items
+        assert.sameDeepMembers(
+          stored.map(({ description, name }) => ({ name, version: "1", description })),
+          names.map(bodyOf),
+        )
+      }).pipe(Effect.scoped),
   )
 
-  it.effect("is read to its end, however long it is", () =>
+  it.effect("a long body is read completely", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
-      // Longer than what Node.js reads at a time, than what it keeps unread, and than several of both.
+      // Longer than one read of Node.js, than its stream buffer, and than several of both.
       for (const length of [60_000, 66_000, 80_000, 300_000, 1_000_000]) {
         const rawBody = JSON.stringify([
           { specversion: "1.0", id: `${length}`, source: "test", note: "x".repeat(length) },
@@ -80,7 +91,7 @@ layer(TestService.layer, { excludeTestServices: true })("a body", (it) => {
     }),
   )
 
-  it.effect("that is whole can be read by several", () =>
+  it.effect("a buffered body can be read more than once", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()

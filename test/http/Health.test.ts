@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Layer, Redacted } from "effect"
-import { HealthParts, registerHealth } from "../../src/kernel/ports/HealthChecks.ts"
+import { HealthChecks, registerHealth } from "../../src/kernel/ports/HealthChecks.ts"
 import { Signals } from "../../src/kernel/ports/Signals.ts"
 import { CurrentLifecycle } from "../../src/kernel/ports/Lifecycle.ts"
 import { serving } from "../../src/http/routes/Health.ts"
@@ -16,7 +16,7 @@ const observedService = TestService.layer.pipe(
   Layer.provideMerge(
     Layer.merge(
       Layer.succeed(CurrentLifecycle, lifecycle),
-      Layer.sync(HealthParts, () => new Map()),
+      Layer.sync(HealthChecks, () => new Map()),
     ),
   ),
 )
@@ -28,7 +28,7 @@ const until = Effect.fnUntraced(function* (what: string, holds: (answer: Answer)
     if (holds(yield* ready)) return
     yield* Effect.sleep("20 millis")
   }
-  assert.fail(`Waited in vain until ${what}`)
+  assert.fail(`Timed out waiting until ${what}`)
 })
 
 const notReady = (answer: Answer, part: string) => {
@@ -41,7 +41,7 @@ const notReady = (answer: Answer, part: string) => {
 }
 
 layer(observedService, { excludeTestServices: true })("readiness", (it) => {
-  it.effect("names every part", () =>
+  it.effect("readiness reports the state of every part", () =>
     Effect.gen(function* () {
       const answer = yield* ready
       assert.strictEqual(answer.status, 200, answer.text)
@@ -53,18 +53,18 @@ layer(observedService, { excludeTestServices: true })("readiness", (it) => {
     }),
   )
 
-  it.effect("tells whether signals of other nodes arrive", () =>
+  it.effect("readiness reports whether signals are polled or received", () =>
     Effect.scoped(
       Effect.gen(function* () {
         assert.strictEqual((yield* ready).body.parts.signals.mode, "polling")
-        // Nobody listens before somebody waits for a signal.
+        // The node listens only after the first subscription.
         yield* (yield* Signals).subscribe("events")
-        yield* until("it says that they arrive", ({ body }) => body.parts.signals.mode === "listening")
+        yield* until("signals are received", ({ body }) => body.parts.signals.mode === "listening")
       }),
     ),
   )
 
-  it.effect("is lost while the database is away, and found again; the process stays alive", () =>
+  it.effect("a process is unready but alive while the database is unavailable, and recovers", () =>
     Effect.gen(function* () {
       const { url } = yield* TestDatabase
       const { internal } = yield* TestService
@@ -84,12 +84,12 @@ layer(observedService, { excludeTestServices: true })("readiness", (it) => {
     }),
   )
 
-  it.effect("is lost when the schema is older than the service", () =>
+  it.effect("a process is unready if the schema is older than the service", () =>
     Effect.gen(function* () {
       const sql = yield* PgClient.PgClient
       const newest = yield* sql<{ id: number }>`SELECT max(migration_id)::int AS id FROM keyshelf_migrations`
       yield* sql`UPDATE keyshelf_migrations SET migration_id = 9999 WHERE migration_id = ${newest[0]?.id ?? 0}`
-      // A newer schema is what an older node sees during an upgrade.
+      // During an upgrade an older node sees a newer schema.
       assert.strictEqual((yield* ready).status, 200)
       yield* sql`DELETE FROM keyshelf_migrations WHERE migration_id = 9999`
       notReady(yield* ready, "schema")
@@ -98,7 +98,7 @@ layer(observedService, { excludeTestServices: true })("readiness", (it) => {
     }),
   )
 
-  it.effect("begins when the process serves and ends when it drains", () =>
+  it.effect("a process is unready while it starts and while it drains", () =>
     Effect.gen(function* () {
       lifecycle.phase = "starting"
       notReady(yield* ready, "process")
@@ -115,7 +115,7 @@ layer(observedService, { excludeTestServices: true })("readiness", (it) => {
     }),
   )
 
-  it.effect("outlives a worker that is down, which is told", () =>
+  it.effect("a worker that is down is reported, but the process stays ready", () =>
     Effect.scoped(
       Effect.gen(function* () {
         yield* registerHealth("dispatcher", Effect.succeed({ status: "down", reason: "stuck" }))
@@ -128,7 +128,7 @@ layer(observedService, { excludeTestServices: true })("readiness", (it) => {
     ),
   )
 
-  it.effect("speaks only of parts that are there", () =>
+  it.effect("readiness omits parts that are not registered", () =>
     Effect.gen(function* () {
       assert.notProperty((yield* ready).body.parts, "dispatcher")
     }),

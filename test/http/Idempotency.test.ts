@@ -7,7 +7,7 @@ import { TestService } from "../support/TestService.ts"
 const keyed = (key: string) => ({ "idempotency-key": key })
 
 layer(TestService.layer, { excludeTestServices: true })("Idempotency-Key", (it) => {
-  it.effect("a request that is sent again gets the first answer, and nothing happens twice", () =>
+  it.effect("a retried request gets the first response and creates nothing again", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
@@ -23,7 +23,7 @@ layer(TestService.layer, { excludeTestServices: true })("Idempotency-Key", (it) 
     }),
   )
 
-  it.effect("the same key with another request is refused", () =>
+  it.effect("a key that is reused for a different request is rejected", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
@@ -35,7 +35,7 @@ layer(TestService.layer, { excludeTestServices: true })("Idempotency-Key", (it) 
     }),
   )
 
-  it.effect("a refused request leaves the key free", () =>
+  it.effect("a rejected request does not use up the key", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
@@ -46,28 +46,26 @@ layer(TestService.layer, { excludeTestServices: true })("Idempotency-Key", (it) 
     }),
   )
 
-  it.effect(
-    "many requests at once under one key make one component; the others are told to wait or get its answer",
-    () =>
-      Effect.gen(function* () {
-        const { core, tenant } = yield* TestService
-        const { token } = yield* tenant()
-        const call = { token, headers: keyed(randomUUID()), body: { name: "part", version: "1" } }
-        const answers = yield* Effect.all(
-          Array.from({ length: 20 }, () => core("POST", "/components", call)),
-          { concurrency: "unbounded" },
+  it.effect("concurrent requests with one key create one component; the others get 409 or its response", () =>
+    Effect.gen(function* () {
+      const { core, tenant } = yield* TestService
+      const { token } = yield* tenant()
+      const call = { token, headers: keyed(randomUUID()), body: { name: "part", version: "1" } }
+      const responses = yield* Effect.all(
+        Array.from({ length: 20 }, () => core("POST", "/components", call)),
+        { concurrency: "unbounded" },
+      )
+      for (const response of responses) {
+        assert.isTrue(
+          response.status === 201 || (response.status === 409 && response.body.code === "IdempotencyKey.InFlight"),
+          response.text,
         )
-        for (const answer of answers) {
-          assert.isTrue(
-            answer.status === 201 || (answer.status === 409 && answer.body.code === "IdempotencyKey.InFlight"),
-            answer.text,
-          )
-        }
-        assert.strictEqual((yield* core("GET", "/components", { token })).body.items.length, 1)
-      }),
+      }
+      assert.strictEqual((yield* core("GET", "/components", { token })).body.items.length, 1)
+    }),
   )
 
-  it.effect("the same key of another caller is another key", () =>
+  it.effect("callers may use the same key independently", () =>
     Effect.gen(function* () {
       const { core, tenant, tokenWith } = yield* TestService
       const owner = yield* tenant()
@@ -80,7 +78,7 @@ layer(TestService.layer, { excludeTestServices: true })("Idempotency-Key", (it) 
     }),
   )
 
-  it.effect("an answer with a secret is not kept; its replay names what was created", () =>
+  it.effect("a response with a secret is not stored, and its retry gets 409 with the created slug", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
@@ -100,14 +98,14 @@ layer(TestService.layer, { excludeTestServices: true })("Idempotency-Key", (it) 
     }),
   )
 
-  it.effect("a malformed key is refused with its place", () =>
+  it.effect("a malformed key is rejected with its location", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
       const call = { token, headers: keyed("two words"), body: { name: "part", version: "1" } }
-      const answer = yield* core("POST", "/components", call)
-      assert.strictEqual(answer.status, 422)
-      assert.strictEqual(answer.body.errors[0].location, "header.idempotency-key")
+      const response = yield* core("POST", "/components", call)
+      assert.strictEqual(response.status, 422)
+      assert.strictEqual(response.body.errors[0].location, "header.idempotency-key")
     }),
   )
 })

@@ -4,20 +4,20 @@ import { connect } from "node:net"
 import { TestService } from "../support/TestService.ts"
 import type { Answer } from "../support/TestService.ts"
 
-const MEMBERS = ["code", "detail", "errorId", "errors", "instance", "status", "title", "type"]
+const PROPERTIES = ["code", "detail", "errorId", "errors", "instance", "status", "title", "type"]
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-const assertProblem = (answer: Answer, status: number, code: string, instance?: string) => {
-  assert.strictEqual(answer.status, status, answer.text)
-  assert.strictEqual(answer.headers.get("content-type"), "application/problem+json")
-  assert.deepStrictEqual(Object.keys(answer.body).sort(), MEMBERS)
-  assert.strictEqual(answer.body.status, status)
-  assert.strictEqual(answer.body.code, code)
-  assert.strictEqual(answer.body.type, `urn:keyshelf:problem:${code}`)
-  assert.match(answer.body.errorId, UUID)
-  assert.isTrue(Array.isArray(answer.body.errors))
-  if (instance !== undefined) assert.strictEqual(answer.body.instance, instance)
-  assert.isNotNull(answer.headers.get("x-request-id"))
+const assertProblem = (response: Answer, status: number, code: string, instance?: string) => {
+  assert.strictEqual(response.status, status, response.text)
+  assert.strictEqual(response.headers.get("content-type"), "application/problem+json")
+  assert.deepStrictEqual(Object.keys(response.body).sort(), PROPERTIES)
+  assert.strictEqual(response.body.status, status)
+  assert.strictEqual(response.body.code, code)
+  assert.strictEqual(response.body.type, `urn:keyshelf:problem:${code}`)
+  assert.match(response.body.errorId, UUID)
+  assert.isTrue(Array.isArray(response.body.errors))
+  if (instance !== undefined) assert.strictEqual(response.body.instance, instance)
+  assert.isNotNull(response.headers.get("x-request-id"))
 }
 
 const raw = (origin: string, text: string) =>
@@ -26,15 +26,15 @@ const raw = (origin: string, text: string) =>
       new Promise<string>((resolve, reject) => {
         const { hostname, port } = new URL(origin)
         const socket = connect(Number(port), hostname, () => socket.end(text))
-        let answer = ""
-        socket.on("data", (chunk: Buffer) => (answer += chunk.toString()))
-        socket.on("end", () => resolve(answer))
+        let response = ""
+        socket.on("data", (chunk: Buffer) => (response += chunk.toString()))
+        socket.on("end", () => resolve(response))
         socket.on("error", reject)
       }),
   )
 
 layer(TestService.layer, { excludeTestServices: true })("HTTP", (it) => {
-  it.effect("an unknown path is a problem on every listener", () =>
+  it.effect("an unknown path returns a 404 problem on every listener", () =>
     Effect.gen(function* () {
       const { core, internal, operator, platform, tenant } = yield* TestService
       const { token } = yield* tenant()
@@ -45,7 +45,7 @@ layer(TestService.layer, { excludeTestServices: true })("HTTP", (it) => {
     }),
   )
 
-  it.effect("a path has one spelling", () =>
+  it.effect("other spellings of a path are not found", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
@@ -56,44 +56,44 @@ layer(TestService.layer, { excludeTestServices: true })("HTTP", (it) => {
     }),
   )
 
-  it.effect("a body with very many faults is answered by a document that is smaller than the body", () =>
+  it.effect("a body with many validation errors gets the first 100", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
-      const body = Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`member${index}`, index]))
-      const answer = yield* core("POST", "/components", { token, body })
-      assertProblem(answer, 422, "Request.ValidationFailed")
-      assert.strictEqual(answer.body.errors.length, 100)
+      const body = Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`property${index}`, index]))
+      const response = yield* core("POST", "/components", { token, body })
+      assertProblem(response, 422, "Request.ValidationFailed")
+      assert.strictEqual(response.body.errors.length, 100)
     }),
   )
 
-  it.effect("a wrong method names those that the path takes", () =>
+  it.effect("a wrong method gets 405 with the methods of the path in `Allow`", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
-      const answer = yield* core("PUT", "/components", { token, body: {} })
-      assertProblem(answer, 405, "Request.MethodNotAllowed")
-      assert.strictEqual(answer.headers.get("allow"), "GET, HEAD, POST")
+      const response = yield* core("PUT", "/components", { token, body: {} })
+      assertProblem(response, 405, "Request.MethodNotAllowed")
+      assert.strictEqual(response.headers.get("allow"), "GET, HEAD, POST")
     }),
   )
 
-  it.effect("pages and probes that belong to no API name their methods too", () =>
+  it.effect("a wrong method on a page or probe outside the APIs gets 405 with `Allow`", () =>
     Effect.gen(function* () {
       const { core, internal } = yield* TestService
-      const answers = [
+      const responses = [
         yield* core("POST", "/docs"),
         yield* core("DELETE", "/openapi/platform.json"),
         yield* internal("PUT", "/health/live"),
         yield* internal("POST", "/metrics"),
       ]
-      for (const answer of answers) {
-        assertProblem(answer, 405, "Request.MethodNotAllowed")
-        assert.strictEqual(answer.headers.get("allow"), "GET, HEAD")
+      for (const response of responses) {
+        assertProblem(response, 405, "Request.MethodNotAllowed")
+        assert.strictEqual(response.headers.get("allow"), "GET, HEAD")
       }
     }),
   )
 
-  it.effect("a body whose bytes are no UTF-8 is malformed, and nothing of it is kept", () =>
+  it.effect("a body that is not UTF-8 is rejected and stores nothing", () =>
     Effect.gen(function* () {
       const { core, origins, tenant } = yield* TestService
       const { token } = yield* tenant()
@@ -105,15 +105,15 @@ layer(TestService.layer, { excludeTestServices: true })("HTTP", (it) => {
             body: Buffer.from(`{"name":"${name}","version":"1"}`, "latin1"),
           }),
         )
-      const refused = yield* post("Caf\u00e9")
-      assert.strictEqual(refused.status, 400)
-      assert.include(yield* Effect.promise(() => refused.text()), "Request.MalformedBody")
+      const rejected = yield* post("Caf\u00e9")
+      assert.strictEqual(rejected.status, 400)
+      assert.include(yield* Effect.promise(() => rejected.text()), "Request.MalformedBody")
       assert.strictEqual((yield* post("Cafe")).status, 201)
       assert.strictEqual((yield* core("GET", "/components", { token })).body.items.length, 1)
     }),
   )
 
-  it.effect("a body that is no JSON is malformed, one of the wrong shape is invalid", () =>
+  it.effect("a body that is not JSON gets 400, and one of the wrong shape 422", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
@@ -126,38 +126,38 @@ layer(TestService.layer, { excludeTestServices: true })("HTTP", (it) => {
     }),
   )
 
-  it.effect("every fault of a body is named with its place and what was sent", () =>
+  it.effect("every validation error of a body is listed with its location and value", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
-      const answer = yield* core("POST", "/components", { token, body: { name: "", version: 7, extra: true } })
-      assertProblem(answer, 422, "Request.ValidationFailed")
-      const faults = new Map<string, unknown>(
-        answer.body.errors.map((fault: { location: string; value: unknown }) => [fault.location, fault.value]),
+      const response = yield* core("POST", "/components", { token, body: { name: "", version: 7, extra: true } })
+      assertProblem(response, 422, "Request.ValidationFailed")
+      const errors = new Map<string, unknown>(
+        response.body.errors.map((error: { location: string; value: unknown }) => [error.location, error.value]),
       )
-      assert.deepStrictEqual([...faults.keys()].sort(), ["body.extra", "body.name", "body.version"])
-      assert.strictEqual(faults.get("body.name"), "")
-      assert.strictEqual(faults.get("body.version"), 7)
-      assert.strictEqual(faults.get("body.extra"), true)
+      assert.deepStrictEqual([...errors.keys()].sort(), ["body.extra", "body.name", "body.version"])
+      assert.strictEqual(errors.get("body.name"), "")
+      assert.strictEqual(errors.get("body.version"), 7)
+      assert.strictEqual(errors.get("body.extra"), true)
     }),
   )
 
-  it.effect("faults of the query and the path carry their places", () =>
+  it.effect("validation errors of query and path have their location", () =>
     Effect.gen(function* () {
       const { core, operator, platform, tenant } = yield* TestService
       const { token } = yield* tenant()
       for (const limit of ["0", "201", "1.5", "many", "-1", "", "1e2", "0x10", "+5", "%205"]) {
-        const answer = yield* core("GET", `/components?limit=${limit}`, { token })
-        assertProblem(answer, 422, "Request.ValidationFailed")
-        assert.strictEqual(answer.body.errors[0].location, "query.limit")
+        const response = yield* core("GET", `/components?limit=${limit}`, { token })
+        assertProblem(response, 422, "Request.ValidationFailed")
+        assert.strictEqual(response.body.errors[0].location, "query.limit")
       }
-      const answer = yield* platform("GET", "/platform/organizations/not-a-uuid", { token: operator })
-      assertProblem(answer, 422, "Request.ValidationFailed")
-      assert.strictEqual(answer.body.errors[0].location, "path.orgId")
+      const response = yield* platform("GET", "/platform/organizations/not-a-uuid", { token: operator })
+      assertProblem(response, 422, "Request.ValidationFailed")
+      assert.strictEqual(response.body.errors[0].location, "path.orgId")
     }),
   )
 
-  it.effect("NUL and broken text are refused, in bodies and in paths", () =>
+  it.effect("NUL and invalid Unicode are rejected in bodies and paths", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
@@ -172,25 +172,25 @@ layer(TestService.layer, { excludeTestServices: true })("HTTP", (it) => {
         "Request.ValidationFailed",
       )
       assertProblem(yield* core("GET", "/components/a%00b", { token }), 422, "Request.ValidationFailed")
-      const broken = yield* core("GET", "/components/%ff%fe", { token })
-      assert.isTrue(broken.status === 400 || broken.status === 404, broken.text)
+      const invalid = yield* core("GET", "/components/%ff%fe", { token })
+      assert.isTrue(invalid.status === 400 || invalid.status === 404, invalid.text)
     }),
   )
 
-  it.effect("a body of another media type is refused", () =>
+  it.effect("a body of another media type gets 415", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
-      const answer = yield* core("POST", "/components", {
+      const response = yield* core("POST", "/components", {
         token,
         rawBody: "name=x",
         headers: { "content-type": "application/x-www-form-urlencoded" },
       })
-      assertProblem(answer, 415, "Request.UnsupportedMediaType")
+      assertProblem(response, 415, "Request.UnsupportedMediaType")
     }),
   )
 
-  it.effect("a body that is encoded as identity, or a request without one, is taken", () =>
+  it.effect("`Content-Encoding: identity` and an encoding without a body are accepted", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
@@ -202,7 +202,7 @@ layer(TestService.layer, { excludeTestServices: true })("HTTP", (it) => {
     }),
   )
 
-  it.effect("a body of more than 1 MiB is refused", () =>
+  it.effect("a body of more than 1 MiB gets 413", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
@@ -211,7 +211,7 @@ layer(TestService.layer, { excludeTestServices: true })("HTTP", (it) => {
     }),
   )
 
-  it.effect("the caller's request id comes back if it is sane, else a fresh one", () =>
+  it.effect("a well-formed request id is returned, and a malformed one is replaced", () =>
     Effect.gen(function* () {
       const { core } = yield* TestService
       const kept = yield* core("GET", "/me", { headers: { "x-request-id": "deploy-42.a" } })
@@ -221,38 +221,38 @@ layer(TestService.layer, { excludeTestServices: true })("HTTP", (it) => {
     }),
   )
 
-  it.effect("what is no HTTP is still answered by a problem", () =>
+  it.effect("bytes that are not HTTP get a 400 problem", () =>
     Effect.gen(function* () {
       const { origins } = yield* TestService
-      const answer = yield* raw(origins.core, "NONSENSE\r\n\r\n")
-      assert.match(answer, /^HTTP\/1\.1 400 /)
-      assert.match(answer, /content-type: application\/problem\+json/)
+      const response = yield* raw(origins.core, "NONSENSE\r\n\r\n")
+      assert.match(response, /^HTTP\/1\.1 400 /)
+      assert.match(response, /content-type: application\/problem\+json/)
     }),
   )
 
-  it.effect("what Node.js refuses by itself is a problem too, on every listener", () =>
+  it.effect("requests that Node.js rejects itself get problems on every listener", () =>
     Effect.gen(function* () {
       const { origins } = yield* TestService
-      const refusals = [
+      const cases = [
         ["GET /api/me HTTP/1.1\r\nconnection: close\r\n\r\n", 400],
         ["GET /api/me HTTP/1.1\r\nhost: x\r\nexpect: more\r\n\r\n", 417],
         ["CONNECT example.com:443 HTTP/1.1\r\nhost: x\r\n\r\n", 404],
         [`GET /api/me HTTP/1.1\r\nhost: x\r\nx-large: ${"x".repeat(32_768)}\r\n\r\n`, 431],
       ] as const
       for (const origin of [origins.core, origins.platform, origins.internal]) {
-        for (const [request, status] of refusals) {
+        for (const [request, status] of cases) {
           const [head = "", body = ""] = (yield* raw(origin, request)).split("\r\n\r\n")
           assert.match(head, new RegExp(`^HTTP/1\\.1 ${status} `))
           assert.match(head, /content-type: application\/problem\+json/i)
           assert.match(head, /x-request-id: /i)
-          assert.deepStrictEqual(Object.keys(JSON.parse(body)).sort(), MEMBERS)
+          assert.deepStrictEqual(Object.keys(JSON.parse(body)).sort(), PROPERTIES)
           assert.strictEqual(JSON.parse(body).status, status)
         }
       }
     }),
   )
 
-  it.effect("a caller that hangs up on such a refusal harms nobody", () =>
+  it.effect("a client that resets its connection during a rejection does not affect other requests", () =>
     Effect.gen(function* () {
       const { core, origins } = yield* TestService
       const { hostname, port } = new URL(origins.core)
@@ -270,24 +270,24 @@ layer(TestService.layer, { excludeTestServices: true })("HTTP", (it) => {
     }),
   )
 
-  it.effect("HTTP 1.0 needs no `Host`", () =>
+  it.effect("an HTTP 1.0 request without `Host` is accepted", () =>
     Effect.gen(function* () {
       const { origins } = yield* TestService
       assert.match(yield* raw(origins.core, "GET /docs HTTP/1.0\r\n\r\n"), /^HTTP\/1\.1 200 /)
     }),
   )
 
-  it.effect("a GET path answers HEAD", () =>
+  it.effect("a GET path supports HEAD", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
-      const answer = yield* core("HEAD", "/components", { token })
-      assert.strictEqual(answer.status, 200)
-      assert.strictEqual(answer.text, "")
+      const response = yield* core("HEAD", "/components", { token })
+      assert.strictEqual(response.status, 200)
+      assert.strictEqual(response.text, "")
     }),
   )
 
-  it.effect("the documentation and its three documents are served without the internet", () =>
+  it.effect("the documentation and the three OpenAPI documents load nothing from other hosts", () =>
     Effect.gen(function* () {
       const { core } = yield* TestService
       const page = yield* core("GET", "/docs")
@@ -306,7 +306,7 @@ layer(TestService.layer, { excludeTestServices: true })("HTTP", (it) => {
     }),
   )
 
-  it.effect("health tells liveness from readiness", () =>
+  it.effect("liveness and readiness have separate probes", () =>
     Effect.gen(function* () {
       const { internal } = yield* TestService
       assert.strictEqual((yield* internal("GET", "/health/live")).status, 200)

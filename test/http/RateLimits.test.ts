@@ -6,13 +6,13 @@ import { createConnection, createServer } from "node:net"
 import type { AddressInfo, Socket } from "node:net"
 import { CurrentBudgets } from "../../src/kernel/ports/RateBudgets.ts"
 import type { Budgets } from "../../src/kernel/ports/RateBudgets.ts"
-import { inMemory, onRedis } from "../../src/infra/RateLimitStores.ts"
+import { inMemoryBudgets, redisBudgets } from "../../src/infra/RateLimitStores.ts"
 import { TestService } from "../support/TestService.ts"
 import type { Answer } from "../support/TestService.ts"
 
-const threeAMinute = { requests: 3, unit: "minute" } as const
+const THREE_PER_MINUTE = { requests: 3, unit: "minute" } as const
 
-/** Takes requests one after the other; answers what is left, or nothing where one was too many. */
+/** Takes requests in sequence; returns what remains after each, or `undefined` if it exceeds the budget. */
 const take = (budgets: Budgets, key: string, times: number) =>
   Effect.forEach(Array.from({ length: times }), () =>
     Effect.map(budgets.take(key), (budget) =>
@@ -21,20 +21,20 @@ const take = (budgets: Budgets, key: string, times: number) =>
   )
 
 describe("a budget of three requests a minute", () => {
-  it.effect("lets three come at once and refuses the fourth", () =>
+  it.effect("three requests at once are allowed and the fourth is rejected", () =>
     Effect.gen(function* () {
-      const budgets = yield* inMemory(threeAMinute)
+      const budgets = yield* inMemoryBudgets(THREE_PER_MINUTE)
       assert.deepStrictEqual(yield* take(budgets, "a", 4), [2, 1, 0, undefined])
     }),
   )
 
-  it.effect("refills evenly: one request every twenty seconds", () =>
+  it.effect("a budget of three per minute refills one request every twenty seconds", () =>
     Effect.gen(function* () {
-      const budgets = yield* inMemory(threeAMinute)
+      const budgets = yield* inMemoryBudgets(THREE_PER_MINUTE)
       yield* take(budgets, "a", 3)
-      const refused = yield* budgets.take("a")
-      assert.strictEqual(refused?.retryMillis, 20_000)
-      assert.strictEqual(refused?.remaining, 0)
+      const rejected = yield* budgets.take("a")
+      assert.strictEqual(rejected?.retryMillis, 20_000)
+      assert.strictEqual(rejected?.remaining, 0)
       yield* TestClock.adjust("19999 millis")
       assert.deepStrictEqual(yield* take(budgets, "a", 1), [undefined])
       yield* TestClock.adjust("1 millis")
@@ -42,44 +42,44 @@ describe("a budget of three requests a minute", () => {
     }),
   )
 
-  it.effect("is whole again after a minute, and never more than whole", () =>
+  it.effect("a budget is full after a minute and never exceeds its limit", () =>
     Effect.gen(function* () {
-      const budgets = yield* inMemory(threeAMinute)
+      const budgets = yield* inMemoryBudgets(THREE_PER_MINUTE)
       yield* take(budgets, "a", 3)
       yield* TestClock.adjust("1 hour")
       assert.deepStrictEqual(yield* take(budgets, "a", 4), [2, 1, 0, undefined])
     }),
   )
 
-  it.effect("belongs to one credential", () =>
+  it.effect("each credential has a separate budget", () =>
     Effect.gen(function* () {
-      const budgets = yield* inMemory(threeAMinute)
+      const budgets = yield* inMemoryBudgets(THREE_PER_MINUTE)
       yield* take(budgets, "a", 4)
       assert.deepStrictEqual(yield* take(budgets, "b", 1), [2])
     }),
   )
 
-  it.effect("is forgotten once it is whole, and only then", () =>
+  it.effect("a budget is evicted only if it is full", () =>
     Effect.gen(function* () {
-      const budgets = yield* inMemory(threeAMinute)
+      const budgets = yield* inMemoryBudgets(THREE_PER_MINUTE)
       yield* take(budgets, "spent", 3)
       yield* TestClock.adjust("10 seconds")
-      // More credentials than are kept without looking which can go.
+      // More credentials than the eviction threshold.
       for (let index = 0; index < 25_000; index++) yield* budgets.take(`other ${index}`)
       assert.deepStrictEqual(yield* take(budgets, "spent", 1), [undefined])
     }),
   )
 })
 
-const limited = TestService.layer.pipe(
-  Layer.provide(Layer.effect(CurrentBudgets, inMemory({ requests: 20, unit: "hour" }))),
+const serviceWithLimits = TestService.layer.pipe(
+  Layer.provide(Layer.effect(CurrentBudgets, inMemoryBudgets({ requests: 20, unit: "hour" }))),
 )
 
 const rateLimitOf = ({ headers }: Answer) =>
   ["limit", "remaining", "reset"].map((name) => headers.get(`ratelimit-${name}`))
 
-layer(limited, { excludeTestServices: true })("a service with limits", (it) => {
-  it.effect("tells every authenticated caller what is left, on problems too", () =>
+layer(serviceWithLimits, { excludeTestServices: true })("a service with limits", (it) => {
+  it.effect("responses to authenticated callers, including problems, contain the remaining budget", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
@@ -93,22 +93,22 @@ layer(limited, { excludeTestServices: true })("a service with limits", (it) => {
     }),
   )
 
-  it.effect("refuses one request too many with a problem that says when to come back", () =>
+  it.effect("a request over the limit gets a 429 problem with `Retry-After`", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
       for (let index = 0; index < 20; index++) yield* core("GET", "/me", { token })
-      const answer = yield* core("POST", "/components", { token, body: { name: "a", version: "1" } })
-      assert.strictEqual(answer.status, 429)
-      assert.strictEqual(answer.headers.get("content-type"), "application/problem+json")
-      assert.strictEqual(answer.body.code, "Request.RateLimited")
-      assert.deepStrictEqual(rateLimitOf(answer).slice(0, 2), ["20", "0"])
-      const retryAfter = Number(answer.headers.get("retry-after"))
+      const response = yield* core("POST", "/components", { token, body: { name: "a", version: "1" } })
+      assert.strictEqual(response.status, 429)
+      assert.strictEqual(response.headers.get("content-type"), "application/problem+json")
+      assert.strictEqual(response.body.code, "Request.RateLimited")
+      assert.deepStrictEqual(rateLimitOf(response).slice(0, 2), ["20", "0"])
+      const retryAfter = Number(response.headers.get("retry-after"))
       assert.isTrue(retryAfter > 170 && retryAfter <= 180, String(retryAfter))
     }),
   )
 
-  it.effect("limits each credential by itself, also of one organization", () =>
+  it.effect("credentials of one organization are limited separately", () =>
     Effect.gen(function* () {
       const { core, tenant, tokenWith } = yield* TestService
       const owner = yield* tenant()
@@ -118,18 +118,18 @@ layer(limited, { excludeTestServices: true })("a service with limits", (it) => {
     }),
   )
 
-  it.effect("says nothing about limits to who is not authenticated", () =>
+  it.effect("an unauthenticated response has no rate limit headers", () =>
     Effect.gen(function* () {
       const { core } = yield* TestService
-      const answer = yield* core("GET", "/me", { token: "ksh_unknown" })
-      assert.strictEqual(answer.status, 401)
-      assert.deepStrictEqual(rateLimitOf(answer), [null, null, null])
+      const response = yield* core("GET", "/me", { token: "ksh_unknown" })
+      assert.strictEqual(response.status, 401)
+      assert.deepStrictEqual(rateLimitOf(response), [null, null, null])
     }),
   )
 })
 
 layer(TestService.layer, { excludeTestServices: true })("a service without limits", (it) => {
-  it.effect("sends no headers about them", () =>
+  it.effect("responses have no rate limit headers if limits are disabled", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
@@ -138,25 +138,28 @@ layer(TestService.layer, { excludeTestServices: true })("a service without limit
   )
 })
 
-layer(TestService.layer.pipe(Layer.provide(Layer.effect(CurrentBudgets, inMemory({ requests: 2, unit: "hour" })))), {
-  excludeTestServices: true,
-})("the Platform API with limits", (it) => {
-  it.effect("limits platform credentials too", () =>
+layer(
+  TestService.layer.pipe(Layer.provide(Layer.effect(CurrentBudgets, inMemoryBudgets({ requests: 2, unit: "hour" })))),
+  {
+    excludeTestServices: true,
+  },
+)("the Platform API with limits", (it) => {
+  it.effect("platform credentials are serviceWithLimits", () =>
     Effect.gen(function* () {
       const { operator, platform } = yield* TestService
-      const answers = yield* Effect.forEach([1, 2, 3], () => platform("GET", "/platform/me", { token: operator }))
+      const responses = yield* Effect.forEach([1, 2, 3], () => platform("GET", "/platform/me", { token: operator }))
       assert.deepStrictEqual(
-        answers.map(({ status }) => status),
+        responses.map(({ status }) => status),
         [200, 200, 429],
       )
-      assert.deepStrictEqual(rateLimitOf(answers[2] as Answer).slice(0, 2), ["2", "0"])
+      assert.deepStrictEqual(rateLimitOf(responses[2] as Answer).slice(0, 2), ["2", "0"])
     }),
   )
 })
 
 const REDIS = process.env["TEST_REDIS_URL"] ?? "redis://127.0.0.1:6379"
 
-const answersPing = await new Promise<boolean>((resolve) => {
+const isRedisUp = await new Promise<boolean>((resolve) => {
   const { hostname, port } = new URL(REDIS)
   const socket = createConnection({ host: hostname, port: Number(port || 6379), timeout: 500 })
   const end = (answered: boolean) => {
@@ -168,7 +171,7 @@ const answersPing = await new Promise<boolean>((resolve) => {
   socket.on("error", () => end(false))
   socket.on("timeout", () => end(false))
 })
-if (!answersPing) console.warn(`Skipped: budgets on Redis, which does not answer at ${REDIS}`)
+if (!isRedisUp) console.warn(`Skipped the tests of budgets on Redis: no response at ${REDIS}`)
 
 const until = (holds: Effect.Effect<boolean>) =>
   Effect.gen(function* () {
@@ -176,17 +179,17 @@ const until = (holds: Effect.Effect<boolean>) =>
       if (yield* holds) return
       yield* Effect.sleep("20 millis")
     }
-    return yield* Effect.die(new Error("It never came to be"))
+    return yield* Effect.die(new Error("Timed out waiting for the condition"))
   })
 
 const isCounting = (budgets: Budgets) =>
   Effect.map(budgets.take(`probe ${randomUUID()}`), (budget) => budget !== undefined)
 
-describe.skipIf(!answersPing)("budgets on Redis", () => {
-  it.live("are one budget for all nodes", () =>
+describe.skipIf(!isRedisUp)("budgets on Redis", () => {
+  it.live("nodes share one budget on Redis", () =>
     Effect.gen(function* () {
       const url = Redacted.make(REDIS)
-      const [one, two] = [yield* onRedis(threeAMinute, url), yield* onRedis(threeAMinute, url)]
+      const [one, two] = [yield* redisBudgets(THREE_PER_MINUTE, url), yield* redisBudgets(THREE_PER_MINUTE, url)]
       yield* until(isCounting(one))
       yield* until(isCounting(two))
       const key = randomUUID()
@@ -196,10 +199,10 @@ describe.skipIf(!answersPing)("budgets on Redis", () => {
     }).pipe(Effect.scoped),
   )
 
-  it.live("are passed by while Redis is away, and counted again once it is back", () =>
+  it.live("requests pass uncounted while Redis is unreachable, and are counted once it is back", () =>
     Effect.gen(function* () {
       const proxy = yield* redisProxy
-      const budgets = yield* onRedis(threeAMinute, Redacted.make(proxy.url))
+      const budgets = yield* redisBudgets(THREE_PER_MINUTE, Redacted.make(proxy.url))
       yield* until(isCounting(budgets))
       yield* proxy.cut
       const key = randomUUID()
@@ -215,7 +218,7 @@ describe.skipIf(!answersPing)("budgets on Redis", () => {
   )
 })
 
-/** A way to Redis that can be cut. */
+/** A proxy to Redis that can be cut. */
 const redisProxy = Effect.acquireRelease(
   Effect.promise(async () => {
     const { hostname, port } = new URL(REDIS)
@@ -250,14 +253,14 @@ const redisProxy = Effect.acquireRelease(
   ({ cut }) => cut,
 )
 
-describe("a Redis that never answers", () => {
-  it.live("costs no request more than a moment", () =>
+describe("a Redis that never responds", () => {
+  it.live("an unresponsive Redis delays each request by less than 100 ms", () =>
     Effect.gen(function* () {
       const server = yield* Effect.acquireRelease(
         Effect.promise(
           () =>
             new Promise<ReturnType<typeof createServer>>((resolve) => {
-              // Takes connections and says nothing.
+              // Accepts connections and never responds.
               const silent = createServer((socket) => socket.on("error", () => {}))
               silent.listen(0, "127.0.0.1", () => resolve(silent))
             }),
@@ -265,7 +268,7 @@ describe("a Redis that never answers", () => {
         (silent) => Effect.sync(() => silent.close()),
       )
       const { port } = server.address() as AddressInfo
-      const budgets = yield* onRedis(threeAMinute, Redacted.make(`redis://127.0.0.1:${port}`))
+      const budgets = yield* redisBudgets(THREE_PER_MINUTE, Redacted.make(`redis://127.0.0.1:${port}`))
       for (let index = 0; index < 5; index++) {
         const started = performance.now()
         assert.isUndefined(yield* budgets.take("a"))
@@ -274,9 +277,9 @@ describe("a Redis that never answers", () => {
     }).pipe(Effect.scoped),
   )
 
-  it.live("does not keep the service from starting when nothing listens at all", () =>
+  it.live("a refused connection to Redis does not prevent startup", () =>
     Effect.gen(function* () {
-      const budgets = yield* onRedis(threeAMinute, Redacted.make("redis://127.0.0.1:1"))
+      const budgets = yield* redisBudgets(THREE_PER_MINUTE, Redacted.make("redis://127.0.0.1:1"))
       assert.isUndefined(yield* budgets.take("a"))
     }).pipe(Effect.scoped),
   )

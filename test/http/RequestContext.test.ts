@@ -1,7 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Context, Effect, Layer, References } from "effect"
-import { HttpRouter, HttpServer, HttpServerResponse } from "effect/http"
+import { Clock, Context, Effect, ErrorReporter, Layer, References, Tracer } from "effect"
+import { Headers, HttpClient, HttpMiddleware, HttpRouter, HttpServer, HttpServerResponse, UrlParams } from "effect/http"
 import * as Listeners from "../../src/http/Listeners.ts"
+import { inheritedKeys } from "../../src/http/RequestContext.ts"
 import { request } from "../support/http.ts"
 
 class Ours extends Context.Service<Ours, { readonly name: string }>()("keyshelf/test/Ours") {}
@@ -38,7 +39,27 @@ const answered = Effect.gen(function* () {
   Effect.provideService(Ours, { name: "ours" }),
 )
 
+/** The modules whose references Effect reads while a request runs. */
+const modules = { ErrorReporter, Headers, HttpClient, HttpMiddleware, References, Tracer, UrlParams }
+
 describe("a request", () => {
+  it("inherits every reference of Effect that shapes logs, traces and their redaction", () => {
+    const inherited = new Set(inheritedKeys.map(({ key }) => key))
+    const references = Object.entries(modules).flatMap(([module, exported]) =>
+      Object.entries(exported)
+        .filter(([, value]) => Context.isReference(value))
+        .map(([name, value]) => ({
+          name: `${module}.${name}`,
+          key: (value as Context.Reference<unknown>).key,
+        })),
+    )
+    assert.isAbove(references.length, 15)
+    assert.deepStrictEqual(
+      references.filter(({ key }) => !inherited.has(key)).map(({ name }) => name),
+      [],
+    )
+  })
+
   it.live("inherits the references that Effect reads, with the values around the listener", () =>
     Effect.gen(function* () {
       const { found } = yield* answered

@@ -6,7 +6,7 @@ import * as ProblemFallback from "../../src/http/middleware/ProblemResponses.ts"
 import { expire } from "../../src/http/middleware/RequestDeadlines.ts"
 import { request } from "../support/http.ts"
 
-const stuck = { running: false, undone: false }
+const stuck = { running: false, interrupted: false }
 
 const routes = Layer.mergeAll(
   HttpRouter.add(
@@ -14,7 +14,7 @@ const routes = Layer.mergeAll(
     "/stuck",
     Effect.sync(() => (stuck.running = true)).pipe(
       Effect.andThen(Effect.never),
-      Effect.onInterrupt(() => Effect.sync(() => (stuck.undone = true))),
+      Effect.onInterrupt(() => Effect.sync(() => (stuck.interrupted = true))),
     ),
   ),
   HttpRouter.add("GET", "/quick", HttpServerResponse.text("here")),
@@ -27,12 +27,12 @@ const listening = Effect.gen(function* () {
 })
 
 describe("a request that takes too long", () => {
-  it.live("is given up, undone and answered by a problem; others go on", () =>
+  it.live("a request over the time limit is interrupted and gets a 503 problem; other requests continue", () =>
     Effect.gen(function* () {
       const origin = yield* listening
       const answer = request("GET", `${origin}/stuck`)
       while (!stuck.running) yield* Effect.sleep("5 millis")
-      // What began before now has had its time.
+      // Expires all requests that began before now.
       expire(performance.now())
       const { body, headers, status } = yield* Effect.promise(() => answer)
       assert.strictEqual(status, 503)
@@ -40,7 +40,7 @@ describe("a request that takes too long", () => {
       assert.match(body.detail, /took too long/)
       assert.isNotNull(headers.get("retry-after"))
       assert.isNotNull(headers.get("x-request-id"))
-      assert.isTrue(stuck.undone)
+      assert.isTrue(stuck.interrupted)
       const quick = yield* Effect.promise(() => request("GET", `${origin}/quick`))
       assert.strictEqual(quick.text, "here")
     }).pipe(Effect.scoped, Effect.provide(Logger.layer([]))),

@@ -25,20 +25,20 @@ const timeOn = (machine: Layer.Layer<never>) =>
   )
 
 layer(testSql, { excludeTestServices: true })("the service's clock", (it) => {
-  it.effect("tells the database's time on a machine whose own clock is hours off, either way", () =>
+  it.effect("the clock returns the database's time on a machine whose clock is hours ahead or behind", () =>
     Effect.gen(function* () {
       for (const millis of [-5 * HOUR, 2 * HOUR]) {
-        const told = yield* timeOn(offBy(millis))
-        assert.isBelow(Math.abs(told - Date.now()), 2_000)
+        const time = yield* timeOn(offBy(millis))
+        assert.isBelow(Math.abs(time - Date.now()), 2_000)
       }
     }),
   )
 
-  it.effect("leaves a clock alone that agrees with the database", () =>
+  it.effect("the clock returns the machine's time if it agrees with the database's", () =>
     Effect.gen(function* () {
       const before = Date.now()
-      const told = yield* timeOn(offBy(0))
-      assert.isTrue(told >= before && told <= Date.now())
+      const time = yield* timeOn(offBy(0))
+      assert.isTrue(time >= before && time <= Date.now())
     }),
   )
 })

@@ -3,18 +3,20 @@ import { assert, describe, it } from "@effect/vitest"
 import { Context, Deferred, Effect, Exit, Fiber, Layer, Redacted } from "effect"
 import { randomBytes } from "node:crypto"
 import { AttemptEnds, Commits, HotPath } from "../../src/kernel/database/Connections.ts"
-import { attemptEnds, commits, hotPath, letGoOfResults } from "../../src/infra/database/DedicatedConnections.ts"
+import { attemptEnds, commits, hotPath, releaseResults } from "../../src/infra/database/DedicatedConnections.ts"
 import { Transaction } from "../../src/kernel/database/Transactions.ts"
 import { collectGarbage } from "../../src/app/StartupGc.ts"
 import { TestDatabase, testSql } from "../support/TestDatabase.ts"
 
-const AT_ONCE = 5
+const CONCURRENCY = 5
 
-/** Keeps a connection busy with statements that overlap, and tells how many of the first results are still there. */
+/**
+ * Keeps a connection busy with overlapping statements. `kept` counts how many of the first results are still in memory.
+ */
 const neverIdle = Effect.fnUntraced(function* (statement: Effect.Effect<ReadonlyArray<object>, unknown>) {
   const results: Array<WeakRef<object>> = []
-  const one = Effect.map(statement, (rows) => void results.push(new WeakRef(rows)))
-  yield* Effect.forEach(Array.from({ length: AT_ONCE }), () => Effect.forever(one), {
+  const run = Effect.map(statement, (rows) => void results.push(new WeakRef(rows)))
+  yield* Effect.forEach(Array.from({ length: CONCURRENCY }), () => Effect.forever(run), {
     concurrency: "unbounded",
   }).pipe(Effect.forkScoped)
   const more = (count: number) =>
@@ -32,30 +34,30 @@ const neverIdle = Effect.fnUntraced(function* (statement: Effect.Effect<Readonly
 
 type Ask = HotPath["Service"]["ask"]
 
-const askingBy =
+const serviceOn =
   <I>(key: Context.Key<I, { readonly ask: Ask }>, connections: Layer.Layer<I, never, PgClient.PgClient>) =>
   (sql: PgClient.PgClient) =>
     Effect.map(Layer.build(Layer.fresh(connections)), (services) => Context.get(services, key)).pipe(
       Effect.provideService(PgClient.PgClient, sql),
     )
-const hotPathOf = askingBy(HotPath, hotPath)
-const commitsOf = askingBy(Commits, commits)
-const attemptEndsOf = askingBy(AttemptEnds, attemptEnds)
+const hotPathOf = serviceOn(HotPath, hotPath)
+const commitsOf = serviceOn(Commits, commits)
+const attemptEndsOf = serviceOn(AttemptEnds, attemptEnds)
 
-/** Has `held` wait for a lock while something is done, which must not wait for it. `free` is not held up. */
+/** Runs `work` while a statement of `blocked` waits for a lock. `free` observes the wait on other connections. */
 const whileWaiting = Effect.fnUntraced(function* (
   sql: PgClient.PgClient,
-  { free, held }: { readonly free: Ask; readonly held: Ask },
+  { blocked, free }: { readonly blocked: Ask; readonly free: Ask },
   work: Effect.Effect<unknown, unknown>,
 ) {
   const locked = yield* Deferred.make<void>()
   const release = yield* Deferred.make<void>()
-  const lock: Parameters<Ask>[0] = (own) => own`SELECT pg_advisory_xact_lock(7)`
+  const lock: Parameters<Ask>[0] = (client) => client`SELECT pg_advisory_xact_lock(7)`
   const hold = Effect.andThen(Deferred.succeed(locked, undefined), Deferred.await(release))
   const holder = yield* Effect.forkScoped(sql.withTransaction(Effect.andThen(lock(sql), hold)))
   yield* Deferred.await(locked)
-  const waiter = yield* Effect.forkScoped(held(lock))
-  const waits = free((own) => own`SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`)
+  const waiter = yield* Effect.forkScoped(blocked(lock))
+  const waits = free((client) => client`SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`)
   yield* Effect.repeat(waits, { until: (rows) => rows.length > 0 })
   yield* work
   assert.isUndefined(waiter.pollUnsafe())
@@ -63,57 +65,57 @@ const whileWaiting = Effect.fnUntraced(function* (
   yield* Fiber.joinAll([holder, waiter])
 })
 
-describe("a connection that is never idle", () => {
-  it.live("does not keep the results of its statements", () =>
+describe("a shared connection that is never idle", () => {
+  it.live("releases the results of its statements", () =>
     Effect.gen(function* () {
       const sql = yield* PgClient.PgClient
       const { kept, more } = yield* neverIdle(sql`SELECT pg_sleep(0.002)`)
-      // If this fails, the client lets go by itself, and nobody has to make it.
+      // If this fails, the client releases results itself, and `releaseResults` is no longer needed.
       assert.isAbove(yield* kept, 0)
-      yield* letGoOfResults(sql)
+      yield* releaseResults(sql)
       yield* more(20)
       assert.strictEqual(yield* kept, 0)
     }).pipe(Effect.scoped, Effect.provide(testSql)),
   )
 })
 
-describe("what products ask for all day", () => {
-  it.live("is answered while others wait for a lock", () =>
+describe("the connection of frequent requests", () => {
+  it.live("runs a statement while the pool waits for a lock", () =>
     Effect.gen(function* () {
       const sql = yield* PgClient.PgClient
       const { ask } = yield* hotPathOf(sql)
       const answered = Effect.map(
-        ask((own) => own<{ answer: number }>`SELECT 42 AS answer`),
+        ask((client) => client<{ answer: number }>`SELECT 42 AS answer`),
         ([answer]) => assert.strictEqual(answer?.answer, 42),
       )
-      yield* whileWaiting(sql, { held: (statement) => statement(sql), free: ask }, answered)
+      yield* whileWaiting(sql, { blocked: (statement) => statement(sql), free: ask }, answered)
     }).pipe(Effect.scoped, Effect.provide(testSql)),
   )
 
-  it.live("does not keep its results either", () =>
+  it.live("releases its results within about a second", () =>
     Effect.gen(function* () {
       const { ask } = yield* hotPathOf(yield* PgClient.PgClient)
-      const { kept, more } = yield* neverIdle(ask((own) => own`SELECT pg_sleep(0.002)`))
+      const { kept, more } = yield* neverIdle(ask((client) => client`SELECT pg_sleep(0.002)`))
       yield* Effect.sleep("1100 millis")
       yield* more(20)
       assert.strictEqual(yield* kept, 0)
     }).pipe(Effect.scoped, Effect.provide(testSql)),
   )
 
-  it.live("is not asked again on the others if the statement fails", () =>
+  it.live("does not retry a failed statement on the pool", () =>
     Effect.gen(function* () {
       const { ask } = yield* hotPathOf(yield* PgClient.PgClient)
       let times = 0
-      const failing = ask((own) => {
+      const failing = ask((client) => {
         times++
-        return own`SELECT 1 / 0`
+        return client`SELECT 1 / 0`
       })
       assert.isTrue(Exit.isFailure(yield* Effect.exit(failing)))
       assert.strictEqual(times, 1)
     }).pipe(Effect.scoped, Effect.provide(testSql)),
   )
 
-  it.live("shares the others where the database gives no further connection", () =>
+  it.live("falls back to the pool if the database accepts no further connection", () =>
     Effect.gen(function* () {
       const sql = yield* PgClient.PgClient
       const role = `limited_${randomBytes(6).toString("hex")}`
@@ -127,58 +129,58 @@ describe("what products ask for all day", () => {
       const limited = Context.get(services, PgClient.PgClient)
       yield* limited`SELECT 1`
       const { ask } = yield* hotPathOf(limited)
-      const [answer] = yield* ask((own) => own<{ role: string }>`SELECT current_user AS role`)
+      const [answer] = yield* ask((client) => client<{ role: string }>`SELECT current_user AS role`)
       assert.strictEqual(answer?.role, role)
     }).pipe(Effect.scoped, Effect.provide(testSql)),
   )
 })
 
-describe("what attempts leave behind", () => {
-  it.live("keeps nobody else waiting while it waits for a lock", () =>
+describe("the connection of webhook attempts", () => {
+  it.live("does not delay other connections while it waits for a lock", () =>
     Effect.gen(function* () {
       const sql = yield* PgClient.PgClient
       const ends = yield* attemptEndsOf(sql)
       const others = [yield* hotPathOf(sql), yield* commitsOf(sql), { ask: ((statement) => statement(sql)) as Ask }]
-      const answered = Effect.forEach(others, ({ ask }) => ask((own) => own`SELECT 1`))
-      yield* whileWaiting(sql, { held: ends.ask, free: (statement) => statement(sql) }, answered)
+      const answered = Effect.forEach(others, ({ ask }) => ask((client) => client`SELECT 1`))
+      yield* whileWaiting(sql, { blocked: ends.ask, free: (statement) => statement(sql) }, answered)
     }).pipe(Effect.scoped, Effect.provide(testSql)),
   )
 })
 
-describe("changes that commit by themselves", () => {
-  it.live("take as many connections as there are changes, and no more than the others have", () =>
+describe("the connections of single-statement changes", () => {
+  it.live("are as many as the concurrent changes, up to the size of the pool", () =>
     Effect.gen(function* () {
       const sql = yield* PgClient.PgClient
       const { ask } = yield* commitsOf(sql)
-      const place = ask((own) => own<{ pid: number }>`SELECT pg_backend_pid() AS pid, pg_sleep(0.05)`)
-      const placesOf = (count: number) =>
+      const backend = ask((client) => client<{ pid: number }>`SELECT pg_backend_pid() AS pid, pg_sleep(0.05)`)
+      const connectionsFor = (count: number) =>
         Effect.map(
           Effect.all(
-            Array.from({ length: count }, () => place),
+            Array.from({ length: count }, () => backend),
             { concurrency: "unbounded" },
           ),
           (answers) => new Set(answers.map(([answer]) => answer?.pid)).size,
         )
-      assert.strictEqual(yield* placesOf(1), 1)
-      assert.strictEqual(yield* placesOf(3), 3)
+      assert.strictEqual(yield* connectionsFor(1), 1)
+      assert.strictEqual(yield* connectionsFor(3), 3)
       const { maxConnections }: PgClient.PgPoolConfig = sql.config
-      assert.strictEqual(yield* placesOf(20), maxConnections)
+      assert.strictEqual(yield* connectionsFor(20), maxConnections)
     }).pipe(Effect.scoped, Effect.provide(testSql)),
   )
 
-  it.live("are stored while one waits for a lock", () =>
+  it.live("run other changes while one waits for a lock", () =>
     Effect.gen(function* () {
       const sql = yield* PgClient.PgClient
       const { ask } = yield* commitsOf(sql)
       const tenMore = Effect.repeat(
-        ask((own) => own`SELECT 1`),
+        ask((client) => client`SELECT 1`),
         { times: 10 },
       )
-      yield* whileWaiting(sql, { held: ask, free: (statement) => statement(sql) }, tenMore)
+      yield* whileWaiting(sql, { blocked: ask, free: (statement) => statement(sql) }, tenMore)
     }).pipe(Effect.scoped, Effect.provide(testSql)),
   )
 
-  it.live("open what they need and keep it", () =>
+  it.live("open at their first use and then stay open", () =>
     Effect.gen(function* () {
       const sql = yield* PgClient.PgClient
       const opened = Effect.map(
@@ -191,24 +193,24 @@ describe("changes that commit by themselves", () => {
       const { ask } = yield* commitsOf(Context.get(services, PgClient.PgClient))
       yield* Effect.sleep("1500 millis")
       assert.strictEqual(yield* opened, 0)
-      yield* ask((own) => own`SELECT 1`)
+      yield* ask((client) => client`SELECT 1`)
       yield* Effect.sleep("3 seconds")
       assert.strictEqual(yield* opened, 1)
     }).pipe(Effect.scoped, Effect.provide(testSql)),
   )
 
-  it.live("belong to the transaction they are made in", () =>
+  it.live("are not used inside a transaction, whose connection runs the change", () =>
     Effect.gen(function* () {
       const sql = yield* PgClient.PgClient
       const { ask } = yield* commitsOf(sql)
-      const place = (on: PgClient.PgClient) => on<{ pid: number }>`SELECT pg_backend_pid() AS pid`
-      const places = yield* sql.withTransaction(
+      const backend = (client: PgClient.PgClient) => client<{ pid: number }>`SELECT pg_backend_pid() AS pid`
+      const backends = yield* sql.withTransaction(
         Effect.all([
-          place(sql),
-          Effect.provideService(ask(place), Transaction, { open: true, afterRollback: () => {} }),
+          backend(sql),
+          Effect.provideService(ask(backend), Transaction, { open: true, afterRollback: () => {} }),
         ]),
       )
-      assert.strictEqual(places[1][0]?.pid, places[0][0]?.pid)
+      assert.strictEqual(backends[1][0]?.pid, backends[0][0]?.pid)
     }).pipe(Effect.scoped, Effect.provide(testSql)),
   )
 })

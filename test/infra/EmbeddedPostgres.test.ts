@@ -10,7 +10,10 @@ import { EmbeddedPostgresError, run } from "../../src/infra/embedded/EmbeddedPos
 
 const root = Path.resolve(import.meta.dirname, "../..")
 
-/** A directory of its own; open to enter, because PostgreSQL runs as another user when the tests run as root. */
+/**
+ * Creates a temporary directory that others can enter, because PostgreSQL runs as another user if the tests run as
+ * root.
+ */
 const temporary = Effect.acquireRelease(
   Effect.sync(() => {
     const directory = Fs.realpathSync(Fs.mkdtempSync(Path.join(Os.tmpdir(), "keyshelf test-")))
@@ -42,7 +45,7 @@ const isAlive = (pid: number) => {
   }
 }
 
-/** Another process that runs a durable database, writes to it, and tells each row that was acknowledged. */
+/** Starts a process that runs a durable database, inserts rows, and prints the id of each acknowledged row. */
 const owner = (dataDir: string) => {
   const script = `
     import { Effect } from "effect"
@@ -78,11 +81,14 @@ const owner = (dataDir: string) => {
 const eventually = (what: string, condition: () => boolean) =>
   Effect.sync(condition).pipe(
     Effect.repeat({ until: (met) => met, schedule: Schedule.spaced("10 millis") }),
-    Effect.timeoutOrElse({ duration: "15 seconds", orElse: () => Effect.die(new Error(`never: ${what}`)) }),
+    Effect.timeoutOrElse({
+      duration: "15 seconds",
+      orElse: () => Effect.die(new Error(`Timed out waiting until ${what}`)),
+    }),
   )
 
 describe.concurrent("the embedded database", () => {
-  it.live("answers after the first start, and keeps its data for the second one", () =>
+  it.live("the first start creates a database, and a restart keeps its data", () =>
     Effect.gen(function* () {
       const dataDir = dataIn(yield* temporary)
       const pid = yield* Effect.gen(function* () {
@@ -91,12 +97,12 @@ describe.concurrent("the embedded database", () => {
         yield* query(url, "create table kept as select 42 as answer")
         return postmasterPid(dataDir)
       }).pipe(Effect.scoped)
-      assert.isFalse(isAlive(pid), "the server ends with its scope")
+      assert.isFalse(isAlive(pid), "the server stops with its scope")
 
       yield* Effect.gen(function* () {
         const { url } = yield* start(dataDir)
         assert.deepStrictEqual(yield* query(url, "select answer from kept"), [{ answer: 42 }])
-        // Byte order: capitals before small letters, everything outside of ASCII behind.
+        // Byte order: uppercase before lowercase, then everything outside ASCII.
         assert.deepStrictEqual(
           yield* query(url, "select string_agg(x, '' order by x) as x from unnest(array['é','a','B','z']) x"),
           [{ x: "Bazé" }],
@@ -107,7 +113,7 @@ describe.concurrent("the embedded database", () => {
     }),
   )
 
-  it.live("refuses a second owner while one runs, and lets an operator attach", () =>
+  it.live("a running database rejects a second owner but accepts an attached process", () =>
     Effect.gen(function* () {
       const dataDir = dataIn(yield* temporary)
       const { url } = yield* start(dataDir)
@@ -121,13 +127,13 @@ describe.concurrent("the embedded database", () => {
       assert.strictEqual(Redacted.value(attached.url), Redacted.value(url))
       assert.deepStrictEqual(yield* query(url, "select one from from_operator"), [{ one: 1 }], "still runs afterwards")
 
-      const refused = yield* Effect.flip(Effect.scoped(start(dataDir)))
-      assert.instanceOf(refused, EmbeddedPostgresError)
-      assert.include(refused.message, "already in use by another process")
+      const rejected = yield* Effect.flip(Effect.scoped(start(dataDir)))
+      assert.instanceOf(rejected, EmbeddedPostgresError)
+      assert.include(rejected.message, "already in use by another process")
     }),
   )
 
-  it.live("gives one of two simultaneous first starts the database and refuses the other", () =>
+  it.live("of two concurrent first starts, one gets the database and the other is rejected", () =>
     Effect.gen(function* () {
       const directory = yield* temporary
       const dataDir = dataIn(directory)
@@ -139,7 +145,7 @@ describe.concurrent("the embedded database", () => {
     }),
   )
 
-  it.live("dies with a killed owner, and the next start has every acknowledged write", () =>
+  it.live("the database stops when its owner is killed, and the next start has every acknowledged write", () =>
     Effect.gen(function* () {
       const dataDir = dataIn(yield* temporary)
       const { acknowledged, child } = yield* owner(dataDir)
@@ -147,15 +153,15 @@ describe.concurrent("the embedded database", () => {
       const pid = postmasterPid(dataDir)
       child.kill("SIGKILL")
 
-      // At once, while the old server may still be on its way out.
+      // Starts immediately, while the old server may still be stopping.
       const { url } = yield* start(dataDir)
-      assert.isFalse(isAlive(pid), "no server stays behind")
+      assert.isFalse(isAlive(pid), "the old server has stopped")
       const [row] = yield* query<{ count: number }>(url, "select count(*)::int as count from entry")
       assert.isAtLeast(row?.count ?? 0, acknowledged())
     }),
   )
 
-  it.live("recovers from a crash of the server whose process id now belongs to another process", () =>
+  it.live("a stale pid file with the id of another process does not prevent a start", () =>
     Effect.gen(function* () {
       const dataDir = dataIn(yield* temporary)
       yield* Effect.scoped(start(dataDir))
@@ -167,7 +173,7 @@ describe.concurrent("the embedded database", () => {
     }),
   )
 
-  it.live("repairs a first start that was killed half way", () =>
+  it.live("a start cleans up after a first start that was killed halfway", () =>
     Effect.gen(function* () {
       const directory = yield* temporary
       const dataDir = dataIn(directory)
@@ -176,9 +182,9 @@ describe.concurrent("the embedded database", () => {
         Fs.existsSync(Path.dirname(dataDir))
           ? Fs.readdirSync(Path.dirname(dataDir)).filter((name) => name.startsWith("postgres.init"))
           : []
-      yield* eventually("the first start is under way", () => leftovers().length > 0)
+      yield* eventually("the first start is in progress", () => leftovers().length > 0)
       child.kill("SIGKILL")
-      // Until then it may still be at work, and what it makes is left alone.
+      // A running process's directory would not be removed.
       yield* eventually("its process is gone", () => !isAlive(child.pid ?? 0))
       const half = Path.join(Path.dirname(dataDir), "postgres.init")
       Fs.mkdirSync(Path.join(half, "base"), { recursive: true })
@@ -190,27 +196,27 @@ describe.concurrent("the embedded database", () => {
     }),
   )
 
-  it.live("refuses data of another major version, and a directory with other things in it", () =>
+  it.live("data of another major version and a non-empty directory without a database are rejected", () =>
     Effect.gen(function* () {
       const directory = yield* temporary
       const old = Path.join(directory, "old")
       Fs.mkdirSync(old)
       Fs.writeFileSync(Path.join(old, "PG_VERSION"), "14\n")
-      const refused = yield* Effect.flip(start(old))
+      const rejected = yield* Effect.flip(start(old))
       assert.match(
-        refused.message,
-        /was written by PostgreSQL 14, and this version brings PostgreSQL \d+: move the data/,
+        rejected.message,
+        /was written by PostgreSQL 14, but this version includes PostgreSQL \d+\. Migrate the data/,
       )
 
       const other = Path.join(directory, "other")
       Fs.mkdirSync(other)
       Fs.writeFileSync(Path.join(other, "thesis.txt"), "do not touch")
-      assert.include((yield* Effect.flip(start(other))).message, "is not empty and holds no PostgreSQL database")
+      assert.include((yield* Effect.flip(start(other))).message, "is not empty and contains no PostgreSQL database")
       assert.deepStrictEqual(Fs.readdirSync(other), ["thesis.txt"])
     }),
   )
 
-  it.live("says what PostgreSQL said when it does not start", () =>
+  it.live("a failed start reports the error from PostgreSQL's log", () =>
     Effect.gen(function* () {
       const dataDir = dataIn(yield* temporary)
       yield* Effect.scoped(start(dataDir))
@@ -220,7 +226,7 @@ describe.concurrent("the embedded database", () => {
     }),
   )
 
-  it.live("serves a directory whose path is too long for a socket", () =>
+  it.live("a database starts in a directory whose path is too long for a socket", () =>
     Effect.gen(function* () {
       const dataDir = Path.join(yield* temporary, "a".repeat(120), "postgres")
       yield* Effect.scoped(
@@ -237,21 +243,21 @@ describe.concurrent("the embedded database", () => {
   )
 
   it.live.runIf(process.getuid?.() === 0)(
-    "finds a place that PostgreSQL can reach when root asks for a private one",
+    "as root, a data directory that PostgreSQL cannot enter is created elsewhere and linked",
     () =>
       Effect.gen(function* () {
         const directory = yield* temporary
         Fs.chmodSync(directory, 0o700)
-        const asked = dataIn(directory)
+        const requested = dataIn(directory)
         const dataDir = yield* Effect.gen(function* () {
-          const { dataDir, url } = yield* start(asked)
+          const { dataDir, url } = yield* start(requested)
           yield* Effect.addFinalizer(() =>
             Effect.sync(() => Fs.rmSync(Path.dirname(dataDir), { recursive: true, force: true })),
           )
-          assert.notStrictEqual(dataDir, asked)
-          assert.strictEqual(Fs.realpathSync(asked), dataDir, "a link shows where the data is")
+          assert.notStrictEqual(dataDir, requested)
+          assert.strictEqual(Fs.realpathSync(requested), dataDir, "a link shows where the data is")
           yield* query(url, "select 1 as one")
-          assert.strictEqual((yield* start(asked, "attach")).dataDir, dataDir, "it is found again")
+          assert.strictEqual((yield* start(requested, "attach")).dataDir, dataDir, "it is found again")
           return dataDir
         }).pipe(Effect.scoped)
         assert.isFalse(Fs.existsSync(dataDir))

@@ -1,7 +1,7 @@
 import { PgClient } from "@effect/sql-pg"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, Fiber, Layer, Option, Redacted } from "effect"
-import { keepLettingGo } from "../../src/infra/database/DedicatedConnections.ts"
+import { releaseResultsPeriodically } from "../../src/infra/database/DedicatedConnections.ts"
 import { socketsTo } from "../../src/infra/database/Keepalive.ts"
 import { cable } from "../support/cable.ts"
 import { TestDatabase, testSql } from "../support/TestDatabase.ts"
@@ -9,8 +9,8 @@ import { TestDatabase, testSql } from "../support/TestDatabase.ts"
 const LOOK = 50
 const LOOKS = 9
 
-/** A client at a cable, whose only connection counts as lost after nine looks at which nothing had been heard. */
-const impatient = Effect.fnUntraced(function* (look = LOOK) {
+/** Creates a client with one connection, which counts as lost after nine checks without received data. */
+const clientWithShortLimit = Effect.fnUntraced(function* (look = LOOK) {
   const wire = yield* cable(Redacted.value((yield* TestDatabase).url))
   const opened: Array<unknown> = []
   const open = Option.getOrThrow(socketsTo(wire.url, { look, looks: LOOKS }))
@@ -26,12 +26,12 @@ const impatient = Effect.fnUntraced(function* (look = LOOK) {
 })
 
 describe("a connection to the database", () => {
-  it.live("is given up when nothing is heard any more, and the next statement gets another one", () =>
+  it.live("a silent connection is closed, and the next statement uses a new one", () =>
     Effect.gen(function* () {
-      const { opened, sql, wire } = yield* impatient()
+      const { opened, sql, wire } = yield* clientWithShortLimit()
       yield* sql`SELECT 1`
       wire.silence()
-      // What was open stays silent; what is opened now works.
+      // Open connections stay silent; new ones work.
       wire.mend()
       const error = yield* Effect.flip(sql`SELECT 1`).pipe(Effect.timeout("10 seconds"))
       assert.strictEqual(error._tag, "SqlError")
@@ -40,9 +40,9 @@ describe("a connection to the database", () => {
     }).pipe(Effect.scoped, Effect.provide(testSql)),
   )
 
-  it.live("in a transaction too is given up, whatever it had answered before", () =>
+  it.live("a connection that falls silent within a transaction is closed", () =>
     Effect.gen(function* () {
-      const { sql, wire } = yield* impatient()
+      const { sql, wire } = yield* clientWithShortLimit()
       const transaction = sql.withTransaction(
         Effect.gen(function* () {
           yield* sql`SELECT 1`
@@ -51,43 +51,41 @@ describe("a connection to the database", () => {
           yield* sql`SELECT 2`
         }),
       )
-      // Its end cannot be told to the database either, which the client takes for a defect.
+      // The rollback cannot be sent either, which the client reports as a defect.
       const ended = yield* Effect.exit(transaction).pipe(Effect.timeout("10 seconds"))
       assert.isTrue(Exit.isFailure(ended))
       assert.deepStrictEqual(yield* sql`SELECT 42 AS answer`, [{ answer: 42 }])
     }).pipe(Effect.scoped, Effect.provide(testSql)),
   )
 
-  it.live(
-    "is kept while statements are answered, each within its time, and while it is kept busy with nothing else",
-    () =>
-      Effect.gen(function* () {
-        const { opened, sql } = yield* impatient()
-        for (let turn = 0; turn < 3; turn++) yield* sql`SELECT pg_sleep(${(LOOK * LOOKS * 0.6) / 1000})`
-        const asked = yield* Effect.forkScoped(Effect.forever(Effect.andThen(sql`SELECT 1`, Effect.sleep(LOOK))))
-        yield* Effect.sleep(LOOK * LOOKS * 2)
-        yield* Fiber.interrupt(asked)
-        assert.strictEqual(opened.length, 1)
-      }).pipe(Effect.scoped, Effect.provide(testSql)),
+  it.live("a connection stays open during slow statements and during many fast ones", () =>
+    Effect.gen(function* () {
+      const { opened, sql } = yield* clientWithShortLimit()
+      for (let turn = 0; turn < 3; turn++) yield* sql`SELECT pg_sleep(${(LOOK * LOOKS * 0.6) / 1000})`
+      const polling = yield* Effect.forkScoped(Effect.forever(Effect.andThen(sql`SELECT 1`, Effect.sleep(LOOK))))
+      yield* Effect.sleep(LOOK * LOOKS * 2)
+      yield* Fiber.interrupt(polling)
+      assert.strictEqual(opened.length, 1)
+    }).pipe(Effect.scoped, Effect.provide(testSql)),
   )
 
-  it.live("that is shared and not used is kept, because something is asked on it", () =>
+  it.live("an idle shared connection stays open, because the release statement keeps it active", () =>
     Effect.gen(function* () {
-      const { opened, sql } = yield* impatient(250)
-      yield* keepLettingGo(sql)
+      const { opened, sql } = yield* clientWithShortLimit(250)
+      yield* releaseResultsPeriodically(sql)
       yield* Effect.sleep(4_000)
       assert.strictEqual(opened.length, 1)
     }).pipe(Effect.scoped, Effect.provide(testSql)),
   )
 
-  it("goes where its URL says, as the client reads it", () => {
-    const none = [
+  it("sockets are opened for TCP URLs only, parsed as the client does", () => {
+    const unsupported = [
       "postgres://u@localhost:5432/db?host=%2Fvar%2Frun%2Fpostgresql",
       "postgres://u@%2Fvar%2Frun%2Fpostgresql/db",
       "postgres://u@%zz/db",
-      "no url",
+      "not a url",
     ]
-    for (const url of none) assert.isTrue(Option.isNone(socketsTo(url)), url)
+    for (const url of unsupported) assert.isTrue(Option.isNone(socketsTo(url)), url)
     for (const url of ["postgres://u:p@db.example.com/db", "postgres://u@[::1]:6432/db", "postgres:///db"]) {
       assert.isTrue(Option.isSome(socketsTo(url)), url)
     }

@@ -9,7 +9,7 @@ import type { SignalOptions } from "../../src/infra/database/ListenNotify.ts"
 import { cable } from "../support/cable.ts"
 import { TestDatabase, testSql } from "../support/TestDatabase.ts"
 
-/** A node's signals; every call is another node on the same database. */
+/** Creates the signals of a new node on the same database. */
 const node = (options: Partial<SignalOptions> = {}) =>
   Effect.map(Layer.build(layerFrom({ listenUrl: Option.none(), ...options })), (built) => Context.get(built, Signals))
 
@@ -20,12 +20,12 @@ const until = <E, R>(condition: Effect.Effect<boolean, E, R>) =>
     Effect.timeout("20 seconds"),
   )
 
-/** A listening node and its waiter on the events. */
+/** Creates a listening node that waits for events. */
 const listeningNode = Effect.fnUntraced(function* (options: Partial<SignalOptions> = {}) {
   const signals = yield* node(options)
   const next = yield* signals.subscribe("events")
   yield* until(signals.listening)
-  // The connection itself was a signal.
+  // Connecting wakes all waiters once.
   yield* next
   return { signals, next }
 })
@@ -37,7 +37,7 @@ layer(
   ),
   { excludeTestServices: true },
 )("signals between nodes", (it) => {
-  it.effect("wake the waiters of their topic on this node and on others", () =>
+  it.effect("a signal wakes the waiters of its topic on all nodes", () =>
     Effect.gen(function* () {
       const { next, signals } = yield* listeningNode()
       const webhooks = yield* (yield* signals.subscribe("webhooks")).pipe(Effect.forkChild)
@@ -50,7 +50,7 @@ layer(
     }),
   )
 
-  it.effect("a signal between two waits is not lost, and several are one", () =>
+  it.effect("a signal between two waits is not lost, and several signals wake once", () =>
     Effect.gen(function* () {
       const signals = yield* node()
       const next = yield* signals.subscribe("events")
@@ -65,7 +65,7 @@ layer(
     }),
   )
 
-  it.effect("inside a transaction take effect when it has committed, and never after a rollback", () =>
+  it.effect("a signal within a transaction is sent on commit and dropped on rollback", () =>
     Effect.gen(function* () {
       const signals = yield* node()
       const transactions = yield* Transactions
@@ -82,7 +82,7 @@ layer(
     }),
   )
 
-  it.effect("cost one notification in 20 ms, however many there are", () =>
+  it.effect("signals are coalesced to one notification per 20 ms", () =>
     Effect.gen(function* () {
       const signals = yield* node()
       const { url } = yield* TestDatabase
@@ -101,7 +101,7 @@ layer(
     }),
   )
 
-  it.effect("come back after the listener's connection was terminated, and wake everybody then", () =>
+  it.effect("a terminated listener reconnects and then wakes all waiters", () =>
     Effect.gen(function* () {
       const { next, signals } = yield* listeningNode()
       const sql = yield* PgClient.PgClient
@@ -123,7 +123,7 @@ layer(
     }),
   )
 
-  it.effect("find out that the line is dead although nobody closed it", () =>
+  it.effect("a silent listening connection is detected and replaced", () =>
     Effect.gen(function* () {
       const wire = yield* cable(Redacted.value((yield* TestDatabase).url))
       const { next, signals } = yield* listeningNode({
@@ -132,7 +132,7 @@ layer(
         checkLimit: Duration.millis(500),
       })
       wire.silence()
-      // The line that fell silent stays so; new ones work.
+      // The silent connection stays silent; new ones work.
       wire.mend()
       yield* until(Effect.map(signals.listening, (arriving) => !arriving))
       yield* until(signals.listening)
@@ -140,7 +140,7 @@ layer(
     }),
   )
 
-  it.effect("still wake this node where no listener can be had", () =>
+  it.effect("signals wake local waiters even if the listener cannot connect", () =>
     Effect.gen(function* () {
       const signals = yield* node({ listenUrl: Option.some(Redacted.make("postgres://nobody@127.0.0.1:1/none")) })
       const next = yield* signals.subscribe("webhooks")

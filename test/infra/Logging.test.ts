@@ -4,13 +4,13 @@ import { randomBytes, randomUUID } from "node:crypto"
 import { inspect } from "node:util"
 import * as Logging from "../../src/infra/telemetry/Logging.ts"
 import { endpoints } from "../contract/endpoints.ts"
-import { populate, scenarios } from "../contract/scenarios.ts"
+import { populate, scenarioOf } from "../contract/scenarios.ts"
 import { issuedSecrets, recordIssued } from "../support/issuedSecrets.ts"
 import { TestLogLevel, TestService } from "../support/TestService.ts"
 
 const random = (prefix: string) => `${prefix}${randomBytes(32).toString("base64url")}`
 
-/** A console that keeps what is written to it, as text. */
+/** Creates a console that records its output as text. */
 const capture = () => {
   const lines: Array<string> = []
   const write = (...shown: ReadonlyArray<unknown>) =>
@@ -28,12 +28,12 @@ const capture = () => {
   return { lines, console }
 }
 
-const written = capture()
+const captured = capture()
 
 const loudService = TestService.layer.pipe(
   Layer.provide([
     Layer.succeed(TestLogLevel, "Debug"),
-    Layer.succeed(Console.Console, written.console),
+    Layer.succeed(Console.Console, captured.console),
     Logger.layer([Logging.json, Logging.pretty({ colors: false })]),
   ]),
 )
@@ -43,17 +43,17 @@ interface Line {
   readonly annotations: Readonly<Record<string, unknown>>
 }
 
-const jsonLines = () => written.lines.filter((line) => line.startsWith("{")).map((line) => JSON.parse(line) as Line)
+const jsonLines = () => captured.lines.filter((line) => line.startsWith("{")).map((line) => JSON.parse(line) as Line)
 
 const linesOf = (requestId: string) => jsonLines().filter(({ annotations }) => annotations["requestId"] === requestId)
 
 layer(loudService, { excludeTestServices: true })("the log", (it) => {
-  it.effect("names request, organization, credential and error of a failed request", () =>
+  it.effect("log lines of a failed request name request, organization, credential and error", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const owner = yield* tenant()
       const requestId = randomUUID()
-      const answer = yield* core("GET", "/components/none", {
+      const response = yield* core("GET", "/components/none", {
         token: owner.token,
         headers: { "x-request-id": requestId },
       })
@@ -65,7 +65,7 @@ layer(loudService, { excludeTestServices: true })("the log", (it) => {
       }
       assert.include(
         lines.map(({ annotations }) => annotations["errorId"]),
-        answer.body.errorId,
+        response.body.errorId,
       )
       assert.deepInclude(
         lines.map(({ annotations: { code, path, status } }) => ({ code, path, status })),
@@ -74,7 +74,7 @@ layer(loudService, { excludeTestServices: true })("the log", (it) => {
     }),
   )
 
-  it.effect("names the request where nobody is known", () =>
+  it.effect("log lines of an unauthenticated request name the request only", () =>
     Effect.gen(function* () {
       const { core } = yield* TestService
       const requestId = randomUUID()
@@ -86,22 +86,24 @@ layer(loudService, { excludeTestServices: true })("the log", (it) => {
   )
 
   it.effect(
-    "never holds a secret, on whatever road it came",
+    "the log never contains a secret, wherever a caller sends it",
     () =>
       Effect.gen(function* () {
         const service = yield* TestService
         const { core, internal, operator, platform } = service
         const owner = yield* service.tenant()
-        const world = yield* populate({ ...service, ...owner })
+        const fixture = yield* populate({ ...service, ...owner })
         const password = random("password-")
         recordIssued([random("ksh_"), random("ksm_"), `whsec_${randomBytes(32).toString("base64")}`].join(" "))
 
-        // Every endpoint as it should be called, which issues tokens and webhook secrets on the way.
+        // Calls every endpoint validly, which also issues tokens and webhook secrets.
         for (const endpoint of endpoints) {
-          const scenario = scenarios[endpoint.id]
-          const body = scenario?.body?.(world)
+          const { body, path } = scenarioOf(endpoint, fixture)
           const [call, token] = endpoint.api === "platform" ? [platform, operator] : [core, owner.token]
-          yield* call(endpoint.method, scenario?.path(world) ?? "", { token, ...(body === undefined ? {} : { body }) })
+          yield* call(endpoint.method, path, {
+            token,
+            ...(body === undefined ? {} : { body }),
+          })
         }
         yield* core("PUT", "/connectors/service.integration.crm.hubspot/settings", {
           token: owner.token,
@@ -131,7 +133,7 @@ layer(loudService, { excludeTestServices: true })("the log", (it) => {
           })
         }
 
-        const output = written.lines.join("\n")
+        const output = captured.lines.join("\n")
         assert.isAbove(output.length, 10_000)
         for (const secret of [...secrets, password]) assert.notInclude(output, secret)
         assert.isAbove(output.split("***").length, 10)
@@ -139,18 +141,18 @@ layer(loudService, { excludeTestServices: true })("the log", (it) => {
     120_000,
   )
 
-  it.effect("nor does an answer repeat a credential that was sent in a wrong place", () =>
+  it.effect("an error response masks a credential that was sent in the wrong place", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
-      for (const answer of [
+      for (const response of [
         yield* core("GET", `/components/${token}`, { token }),
         yield* core("GET", `/${token}`),
         yield* core("POST", "/components", { token, body: { name: "a", version: "1", slug: token } }),
       ]) {
-        assert.isAbove(answer.status, 399)
-        assert.notInclude(answer.text, token)
-        assert.include(answer.text, "ksh_***")
+        assert.isAbove(response.status, 399)
+        assert.notInclude(response.text, token)
+        assert.include(response.text, "ksh_***")
       }
     }),
   )

@@ -7,7 +7,7 @@ import * as RequestsInFlight from "../../src/http/middleware/RequestDeadlines.ts
 import * as webhookMetrics from "../../src/domains/webhooks/Metrics.ts"
 import { TestService } from "../support/TestService.ts"
 
-/** `/metrics`, by series: `name{label="value"}` to its number. */
+/** Reads `/metrics` as a map from series, `name{label="value"}`, to value. */
 const scrape = Effect.gen(function* () {
   const { internal } = yield* TestService
   const answer = yield* internal("GET", "/metrics")
@@ -27,8 +27,8 @@ const requests = (method: string, route: string, status: number) =>
 
 const read = (path: string) => readFileSync(join(import.meta.dirname, "../..", path), "utf8")
 
-/** Names of metrics that only work makes appear: they are defined, and nothing was delivered or swept here. */
-const onlyAfterWork = ["keyshelf_sweeper_rows_total", ...idsIn(webhookMetrics)]
+/** Metrics that appear only after deliveries or retention jobs, which do not run here. */
+const ABSENT_WHEN_IDLE = ["keyshelf_sweeper_rows_total", ...idsIn(webhookMetrics)]
 
 function idsIn(value: unknown): ReadonlyArray<string> {
   if (!Predicate.isObject(value)) return []
@@ -36,7 +36,7 @@ function idsIn(value: unknown): ReadonlyArray<string> {
   return Object.values(value).flatMap(idsIn)
 }
 
-// A histogram's lines are named after their kind.
+// Strips the suffix from the name of a histogram's series.
 const familyOf = (name: string, histograms: ReadonlySet<string>) => {
   const family = name.replace(/_(bucket|sum|count)$/, "")
   return histograms.has(family) ? family : name
@@ -44,12 +44,12 @@ const familyOf = (name: string, histograms: ReadonlySet<string>) => {
 
 const namesIn = (text: string) => new Set(text.match(/\b(keyshelf|process|nodejs)_[a-z0-9_]+/g))
 
-/** All metrics that a service has, and which of them are histograms. */
+/** Collects all metrics of a service, and which of them are histograms. */
 const existing = Effect.gen(function* () {
   const { text } = yield* scrape
   const types = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)]
   return {
-    names: new Set([...types.map(([, name]) => name ?? ""), ...onlyAfterWork]),
+    names: new Set([...types.map(([, name]) => name ?? ""), ...ABSENT_WHEN_IDLE]),
     histograms: new Set([
       ...types.filter(([, , type]) => type === "histogram").map(([, name]) => name ?? ""),
       "keyshelf_webhook_delivery_lag_seconds",
@@ -61,7 +61,7 @@ const existing = Effect.gen(function* () {
 const watchedService = Layer.mergeAll(TestService.layer, ProcessMetrics.layer, RequestsInFlight.layer)
 
 layer(watchedService, { excludeTestServices: true })("/metrics", (it) => {
-  it.effect("counts and times requests by their route's template", () =>
+  it.effect("requests are counted and timed by route template", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
@@ -69,18 +69,18 @@ layer(watchedService, { excludeTestServices: true })("/metrics", (it) => {
       for (const name of ["a", "b"]) yield* core("POST", "/components", { token, body: { name, version: "1" } })
       for (const slug of ["a-1", "b-1", "c-1"]) yield* core("GET", `/components/${slug}`, { token })
       const after = yield* scrape
-      const grown = (name: string) => after.of(name) - before.of(name)
-      assert.strictEqual(grown(requests("POST", "/api/components", 201)), 2)
-      assert.strictEqual(grown(requests("GET", "/api/components/:componentSlug", 200)), 2)
-      assert.strictEqual(grown(requests("GET", "/api/components/:componentSlug", 404)), 1)
+      const increase = (name: string) => after.of(name) - before.of(name)
+      assert.strictEqual(increase(requests("POST", "/api/components", 201)), 2)
+      assert.strictEqual(increase(requests("GET", "/api/components/:componentSlug", 200)), 2)
+      assert.strictEqual(increase(requests("GET", "/api/components/:componentSlug", 404)), 1)
       const duration = `{method="GET",route="/api/components/:componentSlug"`
-      assert.strictEqual(grown(`keyshelf_http_request_duration_seconds_count${duration}}`), 3)
-      assert.strictEqual(grown(`keyshelf_http_request_duration_seconds_bucket${duration},le="+Inf"}`), 3)
-      assert.isAbove(grown(`keyshelf_http_request_duration_seconds_sum${duration}}`), 0)
+      assert.strictEqual(increase(`keyshelf_http_request_duration_seconds_count${duration}}`), 3)
+      assert.strictEqual(increase(`keyshelf_http_request_duration_seconds_bucket${duration},le="+Inf"}`), 3)
+      assert.isAbove(increase(`keyshelf_http_request_duration_seconds_sum${duration}}`), 0)
     }),
   )
 
-  it.effect("has no label that a caller can choose", () =>
+  it.effect("no label contains a value that a caller chose", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
@@ -94,7 +94,7 @@ layer(watchedService, { excludeTestServices: true })("/metrics", (it) => {
     }),
   )
 
-  it.effect("counts problems by code, credentials by outcome and replays", () =>
+  it.effect("problems are counted by code, credentials by outcome, and replays", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
@@ -109,15 +109,15 @@ layer(watchedService, { excludeTestServices: true })("/metrics", (it) => {
       yield* create
       yield* create
       const after = yield* scrape
-      const grown = (name: string) => after.of(name) - before.of(name)
-      assert.strictEqual(grown('keyshelf_problems_total{code="Auth.InvalidCredential"}'), 1)
-      assert.strictEqual(grown('keyshelf_authentications_total{outcome="refused"}'), 1)
-      assert.strictEqual(grown('keyshelf_authentications_total{outcome="accepted"}'), 3)
-      assert.strictEqual(grown("keyshelf_idempotency_replays_total"), 1)
+      const increase = (name: string) => after.of(name) - before.of(name)
+      assert.strictEqual(increase('keyshelf_problems_total{code="Auth.InvalidCredential"}'), 1)
+      assert.strictEqual(increase('keyshelf_authentications_total{outcome="refused"}'), 1)
+      assert.strictEqual(increase('keyshelf_authentications_total{outcome="accepted"}'), 3)
+      assert.strictEqual(increase("keyshelf_idempotency_replays_total"), 1)
     }),
   )
 
-  it.effect("is served on the internal listener alone", () =>
+  it.effect("metrics are served only on the internal listener", () =>
     Effect.gen(function* () {
       const { core, operator, platform } = yield* TestService
       assert.strictEqual((yield* core("GET", "/metrics")).status, 404)
@@ -125,7 +125,7 @@ layer(watchedService, { excludeTestServices: true })("/metrics", (it) => {
     }),
   )
 
-  it.effect("tells of the process", () =>
+  it.effect("metrics include CPU time, memory and requests in flight", () =>
     Effect.gen(function* () {
       const { of } = yield* scrape
       for (const name of [
@@ -140,7 +140,7 @@ layer(watchedService, { excludeTestServices: true })("/metrics", (it) => {
     }),
   )
 
-  it.effect("has every metric of the dashboard, and the documentation names each one and no other", () =>
+  it.effect("every metric of the dashboard exists, and the documentation lists exactly the existing metrics", () =>
     Effect.gen(function* () {
       const { core } = yield* TestService
       yield* core("GET", "/me")

@@ -8,14 +8,14 @@ import { serve } from "../support/Issuer.ts"
 
 const KEYS = { keys: [{ kty: "EC", kid: "one" }] }
 
-/** What comes of fetching the keys of an issuer that answers so; `at` is its address. */
+/** Fetches the keys of an issuer that responds as given; `at` is the issuer's address. */
 const fetching = Effect.fnUntraced(function* (
   answer: (path: string, at: string) => { status?: number; headers?: Record<string, string>; body: string } | undefined,
   settings: { readonly issuer?: (at: string) => string; readonly jwksUri?: (at: string) => string } = {},
 ) {
-  const asked: Array<string> = []
+  const requests: Array<string> = []
   const listener: RequestListener = (request, response) => {
-    asked.push(request.url ?? "")
+    requests.push(request.url ?? "")
     const found = answer(request.url ?? "", at)
     if (found === undefined) return
     response.writeHead(found.status ?? 200, found.headers)
@@ -31,7 +31,7 @@ const fetching = Effect.fnUntraced(function* (
       jwksUri: Option.map(Option.fromNullishOr(settings.jwksUri), (uri) => uri(at)),
     }).fetchKeys,
   )
-  return { asked, keys: Exit.isSuccess(result) ? result.value : undefined, result: JSON.stringify(result) }
+  return { requests, keys: Exit.isSuccess(result) ? result.value : undefined, result: JSON.stringify(result) }
 })
 
 const json = (value: unknown) => ({ body: JSON.stringify(value) })
@@ -40,18 +40,18 @@ const discovery =
   (path: string, at: string) =>
     path.endsWith("/openid-configuration") ? json({ issuer: at, jwks_uri: jwks(at) }) : keys()
 
-describe("the way to the provider's keys", () => {
-  it.live("is its discovery document", () =>
+describe("fetching the provider's keys", () => {
+  it.live("the discovery document names the key set", () =>
     Effect.gen(function* () {
-      const { asked, keys } = yield* fetching(discovery((at) => `${at}/keys`))
+      const { requests, keys } = yield* fetching(discovery((at) => `${at}/keys`))
       assert.deepStrictEqual(keys, KEYS)
-      assert.deepStrictEqual(asked, ["/.well-known/openid-configuration", "/keys"])
+      assert.deepStrictEqual(requests, ["/.well-known/openid-configuration", "/keys"])
     }),
   )
 
-  it.live("of an issuer with a path, whose last slash counts in tokens but not here", () =>
+  it.live("the trailing slash of an issuer with a path is dropped in the discovery URL", () =>
     Effect.gen(function* () {
-      const { asked, keys } = yield* fetching(
+      const { requests, keys } = yield* fetching(
         (path, at) =>
           path.endsWith("/openid-configuration")
             ? json({ issuer: `${at}/tenant/`, jwks_uri: `${at}/keys` })
@@ -59,32 +59,32 @@ describe("the way to the provider's keys", () => {
         { issuer: (at) => `${at}/tenant/` },
       )
       assert.deepStrictEqual(keys, KEYS)
-      assert.deepStrictEqual(asked, ["/tenant/.well-known/openid-configuration", "/keys"])
+      assert.deepStrictEqual(requests, ["/tenant/.well-known/openid-configuration", "/keys"])
     }),
   )
 
-  it.live("is the address of the settings, if they name one", () =>
+  it.live("a configured key set URL is used without discovery", () =>
     Effect.gen(function* () {
-      const { asked, keys } = yield* fetching(() => json(KEYS), { jwksUri: (at) => `${at}/certs` })
+      const { requests, keys } = yield* fetching(() => json(KEYS), { jwksUri: (at) => `${at}/certs` })
       assert.deepStrictEqual(keys, KEYS)
-      assert.deepStrictEqual(asked, ["/certs"])
+      assert.deepStrictEqual(requests, ["/certs"])
     }),
   )
 
-  it.live("ends at a document of another issuer", () =>
+  it.live("a discovery document of another issuer is rejected", () =>
     Effect.gen(function* () {
       for (const issuer of ["https://mallory.example", ""]) {
-        const { asked, keys, result } = yield* fetching((_path, at) => json({ issuer, jwks_uri: `${at}/keys` }))
+        const { requests, keys, result } = yield* fetching((_path, at) => json({ issuer, jwks_uri: `${at}/keys` }))
         assert.isUndefined(keys)
         assert.include(result, "SERVICE_OIDC_ISSUER")
-        assert.strictEqual(asked.length, 1)
+        assert.strictEqual(requests.length, 1)
       }
       const slash = yield* fetching((_path, at) => json({ issuer: `${at}/`, jwks_uri: `${at}/keys` }))
       assert.isUndefined(slash.keys)
     }),
   )
 
-  it.live("leads over https, or stays on this machine", () =>
+  it.live("a key set URL must be https, or http on this machine", () =>
     Effect.gen(function* () {
       for (const jwksUri of [
         "http://192.0.2.1/keys",
@@ -94,40 +94,40 @@ describe("the way to the provider's keys", () => {
         "http://user:password@127.0.0.1/keys",
         "keys",
       ]) {
-        const { asked, keys, result } = yield* fetching(discovery(() => jwksUri))
+        const { requests, keys, result } = yield* fetching(discovery(() => jwksUri))
         assert.isUndefined(keys, jwksUri)
         assert.include(result, "neither an https URL", jwksUri)
-        assert.strictEqual(asked.length, 1)
+        assert.strictEqual(requests.length, 1)
       }
     }),
   )
 
-  it.live("follows no redirect, and takes nothing that is no key set", () =>
+  it.live("redirects, errors and documents that are not a key set are rejected", () =>
     Effect.gen(function* () {
       const answers = {
         redirect: { status: 302, headers: { location: "/elsewhere" }, body: JSON.stringify(KEYS) },
         "not found": { status: 404, body: JSON.stringify(KEYS) },
         error: { status: 500, body: "" },
-        "no JSON": { body: "<html>" },
-        "no object": json([KEYS]),
+        "not JSON": { body: "<html>" },
+        "not an object": json([KEYS]),
         "no keys": json({}),
-        "keys that are no list": json({ keys: { one: {} } }),
-        "a key that is no object": json({ keys: ["one"] }),
+        "keys that are not a list": json({ keys: { one: {} } }),
+        "a key that is not an object": json({ keys: ["one"] }),
       }
       for (const [name, answer] of Object.entries(answers)) {
-        const { asked, keys } = yield* fetching(
+        const { requests, keys } = yield* fetching(
           discovery(
             (at) => `${at}/keys`,
             () => answer,
           ),
         )
         assert.isUndefined(keys, name)
-        assert.strictEqual(asked.length, 2, name)
+        assert.strictEqual(requests.length, 2, name)
       }
     }),
   )
 
-  it.live("takes documents of 256 KiB at most", () =>
+  it.live("documents larger than 256 KiB are rejected", () =>
     Effect.gen(function* () {
       const padded = (length: number) => json({ keys: [{ kty: "EC", pad: "x".repeat(length) }] })
       assert.isDefined(
@@ -150,7 +150,7 @@ describe("the way to the provider's keys", () => {
   )
 
   it.live(
-    "is given up after five seconds",
+    "a request for keys times out after five seconds",
     () =>
       Effect.gen(function* () {
         const began = Date.now()
@@ -161,7 +161,7 @@ describe("the way to the provider's keys", () => {
           ),
         )
         assert.isUndefined(keys)
-        assert.include(result, "No answer within 5 s")
+        assert.include(result, "No response within 5 s")
         assert.isBelow(Date.now() - began, 9000)
       }),
     15_000,
@@ -176,7 +176,7 @@ describe("the settings of the identity provider", () => {
     )
   const issuer = { SERVICE_OIDC_ISSUER: "https://login.example", SERVICE_OIDC_AUDIENCE: "us" }
 
-  it.effect("say that there is none, or what it is", () =>
+  it.effect("the settings configure a provider, or none if absent", () =>
     Effect.gen(function* () {
       assert.isTrue(Option.isNone(yield* read({})))
       const { fetchKeys: _, ...provider } = Option.getOrThrow(yield* read(issuer))
@@ -198,9 +198,9 @@ describe("the settings of the identity provider", () => {
     }),
   )
 
-  it.effect("that are wrong or half are refused by name", () =>
+  it.effect("invalid or incomplete settings are rejected by name", () =>
     Effect.gen(function* () {
-      const wrong = [
+      const invalid = [
         [{ SERVICE_OIDC_ISSUER: "https://login.example" }, "SERVICE_OIDC_AUDIENCE"],
         [{ SERVICE_OIDC_AUDIENCE: "us" }, "SERVICE_OIDC_ISSUER"],
         [{ SERVICE_OIDC_JWKS_URI: "https://login.example/keys" }, "SERVICE_OIDC_ISSUER"],
@@ -210,7 +210,7 @@ describe("the settings of the identity provider", () => {
         [{ ...issuer, SERVICE_OIDC_JWKS_URI: "file:///keys" }, "SERVICE_OIDC_JWKS_URI"],
         [{ ...issuer, SERVICE_OIDC_PROVISIONING: "on" }, "SERVICE_OIDC_PROVISIONING"],
       ] as const
-      for (const [env, name] of wrong) {
+      for (const [env, name] of invalid) {
         assert.match((yield* Effect.flip(read(env))).message, new RegExp(`^${name} is `))
       }
     }),

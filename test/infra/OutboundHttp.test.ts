@@ -8,7 +8,7 @@ import type { AddressInfo } from "node:net"
 import { isReachable } from "../../src/infra/outbound/GlobalAddresses.ts"
 import { make } from "../../src/infra/outbound/OutboundHttp.ts"
 
-const refused = [
+const unreachable = [
   "0.0.0.0",
   "0.1.2.3",
   "10.0.0.1",
@@ -90,13 +90,13 @@ const reachable = [
 const strict = make({ allowInsecure: false, allowedNetworks: [] })
 
 describe("addresses", () => {
-  for (const address of refused) {
-    it(`${address || "nothing"} is not reachable`, () => assert.isFalse(isReachable(address, [])))
+  for (const address of unreachable) {
+    it(`the address "${address}" is not reachable`, () => assert.isFalse(isReachable(address, [])))
   }
   for (const address of reachable) {
-    it(`${address} is reachable`, () => assert.isTrue(isReachable(address, [])))
+    it(`the address "${address}" is reachable`, () => assert.isTrue(isReachable(address, [])))
   }
-  it("a network that the operator allows is reachable, also through IPv6", () => {
+  it("addresses in an allowed network are reachable, also embedded in IPv6", () => {
     const allowed = ["10.1.0.0/16", "fd00::/8"].map(IpNetwork.fromStringUnsafe)
     for (const address of ["10.1.2.3", "::ffff:10.1.2.3", "64:ff9b::a01:203", "fd00::1"]) {
       assert.isTrue(isReachable(address, allowed), address)
@@ -106,7 +106,7 @@ describe("addresses", () => {
 })
 
 describe("URLs", () => {
-  const urls: ReadonlyArray<readonly [url: string, refused: boolean]> = [
+  const urls: ReadonlyArray<readonly [url: string, rejected: boolean]> = [
     ["https://example.com/x", false],
     ["https://8.8.8.8/", false],
     ["https://[2606:4700::1111]/", false],
@@ -132,16 +132,16 @@ describe("URLs", () => {
     ["https://[2002:7f00:1::]/", true],
     ["https://169.254.169.254/latest/meta-data", true],
   ]
-  for (const [url, isRefused] of urls) {
-    it(`${url || "nothing"} is ${isRefused ? "refused" : "taken"}`, () =>
-      assert.strictEqual(Option.isSome(strict.refusal(url)), isRefused))
+  for (const [url, isRejected] of urls) {
+    it(`the URL "${url}" is ${isRejected ? "rejected" : "accepted"}`, () =>
+      assert.strictEqual(Option.isSome(strict.refusal(url)), isRejected))
   }
-  it("http and every address are taken in development", () => {
+  it("in insecure mode http and private addresses are accepted", () => {
     const open = make({ allowInsecure: true, allowedNetworks: [] })
     assert.isTrue(Option.isNone(open.refusal("http://127.0.0.1:9000/x")))
     assert.isTrue(Option.isSome(open.refusal("ftp://127.0.0.1/")))
   })
-  it("an allowed network lifts the rule on addresses, not the one on https", () => {
+  it("an allowed network permits its addresses but not http", () => {
     const open = make({ allowInsecure: false, allowedNetworks: [IpNetwork.fromStringUnsafe("127.0.0.0/8")] })
     assert.isTrue(Option.isNone(open.refusal("https://127.0.0.1/")))
     assert.isTrue(Option.isSome(open.refusal("http://127.0.0.1/")))
@@ -170,8 +170,8 @@ const open = make({ allowInsecure: true, allowedNetworks: [] })
 const limits = { method: "GET", timeoutMillis: 300, maxBytes: 1000 } as const
 const reasonOf = (call: ReturnType<typeof open.send>) => Effect.map(Effect.flip(call), ({ reason }) => reason)
 
-describe("calls", () => {
-  it.live("a name that resolves to one private address among others is refused at the connection", () =>
+describe("outbound calls", () => {
+  it.live("a name with at least one private address is rejected at connection time", () =>
     Effect.gen(function* () {
       for (const addresses of [["127.0.0.1"], ["8.8.8.8", "10.0.0.1"], ["::ffff:127.0.0.1"], ["fe80::1"]]) {
         const guarded = make({
@@ -190,7 +190,7 @@ describe("calls", () => {
     }),
   )
 
-  it.live("the connection goes to the address that was checked, and the name is looked up once", () =>
+  it.live("a connection uses the checked address after a single lookup", () =>
     Effect.gen(function* () {
       const hosts: Array<string | undefined> = []
       const port = yield* serving((request, response) => {
@@ -210,7 +210,7 @@ describe("calls", () => {
     }),
   )
 
-  it.live("a connection that is kept needs no second look-up, and a new one is checked anew", () =>
+  it.live("a reused connection needs no lookup, and a new connection is checked again", () =>
     Effect.gen(function* () {
       const port = yield* serving((request, response) => {
         if (request.url === "/last") response.setHeader("connection", "close")
@@ -232,7 +232,7 @@ describe("calls", () => {
     }),
   )
 
-  it.effect("a busy connection serves for a minute, and what is under way on it comes to its end", () =>
+  it.effect("a busy connection is replaced after a minute, and calls in flight on it complete", () =>
     Effect.gen(function* () {
       const connections = new Set<unknown>()
       const waiting: Array<() => void> = []
@@ -257,7 +257,7 @@ describe("calls", () => {
     }),
   )
 
-  it.live("a call that was broken off before its connection stands is never sent", () =>
+  it.live("a call that is aborted before it is connected is never sent", () =>
     Effect.gen(function* () {
       const paths: Array<string | undefined> = []
       const port = yield* serving((request, response) => {
@@ -267,16 +267,16 @@ describe("calls", () => {
       const found = Promise.withResolvers<ReadonlyArray<{ readonly address: string; readonly family: number }>>()
       const slow = make({ allowInsecure: true, allowedNetworks: [], lookup: () => found.promise })
       const call = (path: string) => slow.send({ ...limits, url: `http://slow.example:${port}${path}` })
-      const given = yield* Effect.forkChild(call("/given-up"))
+      const aborted = yield* Effect.forkChild(call("/aborted"))
       yield* Effect.sleep("20 millis")
-      yield* Fiber.interrupt(given)
+      yield* Fiber.interrupt(aborted)
       found.resolve([{ address: "127.0.0.1", family: 4 }])
       yield* call("/wanted")
       assert.deepStrictEqual(paths, ["/wanted"])
     }),
   )
 
-  it.live("a connection that fails tells all calls that waited for it, and the next call tries again", () =>
+  it.live("a failed connection fails all waiting calls, and the next call retries", () =>
     Effect.gen(function* () {
       let isUp = false
       const port = yield* serving((_, response) => response.end("here"))
@@ -297,7 +297,7 @@ describe("calls", () => {
     }),
   )
 
-  it.live("what comes before the final status only informs", () =>
+  it.live("informational responses before the final one are ignored", () =>
     Effect.gen(function* () {
       const port = yield* serving((_, response) => {
         response.writeEarlyHints({ link: "</style.css>; rel=preload" }, () => response.writeHead(201).end("made"))
@@ -308,7 +308,7 @@ describe("calls", () => {
     }),
   )
 
-  it.live("a redirect is an answer and is not followed", () =>
+  it.live("a redirect is returned and not followed", () =>
     Effect.gen(function* () {
       let calls = 0
       const port = yield* serving((_, response) => {
@@ -320,7 +320,7 @@ describe("calls", () => {
     }),
   )
 
-  it.live("an answer that is too long fails, or is cut", () =>
+  it.live("a response that is too long fails, or is cut on request", () =>
     Effect.gen(function* () {
       const port = yield* serving((_, response) => {
         response.write("x".repeat(900))
@@ -333,7 +333,7 @@ describe("calls", () => {
     }),
   )
 
-  it.live("the time is for the whole exchange: no answer, a slow body, a slow look-up", () =>
+  it.live("the timeout covers the whole exchange: lookup, response and body", () =>
     Effect.gen(function* () {
       const silent = yield* serving(() => undefined)
       const slow = yield* serving((_, response) => {
@@ -348,7 +348,7 @@ describe("calls", () => {
     }),
   )
 
-  it.live("an answer that ends early, a refused connection and a header that is none are failures", () =>
+  it.live("a truncated response, a refused connection and an invalid header are failures", () =>
     Effect.gen(function* () {
       const port = yield* serving((_, response) => {
         response.writeHead(200, { "content-length": "100" })
@@ -362,7 +362,7 @@ describe("calls", () => {
     }),
   )
 
-  it.live("the environment's proxy is not used", () =>
+  it.live("a proxy in the environment is not used", () =>
     Effect.gen(function* () {
       const port = yield* serving((_, response) => response.end("direct"))
       yield* Effect.acquireRelease(

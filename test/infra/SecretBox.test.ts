@@ -13,7 +13,7 @@ const seal = (text: string) => Effect.flatMap(SecretBox, (box) => box.seal(place
 const open = (sealed: string, at = place) => Effect.flatMap(SecretBox, (box) => box.open(at, sealed))
 
 describe("the secret box", () => {
-  it.effect("opens what it sealed, and seals one text differently each time", () =>
+  it.effect("a sealed text can be opened, and sealing the same text twice differs", () =>
     Effect.gen(function* () {
       const first = yield* seal("söcret")
       assert.notStrictEqual(first, yield* seal("söcret"))
@@ -23,7 +23,7 @@ describe("the secret box", () => {
     }).pipe(under(key("a", 1))),
   )
 
-  it.effect("seals in letters of which no credential is made, and opens what it sealed in others before", () =>
+  it.effect("sealed texts are base64, and older ones in base64url can be opened", () =>
     Effect.gen(function* () {
       const texts = yield* Effect.forEach(
         Array.from({ length: 200 }, (_, index) => String(index)),
@@ -37,7 +37,7 @@ describe("the secret box", () => {
     }).pipe(under(key("a", 1))),
   )
 
-  it.effect("opens what an older key sealed, and seals with the first", () =>
+  it.effect("a rotated key opens older texts, and the first key seals new ones", () =>
     Effect.gen(function* () {
       const old = yield* seal("secret").pipe(under(key("a", 1)))
       const rotated = under(key("b", 2), key("a", 1))
@@ -48,7 +48,7 @@ describe("the secret box", () => {
     }),
   )
 
-  it.effect("opens nothing that was moved, altered or is none", () =>
+  it.effect("texts that were moved or altered, or are malformed, cannot be opened", () =>
     Effect.gen(function* () {
       const sealed = yield* seal("secret")
       const parts = sealed.split(".")

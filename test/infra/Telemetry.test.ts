@@ -20,7 +20,7 @@ interface Span {
   readonly attributes: ReadonlyArray<Attribute>
 }
 
-/** A receiver of OTLP over HTTP that keeps what it gets. */
+/** An OTLP/HTTP receiver that records all requests. */
 class Receiver extends Context.Service<
   Receiver,
   { readonly url: string; readonly bodies: Array<{ readonly path: string; readonly text: string }> }
@@ -62,7 +62,7 @@ const soon = { traces: "50 millis", metrics: "100 millis", logs: "50 millis" } a
 const tracedService = TestService.layer.pipe(
   Layer.provide(Layer.succeed(TestLogLevel, "Info")),
   Layer.provide(Layer.unwrap(Effect.map(Receiver, ({ url }) => OtlpExport.layerFrom(url, soon)))),
-  // The exporters add to these: nothing on the terminal.
+  // The exporters add a logger to these; nothing is printed on the terminal.
   Layer.provide(Logger.layer([])),
   Layer.provideMerge(Receiver.layer),
 )
@@ -87,7 +87,7 @@ const awaited = <A, E, R>(what: Effect.Effect<A | undefined, E, R>) =>
       if (found !== undefined) return found
       yield* Effect.sleep("20 millis")
     }
-    return yield* Effect.die(new Error("It never arrived"))
+    return yield* Effect.die(new Error("Timed out waiting for telemetry"))
   })
 
 const traceparent = () => {
@@ -103,8 +103,8 @@ const attribute = (span: Span, key: string) => {
   return value?.stringValue ?? value?.intValue
 }
 
-layer(tracedService, { excludeTestServices: true })("a service with a receiver for telemetry", (it) => {
-  it.effect("sends a span per request, named by its route, in the caller's trace", () =>
+layer(tracedService, { excludeTestServices: true })("a service with an OTLP receiver", (it) => {
+  it.effect("each request exports a span named after its route in the caller's trace", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
@@ -122,7 +122,7 @@ layer(tracedService, { excludeTestServices: true })("a service with a receiver f
     }),
   )
 
-  it.effect("names a request that no route takes by its method alone", () =>
+  it.effect("the span of an unmatched request is named after its method only", () =>
     Effect.gen(function* () {
       const { core } = yield* TestService
       const { headers, traceId } = traceparent()
@@ -131,7 +131,7 @@ layer(tracedService, { excludeTestServices: true })("a service with a receiver f
     }),
   )
 
-  it.effect("tells who it is", () =>
+  it.effect("exported traces identify the service, version and instance", () =>
     Effect.gen(function* () {
       const [text] = yield* awaited(Effect.map(received("/v1/traces"), (all) => (all.length === 0 ? undefined : all)))
       for (const part of [
@@ -144,7 +144,7 @@ layer(tracedService, { excludeTestServices: true })("a service with a receiver f
     }),
   )
 
-  it.effect("traces no probes and no scrapes", () =>
+  it.effect("probes and scrapes are not traced", () =>
     Effect.gen(function* () {
       const { core, internal } = yield* TestService
       for (const path of ["/health/live", "/health/ready", "/metrics"]) yield* internal("GET", path)
@@ -159,7 +159,7 @@ layer(tracedService, { excludeTestServices: true })("a service with a receiver f
     }),
   )
 
-  it.effect("sends metrics and logs too, the logs with their request", () =>
+  it.effect("metrics are exported, and logs with their request id", () =>
     Effect.gen(function* () {
       const { core } = yield* TestService
       const requestId = randomUUID()
@@ -171,7 +171,7 @@ layer(tracedService, { excludeTestServices: true })("a service with a receiver f
     }),
   )
 
-  it.effect("sends no secret", () =>
+  it.effect("exported telemetry contains no secret", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
@@ -193,8 +193,8 @@ layer(tracedService, { excludeTestServices: true })("a service with a receiver f
 
 layer(TestService.layer.pipe(Layer.provide(OtlpExport.layerFrom("http://127.0.0.1:1", soon))), {
   excludeTestServices: true,
-})("a service whose receiver is away", (it) => {
-  it.effect("serves as ever", () =>
+})("a service whose OTLP receiver is unreachable", (it) => {
+  it.effect("requests succeed without delay while the OTLP receiver is unreachable", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { fresh, merged, recordFaults, slugFaults, synced } from "../../src/domains/integrations/Rules.ts"
+import { fresh, mergeMetadata, recordErrors, slugErrors, applyUpsert } from "../../src/domains/integrations/Rules.ts"
 
 const value = Schema.NullOr(Schema.Union([Schema.String, Schema.Boolean, Schema.Array(Schema.String)]))
 const at = new Date("2026-01-31T09:00:00Z")
@@ -10,40 +10,40 @@ describe("integration records", () => {
     "a merge sets sent keys, removes null ones and keeps the others",
     [Schema.Record(Schema.String, value), Schema.Record(Schema.String, value)],
     ([first, patch]) => {
-      const current = merged({}, first)
-      const after = merged(current, patch)
+      const current = mergeMetadata({}, first)
+      const after = mergeMetadata(current, patch)
       for (const key of new Set([...Object.keys(current), ...Object.keys(patch)])) {
         const wanted = Object.hasOwn(patch, key) ? patch[key] : current[key]
         assert.strictEqual(Object.hasOwn(after, key), wanted !== null)
         if (wanted !== null) assert.deepStrictEqual(after[key], wanted)
       }
-      assert.deepStrictEqual(merged(after, patch), after)
+      assert.deepStrictEqual(mergeMetadata(after, patch), after)
     },
   )
 
   it("a merge with undefined changes nothing, a merge with null removes all keys", () => {
-    assert.deepStrictEqual(merged({ a: 1 }, undefined), { a: 1 })
-    assert.deepStrictEqual(merged({ a: 1 }, null), {})
+    assert.deepStrictEqual(mergeMetadata({ a: 1 }, undefined), { a: 1 })
+    assert.deepStrictEqual(mergeMetadata({ a: 1 }, null), {})
   })
 
   it("an upsert keeps the external id and the last error", () => {
     const failed = { ...fresh("001"), last_error: "timeout", web_url: "https://crm.example" }
     const expected = { ...failed, synced_at: "2026-01-31T09:00:00.000Z" }
-    assert.deepStrictEqual(synced(failed, {}, at), expected)
-    assert.deepStrictEqual(synced(failed, { webUrl: null }, at), { ...expected, web_url: null })
+    assert.deepStrictEqual(applyUpsert(failed, {}, at), expected)
+    assert.deepStrictEqual(applyUpsert(failed, { webUrl: null }, at), { ...expected, web_url: null })
   })
 
   it("metadata above its limits is a validation error", () => {
     const keys = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, key) => [`k${key}`, key]))
-    assert.deepStrictEqual(recordFaults({ ...fresh("1"), metadata: keys(64) }), [])
+    assert.deepStrictEqual(recordErrors({ ...fresh("1"), metadata: keys(64) }), [])
     assert.deepStrictEqual(
-      recordFaults({ ...fresh("1"), metadata: keys(65) }).map(({ location }) => location),
+      recordErrors({ ...fresh("1"), metadata: keys(65) }).map(({ location }) => location),
       ["body.integrationMetadata"],
     )
   })
 
   it("a slug other than the current one is a validation error", () => {
-    assert.deepStrictEqual([slugFaults("acme", undefined), slugFaults("acme", "acme")], [[], []])
-    assert.strictEqual(slugFaults("acme", "globex")[0]?.location, "body.slug")
+    assert.deepStrictEqual([slugErrors("acme", undefined), slugErrors("acme", "acme")], [[], []])
+    assert.strictEqual(slugErrors("acme", "globex")[0]?.location, "body.slug")
   })
 })

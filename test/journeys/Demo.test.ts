@@ -5,7 +5,7 @@ import type { Origins } from "../../src/demo/Demo.ts"
 import { play } from "../../src/demo/Story.ts"
 import { TestService } from "../support/TestService.ts"
 
-/** Plays the story; answers what it printed and, where it stopped, why. */
+/** Plays the story. Returns what it printed, and why it stopped if it did. */
 const played = Effect.fnUntraced(function* (origins: Origins, credential: string) {
   const lines: Array<string> = []
   const recorder: Console.Console = Object.assign(Object.create(console), {
@@ -21,7 +21,7 @@ const played = Effect.fnUntraced(function* (origins: Origins, credential: string
 })
 
 layer(TestService.layer, { excludeTestServices: true })("the demo", (it) => {
-  it.effect("plays the main story to its end, and again on the same installation", () =>
+  it.effect("plays the main story to its end, twice on the same installation", () =>
     Effect.gen(function* () {
       const { operator, origins } = yield* TestService
       for (const _ of ["first", "second"]) {
@@ -29,12 +29,12 @@ layer(TestService.layer, { excludeTestServices: true })("the demo", (it) => {
         assert.strictEqual(stopped, "", text)
         assert.include(text, "LICENSE_ARCHIVED")
         assert.include(text, "CreateInstance.LicenseArchived")
-        assert.include(text, "every answer was as expected")
+        assert.include(text, "every response was as expected")
       }
     }),
   )
 
-  it.effect("shows every call, but no secret", () =>
+  it.effect("prints every request, but no secret", () =>
     Effect.gen(function* () {
       const { operator, origins } = yield* TestService
       const { text } = yield* played(origins, operator)
@@ -44,24 +44,24 @@ layer(TestService.layer, { excludeTestServices: true })("the demo", (it) => {
     }),
   )
 
-  it.effect("stops with a clear sentence at a credential that does not work", () =>
+  it.effect("stops with a clear message if the credential is invalid", () =>
     Effect.gen(function* () {
       const { origins } = yield* TestService
       const { stopped } = yield* played(origins, `ksm_${"A".repeat(43)}`)
       assert.match(
         stopped,
-        /^The demo stopped at POST \/api\/platform\/organizations: expected 201, but the answer is 401 Auth\.InvalidCredential\./,
+        /^The demo stopped at POST \/api\/platform\/organizations: expected 201, but the response is 401 Auth\.InvalidCredential\./,
       )
     }),
   )
 
-  it.effect("stops with a clear sentence where no service answers", () =>
+  it.effect("stops with a clear message if no service responds", () =>
     Effect.gen(function* () {
       const { operator, origins } = yield* TestService
       const { stopped } = yield* played({ ...origins, platform: "http://127.0.0.1:1" }, operator)
       assert.strictEqual(
         stopped,
-        "No Keyshelf answers at http://127.0.0.1:1. Start one with `npm start`, or name another with --platform.",
+        "No Keyshelf responds at http://127.0.0.1:1. Start one with `npm start`, or pass its URL with --platform.",
       )
     }),
   )

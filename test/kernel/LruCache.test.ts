@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { recent } from "../../src/kernel/concurrency/LruCache.ts"
+import { makeLruCache } from "../../src/kernel/concurrency/LruCache.ts"
 
-const MOST = 20
+const MAX_SIZE = 20
 const names = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"] as const
 const Use = Schema.Struct({
   name: Schema.Literals(names),
@@ -11,59 +11,59 @@ const Use = Schema.Struct({
 })
 const uses = Schema.Array(Use).check(Schema.isMinLength(40))
 
-interface Thing {
+interface Value {
   readonly size: number
 }
 
-/** What is known of the memory beside it: what was said last of each name. */
-const play = (used: ReadonlyArray<typeof Use.Type>) => {
-  const memory = recent<Thing>(MOST, ({ size }) => size)
-  const last = new Map<string, Thing>()
+/** Applies the operations to a cache and to a plain map, and compares them. */
+const applied = (used: ReadonlyArray<typeof Use.Type>) => {
+  const cache = makeLruCache<Value>(MAX_SIZE, ({ size }) => size)
+  const expected = new Map<string, Value>()
   for (const { kind, name, size } of used) {
     if (kind === "set") {
-      const thing = { size }
-      memory.set(name, thing)
-      last.set(name, thing)
-      assert.strictEqual(memory.get(name), thing)
+      const value = { size }
+      cache.set(name, value)
+      expected.set(name, value)
+      assert.strictEqual(cache.get(name), value)
     } else if (kind === "delete") {
-      memory.delete(name)
-      last.delete(name)
-      assert.isUndefined(memory.get(name))
+      cache.delete(name)
+      expected.delete(name)
+      assert.isUndefined(cache.get(name))
     } else {
-      const found = memory.get(name)
-      if (found !== undefined) assert.strictEqual(found, last.get(name))
+      const found = cache.get(name)
+      if (found !== undefined) assert.strictEqual(found, expected.get(name))
     }
   }
-  return { memory, last }
+  return { cache, expected }
 }
 
-describe("a memory of what was used lately", () => {
-  it.prop("answers what was kept last under a name, and never keeps more than it may", { used: uses }, ({ used }) => {
-    const { last, memory } = play(used)
-    const kept = names.flatMap((name) => {
-      const found = memory.get(name)
-      assert.include([undefined, last.get(name)], found)
+describe("a cache of recently used values", () => {
+  it.prop("returns the last value of a key, and never exceeds its maximum size", { used: uses }, ({ used }) => {
+    const { cache, expected } = applied(used)
+    const sizes = names.flatMap((name) => {
+      const found = cache.get(name)
+      assert.include([undefined, expected.get(name)], found)
       return found === undefined ? [] : [found.size]
     })
     assert.isAtMost(
-      kept.reduce((sum, size) => sum + size, 0),
-      MOST,
+      sizes.reduce((sum, size) => sum + size, 0),
+      MAX_SIZE,
     )
   })
 
-  it.prop("forgets nothing of what was used last, up to half of its size", { used: uses }, ({ used }) => {
-    const { last, memory } = play(used)
+  it.prop("retains the most recently used values up to half of its size", { used: uses }, ({ used }) => {
+    const { cache, expected } = applied(used)
     let size = 0
-    const again = [...last].flatMap(([name, thing]) => {
-      size += thing.size
-      if (size > MOST / 2) return []
-      if (memory.get(name) === undefined) memory.set(name, thing)
-      return [[name, thing] as const]
+    const recentlyUsed = [...expected].flatMap(([name, value]) => {
+      size += value.size
+      if (size > MAX_SIZE / 2) return []
+      if (cache.get(name) === undefined) cache.set(name, value)
+      return [[name, value] as const]
     })
-    // However often one of them is kept anew.
-    for (const [name, thing] of again.slice(0, 1)) {
-      for (let times = 0; times < MOST; times++) memory.set(name, thing)
+    // Setting one of them repeatedly must not evict the others.
+    for (const [name, value] of recentlyUsed.slice(0, 1)) {
+      for (let times = 0; times < MAX_SIZE; times++) cache.set(name, value)
     }
-    for (const [name, thing] of again) assert.strictEqual(memory.get(name), thing)
+    for (const [name, value] of recentlyUsed) assert.strictEqual(cache.get(name), value)
   })
 })

@@ -1,12 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Effect, Exit, Fiber, Option } from "effect"
 import { makeRequestBatcher } from "../../src/kernel/concurrency/RequestBatcher.ts"
-import type { PendingRequest } from "../../src/kernel/concurrency/RequestBatcher.ts"
+import type { PendingQuestion } from "../../src/kernel/concurrency/RequestBatcher.ts"
 import { Transaction } from "../../src/kernel/database/Transactions.ts"
 
-type Batch = ReadonlyArray<PendingRequest<number, string>>
+type Batch = ReadonlyArray<PendingQuestion<number, string>>
 
-/** A request batcher that records its batches. */
+/** Batches questions for `answerAll` and records the batches. */
 const recording = (answerAll: (batch: Batch) => Effect.Effect<void>) => {
   const batches: Array<ReadonlyArray<number>> = []
   const ask = makeRequestBatcher<number, string>((batch) => {
@@ -23,8 +23,8 @@ const answerEach = (batch: Batch) =>
 
 const concurrently = <A>(effects: ReadonlyArray<Effect.Effect<A>>) => Effect.all(effects, { concurrency: "unbounded" })
 
-describe("the request batcher", () => {
-  it.effect("concurrent questions share a batch, and each gets its own answer", () =>
+describe("batched questions", () => {
+  it.effect("concurrent questions form one batch, and each gets its own answer", () =>
     Effect.gen(function* () {
       const { ask, batches } = recording(answerEach)
       const answers = yield* concurrently([ask(1), ask(2), ask(3)])
@@ -33,7 +33,7 @@ describe("the request batcher", () => {
     }),
   )
 
-  it.effect("a batch in flight does not delay later questions", () =>
+  it.effect("a question does not wait for a batch in flight", () =>
     Effect.gen(function* () {
       const { ask, batches } = recording((batch) => (batch[0]?.question === 1 ? Effect.never : answerEach(batch)))
       const first = yield* Effect.forkChild(ask(1))
@@ -45,7 +45,7 @@ describe("the request batcher", () => {
     }),
   )
 
-  it.effect("each question of a batch completes when it is answered", () =>
+  it.effect("a question that is answered early does not wait for the rest of its batch", () =>
     Effect.gen(function* () {
       const { ask } = recording((batch) => {
         batch[1]?.answer(Exit.succeed("early"))
@@ -56,15 +56,15 @@ describe("the request batcher", () => {
     }),
   )
 
-  it.effect("a batch that dies kills its unanswered questions only", () =>
+  it.effect("a question dies with its batch, unless it is already answered", () =>
     Effect.gen(function* () {
       const { ask } = recording(([first]) => {
         first?.answer(Exit.succeed("in time"))
         return Effect.die("broken")
       })
-      const [one, two] = yield* concurrently([ask(1), ask(2)].map(Effect.exit))
-      assert.deepStrictEqual(one, Exit.succeed("in time"))
-      assert.isTrue(two !== undefined && Exit.isFailure(two) && Cause.squash(two.cause) === "broken")
+      const [first, second] = yield* concurrently([ask(1), ask(2)].map(Effect.exit))
+      assert.deepStrictEqual(first, Exit.succeed("in time"))
+      assert.isTrue(second !== undefined && Exit.isFailure(second) && Cause.squash(second.cause) === "broken")
     }),
   )
 
@@ -75,7 +75,7 @@ describe("the request batcher", () => {
     }),
   )
 
-  it.effect("a question inside a transaction is not batched, and no other question uses its transaction", () =>
+  it.effect("a question inside a transaction is not batched and runs in the transaction", () =>
     Effect.gen(function* () {
       const inside: Array<boolean> = []
       const { ask, batches } = recording((batch) =>
@@ -91,13 +91,13 @@ describe("the request batcher", () => {
     }),
   )
 
-  it.effect("an interrupted caller does not interrupt the other questions of its batch", () =>
+  it.effect("a batch is answered although the fiber of its first question was interrupted", () =>
     Effect.gen(function* () {
       const { ask, batches } = recording(answerEach)
       const interrupted = yield* Effect.forkChild(ask(1), { startImmediately: true })
-      const staying = yield* Effect.forkChild(ask(2), { startImmediately: true })
+      const waiting = yield* Effect.forkChild(ask(2), { startImmediately: true })
       yield* Fiber.interrupt(interrupted)
-      assert.strictEqual(yield* Fiber.join(staying), "answer 2")
+      assert.strictEqual(yield* Fiber.join(waiting), "answer 2")
       assert.deepStrictEqual(batches, [[1, 2]])
     }),
   )

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import {
   allows,
-  beyond,
+  missingScopes,
   coreModules,
   covers,
   OrganizationScope,
@@ -21,7 +21,7 @@ describe("scopes", () => {
   )
 
   it.prop(
-    "deleting is implied by nothing but delete:*",
+    "a delete scope is implied only by delete:*",
     [PlatformScope, Schema.Literals(coreModules)],
     ([held, module]) => (held === "delete:*" || held === `delete:${module}` ? true : !covers(held, `delete:${module}`)),
   )
@@ -44,10 +44,10 @@ describe("scopes", () => {
   )
 
   it.prop(
-    "what may be issued never allows more than the issuer holds",
+    "scopes that may be issued never allow more than the issuer holds",
     [Schema.Array(PlatformScope), Schema.Array(PlatformScope), PlatformScope],
     ([held, asked, needed]) =>
-      beyond(held, asked).length === 0 && allows(asked, needed) ? allows(held, needed) : true,
+      missingScopes(held, asked).length === 0 && allows(asked, needed) ? allows(held, needed) : true,
   )
 
   it("memberships and users belong to the platform only", () => {

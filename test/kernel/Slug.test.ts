@@ -1,13 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { Slug, slugify, underFreeSlug } from "../../src/kernel/values/Slug.ts"
+import { Slug, slugify, insertWithFreeSlug } from "../../src/kernel/values/Slug.ts"
 
 const isSlug = Schema.is(Slug)
 
 describe("slugs", () => {
-  it.prop("every text suggests a valid slug", [Schema.String], ([text]) => isSlug(slugify(text, "thing")))
+  it.prop("every text gives a valid slug", [Schema.String], ([text]) => isSlug(slugify(text, "thing")))
 
-  it.prop("a valid slug of moderate length suggests itself", [Slug], ([slug]) =>
+  it.prop("a valid slug of up to 93 characters gives itself", [Slug], ([slug]) =>
     slug.length > 93 || slug.includes("--") ? true : slugify(slug, "thing") === slug,
   )
 
@@ -25,14 +25,14 @@ describe("slugs", () => {
     assert.strictEqual(slugify(text, "customer"), slug)
   })
 
-  it.each(["a", "-ab", "ab-", "Ab", "a_b", "a b", "", "a".repeat(101), "ä-b"])("%s is no slug", (text) => {
+  it.each(["a", "-ab", "ab-", "Ab", "a_b", "a b", "", "a".repeat(101), "ä-b"])("%s is not a slug", (text) => {
     assert.isFalse(isSlug(text))
   })
 
-  it.effect("a taken suggestion gets six random characters", () =>
+  it.effect("a suggested slug that is taken gets six random characters", () =>
     Effect.gen(function* () {
       const taken = new Set(["acme"])
-      const slug = yield* underFreeSlug({
+      const slug = yield* insertWithFreeSlug({
         explicit: undefined,
         suggested: "acme",
         insert: (slug) => Effect.sync(() => !taken.has(slug)),
@@ -42,9 +42,9 @@ describe("slugs", () => {
     }),
   )
 
-  it.effect("a taken explicit slug is refused, never changed", () =>
+  it.effect("an explicit slug that is taken is rejected", () =>
     Effect.gen(function* () {
-      const error = yield* underFreeSlug({
+      const error = yield* insertWithFreeSlug({
         explicit: "acme",
         suggested: "other",
         insert: () => Effect.succeed(false),

@@ -11,11 +11,11 @@ describe("texts", () => {
     assert.isTrue(isName(text))
   })
 
-  it.each(["", "x".repeat(256), "🚀".repeat(256), "a\u0000b", "\ud800", "a\udfff"])("%j is no name", (text) => {
+  it.each(["", "x".repeat(256), "🚀".repeat(256), "a\u0000b", "\ud800", "a\udfff"])("%j is not a name", (text) => {
     assert.isFalse(isName(text))
   })
 
-  it("a free object keeps to its depth, its keys and its size", () => {
+  it("a free object with too many levels, keys or bytes, or with unstorable texts is rejected", () => {
     assert.isTrue(isFreeObject({ a: { b: { c: { d: 1 } } } }))
     assert.isFalse(isFreeObject({ a: { b: { c: { d: { e: 1 } } } } }))
     assert.isTrue(isFreeObject(Object.fromEntries(Array.from({ length: 64 }, (_, index) => [`k${index}`, index]))))
@@ -35,7 +35,7 @@ describe("timestamps", () => {
     ["2026-01-31T10:00:00.123456+0100", "2026-01-31T09:00:00.123Z"],
     ["2026-01-31T09:00Z", "2026-01-31T09:00:00.000Z"],
     ["2024-02-29T00:00:00Z", "2024-02-29T00:00:00.000Z"],
-  ])("%s is taken as %s", (text, instant) => {
+  ])("%s is read as %s", (text, instant) => {
     assert.deepStrictEqual(decode(text), Exit.succeed(new Date(instant)))
   })
 
@@ -50,11 +50,11 @@ describe("timestamps", () => {
     "2026-01-01T25:00:00Z",
     "0000-01-01T00:00:00Z",
     "9999-12-31T23:59:59-01:00",
-  ])("%s is no instant", (text) => {
+  ])("%s is not an instant", (text) => {
     assert.isTrue(Exit.isFailure(decode(text)))
   })
 
-  it.effect.prop("an instant that was answered can be sent back", [Schema.Date], ([date]) =>
+  it.effect.prop("an instant in a response can be sent back", [Schema.Date], ([date]) =>
     Effect.gen(function* () {
       const year = date.getUTCFullYear()
       if (year < 1 || year > 9999) return

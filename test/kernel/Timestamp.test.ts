@@ -9,14 +9,14 @@ const instants = Schema.Int.check(Schema.isBetween({ minimum: YEAR_0, maximum: Y
 const encode = Schema.encodeSync(Schema.toCodecJson(Timestamp))
 
 describe("instants", () => {
-  it.prop("are written like `Date.toISOString` does, whatever the year", [instants], ([millis]) => {
+  it.prop("are formatted like `Date.toISOString`, whatever the year", [instants], ([millis]) => {
     const instant = new Date(millis)
     assert.strictEqual(instantText(instant), instant.toISOString())
     assert.strictEqual(encode(instant), instant.toISOString())
     assert.strictEqual(asJson({ instant })["instant"], instant.toISOString())
   })
 
-  it("are written the same after thousands of other days", () => {
+  it("are formatted correctly after the cache of days is full", () => {
     for (let day = 0; day < 5000; day++) {
       const instant = new Date(day * 86_400_000 + day)
       assert.strictEqual(instantText(instant), instant.toISOString())
@@ -28,11 +28,11 @@ describe("instants", () => {
     "1970-01-01T00:00:00.000Z",
     "0001-01-01T00:00:00.000Z",
     "9999-12-31T23:59:59.999Z",
-  ])("%s is written as it is read", (text) => {
+  ])("%s is parsed and formatted to the same text", (text) => {
     assert.strictEqual(instantText(new Date(text)), text)
   })
 
-  it("that are none are no text", () => {
+  it("that are invalid cannot be formatted", () => {
     assert.throws(() => instantText(new Date(Number.NaN)))
   })
 })

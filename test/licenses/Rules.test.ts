@@ -4,9 +4,9 @@ import { entitlementTypes } from "../../src/domains/entitlements/Model.ts"
 import { Slug } from "../../src/kernel/values/Slug.ts"
 import { lifecycleStates } from "../../src/domains/licenses/Model.ts"
 import {
-  archiveRefusal,
+  archiveRejection,
   currentVersion,
-  faultOfOverage,
+  overageError,
   faultOfValue,
   slugOfVersion,
 } from "../../src/domains/licenses/Rules.ts"
@@ -89,10 +89,10 @@ describe("the default slug of a version", () => {
 
 it("archiving checks the state before the default", () => {
   const license = { version: "1", isDefault: false, lifecycleState: "PUBLISHED" } as const
-  assert.isUndefined(archiveRefusal(license))
-  assert.strictEqual(archiveRefusal({ ...license, isDefault: true }), "default")
-  assert.strictEqual(archiveRefusal({ ...license, lifecycleState: "DRAFT", isDefault: true }), "not-published")
-  assert.strictEqual(archiveRefusal({ ...license, lifecycleState: "ARCHIVED" }), "not-published")
+  assert.isUndefined(archiveRejection(license))
+  assert.strictEqual(archiveRejection({ ...license, isDefault: true }), "default")
+  assert.strictEqual(archiveRejection({ ...license, lifecycleState: "DRAFT", isDefault: true }), "not-published")
+  assert.strictEqual(archiveRejection({ ...license, lifecycleState: "ARCHIVED" }), "not-published")
 })
 
 describe("the value of a grant", () => {
@@ -124,8 +124,8 @@ describe("the value of a grant", () => {
 
   it("can have an overage only for a number", () => {
     for (const type of entitlementTypes) {
-      assert.isUndefined(faultOfOverage(type, 0))
-      assert.strictEqual(faultOfOverage(type, 5) === undefined, type === "NUMBER")
+      assert.isUndefined(overageError(type, 0))
+      assert.strictEqual(overageError(type, 5) === undefined, type === "NUMBER")
     }
   })
 })

@@ -2,12 +2,11 @@ import { PgClient } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
 import { Duration, Effect, Fiber, Latch, Layer, Option } from "effect"
 import { TestClock } from "effect/testing"
-import { HealthParts } from "../../src/kernel/ports/HealthChecks.ts"
+import { HealthChecks } from "../../src/kernel/ports/HealthChecks.ts"
 import { Transactions } from "../../src/kernel/database/Transactions.ts"
-import { Retention, Sweeper } from "../../src/domains/maintenance/Service.ts"
 import * as Worker from "../../src/domains/maintenance/Worker.ts"
 import { TestService } from "../support/TestService.ts"
-import { at, DAY, expiryEvents, inTime, issue, keysExpiring, sweep } from "./sweeping.ts"
+import { at, DAY, expiryEvents, inTime, issue, keysExpiring, sweep, sweeperWith } from "./sweeping.ts"
 
 layer(TestService.layer, { excludeTestServices: true })("the sweeper", (it) => {
   it.effect("events are retained forever unless a retention period is configured", () =>
@@ -29,7 +28,7 @@ layer(TestService.layer, { excludeTestServices: true })("the sweeper", (it) => {
         yield* sweep
         assert.strictEqual(yield* expiryCount(), 1)
         const periods = { retiredTokens: Duration.days(90), events: Option.some(Duration.days(365)) }
-        const limited = Layer.fresh(Sweeper.layer).pipe(Layer.provide(Layer.succeed(Retention, periods)))
+        const limited = sweeperWith(periods)
         yield* then(LATE + 365 * DAY + 1000)
         yield* sweep.pipe(Effect.provide(limited))
         assert.strictEqual(yield* expiryCount(), 1)
@@ -177,7 +176,7 @@ layer(TestService.layer, { excludeTestServices: true })("the sweeper", (it) => {
             })
           // The sweep ends shortly after the rows are deleted.
           const waitForStatus = Effect.fnUntraced(function* (status: "up" | "down") {
-            const part = yield* Effect.fromNullishOr((yield* HealthParts).get("sweeper"))
+            const part = yield* Effect.fromNullishOr((yield* HealthChecks).get("sweeper"))
             for (let attempt = 0; attempt < 500 && (yield* part).status !== status; attempt++) {
               yield* TestClock.withLive(Effect.sleep("5 millis"))
             }
@@ -202,7 +201,7 @@ layer(TestService.layer, { excludeTestServices: true })("the sweeper", (it) => {
           yield* TestClock.adjust("1 minute")
           yield* waitUntilDeleted(true, fourth)
           assert.isString((yield* waitForStatus("up"))["lastSweep"])
-        }).pipe(Effect.scoped, Effect.provideService(HealthParts, new Map())),
+        }).pipe(Effect.scoped, Effect.provideService(HealthChecks, new Map())),
       ),
   )
 })

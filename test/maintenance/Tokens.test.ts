@@ -1,8 +1,7 @@
 import { assert, layer } from "@effect/vitest"
-import { Duration, Effect, Layer, Option } from "effect"
-import { Retention, Sweeper } from "../../src/domains/maintenance/Service.ts"
+import { Duration, Effect, Option } from "effect"
 import { TestService } from "../support/TestService.ts"
-import { at, DAY, expiryEvents, inTime, issue, kept, revoke, sweep } from "./sweeping.ts"
+import { at, DAY, expiryEvents, inTime, issue, kept, revoke, sweep, sweeperWith } from "./sweeping.ts"
 
 layer(TestService.layer, { excludeTestServices: true })("the sweeper and tokens that ended", (it) => {
   it.effect("a revoked token is retained for 90 days and then deleted", () =>
@@ -61,9 +60,7 @@ layer(TestService.layer, { excludeTestServices: true })("the sweeper and tokens 
         const revoked = yield* issue({ organizationId })
         yield* revoke(organizationId, revoked.slug, at(0))
         yield* then(7 * DAY)
-        const short = Layer.fresh(Sweeper.layer).pipe(
-          Layer.provide(Layer.succeed(Retention, { retiredTokens: Duration.days(7), events: Option.none() })),
-        )
+        const short = sweeperWith({ retiredTokens: Duration.days(7), events: Option.none() })
         yield* sweep.pipe(Effect.provide(short))
         assert.deepStrictEqual(yield* kept(revoked), [false])
       }),

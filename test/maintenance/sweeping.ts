@@ -1,13 +1,17 @@
 /** Helpers for tests of the sweeper: a clock, tokens and rows. */
 import { PgClient } from "@effect/sql-pg"
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { randomUUID } from "node:crypto"
-import { Issuing } from "../../src/domains/access/tokens/TokenIssuer.ts"
+import { TokenIssuer } from "../../src/domains/access/tokens/TokenIssuer.ts"
 import { AccessRepo } from "../../src/domains/access/Repo.ts"
 import { platformIdentity } from "../../src/kernel/contract/Caller.ts"
 import { Transactions } from "../../src/kernel/database/Transactions.ts"
+import { TokenRetention } from "../../src/domains/access/tokens/Retention.ts"
+import { EventRetention } from "../../src/domains/events/Retention.ts"
 import { Sweeper } from "../../src/domains/maintenance/Service.ts"
+import { CurrentRetentionPeriods } from "../../src/kernel/ports/RetentionPeriods.ts"
+import type { RetentionPeriods } from "../../src/kernel/ports/RetentionPeriods.ts"
 
 export const START = new Date("2032-01-01T00:00:00.000Z").getTime()
 export const DAY = 24 * 60 * 60 * 1000
@@ -25,7 +29,7 @@ export const issue = Effect.fnUntraced(function* (options: {
   readonly expiresAt?: Date
   readonly parentId?: string
 }) {
-  const [issuing, transactions] = [yield* Issuing, yield* Transactions]
+  const [issuing, transactions] = [yield* TokenIssuer, yield* Transactions]
   const { record } = yield* transactions.run(
     issuing.issue({
       kind: options.organizationId === null ? "platform" : "organization",
@@ -52,6 +56,12 @@ export const kept = Effect.fnUntraced(function* (...tokens: ReadonlyArray<{ read
   const rows = new Set((yield* repo.findByIds(tokens.map(({ id }) => id))).map(({ id }) => id))
   return tokens.map(({ id }) => rows.has(id))
 })
+
+/** A sweeper of its own, with these retention periods. */
+export const sweeperWith = (periods: RetentionPeriods) =>
+  Layer.fresh(Sweeper.layer.pipe(Layer.provide(Layer.merge(TokenRetention.layer, EventRetention.layer)))).pipe(
+    Layer.provide(Layer.succeed(CurrentRetentionPeriods, periods)),
+  )
 
 export const sweep = Effect.flatMap(Sweeper, (sweeper) => sweeper.sweep)
 

@@ -5,7 +5,7 @@ import { TestService } from "../support/TestService.ts"
 
 const absent = "0199aaaa-0000-7000-8000-000000000000"
 
-/** A tenant that defines fields. */
+/** A new organization, and functions that call the API and create fields in it. */
 const definer = Effect.gen(function* () {
   const service = yield* TestService
   const tenant = yield* service.tenant()
@@ -23,7 +23,7 @@ const definer = Effect.gen(function* () {
 })
 
 layer(TestService.layer, { excludeTestServices: true })("metadata fields", (it) => {
-  it.effect("a field is created, changed, archived and brought back, and each step is an event", () =>
+  it.effect("creating, updating, archiving and unarchiving a field each emit an event", () =>
     Effect.gen(function* () {
       const { call, field } = yield* definer
       const jsonSchema = { type: "object", properties: { z: { type: "string" }, a: { type: "integer" } } }
@@ -79,7 +79,7 @@ layer(TestService.layer, { excludeTestServices: true })("metadata fields", (it) 
     }),
   )
 
-  it.effect("the members of a schema come back in the order in which they were sent", () =>
+  it.effect("the properties of a schema are returned in the order in which they were sent", () =>
     Effect.gen(function* () {
       const { call, field } = yield* definer
       const jsonSchema = { type: "object", required: ["b"], properties: { zz: true, b: true, aaa: true } }
@@ -89,7 +89,7 @@ layer(TestService.layer, { excludeTestServices: true })("metadata fields", (it) 
     }),
   )
 
-  it.effect("a key belongs to one active field of a resource type", () =>
+  it.effect("a key that another active field of the resource type has is rejected", () =>
     Effect.gen(function* () {
       const { call, field } = yield* definer
       const first = (yield* field()).body
@@ -97,14 +97,14 @@ layer(TestService.layer, { excludeTestServices: true })("metadata fields", (it) 
       assert.deepStrictEqual(refusal(yield* field()), { status: 409, code: "CreateMetadataField.KeyTaken", places: [] })
       yield* call("POST", `/metadata-fields/${first.id}/archive`)
       const second = (yield* field()).body
-      const refused = yield* call("POST", `/metadata-fields/${first.id}/unarchive`)
-      assert.deepStrictEqual(refusal(refused), { status: 409, code: "UnarchiveMetadataField.KeyTaken", places: [] })
+      const rejected = yield* call("POST", `/metadata-fields/${first.id}/unarchive`)
+      assert.deepStrictEqual(refusal(rejected), { status: 409, code: "UnarchiveMetadataField.KeyTaken", places: [] })
       yield* call("POST", `/metadata-fields/${second.id}/archive`)
       assert.strictEqual((yield* call("POST", `/metadata-fields/${first.id}/unarchive`)).status, 200)
     }),
   )
 
-  it.effect("of many who take one key at once, exactly one gets it", () =>
+  it.effect("exactly one of several concurrent requests for the same key succeeds", () =>
     Effect.gen(function* () {
       const { call, field } = yield* definer
       const many = Array.from({ length: 8 })
@@ -133,7 +133,7 @@ layer(TestService.layer, { excludeTestServices: true })("metadata fields", (it) 
     }),
   )
 
-  it.effect("fields are listed by their display order, those of one resource type if asked, archived ones too", () =>
+  it.effect("fields are listed by display order, including archived ones, and can be filtered by resource type", () =>
     Effect.gen(function* () {
       const { call, field } = yield* definer
       yield* field({ key: "c", displayOrder: 2 })
@@ -152,15 +152,15 @@ layer(TestService.layer, { excludeTestServices: true })("metadata fields", (it) 
       assert.deepStrictEqual([first.keys, first.hasMore], [["a", "c"], true])
       const next = yield* page(`?resourceType=DEPLOYMENT_ZONE&limit=2&cursor=${first.nextCursor}`)
       assert.deepStrictEqual([next.keys, next.hasMore, next.nextCursor], [["b"], false, ""])
-      const astray = yield* call("GET", `/metadata-fields?limit=2&cursor=${first.nextCursor}`)
-      assert.deepStrictEqual(refusal(astray).code, "Request.InvalidCursor")
+      const foreignCursor = yield* call("GET", `/metadata-fields?limit=2&cursor=${first.nextCursor}`)
+      assert.deepStrictEqual(refusal(foreignCursor).code, "Request.InvalidCursor")
       assert.deepStrictEqual(refusal(yield* call("GET", "/metadata-fields?resourceType=CUSTOMER")).places, [
         "query.resourceType",
       ])
     }),
   )
 
-  it.effect("all four members are due, key and resource type never change, an id is a UUID", () =>
+  it.effect("missing properties, changes of key or resource type, and ids that are not UUIDs are rejected", () =>
     Effect.gen(function* () {
       const { call, field } = yield* definer
       assert.deepStrictEqual(refusal(yield* call("POST", "/metadata-fields", {})).places.sort(), [
@@ -176,11 +176,11 @@ layer(TestService.layer, { excludeTestServices: true })("metadata fields", (it) 
         assert.deepStrictEqual(refusal(yield* field({ key })).places, ["body.key"])
       }
       const { id } = (yield* field()).body
-      for (const member of ["key", "resourceType", "archivedAt"]) {
-        assert.deepStrictEqual(refusal(yield* call("PATCH", `/metadata-fields/${id}`, { [member]: "INSTANCE" })), {
+      for (const property of ["key", "resourceType", "archivedAt"]) {
+        assert.deepStrictEqual(refusal(yield* call("PATCH", `/metadata-fields/${id}`, { [property]: "INSTANCE" })), {
           status: 422,
           code: "Request.ValidationFailed",
-          places: [`body.${member}`],
+          places: [`body.${property}`],
         })
       }
       for (const [method, path, body] of [
@@ -200,7 +200,7 @@ layer(TestService.layer, { excludeTestServices: true })("metadata fields", (it) 
     }),
   )
 
-  it.effect("an unsafe schema is refused with its place, at a change too, and nothing is stored", () =>
+  it.effect("an unsafe schema is rejected with its place on create and update, and nothing is stored", () =>
     Effect.gen(function* () {
       const { call, field } = yield* definer
       const jsonSchema = { properties: { code: { pattern: "(a" }, other: { $ref: "https://example.com/s.json" } } }
@@ -216,7 +216,7 @@ layer(TestService.layer, { excludeTestServices: true })("metadata fields", (it) 
     }),
   )
 
-  it.effect("a name that alters prototypes is refused wherever it stands in the body", () =>
+  it.effect("the property name __proto__ is rejected anywhere in a schema", () =>
     Effect.gen(function* () {
       const { service, tenant } = yield* definer
       const send = (jsonSchema: string) =>
@@ -235,7 +235,7 @@ layer(TestService.layer, { excludeTestServices: true })("metadata fields", (it) 
     }),
   )
 
-  it.effect("a dry-run tells whether a value is valid, and where it is not", () =>
+  it.effect("a dry-run returns whether a value is valid, and the places of its errors", () =>
     Effect.gen(function* () {
       const { call, field } = yield* definer
       const jsonSchema = { type: "object", properties: { racks: { items: { maximum: 9 } } }, required: ["name"] }
@@ -251,7 +251,7 @@ layer(TestService.layer, { excludeTestServices: true })("metadata fields", (it) 
           {
             valid: false,
             errors: [
-              { location: "body.value", message: 'must have the member "name"' },
+              { location: "body.value", message: 'must have the property "name"' },
               { location: "body.value/racks/1", message: "must be at most 9" },
             ],
           },
@@ -265,7 +265,7 @@ layer(TestService.layer, { excludeTestServices: true })("metadata fields", (it) 
     }),
   )
 
-  it.effect("another organization's field does not exist, and its keys bind nobody else", () =>
+  it.effect("another organization's field is not found, and its key can be used again", () =>
     Effect.gen(function* () {
       const owner = yield* definer
       const other = yield* definer
@@ -279,7 +279,7 @@ layer(TestService.layer, { excludeTestServices: true })("metadata fields", (it) 
     }),
   )
 
-  it.effect("two organizations may give their schemas the same $id, and neither reaches the other's", () =>
+  it.effect("two organizations can use the same $id, and neither can reference the other's schema", () =>
     Effect.gen(function* () {
       const one = yield* definer
       const two = yield* definer

@@ -4,7 +4,7 @@ import { Effect, Fiber } from "effect"
 import { openShop, refusal, term } from "../instances/Shop.ts"
 import { TestService } from "../support/TestService.ts"
 
-/** A shop with fields, and one resource of each type whose metadata they describe. */
+/** A shop with a license and a customer, and functions that create and archive fields. */
 const describedShop = Effect.gen(function* () {
   const shop = yield* openShop
   yield* shop.license("pro")
@@ -34,43 +34,47 @@ const resources = [
 
 layer(TestService.layer, { excludeTestServices: true })("values of metadata fields", (it) => {
   for (const { body, change, collection, type } of resources) {
-    it.effect(`${type}: a value must be valid for the active field of its key, at creation and at every change`, () =>
-      Effect.gen(function* () {
-        const { call, field } = yield* describedShop
-        yield* field(type, "region", { properties: { code: { type: "string", pattern: "^[a-z]{2}$" } } })
-        yield* field(type, "racks", { type: "integer", minimum: 1 })
-        const wrong = { region: { code: "EU" }, racks: 0, floor: 3 }
-        const refused = yield* call("POST", collection, { ...body("one"), metadata: wrong })
-        assert.deepStrictEqual(refusal(refused), {
-          status: 422,
-          code: "Request.ValidationFailed",
-          places: ["body.metadata.region/code", "body.metadata.racks", "body.metadata.floor"],
-        })
-        const metadata = { region: { code: "eu" }, racks: 2 }
-        const created = yield* call("POST", collection, { ...body("one"), metadata })
-        assert.deepStrictEqual([created.status, created.body.metadata], [201, metadata])
-        const path = `${collection}/one`
-        assert.deepStrictEqual(refusal(yield* call(change, path, { metadata: wrong })).places.length, 3)
-        assert.deepStrictEqual((yield* call("GET", path)).body.metadata, metadata)
-        yield* call(change, path, { metadata: { racks: 9 } })
-        assert.deepStrictEqual((yield* call("GET", path)).body.metadata, { racks: 9 })
-        yield* call(change, path, { metadata: null })
-        assert.deepStrictEqual((yield* call("GET", path)).body.metadata, {})
-      }),
+    it.effect(
+      `${type}: a value that is not valid for the active field of its key is rejected on create and update`,
+      () =>
+        Effect.gen(function* () {
+          const { call, field } = yield* describedShop
+          yield* field(type, "region", { properties: { code: { type: "string", pattern: "^[a-z]{2}$" } } })
+          yield* field(type, "racks", { type: "integer", minimum: 1 })
+          const wrong = { region: { code: "EU" }, racks: 0, floor: 3 }
+          const rejected = yield* call("POST", collection, { ...body("one"), metadata: wrong })
+          assert.deepStrictEqual(refusal(rejected), {
+            status: 422,
+            code: "Request.ValidationFailed",
+            places: ["body.metadata.region/code", "body.metadata.racks", "body.metadata.floor"],
+          })
+          const metadata = { region: { code: "eu" }, racks: 2 }
+          const created = yield* call("POST", collection, { ...body("one"), metadata })
+          assert.deepStrictEqual([created.status, created.body.metadata], [201, metadata])
+          const path = `${collection}/one`
+          assert.deepStrictEqual(refusal(yield* call(change, path, { metadata: wrong })).places.length, 3)
+          assert.deepStrictEqual((yield* call("GET", path)).body.metadata, metadata)
+          yield* call(change, path, { metadata: { racks: 9 } })
+          assert.deepStrictEqual((yield* call("GET", path)).body.metadata, { racks: 9 })
+          yield* call(change, path, { metadata: null })
+          assert.deepStrictEqual((yield* call("GET", path)).body.metadata, {})
+        }),
     )
 
-    it.effect(`${type}: a field of the other resource type, or of another organization, is no field here`, () =>
-      Effect.gen(function* () {
-        const { call, field } = yield* describedShop
-        const stranger = yield* describedShop
-        yield* stranger.field(type, "region", {})
-        yield* field(type === "INSTANCE" ? "DEPLOYMENT_ZONE" : "INSTANCE", "region", {})
-        const refused = yield* call("POST", collection, { ...body("one"), metadata: { region: 1 } })
-        assert.deepStrictEqual(refusal(refused).places, ["body.metadata.region"])
-      }),
+    it.effect(
+      `${type}: a key that only another resource type or another organization has a field for is rejected`,
+      () =>
+        Effect.gen(function* () {
+          const { call, field } = yield* describedShop
+          const stranger = yield* describedShop
+          yield* stranger.field(type, "region", {})
+          yield* field(type === "INSTANCE" ? "DEPLOYMENT_ZONE" : "INSTANCE", "region", {})
+          const rejected = yield* call("POST", collection, { ...body("one"), metadata: { region: 1 } })
+          assert.deepStrictEqual(refusal(rejected).places, ["body.metadata.region"])
+        }),
     )
 
-    it.effect(`${type}: a value of an archived field may stay or go, but not change or come`, () =>
+    it.effect(`${type}: a value of an archived field can be kept or removed, but not changed or added`, () =>
       Effect.gen(function* () {
         const { archiveField, call, field } = yield* describedShop
         const id = yield* field(type, "region", {})
@@ -79,7 +83,7 @@ layer(TestService.layer, { excludeTestServices: true })("values of metadata fiel
         yield* call("POST", collection, { ...body("one"), metadata: { region } })
         yield* archiveField(id)
         const put = (slug: string, metadata: object) => call(change, `${collection}/${slug}`, { metadata })
-        // Equal as JSON, whatever the order of its members.
+        // Equal as JSON: the order of properties does not matter.
         assert.isBelow((yield* put("one", { racks: 1, region: { names: ["a", "b"], code: "eu" } })).status, 300)
         for (const other of [{ code: "us", names: ["a", "b"] }, { code: "eu", names: ["b", "a"] }, null]) {
           assert.deepStrictEqual(refusal(yield* put("one", { region: other })).places, ["body.metadata.region"])
@@ -91,7 +95,7 @@ layer(TestService.layer, { excludeTestServices: true })("values of metadata fiel
       }),
     )
 
-    it.effect(`${type}: where an archived and an active field share a key, the active one decides`, () =>
+    it.effect(`${type}: if an archived and an active field share a key, the active one applies`, () =>
       Effect.gen(function* () {
         const { archiveField, call, field } = yield* describedShop
         yield* archiveField(yield* field(type, "region", { type: "string" }))
@@ -102,7 +106,7 @@ layer(TestService.layer, { excludeTestServices: true })("values of metadata fiel
       }),
     )
 
-    it.effect(`${type}: a changed schema binds the next write of metadata, not other changes`, () =>
+    it.effect(`${type}: a changed schema applies to the next write of metadata, not to other updates`, () =>
       Effect.gen(function* () {
         const { call, field } = yield* describedShop
         const id = yield* field(type, "region", { type: "string" })
@@ -112,13 +116,13 @@ layer(TestService.layer, { excludeTestServices: true })("values of metadata fiel
         const put = (change_: object) => call(change, `${collection}/one`, change_)
         assert.isBelow((yield* put({ name: "renamed" })).status, 300)
         assert.isBelow((yield* put({ metadata: { region: "eu" } })).status, 300)
-        const refused = yield* put({ metadata: { region: "eu", racks: 1 } })
-        assert.deepStrictEqual(refusal(refused).places, ["body.metadata.region"])
+        const rejected = yield* put({ metadata: { region: "eu", racks: 1 } })
+        assert.deepStrictEqual(refusal(rejected).places, ["body.metadata.region"])
       }),
     )
   }
 
-  it.effect("a write waits for the change of its field that runs, and is checked by what that leaves", () =>
+  it.effect("a write waits for a concurrent change of its field and is then validated by the changed field", () =>
     Effect.gen(function* () {
       const { call, field, tenant } = yield* describedShop
       const sql = yield* PgClient.PgClient
@@ -140,15 +144,15 @@ layer(TestService.layer, { excludeTestServices: true })("values of metadata fiel
     }),
   )
 
-  it.effect("schemas that ask for endless work stop at their bound, and the service answers others meanwhile", () =>
+  it.effect("a write with expensive schemas is rejected within a second of processor time", () =>
     Effect.gen(function* () {
       const { call, field } = yield* describedShop
       const costly = { items: { oneOf: Array.from({ length: 600 }, (_, index) => ({ const: index + 5 })) } }
       for (let index = 0; index < 20; index++) yield* field("DEPLOYMENT_ZONE", `f${index}`, costly)
       const metadata = Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`f${index}`, Array(380).fill(1)]))
       const started = process.cpuUsage()
-      const refused = yield* call("POST", "/deployment-zones", { name: "z", type: "t", metadata })
-      assert.deepStrictEqual(refusal(refused).places[0], "body.metadata.f0")
+      const rejected = yield* call("POST", "/deployment-zones", { name: "z", type: "t", metadata })
+      assert.deepStrictEqual(refusal(rejected).places[0], "body.metadata.f0")
       const { user } = process.cpuUsage(started)
       assert.isBelow(user / 1000, 1000)
     }),

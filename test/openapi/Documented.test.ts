@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { OpenApi } from "effect/http-api"
 import { CoreApi } from "../../src/api/CoreApi.ts"
-import { documented } from "../../src/openapi/Documented.ts"
+import { withDocumentation } from "../../src/openapi/Documented.ts"
 import { PlatformApi } from "../../src/api/PlatformApi.ts"
 import { WebhookApi } from "../../src/api/WebhookApi.ts"
 
@@ -20,13 +20,13 @@ const operationsOf = (document: { readonly paths: object }) =>
   )
 
 const documents = [
-  OpenApi.fromApi(documented(CoreApi)),
-  OpenApi.fromApi(documented(PlatformApi)),
-  OpenApi.fromApi(documented(WebhookApi)),
+  OpenApi.fromApi(withDocumentation(CoreApi)),
+  OpenApi.fromApi(withDocumentation(PlatformApi)),
+  OpenApi.fromApi(withDocumentation(WebhookApi)),
 ]
 
-describe("the scopes in the documents", () => {
-  it("every operation names the one scope that it needs, only the caller's own record needs none", () => {
+describe("scopes in the documents", () => {
+  it("every operation names the one scope that it requires; only /me requires none", () => {
     for (const [name, { security }] of documents.flatMap(operationsOf)) {
       assert.strictEqual(security.length, 1, name)
       const [scopes] = Object.values(security[0] ?? {})
@@ -35,7 +35,7 @@ describe("the scopes in the documents", () => {
     }
   })
 
-  it("the scopes are those of the specification", () => {
+  it("the scopes match the specification", () => {
     const operations = new Map<string, Operations[string]>(documents.flatMap(operationsOf))
     const scopeOf = (name: string) => Object.values(operations.get(name)?.security[0] ?? {})
     assert.deepStrictEqual(scopeOf("get /api/components/{componentSlug}"), [["read:components"]])
@@ -47,8 +47,8 @@ describe("the scopes in the documents", () => {
   })
 })
 
-describe("the lists in the documents", () => {
-  it("have a limit that is a whole number, as readers and generated clients expect", () => {
+describe("lists in the documents", () => {
+  it("the limit of every list is an integer with its range and default", () => {
     const limits = documents
       .flatMap(operationsOf)
       .flatMap(([, { parameters }]) => parameters?.filter(({ name }) => name === "limit") ?? [])
@@ -59,8 +59,8 @@ describe("the lists in the documents", () => {
   })
 })
 
-describe("the answers in the documents", () => {
-  it("every operation names those that any can give, bodies' own where there can be one", () => {
+describe("shared error responses in the documents", () => {
+  it("every operation declares 500 and 503, and also 413 and 415 if it takes a body", () => {
     for (const [name, { responses }] of documents.flatMap(operationsOf)) {
       const takesBody = /^(post|put|patch) /.test(name)
       for (const [status, expected] of [
@@ -74,7 +74,7 @@ describe("the answers in the documents", () => {
     }
   })
 
-  it("each is described once, as a problem like all others", () => {
+  it("each shared response is described once, as a problem document", () => {
     for (const document of documents) {
       const components: { schemas: Record<string, object>; responses?: Record<string, object> } = document.components
       const names = ["Request.BodyTooLarge", "Request.UnsupportedMediaType", "Service.InternalError", "Service.Unavailable"]
@@ -90,7 +90,7 @@ describe("the answers in the documents", () => {
     }
   })
 
-  it("a problem of its own with the same status stays beside the one of all", () => {
+  it("an operation's own problem with the same status is kept next to the shared one", () => {
     const operations = new Map<string, Operation>(documents.flatMap(operationsOf))
     const schema = operations.get("get /api/events")?.responses["503"].content["application/problem+json"].schema
     assert.deepStrictEqual(schema, {
@@ -101,7 +101,7 @@ describe("the answers in the documents", () => {
     })
   })
 
-  it("every reference names something that is there", () => {
+  it("every reference resolves", () => {
     for (const document of documents) {
       const references = JSON.stringify(document).match(/"#\/[^"]+"/g) ?? []
       assert.isAbove(references.length, 50)

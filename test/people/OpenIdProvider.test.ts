@@ -21,15 +21,15 @@ const signingKey = (): JWK => ({
 
 interface OpenIdProvider {
   readonly url: string
-  /** Which organization the provider says that an account belongs to. */
+  /** The organization claim of each account. */
   readonly organizationOf: Map<string, string>
-  /** Goes on with another key. */
+  /** Replaces the signing key. */
   readonly rotate: () => void
 }
 
 class TestProvider extends Context.Service<TestProvider, OpenIdProvider>()("keyshelf/test/TestProvider") {}
 
-/** A real OpenID provider with a public client, as an operator would set one up for a console. */
+/** Starts a real OpenID provider with a public client, as an operator would configure one for a console. */
 const start = Effect.gen(function* () {
   const organizationOf = new Map<string, string>()
   let handle: (request: IncomingMessage, response: ServerResponse) => unknown = () => undefined
@@ -77,7 +77,7 @@ const start = Effect.gen(function* () {
 
 const provider = Layer.effectContext(
   Effect.gen(function* () {
-    // It warns on the console that its sign-in pages are for development, which is what they are here.
+    // Silences its warnings that the sign-in pages are for development only.
     for (const method of ["info", "warn"] as const) vi.spyOn(console, method).mockImplementation(() => undefined)
     const started = yield* start
     const settings = {
@@ -93,7 +93,7 @@ const provider = Layer.effectContext(
   }),
 )
 
-/** A browser, as far as signing in needs one: it keeps cookies and follows redirects until they leave the provider. */
+/** A minimal browser: it stores cookies and follows redirects until they leave the provider. */
 const browser = (origin: string) => {
   const cookies = new Map<string, string>()
   return async (path: string, form?: Record<string, string>) => {
@@ -117,11 +117,11 @@ const browser = (origin: string) => {
       body = undefined
       if (next.origin !== origin) return { url: next, page: "" }
     }
-    throw new Error("The provider redirects for ever")
+    throw new Error("The provider redirected more than ten times")
   }
 }
 
-/** Signs in with authorization code and PKCE, as a console does; answers the access token. */
+/** Signs in with authorization code and PKCE, as a console does. Returns the access token. */
 const signIn = (origin: string, login: string, scope = "openid"): Effect.Effect<string> =>
   Effect.promise(async () => {
     const visit = browser(origin)
@@ -161,7 +161,7 @@ const service = TestService.layer.pipe(Layer.provideMerge(provider))
 
 layer(service, { excludeTestServices: true })("with a real OpenID provider", (it) => {
   it.effect(
-    "a person signs in, calls, keeps working over a change of keys, and stops with the membership",
+    "a person who signed in can call the API, also after a key rotation, until the membership is removed",
     () =>
       Effect.gen(function* () {
         const { core, operator, platform, tenant } = yield* TestService
@@ -194,14 +194,14 @@ layer(service, { excludeTestServices: true })("with a real OpenID provider", (it
         assert.strictEqual((yield* core("GET", "/customers", { token })).status, 401)
 
         assert.strictEqual((yield* operate("DELETE", `${memberships}/${user.body.id}`)).status, 204)
-        const refused = yield* core("GET", "/customers", { token: renewed })
-        assert.deepStrictEqual([refused.status, refused.body.code], [403, "Auth.NotAMember"])
+        const rejected = yield* core("GET", "/customers", { token: renewed })
+        assert.deepStrictEqual([rejected.status, rejected.body.code], [403, "Auth.NotAMember"])
       }),
     30_000,
   )
 
   it.effect(
-    "a scope that the person consented to narrows what the token does",
+    "a scope that the person consented to narrows the token's scopes",
     () =>
       Effect.gen(function* () {
         const { core, operator, platform, tenant } = yield* TestService
@@ -225,7 +225,7 @@ layer(service, { excludeTestServices: true })("with a real OpenID provider", (it
   )
 
   it.effect(
-    "an account that the provider puts into no organization, or that is no member, gets nowhere",
+    "an account without an organization claim or without a membership is rejected",
     () =>
       Effect.gen(function* () {
         const { core, tenant } = yield* TestService

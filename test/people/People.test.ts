@@ -47,7 +47,7 @@ layer(TestService.layer, { excludeTestServices: true })("people", (it) => {
     }),
   )
 
-  it.effect("no two users are one subject of an issuer, also when they are created at once", () =>
+  it.effect("one of several concurrent creations of a user with the same issuer and subject succeeds", () =>
     Effect.gen(function* () {
       const { call } = yield* setup
       const body = { name: "Anna", issuer: "https://login.example", subject: randomUUID() }
@@ -63,20 +63,22 @@ layer(TestService.layer, { excludeTestServices: true })("people", (it) => {
     }),
   )
 
-  it.effect("an issuer without a subject is refused, and a subject without an issuer", () =>
-    Effect.gen(function* () {
-      const { call } = yield* setup
-      const refusals = [
-        [{ name: "A", issuer: "https://login.example" }, "body.subject"],
-        [{ name: "A", subject: "anna", issuer: null }, "body.issuer"],
-        [{ name: "A", email: "no address" }, "body.email"],
-        [{ name: "", email: "a@b" }, "body.name"],
-      ] as const
-      for (const [body, location] of refusals) {
-        const refused = yield* call("POST", "/platform/users", body)
-        assert.deepStrictEqual([refused.status, refused.body.errors[0].location], [422, location])
-      }
-    }),
+  it.effect(
+    "an issuer without a subject, a subject without an issuer, and invalid names and e-mails are rejected",
+    () =>
+      Effect.gen(function* () {
+        const { call } = yield* setup
+        const refusals = [
+          [{ name: "A", issuer: "https://login.example" }, "body.subject"],
+          [{ name: "A", subject: "anna", issuer: null }, "body.issuer"],
+          [{ name: "A", email: "no address" }, "body.email"],
+          [{ name: "", email: "a@b" }, "body.name"],
+        ] as const
+        for (const [body, location] of refusals) {
+          const rejected = yield* call("POST", "/platform/users", body)
+          assert.deepStrictEqual([rejected.status, rejected.body.errors[0].location], [422, location])
+        }
+      }),
   )
 
   it.effect("a membership is created, listed and removed, each with its event", () =>
@@ -112,7 +114,7 @@ layer(TestService.layer, { excludeTestServices: true })("people", (it) => {
     }),
   )
 
-  it.effect("who was removed can be added again, in another role; who is a member cannot", () =>
+  it.effect("a removed person can be added again in another role, a current member cannot", () =>
     Effect.gen(function* () {
       const { add, call, path, user } = yield* setup
       const anna = yield* user("Anna")
@@ -131,7 +133,7 @@ layer(TestService.layer, { excludeTestServices: true })("people", (it) => {
     }),
   )
 
-  it.effect("memberships that are created and removed at once leave one, or none, with an event for each change", () =>
+  it.effect("concurrent creations and removals leave at most one membership and emit one event per change", () =>
     Effect.gen(function* () {
       const { add, call, events, path, user } = yield* setup
       const anna = yield* user("Anna")
@@ -149,7 +151,7 @@ layer(TestService.layer, { excludeTestServices: true })("people", (it) => {
     }),
   )
 
-  it.effect("pages of memberships do not mix those with and those without the removed", () =>
+  it.effect("a cursor of the memberships without removed ones is rejected in the list with removed ones", () =>
     Effect.gen(function* () {
       const { add, call, path, user } = yield* setup
       for (const name of ["A", "B", "C"]) yield* add(yield* user(name))
@@ -170,7 +172,7 @@ layer(TestService.layer, { excludeTestServices: true })("people", (it) => {
     }),
   )
 
-  it.effect("system:platform is a member of every organization, in no listing, and nothing alters it", () =>
+  it.effect("system:platform is never listed and can be neither added nor removed", () =>
     Effect.gen(function* () {
       const { add, call, events, path } = yield* setup
       for (const id of [platformIdentity.id, platformIdentity.id.toUpperCase()]) {
@@ -190,7 +192,7 @@ layer(TestService.layer, { excludeTestServices: true })("people", (it) => {
     }),
   )
 
-  it.effect("what does not exist is told by what it is", () =>
+  it.effect("an unknown organization, user or membership is rejected with the error code of its kind", () =>
     Effect.gen(function* () {
       const { add, call, path, user } = yield* setup
       const nowhere = `/platform/organizations/${MISSING}/memberships`
@@ -207,22 +209,22 @@ layer(TestService.layer, { excludeTestServices: true })("people", (it) => {
       const unknown = yield* add(MISSING)
       assert.strictEqual(unknown.status, 422)
       assert.deepStrictEqual(unknown.body.errors, [
-        { location: "body.userId", message: "names no user", value: MISSING },
+        { location: "body.userId", message: "does not name an existing user", value: MISSING },
       ])
       assert.strictEqual((yield* add(anna, "OWNER")).body.errors[0].location, "body.role")
       assert.strictEqual((yield* call("DELETE", `${path}/anna`)).body.errors[0].location, "path.userId")
     }),
   )
 
-  it.effect("removing needs delete:memberships, which writing does not imply", () =>
+  it.effect("removing a membership without the scope delete:memberships is rejected", () =>
     Effect.gen(function* () {
       const { add, call, path, user } = yield* setup
       const { platform } = yield* TestService
       const anna = yield* user("Anna")
       yield* add(anna)
       const credential = yield* call("POST", "/platform/credentials", { name: "writer", scopes: ["write:*"] })
-      const refused = yield* platform("DELETE", `${path}/${anna}`, { token: credential.body.token })
-      assert.deepStrictEqual([refused.status, refused.body.code], [403, "Auth.MissingScope"])
+      const rejected = yield* platform("DELETE", `${path}/${anna}`, { token: credential.body.token })
+      assert.deepStrictEqual([rejected.status, rejected.body.code], [403, "Auth.MissingScope"])
     }),
   )
 })

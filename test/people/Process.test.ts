@@ -6,7 +6,7 @@ import * as ServiceProcess from "../support/ServiceProcess.ts"
 
 describe("a process with SERVICE_OIDC settings", () => {
   it.live(
-    "discovers the provider, and lets people in whom it has never seen if the settings say so",
+    "discovers the provider and, with just-in-time provisioning, admits people that it does not know",
     () =>
       Effect.gen(function* () {
         const issuer = yield* Issuer.start

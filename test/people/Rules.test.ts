@@ -3,9 +3,9 @@ import { Option, Schema } from "effect"
 import { Role } from "../../src/kernel/contract/Caller.ts"
 import { allows, coreModules, covers, OrganizationScope, PlatformScope } from "../../src/kernel/contract/Scope.ts"
 import {
-  narrowed,
-  narrowingOf,
-  organizationNamed,
+  intersectScopes,
+  scopesInClaim,
+  organizationOf,
   profileOf,
   scopesFor,
   scopesOf,
@@ -13,8 +13,8 @@ import {
 
 const claims = (all: Record<string, unknown>) => ({ subject: "anna", all })
 
-describe("what a role allows", () => {
-  it("admins write everything, members what is sold and shipped, viewers read", () => {
+describe("the scopes of a role", () => {
+  it("admins write everything, members write some modules, viewers only read", () => {
     const writable = (role: Role) => coreModules.filter((module) => allows(scopesOf(role), `write:${module}`))
     assert.deepStrictEqual(writable("ADMIN"), [...coreModules])
     assert.deepStrictEqual(writable("MEMBER"), ["instances", "customers", "deployment_zones", "releases", "components"])
@@ -22,7 +22,7 @@ describe("what a role allows", () => {
   })
 
   it.prop(
-    "everybody reads every module, and nobody deletes",
+    "every role can read every module, and no role can delete",
     [Role, Schema.Literals(coreModules)],
     ([role, module]) => {
       const scopes = scopesOf(role)
@@ -31,40 +31,40 @@ describe("what a role allows", () => {
   )
 })
 
-describe("what a scope claim narrows to", () => {
+describe("narrowing by a scope claim", () => {
   it.prop(
-    "is allowed exactly if both the role and the claim allow it",
+    "a narrowed scope is allowed if and only if both the role and the claim allow it",
     [Schema.Array(PlatformScope), Schema.Array(PlatformScope), PlatformScope],
-    ([held, to, needed]) => allows(narrowed(held, to), needed) === (allows(held, needed) && allows(to, needed)),
+    ([held, to, needed]) => allows(intersectScopes(held, to), needed) === (allows(held, needed) && allows(to, needed)),
   )
 
   it.prop(
-    "names each scope once, and none that another one covers",
+    "the narrowed scopes contain no duplicates and no scope that another one covers",
     [Role, Schema.Array(PlatformScope)],
     ([role, to]) => {
-      const scopes = narrowed(scopesOf(role), to)
+      const scopes = intersectScopes(scopesOf(role), to)
       return scopes.every((scope, index) => scopes.every((other, at) => at === index || !covers(other, scope)))
     },
   )
 
   it.prop(
-    "is never more than the role, whatever the claim says",
+    "no claim gives more scopes than the role",
     [Role, Schema.Unknown, OrganizationScope],
     ([role, scope, needed]) => !allows(scopesFor(role, claims({ scope })), needed) || allows(scopesOf(role), needed),
   )
 
-  it("words of the provider's own do not count, words in the form of a scope do", () => {
-    assert.deepStrictEqual(narrowingOf(undefined), Option.none())
-    assert.deepStrictEqual(narrowingOf("openid profile offline_access"), Option.none())
-    assert.deepStrictEqual(narrowingOf("openid read:customers"), Option.some(["read:customers"]))
-    assert.deepStrictEqual(narrowingOf(["read:customers", 7]), Option.some(["read:customers"]))
-    assert.deepStrictEqual(narrowingOf("read:custmers"), Option.some([]))
-    assert.deepStrictEqual(narrowingOf("delete:memberships"), Option.some([]))
-    assert.deepStrictEqual(narrowingOf({ scope: "write:*" }), Option.some([]))
-    assert.deepStrictEqual(narrowingOf([]), Option.some([]))
+  it("words in the form of a scope narrow, other words of the provider are ignored", () => {
+    assert.deepStrictEqual(scopesInClaim(undefined), Option.none())
+    assert.deepStrictEqual(scopesInClaim("openid profile offline_access"), Option.none())
+    assert.deepStrictEqual(scopesInClaim("openid read:customers"), Option.some(["read:customers"]))
+    assert.deepStrictEqual(scopesInClaim(["read:customers", 7]), Option.some(["read:customers"]))
+    assert.deepStrictEqual(scopesInClaim("read:custmers"), Option.some([]))
+    assert.deepStrictEqual(scopesInClaim("delete:memberships"), Option.some([]))
+    assert.deepStrictEqual(scopesInClaim({ scope: "write:*" }), Option.some([]))
+    assert.deepStrictEqual(scopesInClaim([]), Option.some([]))
   })
 
-  it("a viewer whose token says write reads", () => {
+  it("a viewer whose token claims write can only read", () => {
     assert.deepStrictEqual(scopesFor("VIEWER", claims({ scope: "openid write:customers" })), ["read:customers"])
     assert.deepStrictEqual(scopesFor("MEMBER", claims({ scope: "write:customers read:*" })), [
       "read:*",
@@ -74,18 +74,18 @@ describe("what a scope claim narrows to", () => {
   })
 })
 
-describe("who a token speaks of", () => {
-  it("the organization is a text, or a list of one", () => {
-    const named = (value: unknown) => Option.getOrUndefined(organizationNamed(claims({ org_id: value }), "org_id"))
+describe("the claims of a token", () => {
+  it("the organization is a string, or a list with one string", () => {
+    const named = (value: unknown) => Option.getOrUndefined(organizationOf(claims({ org_id: value }), "org_id"))
     assert.strictEqual(named("acme"), "acme")
     assert.strictEqual(named(["acme"]), "acme")
     for (const value of [undefined, null, "", 7, [], ["acme", "globex"], { acme: {} }, "a\u0000b", "x".repeat(256)]) {
       assert.isUndefined(named(value))
     }
-    assert.isTrue(Option.isNone(organizationNamed(claims({}), "toString")))
+    assert.isTrue(Option.isNone(organizationOf(claims({}), "toString")))
   })
 
-  it("a person is called as the token says, else by the subject", () => {
+  it("the name of a person comes from the token, or else is the subject", () => {
     assert.deepStrictEqual(profileOf(claims({ name: "Anna", email: "anna@example.com" })), {
       name: "Anna",
       email: "anna@example.com",

@@ -10,7 +10,7 @@ import { office, serviceWithIssuer } from "./signIn.ts"
 const coded = ({ body, status }: Answer) => [status, body?.code]
 
 layer(serviceWithIssuer(), { excludeTestServices: true })("a signed-in person", (it) => {
-  it.effect("acts in the organization of the token, in their own name", () =>
+  it.effect("acts as themselves in the organization of the token", () =>
     Effect.gen(function* () {
       const { as, organizationId, person } = yield* office
       const anna = yield* person("ADMIN")
@@ -30,7 +30,7 @@ layer(serviceWithIssuer(), { excludeTestServices: true })("a signed-in person", 
     }),
   )
 
-  it.effect("may do what the role allows, and no more", () =>
+  it.effect("can call exactly the operations that the role allows", () =>
     Effect.gen(function* () {
       const { as, person } = yield* office
       const attempts = {
@@ -52,7 +52,7 @@ layer(serviceWithIssuer(), { excludeTestServices: true })("a signed-in person", 
     }),
   )
 
-  it.effect("does less with a token that says less, never more", () =>
+  it.effect("gets the scopes of the role, narrowed by the token's scope claim", () =>
     Effect.gen(function* () {
       const { as, person } = yield* office
       const admin = yield* person("ADMIN")
@@ -64,12 +64,12 @@ layer(serviceWithIssuer(), { excludeTestServices: true })("a signed-in person", 
       assert.deepStrictEqual(yield* scopesOf(viewer.subject, "write:* delete:*"), ["read:*"])
       const narrow = as(admin.subject, { scope: "read:customers" })
       assert.strictEqual((yield* narrow("GET", "/customers")).status, 200)
-      const refused = yield* narrow("POST", "/customers", { body: { name: "Globex" } })
-      assert.deepStrictEqual(coded(refused), [403, "Auth.MissingScope"])
+      const rejected = yield* narrow("POST", "/customers", { body: { name: "Globex" } })
+      assert.deepStrictEqual(coded(rejected), [403, "Auth.MissingScope"])
     }),
   )
 
-  it.effect("writes metadata fields as an admin only, while a machine needs the scope alone", () =>
+  it.effect("can write metadata fields only as an admin, while a machine needs only the scope", () =>
     Effect.gen(function* () {
       const { as, core, organizationId, person, token } = yield* office
       const { tokenWith } = yield* TestService
@@ -90,26 +90,26 @@ layer(serviceWithIssuer(), { excludeTestServices: true })("a signed-in person", 
         assert.strictEqual((yield* call("GET", "/metadata-fields")).status, 200)
       }
       const admin = yield* person("ADMIN")
-      const made = yield* as(admin.subject)("POST", "/metadata-fields", { body: body("region") })
-      assert.strictEqual(made.status, 201)
+      const created = yield* as(admin.subject)("POST", "/metadata-fields", { body: body("region") })
+      assert.strictEqual(created.status, 201)
       const narrowed = as(admin.subject, { scope: "read:*" })
-      const refused = yield* narrowed("POST", "/metadata-fields", { body: body("zone") })
-      assert.deepStrictEqual(coded(refused), [403, "Auth.MissingScope"])
+      const rejected = yield* narrowed("POST", "/metadata-fields", { body: body("zone") })
+      assert.deepStrictEqual(coded(rejected), [403, "Auth.MissingScope"])
       const machine = yield* tokenWith({ organizationId, token }, ["write:metadata_fields"])
       const byMachine = yield* core("POST", "/metadata-fields", { token: machine, body: body("rack") })
       assert.strictEqual(byMachine.status, 201)
     }),
   )
 
-  it.effect("issues no scope that they do not hold", () =>
+  it.effect("cannot issue a token with a scope that they do not hold", () =>
     Effect.gen(function* () {
       const { as, person } = yield* office
       const admin = yield* person("ADMIN")
       const account = yield* as(admin.subject)("POST", "/service-accounts", { body: { name: "ci" } })
       const path = `/service-accounts/${account.body.slug}/tokens`
       const narrow = as(admin.subject, { scope: "write:tokens read:customers" })
-      const refused = yield* narrow("POST", path, { body: { name: "x", scopes: ["write:customers"] } })
-      assert.deepStrictEqual(coded(refused), [403, "IssueToken.ScopeNotHeld"])
+      const rejected = yield* narrow("POST", path, { body: { name: "x", scopes: ["write:customers"] } })
+      assert.deepStrictEqual(coded(rejected), [403, "IssueToken.ScopeNotHeld"])
       const deleting = yield* as(admin.subject)("POST", path, { body: { name: "x", scopes: ["delete:*"] } })
       assert.deepStrictEqual(coded(deleting), [403, "IssueToken.ScopeNotHeld"])
       const issued = yield* narrow("POST", path, { body: { name: "x", scopes: ["read:customers"] } })
@@ -118,7 +118,7 @@ layer(serviceWithIssuer(), { excludeTestServices: true })("a signed-in person", 
     }),
   )
 
-  it.effect("a removed membership binds the next request, and so does another role", () =>
+  it.effect("a removed membership or a new role applies to the next request", () =>
     Effect.gen(function* () {
       const { as, memberships, operate, person, tokenOf, core } = yield* office
       const anna = yield* person("ADMIN")
@@ -128,12 +128,12 @@ layer(serviceWithIssuer(), { excludeTestServices: true })("a signed-in person", 
       assert.deepStrictEqual(coded(yield* core("GET", "/me", { token })), [403, "Auth.NotAMember"])
       yield* operate("POST", memberships, { userId: anna.id, role: "VIEWER" })
       assert.strictEqual((yield* core("GET", "/me", { token })).body.role, "VIEWER")
-      const refused = yield* as(anna.subject)("POST", "/customers", { body: { name: "Globex" } })
-      assert.deepStrictEqual(coded(refused), [403, "Auth.MissingScope"])
+      const rejected = yield* as(anna.subject)("POST", "/customers", { body: { name: "Globex" } })
+      assert.deepStrictEqual(coded(rejected), [403, "Auth.MissingScope"])
     }),
   )
 
-  it.effect("the claim names the organization by its id, slug or external id", () =>
+  it.effect("the claim can name the organization by its id, slug or external id", () =>
     Effect.gen(function* () {
       const { as, operate, organizationId, person } = yield* office
       const anna = yield* person("VIEWER")
@@ -147,7 +147,7 @@ layer(serviceWithIssuer(), { excludeTestServices: true })("a signed-in person", 
     }),
   )
 
-  it.effect("a claim that could mean two organizations means none", () =>
+  it.effect("a claim that matches two organizations is rejected", () =>
     Effect.gen(function* () {
       const one = yield* office
       const other = yield* office
@@ -155,12 +155,12 @@ layer(serviceWithIssuer(), { excludeTestServices: true })("a signed-in person", 
       const { slug } = (yield* one.operate("GET", `/platform/organizations/${one.organizationId}`)).body
       assert.strictEqual((yield* one.as(anna.subject, { org_id: slug })("GET", "/me")).status, 200)
       yield* one.operate("PATCH", `/platform/organizations/${other.organizationId}`, { externalId: slug })
-      const refused = yield* one.as(anna.subject, { org_id: slug })("GET", "/me")
-      assert.deepStrictEqual(coded(refused), [403, "Auth.NotAMember"])
+      const rejected = yield* one.as(anna.subject, { org_id: slug })("GET", "/me")
+      assert.deepStrictEqual(coded(rejected), [403, "Auth.NotAMember"])
     }),
   )
 
-  it.effect("without a claim, with one that names nothing, or elsewhere, nobody is a member: one answer for all", () =>
+  it.effect("a missing claim, an unknown organization and a missing membership are rejected with the same error", () =>
     Effect.gen(function* () {
       const { as, organizationId, person } = yield* office
       const elsewhere = yield* office
@@ -185,7 +185,7 @@ layer(serviceWithIssuer(), { excludeTestServices: true })("a signed-in person", 
     }),
   )
 
-  it.effect("an idempotency key is the person's own, and holds inside one organization", () =>
+  it.effect("an idempotency key applies to one person in one organization", () =>
     Effect.gen(function* () {
       const one = yield* office
       const other = yield* office
@@ -207,7 +207,7 @@ layer(serviceWithIssuer(), { excludeTestServices: true })("a signed-in person", 
     }),
   )
 
-  it.effect("uses entitlements, several requests at once", () =>
+  it.effect("can consume an entitlement in concurrent requests up to its limit", () =>
     Effect.gen(function* () {
       const { as, core, person, token } = yield* office
       const post = (path: string, body: object) => core("POST", path, { token, body })
@@ -228,7 +228,7 @@ layer(serviceWithIssuer(), { excludeTestServices: true })("a signed-in person", 
     }),
   )
 
-  it.effect("every token that is no good gets the one answer, byte for byte but for its ids", () =>
+  it.effect("all invalid tokens get the same response, except for its ids", () =>
     Effect.gen(function* () {
       const { core, issuer, person, tokenOf } = yield* office
       const anna = yield* person("ADMIN")
@@ -248,7 +248,7 @@ layer(serviceWithIssuer(), { excludeTestServices: true })("a signed-in person", 
         "without subject": yield* issuer.token({ claims: { sub: undefined } }),
         "another type": yield* issuer.token({ claims, header: { typ: "logout+jwt" } }),
         "too long": yield* issuer.token({ claims: { ...claims, groups: "g".repeat(7000) } }),
-        "a gateway's by its type": yield* issuer.token({ claims, header: { typ: "keyshelf-gateway+jwt" } }),
+        "the type of an internal JWT": yield* issuer.token({ claims, header: { typ: "keyshelf-gateway+jwt" } }),
       }
       const shapes = new Set<string>()
       for (const [name, token] of Object.entries(tokens)) {
@@ -262,7 +262,7 @@ layer(serviceWithIssuer(), { excludeTestServices: true })("a signed-in person", 
     }),
   )
 
-  it.effect("is made by the operator: a good token alone makes nobody", () =>
+  it.effect("is not created by a valid token alone: only the operator creates users", () =>
     Effect.gen(function* () {
       const { as } = yield* office
       const subject = `stranger-${randomUUID()}`
@@ -273,8 +273,8 @@ layer(serviceWithIssuer(), { excludeTestServices: true })("a signed-in person", 
   )
 })
 
-layer(serviceWithIssuer(), { excludeTestServices: true })("when the provider changes its keys", (it) => {
-  it.effect("the first token of a new key works, and one of the old key no more", () =>
+layer(serviceWithIssuer(), { excludeTestServices: true })("after a key rotation of the provider", (it) => {
+  it.effect("the first token with the new key is accepted, and one with the old key is rejected", () =>
     Effect.gen(function* () {
       const { core, issuer, person, tokenOf } = yield* office
       const anna = yield* person("VIEWER")
@@ -284,7 +284,7 @@ layer(serviceWithIssuer(), { excludeTestServices: true })("when the provider cha
       const fresh = yield* tokenOf(anna.subject)
       assert.strictEqual((yield* core("GET", "/me", { token: fresh })).status, 200)
       assert.strictEqual((yield* core("GET", "/me", { token: old })).status, 401)
-      // Unknown keys make the provider no work: what was asked a moment ago is not asked again.
+      // Unknown keys cause no load on the provider: its keys are not fetched again within 30 seconds.
       const unknown = yield* newKey("ES256")
       const token = yield* sign(unknown, issuer.url, { claims: { sub: anna.subject } })
       for (let round = 0; round < 10; round++) yield* core("GET", "/me", { token })
@@ -294,21 +294,23 @@ layer(serviceWithIssuer(), { excludeTestServices: true })("when the provider cha
 })
 
 layer(serviceWithIssuer({}, "gateway"), { excludeTestServices: true })("behind a gateway", (it) => {
-  it.effect("people come with their own token, which is verified again; stored tokens do not come as they are", () =>
+  it.effect("tokens of people are accepted and verified again, ksh_ tokens are rejected", () =>
     Effect.gen(function* () {
       const { as, core, issuer, person, token } = yield* office
       const anna = yield* person("MEMBER")
       assert.strictEqual((yield* as(anna.subject)("GET", "/me")).body.role, "MEMBER")
       const forged = yield* sign(yield* newKey("ES256"), issuer.url, { claims: { sub: anna.subject } })
-      for (const refused of [token, forged]) {
-        assert.deepStrictEqual(coded(yield* core("GET", "/me", { token: refused })), [401, "Auth.InvalidCredential"])
+      for (const rejected of [token, forged]) {
+        assert.deepStrictEqual(coded(yield* core("GET", "/me", { token: rejected })), [401, "Auth.InvalidCredential"])
       }
     }),
   )
 })
 
-layer(serviceWithIssuer({ provisioning: "just-in-time" }), { excludeTestServices: true })("just in time", (it) => {
-  it.effect("a person and a membership are made on first sight, once, however many requests come first", () =>
+const provisioning = serviceWithIssuer({ provisioning: "just-in-time" })
+
+layer(provisioning, { excludeTestServices: true })("just-in-time provisioning", (it) => {
+  it.effect("concurrent first requests of a person create one user and one membership", () =>
     Effect.gen(function* () {
       const { as, events, memberships, operate, organizationId } = yield* office
       const subject = `anna-${randomUUID()}`
@@ -326,13 +328,13 @@ layer(serviceWithIssuer({ provisioning: "just-in-time" }), { excludeTestServices
       assert.deepInclude(members[0], { userId: first?.body.identity.id, role: "MEMBER", organizationId })
       const user = yield* operate("GET", `/platform/users/${first?.body.identity.id}`)
       assert.deepInclude(user.body, { subject, email: "anna@example.com", createdBy: first?.body.identity })
-      const made = (yield* events).filter(({ type }: { type: string }) => type === "MEMBERSHIP_CREATED")
-      assert.strictEqual(made.length, 1)
-      assert.deepStrictEqual(made[0].actor, first?.body.identity)
+      const created = (yield* events).filter(({ type }: { type: string }) => type === "MEMBERSHIP_CREATED")
+      assert.strictEqual(created.length, 1)
+      assert.deepStrictEqual(created[0].actor, first?.body.identity)
     }),
   )
 
-  it.effect("one person joins several organizations", () =>
+  it.effect("one person can join several organizations", () =>
     Effect.gen(function* () {
       const one = yield* office
       const other = yield* office
@@ -347,20 +349,20 @@ layer(serviceWithIssuer({ provisioning: "just-in-time" }), { excludeTestServices
     }),
   )
 
-  it.effect("who was removed is not made a member again, until the operator adds them", () =>
+  it.effect("a removed person is not added again until the operator does so", () =>
     Effect.gen(function* () {
       const { as, memberships, operate } = yield* office
       const subject = `anna-${randomUUID()}`
       const me = yield* as(subject)("GET", "/me")
       const { id } = me.body.identity
       yield* operate("DELETE", `${memberships}/${id}`)
-      const refused = yield* Effect.all(
+      const rejected = yield* Effect.all(
         Array.from({ length: 8 }, () => as(subject)("GET", "/me")),
         { concurrency: 8 },
       )
       assert.deepStrictEqual(
-        refused.map(coded),
-        refused.map(() => [403, "Auth.NotAMember"]),
+        rejected.map(coded),
+        rejected.map(() => [403, "Auth.NotAMember"]),
       )
       assert.deepStrictEqual((yield* operate("GET", memberships)).body.items, [])
       yield* operate("POST", memberships, { userId: id, role: "VIEWER" })
@@ -368,7 +370,7 @@ layer(serviceWithIssuer({ provisioning: "just-in-time" }), { excludeTestServices
     }),
   )
 
-  it.effect("a removal that races with first requests holds", () =>
+  it.effect("a removal during concurrent requests of the person is not undone", () =>
     Effect.gen(function* () {
       const { as, memberships, operate } = yield* office
       for (let round = 0; round < 5; round++) {
@@ -383,7 +385,7 @@ layer(serviceWithIssuer({ provisioning: "just-in-time" }), { excludeTestServices
     }),
   )
 
-  it.effect("nobody is made for a token that names no organization, or is no good", () =>
+  it.effect("a token that is invalid or names no organization creates no user", () =>
     Effect.gen(function* () {
       const { as } = yield* office
       const subject = `stranger-${randomUUID()}`

@@ -1,4 +1,4 @@
-/** The service with an issuer of ours as its identity provider, and people who sign in there. */
+/** The service with a test issuer as its identity provider, and people who sign in there. */
 import { Context, Effect, Layer, Option } from "effect"
 import { randomUUID } from "node:crypto"
 import { AuthMode } from "../../src/domains/access/tokens/GatewayTokens.ts"
@@ -11,7 +11,7 @@ import { TestService } from "../support/TestService.ts"
 /** The issuer that the running service trusts. */
 export class TestIssuer extends Context.Service<TestIssuer, Issuer.Issuer>()("keyshelf/test/TestIssuer") {}
 
-/** The service with such an issuer, on its own or behind a gateway. */
+/** The service with a test issuer, in the given authentication mode. */
 export const serviceWithIssuer = (settings?: Partial<Provider>, mode: "direct" | "gateway" = "direct") =>
   TestService.layer.pipe(
     Layer.provideMerge(
@@ -26,7 +26,7 @@ export const serviceWithIssuer = (settings?: Partial<Provider>, mode: "direct" |
     ),
   )
 
-/** A new organization, and ways to act in it as the operator and as people. */
+/** A new organization, and functions that call the API as the operator and as people. */
 export const office = Effect.gen(function* () {
   const { core, operator, platform, tenant } = yield* TestService
   const issuer = yield* TestIssuer
@@ -35,7 +35,7 @@ export const office = Effect.gen(function* () {
   const operate = (method: string, path: string, body?: object) =>
     platform(method, path, { token: operator, ...(body === undefined ? {} : { body }) })
 
-  /** A person who is known, with a membership of this role. */
+  /** Creates a person and, if a role is given, a membership. */
   const person = Effect.fnUntraced(function* (role?: string, name = "Anna") {
     const subject = `${name}-${randomUUID()}`
     const { body } = yield* operate("POST", "/platform/users", { name, issuer: issuer.url, subject })
@@ -43,7 +43,7 @@ export const office = Effect.gen(function* () {
     return { id: String(body.id), subject }
   })
 
-  /** A token of the person for this organization. */
+  /** Issues a token of the person for this organization. */
   const tokenOf = (subject: string, claims: object = {}) =>
     issuer.token({ claims: { sub: subject, org_id: organizationId, ...claims } })
 

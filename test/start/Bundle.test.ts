@@ -14,7 +14,7 @@ const node = (cwd: string, ...args: ReadonlyArray<string>) => {
   return { status, output: stdout + stderr }
 }
 
-/** An installation of empty files, each modified at its second. */
+/** An installation of empty files with the given modification times. */
 const installation = Effect.fnUntraced(function* (files: Readonly<Record<string, number>>) {
   const directory = yield* temporaryDirectory
   for (const [file, second] of Object.entries(files)) {
@@ -29,16 +29,24 @@ const BUNDLE = "dist/server/cli.mjs"
 
 describe("the bundle", { concurrent: true, timeout: 60_000 }, () => {
   it.live.each([
-    { title: "runs where it is not older than the sources", files: { [BUNDLE]: 2, "src/cli.ts": 2 }, entry: BUNDLE },
-    { title: "runs where there are no sources", files: { [BUNDLE]: 2 }, entry: BUNDLE },
+    { title: "runs if it is not older than the sources", files: { [BUNDLE]: 2, "src/cli.ts": 2 }, entry: BUNDLE },
+    { title: "runs if there are no sources", files: { [BUNDLE]: 2 }, entry: BUNDLE },
     {
-      title: "gives way to a newer source",
+      title: "does not run if a source is newer",
       files: { [BUNDLE]: 2, "src/domains/usage/check/Model.ts": 3 },
       entry: "src/cli.ts",
     },
-    { title: "gives way to a newer migration", files: { [BUNDLE]: 2, "migrations/index.ts": 3 }, entry: "src/cli.ts" },
-    { title: "gives way to newer packages", files: { [BUNDLE]: 2, "package-lock.json": 3 }, entry: "src/cli.ts" },
-    { title: "is not missed where it was not made", files: { "src/cli.ts": 2 }, entry: "src/cli.ts" },
+    {
+      title: "does not run if a migration is newer",
+      files: { [BUNDLE]: 2, "migrations/index.ts": 3 },
+      entry: "src/cli.ts",
+    },
+    {
+      title: "does not run if the lock file is newer",
+      files: { [BUNDLE]: 2, "package-lock.json": 3 },
+      entry: "src/cli.ts",
+    },
+    { title: "does not run if it was not built; the sources do", files: { "src/cli.ts": 2 }, entry: "src/cli.ts" },
   ])("$title", ({ entry, files }) =>
     Effect.gen(function* () {
       const directory = yield* installation(files)
@@ -46,7 +54,7 @@ describe("the bundle", { concurrent: true, timeout: 60_000 }, () => {
     }),
   )
 
-  it.live("needs neither sources nor packages, and is of the same code", () =>
+  it.live("runs without sources and packages, and generates the same documents", () =>
     Effect.gen(function* () {
       const directory = yield* temporaryDirectory
       for (const path of ["bin", "src", "migrations", "openapi", "docs/errors.md", "package.json"]) {
@@ -61,7 +69,7 @@ describe("the bundle", { concurrent: true, timeout: 60_000 }, () => {
     }),
   )
 
-  it.live("serves from the command that npm runs", () =>
+  it.live("serves with the command that npm runs", () =>
     Effect.gen(function* () {
       const env = yield* settings(yield* temporaryDirectory, randomCredential())
       const service = yield* start(["serve"], env, "bin/keyshelf.mjs")

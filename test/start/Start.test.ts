@@ -8,7 +8,7 @@ import { freePorts, randomCredential, settings, start, temporaryDirectory } from
 const organizations = (origin: string) => `${origin}/api/platform/organizations`
 
 describe("starting and stopping", { concurrent: true, timeout: 90_000 }, () => {
-  it.live("the first start shows a credential once; the second keeps data and shows none", () =>
+  it.live("the first start prints a credential once; the second keeps the data and prints none", () =>
     Effect.gen(function* () {
       const directory = yield* temporaryDirectory
       const { SERVICE_BOOTSTRAP_PLATFORM_CREDENTIAL: _, ...env } = yield* settings(directory, randomCredential())
@@ -30,7 +30,7 @@ describe("starting and stopping", { concurrent: true, timeout: 90_000 }, () => {
     }),
   )
 
-  it.live("the credential of the settings works from the first start, and starting again changes nothing", () =>
+  it.live("the credential from the settings works from the first start on, and a second start changes nothing", () =>
     Effect.gen(function* () {
       const directory = yield* temporaryDirectory
       const credential = randomCredential()
@@ -49,13 +49,13 @@ describe("starting and stopping", { concurrent: true, timeout: 90_000 }, () => {
     }),
   )
 
-  it.live("SIGTERM lets the running request finish, and does not wait for its connection", () =>
+  it.live("after SIGTERM the running request finishes and its connection is closed", () =>
     Effect.gen(function* () {
       const directory = yield* temporaryDirectory
       const credential = randomCredential()
       const service = yield* start(["serve"], yield* settings(directory, credential))
       yield* service.ready
-      // A body that arrives slowly keeps the request running while the signal comes.
+      // A slow body keeps the request in flight while the signal arrives.
       const body = new ReadableStream({
         async start(controller) {
           controller.enqueue(new TextEncoder().encode('{"name":'))
@@ -66,7 +66,7 @@ describe("starting and stopping", { concurrent: true, timeout: 90_000 }, () => {
           controller.close()
         },
       })
-      const answer = yield* Effect.promise(() =>
+      const response = yield* Effect.promise(() =>
         fetch(organizations(service.platform), {
           method: "POST",
           body,
@@ -74,13 +74,13 @@ describe("starting and stopping", { concurrent: true, timeout: 90_000 }, () => {
           headers: { authorization: `Bearer ${credential}`, "content-type": "application/json" },
         }),
       )
-      assert.strictEqual(answer.status, 201)
-      assert.strictEqual(answer.headers.get("connection"), "close")
+      assert.strictEqual(response.status, 201)
+      assert.strictEqual(response.headers.get("connection"), "close")
       assert.strictEqual((yield* service.ended).code, 0)
     }),
   )
 
-  it.live("a busy port is named with its setting", () =>
+  it.live("a port in use is reported with its setting", () =>
     Effect.gen(function* () {
       const directory = yield* temporaryDirectory
       const env = yield* settings(directory, randomCredential())
@@ -97,31 +97,39 @@ describe("starting and stopping", { concurrent: true, timeout: 90_000 }, () => {
   const key = randomBytes(32).toString("base64")
   const unreachable = "postgres://u:hidden@127.0.0.1:1/x"
   const wrong: ReadonlyArray<readonly [setting: string, env: Record<string, string>, sentence: RegExp]> = [
-    ["a port that is no number", { SERVICE_CORE_PORT: "http" }, /^SERVICE_CORE_PORT is not valid: .+\.$/m],
+    ["a port that is not a number", { SERVICE_CORE_PORT: "http" }, /^SERVICE_CORE_PORT is not valid: .+\.$/m],
     ["a port out of range", { SERVICE_CORE_PORT: "70000" }, /^SERVICE_CORE_PORT is not valid: .+\.$/m],
     ["an unknown role", { SERVICE_ROLES: "core,cook" }, /^SERVICE_ROLES is not valid: .+\.$/m],
     [
-      "webhook management that would be served nowhere",
+      "the webhooks role without a port",
       { SERVICE_ROLES: "webhooks,internal" },
       /^SERVICE_WEBHOOKS_PORT is missing: .+\.$/m,
     ],
     ["a short key", { SERVICE_SECRET_KEY: "short" }, /^SERVICE_SECRET_KEY is not valid: .+\.$/m],
-    ["no pool", { SERVICE_DATABASE_POOL_SIZE: "0" }, /^SERVICE_DATABASE_POOL_SIZE is not valid: .+\.$/m],
-    ["another database", { SERVICE_DATABASE_URL: "mysql://x" }, /^SERVICE_DATABASE_URL is not valid: .+\.$/m],
+    ["an empty pool", { SERVICE_DATABASE_POOL_SIZE: "0" }, /^SERVICE_DATABASE_POOL_SIZE is not valid: .+\.$/m],
+    [
+      "a URL of another database system",
+      { SERVICE_DATABASE_URL: "mysql://x" },
+      /^SERVICE_DATABASE_URL is not valid: .+\.$/m,
+    ],
     ["an unknown log level", { SERVICE_LOG_LEVEL: "chatty" }, /^SERVICE_LOG_LEVEL is not valid: .+\.$/m],
-    ["no key for a shared database", { SERVICE_DATABASE_URL: unreachable }, /^SERVICE_SECRET_KEY is missing: .+\.$/m],
+    [
+      "no key for an external database",
+      { SERVICE_DATABASE_URL: unreachable },
+      /^SERVICE_SECRET_KEY is missing: .+\.$/m,
+    ],
     [
       "a credential of the wrong form",
       { SERVICE_BOOTSTRAP_PLATFORM_CREDENTIAL: "secretive" },
       /^SERVICE_BOOTSTRAP_PLATFORM_CREDENTIAL is not valid: .+\.$/m,
     ],
     [
-      "a database that is not there",
+      "an unreachable database",
       { SERVICE_DATABASE_URL: unreachable, SERVICE_SECRET_KEY: key },
       /^The database at 127\.0\.0\.1:1\/x \(SERVICE_DATABASE_URL\) cannot be used: .+$/m,
     ],
   ]
-  it.live("a wrong setting stops the start with one clear sentence that does not repeat its value", () =>
+  it.live("an invalid setting stops the start with one message that does not contain its value", () =>
     Effect.gen(function* () {
       const directory = yield* temporaryDirectory
       for (const [setting, env, sentence] of wrong) {
@@ -135,7 +143,7 @@ describe("starting and stopping", { concurrent: true, timeout: 90_000 }, () => {
     }),
   )
 
-  it.live("an operator's command works beside the running service", () =>
+  it.live("an operator's command works while the service is running", () =>
     Effect.gen(function* () {
       const directory = yield* temporaryDirectory
       const env = yield* settings(directory, randomCredential())

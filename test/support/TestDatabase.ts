@@ -4,7 +4,7 @@ import { Context, Effect, Layer, Option, Redacted } from "effect"
 import { randomBytes } from "node:crypto"
 import { inject } from "vitest"
 import { databaseUrl } from "./databaseUrl.ts"
-import { placesOfSecrets } from "./secretScan.ts"
+import { findSecretColumns } from "./secretScan.ts"
 
 const onServer = (statement: string) =>
   Effect.scoped(
@@ -19,7 +19,7 @@ const onServer = (statement: string) =>
 // Searches the database for secrets that the tests left in clear text.
 const assertNoSecrets = Effect.fnUntraced(function* (url: Redacted.Redacted) {
   const places = yield* Effect.orDie(
-    Effect.provide(placesOfSecrets, PgClient.layer({ url, maxConnections: 1 }), { local: true }),
+    Effect.provide(findSecretColumns, PgClient.layer({ url, maxConnections: 1 }), { local: true }),
   )
   if (places.length > 0) {
     yield* Effect.die(

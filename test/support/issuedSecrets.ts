@@ -5,7 +5,7 @@
 import { SECRET_TEXT } from "../../src/infra/telemetry/SecretMasking.ts"
 
 const issued = new Set<string>()
-const exempt = new Set<string>()
+const exemptSecrets = new Set<string>()
 
 const secretsIn = (text: string): ReadonlyArray<string> => text.match(new RegExp(SECRET_TEXT, "g")) ?? []
 
@@ -21,14 +21,14 @@ export const issuedSecrets = (): ReadonlySet<string> => issued
  * Exempts text that looks like a secret and is stored on purpose, such as a name chosen by a test. It must not be a
  * credential of the service under test.
  */
-export const isData = (text: string): string => {
-  for (const found of secretsIn(text)) exempt.add(found)
+export const exempt = (text: string): string => {
+  for (const found of secretsIn(text)) exemptSecrets.add(found)
   return text
 }
 
 /** Finds leaked secrets in a text: issued ones, and any other text that looks like one and is not exempt. */
 export const leakedIn = (text: string): ReadonlyArray<string> => {
-  const found = new Set(secretsIn(text).filter((secret) => !exempt.has(secret)))
+  const found = new Set(secretsIn(text).filter((secret) => !exemptSecrets.has(secret)))
   for (const secret of issued) if (text.includes(secret)) found.add(secret)
   return [...found]
 }

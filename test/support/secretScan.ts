@@ -17,7 +17,7 @@ const textOf = ({ column, type }: Column) =>
   type === "bytea" ? `encode(${quoted(column)}, 'escape')` : `${quoted(column)}::text`
 
 /** Returns `table.column` of every column that contains a secret which is not exempt. Takes two round trips. */
-export const placesOfSecrets = Effect.gen(function* () {
+export const findSecretColumns = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const columns = yield* sql<Column>`
     SELECT c.relname AS "table", a.attname AS "column", t.typname AS type

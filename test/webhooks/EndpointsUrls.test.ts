@@ -64,14 +64,14 @@ describe("the URL of an endpoint", () => {
       "[fe80::1]",
       "[fd00:ec2::254]",
     ]) {
-      assert.strictEqual(fault(`https://${host}/`), "names no public address", host)
+      assert.strictEqual(fault(`https://${host}/`), "must have a public address", host)
     }
   })
 
   it("names no host that always is this machine, unless its network is allowed", () => {
     const loopback = { allowInsecure: false, allowedNetworks: [IpNetwork.fromStringUnsafe("127.0.0.0/8")] }
     for (const host of ["localhost", "localhost.", "LOCALHOST", "ⓛocalhost", "a.localhost", "localhost:8443"]) {
-      assert.strictEqual(fault(`https://${host}/`), "names no public address", host)
+      assert.strictEqual(fault(`https://${host}/`), "must have a public address", host)
       assert.isUndefined(fault(`https://${host}/`, loopback), host)
     }
     assert.isUndefined(fault("https://localhost.example/"))
@@ -149,7 +149,7 @@ layer(strictServices, { excludeTestServices: true })("an installation that is no
         const url = "https://169.254.169.254/latest"
         const refused = yield* Effect.flip(endpoints.create({ url, eventNames: ["*"] }))
         assert.deepStrictEqual(refused.errors, [
-          { location: "body.url", message: "names no public address", value: url },
+          { location: "body.url", message: "must have a public address", value: url },
         ])
         const made = yield* endpoints.create({ url: "https://example.com", eventNames: ["*"] })
         const unchanged = yield* Effect.flip(endpoints.update(made.id, { url }))

@@ -1,7 +1,7 @@
-/** The database: reachable, new enough, with room for connections, its schema, clock and partitions. */
+/** Checks the database: the server and its connections, the schema, the clock and the partitions. */
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { mostConnections } from "../../infra/database/DedicatedConnections.ts"
+import { maxConnections } from "../../infra/database/DedicatedConnections.ts"
 import { Settings } from "../../infra/Settings.ts"
 import * as Schema from "../Schema.ts"
 import { failed, ok, warning } from "./Report.ts"
@@ -11,40 +11,39 @@ const DAY = 86_400_000
 const HEADROOM_DAYS = 2
 const CLOCK_TOLERANCE_MS = 1_000
 
-// A look into the outbox passes over every event that was ever in it.
-const UNCLEANED = warning(
+// Without vacuum, reading the outbox passes over the dead tuples of every event that it ever contained.
+const AUTOVACUUM_OFF = warning(
   "database",
-  "autovacuum is off: what was changed and deleted stays in the tables, and queues and counters get slower and slower. Turn it on.",
+  "autovacuum is off: dead tuples stay in the tables, and queues and counters become slower over time. Turn it on.",
 )
 
 type OnDatabase = Check<SqlClient.SqlClient>
 
-/** The server's version, whether this process finds room among its connections, and whether it cleans up behind changes. */
+/**
+ * Checks the server's version, whether it has enough free connections for this process, and whether autovacuum is on.
+ */
 export const server: Check<SqlClient.SqlClient | Settings> = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const { databasePoolSize } = yield* Settings
-  const [row] = yield* sql<{ version: string; autovacuum: string; most: number; reserved: number; used: number }>`
+  const [row] = yield* sql<{ version: string; autovacuum: string; max: number; reserved: number; used: number }>`
     SELECT current_setting('server_version') AS version, current_setting('autovacuum') AS autovacuum,
-      current_setting('max_connections')::int AS most,
+      current_setting('max_connections')::int AS max,
       current_setting('superuser_reserved_connections')::int AS reserved,
       (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')::int AS used`
   if (row === undefined) return []
-  const left = row.most - row.reserved - row.used
-  const wanted = mostConnections(databasePoolSize)
-  const figures = `${row.used} of ${row.most} connections in use, this process opens up to ${wanted}`
+  const free = row.max - row.reserved - row.used
+  const wanted = maxConnections(databasePoolSize)
+  const figures = `${row.used} of ${row.max} connections in use, this process opens up to ${wanted}`
   return [
-    ok("database", `PostgreSQL ${row.version} answers`),
-    left < wanted
-      ? warning(
-          "database",
-          `${figures}: lower SERVICE_DATABASE_POOL_SIZE, raise max_connections, or put PgBouncer between.`,
-        )
+    ok("database", `PostgreSQL ${row.version} responds`),
+    free < wanted
+      ? warning("database", `${figures}: lower SERVICE_DATABASE_POOL_SIZE, raise max_connections, or use PgBouncer.`)
       : ok("database", figures),
-    ...(row.autovacuum === "off" ? [UNCLEANED] : []),
+    ...(row.autovacuum === "off" ? [AUTOVACUUM_OFF] : []),
   ]
 }).pipe(Effect.orDie)
 
-/** Applied, missing and unknown migrations. */
+/** Checks for pending, skipped and unknown migrations. */
 export const schema: OnDatabase = Effect.gen(function* () {
   const { newer, pending, skipped } = yield* Schema.state
   const findings: Array<Finding> = []
@@ -52,7 +51,7 @@ export const schema: OnDatabase = Effect.gen(function* () {
     findings.push(
       failed(
         "migrations",
-        `${skipped.join(", ")} was never applied although newer ones were: the database was made by another edition. Restore a backup, or apply it by hand.`,
+        `${skipped.join(", ")} was skipped although newer migrations are applied: a different build created the database. Restore a backup, or apply it by hand.`,
       ),
     )
   }
@@ -60,7 +59,7 @@ export const schema: OnDatabase = Effect.gen(function* () {
     findings.push(
       warning(
         "migrations",
-        `The database is ahead of this version (${newer.join(", ")}). Run the version that made it.`,
+        `The database is ahead of this version (${newer.join(", ")}). Run the version that migrated it.`,
       ),
     )
   }
@@ -68,14 +67,14 @@ export const schema: OnDatabase = Effect.gen(function* () {
     findings.push(
       warning(
         "migrations",
-        `${pending.length} to apply: ${pending.join(", ")}. \`keyshelf migrate\` or the next start does it.`,
+        `${pending.length} pending: ${pending.join(", ")}. \`keyshelf migrate\` or the next start applies them.`,
       ),
     )
   }
   return findings.length > 0 ? findings : [ok("migrations", `all ${Schema.known.length} are applied`)]
 }).pipe(Effect.orDie)
 
-/** How far this machine's clock is off the database's. */
+/** Checks how far this machine's clock is from the database's. */
 export const clock: OnDatabase = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const before = yield* Clock.currentTimeMillis
@@ -86,12 +85,12 @@ export const clock: OnDatabase = Effect.gen(function* () {
   const text = `This machine is ${Math.abs(offset)} ms ${offset < 0 ? "behind" : "ahead of"} the database`
   return [
     Math.abs(offset) > CLOCK_TOLERANCE_MS
-      ? warning("clock", `${text}. The service goes by the database's clock; set this machine's by NTP.`)
+      ? warning("clock", `${text}. The service uses the database's clock; synchronize this machine's with NTP.`)
       : ok("clock", text),
   ]
 }).pipe(Effect.orDie)
 
-/** How many days of partitions the webhook history has ahead. */
+/** Checks for how many days ahead the webhook history has partitions. */
 export const partitions: OnDatabase = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const rows = yield* sql<{ bound: string }>`
@@ -102,8 +101,8 @@ export const partitions: OnDatabase = Effect.gen(function* () {
     const end = /TO \('([^']+)'\)/.exec(bound)?.[1]
     return end === undefined ? [] : [Date.parse(end.replace(" ", "T").replace(/([+-]\d\d)$/, "$1:00"))]
   })
-  const remedy = "A process with the webhooks and dispatcher roles makes them; see its log."
-  if (ends.length === 0) return [warning("partitions", `The webhook history has no partition yet. ${remedy}`)]
+  const remedy = "A process with the webhooks and dispatcher roles creates them; see its log."
+  if (ends.length === 0) return [warning("partitions", `The webhook history has no partitions yet. ${remedy}`)]
   const days = (Math.max(...ends) - (yield* Clock.currentTimeMillis)) / DAY
   const text = `The webhook history has partitions for ${Math.max(0, Math.floor(days))} more days`
   if (days <= 0) return [failed("partitions", `${text}: attempts cannot be recorded. ${remedy}`)]

@@ -1,10 +1,13 @@
-/** The installation's keys: whether they are held, whether they are the right ones, and which old ones are still needed. */
+/**
+ * Checks the secret keys: whether each needed key is configured, whether it is correct, and which old ones are still
+ * needed.
+ */
 import { Clock, Effect, Exit, Layer, Option, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { TokenHasher } from "../../domains/access/tokens/TokenHasher.ts"
-import { settingsPlace } from "../../domains/connectors/settings/ConnectorSettings.ts"
+import { settingsSealContext } from "../../domains/connectors/settings/ConnectorSettings.ts"
 import { SecretBox } from "../../kernel/ports/SecretBox.ts"
 import type { SealedPlace } from "../../kernel/ports/SecretBox.ts"
 import * as SecretBoxes from "../../infra/SecretBox.ts"
@@ -15,19 +18,21 @@ import { secretPlace } from "../../domains/webhooks/endpoints/SigningSecrets.ts"
 import { failed, ok } from "./Report.ts"
 import type { Check, Finding } from "./Report.ts"
 
-/** Values of one kind and key that are opened. Enough to find a key that was changed at some time; quick on any database. */
-const OPENED = 1_000
+/**
+ * The maximum number of values to open per kind and key. It finds a key that was changed, and is fast on any database.
+ */
+const MAX_OPENED = 1_000
 
-/** What sealed values of a table are bound to, and what they are called. */
+/** For each table with sealed values: their name in the report, and what they are bound to. */
 const sealedTables: Readonly<
   Record<string, { readonly what: string; readonly boundBy: string; readonly place: typeof secretPlace }>
 > = {
-  connector_settings: { what: "connector settings", boundBy: "connector_name", place: settingsPlace },
+  connector_settings: { what: "connector settings", boundBy: "connector_name", place: settingsSealContext },
   webhook_secrets: { what: "webhook secrets", boundBy: "endpoint_id", place: secretPlace },
 }
 
-/** The keys that this installation holds, first the one that encrypts. Does not make the key file. */
-const heldKeys = Effect.gen(function* () {
+/** The configured keys; the first one encrypts. It does not create the key file. */
+const configuredKeys = Effect.gen(function* () {
   const settings = yield* Settings
   if (Option.isSome(settings.secretKeys)) return { source: "SERVICE_SECRET_KEY", keys: settings.secretKeys.value }
   const source = join(settings.dataDir, "secret-key")
@@ -44,7 +49,7 @@ interface KeyUse {
   readonly count: number
 }
 
-// Whatever a table keeps in a column "sealed" was sealed as v1.<key id>.<nonce>.<text>.
+// Every column named "sealed" contains values of the form v1.<key id>.<nonce>.<text>.
 const tablesWithSealed = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const tables = yield* sql<{ name: string }>`
@@ -77,7 +82,7 @@ const usedKeys = Effect.gen(function* () {
   return [...tokens, ...sealed]
 })
 
-/** How many of some stored values a key opened. */
+/** How many of the tried values a key opened. */
 interface Opening {
   readonly what: string
   readonly key: string
@@ -96,7 +101,7 @@ const openings = Effect.fnUntraced(function* (uses: ReadonlyArray<KeyUse>) {
     if (kind === undefined) continue
     const rows = yield* sql<{ organizationId: string; boundTo: string; sealed: string }>`
       SELECT organization_id AS "organizationId", ${sql(kind.boundBy)}::text AS "boundTo", sealed FROM ${sql(table)}
-      WHERE split_part(sealed, '.', 2) = ${key} LIMIT ${OPENED}`
+      WHERE split_part(sealed, '.', 2) = ${key} LIMIT ${MAX_OPENED}`
     const results = yield* Effect.forEach(rows, (row) =>
       openable(kind.place(row.organizationId, row.boundTo), row.sealed),
     )
@@ -105,7 +110,7 @@ const openings = Effect.fnUntraced(function* (uses: ReadonlyArray<KeyUse>) {
   return found
 })
 
-// The one token whose text is known here.
+// The only token whose text is known here.
 const bootstrapToken = Effect.gen(function* () {
   const { bootstrapPlatformCredential: token } = yield* Settings
   if (Option.isNone(token) || !(yield* hasTokens)) return []
@@ -124,32 +129,35 @@ const bootstrapToken = Effect.gen(function* () {
   return [opening]
 })
 
-// An id says little about a key: another 32 bytes may stand under it.
-const bytes = Effect.fnUntraced(function* (
-  held: ReadonlyArray<SecretKey>,
+// An id does not prove that the key is correct: its 32 bytes may have been replaced. So stored values are opened with
+// it.
+const openingFindings = Effect.fnUntraced(function* (
+  configured: ReadonlyArray<SecretKey>,
   source: string,
   uses: ReadonlyArray<KeyUse>,
 ) {
-  const ofHeld = uses.filter((use) => held.some(({ id }) => id === use.key))
-  const tried = yield* Effect.all([openings(ofHeld), bootstrapToken]).pipe(
-    Effect.map((results) => results.flat().filter(({ key }) => held.some(({ id }) => id === key))),
-    Effect.provide(Layer.merge(SecretBoxes.layer, TokenHasher.layer).pipe(Layer.provide(Secrets.layerFrom(held)))),
+  const available = uses.filter((use) => configured.some(({ id }) => id === use.key))
+  const tried = yield* Effect.all([openings(available), bootstrapToken]).pipe(
+    Effect.map((results) => results.flat().filter(({ key }) => configured.some(({ id }) => id === key))),
+    Effect.provide(
+      Layer.merge(SecretBoxes.layer, TokenHasher.layer).pipe(Layer.provide(Secrets.layerFrom(configured))),
+    ),
   )
-  return [...new Set(ofHeld.map(({ key }) => key))].map((key): Finding => {
-    const those = tried.filter((opening) => opening.key === key)
-    const wrong = those.filter(({ opened, tried: count }) => opened < count)
+  return [...new Set(available.map(({ key }) => key))].map((key): Finding => {
+    const ofKey = tried.filter((opening) => opening.key === key)
+    const wrong = ofKey.filter(({ opened, tried: count }) => opened < count)
     if (wrong.length > 0) {
       const what = wrong.map((each) => `${each.tried - each.opened} of ${each.tried} ${each.what}`).join(", ")
       return failed(
         "keys",
-        `The key "${key}" of ${source} does not open ${what}: other bytes stood under this id when they were stored, or they were altered. Put the former bytes back; a new key goes in front of them under an id of its own.`,
+        `The key "${key}" of ${source} does not open ${what}: they were stored with a different key under this id, or they were altered. Restore the previous key; add a new key before it, with a new id.`,
       )
     }
-    return those.length > 0
-      ? ok("keys", `The key "${key}" opens ${those.map((each) => `${each.opened} ${each.what}`).join(", ")}`)
+    return ofKey.length > 0
+      ? ok("keys", `The key "${key}" opens ${ofKey.map((each) => `${each.opened} ${each.what}`).join(", ")}`)
       : ok(
           "keys",
-          `Whether the key "${key}" is the one that ${listed(uses.filter((use) => use.key === key))} were stored with cannot be checked: no webhook secret and no connector settings are sealed with it`,
+          `The key "${key}" cannot be checked: ${listed(uses.filter((use) => use.key === key))} use it, but no webhook secrets or connector settings are encrypted with it`,
         )
   })
 })
@@ -157,38 +165,34 @@ const bytes = Effect.fnUntraced(function* (
 const listed = (uses: ReadonlyArray<KeyUse>) => uses.map(({ count, what }) => `${count} ${what}`).join(", ")
 
 /**
- * Whether every key that stored tokens and secrets need is held and opens them, and which old ones are still needed.
+ * Checks that every key of stored tokens and secrets is configured and opens them, and lists which old keys are still
+ * needed.
  */
 export const keys: Check<SqlClient.SqlClient | Settings> = Effect.gen(function* () {
-  const { keys: held, source } = yield* heldKeys
+  const { keys: configured, source } = yield* configuredKeys
   const uses = yield* usedKeys
-  const [current, ...old] = held
+  const [current, ...old] = configured
   if (current === undefined) {
     return uses.length === 0
-      ? [ok("keys", "No key yet, and nothing that needs one: the first start makes it")]
-      : [
-          failed(
-            "keys",
-            "There is no secret key, but tokens and secrets were stored with one. Restore it from a backup.",
-          ),
-        ]
+      ? [ok("keys", "There is no key yet, and nothing needs one: the first start creates it")]
+      : [failed("keys", "There is no secret key, but stored tokens and secrets need one. Restore it from a backup.")]
   }
   const findings: Array<Finding> = [ok("keys", `The key "${current.id}" hashes and encrypts`)]
   for (const key of new Set(uses.map((use) => use.key))) {
-    const those = uses.filter((use) => use.key === key)
-    if (!held.some(({ id }) => id === key)) {
+    const usesOfKey = uses.filter((use) => use.key === key)
+    if (!configured.some(({ id }) => id === key)) {
       findings.push(
         failed(
           "keys",
-          `The key "${key}" is missing, and ${listed(those)} need it. Put it back into SERVICE_SECRET_KEY.`,
+          `The key "${key}" is missing, and ${listed(usesOfKey)} need it. Add it to SERVICE_SECRET_KEY again.`,
         ),
       )
     } else if (key !== current.id) {
-      findings.push(ok("keys", `The old key "${key}" is still needed by ${listed(those)}`))
+      findings.push(ok("keys", `The old key "${key}" is still needed by ${listed(usesOfKey)}`))
     }
   }
   for (const { id } of old.filter((key) => !uses.some((use) => use.key === key.id))) {
-    findings.push(ok("keys", `The old key "${id}" is needed by nothing any more and can be taken out`))
+    findings.push(ok("keys", `The old key "${id}" is no longer needed and can be removed`))
   }
-  return [...findings, ...(yield* bytes(held, source, uses))]
+  return [...findings, ...(yield* openingFindings(configured, source, uses))]
 }).pipe(Effect.orDie)

@@ -1,18 +1,19 @@
-/** The machine: ports, data directory, key file. */
+/** Checks the machine: ports, data directory and key file. */
 import { Effect, Option } from "effect"
 import { access, constants, stat, statfs } from "node:fs/promises"
 import { createServer } from "node:net"
 import { dirname, join, resolve } from "node:path"
-import type { Role, Settings } from "../../infra/Settings.ts"
+import type { Role } from "../../infra/SettingFormats.ts"
+import type { Settings } from "../../infra/Settings.ts"
 import { failed, ok, warning } from "./Report.ts"
 import type { Check, Finding } from "./Report.ts"
 
-const LITTLE_SPACE = 1024 ** 3
+const MIN_FREE_BYTES = 1024 ** 3
 
 const codeOf = (error: unknown): string =>
   typeof error === "object" && error !== null && "code" in error ? String(error.code) : String(error)
 
-/** Whether the address can be opened now: `undefined`, or the error's code. */
+/** Opens and closes a listener. Returns `undefined`, or the error's code. */
 const tryToListen = (host: string, port: number): Promise<string | undefined> =>
   new Promise((done) => {
     const server = createServer()
@@ -20,17 +21,19 @@ const tryToListen = (host: string, port: number): Promise<string | undefined> =>
     server.listen(port, host, () => server.close(() => done(undefined)))
   })
 
-/** Whether a Keyshelf answers at the internal port. Behind `0.0.0.0` it is asked on the loopback interface. */
+/**
+ * Whether a Keyshelf responds at the internal port. For a wildcard address, the request goes to the loopback interface.
+ */
 const serviceRuns = (host: string, port: number): Promise<boolean> => {
-  const asked = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host
-  const shown = asked.includes(":") ? `[${asked}]` : asked
-  return fetch(`http://${shown}:${port}/health/live`, { signal: AbortSignal.timeout(2_000) }).then(
-    (answer) => answer.status === 200,
+  const target = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host
+  const authority = target.includes(":") ? `[${target}]` : target
+  return fetch(`http://${authority}:${port}/health/live`, { signal: AbortSignal.timeout(2_000) }).then(
+    (response) => response.status === 200,
     () => false,
   )
 }
 
-/** Whether the listeners of this process's roles can be opened, or the service has them open already. */
+/** Checks that the listeners of this process's roles can be opened, or that the running service has them open. */
 export const ports = (settings: Settings["Service"]): Check =>
   Effect.promise(async () => {
     const { host } = settings
@@ -43,14 +46,14 @@ export const ports = (settings: Settings["Service"]): Check =>
         onSome: (port) => [["webhooks", port, "SERVICE_WEBHOOKS_PORT"] as const],
       }),
     ]
-    const own = listeners.filter(([role]) => settings.roles.has(role))
+    const enabled = listeners.filter(([role]) => settings.roles.has(role))
     const runs = settings.roles.has("internal") && (await serviceRuns(host, settings.internalPort))
     const findings: Array<Finding> = []
-    for (const [role, port, setting] of own) {
+    for (const [role, port, setting] of enabled) {
       const code = await tryToListen(host, port)
       if (code === undefined) findings.push(ok("ports", `${role} ${host}:${port} is free`))
       else if (code === "EADDRINUSE" && runs) {
-        findings.push(ok("ports", `${role} ${host}:${port} is open: the service runs`))
+        findings.push(ok("ports", `${role} ${host}:${port} is open: the service is running`))
       } else if (code === "EADDRINUSE") {
         findings.push(
           warning(
@@ -60,15 +63,20 @@ export const ports = (settings: Settings["Service"]): Check =>
         )
       } else if (code === "EACCES") {
         findings.push(
-          failed("ports", `This user may not listen on ${host}:${port}. Set ${setting} to a port above 1023.`),
+          failed(
+            "ports",
+            `This user is not allowed to listen on ${host}:${port}. Set ${setting} to a port above 1023.`,
+          ),
         )
       } else {
         findings.push(failed("ports", `${role} ${host}:${port} cannot be opened (${code}). Correct SERVICE_HOST.`))
       }
     }
-    const taken = own.filter(([, port], index) => port !== 0 && own.findIndex(([, other]) => other === port) !== index)
-    for (const [, port, setting] of taken) {
-      findings.push(failed("ports", `${setting} names ${port}, which another listener has too. Set it to another.`))
+    const duplicates = enabled.filter(
+      ([, port], index) => port !== 0 && enabled.findIndex(([, other]) => other === port) !== index,
+    )
+    for (const [, port, setting] of duplicates) {
+      findings.push(failed("ports", `${setting} is ${port}, which another listener uses too. Set it to another port.`))
     }
     return findings
   })
@@ -80,15 +88,15 @@ const permissions = async (file: string, what: string): Promise<Finding> => {
   }
   return size === 0
     ? failed("directory", `${what} ${file} is empty. Restore it from a backup.`)
-    : ok("directory", `${what} ${file} is this user's alone`)
+    : ok("directory", `${what} ${file} is readable only by this user`)
 }
 
 const space = async (directory: string): Promise<Finding> => {
   const { bavail, bsize } = await statfs(directory)
   const free = bavail * bsize
-  const text = `${(free / 1024 ** 3).toFixed(1)} GiB are free at ${directory}`
-  return free < LITTLE_SPACE
-    ? warning("directory", `${text}. Make room: PostgreSQL stops when its disk is full.`)
+  const text = `${(free / 1024 ** 3).toFixed(1)} GiB are free in ${directory}`
+  return free < MIN_FREE_BYTES
+    ? warning("directory", `${text}. Free some space: PostgreSQL stops when its disk is full.`)
     : ok("directory", text)
 }
 
@@ -101,7 +109,10 @@ const exists = (file: string) =>
 const nearest = async (path: string): Promise<string> =>
   (await exists(path)) || dirname(path) === path ? path : nearest(dirname(path))
 
-/** The data directory: there, writable, with room, its key file private. Unused with a database and keys of one's own. */
+/**
+ * Checks that the data directory exists, is writable and has free space, and that its key file is private. Skipped if
+ * unused.
+ */
 export const dataDirectory = (settings: Settings["Service"]): Check =>
   Effect.promise(async () => {
     if (Option.isSome(settings.databaseUrl) && Option.isSome(settings.secretKeys)) return []
@@ -114,20 +125,20 @@ export const dataDirectory = (settings: Settings["Service"]): Check =>
       )
       return [
         writable
-          ? ok("directory", `${directory} is not there yet: the first start makes it`)
+          ? ok("directory", `${directory} does not exist yet: the first start creates it`)
           : failed(
               "directory",
-              `${directory} cannot be made: this user may not write in ${parent}. Set SERVICE_DATA_DIR.`,
+              `${directory} cannot be created: this user cannot write to ${parent}. Set SERVICE_DATA_DIR.`,
             ),
       ]
     }
     const findings: Array<Finding> = []
     try {
       await access(directory, constants.R_OK | constants.W_OK | constants.X_OK)
-      findings.push(ok("directory", `${directory} is there, and this user may write in it`))
+      findings.push(ok("directory", `${directory} exists and is writable`))
     } catch {
       findings.push(
-        failed("directory", `This user may not write in ${directory}. Correct its owner, or set SERVICE_DATA_DIR.`),
+        failed("directory", `This user cannot write to ${directory}. Correct its owner, or set SERVICE_DATA_DIR.`),
       )
     }
     findings.push(await space(directory))
@@ -139,7 +150,7 @@ export const dataDirectory = (settings: Settings["Service"]): Check =>
         findings.push(
           failed(
             "directory",
-            `The key file ${keyFile} is gone, but the database is there: no stored token verifies without it. Restore it from a backup.`,
+            `The key file ${keyFile} is missing, but the database exists: without it no stored token verifies. Restore it from a backup.`,
           ),
         )
       }

@@ -1,9 +1,9 @@
-/** Other systems that the settings name: the identity provider, Redis. */
+/** Checks the external systems of the settings: the identity provider and Redis. */
 import { Config, Effect, Option, Schema } from "effect"
 import { failed, ok, warning } from "./Report.ts"
 import type { Check } from "./Report.ts"
 
-const LIMIT_MS = 5_000
+const TIMEOUT_MS = 5_000
 
 const value = (name: string) =>
   Config.option(Config.String(name)).pipe(
@@ -21,9 +21,9 @@ const whyOf = (error: unknown): string => {
 const getJson = (url: string) =>
   Effect.tryPromise({
     try: async () => {
-      const answer = await fetch(url, { signal: AbortSignal.timeout(LIMIT_MS), redirect: "error" })
-      if (!answer.ok) throw new Error(`it answers ${answer.status}`)
-      const body: unknown = await answer.json()
+      const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS), redirect: "error" })
+      if (!response.ok) throw new Error(`the response is ${response.status}`)
+      const body: unknown = await response.json()
       return body
     },
     catch: whyOf,
@@ -34,40 +34,43 @@ const KeySet = Schema.Struct({ keys: Schema.Array(Schema.Struct({ kty: Schema.St
 
 const keySet = Effect.fnUntraced(function* (url: string) {
   const { keys } = yield* Effect.flatMap(getJson(url), (body) =>
-    Effect.mapError(Schema.decodeUnknownEffect(KeySet)(body), () => "it is no key set"),
+    Effect.mapError(Schema.decodeUnknownEffect(KeySet)(body), () => `${url} is not a key set`),
   )
   return keys.length === 0
-    ? failed("identity", `The key set at ${url} holds no key: no token of the identity provider verifies.`)
-    : ok("identity", `The identity provider's key set at ${url} holds ${keys.length} keys`)
+    ? failed("identity", `The key set at ${url} is empty: no token of the identity provider verifies.`)
+    : ok("identity", `The identity provider's key set at ${url} has ${keys.length} keys`)
 })
 
-/** Discovery and key set of the identity provider, as the service reads them. Nothing if none is set. */
+/**
+ * Checks the discovery document and the key set of the identity provider, as the service reads them. Skipped if none is
+ * set.
+ */
 export const identityProvider: Check = Effect.gen(function* () {
   const issuer = yield* value("SERVICE_OIDC_ISSUER")
   if (issuer === undefined) return []
-  const given = yield* value("SERVICE_OIDC_JWKS_URI")
-  if (given !== undefined) return [yield* keySet(given)]
+  const jwksUri = yield* value("SERVICE_OIDC_JWKS_URI")
+  if (jwksUri !== undefined) return [yield* keySet(jwksUri)]
   const document = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`
   const discovery = yield* Effect.flatMap(
     Effect.mapError(getJson(document), (why) => `${document}: ${why}`),
     (body) =>
-      Effect.mapError(Schema.decodeUnknownEffect(Discovery)(body), () => `${document} is no discovery document`),
+      Effect.mapError(Schema.decodeUnknownEffect(Discovery)(body), () => `${document} is not a discovery document`),
   )
   if (discovery.issuer !== issuer) {
     return [
       failed(
         "identity",
-        `SERVICE_OIDC_ISSUER is "${issuer}", but the provider calls itself "${discovery.issuer}": set exactly that, or every token is refused.`,
+        `SERVICE_OIDC_ISSUER is "${issuer}", but the provider's issuer is "${discovery.issuer}". Set exactly that; otherwise every token is rejected.`,
       ),
     ]
   }
-  return [ok("identity", `${issuer} answers discovery`), yield* keySet(discovery.jwks_uri)]
+  return [ok("identity", `${issuer} has a discovery document`), yield* keySet(discovery.jwks_uri)]
 }).pipe(
   Effect.catch((why) =>
     Effect.succeed([
       failed(
         "identity",
-        `The identity provider cannot be asked (${why}). Correct SERVICE_OIDC_ISSUER, or the way to it.`,
+        `The identity provider cannot be reached (${why}). Correct SERVICE_OIDC_ISSUER, or the network path to it.`,
       ),
     ]),
   ),
@@ -76,10 +79,10 @@ export const identityProvider: Check = Effect.gen(function* () {
 const ping = (url: string) =>
   Effect.tryPromise({
     try: async () => {
-      // Loaded only where Redis is used: no other start of the command pays for it.
+      // Imported only if Redis is used, so that other runs do not pay for it.
       const { createClient } = await import("redis")
-      const client = createClient({ url, socket: { connectTimeout: LIMIT_MS, reconnectStrategy: false } })
-      // Without a listener an error of the connection would end the process.
+      const client = createClient({ url, socket: { connectTimeout: TIMEOUT_MS, reconnectStrategy: false } })
+      // Without a listener, a connection error would end the process.
       client.on("error", () => undefined)
       try {
         await client.connect()
@@ -91,22 +94,25 @@ const ping = (url: string) =>
     catch: whyOf,
   })
 
-const placeOf = (url: string) => {
+const addressOf = (url: string) => {
   const { hostname, port } = new URL(url)
   return `${hostname}:${port === "" ? "6379" : port}`
 }
 
-/** Whether Redis answers, if limits are kept there. Nothing if none is set. */
+/** Checks that Redis responds, if rate limits are stored there. Skipped if none is set. */
 export const redis: Check = Effect.gen(function* () {
   const url = yield* value("SERVICE_REDIS_URL")
   if (url === undefined) return []
-  if (!URL.canParse(url)) return [failed("redis", "SERVICE_REDIS_URL is no URL such as redis://host:6379.")]
+  if (!URL.canParse(url)) return [failed("redis", "SERVICE_REDIS_URL is not a URL such as redis://host:6379.")]
   yield* ping(url)
-  return [ok("redis", `Redis answers at ${placeOf(url)}`)]
+  return [ok("redis", `Redis responds at ${addressOf(url)}`)]
 }).pipe(
   Effect.catch((why) =>
     Effect.succeed([
-      warning("redis", `Redis does not answer (${why}): correct SERVICE_REDIS_URL, or start it. Rate limits need it.`),
+      warning(
+        "redis",
+        `Redis does not respond (${why}). Correct SERVICE_REDIS_URL, or start Redis: rate limits need it.`,
+      ),
     ]),
   ),
 )

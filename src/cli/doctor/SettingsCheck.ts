@@ -1,27 +1,27 @@
-/** Settings as the service would read them, and variables that it would not read. */
+/** Checks the settings as the service reads them, and finds variables that it does not read. */
 import { ConfigProvider, Context, Effect, Exit, Layer } from "effect"
 import { Settings } from "../../infra/Settings.ts"
 import { failed, ok, warning } from "./Report.ts"
 import type { Finding } from "./Report.ts"
 
-/** The settings, if they are right, with what was found. */
+/** The findings, and the settings if they are valid. */
 export interface SettingsReport {
   readonly settings: Settings["Service"] | undefined
   readonly findings: ReadonlyArray<Finding>
-  /** The names of all settings that were read, set or not. Whole only if the settings are right. */
+  /** The names of all settings that were read, set or not. Complete only if the settings are valid. */
   readonly names: ReadonlyArray<string>
 }
 
-/** Builds the settings on a provider that notes every name that is asked for. */
+/** Reads the settings from a provider, and records every name that is read. */
 export const read = Effect.fnUntraced(function* (provider: ConfigProvider.ConfigProvider) {
   const names = new Set<string>()
-  const noting = ConfigProvider.make((path) => {
+  const recording = ConfigProvider.make((path) => {
     names.add(path.join("_"))
     return provider.load(path)
   })
   const exit = yield* Layer.build(Layer.fresh(Settings.layer)).pipe(
     Effect.scoped,
-    Effect.provideService(ConfigProvider.ConfigProvider, noting),
+    Effect.provideService(ConfigProvider.ConfigProvider, recording),
     Effect.map((context) => Context.get(context, Settings)),
     Effect.matchEffect({
       onSuccess: (settings) => Effect.succeed(Exit.succeed(settings)),
@@ -34,9 +34,9 @@ export const read = Effect.fnUntraced(function* (provider: ConfigProvider.Config
 const typos = (names: ReadonlyArray<string>, environment: NodeJS.ProcessEnv) =>
   Object.keys(environment)
     .filter((name) => name.startsWith("SERVICE_") && !names.includes(name))
-    .map((name) => warning("settings", `${name} is set, but it is no setting of this version: correct or remove it.`))
+    .map((name) => warning("settings", `${name} is set, but this version has no such setting: correct or remove it.`))
 
-/** Reads the settings of this process. */
+/** Checks the settings of this process. */
 export const check = Effect.fnUntraced(function* (environment: NodeJS.ProcessEnv) {
   const { exit, names } = yield* read(ConfigProvider.fromEnvRecord(environment))
   if (Exit.isFailure(exit)) {
@@ -44,7 +44,9 @@ export const check = Effect.fnUntraced(function* (environment: NodeJS.ProcessEnv
     return {
       settings: undefined,
       names,
-      findings: [failed("settings", `${message} What depends on the settings was not looked at: correct this first.`)],
+      findings: [
+        failed("settings", `${message} Correct this first: the other checks need valid settings and were skipped.`),
+      ],
     } satisfies SettingsReport
   }
   const set = names.filter((name) => (environment[name] ?? "").trim() !== "")
@@ -52,7 +54,7 @@ export const check = Effect.fnUntraced(function* (environment: NodeJS.ProcessEnv
     settings: exit.value,
     names,
     findings: [
-      ok("settings", set.length === 0 ? "none set, all at their defaults" : `set: ${set.join(", ")}`),
+      ok("settings", set.length === 0 ? "none is set, all have their defaults" : `set: ${set.join(", ")}`),
       ...typos(names, environment),
     ],
   } satisfies SettingsReport

@@ -1,4 +1,4 @@
-/** Endpoints of service accounts, their tokens, and `GET /me`. */
+/** Endpoints of service accounts and their tokens, and `GET /me`. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { ActorReference, Role } from "../../kernel/contract/Caller.ts"
@@ -38,7 +38,7 @@ export class ServiceAccountsApi extends HttpApiGroup.make("serviceAccounts")
       .annotateMerge(
         OpenApi.annotations({
           summary: "List service accounts",
-          description: "Newest first. `tokens` is `null` here: read one service account to see its tokens.",
+          description: "Newest first. `tokens` is `null` in lists: read a single service account to get its tokens.",
         }),
       ),
     HttpApiEndpoint.post("create", "/service-accounts", {
@@ -54,7 +54,7 @@ export class ServiceAccountsApi extends HttpApiGroup.make("serviceAccounts")
         OpenApi.annotations({
           summary: "Create a service account",
           description:
-            "A machine user of the organization. Without a slug it gets its name, a hyphen and six random characters.",
+            "Creates a machine user of the organization. The default slug is the name, a hyphen and six random characters.",
         }),
       ),
     HttpApiEndpoint.get("get", "/service-accounts/:serviceAccountSlug", {
@@ -85,7 +85,7 @@ export class ServiceAccountsApi extends HttpApiGroup.make("serviceAccounts")
         OpenApi.annotations({
           summary: "Issue an access token",
           description:
-            "The answer is the only place that shows `token`. A caller can give only scopes that it holds. Without `expiresAt` the token does not expire.",
+            "The secret `token` is returned only in this response. The caller can grant only scopes that it holds. Without `expiresAt` the token does not expire.",
         }),
       ),
     HttpApiEndpoint.get("listTokens", "/service-accounts/:serviceAccountSlug/tokens", {
@@ -98,7 +98,7 @@ export class ServiceAccountsApi extends HttpApiGroup.make("serviceAccounts")
       .annotateMerge(
         OpenApi.annotations({
           summary: "List the tokens of a service account",
-          description: "Newest first, revoked and expired ones included, secrets never.",
+          description: "Newest first, including revoked and expired tokens. Secrets are never returned.",
         }),
       ),
     HttpApiEndpoint.post("rotateToken", "/service-accounts/:serviceAccountSlug/tokens/:tokenSlug/rotate", {
@@ -114,9 +114,9 @@ export class ServiceAccountsApi extends HttpApiGroup.make("serviceAccounts")
       .annotate(AnswersSecret, true)
       .annotateMerge(
         OpenApi.annotations({
-          summary: "Replace an access token",
+          summary: "Rotate an access token",
           description:
-            "The answer is a new token of the same name, scopes and lifetime, under a slug of its own. The old one works on for the grace period, never longer than it would have; without one it is revoked at once. A body may be missing.",
+            "Issues a new token with the same name, scopes and lifetime, under a new slug. The old token works until the grace period or its own expiry ends, whichever is first. Without a grace period it is revoked immediately. The body is optional.",
         }),
       ),
     HttpApiEndpoint.delete("revokeToken", "/service-accounts/:serviceAccountSlug/tokens/:tokenSlug", {
@@ -128,7 +128,7 @@ export class ServiceAccountsApi extends HttpApiGroup.make("serviceAccounts")
       .annotateMerge(
         OpenApi.annotations({
           summary: "Revoke an access token",
-          description: "It stops working with the next request, on every node. Revoking it again changes nothing.",
+          description: "The next request with the token fails, on every node. Revoking a revoked token has no effect.",
         }),
       ),
   )
@@ -139,10 +139,10 @@ export class ServiceAccountsApi extends HttpApiGroup.make("serviceAccounts")
     }),
   ) {}
 
-/** The caller as the service sees it. */
+/** The identity and scopes that the credential of a request resolves to. */
 export const Me = Schema.Struct({
   identity: ActorReference,
-  kind: Schema.Literals(["PERSON", "SERVICE_ACCOUNT", "PLATFORM"]).annotate({ description: "What the identity is" }),
+  kind: Schema.Literals(["PERSON", "SERVICE_ACCOUNT", "PLATFORM"]).annotate({ description: "Kind of identity" }),
   role: Schema.NullOr(Role).annotate({ description: "A person's role in the organization; `null` for machines" }),
   organizationId: Schema.NullOr(Uuid).annotate({ description: "`null` for the platform identity" }),
   scopes: Schema.Array(Schema.String),
@@ -152,6 +152,8 @@ export class MeApi extends HttpApiGroup.make("me")
   .add(
     HttpApiEndpoint.get("me", "/me", { success: Me })
       .annotate(RequiredScope, "any-credential")
-      .annotateMerge(OpenApi.annotations({ summary: "Who am I, and what may I do" })),
+      .annotateMerge(OpenApi.annotations({ summary: "Read the caller's identity and scopes" })),
   )
-  .annotateMerge(OpenApi.annotations({ title: "Caller", description: "The identity behind the credential." })) {}
+  .annotateMerge(
+    OpenApi.annotations({ title: "Caller", description: "The identity that the credential authenticates." }),
+  ) {}

@@ -43,14 +43,14 @@ export class CreatePlatformCredentialSlugTaken extends Problem<CreatePlatformCre
   "Another platform credential has this slug",
 ) {}
 
-/** Only a live token that has no successor yet can be rotated. */
+/** Only a live token without a successor can be rotated. */
 export class RotateTokenNotLive extends Problem<RotateTokenNotLive>()(
   "RotateToken.NotLive",
   409,
   "The token has ended or was rotated before",
 ) {}
 
-/** Nobody can issue a scope that they do not hold. */
+/** A caller can issue only scopes that it holds. */
 export class IssueTokenScopeNotHeld extends Problem<IssueTokenScopeNotHeld>()(
   "IssueToken.ScopeNotHeld",
   403,

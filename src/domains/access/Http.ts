@@ -1,4 +1,4 @@
-/** Handlers of service accounts and `GET /me`. */
+/** Handlers of the service account endpoints and `GET /me`. */
 import { Effect } from "effect"
 import * as Apis from "../../kernel/contract/Apis.ts"
 import { Caller } from "../../kernel/contract/Caller.ts"

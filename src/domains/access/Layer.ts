@@ -7,14 +7,14 @@ import { ServiceAccounts } from "./ServiceAccounts.ts"
 import { TokenRotation } from "./TokenRotation.ts"
 import { Credentials } from "./tokens/Credentials.ts"
 import { GatewayTokens } from "./tokens/GatewayTokens.ts"
-import { TokenRetirement } from "./tokens/Retention.ts"
+import { TokenRetention } from "./tokens/Retention.ts"
 import { TokenHasher } from "./tokens/TokenHasher.ts"
-import { Issuing } from "./tokens/TokenIssuer.ts"
+import { TokenIssuer } from "./tokens/TokenIssuer.ts"
 
 /** The services of this domain on their repositories. */
-export const layer = Layer.mergeAll(OrganizationTokens.layer, TokenRetirement.layer, TokenRotation.layer).pipe(
+export const layer = Layer.mergeAll(OrganizationTokens.layer, TokenRetention.layer, TokenRotation.layer).pipe(
   Layer.provideMerge(ServiceAccounts.layer),
   Layer.provideMerge(Layer.merge(PlatformCredentials.layer, GatewayTokens.layer)),
-  Layer.provideMerge(Layer.merge(Credentials.layer, Issuing.layer)),
+  Layer.provideMerge(Layer.merge(Credentials.layer, TokenIssuer.layer)),
   Layer.provideMerge(Layer.merge(AccessRepo.layer, TokenHasher.layer)),
 )

@@ -7,13 +7,13 @@ import { Slug } from "../../kernel/values/Slug.ts"
 import { Name } from "../../kernel/values/Text.ts"
 import { Timestamp, TimestampInput } from "../../kernel/values/Timestamp.ts"
 
-/** The two kinds of stored credential. Identity-provider tokens are stored nowhere. */
+/** The two kinds of stored credential. Tokens of the identity provider are not stored. */
 export type CredentialKind = "organization" | "platform"
 
-/** Prefixes by kind; they diverge at the third character (section 5, rule 1). */
+/** Token prefixes by kind. They differ in the third character (section 5, rule 1). */
 export const prefixes = { organization: "ksh_", platform: "ksm_" } as const
 
-/** What the database keeps of a token. */
+/** The parts of a token that the database stores. */
 export interface TokenHashes {
   readonly lookupHash: Uint8Array
   readonly salt: Uint8Array
@@ -22,7 +22,7 @@ export interface TokenHashes {
   readonly lastFour: string
 }
 
-/** A credential row as authentication needs it. */
+/** The columns of a credential that authentication reads. */
 export const StoredCredential = Schema.Struct({
   id: Schema.String,
   kind: Schema.Literals(["organization", "platform"]),
@@ -38,13 +38,13 @@ export const StoredCredential = Schema.Struct({
 })
 export type StoredCredential = typeof StoredCredential.Type
 
-/** A token as listings show it: never its secret. Revoked ones stay, with who revoked them and when. */
+/** A token without its secret. Revoked tokens remain in lists, with the time and the actor of the revocation. */
 export const AccessToken = Schema.Struct({
   id: Uuid,
   name: Schema.String,
   slug: Schema.String,
   scopes: Schema.Array(Schema.String),
-  lastFour: Schema.String.annotate({ description: "The token's last four characters, to tell tokens apart" }),
+  lastFour: Schema.String.annotate({ description: "Last four characters of the token, to tell tokens apart" }),
   expiresAt: Schema.NullOr(Timestamp),
   lastUsedAt: Schema.NullOr(Timestamp),
   revokedAt: Schema.NullOr(Timestamp),
@@ -54,26 +54,29 @@ export const AccessToken = Schema.Struct({
 })
 export type AccessToken = typeof AccessToken.Type
 
-/** The answer to issuing a token: the only one that carries its secret. */
+/** The response to issuing a token: the only one that contains its secret. */
 export const IssuedToken = Schema.Struct({
   ...AccessToken.fields,
-  token: Schema.String.annotate({ description: "The secret. It is shown here only" }),
+  token: Schema.String.annotate({ description: "The secret, returned only in this response" }),
 })
 export type IssuedToken = typeof IssuedToken.Type
 
-const LONGEST_GRACE = 31_536_000
+const MAX_GRACE_SECONDS = 31_536_000
 
 /** Body of `POST /service-accounts/{slug}/tokens/{tokenSlug}/rotate`. */
 export const RotateToken = Schema.Struct({
   gracePeriodSeconds: Schema.optionalKey(
     Schema.Int.check(
-      Schema.isBetween({ minimum: 0, maximum: LONGEST_GRACE }, { expected: "whole seconds, 0 to 31536000" }),
+      Schema.isBetween(
+        { minimum: 0, maximum: MAX_GRACE_SECONDS },
+        { expected: "a whole number of seconds, 0 to 31536000" },
+      ),
     ),
-  ).annotate({ description: "How long the old token works on; 0 (the default) revokes it at once" }),
+  ).annotate({ description: "How long the old token keeps working, in seconds. The default 0 revokes it immediately" }),
 })
 export type RotateToken = typeof RotateToken.Type
 
-/** A token as rotation decides on it. */
+/** The columns of a token that rotation reads. */
 export const RotatableToken = Schema.Struct({
   id: Schema.String,
   name: Schema.String,
@@ -93,7 +96,9 @@ export const ServiceAccount = Schema.Struct({
   externalId: Schema.NullOr(Schema.String),
   createdAt: Timestamp,
   createdBy: ActorReference,
-  tokens: Schema.NullOr(Schema.Array(AccessToken)).annotate({ description: "`null` in the answer to creation" }),
+  tokens: Schema.NullOr(Schema.Array(AccessToken)).annotate({
+    description: "`null` in lists and in the response to creation",
+  }),
 })
 export type ServiceAccount = typeof ServiceAccount.Type
 
@@ -114,7 +119,9 @@ export const IssueToken = Schema.Struct({
 })
 export type IssueToken = typeof IssueToken.Type
 
-/** Body of `POST /platform/organizations/{orgId}/tokens`. Without scopes the token gets all that the parent can give. */
+/**
+ * Body of `POST /platform/organizations/{orgId}/tokens`. Without scopes the token gets all that the parent can grant.
+ */
 export const MintToken = Schema.Struct({
   ...IssueToken.fields,
   scopes: Schema.optionalKey(scopesOf(OrganizationScope)),

@@ -1,23 +1,23 @@
-/** Use cases of operator-minted tokens: ordinary `ksh_` tokens of an organization (interface specification, section 5.13). */
+/** Use cases for operator-minted tokens: ordinary `ksh_` tokens of an organization (interface specification, 5.13). */
 import { Context, Effect, Layer, Option, Redacted } from "effect"
 import { Events } from "../events/Service.ts"
 import { Operator, platformIdentity } from "../../kernel/contract/Caller.ts"
 import { byId, Cursors } from "../../kernel/contract/Page.ts"
 import type { PageRequest } from "../../kernel/contract/Page.ts"
 import { InvalidCredential, noSuch } from "../../kernel/contract/Problem.ts"
-import { beyond, organizationScopesOf } from "../../kernel/contract/Scope.ts"
+import { missingScopes, organizationScopesOf } from "../../kernel/contract/Scope.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
 import { Organizations } from "../organizations/Service.ts"
 import { AccessTokenNotFound, MintOrganizationTokenScopeNotHeld, MintOrganizationTokenSlugTaken } from "./Errors.ts"
-import { Issuing } from "./tokens/TokenIssuer.ts"
+import { TokenIssuer } from "./tokens/TokenIssuer.ts"
 import type { MintToken } from "./Model.ts"
 import { AccessRepo } from "./Repo.ts"
 import { isLive } from "./Rules.ts"
 
 const make = Effect.gen(function* () {
   const repo = yield* AccessRepo
-  const issuing = yield* Issuing
+  const issuing = yield* TokenIssuer
   const organizations = yield* Organizations
   const events = yield* Events
   const cursors = yield* Cursors
@@ -29,7 +29,7 @@ const make = Effect.gen(function* () {
     const operator = yield* Operator
     yield* organizations.get(organizationId)
     const scopes = input.scopes ?? organizationScopesOf(operator.scopes)
-    const missing = beyond(operator.scopes, scopes)
+    const missing = missingScopes(operator.scopes, scopes)
     if (missing.length > 0) {
       return yield* new MintOrganizationTokenScopeNotHeld({
         detail: `The platform credential does not hold ${missing.join(", ")}.`,
@@ -37,15 +37,17 @@ const make = Effect.gen(function* () {
     }
     if (scopes.length === 0) {
       return yield* new MintOrganizationTokenScopeNotHeld({
-        detail: "The platform credential holds no scope that an organization's token could carry.",
+        detail: "The platform credential holds no scope that an organization token can have.",
       })
     }
     return yield* transactions.run(
       Effect.gen(function* () {
-        // Holding the parent's row until the commit keeps a revocation from passing between: it waits, then sees the child.
+        // The lock makes a concurrent revocation of the parent wait for the commit, so that it also revokes this child.
         const parent = yield* repo.lockForShare(operator.credentialId)
         if (Option.isNone(parent) || !isLive(parent.value, "platform", yield* now)) {
-          return yield* new InvalidCredential({ detail: "The platform credential ended meanwhile." })
+          return yield* new InvalidCredential({
+            detail: "The platform credential was revoked or expired during the request.",
+          })
         }
         const issued = yield* issuing.issue({
           kind: "organization",
@@ -92,7 +94,7 @@ const make = Effect.gen(function* () {
   return { mint, list, revoke }
 })
 
-/** Tokens that the operator mints into organizations. */
+/** Manages the tokens that the operator mints into organizations. */
 export class OrganizationTokens extends Context.Service<OrganizationTokens, Effect.Success<typeof make>>()(
   "keyshelf/access/OrganizationTokens",
 ) {

@@ -1,4 +1,4 @@
-/** Platform endpoints of the operator's credentials and of the tokens minted with them. */
+/** Platform endpoints of the operator's credentials and the tokens minted with them. */
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import {
   AnswersSecret,
@@ -58,7 +58,7 @@ export class OrganizationTokensApi extends HttpApiGroup.make("organizationTokens
         OpenApi.annotations({
           summary: "Mint a token inside an organization",
           description:
-            "An ordinary `ksh_` token owned by `system:platform`, with at most the scopes of this platform credential (all of them for an organization, if none are named). Revoking the credential revokes the token.",
+            "Issues an ordinary `ksh_` token owned by `system:platform`, with at most the scopes of this platform credential. Without `scopes` it gets all of them that apply to organizations. Revoking the credential revokes the token.",
         }),
       ),
     HttpApiEndpoint.delete("revoke", "/platform/organizations/:orgId/tokens/:tokenSlug", {
@@ -100,7 +100,8 @@ export class PlatformCredentialsApi extends HttpApiGroup.make("platformCredentia
       .annotateMerge(
         OpenApi.annotations({
           summary: "Create a platform credential",
-          description: "With at most the scopes of the calling one. The answer is the only place that shows `token`.",
+          description:
+            "The new credential has at most the scopes of the calling one. The secret `token` is returned only in this response.",
         }),
       ),
     HttpApiEndpoint.delete("revoke", "/platform/credentials/:slug", {
@@ -112,7 +113,7 @@ export class PlatformCredentialsApi extends HttpApiGroup.make("platformCredentia
       .annotateMerge(
         OpenApi.annotations({
           summary: "Revoke a platform credential",
-          description: "Every token that it minted is revoked with it.",
+          description: "Also revokes every token minted with it.",
         }),
       ),
   )
@@ -124,6 +125,8 @@ export class PlatformMeApi extends HttpApiGroup.make("platformMe")
   .add(
     HttpApiEndpoint.get("me", "/platform/me", { success: Me })
       .annotate(RequiredScope, "any-credential")
-      .annotateMerge(OpenApi.annotations({ summary: "Who am I, and what may I do" })),
+      .annotateMerge(OpenApi.annotations({ summary: "Read the caller's identity and scopes" })),
   )
-  .annotateMerge(OpenApi.annotations({ title: "Caller", description: "The identity behind the credential." })) {}
+  .annotateMerge(
+    OpenApi.annotations({ title: "Caller", description: "The identity that the credential authenticates." }),
+  ) {}

@@ -1,11 +1,11 @@
-/** Use cases of platform credentials: the operator's own, outside every organization (interface specification, section 5). */
+/** Use cases for platform credentials, which belong to no organization (interface specification, section 5). */
 import { Context, Effect, Layer, Option, Redacted } from "effect"
 import { Events } from "../events/Service.ts"
 import { Operator, platformIdentity } from "../../kernel/contract/Caller.ts"
 import { byId, Cursors } from "../../kernel/contract/Page.ts"
 import type { PageRequest } from "../../kernel/contract/Page.ts"
 import { noSuch } from "../../kernel/contract/Problem.ts"
-import { beyond } from "../../kernel/contract/Scope.ts"
+import { missingScopes } from "../../kernel/contract/Scope.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
 import {
@@ -13,19 +13,19 @@ import {
   CreatePlatformCredentialSlugTaken,
   PlatformCredentialNotFound,
 } from "./Errors.ts"
-import { Issuing } from "./tokens/TokenIssuer.ts"
+import { TokenIssuer } from "./tokens/TokenIssuer.ts"
 import type { CreatePlatformCredential } from "./Model.ts"
 import { AccessRepo } from "./Repo.ts"
 import { TokenHasher } from "./tokens/TokenHasher.ts"
 
-/** What the first credential of an installation may do: everything. */
+/** The scopes of the first credential of an installation: all of them. */
 export const allScopes = ["read:*", "write:*", "delete:*"] as const
 
 const owner = { organizationId: null, ownerId: platformIdentity.id }
 
 const make = Effect.gen(function* () {
   const repo = yield* AccessRepo
-  const issuing = yield* Issuing
+  const issuing = yield* TokenIssuer
   const hasher = yield* TokenHasher
   const events = yield* Events
   const cursors = yield* Cursors
@@ -47,7 +47,7 @@ const make = Effect.gen(function* () {
 
   const create = Effect.fn("PlatformCredentials.create")(function* (input: CreatePlatformCredential) {
     const operator = yield* Operator
-    const missing = beyond(operator.scopes, input.scopes)
+    const missing = missingScopes(operator.scopes, input.scopes)
     if (missing.length > 0) {
       return yield* new CreatePlatformCredentialScopeNotHeld({
         detail: `The platform credential does not hold ${missing.join(", ")}.`,
@@ -57,12 +57,15 @@ const make = Effect.gen(function* () {
     return { ...issued.record, token: Redacted.value(issued.token) }
   })
 
-  /** A credential from the machine itself (`keyshelf platform-credential create`, the first start): no caller to check. */
+  /**
+   * Creates a credential on the server itself (`keyshelf platform-credential create`, the first start), without a
+   * caller.
+   */
   const createLocally = Effect.fn("PlatformCredentials.createLocally")(function* (input: CreatePlatformCredential) {
     return yield* transactions.run(issue(input))
   })
 
-  /** Makes sure that `SERVICE_BOOTSTRAP_PLATFORM_CREDENTIAL` works; starting again changes nothing. */
+  /** Creates the credential of `SERVICE_BOOTSTRAP_PLATFORM_CREDENTIAL` unless it exists. */
   const ensure = Effect.fn("PlatformCredentials.ensure")(function* (token: Redacted.Redacted) {
     yield* transactions.run(
       Effect.gen(function* () {
@@ -102,7 +105,7 @@ const make = Effect.gen(function* () {
   return { create, createLocally, ensure, list, revoke, exists: repo.platformCredentialExists }
 })
 
-/** Credentials of the operator. Revoking one revokes every token that it minted, in the same transaction. */
+/** Manages the operator's credentials. Revoking one revokes every token minted with it, in the same transaction. */
 export class PlatformCredentials extends Context.Service<PlatformCredentials, Effect.Success<typeof make>>()(
   "keyshelf/access/PlatformCredentials",
 ) {

@@ -1,4 +1,4 @@
-/** Handlers of platform credentials, minted tokens and `GET /platform/me`. */
+/** Handlers of the platform credential and minted token endpoints, and `GET /platform/me`. */
 import { Effect } from "effect"
 import * as Apis from "../../kernel/contract/Apis.ts"
 import { Operator } from "../../kernel/contract/Caller.ts"

@@ -1,4 +1,4 @@
-/** SQL of service accounts and credentials. */
+/** SQL statements for service accounts and credentials. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Schema } from "effect"
 import type { ActorReference } from "../../kernel/contract/Caller.ts"
@@ -14,7 +14,7 @@ export interface NewCredential {
   readonly id: string
   readonly kind: CredentialKind
   readonly organizationId: string | null
-  /** Whom the credential authenticates as. */
+  /** The identity that the credential authenticates. */
   readonly owner: ActorReference
   readonly parentId: string | null
   readonly name: string
@@ -26,13 +26,13 @@ export interface NewCredential {
   readonly createdBy: ActorReference
 }
 
-/** Whose tokens a listing or revocation means: those of one owner in one organization, or platform credentials. */
+/** Selects the tokens of one owner in one organization, or the platform credentials. */
 export interface TokenOwner {
   readonly organizationId: string | null
   readonly ownerId: string
 }
 
-/** A token that has expired, with its organization and, unless the operator minted it, its service account. */
+/** An expired token with its organization and, unless the operator minted it, its service account. */
 export interface ExpiredToken extends AccessToken {
   readonly organizationId: string
   readonly serviceAccountSlug: string | null
@@ -54,7 +54,7 @@ const make = Effect.gen(function* () {
     sql`organization_id IS NOT DISTINCT FROM ${owner.organizationId}::uuid AND owner_id = ${owner.ownerId}`
 
   return {
-    // The hot path of every request: one query for all look-ups that wait at the same moment, rows not decoded again.
+    // On the hot path of every request: one query serves all waiting look-ups, and its rows are not decoded.
     findByLookupHashes: (hashes: ReadonlyArray<string>) =>
       records<StoredCredential>()(
         ask(
@@ -90,25 +90,25 @@ const make = Effect.gen(function* () {
         WHERE ${ownedBy(owner)} AND id < ${olderThan(after)}
         ORDER BY id DESC LIMIT ${count}`),
 
-    /** All tokens of an owner, for its record. */
+    /** Reads all tokens of an owner. */
     tokensOf: (owner: TokenOwner) =>
       records<AccessToken>()(sql`SELECT ${tokenColumns} FROM credentials WHERE ${ownedBy(owner)} ORDER BY id DESC`),
 
-    /** Revokes one live token; answers it, or nothing if it was revoked before. */
+    /** Revokes a token. Returns it, or none if there is no such token or it was revoked before. */
     revokeToken: (owner: TokenOwner, slug: string, by: ActorReference, at: Date) =>
       record<AccessToken>()(sql`
         UPDATE credentials SET revoked_at = ${at}, revoked_by = ${sql.json(by)}
         WHERE ${ownedBy(owner)} AND slug = ${slug} AND revoked_at IS NULL
         RETURNING ${tokenColumns}`),
 
-    /** A token that its owner's rotation decides on, locked until the transaction ends. */
+    /** Reads a token for rotation and locks its row until the transaction ends. */
     lockToken: (owner: TokenOwner, slug: string) =>
       decodedOne(RotatableToken)(sql`
         SELECT id, name, scopes, created_at AS "createdAt", expires_at AS "expiresAt", revoked_at AS "revokedAt",
           rotated_to AS "rotatedTo"
         FROM credentials WHERE ${ownedBy(owner)} AND slug = ${slug} FOR UPDATE`),
 
-    /** Ends a token in favour of its successor: at an instant, or at once by revoking it. */
+    /** Ends a rotated token: by a new expiry, or immediately by revoking it. */
     endRotated: (
       id: string,
       change: {
@@ -126,14 +126,17 @@ const make = Effect.gen(function* () {
         WHERE id = ${id}
         RETURNING ${tokenColumns}`),
 
-    /** Revokes the live tokens that a platform credential minted. A statement of its own, so that it sees children of a mint that held the parent until now. */
+    /**
+     * Revokes the live tokens that a platform credential minted. As a separate statement it sees the child of a mint
+     * that held the parent's lock.
+     */
     revokeChildren: (parentId: string, by: ActorReference, at: Date) =>
       records<AccessToken & { readonly organizationId: string }>()(sql`
         UPDATE credentials SET revoked_at = ${at}, revoked_by = ${sql.json(by)}
         WHERE parent_id = ${parentId} AND revoked_at IS NULL
         RETURNING ${tokenColumns}, organization_id AS "organizationId"`),
 
-    /** Held until the transaction ends: processes that start at once make one bootstrap credential. */
+    /** Locks the bootstrap until the transaction ends, so that starting processes create one credential. */
     lockBootstrap: lockName(sql, "credentials.bootstrap"),
 
     platformCredentialExists: Effect.map(
@@ -143,8 +146,8 @@ const make = Effect.gen(function* () {
       (rows) => rows[0]?.found === true,
     ),
 
-    /** Keeps the latest use of each token, also when another node saw a later one. */
-    touchLastUse: (uses: ReadonlyArray<readonly [id: string, at: Date]>) =>
+    /** Stores the latest use of each token. A later use from another node is not overwritten. */
+    storeLastUse: (uses: ReadonlyArray<readonly [id: string, at: Date]>) =>
       Effect.asVoid(
         Effect.orDie(sql`
           UPDATE credentials SET last_used_at = greatest(last_used_at, used.at)
@@ -153,8 +156,10 @@ const make = Effect.gen(function* () {
           WHERE credentials.id = used.id`),
       ),
 
-    /** Marks tokens of organizations that have expired as told, oldest first; what another node marks now is left to it. */
-    takeExpired: (at: Date, count: number) =>
+    /**
+     * Claims up to `count` expired organization tokens for their event, oldest first. Skips rows locked by other nodes.
+     */
+    claimExpired: (at: Date, count: number) =>
       records<ExpiredToken>()(sql`
         UPDATE credentials SET expiry_told_at = ${at}
         WHERE id = ANY (ARRAY (
@@ -167,8 +172,8 @@ const make = Effect.gen(function* () {
         ) AS "serviceAccountSlug"`),
 
     /**
-     * Removes credentials that ended before an instant; answers how many. A platform credential stays as long as a token
-     * that it minted, and an expired token until its end was told.
+     * Deletes credentials that ended before an instant and returns their number. A platform credential is retained as
+     * long as any token that it minted, an expired token until its event was emitted.
      */
     deleteRetired: (kind: CredentialKind, before: Date, count: number) =>
       Effect.map(
@@ -207,7 +212,7 @@ const make = Effect.gen(function* () {
   }
 })
 
-/** Rows of service accounts and credentials. */
+/** Stores service accounts and credentials. */
 export class AccessRepo extends Context.Service<AccessRepo, Effect.Success<typeof make>>()("keyshelf/access/Repo") {
   static readonly layer = Layer.effect(AccessRepo, make)
 }

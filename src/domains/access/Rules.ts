@@ -1,51 +1,51 @@
-/** Decisions about credentials. Pure. */
+/** Rules for credentials. Pure. */
 import { platformIdentity } from "../../kernel/contract/Caller.ts"
 import type { ActorReference, Role } from "../../kernel/contract/Caller.ts"
 import { isBefore } from "../../kernel/values/Timestamp.ts"
 import type { CredentialKind, RotatableToken, StoredCredential } from "./Model.ts"
 import { prefixes } from "./Model.ts"
 
-/** Longer texts are no token of ours; they are cut before hashing, and then fail like every unknown one. */
-const LONGEST = 512
+/** No token is longer. Longer texts are truncated before hashing and then fail like every unknown token. */
+const MAX_LENGTH = 512
 
-/** The part of a presented credential that is looked at. */
-export const bounded = (text: string): string => text.slice(0, LONGEST)
+/** Truncates a presented credential to the length that is hashed. */
+export const bounded = (text: string): string => text.slice(0, MAX_LENGTH)
 
-/** Whether the text has the form of this kind. A row cannot lie about it. */
+/** Whether the token has the prefix of this kind. Checked in addition to the kind of its row. */
 export const isOfKind = (text: string, kind: CredentialKind): boolean => text.startsWith(prefixes[kind])
 
-/** Whether the row authenticates now where this kind is taken. */
+/** Whether the row is a credential of this kind that is neither revoked nor expired. */
 export const isLive = (row: StoredCredential, kind: CredentialKind, at: Date): boolean =>
   row.kind === kind && row.revokedAt === null && isUsableExpiry(row.expiresAt, at)
 
-/** Whether an expiry leaves any time: absent, or in the future. */
+/** Whether an expiry is absent or in the future. */
 export const isUsableExpiry = (expiresAt: Date | null, at: Date): boolean =>
   expiresAt === null || isBefore(at, expiresAt)
 
-/** What the identity behind a credential is: people alone have roles. */
+/** The kind of identity of a credential. Only people have roles. */
 export const kindOf = (actor: ActorReference, role: Role | undefined): "PERSON" | "SERVICE_ACCOUNT" | "PLATFORM" => {
   if (role !== undefined) return "PERSON"
   return actor.id === platformIdentity.id ? "PLATFORM" : "SERVICE_ACCOUNT"
 }
 
-/** Why a token cannot be rotated; nothing if it can. */
+/** The reason why a token cannot be rotated, or `undefined` if it can. */
 export const whyNotRotatable = (token: RotatableToken, at: Date): string | undefined => {
   if (token.revokedAt !== null) return "It was revoked."
   if (!isUsableExpiry(token.expiresAt, at)) return "It has expired."
-  if (token.rotatedTo !== null) return `Its successor is "${token.rotatedTo}".`
+  if (token.rotatedTo !== null) return `It was already rotated: its successor is "${token.rotatedTo}".`
   return undefined
 }
 
-// The last instant that answers can write.
+// The last instant that a response can represent.
 const LAST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 
-/** When a token ends that was rotated: after the grace, never later than by itself. */
-export const endAfterGrace = (expiresAt: Date | null, at: Date, graceSeconds: number): Date => {
+/** When a rotated token ends: after the grace period, but never later than its own expiry. */
+export const expiryAfterGrace = (expiresAt: Date | null, at: Date, graceSeconds: number): Date => {
   const end = at.getTime() + graceSeconds * 1000
   return new Date(Math.min(end, expiresAt?.getTime() ?? LAST_INSTANT))
 }
 
-/** When the successor of a token ends: it gets the lifetime that the token was issued with, from now on. */
+/** When the successor of a token ends: it gets the lifetime that the token was issued with, starting now. */
 export const successorExpiry = (token: RotatableToken, at: Date): Date | null =>
   token.expiresAt === null
     ? null

@@ -1,4 +1,4 @@
-/** Use cases of service accounts and their tokens. */
+/** Use cases for service accounts and their tokens. */
 import { Context, Effect, Layer, Option, Redacted } from "effect"
 import { Events } from "../events/Service.ts"
 import { Caller } from "../../kernel/contract/Caller.ts"
@@ -6,8 +6,8 @@ import { newId } from "../../kernel/values/Identifiers.ts"
 import { byId, Cursors } from "../../kernel/contract/Page.ts"
 import type { PageRequest } from "../../kernel/contract/Page.ts"
 import { noSuch } from "../../kernel/contract/Problem.ts"
-import { beyond } from "../../kernel/contract/Scope.ts"
-import { slugify, underFreeSlug } from "../../kernel/values/Slug.ts"
+import { missingScopes } from "../../kernel/contract/Scope.ts"
+import { slugify, insertWithFreeSlug } from "../../kernel/values/Slug.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
 import {
@@ -17,18 +17,18 @@ import {
   IssueTokenSlugTaken,
   ServiceAccountNotFound,
 } from "./Errors.ts"
-import { Issuing } from "./tokens/TokenIssuer.ts"
+import { TokenIssuer } from "./tokens/TokenIssuer.ts"
 import type { CreateServiceAccount, IssueToken, ServiceAccount } from "./Model.ts"
 import { AccessRepo } from "./Repo.ts"
 
 const make = Effect.gen(function* () {
   const repo = yield* AccessRepo
-  const issuing = yield* Issuing
+  const issuing = yield* TokenIssuer
   const events = yield* Events
   const cursors = yield* Cursors
   const transactions = yield* Transactions
 
-  /** The account of this slug in an organization, without its tokens. */
+  /** Reads a service account by its slug, without its tokens. */
   const find = Effect.fnUntraced(function* (organizationId: string, slug: string) {
     const account = yield* repo.findServiceAccount(organizationId, slug)
     if (Option.isNone(account)) {
@@ -42,7 +42,7 @@ const make = Effect.gen(function* () {
     const account = { id: yield* newId, name: input.name, createdAt: yield* now, createdBy: caller.actor }
     return yield* transactions.run(
       Effect.gen(function* () {
-        const slug = yield* underFreeSlug({
+        const slug = yield* insertWithFreeSlug({
           explicit: input.slug,
           suggested: slugify(input.name, "service-account"),
           alwaysSuffixed: true,
@@ -77,7 +77,7 @@ const make = Effect.gen(function* () {
   const issueToken = Effect.fn("ServiceAccounts.issueToken")(function* (slug: string, input: IssueToken) {
     const caller = yield* Caller
     const account = yield* find(caller.organizationId, slug)
-    const missing = beyond(caller.scopes, input.scopes)
+    const missing = missingScopes(caller.scopes, input.scopes)
     if (missing.length > 0) {
       return yield* new IssueTokenScopeNotHeld({ detail: `The caller does not hold ${missing.join(", ")}.` })
     }
@@ -121,7 +121,7 @@ const make = Effect.gen(function* () {
         if (Option.isSome(revoked)) {
           yield* events.emit(caller, "TOKEN_REVOKED", { ...revoked.value, serviceAccountSlug: account.slug })
         } else if (Option.isNone(yield* repo.findToken(owner, tokenSlug))) {
-          // A token that was revoked before stays as it is: revoking it again changes nothing and succeeds.
+          // Revoking a revoked token succeeds without a change.
           return yield* new AccessTokenNotFound({ detail: noSuch("access token", tokenSlug) })
         }
       }),
@@ -131,7 +131,7 @@ const make = Effect.gen(function* () {
   return { find, create, get, list, issueToken, listTokens, revokeToken }
 })
 
-/** Machine users of one organization. Every method acts inside the caller's organization. */
+/** Manages service accounts. Every method acts in the caller's organization. */
 export class ServiceAccounts extends Context.Service<ServiceAccounts, Effect.Success<typeof make>>()(
   "keyshelf/access/ServiceAccounts",
 ) {

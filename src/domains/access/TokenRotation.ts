@@ -1,22 +1,22 @@
-/** Rotation: a successor of a service account's token, and an end of the token itself (interface specification, section 5.12). */
+/** Rotation: issues the successor of a service account's token and ends the old one (interface specification, 5.12). */
 import { Context, Effect, Layer, Option, Redacted } from "effect"
 import { Events } from "../events/Service.ts"
 import { Caller } from "../../kernel/contract/Caller.ts"
 import { noSuch } from "../../kernel/contract/Problem.ts"
-import { beyond } from "../../kernel/contract/Scope.ts"
+import { missingScopes } from "../../kernel/contract/Scope.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
 import { AccessTokenNotFound, IssueTokenScopeNotHeld, RotateTokenNotLive } from "./Errors.ts"
-import { Issuing } from "./tokens/TokenIssuer.ts"
+import { TokenIssuer } from "./tokens/TokenIssuer.ts"
 import type { RotateToken } from "./Model.ts"
 import { AccessRepo } from "./Repo.ts"
-import { endAfterGrace, successorExpiry, whyNotRotatable } from "./Rules.ts"
+import { expiryAfterGrace, successorExpiry, whyNotRotatable } from "./Rules.ts"
 import { ServiceAccounts } from "./ServiceAccounts.ts"
 
 const make = Effect.gen(function* () {
   const repo = yield* AccessRepo
   const accounts = yield* ServiceAccounts
-  const issuing = yield* Issuing
+  const issuing = yield* TokenIssuer
   const events = yield* Events
   const transactions = yield* Transactions
 
@@ -30,15 +30,15 @@ const make = Effect.gen(function* () {
     const owner = { organizationId: caller.organizationId, ownerId: account.id }
     return yield* transactions.run(
       Effect.gen(function* () {
-        // Under the lock of the row a revocation, a second rotation and this one have an order.
+        // The row lock serializes this rotation with revocations and other rotations of the token.
         const token = Option.getOrUndefined(yield* repo.lockToken(owner, tokenSlug))
         if (token === undefined) return yield* new AccessTokenNotFound({ detail: noSuch("access token", tokenSlug) })
         const at = yield* now
-        const ended = whyNotRotatable(token, at)
-        if (ended !== undefined) {
-          return yield* new RotateTokenNotLive({ detail: `"${tokenSlug}" cannot be rotated. ${ended}` })
+        const reason = whyNotRotatable(token, at)
+        if (reason !== undefined) {
+          return yield* new RotateTokenNotLive({ detail: `The token "${tokenSlug}" cannot be rotated. ${reason}` })
         }
-        const missing = beyond(caller.scopes, token.scopes)
+        const missing = missingScopes(caller.scopes, token.scopes)
         if (missing.length > 0) {
           return yield* new IssueTokenScopeNotHeld({
             detail: `The token holds ${missing.join(", ")}, which the caller does not hold.`,
@@ -53,20 +53,20 @@ const make = Effect.gen(function* () {
             issuer: caller.actor,
             request: { name: token.name, expiresAt: successorExpiry(token, at) },
             scopes: token.scopes,
-            taken: (slug) => new Error(`The slug ${slug} was asked for by nobody`),
+            taken: (slug) => new Error(`The generated slug ${slug} is taken`),
           })
-          // Nobody chose its slug or its expiry, so neither can be wrong.
+          // The caller chooses neither slug nor expiry, so a failure here is a defect.
           .pipe(Effect.orDie)
         const end =
           gracePeriodSeconds === 0
             ? { revokedBy: caller.actor }
-            : { expiresAt: endAfterGrace(token.expiresAt, at, gracePeriodSeconds) }
+            : { expiresAt: expiryAfterGrace(token.expiresAt, at, gracePeriodSeconds) }
         const rotated = yield* repo.endRotated(token.id, { successor: successor.record.slug, at, end })
-        const place = { serviceAccountSlug: account.slug }
-        yield* events.emit(caller, "TOKEN_ISSUED", { ...successor.record, ...place })
+        const parent = { serviceAccountSlug: account.slug }
+        yield* events.emit(caller, "TOKEN_ISSUED", { ...successor.record, ...parent })
         if (Option.isSome(rotated)) {
-          yield* events.emit(caller, "TOKEN_ROTATED", { ...rotated.value, ...place, rotatedTo: successor.record.slug })
-          if (gracePeriodSeconds === 0) yield* events.emit(caller, "TOKEN_REVOKED", { ...rotated.value, ...place })
+          yield* events.emit(caller, "TOKEN_ROTATED", { ...rotated.value, ...parent, rotatedTo: successor.record.slug })
+          if (gracePeriodSeconds === 0) yield* events.emit(caller, "TOKEN_REVOKED", { ...rotated.value, ...parent })
         }
         return { ...successor.record, token: Redacted.value(successor.token) }
       }),
@@ -76,7 +76,7 @@ const make = Effect.gen(function* () {
   return { rotate }
 })
 
-/** Replaces tokens of service accounts, inside the caller's organization. */
+/** Rotates tokens of service accounts in the caller's organization. */
 export class TokenRotation extends Context.Service<TokenRotation, Effect.Success<typeof make>>()(
   "keyshelf/access/Rotation",
 ) {

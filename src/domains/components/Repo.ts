@@ -13,7 +13,7 @@ const make = Effect.gen(function* () {
 
   return {
     /** The statement that stores the row if its slug is free. */
-    insertion: (organizationId: string, row: Component) => sql`
+    insertStatement: (organizationId: string, row: Component) => sql`
       INSERT INTO components (organization_id, id, name, version, slug, description, previous_component_id, created_at,
         created_by)
       VALUES (${organizationId}, ${row.id}, ${row.name}, ${row.version}, ${row.slug}, ${row.description},

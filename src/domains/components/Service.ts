@@ -6,7 +6,7 @@ import { newId } from "../../kernel/values/Identifiers.ts"
 import { byId, Cursors } from "../../kernel/contract/Page.ts"
 import type { PageRequest } from "../../kernel/contract/Page.ts"
 import { invalid, noSuch } from "../../kernel/contract/Problem.ts"
-import { slugify, underFreeSlug } from "../../kernel/values/Slug.ts"
+import { slugify, insertWithFreeSlug } from "../../kernel/values/Slug.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
 import { ComponentNotFound, CreateComponentSlugTaken, DeleteComponentLinkedToRelease } from "./Errors.ts"
@@ -37,8 +37,8 @@ const make = Effect.gen(function* () {
       return yield* invalid("body.previousComponentId", "does not name an existing component", previous)
     }
     const store = (record: Component) =>
-      events.emitWith(repo.insertion(caller.organizationId, record), caller, "COMPONENT_CREATED", record)
-    const slug = yield* underFreeSlug({
+      events.emitWith(repo.insertStatement(caller.organizationId, record), caller, "COMPONENT_CREATED", record)
+    const slug = yield* insertWithFreeSlug({
       explicit: input.slug,
       suggested: slugify(`${input.name}-${input.version}`, "component"),
       insert: (slug) => store({ ...component, slug }),

@@ -4,8 +4,8 @@ import {
   Idempotency,
   idempotencyHeaders,
   RequiredScope,
-  TakesSecret,
-  WaitsForOthers,
+  AcceptsSecret,
+  CallsThirdParty,
 } from "../../kernel/contract/Endpoint.ts"
 import { exampleBody } from "../../kernel/contract/Example.ts"
 import { Page, pageQuery } from "../../kernel/contract/Page.ts"
@@ -39,7 +39,7 @@ export class ConnectorsApi extends HttpApiGroup.make("connectors")
       .annotateMerge(
         OpenApi.annotations({
           summary: "List the connectors of the installation",
-          description: "With their states in this organization. Newest first, the built-in ones last.",
+          description: "Newest first, built-in connectors last. Each item has the state in this organization.",
         }),
       ),
     HttpApiEndpoint.get("state", "/connectors/:connectorName/state", {
@@ -50,7 +50,7 @@ export class ConnectorsApi extends HttpApiGroup.make("connectors")
       .annotateMerge(
         OpenApi.annotations({
           summary: "Read a connector's state",
-          description: "A connector that the installation does not have is answered with `available: false`.",
+          description: "Returns `available: false` for a connector that the installation does not have.",
         }),
       ),
     HttpApiEndpoint.put("activate", "/connectors/:connectorName/activation", {
@@ -62,7 +62,7 @@ export class ConnectorsApi extends HttpApiGroup.make("connectors")
       .annotateMerge(
         OpenApi.annotations({
           summary: "Activate a connector",
-          description: "Idempotent: the first activation time is kept.",
+          description: "Idempotent: a repeated call keeps the first activation time.",
         }),
       ),
     HttpApiEndpoint.delete("deactivate", "/connectors/:connectorName/activation", {
@@ -73,7 +73,7 @@ export class ConnectorsApi extends HttpApiGroup.make("connectors")
       .annotateMerge(
         OpenApi.annotations({
           summary: "Deactivate a connector",
-          description: "Idempotent, and never refused: neither for an unregistered nor for an unlicensed connector.",
+          description: "Idempotent. Also succeeds for a connector that is not registered or not licensed.",
         }),
       ),
     HttpApiEndpoint.get("settingsSchema", "/connectors/:connectorName/settings/schema", {
@@ -82,7 +82,7 @@ export class ConnectorsApi extends HttpApiGroup.make("connectors")
       error: ConnectorNotFound,
     })
       .annotate(RequiredScope, "read:organizations")
-      .annotateMerge(OpenApi.annotations({ summary: "Read the schema of a connector's settings" })),
+      .annotateMerge(OpenApi.annotations({ summary: "Read a connector's settings schema" })),
     HttpApiEndpoint.get("getSettings", "/connectors/:connectorName/settings", {
       params: connector,
       success: SettingsRecord,
@@ -90,7 +90,7 @@ export class ConnectorsApi extends HttpApiGroup.make("connectors")
     })
       .annotate(RequiredScope, "read:organizations")
       .annotateMerge(
-        OpenApi.annotations({ summary: "Read a connector's settings", description: "Secrets are shown as `***`." }),
+        OpenApi.annotations({ summary: "Read a connector's settings", description: "Secrets are returned as `***`." }),
       ),
     HttpApiEndpoint.put("putSettings", "/connectors/:connectorName/settings", {
       params: connector,
@@ -100,12 +100,12 @@ export class ConnectorsApi extends HttpApiGroup.make("connectors")
     })
       .annotate(RequiredScope, "write:organizations")
       .annotateMerge(exampleBody({ settings: { accessToken: "pat-eu1-..." } }))
-      .annotate(TakesSecret, true)
+      .annotate(AcceptsSecret, true)
       .annotateMerge(
         OpenApi.annotations({
-          summary: "Set a connector's settings",
+          summary: "Replace a connector's settings",
           description:
-            "Replaces the settings; a secret that is omitted or sent as `***` keeps its stored value, `null` removes it. Items of arrays keep theirs by their `id`, `key` or `name`. To change an address that secrets are sent to, send the secrets too.",
+            "A secret that is omitted or sent as `***` keeps its stored value; `null` removes it. Array items are matched to stored items by their `id`, `key` or `name`. To change an address that secrets are sent to, send the secrets too.",
         }),
       ),
     HttpApiEndpoint.delete("deleteSettings", "/connectors/:connectorName/settings", {
@@ -117,7 +117,7 @@ export class ConnectorsApi extends HttpApiGroup.make("connectors")
       .annotateMerge(
         OpenApi.annotations({
           summary: "Delete a connector's settings",
-          description: "Works for an unregistered connector too.",
+          description: "Also works for a connector that is no longer registered.",
         }),
       ),
     HttpApiEndpoint.post("test", "/connectors/:connectorName/test", {
@@ -128,18 +128,18 @@ export class ConnectorsApi extends HttpApiGroup.make("connectors")
     })
       .middleware(Idempotency)
       .annotate(RequiredScope, "write:organizations")
-      .annotate(WaitsForOthers, true)
+      .annotate(CallsThirdParty, true)
       .annotateMerge(
         OpenApi.annotations({
           summary: "Test a connector's stored settings",
           description:
-            "Calls the third-party system; 10 s at most for each call. A call that fails is an answer (`status: failed`), not a problem. Sent again under the same `Idempotency-Key` it calls again.",
+            "Calls the third-party system, with a timeout of 10 s per call. A failed call returns 200 with `status: failed`. Repeating the request with the same `Idempotency-Key` calls the system again.",
         }),
       ),
   )
   .annotateMerge(
     OpenApi.annotations({
       title: "Connectors",
-      description: "Integrations with third-party systems, activated and set up per organization.",
+      description: "Integrations with third-party systems, activated and configured per organization.",
     }),
   ) {}

@@ -1,4 +1,4 @@
-/** Which connectors an organization's license includes, decided by the operator. */
+/** Use cases for connector inclusions: which connectors an organization's license includes. Set by the operator. */
 import { Context, Effect, Layer, Option } from "effect"
 import { Operator } from "../../kernel/contract/Caller.ts"
 import { ValidationFailed } from "../../kernel/contract/Problem.ts"
@@ -39,15 +39,15 @@ const make = Effect.gen(function* () {
       Effect.gen(function* () {
         yield* repo.lockInclusion(id, "change")
         const registered = (yield* registry.all).map(({ name }) => name)
-        // A connector that was removed may stay in the list: what was read can be sent back.
+        // A removed connector may remain in the list, so that a list that was read can be sent back.
         const known = new Set(["*", ...registered, ...(yield* find(id)).connectors])
         const errors = input.connectors.flatMap((name, index) =>
           known.has(name)
             ? []
-            : [{ location: `body.connectors[${index}]`, message: "names no registered connector", value: name }],
+            : [{ location: `body.connectors[${index}]`, message: "does not name a registered connector", value: name }],
         )
         if (errors.length > 0) {
-          return yield* new ValidationFailed({ detail: "A license can include registered connectors only.", errors })
+          return yield* new ValidationFailed({ detail: "A license can include only registered connectors.", errors })
         }
         const row = { connectors: [...new Set(input.connectors)], updatedAt: yield* now, updatedBy: actor }
         yield* repo.putInclusion(id, row)
@@ -59,7 +59,7 @@ const make = Effect.gen(function* () {
   return { get, put }
 })
 
-/** What the licenses of organizations include. Only the operator reaches it. */
+/** Manages which connectors licenses include. Only the operator has access. */
 export class ConnectorInclusions extends Context.Service<ConnectorInclusions, Effect.Success<typeof make>>()(
   "keyshelf/connectors/ConnectorInclusions",
 ) {

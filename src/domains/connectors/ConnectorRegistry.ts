@@ -1,4 +1,4 @@
-/** The connectors of the installation: those that are built in, and those that the operator registers. */
+/** The connectors of the installation: built in, or registered by the operator. */
 import { Context, Effect, Layer, Option } from "effect"
 import { Operator } from "../../kernel/contract/Caller.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
@@ -11,10 +11,10 @@ import { ConnectorNotFound, DeleteConnectorBuiltIn, RegisterConnectorBuiltIn } f
 import type { RegisterConnector, RegisteredConnector } from "./Model.ts"
 import { ConnectorsRepo } from "./Repo.ts"
 import type { ConnectorRow } from "./Repo.ts"
-import { documentFault, listedAfter } from "./Rules.ts"
+import { documentError, listedAfter } from "./Rules.ts"
 import { lint } from "./schema/SchemaLint.ts"
 
-/** A connector with its place in listings. */
+/** A connector with the id that lists are sorted by. */
 export type Registered = RegisteredConnector & { readonly id: string }
 
 const builtIn: ReadonlyArray<Registered> = adapters.map(({ id, name, schema, version }) => ({
@@ -50,7 +50,7 @@ const make = Effect.gen(function* () {
     return yield* new ConnectorNotFound({ detail: noSuch("connector", name) })
   })
 
-  /** Newest first; the built-in ones are the oldest. A name that became built in later counts once. */
+  /** All connectors, newest first, built-in ones last. A registered name that is now built in appears once. */
   const all = Effect.map(repo.all, (rows) => [...rows.filter(({ name }) => !isBuiltIn(name)).map(ofRow), ...builtIn])
 
   const list = Effect.fn("ConnectorRegistry.list")(function* (request: PageRequest) {
@@ -66,13 +66,12 @@ const make = Effect.gen(function* () {
   const register = Effect.fn("ConnectorRegistry.register")(function* (input: RegisterConnector) {
     const { actor } = yield* Operator
     if (isBuiltIn(input.name)) {
-      return yield* new RegisterConnectorBuiltIn({ detail: `The connector "${input.name}" comes with the service.` })
+      return yield* new RegisterConnectorBuiltIn({ detail: `The connector "${input.name}" is built into the service.` })
     }
-    const broken = documentFault(input.settings_schema)
-    const errors =
-      broken === undefined ? lint(input.settings_schema) : [{ location: "body.settings_schema", message: broken }]
+    const message = documentError(input.settings_schema)
+    const errors = message === undefined ? lint(input.settings_schema) : [{ location: "body.settings_schema", message }]
     if (errors.length > 0) {
-      return yield* new ValidationFailed({ detail: "The settings schema cannot be registered.", errors })
+      return yield* new ValidationFailed({ detail: "The settings schema is not accepted. See `errors`.", errors })
     }
     const at = yield* now
     const id = yield* newId
@@ -83,7 +82,7 @@ const make = Effect.gen(function* () {
 
   const remove = Effect.fn("ConnectorRegistry.delete")(function* (name: string) {
     if (isBuiltIn(name)) {
-      return yield* new DeleteConnectorBuiltIn({ detail: `The connector "${name}" comes with the service.` })
+      return yield* new DeleteConnectorBuiltIn({ detail: `The connector "${name}" is built into the service.` })
     }
     if (!(yield* repo.delete(name))) return yield* new ConnectorNotFound({ detail: noSuch("connector", name) })
   })
@@ -91,7 +90,7 @@ const make = Effect.gen(function* () {
   return { find, get, all, list, register, delete: remove }
 })
 
-/** The connectors of the installation. Only the operator changes them. */
+/** Manages the connectors of the installation. Only the operator can change them. */
 export class ConnectorRegistry extends Context.Service<ConnectorRegistry, Effect.Success<typeof make>>()(
   "keyshelf/connectors/ConnectorRegistry",
 ) {

@@ -1,4 +1,4 @@
-/** Handlers of connectors. */
+/** Handlers of the connector endpoints. */
 import { Effect } from "effect"
 import * as Apis from "../../kernel/contract/Apis.ts"
 import { handlersOf } from "../../kernel/contract/Handlers.ts"

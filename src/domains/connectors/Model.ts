@@ -15,10 +15,10 @@ export const ConnectorName = Schema.String.check(
 
 const JsonObject = Schema.Record(Schema.String, Schema.Unknown)
 
-/** A JSON object whose members are not known here. */
+/** A JSON object with any properties. */
 export type JsonObject = typeof JsonObject.Type
 
-/** A connector as the operator sees it. Built-in ones come with the service: nobody registered them. */
+/** A connector of the installation. Built-in connectors are part of the service and have no dates or actors. */
 export const RegisteredConnector = Schema.Struct({
   name: Schema.String,
   version: Schema.String,
@@ -35,7 +35,9 @@ export type RegisteredConnector = typeof RegisteredConnector.Type
 export const RegisterConnector = Schema.Struct({
   name: ConnectorName,
   version: Text(1, 64),
-  settings_schema: JsonObject.annotate({ description: "JSON Schema 2020-12; secrets are marked `writeOnly`" }),
+  settings_schema: JsonObject.annotate({
+    description: "JSON Schema 2020-12 of the settings. Mark secrets with `writeOnly`",
+  }),
 })
 export type RegisterConnector = typeof RegisterConnector.Type
 
@@ -61,11 +63,13 @@ export type Activation = typeof Activation.Type
 
 export const ConnectorState = Schema.Struct({
   connectorName: Schema.String,
-  available: Schema.Boolean.annotate({ description: "The installation has this connector" }),
-  entitled: Schema.Boolean.annotate({ description: "The organization's license includes it" }),
-  activated: Schema.Boolean.annotate({ description: "The organization has activated it" }),
+  available: Schema.Boolean.annotate({ description: "Whether the installation has this connector" }),
+  entitled: Schema.Boolean.annotate({ description: "Whether the organization's license includes the connector" }),
+  activated: Schema.Boolean.annotate({ description: "Whether the organization has activated the connector" }),
   activatedAt: Schema.NullOr(Timestamp),
-  version: Schema.NullOr(Schema.String).annotate({ description: "Version of its settings schema" }),
+  version: Schema.NullOr(Schema.String).annotate({
+    description: "Version of the settings schema, `null` if the connector is not available",
+  }),
 })
 export type ConnectorState = typeof ConnectorState.Type
 
@@ -78,8 +82,8 @@ export type SettingsSchema = typeof SettingsSchema.Type
 
 export const SettingsRecord = Schema.Struct({
   connector_name: Schema.String,
-  settings: JsonObject.annotate({ description: "Secrets are shown as `***`" }),
-  version: Schema.String.annotate({ description: "Version of the schema they were stored under" }),
+  settings: JsonObject.annotate({ description: "The settings, with secrets as `***`" }),
+  version: Schema.String.annotate({ description: "Version of the schema that the settings were stored under" }),
   updatedAt: Timestamp,
   updatedBy: ActorReference,
 })
@@ -87,7 +91,9 @@ export type SettingsRecord = typeof SettingsRecord.Type
 
 /** Body of `PUT /connectors/{connectorName}/settings`. */
 export const PutSettings = Schema.Struct({
-  settings: JsonObject.annotate({ description: "A secret sent as `***` or omitted keeps its stored value" }),
+  settings: JsonObject.annotate({
+    description: "The settings. A secret sent as `***` or omitted keeps its stored value",
+  }),
 })
 export type PutSettings = typeof PutSettings.Type
 

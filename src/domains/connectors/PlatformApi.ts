@@ -28,7 +28,7 @@ export class ConnectorRegistryApi extends HttpApiGroup.make("connectorRegistry")
       .annotateMerge(
         OpenApi.annotations({
           summary: "List the connectors of the installation",
-          description: "Newest first, the built-in ones last.",
+          description: "Newest first, built-in connectors last.",
         }),
       ),
     HttpApiEndpoint.post("register", "/platform/connectors", {
@@ -54,7 +54,7 @@ export class ConnectorRegistryApi extends HttpApiGroup.make("connectorRegistry")
         OpenApi.annotations({
           summary: "Register a connector",
           description:
-            "201 for a new name; 200 if the name is registered already, whose version and schema are replaced. Settings that are stored under the old schema stay; what it calls secret stays hidden.",
+            "Returns 201 for a new name. If the name is already registered, replaces its version and schema and returns 200. Stored settings are retained, and the secrets of the old schema stay hidden.",
         }),
       ),
     HttpApiEndpoint.delete("delete", "/platform/connectors/:connectorName", {
@@ -66,7 +66,8 @@ export class ConnectorRegistryApi extends HttpApiGroup.make("connectorRegistry")
       .annotateMerge(
         OpenApi.annotations({
           summary: "Remove a connector",
-          description: "Activations and settings of organizations stay, for the case that it is registered again.",
+          description:
+            "Activations and settings of organizations are retained, in case the connector is registered again.",
         }),
       ),
   )
@@ -84,8 +85,8 @@ export class ConnectorInclusionsApi extends HttpApiGroup.make("connectorInclusio
       .annotate(RequiredScope, "read:organizations")
       .annotateMerge(
         OpenApi.annotations({
-          summary: "Read what an organization's license includes",
-          description: 'Every connector (`"*"`), until it is set.',
+          summary: "Read which connectors an organization's license includes",
+          description: 'The default is every connector (`"*"`).',
         }),
       ),
     HttpApiEndpoint.put("put", "/platform/organizations/:orgId/license", {
@@ -98,9 +99,9 @@ export class ConnectorInclusionsApi extends HttpApiGroup.make("connectorInclusio
       .annotateMerge(exampleBody({ connectors: ["service.integration.crm.hubspot"] }))
       .annotateMerge(
         OpenApi.annotations({
-          summary: "Set what an organization's license includes",
+          summary: "Set which connectors an organization's license includes",
           description:
-            "The names of registered connectors. What is active already stays active; it cannot be activated anew.",
+            'Takes the names of registered connectors, or `"*"` for all. A connector that is no longer included stays active but cannot be activated again.',
         }),
       ),
   )

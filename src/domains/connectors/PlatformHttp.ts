@@ -1,4 +1,4 @@
-/** Handlers of the registry of connectors and of what licenses include. */
+/** Handlers of the connector registry and connector inclusion endpoints. */
 import { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
 import * as Apis from "../../kernel/contract/Apis.ts"
@@ -17,7 +17,7 @@ export const connectorRegistry = handlersOf(
       list: ({ query }) => registry.list(query),
       register: ({ payload }) =>
         Effect.map(registry.register(payload), ({ connector, isNew }) =>
-          // Both answers have one body, so which of the declared ones is meant has to be said.
+          // Both declared responses have the same body, so the status is set explicitly.
           isNew
             ? created(`/api/platform/connectors/${connector.name}`, connector)
             : HttpServerResponse.jsonUnsafe(connector, { status: 200 }),

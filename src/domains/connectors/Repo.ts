@@ -1,4 +1,4 @@
-/** SQL of connectors. */
+/** SQL statements for connectors. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import type { ActorReference } from "../../kernel/contract/Caller.ts"
@@ -17,7 +17,7 @@ export interface ConnectorRow {
   readonly updatedBy: ActorReference
 }
 
-/** Stored settings, still sealed. */
+/** Stored settings, encrypted. */
 export interface SettingsRow {
   readonly sealed: string
   readonly version: string
@@ -39,7 +39,7 @@ const make = Effect.gen(function* () {
     find: (name: string) =>
       record<ConnectorRow>()(sql`SELECT ${connectorColumns} FROM connectors WHERE name = ${name}`),
 
-    /** Stores the connector, or its new version and schema; answers the row as it is now. */
+    /** Inserts the connector, or updates its version and schema. Returns the stored row. */
     upsert: (row: ConnectorRow) =>
       record<ConnectorRow>()(sql`
         INSERT INTO connectors (id, name, version, settings_schema, created_at, created_by, updated_at, updated_by)
@@ -51,7 +51,7 @@ const make = Effect.gen(function* () {
 
     delete: (name: string) => touched(sql`DELETE FROM connectors WHERE name = ${name} RETURNING name`),
 
-    /** Held until the transaction ends: what a license includes and what is activated under it cannot cross. */
+    /** Locks an organization's inclusion until the transaction ends, so that no activation races with its change. */
     lockInclusion: (organizationId: string, mode: "share" | "change") =>
       lockName(sql, `connectors.inclusion:${organizationId}`, mode === "share" ? "shared" : "alone"),
 
@@ -82,7 +82,7 @@ const make = Effect.gen(function* () {
         SELECT connector_name AS "connectorName", activated_at AS "activatedAt" FROM connector_activations
         WHERE organization_id = ${organizationId}`),
 
-    /** Whether it was not active before. */
+    /** Stores the activation. Returns false if the connector was already active. */
     activate: (organizationId: string, row: Activation) =>
       touched(sql`
         INSERT INTO connector_activations (organization_id, connector_name, activated_at)
@@ -90,13 +90,13 @@ const make = Effect.gen(function* () {
         ON CONFLICT (organization_id, connector_name) DO NOTHING
         RETURNING connector_name`),
 
-    /** The activation that ended, if it was active. */
+    /** Deletes the activation. Returns it, or none if the connector was not active. */
     deactivate: (organizationId: string, name: string) =>
       record<Activation>()(sql`
         DELETE FROM connector_activations WHERE organization_id = ${organizationId} AND connector_name = ${name}
         RETURNING connector_name AS "connectorName", activated_at AS "activatedAt"`),
 
-    /** Held until the transaction ends, so that two changes merge one after the other, the first one included. */
+    /** Locks the settings until the transaction ends, so that changes merge one after the other, even the first. */
     lockSettings: (organizationId: string, name: string) =>
       lockName(sql, `connectors.settings:${organizationId}:${name}`),
 
@@ -124,7 +124,7 @@ const make = Effect.gen(function* () {
   }
 })
 
-/** Rows of connectors. */
+/** Stores connectors, inclusions, activations and settings. */
 export class ConnectorsRepo extends Context.Service<ConnectorsRepo, Effect.Success<typeof make>>()(
   "keyshelf/connectors/Repo",
 ) {

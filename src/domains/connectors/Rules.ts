@@ -1,23 +1,23 @@
-/** What a license includes, and the order of listings. Pure. */
+/** Rules for inclusions, lists and stored documents of connectors. Pure. */
 import { Predicate } from "effect"
 import type { Position } from "../../kernel/contract/Page.ts"
 
-/** What an organization may activate until the operator says otherwise: everything. */
+/** The default inclusion: an organization may activate every connector. */
 export const includedByDefault: ReadonlyArray<string> = ["*"]
 
-/** Whether a license that includes these connectors includes this one. */
+/** Whether an inclusion covers a connector. */
 export const includes = (connectors: ReadonlyArray<string>, name: string): boolean =>
   connectors.includes("*") || connectors.includes(name)
 
-/** Part of a listing that is newest first: what stands behind the position, at most `count`. */
+/** Up to `count` items after the position, of a list that is sorted newest first. */
 export const listedAfter = <A extends { readonly id: string }>(
   newestFirst: ReadonlyArray<A>,
   after: Position | null,
   count: number,
 ): ReadonlyArray<A> => newestFirst.filter(({ id }) => after === null || id < String(after[0])).slice(0, count)
 
-const LONGEST = 64 * 1024
-const DEEPEST = 64
+const MAX_BYTES = 64 * 1024
+const MAX_DEPTH = 64
 
 const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes("\u0000")
 
@@ -25,12 +25,13 @@ const isSound = (value: unknown, depth: number): boolean => {
   if (Predicate.isString(value)) return isStorable(value)
   if (!Predicate.isObjectOrArray(value)) return true
   return (
-    depth <= DEEPEST && Object.entries(value).every(([key, member]) => isStorable(key) && isSound(member, depth + 1))
+    depth <= MAX_DEPTH &&
+    Object.entries(value).every(([key, property]) => isStorable(key) && isSound(property, depth + 1))
   )
 }
 
-/** Why a document of settings or a schema cannot be stored, if it cannot. */
-export const documentFault = (document: unknown): string | undefined => {
-  if (!isSound(document, 1)) return `holds NUL or lone surrogates, or is deeper than ${DEEPEST} levels`
-  return Buffer.byteLength(JSON.stringify(document)) > LONGEST ? "is larger than 64 KiB" : undefined
+/** The reason why a settings document or a schema cannot be stored, or `undefined` if it can. */
+export const documentError = (document: unknown): string | undefined => {
+  if (!isSound(document, 1)) return `must not contain NUL or lone surrogates, or more than ${MAX_DEPTH} levels`
+  return Buffer.byteLength(JSON.stringify(document)) > MAX_BYTES ? "must be at most 64 KiB" : undefined
 }

@@ -1,4 +1,4 @@
-/** Use cases of connectors in an organization: what it may use, what it has activated. */
+/** Use cases for an organization's connectors: their states and activations. */
 import { Context, Effect, Layer, Option } from "effect"
 import { Events } from "../events/Service.ts"
 import { Caller } from "../../kernel/contract/Caller.ts"
@@ -110,12 +110,12 @@ const make = Effect.gen(function* () {
     } satisfies SettingsSchema
   })
 
-  /** Refuses a connector that the installation does not have, or that is not active for the organization. */
+  /** Fails if the installation does not have the connector, or if it is not active for the organization. */
   const requireActive = Effect.fn("Connectors.requireActive")(function* (organizationId: string, name: string) {
     yield* registry.get(name)
     if (Option.isNone(yield* repo.findActivation(organizationId, name))) {
       return yield* new ConnectorNotActive({
-        detail: `The connector "${name}" is not active here. Activate it first: PUT /connectors/${name}/activation.`,
+        detail: `The connector "${name}" is not active for this organization. Activate it with PUT /connectors/${name}/activation.`,
       })
     }
   })
@@ -123,7 +123,7 @@ const make = Effect.gen(function* () {
   return { state, list, activate, deactivate, settingsSchema, requireActive }
 })
 
-/** Connectors of the caller's organization. */
+/** Manages the connectors of the caller's organization. */
 export class Connectors extends Context.Service<Connectors, Effect.Success<typeof make>>()(
   "keyshelf/connectors/Connectors",
 ) {

@@ -1,8 +1,8 @@
 /** The column of a row's integration records. */
 
 /**
- * The column expression of a customer's or an instance's integration records, a map from connector name to record, read
- * by index in the statement of its row. Its instants are texts as the service answers them.
+ * The column expression for the integration records of a customer or an instance: a map from connector name to record.
+ * It uses an index. Its instants are texts in the format of responses.
  */
 export const integrationsOf = (table: "customers" | "instances"): string => `(
     SELECT coalesce(jsonb_object_agg(records.connector, jsonb_build_object('external_id', records.external_id,

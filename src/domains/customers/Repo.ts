@@ -16,7 +16,7 @@ const make = Effect.gen(function* () {
     updated_by AS "updatedBy"`)
 
   /** The statement that stores the row if its slug is free. */
-  const insertion = (organizationId: string, row: Customer) => sql`
+  const insertStatement = (organizationId: string, row: Customer) => sql`
     INSERT INTO customers (organization_id, id, name, slug, domain, external_customer_id, created_at, created_by,
       updated_at, updated_by)
     VALUES (${organizationId}, ${row.id}, ${row.name}, ${row.slug}, ${row.domain}, ${row.externalCustomerId},
@@ -25,10 +25,10 @@ const make = Effect.gen(function* () {
     RETURNING id`
 
   return {
-    insertion,
+    insertion: insertStatement,
 
     /** Stores the row if its slug is free and returns whether it was. */
-    insert: (organizationId: string, row: Customer) => touched(insertion(organizationId, row)),
+    insert: (organizationId: string, row: Customer) => touched(insertStatement(organizationId, row)),
 
     findById: (organizationId: string, id: string) =>
       record<Customer>()(
@@ -63,12 +63,12 @@ const make = Effect.gen(function* () {
         SELECT ${columns} FROM customers WHERE organization_id = ${organizationId} AND id = ${id} FOR UPDATE`),
 
     /** Locks the row against deletion until the transaction ends. */
-    keepById: (organizationId: string, id: string) =>
+    lockByIdShared: (organizationId: string, id: string) =>
       record<Customer>()(sql`
         SELECT ${columns} FROM customers WHERE organization_id = ${organizationId} AND id = ${id} FOR KEY SHARE`),
 
     /** Like {@link keepById}. */
-    keepBySlug: (organizationId: string, slug: string) =>
+    lockBySlugShared: (organizationId: string, slug: string) =>
       record<Customer>()(sql`
         SELECT ${columns} FROM customers WHERE organization_id = ${organizationId} AND slug = ${slug} FOR KEY SHARE`),
 

@@ -6,7 +6,7 @@ import { newId } from "../../kernel/values/Identifiers.ts"
 import { byId, Cursors } from "../../kernel/contract/Page.ts"
 import type { PageRequest } from "../../kernel/contract/Page.ts"
 import { noSuch } from "../../kernel/contract/Problem.ts"
-import { slugify, underFreeSlug } from "../../kernel/values/Slug.ts"
+import { slugify, insertWithFreeSlug } from "../../kernel/values/Slug.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transaction, Transactions } from "../../kernel/database/Transactions.ts"
 import {
@@ -25,7 +25,7 @@ const externalIdTaken = (externalId: string | null) => ({
 })
 
 /** Stores something within the transaction that creates or changes a customer, before the event is emitted. */
-export type Alongside<E> = (customer: Customer) => Effect.Effect<void, E, Transaction>
+export type WithinTransaction<E> = (customer: Customer) => Effect.Effect<void, E, Transaction>
 
 const make = Effect.gen(function* () {
   const repo = yield* CustomersRepo
@@ -41,7 +41,10 @@ const make = Effect.gen(function* () {
           repo.hasExternalId(organizationId, externalCustomerId, id),
         )
 
-  const create = Effect.fn("Customers.create")(function* <E = never>(input: CreateCustomer, alongside?: Alongside<E>) {
+  const create = Effect.fn("Customers.create")(function* <E = never>(
+    input: CreateCustomer,
+    withinTransaction?: WithinTransaction<E>,
+  ) {
     const caller = yield* Caller
     const at = yield* now
     const customer = {
@@ -56,7 +59,7 @@ const make = Effect.gen(function* () {
       updatedBy: caller.actor,
     }
     const underSlug = Effect.fnUntraced(function* (insert: (record: Customer) => Effect.Effect<boolean>) {
-      const slug = yield* underFreeSlug({
+      const slug = yield* insertWithFreeSlug({
         explicit: input.slug,
         suggested: slugify(input.name, "customer"),
         insert: (slug) => insert({ ...customer, slug }),
@@ -68,15 +71,15 @@ const make = Effect.gen(function* () {
       events.emitWith(repo.insertion(caller.organizationId, record), caller, "CUSTOMER_CREATION", record),
     )
     // A single statement needs no transaction.
-    if (alongside === undefined && customer.externalCustomerId === null) return yield* withEvent
+    if (withinTransaction === undefined && customer.externalCustomerId === null) return yield* withEvent
     return yield* transactions.run(
       Effect.gen(function* () {
         if (yield* isExternalIdTaken(customer, caller.organizationId)) {
           return yield* new CreateCustomerExternalIdTaken(externalIdTaken(customer.externalCustomerId))
         }
-        if (alongside === undefined) return yield* withEvent
+        if (withinTransaction === undefined) return yield* withEvent
         const stored = yield* underSlug((record) => repo.insert(caller.organizationId, record))
-        yield* alongside(stored)
+        yield* withinTransaction(stored)
         const record = Option.getOrThrow(yield* repo.findById(caller.organizationId, stored.id))
         yield* events.emit(caller, "CUSTOMER_CREATION", record)
         return record
@@ -125,7 +128,7 @@ const make = Effect.gen(function* () {
   const change = Effect.fn("Customers.change")(function* <E = never>(
     choice: CustomerChoice,
     input: UpdateCustomer,
-    alongside?: Alongside<E>,
+    withinTransaction?: WithinTransaction<E>,
   ) {
     return yield* changing(
       choice,
@@ -134,14 +137,14 @@ const make = Effect.gen(function* () {
         if (yield* isExternalIdTaken(updated, organizationId)) {
           return yield* new UpdateCustomerExternalIdTaken(externalIdTaken(updated.externalCustomerId))
         }
-        if (alongside !== undefined) yield* alongside(current)
+        if (withinTransaction !== undefined) yield* withinTransaction(current)
         return updated
       }),
     )
   })
 
-  const attach = Effect.fn("Customers.attach")(function* <E>(slug: string, alongside: Alongside<E>) {
-    return yield* changing({ customerSlug: slug }, (current) => Effect.as(alongside(current), current))
+  const attach = Effect.fn("Customers.attach")(function* <E>(slug: string, withinTransaction: WithinTransaction<E>) {
+    return yield* changing({ customerSlug: slug }, (current) => Effect.as(withinTransaction(current), current))
   })
 
   const remove = Effect.fn("Customers.delete")(function* (slug: string) {
@@ -164,8 +167,8 @@ const make = Effect.gen(function* () {
   /** The customer that a body names. It cannot be deleted before the open transaction ends. */
   const keep = Effect.fnUntraced(function* (organizationId: string, choice: CustomerChoice) {
     yield* Transaction
-    if (choice.customerId !== undefined) return yield* repo.keepById(organizationId, choice.customerId)
-    if (choice.customerSlug !== undefined) return yield* repo.keepBySlug(organizationId, choice.customerSlug)
+    if (choice.customerId !== undefined) return yield* repo.lockByIdShared(organizationId, choice.customerId)
+    if (choice.customerSlug !== undefined) return yield* repo.lockBySlugShared(organizationId, choice.customerSlug)
     return Option.none<Customer>()
   })
 

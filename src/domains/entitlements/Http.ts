@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import * as Apis from "../../kernel/contract/Apis.ts"
 import { created } from "../../kernel/contract/Endpoint.ts"
 import { handlersOf } from "../../kernel/contract/Handlers.ts"
-import { writtenPage } from "../../kernel/contract/Page.ts"
+import { pageResponse } from "../../kernel/contract/Page.ts"
 import { EntitlementsApi } from "./Api.ts"
 import { Entitlements } from "./Service.ts"
 
@@ -13,7 +13,7 @@ export const entitlements = handlersOf(
   Effect.fn(function* (handlers) {
     const entitlements = yield* Entitlements
     return handlers.handleAll({
-      list: ({ query }) => Effect.map(entitlements.list(query), writtenPage),
+      list: ({ query }) => Effect.map(entitlements.list(query), pageResponse),
       create: ({ payload }) =>
         Effect.map(entitlements.create(payload), (entitlement) =>
           created(`/api/entitlements/${entitlement.slug}`, entitlement),

@@ -39,7 +39,7 @@ const make = Effect.gen(function* () {
 
   return {
     /** The statement that stores the row if its slug is free. */
-    insertion: (organizationId: string, row: Entitlement) => sql`
+    insertStatement: (organizationId: string, row: Entitlement) => sql`
       INSERT INTO entitlements (organization_id, id, slug, name, description, type, aggregation_method, reset_period,
         reset_anchor, unit_singular, unit_plural, sale_unit_factor, sale_unit_singular, sale_unit_plural,
         display_order, icon, user_facing, warning_threshold_percent, created_at, created_by, updated_at, updated_by)
@@ -85,7 +85,7 @@ const make = Effect.gen(function* () {
         SELECT ${columns} FROM entitlements WHERE organization_id = ${organizationId} AND slug = ${slug} FOR UPDATE`),
 
     /** Locks the row against deletion until the transaction ends. The lock is shared. */
-    keepBySlug: (organizationId: string, slug: string) =>
+    lockBySlugShared: (organizationId: string, slug: string) =>
       entitlement(sql`
         SELECT ${columns} FROM entitlements WHERE organization_id = ${organizationId} AND slug = ${slug}
         FOR KEY SHARE`),

@@ -18,7 +18,7 @@ export const measurementOf = (input: CreateEntitlement): Measurement =>
     : unmeasured
 
 /** Validation errors for measurement properties of a type that is not measured. */
-export const misplacedMeasurement = (input: CreateEntitlement): ReadonlyArray<ProblemFault> =>
+export const measurementErrors = (input: CreateEntitlement): ReadonlyArray<ProblemFault> =>
   input.type === "NUMBER"
     ? []
     : (["aggregationMethod", "resetPeriod", "resetAnchor"] as const)

@@ -6,13 +6,13 @@ import { newId } from "../../kernel/values/Identifiers.ts"
 import { Cursors } from "../../kernel/contract/Page.ts"
 import type { PageRequest } from "../../kernel/contract/Page.ts"
 import { noSuch, ValidationFailed } from "../../kernel/contract/Problem.ts"
-import { slugify, underFreeSlug } from "../../kernel/values/Slug.ts"
+import { slugify, insertWithFreeSlug } from "../../kernel/values/Slug.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
 import { CreateEntitlementSlugTaken, DeleteEntitlementInUse, EntitlementNotFound } from "./Errors.ts"
 import type { CreateEntitlement, Entitlement, UpdateEntitlement } from "./Model.ts"
 import { EntitlementsRepo } from "./Repo.ts"
-import { changed, measurementOf, misplacedMeasurement } from "./Rules.ts"
+import { changed, measurementOf, measurementErrors } from "./Rules.ts"
 
 const notFound = (slug: string) => new EntitlementNotFound({ detail: noSuch("entitlement", slug) })
 
@@ -24,7 +24,7 @@ const make = Effect.gen(function* () {
 
   const create = Effect.fn("Entitlements.create")(function* (input: CreateEntitlement) {
     const caller = yield* Caller
-    const misplaced = misplacedMeasurement(input)
+    const misplaced = measurementErrors(input)
     if (misplaced.length > 0) {
       return yield* new ValidationFailed({
         detail: `Only entitlements of the type NUMBER are measured. This one has the type ${input.type}.`,
@@ -46,8 +46,8 @@ const make = Effect.gen(function* () {
       updatedBy: caller.actor,
     }
     const store = (record: Entitlement) =>
-      events.emitWith(repo.insertion(caller.organizationId, record), caller, "ENTITLEMENT_CREATED", record)
-    const slug = yield* underFreeSlug({
+      events.emitWith(repo.insertStatement(caller.organizationId, record), caller, "ENTITLEMENT_CREATED", record)
+    const slug = yield* insertWithFreeSlug({
       explicit: input.slug,
       suggested: slugify(input.name, "entitlement"),
       insert: (slug) => store({ ...entitlement, slug }),
@@ -121,7 +121,7 @@ const make = Effect.gen(function* () {
     update,
     delete: remove,
     /** The entitlement with this slug. It cannot be deleted before the transaction ends. */
-    keep: (organizationId: string, slug: string) => repo.keepBySlug(organizationId, slug),
+    keep: (organizationId: string, slug: string) => repo.lockBySlugShared(organizationId, slug),
   }
 })
 

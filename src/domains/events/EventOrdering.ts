@@ -4,8 +4,8 @@ import { Transactions } from "../../kernel/database/Transactions.ts"
 import { EventsRepo } from "./Repo.ts"
 
 /** Orders events. Readers call it before they read; writers never wait for it. */
-export class EventPlacing extends Context.Service<
-  EventPlacing,
+export class EventOrdering extends Context.Service<
+  EventOrdering,
   {
     /** Assigns positions to committed events that have none. */
     readonly place: (organizationId: string) => Effect.Effect<void>
@@ -16,17 +16,17 @@ export class EventPlacing extends Context.Service<
   }
 >()("keyshelf/events/EventPlacing") {
   static readonly layer = Layer.effect(
-    EventPlacing,
+    EventOrdering,
     Effect.gen(function* () {
       const repo = yield* EventsRepo
       const transactions = yield* Transactions
 
       // Two statements, so that the second sees everything that committed during the wait for the lock.
       const placeNow = (organizationId: string) =>
-        transactions.run(Effect.andThen(repo.lockPlacing(organizationId), repo.placeCommitted(organizationId)))
+        transactions.run(Effect.andThen(repo.lockOrdering(organizationId), repo.assignPositions(organizationId)))
 
       const place = Effect.fnUntraced(function* (organizationId: string) {
-        if (yield* repo.hasUnplaced(organizationId)) yield* placeNow(organizationId)
+        if (yield* repo.hasUnordered(organizationId)) yield* placeNow(organizationId)
       })
 
       const heads = (organizationIds: ReadonlyArray<string>) =>
@@ -35,14 +35,14 @@ export class EventPlacing extends Context.Service<
           (rows) => new Map(rows.map(({ head, organizationId }) => [organizationId, Number(head)] as const)),
         )
 
-      return EventPlacing.of({
+      return EventOrdering.of({
         place,
         head: Effect.fnUntraced(function* (organizationId) {
           yield* place(organizationId)
           return (yield* heads([organizationId])).get(organizationId) ?? 0
         }),
         advance: Effect.fnUntraced(function* (organizationIds) {
-          yield* Effect.forEach(yield* repo.withUnplaced(organizationIds), placeNow, { concurrency: 2, discard: true })
+          yield* Effect.forEach(yield* repo.withUnordered(organizationIds), placeNow, { concurrency: 2, discard: true })
           return yield* heads(organizationIds)
         }),
       })

@@ -2,12 +2,12 @@
 import { Clock, Context, Effect, Layer, Stream } from "effect"
 import type { Scope } from "effect"
 import { Sse } from "effect/encoding"
-import { Draining } from "../../kernel/ports/Shutdown.ts"
+import { Shutdown } from "../../kernel/ports/Shutdown.ts"
 import { Cursors } from "../../kernel/contract/Page.ts"
 import type { InvalidCursor } from "../../kernel/contract/Problem.ts"
 import type { FollowEventsNodeFull, FollowEventsTooManyStreams } from "./Errors.ts"
-import { EventFollowers, LivePace } from "./StreamSubscribers.ts"
-import type { EventFilter, PlacedEvent } from "./Model.ts"
+import { EventSubscribers, LiveStreamLimits } from "./StreamSubscribers.ts"
+import type { EventFilter, PositionedEvent } from "./Model.ts"
 import { EventsRepo } from "./Repo.ts"
 import { listingOf } from "./Rules.ts"
 
@@ -52,9 +52,9 @@ export class LiveEvents extends Context.Service<
     Effect.gen(function* () {
       const repo = yield* EventsRepo
       const cursors = yield* Cursors
-      const followers = yield* EventFollowers
-      const draining = yield* Draining
-      const pace = yield* LivePace
+      const followers = yield* EventSubscribers
+      const draining = yield* Shutdown
+      const pace = yield* LiveStreamLimits
 
       const follow = Effect.fnUntraced(function* ({ admission, cursor, filter, organizationId }: LiveRequest) {
         const listing = listingOf(organizationId, filter)
@@ -71,7 +71,7 @@ export class LiveEvents extends Context.Service<
         // When the pending output was passed to the response; `undefined` once the client has read it.
         let handedAt: number | undefined
 
-        const frameOf = ({ position, ...event }: PlacedEvent) =>
+        const frameOf = ({ position, ...event }: PositionedEvent) =>
           Sse.encoder.write({
             _tag: "Event",
             event: event.type,

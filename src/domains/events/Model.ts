@@ -13,7 +13,7 @@ export interface EventFilter {
 }
 
 /** An event with its position in the stream. */
-export type PlacedEvent = EventRecord & { readonly position: string }
+export type PositionedEvent = EventRecord & { readonly position: string }
 
 // A comma-separated list, a repeated parameter, or both.
 const EventNames = Schema.Array(Schema.String).pipe(

@@ -5,16 +5,9 @@ import type { Fragment } from "effect/sql/Statement"
 import type { EventRecord } from "../../kernel/contract/Event.ts"
 import { Commits } from "../../kernel/database/Connections.ts"
 import { eventRecords, lockName, record, records, touched } from "../../kernel/database/Statements.ts"
-import type { EventFilter, PlacedEvent } from "./Model.ts"
+import type { EventFilter, PositionedEvent } from "./Model.ts"
+import { OutboxCondition, outboxInsertion } from "./Outbox.ts"
 import { lowestIdAt, resourceOf } from "./Rules.ts"
-
-/**
- * Which events enter the webhook outbox. `subscribed` (default): those of organizations with an enabled endpoint, so
- * that other organizations store no outbox rows. `all`: for an external provider, which alone knows the subscribers.
- */
-export const HandedOver = Context.Reference<"subscribed" | "all">("keyshelf.reference/events/HandedOver", {
-  defaultValue: () => "subscribed",
-})
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
@@ -22,16 +15,7 @@ const make = Effect.gen(function* () {
   const columns = sql.literal(`id, type, occurred_at AS "timestamp", organization_id AS "organizationId", actor,
     data::text AS data, position::text AS position`)
 
-  const handedOver = yield* HandedOver
-  // Inserts the outbox row of the event in the CTE `event`.
-  const enqueue = sql.literal(`INSERT INTO webhook_outbox (organization_id, event_id, due_at)
-    SELECT organization_id, id, occurred_at FROM event${
-      handedOver === "all"
-        ? ""
-        : ` WHERE EXISTS (
-      SELECT 1 FROM webhook_endpoints endpoint
-      WHERE endpoint.organization_id = event.organization_id AND endpoint.disabled_at IS NULL)`
-    }`)
+  const enqueue = sql.literal(outboxInsertion(yield* OutboxCondition))
 
   /** The statement that stores the event, once for each row of `from`. */
   const insertion = (event: EventRecord, from: Fragment = sql.literal("")) => sql`
@@ -53,7 +37,7 @@ const make = Effect.gen(function* () {
      * Runs a change (`INSERT ... RETURNING`) and stores its event in one statement. If the change affects no row,
      * stores no event and returns none; otherwise returns whether an outbox row was stored.
      */
-    insertWith: (change: Fragment, event: EventRecord) =>
+    insertWithChange: (change: Fragment, event: EventRecord) =>
       Effect.map(
         record<{ readonly handedOver: boolean }>()(
           ask(
@@ -67,11 +51,11 @@ const make = Effect.gen(function* () {
         Option.map(({ handedOver }) => handedOver),
       ),
 
-    hasUnplaced: (organizationId: string) =>
+    hasUnordered: (organizationId: string) =>
       touched(sql`SELECT 1 FROM events WHERE organization_id = ${organizationId} AND position IS NULL LIMIT 1`),
 
     /** Returns the organizations that have events without a position. */
-    withUnplaced: (organizationIds: ReadonlyArray<string>) =>
+    withUnordered: (organizationIds: ReadonlyArray<string>) =>
       Effect.map(
         records<{ readonly id: string }>()(sql`
           SELECT requested.id FROM unnest(${organizationIds}::uuid[]) AS requested (id)
@@ -86,10 +70,10 @@ const make = Effect.gen(function* () {
         WHERE organization_id = ANY(${organizationIds}::uuid[])`),
 
     /** Serializes the ordering of one stream: locks it until the transaction ends. */
-    lockPlacing: (organizationId: string) => lockName(sql, `events:${organizationId}`),
+    lockOrdering: (organizationId: string) => lockName(sql, `events:${organizationId}`),
 
     /** Assigns positions to committed events, after all existing positions. */
-    placeCommitted: (organizationId: string) =>
+    assignPositions: (organizationId: string) =>
       Effect.asVoid(
         Effect.orDie(sql`
           WITH unplaced AS MATERIALIZED (
@@ -113,12 +97,12 @@ const make = Effect.gen(function* () {
       const about = filter.resource === undefined ? sql`` : sql`AND resource = ${filter.resource}`
       if (filter.types === undefined || filter.resource !== undefined) {
         const named = filter.types === undefined ? sql`` : sql`AND type = ANY(${filter.types}::text[])`
-        return eventRecords<PlacedEvent>()(sql`
+        return eventRecords<PositionedEvent>()(sql`
           SELECT ${columns} FROM events
           WHERE organization_id = ${organizationId} AND events.position > ${position} ${about} ${named}
           ORDER BY events.position LIMIT ${count}`)
       }
-      return eventRecords<PlacedEvent>()(sql`
+      return eventRecords<PositionedEvent>()(sql`
         SELECT ${columns} FROM events
         WHERE organization_id = ${organizationId} AND events.position = ANY(ARRAY(
           SELECT found.position FROM unnest(${filter.types}::text[]) AS wanted (type)

@@ -1,17 +1,26 @@
 /** Retention of events. By default they are retained forever. */
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Option } from "effect"
+import type { RetentionJob } from "../../kernel/database/ExpiredRows.ts"
+import { CurrentRetentionPeriods, endedBefore } from "../../kernel/ports/RetentionPeriods.ts"
 import { EventsRepo } from "./Repo.ts"
 
-/** Deletes old events. Positions are not reused, so cursors stay valid. */
-export class EventRetention extends Context.Service<
-  EventRetention,
-  {
-    /** Deletes up to `count` events that occurred before `at`, except pending ones. Returns the number deleted. */
-    readonly removeBefore: (at: Date, count: number) => Effect.Effect<number>
-  }
->()("keyshelf/events/Retention") {
+/** Deletes old events, except those that wait for delivery. Positions are not reused, so cursors stay valid. */
+export class EventRetention extends Context.Service<EventRetention, { readonly jobs: ReadonlyArray<RetentionJob> }>()(
+  "keyshelf/events/Retention",
+) {
   static readonly layer = Layer.effect(
     EventRetention,
-    Effect.map(EventsRepo, (repo) => EventRetention.of({ removeBefore: repo.deleteBefore })),
+    Effect.gen(function* () {
+      const repo = yield* EventsRepo
+      const { events } = yield* CurrentRetentionPeriods
+      return EventRetention.of({
+        jobs: Option.match(events, {
+          onNone: () => [],
+          onSome: (retained) => [
+            { kind: "events", step: (at, count) => repo.deleteBefore(endedBefore(at, retained), count) },
+          ],
+        }),
+      })
+    }),
   )
 }

@@ -11,7 +11,7 @@ import { Signals } from "../../kernel/ports/Signals.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transaction } from "../../kernel/database/Transactions.ts"
 import type { EventFilter } from "./Model.ts"
-import { EventPlacing } from "./EventOrdering.ts"
+import { EventOrdering } from "./EventOrdering.ts"
 import { EventsRepo } from "./Repo.ts"
 import { listingOf } from "./Rules.ts"
 
@@ -54,7 +54,7 @@ export class Events extends Context.Service<
     Effect.gen(function* () {
       const repo = yield* EventsRepo
       const cursors = yield* Cursors
-      const ordering = yield* EventPlacing
+      const ordering = yield* EventOrdering
       const signals = yield* Signals
 
       const eventOf = Effect.fnUntraced(function* (source: EventSource, type: EventName, data: object) {
@@ -84,7 +84,7 @@ export class Events extends Context.Service<
         type: EventName,
         data: object,
       ) {
-        const handedOver = yield* repo.insertWith(change, yield* eventOf(source, type, data))
+        const handedOver = yield* repo.insertWithChange(change, yield* eventOf(source, type, data))
         if (Option.isNone(handedOver)) return false
         yield* announce(handedOver.value)
         return true

@@ -3,10 +3,10 @@ import { Context, Effect, Latch, Layer } from "effect"
 import type { Scope } from "effect"
 import { Signals } from "../../kernel/ports/Signals.ts"
 import { FollowEventsNodeFull, FollowEventsTooManyStreams } from "./Errors.ts"
-import { EventPlacing } from "./EventOrdering.ts"
+import { EventOrdering } from "./EventOrdering.ts"
 
 /** The limits and intervals of live streams. */
-export interface LivePace {
+export interface LiveStreamLimits {
   readonly streamsPerOrganization: number
   readonly streamsPerProcess: number
   /** The interval of heartbeats on an open stream. Each heartbeat verifies the credential again. */
@@ -16,7 +16,7 @@ export interface LivePace {
 }
 
 /** The limits and intervals of this process. */
-export const LivePace = Context.Reference<LivePace>("keyshelf.reference/events/LivePace", {
+export const LiveStreamLimits = Context.Reference<LiveStreamLimits>("keyshelf.reference/events/LivePace", {
   defaultValue: () => ({
     streamsPerOrganization: 100,
     streamsPerProcess: 1000,
@@ -31,7 +31,7 @@ const POLL_INTERVAL = { listening: "1 second", pollingOnly: "250 millis" } as co
 const MIN_POLL_INTERVAL = "20 millis"
 
 /** Waits for growth of an organization stream. */
-export interface Follower {
+export interface Subscriber {
   /** The last position of the stream when the follower was added. */
   readonly head: number
   /** Waits until the stream may have grown since the last call returned, or since the follower was added. */
@@ -44,23 +44,23 @@ interface OrganizationStream {
 }
 
 /** Wakes live streams when their organization stream grows. */
-export class EventFollowers extends Context.Service<
-  EventFollowers,
+export class EventSubscribers extends Context.Service<
+  EventSubscribers,
   {
     /** Registers an open stream until the scope closes. Fails if a limit is reached. */
     readonly follow: (
       organizationId: string,
-    ) => Effect.Effect<Follower, FollowEventsTooManyStreams | FollowEventsNodeFull, Scope.Scope>
+    ) => Effect.Effect<Subscriber, FollowEventsTooManyStreams | FollowEventsNodeFull, Scope.Scope>
     /** The number of open streams in this process. */
     readonly open: Effect.Effect<number>
   }
 >()("keyshelf/events/EventFollowers") {
   static readonly layer = Layer.effect(
-    EventFollowers,
+    EventSubscribers,
     Effect.gen(function* () {
-      const ordering = yield* EventPlacing
+      const ordering = yield* EventOrdering
       const signals = yield* Signals
-      const pace = yield* LivePace
+      const pace = yield* LiveStreamLimits
       const streams = new Map<string, OrganizationStream>()
       const hasStreams = Latch.makeUnsafe(false)
       let open = 0
@@ -117,7 +117,7 @@ export class EventFollowers extends Context.Service<
         return { stream, waiter }
       })
 
-      return EventFollowers.of({
+      return EventSubscribers.of({
         follow: Effect.fnUntraced(function* (organizationId) {
           const { waiter } = yield* Effect.acquireRelease(enter(organizationId), ({ stream, waiter }) =>
             Effect.sync(() => leave(organizationId, stream, waiter)),

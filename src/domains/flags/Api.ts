@@ -1,4 +1,4 @@
-/** Endpoints of feature flags and their manifest. */
+/** Endpoints for feature flags and the flag manifest. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Created, Idempotency, idempotencyHeaders, RequiredScope } from "../../kernel/contract/Endpoint.ts"
@@ -54,7 +54,7 @@ export class FeatureFlagsApi extends HttpApiGroup.make("featureFlags")
         OpenApi.annotations({
           summary: "Create a feature flag",
           description:
-            "The values of all variants and the fallback are of the flag's type. Keys that begin with `entitlement.` are reserved: each entitlement is a flag of that name.",
+            "All variant values and `metadata.fallback_value` must have the flag's type. Keys that begin with `entitlement.` are reserved for entitlements, which are also served as flags.",
         }),
       ),
     HttpApiEndpoint.get("get", "/feature-flags/:key", {
@@ -74,9 +74,9 @@ export class FeatureFlagsApi extends HttpApiGroup.make("featureFlags")
       .annotateMerge(exampleBody({ enabled: false }))
       .annotateMerge(
         OpenApi.annotations({
-          summary: "Change a feature flag",
+          summary: "Update a feature flag",
           description:
-            "Missing members stay as they are; `null` clears one, or gives it its default. Lists are replaced as a whole. The key and the type never change.",
+            "Omitted properties stay unchanged. `null` clears a property or resets it to its default. Lists are replaced as a whole. `key` and `type` cannot be changed.",
         }),
       ),
     HttpApiEndpoint.delete("delete", "/feature-flags/:key", {
@@ -88,7 +88,7 @@ export class FeatureFlagsApi extends HttpApiGroup.make("featureFlags")
       .annotateMerge(OpenApi.annotations({ summary: "Delete a feature flag" })),
     HttpApiEndpoint.get("manifest", "/openfeature/v0/manifest", {
       headers: {
-        "if-none-match": Schema.optionalKey(Schema.String).annotate({ description: "`ETag` of the manifest at hand" }),
+        "if-none-match": Schema.optionalKey(Schema.String).annotate({ description: "`ETag` of the cached manifest" }),
       },
       success: [
         HttpApiSchema.WithHeaders(Manifest, { etag: Schema.String, "x-manifest-capabilities": Schema.String }),
@@ -100,13 +100,13 @@ export class FeatureFlagsApi extends HttpApiGroup.make("featureFlags")
         OpenApi.annotations({
           summary: "Read the flag manifest",
           description:
-            "The OpenFeature manifest, as `openfeature pull` takes it: the flags that have a `fallback_value` in their metadata, by key.",
+            "Returns the OpenFeature manifest for `openfeature pull`: all flags with a `metadata.fallback_value`, sorted by key. Send the cached `ETag` in `If-None-Match` to get 304 if nothing has changed.",
         }),
       ),
   )
   .annotateMerge(
     OpenApi.annotations({
       title: "Feature flags",
-      description: "What products ask at run time: variants of a value, and whom each is for.",
+      description: "Values that products read at run time, with variants and targeting rules.",
     }),
   ) {}

@@ -1,4 +1,4 @@
-/** Problems of feature flags (contract, section 3). */
+/** Problems that feature flag operations return (contract, section 3). */
 import { Problem } from "../../kernel/contract/Problem.ts"
 
 export class FeatureFlagNotFound extends Problem<FeatureFlagNotFound>()(

@@ -1,12 +1,12 @@
-/** Entity tags of answers (RFC 9110, sections 8.8.3 and 13.1.2). Pure. */
+/** Entity tags of responses (RFC 9110, sections 8.8.3 and 13.1.2). Pure. */
 import { createHash } from "node:crypto"
 
-/** The tag of a body: the same body has the same tag on every node. */
+/** Computes the tag of a body. The same body has the same tag on every node. */
 export const etagOf = (body: string): string => `"${createHash("sha256").update(body).digest("base64url")}"`
 
-// Weak comparison, and tags without quotes too: OFREP's own examples have none.
+// Compares weakly and accepts tags without quotes, because OFREP's own examples omit them.
 const opaque = (tag: string): string => tag.trim().replace(/^W\//, "").replaceAll('"', "")
 
-/** Whether the caller's `If-None-Match` names this tag: what is at hand there is fresh. */
-export const isFresh = (etag: string, ifNoneMatch: string | undefined): boolean =>
+/** Whether the caller's `If-None-Match` contains this tag, so that the caller's cached copy is current. */
+export const matchesEtag = (etag: string, ifNoneMatch: string | undefined): boolean =>
   ifNoneMatch !== undefined && ifNoneMatch.split(",").some((tag) => tag.trim() === "*" || opaque(tag) === opaque(etag))

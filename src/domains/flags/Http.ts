@@ -1,4 +1,4 @@
-/** Handlers of feature flags, their manifest and their evaluation. */
+/** HTTP handlers for feature flags and the manifest. */
 import { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { HttpApiSchema } from "effect/http-api"
@@ -6,7 +6,7 @@ import * as Apis from "../../kernel/contract/Apis.ts"
 import { created } from "../../kernel/contract/Endpoint.ts"
 import { handlersOf } from "../../kernel/contract/Handlers.ts"
 import { FeatureFlagsApi } from "./Api.ts"
-import { etagOf, isFresh } from "./Etag.ts"
+import { etagOf, matchesEtag } from "./Etag.ts"
 import { FeatureFlags } from "./Service.ts"
 
 export const featureFlags = handlersOf(
@@ -23,10 +23,10 @@ export const featureFlags = handlersOf(
       delete: ({ params }) => flags.delete(params.key),
       manifest: ({ headers }) =>
         Effect.map(flags.manifest(), (manifest) => {
-          // Its text is sent as it is tagged.
+          // Serialized here, because the ETag must match the exact text sent.
           const text = JSON.stringify(manifest)
           const etag = etagOf(text)
-          return isFresh(etag, headers["if-none-match"])
+          return matchesEtag(etag, headers["if-none-match"])
             ? HttpApiSchema.withHeaders({ body: undefined, headers: { etag } })
             : HttpServerResponse.text(text, {
                 contentType: "application/json",

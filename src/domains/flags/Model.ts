@@ -1,15 +1,17 @@
-/** Feature flags and their manifest (interface specification, section 2; contract, sections 5 and 9, "Flags"). */
+/**
+ * Schemas of feature flags and the manifest (interface specification, section 2; contract, sections 5 and 9, "Flags").
+ */
 import { Effect, Schema } from "effect"
 import { ActorReference } from "../../kernel/contract/Caller.ts"
 import { Uuid } from "../../kernel/values/Identifiers.ts"
 import { Description, FreeObject, Name, Text } from "../../kernel/values/Text.ts"
 import { Timestamp } from "../../kernel/values/Timestamp.ts"
 
-/** What the values of a flag are. */
+/** Types that the values of a flag can have. */
 export const flagTypes = ["boolean", "string", "integer", "float", "object"] as const
 export type FlagType = (typeof flagTypes)[number]
 
-/** How a condition compares an attribute of the evaluation context with its values. */
+/** Operators that compare an attribute of the evaluation context with the values of a condition. */
 export const operators = [
   "EQUALS",
   "NOT_EQUALS",
@@ -32,20 +34,20 @@ export const operators = [
 ] as const
 export type Operator = (typeof operators)[number]
 
-/** Keys that begin so are the entitlements', which are flags of every instance. */
+/** Prefix reserved for entitlements, which are served as flags of every instance. */
 export const ENTITLEMENT_PREFIX = "entitlement."
 
-/** The member of a flag's metadata that the manifest lists as its default. */
-export const FALLBACK = "fallback_value"
+/** Metadata property that the manifest lists as the flag's default value. */
+export const FALLBACK_PROPERTY = "fallback_value"
 
-const MOST_VARIANTS = 100
-const MOST_TARGETINGS = 100
-const MOST_CONDITIONS = 20
-const MOST_VALUES = 100
+const MAX_VARIANTS = 100
+const MAX_TARGETINGS = 100
+const MAX_CONDITIONS = 20
+const MAX_VALUES = 100
 
 const FlagType = Schema.Literals(flagTypes)
 
-/** The name of a flag in code: it must survive in a path, in a file and in generated source. */
+/** Key of a flag. It must be usable in a path, in a file name and in generated source code. */
 export const FlagKey = Schema.String.check(
   Schema.isPattern(/^[a-zA-Z][a-zA-Z0-9._-]{0,127}$/, {
     expected: "a key: a letter, then up to 127 letters, digits, dots, underscores and hyphens",
@@ -54,20 +56,22 @@ export const FlagKey = Schema.String.check(
 
 export const Variant = Schema.Struct({
   name: Name,
-  value: Schema.Unknown.annotate({ description: "A value of the flag's type; an object has the limits of `metadata`" }),
+  value: Schema.Unknown.annotate({
+    description: "Value of the flag's type; objects have the same limits as `metadata`",
+  }),
 })
 export type Variant = typeof Variant.Type
 
 export const Condition = Schema.Struct({
   attribute: Text(1, 255).annotate({
-    description: "A member of the evaluation context, `targetingKey` or another; dots lead into objects",
+    description: "Property of the evaluation context, such as `targetingKey`; dots address nested objects",
   }),
   operator: Schema.Literals(operators),
   values: Schema.Array(Schema.Unknown)
-    .check(Schema.isMaxLength(MOST_VALUES))
+    .check(Schema.isMaxLength(MAX_VALUES))
     .annotate({
       description:
-        "Texts, numbers or booleans, as the operator takes them: one, or for `IN`, `NOT_IN`, `CONTAINS`, `STARTS_WITH` and `ENDS_WITH` several. `EXISTS` takes none, or `false` for its opposite",
+        "Strings, numbers or booleans, depending on the operator. `IN`, `NOT_IN`, `CONTAINS`, `STARTS_WITH` and `ENDS_WITH` take one or more values. `EXISTS` takes none, or `false` to require absence. All others take exactly one",
     })
     .pipe(Schema.withDecodingDefaultKey(Effect.succeed([]))),
 })
@@ -76,12 +80,11 @@ export type Condition = typeof Condition.Type
 export const Targeting = Schema.Struct({
   name: Name,
   conditions: Schema.Array(Condition)
-    .check(Schema.isMaxLength(MOST_CONDITIONS))
-    .annotate({ description: "All must hold; none means everybody" }),
-  variant: Schema.String.annotate({ description: "Name of the variant that it serves" }),
+    .check(Schema.isMaxLength(MAX_CONDITIONS))
+    .annotate({ description: "All conditions must match; an empty list matches every context" }),
+  variant: Schema.String.annotate({ description: "Name of the variant to serve" }),
   percentage: Schema.optionalKey(Schema.NullOr(Schema.Finite)).annotate({
-    description:
-      "Serves only this share of the targeting keys, 0 to 100 with up to three decimals; everybody if absent or `null`",
+    description: "Percentage of targeting keys to serve, 0 to 100 with up to three decimals; all if absent or `null`",
   }),
 })
 export type Targeting = typeof Targeting.Type
@@ -106,22 +109,22 @@ export type FeatureFlag = typeof FeatureFlag.Type
 
 const optional = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
-/** The members that can change. `null` stands for their default. */
+/** Properties that an update can change. `null` resets a property to its default. */
 const changeable = {
-  name: optional(Name.annotate({ description: "The key if absent" })),
+  name: optional(Name.annotate({ description: "Defaults to the key" })),
   description: optional(Description),
-  enabled: optional(Schema.Boolean.annotate({ description: "True if absent" })),
+  enabled: optional(Schema.Boolean.annotate({ description: "Defaults to `true`" })),
   metadata: optional(
-    FreeObject.annotate({ description: "`fallback_value`, of the flag's type, puts the flag into the manifest" }),
+    FreeObject.annotate({ description: "A `fallback_value` of the flag's type adds the flag to the manifest" }),
   ),
-  variants: optional(Schema.Array(Variant).check(Schema.isMaxLength(MOST_VARIANTS))),
+  variants: optional(Schema.Array(Variant).check(Schema.isMaxLength(MAX_VARIANTS))),
   defaultVariant: optional(
-    Schema.String.annotate({ description: "Name of the variant that is served where no targeting matches" }),
+    Schema.String.annotate({ description: "Name of the variant to serve if no targeting matches" }),
   ),
   targetings: optional(
     Schema.Array(Targeting)
-      .check(Schema.isMaxLength(MOST_TARGETINGS))
-      .annotate({ description: "In this order; the first that matches decides" }),
+      .check(Schema.isMaxLength(MAX_TARGETINGS))
+      .annotate({ description: "Evaluated in this order; the first match decides" }),
   ),
 }
 
@@ -133,16 +136,16 @@ export type CreateFeatureFlag = typeof CreateFeatureFlag.Type
 export const UpdateFeatureFlag = Schema.Struct(changeable)
 export type UpdateFeatureFlag = typeof UpdateFeatureFlag.Type
 
-/** A flag as the OpenFeature manifest lists it. */
+/** A flag in the OpenFeature manifest. */
 export const ManifestFlag = Schema.Struct({
   key: Schema.String,
-  name: Schema.String.annotate({ description: "One line; the key where the flag has no name" }),
-  description: Schema.String.annotate({ description: "One line, empty where the flag has none" }),
+  name: Schema.String.annotate({ description: "Single line; the key if the flag has no name" }),
+  description: Schema.String.annotate({ description: "Single line; empty if the flag has no description" }),
   type: FlagType,
   defaultValue: Schema.Unknown.annotate({ description: "The flag's `metadata.fallback_value`" }),
 })
 export type ManifestFlag = typeof ManifestFlag.Type
 
-/** The answer of `GET /openfeature/v0/manifest`. */
+/** Response of `GET /openfeature/v0/manifest`. */
 export const Manifest = Schema.Struct({ flags: Schema.Array(ManifestFlag) })
 export type Manifest = typeof Manifest.Type

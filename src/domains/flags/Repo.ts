@@ -1,4 +1,4 @@
-/** SQL of feature flags. */
+/** SQL statements for feature flags. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import { olderThan } from "../../kernel/contract/Page.ts"
@@ -21,7 +21,7 @@ const make = Effect.gen(function* () {
     created_by AS "createdBy", updated_by AS "updatedBy"`)
 
   return {
-    /** Whether the key was free and the row is stored. */
+    /** Inserts a row unless the key is taken; returns whether it was inserted. */
     insert: (organizationId: string, row: FeatureFlag) =>
       touched(sql`
         INSERT INTO feature_flags (organization_id, id, key, name, description, type, enabled, metadata, variants,
@@ -63,26 +63,26 @@ const make = Effect.gen(function* () {
         Effect.orDie(sql`DELETE FROM feature_flags WHERE organization_id = ${organizationId} AND id = ${id}`),
       ),
 
-    /** The flags that have a fallback, by key. */
+    /** Reads the flags that have a fallback value, sorted by key. */
     listForManifest: (organizationId: string) =>
       records<ManifestRow>()(sql`
         SELECT key, name, description, type, metadata -> 'fallback_value' AS fallback FROM feature_flags
         WHERE organization_id = ${organizationId} AND metadata ->> 'fallback_value' IS NOT NULL
         ORDER BY key`),
 
-    /** What an evaluation of one flag rests on. */
+    /** Reads the columns that the evaluation of one flag needs. */
     findForEvaluation: (organizationId: string, key: string) =>
       record<EvaluatedRow>()(
         sql`SELECT ${evaluated} FROM feature_flags WHERE organization_id = ${organizationId} AND key = ${key}`,
       ),
 
-    /** What an evaluation of all flags rests on. */
+    /** Reads the columns that the evaluation of all flags needs. */
     listForEvaluation: (organizationId: string) =>
       records<EvaluatedRow>()(sql`SELECT ${evaluated} FROM feature_flags WHERE organization_id = ${organizationId}`),
   }
 })
 
-/** Rows of feature flags. */
+/** Stores feature flags. */
 export class FlagsRepo extends Context.Service<FlagsRepo, Effect.Success<typeof make>>()("keyshelf/flags/Repo") {
   static readonly layer = Layer.effect(FlagsRepo, make)
 }

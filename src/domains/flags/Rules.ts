@@ -1,9 +1,9 @@
-/** What a feature flag may say, and what the manifest says of it. Pure. */
+/** Validation and updates of feature flags, and their manifest entries. Pure. */
 import { Option, Predicate, Result, Schema, SemVer } from "effect"
 import type { ProblemFault } from "../../kernel/contract/Problem.ts"
 import { FreeObject, Text } from "../../kernel/values/Text.ts"
 import { TimestampInput } from "../../kernel/values/Timestamp.ts"
-import { ENTITLEMENT_PREFIX, FALLBACK } from "./Model.ts"
+import { ENTITLEMENT_PREFIX, FALLBACK_PROPERTY } from "./Model.ts"
 import type { Condition, FeatureFlag, FlagType, ManifestFlag, Operator, Targeting, UpdateFeatureFlag } from "./Model.ts"
 
 type Changeable = Pick<
@@ -24,7 +24,7 @@ const defaultsOf = (key: string): Changeable => ({
   targetings: [],
 })
 
-/** The changeable members after a request: missing ones stay, `null` gives the default. */
+/** Applies a request to the changeable properties: omitted ones stay unchanged, `null` resets one to its default. */
 export const changed = (key: string, input: UpdateFeatureFlag, before?: Changeable): Changeable => {
   const defaults = defaultsOf(key)
   const current = before ?? defaults
@@ -39,29 +39,29 @@ export const changed = (key: string, input: UpdateFeatureFlag, before?: Changeab
   }
 }
 
-const LONGEST_TEXT = 16_384
+const MAX_TEXT_LENGTH = 16_384
 
-const isText = Schema.is(Text(0, LONGEST_TEXT))
+const isText = Schema.is(Text(0, MAX_TEXT_LENGTH))
 const isFreeObject = Schema.is(FreeObject)
 const decodeInstant = Schema.decodeUnknownOption(TimestampInput)
 
-const valueTests: Record<FlagType, readonly [fits: (value: unknown) => boolean, due: string]> = {
+const valueTests: Record<FlagType, readonly [fits: (value: unknown) => boolean, expected: string]> = {
   boolean: [Predicate.isBoolean, "must be true or false"],
-  string: [isText, `must be a text of at most ${LONGEST_TEXT} characters, without NUL`],
+  string: [isText, `must be a string of at most ${MAX_TEXT_LENGTH} characters without NUL`],
   integer: [(value) => Number.isSafeInteger(value), "must be an integer of at most 53 bits"],
   float: [(value) => Number.isFinite(value), "must be a number"],
   object: [
     (value) => Predicate.isObject(value) && isFreeObject(value),
-    "must be an object of at most 16 KiB, 4 levels and 64 keys, without NUL in its texts",
+    "must be an object of at most 16 KiB, 4 levels and 64 keys, with no NUL in its strings",
   ],
 }
 
-/** The instant that a text names, if it is ISO 8601 with an offset. */
+/** Parses an ISO 8601 date-time with an offset. */
 export const instantOf = (value: unknown): Option.Option<Date> =>
   Predicate.isString(value) ? decodeInstant(value) : Option.none()
 
-/** The semantic version that a text names. */
-export const versionOf = (value: unknown): Option.Option<SemVer.SemVer> =>
+/** Parses a semantic version. */
+export const parseVersion = (value: unknown): Option.Option<SemVer.SemVer> =>
   Predicate.isString(value) ? Result.getSuccess(SemVer.parse(value)) : Option.none()
 
 const isScalar = (value: unknown): boolean =>
@@ -69,31 +69,31 @@ const isScalar = (value: unknown): boolean =>
 
 interface Shape {
   readonly fits: (value: unknown) => boolean
-  readonly due: string
-  readonly least: number
-  readonly most: number
+  readonly expected: string
+  readonly min: number
+  readonly max: number
 }
 
-const shape = (fits: Shape["fits"], due: string, least = 1, most = 1): Shape => ({ fits, due, least, most })
+const shape = (fits: Shape["fits"], expected: string, min = 1, max = 1): Shape => ({ fits, expected, min, max })
 
-const scalar = shape(isScalar, "must be a text, a number, or true or false")
-const text = shape(isText, "must be a text")
+const scalar = shape(isScalar, "must be a string, a number or a boolean")
+const text = shape(isText, "must be a string")
 const number = shape((value) => Number.isFinite(value), "must be a number")
-const version = shape((value) => Option.isSome(versionOf(value)), "must be a semantic version, e.g. 1.4.0")
+const version = shape((value) => Option.isSome(parseVersion(value)), "must be a semantic version, e.g. 1.4.0")
 const instant = shape(
   (value) => Option.isSome(instantOf(value)),
   "must be an ISO 8601 date-time with an offset, e.g. 2026-01-31T09:00:00Z",
 )
-const several = (one: Shape): Shape => ({ ...one, most: 100 })
+const oneOrMore = (single: Shape): Shape => ({ ...single, max: 100 })
 
 const shapes: Record<Operator, Shape> = {
   EQUALS: scalar,
   NOT_EQUALS: scalar,
-  IN: several(scalar),
-  NOT_IN: several(scalar),
-  CONTAINS: several(scalar),
-  STARTS_WITH: several(text),
-  ENDS_WITH: several(text),
+  IN: oneOrMore(scalar),
+  NOT_IN: oneOrMore(scalar),
+  CONTAINS: oneOrMore(scalar),
+  STARTS_WITH: oneOrMore(text),
+  ENDS_WITH: oneOrMore(text),
   GT: number,
   GTE: number,
   LT: number,
@@ -107,20 +107,26 @@ const shapes: Record<Operator, Shape> = {
   EXISTS: shape(Predicate.isBoolean, "must be true or false", 0, 1),
 }
 
-const fault = (location: string, message: string, value: unknown): ProblemFault => ({ location, message, value })
+const validationError = (location: string, message: string, value: unknown): ProblemFault => ({
+  location,
+  message,
+  value,
+})
 
-const countDue = ({ least, most }: Shape): string => {
-  if (least === most) return `takes exactly ${least} value`
-  return least === 0 ? `takes at most ${most} value` : "takes one value or more"
+const expectedCount = ({ max, min }: Shape): string => {
+  if (min === max) return `requires exactly ${min} value`
+  return min === 0 ? `takes at most ${max} value` : "requires at least one value"
 }
 
-const conditionFaults = (place: string, { operator, values }: Condition): ReadonlyArray<ProblemFault> => {
-  const due = shapes[operator]
-  if (values.length < due.least || values.length > due.most) {
-    return [fault(`${place}.values`, `${operator} ${countDue(due)}`, values)]
+const conditionErrors = (path: string, { operator, values }: Condition): ReadonlyArray<ProblemFault> => {
+  const shape = shapes[operator]
+  if (values.length < shape.min || values.length > shape.max) {
+    return [
+      validationError(`${path}.values`, `has the wrong number of values: ${operator} ${expectedCount(shape)}`, values),
+    ]
   }
   return values.flatMap((value, index) =>
-    due.fits(value) ? [] : [fault(`${place}.values[${index}]`, `${due.due} for ${operator}`, value)],
+    shape.fits(value) ? [] : [validationError(`${path}.values[${index}]`, `${shape.expected} for ${operator}`, value)],
   )
 }
 
@@ -129,55 +135,63 @@ const isPercentage = (value: number): boolean => {
   return value >= 0 && value <= 100 && Math.abs(thousandths - Math.round(thousandths)) < 1e-6
 }
 
-const repeated = (names: ReadonlyArray<string>, place: string): ReadonlyArray<ProblemFault> =>
+const duplicateNames = (names: ReadonlyArray<string>, path: string): ReadonlyArray<ProblemFault> =>
   names.flatMap((name, index) =>
-    names.indexOf(name) === index ? [] : [fault(`${place}[${index}].name`, "is the name of another one", name)],
+    names.indexOf(name) === index ? [] : [validationError(`${path}[${index}].name`, "must be unique", name)],
   )
 
-const targetingFaults = (
+const targetingErrors = (
   variants: ReadonlySet<string>,
-  place: string,
+  path: string,
   { conditions, percentage, variant }: Targeting,
 ): ReadonlyArray<ProblemFault> => [
-  ...(variants.has(variant) ? [] : [fault(`${place}.variant`, "names no variant", variant)]),
+  ...(variants.has(variant) ? [] : [validationError(`${path}.variant`, "must be the name of a variant", variant)]),
   ...((percentage ?? null) === null || isPercentage(percentage ?? 0)
     ? []
-    : [fault(`${place}.percentage`, "must be 0 to 100 with at most three decimals", percentage)]),
-  ...conditions.flatMap((condition, index) => conditionFaults(`${place}.conditions[${index}]`, condition)),
+    : [validationError(`${path}.percentage`, "must be between 0 and 100 with at most three decimals", percentage)]),
+  ...conditions.flatMap((condition, index) => conditionErrors(`${path}.conditions[${index}]`, condition)),
 ]
 
-/** What is wrong with a flag as it would be after the request. */
-export const faultsOf = (flag: Changeable & Pick<FeatureFlag, "key" | "type">): ReadonlyArray<ProblemFault> => {
-  const [fits, due] = valueTests[flag.type]
+/** Validates a flag as it would be after the request. */
+export const validateFlag = (flag: Changeable & Pick<FeatureFlag, "key" | "type">): ReadonlyArray<ProblemFault> => {
+  const [fits, expected] = valueTests[flag.type]
   const names = new Set(flag.variants.map(({ name }) => name))
-  const fallback = flag.metadata[FALLBACK] ?? null
+  const fallback = flag.metadata[FALLBACK_PROPERTY] ?? null
   return [
     ...(flag.key.startsWith(ENTITLEMENT_PREFIX)
-      ? [fault("body.key", `must not begin with "${ENTITLEMENT_PREFIX}": such flags are the entitlements`, flag.key)]
+      ? [
+          validationError(
+            "body.key",
+            `must not begin with "${ENTITLEMENT_PREFIX}", which is reserved for entitlements`,
+            flag.key,
+          ),
+        ]
       : []),
-    ...(fallback === null || fits(fallback) ? [] : [fault(`body.metadata.${FALLBACK}`, due, fallback)]),
+    ...(fallback === null || fits(fallback)
+      ? []
+      : [validationError(`body.metadata.${FALLBACK_PROPERTY}`, expected, fallback)]),
     ...flag.variants.flatMap(({ value }, index) =>
-      fits(value) ? [] : [fault(`body.variants[${index}].value`, due, value)],
+      fits(value) ? [] : [validationError(`body.variants[${index}].value`, expected, value)],
     ),
-    ...repeated(
+    ...duplicateNames(
       flag.variants.map(({ name }) => name),
       "body.variants",
     ),
     ...(flag.defaultVariant === null || names.has(flag.defaultVariant)
       ? []
-      : [fault("body.defaultVariant", "names no variant", flag.defaultVariant)]),
-    ...repeated(
+      : [validationError("body.defaultVariant", "must be the name of a variant", flag.defaultVariant)]),
+    ...duplicateNames(
       flag.targetings.map(({ name }) => name),
       "body.targetings",
     ),
-    ...flag.targetings.flatMap((targeting, index) => targetingFaults(names, `body.targetings[${index}]`, targeting)),
+    ...flag.targetings.flatMap((targeting, index) => targetingErrors(names, `body.targetings[${index}]`, targeting)),
   ]
 }
 
-// Generators write descriptions into line comments: what follows a line break would become source.
+// Code generators write descriptions into line comments. Text after a line break would become source code.
 const oneLine = (text: string): string => text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, " ").trim()
 
-/** A flag of the manifest; `undefined` for one without a fallback. */
+/** Converts a flag to its manifest entry. */
 export const listed = (
   flag: Omit<ManifestFlag, "description" | "defaultValue"> & {
     readonly description: string | null

@@ -11,19 +11,19 @@ import { Transactions } from "../../kernel/database/Transactions.ts"
 import { CreateFeatureFlagKeyTaken, FeatureFlagNotFound } from "./Errors.ts"
 import type { CreateFeatureFlag, FeatureFlag, Manifest, UpdateFeatureFlag } from "./Model.ts"
 import { FlagsRepo } from "./Repo.ts"
-import { changed, faultsOf, listed } from "./Rules.ts"
+import { changed, validateFlag, listed } from "./Rules.ts"
 
 const notFound = (key: string) => new FeatureFlagNotFound({ detail: noSuch("feature flag", key) })
 
-const checked = Effect.fnUntraced(function* (flag: FeatureFlag) {
-  const errors = faultsOf(flag)
+const validate = Effect.fnUntraced(function* (flag: FeatureFlag) {
+  const errors = validateFlag(flag)
   const [first] = errors
   if (first === undefined) return flag
   return yield* new ValidationFailed({
     detail:
       errors.length === 1
-        ? `${first.location} ${first.message}`
-        : `${errors.length} parts of the flag do not fit together.`,
+        ? `${first.location} ${first.message}.`
+        : `The flag has ${errors.length} validation errors; \`errors\` lists them.`,
     errors,
   })
 })
@@ -37,7 +37,7 @@ const make = Effect.gen(function* () {
   const create = Effect.fn("FeatureFlags.create")(function* (input: CreateFeatureFlag) {
     const caller = yield* Caller
     const at = yield* now
-    const flag = yield* checked({
+    const flag = yield* validate({
       id: yield* newId,
       key: input.key,
       type: input.type,
@@ -50,7 +50,9 @@ const make = Effect.gen(function* () {
     return yield* transactions.run(
       Effect.gen(function* () {
         if (!(yield* repo.insert(caller.organizationId, flag))) {
-          return yield* new CreateFeatureFlagKeyTaken({ detail: `Another feature flag has the key "${flag.key}".` })
+          return yield* new CreateFeatureFlagKeyTaken({
+            detail: `Another feature flag has the key "${flag.key}". Choose a different key.`,
+          })
         }
         yield* events.emit(caller, "FEATURE_FLAG_CREATED", flag)
         return flag
@@ -80,7 +82,7 @@ const make = Effect.gen(function* () {
       Effect.gen(function* () {
         const current = yield* repo.lockByKey(caller.organizationId, key)
         if (Option.isNone(current)) return yield* notFound(key)
-        const updated = yield* checked({
+        const updated = yield* validate({
           ...current.value,
           ...changed(key, input, current.value),
           updatedAt: yield* now,
@@ -113,7 +115,7 @@ const make = Effect.gen(function* () {
   return { create, get, list, update, delete: remove, manifest }
 })
 
-/** Feature flags of the caller's organization. */
+/** Manages the feature flags of the caller's organization. */
 export class FeatureFlags extends Context.Service<FeatureFlags, Effect.Success<typeof make>>()(
   "keyshelf/flags/FeatureFlags",
 ) {

@@ -18,7 +18,7 @@ const make = Effect.gen(function* () {
 
   return {
     /** The statement that stores the row if its slug is free. */
-    insertion: (organizationId: string, row: EntitlementGroup) => sql`
+    insertStatement: (organizationId: string, row: EntitlementGroup) => sql`
       INSERT INTO entitlement_groups (organization_id, id, slug, name, description, created_at, created_by, updated_at,
         updated_by)
       VALUES (${organizationId}, ${row.id}, ${row.slug}, ${row.name}, ${row.description}, ${row.createdAt},

@@ -8,7 +8,7 @@ import { newId } from "../../kernel/values/Identifiers.ts"
 import { byId, Cursors } from "../../kernel/contract/Page.ts"
 import type { PageRequest } from "../../kernel/contract/Page.ts"
 import { invalid, noSuch } from "../../kernel/contract/Problem.ts"
-import { slugify, underFreeSlug } from "../../kernel/values/Slug.ts"
+import { slugify, insertWithFreeSlug } from "../../kernel/values/Slug.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
 import { CreateEntitlementGroupSlugTaken, EntitlementGroupNotFound } from "./Errors.ts"
@@ -51,8 +51,8 @@ const make = Effect.gen(function* () {
       updatedBy: caller.actor,
     }
     const store = (record: EntitlementGroup) =>
-      events.emitWith(repo.insertion(caller.organizationId, record), caller, "ENTITLEMENT_GROUP_CREATED", record)
-    const slug = yield* underFreeSlug({
+      events.emitWith(repo.insertStatement(caller.organizationId, record), caller, "ENTITLEMENT_GROUP_CREATED", record)
+    const slug = yield* insertWithFreeSlug({
       explicit: input.slug,
       suggested: slugify(input.name, "group"),
       insert: (slug) => store({ ...group, slug }),

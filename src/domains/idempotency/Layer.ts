@@ -1,5 +1,7 @@
 /** The layer of stored responses. */
+import { Layer } from "effect"
 import { IdempotencyRepo } from "./Repo.ts"
+import { IdempotencyRetention } from "./Retention.ts"
 
 /** The services of this domain on their repositories. */
-export const layer = IdempotencyRepo.layer
+export const layer = IdempotencyRetention.layer.pipe(Layer.provideMerge(IdempotencyRepo.layer))

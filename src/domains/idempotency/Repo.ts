@@ -4,46 +4,46 @@ import { Context, Effect, Layer, Schema } from "effect"
 import { decodedOne } from "../../kernel/database/Statements.ts"
 
 /** The first response to a request with a key. Of a response with a secret only the name of what was created is stored. */
-export const StoredAnswer = Schema.Struct({
+export const StoredResponse = Schema.Struct({
   fingerprint: Schema.Uint8Array,
   status: Schema.Int,
   location: Schema.NullOr(Schema.String),
   body: Schema.NullOr(Schema.String),
   secretSlug: Schema.NullOr(Schema.String),
 })
-export type StoredAnswer = typeof StoredAnswer.Type
+export type StoredResponse = typeof StoredResponse.Type
 
 /** Names a stored response: the credential that sent the request, and the hash of its key. */
-export interface AnswerKey {
+export interface ResponseKey {
   readonly callerId: string
   readonly key: string
 }
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
-  const storedAnswer = decodedOne(StoredAnswer)
+  const storedResponse = decodedOne(StoredResponse)
   return {
     /** Locks the key until the transaction ends, also after a crash. Answers `false` if another transaction holds it. */
-    tryLock: ({ callerId, key }: AnswerKey) =>
+    tryLock: ({ callerId, key }: ResponseKey) =>
       Effect.map(
         Effect.orDie(sql<{ free: boolean }>`
           SELECT pg_try_advisory_xact_lock(hashtextextended(${`${callerId}:${key}`}, 1)) AS free`),
         ([lock]) => lock?.free === true,
       ),
 
-    find: ({ callerId, key }: AnswerKey, at: Date) =>
-      storedAnswer(sql`
+    find: ({ callerId, key }: ResponseKey, at: Date) =>
+      storedResponse(sql`
         SELECT fingerprint, status, location, body, secret_slug AS "secretSlug" FROM idempotency_keys
         WHERE caller_id = ${callerId} AND key = ${key} AND expires_at > ${at}`),
 
     /** Stores the response, in place of an expired one. */
-    store: ({ callerId, key }: AnswerKey, organizationId: string | null, answer: StoredAnswer, expiresAt: Date) =>
+    store: ({ callerId, key }: ResponseKey, organizationId: string | null, response: StoredResponse, expiresAt: Date) =>
       Effect.asVoid(
         Effect.orDie(sql`
           INSERT INTO idempotency_keys (caller_id, key, organization_id, fingerprint, status, location, body, secret_slug,
             expires_at)
-          VALUES (${callerId}, ${key}, ${organizationId}, ${answer.fingerprint}, ${answer.status}, ${answer.location},
-            ${answer.body}, ${answer.secretSlug}, ${expiresAt})
+          VALUES (${callerId}, ${key}, ${organizationId}, ${response.fingerprint}, ${response.status}, ${response.location},
+            ${response.body}, ${response.secretSlug}, ${expiresAt})
           ON CONFLICT (caller_id, key) DO UPDATE SET fingerprint = excluded.fingerprint, status = excluded.status,
             location = excluded.location, body = excluded.body, secret_slug = excluded.secret_slug,
             expires_at = excluded.expires_at`),

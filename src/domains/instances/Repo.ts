@@ -85,7 +85,7 @@ const make = Effect.gen(function* () {
         SELECT ${columns} FROM instances WHERE organization_id = ${organizationId} AND id = ${id} FOR UPDATE`),
 
     /** Finds a deployment zone and locks it against deletion until the transaction ends. */
-    keepZone: (organizationId: string, id: string) =>
+    lockZoneShared: (organizationId: string, id: string) =>
       record<{ readonly id: string }>()(sql`
         SELECT id FROM deployment_zones WHERE organization_id = ${organizationId} AND id = ${id} FOR KEY SHARE`),
 

@@ -8,26 +8,26 @@ const customerProperties = ["customerId", "customerSlug"] as const
 const licenseProperties = ["licenseId", "licenseSlug", "licenseFamilySlug"] as const
 
 /** A property by which a body names a customer or a license, with its value. */
-export interface Naming {
+export interface Reference {
   readonly property: (typeof customerProperties)[number] | (typeof licenseProperties)[number]
   readonly value: string
 }
 
-const namings = (body: Body, properties: ReadonlyArray<Naming["property"]>): ReadonlyArray<Naming> =>
+const namings = (body: Body, properties: ReadonlyArray<Reference["property"]>): ReadonlyArray<Reference> =>
   properties.flatMap((property) => {
     const value = body[property]
     return value === undefined ? [] : [{ property, value }]
   })
 
 /** How a body names the customer, if it does. */
-export const customerNaming = (body: Body): Naming | undefined => namings(body, customerProperties)[0]
+export const customerReference = (body: Body): Reference | undefined => namings(body, customerProperties)[0]
 
 /** How a body names the license, if it does. */
-export const licenseNaming = (body: Body): Naming | undefined => namings(body, licenseProperties)[0]
+export const licenseReference = (body: Body): Reference | undefined => namings(body, licenseProperties)[0]
 
 const namingErrors = (
   body: Body,
-  properties: ReadonlyArray<Naming["property"]>,
+  properties: ReadonlyArray<Reference["property"]>,
   isRequired: boolean,
 ): ReadonlyArray<ProblemFault> => {
   const [first, ...others] = namings(body, properties)
@@ -44,7 +44,7 @@ const namingErrors = (
 }
 
 /** The license must end after it starts. The error names the date that was sent, the end date if both were. */
-export const termFaults = (
+export const termErrors = (
   term: Pick<Instance, "startLicenseDate" | "endLicenseDate">,
   body: Body,
 ): ReadonlyArray<ProblemFault> => {
@@ -55,15 +55,15 @@ export const termFaults = (
 }
 
 /** Validation errors of the body of a creation. */
-export const creationFaults = (body: NewInstance): ReadonlyArray<ProblemFault> => [
+export const creationErrors = (body: NewInstance): ReadonlyArray<ProblemFault> => [
   ...namingErrors(body, customerProperties, true),
   ...namingErrors(body, licenseProperties, true),
-  ...termFaults(body, body),
+  ...termErrors(body, body),
 ]
 
 /** Validation errors of the body of a change to this instance. */
-export const changeFaults = (current: Instance, body: InstanceChange): ReadonlyArray<ProblemFault> => [
+export const changeErrors = (current: Instance, body: InstanceChange): ReadonlyArray<ProblemFault> => [
   ...namingErrors(body, customerProperties, false),
   ...namingErrors(body, licenseProperties, false),
-  ...termFaults({ ...current, ...body }, body),
+  ...termErrors({ ...current, ...body }, body),
 ]

@@ -7,7 +7,7 @@ import { newId } from "../../kernel/values/Identifiers.ts"
 import { byId, Cursors } from "../../kernel/contract/Page.ts"
 import type { PageRequest } from "../../kernel/contract/Page.ts"
 import { invalid, noSuch, refuseFaults } from "../../kernel/contract/Problem.ts"
-import { slugify, underFreeSlug } from "../../kernel/values/Slug.ts"
+import { slugify, insertWithFreeSlug } from "../../kernel/values/Slug.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
 import type { Transaction } from "../../kernel/database/Transactions.ts"
@@ -21,8 +21,8 @@ import {
 } from "./Errors.ts"
 import type { Instance, InstanceChange, InstanceChoice, InstanceFilters, NewInstance, UpdateInstance } from "./Model.ts"
 import { InstancesRepo } from "./Repo.ts"
-import { changeFaults, creationFaults, customerNaming, licenseNaming } from "./Rules.ts"
-import type { Naming } from "./Rules.ts"
+import { changeErrors, creationErrors, customerReference, licenseReference } from "./Rules.ts"
+import type { Reference } from "./Rules.ts"
 
 const notFound = (slug: string) => new InstanceNotFound({ detail: noSuch("instance", slug) })
 
@@ -30,11 +30,11 @@ const archived = (slug: string) => ({
   detail: `The license version "${slug}" is archived. Assign another version or unarchive it first.`,
 })
 
-const unknownName = (kind: string, { property, value }: Naming) =>
+const unknownName = (kind: string, { property, value }: Reference) =>
   invalid(`body.${property}`, `does not name an existing ${kind}`, value)
 
 /** Stores something within the transaction that creates or changes an instance, before the event is emitted. */
-export type Alongside<E> = (instance: Instance) => Effect.Effect<void, E, Transaction>
+export type WithinTransaction<E> = (instance: Instance) => Effect.Effect<void, E, Transaction>
 
 const make = Effect.gen(function* () {
   const repo = yield* InstancesRepo
@@ -46,7 +46,7 @@ const make = Effect.gen(function* () {
   const transactions = yield* Transactions
 
   /** The id of the named customer, `null` if none is named. It cannot be deleted before the transaction ends. */
-  const customerId = Effect.fnUntraced(function* (organizationId: string, naming: Naming | undefined) {
+  const customerId = Effect.fnUntraced(function* (organizationId: string, naming: Reference | undefined) {
     if (naming === undefined) return null
     const customer = yield* customers.keep(organizationId, { [naming.property]: naming.value })
     return Option.isSome(customer) ? customer.value.id : yield* unknownName("customer", naming)
@@ -58,7 +58,7 @@ const make = Effect.gen(function* () {
    */
   const licenseId = Effect.fnUntraced(function* <E>(
     organizationId: string,
-    naming: Naming | undefined,
+    naming: Reference | undefined,
     options: { readonly assigned: string | null; readonly whenArchived: (problem: { readonly detail: string }) => E },
   ) {
     if (naming === undefined) return null
@@ -76,16 +76,19 @@ const make = Effect.gen(function* () {
 
   const zoneId = Effect.fnUntraced(function* (organizationId: string, id: string | null) {
     if (id === null) return null
-    const zone = yield* repo.keepZone(organizationId, id)
+    const zone = yield* repo.lockZoneShared(organizationId, id)
     return Option.isSome(zone)
       ? zone.value.id
       : yield* invalid("body.deploymentZoneId", "does not name an existing deployment zone", id)
   })
 
-  const create = Effect.fn("Instances.create")(function* <E = never>(input: NewInstance, alongside?: Alongside<E>) {
+  const create = Effect.fn("Instances.create")(function* <E = never>(
+    input: NewInstance,
+    withinTransaction?: WithinTransaction<E>,
+  ) {
     const caller = yield* Caller
     const { organizationId } = caller
-    yield* refuseFaults(creationFaults(input))
+    yield* refuseFaults(creationErrors(input))
     const at = yield* now
     const id = yield* newId
     return yield* transactions.run(
@@ -97,9 +100,9 @@ const make = Effect.gen(function* () {
           name: input.name,
           description: input.description ?? null,
           // Both are named, or validation would have failed.
-          customerId: (yield* customerId(organizationId, customerNaming(input))) ?? "",
+          customerId: (yield* customerId(organizationId, customerReference(input))) ?? "",
           licenseId:
-            (yield* licenseId(organizationId, licenseNaming(input), {
+            (yield* licenseId(organizationId, licenseReference(input), {
               assigned: null,
               whenArchived: (problem) => new CreateInstanceLicenseArchived(problem),
             })) ?? "",
@@ -113,16 +116,16 @@ const make = Effect.gen(function* () {
           createdBy: caller.actor,
           updatedBy: caller.actor,
         }
-        const slug = yield* underFreeSlug({
+        const slug = yield* insertWithFreeSlug({
           explicit: input.slug,
           suggested: slugify(input.name, "instance"),
           insert: (slug) => repo.insert(organizationId, { ...instance, slug }),
           taken: (slug) => new CreateInstanceSlugTaken({ detail: `Another instance has the slug "${slug}".` }),
         })
         const stored: Instance = { ...instance, slug }
-        if (alongside !== undefined) yield* alongside(stored)
+        if (withinTransaction !== undefined) yield* withinTransaction(stored)
         const record =
-          alongside === undefined ? stored : Option.getOrThrow(yield* repo.findById(organizationId, stored.id))
+          withinTransaction === undefined ? stored : Option.getOrThrow(yield* repo.findById(organizationId, stored.id))
         yield* events.emit(caller, "INSTANCE_CREATION", record)
         return record
       }),
@@ -181,17 +184,17 @@ const make = Effect.gen(function* () {
   const change = Effect.fn("Instances.change")(function* <E = never>(
     choice: InstanceChoice,
     input: InstanceChange,
-    alongside?: Alongside<E>,
+    withinTransaction?: WithinTransaction<E>,
   ) {
     return yield* changing(
       choice,
       Effect.fnUntraced(function* (current, organizationId) {
-        if (alongside !== undefined) yield* alongside(current)
-        yield* refuseFaults(changeFaults(current, input))
+        if (withinTransaction !== undefined) yield* withinTransaction(current)
+        yield* refuseFaults(changeErrors(current, input))
         const metadata = input.metadata === undefined ? current.metadata : (input.metadata ?? {})
         yield* metadataValues.check(organizationId, "INSTANCE", current.metadata, metadata)
-        const namedCustomer = yield* customerId(organizationId, customerNaming(input))
-        const namedLicense = yield* licenseId(organizationId, licenseNaming(input), {
+        const namedCustomer = yield* customerId(organizationId, customerReference(input))
+        const namedLicense = yield* licenseId(organizationId, licenseReference(input), {
           assigned: current.licenseId,
           whenArchived: (problem) => new UpdateInstanceLicenseArchived(problem),
         })
@@ -214,8 +217,8 @@ const make = Effect.gen(function* () {
     )
   })
 
-  const attach = Effect.fn("Instances.attach")(function* <E>(slug: string, alongside: Alongside<E>) {
-    return yield* changing({ instanceSlug: slug }, (current) => Effect.as(alongside(current), current))
+  const attach = Effect.fn("Instances.attach")(function* <E>(slug: string, withinTransaction: WithinTransaction<E>) {
+    return yield* changing({ instanceSlug: slug }, (current) => Effect.as(withinTransaction(current), current))
   })
 
   const remove = Effect.fn("Instances.delete")(function* (slug: string) {

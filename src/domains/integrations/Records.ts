@@ -33,7 +33,7 @@ interface Owners<E> {
   readonly get: (slug: string) => Effect.Effect<Owner, E, Caller>
   readonly attach: <E2>(
     slug: string,
-    alongside: (owner: Owner) => Effect.Effect<void, E2, Transaction>,
+    withinTransaction: (owner: Owner) => Effect.Effect<void, E2, Transaction>,
   ) => Effect.Effect<Owner, E | E2, Caller>
 }
 

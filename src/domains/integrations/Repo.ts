@@ -23,7 +23,7 @@ export interface ExternalKey {
 }
 
 /** The actor and time of a write. `id` becomes the id of a new record. */
-export interface Writing {
+export interface WriteContext {
   readonly id: string
   readonly at: Date
   readonly actor: ActorReference
@@ -71,7 +71,7 @@ const make = Effect.gen(function* () {
         ORDER BY id DESC LIMIT ${count}`),
 
     /** Inserts or updates a record. The caller must hold the locks of the external id and of the resource. */
-    save: (organizationId: string, key: RecordKey, row: IntegrationRecord, writing: Writing) =>
+    save: (organizationId: string, key: RecordKey, row: IntegrationRecord, writing: WriteContext) =>
       Effect.asVoid(
         Effect.orDie(sql`
           INSERT INTO integration_records (organization_id, id, kind, resource_id, connector, external_id, web_url,

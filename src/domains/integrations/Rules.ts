@@ -18,16 +18,16 @@ export const fresh = (externalId: string): IntegrationRecord => ({
 })
 
 /** Merges metadata shallowly. A `null` value removes its key, a `null` patch removes all keys. */
-export const merged = (metadata: Metadata, patch: Metadata | null | undefined): Metadata => {
+export const mergeMetadata = (metadata: Metadata, patch: Metadata | null | undefined): Metadata => {
   if (patch === null) return {}
   if (patch === undefined) return metadata
   return Object.fromEntries(Object.entries({ ...metadata, ...patch }).filter(([, value]) => value !== null))
 }
 
 /** The record after an upsert. Its last error stays: only the integration knows when it is resolved. */
-export const synced = (current: IntegrationRecord, input: UpsertRecord, at: Date): IntegrationRecord => ({
+export const applyUpsert = (current: IntegrationRecord, input: UpsertRecord, at: Date): IntegrationRecord => ({
   ...current,
-  metadata: merged(current.metadata, input.integrationMetadata),
+  metadata: mergeMetadata(current.metadata, input.integrationMetadata),
   web_url: input.webUrl === undefined ? current.web_url : input.webUrl,
   synced_at: at.toISOString(),
 })
@@ -35,7 +35,7 @@ export const synced = (current: IntegrationRecord, input: UpsertRecord, at: Date
 const isWithinLimits = Schema.is(FreeObject)
 
 /** Validation errors of a record after a merge, which can exceed the limits although each part respects them. */
-export const recordFaults = (record: IntegrationRecord): ReadonlyArray<ProblemFault> =>
+export const recordErrors = (record: IntegrationRecord): ReadonlyArray<ProblemFault> =>
   isWithinLimits(record.metadata)
     ? []
     : [
@@ -46,13 +46,13 @@ export const recordFaults = (record: IntegrationRecord): ReadonlyArray<ProblemFa
       ]
 
 /** Validation errors of a slug that differs from the current one. Slugs are immutable. */
-export const slugFaults = (current: string, sent: string | undefined): ReadonlyArray<ProblemFault> =>
+export const slugErrors = (current: string, sent: string | undefined): ReadonlyArray<ProblemFault> =>
   sent === undefined || sent === current
     ? []
     : [{ location: "body.slug", message: `must be "${current}" or be omitted: slugs are immutable`, value: sent }]
 
 /** Validation errors for properties that a new instance requires. */
-export const creationFaults = (input: UpsertInstance): ReadonlyArray<ProblemFault> =>
+export const creationErrors = (input: UpsertInstance): ReadonlyArray<ProblemFault> =>
   (["customerExternalId", "licenseId"] as const)
     .filter((property) => input[property] === undefined)
     .map((property) => ({

@@ -17,7 +17,15 @@ import { connectorOf } from "./Model.ts"
 import type { UpsertCustomer, UpsertInstance, UpsertRecord } from "./Model.ts"
 import { IntegrationsRepo } from "./Repo.ts"
 import type { ExternalKey } from "./Repo.ts"
-import { creationFaults, customerResult, fresh, instanceResult, recordFaults, slugFaults, synced } from "./Rules.ts"
+import {
+  creationErrors,
+  customerResult,
+  fresh,
+  instanceResult,
+  recordErrors,
+  slugErrors,
+  applyUpsert,
+} from "./Rules.ts"
 
 /** The external id moved to another resource during the wait for the lock. The upsert retries. */
 class Moved extends Schema.TaggedError<Moved>()("Moved", {}) {}
@@ -56,12 +64,12 @@ const make = Effect.gen(function* () {
       return yield* new Moved()
     }
     const at = yield* now
-    const record = synced(
+    const record = applyUpsert(
       Option.getOrElse(current, () => fresh(external.externalId)),
       input,
       at,
     )
-    yield* refuseFaults([...slugFaults(resource.slug, input.slug), ...recordFaults(record)])
+    yield* refuseFaults([...slugErrors(resource.slug, input.slug), ...recordErrors(record)])
     yield* repo.save(organizationId, key, record, { id: yield* newId, at, actor })
   })
 
@@ -122,7 +130,7 @@ const make = Effect.gen(function* () {
     const { customerExternalId, integrationMetadata: _, slug, webUrl: __, ...others } = input
     const upsert = Effect.gen(function* () {
       const holder = yield* repo.holder(organizationId, key)
-      if (Option.isNone(holder)) yield* refuseFaults(creationFaults(input))
+      if (Option.isNone(holder)) yield* refuseFaults(creationErrors(input))
       const properties =
         customerExternalId === undefined
           ? others

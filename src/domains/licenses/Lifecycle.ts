@@ -15,7 +15,7 @@ import {
 } from "./Errors.ts"
 import type { License, LifecycleState } from "./Model.ts"
 import { LicensesRepo } from "./Repo.ts"
-import { archiveRefusal } from "./Rules.ts"
+import { archiveRejection } from "./Rules.ts"
 
 const wrongState = (license: License) => ({ detail: `The license "${license.slug}" is ${license.lifecycleState}.` })
 
@@ -28,7 +28,7 @@ const mayUnarchive = (license: License) =>
     : Effect.fail(new UnarchiveLicenseNotArchived(wrongState(license)))
 
 const mayArchive = Effect.fnUntraced(function* (license: License) {
-  switch (archiveRefusal(license)) {
+  switch (archiveRejection(license)) {
     case "not-published":
       return yield* new ArchiveLicenseNotPublished(wrongState(license))
     case "default":

@@ -117,12 +117,12 @@ const make = Effect.gen(function* () {
         FOR UPDATE OF license`),
 
     /** Locks the row against changes until the transaction ends. The lock is shared. */
-    keepBySlug: (organizationId: string, slug: string) =>
+    lockBySlugShared: (organizationId: string, slug: string) =>
       record<License>()(sql`
         ${licenses} WHERE license.organization_id = ${organizationId} AND license.slug = ${slug}
         FOR SHARE OF license`),
 
-    keepById: (organizationId: string, id: string) =>
+    lockByIdShared: (organizationId: string, id: string) =>
       record<License>()(sql`
         ${licenses} WHERE license.organization_id = ${organizationId} AND license.id = ${id} FOR SHARE OF license`),
 

@@ -6,7 +6,7 @@ import { newId } from "../../kernel/values/Identifiers.ts"
 import { byId, Cursors } from "../../kernel/contract/Page.ts"
 import type { PageRequest } from "../../kernel/contract/Page.ts"
 import { invalid, noSuch } from "../../kernel/contract/Problem.ts"
-import { slugify, underFreeSlug } from "../../kernel/values/Slug.ts"
+import { slugify, insertWithFreeSlug } from "../../kernel/values/Slug.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
 import {
@@ -72,7 +72,7 @@ const make = Effect.gen(function* () {
     const familyId = yield* newId
     const { createdAt, createdBy } = license
     const versionWith = (slug: string): License => ({ ...license, familyId, familySlug: slug, slug, version: "1" })
-    const slug = yield* underFreeSlug({
+    const slug = yield* insertWithFreeSlug({
       explicit: input.slug,
       suggested: slugify(input.name, "license"),
       taken: slugTaken,
@@ -108,7 +108,7 @@ const make = Effect.gen(function* () {
       slug,
       version: String(version),
     })
-    const slug = yield* underFreeSlug({
+    const slug = yield* insertWithFreeSlug({
       explicit: input.slug,
       suggested: slugOfVersion(family.slug, version),
       insert: (slug) => repo.insert(caller.organizationId, versionWith(slug)),
@@ -253,7 +253,7 @@ const make = Effect.gen(function* () {
     /** Resolves a choice to a version. None if it names none, or if its properties name different versions. */
     resolve,
     /** Reads a version and locks it: it cannot be archived before the transaction ends. */
-    lock: (organizationId: string, licenseId: string) => repo.keepById(organizationId, licenseId),
+    lock: (organizationId: string, licenseId: string) => repo.lockByIdShared(organizationId, licenseId),
   }
 })
 

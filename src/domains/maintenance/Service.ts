@@ -3,24 +3,14 @@
  * section 8; contract, section 8). Each batch commits separately, which keeps transactions short. Batches skip rows
  * that another node has locked, so any number of nodes can sweep concurrently.
  */
-import { Cause, Context, Duration, Effect, Exit, Layer, Metric, Option } from "effect"
-import { TokenRetirement } from "../access/tokens/Retention.ts"
-import { EventRetention } from "../events/Retention.ts"
+import { Cause, Context, Effect, Exit, Layer, Metric } from "effect"
 import { now } from "../../kernel/values/Timestamp.ts"
-import { ReservationRetention } from "../usage/Retention.ts"
-import { BacklogRemover } from "../webhooks/queue/BacklogRemover.ts"
-import { expiringTables, MaintenanceRepo } from "../../kernel/database/ExpiredRows.ts"
-
-/** How long rows are retained after their end. Without `events`, events are retained forever. */
-export interface RetentionPeriods {
-  readonly retiredTokens: Duration.Duration
-  readonly events: Option.Option<Duration.Duration>
-}
-
-/** The retention periods of the installation. */
-export const Retention = Context.Reference<RetentionPeriods>("keyshelf.reference/maintenance/Retention", {
-  defaultValue: () => ({ retiredTokens: Duration.days(90), events: Option.none() }),
-})
+import type { RetentionJob } from "../../kernel/database/ExpiredRows.ts"
+import { TokenRetention } from "../access/tokens/Retention.ts"
+import { EventRetention } from "../events/Retention.ts"
+import { IdempotencyRetention } from "../idempotency/Retention.ts"
+import { UsageRetention } from "../usage/Retention.ts"
+import { WebhookRetention } from "../webhooks/Retention.ts"
 
 /** Rows per transaction. */
 export const BATCH = 1000
@@ -33,41 +23,13 @@ const sweptRows = Metric.counter("keyshelf_sweeper_rows_total", {
   incremental: true,
 })
 
-/** A retention job. `step` processes up to `count` rows and returns the number processed. */
-interface RetentionJob {
-  readonly kind: string
-  readonly step: (at: Date, count: number) => Effect.Effect<number>
-}
-
-const before = (at: Date, retained: Duration.Duration) => new Date(at.getTime() - Duration.toMillis(retained))
-
 const make = Effect.gen(function* () {
-  const retention = yield* Retention
-  const retirement = yield* TokenRetirement
-  const reservations = yield* ReservationRetention
-  const events = yield* EventRetention
-  const pending = yield* BacklogRemover
-  const repo = yield* MaintenanceRepo
-
   const jobs: ReadonlyArray<RetentionJob> = [
-    // Must come first: the expiry event of a token is emitted before the token is deleted.
-    { kind: "token_expiries", step: (_, count) => retirement.tellExpiries(count) },
-    {
-      kind: "retired_tokens",
-      step: (at, count) => retirement.removeRetired(before(at, retention.retiredTokens), count),
-    },
-    ...expiringTables.map((table) => ({
-      kind: table,
-      step: (at: Date, count: number) => repo.deleteExpired(table, at, count),
-    })),
-    { kind: "usage_reservations", step: reservations.removeFinished },
-    { kind: "dropped_deliveries", step: (_, count) => pending.deleteAbandoned(count) },
-    ...Option.match(retention.events, {
-      onNone: () => [],
-      onSome: (retained) => [
-        { kind: "events", step: (at: Date, count: number) => events.removeBefore(before(at, retained), count) },
-      ],
-    }),
+    ...(yield* TokenRetention).jobs,
+    ...(yield* IdempotencyRetention).jobs,
+    ...(yield* UsageRetention).jobs,
+    ...(yield* WebhookRetention).jobs,
+    ...(yield* EventRetention).jobs,
   ]
 
   /** The kinds of rows that a sweep processes. */
@@ -108,7 +70,7 @@ const make = Effect.gen(function* () {
   return { kinds, sweep }
 })
 
-/** Runs the retention jobs. {@link Retention} defines the retention periods. */
+/** Runs the retention jobs of all domains. */
 export class Sweeper extends Context.Service<Sweeper, Effect.Success<typeof make>>()("keyshelf/maintenance/Sweeper") {
   static readonly layer = Layer.effect(Sweeper, make)
 }

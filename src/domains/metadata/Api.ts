@@ -28,7 +28,8 @@ export class MetadataFieldsApi extends HttpApiGroup.make("metadataFields")
       .annotateMerge(
         OpenApi.annotations({
           summary: "List metadata fields",
-          description: "By `displayOrder`, then oldest first. Archived fields are among them, with `archivedAt`.",
+          description:
+            "Sorted by `displayOrder`, then oldest first. Includes archived fields, which have `archivedAt`.",
         }),
       ),
     HttpApiEndpoint.post("create", "/metadata-fields", {
@@ -52,7 +53,7 @@ export class MetadataFieldsApi extends HttpApiGroup.make("metadataFields")
         OpenApi.annotations({
           summary: "Create a metadata field",
           description:
-            "From now on `metadata` of this resource type may have the key. The schema is refused if it is not valid JSON Schema 2020-12, not self-contained, or could make checks slow; each fault names its place, e.g. `body.jsonSchema/properties/code/pattern`. No two active fields of a resource type share a key.",
+            "Allows the key in the `metadata` of this resource type. A schema is rejected if it is not valid JSON Schema 2020-12, not self-contained, or too expensive to check. Each error names its place, e.g. `body.jsonSchema/properties/code/pattern`. Two active fields of a resource type cannot share a key.",
         }),
       ),
     HttpApiEndpoint.patch("update", "/metadata-fields/:metadataFieldId", {
@@ -66,9 +67,9 @@ export class MetadataFieldsApi extends HttpApiGroup.make("metadataFields")
       .annotateMerge(exampleBody({ label: "Hosting region" }))
       .annotateMerge(
         OpenApi.annotations({
-          summary: "Change a metadata field",
+          summary: "Update a metadata field",
           description:
-            "Key and resource type never change. Values that are stored are not looked at: another schema binds the next write of metadata.",
+            "Key and resource type never change. Stored values are not checked: a new schema applies to the next write of metadata.",
         }),
       ),
     HttpApiEndpoint.post("archive", "/metadata-fields/:metadataFieldId/archive", {
@@ -84,7 +85,7 @@ export class MetadataFieldsApi extends HttpApiGroup.make("metadataFields")
         OpenApi.annotations({
           summary: "Archive a metadata field",
           description:
-            "Values that are stored may stay as they are or go, but no longer change. Its key is free for another field. An archived field stays as it is.",
+            "Stored values can be kept or removed, but no longer changed. The key becomes available for another field. Archiving an archived field has no effect.",
         }),
       ),
     HttpApiEndpoint.post("unarchive", "/metadata-fields/:metadataFieldId/unarchive", {
@@ -98,8 +99,8 @@ export class MetadataFieldsApi extends HttpApiGroup.make("metadataFields")
       .annotate(AdminsOnly, true)
       .annotateMerge(
         OpenApi.annotations({
-          summary: "Bring an archived metadata field back",
-          description: "Refused while another active field has its key. An active field stays as it is.",
+          summary: "Unarchive a metadata field",
+          description: "Fails while another active field has the same key. Unarchiving an active field has no effect.",
         }),
       ),
     HttpApiEndpoint.post("dryRun", "/metadata-fields/:metadataFieldId/dry-run", {
@@ -115,13 +116,13 @@ export class MetadataFieldsApi extends HttpApiGroup.make("metadataFields")
       .annotateMerge(
         OpenApi.annotations({
           summary: "Check a value against a metadata field",
-          description: "Stores nothing. The answer is 200 for an invalid value too, at most 20 faults of it.",
+          description: "Stores nothing. Also returns 200 for an invalid value, with at most 20 validation errors.",
         }),
       ),
   )
   .annotateMerge(
     OpenApi.annotations({
       title: "Metadata fields",
-      description: "What the metadata of deployment zones and instances may hold, by JSON Schema.",
+      description: "JSON Schemas for the metadata of deployment zones and instances.",
     }),
   ) {}

@@ -1,4 +1,4 @@
-/** Handlers of metadata fields. */
+/** Handlers of the metadata field endpoints. */
 import { Effect } from "effect"
 import * as Apis from "../../kernel/contract/Apis.ts"
 import { created } from "../../kernel/contract/Endpoint.ts"

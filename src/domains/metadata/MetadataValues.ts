@@ -1,10 +1,10 @@
-/** Metadata of zones and instances, checked when it is written. */
+/** Validates the metadata of zones and instances on writes. */
 import { Context, Effect, Layer } from "effect"
 import { refuseFaults } from "../../kernel/contract/Problem.ts"
 import { Transaction } from "../../kernel/database/Transactions.ts"
 import type { ResourceType } from "./Model.ts"
 import { MetadataFieldsRepo } from "./Repo.ts"
-import { isSame, valueFaults } from "./ValueRules.ts"
+import { isEqualJson, metadataErrors } from "./ValueRules.ts"
 
 type Metadata = Readonly<Record<string, unknown>>
 
@@ -12,8 +12,8 @@ const make = Effect.gen(function* () {
   const repo = yield* MetadataFieldsRepo
 
   /**
-   * Refuses metadata that its fields do not allow. It needs the transaction of the write: the fields it was checked by
-   * do not change before the value is stored. Metadata that is empty or stays the same asks nothing.
+   * Fails with the validation errors of metadata, if there are any. It runs within the transaction of the write, so
+   * that the fields do not change before the value is stored. Empty or unchanged metadata needs no query.
    */
   const check = Effect.fn("MetadataValues.check")(function* (
     organizationId: string,
@@ -23,15 +23,15 @@ const make = Effect.gen(function* () {
   ) {
     yield* Transaction
     const keys = Object.keys(after)
-    if (keys.length === 0 || isSame(before, after)) return
-    const errors = valueFaults(yield* repo.holdRules(organizationId, resourceType, keys), before, after)
+    if (keys.length === 0 || isEqualJson(before, after)) return
+    const errors = metadataErrors(yield* repo.lockRules(organizationId, resourceType, keys), before, after)
     yield* refuseFaults(errors)
   })
 
   return { check }
 })
 
-/** Checks metadata against the fields of its organization. */
+/** Validates metadata against the fields of its organization. */
 export class MetadataValues extends Context.Service<MetadataValues, Effect.Success<typeof make>>()(
   "keyshelf/metadata/MetadataValues",
 ) {

@@ -1,27 +1,28 @@
-/** Metadata fields: what the metadata of zones and instances may hold (interface specification, section 2). */
+/** Metadata fields: schemas for the metadata of zones and instances (interface specification, section 2). */
 import { Schema } from "effect"
 import { ActorReference } from "../../kernel/contract/Caller.ts"
 import { Uuid } from "../../kernel/values/Identifiers.ts"
 import { FreeObject, Name } from "../../kernel/values/Text.ts"
 import { Timestamp } from "../../kernel/values/Timestamp.ts"
 
-/** What a field belongs to. */
+/** The kind of resource whose metadata a field describes. */
 export const ResourceType = Schema.Literals(["DEPLOYMENT_ZONE", "INSTANCE"])
 export type ResourceType = typeof ResourceType.Type
 
 const Key = Schema.String.check(
   Schema.isPattern(/^(?!__proto__$)[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$/, {
-    expected: "1 to 100 letters, digits, `_`, `-` and `.`, the first one a letter, a digit or `_`",
+    expected: "1 to 100 letters, digits, `_`, `-` and `.`, beginning with a letter, a digit or `_`",
   }),
-).annotate({ description: "The member of `metadata` that holds the value. It never changes" })
+).annotate({ description: "The property of `metadata` that holds the value. Immutable" })
 
-// Accepted or refused as a whole by `SchemaSafety.ts`, which names each fault's place.
+// `SchemaSafety.ts` validates it and reports the place of each error.
 const JsonSchema = Schema.Record(Schema.String, Schema.Unknown).annotate({
-  description: "JSON Schema 2020-12 of the value, self-contained and within the limits of docs/metadata-fields.md",
+  description:
+    "JSON Schema 2020-12 of the value. Must be self-contained and within the limits of docs/metadata-fields.md",
 })
 
 const DisplayOrder = Schema.Int.check(Schema.isBetween({ minimum: -2_147_483_647, maximum: 2_147_483_647 })).annotate({
-  description: "The place in lists, lowest first; 0 if absent",
+  description: "Position in lists, lowest first. The default is 0",
 })
 
 export const MetadataField = Schema.Struct({
@@ -49,7 +50,7 @@ export const CreateMetadataField = Schema.Struct({
 })
 export type CreateMetadataField = typeof CreateMetadataField.Type
 
-/** Body of `PATCH /metadata-fields/{metadataFieldId}`; what is missing stays. */
+/** Body of `PATCH /metadata-fields/{metadataFieldId}`. Omitted properties keep their values. */
 export const UpdateMetadataField = Schema.Struct({
   label: Schema.optionalKey(Name),
   jsonSchema: Schema.optionalKey(JsonSchema),
@@ -59,29 +60,29 @@ export type UpdateMetadataField = typeof UpdateMetadataField.Type
 
 const isMetadataOfOneKey = Schema.is(FreeObject)
 
-/** Body of `POST /metadata-fields/{metadataFieldId}/dry-run`: a value as it would stand in `metadata`. */
+/** Body of `POST /metadata-fields/{metadataFieldId}/dry-run`: a value of the field's key in `metadata`. */
 export const DryRun = Schema.Struct({
   value: Schema.Unknown.check(
     Schema.makeFilter((value) => isMetadataOfOneKey({ value }), {
-      expected: "a value of at most 16 KiB, 3 levels and 64 keys, without NUL in its texts",
+      expected: "a value of at most 16 KiB, 3 levels and 64 keys per object, without NUL or lone surrogates",
     }),
   ).annotate({ description: "Any JSON value that `metadata` can hold" }),
 })
 export type DryRun = typeof DryRun.Type
 
-/** Answer of a dry-run. */
+/** The response of a dry-run. */
 export const Verdict = Schema.Struct({
   valid: Schema.Boolean,
   errors: Schema.Array(
     Schema.Struct({
-      location: Schema.String.annotate({ description: "The place in the value, e.g. `body.value/racks/0`" }),
+      location: Schema.String.annotate({ description: "Place of the error in the value, e.g. `body.value/racks/0`" }),
       message: Schema.String,
     }),
   ),
 })
 export type Verdict = typeof Verdict.Type
 
-/** Query of the list. */
+/** Query filters of the list. */
 export const metadataFieldFilters = {
   resourceType: Schema.optionalKey(ResourceType.annotate({ description: "Only fields of this resource type" })),
 }

@@ -1,4 +1,4 @@
-/** SQL of metadata fields. */
+/** SQL statements for metadata fields. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import { behindInDisplayOrder } from "../../kernel/contract/Page.ts"
@@ -6,10 +6,10 @@ import type { Position } from "../../kernel/contract/Page.ts"
 import { lockName, record, records, touched } from "../../kernel/database/Statements.ts"
 import type { MetadataField, ResourceType } from "./Model.ts"
 
-/** A field as it is stored: not archived is `null`. */
+/** A stored field. `archivedAt` is `null` for an active field. */
 export type MetadataFieldRow = Omit<MetadataField, "archivedAt"> & { readonly archivedAt: Date | null }
 
-/** What decides about a value. */
+/** The columns of a field that validate a value. */
 export type MetadataRule = Pick<MetadataFieldRow, "key" | "jsonSchema" | "archivedAt">
 
 const make = Effect.gen(function* () {
@@ -19,7 +19,7 @@ const make = Effect.gen(function* () {
     updated_at AS "updatedAt", created_by AS "createdBy", updated_by AS "updatedBy"`)
 
   return {
-    /** Lets creations and unarchivings of one key follow each other until the transaction ends. */
+    /** Locks a key until the transaction ends, so that creating and unarchiving fields with it run one at a time. */
     lockKey: (organizationId: string, resourceType: ResourceType, key: string) =>
       lockName(sql, `metadata-field/${organizationId}/${resourceType}/${key}`),
 
@@ -44,7 +44,7 @@ const make = Effect.gen(function* () {
         sql`SELECT ${columns} FROM metadata_fields WHERE organization_id = ${organizationId} AND id = ${id}`,
       ),
 
-    /** Locks the row: writes of values that it decides about wait, and it waits for those that run. */
+    /** Reads and locks the row. Waits for running writes of the field's values, and blocks new ones. */
     lockById: (organizationId: string, id: string) =>
       record<MetadataFieldRow>()(
         sql`SELECT ${columns} FROM metadata_fields WHERE organization_id = ${organizationId} AND id = ${id} FOR UPDATE`,
@@ -68,8 +68,8 @@ const make = Effect.gen(function* () {
           WHERE organization_id = ${organizationId} AND id = ${row.id}`),
       ),
 
-    /** The fields of these keys, active and archived, which do not change until the transaction ends. */
-    holdRules: (organizationId: string, resourceType: ResourceType, keys: ReadonlyArray<string>) =>
+    /** Reads the active and archived fields of these keys and locks them against changes until the transaction ends. */
+    lockRules: (organizationId: string, resourceType: ResourceType, keys: ReadonlyArray<string>) =>
       records<MetadataRule>()(sql`
         SELECT key, json_schema AS "jsonSchema", archived_at AS "archivedAt" FROM metadata_fields
         WHERE organization_id = ${organizationId} AND resource_type = ${resourceType} AND key = ANY(${keys}::text[])
@@ -77,7 +77,7 @@ const make = Effect.gen(function* () {
   }
 })
 
-/** Rows of metadata fields. */
+/** Stores metadata fields. */
 export class MetadataFieldsRepo extends Context.Service<MetadataFieldsRepo, Effect.Success<typeof make>>()(
   "keyshelf/metadata/Repo",
 ) {

@@ -1,35 +1,35 @@
-/** Use cases of metadata fields. */
+/** Use cases for metadata fields. */
 import { Context, Effect, Layer, Option } from "effect"
 import { Events } from "../events/Service.ts"
 import { Caller } from "../../kernel/contract/Caller.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
 import { Cursors } from "../../kernel/contract/Page.ts"
 import type { PageRequest } from "../../kernel/contract/Page.ts"
-import { noSuch, describeFaults, refuseFaults } from "../../kernel/contract/Problem.ts"
+import { noSuch, describeErrors, refuseFaults } from "../../kernel/contract/Problem.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
 import { CreateMetadataFieldKeyTaken, MetadataFieldNotFound, UnarchiveMetadataFieldKeyTaken } from "./Errors.ts"
 import type { CreateMetadataField, DryRun, MetadataField, ResourceType, UpdateMetadataField, Verdict } from "./Model.ts"
 import { MetadataFieldsRepo } from "./Repo.ts"
 import type { MetadataFieldRow } from "./Repo.ts"
-import { schemaFaults } from "./jsonschema/SchemaPolicy.ts"
+import { schemaErrors } from "./jsonschema/SchemaPolicy.ts"
 import { validate } from "./jsonschema/Validator.ts"
 
 const notFound = (id: string) => new MetadataFieldNotFound({ detail: noSuch("metadata field", id) })
 
 const taken = ({ key, resourceType }: Pick<MetadataField, "key" | "resourceType">) => ({
-  detail: `Another active field of ${resourceType} has the key "${key}". Archive it first.`,
+  detail: `Another active field for ${resourceType} has the key "${key}". Archive that field first.`,
 })
 
 const recordOf = ({ archivedAt, ...field }: MetadataFieldRow): MetadataField =>
   archivedAt === null ? field : { ...field, archivedAt }
 
 const acceptSchema = (schema: Readonly<Record<string, unknown>>) => {
-  const errors = schemaFaults(schema).map(({ message, pointer }) => ({
+  const errors = schemaErrors(schema).map(({ message, pointer }) => ({
     location: `body.jsonSchema${pointer}`,
     message,
   }))
-  return refuseFaults(errors, `The schema is not accepted: ${describeFaults(errors)}`)
+  return refuseFaults(errors, `The schema is not accepted: ${describeErrors(errors)}`)
 }
 
 const make = Effect.gen(function* () {
@@ -133,7 +133,7 @@ const make = Effect.gen(function* () {
       Effect.gen(function* () {
         const named = yield* repo.findById(organizationId, id)
         if (Option.isNone(named)) return yield* notFound(id)
-        // The key's lock comes before the row's, as in a creation.
+        // Acquires the key's lock before the row's, in the same order as `create`, to avoid deadlocks.
         yield* repo.lockKey(organizationId, named.value.resourceType, named.value.key)
         const current = yield* lock(organizationId, id)
         if (current.archivedAt === null) return recordOf(current)
@@ -153,10 +153,10 @@ const make = Effect.gen(function* () {
     const { organizationId } = yield* Caller
     const field = yield* repo.findById(organizationId, id)
     if (Option.isNone(field)) return yield* notFound(id)
-    const faults = validate(field.value.jsonSchema, value)
+    const errors = validate(field.value.jsonSchema, value)
     const verdict: Verdict = {
-      valid: faults.length === 0,
-      errors: faults.map(({ message, pointer }) => ({ location: `body.value${pointer}`, message })),
+      valid: errors.length === 0,
+      errors: errors.map(({ message, pointer }) => ({ location: `body.value${pointer}`, message })),
     }
     return verdict
   })
@@ -164,7 +164,7 @@ const make = Effect.gen(function* () {
   return { create, list, update, archive, unarchive, dryRun }
 })
 
-/** Metadata fields of the caller's organization. */
+/** Manages the metadata fields of the caller's organization. */
 export class MetadataFields extends Context.Service<MetadataFields, Effect.Success<typeof make>>()(
   "keyshelf/metadata/MetadataFields",
 ) {

@@ -1,10 +1,10 @@
-/** What the metadata of a zone or an instance may hold (contract, section 5). Pure. */
+/** Validates the metadata of zones and instances by their fields (contract, section 5). Pure. */
 import type { ProblemFault } from "../../kernel/contract/Problem.ts"
 import { canonical } from "./jsonschema/Equality.ts"
 import { validate } from "./jsonschema/Validator.ts"
 import { Work } from "./jsonschema/WorkBudget.ts"
 
-/** A field that decides about a value. */
+/** A field that validates a value. */
 export interface FieldRule {
   readonly key: string
   readonly jsonSchema: unknown
@@ -13,34 +13,37 @@ export interface FieldRule {
 
 type Metadata = Readonly<Record<string, unknown>>
 
-const LONGEST_ECHO = 1024
+const MAX_ECHO_LENGTH = 1024
 
-/** The value that was sent, unless it is long. */
+/** The sent value for a validation error, unless it is too long. */
 export const echoOf = (value: unknown): { readonly value?: unknown } =>
-  (JSON.stringify(value) ?? "").length > LONGEST_ECHO ? {} : { value }
+  (JSON.stringify(value) ?? "").length > MAX_ECHO_LENGTH ? {} : { value }
 
 /** Whether two values are equal as JSON. */
-export const isSame = (one: unknown, other: unknown): boolean => canonical(one) === canonical(other)
+export const isEqualJson = (left: unknown, right: unknown): boolean => canonical(left) === canonical(right)
 
 /**
- * Faults of metadata by the fields of its keys. Every value of an active field is checked, also one that stays as it
- * was; a value of an archived field may stay or go. Where a key has an active field, that one decides.
+ * Returns the validation errors of metadata. Every value of an active field is validated, even if it did not change. A
+ * value of an archived field can only be kept or removed. If a key has both an active and an archived field, the active
+ * one applies.
  */
-export const valueFaults = (fields: ReadonlyArray<FieldRule>, before: Metadata, after: Metadata) => {
-  const work = new Work()
+export const metadataErrors = (fields: ReadonlyArray<FieldRule>, before: Metadata, after: Metadata) => {
+  const budget = new Work()
   return Object.entries(after).flatMap(([key, value]): ReadonlyArray<ProblemFault> => {
-    const ofKey = fields.filter((field) => field.key === key)
-    const active = ofKey.find(({ archivedAt }) => archivedAt === null)
+    const fieldsOfKey = fields.filter((field) => field.key === key)
+    const active = fieldsOfKey.find(({ archivedAt }) => archivedAt === null)
     const location = `body.metadata.${key}`
     if (active !== undefined) {
-      return validate(active.jsonSchema, value, work).map(({ message, pointer }) => ({
+      return validate(active.jsonSchema, value, budget).map(({ message, pointer }) => ({
         location: location + pointer,
         message,
         ...(pointer === "" ? echoOf(value) : {}),
       }))
     }
-    if (ofKey.length === 0) return [{ location, message: "is not the key of a metadata field", ...echoOf(value) }]
-    if (Object.hasOwn(before, key) && isSame(before[key], value)) return []
-    return [{ location, message: "belongs to an archived field: it may stay as it was or go", ...echoOf(value) }]
+    if (fieldsOfKey.length === 0) {
+      return [{ location, message: "is not the key of a metadata field", ...echoOf(value) }]
+    }
+    if (Object.hasOwn(before, key) && isEqualJson(before[key], value)) return []
+    return [{ location, message: "belongs to an archived field: keep the stored value or remove it", ...echoOf(value) }]
   })
 }

@@ -51,8 +51,8 @@ export class OrganizationsApi extends HttpApiGroup.make("organizations")
       .annotateMerge(exampleBody({ name: "Acme Inc." }))
       .annotateMerge(
         OpenApi.annotations({
-          summary: "Change an organization",
-          description: "Missing members stay as they are; `externalId: null` clears it. The slug never changes.",
+          summary: "Update an organization",
+          description: "Omitted properties keep their values; `externalId: null` clears it. The slug never changes.",
         }),
       ),
   )

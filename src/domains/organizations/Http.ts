@@ -1,4 +1,4 @@
-/** Handlers of organizations. */
+/** Handlers of the organization endpoints. */
 import { Effect } from "effect"
 import * as Apis from "../../kernel/contract/Apis.ts"
 import { created } from "../../kernel/contract/Endpoint.ts"

@@ -1,4 +1,4 @@
-/** SQL of organizations. */
+/** SQL statements for organizations. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import { olderThan } from "../../kernel/contract/Page.ts"
@@ -12,7 +12,7 @@ const make = Effect.gen(function* () {
     updated_at AS "updatedAt", created_by AS "createdBy", updated_by AS "updatedBy"`)
 
   return {
-    /** Whether the slug was free and the row is stored. */
+    /** Inserts the row. Returns false if the slug is taken. */
     insert: (row: Organization) =>
       touched(sql`
         INSERT INTO organizations (id, name, slug, external_id, created_at, created_by, updated_at, updated_by)
@@ -25,7 +25,7 @@ const make = Effect.gen(function* () {
 
     lock: (id: string) => record<Organization>()(sql`SELECT ${columns} FROM organizations WHERE id = ${id} FOR UPDATE`),
 
-    /** Held until the transaction ends, so that two organizations cannot take one external id at once. */
+    /** Locks all external ids until the transaction ends, so that two organizations cannot take the same one. */
     lockExternalIds: lockName(sql, "organizations.external_id"),
 
     hasExternalId: (externalId: string, exceptId: string) =>
@@ -45,7 +45,7 @@ const make = Effect.gen(function* () {
   }
 })
 
-/** Rows of organizations. */
+/** Stores organizations. */
 export class OrganizationsRepo extends Context.Service<OrganizationsRepo, Effect.Success<typeof make>>()(
   "keyshelf/organizations/Repo",
 ) {

@@ -1,11 +1,11 @@
-/** Use cases of organizations, for the operator. */
+/** The operator's use cases for organizations. */
 import { Context, Effect, Layer, Option } from "effect"
 import { Operator } from "../../kernel/contract/Caller.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
 import { byId, Cursors } from "../../kernel/contract/Page.ts"
 import type { PageRequest } from "../../kernel/contract/Page.ts"
 import { noSuch } from "../../kernel/contract/Problem.ts"
-import { slugify, underFreeSlug } from "../../kernel/values/Slug.ts"
+import { slugify, insertWithFreeSlug } from "../../kernel/values/Slug.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
 import {
@@ -49,7 +49,7 @@ const make = Effect.gen(function* () {
         if (yield* isExternalIdTaken(organization.externalId, organization.id)) {
           return yield* new CreateOrganizationExternalIdTaken(externalIdTaken(organization.externalId ?? ""))
         }
-        const slug = yield* underFreeSlug({
+        const slug = yield* insertWithFreeSlug({
           explicit: input.slug,
           suggested: slugify(input.name, "organization"),
           insert: (slug) => repo.insert({ ...organization, slug }),
@@ -94,7 +94,7 @@ const make = Effect.gen(function* () {
   return { create, get, list, update }
 })
 
-/** The tenants of this installation. Only the operator reaches them. */
+/** Manages the tenants of this installation. Only the operator has access. */
 export class Organizations extends Context.Service<Organizations, Effect.Success<typeof make>>()(
   "keyshelf/organizations/Organizations",
 ) {

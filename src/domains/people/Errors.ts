@@ -21,7 +21,7 @@ export class CreateMembershipAlreadyMember extends Problem<CreateMembershipAlrea
   "The user is a member already",
 ) {}
 
-/** `system:platform` is a member of every organization, and stays one. */
+/** `system:platform` is a member of every organization and cannot be removed. */
 export class RemoveMembershipPlatformIdentity extends Problem<RemoveMembershipPlatformIdentity>()(
   "RemoveMembership.PlatformIdentity",
   403,

@@ -1,4 +1,4 @@
-/** Use cases of memberships: who belongs to which organization, in which role. */
+/** The operator's use cases for memberships: who belongs to which organization, and in which role. */
 import { Context, Effect, Layer, Option } from "effect"
 import { Events } from "../events/Service.ts"
 import { Operator, platformIdentity } from "../../kernel/contract/Caller.ts"
@@ -24,7 +24,7 @@ const make = Effect.gen(function* () {
   const cursors = yield* Cursors
   const transactions = yield* Transactions
 
-  /** Stores a membership with its event; whoever calls holds its lock. */
+  /** Stores a membership and emits its event. The caller holds the membership's lock. */
   const add = Effect.fnUntraced(function* (
     organizationId: string,
     user: ActorReference,
@@ -57,11 +57,11 @@ const make = Effect.gen(function* () {
     return yield* transactions.run(
       Effect.gen(function* () {
         const user = yield* repo.findUser(userId)
-        if (Option.isNone(user)) return yield* invalid("body.userId", "names no user", userId)
+        if (Option.isNone(user)) return yield* invalid("body.userId", "does not name an existing user", userId)
         yield* repo.lockMembership(organizationId, userId)
         if ((yield* repo.membershipHistory(organizationId, userId)).some(({ removed }) => !removed)) {
           return yield* new CreateMembershipAlreadyMember({
-            detail: `${user.value.name} is a member already. To change the role, remove the membership and add it again.`,
+            detail: `${user.value.name} is already a member. To change the role, remove the membership and add it again.`,
           })
         }
         return recordOf(yield* add(organizationId, user.value, role, actor))
@@ -88,7 +88,7 @@ const make = Effect.gen(function* () {
     const { id: organizationId } = yield* organizations.get(orgId)
     if (userId.toLowerCase() === platformIdentity.id) {
       return yield* new RemoveMembershipPlatformIdentity({
-        detail: `${platformIdentity.name} is a member of every organization, and stays one.`,
+        detail: `${platformIdentity.name} is a member of every organization and cannot be removed.`,
       })
     }
     yield* transactions.run(
@@ -96,7 +96,7 @@ const make = Effect.gen(function* () {
         yield* repo.lockMembership(organizationId, userId)
         const removed = yield* repo.removeMembership(organizationId, userId, actor, yield* now)
         if (Option.isNone(removed)) {
-          return yield* new MembershipNotFound({ detail: `The user ${userId} is no member of this organization.` })
+          return yield* new MembershipNotFound({ detail: `The user ${userId} is not a member of this organization.` })
         }
         yield* events.emit({ organizationId, actor }, "MEMBERSHIP_REMOVED", recordOf(removed.value))
       }),
@@ -106,7 +106,7 @@ const make = Effect.gen(function* () {
   return { add, create, list, remove }
 })
 
-/** Memberships of people in organizations. */
+/** Manages the memberships of people in organizations. */
 export class Memberships extends Context.Service<Memberships, Effect.Success<typeof make>>()(
   "keyshelf/people/Memberships",
 ) {

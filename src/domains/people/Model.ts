@@ -5,7 +5,7 @@ import { Uuid } from "../../kernel/values/Identifiers.ts"
 import { Name, Text } from "../../kernel/values/Text.ts"
 import { Timestamp } from "../../kernel/values/Timestamp.ts"
 
-/** A person. With issuer and subject the person can sign in through the identity provider. */
+/** A person. Only a person with issuer and subject can sign in through the identity provider. */
 export const User = Schema.Struct({
   id: Uuid,
   name: Schema.String,
@@ -17,13 +17,13 @@ export const User = Schema.Struct({
 })
 export type User = typeof User.Type
 
-/** An e-mail address, as far as it can be told from its form. */
+/** An e-mail address. Only its form is checked. */
 export const Email = Text(3, 254).check(Schema.isPattern(/^[^\s@]+@[^\s@]+$/, { expected: "an e-mail address" }))
 
-/** `iss` or `sub` as a text that can be stored. */
+/** The value of `iss` or `sub`, limited to text that the database can store. */
 export const Identity = Text(1, 255)
 
-/** Body of `POST /platform/users`; issuer and subject come together or not at all. */
+/** Body of `POST /platform/users`. Issuer and subject are both present or both absent. */
 export const CreateUser = Schema.Struct({
   name: Name,
   email: Schema.optionalKey(Schema.NullOr(Email)),
@@ -32,7 +32,7 @@ export const CreateUser = Schema.Struct({
 })
 export type CreateUser = typeof CreateUser.Type
 
-/** What joins a person to an organization. Removed ones stay, with the time. */
+/** The membership of a person in an organization. Removed memberships are retained with the time of removal. */
 export const Membership = Schema.Struct({
   organizationId: Uuid,
   userId: Uuid,
@@ -48,14 +48,14 @@ export type Membership = typeof Membership.Type
 export const CreateMembership = Schema.Struct({ userId: Uuid, role: Role })
 export type CreateMembership = typeof CreateMembership.Type
 
-/** Filter of the list of memberships. */
+/** Query filters of the membership list. */
 export const membershipFilters = {
   includeRemoved: Schema.optionalKey(
-    Schema.Literals(["true", "false"]).annotate({ description: "Whether removed memberships are listed too" }),
+    Schema.Literals(["true", "false"]).annotate({ description: "Whether to include removed memberships" }),
   ),
 }
 
-/** A signed-in person inside an organization: what a request of theirs acts as. */
+/** A signed-in person in one organization. Their requests act with these scopes. */
 export interface Person {
   readonly membershipId: string
   readonly organizationId: string

@@ -46,7 +46,7 @@ export class UsersApi extends HttpApiGroup.make("users")
         OpenApi.annotations({
           summary: "Create a user",
           description:
-            "`issuer` and `subject` are `iss` and `sub` of the person's tokens; both or neither. Without them the person cannot sign in.",
+            "`issuer` and `subject` are `iss` and `sub` of the person's tokens. Send both or neither: without them the person cannot sign in.",
         }),
       ),
     HttpApiEndpoint.get("get", "/platform/users/:userId", {
@@ -71,7 +71,7 @@ export class MembershipsApi extends HttpApiGroup.make("memberships")
       .annotateMerge(
         OpenApi.annotations({
           summary: "List the members of an organization",
-          description: "Newest first. Removed memberships are listed with `includeRemoved=true` only.",
+          description: "Newest first. Includes removed memberships only with `includeRemoved=true`.",
         }),
       ),
     HttpApiEndpoint.post("create", "/platform/organizations/:orgId/memberships", {
@@ -88,7 +88,7 @@ export class MembershipsApi extends HttpApiGroup.make("memberships")
         OpenApi.annotations({
           summary: "Add a user to an organization",
           description:
-            "`ADMIN` may do everything there, `MEMBER` reads everything and writes customers, instances, deployment zones, releases and components, `VIEWER` reads. A membership's role never changes: remove it and add another. Who was removed can be added again.",
+            "`ADMIN` has full access. `MEMBER` reads everything and writes customers, instances, deployment zones, releases and components. `VIEWER` reads everything. To change the role, remove the membership and add it again. A removed user can be added again.",
         }),
       ),
     HttpApiEndpoint.delete("remove", "/platform/organizations/:orgId/memberships/:userId", {
@@ -101,10 +101,10 @@ export class MembershipsApi extends HttpApiGroup.make("memberships")
         OpenApi.annotations({
           summary: "Remove a user from an organization",
           description:
-            "Binds the person's next request. The membership stays on record, with the time of its removal. `system:platform` cannot be removed.",
+            "Takes effect with the person's next request. The membership is retained with the time of its removal. `system:platform` cannot be removed.",
         }),
       ),
   )
   .annotateMerge(
-    OpenApi.annotations({ title: "Memberships", description: "Who belongs to an organization, in which role." }),
+    OpenApi.annotations({ title: "Memberships", description: "Who belongs to an organization, and in which role." }),
   ) {}

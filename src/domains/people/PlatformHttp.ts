@@ -1,4 +1,4 @@
-/** Handlers of people and memberships. */
+/** Handlers of the user and membership endpoints. */
 import { Effect } from "effect"
 import * as Apis from "../../kernel/contract/Apis.ts"
 import { created } from "../../kernel/contract/Endpoint.ts"

@@ -1,4 +1,4 @@
-/** SQL of people and memberships. */
+/** SQL statements for people and memberships. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Schema } from "effect"
 import { platformIdentity, Role } from "../../kernel/contract/Caller.ts"
@@ -9,7 +9,7 @@ import type { Position } from "../../kernel/contract/Page.ts"
 import { decoded, lockName, record, records, touched } from "../../kernel/database/Statements.ts"
 import type { Membership, User } from "./Model.ts"
 
-/** A membership with the id of its row, by which listings go. */
+/** A membership with the id of its row, which lists are sorted by. */
 export type MembershipRow = Membership & { readonly id: string }
 
 const isUuid = Schema.is(Uuid)
@@ -33,7 +33,7 @@ const make = Effect.gen(function* () {
   )
 
   return {
-    /** Whether the identity was free and the row is stored. */
+    /** Inserts the row. Returns false if another user has the issuer and subject. */
     insertUser: (row: User) =>
       touched(sql`
         INSERT INTO users (id, name, email, issuer, subject, created_at, created_by)
@@ -55,8 +55,8 @@ const make = Effect.gen(function* () {
         ORDER BY id DESC LIMIT ${count}`),
 
     /**
-     * The organizations that a name could mean (id, slug or external id; two at most), each with the person of the
-     * identity and the person's current membership there, as far as there are any. Every request of a person reads it.
+     * Reads at most two organizations that match an id, slug or external id. Each row has the person of this identity
+     * and their current membership, if any. Every request of a person runs this statement.
      */
     findSignedIn: (organization: string, issuer: string, subject: string) =>
       signedIn(sql`
@@ -70,11 +70,11 @@ const make = Effect.gen(function* () {
           OR organizations.slug = ${organization} OR organizations.external_id = ${organization}
         LIMIT 2`),
 
-    /** Held until the transaction ends: of one person and organization, one creation or removal at a time. */
+    /** Locks a person's membership until the transaction ends, so that creations and removals run one at a time. */
     lockMembership: (organizationId: string, userId: string) =>
       lockName(sql, `memberships:${organizationId}:${userId.toLowerCase()}`),
 
-    /** Whether the person is a member now, or was one before. */
+    /** Reads all memberships of the person in the organization, current and removed. */
     membershipHistory: (organizationId: string, userId: string) =>
       decoded(Schema.Struct({ removed: Schema.Boolean }))(sql`
         SELECT removed_at IS NOT NULL AS removed FROM memberships
@@ -88,7 +88,7 @@ const make = Effect.gen(function* () {
             ${sql.json(row.createdBy)})`),
       ),
 
-    /** Ends the current membership; answers it as it is then, or nothing if there was none. */
+    /** Ends the current membership. Returns the changed row, or none if the person is not a member. */
     removeMembership: (organizationId: string, userId: string, by: ActorReference, at: Date) =>
       record<MembershipRow>()(sql`
         UPDATE memberships SET removed_at = ${at}, removed_by = ${sql.json(by)}
@@ -106,7 +106,7 @@ const make = Effect.gen(function* () {
   }
 })
 
-/** Rows of people and memberships. */
+/** Stores people and memberships. */
 export class PeopleRepo extends Context.Service<PeopleRepo, Effect.Success<typeof make>>()("keyshelf/people/Repo") {
   static readonly layer = Layer.effect(PeopleRepo, make)
 }

@@ -1,4 +1,4 @@
-/** What a person may do, and who a token's claims speak of (contract, section 4). Pure. */
+/** What a person may do, and what the claims of a token mean (contract, section 4). Pure. */
 import { Option, Predicate, Schema } from "effect"
 import type { Role } from "../../kernel/contract/Caller.ts"
 import type { Claims } from "../../kernel/ports/IdentityProvider.ts"
@@ -19,7 +19,7 @@ const scopesByRole: Readonly<Record<Role, ReadonlyArray<string>>> = {
   VIEWER: ["read:*"],
 }
 
-/** The scopes that a role gives. */
+/** The scopes that a role grants. */
 export const scopesOf = (role: Role): ReadonlyArray<string> => scopesByRole[role]
 
 const partsOf = (scope: string): readonly [action: string, module: string] => {
@@ -27,20 +27,20 @@ const partsOf = (scope: string): readonly [action: string, module: string] => {
   return [scope.slice(0, colon), scope.slice(colon + 1)]
 }
 
-// What two scopes both allow, if anything: `write:customers` and `read:*` have `read:customers` in common.
-const common = (one: string, other: string): ReadonlyArray<string> => {
-  if (covers(one, other)) return [other]
-  if (covers(other, one)) return [one]
-  const [action, module] = partsOf(one)
-  const [otherAction, otherModule] = partsOf(other)
-  if (action === "delete" || otherAction === "delete") return []
-  if (module !== "*" && otherModule !== "*") return []
-  return [`read:${module === "*" ? otherModule : module}`]
+// The intersection of two scopes, if any: `write:customers` and `read:*` both allow `read:customers`.
+const intersection = (left: string, right: string): ReadonlyArray<string> => {
+  if (covers(left, right)) return [right]
+  if (covers(right, left)) return [left]
+  const [leftAction, leftModule] = partsOf(left)
+  const [rightAction, rightModule] = partsOf(right)
+  if (leftAction === "delete" || rightAction === "delete") return []
+  if (leftModule !== "*" && rightModule !== "*") return []
+  return [`read:${leftModule === "*" ? rightModule : leftModule}`]
 }
 
-/** What both lists allow, each scope once and none that another one covers. */
-export const narrowed = (held: ReadonlyArray<string>, to: ReadonlyArray<string>): ReadonlyArray<string> => {
-  const both = [...new Set(held.flatMap((one) => to.flatMap((other) => common(one, other))))]
+/** The intersection of two scope lists, without duplicates and without scopes that another one covers. */
+export const intersectScopes = (held: ReadonlyArray<string>, to: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const both = [...new Set(held.flatMap((left) => to.flatMap((right) => intersection(left, right))))]
   return both.filter((scope) => !both.some((wider) => wider !== scope && covers(wider, scope)))
 }
 
@@ -48,11 +48,11 @@ const SCOPE = /^(read|write|delete):/
 const isScope = Schema.is(OrganizationScope)
 
 /**
- * The scopes that a token's `scope` claim narrows to; nothing if it says nothing about them. Providers put words of
- * their own there (`openid profile`), which do not count. A word in the form of a scope does, even if no module has
- * its name: a token that was narrowed by mistake does too little, never too much.
+ * The scopes that a token's `scope` claim narrows the role to, or none if the claim holds no scope of ours. The words
+ * of the provider (`openid profile`) are ignored. A word in the form of a scope counts even if its module does not
+ * exist: a misspelt scope then allows too little, never too much.
  */
-export const narrowingOf = (scope: unknown): Option.Option<ReadonlyArray<string>> => {
+export const scopesInClaim = (scope: unknown): Option.Option<ReadonlyArray<string>> => {
   if (scope === undefined || scope === null) return Option.none()
   const words = Predicate.isString(scope) ? scope.split(" ") : Array.isArray(scope) ? scope : []
   if (words.length === 0) return Option.some([])
@@ -60,25 +60,25 @@ export const narrowingOf = (scope: unknown): Option.Option<ReadonlyArray<string>
   return ours.length === 0 ? Option.none() : Option.some(ours.filter(isScope))
 }
 
-/** What a person of this role may do with a token of these claims. */
+/** The scopes of a person with this role whose token has these claims. */
 export const scopesFor = (role: Role, claims: Claims): ReadonlyArray<string> =>
-  Option.match(narrowingOf(claims.all["scope"]), {
+  Option.match(scopesInClaim(claims.all["scope"]), {
     onNone: () => scopesOf(role),
-    onSome: (to) => narrowed(scopesOf(role), to),
+    onSome: (to) => intersectScopes(scopesOf(role), to),
   })
 
 const isIdentity = Schema.is(Identity)
 const isName = Schema.is(Name)
 const isEmail = Schema.is(Email)
 
-/** The organization that a claim names: a text, or a list of one, as some providers write it. */
-export const organizationNamed = (claims: Claims, claim: string): Option.Option<string> => {
+/** The organization that a claim names. Accepts a string, or a list with one string, as some providers send it. */
+export const organizationOf = (claims: Claims, claim: string): Option.Option<string> => {
   const value = Object.hasOwn(claims.all, claim) ? claims.all[claim] : undefined
   const name: unknown = Array.isArray(value) && value.length === 1 ? value[0] : value
   return isIdentity(name) ? Option.some(name) : Option.none()
 }
 
-/** Name and e-mail of a person who is seen for the first time, as far as the token tells. */
+/** Name and e-mail of a new person, as far as the claims contain them. */
 export const profileOf = ({ all, subject }: Claims): { readonly name: string; readonly email: string | null } => ({
   name: [all["name"], all["preferred_username"], all["email"]].find(isName) ?? subject,
   email: isEmail(all["email"]) ? all["email"] : null,

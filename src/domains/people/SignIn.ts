@@ -1,4 +1,4 @@
-/** Finds the person behind a verified token, and the organization that the token speaks of (contract, section 4). */
+/** Resolves a verified token to its person and organization (contract, section 4). */
 import { Context, Effect, Layer, Option } from "effect"
 import type { ActorReference } from "../../kernel/contract/Caller.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
@@ -9,17 +9,18 @@ import { Transactions } from "../../kernel/database/Transactions.ts"
 import { Memberships } from "./Memberships.ts"
 import type { Person, User } from "./Model.ts"
 import { PeopleRepo } from "./Repo.ts"
-import { organizationNamed, profileOf, scopesFor } from "./Rules.ts"
+import { organizationOf, profileOf, scopesFor } from "./Rules.ts"
 
-// One answer for an unknown organization and a foreign one: a token must not tell which organizations exist.
-const notAMember = () => new NotAMember({ detail: "The token names no organization that its person is a member of." })
+// An unknown organization and a foreign one get the same error, so that it does not reveal which organizations exist.
+const notAMember = () =>
+  new NotAMember({ detail: "The token does not name an organization that the person is a member of." })
 
 const make = Effect.gen(function* () {
   const repo = yield* PeopleRepo
   const memberships = yield* Memberships
   const transactions = yield* Transactions
 
-  // Requests that come at once make one person: whoever is late finds the row of the first.
+  // Concurrent requests create one person: if the insert conflicts, the existing row is read.
   const ensureUser = Effect.fnUntraced(function* (issuer: string, claims: Claims) {
     const id = yield* newId
     const { email, name } = profileOf(claims)
@@ -29,7 +30,7 @@ const make = Effect.gen(function* () {
     return yield* Effect.flatMap(repo.findUserByIdentity(issuer, claims.subject), Effect.fromOption)
   })
 
-  /** Makes the person and a first membership. Who was removed stays removed: only the operator adds them again. */
+  /** Creates the person and a first membership. Only the operator can add a removed person again. */
   const provision = Effect.fnUntraced(function* (
     organizationId: string,
     known: ActorReference | undefined,
@@ -41,7 +42,7 @@ const make = Effect.gen(function* () {
         const user = known ?? (yield* Effect.orDie(ensureUser(provider.issuer, claims)))
         yield* repo.lockMembership(organizationId, user.id)
         const history = yield* repo.membershipHistory(organizationId, user.id)
-        // Somebody was faster, with this request's twin or with a removal: read again what is there now.
+        // A concurrent request created or removed the membership. The caller reads its current state.
         if (history.length > 0) return
         const reference = { id: user.id, name: user.name }
         yield* memberships.add(organizationId, reference, "MEMBER", reference)
@@ -49,11 +50,11 @@ const make = Effect.gen(function* () {
     )
   })
 
-  const look = Effect.fnUntraced(function* (provider: Provider, claims: Claims) {
-    const organization = organizationNamed(claims, provider.organizationClaim)
+  const find = Effect.fnUntraced(function* (provider: Provider, claims: Claims) {
+    const organization = organizationOf(claims, provider.organizationClaim)
     if (Option.isNone(organization)) return yield* notAMember()
     const [row, ambiguous] = yield* repo.findSignedIn(organization.value, provider.issuer, claims.subject)
-    // One organization's slug may be another one's external id: what names two names none.
+    // One organization's slug may be the external id of another. An ambiguous name is rejected.
     if (row === undefined || ambiguous !== undefined) return yield* notAMember()
     return {
       organizationId: row.organizationId,
@@ -63,14 +64,14 @@ const make = Effect.gen(function* () {
   })
 
   /**
-   * The person, read from the database for every request: a removed membership or another role binds the next one.
-   * Fails with {@link NotAMember} where the token names no organization, or the person is no member of it.
+   * Reads the person from the database for every request, so that a removal or a new role applies to the next one.
+   * Fails with {@link NotAMember} if the token names no organization or the person is not a member of it.
    */
   const admit = Effect.fnUntraced(function* (provider: Provider, claims: Claims) {
-    let found = yield* look(provider, claims)
+    let found = yield* find(provider, claims)
     if (found.membership === undefined && provider.provisioning === "just-in-time") {
       yield* provision(found.organizationId, found.user, provider, claims)
-      found = yield* look(provider, claims)
+      found = yield* find(provider, claims)
     }
     const { membership, organizationId, user } = found
     if (user === undefined || membership === undefined) return yield* notAMember()

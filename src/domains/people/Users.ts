@@ -1,4 +1,4 @@
-/** Use cases of people, for the operator. */
+/** The operator's use cases for people. */
 import { Context, Effect, Layer, Option } from "effect"
 import { Operator } from "../../kernel/contract/Caller.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
@@ -29,11 +29,11 @@ const make = Effect.gen(function* () {
     }
     if ((user.issuer === null) !== (user.subject === null)) {
       const [missing, given] = user.issuer === null ? ["issuer", "subject"] : ["subject", "issuer"]
-      return yield* invalid(`body.${missing}`, `is due together with ${given}`)
+      return yield* invalid(`body.${missing}`, `is required with ${given}`)
     }
     if (!(yield* transactions.run(repo.insertUser(user)))) {
       return yield* new CreateUserIdentityTaken({
-        detail: `Another user is the subject "${user.subject}" of ${user.issuer}.`,
+        detail: `Another user has the subject "${user.subject}" of the issuer ${user.issuer}.`,
       })
     }
     return user
@@ -51,7 +51,7 @@ const make = Effect.gen(function* () {
   return { create, get, list }
 })
 
-/** The people of this installation. `system:platform` is none of them. */
+/** Manages the people of this installation, without `system:platform`. */
 export class Users extends Context.Service<Users, Effect.Success<typeof make>>()("keyshelf/people/Users") {
   static readonly layer = Layer.effect(Users, make)
 }

@@ -8,7 +8,7 @@ import { Description, Name } from "../../kernel/values/Text.ts"
 import { Timestamp } from "../../kernel/values/Timestamp.ts"
 
 /** The maximum number of components in a release. */
-export const MAXIMUM_COMPONENTS = 200
+export const MAX_COMPONENTS = 200
 
 export const Release = Schema.Struct({
   id: Uuid,
@@ -31,6 +31,6 @@ export const CreateRelease = Schema.Struct({
   version: Name,
   slug: Schema.optionalKey(Slug),
   description: Schema.optionalKey(Schema.NullOr(Description)),
-  componentIds: Schema.optionalKey(Schema.Array(Uuid).check(Schema.isMaxLength(MAXIMUM_COMPONENTS))),
+  componentIds: Schema.optionalKey(Schema.Array(Uuid).check(Schema.isMaxLength(MAX_COMPONENTS))),
 })
 export type CreateRelease = typeof CreateRelease.Type

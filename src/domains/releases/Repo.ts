@@ -42,7 +42,7 @@ const make = Effect.gen(function* () {
       ),
 
     /** Finds components by id, sorted by id, and locks them: none can be deleted before its link commits. */
-    holdComponents: (organizationId: string, ids: ReadonlyArray<string>) =>
+    lockComponents: (organizationId: string, ids: ReadonlyArray<string>) =>
       records<Component>()(sql`
         SELECT ${componentColumns} FROM components
         WHERE organization_id = ${organizationId} AND id = ANY(${ids}::uuid[])

@@ -4,13 +4,13 @@ import type { ProblemFault } from "../../kernel/contract/Problem.ts"
 const at = (index: number): string => `body.componentIds[${index}]`
 
 /** Validation errors for ids that occur earlier in the list. Expects ids in lower case. */
-export const repeatedComponents = (ids: ReadonlyArray<string>): ReadonlyArray<ProblemFault> =>
+export const repeatedComponentErrors = (ids: ReadonlyArray<string>): ReadonlyArray<ProblemFault> =>
   ids.flatMap((id, index) =>
     ids.indexOf(id) < index ? [{ location: at(index), message: "must not repeat an earlier id", value: id }] : [],
   )
 
 /** Validation errors for ids that were not found. */
-export const unknownComponents = (
+export const unknownComponentErrors = (
   ids: ReadonlyArray<string>,
   found: ReadonlySet<string>,
 ): ReadonlyArray<ProblemFault> =>

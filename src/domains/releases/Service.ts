@@ -7,14 +7,14 @@ import { byId, Cursors } from "../../kernel/contract/Page.ts"
 import type { PageRequest } from "../../kernel/contract/Page.ts"
 import { noSuch, refuseFaults } from "../../kernel/contract/Problem.ts"
 import type { ProblemFault } from "../../kernel/contract/Problem.ts"
-import { slugify, underFreeSlug } from "../../kernel/values/Slug.ts"
+import { slugify, insertWithFreeSlug } from "../../kernel/values/Slug.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
 import { CreateReleaseSlugTaken, DeleteReleaseDeployed, ReleaseNotFound } from "./Errors.ts"
 import type { CreateRelease, Release } from "./Model.ts"
 import { ReleasesRepo } from "./Repo.ts"
 import type { ReleaseRow } from "./Repo.ts"
-import { repeatedComponents, unknownComponents } from "./Rules.ts"
+import { repeatedComponentErrors, unknownComponentErrors } from "./Rules.ts"
 
 const notFound = (slug: string) => new ReleaseNotFound({ detail: noSuch("release", slug) })
 
@@ -48,7 +48,7 @@ const make = Effect.gen(function* () {
   const create = Effect.fn("Releases.create")(function* (input: CreateRelease) {
     const caller = yield* Caller
     const componentIds = (input.componentIds ?? []).map((id) => id.toLowerCase())
-    yield* rejectIfAny(repeatedComponents(componentIds))
+    yield* rejectIfAny(repeatedComponentErrors(componentIds))
     const release = {
       id: yield* newId,
       version: input.version,
@@ -58,10 +58,10 @@ const make = Effect.gen(function* () {
     }
     return yield* transactions.run(
       Effect.gen(function* () {
-        const locked = yield* repo.holdComponents(caller.organizationId, componentIds)
+        const locked = yield* repo.lockComponents(caller.organizationId, componentIds)
         const found = new Map(locked.map((component) => [component.id, component]))
-        yield* rejectIfAny(unknownComponents(componentIds, new Set(found.keys())))
-        const slug = yield* underFreeSlug({
+        yield* rejectIfAny(unknownComponentErrors(componentIds, new Set(found.keys())))
+        const slug = yield* insertWithFreeSlug({
           explicit: input.slug,
           suggested: slugify(input.version, "release"),
           insert: (slug) => repo.insert(caller.organizationId, { ...release, slug }),

@@ -1,23 +1,31 @@
-/** How long reservations are kept that are over: a while, so that a late commit is told that it came too late. */
-import { Context, Effect, Layer } from "effect"
+/** Retention of usage: transaction ids and event ids until they expire, finished reservations for a week. */
+import { Context, Duration, Effect, Layer } from "effect"
+import { deleteExpired } from "../../kernel/database/ExpiredRows.ts"
+import type { RetentionJob } from "../../kernel/database/ExpiredRows.ts"
+import { endedBefore } from "../../kernel/ports/RetentionPeriods.ts"
 import { ReservationsRepo } from "./reservations/Repo.ts"
 
-const KEPT_MILLIS = 7 * 24 * 60 * 60 * 1000
+// For this long a late commit is told that it came too late, rather than that there is no such reservation.
+const FINISHED_RESERVATIONS = Duration.days(7)
 
-/** Removes old reservations. What they counted stays counted. */
-export class ReservationRetention extends Context.Service<
-  ReservationRetention,
-  {
-    /** Removes up to so many reservations that were over for seven days at the instant; answers how many. */
-    readonly removeFinished: (at: Date, count: number) => Effect.Effect<number>
-  }
->()("keyshelf/usage/Retention") {
+/** Deletes expired ids and finished reservations. Committed usage stays counted. */
+export class UsageRetention extends Context.Service<UsageRetention, { readonly jobs: ReadonlyArray<RetentionJob> }>()(
+  "keyshelf/usage/Retention",
+) {
   static readonly layer = Layer.effect(
-    ReservationRetention,
-    Effect.map(ReservationsRepo, (repo) =>
-      ReservationRetention.of({
-        removeFinished: (at, count) => repo.deleteFinished(new Date(at.getTime() - KEPT_MILLIS), count),
-      }),
-    ),
+    UsageRetention,
+    Effect.gen(function* () {
+      const reservations = yield* ReservationsRepo
+      return UsageRetention.of({
+        jobs: [
+          yield* deleteExpired("usage_transactions"),
+          yield* deleteExpired("usage_event_ids"),
+          {
+            kind: "usage_reservations",
+            step: (at, count) => reservations.deleteFinished(endedBefore(at, FINISHED_RESERVATIONS), count),
+          },
+        ],
+      })
+    }),
   )
 }

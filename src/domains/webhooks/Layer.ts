@@ -21,9 +21,10 @@ import { BacklogRepo } from "./queue/BacklogRepo.ts"
 import { WebhookQueue } from "./queue/Queue.ts"
 import { QueueRepo } from "./queue/QueueRepo.ts"
 import { QueueTransactions } from "./queue/QueueTransactions.ts"
+import { WebhookRetention } from "./Retention.ts"
 
 /** Endpoints, their secrets and the delivery history, with their repositories. */
-export const layer = Layer.merge(WebhookEndpoints.layer, WebhookHistory.layer).pipe(
+export const layer = Layer.mergeAll(WebhookEndpoints.layer, WebhookHistory.layer, WebhookRetention.layer).pipe(
   Layer.provideMerge(Layer.mergeAll(WebhookQueue.layer, BacklogRemover.layer, SigningSecrets.layer)),
   Layer.provideMerge(
     Layer.mergeAll(EndpointsRepo.layer, HistoryRepo.layer, BacklogRepo.layer, QueueRepo.layer, QueueTransactions.layer),

@@ -60,7 +60,7 @@ const make = Effect.gen(function* () {
       ),
 
     /** Finds a release and locks it: it cannot be deleted before the zone that runs it commits. */
-    holdRelease: (organizationId: string, id: string) =>
+    lockRelease: (organizationId: string, id: string) =>
       record<{ readonly id: string; readonly slug: string; readonly version: string }>()(sql`
         SELECT id, slug, version FROM releases WHERE organization_id = ${organizationId} AND id = ${id} FOR SHARE`),
 

@@ -7,7 +7,7 @@ import { newId } from "../../kernel/values/Identifiers.ts"
 import { byId, Cursors } from "../../kernel/contract/Page.ts"
 import type { PageRequest } from "../../kernel/contract/Page.ts"
 import { invalid, noSuch } from "../../kernel/contract/Problem.ts"
-import { slugify, underFreeSlug } from "../../kernel/values/Slug.ts"
+import { slugify, insertWithFreeSlug } from "../../kernel/values/Slug.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
 import { MetadataValues } from "../metadata/MetadataValues.ts"
@@ -26,7 +26,7 @@ const make = Effect.gen(function* () {
 
   /** The release that the body names. It cannot be deleted before the transaction ends. */
   const holdRelease = Effect.fnUntraced(function* (organizationId: string, id: string) {
-    const release = yield* repo.holdRelease(organizationId, id)
+    const release = yield* repo.lockRelease(organizationId, id)
     return Option.isSome(release)
       ? release.value
       : yield* invalid("body.releaseId", "does not name an existing release", id)
@@ -76,7 +76,7 @@ const make = Effect.gen(function* () {
         yield* metadataValues.check(caller.organizationId, "DEPLOYMENT_ZONE", {}, zone.metadata)
         const release = input.releaseId == null ? undefined : yield* holdRelease(caller.organizationId, input.releaseId)
         const unnamed = { ...zone, releaseId: release?.id ?? null }
-        const slug = yield* underFreeSlug({
+        const slug = yield* insertWithFreeSlug({
           explicit: input.slug,
           suggested: slugify(input.name, "deployment-zone"),
           insert: (slug) => repo.insert(caller.organizationId, { ...unnamed, slug }),

@@ -1,4 +1,4 @@
-/** Authentication of the two listeners, and the scope gate in front of every handler. */
+/** Authenticates requests on the core and platform listeners, and checks scopes before every handler. */
 import { Effect, Layer, Option, Redacted } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerRespondable } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
@@ -18,19 +18,26 @@ import {
 import { AdminOnly, MissingScope, WrongCredentialKind } from "../../kernel/contract/Problem.ts"
 import { allows } from "../../kernel/contract/Scope.ts"
 import { SignIn } from "../../domains/people/SignIn.ts"
-import { noteCaller } from "./RequestLog.ts"
+import { recordCaller } from "./RequestLog.ts"
 
-// An endpoint without a declared scope refuses everyone.
+// An endpoint without a declared scope rejects every caller.
 const requireScope = (
   endpoint: HttpApiEndpoint.Top,
   held: ReadonlyArray<string>,
 ): Effect.Effect<void, MissingScope> => {
   const needed = annotationOf(endpoint, RequiredScope)
   if (needed === "any-credential" || (needed !== undefined && allows(held, needed))) return Effect.void
-  return Effect.fail(new MissingScope({ detail: `This operation needs the scope ${needed ?? "that nobody holds"}.` }))
+  return Effect.fail(
+    new MissingScope({
+      detail:
+        needed === undefined
+          ? "This operation declares no scope, so no credential may call it."
+          : `This operation needs the scope ${needed}.`,
+    }),
+  )
 }
 
-// Not what a bearer text is, only what it looks like: whatever it is taken for has to verify it.
+// Only chooses a verifier by the text's shape; that verifier still checks the credential.
 const looksLikeJwt = (text: string): boolean => /^[\w-]+\.[\w-]+\.[\w-]*$/.test(text)
 
 const organizationCallers = Effect.gen(function* () {
@@ -40,22 +47,22 @@ const organizationCallers = Effect.gen(function* () {
   const mode = yield* AuthMode
   const people = yield* SignIn
 
-  // Behind a gateway a token is taken only as the gateway exchanged it.
+  // In gateway mode a stored token is accepted only in the form of the internal JWT that the gateway exchanged it for.
   const rowOf = (credential: Redacted.Redacted) =>
-    mode === "gateway" || gatewayTokens.recognizes(credential)
+    mode === "gateway" || gatewayTokens.hasPrefix(credential)
       ? gatewayTokens.verify(credential)
       : credentials.authenticate("organization", credential)
 
-  /** A stored token. Whatever is no good credential ends here too, so that every failure takes this road. */
+  /** Authenticates a stored token. Invalid credentials of every kind end here too, so that they fail identically. */
   const byToken = Effect.fnUntraced(function* (credential: Redacted.Redacted) {
     const row = yield* rowOf(credential)
-    // The table's constraint says so too: an organization credential names its organization.
-    if (row.organizationId === null) return yield* Effect.die(new Error(`Credential ${row.id} names no organization`))
+    // Cannot happen: a table constraint requires the organization of an organization credential.
+    if (row.organizationId === null) return yield* Effect.die(new Error(`Credential ${row.id} has no organization`))
     const { actor, id, organizationId, scopes } = row
     return Caller.of({ credentialId: id, organizationId, actor, scopes })
   })
 
-  /** A JWT of the identity provider, for a person with a membership. */
+  /** Authenticates a JWT of the identity provider, for a person with a membership. */
   const byIdentity = Effect.fnUntraced(function* (credential: Redacted.Redacted) {
     const verified = yield* Effect.option(identityTokens.verify(credential))
     if (Option.isNone(verified)) return yield* byToken(credential)
@@ -65,7 +72,7 @@ const organizationCallers = Effect.gen(function* () {
   })
 
   return (credential: Redacted.Redacted) =>
-    looksLikeJwt(Redacted.value(credential)) && !gatewayTokens.recognizes(credential)
+    looksLikeJwt(Redacted.value(credential)) && !gatewayTokens.hasPrefix(credential)
       ? byIdentity(credential)
       : byToken(credential)
 })
@@ -73,7 +80,10 @@ const organizationCallers = Effect.gen(function* () {
 const isForAdmins = (endpoint: HttpApiEndpoint.Top, role: Role | undefined): boolean =>
   role !== undefined && role !== "ADMIN" && annotationOf(endpoint, AdminsOnly) === true
 
-/** Core: a live `ksh_` token (or what a gateway exchanged it for), or a person with a membership; always inside one organization. */
+/**
+ * Core: accepts a valid `ksh_` token, the internal JWT exchanged for it, or a person with a membership, always in one
+ * organization.
+ */
 export const organizationAccess = Layer.effect(
   OrganizationAccess,
   Effect.gen(function* () {
@@ -84,16 +94,16 @@ export const organizationAccess = Layer.effect(
         { credential, endpoint }: { readonly credential: Redacted.Redacted; readonly endpoint: HttpApiEndpoint.Top },
       ) {
         const caller = yield* callerOf(credential)
-        yield* noteCaller(caller)
-        // Before the scope, which people who are no admins lack anyway: the role says why. It is an answer, not a
-        // failure, because only the endpoints with this policy declare it.
+        yield* recordCaller(caller)
+        // Checked before the scope, which non-admins lack anyway, because the role is the better explanation. It is a
+        // response and not a failure, because only endpoints with this policy declare the error.
         if (isForAdmins(endpoint, caller.role)) {
           const detail = `This operation needs the role ADMIN; yours is ${caller.role}.`
           return yield* HttpServerRespondable.toResponse(new AdminOnly({ detail }))
         }
         yield* requireScope(endpoint, caller.scopes)
         const { credentialId, organizationId } = caller
-        // One by one: adding a service to a context is cheap, merging two copies all services of the process.
+        // Provided separately: adding a service to a context is cheap, but merging two contexts copies all services.
         return yield* handler.pipe(
           Effect.provideService(Caller, caller),
           Effect.provideService(RequestOwner, { organizationId, credentialId }),
@@ -103,7 +113,7 @@ export const organizationAccess = Layer.effect(
   }),
 ).pipe(Layer.provide(IdentityTokens.layer))
 
-/** Platform: a live `ksm_` credential, outside every organization. */
+/** Platform: accepts a valid `ksm_` credential, which belongs to no organization. */
 export const platformAccess = Layer.effect(
   PlatformAccess,
   Effect.gen(function* () {
@@ -114,7 +124,7 @@ export const platformAccess = Layer.effect(
         { credential, endpoint }: { readonly credential: Redacted.Redacted; readonly endpoint: HttpApiEndpoint.Top },
       ) {
         const row = yield* credentials.authenticate("platform", credential)
-        yield* noteCaller({ credentialId: row.id })
+        yield* recordCaller({ credentialId: row.id })
         yield* requireScope(endpoint, row.scopes)
         return yield* handler.pipe(
           Effect.provideService(Operator, { credentialId: row.id, actor: row.actor, scopes: row.scopes }),
@@ -128,7 +138,7 @@ export const platformAccess = Layer.effect(
 const isPlatformCredential = (authorization: string): boolean =>
   new RegExp(`^bearer +${prefixes.platform}`, "i").test(authorization)
 
-/** On the Platform listener any other credential gets one answer before routing, whatever the path (section 5.5). */
+/** Rejects every other kind of credential on the platform listener before routing, for any path (section 5.5). */
 export const platformCredentialsOnly = HttpRouter.middleware(
   (effect) =>
     Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
@@ -136,7 +146,7 @@ export const platformCredentialsOnly = HttpRouter.middleware(
       if (authorization === undefined || authorization === "" || isPlatformCredential(authorization)) return effect
       const problem = new WrongCredentialKind({
         detail:
-          "The Platform API takes platform credentials (ksm_...) only. Tokens of organizations belong to the Core API.",
+          "The Platform API accepts only platform credentials (ksm_...). Use organization tokens with the Core API.",
       })
       return HttpServerRespondable.toResponse(problem)
     }),

@@ -1,15 +1,15 @@
 /**
- * Known path, wrong method: 405 with `Allow` (contract, section 2), derived from the API's own endpoints and told for the
- * pages and probes that belong to no API.
+ * Returns 405 with `Allow` for a known path with a wrong method (contract, section 2). Methods come from the API's
+ * endpoints; pages and probes outside the APIs are listed explicitly.
  */
 import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
 import { HttpApi } from "effect/http-api"
 import type { HttpApiGroup } from "effect/http-api"
 
-const all = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "QUERY", "TRACE"] as const
+const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "QUERY", "TRACE"] as const
 
-/** The methods of each path of an API. */
+/** Collects the methods of each path of an API. */
 export const methodsByPath = <Id extends string, Groups extends HttpApiGroup.Constraint>(
   api: HttpApi.HttpApi<Id, Groups>,
 ): ReadonlyMap<string, ReadonlySet<string>> => {
@@ -24,23 +24,23 @@ export const methodsByPath = <Id extends string, Groups extends HttpApiGroup.Con
   return paths
 }
 
-// Routes that answer every method that a path does not take. GET paths answer HEAD too.
-const refuseOthers = Effect.fnUntraced(function* (path: string, taken: ReadonlySet<string>) {
+// Adds 405 routes for all methods that a path does not support. GET paths also support HEAD.
+const rejectOtherMethods = Effect.fnUntraced(function* (path: string, supported: ReadonlySet<string>) {
   const router = yield* HttpRouter.HttpRouter
-  const allow = [...taken, ...(taken.has("GET") ? ["HEAD"] : [])].sort().join(", ")
-  const answer = HttpServerResponse.empty({ status: 405, headers: { allow } })
-  for (const method of all) {
-    // The router takes TRACE, though its type does not name it.
-    if (!taken.has(method)) yield* router.add(method as "OPTIONS", path as HttpRouter.PathInput, answer)
+  const allow = [...supported, ...(supported.has("GET") ? ["HEAD"] : [])].sort().join(", ")
+  const response = HttpServerResponse.empty({ status: 405, headers: { allow } })
+  for (const method of METHODS) {
+    // The router accepts TRACE, although its type does not include it.
+    if (!supported.has(method)) yield* router.add(method as "OPTIONS", path as HttpRouter.PathInput, response)
   }
 })
 
-/** The refusals of an API. */
+/** 405 routes for an API. */
 export const layer = <Id extends string, Groups extends HttpApiGroup.Constraint>(api: HttpApi.HttpApi<Id, Groups>) =>
   Layer.effectDiscard(
-    Effect.forEach(methodsByPath(api), ([path, taken]) => refuseOthers(path, taken), { discard: true }),
+    Effect.forEach(methodsByPath(api), ([path, supported]) => rejectOtherMethods(path, supported), { discard: true }),
   )
 
-/** The refusals of paths outside of an API that are only read. */
+/** 405 routes for read-only paths outside the APIs. */
 export const readOnly = (...paths: ReadonlyArray<`/${string}`>) =>
-  Layer.effectDiscard(Effect.forEach(paths, (path) => refuseOthers(path, new Set(["GET"])), { discard: true }))
+  Layer.effectDiscard(Effect.forEach(paths, (path) => rejectOtherMethods(path, new Set(["GET"])), { discard: true }))

@@ -1,7 +1,7 @@
 /**
- * The last word on every answer of a listener: each one carries its request id, and whatever is no success is a
- * problem document with all its members, also what the framework answers by itself (contract, section 3). Only what
- * is marked as the body of another specification passes as it is.
+ * The outermost middleware of every listener. It adds the request id to each response and completes each error to a
+ * problem document with all its properties, including errors from the framework (contract, section 3). Bodies that
+ * another specification defines, marked as such, pass unchanged.
  */
 import { Cause, Context, Effect, Predicate, References } from "effect"
 import { HttpBody, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
@@ -9,20 +9,20 @@ import { isSqlError } from "effect/sql/SqlError"
 import { randomUUID } from "node:crypto"
 import { countProblem, countRequest, countSuccess } from "../../infra/telemetry/Metrics.ts"
 import { withoutSecrets } from "../../infra/telemetry/SecretMasking.ts"
-import { PUBLISHED_BODY } from "../../kernel/contract/Endpoint.ts"
+import { EXTERNAL_BODY } from "../../kernel/contract/Endpoint.ts"
 import { problemFor } from "../../kernel/contract/UndeclaredProblems.ts"
 import type { ProblemDocument } from "../../kernel/contract/UndeclaredProblems.ts"
 import { sqlStateOf } from "../../kernel/database/Statements.ts"
 import { CurrentLifecycle } from "../../kernel/ports/Lifecycle.ts"
 import { parseJson } from "../../kernel/values/Decimal.ts"
 import * as RequestsInFlight from "./RequestDeadlines.ts"
-import { RequestFacts } from "./RequestLog.ts"
+import { RequestAnnotations } from "./RequestLog.ts"
 
 const CONTENT_TYPE = "application/problem+json"
 
 const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/
 
-/** The caller's request id if it is sane, else a fresh one. */
+/** Returns the caller's request id if it is well-formed, else a new one. */
 export const requestIdOf = (sent: string | undefined): string =>
   sent !== undefined && REQUEST_ID.test(sent) ? sent : randomUUID()
 
@@ -31,7 +31,7 @@ const pathOf = (url: string): string => {
   return end === -1 ? url : url.slice(0, end)
 }
 
-/** The text of an answer's body, if it has one. */
+/** Returns the text of a response's body, if it has one. */
 export const textOf = ({ body }: HttpServerResponse.HttpServerResponse): string | undefined =>
   body._tag === "Uint8Array" ? (body.text ?? new TextDecoder().decode(body.body)) : undefined
 
@@ -42,36 +42,36 @@ const bodyOf = (response: HttpServerResponse.HttpServerResponse): object | undef
   return Predicate.isObject(document) ? document : undefined
 }
 
-// The OpenFeature CLI prints `error.message` of what is refused on its paths (contract, section 5, "Feature flags").
+// Adds `error.message` to problems on the manifest's path, which the OpenFeature CLI prints (contract, section 5).
 const extensionsOf = ({ detail, instance, status }: ProblemDocument): object =>
   instance.startsWith("/api/openfeature/") ? { error: { message: detail, status } } : {}
 
 const headersOf = (status: number): Record<string, string> => {
   if (status === 401) return { "www-authenticate": "Bearer" }
   if (status === 503) return { "retry-after": "1" }
-  // The rest of an oversized body is not read, so the connection cannot be used again.
+  // The rest of an oversized body is not read, so the connection cannot be reused.
   if (status === 413) return { connection: "close" }
   return {}
 }
 
-// Which database failures pass by themselves, so that a caller should come back.
+// Database failures that are temporary, so that the caller should retry.
 const TRANSIENT = new Set(["ConnectionError", "LockTimeoutError", "StatementTimeoutError", "UnknownError"])
 
 const isUnavailable = (cause: Cause.Cause<unknown>): boolean =>
   cause.reasons.some((reason) => {
     const error = reason._tag === "Die" ? reason.defect : reason._tag === "Fail" ? reason.error : undefined
-    return isSqlError(error) && (TRANSIENT.has(error.reason._tag) ? isDatabaseAway(error.reason) : false)
+    return isSqlError(error) && (TRANSIENT.has(error.reason._tag) ? isDatabaseUnavailable(error.reason) : false)
   })
 
-// An unclassified failure with an SQLSTATE of class 57 (shut down), 53 (no resources) or 08 (connection), or with none
-// at all (the socket), is the database being away; any other is a statement of ours that is wrong.
-const isDatabaseAway = (reason: { readonly _tag: string; readonly cause: unknown }): boolean => {
+// An unclassified failure means that the database is unavailable if its SQLSTATE has class 57 (shutdown), 53
+// (resources) or 08 (connection), or if it has none (socket error). Any other is a bug in a statement.
+const isDatabaseUnavailable = (reason: { readonly _tag: string; readonly cause: unknown }): boolean => {
   if (reason._tag !== "UnknownError") return true
   const state = sqlStateOf(reason)
   return state === "" || /^(57|53|08)/.test(state)
 }
 
-const answerFor = (cause: Cause.Cause<unknown>) =>
+const responseFor = (cause: Cause.Cause<unknown>) =>
   isUnavailable(cause)
     ? Effect.succeed(HttpServerResponse.empty({ status: 503 }))
     : Effect.map(HttpServerError.causeResponse(cause), ([response]) => response)
@@ -81,7 +81,7 @@ interface Served {
   readonly context: Context.Context<never>
 }
 
-// A probe that finds the service not ready is no failure of ours that anyone must look at; the part that fails says so.
+// A failing readiness probe is logged as a warning, because it is not an error. Its response names the failing part.
 const isProbe = (path: string): boolean => path.startsWith("/health/")
 
 const report = (problem: ProblemDocument, method: string, cause: Cause.Cause<unknown> | undefined) => {
@@ -96,14 +96,14 @@ const report = (problem: ProblemDocument, method: string, cause: Cause.Cause<unk
   ).pipe(Effect.annotateLogs({ code, status, errorId, path: instance }))
 }
 
-/** Completes an error answer; successes pass untouched. */
+/** Completes an error response to a problem document. Successes pass unchanged. */
 const complete = Effect.fnUntraced(function* (
   response: HttpServerResponse.HttpServerResponse,
   { context, request }: Served,
   cause?: Cause.Cause<unknown>,
 ) {
   if (response.status < 400) return response
-  if (response.headers[PUBLISHED_BODY] !== undefined) return HttpServerResponse.removeHeader(response, PUBLISHED_BODY)
+  if (response.headers[EXTERNAL_BODY] !== undefined) return HttpServerResponse.removeHeader(response, EXTERNAL_BODY)
   const declared = bodyOf(response)
   const problem = {
     ...problemFor(response.status),
@@ -112,7 +112,7 @@ const complete = Effect.fnUntraced(function* (
   } as ProblemDocument
   countProblem(context, problem.code)
   yield* report(problem, request.method, cause)
-  // A credential that was sent in a wrong place is not repeated to whoever reads the answer.
+  // Masks credentials that the caller sent in the wrong place, because responses may be logged elsewhere.
   const text = withoutSecrets(JSON.stringify({ ...problem, ...extensionsOf(problem) }))
   return HttpServerResponse.setBody(
     HttpServerResponse.setHeaders(response, headersOf(response.status)),
@@ -120,27 +120,27 @@ const complete = Effect.fnUntraced(function* (
   )
 })
 
-// Node.js would refuse it by itself, without a problem; HTTP 1.0 knows no `Host`.
-const lacksHost = ({ headers, source }: HttpServerRequest.HttpServerRequest): boolean =>
+// Node.js's own check is off, because it sends no problem document. HTTP 1.0 does not require `Host`.
+const isHostMissing = ({ headers, source }: HttpServerRequest.HttpServerRequest): boolean =>
   headers["host"] === undefined && Predicate.hasProperty(source, "httpVersion") && source.httpVersion === "1.1"
 
-const noHost = HttpServerResponse.text(
+const missingHost = HttpServerResponse.text(
   JSON.stringify({
-    detail: "A request has the header `Host`.",
-    errors: [{ location: "header.host", message: "is missing" }],
+    detail: "The `Host` header is missing. Send it with every request.",
+    errors: [{ location: "header.host", message: "required" }],
   }),
   { status: 400, contentType: CONTENT_TYPE },
 )
 
-const gaveUp = HttpServerResponse.text(
-  JSON.stringify({ detail: "The request took too long and was given up; nothing of it is kept. Try again shortly." }),
+const timedOut = HttpServerResponse.text(
+  JSON.stringify({ detail: "The request took too long and was rolled back. Try again shortly." }),
   { status: 503, contentType: CONTENT_TYPE },
 )
 
-// Only counted: there is nobody to send it to.
-const goneAway = HttpServerResponse.empty({ status: 499 })
+// Only counted, because the client has disconnected.
+const disconnected = HttpServerResponse.empty({ status: 499 })
 
-/** The outermost middleware of every listener. */
+/** Middleware that completes errors, counts requests and adds the request id. */
 export const layer = HttpRouter.middleware(
   Effect.map(
     CurrentLifecycle,
@@ -150,35 +150,35 @@ export const layer = HttpRouter.middleware(
         const requestId = requestIdOf(request.headers["x-request-id"])
         const inFlight = RequestsInFlight.enter(fiber)
 
-        // The fiber's context knows the route by now.
-        const answer = (response: HttpServerResponse.HttpServerResponse) => {
+        // By now the fiber's context contains the matched route.
+        const finish = (response: HttpServerResponse.HttpServerResponse) => {
           const seconds = RequestsInFlight.leave(inFlight)
           countRequest(fiber.context, { method: request.method, status: response.status, seconds })
           const identified = HttpServerResponse.setHeader(response, "x-request-id", requestId)
-          // The stop waits for connections: nobody shall send another request on one, or keep it idle.
+          // Shutdown waits for open connections, so clients must not reuse them or keep them idle.
           return lifecycle.phase === "draining"
             ? HttpServerResponse.setHeader(identified, "connection", "close")
             : identified
         }
         const completed = (response: HttpServerResponse.HttpServerResponse, cause?: Cause.Cause<unknown>) =>
-          Effect.map(complete(response, { request, context: fiber.context }, cause), answer)
+          Effect.map(complete(response, { request, context: fiber.context }, cause), finish)
 
-        return Effect.matchCauseEffect(lacksHost(request) ? Effect.succeed(noHost) : effect, {
+        return Effect.matchCauseEffect(isHostMissing(request) ? Effect.succeed(missingHost) : effect, {
           onSuccess: (response) => {
             if (response.status >= 400) return completed(response)
             countSuccess(fiber.context, response)
-            return Effect.succeed(answer(response))
+            return Effect.succeed(finish(response))
           },
           onFailure: (cause) => {
             if (!Cause.hasInterruptsOnly(cause)) {
-              return Effect.flatMap(answerFor(cause), (response) => completed(response, cause))
+              return Effect.flatMap(responseFor(cause), (response) => completed(response, cause))
             }
-            if (inFlight.expired) return completed(gaveUp, cause)
-            // A caller that went away gets no answer; the interruption must stay one.
-            answer(goneAway)
+            if (inFlight.expired) return completed(timedOut, cause)
+            // The client disconnected, so nothing is sent. The interruption must stay an interruption.
+            finish(disconnected)
             return Effect.failCause(cause)
           },
-        }).pipe(Effect.provideService(References.CurrentLogAnnotations, new RequestFacts(requestId)))
+        }).pipe(Effect.provideService(References.CurrentLogAnnotations, new RequestAnnotations(requestId)))
       }),
   ),
   { global: true },

@@ -1,11 +1,11 @@
 /**
- * Rate limits: each credential has a budget of requests, off unless `SERVICE_RATE_LIMIT` is set. A bucket holds the whole
- * budget and refills evenly, so a caller may come in bursts and is never shut out for a whole window. In memory every
- * process counts for itself; with `SERVICE_REDIS_URL` all processes share one count.
+ * Rate limits per credential, disabled unless `SERVICE_RATE_LIMIT` is set. Each credential has a token bucket that
+ * holds the whole budget and refills evenly, so callers may send bursts and are never blocked for a whole window. Each
+ * process counts in memory; with `SERVICE_REDIS_URL` all processes share the counts.
  *
- * Requests whose credential is refused are not counted: behind a proxy all callers have one address, and a budget per address
- * would let one of them shut out the others. Checking a credential is one indexed look-up; `docs/observability.md` shows
- * how to bound it at the proxy.
+ * Requests with an invalid credential are not counted. Behind a proxy all callers have the same address, so a budget
+ * per address would let one caller block the others. Checking a credential costs one indexed lookup;
+ * `docs/observability.md` shows how to limit such requests at the proxy.
  */
 import { Effect, Layer } from "effect"
 import { HttpEffect, HttpServerResponse } from "effect/http"
@@ -25,35 +25,35 @@ const headersOf = (budget: Budget): Record<string, string> => ({
   ...(budget.retryMillis === undefined ? {} : { "retry-after": String(Math.max(1, seconds(budget.retryMillis))) }),
 })
 
-const refusal = ({ rateLimit }: Budgets, retryMillis: number) => {
+const limitExceeded = ({ rateLimit }: Budgets, retryMillis: number) => {
   const wait = Math.max(1, seconds(retryMillis))
   return new RateLimited({
-    detail: `This credential may send ${rateLimit.requests} requests in a ${rateLimit.unit}. Try again in ${wait} ${wait === 1 ? "second" : "seconds"}.`,
+    detail: `This credential may send ${rateLimit.requests} requests per ${rateLimit.unit}. Try again in ${wait} ${wait === 1 ? "second" : "seconds"}.`,
   })
 }
 
-/** The middleware behind authentication. Without limits it is not there at all. */
+/** Middleware that runs after authentication. If limits are disabled, it adds nothing to the handlers. */
 export const layer = Layer.effect(
   RateLimits,
   Effect.gen(function* () {
     const budgets = yield* CurrentBudgets
 
-    const counted = Effect.fnUntraced(function* (owner: RequestOwner["Service"], budgets: Budgets) {
+    const count = Effect.fnUntraced(function* (owner: RequestOwner["Service"], budgets: Budgets) {
       const budget = yield* budgets.take(owner.credentialId)
       if (budget === undefined) return
-      // On whatever is answered in the end, a problem too.
+      // Sets the headers on every response, including problems.
       yield* HttpEffect.appendPreResponseHandler((_, response) =>
         Effect.succeed(HttpServerResponse.setHeaders(response, headersOf(budget))),
       )
       if (budget.retryMillis === undefined) return
       rateLimited.updateUnsafe(1, yield* Effect.context())
-      return yield* refusal(budgets, budget.retryMillis)
+      return yield* limitExceeded(budgets, budget.retryMillis)
     })
 
     return RateLimits.of(
       budgets === undefined
         ? (handler) => handler
-        : (handler) => Effect.flatMap(RequestOwner, (owner) => Effect.andThen(counted(owner, budgets), handler)),
+        : (handler) => Effect.flatMap(RequestOwner, (owner) => Effect.andThen(count(owner, budgets), handler)),
     )
   }),
 )

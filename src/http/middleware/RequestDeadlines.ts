@@ -1,48 +1,53 @@
 /**
- * The requests that are being answered: how many there are, and which take too long. One list and one timer for all,
- * because a timer per request would cost every request what only a stuck one needs.
+ * Tracks the requests in flight, and interrupts those that take too long. All requests share one timer, because a timer
+ * per request would slow down every request.
  */
 import { Effect, Layer } from "effect"
 import type { Fiber } from "effect"
 import { inFlight } from "../../infra/telemetry/Metrics.ts"
 import { observedGauge } from "../../infra/telemetry/ProcessMetrics.ts"
 
-/** A request whose answer is being made. */
+/** A request in flight. */
 export interface InFlight {
   readonly startedAt: number
   readonly fiber: Fiber.Fiber<unknown, unknown>
-  /** Whether it was given up for taking too long. */
+  /** Whether it was interrupted for taking too long. */
   expired: boolean
-  /** Where it is kept while its answer is made. */
+  /** Its slot in the list of requests. */
   readonly place: number
 }
 
-/** Longer than any statement that the database is allowed (30 s), with room for one that had to wait for a connection. */
+/** Maximum duration of a request: longer than the statement timeout (30 s), with room for waiting for a connection. */
 export const LIMIT_MS = 60_000
 
-// Places that are used again, not a set: whenever a set that lives long makes room for what came and went, the table that it
-// leaves behind keeps what it held and leads to the next one, so that something of each request would outlive its answer.
+// An array with reused slots instead of a set. When V8 rehashes a long-lived set, the old table still references its
+// entries and the new table, so that finished requests would stay in memory.
 const requests: Array<InFlight | undefined> = []
-const freePlaces: Array<number> = []
+const freeSlots: Array<number> = []
 
-/** A request begins. */
+/** Registers a request. */
 export const enter = (fiber: Fiber.Fiber<unknown, unknown>): InFlight => {
-  const place = freePlaces.pop() ?? requests.length
+  const place = freeSlots.pop() ?? requests.length
   const request: InFlight = { startedAt: performance.now(), fiber, expired: false, place }
   requests[place] = request
   return request
 }
 
-/** Its answer is made; what is streamed after that may take as long as it likes. Answers the seconds it took. */
+/**
+ * Removes a request once its response is ready, and returns its duration in seconds. Streaming the response is not
+ * limited.
+ */
 export const leave = (request: InFlight): number => {
   if (requests[request.place] === request) {
     requests[request.place] = undefined
-    freePlaces.push(request.place)
+    freeSlots.push(request.place)
   }
   return (performance.now() - request.startedAt) / 1000
 }
 
-/** Gives up requests that began before an instant of the monotonic clock: they are interrupted, which rolls back what they did. */
+/**
+ * Interrupts requests that began before a time of the monotonic clock. The interruption rolls back their transactions.
+ */
 export const expire = (before: number): void => {
   for (const request of requests) {
     if (request === undefined || request.expired || request.startedAt >= before) continue
@@ -51,10 +56,10 @@ export const expire = (before: number): void => {
   }
 }
 
-/** Watches the requests of the process. */
+/** Registers the gauge and expires requests every second. */
 export const layer = Layer.effectDiscard(
   Effect.gen(function* () {
-    yield* observedGauge(inFlight, () => requests.length - freePlaces.length)
+    yield* observedGauge(inFlight, () => requests.length - freeSlots.length)
     yield* Effect.sync(() => expire(performance.now() - LIMIT_MS)).pipe(
       Effect.delay("1 second"),
       Effect.forever,

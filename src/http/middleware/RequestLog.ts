@@ -1,12 +1,12 @@
-/** What is known about the request that is being served. It stands in every log line that is written for it. */
+/** Facts about the current request, added to every log line of that request. */
 import { Context, Effect, References } from "effect"
 import { authentications } from "../../infra/telemetry/Metrics.ts"
 
 /**
- * The annotations of a request's log lines: its id from the start, organization and credential once they are known. One
- * object for the whole request, so that lines written outside of the authenticated part know the caller too.
+ * Log annotations of a request: its id from the start, organization and credential after authentication. The whole
+ * request shares one mutable object, so that lines logged outside the authenticated part name the caller too.
  */
-export class RequestFacts {
+export class RequestAnnotations {
   [fact: string]: unknown
 
   constructor(requestId: string) {
@@ -14,15 +14,15 @@ export class RequestFacts {
   }
 }
 
-/** A credential was accepted: counts it, and tells the log lines of the current request whose it is. */
-export const noteCaller = (owner: {
+/** Counts an accepted credential, and adds its owner to the log lines of the current request. */
+export const recordCaller = (owner: {
   readonly organizationId?: string | null
   readonly credentialId: string
 }): Effect.Effect<void> =>
   Effect.withFiber((fiber) => {
     authentications.accepted.updateUnsafe(1, fiber.context)
     const facts = Context.get(fiber.context, References.CurrentLogAnnotations)
-    if (facts instanceof RequestFacts) {
+    if (facts instanceof RequestAnnotations) {
       if (typeof owner.organizationId === "string") facts["organizationId"] = owner.organizationId
       facts["credentialId"] = owner.credentialId
     }

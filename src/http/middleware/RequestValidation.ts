@@ -1,18 +1,21 @@
-/** Requests that do not decode become problems that name each fault's place (contract, section 3). */
+/**
+ * Turns decoding errors of requests into problems that list each validation error with its location (contract, section
+ * 3).
+ */
 import { Effect, Layer, Predicate, SchemaIssue } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiMiddleware } from "effect/http-api"
 import type { HttpApiError } from "effect/http-api"
 import { isUtf8 } from "node:buffer"
-import { annotationOf, RequestValidation, TakesSecret } from "../../kernel/contract/Endpoint.ts"
+import { annotationOf, RequestValidation, AcceptsSecret } from "../../kernel/contract/Endpoint.ts"
 import { parseJson } from "../../kernel/values/Decimal.ts"
 import { MalformedBody, ValidationFailed } from "../../kernel/contract/Problem.ts"
 import type { ProblemFault } from "../../kernel/contract/Problem.ts"
-import { takeWholeBody } from "../BufferedBody.ts"
+import { readBufferedBody } from "../BufferedBody.ts"
 
-const LONGEST_ECHO = 1024
-// A body of a hundred thousand faults is answered by the first of them, not by a document larger than itself.
-const MOST_FAULTS = 100
+const MAX_ECHO_LENGTH = 1024
+// Limits the response to a body with many errors, which could otherwise be larger than the body.
+const MAX_ERRORS = 100
 
 const issuesOf = SchemaIssue.makeFormatterStandardSchemaV1()
 
@@ -31,13 +34,17 @@ const valueAt = (input: unknown, path: Path): unknown =>
     input,
   )
 
-// A body echoed back whole would make every refusal as large as the attack.
+// Omits large values. Echoing them would let a caller provoke responses as large as the request.
 const echo = (value: unknown): { readonly value?: unknown } =>
-  value === undefined || (JSON.stringify(value)?.length ?? 0) > LONGEST_ECHO ? {} : { value }
+  value === undefined || (JSON.stringify(value)?.length ?? 0) > MAX_ECHO_LENGTH ? {} : { value }
 
-const faults = (error: HttpApiError.HttpApiSchemaError, part: string, input: unknown): ReadonlyArray<ProblemFault> =>
+const validationErrors = (
+  error: HttpApiError.HttpApiSchemaError,
+  part: string,
+  input: unknown,
+): ReadonlyArray<ProblemFault> =>
   issuesOf(error.cause.issue)
-    .issues.slice(0, MOST_FAULTS)
+    .issues.slice(0, MAX_ERRORS)
     .map((issue) => {
       const path = (issue.path ?? []).map((segment) => (Predicate.isObject(segment) ? segment.key : segment))
       return {
@@ -51,8 +58,8 @@ const failed = (errors: ReadonlyArray<ProblemFault>) =>
   new ValidationFailed({
     detail:
       errors.length === 1
-        ? `${errors[0]?.location}: ${errors[0]?.message}`
-        : `${errors.length} parts of the request are not valid.`,
+        ? `${errors[0]?.location}: ${errors[0]?.message}.`
+        : `The request has ${errors.length} validation errors; \`errors\` lists them.`,
     errors,
   })
 
@@ -67,25 +74,27 @@ const parse = (text: string): { readonly json: unknown } | undefined => {
 const malformed = (message: string) =>
   new MalformedBody({ detail: `The body ${message}.`, errors: [{ location: "body", message }] })
 
-// A response that does not encode is our bug, and stays a defect.
+// A response that does not encode is a bug, and stays a defect.
 const schemaErrors = HttpApiMiddleware.layerSchemaErrorTransform(
   RequestValidation,
   Effect.fnUntraced(function* (error, { endpoint }) {
     switch (error.kind) {
       case "Params":
-        return yield* failed(faults(error, "path", (yield* HttpRouter.RouteContext).params))
+        return yield* failed(validationErrors(error, "path", (yield* HttpRouter.RouteContext).params))
       case "Query":
-        return yield* failed(faults(error, "query", yield* HttpServerRequest.ParsedSearchParams))
+        return yield* failed(validationErrors(error, "query", yield* HttpServerRequest.ParsedSearchParams))
       case "Headers":
-        return yield* failed(faults(error, "header", (yield* HttpServerRequest.HttpServerRequest).headers))
+        return yield* failed(validationErrors(error, "header", (yield* HttpServerRequest.HttpServerRequest).headers))
       case "Payload": {
         const text = yield* Effect.orDie((yield* HttpServerRequest.HttpServerRequest).text)
-        if (text === "") return yield* failed([{ location: "body", message: "A JSON object is due here" }])
+        if (text === "") return yield* failed([{ location: "body", message: "must be a JSON object" }])
         const parsed = parse(text)
         if (parsed === undefined) return yield* malformed("is not valid JSON")
-        const found = faults(error, "body", parsed.json)
+        const found = validationErrors(error, "body", parsed.json)
         return yield* failed(
-          annotationOf(endpoint, TakesSecret) === true ? found.map(({ value: _, ...fault }) => fault) : found,
+          annotationOf(endpoint, AcceptsSecret) === true
+            ? found.map(({ value: _, ...withoutValue }) => withoutValue)
+            : found,
         )
       }
       default:
@@ -105,34 +114,34 @@ const isEncoded = ({ headers }: HttpServerRequest.HttpServerRequest): boolean =>
   return encoding !== undefined && encoding.toLowerCase() !== "identity"
 }
 
-// Nothing is decompressed here: a small body could become a large one.
-const encoded = HttpServerResponse.text(
+// Bodies are not decompressed, because a small one could expand to a huge one.
+const unsupportedEncoding = HttpServerResponse.text(
   JSON.stringify({
-    detail: "Send the body as it is, without `Content-Encoding`: compressed bodies are not taken.",
-    errors: [{ location: "header.content-encoding", message: "may only be identity" }],
+    detail: "Compressed bodies are not supported. Send the body without `Content-Encoding`.",
+    errors: [{ location: "header.content-encoding", message: "must be identity" }],
   }),
   { status: 415, contentType: "application/problem+json", headers: { "accept-encoding": "identity" } },
 )
 
-// Decoding would put U+FFFD where the bytes are no text, and what was sent would be kept as something else.
-const textOrRefusal = (bytes: ArrayBuffer | Uint8Array) =>
+// Decoding would silently replace invalid bytes with U+FFFD and store a different text than the caller sent.
+const requireUtf8 = (bytes: ArrayBuffer | Uint8Array) =>
   isUtf8(bytes) ? Effect.void : Effect.fail(malformed("is not UTF-8"))
 
-const bytesAreText = (request: HttpServerRequest.HttpServerRequest) => {
-  const whole = takeWholeBody(request)
-  return whole === undefined ? Effect.flatMap(Effect.orDie(request.arrayBuffer), textOrRefusal) : textOrRefusal(whole)
+const requireUtf8Body = (request: HttpServerRequest.HttpServerRequest) => {
+  const whole = readBufferedBody(request)
+  return whole === undefined ? Effect.flatMap(Effect.orDie(request.arrayBuffer), requireUtf8) : requireUtf8(whole)
 }
 
-/** The middleware that every API carries: bodies are plain UTF-8, and what does not decode is told place by place. */
+/** Middleware of every API. Requires uncompressed UTF-8 bodies and reports decoding errors by location. */
 export const layer = Layer.effect(
   RequestValidation,
   Effect.map(RequestValidation, (transform) =>
     RequestValidation.of((handler, options) =>
       Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
         if (!mayHaveBody(request)) return transform(handler, options)
-        if (isEncoded(request)) return Effect.succeed(encoded)
+        if (isEncoded(request)) return Effect.succeed(unsupportedEncoding)
         return mayHaveJson(request)
-          ? Effect.andThen(bytesAreText(request), transform(handler, options))
+          ? Effect.andThen(requireUtf8Body(request), transform(handler, options))
           : transform(handler, options)
       }),
     ),

@@ -1,11 +1,11 @@
-/** `/docs` and the OpenAPI documents, on the core listener, without anything from the internet. */
+/** Serves `/docs` and the OpenAPI documents on the core listener. Loads nothing from the internet. */
 import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiScalar } from "effect/http-api"
 import type { HttpApi, HttpApiGroup } from "effect/http-api"
 import { readFile } from "node:fs/promises"
 import { CoreApi } from "../../api/CoreApi.ts"
-import { documented } from "../../openapi/Documented.ts"
+import { withDocumentation } from "../../openapi/Documented.ts"
 import { PlatformApi } from "../../api/PlatformApi.ts"
 import { WebhookApi } from "../../api/WebhookApi.ts"
 import { packageFile } from "../../infra/PackageFiles.ts"
@@ -36,7 +36,7 @@ const page = `<!doctype html>
 </html>
 `
 
-// The reference viewer is a script of several megabytes: it is loaded by the first visitor, not by every start.
+// The reference viewer is a script of several megabytes, so it is loaded on the first visit and not at startup.
 const viewer = <Id extends string, Groups extends HttpApiGroup.Constraint>(
   api: HttpApi.HttpApi<Id, Groups>,
   path: `/${string}`,
@@ -44,9 +44,11 @@ const viewer = <Id extends string, Groups extends HttpApiGroup.Constraint>(
   let handler: ((request: Request) => Promise<Response>) | undefined
   return Effect.gen(function* () {
     const request = yield* HttpServerRequest.HttpServerRequest
-    handler ??= HttpRouter.toWebHandler(HttpApiScalar.layer(documented(api), { path }), { disableLogger: true }).handler
-    const answer = handler
-    const html = yield* Effect.promise(async () => (await answer(new Request(`http://docs${path}`))).text())
+    handler ??= HttpRouter.toWebHandler(HttpApiScalar.layer(withDocumentation(api), { path }), {
+      disableLogger: true,
+    }).handler
+    const render = handler
+    const html = yield* Effect.promise(async () => (await render(new Request(`http://docs${path}`))).text())
     return HttpServerResponse.text(request.method === "HEAD" ? "" : html, { contentType: "text/html; charset=utf-8" })
   })
 }
@@ -59,7 +61,7 @@ const document = (name: string) => {
   )
 }
 
-/** Routes of the documents and their viewer. */
+/** Routes of the OpenAPI documents and their viewer. */
 export const layer = Layer.mergeAll(
   HttpRouter.add("GET", "/docs", HttpServerResponse.html(page)),
   HttpRouter.add("GET", "/docs/core", viewer(CoreApi, "/docs/core")),

@@ -1,25 +1,26 @@
 /**
- * Health: `/health/live` says that the process runs, and needs no part at all; `/health/ready` says whether it should get
- * requests, and names each part. A database that is away makes a process unready, never dead: a restart would not help.
+ * Health checks. `/health/live` reports that the process runs and depends on nothing else. `/health/ready` reports
+ * whether it should receive requests, with the state of each part. An unreachable database makes a process unready but
+ * keeps it live, because a restart would not help.
  */
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
-import { databaseParts, LIMIT } from "../../infra/database/DatabaseHealth.ts"
+import { databaseParts, TIMEOUT } from "../../infra/database/DatabaseHealth.ts"
 import type { Parts } from "../../infra/database/DatabaseHealth.ts"
-import { HealthParts } from "../../kernel/ports/HealthChecks.ts"
+import { HealthChecks } from "../../kernel/ports/HealthChecks.ts"
 import type { PartState } from "../../kernel/ports/HealthChecks.ts"
 import { CurrentLifecycle } from "../../kernel/ports/Lifecycle.ts"
 import type { Lifecycle } from "../../kernel/ports/Lifecycle.ts"
 import { Signals } from "../../kernel/ports/Signals.ts"
 
-/** A process that is about to start, with nothing registered yet. */
+/** Initial state of a starting process, with no registered parts. */
 export const layer = Layer.mergeAll(
   Layer.sync(CurrentLifecycle, () => ({ phase: "starting" as const })),
-  Layer.sync(HealthParts, () => new Map()),
+  Layer.sync(HealthChecks, () => new Map()),
 )
 
-/** The process serves from here on, and drains once the scope closes. */
+/** Sets the phase to `serving`, and to `draining` when the scope closes. */
 export const serving = Effect.flatMap(CurrentLifecycle, (lifecycle) =>
   Effect.acquireRelease(
     Effect.sync(() => void (lifecycle.phase = "serving")),
@@ -29,7 +30,7 @@ export const serving = Effect.flatMap(CurrentLifecycle, (lifecycle) =>
 
 const processPart = ({ phase }: Lifecycle): PartState => ({ status: phase === "serving" ? "up" : "down", phase })
 
-// Without signals of other nodes, waiters poll.
+// Without signals from other nodes, waiters poll.
 const signalsPart = (listening: boolean): PartState => ({ status: "up", mode: listening ? "listening" : "polling" })
 
 const registeredParts = (registered: ReadonlyMap<string, Effect.Effect<PartState>>) =>
@@ -38,8 +39,8 @@ const registeredParts = (registered: ReadonlyMap<string, Effect.Effect<PartState
       registered,
       ([name, state]) =>
         state.pipe(
-          Effect.timeout(LIMIT),
-          Effect.catchCause(() => Effect.succeed<PartState>({ status: "down", reason: "does not answer" })),
+          Effect.timeout(TIMEOUT),
+          Effect.catchCause(() => Effect.succeed<PartState>({ status: "down", reason: "no response" })),
           Effect.map((state) => [name, state] as const),
         ),
       { concurrency: "unbounded" },
@@ -47,7 +48,7 @@ const registeredParts = (registered: ReadonlyMap<string, Effect.Effect<PartState
     (states): Parts => Object.fromEntries(states),
   )
 
-const answer = (required: Parts, others: Parts) => {
+const toResponse = (required: Parts, others: Parts) => {
   const failing = Object.entries(required).flatMap(([name, { status }]) => (status === "up" ? [] : [name]))
   const parts = { ...required, ...others }
   return failing.length === 0
@@ -62,16 +63,16 @@ const answer = (required: Parts, others: Parts) => {
 export const routes = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
     const lifecycle = yield* CurrentLifecycle
-    const registered = yield* HealthParts
+    const registered = yield* HealthChecks
     const sql = yield* PgClient.PgClient
     const { listening } = yield* Signals
     const ready = Effect.gen(function* () {
-      // What the process can do without is told, but not decisive.
+      // Optional parts are reported but do not affect readiness.
       const [required, others] = yield* Effect.all([databaseParts(sql), registeredParts(registered)], {
         concurrency: "unbounded",
       })
       const signals = signalsPart(yield* listening)
-      return answer({ process: processPart(lifecycle), ...required }, { signals, ...others })
+      return toResponse({ process: processPart(lifecycle), ...required }, { signals, ...others })
     }).pipe(Effect.withTracerEnabled(false))
     yield* router.add("GET", "/health/live", HttpServerResponse.jsonUnsafe({ status: "alive" }))
     yield* router.add("GET", "/health/ready", ready)

@@ -1,8 +1,8 @@
 /**
- * `/tokens/validate` on the internal listener, for gateways (interface specification, section 5.2; docs/gateways.md). It
- * exchanges a `ksh_` token for an internal JWT, which it answers in the header `Authorization`: 200 with an empty body,
- * 401 or 503 as problems. Gateways ask in the shape of the request that they hold, so every method and every sub-path is
- * the same question, and only `Authorization` is read.
+ * Serves `/tokens/validate` for gateways on the internal listener (interface specification, section 5.2;
+ * docs/gateways.md). It exchanges a `ksh_` token for an internal JWT and returns that in the `Authorization` header of
+ * an empty 200 response. Errors are 401 or 503 problems. Gateways forward the method and path of the original request,
+ * so all methods and sub-paths behave alike, and only `Authorization` is read.
  */
 import { Effect, Redacted } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerRespondable, HttpServerResponse } from "effect/http"
@@ -12,19 +12,22 @@ import { Credentials } from "../../domains/access/tokens/Credentials.ts"
 
 const PATH = "/tokens/validate"
 
-const isAsked = (url: string): boolean => url.startsWith(PATH) && /^([/?#]|$)/.test(url.slice(PATH.length))
+const isValidationPath = (url: string): boolean => url.startsWith(PATH) && /^([/?#]|$)/.test(url.slice(PATH.length))
 
-// As the listeners read it. A bearer credential is in no query, but the decoder of all schemes asks for one.
+// Decodes the header as the listeners do. A bearer credential is never in the query, but the decoder requires a query.
 const bearerOf = HttpApiBuilder.securityDecode(HttpApiSecurity.bearer).pipe(
   Effect.provideService(HttpServerRequest.ParsedSearchParams, {}),
 )
 
-/** The endpoint, in front of the router: paths that no router would read, and methods that it does not know, count too. */
+/**
+ * Handles the endpoint before the router, because gateways also send paths and methods that the router does not
+ * support.
+ */
 export const layer = HttpRouter.middleware(
   Effect.gen(function* () {
     const credentials = yield* Credentials
     const gatewayTokens = yield* GatewayTokens
-    const answer = Effect.gen(function* () {
+    const validate = Effect.gen(function* () {
       const row = yield* credentials.authenticate("organization", yield* bearerOf)
       const token = yield* gatewayTokens.issue(row)
       return HttpServerResponse.empty({
@@ -37,7 +40,9 @@ export const layer = HttpRouter.middleware(
       })
     }).pipe(Effect.catchTag("Auth.InvalidCredential", HttpServerRespondable.toResponse))
     return (effect) =>
-      Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => (isAsked(request.url) ? answer : effect))
+      Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
+        isValidationPath(request.url) ? validate : effect,
+      )
   }),
   { global: true },
 )

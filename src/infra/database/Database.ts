@@ -1,4 +1,7 @@
-/** The database: embedded PostgreSQL unless `SERVICE_DATABASE_URL` names one, migrated before anything else starts. */
+/**
+ * Connects to the database: the one in `SERVICE_DATABASE_URL`, else embedded PostgreSQL. Migrates it before other
+ * services start.
+ */
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Layer, Option, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
@@ -6,19 +9,19 @@ import type { SqlError } from "effect/sql/SqlError"
 import { applicationNameOf, NodeId } from "../../kernel/ports/NodeId.ts"
 import { Settings } from "../Settings.ts"
 import * as EmbeddedPostgres from "../embedded/EmbeddedPostgres.ts"
-import { keepLettingGo } from "./DedicatedConnections.ts"
+import { releaseResultsPeriodically } from "./DedicatedConnections.ts"
 import { socketsTo } from "./Keepalive.ts"
 import { migrate } from "./Migrations.ts"
 
-/** The database cannot be used: one sentence that says why and what to do. */
+/** The database cannot be used. The message says why and what to do. */
 export class DatabaseUnavailable extends Schema.TaggedError<DatabaseUnavailable>()("DatabaseUnavailable", {
   message: Schema.String,
 }) {}
 
-/** How a process treats an embedded database that another process already runs. */
+/** What to do if another process already runs the embedded database: fail, or connect to it. */
 export type WhenRunning = "refuse" | "attach"
 
-const where = (url: string): string => {
+const addressOf = (url: string): string => {
   const parsed = new URL(url)
   return `${parsed.hostname || "localhost"}:${parsed.port || "5432"}${parsed.pathname}`
 }
@@ -32,9 +35,10 @@ const clientFor = (
     stream: Option.getOrUndefined(socketsTo(Redacted.value(url))),
     applicationName: applicationNameOf(options.nodeId),
     maxConnections: options.poolSize,
-    // The pool closes one that is idle after twice that at most: before it seems lost to its socket, whatever is sent just then.
+    // The pool closes an idle connection within twice this time, before its socket would treat the silence as a lost
+    // connection.
     idleTimeout: "20 seconds",
-    // Statements of many requests share a connection; transactions still have one to themselves.
+    // Many requests share a connection for single statements; each transaction has a dedicated one.
     multiplex: true,
     prepare: options.prepare,
     preparedStatementCacheSize: 500,
@@ -47,14 +51,14 @@ const clientFor = (
     },
   })
 
-const oldestSupported = 150_000
+const MIN_SERVER_VERSION = 150_000
 
 const checkVersion = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const [row] = yield* sql<{ version: string }>`SELECT current_setting('server_version_num') AS version`
-  if (Number(row?.version) < oldestSupported) {
+  if (Number(row?.version) < MIN_SERVER_VERSION) {
     return yield* new DatabaseUnavailable({
-      message: `Keyshelf needs PostgreSQL 15 or newer; SERVICE_DATABASE_URL names a server of version ${row?.version}.`,
+      message: `Keyshelf needs PostgreSQL 15 or newer, but the server in SERVICE_DATABASE_URL has version ${row?.version}. Upgrade it or use another server.`,
     })
   }
 })
@@ -64,22 +68,22 @@ const target = (whenRunning: WhenRunning) =>
     const settings = yield* Settings
     if (Option.isSome(settings.databaseUrl)) {
       const url = settings.databaseUrl.value
-      return { url, name: `The database at ${where(Redacted.value(url))} (SERVICE_DATABASE_URL)` }
+      return { url, name: `The database at ${addressOf(Redacted.value(url))} (SERVICE_DATABASE_URL)` }
     }
     const embedded = yield* EmbeddedPostgres.run({ dataDir: `${settings.dataDir}/postgres`, whenRunning })
     return { url: embedded.url, name: "The embedded database" }
   })
 
-const unusable = (name: string, error: SqlError) =>
+const unavailable = (name: string, error: SqlError) =>
   new DatabaseUnavailable({ message: `${name} cannot be used: ${causeOf(error)}` })
 
-// The reason wraps the driver's error, whose own text ("connect ECONNREFUSED", "password authentication failed") helps.
+// Prefers the driver's message ("connect ECONNREFUSED", "password authentication failed"), which is more specific.
 const causeOf = (error: SqlError): string => {
   const cause = error.reason.cause
   return cause instanceof Error && cause.message !== "" ? cause.message : error.message
 }
 
-/** The connected database, without touching its schema. */
+/** Connects to the database without changing its schema. */
 export const connection = (whenRunning: WhenRunning) =>
   Layer.effectContext(
     Effect.gen(function* () {
@@ -91,22 +95,22 @@ export const connection = (whenRunning: WhenRunning) =>
         prepare: settings.databasePrepare,
       }
       const client = Layer.effectDiscard(checkVersion).pipe(Layer.provideMerge(clientFor(url, options)))
-      return yield* Layer.build(client).pipe(Effect.catchTag("SqlError", (error) => Effect.fail(unusable(name, error))))
+      return yield* Layer.build(client).pipe(
+        Effect.catchTag("SqlError", (error) => Effect.fail(unavailable(name, error))),
+      )
     }),
   )
 
-const lettingGo = Layer.effectDiscard(Effect.flatMap(SqlClient.SqlClient, keepLettingGo))
+const releasing = Layer.effectDiscard(Effect.flatMap(SqlClient.SqlClient, releaseResultsPeriodically))
 
-/** The connected and migrated database. */
+/** Connects to the database and migrates it. */
 export const layer = (whenRunning: WhenRunning) =>
   Layer.effectDiscard(
     migrate.pipe(
       Effect.catchTags({
-        SqlError: (error) => Effect.fail(unusable("The schema", error)),
+        SqlError: (error) => Effect.fail(unavailable("The schema", error)),
         MigrationError: (error) =>
-          Effect.fail(
-            new DatabaseUnavailable({ message: `The schema cannot be brought up to date: ${error.message}` }),
-          ),
+          Effect.fail(new DatabaseUnavailable({ message: `The schema cannot be migrated: ${error.message}` })),
       }),
     ),
-  ).pipe(Layer.provideMerge(lettingGo), Layer.provideMerge(connection(whenRunning)))
+  ).pipe(Layer.provideMerge(releasing), Layer.provideMerge(connection(whenRunning)))

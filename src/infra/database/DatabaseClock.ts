@@ -1,11 +1,11 @@
 /**
- * The service's clock, aligned to the database's: nodes may be hours off, yet a license ends at one instant and a
- * retry is due at one instant for all of them. Durations (sleep, timeouts) keep the process's own monotonic time.
+ * Aligns the service's clock with the database's. Node clocks may be hours off, yet all nodes must agree on when a
+ * license ends and a retry is due. Durations (sleeps, timeouts) still use the process's monotonic clock.
  */
 import { Clock, Effect, Layer, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 
-// Within this the node's own clock is as good as a measurement over the network.
+// A smaller difference is within the error of measuring over the network.
 const TOLERANCE_MS = 20
 
 const measureOffset = Effect.fnUntraced(function* (system: Clock.Clock) {
@@ -18,14 +18,16 @@ const measureOffset = Effect.fnUntraced(function* (system: Clock.Clock) {
   return Math.abs(offset) <= TOLERANCE_MS + (after - before) / 2 ? 0 : Math.round(offset)
 })
 
-/** Replaces the Clock of everything built on it. Measures at the start and once a minute. */
+/** Replaces the Clock for all layers built on it. Measures the offset at startup and once a minute. */
 export const layer = Layer.effect(
   Clock.Clock,
   Effect.gen(function* () {
     const system = yield* Clock.Clock
     let offset = yield* Effect.orDie(measureOffset(system))
     if (offset !== 0)
-      yield* Effect.logWarning(`This machine's clock is ${-offset} ms off the database's; using the database's`)
+      yield* Effect.logWarning(
+        `This machine's clock differs from the database's by ${-offset} ms; using the database's clock`,
+      )
     yield* measureOffset(system).pipe(
       Effect.tap((measured) => Effect.sync(() => (offset = measured))),
       Effect.ignore,

@@ -8,83 +8,84 @@ import { isNotConnected } from "../../kernel/database/Statements.ts"
 import { Transaction } from "../../kernel/database/Transactions.ts"
 
 /**
- * Lets go of the results that shared connections keep. The client keeps those of a connection until none of its statements is under
- * way, which may be never while requests come and come. Whoever has a connection for himself gets it in such a moment; meanwhile
- * statements take another one, or wait for it if there is no other. It also asks something, so that a connection that is not used
- * does not seem lost.
+ * Releases the results that shared connections retain. The client retains a connection's results until no statement is
+ * in flight there, which under constant load may never happen. Reserving a connection waits for such a moment;
+ * meanwhile statements use another connection, or wait if there is none. The query also keeps an idle connection alive.
  */
-export const letGoOfResults = (sql: SqlClient): Effect.Effect<void> =>
-  // Without a database there are no results.
-  Effect.ignore(Effect.scoped(Effect.flatMap(sql.reserve, (own) => own.executeRaw("SELECT 1", []))))
+export const releaseResults = (sql: SqlClient): Effect.Effect<void> =>
+  // If the database is unavailable, there are no results to release.
+  Effect.ignore(Effect.scoped(Effect.flatMap(sql.reserve, (reserved) => reserved.executeRaw("SELECT 1", []))))
 
-/** {@link letGoOfResults} every second, as long as the scope is open, and as soon as connections are used. */
-export const keepLettingGo = (sql: SqlClient, isUsed: () => boolean = () => true) =>
-  Effect.suspend(() => (isUsed() ? letGoOfResults(sql) : Effect.void)).pipe(
+/** Runs {@link releaseResults} every second until the scope closes, once the connections are used. */
+export const releaseResultsPeriodically = (sql: SqlClient, isUsed: () => boolean = () => true) =>
+  Effect.suspend(() => (isUsed() ? releaseResults(sql) : Effect.void)).pipe(
     Effect.delay("1 second"),
     Effect.forever,
     Effect.forkScoped,
   )
 
-/** A connection beside the others, which is connected when it is first used. */
-interface Beside {
+/** A dedicated connection, opened at its first use. */
+interface Dedicated {
   readonly sql: PgClient.PgClient
-  /** How many statements are under way there. */
-  underWay: number
-  /** Whether it was ever used. From then on it stays open: who comes after a while need not wait for a new one. */
+  /** The number of statements in flight. */
+  inFlight: number
+  /** Whether it was ever used. It then stays open, so that later statements need not wait for a new connection. */
   isUsed: boolean
 }
 
-const openBeside = Effect.fnUntraced(function* (sql: PgClient.PgClient) {
-  const options = { ...sql.config, maxConnections: 1, multiplex: true, multiplexConcurrency: MOST_AT_ONCE }
+const openDedicated = Effect.fnUntraced(function* (sql: PgClient.PgClient) {
+  const options = { ...sql.config, maxConnections: 1, multiplex: true, multiplexConcurrency: MAX_IN_FLIGHT }
   const services = yield* Effect.orDie(Layer.build(PgClient.layer(options)))
-  const own: Beside = { sql: Context.get(services, PgClient.PgClient), underWay: 0, isUsed: false }
-  yield* keepLettingGo(own.sql, () => own.isUsed)
-  return own
+  const connection: Dedicated = { sql: Context.get(services, PgClient.PgClient), inFlight: 0, isUsed: false }
+  yield* releaseResultsPeriodically(connection.sql, () => connection.isUsed)
+  return connection
 })
 
 /**
- * Asks on connections beside the others: on the one where the fewest statements are under way. Where the database gives no further
- * connection it asks on the others. Who is in a transaction asks on its connection.
+ * Runs statements on dedicated connections, each on the one with the fewest statements in flight. If the database
+ * accepts no further connection, a statement runs on the pool. Inside a transaction it runs on the transaction's
+ * connection.
  */
-const beside = Effect.fnUntraced(function* (connections: number) {
+const dedicated = Effect.fnUntraced(function* (connections: number) {
   const sql = yield* PgClient.PgClient
   const { maxConnections = connections }: PgClient.PgPoolConfig = sql.config
-  const all = yield* Effect.replicateEffect(openBeside(sql), Math.min(connections, maxConnections))
+  const all = yield* Effect.replicateEffect(openDedicated(sql), Math.min(connections, maxConnections))
   const ask: Ask = (statement) =>
     Effect.withFiber(({ context }) => {
       if (Context.getOrUndefined(context, Transaction) !== undefined) return statement(sql)
-      const own = all.reduce((least, other) => (other.underWay < least.underWay ? other : least))
-      own.underWay++
-      own.isUsed = true
+      const connection = all.reduce((least, candidate) => (candidate.inFlight < least.inFlight ? candidate : least))
+      connection.inFlight++
+      connection.isUsed = true
       return Effect.onExit(
-        // Whatever else fails would fail on the others too, and may have taken its time.
-        Effect.catchIf(statement(own.sql), isNotConnected, () => statement(sql)),
-        () => Effect.sync(() => void own.underWay--),
+        // Other errors are not retried: they would fail on the pool too, possibly after a long time.
+        Effect.catchIf(statement(connection.sql), isNotConnected, () => statement(sql)),
+        () => Effect.sync(() => void connection.inFlight--),
       )
     })
   return { ask }
 })
 
-// A statement waits for those before it anyway. This many are under way at once only if the database is far away.
-const MOST_AT_ONCE = 256
+// A connection runs its statements one by one. Only with a distant database are this many in flight.
+const MAX_IN_FLIGHT = 256
 
-// So many are on their way to the disk together. Half as many store half as much where a disk takes a millisecond.
-const COMMITTING = 8
+// The number of concurrent commits. Where a disk write takes a millisecond, half as many give half the throughput.
+const COMMIT_CONNECTIONS = 8
 
-// Those of `HotPath` and `AttemptEnds`, and the one that listens (`infra/database/ListenNotify.ts`).
-const SINGLE_ONES = 3
+// `HotPath`, `AttemptEnds`, and the connection that runs LISTEN (`infra/database/ListenNotify.ts`).
+const SINGLE_CONNECTIONS = 3
 
 /** {@link HotPath} on one connection. */
-export const hotPath = Layer.effect(HotPath, beside(1))
+export const hotPath = Layer.effect(HotPath, dedicated(1))
 
 /** {@link Commits} on several connections. */
-export const commits = Layer.effect(Commits, beside(COMMITTING))
+export const commits = Layer.effect(Commits, dedicated(COMMIT_CONNECTIONS))
 
 /** {@link AttemptEnds} on one connection. */
-export const attemptEnds = Layer.effect(AttemptEnds, beside(1))
+export const attemptEnds = Layer.effect(AttemptEnds, dedicated(1))
 
 /** All dedicated connections of a process. */
 export const layer = Layer.mergeAll(hotPath, commits, attemptEnds)
 
-/** How many connections a process with this many shared ones opens at most. */
-export const mostConnections = (poolSize: number): number => poolSize + Math.min(COMMITTING, poolSize) + SINGLE_ONES
+/** The maximum number of connections that a process with this pool size opens. */
+export const maxConnections = (poolSize: number): number =>
+  poolSize + Math.min(COMMIT_CONNECTIONS, poolSize) + SINGLE_CONNECTIONS

@@ -1,4 +1,6 @@
-/** {@link Signals} by LISTEN and NOTIFY. The listener has a connection of its own and outlives every failure of it. */
+/**
+ * {@link Signals} over LISTEN and NOTIFY. The listener has a dedicated connection and reconnects after every failure.
+ */
 import { PgClient, PgConnection } from "@effect/sql-pg"
 import { Cause, Duration, Effect, Latch, Layer, Option, Queue, Schedule, Scope } from "effect"
 import type { Redacted } from "effect"
@@ -9,12 +11,12 @@ import { Settings } from "../Settings.ts"
 
 const CHANNEL = "keyshelf_signals"
 const COALESCING = Duration.millis(20)
-// What a node says to itself, to know that notifications arrive.
+// Message that a node sends to itself to check that notifications arrive.
 const PING = "ping"
 
-/** How the listener is connected and watched. */
+/** Connection and health check of the listener. */
 export interface SignalOptions {
-  /** The address to listen at; none means the one that statements go to. */
+  /** URL of the listening connection; by default the URL of the pool. */
   readonly listenUrl: Option.Option<Redacted.Redacted>
   /** How often the connection is checked (default 10 s). */
   readonly checkInterval?: Duration.Duration
@@ -34,58 +36,58 @@ const make = Effect.fnUntraced(function* (options: SignalOptions) {
   const limit = options.checkLimit ?? Duration.seconds(5)
   const node = randomUUID()
   const waiters: Readonly<Record<SignalTopic, Set<Latch.Latch>>> = { webhooks: new Set(), events: new Set() }
-  const untold = new Set<SignalTopic>()
-  const toTell = Latch.makeUnsafe(false)
-  const wanted = Latch.makeUnsafe(false)
-  const heardPing = Latch.makeUnsafe(false)
+  const pending = new Set<SignalTopic>()
+  const hasPending = Latch.makeUnsafe(false)
+  const hasSubscriber = Latch.makeUnsafe(false)
+  const pingReceived = Latch.makeUnsafe(false)
   let arriving = false
 
   const wake = (topic: SignalTopic) => {
     for (const waiter of waiters[topic]) waiter.openUnsafe()
   }
 
-  const notify = (words: ReadonlyArray<string>) =>
-    sql`SELECT pg_notify(${CHANNEL}, word) FROM unnest(${words.map((word) => `${node} ${word}`)}::text[]) AS words (word)`
+  const notify = (messages: ReadonlyArray<string>) =>
+    sql`SELECT pg_notify(${CHANNEL}, message) FROM unnest(${messages.map((message) => `${node} ${message}`)}::text[]) AS messages (message)`
 
-  // Tells at once what comes after a pause, and gathers what comes faster.
-  const tellOthers = Effect.gen(function* () {
-    yield* toTell.await
-    toTell.closeUnsafe()
-    const topics = [...untold]
-    untold.clear()
+  // Sends the first signal after a pause immediately, and coalesces signals that follow quickly.
+  const notifyPending = Effect.gen(function* () {
+    yield* hasPending.await
+    hasPending.closeUnsafe()
+    const topics = [...pending]
+    pending.clear()
     yield* notify(topics).pipe(Effect.timeout(limit), Effect.ignoreCause)
     yield* Effect.sleep(COALESCING)
   })
 
-  const announced = (topic: SignalTopic) =>
+  const announcementOf = (topic: SignalTopic) =>
     Effect.sync(() => {
       wake(topic)
-      untold.add(topic)
-      toTell.openUnsafe()
+      pending.add(topic)
+      hasPending.openUnsafe()
     })
-  const announcements = { webhooks: announced("webhooks"), events: announced("events") }
+  const announcements = { webhooks: announcementOf("webhooks"), events: announcementOf("events") }
 
-  const hear = (payload: string) => {
-    const [sender, word = ""] = payload.split(" ")
+  const receive = (payload: string) => {
+    const [sender, message = ""] = payload.split(" ")
     if (sender !== node) {
-      if (isTopic(word)) wake(word)
-      // What this node said itself has woken its waiters already.
-    } else if (word === PING) heardPing.openUnsafe()
+      if (isTopic(message)) wake(message)
+      // Own signals have already woken the waiters of this node.
+    } else if (message === PING) pingReceived.openUnsafe()
   }
 
-  // The ping goes through the pool, so that hearing it proves the whole way. Behind a transaction pooler a listening
-  // connection accepts LISTEN and hears nothing.
+  // The ping goes through the pool, so that receiving it proves the whole path. Behind a transaction pooler a
+  // connection accepts LISTEN but receives nothing.
   const check = Effect.gen(function* () {
-    heardPing.closeUnsafe()
+    pingReceived.closeUnsafe()
     yield* notify([PING])
-    yield* heardPing.await
+    yield* pingReceived.await
   }).pipe(Effect.timeout(limit))
 
   const watch = Effect.gen(function* () {
     yield* check
     arriving = true
-    yield* Effect.logInfo("Signals of other nodes arrive")
-    // Something may have been said while nobody heard it.
+    yield* Effect.logInfo("Receiving signals from other nodes")
+    // Signals may have been missed before, so all waiters check for work.
     for (const topic of signalTopics) wake(topic)
     return yield* check.pipe(Effect.delay(interval), Effect.forever)
   })
@@ -97,36 +99,37 @@ const make = Effect.fnUntraced(function* (options: SignalOptions) {
     const connection = yield* PgConnection.make({
       ...sql.config,
       url: Option.getOrElse(options.listenUrl, () => sql.config.url),
-      // It may be silent for long, and has a check of its own.
+      // A listening connection may be silent for long, and has its own health check.
       stream: undefined,
       applicationName: "keyshelf listener",
       multiplex: false,
       prepare: false,
     }).pipe(Scope.provide(connecting))
     const notifications = yield* Effect.timeout(connection.listen(CHANNEL), limit)
-    // Closed before the registration ends, which on a dead line would wait for the answer to UNLISTEN.
+    // Closes the connection before the finalizer that sends UNLISTEN, which would hang on a dead connection.
     yield* closeConnection
     return notifications
   })
 
-  // Fails while nothing can be heard, and ends when an established connection is lost: the next one is then tried at once.
+  // Fails if no connection can be established, so that the retry backs off. Ends normally if an established connection
+  // is lost, so that the next attempt starts immediately.
   const session = Effect.gen(function* () {
     const notifications = yield* openListener
-    const drain = Effect.forever(Effect.map(Queue.take(notifications), ({ payload }) => hear(payload)))
+    const drain = Effect.forever(Effect.map(Queue.take(notifications), ({ payload }) => receive(payload)))
     return yield* Effect.raceFirst(drain, watch)
   }).pipe(
     Effect.scoped,
     Effect.catchCause((cause) => {
       if (!arriving) return Effect.fail(cause)
       arriving = false
-      return Effect.logWarning("The connection for signals was lost; polling until it is back", Cause.squash(cause))
+      return Effect.logWarning("Signal connection lost; polling until it is restored", Cause.squash(cause))
     }),
   )
 
-  yield* Effect.forkScoped(Effect.forever(tellOthers))
+  yield* Effect.forkScoped(Effect.forever(notifyPending))
   yield* Effect.forkScoped(
-    // Only a process that waits for signals needs the connection.
-    Effect.andThen(wanted.await, Effect.forever(Effect.retry(session, backOff))),
+    // Connects only when the process first subscribes.
+    Effect.andThen(hasSubscriber.await, Effect.forever(Effect.retry(session, backOff))),
   )
 
   return Signals.of({
@@ -136,7 +139,7 @@ const make = Effect.fnUntraced(function* (options: SignalOptions) {
         Effect.sync(() => {
           const waiter = Latch.makeUnsafe(false)
           waiters[topic].add(waiter)
-          wanted.openUnsafe()
+          hasSubscriber.openUnsafe()
           return waiter
         }),
         (waiter) => Effect.sync(() => waiters[topic].delete(waiter)),
@@ -145,10 +148,10 @@ const make = Effect.fnUntraced(function* (options: SignalOptions) {
   })
 })
 
-/** {@link Signals} with a listener as told. */
+/** {@link Signals} with the given listener options. */
 export const layerFrom = (options: SignalOptions) => Layer.effect(Signals, make(options))
 
-/** {@link Signals} that listen at `SERVICE_DATABASE_LISTEN_URL`, or at the database's own address. */
+/** {@link Signals} that listen on `SERVICE_DATABASE_LISTEN_URL`, or else on the database's URL. */
 export const layer = Layer.unwrap(
   Effect.map(Settings, (settings) => layerFrom({ listenUrl: settings.databaseListenUrl })),
 )

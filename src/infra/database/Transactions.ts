@@ -4,12 +4,12 @@ import { SqlClient } from "effect/sql"
 import { isSqlError } from "effect/sql/SqlError"
 import { Transaction, Transactions } from "../../kernel/database/Transactions.ts"
 
-// Only conflicts in which the database has rolled everything back. A connection lost during COMMIT is not one: nobody
-// knows whether that transaction is in.
+// Retries only conflicts after which the database has rolled back. A connection lost during COMMIT is not retried,
+// because that transaction may have committed.
 const isConflict = (error: unknown): boolean =>
   isSqlError(error) && (error.reason._tag === "DeadlockError" || error.reason._tag === "SerializationError")
 
-/** {@link Transactions} on the SQL client. */
+/** {@link Transactions} on the SQL client, retried on conflicts. */
 export const layer = Layer.effect(
   Transactions,
   Effect.gen(function* () {
@@ -20,7 +20,7 @@ export const layer = Layer.effect(
         let rolledBack: Array<Effect.Effect<void>> = []
         const attempt = Effect.suspend(() => {
           rolledBack = []
-          const afterRollback = (kept: Effect.Effect<void>) => void rolledBack.push(kept)
+          const afterRollback = (effect: Effect.Effect<void>) => void rolledBack.push(effect)
           return sql.withTransaction(Effect.provideService(work, Transaction, { open: true, afterRollback }))
         })
         return attempt.pipe(

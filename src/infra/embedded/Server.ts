@@ -1,5 +1,5 @@
 /**
- * Creates the database in a data directory, and starts and stops the one server that serves it.
+ * Creates the database in a data directory, and starts and stops its server.
  */
 import { Data, Effect, Predicate, Schedule } from "effect"
 import { randomBytes } from "node:crypto"
@@ -13,43 +13,46 @@ import { passwordFile, probe, readPidFile, urlOf } from "./DataDirectoryLock.ts"
 import {
   isInitialised,
   isWindows,
-  makeSocketDir,
-  makeWhole,
+  createSocketDir,
+  createAtomically,
   type Place,
   socketDirOf,
   socketPort,
 } from "./DataDirectory.ts"
 
-/** Somebody else took the directory between the look and the start, or remains of a crashed server still end. */
+/**
+ * Another process took the directory between the check and the start, or processes of a crashed server are still
+ * ending.
+ */
 export class Contended extends Data.TaggedError("Contended")<{ readonly message: string }> {}
 
-/** Whether the directory holds a database of this version; fails when it holds anything else. */
-const isReady = Effect.fnUntraced(function* (dataDir: string, major: string) {
+/** Whether the directory contains a database of this version. Fails if it contains anything else. */
+const isInitialisedFor = Effect.fnUntraced(function* (dataDir: string, major: string) {
   const found = yield* attempt(`The data directory ${dataDir} cannot be read`, () => ({
     major: isInitialised(dataDir) ? Fs.readFileSync(Path.join(dataDir, "PG_VERSION"), "utf8").trim() : undefined,
     entries: Fs.existsSync(dataDir) ? Fs.readdirSync(dataDir) : [],
   }))
   if (found.major !== undefined && found.major !== major) {
     return yield* new EmbeddedPostgresError({
-      message: `The data in ${dataDir} was written by PostgreSQL ${found.major}, and this version brings PostgreSQL ${major}: move the data over with pg_dump and pg_restore, or ${externalHint}.`,
+      message: `The data in ${dataDir} was written by PostgreSQL ${found.major}, but this version includes PostgreSQL ${major}. Migrate the data with pg_dump and pg_restore, or ${externalHint}.`,
     })
   }
   if (found.major === undefined && found.entries.length > 0) {
     return yield* new EmbeddedPostgresError({
-      message: `The data directory ${dataDir} is not empty and holds no PostgreSQL database: name another directory.`,
+      message: `The data directory ${dataDir} is not empty and contains no PostgreSQL database. Choose another directory.`,
     })
   }
   return found.major === major
 })
 
 /**
- * Creates the database in the data directory unless there is one. Fails with `EmbeddedPostgresError` when the directory
- * holds something else or another major version's database, or when PostgreSQL cannot create it.
+ * Creates the database in the data directory unless it exists. Fails with `EmbeddedPostgresError` if the directory
+ * contains other files or a database of another major version, or if PostgreSQL cannot create the database.
  */
 export const initialise = Effect.fnUntraced(function* (place: Place, binaries: Binaries, durable: boolean) {
   const { account, dataDir, logFile } = place
-  if (yield* isReady(dataDir, binaries.major)) return
-  yield* makeWhole(dataDir, (directory) =>
+  if (yield* isInitialisedFor(dataDir, binaries.major)) return
+  yield* createAtomically(dataDir, (directory) =>
     Effect.gen(function* () {
       const password = randomBytes(24).toString("hex")
       const log = yield* attempt(`The directory for ${dataDir} cannot be created`, () => {
@@ -63,11 +66,11 @@ export const initialise = Effect.fnUntraced(function* (place: Place, binaries: B
         `--pgdata=${directory}`,
         "--username=postgres",
         "--encoding=UTF8",
-        // Sorts by code point on every system, so that page order never depends on the machine's C library.
+        // Sorts by code point, so that the order of pages never depends on the machine's C library.
         "--locale=C",
         "--locale-provider=builtin",
         "--builtin-locale=C.UTF-8",
-        // On POSIX the directory of the socket lets nobody else in.
+        // On POSIX no other user can enter the socket directory.
         ...(isWindows ? ["--auth=scram-sha-256", `--pwfile=${directory}.password`] : ["--auth=trust"]),
         "--no-instructions",
         ...(durable ? [] : ["--no-sync"]),
@@ -88,7 +91,7 @@ export const initialise = Effect.fnUntraced(function* (place: Place, binaries: B
         ? Effect.void
         : Effect.fail(
             new EmbeddedPostgresError({
-              message: `PostgreSQL cannot create a database in ${dataDir} ("${lastProblem(logFile, log.from)}"): remove the cause, or ${externalHint}.`,
+              message: `PostgreSQL cannot create a database in ${dataDir} ("${lastProblem(logFile, log.from)}"). Fix the cause, or ${externalHint}.`,
             }),
           )
       // Windows cannot rename onto a directory, not even an empty one.
@@ -110,7 +113,7 @@ const settings = (durable: boolean): ReadonlyArray<string> => [
   "timezone=UTC",
   "log_timezone=UTC",
   "log_checkpoints=off",
-  // No data of customers in the log: neither the failed statement nor the values that violated a constraint.
+  // Keeps customer data out of the log: failed statements and values that violate constraints.
   "log_min_error_statement=panic",
   "log_error_verbosity=terse",
   ...(durable ? [] : ["fsync=off", "synchronous_commit=off", "full_page_writes=off"]),
@@ -125,11 +128,11 @@ const freePort: Effect.Effect<number> = Effect.callback((resume) => {
 })
 
 /**
- * Starts the server and waits until it answers; the end of the Scope stops it. `ended` waits until the server ends and
- * answers its last words. Fails with `Contended` when the directory
- * turned out not to be free yet, and with `EmbeddedPostgresError` when PostgreSQL does not start.
+ * Starts the server and waits until it accepts connections; closing the Scope stops it. `ended` waits until the server
+ * exits and returns the last problem in its log. Fails with `Contended` if the directory is not free yet, and with
+ * `EmbeddedPostgresError` if PostgreSQL does not start.
  *
- * The Windows branch follows PostgreSQL's documentation and has not been run.
+ * The Windows branch follows PostgreSQL's documentation but is untested.
  */
 export const start = Effect.fnUntraced(function* (
   place: Place,
@@ -140,10 +143,10 @@ export const start = Effect.fnUntraced(function* (
   const port = isWindows ? yield* freePort : socketPort
   const socketDir = isWindows ? "" : yield* attempt("The socket directory cannot be found", () => socketDirOf(place))
   yield* attempt(`The socket directory ${socketDir} cannot be used`, () => {
-    if (!isWindows) makeSocketDir(place, socketDir)
+    if (!isWindows) createSocketDir(place, socketDir)
   })
   if (!isWindows && socketDir !== dataDir) {
-    // Fails, and should, while the server of another process uses it.
+    // Fails, as intended, while the server of another process uses the directory.
     yield* Effect.addFinalizer(() => Effect.ignore(attempt("", () => Fs.rmdirSync(socketDir))))
   }
   const log = yield* attempt(`The log file ${logFile} cannot be written`, () => openLog(place))
@@ -163,13 +166,13 @@ export const start = Effect.fnUntraced(function* (
     pipe: isWindows ? 0 : 3,
     place,
     logFd: log.fd,
-    // PostgreSQL refuses to start while the process of its old pid file lives. It makes an exception for the process
-    // named here, which is known not to be a server; its check of the shared memory stays.
+    // PostgreSQL does not start while the process in its old pid file is alive, except for the process in this
+    // variable. That process is known not to be a server. PostgreSQL still checks the shared memory.
     env: options.stalePid === undefined ? {} : { PG_GRANDPARENT_PID: String(options.stalePid) },
   }).pipe(Effect.ensuring(Effect.sync(() => Fs.closeSync(log.fd))))
 
-  // An answer alone could come from a server that another process has started here meanwhile.
-  const answers = Effect.suspend(() =>
+  // Checks the pid too, because a response could come from a server that another process has started in the meantime.
+  const ready = Effect.suspend(() =>
     isWindows || (server.pid() !== undefined && readPidFile(dataDir)?.pid === server.pid())
       ? probe(url)
       : Effect.succeed("absent" as const),
@@ -178,7 +181,7 @@ export const start = Effect.fnUntraced(function* (
     Effect.as("serving" as const),
     Effect.timeoutOrElse({ duration: "60 seconds", orElse: () => Effect.succeed("late" as const) }),
   )
-  const outcome = yield* Effect.raceFirst(answers, Effect.as(exited(server.child), "ended" as const))
+  const outcome = yield* Effect.raceFirst(ready, Effect.as(exited(server.child), "ended" as const))
   if (outcome !== "serving") {
     const line = lastProblem(logFile, log.from)
     if (/lock file .* already exists|shared memory block .* still in use/.test(line)) {
@@ -186,7 +189,7 @@ export const start = Effect.fnUntraced(function* (
     }
     const what = outcome === "late" ? "is not ready after 60 seconds" : "does not start"
     return yield* new EmbeddedPostgresError({
-      message: `The embedded PostgreSQL on ${dataDir} ${what} ("${line}", see ${logFile}): remove the cause, or ${externalHint}.`,
+      message: `The embedded PostgreSQL on ${dataDir} ${what} ("${line}", see ${logFile}). Fix the cause, or ${externalHint}.`,
     })
   }
   const ended = Effect.map(exited(server.child), () => lastProblem(logFile, log.from))

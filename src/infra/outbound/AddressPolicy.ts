@@ -1,4 +1,4 @@
-/** Which URLs and addresses may be called (contract, section 6). */
+/** Decides which URLs and addresses outbound calls may use (contract, section 6). */
 import { Result } from "effect"
 import type { IpNetwork } from "effect/net"
 import type { LookupAddress } from "node:dns"
@@ -6,26 +6,26 @@ import { isIP } from "node:net"
 import type { LookupFunction } from "node:net"
 import { OutboundError } from "../../kernel/ports/OutboundHttp.ts"
 import { isReachable } from "./GlobalAddresses.ts"
-import { addressesOfName } from "./Dns.ts"
+import { lookupAddresses } from "./Dns.ts"
 
-/** What may be called, and how names are looked up. */
+/** Rules for outbound calls, and the resolver to use. */
 export interface OutboundRules {
-  /** Lifts the rules on addresses and on `https`: for development. */
+  /** Allows all addresses and plain http. For development. */
   readonly allowInsecure: boolean
-  /** Networks that may be called although they are not global. */
+  /** Networks that may be called although their addresses are not global. */
   readonly allowedNetworks: ReadonlyArray<IpNetwork.IpNetwork>
   readonly lookup?: (host: string) => Promise<ReadonlyArray<LookupAddress>>
 }
 
-/** An error for what the rules do not allow. */
+/** Creates the error for a URL or address that the rules do not allow. */
 export const notAllowed = (message: string) =>
   new OutboundError({ reason: "NotAllowed", fault: "not_allowed", message })
 
 const DNS_MILLIS = 5000
 
-// Ports of other protocols: the Fetch standard's list, https://fetch.spec.whatwg.org/#port-blocking. A request there is text
-// that a mail server or a shell may take for its own.
-const foreignPorts = new Set(
+// Ports of other protocols, as listed by the Fetch standard: https://fetch.spec.whatwg.org/#port-blocking. A mail
+// server or a shell may interpret the text of an HTTP request as commands.
+const BLOCKED_PORTS = new Set(
   (
     "1 7 9 11 13 15 17 19 20 21 22 23 25 37 42 43 53 69 77 79 87 95 101 102 103 104 109 110 111 113 115 117 119 123 135 137 " +
     "139 143 161 179 389 427 465 512 513 514 515 526 530 531 532 540 548 554 556 563 587 601 636 989 990 993 995 1719 1720 " +
@@ -35,55 +35,61 @@ const foreignPorts = new Set(
 
 const hostOf = (url: URL): string => url.hostname.replace(/^\[(.*)\]$/, "$1")
 
-// Names that mean this machine whatever a resolver says (RFC 6761, section 6.3).
+// Names that always mean this machine, whatever a resolver returns (RFC 6761, section 6.3).
 const namesThisMachine = (host: string): boolean => /(?:^|\.)localhost\.?$/.test(host)
 
-/** The URL as it is written, or why it is refused; a name may still turn out to be refused at the connection. */
-export const allowedUrl = (text: string, rules: OutboundRules): Result.Result<URL, string> => {
+/**
+ * Parses and checks a URL as written; fails with the reason. A host name is checked again when the connection is made.
+ */
+export const checkUrl = (text: string, rules: OutboundRules): Result.Result<URL, string> => {
   const url = URL.parse(text)
-  if (url === null) return Result.fail("is not a URL")
+  if (url === null) return Result.fail("must be a URL")
   if (url.protocol !== "https:" && !(rules.allowInsecure && url.protocol === "http:")) {
-    return Result.fail("is not an https URL")
+    return Result.fail("must be an https URL")
   }
-  if (url.username !== "" || url.password !== "") return Result.fail("holds a user name or password")
+  if (url.username !== "" || url.password !== "") return Result.fail("must not contain a user name or password")
   if (rules.allowInsecure) return Result.succeed(url)
   const host = hostOf(url)
   const literal = isIP(host) !== 0 ? host : namesThisMachine(host) ? "127.0.0.1" : undefined
   if (literal !== undefined && !isReachable(literal, rules.allowedNetworks)) {
-    return Result.fail("names no public address")
+    return Result.fail("must have a public address")
   }
-  return foreignPorts.has(url.port) ? Result.fail("names a port of another protocol") : Result.succeed(url)
+  return BLOCKED_PORTS.has(url.port) ? Result.fail("must not use a port of another protocol") : Result.succeed(url)
 }
 
 const unresolved = (host: string) =>
-  new OutboundError({ reason: "Unreachable", fault: "dns", message: `The name ${host} does not resolve` })
+  new OutboundError({ reason: "Unreachable", fault: "dns", message: `The host name ${host} does not resolve` })
 
-const addressesInTime = (host: string, lookup: (host: string) => Promise<ReadonlyArray<LookupAddress>>) =>
+const lookupWithTimeout = (host: string, lookup: (host: string) => Promise<ReadonlyArray<LookupAddress>>) =>
   new Promise<ReadonlyArray<LookupAddress>>((resolve, reject) => {
-    const late = setTimeout(
+    const timer = setTimeout(
       () =>
         reject(
-          new OutboundError({ reason: "Timeout", fault: "dns", message: `The name ${host} does not resolve in time` }),
+          new OutboundError({
+            reason: "Timeout",
+            fault: "dns",
+            message: `The host name ${host} did not resolve within ${DNS_MILLIS / 1000} s`,
+          }),
         ),
       DNS_MILLIS,
     )
     lookup(host)
       .then(resolve, () => reject(unresolved(host)))
-      .finally(() => clearTimeout(late))
+      .finally(() => clearTimeout(timer))
   })
 
 /**
- * Looks names up for connections: one goes to an address that was checked, not to what another look-up says. Every address of
- * a name must be allowed, because which of them a connection takes is not ours to say.
+ * Resolves and checks host names for connections, so that a connection uses exactly the checked address. All addresses
+ * of a name must be allowed, because the client chooses among them.
  */
-export const lookupUnder =
+export const checkedLookup =
   (rules: OutboundRules): LookupFunction =>
   (host, options, callback) => {
     const checked = async () => {
-      const found = await addressesInTime(host, rules.lookup ?? addressesOfName)
+      const found = await lookupWithTimeout(host, rules.lookup ?? lookupAddresses)
       if (found.length === 0) throw unresolved(host)
       if (!rules.allowInsecure && !found.every(({ address }) => isReachable(address, rules.allowedNetworks))) {
-        throw notAllowed(`${host} is not a public address`)
+        throw notAllowed(`${host} does not resolve to public addresses only`)
       }
       return found
     }

@@ -1,4 +1,4 @@
-/** Which IP addresses are everybody's: not private, not this machine, not reserved (IANA special-purpose registries). Pure. */
+/** Decides which IP addresses are globally reachable, by the IANA special-purpose registries. Pure. */
 import { Result } from "effect"
 import { IpNetwork, NetAddress } from "effect/net"
 
@@ -7,7 +7,7 @@ const networks = (...texts: ReadonlyArray<string>) => texts.map(IpNetwork.fromSt
 const notGlobalV4 = networks(
   "0.0.0.0/8", // this network
   "10.0.0.0/8", // private
-  "100.64.0.0/10", // shared by carriers
+  "100.64.0.0/10", // carrier-grade NAT
   "127.0.0.0/8", // loopback
   "169.254.0.0/16", // link-local, cloud metadata
   "172.16.0.0/12", // private
@@ -26,16 +26,16 @@ const globalV6 = IpNetwork.fromStringUnsafe("2000::/3")
 const notGlobalV6 = networks(
   "2001::/23", // protocol assignments, Teredo
   "2001:db8::/32", // documentation
-  "2002::/16", // 6to4, leads to any IPv4 address
+  "2002::/16", // 6to4, embeds any IPv4 address
   "3fff::/20", // documentation
 )
 
-/** IPv6 addresses that stand for the IPv4 address in their last four bytes: mapped, and NAT64. */
-const standingForV4 = networks("::ffff:0:0/96", "64:ff9b::/96")
+/** IPv6 networks that embed an IPv4 address in the last four bytes: IPv4-mapped and NAT64. */
+const embeddingV4 = networks("::ffff:0:0/96", "64:ff9b::/96")
 
-// The address that is really reached.
-const reached = (address: NetAddress.IpAddress): NetAddress.IpAddress =>
-  NetAddress.isIpv6Address(address) && standingForV4.some((network) => IpNetwork.contains(network, address))
+// Returns the address that a connection reaches.
+const effectiveAddress = (address: NetAddress.IpAddress): NetAddress.IpAddress =>
+  NetAddress.isIpv6Address(address) && embeddingV4.some((network) => IpNetwork.contains(network, address))
     ? NetAddress.ipv4FromBytesUnsafe(Uint8Array.from(NetAddress.ipv6ToOctets(address).slice(-4)))
     : address
 
@@ -44,11 +44,11 @@ const isGlobal = (address: NetAddress.IpAddress): boolean =>
     ? !notGlobalV4.some((network) => IpNetwork.contains(network, address))
     : IpNetwork.contains(globalV6, address) && !notGlobalV6.some((network) => IpNetwork.contains(network, address))
 
-/** Whether calls may go to this address: it is global, or in a network that the operator allows. */
+/** Whether outbound calls may use this address: it is global, or in a network that the operator allows. */
 export const isReachable = (text: string, allowed: ReadonlyArray<IpNetwork.IpNetwork>): boolean => {
   const parsed = NetAddress.ipFromString(text)
   if (Result.isFailure(parsed)) return false
-  const target = reached(parsed.success)
+  const target = effectiveAddress(parsed.success)
   return (
     isGlobal(target) ||
     allowed.some((network) => IpNetwork.contains(network, target) || IpNetwork.contains(network, parsed.success))

@@ -1,44 +1,46 @@
-/** HTTP calls to addresses that callers choose (contract, section 6). */
+/** HTTP client for addresses that callers choose (contract, section 6). */
 import { Clock, Effect, Layer, Result } from "effect"
 import { validateHeaderValue } from "node:http"
 import { Agent, buildConnector, errors } from "undici"
 import type { Dispatcher } from "undici"
 import { OutboundError, OutboundHttp } from "../../kernel/ports/OutboundHttp.ts"
-import type { OutboundAnswer, OutboundFault, OutboundRequest } from "../../kernel/ports/OutboundHttp.ts"
-import { allowedUrl, lookupUnder, notAllowed } from "./AddressPolicy.ts"
+import type { OutboundResponse, OutboundFault, OutboundRequest } from "../../kernel/ports/OutboundHttp.ts"
+import { checkUrl, checkedLookup, notAllowed } from "./AddressPolicy.ts"
 import type { OutboundRules } from "./AddressPolicy.ts"
 import { Settings } from "../Settings.ts"
 
 const CONNECT_MILLIS = 10_000
 
-// A receiver that took the connection may take its time over TLS until every caller has given up.
-const SECURE_MILLIS = 35_000
+// Time for the TLS handshake. It exceeds every caller's timeout, so the caller's timeout applies first.
+const TLS_MILLIS = 35_000
 
-// Idle connections are dropped before most servers drop them, whatever a server promises.
+// Closes idle connections before most servers do, whatever keep-alive time a server announces.
 const IDLE_MILLIS = 4000
 
-// A connection that is always busy would outlive each change of its host's addresses.
-const CONNECTION_MILLIS = 60_000
+// Maximum age of a connection. A constantly busy connection would otherwise never follow DNS changes.
+const MAX_CONNECTION_AGE_MILLIS = 60_000
 
-// How much earlier than the caller's limit a body that does not end is taken as far as it came.
-const MILLIS_FOR_ANSWER = 20
+// With `statusDecides`, the time before the caller's timeout at which an unfinished body is cut.
+const CUT_BEFORE_TIMEOUT_MILLIS = 20
 
-/** Connects in two steps: what limits the time of the first must not limit that of TLS, which is part of the exchange. */
+/**
+ * Connects in two steps, because the connect timeout must not cover the TLS handshake, which belongs to the exchange.
+ */
 const connectorUnder = (rules: OutboundRules, connectMillis: number): buildConnector.connector => {
-  const reach = buildConnector({ lookup: lookupUnder(rules), timeout: connectMillis })
-  const secure = buildConnector({ allowH2: false, timeout: SECURE_MILLIS })
+  const connect = buildConnector({ lookup: checkedLookup(rules), timeout: connectMillis })
+  const secure = buildConnector({ allowH2: false, timeout: TLS_MILLIS })
   return (options, callback) => {
-    if (options.protocol !== "https:") return reach(options, callback)
-    // The name is for TLS alone: a connection would be made to it.
+    if (options.protocol !== "https:") return connect(options, callback)
+    // `servername` is only for TLS; the plain connector would connect to it.
     const { servername: _, ...address } = options
-    reach({ ...address, protocol: "http:", port: options.port === "" ? "443" : options.port }, (error, socket) => {
+    connect({ ...address, protocol: "http:", port: options.port === "" ? "443" : options.port }, (error, socket) => {
       if (error === null) secure({ ...options, httpSocket: socket }, callback)
       else callback(error, null)
     })
   }
 }
 
-// No proxy from the environment, no HTTP/2, no time limits but ours.
+// Uses no proxy from the environment, no HTTP/2, and no timeouts except ours.
 const agentUnder = (rules: OutboundRules, connectMillis: number): Agent =>
   new Agent({
     connect: connectorUnder(rules, connectMillis),
@@ -50,53 +52,53 @@ const agentUnder = (rules: OutboundRules, connectMillis: number): Agent =>
   })
 
 /**
- * Agents in turns, each for so long; the calls of one that is given up end before its connections do. The client could limit the
- * age of each connection itself, but asks all of a host for theirs before each call.
+ * Replaces the agent at a fixed interval, which limits the age of connections. A replaced agent closes after its calls
+ * end. The client's own age limit is not used, because it checks all connections of a host before each call.
  */
-const agentsUnder = (rules: OutboundRules, connectMillis: number) => {
+const rotatingAgents = (rules: OutboundRules, connectMillis: number) => {
   let current: { readonly agent: Agent; readonly until: number } | undefined
   return (at: number): Agent => {
     if (current === undefined || at >= current.until) {
       current?.agent.close(() => {})
-      current = { agent: agentUnder(rules, connectMillis), until: at + CONNECTION_MILLIS }
+      current = { agent: agentUnder(rules, connectMillis), until: at + MAX_CONNECTION_AGE_MILLIS }
     }
     return current.agent
   }
 }
 
-// The system's or the client's word for what went wrong; none of them holds anything of the request.
-const wordOf = (error: unknown): string => {
-  if (error instanceof errors.HTTPParserError) return "no HTTP/1.1"
+// Returns the system's or the client's error code or message. None of them contains request data.
+const causeOf = (error: unknown): string => {
+  if (error instanceof errors.HTTPParserError) return "not HTTP/1.1"
   if (error instanceof errors.SocketError) return error.message
   return error instanceof Error && "code" in error && typeof error.code === "string"
     ? error.code
     : "the connection failed"
 }
 
-const faultOf = (word: string): OutboundFault => {
-  if (/^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|ETIMEDOUT|EACCES)$/.test(word)) return "connect"
-  if (/CERT|^ERR_(TLS|SSL)|^UNABLE_TO|^EPROTO$|^HOSTNAME_MISMATCH$/.test(word)) return "tls"
-  if (/^(no HTTP|bad |ERR_(HTTP|INVALID|UNESCAPED)_|UND_ERR_(INVALID|HEADERS)_)/.test(word)) return "protocol"
+const faultOf = (cause: string): OutboundFault => {
+  if (/^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|ETIMEDOUT|EACCES)$/.test(cause)) return "connect"
+  if (/CERT|^ERR_(TLS|SSL)|^UNABLE_TO|^EPROTO$|^HOSTNAME_MISMATCH$/.test(cause)) return "tls"
+  if (/^(not HTTP|bad |ERR_(HTTP|INVALID|UNESCAPED)_|UND_ERR_(INVALID|HEADERS)_)/.test(cause)) return "protocol"
   return "reset"
 }
 
 const errorOf = (error: unknown, host: string): OutboundError => {
   if (error instanceof OutboundError) return error
-  const word = wordOf(error)
+  const cause = causeOf(error)
   return error instanceof errors.ConnectTimeoutError
     ? new OutboundError({
         reason: "Timeout",
         fault: "connect",
-        message: `${host} takes no connection within ${CONNECT_MILLIS / 1000} s`,
+        message: `${host} did not accept a connection within ${CONNECT_MILLIS / 1000} s`,
       })
     : new OutboundError({
         reason: "Unreachable",
-        fault: faultOf(word),
-        message: `${host} did not answer (${word})`,
+        fault: faultOf(cause),
+        message: `${host} did not respond (${cause})`,
       })
 }
 
-// Incomplete characters at the end of a cut body are left out.
+// Omits an incomplete character at the end of a cut body.
 const textOf = (parts: ReadonlyArray<Buffer>, maxBytes: number): string =>
   parts.length === 0
     ? ""
@@ -109,9 +111,9 @@ const answerOf = (
   headers: Headers,
   parts: ReadonlyArray<Buffer>,
   maxBytes: number,
-): OutboundAnswer => ({
+): OutboundResponse => ({
   status,
-  // Most callers look at none.
+  // Built on demand, because most callers do not read headers.
   get headers() {
     return Object.fromEntries(
       Object.entries(headers).map(([name, value]) => [
@@ -123,91 +125,92 @@ const answerOf = (
   body: textOf(parts, maxBytes),
 })
 
-/** Makes a call. What it returns breaks the call off. */
+/** Starts a call. Returns a function that aborts it. */
 const exchange = (
   agent: () => Agent,
   url: URL,
   request: OutboundRequest,
-  settle: (result: Effect.Effect<OutboundAnswer, OutboundError>) => void,
+  settle: (result: Effect.Effect<OutboundResponse, OutboundError>) => void,
 ): (() => void) => {
   let call: Dispatcher.DispatchController | undefined
   let head: { readonly status: number; readonly headers: Headers } | undefined
   const parts: Array<Buffer> = []
   let length = 0
-  let isOver = false
-  const over = (result: Effect.Effect<OutboundAnswer, OutboundError>) => {
-    if (isOver) return
-    isOver = true
-    clearTimeout(ending)
+  let isSettled = false
+  const finish = (result: Effect.Effect<OutboundResponse, OutboundError>) => {
+    if (isSettled) return
+    isSettled = true
+    clearTimeout(timer)
     settle(result)
   }
-  const breakOff = () => {
-    isOver = true
-    clearTimeout(ending)
-    call?.abort(new Error("The call was broken off"))
+  const abort = () => {
+    isSettled = true
+    clearTimeout(timer)
+    call?.abort(new Error("The call was aborted"))
   }
-  const answer = () => over(Effect.succeed(answerOf(head?.status ?? 0, head?.headers ?? {}, parts, request.maxBytes)))
+  const succeed = () =>
+    finish(Effect.succeed(answerOf(head?.status ?? 0, head?.headers ?? {}, parts, request.maxBytes)))
   const fail = (error: OutboundError) => {
-    if (request.statusDecides === true && head !== undefined) answer()
-    else over(Effect.fail(error))
+    if (request.statusDecides === true && head !== undefined) succeed()
+    else finish(Effect.fail(error))
   }
-  const late = () => {
-    // For a body that does not end.
+  const onTimeout = () => {
+    // The body may never end, but the status is enough.
     if (request.statusDecides === true && head !== undefined) {
-      answer()
-      breakOff()
+      succeed()
+      abort()
       return
     }
-    ending = setTimeout(() => {
+    timer = setTimeout(() => {
       fail(
         new OutboundError({
           reason: "Timeout",
           fault: "timeout",
-          message: `No answer within ${request.timeoutMillis / 1000} s`,
+          message: `No response within ${request.timeoutMillis / 1000} s`,
         }),
       )
-      breakOff()
-    }, MILLIS_FOR_ANSWER)
+      abort()
+    }, CUT_BEFORE_TIMEOUT_MILLIS)
   }
-  let ending = setTimeout(late, Math.max(request.timeoutMillis - MILLIS_FOR_ANSWER, 0))
+  let timer = setTimeout(onTimeout, Math.max(request.timeoutMillis - CUT_BEFORE_TIMEOUT_MILLIS, 0))
 
   const handler: Dispatcher.DispatchHandler = {
     onRequestStart: (controller) => {
-      // Nothing has been sent, and the connection stays for others.
-      if (isOver) throw new Error("The call was broken off before it began")
+      // Nothing has been sent yet. Throwing here keeps the connection for other calls.
+      if (isSettled) throw new Error("The call was aborted before it started")
       call = controller
     },
     onResponseStart: (_, status, headers) => {
-      // The final one: those before it only inform.
+      // Ignores informational responses (1xx) before the final one.
       if (status >= 200) head = { status, headers }
     },
     onResponseData: (_, part) => {
       if (length <= request.maxBytes) parts.push(part)
       length += part.length
       if (length <= request.maxBytes) return
-      if (request.whenLonger === "cut") answer()
+      if (request.whenLonger === "cut") succeed()
       else {
-        over(
+        finish(
           Effect.fail(
             new OutboundError({
               reason: "TooLarge",
               fault: "too_large",
-              message: `The answer is larger than ${request.maxBytes} bytes`,
+              message: `The response is larger than ${request.maxBytes} bytes`,
             }),
           ),
         )
       }
-      breakOff()
+      abort()
     },
-    onResponseEnd: answer,
+    onResponseEnd: succeed,
     onResponseError: (_, error) => fail(errorOf(error, url.host)),
   }
 
   const headers = { "user-agent": "keyshelf", "accept-encoding": "identity", ...request.headers }
-  const begin = () => {
-    if (isOver) return
+  const start = () => {
+    if (isSettled) return
     try {
-      // A client that was given what it cannot send would count as busy for ever.
+      // Validated here, because the client would count an invalid request as busy forever.
       for (const [name, value] of Object.entries(headers)) validateHeaderValue(name, value)
     } catch (error) {
       fail(errorOf(error, url.host))
@@ -224,36 +227,36 @@ const exchange = (
       handler,
     )
   }
-  // A receiver may have closed a kept connection, which is known after the next look at all sockets. Without that look the
-  // request would go out on it and fail, which says nothing about the receiver. Once something was sent nobody knows whether
-  // it was received, and a second request in the name of the first would be one that nobody told of.
-  setImmediate(() => setImmediate(begin))
-  return breakOff
+  // The receiver may have closed an idle connection. Node.js notices that in its next poll of the sockets, so the call
+  // waits for one poll. Otherwise the request would fail on the closed connection, although the receiver is healthy. It
+  // could not be retried safely, because the receiver might have received it.
+  setImmediate(() => setImmediate(start))
+  return abort
 }
 
-/** {@link OutboundHttp} under the given rules. A receiver has so many milliseconds to take a connection. */
+/** Creates {@link OutboundHttp} with the given rules and connect timeout. */
 export const make = (rules: OutboundRules, connectMillis = CONNECT_MILLIS): OutboundHttp["Service"] => {
-  const agentAt = agentsUnder(rules, connectMillis)
+  const agentAt = rotatingAgents(rules, connectMillis)
   return {
-    refusal: (url) => Result.getFailure(allowedUrl(url, rules)),
+    refusal: (url) => Result.getFailure(checkUrl(url, rules)),
     send: (request) =>
       Effect.clockWith((clock: Clock.Clock) => {
-        const url = allowedUrl(request.url, rules)
+        const url = checkUrl(request.url, rules)
         return Result.isFailure(url)
           ? Effect.fail(notAllowed(`The URL ${url.failure}`))
-          : Effect.callback<OutboundAnswer, OutboundError>((resume) => {
-              const breakOff = exchange(() => agentAt(clock.currentTimeMillisUnsafe()), url.success, request, resume)
-              return Effect.sync(breakOff)
+          : Effect.callback<OutboundResponse, OutboundError>((resume) => {
+              const abort = exchange(() => agentAt(clock.currentTimeMillisUnsafe()), url.success, request, resume)
+              return Effect.sync(abort)
             })
       }),
   }
 }
 
-/** {@link OutboundHttp} under the given rules. */
+/** {@link OutboundHttp} with the given rules. */
 export const layerFrom = (rules: OutboundRules, connectMillis = CONNECT_MILLIS) =>
   Layer.succeed(OutboundHttp, make(rules, connectMillis))
 
-/** {@link OutboundHttp} under `SERVICE_WEBHOOKS_ALLOW_INSECURE` and `SERVICE_WEBHOOKS_ALLOWED_CIDRS`. */
+/** {@link OutboundHttp} with the rules of `SERVICE_WEBHOOKS_ALLOW_INSECURE` and `SERVICE_WEBHOOKS_ALLOWED_CIDRS`. */
 export const layer = Layer.unwrap(
   Effect.map(Settings, (settings) =>
     layerFrom({

@@ -1,43 +1,43 @@
-/** Logs: pretty on a terminal, one JSON object a line otherwise; never with a credential in them. */
+/** Loggers: pretty on a terminal, else one JSON object per line. They mask credentials. */
 import { Console, Context, Effect, Layer, Logger, References } from "effect"
 import type { Fiber } from "effect"
 import { inspect } from "node:util"
 import { withoutSecrets } from "./SecretMasking.ts"
 import { Settings } from "../Settings.ts"
 
-/** One JSON object a line. What looks like a credential is masked, whoever put it there. */
+/** Logs one JSON object per line. Masks all text that looks like a credential, wherever it came from. */
 export const json = Logger.withConsoleLog(Logger.map(Logger.formatJson, withoutSecrets))
 
-const clean = (shown: unknown): unknown => {
-  if (typeof shown === "string") return withoutSecrets(shown)
-  const text = inspect(shown, { depth: 8 })
-  const safe = withoutSecrets(text)
-  return safe === text ? shown : safe
+const mask = (value: unknown): unknown => {
+  if (typeof value === "string") return withoutSecrets(value)
+  const text = inspect(value, { depth: 8 })
+  const masked = withoutSecrets(text)
+  return masked === text ? value : masked
 }
 
-const cleanConsole = (console: Console.Console): Console.Console =>
+const maskingConsole = (console: Console.Console): Console.Console =>
   Object.assign(Object.create(console) as Console.Console, {
-    log: (...shown: ReadonlyArray<unknown>) => console.log(...shown.map(clean)),
-    error: (...shown: ReadonlyArray<unknown>) => console.error(...shown.map(clean)),
+    log: (...values: ReadonlyArray<unknown>) => console.log(...values.map(mask)),
+    error: (...values: ReadonlyArray<unknown>) => console.error(...values.map(mask)),
   })
 
-// The pretty logger takes its console from the fiber. Only that is replaced: what the service prints on purpose, such as
-// a credential that is shown once, goes past the logs.
-const onCleanConsole = (fiber: Fiber.Fiber<unknown, unknown>): Fiber.Fiber<unknown, unknown> =>
+// The pretty logger takes its console from the fiber, so only that console is replaced. Output that must show a
+// credential once does not go through the loggers.
+const withMaskingConsole = (fiber: Fiber.Fiber<unknown, unknown>): Fiber.Fiber<unknown, unknown> =>
   Object.assign(Object.create(fiber) as Fiber.Fiber<unknown, unknown>, {
     getRef: <A>(reference: Context.Reference<A>): A =>
       Object.is(reference, Console.Console)
-        ? (cleanConsole(fiber.getRef(Console.Console)) as A)
+        ? (maskingConsole(fiber.getRef(Console.Console)) as A)
         : fiber.getRef(reference),
   })
 
-/** Lines for people, masked like {@link json}. */
+/** Logs human-readable lines, masked like {@link json}. */
 export const pretty = (options?: Parameters<typeof Logger.consolePretty>[0]) => {
   const logger = Logger.consolePretty(options)
-  return Logger.make<unknown, void>((line) => logger.log({ ...line, fiber: onCleanConsole(line.fiber) }))
+  return Logger.make<unknown, void>((line) => logger.log({ ...line, fiber: withMaskingConsole(line.fiber) }))
 }
 
-/** The loggers that the settings ask for. */
+/** The logger and log level that the settings select. */
 export const layer = Layer.unwrap(
   Effect.map(Settings, (settings) =>
     Layer.merge(

@@ -1,4 +1,7 @@
-/** Export over OTLP/HTTP as JSON, in the background: a receiver that is away costs what it would have got, nothing else. */
+/**
+ * Exports telemetry over OTLP/HTTP as JSON in the background. An unreachable receiver loses telemetry and affects
+ * nothing else.
+ */
 import { Layer } from "effect"
 import { FetchHttpClient, HttpBody, HttpMiddleware, UrlParams } from "effect/http"
 import * as Otlp from "effect/observability/Otlp"
@@ -19,8 +22,8 @@ const attributeOf = (span: Span, key: string): string | undefined => {
   return value?.stringValue ?? undefined
 }
 
-// A request's span begins before its route is known; the template is its name, the path would be a name of its own for
-// every record.
+// Names a request's span after its route template, which is not yet known when the span begins. The path would give
+// every record a different span name.
 const named = (span: Span): Span => {
   if (span.kind !== SERVER) return span
   const method = attributeOf(span, "http.request.method") ?? "HTTP"
@@ -28,22 +31,23 @@ const named = (span: Span): Span => {
   return { ...span, name: route === undefined ? method : `${method} ${route}` }
 }
 
-// Workers ask the database every second. A statement that belongs to nothing tells nothing.
-const isTelling = (span: Span): boolean => span.parentSpanId !== undefined || !span.name.startsWith("sql.")
+// Drops SQL spans without a parent: workers poll the database every second, and those spans carry no information.
+const isExported = (span: Span): boolean => span.parentSpanId !== undefined || !span.name.startsWith("sql.")
 
-/** What is sent of the spans that were recorded. */
+/** Selects and names the recorded spans to export. */
 export const shown = ({ resourceSpans }: TraceData): TraceData => ({
   resourceSpans: resourceSpans.map(({ scopeSpans, ...resource }) => ({
     ...resource,
-    scopeSpans: scopeSpans.map(({ spans, ...scope }) => ({ ...scope, spans: spans.filter(isTelling).map(named) })),
+    scopeSpans: scopeSpans.map(({ spans, ...scope }) => ({ ...scope, spans: spans.filter(isExported).map(named) })),
   })),
 })
 
-// OTLP/JSON writes what is no finite number as text.
-const finite = (_key: string, value: unknown) =>
+// OTLP/JSON represents non-finite numbers as strings.
+const replaceNonFinite = (_key: string, value: unknown) =>
   typeof value === "number" && !Number.isFinite(value) ? String(value) : value
 
-const body = (data: unknown) => HttpBody.text(withoutSecrets(JSON.stringify(data, finite)), "application/json")
+const body = (data: unknown) =>
+  HttpBody.text(withoutSecrets(JSON.stringify(data, replaceNonFinite)), "application/json")
 
 const serialization = Layer.succeed(OtlpSerialization.OtlpSerialization, {
   traces: (data) => body(shown(data)),
@@ -53,7 +57,7 @@ const serialization = Layer.succeed(OtlpSerialization.OtlpSerialization, {
 
 const isUntraced = (url: string): boolean => url.startsWith("/health/") || url === "/metrics"
 
-/** Exporters to the receiver at a base URL; signals go to `/v1/traces`, `/v1/metrics` and `/v1/logs` under it. */
+/** Exporters to a receiver. Signals go to `/v1/traces`, `/v1/metrics` and `/v1/logs` under its base URL. */
 export const layerFrom = (baseUrl: string, interval: Partial<Record<"traces" | "metrics" | "logs", string>> = {}) =>
   Layer.mergeAll(
     Otlp.layer({
@@ -69,6 +73,6 @@ export const layerFrom = (baseUrl: string, interval: Partial<Record<"traces" | "
       ...(interval.logs === undefined ? {} : { loggerExportInterval: interval.logs as "1 second" }),
     }),
     Layer.succeed(HttpMiddleware.TracerDisabledWhen, (request) => isUntraced(request.url)),
-    // A query's names tell what was asked for; its values are the caller's.
+    // Exports the names of query parameters, but redacts their values, which may be secret.
     Layer.succeed(UrlParams.CurrentRedactedNames, [/./]),
   ).pipe(Layer.provide(serialization), Layer.provide(FetchHttpClient.layer))

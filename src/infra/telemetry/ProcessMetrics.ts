@@ -1,23 +1,23 @@
 /**
- * Metrics of the process, under the names that Prometheus clients use everywhere, so that existing dashboards work.
- * Read when somebody asks; only garbage collections and the delay of the event loop are watched in between.
+ * Metrics of the process, under the conventional names of Prometheus clients, so that existing dashboards work. They
+ * are read on each scrape; only garbage collection and event loop delay are observed continuously.
  */
 import { Effect, Layer, Metric, Predicate } from "effect"
 import type { Context } from "effect"
 import { constants, monitorEventLoopDelay, performance, PerformanceObserver } from "node:perf_hooks"
 import type { PerformanceEntry } from "node:perf_hooks"
 
-const nothing = () => {}
+const noop = () => {}
 
 const observed = <Input, State>(metric: Metric.Metric<Input, State>, read: () => State) =>
   Effect.acquireRelease(
     Effect.contextWith((context: Context.Context<never>) =>
-      Effect.sync(() => Metric.registerUnsafe(metric, context, { get: read, update: nothing, modify: nothing })),
+      Effect.sync(() => Metric.registerUnsafe(metric, context, { get: read, update: noop, modify: noop })),
     ),
     (registration) => Effect.sync(() => registration.remove()),
   )
 
-/** A gauge that is read when it is asked for. */
+/** Registers a gauge that is read on each scrape. */
 export const observedGauge = (metric: Metric.Gauge<number>, read: () => number) =>
   observed(metric, () => ({ value: read() }))
 
@@ -37,7 +37,7 @@ const GC_KINDS: Readonly<Record<number, string>> = {
   [constants.NODE_PERFORMANCE_GC_WEAKCB]: "weakcb",
 }
 
-/** Which kind of garbage collection an entry of `PerformanceObserver` tells of. */
+/** Returns the kind of garbage collection that a `PerformanceObserver` entry describes. */
 export const gcKindOf = (entry: PerformanceEntry): string =>
   Predicate.hasProperty(entry, "detail") && Predicate.hasProperty(entry.detail, "kind")
     ? (GC_KINDS[Number(entry.detail.kind)] ?? "other")
@@ -73,7 +73,7 @@ const garbageCollection = Effect.gen(function* () {
 const NANOS = 1e9
 const RESOLUTION_MS = 20
 
-// Quantiles of a rolling span: those since the start would hide a bad minute after a good month.
+// Reports quantiles of the last 10 seconds. Quantiles since startup would hide a bad minute after a good month.
 const eventLoop = Effect.gen(function* () {
   const delays = yield* Effect.acquireRelease(
     Effect.sync(() => {
@@ -83,7 +83,7 @@ const eventLoop = Effect.gen(function* () {
     }),
     (histogram) => Effect.sync(() => histogram.disable()),
   )
-  // The histogram counts its own timer's interval too.
+  // The histogram includes the interval of its own timer.
   const beyondTimer = (nanos: number) => Math.max(0, nanos / NANOS - RESOLUTION_MS / 1000)
   let last = { p50: 0, p99: 0, max: 0 }
   const roll = Effect.sync(() => {
@@ -113,27 +113,27 @@ const eventLoop = Effect.gen(function* () {
   )
   yield* total(
     "nodejs_eventloop_active_seconds_total",
-    "Time in which the event loop was busy; its rate is the utilization, 1 is saturated",
+    "Time that the event loop was busy; its rate is the utilization, where 1 is saturated",
     () => performance.eventLoopUtilization().active / 1000,
   )
 })
 
-const memoryAndProcessor = Effect.gen(function* () {
+const memoryAndCpu = Effect.gen(function* () {
   const started = Date.now() / 1000 - process.uptime()
-  yield* gauge("process_start_time_seconds", "Start of the process, seconds since 1970", () => started)
-  yield* total("process_cpu_seconds_total", "Processor time of the process", () => {
+  yield* gauge("process_start_time_seconds", "Start time of the process, in seconds since 1970", () => started)
+  yield* total("process_cpu_seconds_total", "CPU time of the process", () => {
     const { system, user } = process.cpuUsage()
     return (system + user) / 1e6
   })
   yield* gauge("process_resident_memory_bytes", "Resident memory", () => process.memoryUsage.rss())
   yield* gauge("nodejs_heap_size_used_bytes", "Heap in use", () => process.memoryUsage().heapUsed)
-  yield* gauge("nodejs_heap_size_total_bytes", "Heap taken from the system", () => process.memoryUsage().heapTotal)
+  yield* gauge("nodejs_heap_size_total_bytes", "Heap allocated from the system", () => process.memoryUsage().heapTotal)
   yield* gauge(
     "nodejs_external_memory_bytes",
-    "Memory outside the heap that objects hold",
+    "Memory outside the heap that objects use",
     () => process.memoryUsage().external,
   )
 })
 
-/** Registers the metrics of this process for as long as it runs. Once per process. */
-export const layer = Layer.effectDiscard(Effect.all([memoryAndProcessor, eventLoop, garbageCollection]))
+/** Registers the metrics of this process. Must be built once per process. */
+export const layer = Layer.effectDiscard(Effect.all([memoryAndCpu, eventLoop, garbageCollection]))

@@ -1,16 +1,16 @@
 /**
- * Texts that look like a credential of this service, and how they are kept out of logs, traces and error answers
- * wherever a caller put them: in a path, a query, a slug, a message. Pure.
+ * Masks text that looks like a credential of this service in logs, traces and error responses, wherever a caller put
+ * it: in a path, a query, a slug or a message. Pure.
  */
 
-/** Our tokens, webhook secrets and signed tokens (JWS), as a source for a regular expression. */
+/** Source of a regular expression that matches tokens, webhook secrets and signed tokens (JWS). */
 export const SECRET_TEXT =
   "ks[hm]_[A-Za-z0-9_-]{16,}|whsec_[A-Za-z0-9+/=_%-]{16,}|eyJ[A-Za-z0-9_-]{8,}\\.[A-Za-z0-9_-]{8,}\\.[A-Za-z0-9_-]+"
 
-const everywhere = new RegExp(SECRET_TEXT, "g")
+const SECRETS = new RegExp(SECRET_TEXT, "g")
 
 const masked = (secret: string): string =>
   `${secret.startsWith("eyJ") ? "eyJ" : secret.slice(0, secret.indexOf("_") + 1)}***`
 
-/** The text with `***` for whatever looks like a credential; its family stays readable. */
-export const withoutSecrets = (text: string): string => text.replace(everywhere, masked)
+/** Replaces everything that looks like a credential by its prefix and `***`. */
+export const withoutSecrets = (text: string): string => text.replace(SECRETS, masked)

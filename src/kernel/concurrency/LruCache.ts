@@ -1,55 +1,55 @@
-/** A memory of bounded size for what is asked for again and again. */
+/** A cache of bounded size that evicts the least recently used entries. */
 
-/** Things by their names, those that were used lately. */
-export interface Recent<A> {
-  readonly get: (name: string) => A | undefined
-  readonly set: (name: string, thing: A) => void
-  readonly delete: (name: string) => void
+/** Recently used values by key. */
+export interface LruCache<A> {
+  readonly get: (key: string) => A | undefined
+  readonly set: (key: string, value: A) => void
+  readonly delete: (key: string) => void
 }
 
 /**
- * Keeps things of at most this size together, and of those that were used last always half of it. None may be larger than that half.
+ * Creates a cache with a maximum total size. The most recently used values up to half of it are always retained, so no
+ * value may be larger than that half.
  *
- * In two maps, not in one whose entries go to its end whenever they are used: when the younger is full it becomes the older one, and
- * what nobody has used since then goes with the one before. A map that lives long and changes with each request leaves tables
- * behind, which keep what was in them (`src/kernel/concurrency/RequestBatcher.ts`).
+ * It uses two generations: when the young map is full, it becomes the old one, and the previous old map is dropped. A
+ * single long-lived map that changes with every request would leak its old hash tables (`src/kernel/concurrency/RequestBatcher.ts`).
  */
-export const recent = <A>(most: number, sizeOf: (thing: A) => number): Recent<A> => {
-  let younger = new Map<string, A>()
-  let older = new Map<string, A>()
+export const makeLruCache = <A>(maxSize: number, sizeOf: (value: A) => number): LruCache<A> => {
+  let young = new Map<string, A>()
+  let old = new Map<string, A>()
   let size = 0
 
-  const takeOut = (name: string): void => {
-    const thing = younger.get(name)
-    if (thing === undefined) return
-    younger.delete(name)
-    size -= sizeOf(thing)
+  const deleteYoung = (key: string): void => {
+    const value = young.get(key)
+    if (value === undefined) return
+    young.delete(key)
+    size -= sizeOf(value)
   }
 
-  const set = (name: string, thing: A): void => {
-    takeOut(name)
-    const own = sizeOf(thing)
-    if (size + own > most / 2) {
-      older = younger
-      younger = new Map()
+  const set = (key: string, value: A): void => {
+    deleteYoung(key)
+    const valueSize = sizeOf(value)
+    if (size + valueSize > maxSize / 2) {
+      old = young
+      young = new Map()
       size = 0
     }
-    younger.set(name, thing)
-    size += own
+    young.set(key, value)
+    size += valueSize
   }
 
   return {
-    get: (name) => {
-      const found = younger.get(name)
-      if (found !== undefined) return found
-      const again = older.get(name)
-      if (again !== undefined) set(name, again)
-      return again
+    get: (key) => {
+      const value = young.get(key)
+      if (value !== undefined) return value
+      const oldValue = old.get(key)
+      if (oldValue !== undefined) set(key, oldValue)
+      return oldValue
     },
     set,
-    delete: (name) => {
-      takeOut(name)
-      older.delete(name)
+    delete: (key) => {
+      deleteYoung(key)
+      old.delete(key)
     },
   }
 }

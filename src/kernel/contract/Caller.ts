@@ -1,29 +1,29 @@
-/** Who calls: provided to every handler by the authentication of its listener. */
+/** The caller of a request. The authentication of each listener provides it to the handlers. */
 import { Context, Schema } from "effect"
 import { Uuid } from "../values/Identifiers.ts"
 
-/** A reference to the identity that did something: a person, a service account or the platform identity. */
+/** A reference to an acting identity: a person, a service account or the platform identity. */
 export const ActorReference = Schema.Struct({ id: Uuid, name: Schema.String })
 export type ActorReference = typeof ActorReference.Type
 
-/** The platform identity: a member of every organization, in no listing, altered by no operation (section 5.10). */
+/** The platform identity: a member of every organization, never listed, and never changed (section 5.10). */
 export const platformIdentity: ActorReference = {
   id: "00000000-0000-7000-8000-000000000001",
   name: "system:platform",
 }
 
-/** What a person may do in an organization; machines hold scopes without one. */
+/** The role of a person in an organization. Machines have scopes but no role. */
 export const Role = Schema.Literals(["ADMIN", "MEMBER", "VIEWER"])
 export type Role = typeof Role.Type
 
 interface Authenticated {
-  /** The row that authenticated the request: a token's, or a person's membership. It belongs to one organization. */
+  /** The id of the row that authenticated the request: a token, or the membership of a person. */
   readonly credentialId: string
   readonly actor: ActorReference
   readonly scopes: ReadonlyArray<string>
 }
 
-/** The caller of a Core operation: always inside one organization. */
+/** The caller of a Core operation, always in one organization. */
 export class Caller extends Context.Service<
   Caller,
   Authenticated & {
@@ -33,10 +33,10 @@ export class Caller extends Context.Service<
   }
 >()("keyshelf/kernel/Caller") {}
 
-/** The caller of a Platform operation: outside every organization, so no Core service accepts it. */
+/** The caller of a Platform operation. It belongs to no organization, so Core services cannot use it. */
 export class Operator extends Context.Service<Operator, Authenticated>()("keyshelf/kernel/Operator") {}
 
-/** What an idempotency key belongs to: the organization (none for the operator) and the credential that sent it. */
+/** The owner of an idempotency key: the organization (`null` for the operator) and the credential that sent it. */
 export class RequestOwner extends Context.Service<
   RequestOwner,
   { readonly organizationId: string | null; readonly credentialId: string }

@@ -1,46 +1,49 @@
 /**
- * Bodies that are as they should be are decoded at once. Effect compiles schemas, but not for parsers that refuse unknown members
- * and tell all faults, as ours do: those interpret every body. So a body is decoded by the compiled schema, which overlooks unknown
- * members, and these are looked for beside it. Whatever either of the two refuses is decoded again the long way, which tells why.
+ * Decodes valid bodies with compiled schemas. Effect does not compile parsers that reject unknown properties and report
+ * all errors, which ours do; it interprets them, which is slow. So the compiled schema, which ignores unknown
+ * properties, decodes the body, and a separate check finds unknown properties. If either rejects the body, the
+ * interpreter decodes it again to collect the errors.
  */
 import { Exit, Predicate, Schema, SchemaAST, SchemaParser } from "effect"
 import type { HttpApiGroup } from "effect/http-api"
 import * as SchemaCompiler from "effect/schema/SchemaCompiler"
 
-/** Whether a value has no members that its schema does not declare. It may say anything of a value that the schema refuses. */
-type Knows = (value: unknown) => boolean
+/** Whether a value has only declared properties. The result is undefined for a value that the schema rejects. */
+type HasOnlyKnown = (value: unknown) => boolean
 
-const always: Knows = () => true
-const never: Knows = () => false
+const always: HasOnlyKnown = () => true
+const never: HasOnlyKnown = () => false
 
-const knowsMembers = ({ indexSignatures, propertySignatures }: SchemaAST.Objects): Knows => {
+const checkProperties = ({ indexSignatures, propertySignatures }: SchemaAST.Objects): HasOnlyKnown => {
   if (indexSignatures.length > 0) return never
-  const members = new Map<PropertyKey, Knows>(propertySignatures.map(({ name, type }) => [name, knows(type)]))
+  const properties = new Map<PropertyKey, HasOnlyKnown>(
+    propertySignatures.map(({ name, type }) => [name, checkFor(type)]),
+  )
   return (value) => {
     if (!Predicate.isObject(value)) return true
     for (const name in value) {
-      const knowsMember = members.get(name)
-      if (knowsMember === undefined || !knowsMember(value[name])) return false
+      const check = properties.get(name)
+      if (check === undefined || !check(value[name])) return false
     }
     return true
   }
 }
 
-const knowsItems = ({ elements, rest: [item, ...more] }: SchemaAST.Arrays): Knows => {
-  if (item === undefined || elements.length + more.length > 0) return never
-  const knowsItem = knows(item)
-  return knowsItem === always ? always : (value) => !Array.isArray(value) || value.every((one) => knowsItem(one))
+const checkItems = ({ elements, rest: [element, ...more] }: SchemaAST.Arrays): HasOnlyKnown => {
+  if (element === undefined || elements.length + more.length > 0) return never
+  const checkItem = checkFor(element)
+  return checkItem === always ? always : (value) => !Array.isArray(value) || value.every((item) => checkItem(item))
 }
 
-/** By what is sent, not by what it is decoded to. Where that cannot be said without decoding, nothing is known. */
-const knows = (ast: SchemaAST.AST): Knows => {
+/** Builds the check for an encoded schema. Returns `never` where the check would need to decode the value. */
+const checkFor = (ast: SchemaAST.AST): HasOnlyKnown => {
   switch (ast._tag) {
     case "Objects":
-      return knowsMembers(ast)
+      return checkProperties(ast)
     case "Arrays":
-      return knowsItems(ast)
+      return checkItems(ast)
     case "Union":
-      return ast.types.every((type) => knows(type) === always) ? always : never
+      return ast.types.every((type) => checkFor(type) === always) ? always : never
     case "Declaration":
     case "Suspend":
       return never
@@ -49,15 +52,16 @@ const knows = (ast: SchemaAST.AST): Knows => {
   }
 }
 
-const compile = (body: Schema.Codec<unknown>): void => {
-  // The same schema, but another object: the registry of parsers goes by objects. It asks for each of the two once, when it needs it.
+const install = (body: Schema.Codec<unknown>): void => {
+  // Copies the schema, because the registry of parsers is keyed by object identity. The registry reads each getter
+  // once, on first use.
   const schema = body.annotate({})
   SchemaCompiler.set(body.ast, {
     get decode(): SchemaCompiler.Decode {
-      const isKnown = knows(SchemaAST.toEncoded(body.ast))
+      const hasOnlyKnown = checkFor(SchemaAST.toEncoded(body.ast))
       const decode = SchemaParser.decodeUnknownExit(schema)
       return (sent, options) => {
-        if (options.onExcessProperty !== "error" || !isKnown(sent)) return SchemaCompiler.invalid
+        if (options.onExcessProperty !== "error" || !hasOnlyKnown(sent)) return SchemaCompiler.invalid
         const exit = decode(sent)
         return Exit.isSuccess(exit) ? exit.value : SchemaCompiler.invalid
       }
@@ -70,7 +74,7 @@ const compile = (body: Schema.Codec<unknown>): void => {
 
 const compiled = new WeakSet<SchemaAST.AST>()
 
-/** Compiles the JSON bodies of a group, each once. Call it before the group's handlers are built. */
+/** Installs compiled decoders for the JSON bodies of a group, each once. Call it before the group's handlers are built. */
 export const compileBodies = (group: HttpApiGroup.Top): void => {
   for (const endpoint of Object.values(group.endpoints)) {
     for (const { encoding, schemas } of endpoint.payload.values()) {
@@ -78,7 +82,7 @@ export const compileBodies = (group: HttpApiGroup.Top): void => {
       for (const schema of schemas) {
         if (compiled.has(schema.ast)) continue
         compiled.add(schema.ast)
-        compile(schema as Schema.Codec<unknown>)
+        install(schema as Schema.Codec<unknown>)
       }
     }
   }

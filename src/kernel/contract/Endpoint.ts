@@ -1,4 +1,4 @@
-/** What every endpoint declares: its scope, its answer to creation, its idempotency key. */
+/** Annotations, middleware and response types that endpoints declare. */
 import { Context, Schema } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { HttpApiMiddleware, HttpApiSchema, HttpApiSecurity } from "effect/http-api"
@@ -18,29 +18,31 @@ import {
 import type { Scope } from "./Scope.ts"
 
 /**
- * The scope an endpoint needs, or `any-credential`. An endpoint without this annotation refuses everyone: forgetting
- * it closes a door, never opens one.
+ * The scope that an endpoint requires, or `any-credential`. An endpoint without this annotation rejects every request,
+ * so that a forgotten annotation is safe.
  */
 export class RequiredScope extends Context.Service<RequiredScope, Scope | "any-credential">()(
   "keyshelf/kernel/RequiredScope",
 ) {}
 
-/** Marks an endpoint that, of people, only those with the role `ADMIN` may call; machines need its scope alone. */
+/** Marks an endpoint that people may call only with the role `ADMIN`. Machines need only its scope. */
 export class AdminsOnly extends Context.Service<AdminsOnly, true>()("keyshelf/kernel/AdminsOnly") {}
 
-/** Marks an endpoint whose answer carries a secret: the answer is never kept for replay (contract, section 2). */
+/**
+ * Marks an endpoint whose response contains a secret. The response is never stored for replay (contract, section 2).
+ */
 export class AnswersSecret extends Context.Service<AnswersSecret, true>()("keyshelf/kernel/AnswersSecret") {}
 
-/** Marks an endpoint whose body carries secrets: no part of the body is echoed in a refusal. */
-export class TakesSecret extends Context.Service<TakesSecret, true>()("keyshelf/kernel/TakesSecret") {}
+/** Marks an endpoint whose body contains secrets. Errors never echo any part of the body. */
+export class AcceptsSecret extends Context.Service<AcceptsSecret, true>()("keyshelf/kernel/TakesSecret") {}
 
 /**
- * Marks an endpoint that changes nothing and waits for another system. Its answer is not kept for replay: keeping it would
- * hold a transaction, and so a connection, for as long as that system takes.
+ * Marks an endpoint that changes nothing and waits for a third-party system. Its response is not stored for replay:
+ * storing it would keep a transaction, and thus a connection, open during the call.
  */
-export class WaitsForOthers extends Context.Service<WaitsForOthers, true>()("keyshelf/kernel/WaitsForOthers") {}
+export class CallsThirdParty extends Context.Service<CallsThirdParty, true>()("keyshelf/kernel/WaitsForOthers") {}
 
-/** What an endpoint is annotated with under a key, if anything. */
+/** Reads an annotation of an endpoint, or `undefined` if it has none. */
 export const annotationOf = <I, A>(
   endpoint: { readonly annotations: Context.Context<never> },
   key: Context.Key<I, A>,
@@ -66,19 +68,19 @@ export class PlatformAccess extends HttpApiMiddleware.Service<PlatformAccess, { 
   },
 ) {}
 
-/** Counts the request against the budget of its credential, where limits are on (contract, section 3, 429). */
+/** Counts the request against the rate limit of its credential, if limits are enabled (contract, section 3, 429). */
 export class RateLimits extends HttpApiMiddleware.Service<RateLimits, { requires: RequestOwner }>()(
   "keyshelf/kernel/RateLimits",
   { error: RateLimited },
 ) {}
 
-/** Turns a request that does not decode into a problem that names each fault's place. */
+/** Turns decoding errors of a request into a problem with the place of each error. */
 export class RequestValidation extends HttpApiMiddleware.Service<RequestValidation>()(
   "keyshelf/kernel/RequestValidation",
   { error: [MalformedBody, ValidationFailed] },
 ) {}
 
-/** Replays the stored answer of a POST that is sent again under the same `Idempotency-Key`. */
+/** Replays the stored response when a POST is repeated with the same `Idempotency-Key`. */
 export class Idempotency extends HttpApiMiddleware.Service<Idempotency, { requires: RequestOwner }>()(
   "keyshelf/kernel/Idempotency",
   { error: [IdempotencyKeyInFlight, IdempotencyKeyReused, SecretNotReplayable] },
@@ -88,22 +90,23 @@ export class Idempotency extends HttpApiMiddleware.Service<Idempotency, { requir
 export const idempotencyHeaders = {
   "idempotency-key": Schema.optionalKey(
     Schema.String.check(Schema.isPattern(/^[\x21-\x7e]{1,255}$/, { expected: "1 to 255 visible ASCII characters" })),
-  ).annotate({ description: "Makes the request safe to send again for 24 hours" }),
+  ).annotate({ description: "A key that makes the request safe to retry for 24 hours" }),
 }
 
-/** The answer 201 with a `Location`. */
+/** The schema of a 201 response with a `Location` header. */
 export const Created = <S extends Schema.Top>(body: S) =>
   HttpApiSchema.WithHeaders(body.pipe(HttpApiSchema.status(201)), { location: Schema.String })
 
-/** The value of a {@link Created} answer. */
+/** The value of a {@link Created} response. */
 export const created = <A>(location: string, body: A) => HttpApiSchema.withHeaders({ body, headers: { location } })
 
-/** The header by which {@link asPublished} marks an answer; it never leaves the process. */
-export const PUBLISHED_BODY = "x-keyshelf-published-body"
+/** The internal header that {@link asForeignError} sets. It is removed before the response is sent. */
+export const EXTERNAL_BODY = "x-keyshelf-published-body"
 
 /**
- * Marks a refusal whose body another specification publishes: it is sent as it is, although it is no problem document.
- * Nothing else may be sent so (contract, section 9, "Flags").
+ * Marks an error response whose body is defined by another specification. It is sent unchanged, although it is not a
+ * problem document. No other error may be (contract, section 9, "Flags").
  */
-export const asPublished = (response: HttpServerResponse.HttpServerResponse): HttpServerResponse.HttpServerResponse =>
-  HttpServerResponse.setHeader(response, PUBLISHED_BODY, "true")
+export const asForeignError = (
+  response: HttpServerResponse.HttpServerResponse,
+): HttpServerResponse.HttpServerResponse => HttpServerResponse.setHeader(response, EXTERNAL_BODY, "true")

@@ -1,10 +1,10 @@
-/** Events: the organization's stream (interface specification, section 6; contract, section 6). */
+/** Events of an organization's stream (interface specification, section 6; contract, section 6). */
 import { Schema } from "effect"
 import { ActorReference } from "./Caller.ts"
 import { Uuid } from "../values/Identifiers.ts"
 import { Timestamp } from "../values/Timestamp.ts"
 
-/** The names of all events. The first four are the specification's own. */
+/** The names of all events. The specification defines the first four. */
 export const eventNames = [
   "LICENSE_ARCHIVED",
   "SYSTEM_ORGANIZATION_TOKEN_ISSUED",
@@ -67,7 +67,7 @@ export const eventNames = [
 export const EventName = Schema.Literals(eventNames)
 export type EventName = typeof EventName.Type
 
-/** An event as `GET /events` and webhook deliveries carry it. `data` is the record after the change (before it, for deletions). */
+/** An event in `GET /events` and webhook deliveries. `data` is the record after the change, or before a deletion. */
 export const EventRecord = Schema.Struct({
   id: Uuid,
   type: EventName,

@@ -1,8 +1,8 @@
-/** Examples of request bodies in the OpenAPI documents; a test decodes each by its own schema. */
+/** Examples of request bodies in the OpenAPI documents. A test decodes each one by its schema. */
 import { Context } from "effect"
 import { OpenApi } from "effect/http-api"
 
-/** The example body of an endpoint, as a caller would send it. */
+/** The example body of an endpoint, as a client sends it. */
 export class ExampleBody extends Context.Service<ExampleBody, object>()("keyshelf/kernel/ExampleBody") {}
 
 interface Operation {
@@ -28,8 +28,8 @@ const withExample = (operation: Operation, example: object, byMediaType: ByMedia
       }
 
 /**
- * Shows the body in the documents: `.annotateMerge(exampleBody({ name: "Search", version: "1.2.0" }))`. Where one media
- * type carries another shape, its example is named besides.
+ * Adds an example body to the documents: `.annotateMerge(exampleBody({ name: "Search", version: "1.2.0" }))`. A media
+ * type with a different shape gets its own example in `byMediaType`.
  */
 export const exampleBody = (example: object, byMediaType: ByMediaType = {}) =>
   Context.make(ExampleBody, example).pipe(

@@ -1,12 +1,12 @@
-/** How the handlers of an API's group are built. */
+/** Builds the handlers of an API group. */
 import { Context, Effect, Layer } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import type { HttpApiGroup } from "effect/http-api"
 import { compileBodies } from "./CompiledBodies.ts"
 
 /**
- * `HttpApiBuilder.group`, whose handlers find all services where they are built, and only the group's middlewares with each
- * request: all that stands around the group is otherwise copied for every single request.
+ * `HttpApiBuilder.group` whose handlers resolve services once, when they are built. A request's context contains only
+ * the group's middleware: otherwise every request copies the whole context.
  */
 export const handlersOf: typeof HttpApiBuilder.group = (api, name, build) =>
   Layer.effectContext(

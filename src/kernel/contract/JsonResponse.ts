@@ -1,11 +1,11 @@
 /**
- * Answers that are too long, or asked for too often, to be encoded by their schema: handed to `HttpServerResponse.jsonUnsafe` as
- * they are. Only for records whose members are JSON values and dates; a test of each decodes it by its schema.
+ * Serializes responses without their schema, for long lists and frequent requests. Use it only for records whose
+ * properties are JSON values and dates. A test must decode each such response by its schema.
  */
 import { HttpServerResponse } from "effect/http"
 import { instantText } from "../values/Timestamp.ts"
 
-/** The record as JSON has it, its own instants as texts: `Date.toJSON` takes more than all the rest of a record. */
+/** Converts the dates of a record to text. `Date.toJSON` would take longer than the rest of the record. */
 export const asJson = (record: object): Readonly<Record<string, unknown>> => {
   const json: Record<string, unknown> = { ...record }
   for (const name in json) {
@@ -15,6 +15,6 @@ export const asJson = (record: object): Readonly<Record<string, unknown>> => {
   return json
 }
 
-/** The answer with a record. */
+/** A response with a record. */
 export const written = (record: object): HttpServerResponse.HttpServerResponse =>
   HttpServerResponse.jsonUnsafe(asJson(record))

@@ -5,31 +5,31 @@ import { HttpServerResponse } from "effect/http"
 import type { InvalidCursor } from "./Problem.ts"
 import { asJson } from "./JsonResponse.ts"
 
-/** How many items a page has unless asked otherwise. */
+/** The default number of items per page. */
 export const DEFAULT_LIMIT = 50
 
-/** How many items a page has at most. */
-export const LARGEST_LIMIT = 200
+/** The maximum number of items per page. */
+export const MAX_LIMIT = 200
 
-const LIMIT_DESCRIPTION = `Items per page, 1 to ${LARGEST_LIMIT}; ${DEFAULT_LIMIT} if absent`
+const LIMIT_DESCRIPTION = `Items per page, 1 to ${MAX_LIMIT} (default ${DEFAULT_LIMIT})`
 
-// Digits alone: what JavaScript takes for a number besides (`1e2`, `0x10`, ` 5`) is none in a URL.
-const Limit = Schema.String.check(Schema.isPattern(/^\d{1,10}$/, { expected: `a whole number, 1 to ${LARGEST_LIMIT}` }))
+// Only digits: other JavaScript number formats (`1e2`, `0x10`, ` 5`) are rejected.
+const Limit = Schema.String.check(Schema.isPattern(/^\d{1,10}$/, { expected: `a whole number from 1 to ${MAX_LIMIT}` }))
   .annotate({ description: LIMIT_DESCRIPTION })
   .pipe(
     Schema.decodeTo(
-      Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: LARGEST_LIMIT })),
+      Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: MAX_LIMIT })),
       SchemaTransformation.numberFromString,
     ),
   )
 
-/** The query of every list; filters are added next to it. */
+/** The query parameters of every list. Lists with filters add them to these. */
 export const pageQuery = {
   cursor: Schema.optionalKey(Schema.String.annotate({ description: "`nextCursor` of the previous page" })),
   limit: Schema.optionalKey(Limit),
 }
 
-/** The caller's wish for a page. */
+/** The page that a client requests. */
 export interface PageRequest {
   readonly cursor?: string
   readonly limit?: number
@@ -40,7 +40,7 @@ export const Page = <Item extends Schema.Top>(item: Item) =>
   Schema.Struct({
     items: Schema.Array(item),
     hasMore: Schema.Boolean,
-    nextCursor: Schema.String.annotate({ description: "Cursor of the next page, empty on the last one" }),
+    nextCursor: Schema.String.annotate({ description: "Cursor of the next page, empty on the last page" }),
   })
 
 export interface Page<Item> {
@@ -49,40 +49,42 @@ export interface Page<Item> {
   readonly nextCursor: string
 }
 
-/** The answer with this page, written as it is: see {@link asJson}. */
-export const writtenPage = <Item extends object>(page: Page<Item>): HttpServerResponse.HttpServerResponse =>
+/** A response with a page, serialized without its schema: see {@link asJson}. */
+export const pageResponse = <Item extends object>(page: Page<Item>): HttpServerResponse.HttpServerResponse =>
   HttpServerResponse.jsonUnsafe({ ...page, items: page.items.map(asJson) })
 
-/** The sort key of the last item of a page: the next page begins behind it. */
+/** The sort key of the last item of a page. The next page begins after it. */
 export type Position = ReadonlyArray<string | number>
 
-/** Newest first means descending ids: the id below which a page begins, above all ids for the first page. */
+/**
+ * For lists sorted by descending id: the exclusive upper bound of a page's ids. The first page has the largest UUID.
+ */
 export const olderThan = (after: Position | null): string =>
   after === null ? "ffffffff-ffff-ffff-ffff-ffffffffffff" : String(after[0])
 
-/** By display order means ascending orders, then ids: the place behind which a page begins, before all for the first page. */
+/** For lists sorted by ascending display order and id: the exclusive lower bound of a page. */
 export const behindInDisplayOrder = (after: Position | null): readonly [displayOrder: number, id: string] =>
   after === null ? [-2_147_483_648, "00000000-0000-0000-0000-000000000000"] : [Number(after[0]), String(after[1])]
 
-/** The position of an item in a listing that is newest first. */
+/** The position of an item in a list sorted newest first. */
 export const byId = (item: { readonly id: string }): Position => [item.id]
 
-/** The listing a cursor belongs to: its name, its organization (none for the operator) and its filters. */
+/** The list that a cursor belongs to: its name, its organization (`null` for the operator) and its filters. */
 export interface Listing {
   readonly name: string
   readonly organizationId: string | null
   readonly filters?: Readonly<Record<string, string | undefined>>
 }
 
-/** Seals positions into cursors that no caller can alter or take to another listing. */
+/** Seals positions into cursors, which clients cannot alter or use for another list. */
 export class Cursors extends Context.Service<
   Cursors,
   {
     readonly seal: (listing: Listing, position: Position) => string
     readonly open: (listing: Listing, cursor: string) => Effect.Effect<Position, InvalidCursor>
     /**
-     * Reads one page: opens the cursor, asks `read` for one row more than the page holds (which tells whether more
-     * follow), and seals the position of the last item.
+     * Reads one page: opens the cursor, calls `read`, and seals the position of the last item. It reads one row more
+     * than the limit to see whether more follow.
      */
     readonly page: <Row, R>(
       listing: Listing,

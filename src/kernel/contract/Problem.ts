@@ -1,30 +1,30 @@
 /**
- * Problem documents (RFC 9457), the one shape of every error answer (interface specification, section 7; contract,
- * section 3). Domains declare their problems with {@link Problem}; the runtime fills in `instance` and answers the
- * problems that no endpoint declares (unknown path, defect, oversized body).
+ * Problem documents (RFC 9457), the format of all error responses (interface specification, section 7; contract,
+ * section 3). Domains declare their problems with {@link Problem}. The runtime sets `instance` and returns the problems
+ * that no endpoint declares (unknown path, defect, oversized body).
  */
 import { Effect, Schema } from "effect"
 import { HttpApiError } from "effect/http-api"
 
-/** One fault of a request: where it is (`body.items[3].name`), what is wrong, and the value that was sent. */
+/** A validation error: its place in the request (`body.items[3].name`), a message, and the value that was sent. */
 export const ProblemFault = Schema.Struct({
   location: Schema.String.annotate({
-    description: "The place, e.g. `body.items[3].name`, `query.limit`, `path.orgId`",
+    description: "Place of the error, e.g. `body.items[3].name`, `query.limit`, `path.orgId`",
   }),
-  message: Schema.String.annotate({ description: "What is wrong there" }),
-  value: Schema.optionalKey(Schema.Unknown).annotate({ description: "What was sent, except secrets" }),
+  message: Schema.String.annotate({ description: "What is wrong with the value" }),
+  value: Schema.optionalKey(Schema.Unknown).annotate({ description: "The value that was sent, unless it is a secret" }),
 })
 export type ProblemFault = typeof ProblemFault.Type
 
-const membersOf = <const Code extends string>(code: Code) => ({
+const fieldsOf = <const Code extends string>(code: Code) => ({
   code: Schema.tag(code),
-  detail: Schema.String.annotate({ description: "What happened in this case, for a person" }),
+  detail: Schema.String.annotate({ description: "Explanation of this occurrence, for people" }),
   instance: Schema.String.pipe(Schema.withConstructorDefault(Effect.succeed(""))).annotate({
     description: "Path of the request",
   }),
   errorId: Schema.String.pipe(
     Schema.withConstructorDefault(Effect.sync(() => globalThis.crypto.randomUUID())),
-  ).annotate({ description: "Fresh UUID that also stands in the service's log" }),
+  ).annotate({ description: "UUID of this occurrence, also written to the service's log" }),
   errors: Schema.Array(ProblemFault).pipe(Schema.withConstructorDefault(Effect.succeed([]))),
 })
 
@@ -33,7 +33,7 @@ type ProblemOf<Self, Code extends string, Status extends number> = HttpApiError.
   Code,
   `urn:keyshelf:problem:${Code}`,
   Status,
-  ReturnType<typeof membersOf<Code>>,
+  ReturnType<typeof fieldsOf<Code>>,
   {}
 >
 
@@ -48,91 +48,91 @@ export const Problem =
     status: Status,
     title: string,
   ): ProblemOf<Self, Code, Status> =>
-    HttpApiError.Problem<unknown>()(code, { type: `urn:keyshelf:problem:${code}`, status, title }, membersOf(code), {
+    HttpApiError.Problem<unknown>()(code, { type: `urn:keyshelf:problem:${code}`, status, title }, fieldsOf(code), {
       identifier: code,
     }) as unknown as ProblemOf<Self, Code, Status>
 
-/** The body is no JSON text. */
+/** The body is not JSON. */
 export class MalformedBody extends Problem<MalformedBody>()(
   "Request.MalformedBody",
   400,
   "The body is not valid JSON",
 ) {}
 
-/** The cursor was not issued by this listing of this organization, or was altered. */
+/** The cursor was not issued by this list of this organization, or was altered. */
 export class InvalidCursor extends Problem<InvalidCursor>()("Request.InvalidCursor", 400, "The cursor is not valid") {}
 
-/** A part of the request has a wrong shape, or names something that does not exist. `errors` says where. */
+/** A part of the request has a wrong shape, or names something that does not exist. `errors` lists the places. */
 export class ValidationFailed extends Problem<ValidationFailed>()(
   "Request.ValidationFailed",
   422,
   "The request is not valid",
 ) {}
 
-/** The one answer to every credential that is missing, unknown, altered, expired or revoked. */
+/** The error for every credential that is missing, unknown, altered, expired or revoked. */
 export class InvalidCredential extends Problem<InvalidCredential>()(
   "Auth.InvalidCredential",
   401,
   "The credential did not work",
 ) {}
 
-/** The credential works but carries no scope for this operation. */
+/** The credential is valid but has no scope for this operation. */
 export class MissingScope extends Problem<MissingScope>()("Auth.MissingScope", 403, "The credential lacks a scope") {}
 
-/** The person's token is good, but names no organization that the person belongs to. */
+/** The person's token is valid but names no organization that the person belongs to. */
 export class NotAMember extends Problem<NotAMember>()("Auth.NotAMember", 403, "Not a member of the organization") {}
 
 /** People need the role `ADMIN` for this operation. */
 export class AdminOnly extends Problem<AdminOnly>()("Auth.AdminOnly", 403, "Only admins may do this") {}
 
-/** Another family of credential was sent to the Platform listener. */
+/** The Platform listener received another kind of credential. */
 export class WrongCredentialKind extends Problem<WrongCredentialKind>()(
   "Auth.WrongCredentialKind",
   403,
   "This listener takes platform credentials only",
 ) {}
 
-/** The credential has used up its budget of requests; `Retry-After` says when there is some again. */
+/** The credential exceeded its rate limit. `Retry-After` says when to retry. */
 export class RateLimited extends Problem<RateLimited>()("Request.RateLimited", 429, "Too many requests") {}
 
-/** The same `Idempotency-Key` was sent before with another request. */
+/** The `Idempotency-Key` was already used for another request. */
 export class IdempotencyKeyReused extends Problem<IdempotencyKeyReused>()(
   "IdempotencyKey.Reused",
   422,
   "The idempotency key belongs to another request",
 ) {}
 
-/** The first request with this `Idempotency-Key` still runs. */
+/** The first request with this `Idempotency-Key` is still running. */
 export class IdempotencyKeyInFlight extends Problem<IdempotencyKeyInFlight>()(
   "IdempotencyKey.InFlight",
   409,
   "A request with this idempotency key is still running",
 ) {}
 
-/** The first answer carried a secret, which is not kept and so cannot be replayed. */
+/** The first response contained a secret, so it was not stored and cannot be replayed. */
 export class SecretNotReplayable extends Problem<SecretNotReplayable>()(
   "IdempotencyKey.SecretNotReplayable",
   409,
   "The first answer held a secret and is not kept",
 ) {}
 
-/** A semantic fault at one place of the request, e.g. `invalid("body.licenseSlug", "names no license", slug)`. */
+/** A validation error at one place, e.g. `invalid("body.licenseSlug", "does not name an existing license", slug)`. */
 export const invalid = (location: string, message: string, value?: unknown): ValidationFailed =>
   new ValidationFailed({
     detail: `${location} ${message}`,
     errors: [value === undefined ? { location, message } : { location, message, value }],
   })
 
-/** The faults as one text, e.g. for a `detail`. */
-export const describeFaults = (faults: ReadonlyArray<ProblemFault>): string =>
-  faults.map(({ location, message }) => `${location} ${message}`).join("; ")
+/** The validation errors as one text, for a `detail`. */
+export const describeErrors = (errors: ReadonlyArray<ProblemFault>): string =>
+  errors.map(({ location, message }) => `${location} ${message}`).join("; ")
 
-/** Refuses a request that has faults, all of them at once. */
+/** Fails with all validation errors of a request, if there are any. */
 export const refuseFaults = (
-  faults: ReadonlyArray<ProblemFault>,
-  detail = describeFaults(faults),
+  errors: ReadonlyArray<ProblemFault>,
+  detail = describeErrors(errors),
 ): Effect.Effect<void, ValidationFailed> =>
-  faults.length === 0 ? Effect.void : Effect.fail(new ValidationFailed({ detail, errors: faults }))
+  errors.length === 0 ? Effect.void : Effect.fail(new ValidationFailed({ detail, errors }))
 
-/** The `detail` of a look-up that found nothing. */
-export const noSuch = (kind: string, name: string): string => `No ${kind} here has the name "${name}".`
+/** The `detail` of a look-up without a result. */
+export const noSuch = (kind: string, name: string): string => `There is no ${kind} "${name}".`

@@ -1,4 +1,4 @@
-/** Scopes: what a credential may do (interface specification, section 5.7; contract, section 4). Pure. */
+/** Scopes: the permissions of a credential (interface specification, section 5.7; contract, section 4). Pure. */
 import { Schema } from "effect"
 
 /** Modules of the Core API. */
@@ -17,7 +17,7 @@ export const coreModules = [
   "webhooks",
 ] as const
 
-/** Modules of the Platform API: those of the Core and the operator's own. */
+/** Modules of the Platform API: those of the Core API and two more. */
 export const platformModules = [...coreModules, "memberships", "users"] as const
 
 const actions = ["read", "write", "delete"] as const
@@ -28,14 +28,14 @@ type PlatformModule = (typeof platformModules)[number]
 /** `read:customers`, `write:*`, `delete:memberships`, ... */
 export type Scope = `${Action}:${PlatformModule | "*"}`
 
-const named = (modules: ReadonlyArray<PlatformModule>): ReadonlyArray<Scope> =>
+const scopesFor = (modules: ReadonlyArray<PlatformModule>): ReadonlyArray<Scope> =>
   actions.flatMap((action) => [...modules, "*" as const].map((module) => `${action}:${module}` as const))
 
-/** A scope that an organization's token can carry. */
-export const OrganizationScope = Schema.Literals(named(coreModules))
+/** A scope that an organization's token can have. */
+export const OrganizationScope = Schema.Literals(scopesFor(coreModules))
 
-/** A scope that a platform credential can carry. */
-export const PlatformScope = Schema.Literals(named(platformModules))
+/** A scope that a platform credential can have. */
+export const PlatformScope = Schema.Literals(scopesFor(platformModules))
 
 const parts = (scope: string): [action: string, module: string] => {
   const colon = scope.indexOf(":")
@@ -44,7 +44,7 @@ const parts = (scope: string): [action: string, module: string] => {
 
 /**
  * Whether a held scope covers a needed one: the same scope, `write:x` for `read:x`, and `*` for every module.
- * `delete:` is implied by nothing but `delete:*`.
+ * Only `delete:*` implies other `delete:` scopes.
  */
 export const covers = (held: string, needed: string): boolean => {
   const [heldAction, heldModule] = parts(held)
@@ -55,14 +55,14 @@ export const covers = (held: string, needed: string): boolean => {
   )
 }
 
-/** Whether a credential with these scopes may do what needs this scope. */
+/** Whether a credential with these scopes may call an operation that needs this scope. */
 export const allows = (held: ReadonlyArray<string>, needed: string): boolean =>
   held.some((scope) => covers(scope, needed))
 
-/** The asked scopes that the holder does not hold; empty means the request may be granted (section 5.13). */
-export const beyond = (held: ReadonlyArray<string>, asked: ReadonlyArray<string>): ReadonlyArray<string> =>
-  asked.filter((scope) => !allows(held, scope))
+/** The requested scopes that the caller does not hold. If there are none, they may be granted (section 5.13). */
+export const missingScopes = (held: ReadonlyArray<string>, requested: ReadonlyArray<string>): ReadonlyArray<string> =>
+  requested.filter((scope) => !allows(held, scope))
 
-/** The held scopes that make sense inside an organization: what a minted token gets when none are named. */
+/** The held scopes that apply to organizations: the default scopes of a minted token. */
 export const organizationScopesOf = (held: ReadonlyArray<string>): ReadonlyArray<Scope> =>
   held.filter((scope): scope is Scope => Schema.is(OrganizationScope)(scope))

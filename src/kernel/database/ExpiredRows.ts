@@ -1,20 +1,22 @@
-/** SQL of rows with an expiry time. Domains with more complex retention delete their own rows. */
+/** Retention jobs: what the sweeper runs, and the job of tables whose rows carry the time of their expiry. */
 import { PgClient } from "@effect/sql-pg"
-import { Context, Effect, Layer } from "effect"
+import { Effect } from "effect"
 
-/** Tables whose rows are deleted after their `expires_at`. */
-export const expiringTables = ["idempotency_keys", "usage_transactions", "usage_event_ids", "webhook_secrets"] as const
+/** A retention job. `step` processes up to `count` rows and returns the number processed. */
+export interface RetentionJob {
+  /** Names the rows in metrics, logs and the state of the sweeper. */
+  readonly kind: string
+  readonly step: (at: Date, count: number) => Effect.Effect<number>
+}
 
-export type ExpiringTable = (typeof expiringTables)[number]
-
-const make = Effect.gen(function* () {
-  const sql = yield* PgClient.PgClient
-  return {
-    /**
-     * Deletes up to `count` expired rows, skips locked ones, and returns the number deleted. Without the `ORDER BY`, a
-     * table without statistics would be scanned completely every minute.
-     */
-    deleteExpired: (table: ExpiringTable, at: Date, count: number) =>
+/**
+ * The job that deletes rows of a table after their `expires_at`. It skips rows that another transaction has locked. Without the
+ * `ORDER BY`, a table without statistics would be scanned completely every minute.
+ */
+export const deleteExpired = (table: string): Effect.Effect<RetentionJob, never, PgClient.PgClient> =>
+  Effect.map(PgClient.PgClient, (sql) => ({
+    kind: table,
+    step: (at, count) =>
       Effect.map(
         Effect.orDie(sql`
           DELETE FROM ${sql(table)} WHERE ctid = ANY (ARRAY (
@@ -23,12 +25,4 @@ const make = Effect.gen(function* () {
           RETURNING 1`),
         (rows) => rows.length,
       ),
-  }
-})
-
-/** Deletes expired rows. */
-export class MaintenanceRepo extends Context.Service<MaintenanceRepo, Effect.Success<typeof make>>()(
-  "keyshelf/maintenance/Repo",
-) {
-  static readonly layer = Layer.effect(MaintenanceRepo, make)
-}
+  }))

@@ -1,4 +1,4 @@
-/** Statements of repositories: a failing database is a defect (answered with 503 or 500), rows are typed. */
+/** Runs the statements of repositories. A database error is a defect (503 or 500), and rows are typed. */
 import { PgTypes } from "@effect/sql-pg"
 import { Effect, Option, Predicate, Result, Schema } from "effect"
 import type { Cause } from "effect"
@@ -10,21 +10,21 @@ import { parseJson } from "../values/Decimal.ts"
 type Statement<R> = Effect.Effect<ReadonlyArray<unknown>, SqlError, R>
 
 /**
- * Rows that are answered as they are. Their columns are aliased to the record's members, and encoding the answer
- * validates them, so they are not decoded a second time.
+ * Returns rows without decoding them. Their columns are aliased to the record's properties, and encoding the response
+ * validates them.
  */
 export const records =
   <A>() =>
   <R>(statement: Statement<R>): Effect.Effect<ReadonlyArray<A>, never, R> =>
     Effect.orDie(statement as Effect.Effect<ReadonlyArray<A>, SqlError, R>)
 
-/** The first of {@link records}. */
+/** Returns the first row of {@link records}. */
 export const record =
   <A>() =>
   <R>(statement: Statement<R>): Effect.Effect<Option.Option<A>, never, R> =>
     Effect.map(Effect.orDie(statement), (rows) => Option.fromNullishOr(rows[0] as A | undefined))
 
-/** {@link records} of events, whose statement reads `data` as text (`data::text`), so that its amounts keep their digits. */
+/** {@link records} for events. Their statement reads `data::text`, so that amounts keep all digits. */
 export const eventRecords =
   <A extends { readonly data: unknown }>() =>
   <R>(statement: Statement<R>): Effect.Effect<ReadonlyArray<A>, never, R> =>
@@ -32,21 +32,21 @@ export const eventRecords =
       rows.map((row) => (Predicate.isString(row.data) ? { ...row, data: parseJson(row.data) } : row)),
     )
 
-/** Rows that decisions are made on, decoded by their schema. */
+/** Returns rows decoded by a schema, for rows that decisions depend on. */
 export const decoded = <A, I>(row: Schema.Codec<A, I>) => {
   const decode = Schema.decodeUnknownEffect(Schema.Array(row))
   return <R>(statement: Statement<R>): Effect.Effect<ReadonlyArray<A>, never, R> =>
     Effect.orDie(Effect.flatMap(statement, decode))
 }
 
-/** The first of {@link decoded}. */
+/** Returns the first row of {@link decoded}. */
 export const decodedOne = <A, I>(row: Schema.Codec<A, I>) => {
   const decode = decoded(row)
   return <R>(statement: Statement<R>): Effect.Effect<Option.Option<A>, never, R> =>
     Effect.map(decode(statement), (rows) => Option.fromNullishOr(rows[0]))
 }
 
-/** Waits for the lock of this name and holds it until the transaction ends: alone, or with others that share it. */
+/** Acquires the advisory lock with this name until the transaction ends, exclusive (`alone`) or shared. */
 export const lockName = (sql: SqlClient, name: string, mode: "alone" | "shared" = "alone"): Effect.Effect<void> =>
   Effect.asVoid(
     Effect.orDie(
@@ -56,14 +56,14 @@ export const lockName = (sql: SqlClient, name: string, mode: "alone" | "shared" 
     ),
   )
 
-/** Whether the statement (`... RETURNING`) touched a row. */
+/** Whether a statement (`... RETURNING`) returned a row. */
 export const touched = <R>(statement: Statement<R>): Effect.Effect<boolean, never, R> =>
   Effect.map(Effect.orDie(statement), (rows) => rows.length > 0)
 
 /**
- * A parameter that is an array of this type: a value for each row, however few of them are there. Where it is unnested, one of
- * the arrays stands in a `(SELECT ...)` of its own: PostgreSQL then takes any number of rows for at least ten, and keeps its
- * plan. Otherwise fewer seem cheaper to it, and whoever sends few is planned for anew each time.
+ * An array parameter of this type with one value per row. In an `unnest`, wrap one of the arrays in a `(SELECT ...)`:
+ * PostgreSQL then estimates ten rows regardless of the array's length and reuses the generic plan. Otherwise short
+ * arrays seem cheaper with a custom plan, and each statement is planned again.
  */
 export const column = <Row>(
   type: keyof typeof PgTypes.OID,
@@ -71,29 +71,29 @@ export const column = <Row>(
   valueOf: (row: Row, index: number) => unknown,
 ) => Result.getOrThrow(PgTypes.array(rows.map(valueOf), PgTypes.OID[type]))
 
-/** Whether no connection was to be had, so that nothing was sent. */
+/** Whether no connection was available, so that nothing was sent. */
 export const isNotConnected = ({ reason }: SqlError): boolean => reason.operation === "connect"
 
-/** The SQLSTATE by which the database told why; empty if it told none. */
+/** The SQLSTATE of an error, or an empty string if it has none. */
 export const sqlStateOf = ({ cause }: { readonly cause: unknown }): string => {
   const code = Predicate.hasProperty(cause, "code") ? String(cause.code) : ""
   return /^[0-9A-Z]{5}$/.test(code) ? code : ""
 }
 
-const SHUT_DOWN = "57P"
+const SHUTDOWN_CLASS = "57P"
 
 /**
- * Whether a statement that died may have been committed all the same: it was sent, and then the connection or the database was
- * gone. It must not be tried again.
+ * Whether a failed statement may have been committed, because the connection or the database was lost after it was
+ * sent. Such a statement must not be retried.
  */
 export const mayHaveCommitted = (cause: Cause.Cause<never>): boolean =>
   cause.reasons.some((died) => {
     if (died._tag !== "Die" || !isSqlError(died.defect)) return false
     const { reason } = died.defect
     const isBroken = reason._tag === "ConnectionError" && !isNotConnected(died.defect)
-    return isBroken || sqlStateOf(reason).startsWith(SHUT_DOWN)
+    return isBroken || sqlStateOf(reason).startsWith(SHUTDOWN_CLASS)
   })
 
-/** Whether tables may be spread over nodes by organization: a statement then has to be about one. */
+/** Whether the database has Citus. It may distribute tables by organization, so a statement must target one. */
 export const findsCitus = (sql: SqlClient): Effect.Effect<boolean> =>
   touched(sql`SELECT 1 FROM pg_extension WHERE extname = 'citus'`)

@@ -1,15 +1,17 @@
-/** Transactions: every change of state and its event commit together or not at all. */
+/** Transactions: every change and its event commit atomically. */
 import { Context } from "effect"
 import type { Effect } from "effect"
 
-/** Proof that a transaction is open. Writing an event needs it, so an event outside a transaction does not compile. */
+/**
+ * Proof that a transaction is open. Emitting an event requires it, so an event outside a transaction does not compile.
+ */
 export class Transaction extends Context.Service<
   Transaction,
   {
     readonly open: true
     /**
-     * Keeps work for the case that the transaction is rolled back by a refusal: it is then done behind the transaction,
-     * before whoever ran it is told. After a commit or a defect it is not done.
+     * Registers work to run if a failure rolls the transaction back. It runs after the rollback, before the failure
+     * reaches the caller. It does not run after a commit or a defect.
      */
     readonly afterRollback: (work: Effect.Effect<void>) => void
   }
@@ -19,7 +21,7 @@ export class Transaction extends Context.Service<
 export class Transactions extends Context.Service<
   Transactions,
   {
-    /** Nested calls join the outer transaction. Conflicts that the database asks to retry are retried. */
+    /** Nested calls join the outer transaction. Serialization failures and deadlocks are retried. */
     readonly run: <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.Effect<A, E, Exclude<R, Transaction>>
   }
 >()("keyshelf/kernel/Transactions") {}

@@ -3,26 +3,26 @@ import { Context, Option, Schema } from "effect"
 import type { Effect } from "effect"
 import type { JSONWebKeySet } from "jose"
 
-/** The key set cannot be had now. The message is for the operator's log. */
+/** The key set is not available. The message is for the operator's log. */
 export class KeysUnavailable extends Schema.TaggedError<KeysUnavailable>()("KeysUnavailable", {
   message: Schema.String,
 }) {}
 
-/** What the operator configured, and the way to the provider's keys. */
+/** The operator's settings for the provider, and a function that fetches its keys. */
 export interface Provider {
-  /** `iss` of its tokens, exactly. */
+  /** The exact `iss` of its tokens. */
   readonly issuer: string
-  /** What `aud` of its tokens is, or holds. */
+  /** The `aud` of its tokens, or one of its values. */
   readonly audience: string
   /** The claim that names the organization by its id, slug or external id. */
   readonly organizationClaim: string
-  /** Whether people and memberships are made on first sight. */
+  /** Whether the first request of a person creates the person and a membership. */
   readonly provisioning: "off" | "just-in-time"
-  /** Fetches the keys it signs with; bounded in time and size. */
+  /** Fetches the provider's signing keys, with limits for time and size. */
   readonly fetchKeys: Effect.Effect<JSONWebKeySet, KeysUnavailable>
 }
 
-/** The installation's identity provider; without one no JWT of any provider is accepted. */
+/** The installation's identity provider. Without one, JWTs of people are rejected. */
 export const IdentityProvider = Context.Reference<Option.Option<Provider>>(
   "keyshelf.reference/kernel/IdentityProvider",
   {
@@ -30,7 +30,7 @@ export const IdentityProvider = Context.Reference<Option.Option<Provider>>(
   },
 )
 
-/** The claims of a token whose signature, issuer, audience and times were verified. */
+/** The claims of a token with verified signature, issuer, audience and times. */
 export interface Claims {
   readonly subject: string
   readonly all: Readonly<Record<string, unknown>>

@@ -1,13 +1,13 @@
-/** The installation's keys, derived by purpose, so that a cursor's seal says nothing about a token's hash. */
+/** The installation's keys, derived by purpose, so that different uses never share a key. */
 import { Context } from "effect"
 
-/** A key of one purpose. Its id is stored next to what it hashed or encrypted. */
+/** A key for one purpose. Its id is stored next to the values that it hashed or encrypted. */
 export interface PurposeKey {
   readonly id: string
   readonly bytes: Uint8Array
 }
 
-/** Keys by purpose: the first signs, hashes and encrypts, all verify and decrypt. */
+/** Keys by purpose: the first one signs, hashes and encrypts; all of them verify and decrypt. */
 export class Secrets extends Context.Service<
   Secrets,
   { readonly keysFor: (purpose: string) => readonly [PurposeKey, ...ReadonlyArray<PurposeKey>] }

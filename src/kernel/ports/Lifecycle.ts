@@ -1,7 +1,7 @@
 /** The phases of a process: starting, serving, draining. */
 import { Context } from "effect"
 
-/** Where the process is in its life. It should get requests only in between. */
+/** Phase of the process. It should receive requests only while `serving`. */
 export interface Lifecycle {
   phase: "starting" | "serving" | "draining"
 }

@@ -1,4 +1,4 @@
-/** The name of this process among the nodes on one database: a new one at every start. */
+/** Identifies this process among the nodes on one database. Every start creates a new id. */
 import { Context } from "effect"
 import { randomUUID } from "node:crypto"
 
@@ -7,5 +7,5 @@ export const NodeId = Context.Reference<string>("keyshelf.reference/kernel/NodeI
   defaultValue: () => randomUUID(),
 })
 
-/** How a node names itself to the database, so that its connections can be told from those of others. */
+/** The `application_name` of a node's connections, which distinguishes them from those of other nodes. */
 export const applicationNameOf = (nodeId: string): string => `keyshelf ${nodeId}`

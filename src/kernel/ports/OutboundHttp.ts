@@ -1,10 +1,9 @@
-/** HTTP calls to addresses that callers choose. They reach nothing that an outsider could not reach. */
+/** HTTP requests to URLs that callers choose. They cannot reach private networks (SSRF protection). */
 import { Context, Schema } from "effect"
 import type { Effect, Option } from "effect"
 
 /**
- * What went wrong, more closely: the name does not resolve, no connection, no valid certificate, too late, broken off, not
- * allowed, not HTTP, too much.
+ * The cause of a failed request. `protocol` means an invalid HTTP response, `reset` a connection that was closed early.
  */
 export const OutboundFault = Schema.Literals([
   "dns",
@@ -18,11 +17,11 @@ export const OutboundFault = Schema.Literals([
 ])
 export type OutboundFault = typeof OutboundFault.Type
 
-/** Why there is no answer. */
+/** A request that got no usable response. */
 export class OutboundError extends Schema.TaggedError<OutboundError>()("OutboundError", {
   reason: Schema.Literals(["NotAllowed", "Timeout", "TooLarge", "Unreachable"]),
   fault: Schema.optionalKey(OutboundFault),
-  /** For a person; holds nothing of the request but the host. */
+  /** For people. Contains no part of the request except the host. */
   message: Schema.String,
 }) {}
 
@@ -31,34 +30,35 @@ export interface OutboundRequest {
   readonly url: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
-  /** For the whole exchange, the look-up of the name included. */
+  /** The timeout for the whole exchange, including DNS resolution. */
   readonly timeoutMillis: number
-  /** How much of the answer's body is read. */
+  /** The maximum size of the response body. */
   readonly maxBytes: number
-  /** What becomes of a longer one: `fail` (default), or `cut` after `maxBytes`. */
+  /** What happens to a longer body: `fail` (default) fails the request, `cut` truncates the body to `maxBytes`. */
   readonly whenLonger?: "fail" | "cut"
   /**
-   * Once the status line is there the call succeeds, with as much of the body as came in time (default: a body that is late
-   * or breaks off is a failure).
+   * Whether the status line alone makes the request succeed, with the part of the body that arrived in time. By default
+   * an incomplete body is a failure.
    */
   readonly statusDecides?: boolean
 }
 
-export interface OutboundAnswer {
+export interface OutboundResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
 
 /**
- * Calls over `https` to global addresses only, unless the settings allow more. Every address that a name resolves to is
- * checked, and the connection goes to a checked one. Redirects are answers like others; there are no proxies, no cookies.
+ * Sends requests only over `https` and only to global addresses, unless the settings allow more. All addresses of a
+ * name are checked, and the connection uses a checked one. Redirects are returned, not followed. Proxies and cookies
+ * are not used.
  */
 export class OutboundHttp extends Context.Service<
   OutboundHttp,
   {
-    readonly send: (request: OutboundRequest) => Effect.Effect<OutboundAnswer, OutboundError>
-    /** Why a URL is refused already as it is written; a name may still turn out to be refused at the connection. */
+    readonly send: (request: OutboundRequest) => Effect.Effect<OutboundResponse, OutboundError>
+    /** The reason why a URL is rejected by its text alone, if it is. Its addresses are checked at connection time. */
     readonly refusal: (url: string) => Option.Option<string>
   }
 >()("keyshelf/kernel/OutboundHttp") {}

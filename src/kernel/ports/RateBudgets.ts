@@ -1,31 +1,34 @@
-/** The port of request budgets: who counts the requests of a credential. */
+/** The port of request budgets: counts the requests of a credential. */
 import { Context } from "effect"
 import type { Effect } from "effect"
 
-/** What is left of a credential's budget after a request. */
+/** State of a credential's budget after a request. */
 export interface Budget {
   readonly limit: number
-  /** Requests that may follow at once. */
+  /** Requests that may follow immediately. */
   readonly remaining: number
-  /** Until the budget is whole again. */
+  /** Time until the budget is full again. */
   readonly resetMillis: number
-  /** Until one more request is taken; present on a request that is one too many. */
+  /** Time until the next request is allowed; present only if this request exceeds the budget. */
   readonly retryMillis?: number
 }
 
-/** Counts requests. */
+/** Counts requests against budgets. */
 export interface Budgets {
   readonly rateLimit: RateLimit
-  /** Takes one request from a credential's budget; nothing if it cannot be counted now. Never fails, never waits long. */
+  /**
+   * Takes one request from a credential's budget; `undefined` if it cannot be counted now. Never fails and never waits
+   * long.
+   */
   readonly take: (credentialId: string) => Effect.Effect<Budget | undefined>
 }
 
-/** The budgets of this process; absent while limits are off. */
+/** The budgets of this process; `undefined` if limits are disabled. */
 export const CurrentBudgets = Context.Reference<Budgets | undefined>("keyshelf.reference/runtime/Budgets", {
   defaultValue: () => undefined,
 })
 
-/** A budget of requests: so many in a second, minute or hour. */
+/** A request budget per second, minute or hour. */
 export interface RateLimit {
   readonly requests: number
   readonly unit: "second" | "minute" | "hour"

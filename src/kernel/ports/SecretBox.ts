@@ -2,21 +2,21 @@
 import { Context } from "effect"
 import type { Effect } from "effect"
 
-/** What a secret is for, and whose it is. It opens only in the place where it was sealed. */
+/** The purpose and owner of a secret. A sealed secret opens only with the same purpose and owner. */
 export interface SealedPlace {
-  /** The kind of secret; each has keys of its own. */
+  /** The kind of secret. Each kind has separate keys. */
   readonly purpose: string
   /** Names that the sealed text is bound to, such as the organization's id. */
   readonly boundTo: ReadonlyArray<string>
 }
 
-/** Seals secrets for the database. */
+/** Encrypts secrets for the database. */
 export class SecretBox extends Context.Service<
   SecretBox,
   {
-    /** Encrypts with the first key. Two seals of one text differ. */
+    /** Encrypts with the first key. Sealing the same text twice gives different results. */
     readonly seal: (place: SealedPlace, text: string) => Effect.Effect<string>
-    /** Decrypts with the key that sealed it. A text that was altered, moved or sealed with a lost key is a defect. */
+    /** Decrypts with the key that sealed the text. Altered or moved text, or a missing key, is a defect. */
     readonly open: (place: SealedPlace, sealed: string) => Effect.Effect<string>
   }
 >()("keyshelf/kernel/SecretBox") {}

@@ -1,20 +1,20 @@
-/** The end of the process, told before it comes: what would otherwise never end, such as a live stream, ends then. */
+/** Signals shutdown before listeners stop, so that requests without an end, such as live streams, finish. */
 import { Context, Effect, Latch, Layer } from "effect"
 
-/** Says that the listeners stop. */
-export class Draining extends Context.Service<
-  Draining,
+/** Signals that the listeners are stopping. */
+export class Shutdown extends Context.Service<
+  Shutdown,
   {
-    /** Waits until the listeners stop. */
+    /** Waits until a listener begins to stop. */
     readonly begun: Effect.Effect<void>
-    /** Called by a listener that stops, before it waits for its requests. */
+    /** Signals shutdown. A stopping listener calls it before it waits for its requests. */
     readonly begin: Effect.Effect<void>
   }
 >()("keyshelf/kernel/Draining") {
   static readonly layer = Layer.effect(
-    Draining,
+    Shutdown,
     Effect.map(Latch.make(false), (latch) =>
-      Draining.of({ begun: Effect.asVoid(latch.await), begin: Effect.asVoid(latch.open) }),
+      Shutdown.of({ begun: Effect.asVoid(latch.await), begin: Effect.asVoid(latch.open) }),
     ),
   )
 }

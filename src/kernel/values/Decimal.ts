@@ -1,41 +1,50 @@
 /**
- * Numbers of JSON with all their digits. JSON sets no bound to them, a JavaScript number carries about 16; amounts have 18. So
- * where a number would lose digits, its text stands for it, from the request to the decimal and from the decimal to the answer.
+ * JSON numbers without loss of digits. A JavaScript number holds about 16 digits, amounts have 18. A number that would
+ * lose digits therefore keeps its text, on the way from the request to a decimal and from there to the response.
  *
- * Types call both a `number`, because both are one in JSON, and all but the rarest are one in JavaScript too. Nobody reckons
- * with them: {@link decimalIn} reads them, {@link amountOf} writes them, and between the two all figures are decimals.
+ * The types call both forms `number`, because both are JSON numbers. Do not calculate with them: {@link decimalOfAmount}
+ * converts them to decimals, {@link amountOf} converts the results back.
  */
 import { BigDecimal, Effect, Option, Predicate, Schema } from "effect"
 import { HttpServerRequest } from "effect/http"
 
-const MOST_DIGITS = 18
+export const zero = BigDecimal.fromBigInt(0n)
+export const one = BigDecimal.fromBigInt(1n)
+export const hundred = BigDecimal.fromBigInt(100n)
+export const hundredth = BigDecimal.make(1n, 2)
 
-const LARGEST = 10n ** BigInt(MOST_DIGITS)
+/** The limit that means "no limit". */
+export const unlimited = BigDecimal.fromBigInt(-1n)
 
-/** Whether the number, written out, has at most 18 digits before and 18 after its point. */
+/** The maximum digits of an amount, before and after its point together. */
+export const MAX_DIGITS = 18
+
+const LARGEST = 10n ** BigInt(MAX_DIGITS)
+
+/** Whether the number, written without an exponent, has at most {@link MAX_DIGITS} digits. */
 export const isStorable = (value: BigDecimal.BigDecimal): boolean => {
   if (value.scale === 0 && value.value < LARGEST && value.value > -LARGEST) return true
   const { scale, value: digits } = BigDecimal.normalize(value)
   const length = digits.toString().replace("-", "").length
-  return length <= MOST_DIGITS && scale <= MOST_DIGITS && length - scale <= MOST_DIGITS
+  return length <= MAX_DIGITS && scale <= MAX_DIGITS && length - scale <= MAX_DIGITS
 }
 
 const NUMERIC = /^[+-]?\d{1,18}(?:\.\d{1,18})?(?:[eE][+-]?\d{1,2})?$/
 
-/** The decimal that a JSON number or a numeric text stands for, by its digits as they are written. */
-export const decimalOf = (value: unknown): BigDecimal.BigDecimal | undefined => {
-  if (isAmount(value)) return decimalIn(value)
+/** The decimal of a JSON number or a numeric text, with all digits that were sent; `undefined` if it is neither. */
+export const parseDecimal = (value: unknown): BigDecimal.BigDecimal | undefined => {
+  if (isAmount(value)) return decimalOfAmount(value)
   return typeof value === "string" && NUMERIC.test(value)
     ? BigDecimal.fromStringUnsafe(value.replace(/^\+/, ""))
     : undefined
 }
 
-/** What `JSON.stringify` writes as it is. */
+/** A raw JSON value, which `JSON.stringify` writes unchanged. */
 interface NumberText {
   readonly rawJSON: string
 }
 
-// As the language has them since ES2026; a client of this API may run on an older one, and gets only numbers.
+// Typed here because ES2026 adds them. API clients may run on older engines, where all numbers are JavaScript numbers.
 const json = JSON as unknown as {
   readonly rawJSON: (text: string) => NumberText
   readonly isRawJSON?: (value: unknown) => value is NumberText
@@ -47,38 +56,38 @@ const json = JSON as unknown as {
 
 const isNumberText = (value: unknown): value is NumberText => json.isRawJSON?.(value) === true
 
-/** Whether it is a number of JSON, with however many digits. */
+/** Whether a value is a JSON number with any number of digits. */
 export const isAmount = (value: unknown): value is number => Number.isFinite(value) || isNumberText(value)
 
-/** An amount in an answer. In documents and for clients it is a number. */
+/** The schema of an amount in a response. The OpenAPI documents and clients see a number. */
 export const Amount = Schema.Any.check(
   Schema.makeFilter(isAmount, { expected: "a finite number", toJsonSchema: () => ({ type: "number" }) }),
 ) as unknown as Schema.Codec<number>
 
 const WHOLE = /^-?\d+$/
 
-/** The decimal that a text says, if it is one. Nearly all are whole, and those are read in a fifth of the time. */
-export const decimalInText = (text: string): Option.Option<BigDecimal.BigDecimal> =>
+/** Parses a decimal. Most amounts are integers, and the fast path for them takes a fifth of the time. */
+export const decimalOfText = (text: string): Option.Option<BigDecimal.BigDecimal> =>
   WHOLE.test(text) ? Option.some(BigDecimal.fromBigInt(BigInt(text))) : BigDecimal.fromString(text)
 
-/** The decimal that was stored: {@link decimalInText} of what the database tells of a `numeric`. */
-export const storedDecimal = (text: string): BigDecimal.BigDecimal => Option.getOrThrow(decimalInText(text))
+/** Parses the text of a `numeric` column. */
+export const storedDecimal = (text: string): BigDecimal.BigDecimal => Option.getOrThrow(decimalOfText(text))
 
-/** The decimal that a number of JSON stands for. */
-export const decimalIn = (amount: number): BigDecimal.BigDecimal => {
+/** Converts a JSON number to a decimal. */
+export const decimalOfAmount = (amount: number): BigDecimal.BigDecimal => {
   if (Number.isSafeInteger(amount)) return BigDecimal.fromBigInt(BigInt(amount))
   return isNumberText(amount) ? BigDecimal.fromStringUnsafe(amount.rawJSON) : BigDecimal.fromNumberUnsafe(amount)
 }
 
 /** The nearest JavaScript number. */
-export const rounded = (amount: number): number => (isNumberText(amount) ? Number(amount.rawJSON) : amount)
+export const nearestNumber = (amount: number): number => (isNumberText(amount) ? Number(amount.rawJSON) : amount)
 
-const LARGEST_EXPONENT = 100
+const MAX_ZEROS = 100
 
-/** The decimal written out, without an exponent unless it has a hundred zeros. */
-export const textOf = (decimal: BigDecimal.BigDecimal): string => {
+/** Formats a decimal. Uses an exponent only for more than a hundred zeros. */
+export const decimalText = (decimal: BigDecimal.BigDecimal): string => {
   const { scale, value } = BigDecimal.normalize(decimal)
-  if (Math.abs(scale) > LARGEST_EXPONENT) return BigDecimal.format(decimal)
+  if (Math.abs(scale) > MAX_ZEROS) return BigDecimal.format(decimal)
   const digits = (value < 0n ? -value : value).toString()
   const sign = value < 0n ? "-" : ""
   if (scale <= 0) return sign + digits + "0".repeat(-scale)
@@ -86,74 +95,76 @@ export const textOf = (decimal: BigDecimal.BigDecimal): string => {
   return `${sign}${padded.slice(0, -scale)}.${padded.slice(-scale)}`
 }
 
-// A JavaScript number keeps any 15 digits.
-const SURE_DIGITS = 15
+// A JavaScript number represents any 15 digits exactly.
+const SAFE_DIGITS = 15
 
-const SURE = 10n ** BigInt(SURE_DIGITS)
+const SAFE_BOUND = 10n ** BigInt(SAFE_DIGITS)
 
-/** The decimal as a number of JSON. */
+/** Converts a decimal to a JSON number. */
 export const amountOf = (decimal: BigDecimal.BigDecimal): number => {
-  if (decimal.value < SURE && decimal.value > -SURE) {
+  if (decimal.value < SAFE_BOUND && decimal.value > -SAFE_BOUND) {
     return decimal.scale === 0 ? Number(decimal.value) : BigDecimal.toNumberUnsafe(decimal)
   }
-  const text = textOf(decimal)
+  const text = decimalText(decimal)
   return String(Number(text)) === text ? Number(text) : (json.rawJSON(text) as unknown as number)
 }
 
-// More cannot be stored, so more need not be kept: that there was more is enough.
-const MOST_KEPT = 64
+// More digits cannot be stored. One more digit after them is enough to keep the number larger.
+const MAX_PARSED_DIGITS = 64
 
-/** A number as it was written, without the zeros at its end that say nothing. */
+/** Removes trailing zeros of the fraction and truncates it to the digits that can be stored. */
 const shortened = (source: string): string => {
   const point = source.indexOf(".")
   if (point === -1) return source
   let end = source.length
   while (source[end - 1] === "0") end--
   if (end === point + 1) return source.slice(0, point)
-  return end > MOST_KEPT && point < MOST_KEPT ? `${source.slice(0, MOST_KEPT)}1` : source.slice(0, end)
+  return end > MAX_PARSED_DIGITS && point < MAX_PARSED_DIGITS
+    ? `${source.slice(0, MAX_PARSED_DIGITS)}1`
+    : source.slice(0, end)
 }
 
-// Exponents, and numbers so large that nobody stores them, stay what JavaScript makes of them.
-const kept = (value: number, source: string): unknown => {
+// Numbers with exponents, and numbers too large to be stored, remain JavaScript numbers.
+const exact = (value: number, source: string): unknown => {
   if (/e/i.test(source)) return value
   const text = shortened(source)
-  return String(value) === text || text.length > MOST_KEPT + 1 ? value : json.rawJSON(text)
+  return String(value) === text || text.length > MAX_PARSED_DIGITS + 1 ? value : json.rawJSON(text)
 }
 
-// Without such a run there is no number of more than 15 digits, and nothing to keep.
+// A text without such a run contains no number of more than 15 digits.
 const MANY_DIGITS = /[\d.]{16}/
 
-/** What a JSON text says, numbers with all their digits. */
+/** Parses JSON. Numbers keep all their digits. */
 export const parseJson = (text: string): unknown =>
   MANY_DIGITS.test(text)
     ? json.parse(text, (_key, value, { source }) =>
-        typeof value === "number" && source !== undefined && source.length > SURE_DIGITS ? kept(value, source) : value,
+        typeof value === "number" && source !== undefined && source.length > SAFE_DIGITS ? exact(value, source) : value,
       )
     : JSON.parse(text)
 
-/** Where an amount stands in a payload, by the names of its members. Of an array every item is meant. */
-export type Place = ReadonlyArray<string>
+/** The path of an amount in a payload, by property names. An array on the path stands for all its items. */
+export type PropertyPath = ReadonlyArray<string>
 
-const withDigits = (payload: unknown, sent: unknown, place: Place): unknown => {
+const withDigits = (payload: unknown, sent: unknown, path: PropertyPath): unknown => {
   if (Array.isArray(payload)) {
-    return payload.map((item, index) => withDigits(item, Array.isArray(sent) ? sent[index] : undefined, place))
+    return payload.map((item, index) => withDigits(item, Array.isArray(sent) ? sent[index] : undefined, path))
   }
-  const [name, ...rest] = place
+  const [name, ...rest] = path
   if (name === undefined) return typeof payload === "number" && isNumberText(sent) ? sent : payload
   if (!Predicate.isObject(payload) || !Predicate.isObject(sent)) return payload
   if (!Object.hasOwn(payload, name) || !Object.hasOwn(sent, name)) return payload
   return { ...payload, [name]: withDigits(Reflect.get(payload, name), Reflect.get(sent, name), rest) }
 }
 
-/** The decoded payload of this request, its amounts with the digits that were sent. Nearly always it is the payload itself. */
+/** Restores the digits that were sent in the amounts of a decoded payload. Most payloads are returned unchanged. */
 export const withSentDigits = <A>(
   payload: A,
-  ...places: ReadonlyArray<Place>
+  ...paths: ReadonlyArray<PropertyPath>
 ): Effect.Effect<A, never, HttpServerRequest.HttpServerRequest> =>
   Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
     Effect.map(Effect.orDie(request.text), (text) => {
       if (!MANY_DIGITS.test(text)) return payload
       const sent = parseJson(text)
-      return places.reduce<unknown>((sofar, place) => withDigits(sofar, sent, place), payload) as A
+      return paths.reduce<unknown>((restored, path) => withDigits(restored, sent, path), payload) as A
     }),
   )

@@ -1,21 +1,21 @@
-/** Slugs: the names in paths. Immutable, unique per organization and kind (contract, section 2). */
+/** Slugs: names in paths, immutable and unique per organization and kind (contract, section 2). */
 import { Effect, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 
-const MAXIMUM = 100
-const SUFFIX = 6
+const MAX_LENGTH = 100
+const SUFFIX_LENGTH = 6
 
-/** An explicit slug: 2 to 100 of `a-z 0-9 -`, neither first nor last a hyphen. */
+/** An explicit slug: 2 to 100 of `a-z 0-9 -`, without a hyphen at either end. */
 export const Slug = Schema.String.check(
   Schema.isPattern(/^[a-z0-9][a-z0-9-]*[a-z0-9]$/, {
-    expected: "a slug: lower-case letters, digits and hyphens, neither first nor last a hyphen",
+    expected: "a slug: lower-case letters, digits and hyphens, without a hyphen at either end",
   }),
-  Schema.isBetweenLength(2, MAXIMUM),
+  Schema.isBetweenLength(2, MAX_LENGTH),
 )
 
 /**
- * The slug a text suggests: accents folded, everything else that is no letter or digit a hyphen. A text that leaves
- * nothing (another script, emoji) takes the fallback.
+ * Derives a slug from a text: accents are removed, other characters become hyphens. A text without usable characters
+ * (another script, emoji) gives the fallback.
  */
 export const slugify = (text: string, fallback: string): string => {
   const folded = text
@@ -23,7 +23,7 @@ export const slugify = (text: string, fallback: string): string => {
     .replaceAll(/\p{Mark}/gu, "")
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, "-")
-    .slice(0, MAXIMUM - SUFFIX - 1)
+    .slice(0, MAX_LENGTH - SUFFIX_LENGTH - 1)
     .replaceAll(/^-+|-+$/g, "")
   return folded.length >= 2 ? folded : folded.length === 1 ? `${fallback}-${folded}` : fallback
 }
@@ -31,21 +31,22 @@ export const slugify = (text: string, fallback: string): string => {
 const ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
 const random = SecureRandom.make(SecureRandom.randomBytesUnsafe)
 
-/** The slug followed by a hyphen and six random letters or digits. */
+/** Appends a hyphen and six random letters or digits. */
 export const withRandomSuffix = Effect.fnUntraced(function* (slug: string) {
   let suffix = ""
-  for (let index = 0; index < SUFFIX; index++) suffix += ALPHABET[yield* random.intBetween(0, ALPHABET.length - 1)]
+  for (let index = 0; index < SUFFIX_LENGTH; index++)
+    suffix += ALPHABET[yield* random.intBetween(0, ALPHABET.length - 1)]
   return `${slug}-${suffix}`
 })
 
 /**
- * Stores a row under a free slug: the explicit one or nothing, else the suggested one, with a random suffix if it is
- * taken. `insert` says whether the slug was free (`ON CONFLICT DO NOTHING`, so that the transaction goes on).
+ * Inserts a row with a free slug. An explicit slug that is taken is an error; a suggested one gets a random suffix.
+ * `insert` returns whether the slug was free (`ON CONFLICT DO NOTHING`, so that the transaction continues).
  */
-export const underFreeSlug = Effect.fnUntraced(function* <E, E2, R>(options: {
+export const insertWithFreeSlug = Effect.fnUntraced(function* <E, E2, R>(options: {
   readonly explicit: string | undefined
   readonly suggested: string
-  /** Some kinds always carry a suffix (service accounts). */
+  /** Service accounts always get a suffix. */
   readonly alwaysSuffixed?: boolean
   readonly insert: (slug: string) => Effect.Effect<boolean, E, R>
   readonly taken: (slug: string) => E2

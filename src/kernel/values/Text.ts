@@ -1,11 +1,11 @@
-/** Texts of requests: their lengths, and the characters that no database or reader can hold (contract, section 2). */
+/** Texts in requests: their lengths, and the characters that cannot be stored (contract, section 2). */
 import { Predicate, Schema } from "effect"
 
 const storable = Schema.makeFilter<string>((text) => text.isWellFormed() && !text.includes("\u0000"), {
-  expected: "text without NUL and without lone surrogates",
+  expected: "text without NUL or lone surrogates",
 })
 
-// People count characters, JavaScript counts UTF-16 units: 255 emoji are 255 characters.
+// Counts characters, not UTF-16 units: 255 emoji are 255 characters.
 const lengthBetween = (minimum: number, maximum: number) =>
   Schema.makeFilter<string>(
     (text) => {
@@ -23,13 +23,13 @@ const lengthBetween = (minimum: number, maximum: number) =>
 /** Text of `minimum` to `maximum` characters that can be stored. */
 export const Text = (minimum: number, maximum: number) => Schema.String.check(lengthBetween(minimum, maximum), storable)
 
-/** The name of a thing: 1 to 255 characters of any script. */
+/** The name of a resource: 1 to 255 characters of any script. */
 export const Name = Text(1, 255)
 
 /** A description: up to 4,000 characters. */
 export const Description = Text(0, 4000)
 
-/** A name sent in a path or query. Any storable text is taken: what names nothing is answered with 404. */
+/** A name in a path or query. Any storable text is accepted; an unknown name gives 404. */
 export const PathName = Schema.String.check(storable)
 
 const LIMITS = { bytes: 16 * 1024, depth: 4, keys: 64 }
@@ -46,9 +46,9 @@ const withinLimits = (value: unknown, depth: number): boolean => {
   )
 }
 
-/** A free object such as `metadata`: at most 16 KiB as JSON, four levels deep, 64 keys in each object. */
+/** An object with any properties, such as `metadata`: at most 16 KiB as JSON, four levels, 64 keys in each object. */
 export const FreeObject = Schema.Record(Schema.String, Schema.Unknown).check(
   Schema.makeFilter((value) => withinLimits(value, 1) && Buffer.byteLength(JSON.stringify(value)) <= LIMITS.bytes, {
-    expected: "an object of at most 16 KiB, 4 levels and 64 keys, without NUL in its texts",
+    expected: "an object of at most 16 KiB, 4 levels and 64 keys per object, without NUL or lone surrogates",
   }),
 )

@@ -1,4 +1,4 @@
-/** A disk that is full: the database lies on a small one, and something else fills it. */
+/** Fault: a full disk. The database is on a small disk that another file fills. */
 import { Effect } from "effect"
 import { execFile } from "node:child_process"
 import { chownSync, closeSync, mkdirSync, openSync, rmSync, statSync, writeSync } from "node:fs"
@@ -8,18 +8,18 @@ import { temporaryDirectory } from "../../support/ServiceProcess.ts"
 import type { Violation } from "../support/Checker.ts"
 import { clock, open, until } from "../support/Installation.ts"
 import type { Server } from "../support/Installation.ts"
-import { between, misbehaved, probe, toldOf } from "../support/Probe.ts"
-import { conclude, leaseOf, stageOn } from "../support/World.ts"
-import type { Setting, Verdict } from "../support/World.ts"
+import { between, misbehaviour, probe, summarize } from "../support/Probe.ts"
+import { conclude, leaseOf, fixtureOn } from "../support/World.ts"
+import type { ScenarioOptions, Verdict } from "../support/World.ts"
 
 const SIZE = "64m"
 const FULL_MILLIS = 10_000
-const LONGEST_ANSWER_MILLIS = 15_000
-const BACK_WITHIN_MILLIS = 10_000
+const MAX_RESPONSE_MILLIS = 15_000
+const MAX_RECOVERY_MILLIS = 10_000
 
 const run = promisify(execFile)
 
-/** A small disk that the server may write to; nothing if this system does not let us have one. */
+/** Mounts a small disk for the server; returns `undefined` if this system does not allow it. */
 const smallDisk = Effect.fnUntraced(function* (dataDir: string) {
   const parent = yield* temporaryDirectory
   const directory = join(parent, "disk")
@@ -55,20 +55,20 @@ const fill = (path: string): number => {
   }
 }
 
-/** Fills the disk of the tables under load, and frees it again. The log of the server is on another disk. */
-export const diskfull = Effect.fnUntraced(function* (setting: Setting) {
+/** Fills the tables' disk under load, and frees it again. PostgreSQL's WAL is on another disk. */
+export const diskfull = Effect.fnUntraced(function* (setting: ScenarioOptions) {
   const skipped = (why: string): Verdict => ({ figures: { skipped: why }, violations: [] })
   const { dataDir } = setting.server
-  if (dataDir === undefined) return skipped("this fault needs a server of its own")
+  if (dataDir === undefined) return skipped("this fault needs a dedicated server")
   const disk = yield* smallDisk(dataDir)
   if (disk === undefined) return skipped("only root on Linux can mount a small disk")
   const server: Server = { ...setting.server, tablespace: disk.tablespace }
   const installation = yield* open(server, setting.limits)
-  const stage = yield* stageOn(installation, setting)
-  const { nodes, receiver, tenants } = stage
+  const fixture = yield* fixtureOn(installation, setting)
+  const { nodes, receiver, tenants } = fixture
   const [one] = nodes
   const token = tenants[0]?.token ?? ""
-  const load = yield* stage.begin
+  const load = yield* fixture.begin
   const writes = yield* probe(
     (number) => ["POST", `${one.core}/api/customers`, token, { name: `full-${number}`.padEnd(200, "x") }],
     20,
@@ -77,11 +77,11 @@ export const diskfull = Effect.fnUntraced(function* (setting: Setting) {
   yield* Effect.sleep(3_000)
   const bytes = fill(disk.ballast)
   const filled = clock()
-  yield* until("a write is refused", () => writes.answers.some(({ status }) => status === 503), 30_000)
+  yield* until("a write is rejected", () => writes.answers.some(({ status }) => status === 503), 30_000)
   const from = clock()
   const before = receiver.arrivals.length
   yield* Effect.sleep(FULL_MILLIS)
-  const meanwhile = receiver.arrivals.length - before
+  const sentWhileFull = receiver.arrivals.length - before
   const to = clock()
   rmSync(disk.ballast)
   yield* until(
@@ -89,27 +89,28 @@ export const diskfull = Effect.fnUntraced(function* (setting: Setting) {
     () => writes.answers.some(({ at, status }) => at > to && status === 201),
     30_000,
   )
-  const back = Math.round((writes.answers.find(({ at, status }) => at > to && status === 201)?.at ?? Infinity) - to)
+  const recovery = Math.round((writes.answers.find(({ at, status }) => at > to && status === 201)?.at ?? Infinity) - to)
   yield* Effect.sleep(1_000)
   yield* reads.stop
   yield* writes.stop
-  const { verdict } = yield* conclude(stage, load, leaseOf(setting) + 15_000)
-  const readsMeanwhile = between(reads, filled, to)
+  const { verdict } = yield* conclude(fixture, load, leaseOf(setting) + 15_000)
+  const readsWhileFull = between(reads, filled, to)
   const bounds: Array<Violation> = [
-    ...misbehaved("a write to a full disk", writes.answers, LONGEST_ANSWER_MILLIS),
-    ...misbehaved("a read from a full disk", readsMeanwhile, LONGEST_ANSWER_MILLIS),
-    ...readsMeanwhile
+    ...misbehaviour("a write to a full disk", writes.answers, MAX_RESPONSE_MILLIS),
+    ...misbehaviour("a read from a full disk", readsWhileFull, MAX_RESPONSE_MILLIS),
+    ...readsWhileFull
       .filter(({ status }) => status === 503)
-      .map(() => ({ invariant: "I10", detail: "a read was answered by 503" }) as const),
+      .map(() => ({ invariant: "I10", detail: "a read got 503" }) as const),
   ]
-  if (back > BACK_WITHIN_MILLIS) bounds.push({ invariant: "I10", detail: `a write succeeded only after ${back} ms` })
+  if (recovery > MAX_RECOVERY_MILLIS)
+    bounds.push({ invariant: "I10", detail: `a write succeeded only after ${recovery} ms` })
   const result: Verdict = {
     figures: {
       "filled with MiB": Math.round(bytes / 1024 ** 2),
-      "writes meanwhile": toldOf(between(writes, from, to)),
-      "reads meanwhile": toldOf(readsMeanwhile),
-      "sent meanwhile": meanwhile,
-      "back after ms": back,
+      "writes while full": summarize(between(writes, from, to)),
+      "reads while full": summarize(readsWhileFull),
+      "sent while full": sentWhileFull,
+      "recovered after ms": recovery,
       ...verdict.figures,
     },
     violations: [...bounds, ...verdict.violations],

@@ -1,20 +1,20 @@
-/** Very much to hand over at once: an event for a thousand endpoints, and fifty thousand events of one transaction. */
+/** Load: one event for 1,000 endpoints, and 50,000 events of one transaction. */
 import { Effect } from "effect"
-import { tellOfWork, writeMany } from "../support/bulk.ts"
+import { notifyNodes, writeEvents } from "../support/bulk.ts"
 import type { Violation } from "../support/Checker.ts"
 import { call, clock, endpoint, open, tenant, until } from "../support/Installation.ts"
 import type { Installation } from "../support/Installation.ts"
 import * as Receivers from "../support/Receiver.ts"
-import { drained, judged, lagsOf } from "../support/World.ts"
-import type { Setting, Verdict } from "../support/World.ts"
+import { waitUntilDrained, judged, lagsOf } from "../support/World.ts"
+import type { ScenarioOptions, Verdict } from "../support/World.ts"
 
 const ENDPOINTS = 1_000
-const MOST_EVENTS = 50_000
-const LONGEST_STATEMENT_MILLIS = 1_000
-const LONGEST_LAG_MILLIS = 2_000
-const DELIVERED_WITHIN_MILLIS = 120_000
+const MAX_EVENTS = 50_000
+const MAX_STATEMENT_MILLIS = 1_000
+const MAX_LAG_MILLIS = 2_000
+const MAX_DELIVERY_MILLIS = 120_000
 
-/** The longest statement of the nodes that is seen by looking every 20 ms, with its beginning. */
+/** Samples the nodes' statements every 20 ms and records the longest, with the beginning of its text. */
 const watchStatements = Effect.fnUntraced(function* ({ sql }: Installation) {
   const longest = { millis: 0, query: "" }
   yield* sql<{ millis: number; query: string }>`
@@ -34,8 +34,8 @@ const watchStatements = Effect.fnUntraced(function* ({ sql }: Installation) {
   return longest
 })
 
-/** Hands both over, while another organization's events go by. */
-export const fanout = Effect.fnUntraced(function* (setting: Setting) {
+/** Fans out both while another organization emits events. */
+export const fanout = Effect.fnUntraced(function* (setting: ScenarioOptions) {
   const installation = yield* open(setting.server, setting.limits)
   const { sql } = installation
   const receiver = yield* Receivers.start
@@ -57,77 +57,77 @@ export const fanout = Effect.fnUntraced(function* (setting: Setting) {
 
   yield* call("POST", `${one.core}/api/components`, wide.token, { name: "for all", version: "1" })
   const wideFrom = clock()
-  const isWideDone = yield* drained(installation, wideEndpoints, DELIVERED_WITHIN_MILLIS)
+  const isWideDone = yield* waitUntilDrained(installation, wideEndpoints, MAX_DELIVERY_MILLIS)
   const wideMillis = Math.round(clock() - wideFrom)
   const wideLongest = { ...longest }
   Object.assign(longest, { millis: 0, query: "" })
 
-  const events = Math.min(setting.owed, MOST_EVENTS)
+  const events = Math.min(setting.backlog, MAX_EVENTS)
   yield* until(
     "the endpoint is older than its events",
     () => Date.now() - deepEndpoint.createdAt > events,
     events + 1_000,
   )
-  yield* writeMany(installation, deep, {
+  yield* writeEvents(installation, deep, {
     count: events,
     marker: "deep",
     from: new Date(deepEndpoint.createdAt),
-    isOwed: true,
+    isPending: true,
   })
-  yield* tellOfWork(installation)
+  yield* notifyNodes(installation)
   const deepFrom = clock()
   const sizes: Array<number> = [events]
-  let meanwhile = 0
+  let otherWrites = 0
   yield* until(
-    "all events are handed over",
+    "all events are fanned out",
     async () => {
       const [row] = await Effect.runPromise(
         Effect.orDie(sql<{ count: number }>`
           SELECT count(*)::int AS count FROM webhook_outbox WHERE organization_id = ${deep.organizationId}`),
       )
       sizes.push(row?.count ?? 0)
-      if (meanwhile < 20 && sizes.length % 10 === 0) {
-        meanwhile++
+      if (otherWrites < 20 && sizes.length % 10 === 0) {
+        otherWrites++
         await Effect.runPromise(
-          call("POST", `${two.core}/api/components`, small.token, { name: `small ${meanwhile}`, version: "1" }),
+          call("POST", `${two.core}/api/components`, small.token, { name: `small ${otherWrites}`, version: "1" }),
         )
       }
       return row?.count === 0
     },
-    DELIVERED_WITHIN_MILLIS,
+    MAX_DELIVERY_MILLIS,
   )
   const deepMillis = Math.round(clock() - deepFrom)
   const steps = new Set(sizes).size - 1
-  yield* drained(installation, [smallEndpoint], 10_000)
-  const handedOver = { ...longest }
+  yield* waitUntilDrained(installation, [smallEndpoint], 10_000)
+  const longestAtFanOut = { ...longest }
   Object.assign(longest, { millis: 0, query: "" })
   yield* call("DELETE", `${one.core}/api/webhooks/${deepEndpoint.id}`, deep.token)
   deepEndpoint.removedAt = clock()
   yield* Effect.sleep(1_500)
 
-  const stage = { endpoints, installation, nodes: [one, two] as const, receiver, tenants: [wide, deep, small] }
-  const { evidence, verdict } = yield* judged(stage, [])
+  const fixture = { endpoints, installation, nodes: [one, two] as const, receiver, tenants: [wide, deep, small] }
+  const { evidence, verdict } = yield* judged(fixture, [])
   const lags = lagsOf({ ...evidence, arrivals: evidence.arrivals.filter(({ key }) => key === "small") })
   const bounds: Array<Violation> = []
   const broken = (detail: string) => bounds.push({ invariant: "I10", detail })
-  for (const { millis, query } of [wideLongest, handedOver]) {
-    if (millis > LONGEST_STATEMENT_MILLIS) broken(`a statement took ${millis} ms: ${query}`)
+  for (const { millis, query } of [wideLongest, longestAtFanOut]) {
+    if (millis > MAX_STATEMENT_MILLIS) broken(`a statement took ${millis} ms: ${query}`)
   }
   if (!isWideDone) broken(`an event for ${ENDPOINTS} endpoints was not delivered`)
-  // A transaction hands over 512 events at most, and more of them may end between two looks.
-  if (events > 2_000 && steps < 4) broken(`${events} events were handed over in ${steps} steps`)
-  if (meanwhile === 0 && events >= 10_000) broken("nothing was written while events were handed over")
-  if (lags.longest > LONGEST_LAG_MILLIS) broken(`another organization's event waited ${lags.longest} ms`)
+  // A transaction fans out at most 512 events, and several may end between two samples.
+  if (events > 2_000 && steps < 4) broken(`${events} events were fanned out in ${steps} steps`)
+  if (otherWrites === 0 && events >= 10_000) broken("no write succeeded while events were fanned out")
+  if (lags.longest > MAX_LAG_MILLIS) broken(`an event of another organization waited ${lags.longest} ms`)
   const result: Verdict = {
     figures: {
       endpoints: ENDPOINTS,
       "delivered to all ms": wideMillis,
       "longest statement ms": wideLongest.millis,
       "events of one transaction": events,
-      "handed over ms": deepMillis,
-      "steps seen": steps,
-      "longest statement of that ms": handedOver.millis,
-      "longest at the end of the endpoint ms": longest.millis,
+      "fan-out ms": deepMillis,
+      "fan-out steps": steps,
+      "longest statement during fan-out ms": longestAtFanOut.millis,
+      "longest statement after deleting the endpoint ms": longest.millis,
       "another organization p50/p99/max ms": `${lags.p50}/${lags.p99}/${lags.longest}`,
       ...verdict.figures,
     },

@@ -1,24 +1,24 @@
-/** Old snapshots: a transaction that somebody forgot, and reports that read for ever, keep dead rows of the queue alive. */
+/** Fault: old snapshots. An idle transaction and long reports prevent the cleanup of dead tuples in the queue. */
 import { Effect } from "effect"
-import { tellOfWork, writeMany } from "../support/bulk.ts"
+import { notifyNodes, writeEvents } from "../support/bulk.ts"
 import type { Violation } from "../support/Checker.ts"
 import { clock, endpoint, open, tenant, until } from "../support/Installation.ts"
 import * as Receivers from "../support/Receiver.ts"
-import { drained, judged } from "../support/World.ts"
-import type { Setting, Verdict } from "../support/World.ts"
+import { waitUntilDrained, judged } from "../support/World.ts"
+import type { ScenarioOptions, Verdict } from "../support/World.ts"
 
 const EVENTS = 600
 const BURSTS_BEFORE = 4
-const KEPT_SHARE = 0.6
+const MIN_RATE_SHARE = 0.6
 const SCANNERS = 4
-const RECOVERS_WITHIN_MILLIS = 30_000
+const MAX_RECOVERY_MILLIS = 30_000
 
-// The rate of several bursts of one size.
-const together = (rates: ReadonlyArray<number>): number =>
+// Computes the combined rate of several bursts of equal size.
+const combinedRate = (rates: ReadonlyArray<number>): number =>
   Math.round(rates.length / rates.reduce((sum, rate) => sum + 1 / rate, 0))
 
-/** Measures deliveries per second before, while and after one idle transaction and four repeatable readers are open. */
-export const holders = Effect.fnUntraced(function* (setting: Setting) {
+/** Measures deliveries per second before, during and after one idle transaction and four repeatable-read readers. */
+export const holders = Effect.fnUntraced(function* (setting: ScenarioOptions) {
   const installation = yield* open(setting.server, setting.limits)
   const { sql } = installation
   const receiver = yield* Receivers.start
@@ -29,33 +29,33 @@ export const holders = Effect.fnUntraced(function* (setting: Setting) {
   const endpoints = yield* Effect.forEach([0, 1, 2, 3], (number) => {
     const owner = tenants[number % 2]
     return owner === undefined
-      ? Effect.die(new Error("There is no such organization"))
+      ? Effect.die(new Error("The organization does not exist"))
       : endpoint(one, owner, receiver, { key: `all-${number}` })
   })
   let turn = 0
-  // Deliveries per second of one burst, from its first event to its last request.
+  // Measures the deliveries per second of one burst, from its first event to its last request.
   const burst = Effect.gen(function* () {
     turn++
     const before = receiver.arrivals.length
     const began = clock()
     for (const each of tenants) {
-      // The last of them has happened when the first is delivered.
+      // Dates the events so that all of them are in the past when the first is delivered.
       const from = new Date(Date.now() - EVENTS)
-      yield* writeMany(installation, each, { count: EVENTS, marker: `burst-${turn}`, from, isOwed: true })
+      yield* writeEvents(installation, each, { count: EVENTS, marker: `burst-${turn}`, from, isPending: true })
     }
-    yield* tellOfWork(installation)
-    // Looked for here first: to count the queue takes the database longer the more dead rows there are.
+    yield* notifyNodes(installation)
+    // Waits for the arrivals first, because counting the queue becomes slow with many dead tuples.
     const due = EVENTS * endpoints.length
     yield* until("all were sent", () => receiver.arrivals.length >= before + due, 60_000)
-    const isDrained = yield* drained(installation, endpoints, 60_000)
+    const isDrained = yield* waitUntilDrained(installation, endpoints, 60_000)
     const last = receiver.arrivals.at(-1)
     if (!isDrained || last === undefined) return 0
     return Math.round((receiver.arrivals.length - before) / ((last.at - began) / 1000))
   })
-  // Endpoints get what happened after they were made.
+  // Endpoints receive only events that occurred after their creation.
   yield* Effect.sleep(EVENTS + 200)
   yield* burst
-  const baseline = together(yield* Effect.replicateEffect(burst, BURSTS_BEFORE))
+  const baseline = combinedRate(yield* Effect.replicateEffect(burst, BURSTS_BEFORE))
 
   const held: Array<number> = []
   let dead = 0
@@ -88,24 +88,27 @@ export const holders = Effect.fnUntraced(function* (setting: Setting) {
   )
   const released = clock()
   let after = yield* burst
-  while (after < baseline * KEPT_SHARE && clock() < released + RECOVERS_WITHIN_MILLIS) after = yield* burst
+  while (after < baseline * MIN_RATE_SHARE && clock() < released + MAX_RECOVERY_MILLIS) after = yield* burst
   yield* Effect.sleep(200)
   const { verdict } = yield* judged({ endpoints, installation, nodes: [one, two], receiver, tenants }, [])
-  // Dead rows grow until the last of them.
-  const mean = together(held)
+  // Dead tuples accumulate until the last burst.
+  const mean = combinedRate(held)
   const bounds: Array<Violation> = []
-  if (mean < baseline * KEPT_SHARE) {
-    bounds.push({ invariant: "I10", detail: `${mean} of ${baseline} deliveries per second were left` })
+  if (mean < baseline * MIN_RATE_SHARE) {
+    bounds.push({ invariant: "I10", detail: `the rate fell from ${baseline} to ${mean} deliveries per second` })
   }
-  if (after < baseline * KEPT_SHARE) {
-    bounds.push({ invariant: "I10", detail: `${after} of ${baseline} deliveries per second came back` })
+  if (after < baseline * MIN_RATE_SHARE) {
+    bounds.push({
+      invariant: "I10",
+      detail: `the rate recovered only to ${after} of ${baseline} deliveries per second`,
+    })
   }
   const result: Verdict = {
     figures: {
       "deliveries/s before": baseline,
-      "while held": `${held.join(" ")} (together ${mean}, ${Math.round((mean / baseline) * 100)} %)`,
+      "during snapshots": `${held.join(" ")} (combined ${mean}, ${Math.round((mean / baseline) * 100)} %)`,
       after,
-      "dead rows": dead,
+      "dead tuples": dead,
       scans,
       ...verdict.figures,
     },

@@ -1,20 +1,20 @@
-/** Nodes that are killed with `kill -9` every few seconds, under load. */
+/** Fault: nodes are killed with `kill -9` every few seconds under load. */
 import { Deferred, Effect } from "effect"
 import { until } from "../support/Installation.ts"
-import { conclude, endOne, leaseOf, world } from "../support/World.ts"
-import type { Setting, Verdict } from "../support/World.ts"
+import { conclude, deleteEndingEndpoint, leaseOf, openFixture } from "../support/World.ts"
+import type { ScenarioOptions, Verdict } from "../support/World.ts"
 
-/** Kills one of two nodes every one to five seconds and starts it again, and stops if one does not start. */
-export const kills = Effect.fnUntraced(function* (setting: Setting) {
+/** Kills and restarts one of two nodes every one to five seconds. Stops if a node does not start. */
+export const kills = Effect.fnUntraced(function* (setting: ScenarioOptions) {
   const broken = yield* Deferred.make<never>()
-  return yield* Effect.raceFirst(played(setting, broken), Deferred.await(broken))
+  return yield* Effect.raceFirst(run(setting, broken), Deferred.await(broken))
 })
 
-const played = Effect.fnUntraced(function* (setting: Setting, broken: Deferred.Deferred<never>) {
+const run = Effect.fnUntraced(function* (setting: ScenarioOptions, broken: Deferred.Deferred<never>) {
   const { random, seconds } = setting
-  const stage = yield* world(setting)
-  const { installation, nodes } = stage
-  const load = yield* stage.begin
+  const fixture = yield* openFixture(setting)
+  const { installation, nodes } = fixture
+  const load = yield* fixture.begin
   const began = performance.now()
   const elapsed = () => (performance.now() - began) / 1000
   let ended = false
@@ -27,12 +27,12 @@ const played = Effect.fnUntraced(function* (setting: Setting, broken: Deferred.D
     yield* Effect.forkScoped(Effect.tapCause(victim.start, (cause) => Deferred.failCause(broken, cause)))
     if (!ended && elapsed() > seconds / 2) {
       ended = true
-      yield* endOne(stage)
+      yield* deleteEndingEndpoint(fixture)
     }
   }
-  if (!ended) yield* endOne(stage)
+  if (!ended) yield* deleteEndingEndpoint(fixture)
   yield* until("the last restart is done", () => nodes.every(({ isReady }) => isReady()), 40_000)
-  const { verdict } = yield* conclude(stage, load, leaseOf(setting) + 30_000)
+  const { verdict } = yield* conclude(fixture, load, leaseOf(setting) + 30_000)
   const result: Verdict = {
     ...verdict,
     figures: { kills: installation.crashes.length, "leases open at kills": leases, ...verdict.figures },

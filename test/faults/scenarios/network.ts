@@ -1,4 +1,4 @@
-/** A bad network between the nodes and their database: long and lossy, cut, or standing still past a lease. */
+/** Faults: the network between the nodes and their database is slow and lossy, cut, or stalled beyond a lease. */
 import { Effect } from "effect"
 import type { Violation } from "../support/Checker.ts"
 import { line } from "../support/line.ts"
@@ -7,22 +7,22 @@ import type { AnyNode, Installation } from "../support/Installation.ts"
 import * as Load from "../support/Load.ts"
 import * as Receivers from "../support/Receiver.ts"
 import { conclude, leaseOf } from "../support/World.ts"
-import type { Setting, Verdict } from "../support/World.ts"
+import type { ScenarioOptions, Verdict } from "../support/World.ts"
 
-/** Half a second of a lease is a long time; the real one would make the fault last for minutes. */
+/** Short limits, because the fault would last for minutes with the real lease. */
 const SHORT = { lease: 22_000, timeout: 2_000 } as const
 const CUT_MILLIS = 5_000
 
-// What is leased now may be taken again without being told.
-const excuse = Effect.fnUntraced(function* ({ crashes, leases }: Installation, node: AnyNode) {
+// Records the current leases: their deliveries may be repeated, because the node cannot store its results.
+const recordLeases = Effect.fnUntraced(function* ({ crashes, leases }: Installation, node: AnyNode) {
   const at = clock()
   crashes.push({ node: node.name, kind: "stopped", at, leases: yield* leases })
   return crashes.at(-1)?.leases.size ?? 0
 })
 
-/** Separates one of two nodes from its database while its deliveries are in flight: once with a broken connection, once with a stall. */
-export const partition = Effect.fnUntraced(function* (given: Setting) {
-  const setting: Setting = { ...given, limits: { ...SHORT, ...given.limits } }
+/** Separates one of two nodes from its database during deliveries, first by cut connections, then by a stall. */
+export const partition = Effect.fnUntraced(function* (given: ScenarioOptions) {
+  const setting: ScenarioOptions = { ...given, limits: { ...SHORT, ...given.limits } }
   const installation = yield* open(setting.server, setting.limits)
   const receiver = yield* Receivers.start
   const wire = yield* line(installation.url, setting.random)
@@ -32,7 +32,7 @@ export const partition = Effect.fnUntraced(function* (given: Setting) {
   const acme = yield* tenant(installation, near, "Acme")
   const endpoints = yield* Effect.forEach(["fast", "slow", "slower", "other"], (key, index) =>
     Effect.gen(function* () {
-      // Slow enough that some of them have been answered and not stored when the line breaks.
+      // Slow enough that some responses are not stored yet when the line is cut.
       yield* receiver.behave(key, { kind: "answer", statuses: [204], delayMillis: index * 50 })
       return yield* endpoint(near, acme, receiver, { key })
     }),
@@ -45,18 +45,18 @@ export const partition = Effect.fnUntraced(function* (given: Setting) {
     perSecond: 15,
     random: setting.random,
   })
-  const stage = { setting, installation, receiver, nodes, tenants: [acme], endpoints, begin }
+  const fixture = { setting, installation, receiver, nodes, tenants: [acme], endpoints, begin }
   const load = yield* begin
   yield* Effect.sleep(3_000)
 
-  const cutLeases = yield* excuse(installation, away)
+  const cutLeases = yield* recordLeases(installation, away)
   yield* Effect.sync(wire.cut)
   yield* Effect.sleep(CUT_MILLIS)
   yield* Effect.sync(wire.mend)
   yield* Effect.sleep(4_000)
 
   yield* Effect.sync(wire.hold)
-  const heldLeases = yield* excuse(installation, away)
+  const heldLeases = yield* recordLeases(installation, away)
   yield* Effect.sleep(leaseOf(setting) + 5_000)
   yield* Effect.sync(wire.flow)
   const back = clock()
@@ -69,16 +69,16 @@ export const partition = Effect.fnUntraced(function* (given: Setting) {
     }
   })
   const readyAfter = Math.round(clock() - back)
-  yield* until("the node that was away answers", async () => {
+  yield* until("the separated node responds", async () => {
     const answer = await fetch(`${away.core}/api/customers?limit=1`, {
       headers: { authorization: `Bearer ${acme.token}` },
     }).catch(() => undefined)
     return answer?.status === 200
   })
-  const { evidence, verdict } = yield* conclude(stage, load, leaseOf(setting) + 15_000)
+  const { evidence, verdict } = yield* conclude(fixture, load, leaseOf(setting) + 15_000)
   const figures: Verdict["figures"] = verdict.figures
-  const repeated = Number(figures["came twice"])
-  // Stored, though another node's attempt of the same number decided.
+  const repeated = Number(figures["duplicates"])
+  // Attempts that were stored although another node had completed the same attempt.
   const late = [
     ...Map.groupBy(
       evidence.history.filter(({ state }) => state === "Success"),
@@ -87,7 +87,10 @@ export const partition = Effect.fnUntraced(function* (given: Setting) {
   ].reduce((sum, same) => sum + same.length - 1, 0)
   const bounds: Array<Violation> = []
   if (repeated > cutLeases + heldLeases) {
-    bounds.push({ invariant: "I8", detail: `${repeated} came twice with ${cutLeases + heldLeases} leases open` })
+    bounds.push({
+      invariant: "I8",
+      detail: `${repeated} requests were repeated with ${cutLeases + heldLeases} leases open`,
+    })
   }
   const result: Verdict = {
     figures: {
@@ -95,7 +98,7 @@ export const partition = Effect.fnUntraced(function* (given: Setting) {
       "leases open at the stall": heldLeases,
       "stalled s": (leaseOf(setting) + 5_000) / 1000,
       "ready after ms": readyAfter,
-      "told late": late,
+      "recorded late": late,
       ...verdict.figures,
     },
     violations: [...bounds, ...verdict.violations],
@@ -104,14 +107,14 @@ export const partition = Effect.fnUntraced(function* (given: Setting) {
 })
 
 const LATENCY = { millis: 100, jitter: 50, lost: 0.05 } as const
-// A claim whose exchange has not begun after 5 s is given back; then it waits 1 s for a slot.
-const BEGINS_WITHIN_MILLIS = 6_500
+// A claim is released if its exchange has not begun after 5 s; then it waits up to 1 s for the concurrency limit.
+const MAX_START_MILLIS = 6_500
 const WRITES_PER_SECOND = 4
-const LONGEST_LATENCY_SECONDS = 30
-const LONGEST_WRITE_MILLIS = 10_000
+const MAX_LATENCY_SECONDS = 30
+const MAX_WRITE_MILLIS = 10_000
 
-/** Every answer of the database takes 200 ms, 100 more or less, and every twentieth packet is lost. */
-export const latency = Effect.fnUntraced(function* (setting: Setting) {
+/** Delays every database response by 200 ms, plus or minus 100 ms, and loses 5 % of packets. */
+export const latency = Effect.fnUntraced(function* (setting: ScenarioOptions) {
   const installation = yield* open(setting.server, setting.limits)
   const receiver = yield* Receivers.start
   const wire = yield* line(installation.url, setting.random)
@@ -138,20 +141,20 @@ export const latency = Effect.fnUntraced(function* (setting: Setting) {
     perSecond: WRITES_PER_SECOND,
     random: setting.random,
   })
-  const stage = { setting, installation, receiver, nodes, tenants: [acme, bolt], endpoints, begin }
+  const fixture = { setting, installation, receiver, nodes, tenants: [acme, bolt], endpoints, begin }
   const load = yield* begin
-  yield* Effect.sleep(Math.min(setting.seconds, LONGEST_LATENCY_SECONDS) * 1000)
-  const { verdict } = yield* conclude(stage, load, 30_000, BEGINS_WITHIN_MILLIS)
+  yield* Effect.sleep(Math.min(setting.seconds, MAX_LATENCY_SECONDS) * 1000)
+  const { verdict } = yield* conclude(fixture, load, 30_000, MAX_START_MILLIS)
   const writes = load.writes.filter(({ outcome }) => outcome === "ok").map(({ millis }) => millis)
   const sorted = writes.toSorted((a, b) => a - b)
   const at = (share: number) => Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0)
   const unknown = load.writes.filter(({ outcome }) => outcome === "unknown").length
   const bounds: Array<Violation> = []
-  if (unknown > 0) bounds.push({ invariant: "I10", detail: `${unknown} writes have failed for a slow network` })
-  if (at(1) > LONGEST_WRITE_MILLIS) bounds.push({ invariant: "I10", detail: `a write took ${at(1)} ms` })
+  if (unknown > 0) bounds.push({ invariant: "I10", detail: `${unknown} writes failed because of the slow network` })
+  if (at(1) > MAX_WRITE_MILLIS) bounds.push({ invariant: "I10", detail: `a write took ${at(1)} ms` })
   const result: Verdict = {
     figures: {
-      network: "200 ms +- 100, 5 % sent again, by a proxy",
+      network: "200 ms +- 100, 5 % retransmitted, by a proxy",
       "first read ms": read,
       "write p50/p99/max ms": `${at(0.5)}/${at(0.99)}/${at(1)}`,
       ...verdict.figures,

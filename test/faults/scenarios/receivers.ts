@@ -1,4 +1,7 @@
-/** Receivers that hang, drip, reset, pour and talk nonsense: each has its outcome, none costs more than its slot. */
+/**
+ * Fault: receivers hang, drip, reset, flood and send garbage. Each must get the documented outcome and block only
+ * itself.
+ */
 import { Effect } from "effect"
 import { readFileSync } from "node:fs"
 import type { Behaviour } from "../support/Behaviour.ts"
@@ -7,20 +10,20 @@ import type { HistoryAttempt } from "../support/Evidence.ts"
 import { endpoint, freePort, open, tenant, until } from "../support/Installation.ts"
 import * as Receivers from "../support/Receiver.ts"
 import { component, judged, REAL } from "../support/World.ts"
-import type { Setting, Verdict } from "../support/World.ts"
+import type { ScenarioOptions, Verdict } from "../support/World.ts"
 
-const KEPT_BYTES = 16 * 1024
-// A socket's buffers on both sides may be full before the connection is destroyed.
-const MOST_POURED = 8 * 1024 * 1024
-const MOST_GROWTH_MIB = 96
+const MAX_STORED_BYTES = 16 * 1024
+// The socket buffers on both sides may be full before the connection is destroyed.
+const MAX_BYTES_READ = 8 * 1024 * 1024
+const MAX_GROWTH_MIB = 96
 
 interface Expected {
   readonly behaviour?: Behaviour
   readonly url?: string
   readonly statusCode: number | null
-  /** The word that the error begins with. */
+  /** First word of the recorded error. */
   readonly error: string | null
-  /** Lasts as long as an exchange may. */
+  /** The exchange lasts until the timeout. */
   readonly lasts?: true
 }
 
@@ -38,8 +41,8 @@ const residentMib = (pid: number): number => {
   }
 }
 
-/** Sends one event to each kind of receiver, and more to one that breaks kept connections. */
-export const receivers = Effect.fnUntraced(function* (setting: Setting) {
+/** Sends one event to each kind of receiver, and six to one that resets reused connections. */
+export const receivers = Effect.fnUntraced(function* (setting: ScenarioOptions) {
   const installation = yield* open(setting.server, setting.limits)
   const receiver = yield* Receivers.start
   const node = yield* installation.node("one")
@@ -84,12 +87,12 @@ export const receivers = Effect.fnUntraced(function* (setting: Setting) {
     yield* endpoint(node, acme, receiver, { key: "kept", eventNames: ["RELEASE_CREATED"], expects: "attempt" }),
   )
 
-  const stage = { endpoints, installation, nodes: [node, node] as const, receiver, tenants: [acme] }
+  const fixture = { endpoints, installation, nodes: [node, node] as const, receiver, tenants: [acme] }
   const before = residentMib(node.pid())
-  let most = before
-  const watch = setInterval(() => (most = Math.max(most, residentMib(node.pid()))), 50)
+  let peak = before
+  const watch = setInterval(() => (peak = Math.max(peak, residentMib(node.pid()))), 50)
   yield* Effect.addFinalizer(() => Effect.sync(() => clearInterval(watch)))
-  yield* component(stage, "part")
+  yield* component(fixture, "part")
   for (let release = 1; release <= 6; release++) {
     yield* Effect.promise(() =>
       fetch(`${node.core}/api/releases`, {
@@ -98,7 +101,7 @@ export const receivers = Effect.fnUntraced(function* (setting: Setting) {
         body: JSON.stringify({ version: `${release}` }),
       }).then((answer) => answer.text()),
     )
-    yield* until(`release ${release} is tried`, () => receiver.of("kept").length >= release)
+    yield* until(`release ${release} is attempted`, () => receiver.of("kept").length >= release)
     yield* Effect.sleep(50)
   }
   yield* until(
@@ -115,9 +118,9 @@ export const receivers = Effect.fnUntraced(function* (setting: Setting) {
   clearInterval(watch)
   yield* Effect.sleep(500)
 
-  const { evidence, verdict } = yield* judged(stage, [])
+  const { evidence, verdict } = yield* judged(fixture, [])
   const violations: Array<Violation> = [...verdict.violations]
-  const wrong = (detail: string) => violations.push({ invariant: "I9", detail })
+  const violated = (detail: string) => violations.push({ invariant: "I9", detail })
   const firstOf = (key: string): HistoryAttempt | undefined => {
     const id = endpoints.find((candidate) => candidate.key === key)?.id
     return evidence.history.find(({ attempt, endpointId }) => endpointId === id && attempt === 1)
@@ -125,32 +128,33 @@ export const receivers = Effect.fnUntraced(function* (setting: Setting) {
   for (const [key, { error, lasts, statusCode }] of Object.entries(expected)) {
     const attempt = firstOf(key)
     if (attempt === undefined) {
-      wrong(`${key}: no attempt is recorded`)
+      violated(`${key}: no attempt is recorded`)
       continue
     }
     const success = statusCode !== null && statusCode < 300
     const found = `${attempt.state} ${attempt.statusCode} ${attempt.error}`
-    if (attempt.state !== (success ? "Success" : "Failure")) wrong(`${key} is recorded as ${found}`)
-    if (attempt.statusCode !== statusCode) wrong(`${key} is recorded as ${found}, not as ${statusCode}`)
-    const isSaid = error === null ? attempt.error === null : attempt.error?.startsWith(error) === true
-    if (!isSaid) wrong(`${key} is recorded as ${found}, not as ${error}`)
-    if (Buffer.byteLength(attempt.responseBody ?? "") > 3 * KEPT_BYTES) wrong(`${key}: the kept answer is too long`)
+    if (attempt.state !== (success ? "Success" : "Failure")) violated(`${key} is recorded as ${found}`)
+    if (attempt.statusCode !== statusCode) violated(`${key} is recorded as ${found}, not as ${statusCode}`)
+    const hasExpectedError = error === null ? attempt.error === null : attempt.error?.startsWith(error) === true
+    if (!hasExpectedError) violated(`${key} is recorded as ${found}, not as ${error}`)
+    if (Buffer.byteLength(attempt.responseBody ?? "") > 3 * MAX_STORED_BYTES)
+      violated(`${key}: the stored response is too long`)
     const millis = attempt.durationMs ?? 0
-    if (lasts === true && Math.abs(millis - timeout) > 500) wrong(`${key} lasted ${millis} ms instead of ${timeout}`)
-    if (lasts === undefined && millis > 5_000) wrong(`${key} lasted ${millis} ms`)
+    if (lasts === true && Math.abs(millis - timeout) > 500) violated(`${key} lasted ${millis} ms instead of ${timeout}`)
+    if (lasts === undefined && millis > 5_000) violated(`${key} lasted ${millis} ms`)
   }
-  if (receiver.of("elsewhere").length > 0) wrong("a redirect was followed")
+  if (receiver.of("elsewhere").length > 0) violated("a redirect was followed")
   const poured = receiver.of("huge")[0]?.bytes ?? 0
-  if (poured > MOST_POURED) wrong(`${poured} bytes were taken of an endless answer`)
-  if (most - before > MOST_GROWTH_MIB) wrong(`the node grew by ${most - before} MiB`)
+  if (poured > MAX_BYTES_READ) violated(`${poured} bytes of an endless response were read`)
+  if (peak - before > MAX_GROWTH_MIB) violated(`the node grew by ${peak - before} MiB`)
   const result: Verdict = {
     figures: {
       receivers: endpoints.length,
       "hang ms": firstOf("hang")?.durationMs ?? "none",
       "drip ms": firstOf("drip")?.durationMs ?? "none",
-      "huge bytes taken": poured,
-      "memory growth MiB": most - before,
-      "kept connections: requests": receiver.of("kept").length,
+      "huge bytes read": poured,
+      "memory growth MiB": peak - before,
+      "reused connections: requests": receiver.of("kept").length,
       recorded: evidence.history.length,
     },
     violations,

@@ -1,45 +1,45 @@
-/** Nodes that are told to stop, and database connections that are terminated, under load. Neither may cost a duplicate. */
+/** Faults: nodes are shut down, or database connections terminated, under load. Neither may cause a duplicate. */
 import { Effect } from "effect"
-import { conclude, endOne, leaseOf, world } from "../support/World.ts"
-import type { Setting, Verdict } from "../support/World.ts"
+import { conclude, deleteEndingEndpoint, leaseOf, openFixture } from "../support/World.ts"
+import type { ScenarioOptions, Verdict } from "../support/World.ts"
 
-/** Requests drain for 10 s, then deliveries do. */
-const LONGEST_END_MILLIS = 22_000
-// Nothing was lost, so nothing waits for a lease; what needs two tries waits 5 s.
-const DRAINED_WITHIN_MILLIS = 8_000
+/** Requests drain for up to 10 s, then deliveries do. */
+const MAX_SHUTDOWN_MILLIS = 22_000
+// No lease was lost, so no delivery waits for one; a second attempt waits 5 s.
+const MAX_DRAIN_MILLIS = 8_000
 
-/** Tells one of two nodes to stop with SIGTERM every few seconds and starts it again. */
-export const shutdown = Effect.fnUntraced(function* (setting: Setting) {
+/** Stops one of two nodes with SIGTERM every few seconds and restarts it. */
+export const shutdown = Effect.fnUntraced(function* (setting: ScenarioOptions) {
   const { random, seconds } = setting
-  const stage = yield* world(setting)
-  const load = yield* stage.begin
+  const fixture = yield* openFixture(setting)
+  const load = yield* fixture.begin
   const began = performance.now()
-  const ends: Array<number> = []
-  const wrong: Array<string> = []
+  const durations: Array<number> = []
+  const failures: Array<string> = []
   for (let turn = 0; (performance.now() - began) / 1000 < seconds; turn++) {
     yield* Effect.sleep(random.between(1000, 3000))
-    const node = stage.nodes[turn % 2 === 0 ? 0 : 1]
+    const node = fixture.nodes[turn % 2 === 0 ? 0 : 1]
     const { code, millis, signal } = yield* node.terminate
-    ends.push(millis)
-    if (code !== 0) wrong.push(`${node.name} ended with ${code ?? signal}`)
-    if (millis > LONGEST_END_MILLIS) wrong.push(`${node.name} took ${millis} ms to end`)
+    durations.push(millis)
+    if (code !== 0) failures.push(`${node.name} exited with ${code ?? signal}`)
+    if (millis > MAX_SHUTDOWN_MILLIS) failures.push(`${node.name} took ${millis} ms to exit`)
     yield* node.start
-    if (turn === 1) yield* endOne(stage)
+    if (turn === 1) yield* deleteEndingEndpoint(fixture)
   }
-  const { verdict } = yield* conclude(stage, load, DRAINED_WITHIN_MILLIS)
+  const { verdict } = yield* conclude(fixture, load, MAX_DRAIN_MILLIS)
   const result: Verdict = {
-    figures: { ends: ends.length, "longest end ms": Math.max(...ends), ...verdict.figures },
-    violations: [...wrong.map((detail) => ({ invariant: "I1", detail }) as const), ...verdict.violations],
+    figures: { shutdowns: durations.length, "longest shutdown ms": Math.max(...durations), ...verdict.figures },
+    violations: [...failures.map((detail) => ({ invariant: "I1", detail }) as const), ...verdict.violations],
   }
   return result
 })
 
 /** Terminates five of the nodes' connections to the database every second. */
-export const terminations = Effect.fnUntraced(function* (setting: Setting) {
+export const terminations = Effect.fnUntraced(function* (setting: ScenarioOptions) {
   const { random, seconds } = setting
-  const stage = yield* world(setting)
-  const { sql } = stage.installation
-  const load = yield* stage.begin
+  const fixture = yield* openFixture(setting)
+  const { sql } = fixture.installation
+  const load = yield* fixture.begin
   const began = performance.now()
   let terminated = 0
   for (let turn = 0; (performance.now() - began) / 1000 < seconds; turn++) {
@@ -52,9 +52,9 @@ export const terminations = Effect.fnUntraced(function* (setting: Setting) {
           WHERE datname = current_database() AND application_name LIKE 'keyshelf%')) LIMIT 1) AS victim`)
     terminated += rows.filter(({ done }) => done).length
   }
-  yield* endOne(stage)
-  // A claim whose answer was lost with its connection waits for its lease.
-  const { verdict } = yield* conclude(stage, load, leaseOf(setting) + 15_000)
+  yield* deleteEndingEndpoint(fixture)
+  // A claim whose response was lost with the connection waits until its lease expires.
+  const { verdict } = yield* conclude(fixture, load, leaseOf(setting) + 15_000)
   const result: Verdict = { figures: { terminated, ...verdict.figures }, violations: verdict.violations }
   return result
 })

@@ -1,4 +1,4 @@
-/** Nodes that hear nothing: the connection for signals is half open, and what another node writes is found by looking. */
+/** Fault: the signal connection is half open, so that the node must find other nodes' events by polling. */
 import { Effect } from "effect"
 import type { Violation } from "../support/Checker.ts"
 import { cable } from "../../support/cable.ts"
@@ -6,14 +6,14 @@ import { endpoint, open, tenant } from "../support/Installation.ts"
 import * as Load from "../support/Load.ts"
 import * as Receivers from "../support/Receiver.ts"
 import { conclude, lagsOf } from "../support/World.ts"
-import type { Setting, Verdict } from "../support/World.ts"
+import type { ScenarioOptions, Verdict } from "../support/World.ts"
 
-/** Every second where signals are believed to arrive, and the work itself. */
-const LONGEST_LAG_MILLIS = 2_000
-const NOTICED_WITHIN_MILLIS = 16_000
+/** Polling interval of one second, plus the time of the delivery itself. */
+const MAX_LAG_MILLIS = 2_000
+const MAX_NOTICE_MILLIS = 16_000
 
-/** Silences the listening connection of the only dispatcher, while another node writes. */
-export const signals = Effect.fnUntraced(function* (setting: Setting) {
+/** Silences the listening connection of the only dispatcher while another node writes. */
+export const signals = Effect.fnUntraced(function* (setting: ScenarioOptions) {
   const installation = yield* open(setting.server, setting.limits)
   const receiver = yield* Receivers.start
   const wire = yield* cable(installation.url)
@@ -34,25 +34,25 @@ export const signals = Effect.fnUntraced(function* (setting: Setting) {
     perSecond: 10,
     random: setting.random,
   })
-  const stage = { setting, installation, receiver, nodes, tenants: [acme], endpoints, begin }
+  const fixture = { setting, installation, receiver, nodes, tenants: [acme], endpoints, begin }
 
   const load = yield* begin
   yield* Effect.sleep(3_000)
   const silentFrom = Date.now()
   yield* Effect.sync(wire.silence)
   yield* Effect.sleep(Math.max(Math.min(setting.seconds * 1000, 30_000), 4_000))
-  const { evidence, verdict } = yield* conclude(stage, load, 10_000)
-  const noticed = dispatcher.output().includes("The connection for signals was lost")
+  const { evidence, verdict } = yield* conclude(fixture, load, 10_000)
+  const noticed = dispatcher.output().includes("Signal connection lost")
   const violations: Array<Violation> = [...verdict.violations]
   const during = lagsOf({
     arrivals: evidence.arrivals,
     feed: evidence.feed.filter(({ timestamp }) => Date.parse(timestamp) >= silentFrom),
   })
-  if (during.longest > LONGEST_LAG_MILLIS) {
-    violations.push({ invariant: "I1", detail: `an event waited ${during.longest} ms while nothing was heard` })
+  if (during.longest > MAX_LAG_MILLIS) {
+    violations.push({ invariant: "I1", detail: `an event waited ${during.longest} ms during the silence` })
   }
-  if (!noticed && Date.now() - silentFrom > NOTICED_WITHIN_MILLIS) {
-    violations.push({ invariant: "I1", detail: "the dispatcher has not noticed that it hears nothing" })
+  if (!noticed && Date.now() - silentFrom > MAX_NOTICE_MILLIS) {
+    violations.push({ invariant: "I1", detail: "the dispatcher did not notice the silent connection" })
   }
   const result: Verdict = {
     figures: {

@@ -1,4 +1,7 @@
-/** `kill -9` at each step of a delivery, and a node that stands still past its lease. The receiver and locks make it exact. */
+/**
+ * Fault: `kill -9` at each step of a delivery, and a node suspended beyond its lease. Receiver and locks fix the exact
+ * step.
+ */
 import type { PgClient } from "@effect/sql-pg"
 import { Effect } from "effect"
 import { DAYS_AHEAD } from "../../../src/domains/webhooks/history/Partitions.ts"
@@ -6,29 +9,30 @@ import type { Invariant, Violation } from "../support/Checker.ts"
 import { call, clock, endpoint, open, tenant, until } from "../support/Installation.ts"
 import type { Crash } from "../support/Installation.ts"
 import * as Receivers from "../support/Receiver.ts"
-import { drained, judged, leaseOf } from "../support/World.ts"
-import type { Setting, Verdict } from "../support/World.ts"
+import { waitUntilDrained, judged, leaseOf } from "../support/World.ts"
+import type { ScenarioOptions, Verdict } from "../support/World.ts"
 
-/** How soon a process sees that another is gone, and makes its deliveries. */
-const GIVEN_BACK_MILLIS = 10_000
-/** How long before it was stopped a node made its claim at most. */
-const CLAIMED_BEFORE_MILLIS = 5_000
+/** Maximum time until a process detects that another has died, and takes over its deliveries. */
+const MAX_TAKEOVER_MILLIS = 10_000
+/** Maximum age of a node's claim when the node is suspended. */
+const MAX_CLAIM_AGE_MILLIS = 5_000
 
 const DISPATCHER = { SERVICE_ROLES: "internal,dispatcher" }
 
-// Waits until statements with these words wait for a lock, each of them. Dies with what the database does instead.
-const waiting = (sql: PgClient.PgClient, ...words: ReadonlyArray<string>) => {
+// Waits until a statement with each of these texts waits for a lock. Logs the database's activity if that never
+// happens.
+const waiting = (sql: PgClient.PgClient, ...texts: ReadonlyArray<string>) => {
   const activity = Effect.orDie(sql<{ query: string; awaited: string | null; state: string | null }>`
     SELECT query, wait_event_type AS awaited, state FROM pg_stat_activity
     WHERE datname = current_database() AND pid <> pg_backend_pid()`)
-  return until(`statements wait: ${words.join(" and ")}`, async () => {
+  return until(`statements wait for a lock: ${texts.join(" and ")}`, async () => {
     const rows = await Effect.runPromise(activity)
-    return words.every((word) => rows.some(({ awaited, query }) => awaited === "Lock" && query.includes(word)))
-  }).pipe(Effect.tapDefect(() => Effect.flatMap(activity, (rows) => Effect.logError("The database does this", rows))))
+    return texts.every((text) => rows.some(({ awaited, query }) => awaited === "Lock" && query.includes(text)))
+  }).pipe(Effect.tapDefect(() => Effect.flatMap(activity, (rows) => Effect.logError("Database activity", rows))))
 }
 
-/** Breaks a delivery at its fan-out, claim, connection, exchange and finish. */
-export const steps = Effect.fnUntraced(function* (setting: Setting) {
+/** Interrupts deliveries at fan-out, claim, connection, exchange and completion. */
+export const steps = Effect.fnUntraced(function* (setting: ScenarioOptions) {
   const installation = yield* open(setting.server, setting.limits)
   const { sql } = installation
   const receiver = yield* Receivers.start
@@ -38,49 +42,51 @@ export const steps = Effect.fnUntraced(function* (setting: Setting) {
   const heir = yield* installation.node("heir", DISPATCHER)
   yield* clerk.start
   const acme = yield* tenant(installation, clerk, "Acme")
-  const made = (key: string, options: { readonly url?: string; readonly eventNames?: ReadonlyArray<string> } = {}) =>
-    endpoint(clerk, acme, receiver, { key, eventNames: ["LICENSE_ARCHIVED"], ...options })
+  const createEndpoint = (
+    key: string,
+    options: { readonly url?: string; readonly eventNames?: ReadonlyArray<string> } = {},
+  ) => endpoint(clerk, acme, receiver, { key, eventNames: ["LICENSE_ARCHIVED"], ...options })
   const endpoints = {
-    fanOut: yield* made("fanOut", { eventNames: ["COMPONENT_CREATED"] }),
-    claim: yield* made("claim"),
-    connect: yield* made("connect", { url: receiver.muteUrl }),
-    send: yield* made("send"),
-    finish: yield* made("finish"),
-    still: yield* made("still"),
-    late: yield* made("late"),
+    fanOut: yield* createEndpoint("fanOut", { eventNames: ["COMPONENT_CREATED"] }),
+    claim: yield* createEndpoint("claim"),
+    connect: yield* createEndpoint("connect", { url: receiver.muteUrl }),
+    send: yield* createEndpoint("send"),
+    finish: yield* createEndpoint("finish"),
+    still: yield* createEndpoint("still"),
+    late: yield* createEndpoint("late"),
   }
   const keys = Object.keys(endpoints) as ReadonlyArray<keyof typeof endpoints>
-  // A test event goes to its endpoint alone, and straight into the queue.
-  const owe = (key: keyof typeof endpoints) =>
+  // A test event goes directly into the queue of one endpoint.
+  const emitTest = (key: keyof typeof endpoints) =>
     call("POST", `${clerk.core}/api/webhooks/${endpoints[key].id}/test`, acme.token)
-  const came = (key: keyof typeof endpoints, count: number, limitMillis?: number) =>
-    until(`${count} requests came to ${key}`, () => receiver.of(key).length >= count, limitMillis)
+  const received = (key: keyof typeof endpoints, count: number, limitMillis?: number) =>
+    until(`${key} has received ${count} requests`, () => receiver.of(key).length >= count, limitMillis)
 
   yield* receiver.behave("still", { kind: "hold" })
   yield* sleeper.start
-  yield* owe("still")
-  yield* came("still", 1)
-  // All others would wait for one that stood still while it makes these.
-  yield* until("the history has its partitions", async () => {
+  yield* emitTest("still")
+  yield* received("still", 1)
+  // A node suspended while it creates partitions would block all others.
+  yield* until("all partitions of the history exist", async () => {
     const days = await Effect.runPromise(
       Effect.orDie(sql`SELECT 1 FROM pg_inherits WHERE inhparent = 'webhook_attempts'::regclass`),
     )
     return days.length > DAYS_AHEAD
   })
-  // Of a second delivery it has the claim, and learns only when it wakes what it is about.
+  // Suspends the node after it has claimed a second delivery and before it has read it.
   const stopped = yield* Effect.orDie(
     sql.withTransaction(
       Effect.gen(function* () {
         yield* sql`LOCK TABLE webhook_secrets IN ACCESS EXCLUSIVE MODE`
-        yield* owe("late")
+        yield* emitTest("late")
         yield* waiting(sql, "SELECT claimed.lease")
         return yield* sleeper.freeze
       }),
     ),
   )
 
-  // Both transactions of the victim are under way, and neither can end.
-  yield* owe("claim")
+  // Kills the victim while its fan-out and its claim are both blocked.
+  yield* emitTest("claim")
   yield* call("POST", `${clerk.core}/api/components`, acme.token, { name: "part", version: "1" })
   yield* Effect.orDie(
     sql.withTransaction(
@@ -92,26 +98,26 @@ export const steps = Effect.fnUntraced(function* (setting: Setting) {
       }),
     ),
   )
-  const openAgain = clock()
+  const unlockedAt = clock()
   yield* victim.start
-  yield* came("claim", 1)
-  yield* came("fanOut", 1)
-  const unclaimedMillis = Math.round(clock() - openAgain)
-  const areEndsStored = yield* drained(installation, [endpoints.claim, endpoints.fanOut], 10_000)
+  yield* received("claim", 1)
+  yield* received("fanOut", 1)
+  const unclaimedMillis = Math.round(clock() - unlockedAt)
+  const areResultsStored = yield* waitUntilDrained(installation, [endpoints.claim, endpoints.fanOut], 10_000)
 
   yield* receiver.behave("send", { kind: "hold" })
   yield* receiver.behave("finish", { kind: "hold" })
-  for (const key of ["connect", "send"] as const) yield* owe(key)
-  yield* came("send", 1)
+  for (const key of ["connect", "send"] as const) yield* emitTest(key)
+  yield* received("send", 1)
   yield* until("the connection is open", () => receiver.connections.length > 0)
-  yield* owe("finish")
-  yield* came("finish", 1)
+  yield* emitTest("finish")
+  yield* received("finish", 1)
   const killed: Crash = yield* Effect.orDie(
     sql.withTransaction(
       Effect.gen(function* () {
         yield* sql`SELECT 1 FROM webhook_queue WHERE endpoint_id = ${endpoints.finish.id} FOR UPDATE`
         receiver.release("finish", 200)
-        // The statement that ends attempts; the database shows the first kilobyte of it.
+        // Beginning of the statement that completes attempts; pg_stat_activity shows its first kilobyte.
         yield* waiting(sql, "WITH made AS MATERIALIZED")
         return yield* victim.kill
       }),
@@ -125,15 +131,15 @@ export const steps = Effect.fnUntraced(function* (setting: Setting) {
   yield* heir.start
   const heirStarted = clock()
   const limit = leaseOf(setting) + 15_000
-  yield* came("connect", 1, limit)
-  yield* came("late", 1, limit)
-  for (const key of ["send", "still"] as const) yield* came(key, 2, limit)
-  yield* drained(installation, Object.values(endpoints), 10_000)
+  yield* received("connect", 1, limit)
+  yield* received("late", 1, limit)
+  for (const key of ["send", "still"] as const) yield* received(key, 2, limit)
+  yield* waitUntilDrained(installation, Object.values(endpoints), 10_000)
 
-  // Whatever the sleeper believes now, its lease is lost.
+  // The sleeper resumes after its lease has expired.
   receiver.release("still", 200)
   yield* sleeper.thaw
-  yield* until("the sleeper has told of its attempt", async () => {
+  yield* until("the sleeper has recorded its attempt", async () => {
     const rows = await Effect.runPromise(
       Effect.orDie(sql`SELECT 1 FROM webhook_attempts WHERE endpoint_id = ${endpoints.still.id}`),
     )
@@ -146,18 +152,18 @@ export const steps = Effect.fnUntraced(function* (setting: Setting) {
     [],
   )
   const violations: Array<Violation> = [...verdict.violations]
-  const due = (invariant: Invariant, what: string, found: unknown, expected: unknown) => {
+  const expectEqual = (invariant: Invariant, what: string, found: unknown, expected: unknown) => {
     if (found !== expected) {
-      violations.push({ invariant, detail: `${what}: ${String(found)} instead of ${String(expected)}` })
+      violations.push({ invariant, detail: `${what}: expected ${String(expected)}, found ${String(found)}` })
     }
   }
-  due("I1", "ends stored before the next kill", areEndsStored, true)
+  expectEqual("I1", "results stored before the next kill", areResultsStored, true)
   const expected = {
     fanOut: [1, 1],
     claim: [1, 1],
     connect: [1, 1],
     send: [2, 1],
-    // The database carries out what was sent to it, although who sent it is gone.
+    // PostgreSQL executes a statement that it has received, even if the client has died.
     finish: [1, 1],
     still: [2, 2],
     late: [1, 1],
@@ -165,45 +171,51 @@ export const steps = Effect.fnUntraced(function* (setting: Setting) {
   for (const key of keys) {
     const [requests, recorded] = expected[key]
     const attempts = evidence.history.filter(({ endpointId }) => endpointId === endpoints[key].id)
-    due("I8", `requests of ${key}`, receiver.of(key).length, requests)
-    due("I9", `attempts of ${key}`, attempts.length, recorded)
-    due("I9", `ids of ${key}`, new Set(receiver.of(key).map(({ headers }) => headers["webhook-id"])).size, 1)
-    due("I3", `numbers of ${key}`, attempts.map(({ attempt }) => attempt).join(), recorded === 2 ? "1,1" : "1")
-    due(
+    expectEqual("I8", `requests of ${key}`, receiver.of(key).length, requests)
+    expectEqual("I9", `attempts of ${key}`, attempts.length, recorded)
+    expectEqual("I9", `ids of ${key}`, new Set(receiver.of(key).map(({ headers }) => headers["webhook-id"])).size, 1)
+    expectEqual("I3", `numbers of ${key}`, attempts.map(({ attempt }) => attempt).join(), recorded === 2 ? "1,1" : "1")
+    expectEqual(
       "I1",
       `${key} succeeded`,
       attempts.some(({ state }) => state === "Success"),
       true,
     )
   }
-  const [left] = yield* Effect.orDie(sql<{ count: number }>`SELECT count(*)::int AS count FROM webhook_queue`)
-  due("I1", "deliveries in the queue at the end", left?.count, 0)
+  const [remaining] = yield* Effect.orDie(sql<{ count: number }>`SELECT count(*)::int AS count FROM webhook_queue`)
+  expectEqual("I1", "deliveries in the queue at the end", remaining?.count, 0)
   const after = (key: "connect" | "send" | "still", crash: Crash) =>
     Math.round((receiver.of(key).at(-1)?.at ?? Infinity) - crash.at)
-  const again = { send: after("send", killed), connect: after("connect", killed) }
-  // Nobody who could see that it was gone was there before.
-  const seenGone = Math.round(heirStarted - killed.at) + GIVEN_BACK_MILLIS
-  for (const [key, millis] of Object.entries(again)) {
-    if (millis > seenGone) {
-      violations.push({ invariant: "I1", detail: `${key} came again only ${millis} ms after its node was killed` })
+  const repeated = { send: after("send", killed), connect: after("connect", killed) }
+  // No node could detect the death before the heir started.
+  const takeoverLimit = Math.round(heirStarted - killed.at) + MAX_TAKEOVER_MILLIS
+  for (const [key, millis] of Object.entries(repeated)) {
+    if (millis > takeoverLimit) {
+      violations.push({
+        invariant: "I1",
+        detail: `the delivery to ${key} was repeated only ${millis} ms after its node was killed`,
+      })
     }
   }
-  const afterStandstill = after("still", stopped)
-  if (afterStandstill > leaseOf(setting) + 2_000) {
+  const afterSuspension = after("still", stopped)
+  if (afterSuspension > leaseOf(setting) + 2_000) {
     violations.push({
       invariant: "I1",
-      detail: `still came again only ${afterStandstill} ms after its node stood still`,
+      detail: `the delivery to still was repeated only ${afterSuspension} ms after its node was suspended`,
     })
   }
-  if (afterStandstill < leaseOf(setting) - CLAIMED_BEFORE_MILLIS) {
-    violations.push({ invariant: "I8", detail: `still was taken from a living node after ${afterStandstill} ms` })
+  if (afterSuspension < leaseOf(setting) - MAX_CLAIM_AGE_MILLIS) {
+    violations.push({
+      invariant: "I8",
+      detail: `the delivery to still was taken over from a live node after ${afterSuspension} ms`,
+    })
   }
   const result: Verdict = {
     figures: {
       "unclaimed ms": unclaimedMillis,
-      "again after send ms": again.send,
-      "after connect ms": again.connect,
-      "after standstill ms": afterStandstill,
+      "repeated after send ms": repeated.send,
+      "repeated after connect ms": repeated.connect,
+      "repeated after suspension ms": afterSuspension,
       requests: receiver.arrivals.length,
       recorded: evidence.history.length,
     },

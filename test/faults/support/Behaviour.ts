@@ -1,34 +1,34 @@
-/** What a receiver does with a request, and what it tells about it. */
+/** Behaviours of the test receiver, and the messages between its process and the test. */
 
-/** How a path of the receiver behaves. */
+/** Behaviour of one path of the receiver. */
 export type Behaviour =
-  /** Answers with the first status to the first request of an event, with the second to the next, with the last from then on. */
+  /** Responds to the requests of an event with these statuses in order, and repeats the last. */
   | { readonly kind: "answer"; readonly statuses: ReadonlyArray<number>; readonly delayMillis?: number }
-  /** Answers nothing until it is told to. */
+  /** Sends no response until it is released. */
   | { readonly kind: "hold" }
-  /** Answers 200 and a byte of the body per second. */
+  /** Responds with 200 and one byte of the body per second. */
   | { readonly kind: "drip" }
-  /** Resets the connection before the body was read, when it was read, or in the midst of its own answer. */
+  /** Resets the connection before reading the body, after reading it, or during the response. */
   | { readonly kind: "reset"; readonly when: "before" | "after" | "answering" }
-  /** Answers 200, but resets the connection of each request with this number. */
+  /** Responds with 200, but resets the connection of every nth request. */
   | { readonly kind: "resetEvery"; readonly nth: number }
-  /** Answers what is no HTTP. */
+  /** Sends bytes that are not HTTP. */
   | { readonly kind: "garbage" }
-  /** Answers 200 and so many bytes. */
+  /** Responds with 200 and a body of this size. */
   | { readonly kind: "huge"; readonly bytes: number }
-  /** Answers 200 and a small gzip body that is so many bytes when it is opened. */
+  /** Responds with 200 and a small gzip body that expands to this size. */
   | { readonly kind: "bomb"; readonly bytes: number }
-  /** Answers 302. */
+  /** Responds with 302. */
   | { readonly kind: "redirect"; readonly location: string }
 
-/** What the receiver is told. */
-export type Order =
+/** Commands to the receiver's process. */
+export type ReceiverCommand =
   | { readonly order: "behave"; readonly key: string; readonly behaviour: Behaviour; readonly number: number }
-  /** Answers what it holds of this path. */
+  /** Responds to the open requests of this path. */
   | { readonly order: "release"; readonly key: string; readonly status: number }
 
-/** A request as it came. Times are milliseconds since 1970. */
-export interface Came {
+/** A received request. Times are milliseconds since 1970. */
+export interface ReceivedRequest {
   readonly number: number
   readonly key: string
   readonly at: number
@@ -36,15 +36,15 @@ export interface Came {
   readonly body: string
 }
 
-/** What the receiver tells. */
-export type News =
+/** Messages from the receiver's process. */
+export type ReceiverMessage =
   | { readonly news: "listening"; readonly port: number; readonly mutePort: number }
-  /** It behaves as it was told in the order of this number. */
+  /** The command with this number has been applied. */
   | { readonly news: "obeyed"; readonly number: number }
-  | { readonly news: "came"; readonly request: Came }
-  /** Its answer was handed over; `status` is nothing where there was none. */
+  | { readonly news: "came"; readonly request: ReceivedRequest }
+  /** The response was sent; `status` is `null` if there was none. */
   | { readonly news: "answered"; readonly number: number; readonly at: number; readonly status: number | null }
-  /** The caller closed the connection before; `bytes` were taken of the body. */
+  /** The client closed the connection early, after reading `bytes` of the body. */
   | { readonly news: "gone"; readonly number: number; readonly at: number; readonly bytes: number }
-  /** A connection to the port that never says anything. */
+  /** A connection was opened to the port that never responds. */
   | { readonly news: "connected"; readonly at: number }

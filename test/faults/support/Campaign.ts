@@ -1,4 +1,4 @@
-/** All faults by name, and how one of them is played and told. */
+/** All faults by name, and how to run and report one. */
 import { Cause, Effect, Exit } from "effect"
 import { database } from "../scenarios/database.ts"
 import { ddl } from "../scenarios/ddl.ts"
@@ -17,9 +17,9 @@ import { steps } from "../scenarios/steps.ts"
 import { invariants } from "./Checker.ts"
 import type { Server } from "./Installation.ts"
 import { random } from "./Random.ts"
-import type { Setting, Verdict } from "./World.ts"
+import type { ScenarioOptions, Verdict } from "./World.ts"
 
-/** The faults, in the order in which they are played. */
+/** The faults, in the order in which they run. */
 export const faults = {
   kills,
   steps,
@@ -40,35 +40,35 @@ export const faults = {
 } as const
 export type Fault = keyof typeof faults
 
-/** How a campaign is played. */
+/** Parameters of a campaign. */
 export interface Plan {
   readonly server: Server
   readonly seed: number
   readonly seconds: number
-  readonly limits: Setting["limits"]
-  readonly owed: number
+  readonly limits: ScenarioOptions["limits"]
+  readonly backlog: number
 }
 
-// Each fault has its own chance, so that it is the same alone as among the others.
+// Derives a seed per fault, so that a fault makes the same choices alone and with others.
 const seedOf = (seed: number, fault: string): number =>
   Buffer.from(fault).reduce((mixed, byte) => Math.imul(mixed ^ byte, 0x01000193), seed)
 
-/** Plays one fault. */
-export const play = (fault: Fault, { seed, ...plan }: Plan) =>
+/** Runs one fault. */
+export const run = (fault: Fault, { seed, ...plan }: Plan) =>
   Effect.scoped(faults[fault]({ ...plan, perSecond: 50, random: random(seedOf(seed, fault)) }))
 
-/** What was found, in lines: the verdict with its figures, then what was violated. */
+/** Formats a result as lines: the verdict with its figures, then the violations. */
 export const told = (fault: string, millis: number, exit: Exit.Exit<Verdict>): ReadonlyArray<string> => {
   const took = `${(millis / 1000).toFixed(1)} s`
-  if (Exit.isFailure(exit)) return [`BROKEN  ${fault} (${took})`, Cause.pretty(exit.cause)]
+  if (Exit.isFailure(exit)) return [`FAILED  ${fault} (${took})`, Cause.pretty(exit.cause)]
   const { figures, violations } = exit.value
   const shown = Object.entries(figures).map(([name, value]) => `${name} ${value}`)
-  const most = 10
+  const maxShown = 10
   return [
-    `${violations.length === 0 ? "ok    " : "BROKEN"}  ${fault} (${took}): ${shown.join(", ")}`,
+    `${violations.length === 0 ? "ok    " : "FAILED"}  ${fault} (${took}): ${shown.join(", ")}`,
     ...violations
-      .slice(0, most)
+      .slice(0, maxShown)
       .map(({ detail, invariant }) => `        ${invariant} (${invariants[invariant]}): ${detail}`),
-    ...(violations.length > most ? [`        and ${violations.length - most} more`] : []),
+    ...(violations.length > maxShown ? [`        and ${violations.length - maxShown} more`] : []),
   ]
 }

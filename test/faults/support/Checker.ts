@@ -1,40 +1,40 @@
-/** The judge: compares the log of the clients, the service's own account and the log of the receivers. Pure. */
+/** Checks the invariants: compares the clients' log, the service's records and the receivers' log. Pure. */
 import type { Endpoint, Evidence, HistoryAttempt } from "./Evidence.ts"
 import type { Arrival } from "./Receiver.ts"
 
-/** What must hold, whatever breaks. */
+/** Invariants that must hold under every fault. */
 export const invariants = {
-  I1: "every event of a committed change reaches every endpoint that subscribed to it, or its attempts are all recorded",
-  I2: "no event of a change that failed is delivered",
-  I3: "at most six attempts, none before its time",
+  I1: "every event of a committed change reaches every subscribed endpoint, or all its attempts are recorded",
+  I2: "no event of a failed change is delivered",
+  I3: "a delivery has at most six attempts, none of them early",
   I4: "every recorded attempt was received",
-  I5: "every request verifies with the public library",
-  I6: "nothing comes later than 31 s after an endpoint has ended",
-  I7: "no endpoint gets an event of another organization",
-  I8: "an event that was taken comes again only if its lease was open when a node died or stood still",
-  I9: "every received request is recorded as it was, unless a node died with it",
-  I10: "the service keeps the bounds of this fault",
+  I5: "every request is verified by the public library",
+  I6: "no request arrives later than 31 s after the endpoint was deleted",
+  I7: "no endpoint receives an event of another organization",
+  I8: "an accepted event is repeated only if its lease was open when a node died or was suspended",
+  I9: "every received request is recorded correctly, unless a node died with it",
+  I10: "the service stays within the limits of this fault",
 } as const
 export type Invariant = keyof typeof invariants
 
-/** An invariant that does not hold, and where. */
+/** A violated invariant, with details. */
 export interface Violation {
   readonly invariant: Invariant
   readonly detail: string
 }
 
-/** Seconds before each attempt, as the interface specification has them. */
+/** Delay in seconds before each attempt (interface specification). */
 const DELAYS = [0, 5, 300, 1800, 7200, 28_800] as const
-const LATEST_AFTER_END = 31_000
-/** An attempt waits for a slot for a second at most, and its claim is stamped before it is made. */
-const SLOT_MILLIS = 1_500
+const MAX_MILLIS_AFTER_DELETION = 31_000
+/** An attempt waits at most one second for the concurrency limit, and its timestamp is set before the claim. */
+const MAX_START_MILLIS = 1_500
 
 const startOf = ({ timestamp }: HistoryAttempt) => Date.parse(timestamp)
 const pairOf = (endpointId: string, eventId: string) => `${endpointId}/${eventId}`
 const eventIdOf = (arrival: Arrival) => arrival.headers["webhook-id"] ?? ""
-const wasTaken = ({ status }: Arrival) => status !== null && status >= 200 && status < 300
+const wasAccepted = ({ status }: Arrival) => status !== null && status >= 200 && status < 300
 
-// The request that an attempt made: the first that nobody claimed within the attempt's time, with its status and text.
+// Finds the request of an attempt: the first unmatched one within the attempt's time and with its status.
 const requestOf = (attempt: HistoryAttempt, arrivals: Set<Arrival>, beginsWithin: number): Arrival | undefined => {
   const from = startOf(attempt) - 50
   const to = startOf(attempt) + (attempt.durationMs ?? Infinity) + beginsWithin
@@ -46,12 +46,12 @@ const requestOf = (attempt: HistoryAttempt, arrivals: Set<Arrival>, beginsWithin
   return undefined
 }
 
-// Without one of these the request itself never left, or broke off before it was read.
+// Errors after which the request was never sent, or was aborted before it was read.
 const neverSent = (attempt: HistoryAttempt) =>
   /^(dns|connect|tls|not_allowed|abandoned|event_gone)/.test(attempt.error ?? "")
 
-/** Judges. An attempt's request begins so many milliseconds after the claim at most. */
-export const check = (evidence: Evidence, beginsWithin = SLOT_MILLIS): ReadonlyArray<Violation> => {
+/** Checks all invariants. `beginsWithin` is the maximum time in milliseconds from a claim to its request. */
+export const check = (evidence: Evidence, beginsWithin = MAX_START_MILLIS): ReadonlyArray<Violation> => {
   const violations: Array<Violation> = []
   const violated = (invariant: Invariant, detail: string) => violations.push({ invariant, detail })
   const { arrivals, crashes, endpoints, feed, history, writes } = evidence
@@ -59,9 +59,9 @@ export const check = (evidence: Evidence, beginsWithin = SLOT_MILLIS): ReadonlyA
   const byId = new Map(endpoints.map((endpoint) => [endpoint.id, endpoint]))
   const events = new Map(feed.map((event) => [event.id, event]))
   const marked = new Set(feed.map((event) => `${event.organizationId} ${String(event.data.name)}`))
-  const unhappy = new Map(
+  const failedWrites = new Map(
     writes
-      .filter(({ outcome }) => outcome === "refused" || outcome === "rolled back")
+      .filter(({ outcome }) => outcome === "rejected" || outcome === "rolled back")
       .map(({ marker, outcome }) => [marker, outcome]),
   )
 
@@ -72,29 +72,30 @@ export const check = (evidence: Evidence, beginsWithin = SLOT_MILLIS): ReadonlyA
   const recorded = Map.groupBy(history, ({ endpointId, eventId }) => pairOf(endpointId, eventId))
 
   for (const write of writes) {
-    const isTold = marked.has(`${write.organizationId} ${write.marker}`)
-    if (write.outcome === "ok" && !isTold) violated("I1", `${write.marker} was acknowledged and has no event`)
-    if (unhappy.has(write.marker) && isTold) violated("I2", `${write.marker} was ${write.outcome} and has an event`)
+    const hasEvent = marked.has(`${write.organizationId} ${write.marker}`)
+    if (write.outcome === "ok" && !hasEvent) violated("I1", `${write.marker} was acknowledged but has no event`)
+    if (failedWrites.has(write.marker) && hasEvent)
+      violated("I2", `${write.marker} was ${write.outcome} but has an event`)
   }
 
-  const gets = (endpoint: Endpoint, event: (typeof feed)[number]) =>
+  const isSubscribed = (endpoint: Endpoint, event: (typeof feed)[number]) =>
     endpoint.organizationId === event.organizationId &&
     endpoint.createdAt <= Date.parse(event.timestamp) &&
     (endpoint.eventNames.includes("*") || endpoint.eventNames.includes(event.type))
   for (const event of feed) {
     for (const endpoint of endpoints) {
-      // What an endpoint is owed when it ends is dropped.
-      if (!gets(endpoint, event) || endpoint.removedAt !== null) continue
+      // Deleting an endpoint drops its pending deliveries.
+      if (!isSubscribed(endpoint, event) || endpoint.removedAt !== null) continue
       const pair = pairOf(endpoint.id, event.id)
       const attempts = recorded.get(pair) ?? []
-      const reached = (received.get(pair) ?? []).some(wasTaken)
-      const given = endpoint.expects === "attempt" ? attempts.length > 0 : false
+      const reached = (received.get(pair) ?? []).some(wasAccepted)
+      const isAttempted = endpoint.expects === "attempt" ? attempts.length > 0 : false
       const failed = attempts.some(({ state }) => state === "Failed") && attempts.length >= DELAYS.length
-      if (!reached && !given && !failed) {
+      if (!reached && !isAttempted && !failed) {
         violated("I1", `${event.type} ${event.id} never reached ${endpoint.key} (${attempts.length} attempts recorded)`)
       }
       if (reached && !attempts.some(({ state }) => state === "Success")) {
-        violated("I9", `${event.id} was taken by ${endpoint.key}, and no attempt is recorded as its success`)
+        violated("I9", `${endpoint.key} accepted ${event.id}, but no successful attempt is recorded`)
       }
     }
   }
@@ -102,23 +103,29 @@ export const check = (evidence: Evidence, beginsWithin = SLOT_MILLIS): ReadonlyA
   for (const arrival of arrivals) {
     const endpoint = byKey.get(arrival.key)
     if (endpoint === undefined) {
-      violated("I7", `a request came to ${arrival.key}, which is no endpoint`)
+      violated("I7", `${arrival.key} received a request, but is not an endpoint`)
       continue
     }
-    if (endpoint.removedAt !== null && arrival.at > endpoint.removedAt + LATEST_AFTER_END) {
-      violated("I6", `a request came to ${arrival.key} ${Math.round(arrival.at - endpoint.removedAt)} ms after its end`)
+    if (endpoint.removedAt !== null && arrival.at > endpoint.removedAt + MAX_MILLIS_AFTER_DELETION) {
+      violated(
+        "I6",
+        `${arrival.key} received a request ${Math.round(arrival.at - endpoint.removedAt)} ms after it was deleted`,
+      )
     }
-    // A receiver that resets at once has read no body.
+    // A receiver that resets immediately has not read the body.
     if (arrival.body === "") continue
     if (arrival.verified !== true) violated("I5", `request ${arrival.number} to ${arrival.key} does not verify`)
     const body = JSON.parse(arrival.body) as { id: string; organizationId: string; data: { name?: unknown } }
-    if (body.id !== eventIdOf(arrival)) violated("I5", `request ${arrival.number} carries another id than its header`)
+    if (body.id !== eventIdOf(arrival)) violated("I5", `request ${arrival.number} has different ids in body and header`)
     if (body.organizationId !== endpoint.organizationId) {
-      violated("I7", `${arrival.key} got ${body.id} of another organization`)
+      violated("I7", `${arrival.key} received ${body.id} of another organization`)
     }
-    if (!events.has(body.id)) violated("I2", `${arrival.key} got ${body.id}, which the event stream does not know`)
-    if (unhappy.has(String(body.data.name))) {
-      violated("I2", `${arrival.key} got ${String(body.data.name)}, which was ${unhappy.get(String(body.data.name))}`)
+    if (!events.has(body.id)) violated("I2", `${arrival.key} received ${body.id}, which is not in the event stream`)
+    if (failedWrites.has(String(body.data.name))) {
+      violated(
+        "I2",
+        `${arrival.key} received ${String(body.data.name)}, which was ${failedWrites.get(String(body.data.name))}`,
+      )
     }
   }
 
@@ -130,23 +137,23 @@ export const check = (evidence: Evidence, beginsWithin = SLOT_MILLIS): ReadonlyA
       if (attempt.state === "Sending") continue
       const arrival = requestOf(attempt, unclaimed, beginsWithin)
       if (arrival === undefined) {
-        // What went elsewhere, nobody logged.
+        // Requests to other URLs are not logged.
         if (!neverSent(attempt) && attempt.endpointUrl.endsWith(`/${key}`)) {
-          violated("I4", `attempt ${attempt.attempt} of ${pair} to ${key} is recorded, and no such request came`)
+          violated("I4", `attempt ${attempt.attempt} of ${pair} to ${key} is recorded, but no such request arrived`)
         }
         continue
       }
       unclaimed.delete(arrival)
       if (arrival.body !== "" && attempt.requestBody !== null && arrival.body !== attempt.requestBody) {
-        violated("I9", `attempt ${attempt.attempt} of ${pair} is recorded with another text than was received`)
+        violated("I9", `attempt ${attempt.attempt} of ${pair} is recorded with a different body than was received`)
       }
     }
     const strays = [...unclaimed].filter(
-      (arrival) => !crashes.some((crash) => crash.leases.has(pair) && arrival.at <= crash.at + SLOT_MILLIS),
+      (arrival) => !crashes.some((crash) => crash.leases.has(pair) && arrival.at <= crash.at + MAX_START_MILLIS),
     )
     const inFlight = ofPair.filter(({ state }) => state === "Sending").length
     if (strays.length > inFlight) {
-      violated("I9", `${strays.length} requests with ${pair} came to ${key} that are not recorded, and no node died`)
+      violated("I9", `${strays.length} requests of ${pair} to ${key} are not recorded, although no node died`)
     }
     violations.push(
       ...checkSchedule(
@@ -158,13 +165,14 @@ export const check = (evidence: Evidence, beginsWithin = SLOT_MILLIS): ReadonlyA
   }
   for (const [pair, requests] of received) {
     if (recorded.has(pair) || crashes.some(({ leases }) => leases.has(pair))) continue
-    violated("I9", `${requests.length} requests with ${pair} came, and none is recorded`)
+    violated("I9", `${requests.length} requests of ${pair} arrived, but none is recorded`)
   }
 
   for (const [pair, requests] of received) {
-    const again = requests.filter(wasTaken).length - 1
+    const repetitions = requests.filter(wasAccepted).length - 1
     const excuses = crashes.filter(({ leases }) => leases.has(pair)).length
-    if (again > excuses) violated("I8", `${pair} was taken ${again + 1} times with ${excuses} leases lost`)
+    if (repetitions > excuses)
+      violated("I8", `${pair} was accepted ${repetitions + 1} times with ${excuses} lost leases`)
   }
   return violations
 }
@@ -177,7 +185,7 @@ const checkSchedule = (
   const violations: Array<Violation> = []
   for (const ofDelivery of Map.groupBy(attempts, ({ deliveryId }) => deliveryId).values()) {
     if (Math.max(...ofDelivery.map(({ attempt }) => attempt)) > DELAYS.length) {
-      violations.push({ invariant: "I3", detail: `${pair} was tried more than ${DELAYS.length} times` })
+      violations.push({ invariant: "I3", detail: `${pair} was attempted more than ${DELAYS.length} times` })
     }
     const byNumber = Map.groupBy(ofDelivery, ({ attempt }) => attempt)
     for (const [number, same] of byNumber) {
@@ -189,9 +197,9 @@ const checkSchedule = (
       const due = (DELAYS[number - 1] ?? Infinity) * 1000
       const began = Math.min(...same.map(startOf))
       if (before === undefined) {
-        violations.push({ invariant: "I3", detail: `attempt ${number} of ${pair} follows none` })
+        violations.push({ invariant: "I3", detail: `attempt ${number} of ${pair} has no previous attempt` })
       } else if (began < startOf(before) + (before.durationMs ?? 0) + due - 5) {
-        violations.push({ invariant: "I3", detail: `attempt ${number} of ${pair} began before its time` })
+        violations.push({ invariant: "I3", detail: `attempt ${number} of ${pair} began too early` })
       }
     }
   }

@@ -1,4 +1,4 @@
-/** What the checker judges: what clients were told, what the service says of itself, and what receivers saw. */
+/** Evidence for the checker: the clients' responses, the service's records and the receivers' requests. */
 import { Effect } from "effect"
 import { request } from "../../support/http.ts"
 import type { Crash, Tenant } from "./Installation.ts"
@@ -11,19 +11,19 @@ export interface Endpoint {
   readonly organizationId: string
   readonly eventNames: ReadonlyArray<string>
   readonly createdAt: number
-  /** When the answer to its deletion came, or when it was disabled. */
+  /** When its deletion was confirmed, or when it was disabled. */
   removedAt: number | null
-  /** `success`: each event arrives and is taken. `attempt`: each event is tried. */
+  /** `success`: each event must be accepted. `attempt`: each event must be attempted. */
   readonly expects: "success" | "attempt"
 }
 
-/** A write that a client tried; the event that it causes carries the marker as its `name`. */
+/** A write of a client. Its event has the marker as `name`. */
 export interface Write {
   readonly marker: string
   readonly organizationId: string
   readonly at: number
-  /** `unknown`: the answer never came, or said that nobody knows. */
-  outcome: "ok" | "refused" | "rolled back" | "unknown"
+  /** `unknown`: no response, or one that leaves the outcome open. */
+  outcome: "ok" | "rejected" | "rolled back" | "unknown"
   millis: number
 }
 
@@ -54,7 +54,7 @@ export interface HistoryAttempt {
   readonly timestamp: string
 }
 
-/** All of it. */
+/** All evidence of a run. */
 export interface Evidence {
   readonly endpoints: ReadonlyArray<Endpoint>
   readonly writes: ReadonlyArray<Write>
@@ -68,15 +68,15 @@ const pages = async <A>(url: string, token: string): Promise<ReadonlyArray<A>> =
   const items: Array<A> = []
   let cursor = ""
   for (;;) {
-    const answer = await request("GET", `${url}?limit=200${cursor}`, { token })
-    if (answer.status !== 200) throw new Error(`${url}: ${answer.status} ${answer.text}`)
-    items.push(...(answer.body.items as ReadonlyArray<A>))
-    if (answer.body.hasMore !== true) return items
-    cursor = `&cursor=${answer.body.nextCursor}`
+    const response = await request("GET", `${url}?limit=200${cursor}`, { token })
+    if (response.status !== 200) throw new Error(`${url}: ${response.status} ${response.text}`)
+    items.push(...(response.body.items as ReadonlyArray<A>))
+    if (response.body.hasMore !== true) return items
+    cursor = `&cursor=${response.body.nextCursor}`
   }
 }
 
-/** What the service says about organizations: their events and the attempts to deliver them. */
+/** Reads the service's records of organizations: their events and delivery attempts. */
 export const account = (core: string, tenants: ReadonlyArray<Tenant>) =>
   Effect.promise(async () => {
     const feed: Array<FeedEvent> = []

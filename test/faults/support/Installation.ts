@@ -1,4 +1,4 @@
-/** An installation to break: one database, nodes as real processes, a client that manages organizations and endpoints. */
+/** An installation under test: one database, nodes as real processes, and a client for organizations and endpoints. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Redacted, Scope } from "effect"
 import { randomBytes, randomInt } from "node:crypto"
@@ -14,17 +14,17 @@ import type { Endpoint } from "./Evidence.ts"
 import type { LimitsInMillis } from "./nodeProcess.ts"
 import type { Receiver } from "./Receiver.ts"
 
-/** A PostgreSQL server, and a migrated database on it to copy if there is one. */
+/** A PostgreSQL server, optionally with a migrated template database. */
 export interface Server {
   readonly url: string
   readonly template?: string
-  /** Where the server keeps its data, if it is ours to break. */
+  /** The server's data directory, if the test may break the server. */
   readonly dataDir?: string
-  /** A directory of the server's own in which the database is kept instead. */
+  /** Directory of the server in which to create the database. */
   readonly tablespace?: string
 }
 
-/** A node that died or stood still, and the deliveries that were leased to anybody at that moment. */
+/** A node that died or was suspended, and all deliveries that were leased at that time. */
 export interface Crash {
   readonly node: string
   readonly kind: "killed" | "stopped"
@@ -44,12 +44,12 @@ export interface Node {
   readonly output: () => string
   /** Starts a process and waits until it is ready. */
   readonly start: Effect.Effect<void>
-  /** `kill -9`; answers when it is gone. */
+  /** Kills the process with `kill -9` and waits until it has exited. */
   readonly kill: Effect.Effect<Crash>
-  /** SIGSTOP, and what goes on after it. */
+  /** Suspends the process with SIGSTOP. */
   readonly freeze: Effect.Effect<Crash>
   readonly thaw: Effect.Effect<void>
-  /** SIGTERM; answers when the process has ended. */
+  /** Sends SIGTERM and waits until the process has exited. */
   readonly terminate: Effect.Effect<Ended & { readonly millis: number }>
 }
 
@@ -59,15 +59,15 @@ export interface Tenant {
   readonly token: string
 }
 
-/** Milliseconds since 1970, finer than `Date.now()`. */
+/** Returns milliseconds since 1970, more precise than `Date.now()`. */
 export const clock = () => performance.timeOrigin + performance.now()
 
-/** Waits until something holds; dies with its name if it does not within the limit. */
+/** Waits until a condition holds; dies with its name after the time limit. */
 export const until = (what: string, holds: () => boolean | Promise<boolean>, limitMillis = 20_000) =>
   Effect.promise(async () => {
     const deadline = Date.now() + limitMillis
     while (!(await holds())) {
-      if (Date.now() > deadline) throw new Error(`Waited ${limitMillis / 1000} s in vain until ${what}`)
+      if (Date.now() > deadline) throw new Error(`Timed out after ${limitMillis / 1000} s waiting until ${what}`)
       await new Promise((resolve) => setTimeout(resolve, 10))
     }
   })
@@ -79,18 +79,17 @@ const isFree = (port: number) =>
     server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)))
   })
 
-// A node that starts later must not find that another was given its port meanwhile.
-const givenPorts = new Set<number>()
+// Ports that are already assigned, so that no two nodes get the same port.
+const assignedPorts = new Set<number>()
 
 /**
- * A port at which nobody listens, below those that systems give to connections: a node that is away for a moment must find its
- * port free when it comes back.
+ * Returns a free port below the ephemeral range. No outgoing connection can take it while a node restarts.
  */
 export const freePort = Effect.promise(async () => {
   for (;;) {
     const port = randomInt(12_000, 32_000)
-    if (givenPorts.has(port) || !(await isFree(port))) continue
-    givenPorts.add(port)
+    if (assignedPorts.has(port) || !(await isFree(port))) continue
+    assignedPorts.add(port)
     return port
   }
 })
@@ -122,7 +121,7 @@ const createDatabase = Effect.fnUntraced(function* ({ tablespace, template, url 
   return { url: own, sql }
 })
 
-/** Opens an installation without a node; all of it ends with the scope. */
+/** Opens an installation without nodes. Everything is cleaned up with the scope. */
 export const open = Effect.fnUntraced(function* (server: Server, limits: LimitsInMillis = {}) {
   const scope = yield* Effect.scope
   const { sql, url } = yield* createDatabase(server)
@@ -141,7 +140,7 @@ export const open = Effect.fnUntraced(function* (server: Server, limits: LimitsI
     let service: ServiceProcess | undefined
     let ready = false
     const running = () => {
-      if (service === undefined) throw new Error(`${name} was never started`)
+      if (service === undefined) throw new Error(`${name} has not been started`)
       return service
     }
     const crashed = Effect.fnUntraced(function* (kind: Crash["kind"]) {
@@ -204,21 +203,21 @@ export const open = Effect.fnUntraced(function* (server: Server, limits: LimitsI
   return { sql, url, operator, limits, crashes, leases, node }
 })
 
-/** An opened installation. */
+/** An open installation. */
 export type Installation = Effect.Success<ReturnType<typeof open>>
 
 /** A node with its platform listener. */
 export type AnyNode = Effect.Success<ReturnType<Installation["node"]>>
 
-/** Calls a listener; dies on a refusal. */
+/** Calls a listener; dies on an error response. */
 export const call = (method: string, url: string, token: string, body?: object) =>
   Effect.promise(async (): Promise<Answer> => {
-    const answer = await request(method, url, { token, ...(body === undefined ? {} : { body }) })
-    if (answer.status >= 300) throw new Error(`${method} ${url}: ${answer.status} ${answer.text}`)
-    return answer
+    const response = await request(method, url, { token, ...(body === undefined ? {} : { body }) })
+    if (response.status >= 300) throw new Error(`${method} ${url}: ${response.status} ${response.text}`)
+    return response
   })
 
-/** A new organization with a token that may do everything. */
+/** Creates an organization and a token with all scopes. */
 export const tenant = Effect.fnUntraced(function* ({ operator }: Installation, node: AnyNode, name: string) {
   const organizations = `${node.platform}/api/platform/organizations`
   const { body } = yield* call("POST", organizations, operator, { name })
@@ -227,7 +226,7 @@ export const tenant = Effect.fnUntraced(function* ({ operator }: Installation, n
   return made
 })
 
-/** A new endpoint at a path of the receiver, or at another URL. */
+/** Creates an endpoint at a path of the receiver, or at another URL. */
 export const endpoint = Effect.fnUntraced(function* (
   node: AnyNode,
   { organizationId, token }: Tenant,
@@ -236,7 +235,7 @@ export const endpoint = Effect.fnUntraced(function* (
     readonly key: string
     readonly eventNames?: ReadonlyArray<string>
     readonly url?: string
-    /** Whether everything reaches it in the end (default). */
+    /** What the checker requires of its events; `success` by default. */
     readonly expects?: Endpoint["expects"]
   },
 ) {

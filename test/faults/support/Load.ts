@@ -1,28 +1,28 @@
-/** Clients that write, and their log of what they were told. */
+/** Clients that write, and their log of the responses. */
 import type { PgClient } from "@effect/sql-pg"
 import { Effect } from "effect"
 import { randomUUID } from "node:crypto"
-import { tellOfWork } from "./bulk.ts"
+import { notifyNodes } from "./bulk.ts"
 import type { Write } from "./Evidence.ts"
 import { clock } from "./Installation.ts"
 import type { AnyNode, Installation, Tenant } from "./Installation.ts"
 import type { Random } from "./Random.ts"
 
-// More than wait for an answer at once while the service is away; a client that waits writes no more.
-const MOST_WAITING = 200
-const PATIENCE_MILLIS = 40_000
+// Maximum number of open writes, more than a short outage causes. Beyond it, writes are skipped.
+const MAX_WAITING = 200
+const TIMEOUT_MILLIS = 40_000
 
 /** Running clients. */
 export interface Load {
   readonly writes: ReadonlyArray<Write>
-  /** No more writes; answers when all answers are in. */
+  /** Stops writing and waits for all responses. */
   readonly stop: Effect.Effect<void>
 }
 
 const outcomeOf = (status: number): Write["outcome"] =>
-  status < 300 ? "ok" : status < 500 && status !== 408 ? "refused" : "unknown"
+  status < 300 ? "ok" : status < 500 && status !== 408 ? "rejected" : "unknown"
 
-// A change that was on its way, with its event, when its transaction ended: nobody may ever hear of it.
+// Writes an event and rolls it back. It must never be delivered.
 const rolledBack = (sql: PgClient.PgClient, { organizationId }: Tenant, marker: string) =>
   sql
     .withTransaction(
@@ -31,17 +31,17 @@ const rolledBack = (sql: PgClient.PgClient, { organizationId }: Tenant, marker: 
         const at = new Date()
         yield* sql`
           INSERT INTO events (organization_id, id, type, occurred_at, actor, data)
-          VALUES (${organizationId}, ${id}, 'CUSTOMER_CREATION', ${at}, ${sql.json({ id, name: "nobody" })},
+          VALUES (${organizationId}, ${id}, 'CUSTOMER_CREATION', ${at}, ${sql.json({ id, name: "load" })},
             ${sql.json({ id, name: marker })})`
         yield* sql`
           INSERT INTO webhook_outbox (organization_id, event_id, due_at) VALUES (${organizationId}, ${id}, ${at})`
-        yield* tellOfWork({ sql })
+        yield* notifyNodes({ sql })
         return yield* Effect.fail("rolled back" as const)
       }),
     )
     .pipe(Effect.ignore)
 
-/** Writes customers and components at a rate until it is stopped; also what is refused, and what is rolled back. */
+/** Writes customers and components at a constant rate until stopped, including rejected and rolled-back writes. */
 export const begin = Effect.fnUntraced(function* (options: {
   readonly installation: Installation
   readonly nodes: ReadonlyArray<AnyNode>
@@ -56,14 +56,14 @@ export const begin = Effect.fnUntraced(function* (options: {
   const post = async (node: AnyNode, tenant: Tenant, path: string, body: object, write: Write) => {
     const began = performance.now()
     try {
-      const answer = await fetch(`${node.core}/api${path}`, {
+      const response = await fetch(`${node.core}/api${path}`, {
         method: "POST",
         headers: { authorization: `Bearer ${tenant.token}`, "content-type": "application/json" },
         body: JSON.stringify(body),
-        signal: AbortSignal.timeout(PATIENCE_MILLIS),
+        signal: AbortSignal.timeout(TIMEOUT_MILLIS),
       })
-      await answer.text()
-      write.outcome = outcomeOf(answer.status)
+      await response.text()
+      write.outcome = outcomeOf(response.status)
     } catch {
       write.outcome = "unknown"
     }
@@ -101,20 +101,20 @@ export const begin = Effect.fnUntraced(function* (options: {
         method: "POST",
         headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
         body: JSON.stringify({ name: "Taken", slug: "taken" }),
-      }).then((answer) => answer.text()),
+      }).then((response) => response.text()),
     )
   }
 
   const began = performance.now()
   let number = 0
   const timer = setInterval(() => {
-    // Whole bursts where the timer was late: the rate is that of the clock.
+    // Catches up if the timer was late, so that the rate stays constant.
     const due = Math.floor(((performance.now() - began) / 1000) * perSecond)
     for (; number < due; number++) {
-      if (waiting.size >= MOST_WAITING) continue
-      const work = writeOne(number)
-      waiting.add(work)
-      void work.finally(() => waiting.delete(work))
+      if (waiting.size >= MAX_WAITING) continue
+      const pending = writeOne(number)
+      waiting.add(pending)
+      void pending.finally(() => waiting.delete(pending))
     }
   }, 1000 / perSecond)
   yield* Effect.addFinalizer(() => Effect.sync(() => clearInterval(timer)))

@@ -1,15 +1,15 @@
-/** Chance that a seed repeats. */
+/** Seeded random generator. */
 
-/** Draws from a seed. */
+/** Random values that are determined by a seed. */
 export interface Random {
-  /** From 0 (included) to 1. */
+  /** From 0 (inclusive) to 1 (exclusive). */
   readonly next: () => number
   /** From `low` to `high`. */
   readonly between: (low: number, high: number) => number
   readonly pick: <A>(list: readonly [A, ...ReadonlyArray<A>]) => A
 }
 
-/** Mulberry32: small, and good enough to choose moments and victims. */
+/** Mulberry32: small, and random enough to choose times and victims. */
 export const random = (seed: number): Random => {
   let state = seed >>> 0
   const next = () => {

@@ -1,39 +1,39 @@
-/** A receiver of webhooks in a process of its own, and its log of every request. */
+/** A webhook receiver in a separate process, and its log of all requests. */
 import { Effect } from "effect"
 import { fork } from "node:child_process"
 import { join } from "node:path"
 import { Webhook } from "standardwebhooks"
-import type { Behaviour, Came, News, Order } from "./Behaviour.ts"
+import type { Behaviour, ReceivedRequest, ReceiverMessage, ReceiverCommand } from "./Behaviour.ts"
 
-/** A request with what became of it. */
-export interface Arrival extends Came {
+/** A received request and its outcome. */
+export interface Arrival extends ReceivedRequest {
   answeredAt: number | null
   status: number | null
   goneAt: number | null
-  /** Bytes that the caller took of the answer before it closed the connection. */
+  /** Bytes of the response that the client read before it closed the connection. */
   bytes: number | null
-  /** Whether the public Standard Webhooks library takes it; `null` while its secret is not known. */
+  /** Whether the public Standard Webhooks library verifies it; `null` while its secret is unknown. */
   verified: boolean | null
 }
 
 /** A running receiver. */
 export interface Receiver {
   readonly url: (key: string) => string
-  /** An https address at which connections open and nothing ever comes back. */
+  /** An https URL that accepts connections and never responds. */
   readonly muteUrl: string
   readonly arrivals: ReadonlyArray<Arrival>
   /** When connections to the mute address were opened. */
   readonly connections: ReadonlyArray<number>
-  /** From the end of this on, the path behaves so. */
+  /** Sets the behaviour of a path; in effect once this completes. */
   readonly behave: (key: string, behaviour: Behaviour) => Effect.Effect<void>
   readonly release: (key: string, status?: number) => void
-  /** Tells with what secret the requests of a path are signed. */
+  /** Sets the secret that signs the requests of a path. */
   readonly trust: (key: string, secret: string) => void
-  /** The requests of a path so far. */
+  /** Requests received on a path so far. */
   readonly of: (key: string) => ReadonlyArray<Arrival>
 }
 
-const verifies = (secret: string, { body, headers }: Came): boolean => {
+const verifies = (secret: string, { body, headers }: ReceivedRequest): boolean => {
   try {
     new Webhook(secret).verify(body, headers)
     return true
@@ -42,7 +42,7 @@ const verifies = (secret: string, { body, headers }: Came): boolean => {
   }
 }
 
-/** Starts a receiver; it ends with the scope. */
+/** Starts a receiver; it stops with the scope. */
 export const start = Effect.acquireRelease(
   Effect.promise(async () => {
     const child = fork(join(import.meta.dirname, "receiverProcess.ts"), { stdio: "inherit" })
@@ -53,8 +53,8 @@ export const start = Effect.acquireRelease(
     const secrets = new Map<string, string>()
     const obeyed = new Map<number, () => void>()
     let orders = 0
-    const order = (message: Order) => void child.send(message)
-    const note = (request: Came) => {
+    const order = (message: ReceiverCommand) => void child.send(message)
+    const note = (request: ReceivedRequest) => {
       const secret = secrets.get(request.key)
       const arrival: Arrival = {
         ...request,
@@ -71,7 +71,7 @@ export const start = Effect.acquireRelease(
       byKey.set(request.key, ofKey)
     }
     const ports = await new Promise<{ readonly port: number; readonly mutePort: number }>((resolve) => {
-      child.on("message", (message: News) => {
+      child.on("message", (message: ReceiverMessage) => {
         if (message.news === "listening") resolve(message)
         else if (message.news === "obeyed") obeyed.get(message.number)?.()
         else if (message.news === "connected") connections.push(message.at)

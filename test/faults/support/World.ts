@@ -1,4 +1,7 @@
-/** The stage of most faults: two nodes, two organizations, receivers that behave, one that needs two tries and one that ends. */
+/**
+ * The fixture of most faults: two nodes, two organizations, healthy receivers, one that fails first and one that is
+ * deleted.
+ */
 import { Effect } from "effect"
 import { check } from "./Checker.ts"
 import type { Violation } from "./Checker.ts"
@@ -11,34 +14,34 @@ import type { LimitsInMillis } from "./nodeProcess.ts"
 import type { Random } from "./Random.ts"
 import * as Receivers from "./Receiver.ts"
 
-/** Under what a fault is played. */
-export interface Setting {
+/** Parameters of a fault. */
+export interface ScenarioOptions {
   readonly server: Server
   readonly random: Random
-  /** How long a fault under load lasts. */
+  /** Duration of a fault under load. */
   readonly seconds: number
   readonly perSecond: number
   readonly limits: LimitsInMillis
-  /** Deliveries that the hanging endpoint of the fairness scenario is owed. */
-  readonly owed: number
+  /** Pending deliveries of the hanging endpoint in the fairness scenario. */
+  readonly backlog: number
 }
 
-/** What came of it. */
+/** Result of a fault. */
 export interface Verdict {
   readonly figures: Readonly<Record<string, string | number>>
   readonly violations: ReadonlyArray<Violation>
 }
 
-/** The limits of a running service, in milliseconds. */
+/** The service's default limits in milliseconds. */
 export const REAL = { lease: 60_000, timeout: 30_000 } as const
 
-/** How long a lease lasts under a setting. */
-export const leaseOf = ({ limits }: Setting) => limits.lease ?? REAL.lease
+/** Returns the duration of a lease in milliseconds. */
+export const leaseOf = ({ limits }: ScenarioOptions) => limits.lease ?? REAL.lease
 
-/** Sets the stage on an installation, with its nodes running. */
-export const stageOn = Effect.fnUntraced(function* (
+/** Creates the fixture on an installation and starts its nodes. */
+export const fixtureOn = Effect.fnUntraced(function* (
   installation: Installation,
-  setting: Setting,
+  setting: ScenarioOptions,
   env: Record<string, string> = {},
 ) {
   const receiver = yield* Receivers.start
@@ -67,15 +70,15 @@ export const stageOn = Effect.fnUntraced(function* (
   return { setting, installation, receiver, nodes, tenants: [acme, bolt], endpoints, begin }
 })
 
-/** An opened stage. */
-export type World = Effect.Success<ReturnType<typeof stageOn>>
+/** An open fixture. */
+export type Fixture = Effect.Success<ReturnType<typeof fixtureOn>>
 
-/** Opens an installation, and the stage on it. */
-export const world = (setting: Setting, env: Record<string, string> = {}) =>
-  Effect.flatMap(open(setting.server, setting.limits), (installation) => stageOn(installation, setting, env))
+/** Opens an installation and creates the fixture on it. */
+export const openFixture = (setting: ScenarioOptions, env: Record<string, string> = {}) =>
+  Effect.flatMap(open(setting.server, setting.limits), (installation) => fixtureOn(installation, setting, env))
 
-/** Deletes the endpoint that ends; asks again until a node says that it did, or that it is gone. */
-export const endOne = Effect.fnUntraced(function* ({ endpoints, nodes, tenants }: World) {
+/** Deletes the endpoint `bolt-ends`; retries until a node confirms that it is deleted. */
+export const deleteEndingEndpoint = Effect.fnUntraced(function* ({ endpoints, nodes, tenants }: Fixture) {
   const ending = endpoints.at(-1)
   const token = tenants[1]?.token ?? ""
   if (ending === undefined) return
@@ -91,8 +94,8 @@ export const endOne = Effect.fnUntraced(function* ({ endpoints, nodes, tenants }
   ending.removedAt = clock()
 })
 
-/** Waits until nothing is owed to the endpoints any more; an answer of `false` says that something was left. */
-export const drained = ({ sql }: Installation, endpoints: ReadonlyArray<Endpoint>, limitMillis: number) =>
+/** Waits until the endpoints have no pending deliveries; returns `false` if some remain after the time limit. */
+export const waitUntilDrained = ({ sql }: Installation, endpoints: ReadonlyArray<Endpoint>, limitMillis: number) =>
   Effect.promise(async () => {
     const ids = endpoints.filter(({ expects }) => expects === "success").map(({ id }) => id)
     const deadline = Date.now() + limitMillis
@@ -114,7 +117,7 @@ export const drained = ({ sql }: Installation, endpoints: ReadonlyArray<Endpoint
 const percentile = (sorted: ReadonlyArray<number>, share: number): number =>
   Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0)
 
-/** Milliseconds from each event to its first request at each endpoint: the median, the 99th percentile and the longest. */
+/** Computes the milliseconds from each event to its first request per endpoint: median, 99th percentile and maximum. */
 export const lagsOf = ({ arrivals, feed }: Pick<Evidence, "arrivals" | "feed">) => {
   const began = new Map(feed.map(({ id, timestamp }) => [id, Date.parse(timestamp)]))
   const first = new Map<string, number>()
@@ -126,7 +129,7 @@ export const lagsOf = ({ arrivals, feed }: Pick<Evidence, "arrivals" | "feed">) 
   return { p50: percentile(sorted, 0.5), p99: percentile(sorted, 0.99), longest: percentile(sorted, 1) }
 }
 
-/** Collects the evidence and judges it. */
+/** Collects the evidence and checks it. */
 export const judged = Effect.fnUntraced(function* (
   {
     endpoints,
@@ -134,7 +137,7 @@ export const judged = Effect.fnUntraced(function* (
     nodes,
     receiver,
     tenants,
-  }: Pick<World, "endpoints" | "installation" | "nodes" | "receiver" | "tenants">,
+  }: Pick<Fixture, "endpoints" | "installation" | "nodes" | "receiver" | "tenants">,
   writes: Evidence["writes"],
   beginsWithin?: number,
 ) {
@@ -156,11 +159,11 @@ export const judged = Effect.fnUntraced(function* (
     figures: {
       "writes ok": count("ok"),
       unknown: count("unknown"),
-      refused: count("refused") + count("rolled back"),
+      rejected: count("rejected") + count("rolled back"),
       events: evidence.feed.length,
       requests: evidence.arrivals.length,
       recorded: evidence.history.length,
-      "came twice": [...taken.values()].reduce((sum, requests) => sum + requests.length - 1, 0),
+      duplicates: [...taken.values()].reduce((sum, requests) => sum + requests.length - 1, 0),
       "lag p50/p99/max ms": `${lags.p50}/${lags.p99}/${lags.longest}`,
     },
     violations: check(evidence, beginsWithin),
@@ -168,30 +171,32 @@ export const judged = Effect.fnUntraced(function* (
   return { evidence, verdict }
 })
 
-/** Ends the load, waits for what is owed and judges. */
+/** Stops the load, waits for pending deliveries and checks the evidence. */
 export const conclude = Effect.fnUntraced(function* (
-  world: World,
+  world: Fixture,
   load: Load.Load,
   limitMillis: number,
   beginsWithin?: number,
 ) {
   yield* load.stop
   const stopped = performance.now()
-  const isDrained = yield* drained(world.installation, world.endpoints, limitMillis)
+  const isDrained = yield* waitUntilDrained(world.installation, world.endpoints, limitMillis)
   const millis = Math.round(performance.now() - stopped)
-  // The last request's own account of its end may still be on its way from the receiver.
+  // The receiver's last messages may still be in flight.
   yield* Effect.sleep(200)
   const { evidence, verdict } = yield* judged(world, load.writes, beginsWithin)
-  const owed = isDrained ? [] : [{ invariant: "I1", detail: `something was still owed ${millis} ms later` } as const]
+  const undelivered = isDrained
+    ? []
+    : [{ invariant: "I1", detail: `deliveries were still pending after ${millis} ms` } as const]
   return {
     evidence,
     verdict: {
       figures: { ...verdict.figures, "drained ms": millis },
-      violations: [...owed, ...verdict.violations],
+      violations: [...undelivered, ...verdict.violations],
     } satisfies Verdict,
   }
 })
 
-/** Makes one event. */
-export const component = (world: Pick<World, "nodes" | "tenants">, name: string) =>
+/** Creates a component, which emits one event. */
+export const component = (world: Pick<Fixture, "nodes" | "tenants">, name: string) =>
   call("POST", `${world.nodes[0].core}/api/components`, world.tenants[0]?.token ?? "", { name, version: "1" })

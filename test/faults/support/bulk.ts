@@ -1,21 +1,25 @@
-/** Events by the thousand, written as a transaction of the service writes one. */
+/** Writes thousands of events as the service's transactions do. */
 import { Effect } from "effect"
 import { randomUUID } from "node:crypto"
 import type { Installation, Tenant } from "./Installation.ts"
 
-/** What is written. */
-export interface Many {
+/** Events to write. */
+export interface BulkEvents {
   readonly count: number
-  /** The events' data carry it, with a number, as their `name`. */
+  /** Prefix of the `name` in the events' data, followed by a number. */
   readonly marker: string
-  /** When the first happened; each of the others happened a millisecond after the one before. */
+  /** Time of the first event; each further event is one millisecond later. */
   readonly from: Date
-  /** Whether webhook endpoints get them. */
-  readonly isOwed: boolean
+  /** Whether webhook endpoints receive them. */
+  readonly isPending: boolean
 }
 
-/** Writes them in one transaction. */
-export const writeMany = ({ sql }: Installation, { organizationId }: Tenant, { count, from, isOwed, marker }: Many) =>
+/** Writes the events in one transaction. */
+export const writeEvents = (
+  { sql }: Installation,
+  { organizationId }: Tenant,
+  { count, from, isPending, marker }: BulkEvents,
+) =>
   Effect.orDie(sql`
     WITH made AS (
       INSERT INTO events (organization_id, id, type, occurred_at, actor, data)
@@ -30,8 +34,8 @@ export const writeMany = ({ sql }: Installation, { organizationId }: Tenant, { c
       RETURNING organization_id, id, occurred_at
     )
     INSERT INTO webhook_outbox (organization_id, event_id, due_at)
-    SELECT organization_id, id, ${new Date()}::timestamptz FROM made WHERE ${isOwed}::boolean`)
+    SELECT organization_id, id, ${new Date()}::timestamptz FROM made WHERE ${isPending}::boolean`)
 
-/** Tells all nodes that there is work, as whoever commits events does. */
-export const tellOfWork = ({ sql }: Pick<Installation, "sql">) =>
-  Effect.orDie(sql`SELECT pg_notify('keyshelf_signals', 'nobody webhooks')`)
+/** Signals all nodes that there is work, as a commit of events does. */
+export const notifyNodes = ({ sql }: Pick<Installation, "sql">) =>
+  Effect.orDie(sql`SELECT pg_notify('keyshelf_signals', 'tests webhooks')`)

@@ -1,11 +1,11 @@
-/** A way to the database that is long, bad, or stands still for a while, as a network does. */
+/** A proxy to the database that simulates a slow, lossy or stalled network. */
 import { Effect } from "effect"
 import { connect, createServer } from "node:net"
 import type { AddressInfo, Socket } from "node:net"
 import { join } from "node:path"
 import type { Random } from "./Random.ts"
 
-/** What a lost packet costs: the shortest time after which a TCP sends it again. */
+/** Delay of a lost packet: the minimum retransmission timeout of TCP. */
 const LOST_MILLIS = 200
 
 /** Opens a connection to the server of a database's URL. */
@@ -16,7 +16,7 @@ export const dial = (databaseUrl: string): Socket => {
   return directory === null ? connect(Number(port), target.hostname) : connect(join(directory, `.s.PGSQL.${port}`))
 }
 
-/** How bad the line is: milliseconds of a way in one direction, and the share of what has to be sent again. */
+/** Quality of the line: one-way latency and jitter in milliseconds, and the share of lost packets. */
 export interface Quality {
   readonly millis: number
   readonly jitter: number
@@ -25,7 +25,7 @@ export interface Quality {
 
 const GOOD: Quality = { millis: 0, jitter: 0, lost: 0 }
 
-// Bytes keep their order, and each waits until its own time.
+// Forwards chunks in order, each after its own delay.
 const delayed = (from: Socket, to: Socket, wait: () => number, isHeld: () => boolean) => {
   const chunks: Array<{ readonly bytes: Buffer; readonly at: number }> = []
   let last = 0
@@ -58,7 +58,7 @@ const delayed = (from: Socket, to: Socket, wait: () => number, isHeld: () => boo
   return flow
 }
 
-/** A TCP path to the database. */
+/** Opens a TCP proxy to the database. */
 export const line = (databaseUrl: string, random: Random) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
@@ -99,15 +99,15 @@ export const line = (databaseUrl: string, random: Random) =>
       url.port = String((server.address() as AddressInfo).port)
       return {
         url: url.href,
-        /** From now on the line is so. */
+        /** Sets the quality of the line. */
         degrade: (to: Quality) => void (quality = to),
-        /** Nothing passes, and nobody is told: what is sent arrives when the line flows again. */
+        /** Stalls the line silently: data arrives when the line flows again. */
         hold: () => void (isHeld = true),
         flow: () => {
           isHeld = false
           for (const flow of flows) flow()
         },
-        /** Connections break, and no new one is taken. */
+        /** Closes all connections and rejects new ones. */
         cut: () => {
           isCut = true
           for (const socket of sockets) socket.destroy()

@@ -1,11 +1,11 @@
-/** The service as `keyshelf serve` runs it, with other limits of the delivery engine than the settings let an operator choose. */
+/** Runs the service like `keyshelf serve`, with delivery limits that the settings do not allow. */
 import "effect/schema/SchemaJITCompiler/enable"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Cause, Duration, Effect, Exit, Runtime } from "effect"
 import { serve } from "../../../src/app/Process.ts"
 import { DeliveryLimits } from "../../../src/domains/webhooks/DeliveryLimits.ts"
 
-/** What a fault test may lower, in milliseconds. */
+/** Limits that a fault test can lower, in milliseconds. */
 export interface LimitsInMillis {
   readonly lease?: number
   readonly timeout?: number

@@ -1,29 +1,29 @@
-/** The receiver's process: it does to each path what it was told to, and tells its parent of every request. */
+/** Process of the test receiver. Applies a behaviour to each path and reports every request to its parent. */
 import { createServer } from "node:http"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { createServer as createSocketServer } from "node:net"
 import type { AddressInfo, Server } from "node:net"
 import { gzipSync } from "node:zlib"
-import type { Behaviour, Came, News, Order } from "./Behaviour.ts"
+import type { Behaviour, ReceivedRequest, ReceiverMessage, ReceiverCommand } from "./Behaviour.ts"
 
-const tell = (news: News) => process.send?.(news)
+const report = (news: ReceiverMessage) => process.send?.(news)
 const clock = () => performance.timeOrigin + performance.now()
 
 const behaviours = new Map<string, Behaviour>()
-const held = new Map<string, Set<ServerResponse>>()
-const seen = new Map<string, number>()
+const openRequests = new Map<string, Set<ServerResponse>>()
+const requestCounts = new Map<string, number>()
 let count = 0
 
 const headersOf = (request: IncomingMessage): Record<string, string> =>
   Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]))
 
-const again = (what: string): number => {
-  const times = (seen.get(what) ?? 0) + 1
-  seen.set(what, times)
+const countRequest = (what: string): number => {
+  const times = (requestCounts.get(what) ?? 0) + 1
+  requestCounts.set(what, times)
   return times
 }
 
-const pour = (response: ServerResponse, bytes: number) => {
+const flood = (response: ServerResponse, bytes: number) => {
   const part = Buffer.alloc(64 * 1024, "x")
   let left = bytes
   const more = () => {
@@ -39,18 +39,18 @@ const pour = (response: ServerResponse, bytes: number) => {
   more()
 }
 
-const answer = (behaviour: Behaviour, request: Came, response: ServerResponse): void => {
+const respond = (behaviour: Behaviour, request: ReceivedRequest, response: ServerResponse): void => {
   const reset = () => {
-    tell({ news: "answered", number: request.number, at: clock(), status: null })
+    report({ news: "answered", number: request.number, at: clock(), status: null })
     response.socket?.resetAndDestroy()
   }
   const status = (code: number, headers: Record<string, string> = {}) => {
     response.writeHead(code, headers)
-    tell({ news: "answered", number: request.number, at: clock(), status: code })
+    report({ news: "answered", number: request.number, at: clock(), status: code })
   }
   switch (behaviour.kind) {
     case "answer": {
-      const times = again(`${request.key} ${request.headers["webhook-id"]}`)
+      const times = countRequest(`${request.key} ${request.headers["webhook-id"]}`)
       const code = behaviour.statuses[Math.min(times, behaviour.statuses.length) - 1] ?? 200
       const end = () => {
         if (response.destroyed) return
@@ -62,7 +62,7 @@ const answer = (behaviour: Behaviour, request: Came, response: ServerResponse): 
       return
     }
     case "hold":
-      held.set(request.key, (held.get(request.key) ?? new Set()).add(response))
+      openRequests.set(request.key, (openRequests.get(request.key) ?? new Set()).add(response))
       return
     case "drip": {
       status(200)
@@ -78,19 +78,19 @@ const answer = (behaviour: Behaviour, request: Came, response: ServerResponse): 
       } else reset()
       return
     case "resetEvery":
-      if (again(request.key) % behaviour.nth === 0) reset()
+      if (countRequest(request.key) % behaviour.nth === 0) reset()
       else {
         status(200)
         response.end("taken")
       }
       return
     case "garbage":
-      tell({ news: "answered", number: request.number, at: clock(), status: null })
-      response.socket?.end("\u0001\u0002 this is no answer\r\n\r\n")
+      report({ news: "answered", number: request.number, at: clock(), status: null })
+      response.socket?.end("\u0001\u0002 this is not HTTP\r\n\r\n")
       return
     case "huge":
       status(200)
-      pour(response, behaviour.bytes)
+      flood(response, behaviour.bytes)
       return
     case "bomb":
       status(200, { "content-encoding": "gzip", "content-type": "application/json" })
@@ -111,21 +111,21 @@ const serve = (request: IncomingMessage, response: ServerResponse) => {
   const parts: Array<Buffer> = []
   const socket = request.socket
   response.once("close", () => {
-    held.get(key)?.delete(response)
-    if (!response.writableFinished) tell({ news: "gone", number, at: clock(), bytes: socket.bytesWritten })
+    openRequests.get(key)?.delete(response)
+    if (!response.writableFinished) report({ news: "gone", number, at: clock(), bytes: socket.bytesWritten })
   })
   response.on("error", () => undefined)
   if (behaviour.kind === "reset" && behaviour.when === "before") {
     const came = { number, key, at, headers: headersOf(request), body: "" }
-    tell({ news: "came", request: came })
-    answer(behaviour, came, response)
+    report({ news: "came", request: came })
+    respond(behaviour, came, response)
     return
   }
   request.on("data", (part: Buffer) => parts.push(part))
   request.on("end", () => {
     const came = { number, key, at, headers: headersOf(request), body: Buffer.concat(parts).toString("utf8") }
-    tell({ news: "came", request: came })
-    answer(behaviour, came, response)
+    report({ news: "came", request: came })
+    respond(behaviour, came, response)
   })
 }
 
@@ -135,15 +135,15 @@ const listening = (server: Server) =>
 const server = createServer({ keepAliveTimeout: 30_000 }, serve)
 const mute = createSocketServer((socket) => {
   socket.on("error", () => undefined).resume()
-  tell({ news: "connected", at: clock() })
+  report({ news: "connected", at: clock() })
 })
 
-process.on("message", (order: Order) => {
+process.on("message", (order: ReceiverCommand) => {
   if (order.order === "behave") {
     behaviours.set(order.key, order.behaviour)
-    tell({ news: "obeyed", number: order.number })
+    report({ news: "obeyed", number: order.number })
   } else {
-    for (const response of held.get(order.key) ?? []) {
+    for (const response of openRequests.get(order.key) ?? []) {
       response.writeHead(order.status)
       response.end()
     }
@@ -151,4 +151,4 @@ process.on("message", (order: Order) => {
 })
 process.on("disconnect", () => process.exit(0))
 
-tell({ news: "listening", port: await listening(server), mutePort: await listening(mute) })
+report({ news: "listening", port: await listening(server), mutePort: await listening(mute) })

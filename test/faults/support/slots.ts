@@ -1,4 +1,4 @@
-/** Takes a server's connections until it has none left to give. */
+/** Exhausts a server's connection slots. */
 import { Effect } from "effect"
 import type { Socket } from "node:net"
 import { dial } from "./line.ts"
@@ -11,8 +11,8 @@ const startupMessage = (values: Record<string, string>): Buffer => {
   return Buffer.concat([head, body])
 }
 
-// Whether the server let us in; it asks the owner of its own socket for no password.
-const enter = (url: string): Promise<Socket | undefined> =>
+// Opens a connection; returns `undefined` if the server rejects it. The owner of the server's socket needs no password.
+const openConnection = (url: string): Promise<Socket | undefined> =>
   new Promise((resolve) => {
     const socket = dial(url)
     const { pathname, username } = new URL(url)
@@ -28,15 +28,15 @@ const enter = (url: string): Promise<Socket | undefined> =>
     socket.on("close", () => resolve(undefined))
   })
 
-/** Holds every connection that is free, and each that becomes free, until it is told to give them back. */
-export const takeSlots = (url: string) =>
+/** Takes every free connection, and each one that becomes free, until `giveBack` is called. */
+export const exhaustConnections = (url: string) =>
   Effect.acquireRelease(
     Effect.sync(() => {
       const held = new Set<Socket>()
       const ending = new AbortController()
       const take = async () => {
         while (!ending.signal.aborted) {
-          const socket = await enter(url)
+          const socket = await openConnection(url)
           if (socket === undefined) await new Promise((resolve) => setTimeout(resolve, 2))
           else if (!ending.signal.aborted) {
             held.add(socket)

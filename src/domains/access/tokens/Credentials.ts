@@ -1,4 +1,4 @@
-/** Verifies credentials and keeps their last use. Issuing is in the services of its sibling files. */
+/** Verifies credentials and records their last use. */
 import { Context, Effect, Exit, Layer, Option, Redacted, Schedule } from "effect"
 import { makeRequestBatcher } from "../../../kernel/concurrency/RequestBatcher.ts"
 import { InvalidCredential } from "../../../kernel/contract/Problem.ts"
@@ -8,29 +8,30 @@ import { AccessRepo } from "../Repo.ts"
 import { bounded, isLive, isOfKind } from "../Rules.ts"
 import { TokenHasher } from "./TokenHasher.ts"
 
-/** The one answer to every credential that does not work. */
+/** The error for every credential that does not work. It never says why, so that it reveals nothing about tokens. */
 export const refused = () =>
-  new InvalidCredential({ detail: "The credential is missing, or it did not work. Nothing more is said about why." })
+  new InvalidCredential({ detail: "The credential is missing or not valid. The reason is not disclosed." })
 
-const NOBODY = "00000000-0000-0000-0000-000000000000"
+// The id of no row: a look-up without an id runs the same query.
+const NO_ROW = "00000000-0000-0000-0000-000000000000"
 
-/** Authenticates tokens. There is no cache: a revocation binds the next request on every node. */
+/** Authenticates tokens. There is no cache, so that a revocation applies to the next request on every node. */
 export class Credentials extends Context.Service<
   Credentials,
   {
     /**
-     * The live credential that the text stands for. Unknown, altered, expired, revoked and of another kind all take
-     * the same path and fail alike (interface specification, section 5.6).
+     * Returns the live credential of a token. Unknown, altered, expired and revoked tokens and those of another kind
+     * take the same path and fail with the same error (interface specification, section 5.6).
      */
     readonly authenticate: (
       kind: CredentialKind,
       credential: Redacted.Redacted,
     ) => Effect.Effect<StoredCredential, InvalidCredential>
     /**
-     * The live credential with this row id, for what names a row instead of holding its secret. Without an id it fails
-     * after the same work.
+     * Returns the live credential with this row id, for credentials that name a row instead of holding its secret.
+     * Without an id it fails after the same work.
      */
-    readonly withId: (
+    readonly findLive: (
       kind: CredentialKind,
       id: Option.Option<string>,
     ) => Effect.Effect<StoredCredential, InvalidCredential>
@@ -59,8 +60,8 @@ export class Credentials extends Context.Service<
           return row
         }),
 
-        withId: Effect.fnUntraced(function* (kind, id) {
-          const row = Option.getOrUndefined(yield* byId(Option.getOrElse(id, () => NOBODY)))
+        findLive: Effect.fnUntraced(function* (kind, id) {
+          const row = Option.getOrUndefined(yield* byId(Option.getOrElse(id, () => NO_ROW)))
           const at = yield* now
           if (row === undefined || !isLive(row, kind, at)) return yield* refused()
           lastUse.set(row.id, at)
@@ -71,7 +72,7 @@ export class Credentials extends Context.Service<
   )
 }
 
-// All look-ups that wait at the same moment go into one query, which makes strictness nearly free under load.
+// Batches waiting look-ups into one query. Under load this makes a look-up per request nearly free.
 const lookUp = (
   find: (keys: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<StoredCredential>>,
   keyOf: (row: StoredCredential) => string,
@@ -83,19 +84,19 @@ const lookUp = (
     }),
   )
 
-const MINUTE = 60_000
+const MINUTE_MS = 60_000
 
-const wholeMinute = (at: Date): Date => new Date(Math.floor(at.getTime() / MINUTE) * MINUTE)
+const wholeMinute = (at: Date): Date => new Date(Math.floor(at.getTime() / MINUTE_MS) * MINUTE_MS)
 
-/** Collects uses in memory and writes them once a minute, to the minute, so that no request pays for it. */
+/** Collects last uses in memory and stores them once a minute, so that no request waits for the write. */
 const makeLastUse = Effect.fnUntraced(function* (repo: AccessRepo["Service"]) {
   const used = new Map<string, Date>()
   const flush = Effect.suspend(() => {
     if (used.size === 0) return Effect.void
     const uses = [...used].map(([id, at]) => [id, wholeMinute(at)] as const)
     used.clear()
-    return repo.touchLastUse(uses)
-  }).pipe(Effect.catchCause((cause) => Effect.logWarning("The last use of tokens could not be written", cause)))
+    return repo.storeLastUse(uses)
+  }).pipe(Effect.catchCause((cause) => Effect.logWarning("Storing the last use of tokens failed", cause)))
   yield* flush.pipe(Effect.repeat(Schedule.spaced("1 minute")), Effect.forkScoped)
   yield* Effect.addFinalizer(() => flush)
   return used

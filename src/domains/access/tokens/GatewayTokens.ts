@@ -1,7 +1,7 @@
 /**
- * The internal JWT of a gateway: what a `ksh_` token is exchanged for at the validation endpoint, so that the secret stays
- * at the gateway (interface specification, section 5.2; contract, section 4). It names the credential's row and lives 30
- * seconds; the Core API reads the row again at every request, so a revocation binds the next one behind a gateway too.
+ * Internal JWTs. The validation endpoint exchanges a `ksh_` token for one, so that the secret stays at the gateway
+ * (interface specification, section 5.2; contract, section 4). The JWT names the credential's row and expires after 30
+ * seconds. The Core API reads the row for every request, so a revocation applies to the next one behind a gateway too.
  */
 import { Context, Effect, Layer, Option, Redacted, Schema } from "effect"
 import { jwtVerify, SignJWT } from "jose"
@@ -13,27 +13,29 @@ import { now } from "../../../kernel/values/Timestamp.ts"
 import type { StoredCredential } from "../Model.ts"
 import { Credentials } from "./Credentials.ts"
 
-/** The token that it was exchanged for: taken by the Core API of this installation only. */
+/** Only the Core API of this installation accepts tokens of this issuer. */
 const ISSUER = "urn:keyshelf:token-validation"
 const AUDIENCE = "urn:keyshelf:core-api"
 const TYPE = "keyshelf-gateway+jwt"
 const ALGORITHM = "EdDSA"
 
-/** How long an internal JWT lives, in seconds. */
+/** Lifetime of an internal JWT, in seconds. */
 export const LIFETIME_SECONDS = 30
 
 /**
- * How every internal JWT begins: `typ` is the first member of its header, and the signature covers the header. Gateways
- * know by it what must not come in from outside.
+ * The text that every internal JWT begins with: `typ` is the first property of its signed header. Gateways reject
+ * requests from outside whose credential begins with it.
  */
-export const BEGINNING = Buffer.from(`{"typ":"${TYPE}`.slice(0, 27)).toString("base64url")
+export const GATEWAY_TOKEN_PREFIX = Buffer.from(`{"typ":"${TYPE}`.slice(0, 27)).toString("base64url")
 
-/** Which stored tokens the Core API takes: `direct` as they are or exchanged, `gateway` only as a gateway exchanged them. */
+/**
+ * Which tokens the Core API accepts: `direct` accepts `ksh_` tokens and internal JWTs, `gateway` only internal JWTs.
+ */
 export const AuthMode = Context.Reference<"direct" | "gateway">("keyshelf.reference/access/AuthMode", {
   defaultValue: () => "direct",
 })
 
-// An Ed25519 private key in PKCS #8 is this and its 32 bytes (RFC 8410, section 7).
+// The prefix of the 32 key bytes of an Ed25519 private key in PKCS #8 (RFC 8410, section 7).
 const PKCS8 = Buffer.from("302e020100300506032b657004220420", "hex")
 
 const signingKey = ({ bytes, id }: PurposeKey) => {
@@ -47,11 +49,11 @@ const isRowId = Schema.is(Schema.String.check(Schema.isUUID()))
 export class GatewayTokens extends Context.Service<
   GatewayTokens,
   {
-    /** An internal JWT for the credential that was just authenticated. */
+    /** Issues an internal JWT for a credential that was just authenticated. */
     readonly issue: (credential: StoredCredential) => Effect.Effect<Redacted.Redacted>
-    /** Whether the text has the form of an internal JWT; says nothing about whether it is one. */
-    readonly recognizes: (credential: Redacted.Redacted) => boolean
-    /** The live organization credential that an internal JWT names. Whatever else is sent fails alike. */
+    /** Whether the text begins like an internal JWT. Does not verify it. */
+    readonly hasPrefix: (credential: Redacted.Redacted) => boolean
+    /** Returns the live organization credential that an internal JWT names. All other input fails with one error. */
     readonly verify: (credential: Redacted.Redacted) => Effect.Effect<StoredCredential, InvalidCredential>
   }
 >()("keyshelf/access/GatewayTokens") {
@@ -63,7 +65,7 @@ export class GatewayTokens extends Context.Service<
       const [current] = keys
       if (current === undefined) return yield* Effect.die(new Error("The installation has no secret key"))
 
-      const rowNamedBy = Effect.fnUntraced(function* (text: string) {
+      const rowIdOf = Effect.fnUntraced(function* (text: string) {
         const currentDate = yield* now
         const verified = yield* Effect.tryPromise(() =>
           jwtVerify(
@@ -89,10 +91,10 @@ export class GatewayTokens extends Context.Service<
         )
       })
 
-      const recognizes = (credential: Redacted.Redacted) => Redacted.value(credential).startsWith(BEGINNING)
+      const recognizes = (credential: Redacted.Redacted) => Redacted.value(credential).startsWith(GATEWAY_TOKEN_PREFIX)
 
       return GatewayTokens.of({
-        recognizes,
+        hasPrefix: recognizes,
         issue: Effect.fnUntraced(function* ({ id }) {
           const issuedAt = Math.floor((yield* now).getTime() / 1000)
           const token = new SignJWT()
@@ -105,8 +107,8 @@ export class GatewayTokens extends Context.Service<
           return Redacted.make(yield* Effect.promise(() => token.sign(current.privateKey)))
         }),
         verify: Effect.fnUntraced(function* (credential) {
-          const id = recognizes(credential) ? yield* rowNamedBy(Redacted.value(credential)) : Option.none<string>()
-          return yield* credentials.withId("organization", id)
+          const id = recognizes(credential) ? yield* rowIdOf(Redacted.value(credential)) : Option.none<string>()
+          return yield* credentials.findLive("organization", id)
         }),
       })
     }),

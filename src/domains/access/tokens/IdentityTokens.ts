@@ -1,6 +1,6 @@
 /**
- * Verifies tokens of the identity provider (contract, section 4 and section 9, "Credentials"; RFC 8725). Keys come from
- * the configured provider and from nowhere else: what a token says about keys (`jku`, `jwk`, `x5u`, `x5c`) is not read.
+ * Verifies tokens of the identity provider (contract, section 4 and section 9, "Credentials"; RFC 8725). Keys come only
+ * from the configured provider: key references inside a token (`jku`, `jwk`, `x5u`, `x5c`) are ignored.
  */
 import { Context, Effect, Layer, Option, Predicate, Redacted, Schema } from "effect"
 import { decodeProtectedHeader, errors, jwtVerify } from "jose"
@@ -11,18 +11,18 @@ import { now } from "../../../kernel/values/Timestamp.ts"
 import { Text } from "../../../kernel/values/Text.ts"
 import { keySetOf } from "./KeySet.ts"
 
-/** Signatures that are accepted: asymmetric ones only, so that no public key can pass for a shared secret. */
+/** Accepted signature algorithms. All are asymmetric, so that a public key cannot be used as a shared secret. */
 const ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA"]
 
-/** What a token may call itself: nothing, a JWT, or an access token (RFC 9068). No logout token, no token of a gateway. */
+/** Accepted `typ` headers: none, JWT, or access token (RFC 9068). Logout tokens and internal JWTs are rejected. */
 const TYPES = new Set<unknown>([undefined, "jwt", "at+jwt"])
 
-/** A longer token is refused unread. Proxies refuse such headers too. */
-const LONGEST = 8192
+/** A longer token is rejected without decoding it. Proxies reject headers of this size too. */
+const MAX_TOKEN_LENGTH = 8192
 
 const CLOCK_SKEW_SECONDS = 60
 
-/** The token is not good. Why stays here: every failure has one answer. */
+/** The token is not valid. The reason is not reported, because all failures get the same response. */
 export class NotVerified extends Schema.TaggedError<NotVerified>()("NotVerified", {}) {}
 
 const isSubject = Schema.is(Text(1, 255))
@@ -30,7 +30,7 @@ const isSubject = Schema.is(Text(1, 255))
 const typeOf = (typ: unknown): unknown =>
   Predicate.isString(typ) ? typ.toLowerCase().replace(/^application\//, "") : typ
 
-// jose checks the algorithm; what is left is what it would tolerate.
+// Rejects headers that jose would accept.
 const isHeaderAccepted = (token: string): boolean => {
   try {
     const header = decodeProtectedHeader(token)
@@ -45,7 +45,7 @@ const isHeaderAccepted = (token: string): boolean => {
   }
 }
 
-const refuse = Effect.fail(new NotVerified())
+const reject = Effect.fail(new NotVerified())
 
 const verifier = Effect.fnUntraced(function* (provider: Provider) {
   const keys = yield* keySetOf(provider)
@@ -66,30 +66,30 @@ const verifier = Effect.fnUntraced(function* (provider: Provider) {
 
   const payloadOf = Effect.fnUntraced(function* (token: string) {
     const at = yield* now
-    const held = yield* keys.current
-    return yield* check(token, held, at).pipe(
+    const current = yield* keys.current
+    return yield* check(token, current, at).pipe(
       Effect.catchIf(
         (error) => error instanceof errors.JWKSNoMatchingKey,
-        () => Effect.flatMap(keys.after(held), (fresh) => check(token, fresh, at)),
+        () => Effect.flatMap(keys.after(current), (fresh) => check(token, fresh, at)),
       ),
     )
   })
 
   return Effect.fnUntraced(function* (credential: Redacted.Redacted) {
     const token = Redacted.value(credential)
-    if (token.length > LONGEST || !isHeaderAccepted(token)) return yield* refuse
-    const { payload } = yield* Effect.catch(payloadOf(token), () => refuse)
+    if (token.length > MAX_TOKEN_LENGTH || !isHeaderAccepted(token)) return yield* reject
+    const { payload } = yield* Effect.catch(payloadOf(token), () => reject)
     const subject: unknown = payload.sub
-    if (!isSubject(subject)) return yield* refuse
+    if (!isSubject(subject)) return yield* reject
     return { subject, all: payload satisfies JWTPayload as Readonly<Record<string, unknown>> } satisfies Claims
   })
 })
 
-/** Verifies tokens of the configured identity provider; without one it refuses all. */
+/** Verifies tokens of the configured identity provider. Without a provider it rejects every token. */
 export class IdentityTokens extends Context.Service<
   IdentityTokens,
   {
-    /** The claims of a good token, and the provider that vouches for them. */
+    /** Returns the claims of a valid token, and the provider that signed it. */
     readonly verify: (credential: Redacted.Redacted) => Effect.Effect<Verified, NotVerified>
   }
 >()("keyshelf/access/IdentityTokens") {
@@ -97,7 +97,7 @@ export class IdentityTokens extends Context.Service<
     IdentityTokens,
     Effect.gen(function* () {
       const provider = yield* IdentityProvider
-      if (Option.isNone(provider)) return IdentityTokens.of({ verify: () => refuse })
+      if (Option.isNone(provider)) return IdentityTokens.of({ verify: () => reject })
       const verify = yield* verifier(provider.value)
       return IdentityTokens.of({
         verify: (credential) => Effect.map(verify(credential), (claims) => ({ provider: provider.value, claims })),
@@ -106,7 +106,7 @@ export class IdentityTokens extends Context.Service<
   )
 }
 
-/** A token that was verified, and by whose keys. */
+/** The claims of a verified token, and the provider that signed it. */
 export interface Verified {
   readonly provider: Provider
   readonly claims: Claims

@@ -1,44 +1,46 @@
-/** The identity provider's keys, held in memory: fetched when they are due, kept for a while when the provider is away. */
+/** Caches the identity provider's keys in memory. While the provider is unavailable, stale keys are used for a time. */
 import { Clock, Duration, Effect, Fiber, Semaphore } from "effect"
 import { createLocalJWKSet } from "jose"
 import type { LocalJWKSet } from "jose"
 import { KeysUnavailable } from "../../../kernel/ports/IdentityProvider.ts"
 import type { Provider } from "../../../kernel/ports/IdentityProvider.ts"
 
-/** Older keys are fetched again before they are used. */
-const FRESH = Duration.toMillis("10 minutes")
-/** Older keys are not used any more, also while the provider is away. */
-const LONGEST_STALE = Duration.toMillis("1 hour")
-/** The least time between two fetches for the sake of an unknown `kid` (contract, section 9). */
-const BETWEEN_UNKNOWN = Duration.toMillis("30 seconds")
-/** The least time between two fetches when the last one failed. */
-const BETWEEN_FAILURES = { withKeys: Duration.toMillis("30 seconds"), without: Duration.toMillis("5 seconds") }
+/** Keys older than this are fetched again before use. */
+const FRESH_MS = Duration.toMillis("10 minutes")
+/** Keys older than this are not used, even while the provider is unavailable. */
+const MAX_STALE_MS = Duration.toMillis("1 hour")
+/** Minimum time between two fetches that are caused by an unknown `kid` (contract, section 9). */
+const UNKNOWN_KEY_PAUSE_MS = Duration.toMillis("30 seconds")
+/** Minimum time between two fetches after a failure. */
+const FAILURE_PAUSE_MS = { withKeys: Duration.toMillis("30 seconds"), without: Duration.toMillis("5 seconds") }
 
-interface Held {
+interface CachedKeys {
   readonly keys: LocalJWKSet
   readonly fetchedAt: number
 }
 
-/** The way to the provider's keys. Requests that wait at once share one fetch, which goes on if they leave. */
+/** Reads the provider's keys. Concurrent requests share one fetch, which continues if a request is cancelled. */
 export interface KeySet {
-  /** The keys to verify with now. */
+  /** The keys to verify with. */
   readonly current: Effect.Effect<LocalJWKSet, KeysUnavailable>
-  /** Newer keys than these, for a token whose key is not among them; the same ones if it is too early to ask again. */
+  /**
+   * Newer keys than `seen`, for a token with an unknown key. Returns the same keys if it is too early to fetch again.
+   */
   readonly after: (seen: LocalJWKSet) => Effect.Effect<LocalJWKSet, KeysUnavailable>
 }
 
-/** The key set of a provider. Fetches it at once, so that a wrong setting shows in the log at the start. */
+/** Creates the key set of a provider. Fetches it immediately, so that a wrong setting is logged at startup. */
 export const keySetOf = Effect.fnUntraced(function* (provider: Provider) {
   const scope = yield* Effect.scope
   const oneAtATime = Semaphore.makeUnsafe(1)
-  let held: Held | undefined
+  let cached: CachedKeys | undefined
   let failedAt: number | undefined
   let unknownAt = -Infinity
 
-  const isUsable = (at: number) => held !== undefined && at - held.fetchedAt <= LONGEST_STALE
+  const isUsable = (at: number) => cached !== undefined && at - cached.fetchedAt <= MAX_STALE_MS
   const isDue = (at: number) => {
-    if (held !== undefined && at - held.fetchedAt <= FRESH) return false
-    const pause = isUsable(at) ? BETWEEN_FAILURES.withKeys : BETWEEN_FAILURES.without
+    if (cached !== undefined && at - cached.fetchedAt <= FRESH_MS) return false
+    const pause = isUsable(at) ? FAILURE_PAUSE_MS.withKeys : FAILURE_PAUSE_MS.without
     return failedAt === undefined || at - failedAt >= pause
   }
 
@@ -46,25 +48,25 @@ export const keySetOf = Effect.fnUntraced(function* (provider: Provider) {
     Effect.flatMap((keys) =>
       Effect.try({
         try: () => createLocalJWKSet(keys),
-        catch: () => new KeysUnavailable({ message: "it is no key set" }),
+        catch: () => new KeysUnavailable({ message: "the response is not a key set" }),
       }),
     ),
     Effect.flatMap((keys) =>
       Effect.map(Clock.currentTimeMillis, (at) => {
-        held = { keys, fetchedAt: at }
+        cached = { keys, fetchedAt: at }
         failedAt = undefined
       }),
     ),
     Effect.catch((error) =>
       Effect.flatMap(Clock.currentTimeMillis, (at) => {
         failedAt = at
-        const consequence = isUsable(at) ? "The keys from before are used on" : "Nobody can sign in"
-        return Effect.logWarning(`The identity provider's keys cannot be fetched: ${error.message}. ${consequence}.`)
+        const consequence = isUsable(at) ? "The cached keys remain in use" : "People cannot sign in"
+        return Effect.logWarning(`Fetching the identity provider's keys failed: ${error.message}. ${consequence}.`)
       }),
     ),
   )
 
-  // Decided again when it is this fiber's turn: whoever was before may have fetched what is wanted.
+  // Checks again once the permit is acquired: the fiber before may already have fetched the keys.
   const refresh = (isWanted: (at: number) => boolean) =>
     Effect.flatMap(Clock.currentTimeMillis, (at) => (isWanted(at) ? fetch : Effect.void)).pipe(
       oneAtATime.withPermits(1),
@@ -72,15 +74,15 @@ export const keySetOf = Effect.fnUntraced(function* (provider: Provider) {
     )
 
   const usable = Effect.flatMap(Clock.currentTimeMillis, (at) =>
-    held !== undefined && isUsable(at)
-      ? Effect.succeed(held.keys)
-      : Effect.fail(new KeysUnavailable({ message: "there are none" })),
+    cached !== undefined && isUsable(at)
+      ? Effect.succeed(cached.keys)
+      : Effect.fail(new KeysUnavailable({ message: "no keys are cached" })),
   )
 
   const current = Effect.gen(function* () {
     const at = yield* Clock.currentTimeMillis
     if (isDue(at)) {
-      // A provider that was away a moment ago is asked again without anybody waiting for it.
+      // After a failure, requests do not wait for the fetch while the cached keys are usable.
       const waits = failedAt === undefined || !isUsable(at)
       const fetching = yield* refresh(isDue)
       if (waits) yield* Fiber.join(fetching)
@@ -90,7 +92,7 @@ export const keySetOf = Effect.fnUntraced(function* (provider: Provider) {
 
   const after = Effect.fnUntraced(function* (seen: LocalJWKSet) {
     const isWanted = (at: number) => {
-      if (held?.keys !== seen || at - unknownAt < BETWEEN_UNKNOWN) return false
+      if (cached?.keys !== seen || at - unknownAt < UNKNOWN_KEY_PAUSE_MS) return false
       unknownAt = at
       return true
     }

@@ -1,7 +1,12 @@
-/** The end of tokens' lives: their expiry is told once, and what ended long ago is removed (interface specification, section 8). */
+/**
+ * Emits the expiry event of each token once, and deletes tokens that ended long ago (interface specification, section
+ * 8).
+ */
 import { Context, Effect, Layer } from "effect"
 import { Events } from "../../events/Service.ts"
 import { platformIdentity } from "../../../kernel/contract/Caller.ts"
+import type { RetentionJob } from "../../../kernel/database/ExpiredRows.ts"
+import { CurrentRetentionPeriods, endedBefore } from "../../../kernel/ports/RetentionPeriods.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
 import { AccessRepo } from "../Repo.ts"
@@ -11,11 +16,11 @@ const make = Effect.gen(function* () {
   const events = yield* Events
   const transactions = yield* Transactions
 
-  /** Emits `TOKEN_EXPIRED` for up to so many tokens whose expiry has come; answers for how many. */
-  const tellExpiries = Effect.fn("TokenRetirement.tellExpiries")(function* (count: number) {
+  /** Emits `TOKEN_EXPIRED` for up to `count` expired tokens. Returns the number of events. */
+  const emitExpiries = Effect.fn("TokenRetention.tellExpiries")(function* (count: number) {
     return yield* transactions.run(
       Effect.gen(function* () {
-        const expired = yield* repo.takeExpired(yield* now, count)
+        const expired = yield* repo.claimExpired(yield* now, count)
         for (const { organizationId, serviceAccountSlug, ...token } of expired) {
           const data = serviceAccountSlug === null ? token : { ...token, serviceAccountSlug }
           yield* events.emit({ organizationId, actor: platformIdentity }, "TOKEN_EXPIRED", data)
@@ -25,18 +30,26 @@ const make = Effect.gen(function* () {
     )
   })
 
-  /** Removes up to so many credentials that ended before the instant, minted tokens before their parents; answers how many. */
-  const removeRetired = Effect.fn("TokenRetirement.removeRetired")(function* (before: Date, count: number) {
+  /**
+   * Deletes up to `count` credentials that ended before an instant, tokens before their parents. Returns the number.
+   */
+  const deleteRetired = Effect.fn("TokenRetention.removeRetired")(function* (before: Date, count: number) {
     const tokens = yield* repo.deleteRetired("organization", before, count)
     return tokens === count ? tokens : tokens + (yield* repo.deleteRetired("platform", before, count - tokens))
   })
 
-  return { tellExpiries, removeRetired }
+  const { retiredTokens } = yield* CurrentRetentionPeriods
+  const jobs: ReadonlyArray<RetentionJob> = [
+    // Must come first: the expiry event of a token is emitted before the token is deleted.
+    { kind: "token_expiries", step: (_, count) => emitExpiries(count) },
+    { kind: "retired_tokens", step: (at, count) => deleteRetired(endedBefore(at, retiredTokens), count) },
+  ]
+  return { jobs }
 })
 
-/** What becomes of credentials after their end. The platform identity does it, in batches. */
-export class TokenRetirement extends Context.Service<TokenRetirement, Effect.Success<typeof make>>()(
-  "keyshelf/access/Retirement",
+/** Handles expired and revoked credentials in batches, as the platform identity. */
+export class TokenRetention extends Context.Service<TokenRetention, Effect.Success<typeof make>>()(
+  "keyshelf/access/Retention",
 ) {
-  static readonly layer = Layer.effect(TokenRetirement, make)
+  static readonly layer = Layer.effect(TokenRetention, make)
 }

@@ -1,7 +1,7 @@
 /**
- * Token text and its two hashes (interface specification, section 5.12). The look-up hash finds the row; the salted
- * verification hash, keyed with a pepper that is not in the database, makes a stolen or forged row useless. The
- * secret has 256 random bits, so a slow hash would slow down nobody but us.
+ * Creates tokens and their two hashes (interface specification, section 5.12). The look-up hash finds the row. The
+ * salted verification hash uses a pepper that is not in the database, so that a stolen or forged row is useless.
+ * Secrets have 256 random bits, so a slow hash would not hinder an attacker.
  */
 import { Array, Context, Effect, Layer, Redacted } from "effect"
 import { createHmac, createSecretKey, hash as digest, randomBytes, timingSafeEqual } from "node:crypto"
@@ -10,17 +10,17 @@ import { Secrets } from "../../../kernel/ports/KeyRing.ts"
 import { prefixes } from "../Model.ts"
 import type { CredentialKind, TokenHashes } from "../Model.ts"
 
-/** Makes, finds and verifies token texts. */
+/** Creates, hashes and verifies tokens. */
 export class TokenHasher extends Context.Service<
   TokenHasher,
   {
-    /** A new random token of the kind, with its hashes. */
+    /** Creates a random token of the kind, with its hashes. */
     readonly issue: (kind: CredentialKind) => Effect.Effect<{ token: Redacted.Redacted; hashes: TokenHashes }>
-    /** The hashes of a given token text (the bootstrap credential). */
+    /** Hashes a given token (the bootstrap credential). */
     readonly hash: (token: Redacted.Redacted) => TokenHashes
-    /** As hexadecimal digits. */
+    /** Returns the look-up hash in hexadecimal. */
     readonly lookupHash: (token: Redacted.Redacted) => string
-    /** Constant in time, and the same work when there is no row to compare with. */
+    /** Compares in constant time. Without a row it does the same work and returns false. */
     readonly verify: (
       token: Redacted.Redacted,
       stored: Pick<TokenHashes, "salt" | "verificationHash" | "pepperId"> | undefined,
@@ -34,10 +34,11 @@ export class TokenHasher extends Context.Service<
         id,
         key: createSecretKey(bytes),
       }))
-      const nothing = { salt: randomBytes(16), verificationHash: randomBytes(32), pepperId: current.id }
+      const dummy = { salt: randomBytes(16), verificationHash: randomBytes(32), pepperId: current.id }
 
       const lookupHash = (token: Redacted.Redacted): string => digest("sha256", Redacted.value(token), "hex")
-      // A key object is read once, not for each hash, and Node.js hands a digest out as a text for less than as bytes.
+      // A `KeyObject` is parsed once instead of for each hash. In Node.js a digest is cheaper as a string than as
+      // bytes.
       const verificationHash = (pepper: KeyObject, salt: Uint8Array, token: Redacted.Redacted): Buffer => {
         const digits = createHmac("sha256", pepper).update(salt).update(Redacted.value(token)).digest("latin1")
         return Buffer.from(digits, "latin1")
@@ -63,7 +64,7 @@ export class TokenHasher extends Context.Service<
             return { token, hashes: hash(token) }
           }),
         verify: (token, stored) => {
-          const row = stored ?? nothing
+          const row = stored ?? dummy
           const pepper = older.find(({ id }) => id === row.pepperId) ?? current
           const genuine = timingSafeEqual(verificationHash(pepper.key, row.salt, token), row.verificationHash)
           return genuine && stored !== undefined && pepper.id === row.pepperId

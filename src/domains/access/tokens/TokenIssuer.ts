@@ -1,11 +1,11 @@
-/** Issues credentials: the one place where a secret is made and its row is written. */
+/** Issues credentials. Only this module creates secrets and inserts their rows. */
 import { Context, Effect, Layer } from "effect"
 import type { Redacted } from "effect"
 import type { ActorReference } from "../../../kernel/contract/Caller.ts"
 import { newId } from "../../../kernel/values/Identifiers.ts"
 import { invalid } from "../../../kernel/contract/Problem.ts"
 import type { ValidationFailed } from "../../../kernel/contract/Problem.ts"
-import { slugify, underFreeSlug } from "../../../kernel/values/Slug.ts"
+import { slugify, insertWithFreeSlug } from "../../../kernel/values/Slug.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import type { Transaction } from "../../../kernel/database/Transactions.ts"
 import type { AccessToken, CredentialKind, TokenHashes } from "../Model.ts"
@@ -13,50 +13,50 @@ import { AccessRepo } from "../Repo.ts"
 import { isUsableExpiry } from "../Rules.ts"
 import { TokenHasher } from "./TokenHasher.ts"
 
-/** What is asked for, and by whom. Scopes are checked by the caller, whose rule differs by operation. */
+/** The credential to issue. The caller checks the scopes, because the rule differs by operation. */
 export interface IssueRequest<E> {
   readonly kind: CredentialKind
   readonly organizationId: string | null
-  /** Whom the new credential authenticates as. */
+  /** The identity that the new credential authenticates. */
   readonly owner: ActorReference
-  /** The platform credential that mints it, whose revocation revokes it. */
+  /** The platform credential that mints it. Revoking the parent revokes the token. */
   readonly parentId: string | null
   readonly issuer: ActorReference
   readonly request: { readonly name: string; readonly slug?: string; readonly expiresAt?: Date | null }
   readonly scopes: ReadonlyArray<string>
   readonly taken: (slug: string) => E
-  /** A given secret instead of a random one (the bootstrap credential). */
+  /** A secret to use instead of a random one (the bootstrap credential). */
   readonly given?: { readonly token: Redacted.Redacted; readonly hashes: TokenHashes }
 }
 
-/** A new credential: its record, and its secret for the one answer that shows it. */
-export interface Issued {
+/** A new credential: its record, and its secret for the only response that contains it. */
+export interface IssuedCredential {
   readonly record: AccessToken
   readonly token: Redacted.Redacted
 }
 
-/** Makes secrets and stores their hashes. */
-export class Issuing extends Context.Service<
-  Issuing,
+/** Creates secrets and stores their hashes. */
+export class TokenIssuer extends Context.Service<
+  TokenIssuer,
   {
-    readonly issue: <E>(request: IssueRequest<E>) => Effect.Effect<Issued, E | ValidationFailed, Transaction>
+    readonly issue: <E>(request: IssueRequest<E>) => Effect.Effect<IssuedCredential, E | ValidationFailed, Transaction>
   }
 >()("keyshelf/access/Issuing") {
   static readonly layer = Layer.effect(
-    Issuing,
+    TokenIssuer,
     Effect.gen(function* () {
       const repo = yield* AccessRepo
       const hasher = yield* TokenHasher
-      return Issuing.of({
+      return TokenIssuer.of({
         issue: Effect.fnUntraced(function* <E>(options: IssueRequest<E>) {
           const createdAt = yield* now
           const expiresAt = options.request.expiresAt ?? null
           if (!isUsableExpiry(expiresAt, createdAt)) {
-            return yield* invalid("body.expiresAt", "must lie in the future", expiresAt?.toISOString())
+            return yield* invalid("body.expiresAt", "must be in the future", expiresAt?.toISOString())
           }
           const id = yield* newId
           const { token, hashes } = options.given ?? (yield* hasher.issue(options.kind))
-          const slug = yield* underFreeSlug({
+          const slug = yield* insertWithFreeSlug({
             explicit: options.request.slug,
             suggested: slugify(options.request.name, "token"),
             insert: (slug) =>

@@ -1,24 +1,24 @@
-/** What an adapter brings: the settings of a third-party system, and a call that shows whether they work. */
+/** The interface of adapters: the settings schema of a third-party system, and a call that verifies settings. */
 import type { Effect } from "effect"
 import type { OutboundError, OutboundHttp } from "../../../kernel/ports/OutboundHttp.ts"
 import type { JsonObject } from "../Model.ts"
 
-/** What a verification call found out. The texts may come from the other system. */
+/** The result of a verification call. The message may contain text of the third-party system. */
 export interface Verdict {
   readonly succeeded: boolean
   readonly message: string
-  /** Secrets of this call that are not in the settings, such as a token made for it. */
+  /** Secrets of this call that are not in the settings, such as an access token created for it. */
   readonly secrets?: ReadonlyArray<string>
 }
 
 /** A built-in connector. */
 export interface Adapter {
-  /** Its place in listings. */
+  /** Lists are sorted by it. */
   readonly id: string
   readonly name: string
   readonly version: string
   readonly schema: JsonObject
-  /** Makes the vendor's cheapest authenticated call. The settings are valid under the schema. */
+  /** Calls the vendor's cheapest authenticated operation. The settings match the schema. */
   readonly verify: (
     settings: JsonObject,
     http: OutboundHttp["Service"],

@@ -25,7 +25,7 @@ export const hubSpot: Adapter = {
       },
       idProperty: {
         type: "string",
-        title: "Company property that holds the external id; HubSpot's own id if absent",
+        title: "Company property with the external id. The default is HubSpot's record id",
         pattern: "^[a-z][a-z0-9_]*$",
         maxLength: 255,
       },
@@ -41,13 +41,13 @@ export const hubSpot: Adapter = {
         ...limits,
       })
       .pipe(
-        Effect.map((answer) => {
-          const body = objectOf(answer)
+        Effect.map((response) => {
+          const body = objectOf(response)
           const portal = body["portalId"]
-          if (isSuccess(answer) && (Predicate.isNumber(portal) || Predicate.isString(portal))) {
+          if (isSuccess(response) && (Predicate.isNumber(portal) || Predicate.isString(portal))) {
             return { succeeded: true, message: `HubSpot accepted the token for portal ${portal}` }
           }
-          return failure("HubSpot", answer, body["message"])
+          return failure("HubSpot", response, body["message"])
         }),
       ),
 }

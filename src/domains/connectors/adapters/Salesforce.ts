@@ -1,4 +1,4 @@
-/** Salesforce: accounts of the org, over the JWT bearer flow. */
+/** Salesforce: accounts of the org, with the JWT bearer flow. */
 import { Effect, Predicate } from "effect"
 import { createPrivateKey, sign } from "node:crypto"
 import type { JsonObject } from "../Model.ts"
@@ -10,7 +10,7 @@ const ASSERTION_SECONDS = 180
 
 const encoded = (part: object) => Buffer.from(JSON.stringify(part)).toString("base64url")
 
-/** A signed statement that the client acts for the user; `undefined` if the private key is none for RS256. */
+/** Signs the assertion that the client acts for the user. Returns `undefined` if the private key is not an RSA key. */
 const assertionOf = (settings: JsonObject, audience: string, at: Date): string | undefined => {
   const claims = {
     iss: textOf(settings, "clientId"),
@@ -40,7 +40,7 @@ export const salesforce: Adapter = {
     required: ["clientId", "username", "privateKey"],
     properties: {
       loginUrl: baseUrlSchema(
-        "Login address: production, https://test.salesforce.com for sandboxes, or My Domain",
+        "Login address: https://login.salesforce.com for production, https://test.salesforce.com for sandboxes, or My Domain",
         LOGIN,
       ),
       clientId: { type: "string", title: "Consumer key of the connected app", minLength: 1, maxLength: 1024 },
@@ -55,21 +55,21 @@ export const salesforce: Adapter = {
       apiVersion: { type: "string", title: "Version of the REST API", pattern: "^v\\d{2}\\.0$", default: "v67.0" },
       object: {
         type: "string",
-        title: "Object that holds customers",
+        title: "Object that represents customers",
         pattern: "^[A-Za-z][A-Za-z0-9_]*$",
         maxLength: 255,
         default: "Account",
       },
       externalIdField: {
         type: "string",
-        title: "Field that holds the external id",
+        title: "Field with the external id",
         pattern: "^[A-Za-z][A-Za-z0-9_]*$",
         maxLength: 255,
         default: "Id",
       },
       fieldMap: {
         type: "object",
-        title: "Fields that a customer's members come from",
+        title: "Fields that a customer's properties are read from",
         additionalProperties: false,
         properties: {
           name: { type: "string", pattern: "^[A-Za-z][A-Za-z0-9_.]*$", maxLength: 255, default: "Name" },
@@ -81,7 +81,7 @@ export const salesforce: Adapter = {
   verify: Effect.fnUntraced(function* (settings, http, at) {
     const base = baseOf(settings, "loginUrl", LOGIN)
     const assertion = assertionOf(settings, base, at)
-    if (assertion === undefined) return { succeeded: false, message: "The private key is not an RSA key in PEM" }
+    if (assertion === undefined) return { succeeded: false, message: "The private key is not an RSA key in PEM format" }
     const granted = yield* http.send({
       method: "POST",
       url: `${base}/services/oauth2/token`,
@@ -95,15 +95,15 @@ export const salesforce: Adapter = {
       return { ...failure("Salesforce", granted, grant["error_description"] ?? grant["error"]), secrets: [assertion] }
     }
     const secrets = [assertion, token]
-    const answer = yield* http.send({
+    const response = yield* http.send({
       method: "GET",
       url: `${base}/services/oauth2/userinfo`,
       headers: { accept: "application/json", authorization: `Bearer ${token}` },
       ...limits,
     })
-    const user = objectOf(answer)
-    if (!isSuccess(answer) || !Predicate.isString(user["user_id"])) {
-      return { ...failure("Salesforce", answer, user["error_description"] ?? user["error"]), secrets }
+    const user = objectOf(response)
+    if (!isSuccess(response) || !Predicate.isString(user["user_id"])) {
+      return { ...failure("Salesforce", response, user["error_description"] ?? user["error"]), secrets }
     }
     const name = textOf(user, "preferred_username", textOf(settings, "username"))
     return { succeeded: true, message: `Salesforce accepted the app for ${name}`, secrets }

@@ -52,14 +52,14 @@ export const stripe: Adapter = {
         ...limits,
       })
       .pipe(
-        Effect.map((answer) => {
-          const body = objectOf(answer)
-          if (isSuccess(answer) && Array.isArray(body["data"])) {
+        Effect.map((response) => {
+          const body = objectOf(response)
+          if (isSuccess(response) && Array.isArray(body["data"])) {
             return { succeeded: true, message: "Stripe accepted the key" }
           }
           return failure(
             "Stripe",
-            answer,
+            response,
             Predicate.hasProperty(body["error"], "message") ? body["error"].message : undefined,
           )
         }),

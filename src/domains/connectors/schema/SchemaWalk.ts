@@ -1,23 +1,23 @@
 /**
- * Which parts of a settings schema speak about which parts of a value. Branches count whether or not they validate
- * (the union of all of them), so that a secret left over from another branch is still known to be one. Pure.
+ * Finds the subschemas of a settings schema that apply to a part of a value. It takes the union of all branches,
+ * valid or not, so that a secret left over from another branch is still recognized. Pure.
  */
 import { Predicate } from "effect"
 import type { JsonObject } from "../Model.ts"
 
-/** A subschema in the document that its `$ref`s point into. */
+/** A subschema, and the root schema that its `$ref`s resolve in. */
 export interface SchemaNode {
   readonly schema: unknown
   readonly root: JsonObject
 }
 
-/** All subschemas that speak about one value, and whether the walker understands every one of them. */
+/** All subschemas that apply to one value, and whether the walker understands all of them. */
 export interface Applicable {
   readonly schemas: ReadonlyArray<{ readonly schema: JsonObject; readonly root: JsonObject }>
   readonly understood: boolean
 }
 
-/** Keywords that say nothing about where secrets are. */
+/** Keywords without subschemas, which cannot hide a secret. */
 const PLAIN = new Set(
   `$schema $id $comment $defs definitions title description default deprecated readOnly writeOnly examples type enum const
   multipleOf maximum exclusiveMaximum minimum exclusiveMinimum maxLength minLength pattern format contentEncoding
@@ -42,15 +42,15 @@ const isPattern = (text: string): boolean => {
   }
 }
 
-/** Why the walker does not understand this keyword, if it does not. */
-export const misunderstood = (keyword: string, value: unknown): string | undefined => {
+/** The reason why the walker does not understand a keyword, or `undefined` if it does. */
+export const unsupportedReason = (keyword: string, value: unknown): string | undefined => {
   if (keyword.startsWith("x-")) return undefined
   if (keyword === "propertyNames" || keyword === "contentSchema") {
     return JSON.stringify(value).includes('"writeOnly"') || JSON.stringify(value).includes('"$ref"')
-      ? "may not hold `writeOnly` or `$ref`"
+      ? "must not contain `writeOnly` or `$ref`"
       : undefined
   }
-  if (!UNDERSTOOD.has(keyword)) return "is not a keyword that can be checked for secrets"
+  if (!UNDERSTOOD.has(keyword)) return "is not a supported keyword: it cannot be checked for secrets"
   if (keyword === "writeOnly" && !Predicate.isBoolean(value)) return "must be true or false"
   if ((ONE.includes(keyword) || CHILDREN.includes(keyword)) && !isSchema(value)) return "must be a schema"
   if (MANY.includes(keyword) || keyword === "prefixItems") {
@@ -58,13 +58,12 @@ export const misunderstood = (keyword: string, value: unknown): string | undefin
   }
   if (BY_NAME.includes(keyword)) {
     if (!Predicate.isObject(value) || !Object.values(value).every(isSchema)) return "must be an object of schemas"
-    if (keyword === "patternProperties" && !Object.keys(value).every(isPattern))
-      return "has a pattern that is not valid"
+    if (keyword === "patternProperties" && !Object.keys(value).every(isPattern)) return "contains an invalid pattern"
   }
   return undefined
 }
 
-/** Where a local `$ref` points, `undefined` if it is not local or points nowhere. */
+/** The schema that a local `$ref` points to, or `undefined` if it is not local or does not resolve. */
 export const resolveRef = (root: JsonObject, ref: unknown): unknown => {
   if (!Predicate.isString(ref) || !/^#($|\/)/.test(ref)) return undefined
   let found: unknown = root
@@ -81,7 +80,7 @@ export const resolveRef = (root: JsonObject, ref: unknown): unknown => {
   return isSchema(found) ? found : undefined
 }
 
-/** All subschemas that speak about the same value as these: references and branches followed, cycles cut. */
+/** All subschemas that apply to the same value as these. Follows references and branches, and stops at cycles. */
 export const applicable = (nodes: ReadonlyArray<SchemaNode>): Applicable => {
   const found = new Map<unknown, { readonly schema: JsonObject; readonly root: JsonObject }>()
   const todo = [...nodes]
@@ -94,10 +93,10 @@ export const applicable = (nodes: ReadonlyArray<SchemaNode>): Applicable => {
       continue
     }
     found.set(schema, { schema, root })
-    // A nested `$id` would change what the references below it mean.
+    // A nested `$id` changes the base of the references below it.
     if (schema !== root && Object.hasOwn(schema, "$id")) understood = false
     for (const [keyword, value] of Object.entries(schema)) {
-      if (misunderstood(keyword, value) !== undefined) understood = false
+      if (unsupportedReason(keyword, value) !== undefined) understood = false
       else if (ONE.includes(keyword)) todo.push({ schema: value, root })
       else if (MANY.includes(keyword))
         for (const branch of value as ReadonlyArray<unknown>) todo.push({ schema: branch, root })
@@ -113,25 +112,25 @@ export const applicable = (nodes: ReadonlyArray<SchemaNode>): Applicable => {
   return { schemas: [...found.values()], understood }
 }
 
-/** Whether the value is a secret as a whole: marked by any branch, or not understood. */
+/** Whether the whole value is secret: any branch marks it, or a subschema is not understood. */
 export const isSecret = (at: Applicable): boolean =>
   !at.understood || at.schemas.some(({ schema }) => schema["writeOnly"] === true)
 
-/** Whether a change of the value could send stored secrets to somebody else. */
+/** Whether a change of the value could send stored secrets to a third party. */
 export const exposesSecrets = (at: Applicable): boolean =>
   at.schemas.some(({ schema }) => schema["x-exposes-secrets"] === true)
 
-const memberOf = (schema: JsonObject, keyword: string, key: string): unknown => {
-  const members = schema[keyword]
-  return Predicate.isObject(members) && Object.hasOwn(members, key) ? Reflect.get(members, key) : undefined
+const propertyOf = (schema: JsonObject, keyword: string, key: string): unknown => {
+  const properties = schema[keyword]
+  return Predicate.isObject(properties) && Object.hasOwn(properties, key) ? Reflect.get(properties, key) : undefined
 }
 
-/** What speaks about a member of an object. All of a secret is secret. */
-export const memberAt = (at: Applicable, key: string): Applicable => {
+/** The subschemas that apply to a property of an object. Every part of a secret is secret. */
+export const propertyAt = (at: Applicable, key: string): Applicable => {
   if (isSecret(at)) return at
   return applicable(
     at.schemas.flatMap(({ root, schema }) => {
-      const named = memberOf(schema, "properties", key)
+      const named = propertyOf(schema, "properties", key)
       const matching = Predicate.isObject(schema["patternProperties"])
         ? Object.entries(schema["patternProperties"]).filter(([pattern]) => new RegExp(pattern, "u").test(key))
         : []
@@ -146,7 +145,7 @@ export const memberAt = (at: Applicable, key: string): Applicable => {
   )
 }
 
-/** What speaks about an item of an array. All of a secret is secret. */
+/** The subschemas that apply to an item of an array. Every part of a secret is secret. */
 export const itemAt = (at: Applicable, index: number): Applicable => {
   if (isSecret(at)) return at
   return applicable(
@@ -161,8 +160,8 @@ export const itemAt = (at: Applicable, index: number): Applicable => {
   )
 }
 
-/** Names of the members that any branch declares. */
-export const declaredMembers = (at: Applicable): ReadonlyArray<string> => [
+/** The names of the properties that any branch declares. */
+export const declaredProperties = (at: Applicable): ReadonlyArray<string> => [
   ...new Set(
     at.schemas.flatMap(({ schema }) =>
       Predicate.isObject(schema["properties"]) ? Object.keys(schema["properties"]) : [],
@@ -170,6 +169,6 @@ export const declaredMembers = (at: Applicable): ReadonlyArray<string> => [
   ),
 ]
 
-/** The default that a branch declares for an absent value. */
+/** The first default that a branch declares for an absent value. */
 export const defaultOf = (at: Applicable): unknown =>
   at.schemas.find(({ schema }) => schema["default"] !== undefined)?.schema["default"]

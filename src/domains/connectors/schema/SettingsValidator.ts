@@ -1,56 +1,55 @@
-/** Settings against their schema, by ajv. Its messages say what is due, never what was sent. Pure. */
+/** Validates settings by their schema with ajv. Its messages state the rule, never the value. Pure. */
 import { Ajv2020 } from "ajv/dist/2020.js"
 import type { ErrorObject, ValidateFunction } from "ajv/dist/2020.js"
 import type { JsonObject } from "../Model.ts"
 
-type Compiled = { readonly validate: ValidateFunction } | { readonly fault: string }
+type Compiled = { readonly validate: ValidateFunction } | { readonly error: string }
 
-/** A fault of a document: the way to it, and what is due there. */
-export interface SchemaFault {
+/** A validation error: the path in the document, and the message. */
+export interface SettingsError {
   readonly path: ReadonlyArray<string>
   readonly message: string
 }
 
-const KEPT = 200
+const MAX_CACHED_SCHEMAS = 200
 const compiledSchemas = new Map<string, Compiled>()
 
 const compileNow = (schema: JsonObject): Compiled => {
   try {
-    // An instance of its own: two schemas may carry the same `$id`.
+    // Each schema gets its own instance, because two schemas may have the same `$id`.
     const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false, logger: false })
     return { validate: ajv.compile(schema) }
   } catch (error) {
-    return { fault: error instanceof Error ? error.message : String(error) }
+    return { error: error instanceof Error ? error.message : String(error) }
   }
 }
 
-/** The schema as a function, made once. */
+/** Compiles a schema, with a cache. */
 export const compile = (schema: JsonObject): Compiled => {
   const key = JSON.stringify(schema)
-  const known = compiledSchemas.get(key)
-  if (known !== undefined) return known
+  const cached = compiledSchemas.get(key)
+  if (cached !== undefined) return cached
   const compiled = compileNow(schema)
-  if (compiledSchemas.size >= KEPT) compiledSchemas.clear()
+  if (compiledSchemas.size >= MAX_CACHED_SCHEMAS) compiledSchemas.clear()
   compiledSchemas.set(key, compiled)
   return compiled
 }
 
-const faultOf = (error: ErrorObject): SchemaFault => {
+const errorOf = (error: ErrorObject): SettingsError => {
   const path = error.instancePath
     .split("/")
     .slice(1)
     .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"))
   const params = error.params as Record<string, unknown>
-  const member = params["additionalProperty"] ?? params["unevaluatedProperty"] ?? params["missingProperty"]
-  if (typeof member !== "string") return { path, message: error.message ?? "is not valid" }
-  return { path: [...path, member], message: "missingProperty" in params ? "is required" : "is not a setting" }
+  const property = params["additionalProperty"] ?? params["unevaluatedProperty"] ?? params["missingProperty"]
+  if (typeof property !== "string") return { path, message: error.message ?? "is not valid" }
+  return { path: [...path, property], message: "missingProperty" in params ? "is required" : "is not a known setting" }
 }
 
-/** What is wrong with a document; nothing if it is valid. */
-export const faultsOf = (schema: JsonObject, document: unknown): ReadonlyArray<SchemaFault> => {
+/** Returns the validation errors of a document, or an empty list if it is valid. */
+export const settingsErrors = (schema: JsonObject, document: unknown): ReadonlyArray<SettingsError> => {
   const compiled = compile(schema)
-  if ("fault" in compiled) return [{ path: [], message: "cannot be checked: the connector's schema is broken" }]
+  if ("error" in compiled) return [{ path: [], message: "cannot be validated: the connector's schema is invalid" }]
   if (compiled.validate(document)) return []
-  // Branches that do not fit only repeat what the keyword that holds them says.
-  return (compiled.validate.errors ?? []).slice(0, 20).map(faultOf)
+  return (compiled.validate.errors ?? []).slice(0, 20).map(errorOf)
 }

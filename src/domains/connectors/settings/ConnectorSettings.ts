@@ -1,4 +1,4 @@
-/** Use cases of an organization's settings of a connector: encrypted at rest, shown without their secrets. */
+/** Use cases for connector settings: encrypted at rest, returned without their secrets. */
 import { Context, Effect, Layer, Option, Predicate } from "effect"
 import { Caller } from "../../../kernel/contract/Caller.ts"
 import { ValidationFailed } from "../../../kernel/contract/Problem.ts"
@@ -8,67 +8,69 @@ import type { SealedPlace } from "../../../kernel/ports/SecretBox.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
 import { ConnectorSettingsNotFound } from "../Errors.ts"
-import { changedExposures, merge, withoutFormerSecrets } from "./SettingsMerge.ts"
+import { changedExposures, merge, removeFormerSecrets } from "./SettingsMerge.ts"
 import type { JsonObject, PutSettings, SettingsRecord } from "../Model.ts"
 import { redact, settingsAt } from "./Redaction.ts"
 import { ConnectorRegistry } from "../ConnectorRegistry.ts"
 import { ConnectorsRepo } from "../Repo.ts"
 import type { SettingsRow } from "../Repo.ts"
-import { documentFault } from "../Rules.ts"
-import { isSecret, itemAt, memberAt } from "../schema/SchemaWalk.ts"
+import { documentError } from "../Rules.ts"
+import { isSecret, itemAt, propertyAt } from "../schema/SchemaWalk.ts"
 import type { Applicable } from "../schema/SchemaWalk.ts"
-import { faultsOf } from "../schema/SettingsValidator.ts"
-import type { SchemaFault } from "../schema/SettingsValidator.ts"
+import { settingsErrors } from "../schema/SettingsValidator.ts"
+import type { SettingsError } from "../schema/SettingsValidator.ts"
 
 const LOCATION = "body.settings"
 
-/** Where an organization's settings of a connector are sealed. */
-export const settingsPlace = (organizationId: string, name: string): SealedPlace => ({
+/** The place that an organization's settings of a connector are sealed for. */
+export const settingsSealContext = (organizationId: string, name: string): SealedPlace => ({
   purpose: "connector-settings",
   boundTo: [organizationId, name],
 })
 
-/** A fault's place in the request. It stops at a secret: the members of one may be secrets themselves. */
-const located = (at: Applicable, settings: unknown, { message, path }: SchemaFault): ProblemFault => {
+/** Adds the place in the request to a schema error. It stops at a secret, whose property names may be secret too. */
+const located = (at: Applicable, settings: unknown, { message, path }: SettingsError): ProblemFault => {
   let location = LOCATION
-  let here = at
+  let current = at
   let value = settings
   for (const part of path) {
-    if (isSecret(here)) break
+    if (isSecret(current)) break
     const isItem = Array.isArray(value)
     location = isItem ? `${location}[${part}]` : `${location}.${part}`
-    here = isItem ? itemAt(here, Number(part)) : memberAt(here, part)
+    current = isItem ? itemAt(current, Number(part)) : propertyAt(current, part)
     value = Predicate.isObjectOrArray(value) && Object.hasOwn(value, part) ? Reflect.get(value, part) : undefined
   }
-  return { location, message: isSecret(here) ? message.slice(0, 200) : message }
+  return { location, message: isSecret(current) ? message.slice(0, 200) : message }
 }
 
-const refused = (detail: string, errors: ReadonlyArray<ProblemFault>) => new ValidationFailed({ detail, errors })
+const rejected = (detail: string, errors: ReadonlyArray<ProblemFault>) => new ValidationFailed({ detail, errors })
 
-/** The document to store, or why there is none. */
-const decide = Effect.fnUntraced(function* (
+/** Merges the sent settings with the stored ones and validates the result. Returns the document to store. */
+const settingsToStore = Effect.fnUntraced(function* (
   at: Applicable,
   schema: JsonObject,
   sent: JsonObject,
   stored: JsonObject | undefined,
 ) {
   const asSent = merge(at, sent, stored, { location: LOCATION, nullRemoves: false })
-  if (asSent.faults.length > 0) return yield* refused("A secret that is not stored cannot be kept.", asSent.faults)
-  const faults = faultsOf(schema, asSent.settings)
+  if (asSent.errors.length > 0) {
+    return yield* rejected("`***` can only stand for a stored secret. Send the secret itself.", asSent.errors)
+  }
+  const errors = settingsErrors(schema, asSent.settings)
   const withoutNulls = merge(at, sent, stored, { location: LOCATION, nullRemoves: true })
-  const merged = faults.length === 0 ? asSent : withoutNulls
-  if (faults.length > 0 && faultsOf(schema, merged.settings).length > 0) {
-    return yield* refused(
-      "The settings are not valid under the connector's schema.",
-      faults.map((fault) => located(at, asSent.settings, fault)),
+  const merged = errors.length === 0 ? asSent : withoutNulls
+  if (errors.length > 0 && settingsErrors(schema, merged.settings).length > 0) {
+    return yield* rejected(
+      "The settings do not match the connector's schema.",
+      errors.map((error) => located(at, asSent.settings, error)),
     )
   }
   const changed =
     merged.keptSecrets && stored !== undefined ? changedExposures(at, stored, merged.settings, LOCATION) : []
   if (changed.length > 0) {
-    const message = "decides where secrets are sent: to change it, send the secrets again"
-    return yield* refused(
-      "Stored secrets are not sent to a new address.",
+    const message = "determines where secrets are sent. To change it, send the secrets again"
+    return yield* rejected(
+      "Stored secrets are not sent to a new address. Send the secrets again with the new address.",
       changed.map((location) => ({ location, message })),
     )
   }
@@ -82,10 +84,15 @@ const make = Effect.gen(function* () {
   const transactions = yield* Transactions
 
   const opened = (organizationId: string, name: string, row: SettingsRow) =>
-    Effect.map(box.open(settingsPlace(organizationId, name), row.sealed), (text) => JSON.parse(text) as JsonObject)
+    Effect.map(
+      box.open(settingsSealContext(organizationId, name), row.sealed),
+      (text) => JSON.parse(text) as JsonObject,
+    )
 
   const notFound = (name: string) =>
-    new ConnectorSettingsNotFound({ detail: `The connector "${name}" has no settings here. PUT them first.` })
+    new ConnectorSettingsNotFound({
+      detail: `The connector "${name}" has no settings in this organization. PUT them first.`,
+    })
 
   const recordOf = (name: string, row: SettingsRow, settings: JsonObject, at: Applicable): SettingsRecord => ({
     connector_name: name,
@@ -95,7 +102,7 @@ const make = Effect.gen(function* () {
     updatedBy: row.updatedBy,
   })
 
-  /** The settings with their secrets, and what says which they are. Never answered to a caller. */
+  /** Returns the settings with their secrets, and the schemas that mark them. Never returned to a caller. */
   const reveal = Effect.fnUntraced(function* (organizationId: string, name: string) {
     const connector = yield* registry.get(name)
     const row = yield* repo.findSettings(organizationId, name)
@@ -116,9 +123,9 @@ const make = Effect.gen(function* () {
   const put = Effect.fn("ConnectorSettings.put")(function* (name: string, input: PutSettings) {
     const { actor, organizationId } = yield* Caller
     const connector = yield* registry.get(name)
-    const broken = documentFault(input.settings)
-    if (broken !== undefined) {
-      return yield* refused(`${LOCATION} ${broken}.`, [{ location: LOCATION, message: broken }])
+    const message = documentError(input.settings)
+    if (message !== undefined) {
+      return yield* rejected(`${LOCATION} ${message}.`, [{ location: LOCATION, message }])
     }
     return yield* transactions.run(
       Effect.gen(function* () {
@@ -127,11 +134,11 @@ const make = Effect.gen(function* () {
         const schema = connector.settings_schema
         const at = Option.isSome(row) ? settingsAt(schema, row.value.settingsSchema) : settingsAt(schema)
         const stored = Option.isSome(row)
-          ? withoutFormerSecrets(at, settingsAt(schema), yield* opened(organizationId, name, row.value))
+          ? removeFormerSecrets(at, settingsAt(schema), yield* opened(organizationId, name, row.value))
           : undefined
-        const settings = yield* decide(at, schema, input.settings, stored as JsonObject | undefined)
+        const settings = yield* settingsToStore(at, schema, input.settings, stored as JsonObject | undefined)
         const next: SettingsRow = {
-          sealed: yield* box.seal(settingsPlace(organizationId, name), JSON.stringify(settings)),
+          sealed: yield* box.seal(settingsSealContext(organizationId, name), JSON.stringify(settings)),
           version: connector.version,
           settingsSchema: schema,
           updatedAt: yield* now,
@@ -143,7 +150,7 @@ const make = Effect.gen(function* () {
     )
   })
 
-  /** Needs no registered connector: its secrets can always be removed. */
+  /** Also works for a connector that is not registered, so that its secrets can always be removed. */
   const remove = Effect.fn("ConnectorSettings.delete")(function* (name: string) {
     const { organizationId } = yield* Caller
     if (!(yield* repo.deleteSettings(organizationId, name))) return yield* notFound(name)
@@ -152,7 +159,7 @@ const make = Effect.gen(function* () {
   return { get, put, delete: remove, reveal }
 })
 
-/** Settings of connectors in the caller's organization. */
+/** Manages the connector settings of the caller's organization. */
 export class ConnectorSettings extends Context.Service<ConnectorSettings, Effect.Success<typeof make>>()(
   "keyshelf/connectors/ConnectorSettings",
 ) {

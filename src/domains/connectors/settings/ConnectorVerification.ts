@@ -1,4 +1,4 @@
-/** Whether stored settings work: the vendor's own cheapest call, with an answer that gives no secret away. */
+/** Tests stored settings with the vendor's cheapest call. The result contains no secrets. */
 import { Context, Effect, Layer } from "effect"
 import { Caller } from "../../../kernel/contract/Caller.ts"
 import { OutboundHttp } from "../../../kernel/ports/OutboundHttp.ts"
@@ -9,7 +9,7 @@ import { TestConnectorNotSupported } from "../Errors.ts"
 import type { TestResult } from "../Model.ts"
 import { secretsOf } from "./Redaction.ts"
 import { ConnectorRegistry } from "../ConnectorRegistry.ts"
-import { presentable } from "./TextSanitizer.ts"
+import { sanitize } from "./TextSanitizer.ts"
 
 const make = Effect.gen(function* () {
   const settings = yield* ConnectorSettings
@@ -22,7 +22,7 @@ const make = Effect.gen(function* () {
     const adapter = adapters.find((candidate) => candidate.name === name)
     if (adapter === undefined) {
       return yield* new TestConnectorNotSupported({
-        detail: `The connector "${name}" is registered by its schema only; this service does not know how to call it.`,
+        detail: `The connector "${name}" cannot be tested. It is registered by its schema only, and the service has no adapter for it.`,
       })
     }
     const stored = yield* settings.reveal(organizationId, name)
@@ -36,7 +36,7 @@ const make = Effect.gen(function* () {
     const secrets = [...secretsOf(stored.at, stored.settings), ...(verdict.secrets ?? [])]
     return {
       status: verdict.succeeded ? "succeeded" : "failed",
-      message: presentable(verdict.message, secrets),
+      message: sanitize(verdict.message, secrets),
       checkedAt: yield* now,
     } satisfies TestResult
   })

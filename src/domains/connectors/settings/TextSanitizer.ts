@@ -1,10 +1,10 @@
-/** Texts of other systems, made fit to be shown. Pure. */
+/** Removes secrets and control characters from messages of third-party systems. Pure. */
 import { MASK } from "./Redaction.ts"
 
-const LONGEST = 200
+const MAX_CHARACTERS = 200
 
-// A key of several lines may come back in one, or line by line.
-const SHORTEST_LINE = 8
+// A multi-line key may be quoted line by line. Shorter lines are too common to be masked.
+const MIN_LINE_LENGTH = 8
 
 const plain = (text: string): string =>
   text
@@ -12,10 +12,10 @@ const plain = (text: string): string =>
     .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, " ")
     .trim()
 
-/** The forms in which a secret can be quoted. */
+/** The encodings in which a secret may be quoted. */
 const formsOf = (secret: string): ReadonlyArray<string> => {
   const lines = secret.split(/\r?\n/)
-  const parts = lines.length === 1 ? [secret] : [secret, ...lines.filter((line) => line.length >= SHORTEST_LINE)]
+  const parts = lines.length === 1 ? [secret] : [secret, ...lines.filter((line) => line.length >= MIN_LINE_LENGTH)]
   return parts.flatMap((part) => [
     part,
     plain(part),
@@ -27,13 +27,13 @@ const formsOf = (secret: string): ReadonlyArray<string> => {
   ])
 }
 
-/** A text without control characters and without any of the secrets, at most 200 characters long. */
-export const presentable = (text: string, secrets: ReadonlyArray<string>): string => {
+/** Removes control characters and all secrets from a text and truncates it to 200 characters. */
+export const sanitize = (text: string, secrets: ReadonlyArray<string>): string => {
   const forms = [...new Set(secrets.flatMap(formsOf))].filter((form) => form !== "" && form !== MASK)
-  // Longest first: a secret that holds another one goes as a whole. Before the cut, which could halve one.
+  // Longest first, so that a secret containing another one is masked whole; before truncation, which could split one.
   const scrubbed = forms
     .sort((left, right) => right.length - left.length)
     .reduce((rest, form) => rest.replaceAll(form, () => MASK), plain(text))
   const characters = Array.from(scrubbed)
-  return characters.length <= LONGEST ? scrubbed : `${characters.slice(0, LONGEST - 1).join("")}…`
+  return characters.length <= MAX_CHARACTERS ? scrubbed : `${characters.slice(0, MAX_CHARACTERS - 1).join("")}…`
 }

@@ -1,4 +1,4 @@
-/** Endpoints of OFREP, by which OpenFeature providers evaluate flags. */
+/** OFREP endpoints, through which OpenFeature providers evaluate flags. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Idempotency, idempotencyHeaders, RequiredScope } from "../../../kernel/contract/Endpoint.ts"
@@ -21,13 +21,13 @@ export class OfrepApi extends HttpApiGroup.make("ofrep")
         OpenApi.annotations({
           summary: "Evaluate a flag",
           description:
-            "Changes nothing. The flag `entitlement.<slug>` is the entitlement of the instance that the targeting key names: access, what is left (-1 when unlimited), or the configuration. An answer without `value` asks for the default in the code.",
+            "Evaluates a flag for a context and changes nothing. The flag `entitlement.<slug>` returns an entitlement of the instance named by `targetingKey`: access, the remaining amount (-1 if unlimited) or the configuration. If the response has no `value`, use the default in your code.",
         }),
       ),
     HttpApiEndpoint.post("evaluateAll", "/ofrep/v1/evaluate/flags", {
       headers: {
         ...idempotencyHeaders,
-        "if-none-match": Schema.optionalKey(Schema.String).annotate({ description: "`ETag` of the answer at hand" }),
+        "if-none-match": Schema.optionalKey(Schema.String).annotate({ description: "`ETag` of the cached response" }),
       },
       payload: EvaluationRequest,
       success: [
@@ -43,13 +43,14 @@ export class OfrepApi extends HttpApiGroup.make("ofrep")
         OpenApi.annotations({
           summary: "Evaluate all flags",
           description:
-            "Changes nothing. By key; a flag that cannot be evaluated carries its own error. The entitlements are among them if the targeting key is the slug of an instance.",
+            "Evaluates all flags for a context, sorted by key, and changes nothing. A flag that cannot be evaluated has its own error. If `targetingKey` is the slug of an instance, its entitlements are included.",
         }),
       ),
   )
   .annotateMerge(
     OpenApi.annotations({
       title: "Flag evaluation",
-      description: "OFREP, the OpenFeature Remote Evaluation Protocol. Its refusals (400, 404) have its own bodies.",
+      description:
+        "Evaluation over OFREP, the OpenFeature Remote Evaluation Protocol. Errors with status 400 and 404 have the bodies that OFREP defines.",
     }),
   ) {}

@@ -1,18 +1,18 @@
-/** What OFREP, the OpenFeature Remote Evaluation Protocol, publishes of its requests and answers (its OpenAPI 0.3.0). */
+/** Requests and responses of OFREP, the OpenFeature Remote Evaluation Protocol (OpenAPI 0.3.0). */
 import { Option, Predicate, Schema } from "effect"
 import { HttpApiSchema } from "effect/http-api"
 
-/** Why a flag was evaluated to its value. */
+/** Why an evaluation returned its value. */
 export const reasons = ["STATIC", "TARGETING_MATCH", "SPLIT", "DISABLED"] as const
 
-/** Why a flag was not evaluated. */
+/** Why a flag could not be evaluated. */
 export const errorCodes = ["PARSE_ERROR", "TARGETING_KEY_MISSING", "INVALID_CONTEXT"] as const
 
-/** Facts about whom a flag is evaluated for. */
+/** Evaluation context: the attributes that targeting conditions compare. */
 export const Context = Schema.StructWithRest(
   Schema.Struct({
     targetingKey: Schema.optionalKey(Schema.String).annotate({
-      description: "Who the flag is for; the slug of an instance for the flags of its entitlements",
+      description: "Identifies the subject of the evaluation; for entitlement flags, the slug of an instance",
     }),
   }),
   [Schema.Record(Schema.String, Schema.Unknown)],
@@ -23,11 +23,11 @@ export const EvaluationRequest = Schema.Struct({ context: Context })
 
 const metadata = Schema.Record(Schema.String, Schema.Union([Schema.String, Schema.Finite, Schema.Boolean]))
 
-/** A flag's value. Without `value` the provider uses the default in the code. */
+/** A successful evaluation. Without `value` the provider uses the default in the code. */
 export const EvaluationSuccess = Schema.Struct({
   key: Schema.String,
   value: Schema.optionalKey(Schema.Unknown).annotate({
-    description: "A value of the flag's type; absent: use the default in the code",
+    description: "Value of the flag's type; if absent, use the default in your code",
   }),
   reason: Schema.Literals(reasons),
   variant: Schema.optionalKey(Schema.String),
@@ -41,10 +41,10 @@ const failureOf = <const Code extends string>(codes: ReadonlyArray<Code>) =>
 export const EvaluationFailure = failureOf(errorCodes)
 export const FlagNotFound = failureOf(["FLAG_NOT_FOUND"])
 
-/** The evaluation of one flag. */
+/** Result of evaluating one flag. */
 export type Evaluation = EvaluationSuccess | typeof EvaluationFailure.Type | typeof FlagNotFound.Type
 
-/** All flags, each with its value or its failure. */
+/** Result of evaluating all flags, each with its value or its error. */
 export const BulkEvaluation = Schema.Struct({
   flags: Schema.Array(Schema.Union([EvaluationSuccess, EvaluationFailure])),
   metadata,
@@ -55,9 +55,9 @@ export const BulkEvaluationFailure = Schema.Struct({
   errorCode: Schema.Literals(["PARSE_ERROR", "INVALID_CONTEXT"]),
   errorDetails: Schema.String,
 })
-export type RefusedRequest = typeof BulkEvaluationFailure.Type
+export type RequestError = typeof BulkEvaluationFailure.Type
 
-/** The refusals, with their published statuses. */
+/** Error responses with the statuses that OFREP defines. */
 export const failures = {
   evaluation: EvaluationFailure.pipe(HttpApiSchema.status(400)).annotate({ identifier: "Ofrep.EvaluationFailure" }),
   notFound: FlagNotFound.pipe(HttpApiSchema.status(404)).annotate({ identifier: "Ofrep.FlagNotFound" }),
@@ -66,27 +66,27 @@ export const failures = {
 
 const parsed = (text: string): Option.Option<unknown> => Option.liftThrowable(() => JSON.parse(text) as unknown)()
 
-/** What the text of a request holds: a context, or what is wrong with it. */
-export type FoundContext =
+/** Result of parsing a request body: the context, or the error to return. */
+export type ParsedContext =
   | { readonly _tag: "Context"; readonly context: Context }
-  | { readonly _tag: "Refused"; readonly failure: RefusedRequest }
+  | { readonly _tag: "Refused"; readonly failure: RequestError }
 
-const refused = (errorCode: RefusedRequest["errorCode"], errorDetails: string): FoundContext => ({
+const invalid = (errorCode: RequestError["errorCode"], errorDetails: string): ParsedContext => ({
   _tag: "Refused",
   failure: { errorCode, errorDetails },
 })
 
 const isContext = Schema.is(Context)
 
-/** The context in the text of a request. Members that OFREP does not publish are tolerated: it grows by them. */
-export const contextIn = (text: string): FoundContext => {
+/** Parses the context from a request body. Unknown properties are ignored, so that newer OFREP clients work. */
+export const parseContext = (text: string): ParsedContext => {
   const body = Option.getOrUndefined(parsed(text))
-  if (!Predicate.isObject(body)) return refused("PARSE_ERROR", "The body is not a JSON object.")
+  if (!Predicate.isObject(body)) return invalid("PARSE_ERROR", "The body is not a JSON object.")
   const context: unknown = Reflect.get(body, "context")
   if (!Predicate.isObject(context)) {
-    return refused("INVALID_CONTEXT", "The body has no `context` that is an object.")
+    return invalid("INVALID_CONTEXT", "The property `context` must be an object.")
   }
   return isContext(context)
     ? { _tag: "Context", context }
-    : refused("INVALID_CONTEXT", "The `targetingKey` of the context is not a text.")
+    : invalid("INVALID_CONTEXT", "The property `context.targetingKey` must be a string.")
 }

@@ -10,7 +10,7 @@ import type { BulkEvaluation, Context, Evaluation } from "./Model.ts"
 import { FlagsRepo } from "../Repo.ts"
 import { evaluate, targetingKeyMissing, targetingKeyOf } from "./Targeting.ts"
 
-// No look-up is made for a text that names nothing: it may be no text that the database can hold.
+// Malformed keys and slugs are not queried: they match nothing, and PostgreSQL cannot store some of them (NUL).
 const isSlug = Schema.is(Slug)
 const isKey = Schema.is(FlagKey)
 
@@ -20,7 +20,7 @@ const notFound = (key: string, details: string): Evaluation => ({
   errorDetails: details,
 })
 
-const byKey = (one: Evaluation, other: Evaluation): number => (one.key < other.key ? -1 : 1)
+const byKey = (left: Evaluation, right: Evaluation): number => (left.key < right.key ? -1 : 1)
 
 const make = Effect.gen(function* () {
   const repo = yield* FlagsRepo
@@ -36,14 +36,17 @@ const make = Effect.gen(function* () {
     if (targetingKey === undefined) return targetingKeyMissing(key)
     const [standing] = yield* standings(targetingKey, [key.slice(ENTITLEMENT_PREFIX.length)])
     return standing === undefined
-      ? notFound(key, `No entitlement or no instance is behind the flag "${key}" and its targeting key.`)
+      ? notFound(
+          key,
+          `The flag "${key}" or the instance in the targeting key does not exist. Check the entitlement's slug and the instance's slug.`,
+        )
       : entitlementFlag(standing)
   })
 
   const evaluateFlag = Effect.fnUntraced(function* (key: string, context: Context) {
     const { organizationId } = yield* Caller
     const flag = isKey(key) ? yield* repo.findForEvaluation(organizationId, key) : Option.none()
-    return Option.isSome(flag) ? evaluate(flag.value, context) : notFound(key, `No flag here has the key "${key}".`)
+    return Option.isSome(flag) ? evaluate(flag.value, context) : notFound(key, `The flag "${key}" does not exist.`)
   })
 
   const all = Effect.fn("Evaluations.all")(function* (context: Context) {
@@ -61,15 +64,15 @@ const make = Effect.gen(function* () {
   })
 
   return {
-    /** Evaluates one flag. Products ask this on every request of theirs. */
+    /** Evaluates one flag. Products may call this for each of their own requests. */
     one: (key: string, context: Context) =>
       key.startsWith(ENTITLEMENT_PREFIX) ? evaluateEntitlement(key, context) : evaluateFlag(key, context),
-    /** Evaluates all flags, and all entitlements where the targeting key is an instance; by key. */
+    /** Evaluates all flags, and all entitlements if the targeting key names an instance. Sorted by key. */
     all,
   }
 })
 
-/** Evaluations of the flags of the caller's organization. */
+/** Evaluates the flags of the caller's organization. */
 export class Evaluations extends Service.Service<Evaluations, Effect.Success<typeof make>>()(
   "keyshelf/flags/Evaluations",
 ) {

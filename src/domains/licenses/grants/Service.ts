@@ -20,7 +20,7 @@ import { LicenseGrantsRepo } from "./Repo.ts"
 import type { GrantRow } from "./Repo.ts"
 import type { CreateGrant, Grant, UpdateGrant } from "../Model.ts"
 import { LicensesRepo } from "../Repo.ts"
-import { faultOfOverage, faultOfValue } from "../Rules.ts"
+import { overageError, faultOfValue } from "../Rules.ts"
 
 const notGranted = (entitlementSlug: string, licenseSlug: string) =>
   new EntitlementNotFound({
@@ -36,7 +36,7 @@ const recordOf = ({ entitlementSlug, overagePercent, value }: GrantRow): Grant =
 const validate = Effect.fnUntraced(function* (type: EntitlementType, grant: Grant) {
   const value = faultOfValue(type, grant.value)
   if (value !== undefined) return yield* invalid("body.value", value, grant.value)
-  const overage = faultOfOverage(type, grant.overagePercent)
+  const overage = overageError(type, grant.overagePercent)
   if (overage !== undefined) return yield* invalid("body.overagePercent", overage, grant.overagePercent)
 })
 
@@ -50,7 +50,7 @@ const make = Effect.gen(function* () {
 
   /** The license. It cannot change before the transaction ends. */
   const keepLicense = Effect.fnUntraced(function* (organizationId: string, slug: string) {
-    const license = yield* licenses.keepBySlug(organizationId, slug)
+    const license = yield* licenses.lockBySlugShared(organizationId, slug)
     return Option.isSome(license) ? license.value : yield* new LicenseNotFound({ detail: noSuch("license", slug) })
   })
 

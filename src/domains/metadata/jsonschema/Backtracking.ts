@@ -1,95 +1,97 @@
-/** Regular expressions that backtracking engines match in exponential time. Pure. */
+/** Detects regular expressions with catastrophic backtracking. Pure. */
 
 /**
- * One part of an ECMA-262 pattern: a category, an escape, a counted repetition, the opening of a group, or one character. A
- * character class is several parts.
+ * Matches one token of an ECMA-262 pattern: a category, an escape, a counted repetition, the opening of a group, or one
+ * character. A character class consists of several tokens.
  */
 export const PATTERN_TOKEN =
-  /\\[pP]\{(?<category>[^}]*)\}|\\(?:u\{[^}]*\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|c[A-Za-z]|k<[^>]*>|[\s\S])|\{(?<least>\d+)(?:,(?<most>\d*))?\}|\(\?(?:<?[=!]|[a-z-]*:|<[^>]*>)|[\s\S]/gu
+  /\\[pP]\{(?<category>[^}]*)\}|\\(?:u\{[^}]*\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|c[A-Za-z]|k<[^>]*>|[\s\S])|\{(?<minimum>\d+)(?:,(?<maximum>\d*))?\}|\(\?(?:<?[=!]|[a-z-]*:|<[^>]*>)|[\s\S]/gu
 
-/** What follows one another without a `|`. */
+/** An alternative of a group: a sequence of atoms without `|`. */
 interface Branch {
-  /** Parts that may be repeated without end, and how many of them must be there. */
-  endless: number
-  endlessDue: number
-  /** The other parts that must be there. */
-  due: number
+  /** The number of unbounded atoms, and how many of them are required. */
+  unbounded: number
+  unboundedRequired: number
+  /** The number of other required atoms. */
+  required: number
 }
 
-/** One part of a branch, and what its repetition makes of it. */
-interface Part {
-  readonly loose: boolean
-  endless: boolean
-  due: boolean
-  repeated: boolean
+/** An atom of a branch, with the effect of its quantifier. */
+interface Atom {
+  /** Whether it is a group that is ambiguous if it is repeated. */
+  readonly ambiguous: boolean
+  unbounded: boolean
+  required: boolean
+  quantified: boolean
 }
 
 interface Group {
-  readonly done: Array<Branch>
+  readonly branches: Array<Branch>
   branch: Branch
-  last: Part | undefined
+  last: Atom | undefined
 }
 
-const emptyBranch = (): Branch => ({ endless: 0, endlessDue: 0, due: 0 })
+const emptyBranch = (): Branch => ({ unbounded: 0, unboundedRequired: 0, required: 0 })
 
-const close = (group: Group): void => {
+const countLastAtom = (group: Group): void => {
   const { branch, last } = group
   group.last = undefined
   if (last === undefined) return
-  if (last.endless) {
-    branch.endless += 1
-    if (last.due) branch.endlessDue += 1
-  } else if (last.due) branch.due += 1
+  if (last.unbounded) {
+    branch.unbounded += 1
+    if (last.required) branch.unboundedRequired += 1
+  } else if (last.required) branch.required += 1
 }
 
-// One endless part, and nothing else that must be there: repeating this reads a long text in ever so many ways.
-const isLoose = ({ due, endless, endlessDue }: Branch): boolean => endless > 0 && due === 0 && endlessDue <= 1
+// No atom is required, except at most one unbounded one: if repeated, the branch matches in exponentially many ways.
+const isAmbiguous = ({ required, unbounded, unboundedRequired }: Branch): boolean =>
+  unbounded > 0 && required === 0 && unboundedRequired <= 1
 
-const canBeEmpty = ({ due, endlessDue }: Branch): boolean => due === 0 && endlessDue === 0
+const canBeEmpty = ({ required, unboundedRequired }: Branch): boolean => required === 0 && unboundedRequired === 0
 
 /**
- * Whether a valid pattern repeats without end what is itself an endless repetition, as `(a+)+` and `(\w+\s?)*` do. RE2
- * matches these like others, but readers of a schema use their own engines, and most of those backtrack. Each pattern that it
- * names is ambiguous without bound; not every such pattern is named.
+ * Whether a valid pattern repeats an unbounded repetition, such as `(a+)+` or `(\w+\s?)*`. RE2 matches these in linear
+ * time, but clients that read a schema may use an engine with backtracking. There are no false positives, but not every
+ * such pattern is detected.
  */
-export const repeatsEndlessly = (source: string): boolean => {
-  const root: Group = { done: [], branch: emptyBranch(), last: undefined }
-  const open: Array<Group> = [root]
+export const hasNestedRepetition = (source: string): boolean => {
+  const root: Group = { branches: [], branch: emptyBranch(), last: undefined }
+  const openGroups: Array<Group> = [root]
   let inClass = false
-  const add = (part: Part) => {
-    const group = open.at(-1) ?? root
-    close(group)
-    group.last = part
+  const add = (atom: Atom) => {
+    const group = openGroups.at(-1) ?? root
+    countLastAtom(group)
+    group.last = atom
   }
-  const plain = (): Part => ({ loose: false, endless: false, due: true, repeated: false })
+  const plainAtom = (): Atom => ({ ambiguous: false, unbounded: false, required: true, quantified: false })
   for (const match of source.matchAll(PATTERN_TOKEN)) {
     const token = match[0]
-    const { least, most } = match.groups ?? {}
-    const { last } = open.at(-1) ?? root
+    const { maximum, minimum } = match.groups ?? {}
+    const { last } = openGroups.at(-1) ?? root
     if (inClass) inClass = token !== "]"
     else if (token === "[") {
       inClass = true
-      add(plain())
+      add(plainAtom())
     } else if (token.startsWith("(")) {
-      open.push({ done: [], branch: emptyBranch(), last: undefined })
+      openGroups.push({ branches: [], branch: emptyBranch(), last: undefined })
     } else if (token === "|" || token === ")") {
-      const group = open.at(-1) ?? root
-      close(group)
-      group.done.push(group.branch)
+      const group = openGroups.at(-1) ?? root
+      countLastAtom(group)
+      group.branches.push(group.branch)
       group.branch = emptyBranch()
       if (token === "|") continue
-      open.pop()
-      const loose = group.done.some(isLoose)
-      add({ loose, endless: loose, due: !group.done.some(canBeEmpty), repeated: false })
-    } else if (/^[*+?]$/.test(token) || least !== undefined) {
-      // A question mark behind a repetition only makes it lazy.
-      if (last === undefined || last.repeated) continue
-      const endless = token === "*" || token === "+" || most === ""
-      if (endless && last.loose) return true
-      last.repeated = true
-      last.endless ||= endless
-      if (token === "*" || token === "?" || Number(least) === 0) last.due = false
-    } else add(plain())
+      openGroups.pop()
+      const ambiguous = group.branches.some(isAmbiguous)
+      add({ ambiguous, unbounded: ambiguous, required: !group.branches.some(canBeEmpty), quantified: false })
+    } else if (/^[*+?]$/.test(token) || minimum !== undefined) {
+      // A question mark after a quantifier only makes it lazy.
+      if (last === undefined || last.quantified) continue
+      const unbounded = token === "*" || token === "+" || maximum === ""
+      if (unbounded && last.ambiguous) return true
+      last.quantified = true
+      last.unbounded ||= unbounded
+      if (token === "*" || token === "?" || Number(minimum) === 0) last.required = false
+    } else add(plainAtom())
   }
   return false
 }

@@ -1,34 +1,35 @@
-/** What a keyword of a schema works with when it judges a value. */
+/** The evaluation context of a schema's keywords. */
 import type { Pattern } from "./Pattern.ts"
 import type { Keywords } from "./Subschemas.ts"
 import type { Work } from "./WorkBudget.ts"
 
-/** The members and items of a value that a schema has looked at: `unevaluated...` speaks of the others. */
-export interface Seen {
-  readonly members: Set<string>
+/** The properties and items that a schema has evaluated. `unevaluated...` applies to the remaining ones. */
+export interface Evaluated {
+  readonly properties: Set<string>
   readonly items: Set<number>
 }
 
-/** What a keyword works with: its schema, the value, and how further schemas are asked. */
+/** The evaluation context of a keyword: its schema, the value, and functions that apply subschemas. */
 export interface Moment {
   readonly schema: Keywords
   readonly value: unknown
-  readonly work: Work
-  /** What was looked at so far; absent if no schema asks. */
-  readonly seen: Seen | undefined
-  /** Whether anybody reads the faults: alternatives that may fail tell none. */
-  readonly told: boolean
-  /** Records a fault at the value; always `false`. */
+  readonly budget: Work
+  /** The properties and items evaluated so far, or `undefined` if no schema needs them. */
+  readonly evaluated: Evaluated | undefined
+  /** Whether errors are reported. Alternatives that may fail do not report them. */
+  readonly reporting: boolean
+  /** Records an error at the value and returns false. */
   readonly fail: (message: string) => false
-  /** Judges the same value by another schema, and takes over what that looked at if it holds. */
-  readonly same: (schema: unknown, told: boolean) => boolean
-  /** Judges the same value by a schema that only has to fail. */
-  readonly apart: (schema: unknown) => boolean
-  /** Judges a member, its name, or an item. */
-  readonly part: (schema: unknown, key: string | number, value: unknown, told: boolean) => boolean
+  /** Applies a schema to the same value. If it is valid, adds what the schema evaluated. */
+  readonly applyInPlace: (schema: unknown, reporting: boolean) => boolean
+  /** Applies the schema of `not` to the same value, without errors and without evaluated properties. */
+  readonly testInPlace: (schema: unknown) => boolean
+  /** Applies a schema to a property, a property name, or an item. */
+  readonly applyToChild: (schema: unknown, key: string | number, value: unknown, reporting: boolean) => boolean
+  /** Compiles a pattern, with a cache. */
   readonly pattern: (source: string) => Pattern
-  /** The canonical texts of an `enum`. */
-  readonly texts: (values: ReadonlyArray<unknown>) => ReadonlySet<string>
-  /** The schema that a reference names. */
-  readonly target: (reference: string) => unknown
+  /** The canonical texts of the values of an `enum`. */
+  readonly canonicalTexts: (values: ReadonlyArray<unknown>) => ReadonlySet<string>
+  /** Returns the schema that a reference names. */
+  readonly resolve: (reference: string) => unknown
 }

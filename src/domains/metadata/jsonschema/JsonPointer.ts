@@ -1,6 +1,6 @@
-/** JSON pointers (RFC 6901) of places inside schemas and values. Pure. */
+/** JSON pointers (RFC 6901) into schemas and values. Pure. */
 
-/** The pointer of a member or item below a place. */
+/** The pointer of a property or item below a pointer. */
 export const below = (pointer: string, key: string | number): string =>
   `${pointer}/${typeof key === "number" ? key : key.replaceAll("~", "~0").replaceAll("/", "~1")}`
 
@@ -12,6 +12,6 @@ const decoded = (text: string): string | undefined => {
   }
 }
 
-/** The fragment of a reference (`#/$defs/a%25b`) with its percent-encoding taken off; nothing if that is broken. */
+/** The percent-decoded fragment of a reference (`#/$defs/a%25b`), or `undefined` if it is not local or not valid. */
 export const fragmentOf = (reference: string): string | undefined =>
   reference.startsWith("#") ? decoded(reference.slice(1)) : undefined

@@ -1,21 +1,21 @@
 /**
- * Regular expressions of schemas, matched in time that grows with the text and never explodes. A pattern must be a
- * valid ECMA-262 expression with the `u` flag, as JSON Schema asks, and one that RE2 can match: without look-around
- * and back-references. What the two engines read differently (`.`, `\s`, long category names) is translated. Pure.
+ * Regular expressions of schemas, matched by RE2 in linear time. A pattern must be a valid ECMA-262 expression with the
+ * `u` flag, as JSON Schema requires. RE2 does not support look-around and back-references, so these are rejected.
+ * Syntax with a different meaning in RE2 (`.`, `\s`, long category names) is translated. Pure.
  */
 import { RE2JS } from "re2js"
 import { PATTERN_TOKEN } from "./Backtracking.ts"
 
-/** The longest pattern, in UTF-16 units. */
-export const LONGEST_PATTERN = 512
-/** The largest pattern, in steps that one character of text can take; counted repetitions multiply. */
-export const LARGEST_PATTERN = 1000
+/** Maximum length of a pattern, in UTF-16 units. */
+export const MAX_PATTERN_LENGTH = 512
+/** Maximum size of a pattern: the steps that one character of text can take. Counted repetitions multiply it. */
+export const MAX_PATTERN_SIZE = 1000
 
-/** A pattern that was compiled. */
+/** A compiled pattern. */
 export interface Pattern {
-  /** Whether it matches somewhere in the text. */
+  /** Whether it matches any part of the text. */
   readonly matches: (text: string) => boolean
-  /** What one character of text can cost. */
+  /** The maximum cost of one character of text, in steps. */
   readonly size: number
 }
 
@@ -34,33 +34,33 @@ const categories: Readonly<Record<string, string>> = {
   Format: "Cf", Private_Use: "Co",
 }
 
-const named = (token: string, category: string): string => {
+const shortCategory = (token: string, category: string): string => {
   const short = category.replace(/^(?:General_Category|gc)=/u, "").replace(/^(?:Script|sc)=/u, "")
   return `${token.slice(0, 2)}{${Object.hasOwn(categories, short) ? categories[short] : short}}`
 }
 
-/** The pattern in RE2's words, and how large its machine gets at most: groups add up, counted repetitions multiply. */
+/** Translates a pattern to RE2 syntax and computes its maximum size: parts add up, counted repetitions multiply. */
 const translated = (source: string): { readonly text: string; readonly size: number } => {
   let text = ""
   let inClass = false
   let classStart = 0
-  // Sizes of the open groups, and of the last atom of each: a repetition multiplies that one.
-  const open: Array<{ total: number; last: number }> = [{ total: 0, last: 0 }]
+  // The sizes of the open groups and of the last atom of each, which a repetition multiplies.
+  const openGroups: Array<{ total: number; last: number }> = [{ total: 0, last: 0 }]
   const add = (size: number) => {
-    const group = open.at(-1)
+    const group = openGroups.at(-1)
     if (group === undefined) return
     group.total += size
     group.last = size
   }
   for (const match of source.matchAll(PATTERN_TOKEN)) {
     const token = match[0]
-    const { category, least, most } = match.groups ?? {}
+    const { category, minimum, maximum } = match.groups ?? {}
     if (category !== undefined) {
-      text += named(token, category)
+      text += shortCategory(token, category)
       if (!inClass) add(1)
     } else if (inClass) {
       if (token === "]") inClass = false
-      // The class of nothing, which RE2 has no word for.
+      // RE2 has no syntax for the empty class.
       if (token === "]" && text.length === classStart) text += String.raw`^\x00-\x{10FFFF}`
       text +=
         token === String.raw`\s`
@@ -76,19 +76,19 @@ const translated = (source: string): { readonly text: string; readonly size: num
       classStart = text.length
       add(1)
     } else if (token.startsWith("(")) {
-      open.push({ total: 0, last: 0 })
+      openGroups.push({ total: 0, last: 0 })
       text += token
     } else if (token === ")") {
-      const closed = open.pop()
+      const closed = openGroups.pop()
       add((closed?.total ?? 0) + 2)
       text += token
-    } else if (least !== undefined) {
-      const atLeast = Number(least)
-      const times = Math.max(atLeast, Number(most === undefined || most === "" ? 0 : most), 1)
-      const group = open.at(-1)
+    } else if (minimum !== undefined) {
+      const required = Number(minimum)
+      const times = Math.max(required, Number(maximum === undefined || maximum === "" ? 0 : maximum), 1)
+      const group = openGroups.at(-1)
       if (group !== undefined) {
-        // What may be left out takes one more step each.
-        group.total += group.last * (times - 1) + Math.max(times - atLeast, 1)
+        // Each optional repetition takes one more step.
+        group.total += group.last * (times - 1) + Math.max(times - required, 1)
         group.last *= times
       }
       text += token
@@ -104,7 +104,7 @@ const translated = (source: string): { readonly text: string; readonly size: num
       add(1)
     }
   }
-  return { text, size: open.reduce((sum, { total }) => sum + total, 0) }
+  return { text, size: openGroups.reduce((sum, { total }) => sum + total, 0) }
 }
 
 const isEcmaScript = (source: string): boolean => {
@@ -115,16 +115,17 @@ const isEcmaScript = (source: string): boolean => {
   }
 }
 
-/** The compiled pattern, or what is wrong with it. */
+/** Compiles a pattern, or returns the message of the validation error. */
 export const compilePattern = (source: string): Pattern | string => {
-  if (source.length > LONGEST_PATTERN) return `is a regular expression of more than ${LONGEST_PATTERN} characters`
-  if (!isEcmaScript(source)) return "is not a regular expression (ECMA-262 with the u flag)"
+  if (source.length > MAX_PATTERN_LENGTH)
+    return `must be a regular expression of at most ${MAX_PATTERN_LENGTH} characters`
+  if (!isEcmaScript(source)) return "must be a valid regular expression (ECMA-262 with the u flag)"
   const { text, size } = translated(source)
-  if (size > LARGEST_PATTERN) return "is a regular expression whose repetitions make it too large"
+  if (size > MAX_PATTERN_SIZE) return "is a regular expression that is too large because of its repetitions"
   try {
     const expression = RE2JS.compile(RE2JS.translateRegExp(text))
     return { matches: (subject) => expression.matcher(subject).find(), size: Math.max(size, expression.programSize()) }
   } catch {
-    return "is a regular expression that RE2 does not know: look-around and back-references are not taken, nor are repetitions of more than 1,000"
+    return "is a regular expression that RE2 does not support. Avoid look-around, back-references, and repetitions of more than 1,000"
   }
 }

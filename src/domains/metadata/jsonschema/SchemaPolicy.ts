@@ -1,49 +1,51 @@
 /**
- * Which JSON Schemas are accepted: valid 2020-12, self-contained, and of bounded cost (docs/metadata-fields.md lists the
- * rules). The checks go from cheap to dear, and each may rely on those before it. Pure.
+ * Accepts JSON Schemas that are valid 2020-12, self-contained, and of bounded cost (docs/metadata-fields.md lists the
+ * rules). Checks run in order of their cost, and each relies on those before it. Pure.
  */
 import { Ajv2020 } from "ajv/dist/2020.js"
 import { compilePattern } from "./Pattern.ts"
-import { repeatsEndlessly } from "./Backtracking.ts"
+import { hasNestedRepetition } from "./Backtracking.ts"
 import { below } from "./JsonPointer.ts"
 import { indexOf, isKeywords, subschemasOf, targetOf } from "./Subschemas.ts"
 import type { Index, Keywords } from "./Subschemas.ts"
-import type { ValueFault } from "./Validator.ts"
+import type { ValueError } from "./Validator.ts"
 
 /** The limits of a schema. */
 export const LIMITS = {
   bytes: 64 * 1024,
   depth: 32,
-  /** Objects, arrays and scalars together. */
+  /** The total number of objects, arrays and scalars. */
   nodes: 2000,
-  /** Ways from a schema through others that judge the same value. */
+  /** The number of paths from a schema through others that apply to the same value. */
   paths: 10_000,
-  /** The longest of these ways. */
+  /** The length of the longest of these paths. */
   chain: 200,
-  /** The sizes of all patterns together. */
+  /** The total size of all patterns. */
   patterns: 2500,
 }
 
 const DIALECT = /^https:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/
-const MOST_FAULTS = 20
+const MAX_ERRORS = 20
 
-type Faults = ReadonlyArray<ValueFault>
+type Errors = ReadonlyArray<ValueError>
 
-const at = (pointer: string, message: string): ValueFault => ({ pointer, message })
+const at = (pointer: string, message: string): ValueError => ({ pointer, message })
 
 const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes("\u0000")
 
-/** Size, depth and texts. Nothing after it meets a value that is too deep to walk. */
-const shapeFaults = (schema: unknown): Faults => {
-  const faults: Array<ValueFault> = []
+/** Checks size, depth and texts. Later checks can therefore use recursion. */
+const shapeErrors = (schema: unknown): Errors => {
+  const errors: Array<ValueError> = []
   let nodes = 0
   const visit = (value: unknown, pointer: string, depth: number): void => {
-    if (++nodes > LIMITS.nodes || faults.length >= MOST_FAULTS) return
-    if (typeof value === "string" && !isStorable(value)) faults.push(at(pointer, "holds NUL or a lone surrogate"))
-    if (typeof value === "number" && !Number.isFinite(value)) faults.push(at(pointer, "is a number out of range"))
+    if (++nodes > LIMITS.nodes || errors.length >= MAX_ERRORS) return
+    if (typeof value === "string" && !isStorable(value)) {
+      errors.push(at(pointer, "must not contain NUL or a lone surrogate"))
+    }
+    if (typeof value === "number" && !Number.isFinite(value)) errors.push(at(pointer, "is a number out of range"))
     if (typeof value !== "object" || value === null) return
     if (depth > LIMITS.depth) {
-      faults.push(at(pointer, `lies deeper than ${LIMITS.depth} levels`))
+      errors.push(at(pointer, `is nested deeper than ${LIMITS.depth} levels`))
       return
     }
     if (Array.isArray(value)) {
@@ -51,20 +53,20 @@ const shapeFaults = (schema: unknown): Faults => {
       return
     }
     for (const [key, item] of Object.entries(value)) {
-      if (key === "__proto__") faults.push(at(below(pointer, key), "is a name that is not taken"))
-      else if (!isStorable(key)) faults.push(at(pointer, "has a name with NUL or a lone surrogate"))
+      if (key === "__proto__") errors.push(at(below(pointer, key), "is not an allowed property name"))
+      else if (!isStorable(key)) errors.push(at(pointer, "must not have property names with NUL or a lone surrogate"))
       else visit(item, below(pointer, key), depth + 1)
     }
   }
   visit(schema, "", 1)
-  if (faults.length > 0) return faults
-  if (nodes > LIMITS.nodes) return [at("", `has more than ${LIMITS.nodes} objects, arrays and scalars`)]
+  if (errors.length > 0) return errors
+  if (nodes > LIMITS.nodes) return [at("", `must have at most ${LIMITS.nodes} objects, arrays and scalars`)]
   return Buffer.byteLength(JSON.stringify(schema)) > LIMITS.bytes
-    ? [at("", `is larger than ${LIMITS.bytes / 1024} KiB`)]
+    ? [at("", `must be at most ${LIMITS.bytes / 1024} KiB`)]
     : []
 }
 
-const dialectFaults = (schema: Keywords): Faults => {
+const dialectErrors = (schema: Keywords): Errors => {
   const dialect = Object.hasOwn(schema, "$schema") ? schema["$schema"] : undefined
   return dialect === undefined || (typeof dialect === "string" && DIALECT.test(dialect))
     ? []
@@ -76,11 +78,11 @@ const compileMetaSchema = () =>
     "https://json-schema.org/draft/2020-12/schema",
   )
 
-// Only the published meta-schema is ever compiled here, never a schema of a caller; when it is needed, because a start would
-// wait for it.
+// Only the published meta-schema is compiled, never a caller's schema. It is compiled at first use, to keep startup
+// fast.
 let compiled: ReturnType<typeof compileMetaSchema>
 
-const metaFaults = (schema: unknown): Faults => {
+const metaSchemaErrors = (schema: unknown): Errors => {
   compiled ??= compileMetaSchema()
   const metaSchema = compiled
   if (metaSchema === undefined) throw new Error("The meta-schema of 2020-12 is missing")
@@ -88,84 +90,90 @@ const metaFaults = (schema: unknown): Faults => {
   return (metaSchema.errors ?? []).slice(0, 1).map((error) => at(error.instancePath, error.message ?? "is not valid"))
 }
 
-const refusedKeywords: Readonly<Record<string, string>> = {
-  $async: "is not taken: checks answer at once",
-  $vocabulary: "is not taken: it belongs to meta-schemas",
-  $data: "is not taken: limits are constants",
+const rejectedKeywords: Readonly<Record<string, string>> = {
+  $async: "is not supported: validation is synchronous",
+  $vocabulary: "is not supported: only meta-schemas can have it",
+  $data: "is not supported: arguments of keywords must be constants",
 }
 
-const hasOnlyAtRoot = ["$id", "$schema"]
+const rootKeywords = ["$id", "$schema"]
 
 const own = (schema: Keywords, keyword: string): unknown =>
   Object.hasOwn(schema, keyword) ? schema[keyword] : undefined
 
-/** What a schema says in its own keywords, apart from its patterns. */
-const keywordFaults = (schema: Keywords, pointer: string, index: Index): Faults => {
-  const faults: Array<ValueFault> = []
-  for (const [keyword, message] of Object.entries(refusedKeywords)) {
-    if (Object.hasOwn(schema, keyword)) faults.push(at(below(pointer, keyword), message))
+/** Checks the keywords of one schema, except its patterns. */
+const keywordErrors = (schema: Keywords, pointer: string, index: Index): Errors => {
+  const errors: Array<ValueError> = []
+  for (const [keyword, message] of Object.entries(rejectedKeywords)) {
+    if (Object.hasOwn(schema, keyword)) errors.push(at(below(pointer, keyword), message))
   }
-  for (const keyword of hasOnlyAtRoot) {
+  for (const keyword of rootKeywords) {
     if (pointer !== "" && Object.hasOwn(schema, keyword)) {
-      faults.push(at(below(pointer, keyword), "is taken at the top of the schema only"))
+      errors.push(at(below(pointer, keyword), "is allowed only at the top of the schema"))
     }
   }
   for (const keyword of ["$ref", "$dynamicRef"]) {
     const reference = own(schema, keyword)
     if (typeof reference === "string" && targetOf(index, reference) === undefined) {
       const isLocal = reference.startsWith("#")
-      faults.push(at(below(pointer, keyword), isLocal ? "names no schema in here" : "must be local: #..."))
+      errors.push(
+        at(
+          below(pointer, keyword),
+          isLocal ? "does not name a schema in this document" : "must be a local reference: #...",
+        ),
+      )
     }
   }
   for (const keyword of ["$anchor", "$dynamicAnchor"]) {
     const name = own(schema, keyword)
     if (typeof name === "string" && (index.anchors.get(name)?.length ?? 0) > 1) {
-      faults.push(at(below(pointer, keyword), "is a name that another schema in here has"))
+      errors.push(at(below(pointer, keyword), "must be unique in this document"))
     }
   }
   const values = own(schema, "enum")
-  if (Array.isArray(values) && values.length === 0) faults.push(at(below(pointer, "enum"), "must not be empty"))
-  return faults
+  if (Array.isArray(values) && values.length === 0) errors.push(at(below(pointer, "enum"), "must not be empty"))
+  return errors
 }
 
-const patternFaults = (index: Index): Faults => {
-  const faults: Array<ValueFault> = []
+const patternErrors = (index: Index): Errors => {
+  const errors: Array<ValueError> = []
   let total = 0
   for (const [pointer, schema] of index.byPointer) {
     if (!isKeywords(schema)) continue
     const pattern = own(schema, "pattern")
-    const names = below(pointer, "patternProperties")
+    const patternProperties = below(pointer, "patternProperties")
     const sources = [
       ...(typeof pattern === "string" ? [[below(pointer, "pattern"), pattern] as const] : []),
-      ...Object.keys(own(schema, "patternProperties") ?? {}).map((source) => [below(names, source), source] as const),
+      ...Object.keys(own(schema, "patternProperties") ?? {}).map(
+        (source) => [below(patternProperties, source), source] as const,
+      ),
     ]
     for (const [place, source] of sources) {
       const compiled = compilePattern(source)
-      if (typeof compiled === "string") faults.push(at(place, compiled))
-      else if (repeatsEndlessly(source)) {
-        faults.push(
-          at(place, "is a regular expression that repeats an endless repetition, which many engines cannot bear"),
+      if (typeof compiled === "string") errors.push(at(place, compiled))
+      else if (hasNestedRepetition(source)) {
+        errors.push(
+          at(place, "is a regular expression with nested unbounded repetitions, which many engines match too slowly"),
         )
       } else total += compiled.size
-      if (total > LIMITS.patterns)
-        faults.push(at(place, "makes the regular expressions of the schema too large together"))
-      if (total > LIMITS.patterns || faults.length >= MOST_FAULTS) return faults
+      if (total > LIMITS.patterns) errors.push(at(place, "exceeds the total size of the schema's regular expressions"))
+      if (total > LIMITS.patterns || errors.length >= MAX_ERRORS) return errors
     }
   }
-  return faults
+  return errors
 }
 
 /**
- * Schemas that judge the same value form a graph. A cycle in it would never end; a bomb doubles its paths level by level.
- * Both are found by counting, without running anything.
+ * Bounds the cost of evaluation. The schemas that apply to the same value form a graph: a cycle would never end, and a
+ * schema bomb doubles the paths at each level. Counting paths finds both without evaluating a value.
  */
-const costFaults = (index: Index): Faults => {
-  const known = new Map<string, { readonly paths: number; readonly chain: number }>()
+const costErrors = (index: Index): Errors => {
+  const measured = new Map<string, { readonly paths: number; readonly chain: number }>()
   const open = new Set<string>()
-  let fault: ValueFault | undefined
+  let error: ValueError | undefined
   const next = (schema: Keywords, pointer: string): ReadonlyArray<readonly [target: string, by: string]> => [
     ...subschemasOf(schema, pointer)
-      .filter(({ judges }) => judges === "same")
+      .filter(({ appliesTo }) => appliesTo === "same")
       .map((inner) => [inner.pointer, inner.pointer] as const),
     ...["$ref", "$dynamicRef"].flatMap((keyword) => {
       const reference = own(schema, keyword)
@@ -174,48 +182,47 @@ const costFaults = (index: Index): Faults => {
     }),
   ]
   const measure = (pointer: string): { readonly paths: number; readonly chain: number } => {
-    const before = known.get(pointer)
-    if (before !== undefined) return before
+    const cached = measured.get(pointer)
+    if (cached !== undefined) return cached
     open.add(pointer)
     let paths = 1
     let chain = 1
     const schema = index.byPointer.get(pointer)
     for (const [target, by] of isKeywords(schema) ? next(schema, pointer) : []) {
-      if (fault !== undefined) break
+      if (error !== undefined) break
       if (open.has(target)) {
-        fault = at(by, "leads back to itself without a step into the value")
+        error = at(by, "refers back to itself for the same value")
         break
       }
       const inner = measure(target)
       paths += inner.paths
       chain = Math.max(chain, inner.chain + 1)
     }
-    if (paths > LIMITS.paths) fault ??= at(pointer, `opens more than ${LIMITS.paths} ways through its references`)
-    if (chain > LIMITS.chain) fault ??= at(pointer, `opens a way through more than ${LIMITS.chain} schemas`)
+    if (paths > LIMITS.paths) error ??= at(pointer, `has more than ${LIMITS.paths} paths through its subschemas`)
+    if (chain > LIMITS.chain) error ??= at(pointer, `has a path through more than ${LIMITS.chain} subschemas`)
     open.delete(pointer)
-    known.set(pointer, { paths, chain })
+    measured.set(pointer, { paths, chain })
     return { paths, chain }
   }
   for (const pointer of index.byPointer.keys()) {
     measure(pointer)
-    if (fault !== undefined) return [fault]
+    if (error !== undefined) return [error]
   }
   return []
 }
 
-/** Why a schema is refused; nothing if it is accepted. */
-export const schemaFaults = (schema: Keywords): Faults => {
-  const first = [shapeFaults, dialectFaults, metaFaults]
-  for (const check of first) {
-    const faults = check(schema)
-    if (faults.length > 0) return faults
+/** Returns the errors of a schema, or an empty list if it is accepted. */
+export const schemaErrors = (schema: Keywords): Errors => {
+  for (const check of [shapeErrors, dialectErrors, metaSchemaErrors]) {
+    const found = check(schema)
+    if (found.length > 0) return found
   }
   const index = indexOf(schema)
-  const faults: Array<ValueFault> = []
+  const errors: Array<ValueError> = []
   for (const [pointer, inner] of index.byPointer) {
-    if (isKeywords(inner) && faults.length < MOST_FAULTS) faults.push(...keywordFaults(inner, pointer, index))
+    if (isKeywords(inner) && errors.length < MAX_ERRORS) errors.push(...keywordErrors(inner, pointer, index))
   }
-  if (faults.length > 0) return faults.slice(0, MOST_FAULTS)
-  const patterns = patternFaults(index)
-  return patterns.length > 0 ? patterns : costFaults(index)
+  if (errors.length > 0) return errors.slice(0, MAX_ERRORS)
+  const patterns = patternErrors(index)
+  return patterns.length > 0 ? patterns : costErrors(index)
 }

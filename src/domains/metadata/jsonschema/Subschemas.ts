@@ -1,20 +1,20 @@
-/** Where schemas stand inside a JSON Schema 2020-12, and what its references name. Pure. */
+/** Finds the subschemas of a JSON Schema 2020-12 and resolves its references. Pure. */
 import { Predicate } from "effect"
 import { below, fragmentOf } from "./JsonPointer.ts"
 
-/** A schema is an object of keywords; `true` and `false` are schemas too. */
+/** A schema as an object of keywords. `true` and `false` are schemas too. */
 export type Keywords = Readonly<Record<string, unknown>>
 
 export const isKeywords = (schema: unknown): schema is Keywords => Predicate.isObject(schema) && !Array.isArray(schema)
 
 interface Place {
   readonly form: "one" | "list" | "map"
-  /** Whether the subschema judges the same value as the schema around it; otherwise a part of it, or nothing. */
-  readonly judges: "same" | "part" | "nothing"
+  /** Whether the subschema applies to the same value as its parent schema, to a part of it, or to nothing. */
+  readonly appliesTo: "same" | "part" | "nothing"
 }
 
-const place = (form: Place["form"], judges: Place["judges"], ...keywords: ReadonlyArray<string>) =>
-  keywords.map((keyword) => [keyword, { form, judges }] as const)
+const place = (form: Place["form"], appliesTo: Place["appliesTo"], ...keywords: ReadonlyArray<string>) =>
+  keywords.map((keyword) => [keyword, { form, appliesTo }] as const)
 
 const places: ReadonlyArray<readonly [keyword: string, place: Place]> = [
   ...place("list", "same", "allOf", "anyOf", "oneOf"),
@@ -31,37 +31,37 @@ const places: ReadonlyArray<readonly [keyword: string, place: Place]> = [
 interface Subschema {
   readonly schema: unknown
   readonly pointer: string
-  readonly judges: Place["judges"]
+  readonly appliesTo: Place["appliesTo"]
 }
 
-const inside = (form: Place["form"], value: unknown): ReadonlyArray<readonly [string | number | null, unknown]> => {
+const childrenOf = (form: Place["form"], value: unknown): ReadonlyArray<readonly [string | number | null, unknown]> => {
   if (form === "one") return [[null, value]]
   if (form === "list") return Array.isArray(value) ? value.map((item, index) => [index, item]) : []
   return isKeywords(value) ? Object.entries(value) : []
 }
 
-/** The schemas that stand directly in this one. */
+/** The direct subschemas of a schema. */
 export const subschemasOf = (schema: Keywords, pointer: string): ReadonlyArray<Subschema> =>
-  places.flatMap(([keyword, { form, judges }]) =>
+  places.flatMap(([keyword, { appliesTo, form }]) =>
     Object.hasOwn(schema, keyword)
-      ? inside(form, schema[keyword]).map(([key, inner]) => ({
+      ? childrenOf(form, schema[keyword]).map(([key, inner]) => ({
           schema: inner,
           pointer: key === null ? below(pointer, keyword) : below(below(pointer, keyword), key),
-          judges,
+          appliesTo,
         }))
       : [],
   )
 
-/** Every place of a schema by its pointer, and its anchors: the schema itself stands at `""`. */
+/** All subschemas by pointer, and the anchors. The root schema has the pointer `""`. */
 export interface Index {
   readonly byPointer: ReadonlyMap<string, unknown>
-  /** Pointers of `$anchor` and `$dynamicAnchor`, all of them: a name that is given twice has two. */
+  /** The pointers of each `$anchor` and `$dynamicAnchor`. A duplicate name has several. */
   readonly anchors: ReadonlyMap<string, ReadonlyArray<string>>
 }
 
 const ANCHORS = ["$anchor", "$dynamicAnchor"] as const
 
-/** Finds all schemas inside a schema whose depth is bounded. */
+/** Indexes all subschemas of a schema. Recursive, so the depth of the schema must be bounded. */
 export const indexOf = (root: unknown): Index => {
   const byPointer = new Map<string, unknown>()
   const anchors = new Map<string, Array<string>>()
@@ -79,8 +79,8 @@ export const indexOf = (root: unknown): Index => {
 }
 
 /**
- * The pointer of the schema that a local reference names; nothing if it names none. A `$dynamicRef` names the same: in
- * a schema without embedded resources the outermost one of its dynamic scope is the schema itself.
+ * Resolves a local reference to the pointer of a schema, or `undefined` if there is none. A `$dynamicRef` resolves like
+ * a `$ref`: without embedded resources, the outermost resource of the dynamic scope is the schema itself.
  */
 export const targetOf = (index: Index, reference: string): string | undefined => {
   const fragment = fragmentOf(reference)

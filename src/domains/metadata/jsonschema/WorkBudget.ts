@@ -1,29 +1,29 @@
-/** The work that checking values may take: a tank that each step empties a little, so that no schema is slow. Pure. */
+/** The budget of a validation, which bounds its time for every schema. Pure. */
 
-/** Steps of one write. A step is a microsecond or less, whatever the schema. */
-export const WORK = 100_000
+/** The number of steps for one write. A step takes at most about a microsecond. */
+export const MAX_STEPS = 100_000
 
-/** Thrown out of a check that takes more work than it may; never leaves `validate`. */
-export class TooMuchWork extends Error {}
+/** Thrown when a validation exceeds its budget. `validate` catches it. */
+export class BudgetExceeded extends Error {}
 
-/** The work that is left, shared by all values of one write. */
+/** The remaining budget, shared by all values of one write. */
 export class Work {
-  #left: number
-  readonly #prepared = new Set<unknown>()
+  #remaining: number
+  readonly #spentOn = new Set<unknown>()
 
-  constructor(steps = WORK) {
-    this.#left = steps
+  constructor(steps = MAX_STEPS) {
+    this.#remaining = steps
   }
 
   spend(steps: number): void {
-    this.#left -= steps
-    if (this.#left < 0) throw new TooMuchWork()
+    this.#remaining -= steps
+    if (this.#remaining < 0) throw new BudgetExceeded()
   }
 
-  /** Work that is done once for a thing, e.g. compiling a pattern: counted even where a cache saved it. */
-  spendOnce(thing: unknown, steps: number): void {
-    if (this.#prepared.has(thing)) return
-    this.#prepared.add(thing)
+  /** Spends steps once per object, e.g. for compiling a pattern. They count even if a cache avoids the work. */
+  spendOnce(object: unknown, steps: number): void {
+    if (this.#spentOn.has(object)) return
+    this.#spentOn.add(object)
     this.spend(steps)
   }
 }

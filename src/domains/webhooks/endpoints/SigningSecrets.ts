@@ -2,7 +2,7 @@
 import { Context, Effect, Layer, Redacted } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { newId } from "../../../kernel/values/Identifiers.ts"
-import { recent } from "../../../kernel/concurrency/LruCache.ts"
+import { makeLruCache } from "../../../kernel/concurrency/LruCache.ts"
 import { SecretBox } from "../../../kernel/ports/SecretBox.ts"
 import type { SealedPlace } from "../../../kernel/ports/SecretBox.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
@@ -50,7 +50,7 @@ export class SigningSecrets extends Context.Service<
       const repo = yield* EndpointsRepo
       const box = yield* SecretBox
 
-      const opened = recent<Redacted.Redacted>(MAX_CACHED_SECRETS, () => 1)
+      const opened = makeLruCache<Redacted.Redacted>(MAX_CACHED_SECRETS, () => 1)
 
       const openOne = (organizationId: string, endpointId: string, text: string) => {
         const name = `${organizationId} ${endpointId} ${text}`

@@ -1,0 +1,21 @@
+/** Which events enter the outbox. */
+import { Context, Effect, Layer } from "effect"
+import { OutboxCondition } from "../../events/Outbox.ts"
+
+/**
+ * `subscribed` (default): events of organizations with an enabled endpoint, so that other organizations store no outbox rows.
+ * `all`: for an external provider, which alone knows the subscribers.
+ */
+export const HandedOver = Context.Reference<"subscribed" | "all">("keyshelf.reference/webhooks/HandedOver", {
+  defaultValue: () => "subscribed",
+})
+
+const hasSubscribers = `EXISTS (
+  SELECT 1 FROM webhook_endpoints endpoint
+  WHERE endpoint.organization_id = event.organization_id AND endpoint.disabled_at IS NULL)`
+
+/** Provides the condition to `domains/events`, which may not know who subscribes. */
+export const layer = Layer.effect(
+  OutboxCondition,
+  Effect.map(HandedOver, (which) => (which === "all" ? undefined : hasSubscribers)),
+)
