@@ -31,7 +31,7 @@ import * as QueueProvider from "../domains/webhooks/outbox/QueueProvider.ts"
 import { engine } from "../domains/webhooks/Layer.ts"
 import { WebhookSender } from "../domains/webhooks/delivery/Sender.ts"
 import * as SvixProvider from "../domains/webhooks/outbox/SvixProvider.ts"
-import { HandedOver } from "../domains/webhooks/outbox/OutboxFilter.ts"
+import { OutboxSelection } from "../domains/webhooks/outbox/OutboxFilter.ts"
 import * as DispatcherWorker from "../domains/webhooks/delivery/Worker.ts"
 
 /** The services of a process: settings, keys, database, clock and use cases. */
@@ -56,7 +56,7 @@ export const backend = (whenRunning: Database.WhenRunning) =>
     ),
     Layer.provideMerge(
       Layer.effect(
-        HandedOver,
+        OutboxSelection,
         Effect.map(Settings, ({ svix }) => (Option.isSome(svix) ? "all" : "subscribed")),
       ),
     ),

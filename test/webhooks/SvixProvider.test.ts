@@ -5,7 +5,7 @@ import { FetchHttpClient } from "effect/http"
 import { TestClock } from "effect/testing"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
-import { HandedOver } from "../../src/domains/webhooks/outbox/OutboxFilter.ts"
+import { OutboxSelection } from "../../src/domains/webhooks/outbox/OutboxFilter.ts"
 import { Outbox } from "../../src/domains/events/Outbox.ts"
 import { WebhookProvider } from "../../src/domains/webhooks/outbox/Provider.ts"
 import { layer as svix, retryDelayAfter } from "../../src/domains/webhooks/outbox/SvixProvider.ts"
@@ -99,7 +99,7 @@ const waiting = Effect.gen(function* () {
     SELECT event_id AS id, claims, due_at AS "dueAt" FROM webhook_outbox ORDER BY event_id`
 })
 
-layer(testServices.pipe(Layer.provide(Layer.succeed(HandedOver, "all"))), { excludeTestServices: true })(
+layer(testServices.pipe(Layer.provide(Layer.succeed(OutboxSelection, "all"))), { excludeTestServices: true })(
   "delivery by Svix",
   (it) => {
     it.effect("an event becomes a message of the organization's application, once", () =>

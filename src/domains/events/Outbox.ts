@@ -133,8 +133,6 @@ const make = Effect.gen(function* () {
 })
 
 /** Events that wait for a provider. */
-export class Outbox extends Context.Service<Outbox, Effect.Success<typeof make>>()(
-  "keyshelf/events/Outbox",
-) {
+export class Outbox extends Context.Service<Outbox, Effect.Success<typeof make>>()("keyshelf/events/Outbox") {
   static readonly layer = Layer.effect(Outbox, make)
 }

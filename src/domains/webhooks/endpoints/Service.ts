@@ -24,7 +24,7 @@ const notFound = (id: string) => new WebhookEndpointNotFound({ detail: noSuch("w
 const make = Effect.gen(function* () {
   const repo = yield* EndpointsRepo
   const secrets = yield* SigningSecrets
-  const pending = yield* BacklogRemover
+  const backlogs = yield* BacklogRemover
   const queue = yield* WebhookQueue
   const events = yield* Events
   const outbound = yield* OutboundHttp
@@ -38,7 +38,7 @@ const make = Effect.gen(function* () {
       Effect.gen(function* () {
         if ((yield* repo.lockAndCount(caller.organizationId)) >= MAX_ENDPOINTS) {
           return yield* new CreateWebhookEndpointLimitReached({
-            detail: `An organization may have ${MAX_ENDPOINTS} webhook endpoints. Delete one first.`,
+            detail: `An organization can have up to ${MAX_ENDPOINTS} webhook endpoints. Delete one first.`,
           })
         }
         const at = yield* now
@@ -78,23 +78,23 @@ const make = Effect.gen(function* () {
     )
   })
 
-  /** Decides about an endpoint under the lock of its row. */
-  const locked = Effect.fnUntraced(function* <A, E>(
+  /** Runs a change of an endpoint in a transaction that has locked its row. */
+  const withLock = Effect.fnUntraced(function* <A, E>(
     id: string,
-    decide: (current: WebhookEndpoint, caller: Caller["Service"]) => Effect.Effect<A, E, Transaction>,
+    change: (current: WebhookEndpoint, caller: Caller["Service"]) => Effect.Effect<A, E, Transaction>,
   ) {
     const caller = yield* Caller
     return yield* transactions.run(
       Effect.gen(function* () {
         const current = yield* repo.lockById(caller.organizationId, id)
-        return Option.isSome(current) ? yield* decide(current.value, caller) : yield* notFound(id)
+        return Option.isSome(current) ? yield* change(current.value, caller) : yield* notFound(id)
       }),
     )
   })
 
   const update = Effect.fn("Webhooks.update")(function* (id: string, input: UpdateWebhookEndpoint) {
     yield* refuseFaults(validateEndpoint(input, outbound.refusal))
-    yield* locked(
+    yield* withLock(
       id,
       Effect.fnUntraced(function* (current, caller) {
         const updated: WebhookEndpoint = {
@@ -112,21 +112,21 @@ const make = Effect.gen(function* () {
   })
 
   const remove = Effect.fn("Webhooks.delete")(function* (id: string) {
-    const ended = yield* locked(
+    const ended = yield* withLock(
       id,
       Effect.fnUntraced(function* (endpoint, caller) {
         const key = { organizationId: caller.organizationId, endpointId: endpoint.id }
         yield* repo.delete(caller.organizationId, endpoint.id)
-        yield* pending.deleteBatch(key)
+        yield* backlogs.deleteBatch(key)
         yield* events.emit(caller, "WEBHOOK_ENDPOINT_DELETED", endpoint)
         return key
       }),
     )
-    yield* pending.deleteInBackground(ended)
+    yield* backlogs.deleteInBackground(ended)
   })
 
   const rotateSecret = Effect.fn("Webhooks.rotateSecret")(function* (id: string) {
-    return yield* locked(
+    return yield* withLock(
       id,
       Effect.fnUntraced(function* (current, caller) {
         const secret = yield* secrets.issue(caller.organizationId, current.id)
@@ -139,14 +139,14 @@ const make = Effect.gen(function* () {
   })
 
   const enable = Effect.fn("Webhooks.enable")(function* (id: string) {
-    // What it was owed when it was disabled must not reach it now, so all of that is dropped before.
+    // The backlog of the time when it was disabled must not be delivered, so all of it is deleted first.
     const { organizationId } = yield* Caller
     const key = { organizationId, endpointId: id }
-    const enableNow = locked(
+    const tryEnable = withLock(
       id,
       Effect.fnUntraced(function* (current, caller) {
         if (current.disabledAt === null) return current
-        if (yield* pending.hasBacklog(key)) return undefined
+        if (yield* backlogs.hasBacklog(key)) return undefined
         const enabled: WebhookEndpoint = {
           ...current,
           disabledAt: null,
@@ -160,9 +160,9 @@ const make = Effect.gen(function* () {
       }),
     )
     for (;;) {
-      const enabled = yield* enableNow
+      const enabled = yield* tryEnable
       if (enabled !== undefined) return enabled
-      yield* pending.deleteAll(key)
+      yield* backlogs.deleteAll(key)
     }
   })
 
@@ -192,7 +192,7 @@ const make = Effect.gen(function* () {
 
 /** Webhook endpoints of the caller's organization. */
 export class WebhookEndpoints extends Context.Service<WebhookEndpoints, Effect.Success<typeof make>>()(
-  "keyshelf/webhooks/WebhookEndpoints",
+  "keyshelf/webhooks/endpoints/WebhookEndpoints",
 ) {
   static readonly layer = Layer.effect(WebhookEndpoints, make)
 }
