@@ -22,19 +22,6 @@ export interface OutboxEntry extends OutboxKey {
 /** An entry that an external provider has claimed. `claims` counts its claims, this one included. */
 export type OutboxClaim = OutboxKey & { readonly claims: number; readonly dueAt: Date }
 
-/**
- * Which events enter the outbox: a condition of SQL on the row `event`. Without one all events do. Another domain knows who
- * subscribes, so the app provides it.
- */
-export const OutboxCondition = Context.Reference<string | undefined>("keyshelf.reference/events/OutboxCondition", {
-  defaultValue: () => undefined,
-})
-
-/** The statement that stores the outbox row of the event in the CTE `event`, if it meets the condition. */
-export const outboxInsertion = (condition: string | undefined): string =>
-  `INSERT INTO webhook_outbox (organization_id, event_id, due_at)
-    SELECT organization_id, id, occurred_at FROM event${condition === undefined ? "" : ` WHERE ${condition}`}`
-
 // Bounds the lists of organizations in the statements that follow.
 const MAX_ORGANIZATIONS = 64
 

@@ -1,6 +1,6 @@
 /** Selects the events that enter the outbox. */
 import { Context, Effect, Layer } from "effect"
-import { OutboxCondition } from "../../events/Outbox.ts"
+import { OutboxCondition } from "../../events/OutboxSql.ts"
 
 /**
  * The events that enter the outbox. `subscribed` (default): events of organizations with an enabled endpoint, so that other organizations store no outbox rows.
