@@ -10,7 +10,7 @@ import { getHeapSpaceStatistics } from "node:v8"
 import { gcKindOf } from "../../src/infra/telemetry/ProcessMetrics.ts"
 import { TestService } from "../support/TestService.ts"
 import { open, requestBytes } from "../support/RawConnection.ts"
-import { openMetered } from "../usage/Metered.ts"
+import { openMeteredShop } from "../usage/Metered.ts"
 
 const CLIENTS = 32
 const REQUESTS_PER_CLIENT = 60
@@ -47,7 +47,7 @@ layer(TestService.layer, { excludeTestServices: true })("requests of many client
     () =>
       Effect.gen(function* () {
         const { origins } = yield* TestService
-        const shop = yield* openMetered
+        const shop = yield* openMeteredShop
         yield* shop.metered("calls", 1_000_000)
         const requests = {
           read: requestBytes("GET", "/api/customers/acme", shop.tenant.token),

@@ -2,16 +2,16 @@ import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, BigDecimal, Option, Schema } from "effect"
 import {
   amountOf,
-  decimalIn,
-  decimalInText,
+  decimalOfAmount,
+  decimalOfText,
   isAmount,
   parseJson,
-  rounded,
-  textOf,
+  nearestNumber,
+  decimalText,
 } from "../../src/kernel/values/Decimal.ts"
 
 const roundTrip = (json: string): string => JSON.stringify(parseJson(json))
-const decimal = (json: string): BigDecimal.BigDecimal => decimalIn(parseJson(json) as number)
+const decimal = (json: string): BigDecimal.BigDecimal => decimalOfAmount(parseJson(json) as number)
 
 /** Any decimal with up to 18 digits before and 18 digits after the point. */
 const decimals = Arbitrary.schema(
@@ -55,8 +55,8 @@ describe("JSON numbers", () => {
   it("keep digits that a JavaScript number would lose", () => {
     for (const text of ["123456789012345678", "-0.123456789012345678", "9007199254740993", "123456789.123456789"]) {
       assert.strictEqual(roundTrip(text), text)
-      assert.strictEqual(textOf(decimal(text)), text)
-      assert.strictEqual(rounded(parseJson(text) as number), Number(text))
+      assert.strictEqual(decimalText(decimal(text)), text)
+      assert.strictEqual(nearestNumber(parseJson(text) as number), Number(text))
       assert.isTrue(isAmount(parseJson(text)))
     }
     assert.strictEqual(roundTrip(`[{"a":0.1234567890123456780}]`), `[{"a":0.123456789012345678}]`)
@@ -65,7 +65,7 @@ describe("JSON numbers", () => {
   it("with too many digits to store are truncated and remain larger than their truncated digits", () => {
     const long = decimal(`0.5${"0".repeat(900_000)}1`)
     assert.isTrue(BigDecimal.isGreaterThan(long, BigDecimal.make(5n, 1)))
-    assert.isBelow(textOf(long).length, 100)
+    assert.isBelow(decimalText(long).length, 100)
   })
 
   it("in strings are not changed, however many digits they have", () => {
@@ -83,23 +83,23 @@ describe("JSON numbers", () => {
 
   it("are parsed from valid texts to decimals, and invalid texts are rejected", () => {
     for (const text of ["7", "-7", "0007", "1e3", "-0.50", "98765432109876543210"]) {
-      const read = Option.getOrThrow(decimalInText(text))
+      const read = Option.getOrThrow(decimalOfText(text))
       assert.isTrue(BigDecimal.equals(read, BigDecimal.fromStringUnsafe(text)), text)
     }
     for (const text of ["-", "1-", "1 ", "0x1", "1n", "one", "1.2.3"])
-      assert.isTrue(Option.isNone(decimalInText(text)), text)
+      assert.isTrue(Option.isNone(decimalOfText(text)), text)
   })
 
   it.prop(
     "converted to a decimal and back keep every digit",
     { parts: decimals },
     ({ parts: [digits, scale] }) => {
-      const text = textOf(BigDecimal.make(digits, scale))
+      const text = decimalText(BigDecimal.make(digits, scale))
       const serialized = JSON.stringify(amountOf(decimal(text)))
       // JavaScript serializes small numbers with an exponent.
-      assert.strictEqual(/e/.test(serialized) ? textOf(BigDecimal.fromStringUnsafe(serialized)) : serialized, text)
+      assert.strictEqual(/e/.test(serialized) ? decimalText(BigDecimal.fromStringUnsafe(serialized)) : serialized, text)
       assert.isTrue(BigDecimal.equals(decimal(text), BigDecimal.make(digits, scale)))
-      assert.isTrue(BigDecimal.equals(Option.getOrThrow(decimalInText(text)), BigDecimal.make(digits, scale)))
+      assert.isTrue(BigDecimal.equals(Option.getOrThrow(decimalOfText(text)), BigDecimal.make(digits, scale)))
     },
     { arbitrary: { runs: 2000 } },
   )

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { recent } from "../../src/kernel/concurrency/LruCache.ts"
+import { makeLruCache } from "../../src/kernel/concurrency/LruCache.ts"
 
 const MAX_SIZE = 20
 const names = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"] as const
@@ -17,7 +17,7 @@ interface Value {
 
 /** Applies the operations to a cache and to a plain map, and compares them. */
 const applied = (used: ReadonlyArray<typeof Use.Type>) => {
-  const cache = recent<Value>(MAX_SIZE, ({ size }) => size)
+  const cache = makeLruCache<Value>(MAX_SIZE, ({ size }) => size)
   const expected = new Map<string, Value>()
   for (const { kind, name, size } of used) {
     if (kind === "set") {

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, BigDecimal, Schema } from "effect"
 import type { AggregationMethod } from "../../src/domains/entitlements/Model.ts"
 import { aggregationMethods } from "../../src/domains/entitlements/Model.ts"
-import { add, fold, isLateSet, nothing } from "../../src/domains/usage/rules/Aggregation.ts"
+import { add, fold, isLateSet, emptyTotal } from "../../src/domains/usage/rules/Aggregation.ts"
 import type { Total, UsageEvent } from "../../src/domains/usage/rules/Aggregation.ts"
 
 const start = Date.UTC(2026, 0, 1)
@@ -28,7 +28,7 @@ const maintain = (method: AggregationMethod, events: ReadonlyArray<UsageEvent>):
     const laterEvents = isLateSet(total, event) ? before.filter(({ timestamp }) => timestamp > event.timestamp) : []
     const isNewKey = before.every(({ uniqueKey }) => uniqueKey !== event.uniqueKey)
     return add(method, total, event, { isNewKey, laterEvents })
-  }, nothing)
+  }, emptyTotal)
 
 describe("what events come to", () => {
   it("nothing is zero, by every method", () => {

@@ -4,7 +4,7 @@ import { Effect, Fiber, Layer } from "effect"
 import { testSql } from "../support/TestDatabase.ts"
 import { TestService } from "../support/TestService.ts"
 import type { Answer } from "../support/TestService.ts"
-import { daysAgo, openMetered } from "./Metered.ts"
+import { daysAgo, openMeteredShop } from "./Metered.ts"
 
 /** Numbers that look random and are the same in every run. */
 const dice = (seed: number) => {
@@ -20,7 +20,7 @@ const statuses = ({ body }: Answer): ReadonlyArray<string> =>
 
 let keys = 0
 const openSending = Effect.gen(function* () {
-  const shop = yield* openMetered
+  const shop = yield* openMeteredShop
   const { core } = yield* TestService
   const sql = yield* PgClient.PgClient
   const { organizationId, token } = shop.tenant

@@ -2,12 +2,13 @@ import { assert, it as test, layer } from "@effect/vitest"
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Layer } from "effect"
 import { resetAnchors, resetPeriods } from "../../src/domains/entitlements/Model.ts"
-import { makeCatalogs } from "../../src/domains/usage/check/hotpath/CatalogCache.ts"
+import { makeCatalogCache } from "../../src/domains/usage/check/hotpath/CatalogCache.ts"
 import { testSql } from "../support/TestDatabase.ts"
+import { DAY_MS } from "../../src/kernel/values/Timestamp.ts"
 import { TestService } from "../support/TestService.ts"
-import { dice } from "./RandomGenerator.ts"
-import { daysAgo, openMetered } from "./Metered.ts"
-import { checkAs, usageOver } from "./UsageOver.ts"
+import { randomIntegers } from "./RandomGenerator.ts"
+import { daysAgo, openMeteredShop } from "./Metered.ts"
+import { checkAs, usageWithRepo } from "./UsageOver.ts"
 
 const services = testSql.pipe(Layer.provideMerge(TestService.layer))
 
@@ -16,7 +17,7 @@ const OFTEN = 3
 
 /** A shop whose "prod" is asked so often that all is remembered. */
 const openRemembered = Effect.gen(function* () {
-  const shop = yield* openMetered
+  const shop = yield* openMeteredShop
   const sql = yield* PgClient.PgClient
   const ask = (...slugs: ReadonlyArray<string>) =>
     Effect.map(
@@ -104,7 +105,7 @@ layer(services, { excludeTestServices: true })("a check that was asked before", 
       const startLicenseDate = new Date(Date.parse(daysAgo(300)) - 5 * 3_600_000).toISOString()
       yield* call("PATCH", "/instances/prod", { startLicenseDate })
       const [after, used] = yield* periodOf
-      assert.strictEqual((Date.parse(after) - Date.parse(startLicenseDate)) % (24 * 3_600_000), 0)
+      assert.strictEqual((Date.parse(after) - Date.parse(startLicenseDate)) % DAY_MS, 0)
       assert.strictEqual(used, 0)
     }),
   )
@@ -217,11 +218,11 @@ layer(services, { excludeTestServices: true })("whatever changes between checks"
     "each is answered as one is that remembers nothing",
     () =>
       Effect.gen(function* () {
-        const { call, entitlement, license, report } = yield* openMetered
+        const { call, entitlement, license, report } = yield* openMeteredShop
         yield* license("team")
         const slugs = kinds.map((_, number) => `kind-${number}`)
         yield* Effect.forEach(kinds, (kind, number) => entitlement(`kind-${number}`, kind))
-        const roll = dice(11)
+        const roll = randomIntegers(11)
         const any = <A>(all: ReadonlyArray<A>): A => all[roll(all.length)] as A
         const valueOf = (slug: string) => {
           const { type = "NUMBER" } = kinds[slugs.indexOf(slug)] as { readonly type?: string }
@@ -279,14 +280,14 @@ layer(services, { excludeTestServices: true })("whatever changes between checks"
     "many change the catalog at once: each is answered, and then all is known as it is",
     () =>
       Effect.gen(function* () {
-        const { call, entitlement, license } = yield* openMetered
+        const { call, entitlement, license } = yield* openMeteredShop
         const licenses = ["pro", "team", "trial"]
         const slugs = ["seats", "calls", "exports", "regions"]
         yield* Effect.forEach(licenses.slice(1), (slug) => license(slug))
         yield* Effect.forEach(slugs, (slug) => entitlement(slug))
         const checks = slugs.map((slug) => ({ entitlement: slug }))
         const changes = (seed: number) => {
-          const roll = dice(seed)
+          const roll = randomIntegers(seed)
           const any = <A>(all: ReadonlyArray<A>): A => all[roll(all.length)] as A
           const change = Effect.suspend(() => {
             const slug = any(slugs)
@@ -333,7 +334,7 @@ layer(services, { excludeTestServices: true })("whatever changes between checks"
 const openCounting = Effect.gen(function* () {
   const asked: Array<"catalog" | "usage"> = []
   let isBroken = false
-  const counted = usageOver((repo) => ({
+  const counted = usageWithRepo((repo) => ({
     findWithCatalog: (...args) => {
       asked.push("catalog")
       return repo.findWithCatalog(...args)
@@ -359,7 +360,7 @@ const openCounting = Effect.gen(function* () {
 layer(services, { excludeTestServices: true })("the catalog", (it) => {
   it.effect("is read when it is not known or has changed, and not else", () =>
     Effect.gen(function* () {
-      const { call, entitlement, metered, report, tenant } = yield* openMetered
+      const { call, entitlement, metered, report, tenant } = yield* openMeteredShop
       const { askedBy } = yield* openCounting
       const ask = (...slugs: ReadonlyArray<string>) => askedBy(tenant.organizationId, ...slugs)
       yield* metered("calls", 10)
@@ -391,7 +392,7 @@ layer(services, { excludeTestServices: true })("the catalog", (it) => {
 
   it.effect("is read where the usage alone could not be", () =>
     Effect.gen(function* () {
-      const { metered, tenant } = yield* openMetered
+      const { metered, tenant } = yield* openMeteredShop
       const { askedBy, breakUsage } = yield* openCounting
       yield* metered("calls", 10)
       yield* askedBy(tenant.organizationId, "calls")
@@ -402,7 +403,7 @@ layer(services, { excludeTestServices: true })("the catalog", (it) => {
 })
 
 test("a memory that is full forgets, and learns again", () => {
-  const catalogs = makeCatalogs(20)
+  const catalogs = makeCatalogCache(20)
   const at = new Date("2026-05-01T00:00:00Z")
   const question = (number: number) => {
     const organizationId = `organization ${number}`
@@ -427,7 +428,7 @@ test("a memory that is full forgets, and learns again", () => {
     held: null,
   } as const
   const organizations = Array.from({ length: 30 }, (_, number) => number)
-  const known = () => organizations.filter((number) => catalogs.usageCheckOf(question(number)) !== undefined)
+  const known = () => organizations.filter((number) => catalogs.usageQueryOf(question(number)) !== undefined)
   for (const number of organizations) {
     catalogs.learn(question(number), [row])
     assert.include(known(), number)

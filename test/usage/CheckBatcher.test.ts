@@ -3,13 +3,13 @@ import { Effect, Exit } from "effect"
 import { randomUUID } from "node:crypto"
 import { InstanceNotFound } from "../../src/domains/instances/Errors.ts"
 import { TestService } from "../support/TestService.ts"
-import { openMetered } from "./Metered.ts"
-import { checkAs, usageOver } from "./UsageOver.ts"
+import { openMeteredShop } from "./Metered.ts"
+import { checkAs, usageWithRepo } from "./UsageOver.ts"
 
 const limits = [5, 100, 1000]
 
 /** Shops that name everything alike, and differ in the limit alone. */
-const openAlike = Effect.forEach(limits, (limit) => Effect.tap(openMetered, (shop) => shop.metered("calls", limit)))
+const openAlike = Effect.forEach(limits, (limit) => Effect.tap(openMeteredShop, (shop) => shop.metered("calls", limit)))
 
 // What PostgreSQL could take for the end of a text, or of the list of them, or for none.
 const unknown = ["unknown", "", 'a"b', "c\\d", '\\"', "{e,f}", "NULL", " g ", "h\ni", "{}"]
@@ -35,7 +35,7 @@ layer(TestService.layer, { excludeTestServices: true })("organizations that ask 
 
   it.effect("are each told of what they asked, in their order, however much all ask together", () =>
     Effect.gen(function* () {
-      const shop = yield* openMetered
+      const shop = yield* openMeteredShop
       const slugs = Array.from({ length: 45 }, (_, n) => `meter-${n}`)
       yield* Effect.forEach(slugs, (slug, n) => shop.metered(slug, n), { concurrency: 4 })
       const asked = turns.map((turn) =>
@@ -87,7 +87,7 @@ type Statements = Array<{ readonly within: string | null; readonly organizations
 
 /** The database dies of questions about one instance, at once, and takes its time for the others. */
 const usageOn = (statements: Statements, isSharded: boolean) =>
-  usageOver((repo) => ({
+  usageWithRepo((repo) => ({
     isSharded,
     findWithCatalog: (asked, within) => {
       const organizations = [...new Set(asked.map(({ organizationId }) => organizationId))]

@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { refusal } from "../instances/Shop.ts"
 import { TestService } from "../support/TestService.ts"
 import type { Answer } from "../support/TestService.ts"
-import { daysAgo, openMetered } from "./Metered.ts"
+import { daysAgo, openMeteredShop } from "./Metered.ts"
 
 const event = (id: string, value: unknown, more: object = {}) => ({
   specversion: "1.0",
@@ -20,7 +20,7 @@ const statuses = ({ body }: Answer) => body.results.map(({ status }: { status: s
 const codes = ({ body }: Answer) => body.results.map(({ code }: { code?: string }) => code)
 
 const openGateway = Effect.gen(function* () {
-  const shop = yield* openMetered
+  const shop = yield* openMeteredShop
   const { core } = yield* TestService
   const send = (body: unknown, contentType = "application/json") =>
     core("POST", "/usage-events", {

@@ -4,7 +4,7 @@ import { CheckResult } from "../../src/domains/usage/check/Model.ts"
 import { refusal } from "../instances/Shop.ts"
 import { TestService } from "../support/TestService.ts"
 import type { Answer } from "../support/TestService.ts"
-import { openMetered } from "./Metered.ts"
+import { openMeteredShop } from "./Metered.ts"
 
 const told = ({ body }: Answer) =>
   body.checks.map((answer: Record<string, unknown>) => [
@@ -18,7 +18,7 @@ const told = ({ body }: Answer) =>
 layer(TestService.layer, { excludeTestServices: true })("a check that consumes", (it) => {
   it.effect("uses what it allows, and tells what is left after it", () =>
     Effect.gen(function* () {
-      const { check, entitlement, grant, metered, used } = yield* openMetered
+      const { check, entitlement, grant, metered, used } = yield* openMeteredShop
       yield* metered("calls", 10)
       yield* metered("soft", 2, {}, 50)
       yield* metered("free", -1)
@@ -47,7 +47,7 @@ layer(TestService.layer, { excludeTestServices: true })("a check that consumes",
 
   it.effect("uses nothing unless all of it is allowed", () =>
     Effect.gen(function* () {
-      const { check, metered, thresholds, used } = yield* openMetered
+      const { check, metered, thresholds, used } = yield* openMeteredShop
       yield* metered("calls", 10)
       yield* metered("seats", 1)
       const answer = yield* check([
@@ -68,7 +68,7 @@ layer(TestService.layer, { excludeTestServices: true })("a check that consumes",
 
   it.effect("counts an entitlement that is asked for twice, twice", () =>
     Effect.gen(function* () {
-      const { check, metered, used } = yield* openMetered
+      const { check, metered, used } = yield* openMeteredShop
       yield* metered("calls", 10)
       const six = { entitlement: "calls", requested: 6 }
       assert.deepStrictEqual(
@@ -84,7 +84,7 @@ layer(TestService.layer, { excludeTestServices: true })("a check that consumes",
 
   it.effect("is used once under an idempotency key, and answered the same", () =>
     Effect.gen(function* () {
-      const { metered, tenant, used } = yield* openMetered
+      const { metered, tenant, used } = yield* openMeteredShop
       const { core } = yield* TestService
       yield* metered("calls", 10)
       const options = {
@@ -102,7 +102,7 @@ layer(TestService.layer, { excludeTestServices: true })("a check that consumes",
 
   it.effect("answers those who ask at the same time each for itself", () =>
     Effect.gen(function* () {
-      const { call, check, metered, tenant, used } = yield* openMetered
+      const { call, check, metered, tenant, used } = yield* openMeteredShop
       const { core, tokenWith } = yield* TestService
       yield* metered("calls", 10)
       yield* metered("peak", 10, { aggregationMethod: "MAX" })
@@ -131,7 +131,7 @@ layer(TestService.layer, { excludeTestServices: true })("a check that consumes",
 
   it.effect("is for sums and counts, now, by those who may write", () =>
     Effect.gen(function* () {
-      const { call, check, metered, tenant } = yield* openMetered
+      const { call, check, metered, tenant } = yield* openMeteredShop
       const { core, tokenWith } = yield* TestService
       yield* metered("peak", 10, { aggregationMethod: "MAX" })
       yield* metered("calls", 10)
@@ -155,7 +155,7 @@ layer(TestService.layer, { excludeTestServices: true })("a check that consumes",
     "passes no cap and fails nobody, however many ask at once",
     () =>
       Effect.gen(function* () {
-        const { check, metered, used } = yield* openMetered
+        const { check, metered, used } = yield* openMeteredShop
         yield* metered("calls", 500)
         yield* metered("other", -1)
         const calls = { entitlement: "calls" }

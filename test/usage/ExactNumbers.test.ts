@@ -1,9 +1,9 @@
 import { assert, layer } from "@effect/vitest"
 import { Arbitrary, BigDecimal, Effect, Schema } from "effect"
-import { textOf } from "../../src/kernel/values/Decimal.ts"
+import { decimalText } from "../../src/kernel/values/Decimal.ts"
 import type { Answer } from "../support/TestService.ts"
 import { TestService } from "../support/TestService.ts"
-import { openMetered } from "./Metered.ts"
+import { openMeteredShop } from "./Metered.ts"
 
 /** What stands behind a member's name in an answer's text, each time that a number does. */
 const numbers = ({ text }: Answer, name: string): ReadonlyArray<string> =>
@@ -21,7 +21,7 @@ const decimals = Arbitrary.schema(
 )
 
 const opened = Effect.gen(function* () {
-  const shop = yield* openMetered
+  const shop = yield* openMeteredShop
   const { core } = yield* TestService
   const { token } = shop.tenant
   const send = (method: string, path: string, rawBody: string, headers: Record<string, string> = {}) =>
@@ -51,12 +51,12 @@ layer(TestService.layer, { excludeTestServices: true })("amounts of up to 18 dig
         const samples = yield* Arbitrary.sampleEffect(decimals, { count: 100 })
         for (const [digits, scale] of samples) {
           const decimal = BigDecimal.make(digits, scale)
-          const text = textOf(decimal)
+          const text = decimalText(decimal)
           for (const answer of [yield* post(usage("seen"), `{"value":${text}}`), yield* read(usage("seen"))]) {
             const [unlimited, value = ""] = numbers(answer, "value")
             assert.strictEqual(unlimited, "-1")
             // JavaScript writes small numbers of few digits with an exponent.
-            assert.strictEqual(/e/.test(value) ? textOf(BigDecimal.fromStringUnsafe(value)) : value, text)
+            assert.strictEqual(/e/.test(value) ? decimalText(BigDecimal.fromStringUnsafe(value)) : value, text)
           }
         }
       }),

@@ -2,7 +2,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { CheckResult } from "../../src/domains/usage/check/Model.ts"
 import { TestService } from "../support/TestService.ts"
-import { openMetered } from "./Metered.ts"
+import { openMeteredShop } from "./Metered.ts"
 
 const grantedIn = (explanation: Record<string, unknown>): unknown =>
   (explanation["grant"] as { readonly value: unknown } | null)?.value ?? null
@@ -10,7 +10,7 @@ const grantedIn = (explanation: Record<string, unknown>): unknown =>
 layer(TestService.layer, { excludeTestServices: true })("an explanation", (it) => {
   it.effect("tells the license version, the grant, the window, the overage rule and what is held", () =>
     Effect.gen(function* () {
-      const { call, grant, instanceOf, license, metered, report } = yield* openMetered
+      const { call, grant, instanceOf, license, metered, report } = yield* openMeteredShop
       yield* metered("calls", 3, { resetPeriod: "MONTH", resetAnchor: "LICENSE_START" })
       yield* license("pro-v2", { familySlug: "pro" })
       yield* grant("pro-v2", "calls", 200, 12.5)
@@ -77,7 +77,7 @@ layer(TestService.layer, { excludeTestServices: true })("an explanation", (it) =
 
   it.effect("is there for every kind of entitlement, and where there is none", () =>
     Effect.gen(function* () {
-      const { call, entitlement, grant, instanceOf, metered } = yield* openMetered
+      const { call, entitlement, grant, instanceOf, metered } = yield* openMeteredShop
       yield* metered("free", -1)
       yield* metered("hard", 2)
       for (const [slug, type] of [

@@ -3,9 +3,10 @@ import { BigDecimal, Effect } from "effect"
 import { aggregationMethods } from "../../src/domains/entitlements/Model.ts"
 import { fold } from "../../src/domains/usage/rules/Aggregation.ts"
 import type { UsageEvent } from "../../src/domains/usage/rules/Aggregation.ts"
+import { DAY_MS } from "../../src/kernel/values/Timestamp.ts"
 import { TestService } from "../support/TestService.ts"
-import { dice } from "./RandomGenerator.ts"
-import { openMetered } from "./Metered.ts"
+import { randomIntegers } from "./RandomGenerator.ts"
+import { openMeteredShop } from "./Metered.ts"
 
 const LENGTH = 40
 
@@ -14,10 +15,10 @@ layer(TestService.layer, { excludeTestServices: true })("histories of late, repe
     "lead to the usage that all their events come to",
     () =>
       Effect.gen(function* () {
-        const { metered, report } = yield* openMetered
-        const start = Date.now() - 10 * 24 * 3_600_000
+        const { metered, report } = yield* openMeteredShop
+        const start = Date.now() - 10 * DAY_MS
         for (const [seed, method] of aggregationMethods.entries()) {
-          const roll = dice(seed + 7)
+          const roll = randomIntegers(seed + 7)
           const slug = `by-${method.toLowerCase().replace("_", "-")}`
           yield* metered(slug, -1, { aggregationMethod: method })
           const events: Array<UsageEvent> = []

@@ -1,14 +1,13 @@
 /** A shop with one running instance, and short ways to report usage and read what became of it. */
 import { Effect } from "effect"
+import { DAY_MS } from "../../src/kernel/values/Timestamp.ts"
 import { openShop } from "../instances/Shop.ts"
 import { TestService } from "../support/TestService.ts"
 
-const DAY = 24 * 3_600_000
-
 /** An instant this long ago. */
-export const daysAgo = (days: number): string => new Date(Date.now() - days * DAY).toISOString()
+export const daysAgo = (days: number): string => new Date(Date.now() - days * DAY_MS).toISOString()
 
-export const openMetered = Effect.gen(function* () {
+export const openMeteredShop = Effect.gen(function* () {
   const shop = yield* openShop
   const { core } = yield* TestService
   yield* shop.license("pro")

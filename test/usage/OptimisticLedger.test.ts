@@ -1,12 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
 import { BigDecimal, Effect, Exit, Layer, Option } from "effect"
 import { ConnectionError, ConstraintError, SqlError, UnknownError } from "effect/sql/SqlError"
-import { accountOf, post } from "../../src/domains/usage/ledger/Account.ts"
+import { accountIn, accountName, post } from "../../src/domains/usage/ledger/Account.ts"
 import type { Account } from "../../src/domains/usage/ledger/Account.ts"
-import { nothing } from "../../src/domains/usage/rules/Aggregation.ts"
+import { emptyTotal } from "../../src/domains/usage/rules/Aggregation.ts"
 import type { Meter } from "../../src/domains/usage/ledger/Model.ts"
-import { SnapshotRepo } from "../../src/domains/usage/ledger/OptimisticRepo.ts"
-import { Unlocked } from "../../src/domains/usage/ledger/OptimisticLedger.ts"
+import type { Operation } from "../../src/domains/usage/ledger/Operation.ts"
+import { OptimisticRepo } from "../../src/domains/usage/ledger/OptimisticRepo.ts"
+import { OptimisticLedger } from "../../src/domains/usage/ledger/OptimisticLedger.ts"
 
 const at = new Date("2026-05-01T00:00:00Z")
 const actor = { id: "00000000-0000-7000-8000-000000000001", name: "test" }
@@ -35,19 +36,19 @@ const total = {
   instanceId: calls.instanceId,
   entitlementId: calls.entitlementId,
   periodStart: at,
-  total: nothing,
+  total: emptyTotal,
   crossings: { warned: false, limitReached: false, capExceeded: false },
-  place: "(0,1)",
+  location: "(0,1)",
   version: "1",
   held: BigDecimal.fromBigInt(0n),
   decidedAt: at,
 }
 
 /** What is stored, told to a test. */
-const storing = (store: SnapshotRepo["Service"]["store"], isSharded = false) =>
-  Unlocked.layer.pipe(
+const storing = (store: OptimisticRepo["Service"]["store"], isSharded = false) =>
+  OptimisticLedger.layer.pipe(
     Layer.provide(
-      Layer.succeed(SnapshotRepo, {
+      Layer.succeed(OptimisticRepo, {
         isSharded,
         read: (named) =>
           Effect.succeed(
@@ -61,24 +62,27 @@ const storing = (store: SnapshotRepo["Service"]["store"], isSharded = false) =>
     ),
   )
 
-const postingOf = (organizationId: string) => ({
+/** Counts one call of the organization and answers its id. */
+const operationOf = (organizationId: string): Operation<string, never> => ({
   organizationId,
-  names: [{ instance: "prod", entitlement: "calls" }],
-  decide: () => {
-    const used = { behavior: "append", value: BigDecimal.fromBigInt(1n), uniqueKey: null, metadata: null } as const
-    const meter = { ...calls, organizationId }
-    const { account } = post(accountOf(meter, { start: at, end: null }, total), {
-      ...used,
-      timestamp: at,
-      reportedBy: actor,
-    })
-    return { answer: organizationId, accounts: new Map([[organizationId, account]]) }
+  meters: [{ instance: "prod", entitlement: "calls" }],
+  prepare: ([meter = calls]) => {
+    const use = { meter, at, uniqueKey: null }
+    return {
+      uses: [use],
+      decide: (accounts) => {
+        const used = { behavior: "append", value: BigDecimal.fromBigInt(1n), uniqueKey: null, metadata: null } as const
+        const name = accountName(use)
+        const { account } = post(accountIn(accounts, name), { ...used, timestamp: at, reportedBy: actor })
+        return { answer: Exit.succeed(organizationId), accounts: new Map([[name, account]]) }
+      },
+    }
   },
 })
 
 const count = (...organizations: ReadonlyArray<string>) =>
-  Effect.flatMap(Unlocked, (unlocked) =>
-    Effect.forEach(organizations, (id) => Effect.exit(unlocked.post(postingOf(id))), { concurrency: "unbounded" }),
+  Effect.flatMap(OptimisticLedger, (ledger) =>
+    Effect.forEach(organizations, (id) => Effect.exit(ledger.apply(operationOf(id))), { concurrency: "unbounded" }),
   )
 
 const organizationsOf = (accounts: ReadonlyArray<Account>) => accounts.map(({ meter }) => meter.organizationId)
@@ -94,7 +98,7 @@ const recording = ({ isSharded = false, winners }: { isSharded?: boolean; winner
   return { layer: storing(store, isSharded), stored }
 }
 
-const counted = (organizationId: string) => Exit.succeed(Option.some(organizationId))
+const counted = (organizationId: string) => Exit.succeed(Option.some(Exit.succeed(organizationId)))
 
 /** A counter that somebody else wins so many times. Tells how often it was tried to store. */
 const counterWonByOthers = (times: number) => {

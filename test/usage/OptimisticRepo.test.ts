@@ -3,21 +3,21 @@ import { PgClient } from "@effect/sql-pg"
 import { BigDecimal, Context, Effect, Exit, Fiber, Layer, Redacted } from "effect"
 import { accountName, post } from "../../src/domains/usage/ledger/Account.ts"
 import type { Accounts } from "../../src/domains/usage/ledger/Account.ts"
-import { accountsSeen } from "../../src/domains/usage/ledger/OptimisticLedger.ts"
+import { accountsOfSnapshot } from "../../src/domains/usage/ledger/OptimisticLedger.ts"
 import { commits } from "../../src/infra/database/DedicatedConnections.ts"
 import { mayHaveCommitted } from "../../src/kernel/database/Statements.ts"
-import { SnapshotRepo } from "../../src/domains/usage/ledger/OptimisticRepo.ts"
+import { OptimisticRepo } from "../../src/domains/usage/ledger/OptimisticRepo.ts"
 import { cable } from "../support/cable.ts"
 import { TestDatabase, testSql } from "../support/TestDatabase.ts"
 import { TestService } from "../support/TestService.ts"
-import { openMetered } from "./Metered.ts"
+import { openMeteredShop } from "./Metered.ts"
 
 const quantity = (value: number) => BigDecimal.fromNumberUnsafe(value)
 
 /** Two counters of an instance that were used, as they are seen now. */
 const seeTwo = Effect.gen(function* () {
-  const shop = yield* openMetered
-  const repo = yield* SnapshotRepo
+  const shop = yield* openMeteredShop
+  const repo = yield* OptimisticRepo
   for (const slug of ["calls", "seats"]) {
     yield* shop.metered(slug, 100)
     yield* shop.report(slug, { value: 1 })
@@ -25,7 +25,7 @@ const seeTwo = Effect.gen(function* () {
   const { organizationId } = shop.tenant
   const names = ["calls", "seats"].map((entitlement) => ({ organizationId, instance: "prod", entitlement }))
   const at = new Date()
-  const { accounts, meters } = accountsSeen(yield* repo.read(names, at), at)
+  const { accounts, meters } = accountsOfSnapshot(yield* repo.read(names, at), at)
   const posted = (seen: Accounts) =>
     Array.from(meters.values(), (meter) => {
       const account = seen.get(accountName({ meter, at }))
@@ -45,7 +45,7 @@ const seeTwo = Effect.gen(function* () {
   return { ...shop, at, repo, postings: posted(accounts), used, eventsStored, organizationId }
 })
 
-const services = SnapshotRepo.layer.pipe(
+const services = OptimisticRepo.layer.pipe(
   Layer.provide(commits),
   Layer.provideMerge(testSql),
   Layer.provideMerge(TestService.layer),
@@ -134,9 +134,9 @@ layer(services, { excludeTestServices: true })("totals that were read without a 
       const wire = yield* cable(Redacted.value((yield* TestDatabase).url))
       const far = PgClient.layer({ url: Redacted.make(wire.url), multiplex: true, maxConnections: 1 })
       const services = yield* Layer.build(
-        Layer.fresh(Layer.provide(SnapshotRepo.layer, Layer.provideMerge(commits, far))),
+        Layer.fresh(Layer.provide(OptimisticRepo.layer, Layer.provideMerge(commits, far))),
       )
-      const repo = Context.get(services, SnapshotRepo)
+      const repo = Context.get(services, OptimisticRepo)
       // The connection is there, and nobody hears that it stores.
       assert.strictEqual((yield* repo.store(postings.slice(2), at)).size, 0)
       wire.mute()

@@ -7,8 +7,9 @@ import { aggregationMethods } from "../../src/domains/entitlements/Model.ts"
 import { fold } from "../../src/domains/usage/rules/Aggregation.ts"
 import type { UsageEvent } from "../../src/domains/usage/rules/Aggregation.ts"
 import { PastRepo } from "../../src/domains/usage/check/PastRepo.ts"
+import { DAY_MS } from "../../src/kernel/values/Timestamp.ts"
 import { TestService } from "../support/TestService.ts"
-import { openMetered } from "./Metered.ts"
+import { openMeteredShop } from "./Metered.ts"
 
 const MINUTE = 60_000
 const start = Date.UTC(2026, 5, 1)
@@ -133,7 +134,7 @@ const instant = Effect.andThen(
 
 layer(TestService.layer, { excludeTestServices: true })("a check about the past", (it) => {
   const opened = Effect.gen(function* () {
-    const shop = yield* openMetered
+    const shop = yield* openMeteredShop
     const checkAt = (at: string, slugs: ReadonlyArray<string> = ["calls"], more: object = {}) =>
       shop.call("POST", "/instances/prod/check", {
         checks: slugs.map((entitlement) => ({ entitlement })),
@@ -234,7 +235,7 @@ layer(TestService.layer, { excludeTestServices: true })("a check about the past"
       yield* grant("pro-v2", "calls", 7)
       yield* entitlement("sso", { type: "BOOLEAN" })
       yield* grant("pro-v2", "sso", true)
-      const answer = yield* checkAt(new Date(Date.now() - 100 * 24 * 3_600_000).toISOString(), ["calls", "sso", "none"])
+      const answer = yield* checkAt(new Date(Date.now() - 100 * DAY_MS).toISOString(), ["calls", "sso", "none"])
       assert.strictEqual(answer.body.license, "pro-v2")
       assert.deepStrictEqual(figures(answer), [
         ["GRANTED", 7, 0, 7],

@@ -3,7 +3,7 @@ import { Effect, Schema } from "effect"
 import { aggregationMethods } from "../../src/domains/entitlements/Model.ts"
 import metering from "../fixtures/metering.json" with { type: "json" }
 import { TestService } from "../support/TestService.ts"
-import { openMetered } from "./Metered.ts"
+import { openMeteredShop } from "./Metered.ts"
 
 /** An event is its value, nothing (the property is missing), an empty payload, or a unique key and an operation. */
 const Case = Schema.Struct({
@@ -37,7 +37,7 @@ layer(TestService.layer, { excludeTestServices: true })(
     for (const { events, expected, expectedAfterEach, expectedError, id, method } of applicable) {
       it.effect(id, () =>
         Effect.gen(function* () {
-          const { call, metered } = yield* openMetered
+          const { call, metered } = yield* openMeteredShop
           yield* metered("meter", -1, { aggregationMethod: method })
           const usage = Effect.map(
             call("GET", "/instances/prod/entitlements/meter/usage"),

@@ -1,5 +1,5 @@
 /** Numbers that look random and are the same in every run. */
-export const dice = (seed: number) => {
+export const randomIntegers = (seed: number) => {
   let state = seed
   return (sides: number): number => {
     state = (state * 1_103_515_245 + 12_345) % 2_147_483_648

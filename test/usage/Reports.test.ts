@@ -4,12 +4,12 @@ import { Effect } from "effect"
 import type { UsageEntry } from "../../src/domains/usage/ledger/Model.ts"
 import { refusal } from "../instances/Shop.ts"
 import { TestService } from "../support/TestService.ts"
-import { daysAgo, openMetered } from "./Metered.ts"
+import { daysAgo, openMeteredShop } from "./Metered.ts"
 
 layer(TestService.layer, { excludeTestServices: true })("usage", (it) => {
   it.effect("a report is answered with the usage that it leads to", () =>
     Effect.gen(function* () {
-      const { call, instance, metered, report } = yield* openMetered
+      const { call, instance, metered, report } = yield* openMeteredShop
       const entitlement = yield* metered("calls", 100)
       const first = yield* report("calls", { value: 0.1, metadata: { region: "eu" } })
       assert.strictEqual(first.status, 200)
@@ -34,7 +34,7 @@ layer(TestService.layer, { excludeTestServices: true })("usage", (it) => {
 
   it.effect("every aggregation counts in its own way", () =>
     Effect.gen(function* () {
-      const { metered, report, reported } = yield* openMetered
+      const { metered, report, reported } = yield* openMeteredShop
       for (const [method, expected] of [
         ["SUM", 12],
         ["COUNT", 3],
@@ -60,7 +60,7 @@ layer(TestService.layer, { excludeTestServices: true })("usage", (it) => {
 
   it.effect("a set replaces what is before it, also when it arrives late", () =>
     Effect.gen(function* () {
-      const { metered, reported } = yield* openMetered
+      const { metered, reported } = yield* openMeteredShop
       yield* metered("calls", 1000)
       yield* reported("calls", { value: 10, timestamp: daysAgo(5) })
       yield* reported("calls", { value: 4, timestamp: daysAgo(1) })
@@ -72,7 +72,7 @@ layer(TestService.layer, { excludeTestServices: true })("usage", (it) => {
 
   it.effect("late usage counts in the period of its time", () =>
     Effect.gen(function* () {
-      const { metered, report, used } = yield* openMetered
+      const { metered, report, used } = yield* openMeteredShop
       yield* metered("calls", 10, { resetPeriod: "DAY" })
       yield* report("calls", { value: 3 })
       const timestamp = daysAgo(2)
@@ -85,7 +85,7 @@ layer(TestService.layer, { excludeTestServices: true })("usage", (it) => {
 
   it.effect("usage is taken of the last 35 days and the next 5 minutes, while the license runs", () =>
     Effect.gen(function* () {
-      const { call, customer, instanceOf, metered, reported } = yield* openMetered
+      const { call, customer, instanceOf, metered, reported } = yield* openMeteredShop
       yield* metered("calls", 1000)
       const at = (timestamp: string) => reported("calls", { value: 1, timestamp })
       assert.deepStrictEqual(yield* at(daysAgo(34.9)), [1, 1])
@@ -108,7 +108,7 @@ layer(TestService.layer, { excludeTestServices: true })("usage", (it) => {
 
   it.effect("values are decimals of up to 18 digits, negative only to correct a sum", () =>
     Effect.gen(function* () {
-      const { metered, reported } = yield* openMetered
+      const { metered, reported } = yield* openMeteredShop
       yield* metered("calls", -1)
       yield* metered("peak", -1, { aggregationMethod: "MAX" })
       yield* metered("hits", -1, { aggregationMethod: "COUNT" })
@@ -129,7 +129,7 @@ layer(TestService.layer, { excludeTestServices: true })("usage", (it) => {
 
   it.effect("more than the limit and its overage is refused and leaves nothing behind", () =>
     Effect.gen(function* () {
-      const { entitlement, metered, report, reported, used } = yield* openMetered
+      const { entitlement, metered, report, reported, used } = yield* openMeteredShop
       yield* metered("hard", 10)
       yield* metered("soft", 10, {}, 20)
       yield* metered("free", -1)
@@ -151,7 +151,7 @@ layer(TestService.layer, { excludeTestServices: true })("usage", (it) => {
 
   it.effect("what lowers usage is taken also where the limit was lowered under it", () =>
     Effect.gen(function* () {
-      const { call, metered, reported } = yield* openMetered
+      const { call, metered, reported } = yield* openMeteredShop
       yield* metered("calls", 10)
       yield* reported("calls", { value: 10 })
       yield* call("PUT", "/licenses/pro/entitlements/calls", { value: 5 })
@@ -165,7 +165,7 @@ layer(TestService.layer, { excludeTestServices: true })("usage", (it) => {
 
   it.effect("a transaction id counts its report once, also at once, and no other report", () =>
     Effect.gen(function* () {
-      const { metered, report, reported, used } = yield* openMetered
+      const { metered, report, reported, used } = yield* openMeteredShop
       const sql = yield* PgClient.PgClient
       yield* metered("calls", 100)
       yield* metered("other", 100)
@@ -192,7 +192,7 @@ layer(TestService.layer, { excludeTestServices: true })("usage", (it) => {
 
   it.effect("reports at the same time are all counted, up to the cap and never over it", () =>
     Effect.gen(function* () {
-      const { metered, report, used } = yield* openMetered
+      const { metered, report, used } = yield* openMeteredShop
       yield* metered("calls", 60)
       const answers = yield* Effect.all(
         Array.from({ length: 100 }, () => report("calls", { value: 1 })),
@@ -206,7 +206,7 @@ layer(TestService.layer, { excludeTestServices: true })("usage", (it) => {
 
   it.effect("only numbers are metered, of an instance and an entitlement that exist", () =>
     Effect.gen(function* () {
-      const { call, entitlement, grant, metered, reported } = yield* openMetered
+      const { call, entitlement, grant, metered, reported } = yield* openMeteredShop
       yield* entitlement("sso", { type: "BOOLEAN" })
       yield* entitlement("regions", { type: "CONFIG" })
       yield* grant("pro", "sso", true)
@@ -228,7 +228,7 @@ layer(TestService.layer, { excludeTestServices: true })("usage", (it) => {
 
   it.effect("the usage of an instance is listed by display order, page by page", () =>
     Effect.gen(function* () {
-      const { call, entitlement, metered, report } = yield* openMetered
+      const { call, entitlement, metered, report } = yield* openMeteredShop
       yield* metered("third", -1, { displayOrder: 3 })
       yield* metered("first", 5, { displayOrder: 1 })
       yield* metered("second", 5, { displayOrder: 2 })
@@ -253,7 +253,7 @@ layer(TestService.layer, { excludeTestServices: true })("usage", (it) => {
 
   it.effect("the usage of a group shows all its members, granted or not", () =>
     Effect.gen(function* () {
-      const { call, entitlement, metered, report } = yield* openMetered
+      const { call, entitlement, metered, report } = yield* openMeteredShop
       yield* metered("calls", 5, { displayOrder: 2 })
       yield* metered("outside", 5)
       yield* entitlement("seats", { displayOrder: 1 })

@@ -1,11 +1,16 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, BigDecimal, Schema } from "effect"
-import { nothing } from "../../src/domains/usage/rules/Aggregation.ts"
+import { emptyTotal } from "../../src/domains/usage/rules/Aggregation.ts"
 import { periodFor, post } from "../../src/domains/usage/ledger/Account.ts"
 import type { Account } from "../../src/domains/usage/ledger/Account.ts"
 import { platformIdentity } from "../../src/kernel/contract/Caller.ts"
 import { capOf } from "../../src/domains/usage/rules/Decision.ts"
-import { decideOn, fullAmong, periodsTouched, stateAt } from "../../src/domains/usage/reservations/Rules.ts"
+import {
+  decideReservation,
+  findFullAccount,
+  periodsTouched,
+  stateAt,
+} from "../../src/domains/usage/reservations/Rules.ts"
 import type { Meter } from "../../src/domains/usage/ledger/Model.ts"
 
 const start = Date.UTC(2031, 0, 31, 10)
@@ -57,14 +62,14 @@ const openBooks = () => {
       .reduce((sum, { quantity }) => BigDecimal.sum(sum, quantity), zero)
   const account = (instant: Date, at: Date): Account => {
     const period = periodFor(calls, instant)
-    const total = totals.get(period.start.getTime()) ?? nothing
+    const total = totals.get(period.start.getTime()) ?? emptyTotal
     const crossings = { warned: false, limitReached: false, capExceeded: false }
     return {
       meter: calls,
       period,
       held: heldIn(period, at),
       decidedAt: at,
-      stored: { total, crossings, place: "(0,1)", version: "1" },
+      stored: { total, crossings, location: "(0,1)", version: "1" },
       total,
       crossings,
       events: [],
@@ -77,7 +82,7 @@ const openBooks = () => {
     const posted = post(
       account(instant, at),
       { ...what, timestamp: instant, reportedBy: platformIdentity },
-      { isPromised },
+      { isReserved: isPromised },
     )
     totals.set(posted.account.period.start.getTime(), posted.account.total)
   }
@@ -87,12 +92,12 @@ const openBooks = () => {
     heldIn,
     add,
     consume: (at: Date, value: BigDecimal.BigDecimal) => {
-      if (decideOn(calls, value, at, account(at, at)).allowed) add(at, at, value)
+      if (decideReservation(calls, value, at, account(at, at)).allowed) add(at, at, value)
     },
     reserve: (at: Date, quantity: BigDecimal.BigDecimal, minutesHeld: number) => {
       const expiresAt = new Date(at.getTime() + minutesHeld * 60_000)
       const accounts = periodsTouched(calls, at, expiresAt).map(({ start }) => account(start < at ? at : start, at))
-      if (fullAmong(calls, quantity, at, accounts) === undefined) {
+      if (findFullAccount(calls, quantity, at, accounts) === undefined) {
         holds.push({ quantity, createdAt: at, expiresAt, state: "HELD" })
       }
     },

@@ -9,11 +9,12 @@ import { ReservationsRepo } from "../../src/domains/usage/reservations/Repo.ts"
 import { Usage } from "../../src/domains/usage/check/Service.ts"
 import { UsageReports } from "../../src/domains/usage/reports/Service.ts"
 import { refusal } from "../instances/Shop.ts"
+import { DAY_MS } from "../../src/kernel/values/Timestamp.ts"
 import { TestService } from "../support/TestService.ts"
-import { openMetered } from "./Metered.ts"
+import { openMeteredShop } from "./Metered.ts"
 
 const openReserving = Effect.gen(function* () {
-  const metered = yield* openMetered
+  const metered = yield* openMeteredShop
   const { call } = metered
   return {
     ...metered,
@@ -244,7 +245,7 @@ const START = new Date("2031-03-10T10:59:00.000Z").getTime()
 
 /** A shop whose services run on a clock of their own. */
 const inTime = Effect.fnUntraced(function* <E, R>(
-  setUp: (shop: Effect.Success<typeof openMetered>) => Effect.Effect<unknown, unknown, TestService>,
+  setUp: (shop: Effect.Success<typeof openMeteredShop>) => Effect.Effect<unknown, unknown, TestService>,
   use: (time: {
     readonly at: (instant: string) => Effect.Effect<void>
     readonly reserve: (quantity: number, expiresInSeconds?: number) => ReturnType<Reservations["Service"]["reserve"]>
@@ -253,7 +254,7 @@ const inTime = Effect.fnUntraced(function* <E, R>(
     readonly standing: Effect.Effect<readonly [number | null, number | null], unknown>
   }) => Effect.Effect<void, E, R>,
 ) {
-  const shop = yield* openMetered
+  const shop = yield* openMeteredShop
   yield* setUp(shop)
   const caller = Caller.of({
     organizationId: shop.tenant.organizationId,
@@ -393,7 +394,7 @@ layer(TestService.layer, { excludeTestServices: true })("the time of reservation
         Effect.gen(function* () {
           const [reservations, repo] = [yield* Reservations, yield* ReservationsRepo]
           // What other tests left behind is over by then.
-          yield* repo.deleteFinished(new Date(START + 24 * 3_600_000 + 1), 1000)
+          yield* repo.deleteFinished(new Date(START + DAY_MS + 1), 1000)
           const [committed, released, expired] = [yield* reserve(1, 60), yield* reserve(1, 60), yield* reserve(1, 60)]
           yield* at("2031-03-10T10:59:30.000Z")
           const young = yield* reserve(1, 86_400)

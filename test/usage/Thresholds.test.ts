@@ -1,12 +1,12 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestService } from "../support/TestService.ts"
-import { daysAgo, openMetered } from "./Metered.ts"
+import { daysAgo, openMeteredShop } from "./Metered.ts"
 
 layer(TestService.layer, { excludeTestServices: true })("thresholds", (it) => {
   it.effect("are told once when usage crosses them, with how usage stands then", () =>
     Effect.gen(function* () {
-      const { call, instance, metered, report, thresholds } = yield* openMetered
+      const { call, instance, metered, report, thresholds } = yield* openMeteredShop
       yield* metered("calls", 10, { warningThresholdPercent: 80 })
       yield* report("calls", { value: 7 })
       assert.deepStrictEqual(yield* thresholds, [])
@@ -29,7 +29,7 @@ layer(TestService.layer, { excludeTestServices: true })("thresholds", (it) => {
 
   it.effect("are told again after usage fell below them, and in another period", () =>
     Effect.gen(function* () {
-      const { metered, report, thresholds } = yield* openMetered
+      const { metered, report, thresholds } = yield* openMeteredShop
       yield* metered("calls", 10, { resetPeriod: "DAY" })
       yield* report("calls", { value: 10 })
       yield* report("calls", { value: 1 })
@@ -44,7 +44,7 @@ layer(TestService.layer, { excludeTestServices: true })("thresholds", (it) => {
 
   it.effect("are told once, whoever crosses them at the same time", () =>
     Effect.gen(function* () {
-      const { check, metered, report, thresholds } = yield* openMetered
+      const { check, metered, report, thresholds } = yield* openMeteredShop
       yield* metered("calls", 20, { warningThresholdPercent: 50 })
       yield* Effect.all(
         Array.from({ length: 60 }, (_, index) =>
@@ -58,7 +58,7 @@ layer(TestService.layer, { excludeTestServices: true })("thresholds", (it) => {
 
   it.effect("a refusal under an idempotency key is told too, before it is answered", () =>
     Effect.gen(function* () {
-      const { metered, report, thresholds } = yield* openMetered
+      const { metered, report, thresholds } = yield* openMeteredShop
       yield* metered("calls", 1)
       const refused = yield* report("calls", { value: 2 }, { "idempotency-key": "once" })
       assert.strictEqual(refused.status, 409)

@@ -3,23 +3,23 @@ import { Effect, Layer } from "effect"
 import { randomUUID } from "node:crypto"
 import { Caller, platformIdentity } from "../../src/kernel/contract/Caller.ts"
 import { hotPath } from "../../src/infra/database/DedicatedConnections.ts"
-import { CheckRepo } from "../../src/domains/usage/check/hotpath/Repo.ts"
+import { CheckBatchRepo } from "../../src/domains/usage/check/hotpath/Repo.ts"
 import { PastRepo } from "../../src/domains/usage/check/PastRepo.ts"
-import { UsageRepo } from "../../src/domains/usage/check/Repo.ts"
+import { CheckRepo } from "../../src/domains/usage/check/Repo.ts"
 import { Usage } from "../../src/domains/usage/check/Service.ts"
 import { testSql } from "../support/TestDatabase.ts"
 
-type Repo = CheckRepo["Service"]
+type Repo = CheckBatchRepo["Service"]
 
 /** Usage whose statements for checks are changed like this. */
-export const usageOver = (changed: (repo: Repo) => Partial<Repo>) => {
+export const usageWithRepo = (changed: (repo: Repo) => Partial<Repo>) => {
   const changedRepo = Layer.effect(
-    CheckRepo,
-    Effect.map(CheckRepo, (repo) => CheckRepo.of({ ...repo, ...changed(repo) })),
+    CheckBatchRepo,
+    Effect.map(CheckBatchRepo, (repo) => CheckBatchRepo.of({ ...repo, ...changed(repo) })),
   )
   return Layer.fresh(Usage.layer).pipe(
-    Layer.provide([changedRepo, UsageRepo.layer, PastRepo.layer]),
-    Layer.provide(Layer.provide(CheckRepo.layer, hotPath)),
+    Layer.provide([changedRepo, CheckRepo.layer, PastRepo.layer]),
+    Layer.provide(Layer.provide(CheckBatchRepo.layer, hotPath)),
     Layer.provide(testSql),
   )
 }

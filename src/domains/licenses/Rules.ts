@@ -1,7 +1,7 @@
 /** Rules of licenses. Pure. */
 import { BigDecimal, Predicate } from "effect"
 import type { EntitlementType } from "../entitlements/Model.ts"
-import { decimalIn, isAmount } from "../../kernel/values/Decimal.ts"
+import { decimalOfAmount, isAmount, MAX_DIGITS, unlimited } from "../../kernel/values/Decimal.ts"
 import type { GrantValue, License } from "./Model.ts"
 
 type Candidate = Pick<License, "version" | "isDefault" | "lifecycleState">
@@ -37,9 +37,6 @@ export const archiveRejection = (license: Candidate): "not-published" | "default
   return license.isDefault ? "default" : undefined
 }
 
-const MAX_DIGITS = 18
-const unlimited = BigDecimal.fromBigInt(-1n)
-
 /** The number of digits of the value, written without an exponent. */
 const digitsOf = (value: BigDecimal.BigDecimal): number => {
   const { value: digits, scale } = BigDecimal.normalize(BigDecimal.abs(value))
@@ -49,7 +46,7 @@ const digitsOf = (value: BigDecimal.BigDecimal): number => {
 
 const numberError = (value: GrantValue): string | undefined => {
   if (!isAmount(value)) return "must be a number: the entitlement has the type NUMBER"
-  const decimal = decimalIn(value)
+  const decimal = decimalOfAmount(value)
   if (BigDecimal.isNegative(decimal) && !BigDecimal.equals(decimal, unlimited))
     return "must be at least 0, or -1 for unlimited"
   return digitsOf(decimal) > MAX_DIGITS ? `must have at most ${MAX_DIGITS} digits` : undefined

@@ -1,16 +1,17 @@
 /** The layer of usage: ledger, checks, reports, CloudEvents, reservations. */
 import { Layer } from "effect"
-import { UsageRepo } from "./check/Repo.ts"
+import { CheckRepo } from "./check/Repo.ts"
 import { PastRepo } from "./check/PastRepo.ts"
 import { Consumption } from "./check/Consumption.ts"
 import { Usage } from "./check/Service.ts"
-import { CheckRepo } from "./check/hotpath/Repo.ts"
-import { TallyRepo } from "./cloudevents/Repo.ts"
+import { CheckBatchRepo } from "./check/hotpath/Repo.ts"
+import { CloudEventsRepo } from "./cloudevents/Repo.ts"
 import { CloudEvents } from "./cloudevents/Service.ts"
-import { MeterRepo } from "./ledger/LedgerRepo.ts"
-import { Metering } from "./ledger/LockedLedger.ts"
-import { Unlocked } from "./ledger/OptimisticLedger.ts"
-import { SnapshotRepo } from "./ledger/OptimisticRepo.ts"
+import { LedgerRepo } from "./ledger/LedgerRepo.ts"
+import { Ledger } from "./ledger/Ledger.ts"
+import { LockedLedger } from "./ledger/LockedLedger.ts"
+import { OptimisticLedger } from "./ledger/OptimisticLedger.ts"
+import { OptimisticRepo } from "./ledger/OptimisticRepo.ts"
 import { UsageReports } from "./reports/Service.ts"
 import { ReservationsRepo } from "./reservations/Repo.ts"
 import { Reservations } from "./reservations/Service.ts"
@@ -25,15 +26,16 @@ export const layer = Layer.mergeAll(
   UsageRetention.layer,
 ).pipe(
   Layer.provideMerge(UsageReports.layer),
-  Layer.provideMerge(Layer.merge(Metering.layer, Unlocked.layer)),
+  Layer.provideMerge(Ledger.layer),
+  Layer.provideMerge(Layer.merge(LockedLedger.layer, OptimisticLedger.layer)),
   Layer.provideMerge(
     Layer.mergeAll(
-      UsageRepo.layer,
-      PastRepo.layer,
       CheckRepo.layer,
-      MeterRepo.layer,
-      SnapshotRepo.layer,
-      TallyRepo.layer,
+      PastRepo.layer,
+      CheckBatchRepo.layer,
+      LedgerRepo.layer,
+      OptimisticRepo.layer,
+      CloudEventsRepo.layer,
       ReservationsRepo.layer,
     ),
   ),

@@ -4,7 +4,7 @@
  */
 
 /** The instant that a check is about. */
-export interface Moment {
+export interface AsOf {
   readonly at: Date
   /** Reservations made after this instant are left out. */
   readonly known: Date
@@ -54,7 +54,7 @@ export const checkedColumns = `i.slug AS instance, l.slug AS license, i.start_li
   g.overage_percent AS "overagePercent", t.period_start AS "periodStart", t.value::text AS used, h.quantity::text AS held`
 
 /** What reservations of the instance `i` hold of the entitlement of this id. */
-export const heldOf = (entitlementId: string): string => `SELECT sum(quantity) AS quantity FROM usage_reservations
+export const heldQuantity = (entitlementId: string): string => `SELECT sum(quantity) AS quantity FROM usage_reservations
       WHERE organization_id = i.organization_id AND instance_id = i.id AND entitlement_id = ${entitlementId} AND state = 'HELD'
         AND expires_at > asked.at AND expires_at <= asked.at + interval '25 hours' AND created_at <= asked.known`
 
@@ -62,6 +62,6 @@ export const heldOf = (entitlementId: string): string => `SELECT sum(quantity) A
 export const grantsAndUsageJoins = `${grantJoin}
     ${totalsAround("t.period_start, t.value")}
     LEFT JOIN LATERAL (
-      ${heldOf("e.id")}
+      ${heldQuantity("e.id")}
       OFFSET 0
     ) h ON true`

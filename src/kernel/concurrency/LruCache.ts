@@ -1,7 +1,7 @@
 /** A cache of bounded size that evicts the least recently used entries. */
 
 /** Recently used values by key. */
-export interface Recent<A> {
+export interface LruCache<A> {
   readonly get: (key: string) => A | undefined
   readonly set: (key: string, value: A) => void
   readonly delete: (key: string) => void
@@ -14,7 +14,7 @@ export interface Recent<A> {
  * It uses two generations: when the young map is full, it becomes the old one, and the previous old map is dropped. A
  * single long-lived map that changes with every request would leak its old hash tables (`src/kernel/concurrency/RequestBatcher.ts`).
  */
-export const recent = <A>(maxSize: number, sizeOf: (value: A) => number): Recent<A> => {
+export const makeLruCache = <A>(maxSize: number, sizeOf: (value: A) => number): LruCache<A> => {
   let young = new Map<string, A>()
   let old = new Map<string, A>()
   let size = 0

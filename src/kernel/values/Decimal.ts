@@ -2,29 +2,38 @@
  * JSON numbers without loss of digits. A JavaScript number holds about 16 digits, amounts have 18. A number that would
  * lose digits therefore keeps its text, on the way from the request to a decimal and from there to the response.
  *
- * The types call both forms `number`, because both are JSON numbers. Do not calculate with them: {@link decimalIn}
+ * The types call both forms `number`, because both are JSON numbers. Do not calculate with them: {@link decimalOfAmount}
  * converts them to decimals, {@link amountOf} converts the results back.
  */
 import { BigDecimal, Effect, Option, Predicate, Schema } from "effect"
 import { HttpServerRequest } from "effect/http"
 
-const MOST_DIGITS = 18
+export const zero = BigDecimal.fromBigInt(0n)
+export const one = BigDecimal.fromBigInt(1n)
+export const hundred = BigDecimal.fromBigInt(100n)
+export const hundredth = BigDecimal.make(1n, 2)
 
-const LARGEST = 10n ** BigInt(MOST_DIGITS)
+/** The limit that means "no limit". */
+export const unlimited = BigDecimal.fromBigInt(-1n)
 
-/** Whether the number, written out, has at most 18 digits before and 18 after its point. */
+/** The maximum digits of an amount, before and after its point together. */
+export const MAX_DIGITS = 18
+
+const LARGEST = 10n ** BigInt(MAX_DIGITS)
+
+/** Whether the number, written without an exponent, has at most {@link MAX_DIGITS} digits. */
 export const isStorable = (value: BigDecimal.BigDecimal): boolean => {
   if (value.scale === 0 && value.value < LARGEST && value.value > -LARGEST) return true
   const { scale, value: digits } = BigDecimal.normalize(value)
   const length = digits.toString().replace("-", "").length
-  return length <= MOST_DIGITS && scale <= MOST_DIGITS && length - scale <= MOST_DIGITS
+  return length <= MAX_DIGITS && scale <= MAX_DIGITS && length - scale <= MAX_DIGITS
 }
 
 const NUMERIC = /^[+-]?\d{1,18}(?:\.\d{1,18})?(?:[eE][+-]?\d{1,2})?$/
 
-/** The decimal that a JSON number or a numeric text stands for, by its digits as they are written. */
-export const decimalOf = (value: unknown): BigDecimal.BigDecimal | undefined => {
-  if (isAmount(value)) return decimalIn(value)
+/** The decimal of a JSON number or a numeric text, with all digits that were sent; `undefined` if it is neither. */
+export const parseDecimal = (value: unknown): BigDecimal.BigDecimal | undefined => {
+  if (isAmount(value)) return decimalOfAmount(value)
   return typeof value === "string" && NUMERIC.test(value)
     ? BigDecimal.fromStringUnsafe(value.replace(/^\+/, ""))
     : undefined
@@ -58,25 +67,25 @@ export const Amount = Schema.Any.check(
 const WHOLE = /^-?\d+$/
 
 /** Parses a decimal. Most amounts are integers, and the fast path for them takes a fifth of the time. */
-export const decimalInText = (text: string): Option.Option<BigDecimal.BigDecimal> =>
+export const decimalOfText = (text: string): Option.Option<BigDecimal.BigDecimal> =>
   WHOLE.test(text) ? Option.some(BigDecimal.fromBigInt(BigInt(text))) : BigDecimal.fromString(text)
 
 /** Parses the text of a `numeric` column. */
-export const storedDecimal = (text: string): BigDecimal.BigDecimal => Option.getOrThrow(decimalInText(text))
+export const storedDecimal = (text: string): BigDecimal.BigDecimal => Option.getOrThrow(decimalOfText(text))
 
 /** Converts a JSON number to a decimal. */
-export const decimalIn = (amount: number): BigDecimal.BigDecimal => {
+export const decimalOfAmount = (amount: number): BigDecimal.BigDecimal => {
   if (Number.isSafeInteger(amount)) return BigDecimal.fromBigInt(BigInt(amount))
   return isNumberText(amount) ? BigDecimal.fromStringUnsafe(amount.rawJSON) : BigDecimal.fromNumberUnsafe(amount)
 }
 
 /** The nearest JavaScript number. */
-export const rounded = (amount: number): number => (isNumberText(amount) ? Number(amount.rawJSON) : amount)
+export const nearestNumber = (amount: number): number => (isNumberText(amount) ? Number(amount.rawJSON) : amount)
 
 const MAX_ZEROS = 100
 
 /** Formats a decimal. Uses an exponent only for more than a hundred zeros. */
-export const textOf = (decimal: BigDecimal.BigDecimal): string => {
+export const decimalText = (decimal: BigDecimal.BigDecimal): string => {
   const { scale, value } = BigDecimal.normalize(decimal)
   if (Math.abs(scale) > MAX_ZEROS) return BigDecimal.format(decimal)
   const digits = (value < 0n ? -value : value).toString()
@@ -96,12 +105,12 @@ export const amountOf = (decimal: BigDecimal.BigDecimal): number => {
   if (decimal.value < SAFE_BOUND && decimal.value > -SAFE_BOUND) {
     return decimal.scale === 0 ? Number(decimal.value) : BigDecimal.toNumberUnsafe(decimal)
   }
-  const text = textOf(decimal)
+  const text = decimalText(decimal)
   return String(Number(text)) === text ? Number(text) : (json.rawJSON(text) as unknown as number)
 }
 
 // More digits cannot be stored. One more digit after them is enough to keep the number larger.
-const MAX_DIGITS = 64
+const MAX_PARSED_DIGITS = 64
 
 /** Removes trailing zeros of the fraction and truncates it to the digits that can be stored. */
 const shortened = (source: string): string => {
@@ -110,14 +119,16 @@ const shortened = (source: string): string => {
   let end = source.length
   while (source[end - 1] === "0") end--
   if (end === point + 1) return source.slice(0, point)
-  return end > MAX_DIGITS && point < MAX_DIGITS ? `${source.slice(0, MAX_DIGITS)}1` : source.slice(0, end)
+  return end > MAX_PARSED_DIGITS && point < MAX_PARSED_DIGITS
+    ? `${source.slice(0, MAX_PARSED_DIGITS)}1`
+    : source.slice(0, end)
 }
 
 // Numbers with exponents, and numbers too large to be stored, remain JavaScript numbers.
 const exact = (value: number, source: string): unknown => {
   if (/e/i.test(source)) return value
   const text = shortened(source)
-  return String(value) === text || text.length > MAX_DIGITS + 1 ? value : json.rawJSON(text)
+  return String(value) === text || text.length > MAX_PARSED_DIGITS + 1 ? value : json.rawJSON(text)
 }
 
 // A text without such a run contains no number of more than 15 digits.
@@ -132,13 +143,13 @@ export const parseJson = (text: string): unknown =>
     : JSON.parse(text)
 
 /** The path of an amount in a payload, by property names. An array on the path stands for all its items. */
-export type Place = ReadonlyArray<string>
+export type PropertyPath = ReadonlyArray<string>
 
-const withDigits = (payload: unknown, sent: unknown, place: Place): unknown => {
+const withDigits = (payload: unknown, sent: unknown, path: PropertyPath): unknown => {
   if (Array.isArray(payload)) {
-    return payload.map((item, index) => withDigits(item, Array.isArray(sent) ? sent[index] : undefined, place))
+    return payload.map((item, index) => withDigits(item, Array.isArray(sent) ? sent[index] : undefined, path))
   }
-  const [name, ...rest] = place
+  const [name, ...rest] = path
   if (name === undefined) return typeof payload === "number" && isNumberText(sent) ? sent : payload
   if (!Predicate.isObject(payload) || !Predicate.isObject(sent)) return payload
   if (!Object.hasOwn(payload, name) || !Object.hasOwn(sent, name)) return payload
@@ -148,12 +159,12 @@ const withDigits = (payload: unknown, sent: unknown, place: Place): unknown => {
 /** Restores the digits that were sent in the amounts of a decoded payload. Most payloads are returned unchanged. */
 export const withSentDigits = <A>(
   payload: A,
-  ...places: ReadonlyArray<Place>
+  ...paths: ReadonlyArray<PropertyPath>
 ): Effect.Effect<A, never, HttpServerRequest.HttpServerRequest> =>
   Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
     Effect.map(Effect.orDie(request.text), (text) => {
       if (!MANY_DIGITS.test(text)) return payload
       const sent = parseJson(text)
-      return places.reduce<unknown>((sofar, place) => withDigits(sofar, sent, place), payload) as A
+      return paths.reduce<unknown>((restored, path) => withDigits(restored, sent, path), payload) as A
     }),
   )

@@ -3,6 +3,9 @@
  */
 import { Clock, Effect, Option, Schema, SchemaGetter, SchemaIssue } from "effect"
 
+/** A day of 24 hours. */
+export const DAY_MS = 86_400_000
+
 const ISO_8601 = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})(?:\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})$/
 
 // JavaScript reads 30 February as 1 March. A license must not end on the wrong day.
@@ -23,7 +26,6 @@ const parse = (text: string): Option.Option<Date> => {
   return year >= 1 && year <= 9999 ? Option.some(date) : Option.none()
 }
 
-const DAY_MS = 86_400_000
 const MAX_CACHED_DAYS = 1000
 const upTo = (count: number, digits: number) => Array.from({ length: count }, (_, n) => String(n).padStart(digits, "0"))
 const twoDigits = upTo(60, 2)

@@ -1,5 +1,5 @@
 /** Maps the entitlements of an instance to flags. Pure (contract, section 9, "Flags"). */
-import { rounded } from "../../../kernel/values/Decimal.ts"
+import { nearestNumber } from "../../../kernel/values/Decimal.ts"
 import type { Standing } from "../../usage/check/Model.ts"
 import { ENTITLEMENT_PREFIX } from "../Model.ts"
 import type { Evaluation } from "./Model.ts"
@@ -11,14 +11,14 @@ const isWithoutAccess = ({ reason }: Standing["answer"]): boolean =>
 // A configuration that is not granted has no value. OFREP defines this as "use the default in the code".
 const valueOf = ({ answer, configuration, type }: Standing): { readonly value?: unknown } => {
   if (type === "BOOLEAN") return { value: answer.allowed }
-  if (type === "NUMBER") return { value: isWithoutAccess(answer) ? 0 : rounded(answer.remaining ?? 0) }
+  if (type === "NUMBER") return { value: isWithoutAccess(answer) ? 0 : nearestNumber(answer.remaining ?? 0) }
   return answer.allowed && configuration !== null ? { value: configuration } : {}
 }
 
 const figuresOf = ({ limit, overage, usage }: Standing["answer"]): Record<string, number> =>
   Object.fromEntries(
     Object.entries({ limit, usage, overage }).flatMap(([name, figure]) =>
-      figure === null ? [] : [[name, rounded(figure)] as const],
+      figure === null ? [] : [[name, nearestNumber(figure)] as const],
     ),
   )
 

@@ -1,26 +1,20 @@
-/** From what the answer of a check rests on to the answer and its JSON. */
-import { decimalIn } from "../../../kernel/values/Decimal.ts"
+/** From the basis of a check to its response and the response's JSON. Pure. */
+import { decimalOfAmount } from "../../../kernel/values/Decimal.ts"
 import { instantText } from "../../../kernel/values/Timestamp.ts"
-import { decide, isRunning } from "../rules/Decision.ts"
+import { decide } from "../rules/Decision.ts"
 import { explain } from "./Explanation.ts"
 import type { CheckRequest, CheckResult, Standing } from "./Model.ts"
-import type { CheckRow } from "../rules/Terms.ts"
-import { foundIn, unknownEntitlement } from "../rules/CheckBasis.ts"
-import type { Found } from "../rules/CheckBasis.ts"
-import type { GivenAnswers } from "./hotpath/AnswerCache.ts"
-
-/** The answer to all checks. */
-export interface Answer extends CheckResult {
-  /** What may be given again of it. */
-  readonly given?: GivenAnswers
-}
+import type { CheckedInstance, CheckRow } from "../rules/Terms.ts"
+import { checkBasisOf, unknownEntitlement } from "../rules/CheckBasis.ts"
+import type { CheckBasis } from "../rules/CheckBasis.ts"
 
 type Checks = CheckRequest["checks"]
 
-const answersTo = ({ bases, instance }: Found, checks: Checks, at: Date): CheckResult["checks"] =>
-  checks.map(({ entitlement: slug, requested }, place) => {
-    const { entitlement, grant, held, period, told, usage } = bases[place] ?? unknownEntitlement
-    const amount = requested === undefined ? undefined : decimalIn(requested)
+/** Answers every check by `decide`, in the order of the request. It explains if the license's facts were read. */
+export const answersTo = ({ bases, instance }: CheckBasis, checks: Checks, at: Date): CheckResult["checks"] =>
+  checks.map(({ entitlement: slug, requested }, position) => {
+    const { entitlement, explained, grant, held, period, usage } = bases[position] ?? unknownEntitlement
+    const amount = requested === undefined ? undefined : decimalOfAmount(requested)
     const subject = { entitlement, grant, usage, held, period, requested: amount, instance, at }
     const decision = decide(subject)
     const { facts } = instance
@@ -28,28 +22,17 @@ const answersTo = ({ bases, instance }: Found, checks: Checks, at: Date): CheckR
     return {
       ...decision,
       entitlement: slug,
-      explanation: explain({ subject, decision, instance, facts, entitlement: told, slug }),
+      explanation: explain({ subject, decision, instance, facts, entitlement: explained, slug }),
     }
   })
 
-const isRequestOf = (checks: Checks, { requested }: GivenAnswers): boolean =>
-  checks.every((check, place) => check.requested === requested[place])
-
-/**
- * Answers every check, in the order asked, by `decide`. Where the license's facts were read, it explains. Of what was found an answer
- * depends on the instant by whether the license is running, and on nothing else: periods are found for their instants.
- */
-export const answerChecks = (found: Found, checks: Checks, at: Date): Answer => {
-  const { instance, license } = found.instance
-  if (!isRunning(found.instance, at)) return { instance, license, at, checks: answersTo(found, checks, at) }
-  if (found.given === undefined || !isRequestOf(checks, found.given)) {
-    found.given = { requested: checks.map(({ requested }) => requested), checks: answersTo(found, checks, at) }
-  }
-  const { given } = found
-  return { instance, license, at, checks: given.checks, given }
+/** The response to a check. */
+export const checkResultOf = (basis: CheckBasis, checks: Checks, at: Date): CheckResult => {
+  const { instance, license } = basis.instance
+  return { instance, license, at, checks: answersTo(basis, checks, at) }
 }
 
-// Most entitlements of a check have one period.
+// Most entitlements of a check have the same period.
 const textsOrNull = () => {
   let last: Date | null = null
   let text: string | null = null
@@ -60,44 +43,55 @@ const textsOrNull = () => {
   }
 }
 
-/** Answers as JSON has them, in the order of its schema. Their members are named: looking for instants takes three times as long. */
-const answersAsJson = (checks: CheckResult["checks"]) => {
+/**
+ * Serializes the answers of a check in the order of their schema. It names their properties: searching them for dates takes three
+ * times as long.
+ */
+export const answersAsText = (answers: CheckResult["checks"]): string => {
   const startText = textsOrNull()
   const endText = textsOrNull()
-  return checks.map((answer) => ({
-    entitlement: answer.entitlement,
-    allowed: answer.allowed,
-    reason: answer.reason,
-    limit: answer.limit,
-    usage: answer.usage,
-    remaining: answer.remaining,
-    overage: answer.overage,
-    currentPeriodStart: startText(answer.currentPeriodStart),
-    currentPeriodEnd: endText(answer.currentPeriodEnd),
-    explanation: answer.explanation,
-  }))
+  return JSON.stringify(
+    answers.map((answer) => ({
+      entitlement: answer.entitlement,
+      allowed: answer.allowed,
+      reason: answer.reason,
+      limit: answer.limit,
+      usage: answer.usage,
+      remaining: answer.remaining,
+      overage: answer.overage,
+      currentPeriodStart: startText(answer.currentPeriodStart),
+      currentPeriodEnd: endText(answer.currentPeriodEnd),
+      explanation: answer.explanation,
+    })),
+  )
 }
 
-/** The answer as JSON text, in the order of its schema. */
-export const checkAsText = ({ at, checks, given, instance, license }: Answer): string => {
-  const text = given?.text ?? JSON.stringify(answersAsJson(checks))
-  if (given !== undefined) given.text = text
+/** Puts serialized answers into the text of a response. */
+export const responseText = (
+  { instance, license }: Pick<CheckedInstance, "instance" | "license">,
+  at: Date,
+  answers: string,
+): string => {
   const names = `"instance":${JSON.stringify(instance)},"license":${JSON.stringify(license)}`
-  return `{${names},"at":"${instantText(at)}","checks":${text}}`
+  return `{${names},"at":"${instantText(at)}","checks":${answers}}`
 }
 
-/** How the instance stands with every entitlement of the rows. */
+/** The response as JSON text, in the order of its schema. */
+export const checkAsText = (result: CheckResult): string =>
+  responseText(result, result.at, answersAsText(result.checks))
+
+/** The standing of the instance with every entitlement of the rows. */
 export const standings = (rows: ReadonlyArray<CheckRow>, at: Date): ReadonlyArray<Standing> => {
   const known = new Map(rows.flatMap((row) => (row.entitlement === null ? [] : [[row.entitlement, row] as const])))
   const slugs = Array.from(known.keys())
-  const found = foundIn(rows, slugs, at)
-  if (found === undefined) return []
-  const { checks } = answerChecks(
-    found,
+  const basis = checkBasisOf(rows, slugs, at)
+  if (basis === undefined) return []
+  const answers = answersTo(
+    basis,
     slugs.map((entitlement) => ({ entitlement })),
     at,
   )
-  return checks.flatMap((answer) => {
+  return answers.flatMap((answer) => {
     const row = known.get(answer.entitlement)
     if (row === undefined) return []
     return [{ type: row.type, configuration: row.type === "CONFIG" ? (row.configuration ?? null) : null, answer }]

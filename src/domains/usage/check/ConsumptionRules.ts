@@ -1,30 +1,26 @@
 /** What a check that consumes is answered, and what it leaves of its accounts (contract section 9, "Check"). Pure. */
 import { BigDecimal } from "effect"
 import type { ActorReference } from "../../../kernel/contract/Caller.ts"
-import { decimalIn } from "../../../kernel/values/Decimal.ts"
+import { decimalOfAmount, isStorable, one, zero } from "../../../kernel/values/Decimal.ts"
 import { invalid } from "../../../kernel/contract/Problem.ts"
-import { accountName, exceeded, isConsumable, limitFor, methodOf, post } from "../ledger/Account.ts"
+import { accountName, withCapExceeded, isConsumable, limitFor, methodOf, post } from "../ledger/Account.ts"
 import type { Account, Accounts } from "../ledger/Account.ts"
 import { decide, figures } from "../rules/Decision.ts"
 import type { CheckSubject, Decision } from "../rules/Decision.ts"
 import { explain } from "./Explanation.ts"
-import { isStorable } from "../../../kernel/values/Decimal.ts"
 import type { CheckedInstance } from "../rules/Terms.ts"
 import type { CheckRequest, CheckResult } from "./Model.ts"
 import type { Meter } from "../ledger/Model.ts"
 import { grantOf, periodOf } from "../rules/Terms.ts"
 
-const zero = BigDecimal.fromBigInt(0n)
-const one = BigDecimal.fromBigInt(1n)
-
 /** What an item asks for. A `COUNT` counts the request itself, whatever it asks for. */
 const amountOf = (meter: Meter | undefined, requested: number | undefined): BigDecimal.BigDecimal =>
-  requested === undefined || meter?.aggregationMethod === "COUNT" ? one : decimalIn(requested)
+  requested === undefined || meter?.aggregationMethod === "COUNT" ? one : decimalOfAmount(requested)
 
 export const isMetered = (meter: Meter | undefined): meter is Meter => meter?.type === "NUMBER"
 
 /** The first item that cannot be consumed at all. */
-export const faultIn = (checks: CheckRequest["checks"], meters: ReadonlyMap<string, Meter>) => {
+export const consumeValidationError = (checks: CheckRequest["checks"], meters: ReadonlyMap<string, Meter>) => {
   for (const [index, { entitlement, requested }] of checks.entries()) {
     const meter = meters.get(entitlement)
     if (!isMetered(meter)) continue
@@ -53,12 +49,12 @@ interface Decided extends Item {
 /** Decides the items one after another, each on what those before it leave. */
 const decideAll = (
   items: ReadonlyArray<Item>,
-  locked: Accounts,
+  opened: Accounts,
   instance: CheckedInstance,
   { actor, at }: { readonly actor: ActorReference; readonly at: Date },
 ) => {
-  const accounts = new Map(locked)
-  const refused = new Set<string>()
+  const accounts = new Map(opened)
+  const exceeded = new Set<string>()
   const decided = items.map((item): Decided => {
     const { amount, meter, slug } = item
     const name = isMetered(meter) ? accountName({ meter, at }) : ""
@@ -74,14 +70,14 @@ const decideAll = (
       period: meter === undefined ? null : periodOf(meter, meter, at),
     }
     const decision = decide(subject)
-    if (account !== undefined && decision.reason === "LIMIT_REACHED") refused.add(name)
+    if (account !== undefined && decision.reason === "LIMIT_REACHED") exceeded.add(name)
     if (account !== undefined && decision.allowed && !BigDecimal.isZero(amount)) {
       const what = { behavior: "append" as const, value: amount, uniqueKey: null, metadata: null }
       accounts.set(name, post(account, { ...what, timestamp: at, reportedBy: actor }).account)
     }
     return { ...item, subject, decision }
   })
-  return { decided, accounts, refused }
+  return { decided, accounts, exceeded }
 }
 
 /** The figures of a metered item for a usage. */
@@ -91,32 +87,34 @@ const figuresOf = (meter: Meter | undefined, account: Account | undefined) => {
 }
 
 const withExceeded = (accounts: Accounts, names: ReadonlySet<string>) =>
-  new Map(Array.from(accounts, ([name, account]) => [name, names.has(name) ? exceeded(account) : account] as const))
+  new Map(
+    Array.from(accounts, ([name, account]) => [name, names.has(name) ? withCapExceeded(account) : account] as const),
+  )
 
-/** A request whose names and amounts are all right. */
-export interface ReadableConsume {
-  readonly asked: CheckRequest["checks"]
-  readonly explains: boolean
+/** A request to consume that is valid. */
+export interface ConsumeRequest {
+  readonly checks: CheckRequest["checks"]
+  readonly explain: boolean
   readonly instance: CheckedInstance
   /** By the slugs of their entitlements. */
   readonly meters: ReadonlyMap<string, Meter>
 }
 
-/** What one request is answered with, and the accounts after it. */
-export const answerOn = (
-  { asked, explains, instance, meters }: ReadableConsume,
+/** The result of one request, and the accounts after it. */
+export const decideConsumption = (
+  { checks, explain: explains, instance, meters }: ConsumeRequest,
   accounts: Accounts,
   { actor, at }: { readonly actor: ActorReference; readonly at: Date },
-): { readonly answer: CheckResult; readonly accounts: Accounts } => {
-  const items = asked.map(({ entitlement, requested }): Item => {
+): { readonly result: CheckResult; readonly accounts: Accounts } => {
+  const items = checks.map(({ entitlement, requested }): Item => {
     const meter = meters.get(entitlement)
     return { slug: entitlement, meter, amount: amountOf(meter, requested) }
   })
-  const { accounts: posted, decided, refused } = decideAll(items, accounts, instance, { actor, at })
+  const { accounts: posted, decided, exceeded } = decideAll(items, accounts, instance, { actor, at })
   const consumed = decided.every(({ decision }) => decision.allowed)
-  const left = consumed ? posted : withExceeded(accounts, refused)
+  const left = consumed ? posted : withExceeded(accounts, exceeded)
   const { facts } = instance
-  const checks = decided.map(({ decision, meter, slug, subject }) => ({
+  const answers = decided.map(({ decision, meter, slug, subject }) => ({
     entitlement: slug,
     ...decision,
     ...(isMetered(meter) ? figuresOf(meter, left.get(accountName({ meter, at }))) : {}),
@@ -124,5 +122,8 @@ export const answerOn = (
       ? { explanation: explain({ subject, decision, instance, facts, entitlement: meter, slug, consumed }) }
       : {}),
   }))
-  return { answer: { instance: instance.instance, license: instance.license, at, checks }, accounts: left }
+  return {
+    result: { instance: instance.instance, license: instance.license, at, checks: answers },
+    accounts: left,
+  }
 }

@@ -1,6 +1,6 @@
 /** Why a check was answered as it was, from what it was decided on. Pure. */
 import { BigDecimal } from "effect"
-import { amountOf, textOf } from "../../../kernel/values/Decimal.ts"
+import { amountOf, decimalText, one } from "../../../kernel/values/Decimal.ts"
 import { capOf, isUnlimited } from "../rules/Decision.ts"
 import type { CheckSubject, Decision } from "../rules/Decision.ts"
 import type { Explanation } from "./Model.ts"
@@ -9,7 +9,7 @@ import { limitOf } from "../rules/Limits.ts"
 import type { CheckedEntitlement, CheckedInstance } from "../rules/Terms.ts"
 
 /** What an explanation is made of. */
-export interface Explained {
+export interface ExplanationInput {
   readonly subject: CheckSubject
   readonly decision: Decision
   readonly instance: CheckedInstance
@@ -22,9 +22,7 @@ export interface Explained {
   readonly consumed?: boolean
 }
 
-const one = BigDecimal.fromBigInt(1n)
-
-const grantOf = ({ entitlement, subject: { grant } }: Explained): Explanation["grant"] => {
+const grantOf = ({ entitlement, subject: { grant } }: ExplanationInput): Explanation["grant"] => {
   if (grant === null) return null
   const { overagePercent, value } = grant
   if (typeof value === "boolean") return { value, overagePercent }
@@ -32,7 +30,7 @@ const grantOf = ({ entitlement, subject: { grant } }: Explained): Explanation["g
   return { value: entitlement?.configuration ?? {}, overagePercent }
 }
 
-const ruleOf = ({ subject }: Explained): Explanation["overageRule"] => {
+const ruleOf = ({ subject }: ExplanationInput): Explanation["overageRule"] => {
   const limit = subject.entitlement?.type === "NUMBER" ? limitOf(subject.grant) : null
   if (limit === null) return null
   if (isUnlimited(limit.value)) return { kind: "UNLIMITED", limit: -1, cap: -1 }
@@ -43,22 +41,23 @@ const ruleOf = ({ subject }: Explained): Explanation["overageRule"] => {
   }
 }
 
-const nameOf = ({ facts, instance }: Explained): string => `license "${instance.license}" (version ${facts.version})`
+const nameOf = ({ facts, instance }: ExplanationInput): string =>
+  `license "${instance.license}" (version ${facts.version})`
 
 /** The limit in words: what is granted, and how far it may be passed. */
-const limitText = (explained: Explained): string => {
+const limitText = (explained: ExplanationInput): string => {
   const limit = limitOf(explained.subject.grant)
   if (limit === null) return `${nameOf(explained)} grants nothing`
-  const granted = `${nameOf(explained)} grants ${textOf(limit.value)}`
+  const granted = `${nameOf(explained)} grants ${decimalText(limit.value)}`
   return limit.overagePercent === 0
     ? granted
-    : `${granted} and tolerates up to ${textOf(capOf(limit.value, limit.overagePercent))}`
+    : `${granted} and tolerates up to ${decimalText(capOf(limit.value, limit.overagePercent))}`
 }
 
-const verdict = (explained: Explained): string => {
+const verdict = (explained: ExplanationInput): string => {
   const { decision, instance, slug, subject } = explained
   const requested = subject.requested ?? one
-  const taken = textOf(BigDecimal.sum(BigDecimal.sum(subject.usage, subject.held), requested))
+  const taken = decimalText(BigDecimal.sum(BigDecimal.sum(subject.usage, subject.held), requested))
   switch (decision.reason) {
     case "ENTITLEMENT_NOT_FOUND":
       return `Refused: the organization has no entitlement "${slug}".`
@@ -72,30 +71,30 @@ const verdict = (explained: Explained): string => {
       return `Allowed: ${nameOf(explained)} grants "${slug}" without a limit.`
     case "GRANTED":
       return subject.entitlement?.type === "NUMBER"
-        ? `Allowed: with ${textOf(requested)} more, ${taken} of "${slug}" are taken, and ${limitText(explained)}.`
+        ? `Allowed: with ${decimalText(requested)} more, ${taken} of "${slug}" are taken, and ${limitText(explained)}.`
         : `Allowed: ${nameOf(explained)} grants "${slug}".`
     case "SOFT_LIMIT":
-      return `Allowed as overage: with ${textOf(requested)} more, ${taken} of "${slug}" are taken, and ${limitText(explained)}.`
+      return `Allowed as overage: with ${decimalText(requested)} more, ${taken} of "${slug}" are taken, and ${limitText(explained)}.`
     case "LIMIT_REACHED":
-      return `Refused: with ${textOf(requested)} more, ${taken} of "${slug}" would be taken, but ${limitText(explained)}.`
+      return `Refused: with ${decimalText(requested)} more, ${taken} of "${slug}" would be taken, but ${limitText(explained)}.`
   }
 }
 
-const figuresText = ({ subject: { entitlement, held, period, usage } }: Explained): string => {
+const figuresText = ({ subject: { entitlement, held, period, usage } }: ExplanationInput): string => {
   if (entitlement?.type !== "NUMBER" || period === null) return ""
   const since = `since ${period.start.toISOString()}`
   const window = period.end === null ? since : `from ${period.start.toISOString()} to ${period.end.toISOString()}`
-  return ` Before this, ${textOf(usage)} were used ${window}, and reservations held ${textOf(held)}.`
+  return ` Before this, ${decimalText(usage)} were used ${window}, and reservations held ${decimalText(held)}.`
 }
 
-const outcome = ({ consumed, decision }: Explained): string => {
+const outcome = ({ consumed, decision }: ExplanationInput): string => {
   if (consumed === undefined) return ""
   if (consumed) return " It was used."
   return decision.allowed ? " Nothing was used, because another part of the request was refused." : " Nothing was used."
 }
 
 /** The explanation of one answer. */
-export const explain = (explained: Explained): Explanation => {
+export const explain = (explained: ExplanationInput): Explanation => {
   const { entitlement, facts, instance, subject } = explained
   const isNumber = subject.entitlement?.type === "NUMBER"
   return {

@@ -6,12 +6,10 @@ import { handlersOf } from "../../../kernel/contract/Handlers.ts"
 import { withSentDigits } from "../../../kernel/values/Decimal.ts"
 import { CheckApi } from "./Api.ts"
 import { checkAsText } from "./CheckResponse.ts"
-import type { Answer } from "./CheckResponse.ts"
 import { Consumption } from "./Consumption.ts"
 import { Usage } from "./Service.ts"
 
-const writtenCheck = (answer: Answer) =>
-  HttpServerResponse.text(checkAsText(answer), { contentType: "application/json" })
+const asResponse = (text: string) => HttpServerResponse.text(text, { contentType: "application/json" })
 
 export const check = handlersOf(
   Apis.core(CheckApi),
@@ -21,13 +19,10 @@ export const check = handlersOf(
     const consumption = yield* Consumption
     return handlers.handleAll({
       check: ({ params, payload }) =>
-        Effect.flatMap(withSentDigits(payload, ["checks", "requested"]), (asked) =>
-          Effect.map(
-            asked.consume === true
-              ? consumption.consume(params.instanceSlug, asked)
-              : usage.check(params.instanceSlug, asked),
-            writtenCheck,
-          ),
+        Effect.flatMap(withSentDigits(payload, ["checks", "requested"]), (request) =>
+          request.consume === true
+            ? Effect.map(consumption.consume(params.instanceSlug, request), (result) => asResponse(checkAsText(result)))
+            : Effect.map(usage.checkAsText(params.instanceSlug, request), asResponse),
         ),
     })
   }),

@@ -181,6 +181,8 @@ const make = Effect.gen(function* () {
 })
 
 /** What is still known of the past. */
-export class PastRepo extends Context.Service<PastRepo, Effect.Success<typeof make>>()("keyshelf/usage/PastRepo") {
+export class PastRepo extends Context.Service<PastRepo, Effect.Success<typeof make>>()(
+  "keyshelf/usage/check/PastRepo",
+) {
   static readonly layer = Layer.effect(PastRepo, make)
 }

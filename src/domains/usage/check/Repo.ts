@@ -3,7 +3,7 @@ import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import { records } from "../../../kernel/database/Statements.ts"
 import { checkedColumns, explainedColumns, familyJoin, grantsAndUsageJoins } from "../TermsSql.ts"
-import type { Moment } from "../TermsSql.ts"
+import type { AsOf } from "../TermsSql.ts"
 import type { CheckRow } from "../rules/Terms.ts"
 
 const make = Effect.gen(function* () {
@@ -28,7 +28,7 @@ const make = Effect.gen(function* () {
       organizationId: string,
       instanceSlug: string,
       entitlements: ReadonlyArray<string>,
-      { at, explain = false, known }: Moment & { readonly explain?: boolean },
+      { at, explain = false, known }: AsOf & { readonly explain?: boolean },
     ) =>
       records<CheckRow>()(sql`
         SELECT ${columns}${explain ? explained : nothing}
@@ -46,7 +46,7 @@ const make = Effect.gen(function* () {
       organizationId: string,
       instanceSlug: string,
       entitlements: ReadonlyArray<string> | null,
-      { at, known }: Moment,
+      { at, known }: AsOf,
     ) =>
       records<CheckRow>()(sql`
         SELECT ${columns}, CASE jsonb_typeof(g.value) WHEN 'object' THEN g.value END AS configuration
@@ -61,6 +61,6 @@ const make = Effect.gen(function* () {
 })
 
 /** Rows of usage. */
-export class UsageRepo extends Context.Service<UsageRepo, Effect.Success<typeof make>>()("keyshelf/usage/Repo") {
-  static readonly layer = Layer.effect(UsageRepo, make)
+export class CheckRepo extends Context.Service<CheckRepo, Effect.Success<typeof make>>()("keyshelf/usage/check/Repo") {
+  static readonly layer = Layer.effect(CheckRepo, make)
 }

@@ -4,14 +4,16 @@ import { InstanceNotFound } from "../../instances/Errors.ts"
 import { Caller } from "../../../kernel/contract/Caller.ts"
 import { noSuch } from "../../../kernel/contract/Problem.ts"
 import { isBefore, now } from "../../../kernel/values/Timestamp.ts"
-import { answerChecks, standings } from "./CheckResponse.ts"
-import { askingTogether } from "./hotpath/CheckBatcher.ts"
-import { CheckRepo } from "./hotpath/Repo.ts"
+import { checkResultOf, standings } from "./CheckResponse.ts"
+import { cachedResponseText } from "./hotpath/AnswerCache.ts"
+import { makeCheckBatcher } from "./hotpath/CheckBatcher.ts"
+import { CheckBatchRepo } from "./hotpath/Repo.ts"
 import type { CheckRequest } from "./Model.ts"
 import type { CheckRow } from "../rules/Terms.ts"
 import { PastRepo } from "./PastRepo.ts"
-import { UsageRepo } from "./Repo.ts"
-import { foundIn } from "../rules/CheckBasis.ts"
+import { CheckRepo } from "./Repo.ts"
+import { checkBasisOf } from "../rules/CheckBasis.ts"
+import type { CheckBasis } from "../rules/CheckBasis.ts"
 import { periodOf } from "../rules/Terms.ts"
 
 // Nodes' clocks differ a little: what another node reserved just now is known here, whatever its clock said.
@@ -20,8 +22,8 @@ const CLOCKS_DIFFER = Duration.toMillis(Duration.minutes(1))
 const known = (at: Date): Date => new Date(at.getTime() + CLOCKS_DIFFER)
 
 const make = Effect.gen(function* () {
-  const repo = yield* UsageRepo
-  const findTogether = askingTogether(yield* CheckRepo)
+  const repo = yield* CheckRepo
+  const findTogether = makeCheckBatcher(yield* CheckBatchRepo)
   const past = yield* PastRepo
 
   /** What was true at an instant that is past. */
@@ -44,27 +46,27 @@ const make = Effect.gen(function* () {
     return rows.map((row): CheckRow => (row.entitlement === null ? row : { ...row, ...usages.get(row.entitlementId) }))
   })
 
-  // Products ask this on every request of theirs.
-  const check = Effect.fnUntraced(function* (
-    instanceSlug: string,
-    { at: asked, checks, explain = false }: CheckRequest,
-  ) {
-    const { organizationId } = yield* Caller
-    const present = yield* now
-    const at = asked ?? present
-    const slugs = checks.map(({ entitlement }) => entitlement)
-    const moment = { at, known: asked ?? known(at) }
-    const inRows = (rows: ReadonlyArray<CheckRow>) => foundIn(rows, slugs, at)
-    const find = Effect.suspend(() => {
-      if (isBefore(at, present)) return Effect.map(findThen(organizationId, instanceSlug, slugs, at, explain), inRows)
-      return explain
-        ? Effect.map(repo.findForCheck(organizationId, instanceSlug, slugs, { ...moment, explain }), inRows)
-        : findTogether({ organizationId, instance: instanceSlug, entitlements: slugs, ...moment })
+  /** A check whose answers are given as `respond` makes them. Products run it on every request of theirs. */
+  const checkWith = <A>(respond: (basis: CheckBasis, checks: CheckRequest["checks"], at: Date) => A) =>
+    Effect.fnUntraced(function* (instanceSlug: string, { at: requestedAt, checks, explain = false }: CheckRequest) {
+      const { organizationId } = yield* Caller
+      const present = yield* now
+      const at = requestedAt ?? present
+      const slugs = checks.map(({ entitlement }) => entitlement)
+      const moment = { at, known: requestedAt ?? known(at) }
+      const basisIn = (rows: ReadonlyArray<CheckRow>) => checkBasisOf(rows, slugs, at)
+      const find = Effect.suspend(() => {
+        if (isBefore(at, present)) {
+          return Effect.map(findThen(organizationId, instanceSlug, slugs, at, explain), basisIn)
+        }
+        return explain
+          ? Effect.map(repo.findForCheck(organizationId, instanceSlug, slugs, { ...moment, explain }), basisIn)
+          : findTogether({ organizationId, instance: instanceSlug, entitlements: slugs, ...moment })
+      })
+      const basis = yield* find
+      if (basis === undefined) return yield* new InstanceNotFound({ detail: noSuch("instance", instanceSlug) })
+      return respond(basis, checks, at)
     })
-    const found = yield* find
-    if (found === undefined) return yield* new InstanceNotFound({ detail: noSuch("instance", instanceSlug) })
-    return answerChecks(found, checks, at)
-  })
 
   // Flags ask this: there an instance that does not exist is no error.
   const standingsOf = Effect.fnUntraced(function* (instanceSlug: string, entitlements: ReadonlyArray<string> | null) {
@@ -77,13 +79,15 @@ const make = Effect.gen(function* () {
   })
 
   return {
-    check,
+    check: checkWith(checkResultOf),
+    /** The same as JSON text, from the cache where possible. */
+    checkAsText: checkWith(cachedResponseText),
     /** How an instance stands with these entitlements (`null`: with all) now; nothing if there is no such instance. */
     standings: standingsOf,
   }
 })
 
 /** What the instances of the caller's organization may use. */
-export class Usage extends Context.Service<Usage, Effect.Success<typeof make>>()("keyshelf/usage/Usage") {
+export class Usage extends Context.Service<Usage, Effect.Success<typeof make>>()("keyshelf/usage/check/Usage") {
   static readonly layer = Layer.effect(Usage, make)
 }

@@ -8,51 +8,49 @@ import { storedDecimal } from "../../../kernel/values/Decimal.ts"
 import type { ActorReference } from "../../../kernel/contract/Caller.ts"
 import { Caller } from "../../../kernel/contract/Caller.ts"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
-import { accountName, meterName, post, totalNameOf } from "../ledger/Account.ts"
+import { accountIn, accountName, meterName, post, totalNameOf } from "../ledger/Account.ts"
 import type { Account } from "../ledger/Account.ts"
 import { identityOf, rejected } from "./Rules.ts"
-import type { Judged, ReadEvent, Verdict } from "./Rules.ts"
-import { Metering } from "../ledger/LockedLedger.ts"
-import { MeterRepo } from "../ledger/LedgerRepo.ts"
+import type { CountableEvent, ParsedEvent, Outcome } from "./Rules.ts"
+import { LockedLedger } from "../ledger/LockedLedger.ts"
+import { LedgerRepo } from "../ledger/LedgerRepo.ts"
 import type { Meter } from "../ledger/Model.ts"
-import { KEPT_FOR, refusalText } from "../ledger/Acceptance.ts"
-import { tallied } from "./BatchTotals.ts"
+import { RETENTION_MS, rejectionText } from "../ledger/Acceptance.ts"
+import { addUp } from "./BatchTotals.ts"
 import type { Tally } from "./BatchTotals.ts"
-import { TallyRepo } from "./Repo.ts"
+import { CloudEventsRepo } from "./Repo.ts"
 import type { Terms } from "./Repo.ts"
 
 /** What a batch does cannot be told without its totals. */
-export class NotSimple extends Data.TaggedError("NotSimple") {}
+export class NeedsLocks extends Data.TaggedError("NotSimple") {}
 
 /** The verdict on an event that was counted or refused now; of the others, the ids were taken before. */
-export type Verdicts = (event: Judged) => Verdict | undefined
+export type Outcomes = (event: CountableEvent) => Outcome | undefined
 
-const ACCEPTED: Verdict = { status: "accepted" }
+const ACCEPTED: Outcome = { status: "accepted" }
 
 /** Nothing was counted. */
-export const none: Verdicts = () => undefined
+export const noOutcomes: Outcomes = () => undefined
 
-const idsOf = (events: ReadonlyArray<Judged>) => events.map(({ id, source }) => ({ source, id }))
+const idsOf = (events: ReadonlyArray<CountableEvent>) => events.map(({ id, source }) => ({ source, id }))
 
 /** What becomes of events that are counted for the first time, in order, and the accounts after them. */
 const countOn = (
   opened: ReadonlyMap<string, Account>,
-  events: ReadonlyArray<Judged>,
+  events: ReadonlyArray<CountableEvent>,
   reportedBy: ActorReference,
-): { readonly accounts: ReadonlyMap<string, Account>; readonly verdicts: ReadonlyMap<Judged, Verdict> } => {
+): { readonly accounts: ReadonlyMap<string, Account>; readonly verdicts: ReadonlyMap<CountableEvent, Outcome> } => {
   const accounts = new Map(opened)
   const verdicts = new Map(
-    events.map((judged): readonly [Judged, Verdict] => {
+    events.map((judged): readonly [CountableEvent, Outcome] => {
       const { meter, timestamp, uniqueKey, value } = judged
       const name = accountName({ meter, at: timestamp })
-      const account = accounts.get(name)
-      if (account === undefined) throw new Error("A total is missing")
       const event = { timestamp, behavior: "append" as const, value, uniqueKey, metadata: null, reportedBy }
-      const posted = post(account, event)
+      const posted = post(accountIn(accounts, name), event)
       accounts.set(name, posted.account)
       if (posted.refusal === undefined) return [judged, ACCEPTED]
       const code = posted.refusal === "negative" ? "Request.ValidationFailed" : "ReportUsage.ThresholdExceeded"
-      return [judged, rejected(code, refusalText(posted.refusal, posted.account))]
+      return [judged, rejected(code, rejectionText(posted.refusal, posted.account))]
     }),
   )
   return { accounts, verdicts }
@@ -61,20 +59,20 @@ const countOn = (
 const idOf = ({ entitlementId, instanceId }: Pick<Meter, "entitlementId" | "instanceId">) =>
   `${instanceId} ${entitlementId}`
 
-const slugs = (events: ReadonlyArray<ReadEvent>, slugOf: (event: ReadEvent) => string) => [
+const slugs = (events: ReadonlyArray<ParsedEvent>, slugOf: (event: ParsedEvent) => string) => [
   ...new Set(events.map(slugOf)),
 ]
 
 /** Makes the two. */
-export const batches = Effect.gen(function* () {
-  const repo = yield* MeterRepo
-  const tallies = yield* TallyRepo
-  const metering = yield* Metering
+export const makeBatchCounting = Effect.gen(function* () {
+  const repo = yield* LedgerRepo
+  const tallies = yield* CloudEventsRepo
+  const ledger = yield* LockedLedger
   const transactions = yield* Transactions
 
   /** Those of the events whose ids were free, and are taken now. */
-  const taken = Effect.fnUntraced(function* (organizationId: string, events: ReadonlyArray<Judged>, at: Date) {
-    const expiresAt = new Date(at.getTime() + KEPT_FOR)
+  const taken = Effect.fnUntraced(function* (organizationId: string, events: ReadonlyArray<CountableEvent>, at: Date) {
+    const expiresAt = new Date(at.getTime() + RETENTION_MS)
     const free = yield* repo.takeEventIds(organizationId, events, at, expiresAt)
     if (free === "all") return events
     const fresh = new Set(free.map(identityOf))
@@ -82,7 +80,7 @@ export const batches = Effect.gen(function* () {
   })
 
   /** The terms of these events' meters. */
-  const terms = (organizationId: string, events: ReadonlyArray<ReadEvent>) =>
+  const terms = (organizationId: string, events: ReadonlyArray<ParsedEvent>) =>
     tallies.terms(
       organizationId,
       slugs(events, ({ instance }) => instance),
@@ -111,28 +109,28 @@ export const batches = Effect.gen(function* () {
   })
 
   /** Counts events that only let totals rise; all of them, or none. */
-  const countSimply = Effect.fnUntraced(function* (events: ReadonlyArray<Judged>, at: Date) {
-    const all = tallied(events)
-    if (all === undefined) return yield* new NotSimple()
+  const countSimply = Effect.fnUntraced(function* (events: ReadonlyArray<CountableEvent>, at: Date) {
+    const all = addUp(events)
+    if (all === undefined) return yield* new NeedsLocks()
     const { actor, organizationId } = yield* Caller
     return yield* transactions.run(
       Effect.gen(function* () {
         const counting = yield* taken(organizationId, events, at)
-        const adding = counting.length === events.length ? all : tallied(counting)
+        const adding = counting.length === events.length ? all : addUp(counting)
         if (counting.length > 0 && adding !== undefined) {
           const posted = yield* tallies.post(organizationId, adding, { at, reportedBy: actor })
-          if (posted < adding.tallies.length) return yield* new NotSimple()
-          if (yield* isTooMuchHeld(organizationId, adding.tallies, at)) return yield* new NotSimple()
+          if (posted < adding.tallies.length) return yield* new NeedsLocks()
+          if (yield* isTooMuchHeld(organizationId, adding.tallies, at)) return yield* new NeedsLocks()
         }
         const counted = counting === events ? { has: () => true } : new Set(counting)
-        const verdicts: Verdicts = (event) => (counted.has(event) ? ACCEPTED : undefined)
+        const verdicts: Outcomes = (event) => (counted.has(event) ? ACCEPTED : undefined)
         return verdicts
       }),
     )
   })
 
   /** The terms of these events' meters, which cannot be deleted until the transaction ends. */
-  const keptTerms = Effect.fnUntraced(function* (organizationId: string, events: ReadonlyArray<ReadEvent>) {
+  const keptTerms = Effect.fnUntraced(function* (organizationId: string, events: ReadonlyArray<ParsedEvent>) {
     const pairs = Map.groupBy(events, meterName)
     const found = yield* repo.keep(
       organizationId,
@@ -157,16 +155,16 @@ export const batches = Effect.gen(function* () {
   })
 
   /** Counts events under the locks of their totals. Their ids are taken before any total is touched. */
-  const countUnderLocks = Effect.fnUntraced(function* (events: ReadonlyArray<Judged>, at: Date) {
+  const countUnderLocks = Effect.fnUntraced(function* (events: ReadonlyArray<CountableEvent>, at: Date) {
     const caller = yield* Caller
     const counting = yield* taken(caller.organizationId, events, at)
-    if (counting.length === 0) return none
+    if (counting.length === 0) return noOutcomes
     const usages = counting.map(({ meter, timestamp, uniqueKey }) => ({ meter, at: timestamp, uniqueKey }))
-    const counted = countOn(yield* metering.open(caller.organizationId, usages), counting, caller.actor)
+    const counted = countOn(yield* ledger.open(caller.organizationId, usages), counting, caller.actor)
     const refused = counting.filter((event) => counted.verdicts.get(event)?.status === "rejected")
     if (refused.length > 0) yield* repo.releaseEventIds(caller.organizationId, idsOf(refused))
-    yield* metering.close(caller, [...counted.accounts.values()])
-    const verdicts: Verdicts = (event) => counted.verdicts.get(event)
+    yield* ledger.close(caller, [...counted.accounts.values()])
+    const verdicts: Outcomes = (event) => counted.verdicts.get(event)
     return verdicts
   })
 

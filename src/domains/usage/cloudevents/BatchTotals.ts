@@ -9,10 +9,10 @@ import type { Thresholds } from "../rules/Limits.ts"
 import { contains } from "../rules/Period.ts"
 import type { Period } from "../rules/Period.ts"
 import { grantOf } from "../rules/Terms.ts"
-import type { Judged } from "./Rules.ts"
+import type { CountableEvent } from "./Rules.ts"
 
 /** The same function, which remembers its answers by the names of the questions for as long as it is kept itself. */
-export const remembered = <A, B>(nameOf: (asked: A) => string, answer: (asked: A) => B): ((asked: A) => B) => {
+export const memoized = <A, B>(nameOf: (asked: A) => string, answer: (asked: A) => B): ((asked: A) => B) => {
   const known = new Map<string, B>()
   return (asked) => {
     const name = nameOf(asked)
@@ -39,22 +39,22 @@ export interface Tally extends TotalKey {
 export interface TalliedEvent {
   readonly tally: number
   readonly rank: number
-  readonly event: Pick<Judged, "timestamp" | "value" | "uniqueKey">
+  readonly event: Pick<CountableEvent, "timestamp" | "value" | "uniqueKey">
 }
 
 /** Whether the event does no more to its total than to let it rise. */
-const raises = ({ meter, value }: Judged): boolean => isConsumable(meter) && !BigDecimal.isNegative(value)
+const raises = ({ meter, value }: CountableEvent): boolean => isConsumable(meter) && !BigDecimal.isNegative(value)
 
 /** The events of a meter in one period, in the order of their arrival. */
 interface Column {
   readonly meter: Meter
   readonly period: Period
-  readonly events: [Judged, ...Array<Judged>]
+  readonly events: [CountableEvent, ...Array<CountableEvent>]
 }
 
 /** The limits that meters have, with their thresholds. Hundreds of meters share the few grants of their licenses. */
 const limits = () =>
-  remembered(
+  memoized(
     ({ granted, overagePercent, warningThresholdPercent }: Meter) =>
       `${granted} ${overagePercent} ${warningThresholdPercent}`,
     (meter) => {
@@ -63,7 +63,7 @@ const limits = () =>
     },
   )
 
-const columnsOf = (events: ReadonlyArray<Judged>): ReadonlyArray<Column> => {
+const columnsOf = (events: ReadonlyArray<CountableEvent>): ReadonlyArray<Column> => {
   const byMeter = new Map<Meter, Array<Column>>()
   for (const event of events) {
     const { meter, timestamp } = event
@@ -113,7 +113,7 @@ const byKey = (one: TotalKey, other: TotalKey): number =>
   order(one.periodStart.getTime(), other.periodStart.getTime())
 
 /** Tallies in the order of their keys, in which totals are locked wherever several are, and their events. */
-export interface Tallied {
+export interface BatchTotals {
   readonly tallies: ReadonlyArray<Tally>
   readonly events: ReadonlyArray<TalliedEvent>
 }
@@ -122,7 +122,7 @@ export interface Tallied {
  * Adds up events that are given in the order of their arrival; nothing if one of them may do anything else to its total than
  * to let it rise.
  */
-export const tallied = (events: ReadonlyArray<Judged>): Tallied | undefined => {
+export const addUp = (events: ReadonlyArray<CountableEvent>): BatchTotals | undefined => {
   if (!events.every(raises)) return undefined
   const limitFor = limits()
   const columns: Array<{ readonly column: Column; readonly tally: Tally }> = []

@@ -2,7 +2,7 @@
 import { Schema } from "effect"
 
 /** Most events of one batch. */
-export const MOST_EVENTS = 1000
+export const MAX_EVENTS = 1000
 
 /** Body of `POST /usage-events`: one CloudEvent, or up to 1,000. Each is judged by itself, so their members are open. */
 export const CloudEvent = Schema.Record(Schema.String, Schema.Unknown).annotate({
@@ -12,7 +12,7 @@ export const CloudEvent = Schema.Record(Schema.String, Schema.Unknown).annotate(
 
 // `Any`, because `Unknown` would be gone through once more, though whatever came out of a JSON text is JSON.
 export const CloudEventBatch = Schema.Array(Schema.Any)
-  .check(Schema.isMinLength(1), Schema.isMaxLength(MOST_EVENTS))
+  .check(Schema.isMinLength(1), Schema.isMaxLength(MAX_EVENTS))
   .annotate({ description: "Up to 1,000 CloudEvents" })
 
 /** What became of each event, in the order sent. */

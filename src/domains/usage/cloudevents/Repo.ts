@@ -5,7 +5,7 @@ import type { ActorReference } from "../../../kernel/contract/Caller.ts"
 import { column, record, records } from "../../../kernel/database/Statements.ts"
 import type { Thresholds } from "../rules/Limits.ts"
 import type { Meter } from "../ledger/Model.ts"
-import type { Tallied, Tally } from "./BatchTotals.ts"
+import type { BatchTotals, Tally } from "./BatchTotals.ts"
 
 type Instance = Pick<Meter, "instanceId" | "instance"> & {
   readonly licenseId: string
@@ -168,7 +168,7 @@ const make = Effect.gen(function* () {
      */
     post: (
       organizationId: string,
-      { events, tallies }: Tallied,
+      { events, tallies }: BatchTotals,
       { at, reportedBy }: { readonly at: Date; readonly reportedBy: ActorReference },
     ) => {
       const thresholds = thresholdsAmong(tallies)
@@ -270,6 +270,8 @@ const make = Effect.gen(function* () {
 })
 
 /** Rows of batches that only add to totals. */
-export class TallyRepo extends Context.Service<TallyRepo, Effect.Success<typeof make>>()("keyshelf/usage/TallyRepo") {
-  static readonly layer = Layer.effect(TallyRepo, make)
+export class CloudEventsRepo extends Context.Service<CloudEventsRepo, Effect.Success<typeof make>>()(
+  "keyshelf/usage/cloudevents/Repo",
+) {
+  static readonly layer = Layer.effect(CloudEventsRepo, make)
 }

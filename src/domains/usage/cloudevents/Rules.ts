@@ -3,17 +3,17 @@ import { BigDecimal, Option, Predicate, Schema } from "effect"
 import { Text } from "../../../kernel/values/Text.ts"
 import { TimestampInput } from "../../../kernel/values/Timestamp.ts"
 import { methodOf } from "../ledger/Account.ts"
-import { decimalOf } from "../../../kernel/values/Decimal.ts"
+import { parseDecimal, zero } from "../../../kernel/values/Decimal.ts"
 import type { CloudEventResult } from "./Model.ts"
 import type { Meter } from "../ledger/Model.ts"
-import { faultOfTimestamp, faultOfValue } from "../ledger/Acceptance.ts"
+import { timestampError, valueError } from "../ledger/Acceptance.ts"
 
 /** What became of an event. */
-export type Verdict = Pick<CloudEventResult, "status" | "code" | "message">
+export type Outcome = Pick<CloudEventResult, "status" | "code" | "message">
 
-export const rejected = (code: string, message: string): Verdict => ({ status: "rejected", code, message })
+export const rejected = (code: string, message: string): Outcome => ({ status: "rejected", code, message })
 
-const malformed = (message: string): Verdict => rejected("Request.ValidationFailed", message)
+const malformed = (message: string): Outcome => rejected("Request.ValidationFailed", message)
 
 const Label = Text(1, 255)
 const isLabel = Schema.is(Label)
@@ -34,11 +34,11 @@ const members = Object.entries(Envelope.fields).map(
 )
 
 /** What an event is counted once by. The length tells where its source ends. */
-export const identityOf = ({ id, source }: Pick<ReadEvent, "id" | "source">): string =>
+export const identityOf = ({ id, source }: Pick<ParsedEvent, "id" | "source">): string =>
   `${source.length} ${source}${id}`
 
 /** An event with the members that matter here. */
-export interface ReadEvent {
+export interface ParsedEvent {
   readonly id: string
   readonly source: string
   /** {@link identityOf} the event. */
@@ -52,15 +52,15 @@ export interface ReadEvent {
 }
 
 /** An event that can count, unless its total or its id stands against it. */
-export interface Judged extends Pick<ReadEvent, "id" | "source" | "identity" | "timestamp" | "uniqueKey"> {
+export interface CountableEvent extends Pick<ParsedEvent, "id" | "source" | "identity" | "timestamp" | "uniqueKey"> {
   readonly meter: Meter
   readonly value: BigDecimal.BigDecimal
 }
 
 /** An event that cannot count, and why. */
-export interface Unreadable {
+export interface RejectedEvent {
   readonly id: string | null
-  readonly verdict: Verdict
+  readonly outcome: Outcome
 }
 
 const idOf = (event: unknown): string | null =>
@@ -76,14 +76,14 @@ const instantOf = (event: object, now: Date): Date | undefined => {
   return time === null ? now : Option.getOrUndefined(decodeTime(time))
 }
 
-const unreadable = (sent: unknown): Unreadable => {
+const unreadable = (sent: unknown): RejectedEvent => {
   const wrong = isEnvelope(sent) ? "time" : members.find(([, isRight]) => !isRight(sent))?.[0]
   const what = wrong === undefined ? "The event is no CloudEvent 1.0" : `\`${wrong}\` is missing or not valid`
-  return { id: idOf(sent), verdict: malformed(`${what}.`) }
+  return { id: idOf(sent), outcome: malformed(`${what}.`) }
 }
 
 /** The event, or why it is none. Members that are not known here are extensions, and ignored. */
-export const readEvent = (sent: unknown, now: Date): ReadEvent | Unreadable => {
+export const parseEvent = (sent: unknown, now: Date): ParsedEvent | RejectedEvent => {
   if (!isEnvelope(sent)) return unreadable(sent)
   const timestamp = instantOf(sent, now)
   if (timestamp === undefined) return unreadable(sent)
@@ -95,14 +95,14 @@ export const readEvent = (sent: unknown, now: Date): ReadEvent | Unreadable => {
     instance: sent.subject,
     entitlement: sent.type,
     timestamp,
-    value: value === undefined || value === null ? undefined : (decimalOf(value) ?? null),
+    value: value === undefined || value === null ? undefined : (parseDecimal(value) ?? null),
     uniqueKey: isLabel(uniqueKey) ? uniqueKey : null,
   }
 }
 
-const faultOf = (event: ReadEvent, meter: Meter, now: Date): string | undefined => {
+const eventError = (event: ParsedEvent, meter: Meter, now: Date): string | undefined => {
   if (meter.type !== "NUMBER") return `\`type\` is not metered, because its type is ${meter.type}.`
-  const wrongTime = faultOfTimestamp(meter, event.timestamp, now)
+  const wrongTime = timestampError(meter, event.timestamp, now)
   if (wrongTime !== undefined) return `\`time\` ${wrongTime}.`
   const method = methodOf(meter)
   if (method === "UNIQUE_COUNT" && event.uniqueKey === null) {
@@ -111,27 +111,25 @@ const faultOf = (event: ReadEvent, meter: Meter, now: Date): string | undefined 
   if (event.value === null) {
     return method === "UNIQUE_COUNT" || method === "COUNT" ? undefined : "`data.value` is no number."
   }
-  const wrongValue = faultOfValue(meter, "append", event.value)
+  const wrongValue = valueError(meter, "append", event.value)
   return wrongValue === undefined ? undefined : `\`data.value\` ${wrongValue}.`
 }
 
-const NOTHING = BigDecimal.fromBigInt(0n)
-
 /** Whether the event can count on this meter. */
-export const verdictOn = (
-  event: ReadEvent,
+export const checkEvent = (
+  event: ParsedEvent,
   meter: Meter | undefined,
   isInstance: boolean,
   now: Date,
-): Judged | Unreadable => {
+): CountableEvent | RejectedEvent => {
   if (meter === undefined) {
     const verdict = isInstance
       ? rejected("Entitlement.NotFound", `There is no entitlement "${event.entitlement}".`)
       : rejected("Instance.NotFound", `There is no instance "${event.instance}".`)
-    return { id: event.id, verdict }
+    return { id: event.id, outcome: verdict }
   }
-  const fault = faultOf(event, meter, now)
-  if (fault !== undefined) return { id: event.id, verdict: malformed(fault) }
+  const fault = eventError(event, meter, now)
+  if (fault !== undefined) return { id: event.id, outcome: malformed(fault) }
   return {
     id: event.id,
     source: event.source,
@@ -139,6 +137,6 @@ export const verdictOn = (
     timestamp: event.timestamp,
     uniqueKey: event.uniqueKey,
     meter,
-    value: event.value ?? NOTHING,
+    value: event.value ?? zero,
   }
 }

@@ -3,15 +3,15 @@ import { Context, Effect, Exit, Layer, Option } from "effect"
 import { Caller } from "../../../kernel/contract/Caller.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { Transaction, Transactions } from "../../../kernel/database/Transactions.ts"
-import { batches, none } from "./BatchCounting.ts"
-import type { Verdicts } from "./BatchCounting.ts"
-import { readEvent, verdictOn } from "./Rules.ts"
-import type { Judged, ReadEvent, Unreadable, Verdict } from "./Rules.ts"
+import { makeBatchCounting, noOutcomes } from "./BatchCounting.ts"
+import type { Outcomes } from "./BatchCounting.ts"
+import { parseEvent, checkEvent } from "./Rules.ts"
+import type { CountableEvent, ParsedEvent, RejectedEvent, Outcome } from "./Rules.ts"
 import type { CloudEventResult } from "./Model.ts"
 import type { Terms } from "./Repo.ts"
-import { inTurns } from "../../../kernel/concurrency/GroupCommit.ts"
+import { makeGroupCommit } from "../../../kernel/concurrency/GroupCommit.ts"
 
-const DUPLICATE: Verdict = { status: "duplicate" }
+const DUPLICATE: Outcome = { status: "duplicate" }
 
 type Batch = ReadonlyArray<unknown>
 type Results = ReadonlyArray<CloudEventResult>
@@ -24,15 +24,16 @@ const MOST_TOGETHER = 8
 
 /** A way of counting: where it finds the terms of events, and how it counts those that the terms allow. */
 interface Way<E, R> {
-  readonly terms: (organizationId: string, events: ReadonlyArray<ReadEvent>) => Effect.Effect<Terms>
-  readonly count: (events: ReadonlyArray<Judged>, at: Date) => Effect.Effect<Verdicts, E, R>
+  readonly terms: (organizationId: string, events: ReadonlyArray<ParsedEvent>) => Effect.Effect<Terms>
+  readonly count: (events: ReadonlyArray<CountableEvent>, at: Date) => Effect.Effect<Outcomes, E, R>
 }
 
-const isEvent = <Event extends ReadEvent | Judged>(event: Event | Unreadable): event is Event => !("verdict" in event)
+const isEvent = <Event extends ParsedEvent | CountableEvent>(event: Event | RejectedEvent): event is Event =>
+  !("outcome" in event)
 
 /** The first event of each identity: the only one that can count. */
-const firsts = (events: ReadonlyArray<Judged>): ReadonlyMap<string, Judged> => {
-  const byIdentity = new Map<string, Judged>()
+const firsts = (events: ReadonlyArray<CountableEvent>): ReadonlyMap<string, CountableEvent> => {
+  const byIdentity = new Map<string, CountableEvent>()
   for (const event of events) if (!byIdentity.has(event.identity)) byIdentity.set(event.identity, event)
   return byIdentity
 }
@@ -40,12 +41,12 @@ const firsts = (events: ReadonlyArray<Judged>): ReadonlyMap<string, Judged> => {
 /** The events of batches that can count, and why the others cannot. What is only needed for that is let go of. */
 const judged = Effect.fnUntraced(function* <E, R>({ terms }: Way<E, R>, sent: ReadonlyArray<Batch>, at: Date) {
   const { organizationId } = yield* Caller
-  const read = sent.map((batch) => batch.map((event) => readEvent(event, at)))
+  const read = sent.map((batch) => batch.map((event) => parseEvent(event, at)))
   const { instances, meterOf } = yield* terms(organizationId, read.flat().filter(isEvent))
   return read.map((batch) =>
     batch.map((event) =>
       isEvent(event)
-        ? verdictOn(event, meterOf(event.instance, event.entitlement), instances.has(event.instance), at)
+        ? checkEvent(event, meterOf(event.instance, event.entitlement), instances.has(event.instance), at)
         : event,
     ),
   )
@@ -56,10 +57,10 @@ const counted = Effect.fnUntraced(function* <E, R>(way: Way<E, R>, sent: Readonl
   const at = yield* now
   const batches = yield* judged(way, sent, at)
   const candidates = firsts(batches.flat().filter(isEvent))
-  const verdictOf = candidates.size === 0 ? none : yield* way.count([...candidates.values()], at)
+  const verdictOf = candidates.size === 0 ? noOutcomes : yield* way.count([...candidates.values()], at)
   return batches.map((batch) =>
     batch.map((event, index): CloudEventResult => {
-      if (!isEvent(event)) return { index, id: event.id, ...event.verdict }
+      if (!isEvent(event)) return { index, id: event.id, ...event.outcome }
       const first = candidates.get(event.identity) ?? event
       const verdict = verdictOf(first) ?? DUPLICATE
       return { index, id: event.id, ...(first !== event && verdict.status === "accepted" ? DUPLICATE : verdict) }
@@ -68,7 +69,7 @@ const counted = Effect.fnUntraced(function* <E, R>(way: Way<E, R>, sent: Readonl
 })
 
 const make = Effect.gen(function* () {
-  const { simply, underLocks } = yield* batches
+  const { simply, underLocks } = yield* makeBatchCounting
   const transactions = yield* Transactions
 
   const countUnderLocks = (batch: Batch) =>
@@ -83,7 +84,7 @@ const make = Effect.gen(function* () {
         Effect.forEach(sent, (batch) => Effect.exit(transactions.run(countUnderLocks(batch)))),
       ),
     )
-  const queued = inTurns(serve, MOST_TOGETHER)
+  const queued = makeGroupCommit(serve, { maxBatch: MOST_TOGETHER })
   let arrived = 0
 
   /** Counts the events that can be, all in one transaction, and tells what became of each, in order. */
@@ -102,7 +103,7 @@ const make = Effect.gen(function* () {
 
 /** Usage that arrives as CloudEvents. */
 export class CloudEvents extends Context.Service<CloudEvents, Effect.Success<typeof make>>()(
-  "keyshelf/usage/CloudEvents",
+  "keyshelf/usage/cloudevents/CloudEvents",
 ) {
   static readonly layer = Layer.effect(CloudEvents, make)
 }

@@ -1,6 +1,6 @@
 /**
- * The account of one meter and period while it is locked: events are posted to it, then it is stored. The functions are
- * pure; `Meters` in `Metering.ts` opens and closes accounts.
+ * The account of one meter and period: events are posted to it, then it is stored. Pure; `LockedLedger` and `OptimisticLedger` open
+ * and store accounts.
  */
 import { BigDecimal } from "effect"
 import { amountOf } from "../../../kernel/values/Decimal.ts"
@@ -9,20 +9,20 @@ import type { ActorReference } from "../../../kernel/contract/Caller.ts"
 import { add } from "../rules/Aggregation.ts"
 import type { Total, UsageEvent } from "../rules/Aggregation.ts"
 import { isUnlimited } from "../rules/Decision.ts"
-import { crossingsAt, limitOf, newlyCrossed, refusalOf } from "../rules/Limits.ts"
+import { crossingsAt, limitOf, newlyCrossed, rejectionReason } from "../rules/Limits.ts"
 import type { Crossings, Limit } from "../rules/Limits.ts"
 import type { Meter, UsageEntry, UsageValue } from "./Model.ts"
 import { contains } from "../rules/Period.ts"
 import type { Period } from "../rules/Period.ts"
 import { grantOf, periodOf } from "../rules/Terms.ts"
 
-/** An event as it arrives, with what is stored besides it. */
+/** An event as it arrives, with what is stored along with it. */
 export interface ReportedEvent extends UsageEvent {
   readonly metadata: Readonly<Record<string, unknown>> | null
   readonly reportedBy: ActorReference
 }
 
-/** An event that was counted, by its place in the order of arrival. */
+/** An event that was counted, with its position in the order of arrival. */
 export interface PostedEvent extends ReportedEvent {
   readonly ordinal: number
 }
@@ -37,33 +37,41 @@ export interface TotalKey {
 export interface Account {
   readonly meter: Meter
   readonly period: Period
-  /** What reservations keep from the period. */
+  /** What reservations hold of the period. */
   readonly held: BigDecimal.BigDecimal
-  /** The latest instant by which anything was decided on this account: no later decision goes back behind it. */
+  /** The latest instant of a decision on this account. No later decision uses an earlier instant. */
   readonly decidedAt: Date
-  /** As it was read, with the place and the version of the row. */
+  /** As it was read, with the location and the version of the row. */
   readonly stored: {
     readonly total: Total
     readonly crossings: Crossings
-    readonly place: string
+    readonly location: string
     readonly version: string
   }
   readonly total: Total
   readonly crossings: Crossings
   readonly events: ReadonlyArray<PostedEvent>
-  /** The keys among those of the request that the period has counted, and those that this request counts. */
+  /** The unique keys of the request that the period has counted, and those that this request adds. */
   readonly knownKeys: ReadonlySet<string>
   readonly newKeys: ReadonlySet<string>
 }
 
-/** The name of an instance's meter, by their slugs. */
+/** Usage of a meter at an instant, before it is posted. */
+export interface MeterUse {
+  readonly meter: Meter
+  readonly at: Date
+  /** What a `UNIQUE_COUNT` counts once. */
+  readonly uniqueKey: string | null
+}
+
+/** The key of a meter, by the slugs of its instance and entitlement. */
 export const meterName = ({ entitlement, instance }: Pick<Meter, "entitlement" | "instance">): string =>
   JSON.stringify([instance, entitlement])
 
-// A batch asks for hundreds of instants of the same few meters, and nearly all of them lie in one period.
+// A batch has hundreds of instants of the same few meters, and nearly all lie in one period.
 const lastPeriods = new WeakMap<Meter, { readonly period: Period; readonly name: string }>()
 
-/** The period of an instant, computed. What is not metered has one that never ends. */
+/** Computes the period of an instant. A meter that is no `NUMBER` has one that never ends. */
 export const meterPeriodAt = (meter: Meter, at: Date): Period =>
   periodOf(meter, meter, at) ?? { start: meter.startLicenseDate, end: null }
 
@@ -77,42 +85,49 @@ const lastPeriod = (meter: Meter, at: Date) => {
   return next
 }
 
-/** {@link meterPeriodAt}, remembered. */
+/** {@link meterPeriodAt}, from a cache. */
 export const periodFor = (meter: Meter, at: Date): Period => lastPeriod(meter, at).period
 
-// A batch reports many times for the same few meters, and every answer tells the limit.
+// A batch reports many times for the same few meters, and every response contains the limit.
 const limits = new WeakMap<Meter, Limit | null>()
 
-/** The limit that a meter's license sets; none if it grants no number. */
+/** The limit that a meter's license sets; `null` if it grants no number. */
 export const limitFor = (meter: Meter): Limit | null => {
-  const known = limits.get(meter)
-  if (known !== undefined) return known
+  const cached = limits.get(meter)
+  if (cached !== undefined) return cached
   const limit = limitOf(grantOf(meter))
   limits.set(meter, limit)
   return limit
 }
 
-/** Names the total of a meter in the period of an instant. */
+/** The key of a meter's total in the period of an instant. */
 export const totalKeyOf = ({ meter, at }: { readonly meter: Meter; readonly at: Date }): TotalKey => ({
   instanceId: meter.instanceId,
   entitlementId: meter.entitlementId,
   periodStart: periodFor(meter, at).start,
 })
 
-/** The name of a total among others. */
+/** A total's key as text. */
 export const totalNameOf = ({ instanceId, entitlementId, periodStart }: TotalKey): string =>
   `${instanceId} ${entitlementId} ${periodStart.getTime()}`
 
-/** The name of the account that usage of a meter at an instant is posted to. */
-export const accountName = (usage: { readonly meter: Meter; readonly at: Date }): string =>
-  totalNameOf(totalKeyOf(usage))
+/** The name of the account to which usage of a meter at an instant is posted. */
+export const accountName = ({ at, meter }: { readonly meter: Meter; readonly at: Date }): string =>
+  lastPeriod(meter, at).name
 
 /** Accounts by {@link accountName}. */
 export type Accounts = ReadonlyMap<string, Account>
 
+/** The account of this name, which must have been opened. */
+export const accountIn = (accounts: Accounts, name: string): Account => {
+  const account = accounts.get(name)
+  if (account === undefined) throw new Error("A total is missing")
+  return account
+}
+
 export const methodOf = ({ aggregationMethod }: Meter): AggregationMethod => aggregationMethod ?? "SUM"
 
-/** The account of a total, before anything is posted to it. */
+/** The account of a stored total, before anything is posted to it. */
 export const accountOf = (
   meter: Meter,
   period: Period,
@@ -131,48 +146,48 @@ export const accountOf = (
   newKeys: new Set(),
 })
 
-/** Whether there is anything to store of the account. */
+/** Whether the account has changes to store. */
 export const isChanged = ({ crossings, events, stored }: Account): boolean =>
   events.length > 0 || newlyCrossed(stored.crossings, crossings).length > 0
 
-/** The account after something was refused because of its cap. */
-export const exceeded = (account: Account): Account => ({
+/** The account after usage was rejected because of its cap. */
+export const withCapExceeded = (account: Account): Account => ({
   ...account,
   crossings: { ...account.crossings, capExceeded: true },
 })
 
-/** Whether an amount of it can be taken before it is reported: consumed, or reserved. */
+/** Whether an amount of it can be consumed or reserved. */
 export const isConsumable = (meter: Meter): boolean => {
   const method = methodOf(meter)
   return method === "SUM" || method === "COUNT"
 }
 
-/** Why an event was not posted. */
-export type Refusal = "not-granted" | "cap" | "negative"
+/** Why an event is rejected. */
+export type RejectionReason = "not-granted" | "cap" | "negative"
 
 /** How an event is posted. */
-export interface Posting {
-  /** Due for a late `set`: the period's events of later timestamps. */
+export interface PostOptions {
+  /** Required for a late `set`: the period's events with later timestamps. */
   readonly laterEvents?: ReadonlyArray<UsageEvent>
-  /** The amount was reserved, so that neither a limit nor a missing grant stands against it. */
-  readonly isPromised?: boolean
+  /** The amount was reserved, so that neither a limit nor a missing grant rejects it. */
+  readonly isReserved?: boolean
 }
 
-/** The account with one more event, or as it was if the event is refused. */
+/** Posts an event. If it is rejected, the account stays as it was, except for an exceeded cap. */
 export const post = (
   account: Account,
   event: ReportedEvent,
-  { isPromised = false, laterEvents = [] }: Posting = {},
-): { readonly account: Account; readonly refusal?: Refusal } => {
+  { isReserved: isPromised = false, laterEvents = [] }: PostOptions = {},
+): { readonly account: Account; readonly refusal?: RejectionReason } => {
   const { meter, total } = account
   const key = methodOf(meter) === "UNIQUE_COUNT" ? event.uniqueKey : null
   const isNewKey = key !== null && !account.knownKeys.has(key) && !account.newKeys.has(key)
   const next = add(methodOf(meter), total, event, { isNewKey, laterEvents })
   const limit = limitFor(meter)
   if (BigDecimal.isNegative(next.value)) return { account, refusal: "negative" }
-  const refusal = isPromised ? undefined : refusalOf(limit, total.value, next.value, account.held)
+  const refusal = isPromised ? undefined : rejectionReason(limit, total.value, next.value, account.held)
   if (refusal === "cap") {
-    return { account: exceeded(account), refusal }
+    return { account: withCapExceeded(account), refusal }
   }
   if (refusal !== undefined) return { account, refusal }
   return {
@@ -214,7 +229,7 @@ const usageValue = ({ type }: Meter, { value, eventCount }: Total): UsageValue =
   return { type: "number", value: amountOf(value), event_count: eventCount }
 }
 
-/** How a meter stands in a period. */
+/** The usage entry of a meter in a period. */
 export const entryOf = (meter: Meter, period: Period, total: Total): UsageEntry => ({
   currentPeriodStart: period.start,
   currentPeriodEnd: period.end,

@@ -1,27 +1,27 @@
-/** Group commit per credential: one transaction a batch. */
+/** Group commit per credential: while one batch of a credential runs, its later requests share the next transaction. */
 import { Effect, Option } from "effect"
 import type { Exit } from "effect"
-import { inTurns, unanswered } from "../../../kernel/concurrency/GroupCommit.ts"
+import { makeGroupCommit, unanswered } from "../../../kernel/concurrency/GroupCommit.ts"
 import { Caller } from "../../../kernel/contract/Caller.ts"
 import { Transaction, Transactions } from "../../../kernel/database/Transactions.ts"
 
-/** Serves the requests of one caller together, each turn in one transaction. */
-export const together = Effect.fnUntraced(function* <Request, A, E>(
+/** Serves the requests of a caller in batches, each in one transaction. */
+export const callerGroupCommit = Effect.fnUntraced(function* <Request, A, E>(
   serve: (
     requests: ReadonlyArray<Request>,
   ) => Effect.Effect<ReadonlyArray<Exit.Exit<A, E>>, never, Caller | Transaction>,
 ) {
   const transactions = yield* Transactions
   const inTransaction = (requests: ReadonlyArray<Request>) => transactions.run(serve(requests))
-  const queued = inTurns(inTransaction)
+  const grouped = makeGroupCommit(inTransaction)
 
   return Effect.fnUntraced(function* (request: Request) {
-    // An idempotency key's transaction has to hold what it answers.
+    // An idempotency key's transaction must contain what it answers, so its request cannot share another one.
     if (Option.isSome(yield* Effect.serviceOption(Transaction))) {
       const [answer] = yield* inTransaction([request])
       return yield* answer ?? unanswered
     }
     const { credentialId, organizationId } = yield* Caller
-    return yield* queued(`${organizationId} ${credentialId}`, request)
+    return yield* grouped(`${organizationId} ${credentialId}`, request)
   })
 })

@@ -20,7 +20,7 @@ export interface StoredTotal extends TotalKey, Crossings, Omit<Total, "value" | 
   readonly value: string
   readonly sum: string
   /** Where the row is, and another version after every change of it. */
-  readonly place: string
+  readonly location: string
   readonly version: string
 }
 
@@ -28,7 +28,7 @@ export interface StoredTotal extends TotalKey, Crossings, Omit<Total, "value" | 
 export interface TotalRow extends TotalKey {
   readonly total: Total
   readonly crossings: Crossings
-  readonly place: string
+  readonly location: string
   readonly version: string
 }
 
@@ -44,7 +44,7 @@ export const totalRowOf = (row: StoredTotal): TotalRow => ({
   instanceId: row.instanceId,
   entitlementId: row.entitlementId,
   periodStart: row.periodStart,
-  place: row.place,
+  location: row.location,
   version: row.version,
   total: {
     value: storedDecimal(row.value),
@@ -71,7 +71,7 @@ export const meterColumns = `i.organization_id AS "organizationId", i.id AS "ins
 export const totalColumns = `t.period_start AS "periodStart", t.value::text AS value,
     t.event_count::float8 AS "eventCount", t.sum::text AS sum, t.value_count::float8 AS "valueCount", t.set_at AS "setAt",
     t.latest_at AS "latestAt", t.last_at AS "lastAt", t.warned, t.limit_reached AS "limitReached",
-    t.cap_exceeded AS "capExceeded", t.ctid::text AS place, t.xmin::text AS version`
+    t.cap_exceeded AS "capExceeded", t.ctid::text AS location, t.xmin::text AS version`
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
@@ -287,6 +287,8 @@ const make = Effect.gen(function* () {
 })
 
 /** Rows of usage events, their totals and the ids that count them once. */
-export class MeterRepo extends Context.Service<MeterRepo, Effect.Success<typeof make>>()("keyshelf/usage/MeterRepo") {
-  static readonly layer = Layer.effect(MeterRepo, make)
+export class LedgerRepo extends Context.Service<LedgerRepo, Effect.Success<typeof make>>()(
+  "keyshelf/usage/ledger/LedgerRepo",
+) {
+  static readonly layer = Layer.effect(LedgerRepo, make)
 }

@@ -1,4 +1,15 @@
-/** Opens accounts under their locks and closes them: what reports, consumed checks and usage events have in common. */
+/**
+ * Opens accounts under locks and closes them, for what the optimistic ledger cannot decide.
+ *
+ * The lock order of all transactions that count usage. Each step is optional; ids and totals are locked in the order of their keys:
+ *
+ * 1. the instance and the entitlement, for key share, so that neither is deleted (`LedgerRepo.keep`);
+ * 2. the ids that count a request once: a transaction id, or event ids by source and id;
+ * 3. the totals, by instance, entitlement and start of the period (`LedgerRepo.lockTotals`, `CloudEventsRepo.post`);
+ * 4. the reservation that a commit ends, and the unique keys of the totals.
+ *
+ * The optimistic ledger skips locked totals, so that it never waits (`OptimisticRepo.store`).
+ */
 import { Context, Effect, Layer, Option } from "effect"
 import type { EventSource } from "../../events/Service.ts"
 import { Events } from "../../events/Service.ts"
@@ -6,116 +17,144 @@ import { Caller } from "../../../kernel/contract/Caller.ts"
 import type { EventName } from "../../../kernel/contract/Event.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { Transaction, Transactions } from "../../../kernel/database/Transactions.ts"
-import { accountName, accountOf, entryOf, exceeded, isChanged, periodFor, totalKeyOf, totalNameOf } from "./Account.ts"
-import type { Account } from "./Account.ts"
-import { nothing } from "../rules/Aggregation.ts"
+import {
+  accountName,
+  accountOf,
+  entryOf,
+  isChanged,
+  periodFor,
+  totalKeyOf,
+  totalNameOf,
+  withCapExceeded,
+} from "./Account.ts"
+import type { Account, Accounts, MeterUse } from "./Account.ts"
+import { emptyTotal } from "../rules/Aggregation.ts"
 import { newlyCrossed } from "../rules/Limits.ts"
 import type { Crossings } from "../rules/Limits.ts"
-import { MeterRepo } from "./LedgerRepo.ts"
+import { LedgerRepo } from "./LedgerRepo.ts"
 import type { TotalRow } from "./LedgerRepo.ts"
 import type { Meter, UsageEntry } from "./Model.ts"
-import { SnapshotRepo } from "./OptimisticRepo.ts"
+import { OptimisticRepo } from "./OptimisticRepo.ts"
 
-/** Usage of a meter at an instant, about to be posted. */
-export interface Usage {
-  readonly meter: Meter
-  readonly at: Date
-  readonly uniqueKey: string | null
+interface LockedOperations {
+  /** The accounts of these uses, locked until the transaction ends. They contain what was committed while the locks were waited for. */
+  readonly open: (organizationId: string, uses: ReadonlyArray<MeterUse>) => Effect.Effect<Accounts>
+  /** Stores accounts that `open` has locked, and emits an event for each threshold that they crossed. */
+  readonly close: (caller: EventSource, accounts: ReadonlyArray<Account>) => Effect.Effect<void, never, Transaction>
+  /**
+   * Runs work in a transaction. The work returns a rejection for a cap as a value, so that the event of the cap commits. Under an
+   * idempotency key the rejection rolls back the key's transaction: then the event is emitted afterwards, before the response.
+   */
+  readonly runWithCapEvent: <A extends object, E, R>(
+    work: Effect.Effect<A, E, R>,
+    accountWithCapExceeded: (answer: A) => Account | undefined,
+  ) => Effect.Effect<A, E, Exclude<R, Transaction> | Caller>
+  /** The usage entries of these meters for their periods at an instant. */
+  readonly entries: (
+    organizationId: string,
+    meters: ReadonlyArray<Meter>,
+    at: Date,
+  ) => Effect.Effect<ReadonlyArray<UsageEntry>>
 }
 
-const eventOf: Record<keyof Crossings, EventName> = {
+const thresholdEvents: Record<keyof Crossings, EventName> = {
   warned: "ENTITLEMENT_USAGE_WARNING_THRESHOLD_REACHED",
   limitReached: "ENTITLEMENT_USAGE_LIMIT_REACHED",
   capExceeded: "ENTITLEMENT_USAGE_CAP_EXCEEDED",
 }
 
+/** The unique keys that accounts count for the first time. */
+const newKeysOf = (accounts: ReadonlyArray<Account>) =>
+  accounts.flatMap((account) =>
+    Array.from(account.newKeys, (uniqueKey) => ({
+      ...totalKeyOf({ meter: account.meter, at: account.period.start }),
+      uniqueKey,
+    })),
+  )
+
+/** The unique keys of uses that their totals may have counted already. */
+const keysToLookUp = (uses: ReadonlyArray<MeterUse>) =>
+  uses.flatMap((use) =>
+    use.meter.aggregationMethod === "UNIQUE_COUNT" && use.uniqueKey !== null
+      ? [{ ...totalKeyOf(use), uniqueKey: use.uniqueKey }]
+      : [],
+  )
+
 const make = Effect.gen(function* () {
-  const repo = yield* MeterRepo
-  const snapshots = yield* SnapshotRepo
+  const repo = yield* LedgerRepo
+  const optimisticRepo = yield* OptimisticRepo
   const events = yield* Events
   const transactions = yield* Transactions
 
-  /** Accounts by name, locked until the transaction ends. The statement behind the lock sees what others committed. */
-  const open = Effect.fnUntraced(function* (organizationId: string, usages: ReadonlyArray<Usage>) {
-    const byName = new Map(usages.map((usage) => [accountName(usage), usage] as const))
-    const keys = Array.from(byName.values(), (usage) => ({
-      ...totalKeyOf(usage),
-      periodEnd: periodFor(usage.meter, usage.at).end,
+  const open = Effect.fnUntraced(function* (organizationId: string, uses: ReadonlyArray<MeterUse>) {
+    const byName = new Map(uses.map((use) => [accountName(use), use] as const))
+    const keys = Array.from(byName.values(), (use) => ({
+      ...totalKeyOf(use),
+      periodEnd: periodFor(use.meter, use.at).end,
     }))
     const rows = yield* repo.lockTotals(organizationId, keys, yield* now)
-    const keyed = usages.flatMap((usage) =>
-      usage.meter.aggregationMethod === "UNIQUE_COUNT" && usage.uniqueKey !== null
-        ? [{ ...totalKeyOf(usage), uniqueKey: usage.uniqueKey }]
-        : [],
-    )
-    const counted = keyed.length === 0 ? [] : yield* repo.countedKeys(organizationId, keyed)
-    const known = Map.groupBy(counted, totalNameOf)
+    const lookedUp = keysToLookUp(uses)
+    const counted = lookedUp.length === 0 ? [] : yield* repo.countedKeys(organizationId, lookedUp)
+    const countedByTotal = Map.groupBy(counted, totalNameOf)
     const accounts = new Map<string, Account>()
     for (const row of rows) {
       const name = totalNameOf(row)
-      const usage = byName.get(name)
-      if (usage === undefined) continue
-      const counted = known.get(name)?.map(({ uniqueKey }) => uniqueKey)
-      accounts.set(name, accountOf(usage.meter, periodFor(usage.meter, usage.at), row, counted))
+      const use = byName.get(name)
+      if (use === undefined) continue
+      const uniqueKeys = countedByTotal.get(name)?.map(({ uniqueKey }) => uniqueKey)
+      accounts.set(name, accountOf(use.meter, periodFor(use.meter, use.at), row, uniqueKeys))
     }
     return accounts
   })
 
-  /** Stores accounts that {@link open} has locked, and tells the thresholds that they crossed. */
+  const emitCrossings = Effect.fnUntraced(function* (
+    caller: EventSource,
+    { crossings, meter, period, stored, total }: Account,
+  ) {
+    for (const threshold of newlyCrossed(stored.crossings, crossings)) {
+      yield* events.emit(caller, thresholdEvents[threshold], {
+        instanceId: meter.instanceId,
+        instanceSlug: meter.instance,
+        licenseSlug: meter.license,
+        ...entryOf(meter, period, total),
+      })
+    }
+  })
+
   const close = Effect.fnUntraced(function* (caller: EventSource, accounts: ReadonlyArray<Account>) {
     const changed = accounts.filter(isChanged)
     if (changed.length === 0) return
-    if (!(yield* snapshots.store(changed, yield* now)).has(caller.organizationId)) {
+    if (!(yield* optimisticRepo.store(changed, yield* now)).has(caller.organizationId)) {
       return yield* Effect.die(new Error("A locked total has changed"))
     }
-    const newKeys = changed.flatMap((account) =>
-      Array.from(account.newKeys, (uniqueKey) => ({
-        ...totalKeyOf({ meter: account.meter, at: account.period.start }),
-        uniqueKey,
-      })),
-    )
+    const newKeys = newKeysOf(changed)
     if (newKeys.length > 0) yield* repo.storeKeys(caller.organizationId, newKeys)
-    for (const { crossings, meter, period, stored, total } of changed) {
-      for (const threshold of newlyCrossed(stored.crossings, crossings)) {
-        yield* events.emit(caller, eventOf[threshold], {
-          instanceId: meter.instanceId,
-          instanceSlug: meter.instance,
-          licenseSlug: meter.license,
-          ...entryOf(meter, period, total),
-        })
-      }
-    }
+    for (const account of changed) yield* emitCrossings(caller, account)
   })
 
-  /** Tells that the cap of a period was exceeded, where the transaction that refused it is rolled back. */
-  const tellExceeded = Effect.fnUntraced(function* (meter: Meter, at: Date) {
+  /** Stores that the cap of a period was exceeded, after the transaction that noticed it was rolled back. */
+  const storeCapExceeded = Effect.fnUntraced(function* (meter: Meter, at: Date) {
     const caller = yield* Caller
     const accounts = yield* open(caller.organizationId, [{ meter, at, uniqueKey: null }])
-    yield* close(caller, Array.from(accounts.values(), exceeded))
+    yield* close(caller, Array.from(accounts.values(), withCapExceeded))
   })
 
-  /**
-   * Work in a transaction, whose refusal for a cap is a value, so that its threshold event commits. Under an idempotency key
-   * the transaction is the key's, and with the refusal it takes all back: the event is then written behind it, before the
-   * caller is answered.
-   */
-  const decided = Effect.fnUntraced(function* <A extends object, E, R>(
+  const runWithCapEvent = Effect.fnUntraced(function* <A extends object, E, R>(
     work: Effect.Effect<A, E, R>,
-    refusedIn: (answer: A) => Account | undefined,
+    accountWithCapExceeded: (answer: A) => Account | undefined,
   ) {
     const answer = yield* transactions.run(work)
-    const refused = refusedIn(answer)
+    const exceeded = accountWithCapExceeded(answer)
     const outer = yield* Effect.serviceOption(Transaction)
-    if (refused !== undefined && Option.isSome(outer)) {
+    if (exceeded !== undefined && Option.isSome(outer)) {
       const caller = yield* Caller
-      const { meter, period } = refused
-      const tell = transactions.run(tellExceeded(meter, period.start))
-      outer.value.afterRollback(Effect.provideService(tell, Caller, caller))
+      const { meter, period } = exceeded
+      const store = transactions.run(storeCapExceeded(meter, period.start))
+      outer.value.afterRollback(Effect.provideService(store, Caller, caller))
     }
     return answer
   })
 
-  /** The entries of these meters for the periods of an instant. */
   const entries = Effect.fnUntraced(function* (organizationId: string, meters: ReadonlyArray<Meter>, at: Date) {
     const rows: ReadonlyArray<TotalRow> =
       meters.length === 0
@@ -126,14 +165,16 @@ const make = Effect.gen(function* () {
           )
     const totals = new Map(rows.map((row) => [totalNameOf(row), row.total] as const))
     return meters.map((meter): UsageEntry =>
-      entryOf(meter, periodFor(meter, at), totals.get(accountName({ meter, at })) ?? nothing),
+      entryOf(meter, periodFor(meter, at), totals.get(accountName({ meter, at })) ?? emptyTotal),
     )
   })
 
-  return { open, close, decided, entries }
+  return LockedLedger.of({ open, close, runWithCapEvent, entries })
 })
 
-/** Accounts of usage. */
-export class Metering extends Context.Service<Metering, Effect.Success<typeof make>>()("keyshelf/usage/Metering") {
-  static readonly layer = Layer.effect(Metering, make)
+/** Accounts of usage under locks. */
+export class LockedLedger extends Context.Service<LockedLedger, LockedOperations>()(
+  "keyshelf/usage/ledger/LockedLedger",
+) {
+  static readonly layer = Layer.effect(LockedLedger, make)
 }

@@ -1,21 +1,53 @@
-/** Meters and accounts as they were seen without a lock. Pure. */
+/**
+ * Applies operations without locks: one statement reads the accounts of all that wait, one stores those that changed, if no other
+ * transaction has changed them since. Nearly all usage is counted this way; the rest needs the locked ledger.
+ */
 import { Context, Effect, Exit, Layer, Option } from "effect"
-import { inTurns } from "../../../kernel/concurrency/GroupCommit.ts"
+import { makeGroupCommit } from "../../../kernel/concurrency/GroupCommit.ts"
 import { mayHaveCommitted } from "../../../kernel/database/Statements.ts"
 import { Transaction } from "../../../kernel/database/Transactions.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { newlyCrossed } from "../rules/Limits.ts"
-import { accountName, accountOf, isChanged, meterName, periodFor } from "./Account.ts"
-import type { Account, Accounts } from "./Account.ts"
+import { accountName, accountOf, isChanged, meterName, methodOf, periodFor } from "./Account.ts"
+import type { Account } from "./Account.ts"
 import type { Meter } from "./Model.ts"
-import { SnapshotRepo } from "./OptimisticRepo.ts"
-import type { MeterName, SeenMeter } from "./OptimisticRepo.ts"
+import { decideOperation, metersOf } from "./Operation.ts"
+import type { Operation } from "./Operation.ts"
+import { OptimisticRepo } from "./OptimisticRepo.ts"
+import type { MeterSnapshot } from "./OptimisticRepo.ts"
+
+interface OptimisticOperations {
+  /**
+   * The answer of an operation that was counted. None, with nothing counted, if the operation needs locks. Dies if the database went
+   * away while it stored: the usage may have been counted then and must not be counted again.
+   */
+  readonly apply: <A, E>(operation: Operation<A, E>) => Effect.Effect<Option.Option<Exit.Exit<A, E>>>
+}
+
+type AnyOperation = Operation<unknown, unknown>
+
+/** What became of an operation. After a conflict another transaction has changed one of its accounts: it is tried again. */
+type Outcome = { readonly answer: Exit.Exit<unknown, unknown> } | "conflict" | "needs locks"
+
+/** The outcomes that are known; dead where the database may have committed. */
+type Outcomes = ReadonlyMap<AnyOperation, Exit.Exit<Outcome>>
+
+type ByOrganization = ReadonlyMap<string, ReadonlyArray<AnyOperation>>
+
+// Of two nodes that count on the same account, one wins each time, so that the other soon wins too. A try takes two statements for
+// all operations that wait. The locked ledger takes five, and blocks the account meanwhile: it is for operations that never win.
+const MAX_TRIES = 8
+
+const noOrganization: ReadonlySet<string> = new Set()
+
+const byOrganization = (operations: ReadonlyArray<AnyOperation>): ByOrganization =>
+  Map.groupBy(operations, ({ organizationId }) => organizationId)
 
 /** The meters by {@link meterName}, and the accounts of those that were used in the period of the instant. */
-export const accountsSeen = (seen: ReadonlyArray<SeenMeter>, at: Date) => {
+export const accountsOfSnapshot = (snapshot: ReadonlyArray<MeterSnapshot>, at: Date) => {
   const meters = new Map<string, Meter>()
   const accounts = new Map<string, Account>()
-  for (const { meter: found, total } of seen) {
+  for (const { meter: found, total } of snapshot) {
     const name = meterName(found)
     const meter = meters.get(name) ?? found
     meters.set(name, meter)
@@ -27,143 +59,108 @@ export const accountsSeen = (seen: ReadonlyArray<SeenMeter>, at: Date) => {
   return { meters, accounts }
 }
 
-/** A request that uses meters, and what is decided on it. Pure. */
-export interface Posting<A> {
-  readonly organizationId: string
-  readonly names: ReadonlyArray<MeterName>
-  /**
-   * The answer, and the accounts after it, on meters that all exist and those of their accounts that have been used in the
-   * period; nothing if that does not suffice to decide.
-   */
-  readonly decide: (
-    meters: ReadonlyArray<Meter>,
-    accounts: Accounts,
-    at: Date,
-  ) => { readonly answer: A; readonly accounts: Accounts } | undefined
-}
+const crossesThreshold = ({ crossings, stored }: Account): boolean =>
+  newlyCrossed(stored.crossings, crossings).length > 0
 
-/** What became of a posting: it was counted, or lost to somebody else's; or it is not simple, and has to be decided under locks. */
-type Outcome = { readonly answer: unknown } | "lost" | "not simple"
-
-// Where two nodes count on one, one of them wins each race, so that a loser soon wins too. A try is two statements, for all who
-// wait by then. A decision under locks is five, and nobody else counts until the last of them: so it is for who never wins.
-const MOST_TRIES = 8
-
-/** What became of each posting; dead where nobody knows. */
-type Counted = ReadonlyMap<Posting<unknown>, Exit.Exit<Outcome>>
-
-const nobody: ReadonlySet<string> = new Set()
-
-type ByOrganization = ReadonlyMap<string, ReadonlyArray<Posting<unknown>>>
-
-const byOrganization = (postings: ReadonlyArray<Posting<unknown>>): ByOrganization =>
-  Map.groupBy(postings, ({ organizationId }) => organizationId)
-
-const crosses = ({ crossings, stored }: Account): boolean => newlyCrossed(stored.crossings, crossings).length > 0
-
-/** Decides postings of one organization in order, each on what those before it leave. */
-const decideOf = (postings: ReadonlyArray<Posting<unknown>>, seen: ReadonlyArray<SeenMeter>, at: Date) => {
-  const { accounts, meters } = accountsSeen(seen, at)
-  const outcomeOf = ({ decide, names: asked }: Posting<unknown>): Outcome => {
-    const found = asked.flatMap((name) => meters.get(meterName(name)) ?? [])
-    if (found.length < asked.length) return "not simple"
-    const own = new Map(
-      found.flatMap((meter) => {
-        const name = accountName({ meter, at })
-        const account = accounts.get(name)
-        return account === undefined ? [] : [[name, account] as const]
-      }),
-    )
-    const decision = decide(found, own, at)
-    if (decision === undefined || [...decision.accounts.values()].some(crosses)) return "not simple"
-    for (const [name, account] of decision.accounts) accounts.set(name, account)
-    return { answer: decision.answer }
+/** Decides operations of one organization in order, each on the accounts that those before it leave. */
+const decideInOrder = (operations: ReadonlyArray<AnyOperation>, snapshot: ReadonlyArray<MeterSnapshot>, at: Date) => {
+  const { accounts, meters } = accountsOfSnapshot(snapshot, at)
+  const outcomeOf = (operation: AnyOperation): Outcome => {
+    const found = metersOf(operation, meters)
+    if (found.length < operation.meters.length) return "needs locks"
+    const prepared = operation.prepare(found, at)
+    // Which keys were counted is read under locks only.
+    if (Effect.isEffect(prepared) || prepared.uses.some(({ meter }) => methodOf(meter) === "UNIQUE_COUNT")) {
+      return "needs locks"
+    }
+    const result = decideOperation(prepared, accounts)
+    if (result === undefined || [...result.accounts.values()].some(crossesThreshold)) return "needs locks"
+    for (const [name, account] of result.accounts) accounts.set(name, account)
+    return { answer: result.answer }
   }
-  const decided = postings.map((posting) => ({ posting, outcome: outcomeOf(posting) }))
-  return { decided, changed: [...accounts.values()].filter(isChanged) }
+  const outcomes = operations.map((operation) => ({ operation, outcome: outcomeOf(operation) }))
+  return { outcomes, changed: [...accounts.values()].filter(isChanged) }
 }
 
 const make = Effect.gen(function* () {
-  const snapshots = yield* SnapshotRepo
+  const repo = yield* OptimisticRepo
 
-  /** Reads what postings use, and decides them, each organization's by themselves. */
+  /** Reads the accounts of operations and decides on them, each organization's by itself. */
   const decideAll = Effect.fnUntraced(function* (organizations: ByOrganization) {
     const at = yield* now
-    const named = new Map(
+    const names = new Map(
       [...organizations.values()]
         .flat()
-        .flatMap(({ names, organizationId }) =>
-          names.map((name) => [organizationId + meterName(name), { organizationId, ...name }] as const),
+        .flatMap(({ meters, organizationId }) =>
+          meters.map((name) => [organizationId + meterName(name), { organizationId, ...name }] as const),
         ),
     )
-    const seen = Map.groupBy(yield* snapshots.read([...named.values()], at), ({ meter }) => meter.organizationId)
-    const shares = Array.from(organizations, ([organizationId, own]) => ({
+    const snapshots = Map.groupBy(yield* repo.read([...names.values()], at), ({ meter }) => meter.organizationId)
+    const shares = Array.from(organizations, ([organizationId, operations]) => ({
       organizationId,
-      ...decideOf(own, seen.get(organizationId) ?? [], at),
+      ...decideInOrder(operations, snapshots.get(organizationId) ?? [], at),
     }))
     return { at, shares }
   })
 
-  /**
-   * Counts postings, whosever they are, by one statement that reads and one that stores. If the database went away while it
-   * stored, nobody knows whether it did: none of them may be counted again.
-   */
+  /** Counts operations, of whatever organizations, by one statement that reads and one that stores. */
   const count = Effect.fnUntraced(function* (organizations: ByOrganization) {
     const { at, shares } = yield* decideAll(organizations)
     const changed = shares.flatMap((share) => share.changed)
-    const stored = yield* Effect.exit(changed.length === 0 ? Effect.succeed(nobody) : snapshots.store(changed, at))
+    const stored = yield* Effect.exit(changed.length === 0 ? Effect.succeed(noOrganization) : repo.store(changed, at))
     if (Exit.isFailure(stored) && !mayHaveCommitted(stored.cause)) return yield* Effect.failCause(stored.cause)
     return new Map(
-      shares.flatMap(({ changed: own, decided, organizationId }) =>
-        decided.map(({ outcome, posting }) => {
-          const rests = own.length > 0 && outcome !== "not simple"
-          const whether = Exit.map(stored, (ids) => (ids.has(organizationId) ? outcome : "lost"))
-          return [posting, rests ? whether : Exit.succeed(outcome)] as const
+      shares.flatMap(({ changed: own, organizationId, outcomes }) =>
+        outcomes.map(({ operation, outcome }) => {
+          const dependsOnStore = own.length > 0 && outcome !== "needs locks"
+          const afterStore = Exit.map(stored, (ids) => (ids.has(organizationId) ? outcome : "conflict"))
+          return [operation, dependsOnStore ? afterStore : Exit.succeed(outcome)] as const
         }),
       ),
     )
   })
 
-  // If a statement about several organizations dies, each is counted by itself, so that nobody's usage dies of another's.
-  const countAll: (organizations: ByOrganization) => Effect.Effect<Counted> = Effect.fnUntraced(
+  // If a statement about several organizations dies, each is counted by itself: one organization's usage must not fail another's.
+  const countAll: (organizations: ByOrganization) => Effect.Effect<Outcomes> = Effect.fnUntraced(
     function* (organizations) {
       const isOne = organizations.size === 1
-      if (isOne || !snapshots.isSharded) {
+      if (isOne || !repo.isSharded) {
         const counted = yield* Effect.exit(count(organizations))
         if (Exit.isSuccess(counted)) return counted.value
-        // Each of its postings is left to a decision under locks.
+        // Each of its operations is left to the locked ledger.
         if (isOne) return new Map()
       }
-      const apart = yield* Effect.forEach(organizations, (one) => countAll(new Map([one])), {
+      const separate = yield* Effect.forEach(organizations, (one) => countAll(new Map([one])), {
         concurrency: "unbounded",
       })
-      return new Map(apart.flatMap((counted) => [...counted]))
+      return new Map(separate.flatMap((counted) => [...counted]))
     },
   )
 
-  // All organizations take turns together, so that more wait for each.
-  const queued = inTurns((postings: ReadonlyArray<Posting<unknown>>) =>
-    Effect.map(countAll(byOrganization(postings)), (counted) =>
-      postings.map((posting) => counted.get(posting) ?? Exit.succeed<Outcome>("not simple")),
+  // All organizations share a key, so that more operations wait for each statement.
+  const grouped = makeGroupCommit((operations: ReadonlyArray<AnyOperation>) =>
+    Effect.map(countAll(byOrganization(operations)), (outcomes) =>
+      operations.map((operation) => outcomes.get(operation) ?? Exit.succeed<Outcome>("needs locks")),
     ),
   )
 
-  return {
-    /** Counts what is simple, and answers it; nothing, with nothing counted, for what has to be decided under locks. */
-    post: Effect.fnUntraced(function* <A>(posting: Posting<A>) {
-      // Under an idempotency key, all belongs to the key's transaction.
-      if (Option.isSome(yield* Effect.serviceOption(Transaction))) return Option.none<A>()
-      for (let tries = 0; tries < MOST_TRIES; tries++) {
-        const outcome = yield* queued("all", posting)
-        if (outcome === "not simple") break
-        if (outcome !== "lost") return Option.some(outcome.answer as A)
-      }
-      return Option.none<A>()
-    }),
-  }
+  const apply = Effect.fnUntraced(function* (operation: AnyOperation) {
+    // Under an idempotency key, all belongs to the key's transaction.
+    if (Option.isSome(yield* Effect.serviceOption(Transaction))) return Option.none()
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
+      const outcome = yield* grouped("all", operation)
+      if (outcome === "needs locks") break
+      if (outcome !== "conflict") return Option.some(outcome.answer)
+    }
+    return Option.none()
+  })
+
+  return { apply: apply as OptimisticOperations["apply"] }
 })
 
 /** Counts usage without locks where that is enough. */
-export class Unlocked extends Context.Service<Unlocked, Effect.Success<typeof make>>()("keyshelf/usage/Unlocked") {
-  static readonly layer = Layer.effect(Unlocked, make)
+export class OptimisticLedger extends Context.Service<OptimisticLedger, OptimisticOperations>()(
+  "keyshelf/usage/ledger/OptimisticLedger",
+) {
+  static readonly layer = Layer.effect(OptimisticLedger, make)
 }

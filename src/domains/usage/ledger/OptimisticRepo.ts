@@ -13,18 +13,16 @@ import type { Account } from "./Account.ts"
 import { meterColumns, totalColumns, totalRowOf } from "./LedgerRepo.ts"
 import type { LockedTotal, StoredTotal } from "./LedgerRepo.ts"
 import type { Meter } from "./Model.ts"
-
-/** Names a meter of an organization by slugs. */
-export type MeterName = Pick<Meter, "instance" | "entitlement">
+import type { MeterName } from "./Operation.ts"
 
 /** A meter, with a total that may be the one of the period asked about. */
-export interface SeenMeter {
+export interface MeterSnapshot {
   readonly meter: Meter
   readonly total: LockedTotal | null
 }
 
 /** A meter of an organization, by its name. */
-export interface NamedMeter extends MeterName {
+export interface OrganizationMeterName extends MeterName {
   readonly organizationId: string
 }
 
@@ -34,7 +32,7 @@ type SeenRow = Meter &
     | { readonly periodStart: null; readonly held: string }
   )
 
-const seenOf = (row: SeenRow, at: Date): SeenMeter => {
+const seenOf = (row: SeenRow, at: Date): MeterSnapshot => {
   if (row.periodStart === null) return { meter: row, total: null }
   const decidedAt = row.decidedAt !== null && isBefore(at, row.decidedAt) ? row.decidedAt : at
   return { meter: row, total: { ...totalRowOf(row), held: storedDecimal(row.held), decidedAt } }
@@ -56,7 +54,7 @@ const make = Effect.gen(function* () {
      * The meters of these names that exist with their totals around an instant, in one round trip. The fences `OFFSET 0` keep
      * PostgreSQL at one index look-up for each, whatever its statistics say.
      */
-    read: (named: ReadonlyArray<NamedMeter>, at: Date): Effect.Effect<ReadonlyArray<SeenMeter>> => {
+    read: (named: ReadonlyArray<OrganizationMeterName>, at: Date): Effect.Effect<ReadonlyArray<MeterSnapshot>> => {
       const organization = isSharded ? (named[0]?.organizationId ?? null) : ownOrganization
       return Effect.map(
         records<SeenRow>()(
@@ -110,7 +108,7 @@ const make = Effect.gen(function* () {
           WITH changed AS MATERIALIZED (
             SELECT t.ctid AS now_at, t.organization_id, t.instance_id, t.entitlement_id, t.period_start, seen.*
             FROM unnest(
-              (SELECT ${column("text", accounts, ({ stored }) => stored.place)}::tid[]),
+              (SELECT ${column("text", accounts, ({ stored }) => stored.location)}::tid[]),
               ${column("text", accounts, ({ stored }) => stored.version)}::xid[],
               ${column("text", totals, ({ value }) => BigDecimal.format(value))}::numeric[],
               ${column("float8", totals, ({ eventCount }) => eventCount)},
@@ -123,9 +121,9 @@ const make = Effect.gen(function* () {
               ${column("bool", crossings, ({ limitReached }) => limitReached)},
               ${column("bool", crossings, ({ capExceeded }) => capExceeded)},
               ${column("int4", accounts, ({ meter }) => sizes.get(meter.organizationId))}
-            ) WITH ORDINALITY AS seen (place, version, value, event_count, sum, value_count, set_at, latest_at, last_at,
+            ) WITH ORDINALITY AS seen (location, version, value, event_count, sum, value_count, set_at, latest_at, last_at,
               warned, limit_reached, cap_exceeded, of_organization, n)
-            JOIN usage_totals t ON t.ctid = seen.place AND t.xmin = seen.version
+            JOIN usage_totals t ON t.ctid = seen.location AND t.xmin = seen.version
             FOR NO KEY UPDATE OF t SKIP LOCKED
           ), whole AS MATERIALIZED (
             SELECT organization_id AS id FROM changed GROUP BY organization_id HAVING count(*) = min(of_organization)
@@ -163,8 +161,8 @@ const make = Effect.gen(function* () {
 })
 
 /** Rows of usage as they are without a lock. */
-export class SnapshotRepo extends Context.Service<SnapshotRepo, Effect.Success<typeof make>>()(
-  "keyshelf/usage/SnapshotRepo",
+export class OptimisticRepo extends Context.Service<OptimisticRepo, Effect.Success<typeof make>>()(
+  "keyshelf/usage/ledger/OptimisticRepo",
 ) {
-  static readonly layer = Layer.effect(SnapshotRepo, make)
+  static readonly layer = Layer.effect(OptimisticRepo, make)
 }

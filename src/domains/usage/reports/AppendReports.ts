@@ -1,141 +1,63 @@
-/** Plain reports, by far the most frequent ones: they append at a time of no consequence to others, so they are served together. */
-import { Effect, Exit, Option } from "effect"
+/** The common report as an operation: it appends, at an instant that concerns no other event, so that the ledger can batch it. */
+import { Effect, Exit } from "effect"
 import type { EntitlementNotFound } from "../../entitlements/Errors.ts"
 import type { InstanceNotFound } from "../../instances/Errors.ts"
-import { Caller } from "../../../kernel/contract/Caller.ts"
+import type { Caller } from "../../../kernel/contract/Caller.ts"
 import { invalid } from "../../../kernel/contract/Problem.ts"
 import type { ValidationFailed } from "../../../kernel/contract/Problem.ts"
-import { now } from "../../../kernel/values/Timestamp.ts"
-import { accountName, entryOf, meterName, methodOf, post } from "../ledger/Account.ts"
-import type { Account, ReportedEvent } from "../ledger/Account.ts"
+import { accountIn, accountName, entryOf, post } from "../ledger/Account.ts"
 import type { ReportUsageThresholdExceeded } from "../Errors.ts"
-import { Metering } from "../ledger/LockedLedger.ts"
-import { MeterRepo } from "../ledger/LedgerRepo.ts"
-import type { Meter, UsageEntry } from "../ledger/Model.ts"
+import type { UsageEntry } from "../ledger/Model.ts"
+import type { Operation } from "../ledger/Operation.ts"
 import type { ReportUsage } from "./Model.ts"
-import { eventOf, faultOfReport, refusalFor } from "./Rules.ts"
-import { faultOfTimestamp } from "../ledger/Acceptance.ts"
-import type { Fault } from "../ledger/Acceptance.ts"
-import { together } from "../ledger/CallerGroupCommit.ts"
-import { Unlocked } from "../ledger/OptimisticLedger.ts"
-import type { Posting } from "../ledger/OptimisticLedger.ts"
+import { appendValidationError, eventOf, rejectionProblem } from "./Rules.ts"
 
-/** A report of an instance for an entitlement. */
+/** A report for an entitlement of an instance. */
 export interface Report {
   readonly instance: string
   readonly entitlement: string
   readonly report: ReportUsage
 }
 
-/** Whether nothing but the counter decides on it: no id to look up, no total to fold anew. */
-export const isPlain = ({ behavior = "append", transactionId }: ReportUsage): boolean =>
+/** Fails with the one of the two that does not exist. */
+export type FailMissing = (
+  organizationId: string,
+  instance: string,
+  entitlement: string,
+) => Effect.Effect<never, InstanceNotFound | EntitlementNotFound>
+
+type Rejection = InstanceNotFound | EntitlementNotFound | ValidationFailed | ReportUsageThresholdExceeded
+
+/** Whether the report is decided on its account alone: it has no id to look up, and no total to compute again. */
+export const isAppend = ({ behavior = "append", transactionId }: ReportUsage): boolean =>
   behavior === "append" && transactionId === undefined
 
-type Missing = InstanceNotFound | EntitlementNotFound
-type Refused = Missing | ValidationFailed | ReportUsageThresholdExceeded
-
-interface ReadableReport {
-  readonly meter: Meter
-  readonly event: ReportedEvent
-  readonly report: ReportUsage
-}
-
-/** What a report is answered with, and the account after it. */
-const answerOn = ({ event, meter, report }: ReadableReport, account: Account) => {
-  const posted = post(account, event)
-  const answer: Exit.Exit<UsageEntry, Refused> =
-    posted.refusal === undefined
-      ? Exit.succeed(entryOf(meter, posted.account.period, posted.account.total))
-      : Exit.fail(refusalFor(posted.refusal, posted.account, report))
-  return { answer, account: posted.account }
-}
-
-/** What is wrong with a plain report at an instant. */
-const faultIn = (meter: Meter, report: ReportUsage, timestamp: Date, at: Date): Fault | undefined => {
-  const wrongTime = faultOfTimestamp(meter, timestamp, at)
-  return (
-    faultOfReport(meter, report) ??
-    (wrongTime === undefined ? undefined : { location: "body.timestamp", message: wrongTime, value: report.timestamp })
-  )
-}
-
-/** Counts plain reports. `refuseMissing` says which of the two does not exist. */
-export const appends = Effect.fnUntraced(function* (
-  refuseMissing: (organizationId: string, instance: string, entitlement: string) => Effect.Effect<never, Missing>,
-) {
-  const repo = yield* MeterRepo
-  const metering = yield* Metering
-  const unlocked = yield* Unlocked
-
-  const read = Effect.fnUntraced(function* (
-    { actor, organizationId }: Caller["Service"],
-    { entitlement, instance, report }: Report,
-    meter: Meter | undefined,
-    at: Date,
-  ) {
-    if (meter === undefined) return yield* refuseMissing(organizationId, instance, entitlement)
+/** Counts a report that {@link isAppend}. */
+export const appendOperation = (
+  { actor, organizationId }: Caller["Service"],
+  { entitlement, instance, report }: Report,
+  failMissing: FailMissing,
+): Operation<UsageEntry, Rejection> => ({
+  organizationId,
+  meters: [{ instance, entitlement }],
+  prepare: ([meter], at) => {
+    if (meter === undefined) return failMissing(organizationId, instance, entitlement)
     const timestamp = report.timestamp ?? at
-    const fault = faultIn(meter, report, timestamp, at)
-    if (fault !== undefined) return yield* invalid(fault.location, fault.message, fault.value)
-    const readable: ReadableReport = { meter, report, event: eventOf(report, timestamp, actor) }
-    return readable
-  })
-
-  const appended = yield* together(
-    Effect.fnUntraced(function* (reports: ReadonlyArray<Report>) {
-      const caller = yield* Caller
-      const { organizationId } = caller
-      const pairs = new Map(
-        reports.map(
-          ({ entitlement, instance }) => [meterName({ instance, entitlement }), { instance, entitlement }] as const,
-        ),
-      )
-      const found = yield* repo.keep(organizationId, [...pairs.values()])
-      const meters = new Map(found.map((meter) => [meterName(meter), meter] as const))
-      const at = yield* now
-      const readable = yield* Effect.forEach(reports, (report) =>
-        Effect.exit(read(caller, report, meters.get(meterName(report)), at)),
-      )
-      const usages = readable.flatMap((exit) =>
-        Exit.isSuccess(exit)
-          ? [{ meter: exit.value.meter, at: exit.value.event.timestamp, uniqueKey: exit.value.event.uniqueKey }]
-          : [],
-      )
-      const accounts = new Map(usages.length === 0 ? [] : yield* metering.open(organizationId, usages))
-      const answers = readable.map((exit): Exit.Exit<UsageEntry, Refused> => {
-        if (Exit.isFailure(exit)) return Exit.failCause(exit.cause)
-        const name = accountName({ meter: exit.value.meter, at: exit.value.event.timestamp })
-        const account = accounts.get(name)
-        if (account === undefined) return Exit.die(new Error("A locked total is missing"))
-        const answered = answerOn(exit.value, account)
-        accounts.set(name, answered.account)
-        return answered.answer
-      })
-      yield* metering.close(caller, [...accounts.values()])
-      return answers
-    }),
-  )
-
-  /** The same for one report, as far as it can do without locks. */
-  const postingOf = (
-    { actor, organizationId }: Caller["Service"],
-    { entitlement, instance, report }: Report,
-  ): Posting<Exit.Exit<UsageEntry, Refused>> => ({
-    organizationId,
-    names: [{ instance, entitlement }],
-    decide: ([meter], accounts, at) => {
-      const timestamp = report.timestamp ?? at
-      if (meter === undefined || methodOf(meter) === "UNIQUE_COUNT") return undefined
-      const name = accountName({ meter, at: timestamp })
-      const account = accounts.get(name)
-      if (account === undefined || faultIn(meter, report, timestamp, at) !== undefined) return undefined
-      const answered = answerOn({ meter, report, event: eventOf(report, timestamp, actor) }, account)
-      return { answer: answered.answer, accounts: new Map([[name, answered.account]]) }
-    },
-  })
-
-  return Effect.fnUntraced(function* (report: Report) {
-    const counted = yield* unlocked.post(postingOf(yield* Caller, report))
-    return yield* Option.isSome(counted) ? counted.value : appended(report)
-  })
+    const error = appendValidationError(meter, report, timestamp, at)
+    if (error !== undefined) return Effect.fail(invalid(error.location, error.message, error.value))
+    const event = eventOf(report, timestamp, actor)
+    const use = { meter, at: timestamp, uniqueKey: event.uniqueKey }
+    return {
+      uses: [use],
+      decide: (accounts) => {
+        const name = accountName(use)
+        const { account, refusal } = post(accountIn(accounts, name), event)
+        const answer =
+          refusal === undefined
+            ? Exit.succeed(entryOf(meter, account.period, account.total))
+            : Exit.fail(rejectionProblem(refusal, account, report))
+        return { answer, accounts: new Map([[name, account]]) }
+      },
+    }
+  },
 })

@@ -11,21 +11,23 @@ import { now } from "../../../kernel/values/Timestamp.ts"
 import { Transaction } from "../../../kernel/database/Transactions.ts"
 import { entryOf, post } from "../ledger/Account.ts"
 import { isLateSet } from "../rules/Aggregation.ts"
-import { appends, isPlain } from "./AppendReports.ts"
+import { appendOperation, isAppend } from "./AppendReports.ts"
 import { ReportUsageTransactionIdReused } from "../Errors.ts"
-import { Metering } from "../ledger/LockedLedger.ts"
-import { MeterRepo } from "../ledger/LedgerRepo.ts"
+import { Ledger } from "../ledger/Ledger.ts"
+import { LockedLedger } from "../ledger/LockedLedger.ts"
+import { LedgerRepo } from "../ledger/LedgerRepo.ts"
 import type { Meter } from "../ledger/Model.ts"
 import type { ReportUsage } from "./Model.ts"
-import { eventOf, faultOfReport, refusalFor, reportedValue } from "./Rules.ts"
-import { faultOfTimestamp, KEPT_FOR } from "../ledger/Acceptance.ts"
+import { eventOf, reportValidationError, rejectionProblem, reportedValue } from "./Rules.ts"
+import { timestampError, RETENTION_MS } from "../ledger/Acceptance.ts"
 
 const instanceNotFound = (slug: string) => new InstanceNotFound({ detail: noSuch("instance", slug) })
 const entitlementNotFound = (slug: string) => new EntitlementNotFound({ detail: noSuch("entitlement", slug) })
 
 const make = Effect.gen(function* () {
-  const repo = yield* MeterRepo
-  const metering = yield* Metering
+  const repo = yield* LedgerRepo
+  const ledger = yield* Ledger
+  const locked = yield* LockedLedger
   const groups = yield* EntitlementGroups
   const cursors = yield* Cursors
 
@@ -39,13 +41,11 @@ const make = Effect.gen(function* () {
     return yield* entitlementNotFound(entitlement)
   })
 
-  const append = yield* appends(refuseMissing)
-
   /** Posts a valid report. A refusal is a value, so that its threshold event commits. */
   const count = Effect.fnUntraced(function* (meter: Meter, report: ReportUsage, timestamp: Date) {
     const caller = yield* Caller
     const event = eventOf(report, timestamp, caller.actor)
-    const accounts = yield* metering.open(caller.organizationId, [{ meter, at: timestamp, uniqueKey: event.uniqueKey }])
+    const accounts = yield* locked.open(caller.organizationId, [{ meter, at: timestamp, uniqueKey: event.uniqueKey }])
     const account = yield* Option.match(Option.fromNullishOr([...accounts.values()][0]), {
       onNone: () => Effect.die(new Error("A locked total is missing")),
       onSome: Effect.succeed,
@@ -58,14 +58,14 @@ const make = Effect.gen(function* () {
         )
       : []
     const posted = post(account, event, { laterEvents })
-    yield* metering.close(caller, [posted.account])
+    yield* locked.close(caller, [posted.account])
     return posted
   })
 
   const countOnce = Effect.fnUntraced(function* (meter: Meter, report: ReportUsage, transactionId: string, at: Date) {
     const { organizationId } = yield* Caller
     const timestamp = report.timestamp ?? at
-    const expiresAt = new Date(at.getTime() + KEPT_FOR)
+    const expiresAt = new Date(at.getTime() + RETENTION_MS)
     const value = reportedValue(report)
     const sent = {
       value: value === undefined ? null : BigDecimal.format(BigDecimal.normalize(value)),
@@ -76,7 +76,7 @@ const make = Effect.gen(function* () {
     }
     const row = { transactionId, report: sent, timestamp, at, expiresAt }
     if (yield* repo.takeTransaction(organizationId, meter, row)) {
-      const fault = faultOfTimestamp(meter, timestamp, at)
+      const fault = timestampError(meter, timestamp, at)
       if (fault !== undefined) return yield* invalid("body.timestamp", fault, report.timestamp)
       const posted = yield* count(meter, report, timestamp)
       if (posted.refusal !== undefined) yield* repo.releaseTransaction(organizationId, meter, transactionId)
@@ -88,7 +88,7 @@ const make = Effect.gen(function* () {
         detail: `The transaction id "${transactionId}" was sent before with another report. Use a fresh one.`,
       })
     }
-    const [entry] = yield* metering.entries(organizationId, [meter], same.timestamp)
+    const [entry] = yield* locked.entries(organizationId, [meter], same.timestamp)
     return { replayed: entry }
   })
 
@@ -97,13 +97,13 @@ const make = Effect.gen(function* () {
     const [meter] = yield* repo.keep(organizationId, [{ instance, entitlement }])
     if (meter === undefined) return yield* refuseMissing(organizationId, instance, entitlement)
     const at = yield* now
-    const fault = faultOfReport(meter, report)
+    const fault = reportValidationError(meter, report)
     if (fault !== undefined) return yield* invalid(fault.location, fault.message, fault.value)
     if (report.transactionId !== undefined) {
       return { posted: yield* countOnce(meter, report, report.transactionId, at) }
     }
     const timestamp = report.timestamp ?? at
-    const wrongTime = faultOfTimestamp(meter, timestamp, at)
+    const wrongTime = timestampError(meter, timestamp, at)
     if (wrongTime !== undefined) return yield* invalid("body.timestamp", wrongTime, report.timestamp)
     return { posted: yield* count(meter, report, timestamp) }
   })
@@ -114,23 +114,25 @@ const make = Effect.gen(function* () {
     input: ReportUsage,
   ) {
     // Under an idempotency key a refusal takes its transaction back, and the cap event is written behind it.
-    if (isPlain(input) && Option.isNone(yield* Effect.serviceOption(Transaction))) {
-      return yield* append({ instance, entitlement, report: input })
+    if (isAppend(input) && Option.isNone(yield* Effect.serviceOption(Transaction))) {
+      return yield* ledger.apply(
+        appendOperation(yield* Caller, { instance, entitlement, report: input }, refuseMissing),
+      )
     }
-    const { posted } = yield* metering.decided(inTransaction(instance, entitlement, input), (done) =>
+    const { posted } = yield* locked.runWithCapEvent(inTransaction(instance, entitlement, input), (done) =>
       "refusal" in done.posted && done.posted.refusal === "cap" ? done.posted.account : undefined,
     )
     if ("replayed" in posted) {
       return posted.replayed ?? (yield* entitlementNotFound(entitlement))
     }
-    if (posted.refusal !== undefined) return yield* refusalFor(posted.refusal, posted.account, input)
+    if (posted.refusal !== undefined) return yield* rejectionProblem(posted.refusal, posted.account, input)
     return entryOf(posted.account.meter, posted.account.period, posted.account.total)
   })
 
   const get = Effect.fn("UsageReports.get")(function* (instance: string, entitlement: string) {
     const { organizationId } = yield* Caller
     const meters = yield* repo.find(organizationId, instance, entitlement)
-    const [entry] = yield* metering.entries(organizationId, meters, yield* now)
+    const [entry] = yield* locked.entries(organizationId, meters, yield* now)
     return entry ?? (yield* refuseMissing(organizationId, instance, entitlement))
   })
 
@@ -143,7 +145,7 @@ const make = Effect.gen(function* () {
       (after, count) => repo.listGranted(organizationId, instance, behindInDisplayOrder(after), count),
       (meter) => [meter.displayOrder, meter.entitlementId],
     )
-    return { ...page, items: yield* metering.entries(organizationId, page.items, yield* now) }
+    return { ...page, items: yield* locked.entries(organizationId, page.items, yield* now) }
   })
 
   const ofGroup = Effect.fn("UsageReports.ofGroup")(function* (groupSlug: string, instance: string) {
@@ -151,7 +153,7 @@ const make = Effect.gen(function* () {
     const group = yield* groups.get(groupSlug)
     yield* refuseMissingInstance(organizationId, instance)
     const meters = yield* repo.listAmong(organizationId, instance, group.entitlementSlugs)
-    return yield* metering.entries(organizationId, meters, yield* now)
+    return yield* locked.entries(organizationId, meters, yield* now)
   })
 
   return {
@@ -166,7 +168,7 @@ const make = Effect.gen(function* () {
 
 /** What the instances of the caller's organization used. */
 export class UsageReports extends Context.Service<UsageReports, Effect.Success<typeof make>>()(
-  "keyshelf/usage/Reports",
+  "keyshelf/usage/reports/UsageReports",
 ) {
   static readonly layer = Layer.effect(UsageReports, make)
 }

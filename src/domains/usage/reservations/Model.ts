@@ -4,15 +4,15 @@ import { ActorReference } from "../../../kernel/contract/Caller.ts"
 import { Amount } from "../../../kernel/values/Decimal.ts"
 import { Uuid } from "../../../kernel/values/Identifiers.ts"
 import { FreeObject } from "../../../kernel/values/Text.ts"
-import { Timestamp } from "../../../kernel/values/Timestamp.ts"
+import { DAY_MS, Timestamp } from "../../../kernel/values/Timestamp.ts"
 
 /** `HELD` counts against what others get; the other three are for good. */
 export const reservationStates = ["HELD", "COMMITTED", "RELEASED", "EXPIRED"] as const
 export type ReservationState = (typeof reservationStates)[number]
 
 /** How long a reservation is held unless asked otherwise, and at most; in seconds. */
-export const DEFAULT_SECONDS = 300
-export const MOST_SECONDS = 86_400
+export const DEFAULT_LIFETIME_SECONDS = 300
+export const MAX_LIFETIME_SECONDS = DAY_MS / 1000
 
 /** A reservation as it stands at the moment of the answer. */
 export const Reservation = Schema.Struct({
@@ -39,7 +39,7 @@ export const Reserve = Schema.Struct({
     }),
   ),
   expiresInSeconds: Schema.optionalKey(
-    Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: MOST_SECONDS })).annotate({
+    Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: MAX_LIFETIME_SECONDS })).annotate({
       description: "How long it is kept, up to a day; 300 if absent",
     }),
   ),

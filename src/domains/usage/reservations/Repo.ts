@@ -1,14 +1,14 @@
-/** SQL of reservations. How much is held is read where totals are: by `MeterRepo` behind their locks, by `UsageRepo`. */
+/** SQL of reservations. How much is held is read where totals are: by `LedgerRepo` behind their locks, by `CheckRepo`. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import type { ActorReference } from "../../../kernel/contract/Caller.ts"
 import { record, touched } from "../../../kernel/database/Statements.ts"
 import type { TotalKey } from "../ledger/Account.ts"
-import { MOST_SECONDS } from "./Model.ts"
+import { MAX_LIFETIME_SECONDS } from "./Model.ts"
 import type { StoredReservation } from "./Model.ts"
 
 /** How a reservation ends. Quantities are decimals. */
-export interface Ending {
+export interface ReservationEnd {
   readonly state: "COMMITTED" | "RELEASED"
   readonly committedQuantity: string | null
   readonly at: Date
@@ -17,7 +17,7 @@ export interface Ending {
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
-  const ending = (organizationId: string, id: string, { actor, at, committedQuantity, state }: Ending) => sql`
+  const ending = (organizationId: string, id: string, { actor, at, committedQuantity, state }: ReservationEnd) => sql`
     UPDATE usage_reservations SET state = ${state}, committed_quantity = ${committedQuantity}::text::numeric,
       ended_at = ${at}, ended_by = ${sql.json(actor)}
     WHERE organization_id = ${organizationId} AND id = ${id} AND state = 'HELD'`
@@ -44,11 +44,11 @@ const make = Effect.gen(function* () {
         WHERE r.organization_id = ${organizationId} AND r.id = ${id}`),
 
     /** Ends a reservation that is held, whether its time is over or not. Answers whether it was. Waits for another end. */
-    end: (organizationId: string, id: string, how: Ending) =>
+    end: (organizationId: string, id: string, how: ReservationEnd) =>
       touched(sql`${ending(organizationId, id, how)} RETURNING id`),
 
     /** Ends a reservation that is held and whose time is not over. Answers whether it was. */
-    endInTime: (organizationId: string, id: string, how: Ending) =>
+    endInTime: (organizationId: string, id: string, how: ReservationEnd) =>
       touched(sql`${ending(organizationId, id, how)} AND expires_at > ${how.at} RETURNING id`),
 
     /**
@@ -59,7 +59,7 @@ const make = Effect.gen(function* () {
       Effect.map(
         Effect.orDie(sql`
           DELETE FROM usage_reservations WHERE ctid = ANY(ARRAY(
-            SELECT ctid FROM usage_reservations WHERE created_at < ${new Date(before.getTime() - MOST_SECONDS * 1000)}
+            SELECT ctid FROM usage_reservations WHERE created_at < ${new Date(before.getTime() - MAX_LIFETIME_SECONDS * 1000)}
             ORDER BY created_at LIMIT ${limit} FOR UPDATE SKIP LOCKED))
           RETURNING id`),
         (rows) => rows.length,
@@ -69,7 +69,7 @@ const make = Effect.gen(function* () {
 
 /** Rows of reservations. */
 export class ReservationsRepo extends Context.Service<ReservationsRepo, Effect.Success<typeof make>>()(
-  "keyshelf/usage/ReservationsRepo",
+  "keyshelf/usage/reservations/Repo",
 ) {
   static readonly layer = Layer.effect(ReservationsRepo, make)
 }

@@ -1,19 +1,25 @@
 /** What reservations rest on: their state by time, the periods they touch, what may be reserved and committed. Pure. */
 import { BigDecimal } from "effect"
-import { amountOf, decimalIn, storedDecimal, textOf } from "../../../kernel/values/Decimal.ts"
+import {
+  amountOf,
+  decimalOfAmount,
+  decimalText,
+  isStorable,
+  one,
+  parseDecimal,
+  storedDecimal,
+  zero,
+} from "../../../kernel/values/Decimal.ts"
 import type { Account } from "../ledger/Account.ts"
 import { isConsumable, methodOf, periodFor } from "../ledger/Account.ts"
 import { decide } from "../rules/Decision.ts"
 import type { Decision } from "../rules/Decision.ts"
-import { decimalOf, isStorable } from "../../../kernel/values/Decimal.ts"
 import type { Meter } from "../ledger/Model.ts"
 import type { Period } from "../rules/Period.ts"
-import type { Fault } from "../ledger/Acceptance.ts"
+import type { UsageValidationError } from "../ledger/Acceptance.ts"
 import type { Reservation, ReservationState, StoredReservation } from "./Model.ts"
 import { grantOf, periodOf } from "../rules/Terms.ts"
 
-const zero = BigDecimal.fromBigInt(0n)
-const one = BigDecimal.fromBigInt(1n)
 const numberOf = (decimal: string): number => amountOf(storedDecimal(decimal))
 
 /** The state at an instant: what is held until `expiresAt` is expired from that instant on. */
@@ -51,10 +57,10 @@ export const periodsTouched = (meter: Meter, from: Date, until: Date): ReadonlyA
 }
 
 /** What is wrong with a quantity of this meter. */
-const faultOfQuantity = (meter: Meter, quantity: number | undefined): Fault | undefined => {
+const quantityValidationError = (meter: Meter, quantity: number | undefined): UsageValidationError | undefined => {
   if (quantity === undefined) return undefined
   const place = { location: "body.quantity", value: quantity }
-  const decimal = decimalOf(quantity)
+  const decimal = parseDecimal(quantity)
   if (decimal === undefined || !isStorable(decimal)) return { ...place, message: "has at most 18 digits" }
   return methodOf(meter) === "COUNT" && !BigDecimal.equals(decimal, one) && !BigDecimal.isZero(decimal)
     ? { ...place, message: "is 1, because a COUNT counts one" }
@@ -62,30 +68,33 @@ const faultOfQuantity = (meter: Meter, quantity: number | undefined): Fault | un
 }
 
 /** What is wrong with a wish to reserve, apart from what the license allows. */
-export const faultOfReserve = (meter: Meter, quantity: number | undefined): Fault | undefined => {
+export const reserveValidationError = (
+  meter: Meter,
+  quantity: number | undefined,
+): UsageValidationError | undefined => {
   const place = { location: "path.entitlementSlug", value: meter.entitlement }
   if (meter.type !== "NUMBER") return { ...place, message: `is not metered, because its type is ${meter.type}` }
   if (!isConsumable(meter)) {
     return { ...place, message: `cannot be reserved, because its aggregation is ${methodOf(meter)}` }
   }
-  return faultOfQuantity(meter, quantity)
+  return quantityValidationError(meter, quantity)
 }
 
 /** What is wrong with a quantity to commit. */
-export const faultOfCommit = (
+export const commitValidationError = (
   meter: Meter,
   held: Pick<StoredReservation, "quantity">,
   quantity: number | undefined,
-): Fault | undefined => {
+): UsageValidationError | undefined => {
   if (quantity === undefined) return undefined
-  if (BigDecimal.isGreaterThan(decimalIn(quantity), storedDecimal(held.quantity))) {
+  if (BigDecimal.isGreaterThan(decimalOfAmount(quantity), storedDecimal(held.quantity))) {
     return { location: "body.quantity", message: `is at most the ${held.quantity} that are held`, value: quantity }
   }
-  return faultOfQuantity(meter, quantity)
+  return quantityValidationError(meter, quantity)
 }
 
 /** Decides what is asked of a meter at an instant; where nothing is said of its account, as if nothing was used. */
-export const decideOn = (
+export const decideReservation = (
   meter: Meter,
   quantity: BigDecimal.BigDecimal,
   at: Date,
@@ -103,15 +112,15 @@ export const decideOn = (
   })
 
 /** The first of the accounts in which a quantity does not fit beside what is used and held. */
-export const fullAmong = (
+export const findFullAccount = (
   meter: Meter,
   quantity: BigDecimal.BigDecimal,
   at: Date,
   accounts: ReadonlyArray<Account>,
-): Account | undefined => accounts.find((account) => !decideOn(meter, quantity, at, account).allowed)
+): Account | undefined => accounts.find((account) => !decideReservation(meter, quantity, at, account).allowed)
 
 /** Why nothing can be reserved, for a person. */
-export const reserveRefusalText = (meter: Meter, { reason }: Decision, account?: Account): string => {
+export const reserveRejectionText = (meter: Meter, { reason }: Decision, account?: Account): string => {
   const what = `"${meter.entitlement}" of "${meter.instance}"`
   switch (reason) {
     case "LICENSE_NOT_STARTED":
@@ -121,7 +130,7 @@ export const reserveRefusalText = (meter: Meter, { reason }: Decision, account?:
     case "NOT_GRANTED":
       return `The license "${meter.license}" does not grant ${what}.`
     default: {
-      const [used, held] = [account?.total.value ?? zero, account?.held ?? zero].map(textOf)
+      const [used, held] = [account?.total.value ?? zero, account?.held ?? zero].map(decimalText)
       return `The limit of ${what} is ${meter.granted} (${meter.overagePercent ?? 0} % overage); ${used} is used in the period and ${held} is held by reservations.`
     }
   }

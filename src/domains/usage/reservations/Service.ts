@@ -4,28 +4,28 @@
  */
 import { BigDecimal, Context, Effect, Layer, Option } from "effect"
 import { Caller } from "../../../kernel/contract/Caller.ts"
-import { decimalIn, storedDecimal } from "../../../kernel/values/Decimal.ts"
+import { decimalOfAmount, storedDecimal, zero } from "../../../kernel/values/Decimal.ts"
 import { newId } from "../../../kernel/values/Identifiers.ts"
 import { invalid, noSuch } from "../../../kernel/contract/Problem.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
-import { exceeded, post } from "../ledger/Account.ts"
+import { withCapExceeded, post } from "../ledger/Account.ts"
 import { ReservationNotFound, ReservationNotHeld, ReserveLimitReached } from "../Errors.ts"
 import {
-  decideOn,
-  faultOfCommit,
-  faultOfReserve,
-  fullAmong,
+  decideReservation,
+  commitValidationError,
+  reserveValidationError,
+  findFullAccount,
   periodsTouched,
   reservationAt,
-  reserveRefusalText,
+  reserveRejectionText,
   stateAt,
 } from "./Rules.ts"
-import { Metering } from "../ledger/LockedLedger.ts"
-import { MeterRepo } from "../ledger/LedgerRepo.ts"
+import { LockedLedger } from "../ledger/LockedLedger.ts"
+import { LedgerRepo } from "../ledger/LedgerRepo.ts"
 import type { Meter } from "../ledger/Model.ts"
 import type { Commit, Reserve, StoredReservation } from "./Model.ts"
-import { DEFAULT_SECONDS } from "./Model.ts"
+import { DEFAULT_LIFETIME_SECONDS } from "./Model.ts"
 import { ReservationsRepo } from "./Repo.ts"
 import { UsageReports } from "../reports/Service.ts"
 
@@ -41,8 +41,8 @@ const notHeld = (stored: StoredReservation, at: Date) => {
 
 const make = Effect.gen(function* () {
   const repo = yield* ReservationsRepo
-  const meters = yield* MeterRepo
-  const metering = yield* Metering
+  const meters = yield* LedgerRepo
+  const ledger = yield* LockedLedger
   const reports = yield* UsageReports
   const transactions = yield* Transactions
 
@@ -57,16 +57,16 @@ const make = Effect.gen(function* () {
   const hold = Effect.fnUntraced(function* (meter: Meter, quantity: BigDecimal.BigDecimal, asked: Reserve) {
     const caller = yield* Caller
     const at = yield* now
-    const inGeneral = decideOn(meter, BigDecimal.fromBigInt(0n), at)
-    if (!inGeneral.allowed) return { refused: reserveRefusalText(meter, inGeneral) }
-    const expiresAt = new Date(at.getTime() + (asked.expiresInSeconds ?? DEFAULT_SECONDS) * 1000)
+    const inGeneral = decideReservation(meter, zero, at)
+    if (!inGeneral.allowed) return { refused: reserveRejectionText(meter, inGeneral) }
+    const expiresAt = new Date(at.getTime() + (asked.expiresInSeconds ?? DEFAULT_LIFETIME_SECONDS) * 1000)
     const [current, ...later] = periodsTouched(meter, at, expiresAt)
     const usages = [at, ...later.map(({ start }) => start)].map((instant) => ({ meter, at: instant, uniqueKey: null }))
-    const accounts = [...(yield* metering.open(caller.organizationId, usages)).values()]
-    const full = fullAmong(meter, quantity, at, accounts)
+    const accounts = [...(yield* ledger.open(caller.organizationId, usages)).values()]
+    const full = findFullAccount(meter, quantity, at, accounts)
     if (full !== undefined) {
-      yield* metering.close(caller, [exceeded(full)])
-      return { refused: reserveRefusalText(meter, decideOn(meter, quantity, at, full), full), full }
+      yield* ledger.close(caller, [withCapExceeded(full)])
+      return { refused: reserveRejectionText(meter, decideReservation(meter, quantity, at, full), full), full }
     }
     const row: StoredReservation = {
       id: yield* newId,
@@ -91,11 +91,11 @@ const make = Effect.gen(function* () {
     const inTransaction = Effect.gen(function* () {
       const [meter] = yield* meters.keep(organizationId, [{ instance, entitlement }])
       if (meter === undefined) return yield* reports.refuseMissing(organizationId, instance, entitlement)
-      const fault = faultOfReserve(meter, asked.quantity)
+      const fault = reserveValidationError(meter, asked.quantity)
       if (fault !== undefined) return yield* invalid(fault.location, fault.message, fault.value)
-      return yield* hold(meter, decimalIn(asked.quantity ?? 1), asked)
+      return yield* hold(meter, decimalOfAmount(asked.quantity ?? 1), asked)
     })
-    const answer = yield* metering.decided(inTransaction, ({ full }) => full)
+    const answer = yield* ledger.runWithCapEvent(inTransaction, ({ full }) => full)
     return answer.held ?? (yield* new ReserveLimitReached({ detail: answer.refused }))
   })
 
@@ -106,11 +106,11 @@ const make = Effect.gen(function* () {
     const present = yield* now
     // The clock of the node that reserved may be ahead of this one's.
     const at = present < stored.createdAt ? stored.createdAt : present
-    const [account] = (yield* metering.open(organizationId, [{ meter, at, uniqueKey: null }])).values()
+    const [account] = (yield* ledger.open(organizationId, [{ meter, at, uniqueKey: null }])).values()
     if (account === undefined) return yield* Effect.die(new Error("A locked total is missing"))
     // Whoever decided on this total by a later instant may have given away what expired until then.
     if (stateAt(stored, account.decidedAt) !== "HELD") return yield* notHeld(stored, account.decidedAt)
-    const value = quantity === undefined ? storedDecimal(stored.quantity) : decimalIn(quantity)
+    const value = quantity === undefined ? storedDecimal(stored.quantity) : decimalOfAmount(quantity)
     const committedQuantity = BigDecimal.format(value)
     const committed = { state: "COMMITTED", committedQuantity } as const
     if (!(yield* repo.end(organizationId, stored.id, { ...committed, at, actor: caller.actor }))) {
@@ -125,7 +125,7 @@ const make = Effect.gen(function* () {
         metadata: stored.metadata,
         reportedBy: caller.actor,
       } as const
-      yield* metering.close(caller, [post(account, event, { isPromised: true }).account])
+      yield* ledger.close(caller, [post(account, event, { isReserved: true }).account])
     }
     return reservationAt({ ...stored, ...committed }, at)
   })
@@ -138,7 +138,7 @@ const make = Effect.gen(function* () {
       if (stateAt(stored, present) !== "HELD") return yield* notHeld(stored, present)
       const [meter] = yield* meters.keep(organizationId, [stored])
       if (meter === undefined) return yield* notFound(id)
-      const fault = faultOfCommit(meter, stored, quantity)
+      const fault = commitValidationError(meter, stored, quantity)
       if (fault !== undefined) return yield* invalid(fault.location, fault.message, fault.value)
       return yield* use(meter, stored, quantity)
     })
@@ -164,7 +164,7 @@ const make = Effect.gen(function* () {
 
 /** Reservations of the caller's organization. */
 export class Reservations extends Context.Service<Reservations, Effect.Success<typeof make>>()(
-  "keyshelf/usage/Reservations",
+  "keyshelf/usage/reservations/Reservations",
 ) {
   static readonly layer = Layer.effect(Reservations, make)
 }

@@ -6,6 +6,7 @@
  * the same value from what a database can add up.
  */
 import { BigDecimal } from "effect"
+import { one, zero } from "../../../kernel/values/Decimal.ts"
 import type { AggregationMethod } from "../../entitlements/Model.ts"
 import { isBefore } from "../../../kernel/values/Timestamp.ts"
 
@@ -33,12 +34,10 @@ export interface Total {
   readonly lastAt: Date | null
 }
 
-const zero = BigDecimal.fromBigInt(0n)
-const one = BigDecimal.fromBigInt(1n)
 const AVERAGE_DECIMALS = 18
 
 /** A period without events. */
-export const nothing: Total = {
+export const emptyTotal: Total = {
   value: zero,
   eventCount: 0,
   sum: zero,
@@ -48,7 +47,7 @@ export const nothing: Total = {
   lastAt: null,
 }
 
-const later = (one: Date | null, other: Date): Date => (one === null || one < other ? other : one)
+const later = (instant: Date | null, other: Date): Date => (instant === null || instant < other ? other : instant)
 
 const average = (sum: BigDecimal.BigDecimal, count: number): BigDecimal.BigDecimal =>
   BigDecimal.round(BigDecimal.divideUnsafe(sum, BigDecimal.fromNumberUnsafe(count)), {
@@ -101,7 +100,7 @@ const counted = (total: Total, event: UsageEvent): Total => ({
 
 /** The events by timestamp; the sort is stable, so those of one timestamp stay in the order of their arrival. */
 const inOrder = <Event extends UsageEvent>(events: ReadonlyArray<Event>): ReadonlyArray<Event> =>
-  events.toSorted((one, other) => one.timestamp.getTime() - other.timestamp.getTime())
+  events.toSorted((event, other) => event.timestamp.getTime() - other.timestamp.getTime())
 
 /** The total of a period's events, given in the order of their arrival. */
 export const fold = (method: AggregationMethod, events: ReadonlyArray<UsageEvent>): Total => {
@@ -110,7 +109,7 @@ export const fold = (method: AggregationMethod, events: ReadonlyArray<UsageEvent
     const isNewKey = !keys.has(event.uniqueKey)
     keys.add(event.uniqueKey)
     return counted(event.behavior === "set" ? replace(total, event) : append(method, total, event, isNewKey), event)
-  }, nothing)
+  }, emptyTotal)
 }
 
 /** What the events of a period come to from the newest `set` on, which is one of them, or all if none was set. */

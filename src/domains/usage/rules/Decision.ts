@@ -4,7 +4,7 @@
  * Quantities are exact decimals; the answer's figures become JavaScript numbers only after every comparison is made.
  */
 import { BigDecimal } from "effect"
-import { amountOf } from "../../../kernel/values/Decimal.ts"
+import { amountOf, hundred, hundredth, one, unlimited, zero } from "../../../kernel/values/Decimal.ts"
 import { isBefore } from "../../../kernel/values/Timestamp.ts"
 import type { EntitlementType } from "../../entitlements/Model.ts"
 import { contains } from "./Period.ts"
@@ -206,15 +206,5 @@ const grantsSomething: Record<EntitlementType, (value: Grant["value"]) => boolea
   NUMBER: isQuantity,
   CONFIG: isConfiguration,
 }
-
-const one = BigDecimal.fromBigInt(1n)
-
-const zero = BigDecimal.fromBigInt(0n)
-
-const hundred = BigDecimal.fromBigInt(100n)
-
-const hundredth = BigDecimal.make(1n, 2)
-
-const unlimited = BigDecimal.fromBigInt(-1n)
 
 const orZero = (quantity: BigDecimal.BigDecimal): BigDecimal.BigDecimal => BigDecimal.max(quantity, zero)

@@ -1,5 +1,6 @@
 /** What a limit does to usage: when a report is refused, and which thresholds it crosses (docs/usage.md). Pure. */
 import { BigDecimal } from "effect"
+import { hundred, hundredth } from "../../../kernel/values/Decimal.ts"
 import { capOf, isUnlimited, isWithinSoftLimit } from "./Decision.ts"
 import type { Grant } from "./Decision.ts"
 
@@ -29,7 +30,7 @@ const exceeds = (usage: BigDecimal.BigDecimal, limit: Limit): boolean =>
  * Why usage may not go from one figure to the other, if it may not. What lowers usage is always allowed; what raises it
  * leaves room for what is held.
  */
-export const refusalOf = (
+export const rejectionReason = (
   limit: Limit | null,
   before: BigDecimal.BigDecimal,
   after: BigDecimal.BigDecimal,
@@ -39,8 +40,6 @@ export const refusalOf = (
   if (limit === null) return "not-granted"
   return BigDecimal.isGreaterThan(after, before) && exceeds(BigDecimal.sum(after, held), limit) ? "cap" : undefined
 }
-
-const hundred = BigDecimal.fromBigInt(100n)
 
 /** Compared in hundredths, so that no division rounds. */
 const reaches = (usage: BigDecimal.BigDecimal, limit: BigDecimal.BigDecimal, percent: number): boolean =>
@@ -73,11 +72,9 @@ export interface Thresholds {
   readonly cap: BigDecimal.BigDecimal
 }
 
-const hundredth = BigDecimal.make(1n, 2)
-
 /**
  * Where a limit's thresholds lie; none if it is unlimited. Usage that rises and stays on its side of each of them crosses
- * nothing and is refused by nothing, which is what {@link crossingsAt} and {@link refusalOf} come to.
+ * nothing and is refused by nothing, which is what {@link crossingsAt} and {@link rejectionReason} come to.
  */
 export const thresholdsOf = (limit: Limit, warningThresholdPercent: number | null): Thresholds | null =>
   isUnlimited(limit.value)

@@ -5,7 +5,7 @@
  * Every boundary is `origin + n * length`, computed from the origin and never from the previous boundary, so that a
  * short month cannot drag the months after it: 31 Jan, 28 Feb, 31 Mar. Nothing is stored and no job runs at a boundary.
  */
-import { isBefore } from "../../../kernel/values/Timestamp.ts"
+import { DAY_MS, isBefore } from "../../../kernel/values/Timestamp.ts"
 import type { ResetAnchor, ResetPeriod } from "../../entitlements/Model.ts"
 
 /**
@@ -65,8 +65,8 @@ const periodFrom = (origin: Date, resetPeriod: ResetPeriod, at: Date): Period =>
 
 const lengths: Record<ResetPeriod, { readonly milliseconds: number } | { readonly months: number }> = {
   HOUR: { milliseconds: 3_600_000 },
-  DAY: { milliseconds: 24 * 3_600_000 },
-  WEEK: { milliseconds: 7 * 24 * 3_600_000 },
+  DAY: { milliseconds: DAY_MS },
+  WEEK: { milliseconds: 7 * DAY_MS },
   MONTH: { months: 1 },
   YEAR: { months: 12 },
 }

@@ -1,6 +1,6 @@
 /** What an instance has and what its license grants: types and parsers. Pure. */
 import { BigDecimal, Option } from "effect"
-import { decimalInText, storedDecimal } from "../../../kernel/values/Decimal.ts"
+import { decimalOfText, storedDecimal, zero } from "../../../kernel/values/Decimal.ts"
 import type { EntitlementType, ResetAnchor, ResetPeriod } from "../../entitlements/Model.ts"
 import type { LifecycleState } from "../../licenses/Model.ts"
 import type { Grant } from "./Decision.ts"
@@ -45,11 +45,9 @@ export interface CheckedEntitlement {
 /** A row without an entitlement stands for an instance of which only unknown entitlements were asked. */
 export type CheckRow = CheckedInstance & (CheckedEntitlement | { readonly entitlement: null })
 
-export const zero = BigDecimal.fromBigInt(0n)
-
 const grantValue = (text: string): Option.Option<Grant["value"]> => {
   if (text === "true" || text === "false") return Option.some(text === "true")
-  return text === "{}" ? Option.some({}) : decimalInText(text)
+  return text === "{}" ? Option.some({}) : decimalOfText(text)
 }
 
 /** What is granted. A value that no license can hold grants nothing: what nothing allows is refused. */

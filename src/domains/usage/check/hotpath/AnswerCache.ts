@@ -1,45 +1,65 @@
 /**
- * What checks that are asked again need not work out again: products ask the same of the same instance all day, and mostly nothing
- * was used in between. What the database tells decides. Only if it tells what it told the last two times is the answer the same
+ * Caches the serialized answers of checks: products repeat the same check all day, mostly without usage in between. The database
+ * decides whether an answer is still right: a cached one is returned only if the rows are the same as the last two times
  * (`docs/adr/0009-cached-answers.md`).
  */
-import { recent } from "../../../../kernel/concurrency/LruCache.ts"
+import { makeLruCache } from "../../../../kernel/concurrency/LruCache.ts"
 import { isSameInstant } from "../../../../kernel/values/Timestamp.ts"
-import type { Found } from "../../rules/CheckBasis.ts"
-import type { CheckResult } from "../Model.ts"
-import type { Catalogs, UsageCheck } from "./CatalogCache.ts"
+import type { CheckBasis } from "../../rules/CheckBasis.ts"
+import { isRunning } from "../../rules/Decision.ts"
+import type { CheckedInstance } from "../../rules/Terms.ts"
+import { answersAsText, answersTo, responseText } from "../CheckResponse.ts"
+import type { CheckRequest } from "../Model.ts"
+import type { CatalogCache, UsageQuery } from "./CatalogCache.ts"
 import type { CheckQuestion, UsageRow } from "./Repo.ts"
 
-/** Answers that are given again as long as the same is found. */
-export interface GivenAnswers {
-  /** What was requested of each entitlement. */
-  readonly requested: ReadonlyArray<number | undefined>
-  readonly checks: CheckResult["checks"]
-  /** Their JSON, once they were written. */
-  text?: string
+type Checks = CheckRequest["checks"]
+
+/** A basis that the database returned twice, with the answers that were serialized for it last. */
+class RepeatedBasis implements CheckBasis {
+  readonly instance: CheckedInstance
+  readonly bases: CheckBasis["bases"]
+  /** The amounts of the request that {@link text} answers. */
+  private requested: ReadonlyArray<number | undefined> = []
+  private text: string | undefined
+
+  constructor({ bases, instance }: CheckBasis) {
+    this.instance = instance
+    this.bases = bases
+  }
+
+  /** The serialized answers to a check at an instant when the license is running. */
+  answersTo(checks: Checks, at: Date): string {
+    if (this.text !== undefined && checks.every(({ requested }, position) => requested === this.requested[position])) {
+      return this.text
+    }
+    this.requested = checks.map(({ requested }) => requested)
+    this.text = answersAsText(answersTo(this, checks, at))
+    return this.text
+  }
 }
 
-/** A check whose catalog is known. */
-export interface KnownCheck {
-  readonly name: string
-  readonly usage: UsageCheck
-  /** What the database told of it last; `null` before it has told anything. */
-  told: ReadonlyArray<UsageRow> | null
-  /** What that comes to, once it was told twice: what changes each time is not worth keeping. */
-  found: Found | null
-}
+/**
+ * The response to a check as JSON text, with cached answers where there are any. The instant matters only for whether the license is
+ * running: the basis belongs to the periods of its instant. So answers outside the license's dates are not cached.
+ */
+export const cachedResponseText = (basis: CheckBasis, checks: Checks, at: Date): string =>
+  responseText(
+    basis.instance,
+    at,
+    basis instanceof RepeatedBasis && isRunning(basis.instance, at)
+      ? basis.answersTo(checks, at)
+      : answersAsText(answersTo(basis, checks, at)),
+  )
 
 // Of some 0.8 KB each.
-const MOST_KEPT = 50_000
+const MAX_SIZE = 50_000
 
-/** A check of one entitlement keeps three times as much as each further one adds. */
-const sizeOf = ({ usage }: KnownCheck): number => 2 + usage.asked.length
-
-// Ids of organizations have one length, and no name that is asked for holds a NUL.
+// All ids of organizations have the same length, and no requested name contains a NUL.
 const nameOf = ({ entitlements, instance, organizationId }: CheckQuestion): string =>
   `${organizationId}${instance}\u0000${entitlements.join("\u0000")}`
 
-const tellsTheSame = (one: UsageRow, other: UsageRow | undefined): boolean =>
+const isSameRow = (one: UsageRow, other: UsageRow | undefined): boolean =>
   one.used === other?.used &&
   one.held === other.held &&
   one.licenseId === other.licenseId &&
@@ -47,36 +67,61 @@ const tellsTheSame = (one: UsageRow, other: UsageRow | undefined): boolean =>
   isSameInstant(one.startLicenseDate, other.startLicenseDate) &&
   isSameInstant(one.endLicenseDate, other.endLicenseDate)
 
-const tellTheSame = (some: ReadonlyArray<UsageRow>, others: ReadonlyArray<UsageRow>): boolean =>
-  some.length === others.length && some.every((one, place) => tellsTheSame(one, others[place]))
+const areSameRows = (some: ReadonlyArray<UsageRow>, others: ReadonlyArray<UsageRow>): boolean =>
+  some.length === others.length && some.every((row, position) => isSameRow(row, others[position]))
 
-/** The memory of one process, over what it remembers of catalogs. It forgets what was not asked for the longest. */
-export const makeRecalls = (catalogs: Catalogs, mostKept = MOST_KEPT) => {
-  const checks = recent(mostKept, sizeOf)
+/** A check whose catalog is known, with what the database returned for it last. */
+export class KnownCheck {
+  readonly name: string
+  readonly usage: UsageQuery
+  private rows: ReadonlyArray<UsageRow> | undefined
+  /** The basis of these rows, once they were returned twice. Rows that change each time are not worth caching. */
+  private repeated: RepeatedBasis | undefined
+
+  constructor(name: string, usage: UsageQuery) {
+    this.name = name
+    this.usage = usage
+  }
+
+  get isNew(): boolean {
+    return this.rows === undefined
+  }
+
+  /** The basis of the rows, cached if they are repeated; `undefined` if they belong to another catalog. */
+  basisOf(catalogs: CatalogCache, instance: string, rows: ReadonlyArray<UsageRow>): CheckBasis | undefined {
+    const isRepeated = this.rows !== undefined && areSameRows(rows, this.rows)
+    if (isRepeated && this.repeated !== undefined) return this.repeated
+    const basis = catalogs.basisOf(this.usage, instance, rows)
+    if (basis === undefined) return undefined
+    this.rows = rows
+    this.repeated = isRepeated ? new RepeatedBasis(basis) : undefined
+    return this.repeated ?? basis
+  }
+}
+
+/** A check of one entitlement takes three times as much as each further entitlement adds. */
+const sizeOf = ({ usage }: KnownCheck): number => 2 + usage.entitlements.length
+
+/** The cache of one process, on top of its cache of catalogs. The least recently used checks are evicted. */
+export const makeAnswerCache = (catalogs: CatalogCache, maxSize = MAX_SIZE) => {
+  const checks = makeLruCache<KnownCheck>(maxSize, sizeOf)
   return {
-    /** The check as it was asked last, or as it is asked now; nothing if not all that it asks for is known. */
+    /** The cached check, or a new one; `undefined` if not all of its catalog is known. */
     knownCheckOf: (question: CheckQuestion): KnownCheck | undefined => {
       const name = nameOf(question)
       const known = checks.get(name)
-      if (known !== undefined && catalogs.isLeft(known.usage, question)) return known
-      const usage = catalogs.usageCheckOf(question)
-      return usage && { name, usage, told: null, found: null }
+      if (known !== undefined && catalogs.isCurrent(known.usage, question)) return known
+      const usage = catalogs.usageQueryOf(question)
+      return usage && new KnownCheck(name, usage)
     },
 
-    /** How the instance stands by the answers to what was asked for; nothing if they are of another catalog. */
-    recall: (check: KnownCheck, instance: string, answers: ReadonlyArray<UsageRow>): Found | undefined => {
-      const { name, told, usage } = check
-      const isAsBefore = told !== null && tellTheSame(answers, told)
-      if (isAsBefore && check.found !== null) return check.found
-      const found = catalogs.recall(usage, instance, answers)
-      if (found === undefined) {
-        checks.delete(name)
-        return undefined
-      }
-      if (told === null) checks.set(name, check)
-      check.told = answers
-      check.found = isAsBefore ? found : null
-      return found
+    /** The basis of a check from the rows of its usage; `undefined` if they belong to another catalog. */
+    basisOf: (check: KnownCheck, instance: string, rows: ReadonlyArray<UsageRow>): CheckBasis | undefined => {
+      const { isNew } = check
+      const basis = check.basisOf(catalogs, instance, rows)
+      if (basis === undefined) checks.delete(check.name)
+      else if (isNew) checks.set(check.name, check)
+      return basis
     },
   }
 }

@@ -10,7 +10,7 @@ import type { CheckedEntitlement, CheckedInstance } from "../../rules/Terms.ts"
 import { contains } from "../../rules/Period.ts"
 import type { Period } from "../../rules/Period.ts"
 import { decimalOrZero, grantOf, periodOf } from "../../rules/Terms.ts"
-import type { Found } from "../../rules/CheckBasis.ts"
+import type { CheckBasis } from "../../rules/CheckBasis.ts"
 
 interface KnownEntitlement extends Pick<CheckedEntitlement, "type" | "resetPeriod" | "resetAnchor"> {
   readonly slug: string
@@ -32,7 +32,7 @@ interface Catalog {
 }
 
 /** An entitlement of a check, and where the answer tells its usage. */
-interface Asked {
+interface QueriedEntitlement {
   readonly entitlement: KnownEntitlement
   readonly period: Period | null
   /** The number of the question, and the place in its answer. */
@@ -41,10 +41,10 @@ interface Asked {
 }
 
 /** What is left to ask for a check, and how its answer is read. */
-export interface UsageCheck {
+export interface UsageQuery {
   /** Each {@link WantedUsage} as JSON. */
   readonly questions: ReadonlyArray<string>
-  readonly asked: ReadonlyArray<Asked>
+  readonly entitlements: ReadonlyArray<QueriedEntitlement>
   readonly catalog: Catalog
   /** The start of the license that periods were computed from, if any. */
   readonly startLicenseDate: Date | undefined
@@ -63,7 +63,7 @@ const itemsOf = (array: string): ReadonlyArray<string | null> =>
     .map((item) => (item === "NULL" ? null : item))
 
 /** The memory of one process. It forgets everything when it holds more than so many facts, and is told again by the next checks. */
-export const makeCatalogs = (mostFacts = MOST_FACTS) => {
+export const makeCatalogCache = (mostFacts = MOST_FACTS) => {
   const catalogs = new Map<string, Catalog>()
   const starts = new Map<string, Date>()
   let facts = 0
@@ -84,11 +84,11 @@ export const makeCatalogs = (mostFacts = MOST_FACTS) => {
 
   return {
     /** What is left to ask for a check; nothing if not all that it asks for is known. */
-    usageCheckOf: (question: CheckQuestion): UsageCheck | undefined => {
+    usageQueryOf: (question: CheckQuestion): UsageQuery | undefined => {
       const { at, entitlements, instance, organizationId } = question
       const catalog = catalogs.get(organizationId)
       if (catalog === undefined) return undefined
-      const asked: Array<Asked> = []
+      const asked: Array<QueriedEntitlement> = []
       const questions: Array<WantedUsage & { readonly entitlementIds: Array<string> }> = []
       // When the periods of these questions start.
       const starting: Array<number> = []
@@ -117,19 +117,19 @@ export const makeCatalogs = (mostFacts = MOST_FACTS) => {
         questions.push({ organizationId, instance, entitlementIds: [], periodStart: instantText(at) })
       }
       const texts = questions.map((wanted) => JSON.stringify(wanted))
-      return { questions: texts, asked, catalog, startLicenseDate }
+      return { questions: texts, entitlements: asked, catalog, startLicenseDate }
     },
 
     /** Whether the same is left to ask at this instant. */
-    isLeft: ({ asked, catalog }: UsageCheck, { at, organizationId }: CheckQuestion): boolean =>
+    isCurrent: ({ entitlements: asked, catalog }: UsageQuery, { at, organizationId }: CheckQuestion): boolean =>
       catalogs.get(organizationId) === catalog && asked.every(({ period }) => period === null || contains(period, at)),
 
     /** How the instance stands by the answers to what was asked for; nothing if they are of another catalog. */
-    recall: (
-      { asked, catalog, startLicenseDate }: UsageCheck,
+    basisOf: (
+      { entitlements: asked, catalog, startLicenseDate }: UsageQuery,
       instanceSlug: string,
       answers: ReadonlyArray<UsageRow>,
-    ): Found | undefined => {
+    ): CheckBasis | undefined => {
       const [first] = answers
       const license = first === undefined ? undefined : catalog.licenses.get(first.licenseId)
       if (first === undefined || license === undefined) return undefined
@@ -182,4 +182,4 @@ export const makeCatalogs = (mostFacts = MOST_FACTS) => {
   }
 }
 
-export type Catalogs = ReturnType<typeof makeCatalogs>
+export type CatalogCache = ReturnType<typeof makeCatalogCache>

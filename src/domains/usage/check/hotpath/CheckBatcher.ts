@@ -1,15 +1,15 @@
 /** Checks that wait at the same moment are asked about together, whosever they are, and only what is not known is asked. */
 import { Effect, Exit } from "effect"
-import { gathered } from "../../../../kernel/concurrency/RequestBatcher.ts"
-import type { Waiting } from "../../../../kernel/concurrency/RequestBatcher.ts"
-import { makeCatalogs } from "./CatalogCache.ts"
-import type { CheckQuestion, CheckRepo, UsageRow } from "./Repo.ts"
-import { makeRecalls } from "./AnswerCache.ts"
+import { makeRequestBatcher } from "../../../../kernel/concurrency/RequestBatcher.ts"
+import type { PendingQuestion } from "../../../../kernel/concurrency/RequestBatcher.ts"
+import { makeCatalogCache } from "./CatalogCache.ts"
+import type { CheckQuestion, CheckBatchRepo, UsageRow } from "./Repo.ts"
+import { makeAnswerCache } from "./AnswerCache.ts"
 import type { KnownCheck } from "./AnswerCache.ts"
-import { foundIn } from "../../rules/CheckBasis.ts"
-import type { Found } from "../../rules/CheckBasis.ts"
+import { checkBasisOf } from "../../rules/CheckBasis.ts"
+import type { CheckBasis } from "../../rules/CheckBasis.ts"
 
-type WaitingCheck = Waiting<CheckQuestion, Found | undefined>
+type WaitingCheck = PendingQuestion<CheckQuestion, CheckBasis | undefined>
 
 interface WaitingKnown {
   readonly check: WaitingCheck
@@ -49,9 +49,9 @@ const allAtOnce = (statements: ReadonlyArray<Effect.Effect<void>>): Effect.Effec
   Effect.all(statements, { concurrency: "unbounded", discard: true })
 
 /** How instances stand with what is asked for; nothing where there is no such instance. */
-export const askingTogether = (repo: CheckRepo["Service"]) => {
-  const catalogs = makeCatalogs()
-  const recalls = makeRecalls(catalogs)
+export const makeCheckBatcher = (repo: CheckBatchRepo["Service"]) => {
+  const catalogs = makeCatalogCache()
+  const answerCache = makeAnswerCache(catalogs)
 
   const statementsFor = (
     waiting: ReadonlyArray<WaitingCheck>,
@@ -77,7 +77,7 @@ export const askingTogether = (repo: CheckRepo["Service"]) => {
         Exit.map(byNumber, (rows) => {
           const own = rows.get(number) ?? []
           if (!repo.isSharded) catalogs.learn(question, own)
-          return foundIn(own, question.entitlements, question.at)
+          return checkBasisOf(own, question.entitlements, question.at)
         }),
       )
     }
@@ -101,23 +101,23 @@ export const askingTogether = (repo: CheckRepo["Service"]) => {
       const from = asked
       asked += known.usage.questions.length
       const own = answers.slice(from, asked).filter((row) => row !== undefined)
-      const found = recalls.recall(known, check.question.instance, own)
+      const found = answerCache.basisOf(known, check.question.instance, own)
       if (found === undefined) unanswered.push(check)
       else check.answer(Exit.succeed(found))
     }
     if (unanswered.length > 0) yield* allAtOnce(statementsFor(unanswered, false))
   })
 
-  return gathered<CheckQuestion, Found | undefined>((waiting) => {
+  return makeRequestBatcher<CheckQuestion, CheckBasis | undefined>((waiting) => {
     const allKnown: Array<WaitingKnown> = []
     const unknown: Array<WaitingCheck> = []
     for (const check of waiting) {
-      const known = recalls.knownCheckOf(check.question)
+      const known = answerCache.knownCheckOf(check.question)
       if (known === undefined) unknown.push(check)
       else allKnown.push({ check, known })
     }
     return allAtOnce([
-      ...inParts(allKnown, ({ known }) => known.usage.asked.length).map(findKnown),
+      ...inParts(allKnown, ({ known }) => known.usage.entitlements.length).map(findKnown),
       ...statementsFor(unknown, repo.isSharded),
     ])
   })

@@ -6,11 +6,11 @@ import { findsCitus, records } from "../../../../kernel/database/Statements.ts"
 import { instantText } from "../../../../kernel/values/Timestamp.ts"
 import { asJson } from "../../../../kernel/contract/JsonResponse.ts"
 import type { CheckedEntitlement, CheckedInstance } from "../../rules/Terms.ts"
-import { checkedColumns, grantsAndUsageJoins, heldOf, licenseJoin } from "../../TermsSql.ts"
-import type { Moment } from "../../TermsSql.ts"
+import { checkedColumns, grantsAndUsageJoins, heldQuantity, licenseJoin } from "../../TermsSql.ts"
+import type { AsOf } from "../../TermsSql.ts"
 
 /** What a check asks of an instance of an organization. */
-export interface CheckQuestion extends Moment {
+export interface CheckQuestion extends AsOf {
   readonly organizationId: string
   readonly instance: string
   readonly entitlements: ReadonlyArray<string>
@@ -36,7 +36,7 @@ export interface WantedUsage {
 }
 
 /** The same at an instant. */
-export interface UsageQuestion extends Moment {
+export interface UsageQuestion extends AsOf {
   /** {@link WantedUsage} as JSON, which is made once for all who ask it. */
   readonly wanted: string
 }
@@ -70,7 +70,7 @@ const make = Effect.gen(function* () {
   const catalogVersion = sql.literal(`LEFT JOIN LATERAL (
       SELECT version FROM catalog_versions WHERE organization_id = i.organization_id OFFSET 0
     ) c ON true`)
-  const held = sql.literal(heldOf("wanted.id"))
+  const held = sql.literal(heldQuantity("wanted.id"))
 
   return {
     /** Whether tables may be spread over nodes by organization: a statement then has to be about one. */
@@ -135,6 +135,8 @@ const make = Effect.gen(function* () {
 })
 
 /** Rows of checks that are asked together. */
-export class CheckRepo extends Context.Service<CheckRepo, Effect.Success<typeof make>>()("keyshelf/usage/CheckRepo") {
-  static readonly layer = Layer.effect(CheckRepo, make)
+export class CheckBatchRepo extends Context.Service<CheckBatchRepo, Effect.Success<typeof make>>()(
+  "keyshelf/usage/check/hotpath/Repo",
+) {
+  static readonly layer = Layer.effect(CheckBatchRepo, make)
 }

@@ -1,0 +1,59 @@
+/** Operations on meters, as both ledgers apply them. Each decision is written once, in its operation. Pure. */
+import type { Effect, Exit } from "effect"
+import { accountName, meterName } from "./Account.ts"
+import type { Account, Accounts, MeterUse } from "./Account.ts"
+import type { Meter } from "./Model.ts"
+
+/** Names a meter of an organization by slugs. */
+export type MeterName = Pick<Meter, "instance" | "entitlement">
+
+/** A request that uses meters: it answers `A`, or is rejected with `E`. */
+export interface Operation<A, E> {
+  readonly organizationId: string
+  /** The meters that the request names, whether they exist or not. */
+  readonly meters: ReadonlyArray<MeterName>
+  /** Whether its meters are read with what an explanation shows. Only the locked ledger reads that. */
+  readonly explain?: boolean
+  /**
+   * Checks the request against those of its meters that exist, in the order of their names. It returns an effect if the request is
+   * rejected or more has to be read. Then the operation needs locks.
+   */
+  readonly prepare: (
+    meters: ReadonlyArray<Meter>,
+    at: Date,
+  ) => PreparedOperation<A, E> | Effect.Effect<PreparedOperation<A, E>, E>
+}
+
+/** An operation whose request is valid. */
+export interface PreparedOperation<A, E> {
+  /** What it may post: names the accounts that the decision needs. */
+  readonly uses: ReadonlyArray<MeterUse>
+  /** The answer, and the accounts after it. It depends on these accounts only. */
+  readonly decide: (accounts: Accounts) => OperationResult<A, E>
+}
+
+export interface OperationResult<A, E> {
+  readonly answer: Exit.Exit<A, E>
+  readonly accounts: Accounts
+}
+
+/** Those of an operation's meters that exist, by {@link meterName}. */
+export const metersOf = (
+  operation: Pick<Operation<unknown, unknown>, "meters">,
+  meters: ReadonlyMap<string, Meter>,
+): ReadonlyArray<Meter> => operation.meters.flatMap((name) => meters.get(meterName(name)) ?? [])
+
+/** Decides an operation on its accounts among all; `undefined` if one of them is missing. */
+export const decideOperation = <A, E>(
+  { decide, uses }: PreparedOperation<A, E>,
+  accounts: Accounts,
+): OperationResult<A, E> | undefined => {
+  const own = new Map<string, Account>()
+  for (const use of uses) {
+    const name = accountName(use)
+    const account = accounts.get(name)
+    if (account === undefined) return undefined
+    own.set(name, account)
+  }
+  return decide(own)
+}
