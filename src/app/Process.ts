@@ -75,7 +75,8 @@ const dispatcher = Layer.unwrap(
       concurrency: webhooksConcurrency,
       history: retention.webhookHistory,
       // Either setting indicates a pooler, where connections do not identify a process.
-      disconnectedFor: databasePrepare && Option.isNone(databaseListenUrl) ? defaults.disconnectedFor : Duration.infinity,
+      disconnectedFor:
+        databasePrepare && Option.isNone(databaseListenUrl) ? defaults.disconnectedFor : Duration.infinity,
     }
     return DispatcherWorker.layer.pipe(
       Layer.provide(

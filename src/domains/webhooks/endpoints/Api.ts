@@ -71,7 +71,7 @@ export class WebhookEndpointsApi extends HttpApiGroup.make("webhookEndpoints")
       .annotateMerge(exampleBody({ url: "https://example.com/events", eventNames: ["*"] }))
       .annotateMerge(
         OpenApi.annotations({
-          summary: "Change a webhook endpoint",
+          summary: "Update a webhook endpoint",
           description:
             "Omitted properties are not changed; `null` clears `description`. Pending deliveries use the new URL from their next attempt on. New `eventNames` apply to later events. A disabled endpoint stays disabled.",
         }),
