@@ -173,18 +173,18 @@ layer(TestService.layer, { excludeTestServices: true })("amounts of up to 18 dig
       for (const text of ["1234567890123456789", "0.1234567890123456789", "1234567890.123456789"]) {
         assert.deepStrictEqual(refused(yield* post(usage("calls"), `{"value":${text}}`)), [
           422,
-          "has at most 18 digits",
+          "must have at most 18 digits",
           text,
         ])
         assert.deepStrictEqual(refused(yield* post(reservations, `{"quantity":${text}}`)), [
           422,
-          "has at most 18 digits",
+          "must have at most 18 digits",
           text,
         ])
         const granted = yield* post("/licenses/pro/entitlements", `{"entitlementSlug":"other","value":${text}}`)
         assert.deepStrictEqual(refused(granted), [422, "must have at most 18 digits", text])
         const events = yield* post("/usage-events", cloudEvent(1, text))
-        assert.strictEqual(events.body.results[0].message, "`data.value` has at most 18 digits.")
+        assert.strictEqual(events.body.results[0].message, "`data.value` must have at most 18 digits.")
       }
       const long = yield* post(usage("calls"), `{"value":0.5${"0".repeat(500_000)}1}`)
       assert.strictEqual(long.status, 422)

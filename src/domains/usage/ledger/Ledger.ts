@@ -1,5 +1,5 @@
 /**
- * Applies operations to accounts: optimistically where that is enough, else under locks (`docs/adr/0006-usage-without-locks.md`).
+ * Applies operations to accounts: optimistically where that is enough, else under locks (`docs/adr/0006-optimistic-ledger.md`).
  * Callers do not choose. What needs statements of its own between lock and decision uses the locked ledger itself: reservations,
  * transaction ids, reports that set a total, and batches.
  */

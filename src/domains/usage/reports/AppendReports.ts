@@ -10,7 +10,7 @@ import type { ReportUsageThresholdExceeded } from "../Errors.ts"
 import type { UsageEntry } from "../ledger/Model.ts"
 import type { Operation } from "../ledger/Operation.ts"
 import type { ReportUsage } from "./Model.ts"
-import { appendValidationError, eventOf, rejectionProblem } from "./Rules.ts"
+import { reportValidationError, eventOf, rejectionProblem } from "./Rules.ts"
 
 /** A report for an entitlement of an instance. */
 export interface Report {
@@ -43,7 +43,7 @@ export const appendOperation = (
   prepare: ([meter], at) => {
     if (meter === undefined) return failMissing(organizationId, instance, entitlement)
     const timestamp = report.timestamp ?? at
-    const error = appendValidationError(meter, report, timestamp, at)
+    const error = reportValidationError(meter, report, timestamp, at)
     if (error !== undefined) return Effect.fail(invalid(error.location, error.message, error.value))
     const event = eventOf(report, timestamp, actor)
     const use = { meter, at: timestamp, uniqueKey: event.uniqueKey }
@@ -51,11 +51,11 @@ export const appendOperation = (
       uses: [use],
       decide: (accounts) => {
         const name = accountName(use)
-        const { account, refusal } = post(accountIn(accounts, name), event)
+        const { account, rejection } = post(accountIn(accounts, name), event)
         const answer =
-          refusal === undefined
+          rejection === undefined
             ? Exit.succeed(entryOf(meter, account.period, account.total))
-            : Exit.fail(rejectionProblem(refusal, account, report))
+            : Exit.fail(rejectionProblem(rejection, account, report))
         return { answer, accounts: new Map([[name, account]]) }
       },
     }
