@@ -1,7 +1,7 @@
 /**
- * SQL fragments of an instance's terms: its license, grants, totals and reservations. The SQL of checks is `check/Repo.ts` (a single
- * check), `check/hotpath/Repo.ts` (batched checks) and `check/PastRepo.ts` (checks of the past). Usage joins tables of other domains,
- * because a check has to read all of them in one statement.
+ * SQL fragments of an instance's terms: its license, grants, totals and reservations. The SQL of checks is
+ * `check/Repo.ts` (a single check), `check/hotpath/Repo.ts` (batched checks) and `check/PastRepo.ts` (checks of the
+ * past). Usage joins tables of other domains, because a check has to read all of them in one statement.
  */
 
 /** The instant of a check. */
@@ -30,8 +30,8 @@ export const grantJoin = `LEFT JOIN LATERAL (
     ) g ON true`
 
 /**
- * The totals `t` of the instance `i` and the entitlement `e` that may belong to the period of `asked.at`. The caller computes the
- * start of the period, so this returns the totals of an interval as long as the longest such period.
+ * The totals `t` of the instance `i` and the entitlement `e` that may belong to the period of `asked.at`. The caller
+ * computes the start of the period, so this returns the totals of an interval as long as the longest such period.
  */
 export const totalsAround = (columns: string): string => `LEFT JOIN LATERAL (
       SELECT ${columns} FROM usage_totals t
@@ -47,7 +47,10 @@ export const totalsAround = (columns: string): string => `LEFT JOIN LATERAL (
       OFFSET 0
     ) t ON true`
 
-/** The columns of a check: of the instance `i`, its license `l`, the entitlement `e`, its grant `g`, a total `t` and reservations `h`. */
+/**
+ * The columns of a check: of the instance `i`, its license `l`, the entitlement `e`, its grant `g`, a total `t` and
+ * reservations `h`.
+ */
 export const checkedColumns = `i.slug AS instance, l.slug AS license, i.start_license_date AS "startLicenseDate",
   i.end_license_date AS "endLicenseDate", e.slug AS entitlement, e.type, e.reset_period AS "resetPeriod",
   e.reset_anchor AS "resetAnchor",

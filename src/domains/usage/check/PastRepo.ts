@@ -36,7 +36,9 @@ interface SummedUp {
   readonly entitlementId: string
   readonly periodStart: Date
   readonly method: AggregationMethod
-  /** The present total of the period, if all its events count; otherwise the sums of the events up to the instant do. */
+  /**
+   * The present total of the period, if all its events count; otherwise the sums of the events up to the instant do.
+   */
   readonly total: string | null
   readonly replacedBy: string | null
   readonly count: number
@@ -128,9 +130,9 @@ const make = Effect.gen(function* () {
         WHERE i.organization_id = ${organizationId} AND i.slug = ${instanceSlug}`),
 
     /**
-     * The usage of each entitlement in its period up to an instant, by all events that are known today. The database adds them up, so
-     * that no event is transferred. The period's total is used where all its events are up to the instant, and where events were
-     * deleted, because nothing more exact is left.
+     * The usage of each entitlement in its period up to an instant, by all events that are known today. The database
+     * adds them up, so that no event is transferred. The period's total is used where all its events are up to the
+     * instant, and where events were deleted, because nothing more exact is left.
      */
     usageUntil: (
       organizationId: string,

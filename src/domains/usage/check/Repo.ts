@@ -16,12 +16,12 @@ const make = Effect.gen(function* () {
 
   return {
     /**
-     * Everything that a check is decided on, in one round trip; no row if there is no such instance. It returns one row for each
-     * entitlement, or a few if the license start was changed recently: the caller finds the total of the period. Reservations are read
-     * from the end of their index, after all expired ones: none lives longer than a day.
+     * Everything that a check is decided on, in one round trip; no row if there is no such instance. It returns one row
+     * for each entitlement, or a few if the license start was changed recently: the caller finds the total of the
+     * period. Reservations are read from the end of their index, after all expired ones: none lives longer than a day.
      *
-     * `ARRAY(SELECT ...)` and the fence `OFFSET 0` make PostgreSQL use one plan for all calls, with one index look-up for each
-     * entitlement. Otherwise it plans every call again, which costs seven times the execution.
+     * `ARRAY(SELECT ...)` and the fence `OFFSET 0` make PostgreSQL use one plan for all calls, with one index look-up
+     * for each entitlement. Otherwise it plans every call again, which costs seven times the execution.
      */
     findForCheck: (
       organizationId: string,

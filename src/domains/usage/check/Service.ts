@@ -82,7 +82,10 @@ const make = Effect.gen(function* () {
     check: checkWith(checkResultOf),
     /** The same as JSON text, from the cache where possible. */
     checkAsText: checkWith(cachedResponseText),
-    /** The current standings of an instance with these entitlements (`null`: with all); none if there is no such instance. */
+    /**
+     * The current standings of an instance with these entitlements (`null`: with all); none if there is no such
+     * instance.
+     */
     standings: standingsOf,
   }
 })

@@ -1,6 +1,7 @@
 /**
- * The two counting strategies of batches. Set-wise: nearly always the events only raise totals and cross no threshold, so they are
- * added up first, and each total is raised once without being read. Under locks: all other batches are decided event by event.
+ * The two counting strategies of batches. Set-wise: nearly always the events only raise totals and cross no threshold,
+ * so they are added up first, and each total is raised once without being read. Under locks: all other batches are
+ * decided event by event.
  */
 import { BigDecimal, Data, Effect } from "effect"
 import { storedDecimal } from "../../../kernel/values/Decimal.ts"
@@ -12,6 +13,7 @@ import type { Account } from "../ledger/Account.ts"
 import { identityOf, rejected } from "./Rules.ts"
 import type { CountableEvent, ParsedEvent, Outcome } from "./Rules.ts"
 import { LockedLedger } from "../ledger/LockedLedger.ts"
+import { CountedIdsRepo } from "../ledger/CountedIdsRepo.ts"
 import { LedgerRepo } from "../ledger/LedgerRepo.ts"
 import type { Meter } from "../ledger/Model.ts"
 import { RETENTION_MS, rejectionText } from "../ledger/Acceptance.ts"
@@ -65,6 +67,7 @@ const slugs = (events: ReadonlyArray<ParsedEvent>, slugOf: (event: ParsedEvent) 
 /** The two counting strategies. */
 export const makeBatchCounting = Effect.gen(function* () {
   const repo = yield* LedgerRepo
+  const ids = yield* CountedIdsRepo
   const tallies = yield* CloudEventsRepo
   const ledger = yield* LockedLedger
   const transactions = yield* Transactions
@@ -76,7 +79,7 @@ export const makeBatchCounting = Effect.gen(function* () {
     at: Date,
   ) {
     const expiresAt = new Date(at.getTime() + RETENTION_MS)
-    const free = yield* repo.takeEventIds(organizationId, events, at, expiresAt)
+    const free = yield* ids.takeEventIds(organizationId, events, at, expiresAt)
     if (free === "all") return events
     const fresh = new Set(free.map(identityOf))
     return events.filter(({ identity }) => fresh.has(identity))
@@ -169,7 +172,7 @@ export const makeBatchCounting = Effect.gen(function* () {
     const uses = counting.map(({ meter, timestamp, uniqueKey }) => ({ meter, at: timestamp, uniqueKey }))
     const counted = countOn(yield* ledger.open(caller.organizationId, uses), counting, caller.actor)
     const rejectedEvents = counting.filter((event) => counted.outcomes.get(event)?.status === "rejected")
-    if (rejectedEvents.length > 0) yield* repo.releaseEventIds(caller.organizationId, idsOf(rejectedEvents))
+    if (rejectedEvents.length > 0) yield* ids.releaseEventIds(caller.organizationId, idsOf(rejectedEvents))
     yield* ledger.close(caller, [...counted.accounts.values()])
     const outcomes: Outcomes = (event) => counted.outcomes.get(event)
     return outcomes

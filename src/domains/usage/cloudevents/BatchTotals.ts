@@ -118,7 +118,10 @@ export interface BatchTotals {
   readonly events: ReadonlyArray<TalliedEvent>
 }
 
-/** Adds up events, which are passed in the order of arrival; `undefined` if one of them could do more than raise its total. */
+/**
+ * Adds up events, which are passed in the order of arrival; `undefined` if one of them could do more than raise its
+ * total.
+ */
 export const addUp = (events: ReadonlyArray<CountableEvent>): BatchTotals | undefined => {
   if (!events.every(raises)) return undefined
   const limitFor = makeLimitCache()

@@ -4,7 +4,10 @@ import { Schema } from "effect"
 /** The maximum of events in a batch. */
 export const MAX_EVENTS = 1000
 
-/** Body of `POST /usage-events`: one CloudEvent, or up to 1,000. Each has its own result, so their properties are not validated here. */
+/**
+ * Body of `POST /usage-events`: one CloudEvent, or up to 1,000. Each has its own result, so their properties are not
+ * validated here.
+ */
 export const CloudEvent = Schema.Record(Schema.String, Schema.Unknown).annotate({
   description:
     "CloudEvents 1.0: `specversion`, `id`, `source`, `subject` (slug of the instance), `type` (slug of the entitlement), `time` (default now), `data.value`, `data.uniqueKey`. Extension attributes are ignored",

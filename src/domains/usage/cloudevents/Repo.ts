@@ -116,9 +116,9 @@ const make = Effect.gen(function* () {
 
   return {
     /**
-     * The terms of all meters of these instances and entitlements. One statement, so that it sees a license before or after a concurrent
-     * change, never half of it. It returns each row once, as JSON: a row for each meter would repeat the same few values hundreds of
-     * times. The fences force index look-ups and one plan.
+     * The terms of all meters of these instances and entitlements. One statement, so that it sees a license before or
+     * after a concurrent change, never half of it. It returns each row once, as JSON: a row for each meter would repeat
+     * the same few values hundreds of times. The fences force index look-ups and one plan.
      */
     terms: (organizationId: string, instances: ReadonlyArray<string>, entitlements: ReadonlyArray<string>) =>
       Effect.map(
@@ -158,12 +158,12 @@ const make = Effect.gen(function* () {
       ),
 
     /**
-     * Adds tallies to their totals and stores their events. Returns how many totals were raised; if not all were, the transaction must
-     * be rolled back. A total is not raised across a threshold, or by events older than its newest `set`. A missing total starts with
-     * its tally, unless another transaction has locked its instance or entitlement.
+     * Adds tallies to their totals and stores their events. Returns how many totals were raised; if not all were, the
+     * transaction must be rolled back. A total is not raised across a threshold, or by events older than its newest
+     * `set`. A missing total starts with its tally, unless another transaction has locked its instance or entitlement.
      *
-     * Tallies are in the lock order of totals. Events find their tally by its index in an array: PostgreSQL does not know the lengths of
-     * the arrays, and would join them row by row.
+     * Tallies are in the lock order of totals. Events find their tally by its index in an array: PostgreSQL does not
+     * know the lengths of the arrays, and would join them row by row.
      */
     post: (
       organizationId: string,
@@ -255,8 +255,8 @@ const make = Effect.gen(function* () {
     },
 
     /**
-     * What reservations hold of the meters of these instances, in any period. It must run after `post`, whose locks prevent new
-     * reservations: so it includes what was reserved while `post` waited.
+     * What reservations hold of the meters of these instances, in any period. It must run after `post`, whose locks
+     * prevent new reservations: so it includes what was reserved while `post` waited.
      */
     held: (organizationId: string, instances: ReadonlyArray<string>, at: Date) =>
       records<{ readonly instanceId: string; readonly entitlementId: string; readonly quantity: string }>()(sql`

@@ -1,4 +1,6 @@
-/** Usage as CloudEvents 1.0: each event has its own outcome and is counted once (contract sections 5 and 9, "Usage"). */
+/**
+ * Usage as CloudEvents 1.0: each event has its own outcome and is counted once (contract sections 5 and 9, "Usage").
+ */
 import { Context, Effect, Exit, Layer, Option } from "effect"
 import { Caller } from "../../../kernel/contract/Caller.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"

@@ -1,6 +1,6 @@
 /**
- * The account of one meter and period: events are posted to it, then it is stored. Pure; `LockedLedger` and `OptimisticLedger` open
- * and store accounts.
+ * The account of one meter and period: events are posted to it, then it is stored. Pure; `LockedLedger` and
+ * `OptimisticLedger` open and store accounts.
  */
 import { BigDecimal } from "effect"
 import { amountOf } from "../../../kernel/values/Decimal.ts"

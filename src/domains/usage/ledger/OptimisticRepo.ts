@@ -1,4 +1,6 @@
-/** SQL that reads meters and totals without a lock, and stores what was posted to totals that have not changed since. */
+/**
+ * SQL that reads meters and totals without a lock, and stores what was posted to totals that have not changed since.
+ */
 import { PgClient } from "@effect/sql-pg"
 import { BigDecimal, Context, Effect, Layer } from "effect"
 import { Commits } from "../../../kernel/database/Connections.ts"
@@ -48,8 +50,8 @@ const make = Effect.gen(function* () {
     isSharded,
 
     /**
-     * Those of the named meters that exist, with their totals around an instant, in one round trip. The fences `OFFSET 0` force one
-     * index look-up for each, whatever PostgreSQL's statistics are.
+     * Those of the named meters that exist, with their totals around an instant, in one round trip. The fences `OFFSET
+     * 0` force one index look-up for each, whatever PostgreSQL's statistics are.
      */
     read: (named: ReadonlyArray<OrganizationMeterName>, at: Date): Effect.Effect<ReadonlyArray<MeterSnapshot>> => {
       const organization = isSharded ? (named[0]?.organizationId ?? null) : ownOrganization
@@ -88,9 +90,9 @@ const make = Effect.gen(function* () {
     },
 
     /**
-     * Stores what was posted to accounts: all accounts of an organization, or none. It stores none if one of them has changed since it
-     * was read, or another transaction has locked it. It never waits. Returns the organizations whose accounts were stored. The
-     * location and the writing transaction (`ctid`, `xmin`) identify a version of a row.
+     * Stores what was posted to accounts: all accounts of an organization, or none. It stores none if one of them has
+     * changed since it was read, or another transaction has locked it. It never waits. Returns the organizations whose
+     * accounts were stored. The location and the writing transaction (`ctid`, `xmin`) identify a version of a row.
      */
     store: (accounts: ReadonlyArray<Account>, at: Date): Effect.Effect<ReadonlySet<string>> => {
       const sizes = new Map<string, number>()

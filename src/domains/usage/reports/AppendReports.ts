@@ -1,4 +1,7 @@
-/** The common report as an operation: it appends, at an instant that concerns no other event, so that the ledger can batch it. */
+/**
+ * The common report as an operation: it appends, at an instant that concerns no other event, so that the ledger can
+ * batch it.
+ */
 import { Effect, Exit } from "effect"
 import type { EntitlementNotFound } from "../../entitlements/Errors.ts"
 import type { InstanceNotFound } from "../../instances/Errors.ts"

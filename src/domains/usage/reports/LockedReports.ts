@@ -1,6 +1,6 @@
 /**
- * Reports that need statements of their own between the locks and the decision: with a transaction id, with `set`, or under an
- * idempotency key. They run in a transaction of their own or in the key's.
+ * Reports that need statements of their own between the locks and the decision: with a transaction id, with `set`, or
+ * under an idempotency key. They run in a transaction of their own or in the key's.
  */
 import { BigDecimal, Effect } from "effect"
 import { Caller } from "../../../kernel/contract/Caller.ts"
@@ -9,6 +9,7 @@ import { now } from "../../../kernel/values/Timestamp.ts"
 import { ReportUsageTransactionIdReused } from "../Errors.ts"
 import { RETENTION_MS, timestampError } from "../ledger/Acceptance.ts"
 import { accountIn, accountName, entryOf, post } from "../ledger/Account.ts"
+import { CountedIdsRepo } from "../ledger/CountedIdsRepo.ts"
 import { LedgerRepo } from "../ledger/LedgerRepo.ts"
 import { LockedLedger } from "../ledger/LockedLedger.ts"
 import type { Meter } from "../ledger/Model.ts"
@@ -31,6 +32,7 @@ const storedReport = (report: ReportUsage) => {
 
 export const makeLockedReports = Effect.fnUntraced(function* (failMissing: FailMissing) {
   const repo = yield* LedgerRepo
+  const ids = yield* CountedIdsRepo
   const ledger = yield* LockedLedger
 
   /** Posts a valid report. A rejection is a value, so that its threshold event commits. */
@@ -55,14 +57,14 @@ export const makeLockedReports = Effect.fnUntraced(function* (failMissing: FailM
     const expiresAt = new Date(at.getTime() + RETENTION_MS)
     const stored = storedReport(report)
     const row = { transactionId, report: stored, timestamp, at, expiresAt }
-    if (yield* repo.takeTransaction(organizationId, meter, row)) {
+    if (yield* ids.takeTransaction(organizationId, meter, row)) {
       const error = timestampError(meter, timestamp, at)
       if (error !== undefined) return yield* invalid("body.timestamp", error, report.timestamp)
       const posted = yield* postReport(meter, report, timestamp)
-      if (posted.rejection !== undefined) yield* repo.releaseTransaction(organizationId, meter, transactionId)
+      if (posted.rejection !== undefined) yield* ids.releaseTransaction(organizationId, meter, transactionId)
       return posted
     }
-    const [same] = yield* repo.findTransaction(organizationId, meter, transactionId, stored)
+    const [same] = yield* ids.findTransaction(organizationId, meter, transactionId, stored)
     if (same === undefined) {
       return yield* new ReportUsageTransactionIdReused({
         detail: `The transaction id "${transactionId}" belongs to another report. Use a new id.`,

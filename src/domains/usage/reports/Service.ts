@@ -44,7 +44,8 @@ const make = Effect.gen(function* () {
     input: ReportUsage,
   ) {
     const sent = { instance, entitlement, report: input }
-    // Under an idempotency key a rejection rolls back the key's transaction. Its threshold event has to be emitted afterwards.
+    // Under an idempotency key a rejection rolls back the key's transaction. Its threshold event has to be emitted
+    // afterwards.
     if (isAppend(input) && Option.isNone(yield* Effect.serviceOption(Transaction))) {
       return yield* ledger.apply(appendOperation(yield* Caller, sent, failMissing))
     }

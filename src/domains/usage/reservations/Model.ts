@@ -31,7 +31,9 @@ export const Reservation = Schema.Struct({
 })
 export type Reservation = typeof Reservation.Type
 
-/** Body of `POST /instances/{instanceSlug}/entitlements/{entitlementSlug}/reservations`. Every property has a default. */
+/**
+ * Body of `POST /instances/{instanceSlug}/entitlements/{entitlementSlug}/reservations`. Every property has a default.
+ */
 export const Reserve = Schema.Struct({
   quantity: Schema.optionalKey(
     Schema.Finite.check(Schema.isGreaterThan(0)).annotate({

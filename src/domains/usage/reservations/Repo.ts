@@ -1,4 +1,7 @@
-/** SQL of reservations. What they hold of a period is read with its total, by the repositories of checks and of the ledger. */
+/**
+ * SQL of reservations. What they hold of a period is read with its total, by the repositories of checks and of the
+ * ledger.
+ */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import type { ActorReference } from "../../../kernel/contract/Caller.ts"
@@ -45,7 +48,10 @@ const make = Effect.gen(function* () {
         JOIN entitlements e ON e.organization_id = r.organization_id AND e.id = r.entitlement_id
         WHERE r.organization_id = ${organizationId} AND r.id = ${id}`),
 
-    /** Ends a reservation that is `HELD`, even if it has expired. Returns whether it was. Waits for another transaction that ends it. */
+    /**
+     * Ends a reservation that is `HELD`, even if it has expired. Returns whether it was. Waits for another transaction
+     * that ends it.
+     */
     end: (organizationId: string, id: string, how: ReservationEnd) =>
       touched(sql`${ending(organizationId, id, how)} RETURNING id`),
 
@@ -54,8 +60,9 @@ const make = Effect.gen(function* () {
       touched(sql`${ending(organizationId, id, how)} AND expires_at > ${how.at} RETURNING id`),
 
     /**
-     * Deletes up to `limit` reservations, of all organizations, that were created more than a day before a past instant, whatever
-     * their state. No reservation lives longer than a day, so all of them were over by then. Returns how many were deleted.
+     * Deletes up to `limit` reservations, of all organizations, that were created more than a day before a past
+     * instant, whatever their state. No reservation lives longer than a day, so all of them were over by then. Returns
+     * how many were deleted.
      */
     deleteFinished: (before: Date, limit: number) =>
       Effect.map(

@@ -43,8 +43,8 @@ export const reservationAt = (stored: StoredReservation, at: Date): Reservation 
 })
 
 /**
- * The periods of a meter that overlap the lifetime of a reservation. A commit counts in the period of its own instant, so a
- * reservation must fit into all of them.
+ * The periods of a meter that overlap the lifetime of a reservation. A commit counts in the period of its own instant,
+ * so a reservation must fit into all of them.
  */
 export const periodsTouched = (meter: Meter, from: Date, until: Date): ReadonlyArray<Period> => {
   const periods = [periodFor(meter, from)]

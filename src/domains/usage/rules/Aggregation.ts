@@ -1,9 +1,9 @@
 /**
  * Aggregates usage events to the usage of a period (contract section 5, "Entitlements, usage, check"). Pure.
  *
- * {@link fold} is the definition: events in the order of their timestamps, and of arrival where timestamps are equal. {@link add}
- * computes the same total in constant time, event by event in the order of arrival. {@link valueOf} computes the same value from sums
- * of the database.
+ * {@link fold} is the definition: events in the order of their timestamps, and of arrival where timestamps are equal.
+ * {@link add} computes the same total in constant time, event by event in the order of arrival. {@link valueOf}
+ * computes the same value from sums of the database.
  */
 import { BigDecimal } from "effect"
 import { one, zero } from "../../../kernel/values/Decimal.ts"

@@ -48,7 +48,10 @@ export interface Basis {
 
 /** Everything that a decision depends on. */
 export interface CheckSubject extends Basis {
-  /** How much more is requested: 1 if absent; 0 asks whether usage is within the limit. Never negative. Only a `NUMBER` uses it. */
+  /**
+   * How much more is requested: 1 if absent; 0 asks whether usage is within the limit. Never negative. Only a `NUMBER`
+   * uses it.
+   */
   readonly requested?: BigDecimal.BigDecimal | undefined
   /** The license is running in `[startLicenseDate, endLicenseDate)`. Without an end it never expires. */
   readonly instance: { readonly startLicenseDate: Date; readonly endLicenseDate: Date | null }
@@ -68,9 +71,9 @@ export interface Figures {
 }
 
 /**
- * The decision of one check. All figures are `null` for `BOOLEAN`, `CONFIG` and unknown entitlements. A `NUMBER` without a grant has
- * only its `usage`. The figures describe the state before the request, whether or not the license is running: only `allowed` says
- * whether there is access.
+ * The decision of one check. All figures are `null` for `BOOLEAN`, `CONFIG` and unknown entitlements. A `NUMBER`
+ * without a grant has only its `usage`. The figures describe the state before the request, whether or not the license
+ * is running: only `allowed` says whether there is access.
  */
 export interface Decision {
   readonly allowed: boolean
@@ -89,15 +92,16 @@ export interface Decision {
  * 1. An entitlement that the organization does not have is denied: `ENTITLEMENT_NOT_FOUND`.
  * 2. Before the license starts, everything is denied: `LICENSE_NOT_STARTED`.
  * 3. From the instant when the license ends, everything is denied: `LICENSE_EXPIRED`.
- * 4. An entitlement is denied if the license does not grant it, grants `false`, or grants a value of another type: `NOT_GRANTED`.
+ * 4. An entitlement is denied if the license does not grant it, grants `false`, or grants a value of another type:
+ *    `NOT_GRANTED`.
  * 5. A boolean `true` and a configuration are allowed: `GRANTED`. For a number:
  * 6. An unlimited grant allows any amount: `UNLIMITED`.
  * 7. A request is allowed if usage, reservations and the request are within the limit: `GRANTED`.
  * 8. It is allowed if they are within the limit plus `overagePercent` of it: `SOFT_LIMIT`.
  * 9. Anything more is denied: `LIMIT_REACHED`.
  *
- * The order is part of the product: the reason of an expired license is the expiry, not a reached limit. The rules are contract
- * section 5, "Entitlements, usage, check", and section 9, "Check".
+ * The order is part of the product: the reason of an expired license is the expiry, not a reached limit. The rules are
+ * contract section 5, "Entitlements, usage, check", and section 9, "Check".
  */
 export const decide = (subject: CheckSubject): Decision => {
   const reason = reasonFor(subject)
@@ -119,8 +123,8 @@ export const allows = (reason: CheckReason): boolean =>
   reason === "GRANTED" || reason === "UNLIMITED" || reason === "SOFT_LIMIT"
 
 /**
- * The figures of a limit, a usage and what reservations hold. After a consumed check they describe the new state (contract section 9,
- * "Check").
+ * The figures of a limit, a usage and what reservations hold. After a consumed check they describe the new state
+ * (contract section 9, "Check").
  */
 export const figures = (
   limit: BigDecimal.BigDecimal,

@@ -1,4 +1,6 @@
-/** The effects of a limit on usage: which reports are rejected, and which thresholds are crossed (docs/usage.md). Pure. */
+/**
+ * The effects of a limit on usage: which reports are rejected, and which thresholds are crossed (docs/usage.md). Pure.
+ */
 import { BigDecimal } from "effect"
 import { hundred, hundredth } from "../../../kernel/values/Decimal.ts"
 import { capOf, isUnlimited, isWithinSoftLimit } from "./Decision.ts"
@@ -27,8 +29,8 @@ const exceeds = (usage: BigDecimal.BigDecimal, limit: Limit): boolean =>
   !isUnlimited(limit.value) && !isWithinSoftLimit(usage, limit.value, limit.overagePercent)
 
 /**
- * Why usage must not change from one value to another; `undefined` if it may. Usage may always fall. If it rises, it must leave room
- * for what reservations hold.
+ * Why usage must not change from one value to another; `undefined` if it may. Usage may always fall. If it rises, it
+ * must leave room for what reservations hold.
  */
 export const rejectionReason = (
   limit: Limit | null,
@@ -41,7 +43,9 @@ export const rejectionReason = (
   return BigDecimal.isGreaterThan(after, before) && exceeds(BigDecimal.sum(after, held), limit) ? "cap" : undefined
 }
 
-/** Whether usage is at a percentage of the limit or above. Both sides are multiplied by 100, so that no division rounds. */
+/**
+ * Whether usage is at a percentage of the limit or above. Both sides are multiplied by 100, so that no division rounds.
+ */
 const reaches = (usage: BigDecimal.BigDecimal, limit: BigDecimal.BigDecimal, percent: number): boolean =>
   BigDecimal.isGreaterThanOrEqualTo(
     BigDecimal.multiply(usage, hundred),
@@ -73,8 +77,8 @@ export interface Thresholds {
 }
 
 /**
- * The thresholds of a limit; `null` if it is unlimited. Usage that rises and stays on the same side of each crosses nothing and is not
- * rejected. {@link crossingsAt} and {@link rejectionReason} have the same result.
+ * The thresholds of a limit; `null` if it is unlimited. Usage that rises and stays on the same side of each crosses
+ * nothing and is not rejected. {@link crossingsAt} and {@link rejectionReason} have the same result.
  */
 export const thresholdsOf = (limit: Limit, warningThresholdPercent: number | null): Thresholds | null =>
   isUnlimited(limit.value)

@@ -1,14 +1,17 @@
 /**
- * Usage periods: the intervals in which an entitlement's usage is added up before it starts again from zero (contract section 5,
- * "Entitlements, usage, check").
+ * Usage periods: the intervals in which an entitlement's usage is added up before it starts again from zero (contract
+ * section 5, "Entitlements, usage, check").
  *
- * Every boundary is `origin + n * length`. It is computed from the origin, not from the previous boundary, so that a short month does
- * not move later ones: 31 Jan, 28 Feb, 31 Mar. Nothing is stored and no job runs at a boundary.
+ * Every boundary is `origin + n * length`. It is computed from the origin, not from the previous boundary, so that a
+ * short month does not move later ones: 31 Jan, 28 Feb, 31 Mar. Nothing is stored and no job runs at a boundary.
  */
 import { DAY_MS, isBefore } from "../../../kernel/values/Timestamp.ts"
 import type { ResetAnchor, ResetPeriod } from "../../entitlements/Model.ts"
 
-/** The interval `[start, end)`, in UTC to the millisecond. `end` belongs to the next period; it is `null` for a lifetime period. */
+/**
+ * The interval `[start, end)`, in UTC to the millisecond. `end` belongs to the next period; it is `null` for a lifetime
+ * period.
+ */
 export interface Period {
   readonly start: Date
   readonly end: Date | null
@@ -29,11 +32,12 @@ export interface PeriodQuery {
 }
 
 /**
- * Computes the usage period that contains `at`, in constant time, for any license start and instant of the years 1970 to 9999.
+ * Computes the usage period that contains `at`, in constant time, for any license start and instant of the years 1970
+ * to 9999.
  *
- * A lifetime period (`resetPeriod` is `null`) starts at the license start under either anchor, because no usage can be older (contract
- * section 9, "Usage"). It never ends. It is the only period that may not contain `at`: before the license start there is no usage.
- * Resetting periods exist before the license start too, and it does not shorten them.
+ * A lifetime period (`resetPeriod` is `null`) starts at the license start under either anchor, because no usage can be
+ * older (contract section 9, "Usage"). It never ends. It is the only period that may not contain `at`: before the
+ * license start there is no usage. Resetting periods exist before the license start too, and it does not shorten them.
  */
 export const periodAt = ({ resetPeriod, resetAnchor, licenseStart, at }: PeriodQuery): Period => {
   if (resetPeriod === null) return { start: licenseStart, end: null }
@@ -45,8 +49,8 @@ export const periodAt = ({ resetPeriod, resetAnchor, licenseStart, at }: PeriodQ
   return period
 }
 
-// The period computed last is mostly the next one needed: all requests about the present are in the same calendar periods, and
-// entitlements of one instance share its license start.
+// The period computed last is mostly the next one needed: all requests about the present are in the same calendar
+// periods, and entitlements of one instance share its license start.
 const latest: Record<ResetAnchor, Map<ResetPeriod, { readonly origin: number; readonly period: Period }>> = {
   CALENDAR: new Map(),
   LICENSE_START: new Map(),
@@ -67,7 +71,8 @@ const lengths: Record<ResetPeriod, { readonly milliseconds: number } | { readonl
   YEAR: { months: 12 },
 }
 
-// A Monday that is also the first of a month and of a year: every calendar boundary is a whole number of periods from it.
+// A Monday that is also the first of a month and of a year: every calendar boundary is a whole number of periods from
+// it.
 const calendarOrigin = new Date("1973-01-01T00:00:00.000Z")
 
 const periodOfFixedLength = (length: number, origin: Date, at: Date): Period => {
@@ -76,8 +81,8 @@ const periodOfFixedLength = (length: number, origin: Date, at: Date): Period => 
 }
 
 const periodOfMonths = (months: number, origin: Date, at: Date): Period => {
-  // The last boundary in the month of `at` or before it. Within that month the boundary may still be after `at`: then the previous
-  // period contains `at`.
+  // The last boundary in the month of `at` or before it. Within that month the boundary may still be after `at`: then
+  // the previous period contains `at`.
   const monthsElapsed = monthNumber(at) - monthNumber(origin)
   const boundary = monthsElapsed - floorModulo(monthsElapsed, months)
   const first = monthsAfter(origin, boundary) <= at ? boundary : boundary - months
@@ -87,7 +92,8 @@ const periodOfMonths = (months: number, origin: Date, at: Date): Period => {
 /** The same day and time `months` later, or on the last day of a month that is too short. */
 const monthsAfter = (origin: Date, months: number): Date => {
   const result = new Date(origin)
-  // Day 0 of the next month is the last day of this one. Unlike `Date.UTC`, the setter does not move years 0 to 99 to 1900.
+  // Day 0 of the next month is the last day of this one. Unlike `Date.UTC`, the setter does not move years 0 to 99 to
+  // 1900.
   result.setUTCFullYear(origin.getUTCFullYear(), origin.getUTCMonth() + months + 1, 0)
   result.setUTCDate(Math.min(origin.getUTCDate(), result.getUTCDate()))
   return result

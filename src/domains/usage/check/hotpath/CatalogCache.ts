@@ -1,7 +1,7 @@
 /**
- * Caches catalogs for checks: the entitlements of an organization and the grants of its licenses. Each change gives the catalog another
- * version, and the database returns the version with every check. So no node ever uses an outdated catalog, and a check need not read
- * what has not changed (`docs/adr/0008-catalog-cache.md`).
+ * Caches catalogs for checks: the entitlements of an organization and the grants of its licenses. Each change gives the
+ * catalog another version, and the database returns the version with every check. So no node ever uses an outdated
+ * catalog, and a check need not read what has not changed (`docs/adr/0008-catalog-cache.md`).
  */
 import { instantText, isSameInstant } from "../../../../kernel/values/Timestamp.ts"
 import type { CatalogRow, CheckQuestion, UsageRow, WantedUsage } from "./Repo.ts"

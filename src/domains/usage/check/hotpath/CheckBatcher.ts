@@ -16,8 +16,9 @@ interface WaitingKnown {
   readonly known: KnownCheck
 }
 
-// Waiting checks are split into at least 4 statements of up to 40 entitlements each, but never fewer than 4 checks per statement. A
-// single check may have more entitlements. So the process responds to some checks while the database runs the next statement.
+// Waiting checks are split into at least 4 statements of up to 40 entitlements each, but never fewer than 4 checks per
+// statement. A single check may have more entitlements. So the process responds to some checks while the database runs
+// the next statement.
 const MIN_STATEMENTS = 4
 const MIN_CHECKS = 4
 const MAX_ENTITLEMENTS = 40
@@ -68,7 +69,8 @@ export const makeCheckBatcher = (repo: CheckBatchRepo["Service"]) => {
     )
   }
 
-  // If a statement about several organizations dies, each gets its own: one organization's check must not fail another's.
+  // If a statement about several organizations dies, each gets its own: one organization's check must not fail
+  // another's.
   const findWithCatalog = Effect.fnUntraced(function* (waiting: ReadonlyArray<WaitingCheck>, within: string | null) {
     const questions = waiting.map(({ question }) => question)
     const found = yield* Effect.exit(repo.findWithCatalog(questions, within))

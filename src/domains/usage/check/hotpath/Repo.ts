@@ -16,7 +16,10 @@ export interface CheckQuestion extends AsOf {
   readonly entitlements: ReadonlyArray<string>
 }
 
-/** The version of the organization's catalog, which every change of its entitlements and grants replaces, and the license. */
+/**
+ * The version of the organization's catalog, which every change of its entitlements and grants replaces, and the
+ * license.
+ */
 interface Versioned {
   readonly catalogVersion: string | null
   readonly licenseId: string
@@ -77,8 +80,9 @@ const make = Effect.gen(function* () {
     isSharded,
 
     /**
-     * Everything that these checks are decided on, in one round trip. With `within`, all of them belong to that organization. Rows carry
-     * the number of their check; there is none if the instance does not exist. The caller finds the total of the period.
+     * Everything that these checks are decided on, in one round trip. With `within`, all of them belong to that
+     * organization. Rows carry the number of their check; there is none if the instance does not exist. The caller
+     * finds the total of the period.
      */
     findWithCatalog: (asked: ReadonlyArray<CheckQuestion>, within: string | null) =>
       records<CatalogRow & Numbered>()(
