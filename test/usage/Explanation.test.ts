@@ -2,13 +2,13 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { CheckResult } from "../../src/domains/usage/check/Model.ts"
 import { TestService } from "../support/TestService.ts"
-import { openMeteredShop } from "./Metered.ts"
+import { openMeteredShop } from "./MeteredShop.ts"
 
 const grantedIn = (explanation: Record<string, unknown>): unknown =>
   (explanation["grant"] as { readonly value: unknown } | null)?.value ?? null
 
 layer(TestService.layer, { excludeTestServices: true })("an explanation", (it) => {
-  it.effect("tells the license version, the grant, the window, the overage rule and what is held", () =>
+  it.effect("contains the license version, the grant, the window, the overage rule and reserved quantities", () =>
     Effect.gen(function* () {
       const { call, grant, instanceOf, license, metered, report } = yield* openMeteredShop
       yield* metered("calls", 3, { resetPeriod: "MONTH", resetAnchor: "LICENSE_START" })
@@ -75,7 +75,7 @@ layer(TestService.layer, { excludeTestServices: true })("an explanation", (it) =
     }),
   )
 
-  it.effect("is there for every kind of entitlement, and where there is none", () =>
+  it.effect("exists for every type of entitlement, and for an unknown one", () =>
     Effect.gen(function* () {
       const { call, entitlement, grant, instanceOf, metered } = yield* openMeteredShop
       yield* metered("free", -1)
