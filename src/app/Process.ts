@@ -24,12 +24,14 @@ import { Settings } from "../infra/Settings.ts"
 import { collectAfterStart } from "./StartupGc.ts"
 import * as Telemetry from "../infra/telemetry/Telemetry.ts"
 import type { Role } from "../infra/SettingFormats.ts"
+import type { Transactions } from "../kernel/database/Transactions.ts"
 import { DeliveryLimits } from "../domains/webhooks/DeliveryLimits.ts"
-import * as InternalProvider from "../domains/webhooks/outbox/QueueProvider.ts"
+import type { WebhookProvider } from "../domains/webhooks/outbox/Provider.ts"
+import * as QueueProvider from "../domains/webhooks/outbox/QueueProvider.ts"
 import { engine } from "../domains/webhooks/Layer.ts"
 import { WebhookSender } from "../domains/webhooks/delivery/Sender.ts"
 import * as SvixProvider from "../domains/webhooks/outbox/SvixProvider.ts"
-import { HandedOver } from "../domains/webhooks/outbox/OutboxFilter.ts"
+import { OutboxSelection } from "../domains/webhooks/outbox/OutboxFilter.ts"
 import * as DispatcherWorker from "../domains/webhooks/delivery/Worker.ts"
 
 /** The services of a process: settings, keys, database, clock and use cases. */
@@ -54,12 +56,14 @@ export const backend = (whenRunning: Database.WhenRunning) =>
     ),
     Layer.provideMerge(
       Layer.effect(
-        HandedOver,
+        OutboxSelection,
         Effect.map(Settings, ({ svix }) => (Option.isSome(svix) ? "all" : "subscribed")),
       ),
     ),
     Layer.provideMerge(Settings.layer),
   )
+
+type ProviderServices = Layer.Services<typeof QueueProvider.layer> | Transactions
 
 /** Delivers events to webhook endpoints, or hands them to the webhook provider of the settings. */
 const dispatcher = Layer.unwrap(
@@ -71,12 +75,12 @@ const dispatcher = Layer.unwrap(
       concurrency: webhooksConcurrency,
       history: retention.webhookHistory,
       // Either setting indicates a pooler, where connections do not identify a process.
-      goneAfter: databasePrepare && Option.isNone(databaseListenUrl) ? defaults.goneAfter : Duration.infinity,
+      disconnectedFor: databasePrepare && Option.isNone(databaseListenUrl) ? defaults.disconnectedFor : Duration.infinity,
     }
     return DispatcherWorker.layer.pipe(
       Layer.provide(
         Option.match(svix, {
-          onNone: () => InternalProvider.layer,
+          onNone: (): Layer.Layer<WebhookProvider, never, ProviderServices> => QueueProvider.layer,
           onSome: (options) => SvixProvider.layer(options).pipe(Layer.provide(FetchHttpClient.layer)),
         }),
       ),

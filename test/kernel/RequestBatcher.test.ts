@@ -1,15 +1,15 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Effect, Exit, Fiber, Option } from "effect"
-import { gathered } from "../../src/kernel/concurrency/RequestBatcher.ts"
-import type { Waiting } from "../../src/kernel/concurrency/RequestBatcher.ts"
+import { makeRequestBatcher } from "../../src/kernel/concurrency/RequestBatcher.ts"
+import type { PendingQuestion } from "../../src/kernel/concurrency/RequestBatcher.ts"
 import { Transaction } from "../../src/kernel/database/Transactions.ts"
 
-type Batch = ReadonlyArray<Waiting<number, string>>
+type Batch = ReadonlyArray<PendingQuestion<number, string>>
 
 /** Batches questions for `answerAll` and records the batches. */
 const recording = (answerAll: (batch: Batch) => Effect.Effect<void>) => {
   const batches: Array<ReadonlyArray<number>> = []
-  const ask = gathered<number, string>((batch) => {
+  const ask = makeRequestBatcher<number, string>((batch) => {
     batches.push(batch.map(({ question }) => question))
     return answerAll(batch)
   })

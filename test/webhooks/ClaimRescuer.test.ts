@@ -7,11 +7,20 @@ import { newId } from "../../src/kernel/values/Identifiers.ts"
 import { Signals } from "../../src/kernel/ports/Signals.ts"
 import { Deliveries } from "../../src/domains/webhooks/delivery/Deliveries.ts"
 import { DeliveryLimits } from "../../src/domains/webhooks/DeliveryLimits.ts"
-import { Nodes } from "../../src/domains/webhooks/maintenance/ClaimRescuer.ts"
+import { ClaimRescuer } from "../../src/domains/webhooks/maintenance/ClaimRescuer.ts"
 import { WebhookProvider } from "../../src/domains/webhooks/outbox/Provider.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { testServices } from "../support/TestService.ts"
-import { attemptsOf, emit, endpoint, node, organization, queueOf, Receiver, virtual } from "./Receiver.ts"
+import {
+  attemptsOf,
+  emitEvent,
+  createEndpoint,
+  nodeLayer,
+  createOrganization,
+  queueOf,
+  Receiver,
+  withTestClock,
+} from "./Receiver.ts"
 
 const eventually = Effect.fnUntraced(function* (what: string, holds: Effect.Effect<boolean>) {
   const deadline = performance.now() + 20_000
@@ -46,11 +55,11 @@ const connected = Effect.gen(function* () {
     )
   })
   const on = <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.provideService(work, NodeId, id)
-  const built = yield* on(Layer.build(Layer.fresh(node)))
+  const built = yield* on(Layer.build(Layer.fresh(nodeLayer)))
   const here = <A, E, R>(work: Effect.Effect<A, E, R>) => on(Effect.provide(work, built))
   yield* connect
   yield* Effect.addFinalizer(() => disconnect)
-  const look = here(Effect.flatMap(Nodes, (nodes) => nodes.look))
+  const look = here(Effect.flatMap(ClaimRescuer, (nodes) => nodes.rescueClaims))
   yield* look
   return {
     id,
@@ -66,10 +75,10 @@ const connected = Effect.gen(function* () {
     deliverDue: here(Effect.flatMap(Deliveries, ({ deliverDue }) => deliverDue)),
     /** Looks once a second for so long; answers how many claims it gave back. */
     lookFor: Effect.fnUntraced(function* (seconds: number) {
-      let givenBack = (yield* look).givenBack
+      let givenBack = (yield* look).rescued
       for (let second = 0; second < seconds; second++) {
         yield* TestClock.adjust("1 second")
-        givenBack += (yield* look).givenBack
+        givenBack += (yield* look).rescued
       }
       return givenBack
     }),
@@ -78,9 +87,9 @@ const connected = Effect.gen(function* () {
 
 /** Owes one delivery of a new organization. */
 const owe = Effect.fnUntraced(function* (fanOut: Effect.Effect<unknown>) {
-  const organizationId = yield* organization
-  yield* endpoint(organizationId)
-  yield* emit(organizationId)
+  const organizationId = yield* createOrganization
+  yield* createEndpoint(organizationId)
+  yield* emitEvent(organizationId)
   yield* fanOut
   return organizationId
 })
@@ -94,7 +103,7 @@ const ownersOf = Effect.fnUntraced(function* (organizationId: string) {
 
 layer(testServices, { excludeTestServices: true })("nodes that share deliveries", (it) => {
   it.effect("what a node had claimed is made by another five seconds after its last connection ended", () =>
-    virtual(
+    withTestClock(
       Effect.gen(function* () {
         const receiver = yield* Receiver
         const dead = yield* connected
@@ -119,7 +128,7 @@ layer(testServices, { excludeTestServices: true })("nodes that share deliveries"
   )
 
   it.effect("a node that stands still keeps its claims until their leases end", () =>
-    virtual(
+    withTestClock(
       Effect.gen(function* () {
         const slow = yield* connected
         const other = yield* connected
@@ -134,7 +143,7 @@ layer(testServices, { excludeTestServices: true })("nodes that share deliveries"
   )
 
   it.effect("a node that is back within the time, as all are after a restart of the database, keeps its claims", () =>
-    virtual(
+    withTestClock(
       Effect.gen(function* () {
         const away = yield* connected
         const other = yield* connected
@@ -154,7 +163,7 @@ layer(testServices, { excludeTestServices: true })("nodes that share deliveries"
   )
 
   it.effect("looks with a gap between them prove nothing: whoever looks may have stood still", () =>
-    virtual(
+    withTestClock(
       Effect.gen(function* () {
         const dead = yield* connected
         const other = yield* connected
@@ -171,7 +180,7 @@ layer(testServices, { excludeTestServices: true })("nodes that share deliveries"
   )
 
   it.effect("two nodes that find the same one gone give its claims back once", () =>
-    virtual(
+    withTestClock(
       Effect.gen(function* () {
         const dead = yield* connected
         const one = yield* connected
@@ -184,7 +193,7 @@ layer(testServices, { excludeTestServices: true })("nodes that share deliveries"
         for (let second = 0; second < 5; second++) {
           yield* TestClock.adjust("1 second")
           const looks = yield* Effect.all([one.look, two.look], { concurrency: 2 })
-          givenBack += looks[0].givenBack + looks[1].givenBack
+          givenBack += looks[0].rescued + looks[1].rescued
         }
         assert.strictEqual(givenBack, 5)
         assert.strictEqual((yield* one.deliverDue) + (yield* two.deliverDue), 5)
@@ -193,7 +202,7 @@ layer(testServices, { excludeTestServices: true })("nodes that share deliveries"
   )
 
   it.effect("the late end of an attempt that was given back is told, and decides nothing", () =>
-    virtual(
+    withTestClock(
       Effect.gen(function* () {
         const cutOff = yield* connected
         const heir = yield* connected
@@ -223,7 +232,7 @@ layer(testServices, { excludeTestServices: true })("nodes that share deliveries"
   )
 
   it.effect("a delivery that ends every node which claims it is abandoned after the third", () =>
-    virtual(
+    withTestClock(
       Effect.gen(function* () {
         const receiver = yield* Receiver
         const last = yield* connected
@@ -247,15 +256,15 @@ layer(testServices, { excludeTestServices: true })("nodes that share deliveries"
   )
 
   it.effect("where connections are no node's own, claims have no owner and only their leases end them", () =>
-    virtual(
+    withTestClock(
       Effect.gen(function* () {
         const other = yield* connected
         const silent = Layer.succeed(Signals, Signals.of({ ...(yield* Signals), listening: Effect.succeed(false) }))
-        const pooled = yield* Layer.build(Layer.fresh(node).pipe(Layer.provide(silent)))
+        const pooled = yield* Layer.build(Layer.fresh(nodeLayer).pipe(Layer.provide(silent)))
         const organizationId = yield* owe(other.fanOut)
         const claims = yield* Effect.provide(
           Effect.gen(function* () {
-            yield* (yield* Nodes).look
+            yield* (yield* ClaimRescuer).rescueClaims
             return yield* (yield* Deliveries).claim(10)
           }),
           pooled,
@@ -263,7 +272,7 @@ layer(testServices, { excludeTestServices: true })("nodes that share deliveries"
         assert.strictEqual(claims.length, 1)
         assert.deepStrictEqual(yield* ownersOf(organizationId), [null])
         assert.strictEqual(yield* other.lookFor(20), 0)
-        const { goneAfter, lease } = yield* DeliveryLimits
+        const { disconnectedFor: goneAfter, lease } = yield* DeliveryLimits
         assert.isTrue(Duration.isLessThan(goneAfter, lease))
         yield* TestClock.adjust("39 seconds")
         yield* other.deliverDue

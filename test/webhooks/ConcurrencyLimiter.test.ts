@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Option } from "effect"
 import { TestClock } from "effect/testing"
-import { makeSlots } from "../../src/domains/webhooks/delivery/ConcurrencyLimiter.ts"
+import { makeConcurrencyLimiter } from "../../src/domains/webhooks/delivery/ConcurrencyLimiter.ts"
 
 /** Work that lasts until it is told to end. */
 const work = Effect.gen(function* () {
@@ -19,7 +19,7 @@ const work = Effect.gen(function* () {
 
 /** Works in a slot, each begun behind the one before it. */
 const working = Effect.fnUntraced(function* (count: number, cap: number) {
-  const inSlot = makeSlots(cap)
+  const inSlot = makeConcurrencyLimiter(cap)
   const works = yield* Effect.replicateEffect(work, count)
   const fibers = yield* Effect.forEach(works, ({ effect }) => Effect.forkChild(inSlot("a", effect)))
   yield* Effect.yieldNow

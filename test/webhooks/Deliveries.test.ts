@@ -8,27 +8,27 @@ import { Events } from "../../src/domains/events/Service.ts"
 import { platformIdentity } from "../../src/kernel/contract/Caller.ts"
 import { amountOf } from "../../src/kernel/values/Decimal.ts"
 import { Deliveries } from "../../src/domains/webhooks/delivery/Deliveries.ts"
-import { PendingDeliveries } from "../../src/domains/webhooks/queue/BacklogRemover.ts"
+import { BacklogRemover } from "../../src/domains/webhooks/queue/BacklogRemover.ts"
 import { WebhookProvider } from "../../src/domains/webhooks/outbox/Provider.ts"
 import { WebhookQueue } from "../../src/domains/webhooks/queue/Queue.ts"
-import { WebhookSecrets } from "../../src/domains/webhooks/endpoints/SigningSecrets.ts"
+import { SigningSecrets } from "../../src/domains/webhooks/endpoints/SigningSecrets.ts"
 import { testServices } from "../support/TestService.ts"
 import {
-  answering,
+  respondWith,
   attemptsOf,
-  emit,
-  endpoint,
-  node,
-  organization,
+  emitEvent,
+  createEndpoint,
+  nodeLayer,
+  createOrganization,
   queueOf,
   Receiver,
   START,
-  virtual,
-  work,
+  withTestClock,
+  deliverEverything,
 } from "./Receiver.ts"
 
 /** Work of a node that was just started. */
-const onNode = <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.provide(work, Layer.fresh(node))
+const onNode = <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.provide(work, Layer.fresh(nodeLayer))
 
 const secondsOf = (dates: ReadonlyArray<{ readonly at: Date }>) => dates.map(({ at }) => (at.getTime() - START) / 1000)
 
@@ -36,19 +36,19 @@ const seconds = [0, 5, 305, 2105, 9305, 38_105]
 
 layer(testServices, { excludeTestServices: true })("deliveries", (it) => {
   it.effect("an event reaches the endpoints that subscribed to its name before it occurred", () =>
-    virtual(
+    withTestClock(
       onNode(
         Effect.gen(function* () {
           const receiver = yield* Receiver
-          const organizationId = yield* organization
-          const stranger = yield* organization
-          const all = yield* endpoint(organizationId)
-          const named = yield* endpoint(organizationId, { eventNames: ["RELEASE_CREATED", "COMPONENT_CREATED"] })
-          yield* endpoint(organizationId, { eventNames: ["RELEASE_CREATED"] })
-          yield* endpoint(organizationId, { createdAt: new Date(START + 1) })
-          yield* endpoint(stranger)
-          yield* emit(organizationId)
-          assert.strictEqual(yield* work, 2)
+          const organizationId = yield* createOrganization
+          const stranger = yield* createOrganization
+          const all = yield* createEndpoint(organizationId)
+          const named = yield* createEndpoint(organizationId, { eventNames: ["RELEASE_CREATED", "COMPONENT_CREATED"] })
+          yield* createEndpoint(organizationId, { eventNames: ["RELEASE_CREATED"] })
+          yield* createEndpoint(organizationId, { createdAt: new Date(START + 1) })
+          yield* createEndpoint(stranger)
+          yield* emitEvent(organizationId)
+          assert.strictEqual(yield* deliverEverything, 2)
           assert.sameMembers(
             receiver.received.map((request) => request.endpointId),
             [all.id, named.id],
@@ -64,25 +64,25 @@ layer(testServices, { excludeTestServices: true })("deliveries", (it) => {
             [1, 1].map((attempt) => ({ attempt, nextAttemptAt: null, state: "Success", statusCode: 200 })),
           )
           assert.deepStrictEqual(yield* queueOf(organizationId), [])
-          assert.strictEqual(yield* work, 0)
+          assert.strictEqual(yield* deliverEverything, 0)
         }),
       ),
     ),
   )
 
   it.effect("a delivery verifies with the public library, under the new and the old secret of a rotation", () =>
-    virtual(
+    withTestClock(
       onNode(
         Effect.gen(function* () {
           const receiver = yield* Receiver
-          const organizationId = yield* organization
-          const { id, secret } = yield* endpoint(organizationId)
-          const secrets = yield* WebhookSecrets
+          const organizationId = yield* createOrganization
+          const { id, secret } = yield* createEndpoint(organizationId)
+          const secrets = yield* SigningSecrets
           const transactions = yield* Transactions
           yield* TestClock.setTime(Date.now())
           const second = yield* transactions.run(secrets.issue(organizationId, id))
-          yield* emit(organizationId, "COMPONENT_CREATED", { name: "Grüße 🔑" })
-          yield* work
+          yield* emitEvent(organizationId, "COMPONENT_CREATED", { name: "Grüße 🔑" })
+          yield* deliverEverything
           const [request] = receiver.received
           if (request === undefined) return assert.fail("nothing was sent")
           for (const one of [secret, second]) {
@@ -109,28 +109,28 @@ layer(testServices, { excludeTestServices: true })("deliveries", (it) => {
   )
 
   it.effect("an answer that cannot be stored holds up no other's: its delivery waits for another attempt", () =>
-    virtual(
+    withTestClock(
       onNode(
         Effect.gen(function* () {
           const receiver = yield* Receiver
-          const organizationId = yield* organization
-          const good = yield* endpoint(organizationId)
-          const refusedByDatabase = yield* endpoint(organizationId)
-          const refusedByClient = yield* endpoint(organizationId)
-          receiver.answer = ({ endpointId }) => {
+          const organizationId = yield* createOrganization
+          const good = yield* createEndpoint(organizationId)
+          const refusedByDatabase = yield* createEndpoint(organizationId)
+          const refusedByClient = yield* createEndpoint(organizationId)
+          receiver.respond = ({ endpointId }) => {
             if (endpointId === refusedByDatabase.id)
-              return Effect.succeed({ ...answering(200), responseBody: "a\u0000b" })
-            return Effect.succeed(answering(endpointId === refusedByClient.id ? 70_000 : 200))
+              return Effect.succeed({ ...respondWith(200), responseBody: "a\u0000b" })
+            return Effect.succeed(respondWith(endpointId === refusedByClient.id ? 70_000 : 200))
           }
-          yield* emit(organizationId)
-          yield* work
+          yield* emitEvent(organizationId)
+          yield* deliverEverything
           assert.deepStrictEqual(
             (yield* attemptsOf(organizationId)).map(({ endpointId }) => endpointId),
             [good.id],
           )
-          receiver.answer = () => Effect.succeed(answering(200))
+          receiver.respond = () => Effect.succeed(respondWith(200))
           yield* TestClock.adjust("1 hour")
-          yield* work
+          yield* deliverEverything
           assert.sameMembers(
             (yield* attemptsOf(organizationId)).map(({ endpointId }) => endpointId),
             [good.id, refusedByDatabase.id, refusedByClient.id],
@@ -142,15 +142,15 @@ layer(testServices, { excludeTestServices: true })("deliveries", (it) => {
   )
 
   it.effect("a delivery carries an amount with all its digits", () =>
-    virtual(
+    withTestClock(
       onNode(
         Effect.gen(function* () {
           const receiver = yield* Receiver
-          const organizationId = yield* organization
-          yield* endpoint(organizationId)
+          const organizationId = yield* createOrganization
+          yield* createEndpoint(organizationId)
           const data = { value: amountOf(BigDecimal.fromStringUnsafe("123456789012345678.5")), plain: 1.5 }
-          yield* emit(organizationId, "LICENSE_ENTITLEMENT_ASSIGNED", data)
-          yield* work
+          yield* emitEvent(organizationId, "LICENSE_ENTITLEMENT_ASSIGNED", data)
+          yield* deliverEverything
           assert.include(receiver.received[0]?.body, `"data":{"value":123456789012345678.5,"plain":1.5}}`)
         }),
       ),
@@ -161,24 +161,24 @@ layer(testServices, { excludeTestServices: true })("deliveries", (it) => {
     it.effect(
       `a delivery that fails is tried six times at the schedule's instants, then is Failed${restarted ? ", also with a restart between any two" : ""}`,
       () =>
-        virtual(
+        withTestClock(
           Effect.gen(function* () {
             const receiver = yield* Receiver
-            receiver.answer = () => Effect.succeed(answering(500))
-            const organizationId = yield* organization
-            yield* endpoint(organizationId)
-            yield* emit(organizationId)
+            receiver.respond = () => Effect.succeed(respondWith(500))
+            const organizationId = yield* createOrganization
+            yield* createEndpoint(organizationId)
+            yield* emitEvent(organizationId)
             const live = Effect.gen(function* () {
               for (const second of seconds) {
                 if (second > 0) {
                   yield* TestClock.setTime(START + second * 1000 - 1)
-                  assert.strictEqual(yield* restarted ? onNode(work) : work, 0)
+                  assert.strictEqual(yield* restarted ? onNode(deliverEverything) : deliverEverything, 0)
                 }
                 yield* TestClock.setTime(START + second * 1000)
-                assert.strictEqual(yield* restarted ? onNode(work) : work, 1)
+                assert.strictEqual(yield* restarted ? onNode(deliverEverything) : deliverEverything, 1)
               }
               yield* TestClock.adjust("30 days")
-              assert.strictEqual(yield* restarted ? onNode(work) : work, 0)
+              assert.strictEqual(yield* restarted ? onNode(deliverEverything) : deliverEverything, 0)
             })
             yield* onNode(live)
             assert.deepStrictEqual(secondsOf(receiver.received), seconds)
@@ -200,16 +200,16 @@ layer(testServices, { excludeTestServices: true })("deliveries", (it) => {
   }
 
   it.effect("a retry that was asked for is made once, whatever its number", () =>
-    virtual(
+    withTestClock(
       onNode(
         Effect.gen(function* () {
           const receiver = yield* Receiver
           const queue = yield* WebhookQueue
           const events = yield* Events
           const transactions = yield* Transactions
-          receiver.answer = () => Effect.succeed(answering(500))
-          const organizationId = yield* organization
-          const { id } = yield* endpoint(organizationId)
+          receiver.respond = () => Effect.succeed(respondWith(500))
+          const organizationId = yield* createOrganization
+          const { id } = yield* createEndpoint(organizationId)
           const source = { organizationId, actor: platformIdentity }
           const deliveryId = yield* transactions.run(
             Effect.gen(function* () {
@@ -220,7 +220,7 @@ layer(testServices, { excludeTestServices: true })("deliveries", (it) => {
               return deliveryId
             }),
           )
-          assert.strictEqual(yield* work, 1)
+          assert.strictEqual(yield* deliverEverything, 1)
           assert.deepStrictEqual(
             (yield* attemptsOf(organizationId)).map(({ attempt, deliveryId, state }) => ({
               attempt,
@@ -236,15 +236,15 @@ layer(testServices, { excludeTestServices: true })("deliveries", (it) => {
   )
 
   it.effect("the event of a change that was rolled back is never delivered", () =>
-    virtual(
+    withTestClock(
       onNode(
         Effect.gen(function* () {
           const receiver = yield* Receiver
           const transactions = yield* Transactions
-          const organizationId = yield* organization
-          yield* endpoint(organizationId)
-          yield* transactions.run(Effect.andThen(emit(organizationId), Effect.fail("no"))).pipe(Effect.flip)
-          assert.strictEqual(yield* work, 0)
+          const organizationId = yield* createOrganization
+          yield* createEndpoint(organizationId)
+          yield* transactions.run(Effect.andThen(emitEvent(organizationId), Effect.fail("no"))).pipe(Effect.flip)
+          assert.strictEqual(yield* deliverEverything, 0)
           assert.deepStrictEqual(receiver.received, [])
         }),
       ),
@@ -252,12 +252,12 @@ layer(testServices, { excludeTestServices: true })("deliveries", (it) => {
   )
 
   it.effect("what a node claimed before it died is sent after the lease, under the same id and attempt number", () =>
-    virtual(
+    withTestClock(
       Effect.gen(function* () {
         const receiver = yield* Receiver
-        const organizationId = yield* organization
-        yield* endpoint(organizationId)
-        yield* emit(organizationId)
+        const organizationId = yield* createOrganization
+        yield* createEndpoint(organizationId)
+        yield* emitEvent(organizationId)
         const [claim] = yield* onNode(
           Effect.gen(function* () {
             const deliveries = yield* Deliveries
@@ -266,9 +266,9 @@ layer(testServices, { excludeTestServices: true })("deliveries", (it) => {
           }),
         )
         yield* TestClock.setTime(START + 59_999)
-        assert.strictEqual(yield* onNode(work), 0)
+        assert.strictEqual(yield* onNode(deliverEverything), 0)
         yield* TestClock.setTime(START + 60_000)
-        assert.strictEqual(yield* onNode(work), 1)
+        assert.strictEqual(yield* onNode(deliverEverything), 1)
         const [attempt] = yield* attemptsOf(organizationId)
         assert.strictEqual(attempt?.attempt, 1)
         assert.strictEqual(attempt?.deliveryId, claim?.row.id)
@@ -279,15 +279,15 @@ layer(testServices, { excludeTestServices: true })("deliveries", (it) => {
   )
 
   it.effect("what was claimed although the claim's answer was lost is given back at once", () =>
-    virtual(
+    withTestClock(
       onNode(
         Effect.gen(function* () {
           const receiver = yield* Receiver
           const deliveries = yield* Deliveries
           const sql = yield* PgClient.PgClient
-          const organizationId = yield* organization
-          yield* endpoint(organizationId)
-          yield* emit(organizationId)
+          const organizationId = yield* createOrganization
+          yield* createEndpoint(organizationId)
+          yield* emitEvent(organizationId)
           yield* (yield* WebhookProvider).publishDue
           // The claim commits; what it is about cannot be read.
           yield* sql`ALTER TABLE events RENAME TO events_away`
@@ -295,12 +295,12 @@ layer(testServices, { excludeTestServices: true })("deliveries", (it) => {
           yield* sql`ALTER TABLE events_away RENAME TO events`
           assert.isTrue(Exit.isFailure(failed))
           assert.isNotNull((yield* queueOf(organizationId))[0]?.lease)
-          yield* deliveries.clearDoubts
+          yield* deliveries.releaseUnconfirmed
           assert.deepStrictEqual(
             (yield* queueOf(organizationId)).map(({ claims, lease }) => ({ claims, lease })),
             [{ claims: 0, lease: null }],
           )
-          assert.strictEqual(yield* work, 1)
+          assert.strictEqual(yield* deliverEverything, 1)
           assert.strictEqual(receiver.received.length, 1)
         }),
       ),
@@ -308,22 +308,22 @@ layer(testServices, { excludeTestServices: true })("deliveries", (it) => {
   )
 
   it.effect("an end that comes after the lease was lost is told and changes nothing", () =>
-    virtual(
+    withTestClock(
       Effect.gen(function* () {
         const receiver = yield* Receiver
         const sql = yield* PgClient.PgClient
-        const organizationId = yield* organization
-        yield* endpoint(organizationId)
-        yield* emit(organizationId)
+        const organizationId = yield* createOrganization
+        yield* createEndpoint(organizationId)
+        yield* emitEvent(organizationId)
         const begun = yield* Deferred.make<void>()
         const mayEnd = yield* Deferred.make<void>()
-        receiver.answer = () =>
-          Deferred.succeed(begun, undefined).pipe(Effect.andThen(Deferred.await(mayEnd)), Effect.as(answering(500)))
-        const slow = yield* Effect.forkChild(onNode(work))
+        receiver.respond = () =>
+          Deferred.succeed(begun, undefined).pipe(Effect.andThen(Deferred.await(mayEnd)), Effect.as(respondWith(500)))
+        const slow = yield* Effect.forkChild(onNode(deliverEverything))
         yield* Deferred.await(begun)
         yield* TestClock.setTime(START + 60_000)
-        receiver.answer = () => Effect.succeed(answering(200))
-        assert.strictEqual(yield* onNode(work), 1)
+        receiver.respond = () => Effect.succeed(respondWith(200))
+        assert.strictEqual(yield* onNode(deliverEverything), 1)
         yield* Deferred.succeed(mayEnd, undefined)
         yield* Fiber.join(slow)
         assert.deepStrictEqual(
@@ -346,19 +346,21 @@ layer(testServices, { excludeTestServices: true })("deliveries", (it) => {
   )
 
   it.effect("an attempt that three claims did not end is abandoned and followed by the next; others go on", () =>
-    virtual(
+    withTestClock(
       onNode(
         Effect.gen(function* () {
           const receiver = yield* Receiver
-          const organizationId = yield* organization
-          const poisoned = yield* endpoint(organizationId)
-          const healthy = yield* endpoint(organizationId)
-          receiver.answer = ({ endpointId }) =>
-            endpointId === poisoned.id ? Effect.die(new Error("thrown by the sender")) : Effect.succeed(answering(200))
-          yield* emit(organizationId)
+          const organizationId = yield* createOrganization
+          const poisoned = yield* createEndpoint(organizationId)
+          const healthy = yield* createEndpoint(organizationId)
+          receiver.respond = ({ endpointId }) =>
+            endpointId === poisoned.id
+              ? Effect.die(new Error("thrown by the sender"))
+              : Effect.succeed(respondWith(200))
+          yield* emitEvent(organizationId)
           for (const minute of [0, 1, 2]) {
             yield* TestClock.setTime(START + minute * 60_000)
-            yield* work
+            yield* deliverEverything
           }
           assert.deepStrictEqual(
             (yield* attemptsOf(organizationId)).map(({ endpointId }) => endpointId),
@@ -366,7 +368,7 @@ layer(testServices, { excludeTestServices: true })("deliveries", (it) => {
           )
           yield* TestClock.setTime(START + 180_000)
           const sent = receiver.received.length
-          yield* work
+          yield* deliverEverything
           assert.strictEqual(receiver.received.length, sent)
           const [, abandoned] = yield* attemptsOf(organizationId)
           assert.strictEqual(abandoned?.state, "Failure")
@@ -382,17 +384,17 @@ layer(testServices, { excludeTestServices: true })("deliveries", (it) => {
   )
 
   it.effect("an endpoint whose every delivery failed for five days is disabled with an event, and owed nothing", () =>
-    virtual(
+    withTestClock(
       onNode(
         Effect.gen(function* () {
           const receiver = yield* Receiver
           const sql = yield* PgClient.PgClient
-          const organizationId = yield* organization
-          const failing = yield* endpoint(organizationId)
-          const flapping = yield* endpoint(organizationId)
+          const organizationId = yield* createOrganization
+          const failing = yield* createEndpoint(organizationId)
+          const flapping = yield* createEndpoint(organizationId)
           let day = 0
-          receiver.answer = ({ endpointId }) =>
-            Effect.succeed(answering(endpointId === flapping.id && day === 3 ? 204 : 503))
+          receiver.respond = ({ endpointId }) =>
+            Effect.succeed(respondWith(endpointId === flapping.id && day === 3 ? 204 : 503))
           const disabledAfter = Effect.map(
             sql<{ id: string; disabledAt: Date | null; reason: string | null }>`
               SELECT id, disabled_at AS "disabledAt", disabled_reason AS reason FROM webhook_endpoints
@@ -401,13 +403,13 @@ layer(testServices, { excludeTestServices: true })("deliveries", (it) => {
           )
           for (; day < 5; day++) {
             yield* TestClock.setTime(START + day * 86_400_000)
-            yield* emit(organizationId)
-            yield* work
+            yield* emitEvent(organizationId)
+            yield* deliverEverything
             assert.deepStrictEqual(yield* disabledAfter, [])
           }
           yield* TestClock.setTime(START + 5 * 86_400_000)
-          yield* emit(organizationId)
-          yield* work
+          yield* emitEvent(organizationId)
+          yield* deliverEverything
           const disabled = yield* disabledAfter
           assert.deepStrictEqual(
             disabled.map(({ id }) => id),
@@ -421,9 +423,9 @@ layer(testServices, { excludeTestServices: true })("deliveries", (it) => {
             SELECT data FROM events WHERE organization_id = ${organizationId} AND type = 'WEBHOOK_ENDPOINT_DISABLED'`
           assert.strictEqual(event?.data.id, failing.id)
           assert.strictEqual(event?.data.disabledAt, new Date(START + 5 * 86_400_000).toISOString())
-          yield* emit(organizationId)
+          yield* emitEvent(organizationId)
           receiver.received.length = 0
-          yield* work
+          yield* deliverEverything
           assert.isFalse(receiver.received.some(({ endpointId }) => endpointId === failing.id))
         }),
       ),
@@ -431,34 +433,34 @@ layer(testServices, { excludeTestServices: true })("deliveries", (it) => {
   )
 
   it.effect("nothing is sent to an endpoint that was deleted; what is in flight ends quietly", () =>
-    virtual(
+    withTestClock(
       onNode(
         Effect.gen(function* () {
           const receiver = yield* Receiver
           const sql = yield* PgClient.PgClient
-          const pending = yield* PendingDeliveries
+          const pending = yield* BacklogRemover
           const transactions = yield* Transactions
-          const organizationId = yield* organization
-          const { id } = yield* endpoint(organizationId)
+          const organizationId = yield* createOrganization
+          const { id } = yield* createEndpoint(organizationId)
           const begun = yield* Deferred.make<void>()
           const mayEnd = yield* Deferred.make<void>()
-          receiver.answer = () =>
-            Deferred.succeed(begun, undefined).pipe(Effect.andThen(Deferred.await(mayEnd)), Effect.as(answering(500)))
-          for (let number = 0; number < 6; number++) yield* emit(organizationId)
-          const sending = yield* Effect.forkChild(work)
+          receiver.respond = () =>
+            Deferred.succeed(begun, undefined).pipe(Effect.andThen(Deferred.await(mayEnd)), Effect.as(respondWith(500)))
+          for (let number = 0; number < 6; number++) yield* emitEvent(organizationId)
+          const sending = yield* Effect.forkChild(deliverEverything)
           yield* Deferred.await(begun)
           yield* transactions.run(
             Effect.gen(function* () {
               yield* sql`DELETE FROM webhook_endpoints WHERE organization_id = ${organizationId} AND id = ${id}`
-              yield* pending.dropFirst({ organizationId, endpointId: id })
+              yield* pending.deleteBatch({ organizationId, endpointId: id })
             }),
           )
-          yield* pending.dropRest({ organizationId, endpointId: id })
+          yield* pending.deleteInBackground({ organizationId, endpointId: id })
           const sent = receiver.received.length
           yield* Deferred.succeed(mayEnd, undefined)
           yield* Fiber.join(sending)
           yield* TestClock.adjust("1 hour")
-          yield* work
+          yield* deliverEverything
           assert.strictEqual(receiver.received.length, sent)
           assert.strictEqual((yield* attemptsOf(organizationId)).length, sent)
           assert.deepStrictEqual(yield* queueOf(organizationId), [])
@@ -468,17 +470,17 @@ layer(testServices, { excludeTestServices: true })("deliveries", (it) => {
   )
 
   it.effect("a row whose endpoint is gone is never sent", () =>
-    virtual(
+    withTestClock(
       onNode(
         Effect.gen(function* () {
           const receiver = yield* Receiver
           const sql = yield* PgClient.PgClient
-          const organizationId = yield* organization
-          const { id } = yield* endpoint(organizationId)
-          yield* emit(organizationId)
+          const organizationId = yield* createOrganization
+          const { id } = yield* createEndpoint(organizationId)
+          yield* emitEvent(organizationId)
           yield* (yield* WebhookProvider).publishDue
           yield* sql`DELETE FROM webhook_endpoints WHERE organization_id = ${organizationId} AND id = ${id}`
-          yield* work
+          yield* deliverEverything
           assert.deepStrictEqual(receiver.received, [])
           // The claim has let it be dropped, which nobody waits for.
           const left = yield* TestClock.withLive(
@@ -494,7 +496,7 @@ layer(testServices, { excludeTestServices: true })("deliveries", (it) => {
   )
 
   it.effect("nothing that a disabled endpoint was owed is sent to it, but a test is", () =>
-    virtual(
+    withTestClock(
       onNode(
         Effect.gen(function* () {
           const receiver = yield* Receiver
@@ -502,9 +504,9 @@ layer(testServices, { excludeTestServices: true })("deliveries", (it) => {
           const events = yield* Events
           const queue = yield* WebhookQueue
           const transactions = yield* Transactions
-          const organizationId = yield* organization
-          const { id } = yield* endpoint(organizationId)
-          for (let number = 0; number < 3; number++) yield* emit(organizationId)
+          const organizationId = yield* createOrganization
+          const { id } = yield* createEndpoint(organizationId)
+          for (let number = 0; number < 3; number++) yield* emitEvent(organizationId)
           yield* (yield* WebhookProvider).publishDue
           yield* sql`UPDATE webhook_endpoints SET disabled_at = ${new Date(START)} WHERE id = ${id}`
           const tested = yield* transactions.run(
@@ -521,7 +523,7 @@ layer(testServices, { excludeTestServices: true })("deliveries", (it) => {
               return event.id
             }),
           )
-          yield* work
+          yield* deliverEverything
           assert.deepStrictEqual(
             receiver.received.map(({ eventId }) => eventId),
             [tested],
@@ -532,17 +534,17 @@ layer(testServices, { excludeTestServices: true })("deliveries", (it) => {
   )
 
   it.effect("a delivery whose event is no longer kept ends Failed without a request", () =>
-    virtual(
+    withTestClock(
       onNode(
         Effect.gen(function* () {
           const receiver = yield* Receiver
           const sql = yield* PgClient.PgClient
-          const organizationId = yield* organization
-          yield* endpoint(organizationId)
-          yield* emit(organizationId)
+          const organizationId = yield* createOrganization
+          yield* createEndpoint(organizationId)
+          yield* emitEvent(organizationId)
           yield* (yield* WebhookProvider).publishDue
           yield* sql`DELETE FROM events WHERE organization_id = ${organizationId}`
-          yield* work
+          yield* deliverEverything
           assert.deepStrictEqual(receiver.received, [])
           const [attempt] = yield* attemptsOf(organizationId)
           assert.strictEqual(attempt?.state, "Failed")
@@ -553,38 +555,38 @@ layer(testServices, { excludeTestServices: true })("deliveries", (it) => {
   )
 
   it.effect("an attempt is stored although no partition was made for its day, also in 1970", () =>
-    virtual(
+    withTestClock(
       Effect.gen(function* () {
         yield* TestClock.setTime(0)
-        const organizationId = yield* organization
-        yield* endpoint(organizationId)
-        yield* emit(organizationId)
-        yield* onNode(work)
+        const organizationId = yield* createOrganization
+        yield* createEndpoint(organizationId)
+        yield* emitEvent(organizationId)
+        yield* onNode(deliverEverything)
         assert.strictEqual((yield* attemptsOf(organizationId)).length, 1)
       }),
     ),
   )
 
   it.effect("an event for 1,000 endpoints and 500 events for one are fanned out, each once", () =>
-    virtual(
+    withTestClock(
       onNode(
         Effect.gen(function* () {
           const sql = yield* PgClient.PgClient
           const provider = yield* WebhookProvider
           const transactions = yield* Transactions
-          const wide = yield* organization
-          const long = yield* organization
+          const wide = yield* createOrganization
+          const long = yield* createOrganization
           yield* transactions.run(
             Effect.gen(function* () {
               yield* sql`
                 INSERT INTO webhook_endpoints (organization_id, id, url, event_names, created_at, created_by, updated_at, updated_by)
                 SELECT ${wide}, gen_random_uuid(), 'https://wide.example/', '{*}', ${new Date(START)}, '{}', ${new Date(START)}, '{}'
                 FROM generate_series(1, 1000)`
-              for (let number = 0; number < 5; number++) yield* emit(wide)
+              for (let number = 0; number < 5; number++) yield* emitEvent(wide)
             }),
           )
-          yield* endpoint(long)
-          yield* transactions.run(Effect.forEach(Array.from({ length: 500 }), () => emit(long), { discard: true }))
+          yield* createEndpoint(long)
+          yield* transactions.run(Effect.forEach(Array.from({ length: 500 }), () => emitEvent(long), { discard: true }))
           while ((yield* provider.publishDue) > 0) continue
           assert.strictEqual((yield* queueOf(wide)).length, 5000)
           assert.strictEqual((yield* queueOf(long)).length, 500)

@@ -4,17 +4,17 @@ import { Effect, Fiber, Latch } from "effect"
 import { randomUUID } from "node:crypto"
 import { Transactions } from "../../src/kernel/database/Transactions.ts"
 import { Sweeper } from "../../src/domains/maintenance/Service.ts"
-import { BATCH, PendingDeliveries } from "../../src/domains/webhooks/queue/BacklogRemover.ts"
+import { MAX_BATCH, BacklogRemover } from "../../src/domains/webhooks/queue/BacklogRemover.ts"
 import { TestService } from "../support/TestService.ts"
-import { openHooks } from "./Hooks.ts"
+import { openWebhookFixture } from "./Hooks.ts"
 
 /** An endpoint that is owed so many deliveries, each tried once; every second time days ago. */
 const openBacklog = Effect.fnUntraced(function* (count: number) {
-  const hooks = yield* openHooks
+  const hooks = yield* openWebhookFixture
   const sql = yield* PgClient.PgClient
   const { organizationId } = hooks.tenant
-  yield* hooks.days("2026-01-01", "2026-01-05")
-  const { id } = yield* hooks.endpoint()
+  yield* hooks.createPartitions("2026-01-01", "2026-01-05")
+  const { id } = yield* hooks.createEndpoint()
   yield* sql`
     WITH owed AS (
       INSERT INTO webhook_queue (organization_id, id, endpoint_id, event_id, event_name, attempt, due_at)
@@ -58,27 +58,27 @@ const dropped = (why: string, count: number) => [
 layer(TestService.layer, { excludeTestServices: true })("what an endpoint is owed when it ends", (it) => {
   it.effect("is dropped behind the answer of the deletion, however much it is, and the history tells of each", () =>
     Effect.gen(function* () {
-      const { call, id, lanes, states, untilLeft } = yield* openBacklog(3 * BATCH + 10)
+      const { call, id, lanes, states, untilLeft } = yield* openBacklog(3 * MAX_BATCH + 10)
       assert.strictEqual((yield* call("DELETE", `/webhooks/${id}`)).status, 204)
       assert.strictEqual((yield* call("GET", `/webhooks/${id}`)).status, 404)
       yield* untilLeft(0)
-      assert.deepStrictEqual(yield* states, dropped("deleted", 3 * BATCH + 10))
+      assert.deepStrictEqual(yield* states, dropped("deleted", 3 * MAX_BATCH + 10))
       assert.deepStrictEqual(yield* lanes, [])
     }),
   )
 
   it.effect("is dropped in one batch in the transaction of the end, while no claim looks at the rest", () =>
     Effect.gen(function* () {
-      const { deleteAndDie, key, lanes, left } = yield* openBacklog(BATCH + 10)
+      const { deleteAndDie, key, lanes, left } = yield* openBacklog(MAX_BATCH + 10)
       const sql = yield* PgClient.PgClient
-      const pending = yield* PendingDeliveries
+      const pending = yield* BacklogRemover
       const transactions = yield* Transactions
-      yield* transactions.run(Effect.andThen(deleteAndDie, pending.dropFirst(key)))
+      yield* transactions.run(Effect.andThen(deleteAndDie, pending.deleteBatch(key)))
       assert.strictEqual(yield* left, 10)
       const closed =
         yield* sql`SELECT 1 FROM webhook_lanes WHERE endpoint_id = ${key.endpointId} AND head_due_at = 'infinity'`
       assert.strictEqual(closed.length, 1)
-      yield* pending.dropAll(key)
+      yield* pending.deleteAll(key)
       assert.strictEqual(yield* left, 0)
       assert.deepStrictEqual(yield* lanes, [])
     }),
@@ -86,16 +86,16 @@ layer(TestService.layer, { excludeTestServices: true })("what an endpoint is owe
 
   it.effect("is dropped by the sweeper if the process died behind the commit, by several nodes each once", () =>
     Effect.gen(function* () {
-      const { deleteAndDie, lanes, left, states } = yield* openBacklog(2 * BATCH + 10)
+      const { deleteAndDie, lanes, left, states } = yield* openBacklog(2 * MAX_BATCH + 10)
       yield* deleteAndDie
       const nodes = yield* Effect.all([sweep, sweep, sweep], { concurrency: 3 })
       yield* sweep
       assert.strictEqual(yield* left, 0)
       assert.isAtMost(
         nodes.reduce((sum, swept) => sum + (swept["dropped_deliveries"] ?? 0), 0),
-        2 * BATCH + 10,
+        2 * MAX_BATCH + 10,
       )
-      assert.deepStrictEqual(yield* states, dropped("deleted", 2 * BATCH + 10))
+      assert.deepStrictEqual(yield* states, dropped("deleted", 2 * MAX_BATCH + 10))
       yield* sweep
       assert.deepStrictEqual(yield* lanes, [])
     }),
@@ -122,7 +122,7 @@ layer(TestService.layer, { excludeTestServices: true })("what an endpoint is owe
       assert.strictEqual(yield* left, 1)
       yield* done.open
       yield* Fiber.join(holder)
-      yield* (yield* PendingDeliveries).dropAll(key)
+      yield* (yield* BacklogRemover).deleteAll(key)
       // What the deletion drops behind its answer may be the one that holds it now.
       yield* untilLeft(0)
     }),
@@ -130,7 +130,7 @@ layer(TestService.layer, { excludeTestServices: true })("what an endpoint is owe
 
   it.effect("never reaches an endpoint that is enabled again, whose tests stay", () =>
     Effect.gen(function* () {
-      const { call, disable, id, queue, states } = yield* openBacklog(BATCH + 10)
+      const { call, disable, id, queue, states } = yield* openBacklog(MAX_BATCH + 10)
       yield* disable(id)
       const test = yield* call("POST", `/webhooks/${id}/test`)
       const enabled = yield* call("POST", `/webhooks/${id}/enable`)
@@ -139,14 +139,14 @@ layer(TestService.layer, { excludeTestServices: true })("what an endpoint is owe
         (yield* queue).map((row) => row.id),
         [test.body.deliveryId],
       )
-      assert.deepStrictEqual(yield* states, dropped("disabled", BATCH + 10))
+      assert.deepStrictEqual(yield* states, dropped("disabled", MAX_BATCH + 10))
     }),
   )
 
   it.effect("stays while the endpoint is neither deleted nor disabled", () =>
     Effect.gen(function* () {
       const { key, lanes, left } = yield* openBacklog(3)
-      yield* (yield* PendingDeliveries).dropAll(key)
+      yield* (yield* BacklogRemover).deleteAll(key)
       yield* sweep
       assert.deepStrictEqual([yield* left, (yield* lanes).length], [3, 1])
     }),
@@ -154,7 +154,7 @@ layer(TestService.layer, { excludeTestServices: true })("what an endpoint is owe
 
   it.effect("is neither in flight nor to come for the history before it is dropped", () =>
     Effect.gen(function* () {
-      const { call, deleteAndDie, id, left, owed, queue } = yield* openBacklog(1)
+      const { call, deleteAndDie, id, left, enqueue: owed, queue } = yield* openBacklog(1)
       const [delivery] = yield* queue
       const leasedUntil = new Date(Date.now() + 60_000)
       const claim = { endpointId: id, deliveryId: randomUUID(), attempt: 1, leasedUntil, claimedAt: new Date() }

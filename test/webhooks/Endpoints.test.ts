@@ -1,15 +1,15 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { MOST_ENDPOINTS } from "../../src/domains/webhooks/endpoints/Rules.ts"
+import { MAX_ENDPOINTS } from "../../src/domains/webhooks/endpoints/Rules.ts"
 import { TestService } from "../support/TestService.ts"
-import { openHooks, refusal } from "./Hooks.ts"
+import { openWebhookFixture, rejectionOf } from "./Hooks.ts"
 
 const absent = "0199aaaa-0000-7000-8000-000000000000"
 
 layer(TestService.layer, { excludeTestServices: true })("webhook endpoints", (it) => {
   it.effect("an endpoint is created, changed, listed and deleted, and each step is an event without its secret", () =>
     Effect.gen(function* () {
-      const { call, events } = yield* openHooks
+      const { call, events } = yield* openWebhookFixture
       const body = { url: "https://example.com/events", eventNames: ["CUSTOMER_CREATION"], description: "Billing" }
       const created = yield* call("POST", "/webhooks", body)
       assert.strictEqual(created.status, 201)
@@ -39,7 +39,7 @@ layer(TestService.layer, { excludeTestServices: true })("webhook endpoints", (it
       })
       assert.deepStrictEqual((yield* call("GET", "/webhooks")).body.items, [after])
       assert.strictEqual((yield* call("DELETE", path)).status, 204)
-      assert.deepStrictEqual(refusal(yield* call("GET", path)), {
+      assert.deepStrictEqual(rejectionOf(yield* call("GET", path)), {
         status: 404,
         code: "WebhookEndpoint.NotFound",
         places: [],
@@ -54,7 +54,7 @@ layer(TestService.layer, { excludeTestServices: true })("webhook endpoints", (it
 
   it.effect("a change leaves what is not named as it is, and null clears the description", () =>
     Effect.gen(function* () {
-      const { call, endpoint } = yield* openHooks
+      const { call, createEndpoint: endpoint } = yield* openWebhookFixture
       const { secret: _, ...record } = yield* endpoint({ description: "Billing" })
       const path = `/webhooks/${record.id}`
       yield* call("PUT", path, {})
@@ -68,7 +68,7 @@ layer(TestService.layer, { excludeTestServices: true })("webhook endpoints", (it
 
   it.effect("endpoints are listed newest first, page by page", () =>
     Effect.gen(function* () {
-      const { call, endpoint } = yield* openHooks
+      const { call, createEndpoint: endpoint } = yield* openWebhookFixture
       const ids: Array<string> = []
       for (let made = 0; made < 3; made++) ids.unshift((yield* endpoint()).id)
       const first = (yield* call("GET", "/webhooks?limit=2")).body
@@ -83,7 +83,7 @@ layer(TestService.layer, { excludeTestServices: true })("webhook endpoints", (it
 
   it.effect("subscriptions are names of events or *, each once, at least one", () =>
     Effect.gen(function* () {
-      const { call, endpoint } = yield* openHooks
+      const { call, createEndpoint: endpoint } = yield* openWebhookFixture
       const path = `/webhooks/${(yield* endpoint()).id}`
       const url = "https://example.com/events"
       const cases = [
@@ -95,28 +95,28 @@ layer(TestService.layer, { excludeTestServices: true })("webhook endpoints", (it
       ] as const
       for (const [eventNames, place] of cases) {
         const refused = { status: 422, code: "Request.ValidationFailed", places: [place] }
-        assert.deepStrictEqual(refusal(yield* call("POST", "/webhooks", { url, eventNames })), refused)
-        assert.deepStrictEqual(refusal(yield* call("PUT", path, { eventNames })), refused)
+        assert.deepStrictEqual(rejectionOf(yield* call("POST", "/webhooks", { url, eventNames })), refused)
+        assert.deepStrictEqual(rejectionOf(yield* call("PUT", path, { eventNames })), refused)
       }
     }),
   )
 
   it.effect("all faults of a body are told at once, and a password in a URL is not repeated", () =>
     Effect.gen(function* () {
-      const { call } = yield* openHooks
+      const { call } = yield* openWebhookFixture
       const refused = yield* call("POST", "/webhooks", {
         url: "https://me:hunter2@example.com/",
         eventNames: ["*", "*"],
       })
-      assert.deepStrictEqual(refusal(refused).places, ["body.url", "body.eventNames[1]"])
+      assert.deepStrictEqual(rejectionOf(refused).places, ["body.url", "body.eventNames[1]"])
       assert.notInclude(refused.text, "hunter2")
     }),
   )
 
   it.effect("an id that is no UUID is refused with its place, one that names nothing is not found", () =>
     Effect.gen(function* () {
-      const { call } = yield* openHooks
-      assert.deepStrictEqual(refusal(yield* call("GET", "/webhooks/mine")).places, ["path.id"])
+      const { call } = yield* openWebhookFixture
+      assert.deepStrictEqual(rejectionOf(yield* call("GET", "/webhooks/mine")).places, ["path.id"])
       for (const [method, path] of [
         ["PUT", `/webhooks/${absent}`],
         ["DELETE", `/webhooks/${absent}`],
@@ -125,7 +125,7 @@ layer(TestService.layer, { excludeTestServices: true })("webhook endpoints", (it
         ["POST", `/webhooks/${absent}/rotate-secret`],
       ] as const) {
         const answer = yield* call(method, path, method === "PUT" ? {} : undefined)
-        assert.strictEqual(refusal(answer).code, "WebhookEndpoint.NotFound", path)
+        assert.strictEqual(rejectionOf(answer).code, "WebhookEndpoint.NotFound", path)
       }
     }),
   )
@@ -134,7 +134,7 @@ layer(TestService.layer, { excludeTestServices: true })("webhook endpoints", (it
     "a test owes one delivery to this endpoint alone, also while it is disabled and subscribes to other events",
     () =>
       Effect.gen(function* () {
-        const { call, disable, endpoint, events, lanes, queue, sql } = yield* openHooks
+        const { call, disable, createEndpoint: endpoint, events, lanes, queue, sql } = yield* openWebhookFixture
         yield* endpoint()
         const { secret: _, ...record } = yield* endpoint({ eventNames: ["LICENSE_ARCHIVED"] })
         yield* disable(record.id)
@@ -157,7 +157,7 @@ layer(TestService.layer, { excludeTestServices: true })("webhook endpoints", (it
 
   it.effect("a disabled endpoint says so and is enabled once, with one event", () =>
     Effect.gen(function* () {
-      const { call, disable, endpoint, events, sql } = yield* openHooks
+      const { call, disable, createEndpoint: endpoint, events, sql } = yield* openWebhookFixture
       const { id } = yield* endpoint()
       yield* disable(id)
       const disabled = (yield* call("GET", `/webhooks/${id}`)).body
@@ -179,7 +179,16 @@ layer(TestService.layer, { excludeTestServices: true })("webhook endpoints", (it
 
   it.effect("a deletion drops what is owed, and each delivery's last attempt says so", () =>
     Effect.gen(function* () {
-      const { attempts, call, days, endpoint, lanes, owed, queue, sql } = yield* openHooks
+      const {
+        insertAttempts: attempts,
+        call,
+        createPartitions: days,
+        createEndpoint: endpoint,
+        lanes,
+        enqueue: owed,
+        queue,
+        sql,
+      } = yield* openWebhookFixture
       yield* days("2026-01-01")
       const gone = yield* endpoint()
       const stays = yield* endpoint()
@@ -231,12 +240,12 @@ layer(TestService.layer, { excludeTestServices: true })("webhook endpoints", (it
 
   it.effect("an organization has so many endpoints and no more, whoever comes at once", () =>
     Effect.gen(function* () {
-      const { call, endpoint, sql, tenant } = yield* openHooks
+      const { call, createEndpoint: endpoint, sql, tenant } = yield* openWebhookFixture
       const { id } = yield* endpoint()
       yield* sql`INSERT INTO webhook_endpoints
         SELECT organization_id, gen_random_uuid(), url, event_names, description, failing_since, disabled_at,
           disabled_reason, created_at, created_by, updated_at, updated_by
-        FROM webhook_endpoints, generate_series(1, ${MOST_ENDPOINTS - 3})
+        FROM webhook_endpoints, generate_series(1, ${MAX_ENDPOINTS - 3})
         WHERE organization_id = ${tenant.organizationId}`
       const create = call("POST", "/webhooks", { url: "https://example.com", eventNames: ["*"] })
       const answers = yield* Effect.all([create, create, create, create], { concurrency: "unbounded" })
@@ -253,7 +262,7 @@ layer(TestService.layer, { excludeTestServices: true })("webhook endpoints", (it
 
   it.effect("a creation that is sent again under its key makes no second endpoint and names the first", () =>
     Effect.gen(function* () {
-      const { call, service, tenant } = yield* openHooks
+      const { call, service, tenant } = yield* openWebhookFixture
       const send = service.core("POST", "/webhooks", {
         token: tenant.token,
         body: { url: "https://example.com", eventNames: ["*"] },

@@ -2,30 +2,30 @@ import { PgClient } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Exit, Redacted } from "effect"
 import { Webhook } from "standardwebhooks"
-import { MOST_SECRETS } from "../../src/domains/webhooks/endpoints/Rules.ts"
-import { WebhookSecrets } from "../../src/domains/webhooks/endpoints/SigningSecrets.ts"
+import { MAX_ACTIVE_SECRETS } from "../../src/domains/webhooks/endpoints/Rules.ts"
+import { SigningSecrets } from "../../src/domains/webhooks/endpoints/SigningSecrets.ts"
 import { TestService } from "../support/TestService.ts"
-import { openHooks } from "./Hooks.ts"
+import { openWebhookFixture } from "./Hooks.ts"
 
 const HOUR = 3_600_000
 
 const opened = Effect.gen(function* () {
-  const hooks = yield* openHooks
-  const secrets = yield* WebhookSecrets
+  const hooks = yield* openWebhookFixture
+  const secrets = yield* SigningSecrets
   const { organizationId } = hooks.tenant
   return {
     ...hooks,
     organizationId,
     rotate: (id: string) => Effect.map(hooks.call("POST", `/webhooks/${id}/rotate-secret`), ({ body }) => body),
     active: (id: string, at: Date, organization = organizationId) =>
-      Effect.map(secrets.activeFor(organization, id, at), (found) => found.map((secret) => Redacted.value(secret))),
+      Effect.map(secrets.findActive(organization, id, at), (found) => found.map((secret) => Redacted.value(secret))),
   }
 })
 
 layer(TestService.layer, { excludeTestServices: true })("the secrets of an endpoint", (it) => {
   it.effect("the secret that the answer shows is the one that signs", () =>
     Effect.gen(function* () {
-      const { active, endpoint } = yield* opened
+      const { active, createEndpoint: endpoint } = yield* opened
       const made = yield* endpoint()
       const [signing] = yield* active(made.id, new Date())
       const at = new Date()
@@ -42,7 +42,7 @@ layer(TestService.layer, { excludeTestServices: true })("the secrets of an endpo
 
   it.effect("a rotation answers a new secret, and the old one signs for 24 hours more", () =>
     Effect.gen(function* () {
-      const { active, call, endpoint, events, rotate } = yield* opened
+      const { active, call, createEndpoint: endpoint, events, rotate } = yield* opened
       const made = yield* endpoint()
       const before = Date.now()
       const answer = yield* call("POST", `/webhooks/${made.id}/rotate-secret`)
@@ -65,7 +65,7 @@ layer(TestService.layer, { excludeTestServices: true })("the secrets of an endpo
 
   it.effect("a second rotation gives the first secret no longer life", () =>
     Effect.gen(function* () {
-      const { active, endpoint, organizationId, rotate, sql } = yield* opened
+      const { active, createEndpoint: endpoint, organizationId, rotate, sql } = yield* opened
       const made = yield* endpoint()
       yield* rotate(made.id)
       const end = new Date(Date.now() + HOUR)
@@ -79,12 +79,12 @@ layer(TestService.layer, { excludeTestServices: true })("the secrets of an endpo
 
   it.effect("however often it is rotated, few secrets sign, the newest among them", () =>
     Effect.gen(function* () {
-      const { active, endpoint, rotate } = yield* opened
+      const { active, createEndpoint: endpoint, rotate } = yield* opened
       const made = yield* endpoint()
       let newest = made.secret
-      for (let turn = 0; turn < MOST_SECRETS; turn++) newest = (yield* rotate(made.id)).secret
+      for (let turn = 0; turn < MAX_ACTIVE_SECRETS; turn++) newest = (yield* rotate(made.id)).secret
       const signing = yield* active(made.id, new Date())
-      assert.strictEqual(signing.length, MOST_SECRETS)
+      assert.strictEqual(signing.length, MAX_ACTIVE_SECRETS)
       assert.strictEqual(signing[0], newest)
       assert.notInclude(signing, made.secret)
     }),
@@ -92,7 +92,7 @@ layer(TestService.layer, { excludeTestServices: true })("the secrets of an endpo
 
   it.effect("secrets are sealed in the database, and one that was moved to another endpoint does not open", () =>
     Effect.gen(function* () {
-      const { active, endpoint, organizationId } = yield* opened
+      const { active, createEndpoint: endpoint, organizationId } = yield* opened
       const sql = yield* PgClient.PgClient
       const one = yield* endpoint()
       const other = yield* endpoint()
@@ -110,7 +110,7 @@ layer(TestService.layer, { excludeTestServices: true })("the secrets of an endpo
 
   it.effect("an endpoint that is not there, or is another organization's, has none", () =>
     Effect.gen(function* () {
-      const { active, call, endpoint, service } = yield* opened
+      const { active, call, createEndpoint: endpoint, service } = yield* opened
       const stranger = yield* service.tenant()
       const made = yield* endpoint()
       assert.deepStrictEqual(yield* active(made.id, new Date(), stranger.organizationId), [])

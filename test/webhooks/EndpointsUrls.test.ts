@@ -7,13 +7,13 @@ import { Caller, platformIdentity } from "../../src/kernel/contract/Caller.ts"
 import { OrganizationsRepo } from "../../src/domains/organizations/Repo.ts"
 import type { OutboundRules } from "../../src/infra/outbound/AddressPolicy.ts"
 import * as OutboundHttp from "../../src/infra/outbound/OutboundHttp.ts"
-import { canonicalUrl, urlFault } from "../../src/domains/webhooks/endpoints/Rules.ts"
+import { canonicalUrl, findUrlError } from "../../src/domains/webhooks/endpoints/Rules.ts"
 import { WebhookEndpoints } from "../../src/domains/webhooks/endpoints/Service.ts"
 import { testSql } from "../support/TestDatabase.ts"
 import { testSecrets, testSignals } from "../support/TestService.ts"
 
 const none = { allowInsecure: false, allowedNetworks: [] }
-const fault = (url: string, rules: OutboundRules = none) => urlFault(url, OutboundHttp.make(rules).refusal)
+const fault = (url: string, rules: OutboundRules = none) => findUrlError(url, OutboundHttp.make(rules).refusal)
 
 describe("the URL of an endpoint", () => {
   it("is over https to a name or a public address", () => {

@@ -5,22 +5,22 @@ import { WebhookQueue } from "../../src/domains/webhooks/queue/Queue.ts"
 import { QueueRepo } from "../../src/domains/webhooks/queue/QueueRepo.ts"
 import { testServices } from "../support/TestService.ts"
 import {
-  answering,
+  respondWith,
   attemptsOf,
   clearQueues,
-  emit,
-  endpoint,
-  organization,
+  emitEvent,
+  createEndpoint,
+  createOrganization,
   Receiver,
   startNode,
-  until,
+  waitUntil,
 } from "./Receiver.ts"
 
 /** Owes an endpoint so many deliveries of one event, due now. */
 const owe = Effect.fnUntraced(function* (organizationId: string, endpointId: string, count: number) {
   const sql = yield* PgClient.PgClient
   const queue = yield* QueueRepo
-  yield* emit(organizationId, "TOKEN_ISSUED")
+  yield* emitEvent(organizationId, "TOKEN_ISSUED")
   const [event] = yield* sql<{ id: string; at: Date }>`
     SELECT id, occurred_at AS at FROM events WHERE organization_id = ${organizationId} AND type = 'TOKEN_ISSUED' LIMIT 1`
   if (event === undefined) return yield* Effect.die("no event")
@@ -28,7 +28,7 @@ const owe = Effect.fnUntraced(function* (organizationId: string, endpointId: str
     INSERT INTO webhook_queue (organization_id, id, endpoint_id, event_id, event_name, attempt, due_at)
     SELECT ${organizationId}, gen_random_uuid(), ${endpointId}, ${event.id}, 'TOKEN_ISSUED', 1, ${event.at}
     FROM generate_series(1, ${count})`
-  yield* queue.lowerHeads([{ organizationId, endpointId, dueAt: event.at }])
+  yield* queue.lowerLaneHeads([{ organizationId, endpointId, dueAt: event.at }])
 })
 
 const onNodes = <A, E, R>(test: Effect.Effect<A, E, R>) =>
@@ -40,12 +40,12 @@ const answersThatStop = Effect.fnUntraced(function* (after: number) {
   const unblock = yield* Deferred.make<void>()
   let inFlight = 0
   let most = 0
-  receiver.answer = () =>
+  receiver.respond = () =>
     Effect.gen(function* () {
       most = Math.max(most, ++inFlight)
       if (receiver.received.length > after) yield* Deferred.await(unblock)
       inFlight--
-      return answering(200)
+      return respondWith(200)
     })
   return { inFlight: () => inFlight, most: () => most, goOn: Deferred.succeed(unblock, undefined) }
 })
@@ -63,13 +63,16 @@ layer(testServices, { excludeTestServices: true })("several nodes", (it) => {
     onNodes(
       Effect.gen(function* () {
         const receiver = yield* Receiver
-        const organizationId = yield* organization
-        for (let number = 0; number < 10; number++) yield* endpoint(organizationId)
-        receiver.answer = () => Effect.as(Effect.sleep("2 millis"), answering(200))
+        const organizationId = yield* createOrganization
+        for (let number = 0; number < 10; number++) yield* createEndpoint(organizationId)
+        receiver.respond = () => Effect.as(Effect.sleep("2 millis"), respondWith(200))
         yield* startNode()
         yield* startNode()
-        yield* Effect.forEach(Array.from({ length: 40 }), () => emit(organizationId), { concurrency: 4, discard: true })
-        yield* until(
+        yield* Effect.forEach(Array.from({ length: 40 }), () => emitEvent(organizationId), {
+          concurrency: 4,
+          discard: true,
+        })
+        yield* waitUntil(
           "400 attempts were stored",
           Effect.map(Effect.orDie(attemptsOf(organizationId)), (attempts) => attempts.length >= 400),
         )
@@ -86,21 +89,21 @@ layer(testServices, { excludeTestServices: true })("several nodes", (it) => {
     onNodes(
       Effect.gen(function* () {
         const receiver = yield* Receiver
-        const organizationId = yield* organization
-        const { id } = yield* endpoint(organizationId)
+        const organizationId = yield* createOrganization
+        const { id } = yield* createEndpoint(organizationId)
         let inFlight = 0
         let most = 0
-        receiver.answer = () =>
+        receiver.respond = () =>
           Effect.sync(() => (most = Math.max(most, ++inFlight))).pipe(
             Effect.andThen(Effect.sleep("3 millis")),
             Effect.andThen(Effect.sync(() => void inFlight--)),
-            Effect.as(answering(200)),
+            Effect.as(respondWith(200)),
           )
         yield* owe(organizationId, id, 300)
         yield* startNode()
         yield* startNode()
         yield* startNode()
-        yield* until(
+        yield* waitUntil(
           "all 301 were sent",
           Effect.sync(() => receiver.received.length >= 301),
         )
@@ -113,34 +116,34 @@ layer(testServices, { excludeTestServices: true })("several nodes", (it) => {
     onNodes(
       Effect.gen(function* () {
         const receiver = yield* Receiver
-        const noisy = yield* organization
-        const hanging = yield* endpoint(noisy)
+        const noisy = yield* createOrganization
+        const hanging = yield* createEndpoint(noisy)
         const healthy = new Map<string, string>()
         for (let number = 0; number < 50; number++) {
-          const organizationId = yield* organization
-          healthy.set((yield* endpoint(organizationId)).id, organizationId)
+          const organizationId = yield* createOrganization
+          healthy.set((yield* createEndpoint(organizationId)).id, organizationId)
         }
         const lags: Array<number> = []
-        receiver.answer = (request) =>
+        receiver.respond = (request) =>
           request.endpointId === hanging.id
             ? Effect.never
             : Effect.sync(() => {
                 lags.push(Date.now() - Date.parse(JSON.parse(request.body).timestamp))
-                return answering(200)
+                return respondWith(200)
               })
         yield* owe(noisy, hanging.id, 5000)
-        yield* startNode({ concurrency: 32, drain: Duration.millis(50) })
-        yield* until(
+        yield* startNode({ concurrency: 32, shutdownTimeout: Duration.millis(50) })
+        yield* waitUntil(
           "the hanging endpoint has what it may have",
           Effect.sync(() => receiver.received.length === 4),
         )
         for (let round = 0; round < 4; round++) {
-          yield* Effect.forEach(healthy.values(), (organizationId) => emit(organizationId), {
+          yield* Effect.forEach(healthy.values(), (organizationId) => emitEvent(organizationId), {
             concurrency: 4,
             discard: true,
           })
         }
-        yield* until(
+        yield* waitUntil(
           "all healthy endpoints got their events",
           Effect.sync(() => lags.length >= 200),
         )
@@ -154,23 +157,23 @@ layer(testServices, { excludeTestServices: true })("several nodes", (it) => {
     onNodes(
       Effect.gen(function* () {
         const receiver = yield* Receiver
-        const hanging = yield* organization
-        for (let number = 0; number < 40; number++) yield* endpoint(hanging)
-        const other = yield* organization
-        yield* endpoint(other)
+        const hanging = yield* createOrganization
+        for (let number = 0; number < 40; number++) yield* createEndpoint(hanging)
+        const other = yield* createOrganization
+        yield* createEndpoint(other)
         const answered = yield* Deferred.make<void>()
-        receiver.answer = ({ organizationId }) =>
-          organizationId === hanging ? Effect.never : Effect.as(Deferred.succeed(answered, undefined), answering(200))
-        for (let number = 0; number < 3; number++) yield* emit(hanging)
-        yield* startNode({ concurrency: 64, perOrganization: 32, drain: Duration.millis(50) })
+        receiver.respond = ({ organizationId }) =>
+          organizationId === hanging ? Effect.never : Effect.as(Deferred.succeed(answered, undefined), respondWith(200))
+        for (let number = 0; number < 3; number++) yield* emitEvent(hanging)
+        yield* startNode({ concurrency: 64, perOrganization: 32, shutdownTimeout: Duration.millis(50) })
         const ofHanging = Effect.sync(() =>
           receiver.received.filter(({ organizationId }) => organizationId === hanging),
         )
-        yield* until(
+        yield* waitUntil(
           "the organization has its share",
           Effect.map(ofHanging, (requests) => requests.length >= 32),
         )
-        yield* emit(other)
+        yield* emitEvent(other)
         yield* Effect.timeout(Deferred.await(answered), "2 seconds")
         assert.strictEqual((yield* ofHanging).length, 32)
       }),
@@ -183,17 +186,17 @@ layer(testServices, { excludeTestServices: true })("several nodes", (it) => {
       onNodes(
         Effect.gen(function* () {
           const receiver = yield* Receiver
-          const organizationId = yield* organization
-          for (let number = 0; number < 10; number++) yield* endpoint(organizationId)
+          const organizationId = yield* createOrganization
+          for (let number = 0; number < 10; number++) yield* createEndpoint(organizationId)
           const answers = yield* answersThatStop(60)
-          for (let number = 0; number < 20; number++) yield* emit(organizationId)
+          for (let number = 0; number < 20; number++) yield* emitEvent(organizationId)
           yield* startNode({ perOrganization: 8, organizationAhead: 32 })
-          yield* until(
+          yield* waitUntil(
             "more are claimed than may be in flight",
             Effect.map(leased, (count) => answers.inFlight() === 8 && count >= 24),
           )
           yield* answers.goOn
-          yield* until(
+          yield* waitUntil(
             "all are stored",
             Effect.map(Effect.orDie(attemptsOf(organizationId)), (attempts) => attempts.length >= 200),
           )
@@ -206,22 +209,22 @@ layer(testServices, { excludeTestServices: true })("several nodes", (it) => {
   it.effect("an endpoint that answers fast has more claimed ahead while others of its deliveries are in flight", () =>
     onNodes(
       Effect.gen(function* () {
-        const organizationId = yield* organization
-        const { id } = yield* endpoint(organizationId)
+        const organizationId = yield* createOrganization
+        const { id } = yield* createEndpoint(organizationId)
         const answers = yield* answersThatStop(6)
         yield* owe(organizationId, id, 9)
         yield* startNode()
-        yield* until(
+        yield* waitUntil(
           "four are in flight",
           Effect.sync(() => answers.inFlight() === 4),
         )
         yield* owe(organizationId, id, 9)
-        yield* until(
+        yield* waitUntil(
           "more are claimed",
           Effect.map(leased, (count) => answers.inFlight() === 4 && count >= 10),
         )
         yield* answers.goOn
-        yield* until(
+        yield* waitUntil(
           "all are stored",
           Effect.map(Effect.orDie(attemptsOf(organizationId)), (attempts) => attempts.length >= 20),
         )
@@ -235,11 +238,11 @@ layer(testServices, { excludeTestServices: true })("several nodes", (it) => {
       Effect.gen(function* () {
         const receiver = yield* Receiver
         const sql = yield* PgClient.PgClient
-        const organizationId = yield* organization
-        const { id } = yield* endpoint(organizationId)
+        const organizationId = yield* createOrganization
+        const { id } = yield* createEndpoint(organizationId)
         // One more comes from the event itself.
         yield* owe(organizationId, id, 20)
-        receiver.answer = () => Effect.succeed(answering(200))
+        receiver.respond = () => Effect.succeed(respondWith(200))
         const locked = yield* Deferred.make<void>()
         const unlock = yield* Deferred.make<void>()
         const holder = yield* Effect.forkChild(
@@ -252,14 +255,14 @@ layer(testServices, { excludeTestServices: true })("several nodes", (it) => {
         )
         yield* Deferred.await(locked)
         yield* startNode()
-        yield* until(
+        yield* waitUntil(
           "more were sent than may be in flight at once",
           Effect.sync(() => receiver.received.length > 12),
         )
         assert.lengthOf(yield* attemptsOf(organizationId), 0)
         yield* Deferred.succeed(unlock, undefined)
         yield* Fiber.join(holder)
-        yield* until(
+        yield* waitUntil(
           "all are stored",
           Effect.map(Effect.orDie(attemptsOf(organizationId)), (attempts) => attempts.length === 21),
         )
@@ -274,12 +277,15 @@ layer(testServices, { excludeTestServices: true })("several nodes", (it) => {
       Effect.gen(function* () {
         const receiver = yield* Receiver
         const sql = yield* PgClient.PgClient
-        const organizationId = yield* organization
-        const { id } = yield* endpoint(organizationId)
+        const organizationId = yield* createOrganization
+        const { id } = yield* createEndpoint(organizationId)
         yield* owe(organizationId, id, 50)
         const begun = yield* Deferred.make<void>()
-        receiver.answer = () =>
-          Deferred.succeed(begun, undefined).pipe(Effect.andThen(Effect.sleep("100 millis")), Effect.as(answering(200)))
+        receiver.respond = () =>
+          Deferred.succeed(begun, undefined).pipe(
+            Effect.andThen(Effect.sleep("100 millis")),
+            Effect.as(respondWith(200)),
+          )
         const running = yield* Scope.make()
         yield* startNode().pipe(Scope.provide(running))
         yield* Deferred.await(begun)
@@ -299,12 +305,12 @@ layer(testServices, { excludeTestServices: true })("several nodes", (it) => {
     onNodes(
       Effect.gen(function* () {
         const receiver = yield* Receiver
-        const organizationId = yield* organization
-        const { id } = yield* endpoint(organizationId)
+        const organizationId = yield* createOrganization
+        const { id } = yield* createEndpoint(organizationId)
         assert.isDefined(yield* WebhookQueue)
         yield* startNode({ poll: Duration.millis(50), pollWithoutSignals: Duration.millis(50) })
         yield* owe(organizationId, id, 1)
-        yield* until(
+        yield* waitUntil(
           "it was sent",
           Effect.sync(() => receiver.received.length >= 2),
         )

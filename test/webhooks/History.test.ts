@@ -2,7 +2,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { randomUUID } from "node:crypto"
 import { TestService } from "../support/TestService.ts"
-import { openHooks, refusal } from "./Hooks.ts"
+import { openWebhookFixture, rejectionOf } from "./Hooks.ts"
 import type { StoredAttempt } from "./Hooks.ts"
 
 const absent = "0199aaaa-0000-7000-8000-000000000000"
@@ -26,7 +26,12 @@ const newestFirst = (rows: ReadonlyArray<StoredAttempt>) =>
 layer(TestService.layer, { excludeTestServices: true })("the delivery history", (it) => {
   it.effect("an item tells all of its attempt, and the exact text that was sent", () =>
     Effect.gen(function* () {
-      const { attempts, call, days, endpoint } = yield* openHooks
+      const {
+        insertAttempts: attempts,
+        call,
+        createPartitions: days,
+        createEndpoint: endpoint,
+      } = yield* openWebhookFixture
       yield* days("2026-01-01")
       const made = yield* endpoint()
       yield* call("POST", "/customers", { name: 'Łódź "Trade" \u2028 & Co', domain: "example.com" })
@@ -72,7 +77,7 @@ layer(TestService.layer, { excludeTestServices: true })("the delivery history", 
 
   it.effect("an attempt whose event is no longer kept has no body to show", () =>
     Effect.gen(function* () {
-      const { attempts, call, days } = yield* openHooks
+      const { insertAttempts: attempts, call, createPartitions: days } = yield* openWebhookFixture
       yield* days("2026-01-01")
       yield* attempts([{ endpointId: absent, timestamp: "2026-01-01T00:00:00Z" }])
       const { items } = (yield* call("GET", "/webhooks/history")).body
@@ -82,7 +87,7 @@ layer(TestService.layer, { excludeTestServices: true })("the delivery history", 
 
   it.effect("hundreds of attempts over two days are listed newest first, each once, under every filter", () =>
     Effect.gen(function* () {
-      const { attempts, call, days } = yield* openHooks
+      const { insertAttempts: attempts, call, createPartitions: days } = yield* openWebhookFixture
       yield* days("2026-01-01", "2026-01-02")
       const endpoints = [randomUUID(), randomUUID(), randomUUID()]
       const events = [randomUUID(), randomUUID()]
@@ -136,7 +141,13 @@ layer(TestService.layer, { excludeTestServices: true })("the delivery history", 
 
   it.effect("attempts in flight stand among the others as Sending, while their lease runs", () =>
     Effect.gen(function* () {
-      const { attempts, call, days, endpoint, owed } = yield* openHooks
+      const {
+        insertAttempts: attempts,
+        call,
+        createPartitions: days,
+        createEndpoint: endpoint,
+        enqueue: owed,
+      } = yield* openWebhookFixture
       yield* days("2026-01-01")
       const made = yield* endpoint()
       const soon = new Date(Date.now() + 60_000)
@@ -184,10 +195,10 @@ layer(TestService.layer, { excludeTestServices: true })("the delivery history", 
 
   it.effect("filters that mean nothing are refused with their place, and a cursor belongs to its filters", () =>
     Effect.gen(function* () {
-      const { attempts, call, days } = yield* openHooks
+      const { insertAttempts: attempts, call, createPartitions: days } = yield* openWebhookFixture
       yield* days("2026-01-01")
       for (const name of ["endpoint=mine", "event=CUSTOMER_EXPLODED", "state=success"]) {
-        assert.deepStrictEqual(refusal(yield* call("GET", `/webhooks/history?${name}`)), {
+        assert.deepStrictEqual(rejectionOf(yield* call("GET", `/webhooks/history?${name}`)), {
           status: 422,
           code: "Request.ValidationFailed",
           places: [`query.${name.split("=")[0]}`],
@@ -204,7 +215,13 @@ layer(TestService.layer, { excludeTestServices: true })("the delivery history", 
 
   it.effect("one organization sees nothing of another's history", () =>
     Effect.gen(function* () {
-      const { attempts, days, endpoint, owed, service } = yield* openHooks
+      const {
+        insertAttempts: attempts,
+        createPartitions: days,
+        createEndpoint: endpoint,
+        enqueue: owed,
+        service,
+      } = yield* openWebhookFixture
       yield* days("2026-01-01")
       const made = yield* endpoint()
       const deliveryId = randomUUID()
@@ -217,7 +234,7 @@ layer(TestService.layer, { excludeTestServices: true })("the delivery history", 
         assert.deepStrictEqual(body.items, [], query)
       }
       const retried = yield* service.core("POST", `/webhooks/history/${deliveryId}/retry`, { token })
-      assert.strictEqual(refusal(retried).code, "WebhookDelivery.NotFound")
+      assert.strictEqual(rejectionOf(retried).code, "WebhookDelivery.NotFound")
     }),
   )
 })

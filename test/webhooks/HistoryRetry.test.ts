@@ -3,16 +3,16 @@ import { Effect } from "effect"
 import { randomUUID } from "node:crypto"
 import { Signals } from "../../src/kernel/ports/Signals.ts"
 import { TestService } from "../support/TestService.ts"
-import { openHooks, refusal } from "./Hooks.ts"
+import { openWebhookFixture, rejectionOf } from "./Hooks.ts"
 
 /** An endpoint with a delivery that failed for good. */
 const failed = Effect.gen(function* () {
-  const hooks = yield* openHooks
-  yield* hooks.days("2026-01-01")
-  const endpoint = yield* hooks.endpoint()
+  const hooks = yield* openWebhookFixture
+  yield* hooks.createPartitions("2026-01-01")
+  const endpoint = yield* hooks.createEndpoint()
   const delivery = { endpointId: endpoint.id, deliveryId: randomUUID(), eventId: randomUUID() }
   const at = (attempt: number) => ({ ...delivery, attempt, timestamp: `2026-01-01T0${attempt}:00:00Z` })
-  yield* hooks.attempts([
+  yield* hooks.insertAttempts([
     ...[1, 2, 3, 4, 5].map((attempt) => ({ ...at(attempt), state: "Failure" as const })),
     { ...at(6), state: "Failed" },
   ])
@@ -38,7 +38,7 @@ layer(TestService.layer, { excludeTestServices: true })("retrying a delivery", (
       assert.strictEqual(lane?.endpointId, endpointId)
       assert.isAtLeast(lane?.headDueAt.getTime() ?? 0, before - 1000)
       assert.isAtMost(lane?.headDueAt.getTime() ?? Infinity, Date.now() + 1000)
-      assert.strictEqual(refusal(yield* retry).code, "RetryDelivery.NotFailed")
+      assert.strictEqual(rejectionOf(yield* retry).code, "RetryDelivery.NotFailed")
     }),
   )
 
@@ -55,7 +55,7 @@ layer(TestService.layer, { excludeTestServices: true })("retrying a delivery", (
 
   it.effect("when the retry failed too, it can be tried again; when it succeeded, it cannot", () =>
     Effect.gen(function* () {
-      const { at, attempts, queue, retry, sql, tenant } = yield* failed
+      const { at, insertAttempts: attempts, queue, retry, sql, tenant } = yield* failed
       const end = sql`DELETE FROM webhook_queue WHERE organization_id = ${tenant.organizationId}`
       yield* retry
       yield* end
@@ -67,7 +67,7 @@ layer(TestService.layer, { excludeTestServices: true })("retrying a delivery", (
       )
       yield* end
       yield* attempts([{ ...at(8), state: "Success" }])
-      assert.deepStrictEqual(refusal(yield* retry), { status: 409, code: "RetryDelivery.NotFailed", places: [] })
+      assert.deepStrictEqual(rejectionOf(yield* retry), { status: 409, code: "RetryDelivery.NotFailed", places: [] })
       assert.deepStrictEqual(yield* queue, [])
     }),
   )
@@ -89,7 +89,7 @@ layer(TestService.layer, { excludeTestServices: true })("retrying a delivery", (
 
   it.effect("a delivery that still has an attempt to come is not retried", () =>
     Effect.gen(function* () {
-      const { attempts, call, endpoint, owed } = yield* failed
+      const { insertAttempts: attempts, call, createEndpoint: endpoint, enqueue: owed } = yield* failed
       const { id: endpointId } = yield* endpoint()
       const tested = (yield* call("POST", `/webhooks/${endpointId}/test`)).body
       const waiting = randomUUID()
@@ -97,7 +97,7 @@ layer(TestService.layer, { excludeTestServices: true })("retrying a delivery", (
       yield* owed({ endpointId, deliveryId: waiting, attempt: 2 })
       for (const deliveryId of [tested.deliveryId, waiting]) {
         const refused = yield* call("POST", `/webhooks/history/${deliveryId}/retry`)
-        assert.deepStrictEqual(refusal(refused), { status: 409, code: "RetryDelivery.NotFailed", places: [] })
+        assert.deepStrictEqual(rejectionOf(refused), { status: 409, code: "RetryDelivery.NotFailed", places: [] })
       }
     }),
   )
@@ -106,10 +106,10 @@ layer(TestService.layer, { excludeTestServices: true })("retrying a delivery", (
     Effect.gen(function* () {
       const { call, delivery, disable, queue, retry } = yield* failed
       yield* disable(delivery.endpointId)
-      assert.strictEqual(refusal(yield* retry).code, "RetryDelivery.EndpointNotActive")
+      assert.strictEqual(rejectionOf(yield* retry).code, "RetryDelivery.EndpointNotActive")
       yield* call("POST", `/webhooks/${delivery.endpointId}/enable`)
       yield* call("DELETE", `/webhooks/${delivery.endpointId}`)
-      assert.deepStrictEqual(refusal(yield* retry), {
+      assert.deepStrictEqual(rejectionOf(yield* retry), {
         status: 409,
         code: "RetryDelivery.EndpointNotActive",
         places: [],
@@ -120,7 +120,7 @@ layer(TestService.layer, { excludeTestServices: true })("retrying a delivery", (
 
   it.effect("a delivery that was given up while its endpoint was disabled is retried once that is enabled", () =>
     Effect.gen(function* () {
-      const { at, attempts, retry } = yield* failed
+      const { at, insertAttempts: attempts, retry } = yield* failed
       // In flight when the endpoint was disabled: it ended without a successor.
       yield* attempts([{ ...at(7), state: "Failure" }])
       assert.strictEqual((yield* retry).status, 202)
@@ -129,10 +129,10 @@ layer(TestService.layer, { excludeTestServices: true })("retrying a delivery", (
 
   it.effect("an unknown delivery is not found, and an id that is none is refused", () =>
     Effect.gen(function* () {
-      const { call } = yield* openHooks
+      const { call } = yield* openWebhookFixture
       const unknown = yield* call("POST", `/webhooks/history/${randomUUID()}/retry`)
-      assert.deepStrictEqual(refusal(unknown), { status: 404, code: "WebhookDelivery.NotFound", places: [] })
-      assert.deepStrictEqual(refusal(yield* call("POST", "/webhooks/history/x/retry")).places, ["path.deliveryId"])
+      assert.deepStrictEqual(rejectionOf(unknown), { status: 404, code: "WebhookDelivery.NotFound", places: [] })
+      assert.deepStrictEqual(rejectionOf(yield* call("POST", "/webhooks/history/x/retry")).places, ["path.deliveryId"])
     }),
   )
 })

@@ -9,7 +9,7 @@ const made = (answer: Answer) =>
   answer.status < 300 ? Effect.succeed(answer.body) : Effect.die(new Error(`${answer.status} ${answer.text}`))
 
 /** The code and places of a refusal. */
-export const refusal = ({ body, status }: Answer) => ({
+export const rejectionOf = ({ body, status }: Answer) => ({
   status,
   code: body.code,
   places: body.errors.map(({ location }: { location: string }) => location),
@@ -30,7 +30,7 @@ export interface StoredAttempt {
 }
 
 /** A delivery that is owed. */
-export interface OwedDelivery {
+export interface PendingDelivery {
   readonly endpointId: string
   readonly deliveryId: string
   readonly attempt: number
@@ -42,7 +42,7 @@ export interface OwedDelivery {
   readonly claimedAt?: Date
 }
 
-export const openHooks = Effect.gen(function* () {
+export const openWebhookFixture = Effect.gen(function* () {
   const service = yield* TestService
   const sql = yield* PgClient.PgClient
   const tenant = yield* service.tenant()
@@ -57,7 +57,7 @@ export const openHooks = Effect.gen(function* () {
     tenant,
     call,
 
-    endpoint: (more: object = {}) =>
+    createEndpoint: (more: object = {}) =>
       Effect.flatMap(
         call("POST", "/webhooks", { url: "https://example.com/events", eventNames: ["*"], ...more }),
         made,
@@ -71,7 +71,7 @@ export const openHooks = Effect.gen(function* () {
     ),
 
     /** The history's partitions of these days, `2026-01-31`. */
-    days: (...days: ReadonlyArray<string>) =>
+    createPartitions: (...days: ReadonlyArray<string>) =>
       Effect.forEach(days, (day) => {
         const next = new Date(Date.parse(day) + 86_400_000).toISOString()
         return sql.unsafe(
@@ -80,7 +80,7 @@ export const openHooks = Effect.gen(function* () {
         )
       }),
 
-    attempts: (rows: ReadonlyArray<StoredAttempt>) =>
+    insertAttempts: (rows: ReadonlyArray<StoredAttempt>) =>
       sql`INSERT INTO webhook_attempts
         SELECT ${organizationId}, "timestamp", id, "deliveryId", "eventId", "eventName", "endpointId",
           'https://example.com/events', attempt, state, CASE state WHEN 'Success' THEN 200 ELSE 500 END, 'answered',
@@ -98,7 +98,7 @@ export const openHooks = Effect.gen(function* () {
         )}) AS stored ("timestamp" timestamptz, id uuid, "deliveryId" uuid, "eventId" uuid, "eventName" text,
           "endpointId" uuid, attempt smallint, state text, error text, "nextAttemptAt" timestamptz)`,
 
-    owed: (row: OwedDelivery) =>
+    enqueue: (row: PendingDelivery) =>
       sql`INSERT INTO webhook_queue (organization_id, id, endpoint_id, event_id, event_name, attempt, due_at, lease,
           claimed_at)
         VALUES (${organizationId}, ${row.deliveryId}, ${row.endpointId}, ${row.eventId ?? randomUUID()},

@@ -5,14 +5,24 @@ import { TestClock } from "effect/testing"
 import { Transactions } from "../../src/kernel/database/Transactions.ts"
 import { newId } from "../../src/kernel/values/Identifiers.ts"
 import { Deliveries } from "../../src/domains/webhooks/delivery/Deliveries.ts"
-import { LaneHeads } from "../../src/domains/webhooks/maintenance/LaneRepair.ts"
+import { LaneRepair } from "../../src/domains/webhooks/maintenance/LaneRepair.ts"
 import { WebhookProvider } from "../../src/domains/webhooks/outbox/Provider.ts"
 import { WebhookQueue } from "../../src/domains/webhooks/queue/Queue.ts"
 import { testServices } from "../support/TestService.ts"
-import { clearQueues, emit, endpoint, node, organization, Receiver, START, virtual, work } from "./Receiver.ts"
+import {
+  clearQueues,
+  emitEvent,
+  createEndpoint,
+  nodeLayer,
+  createOrganization,
+  Receiver,
+  START,
+  withTestClock,
+  deliverEverything,
+} from "./Receiver.ts"
 
 const onNode = <A, E, R>(test: Effect.Effect<A, E, R>) =>
-  virtual(Effect.andThen(clearQueues, Effect.provide(test, Layer.fresh(node))))
+  withTestClock(Effect.andThen(clearQueues, Effect.provide(test, Layer.fresh(nodeLayer))))
 
 const headOf = Effect.fnUntraced(function* (endpointId: string) {
   const sql = yield* PgClient.PgClient
@@ -45,11 +55,11 @@ layer(testServices, { excludeTestServices: true })("lanes", (it) => {
   it.effect("a lane has work from the earliest of the events that are handed over together", () =>
     onNode(
       Effect.gen(function* () {
-        const organizationId = yield* organization
-        const { id } = yield* endpoint(organizationId)
-        yield* emit(organizationId)
+        const organizationId = yield* createOrganization
+        const { id } = yield* createEndpoint(organizationId)
+        yield* emitEvent(organizationId)
         yield* TestClock.setTime(START + 1000)
-        yield* emit(organizationId)
+        yield* emitEvent(organizationId)
         yield* (yield* WebhookProvider).publishDue
         assert.strictEqual(yield* headOf(id), START)
       }),
@@ -60,8 +70,8 @@ layer(testServices, { excludeTestServices: true })("lanes", (it) => {
     onNode(
       Effect.gen(function* () {
         const deliveries = yield* Deliveries
-        const organizationId = yield* organization
-        const { id } = yield* endpoint(organizationId)
+        const organizationId = yield* createOrganization
+        const { id } = yield* createEndpoint(organizationId)
         yield* owe(organizationId, id, [0, 1, 2, 90_000])
         yield* TestClock.setTime(START + 10)
         assert.strictEqual((yield* deliveries.claim(2)).length, 2)
@@ -80,19 +90,19 @@ layer(testServices, { excludeTestServices: true })("lanes", (it) => {
       Effect.gen(function* () {
         const sql = yield* PgClient.PgClient
         const receiver = yield* Receiver
-        const heads = yield* LaneHeads
-        const organizationId = yield* organization
-        yield* endpoint(organizationId)
-        const late = yield* endpoint(organizationId)
-        yield* emit(organizationId)
+        const heads = yield* LaneRepair
+        const organizationId = yield* createOrganization
+        yield* createEndpoint(organizationId)
+        const late = yield* createEndpoint(organizationId)
+        yield* emitEvent(organizationId)
         yield* (yield* WebhookProvider).publishDue
         yield* sql`UPDATE webhook_lanes SET head_due_at = ${new Date(START + 1)} WHERE endpoint_id = ${late.id}`
-        assert.strictEqual(yield* heads.correct, 1)
+        assert.strictEqual(yield* heads.repairHeads, 1)
         assert.strictEqual(yield* headOf(late.id), START)
-        assert.strictEqual(yield* heads.correct, 0)
-        assert.strictEqual(yield* work, 2)
+        assert.strictEqual(yield* heads.repairHeads, 0)
+        assert.strictEqual(yield* deliverEverything, 2)
         assert.strictEqual(receiver.received.length, 2)
-        assert.strictEqual(yield* heads.correct, 0)
+        assert.strictEqual(yield* heads.repairHeads, 0)
       }),
     ),
   )
@@ -101,8 +111,8 @@ layer(testServices, { excludeTestServices: true })("lanes", (it) => {
     onNode(
       Effect.gen(function* () {
         const deliveries = yield* Deliveries
-        const organizationId = yield* organization
-        const [slow, other] = [yield* endpoint(organizationId), yield* endpoint(organizationId)]
+        const organizationId = yield* createOrganization
+        const [slow, other] = [yield* createEndpoint(organizationId), yield* createEndpoint(organizationId)]
         yield* owe(organizationId, slow.id, [0, 1, 2, 3, 4, 5])
         assert.strictEqual((yield* deliveries.claim(128)).length, 1)
         yield* TestClock.setTime(START + 5)
@@ -125,8 +135,8 @@ layer(testServices, { excludeTestServices: true })("lanes", (it) => {
         const sql = yield* PgClient.PgClient
         const deliveries = yield* Deliveries
         const transactions = yield* Transactions
-        const organizationId = yield* organization
-        const { id } = yield* endpoint(organizationId)
+        const organizationId = yield* createOrganization
+        const { id } = yield* createEndpoint(organizationId)
         yield* owe(
           organizationId,
           id,

@@ -1,10 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { entryOf, healthOf, nextOf } from "../../src/domains/webhooks/delivery/AttemptRecorder.ts"
+import {
+  attemptRowOf,
+  endpointHealthOf,
+  nextAttemptDueAt,
+} from "../../src/domains/webhooks/delivery/AttemptRecorder.ts"
 import type { EndedAttempt } from "../../src/domains/webhooks/delivery/AttemptRecorder.ts"
-import { gets, matchesOf } from "../../src/domains/webhooks/outbox/SubscriptionMatching.ts"
+import { isSubscribed, matchSubscriptions } from "../../src/domains/webhooks/outbox/SubscriptionMatching.ts"
 import { dayOf, dayOfTable, tableOf } from "../../src/domains/webhooks/history/PartitionsRepo.ts"
-import { waitAfter } from "../../src/domains/webhooks/outbox/SvixProvider.ts"
+import { retryDelayAfter } from "../../src/domains/webhooks/outbox/SvixProvider.ts"
 
 const between = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
 
@@ -31,7 +35,7 @@ const endedOf = ({ at, attempt, endpoint, status }: typeof Ended.Type, index: nu
   outcome: {
     statusCode: status,
     responseBody: null,
-    fault: status === null ? { code: "timeout", message: "No answer" } : null,
+    error: status === null ? { code: "timeout", message: "No answer" } : null,
   },
   startedAt: new Date(at * 1000),
   endedAt: new Date(at * 1000 + index),
@@ -47,7 +51,7 @@ describe("what attempts mean", () => {
     ([list]) =>
       Effect.sync(() => {
         const ended = list.map(endedOf)
-        const health = healthOf(ended)
+        const health = endpointHealthOf(ended)
         assert.sameMembers(
           health.map(({ endpointId }) => endpointId),
           [...new Set(ended.map(({ claim }) => claim.endpointId))],
@@ -69,11 +73,11 @@ describe("what attempts mean", () => {
     ([values, held]) =>
       Effect.sync(() => {
         const ended = endedOf(values, 0)
-        const entry = entryOf(ended, held)
+        const entry = attemptRowOf(ended, held)
         assert.strictEqual(entry.state === "Success", isSuccess(ended))
         assert.strictEqual(entry.nextAttemptAt !== null, held && entry.state === "Failure")
         if (held && !isSuccess(ended)) assert.strictEqual(entry.state, values.attempt < 6 ? "Failure" : "Failed")
-        assert.strictEqual(nextOf(ended) === null, isSuccess(ended) || values.attempt >= 6)
+        assert.strictEqual(nextAttemptDueAt(ended) === null, isSuccess(ended) || values.attempt >= 6)
       }),
   )
 })
@@ -99,7 +103,7 @@ describe("the fan-out", () => {
         const entries = events.map(({ at, organization, type }, index) => ({
           organizationId: `o${organization}`,
           eventId: `v${index}`,
-          place: `(0,${index})`,
+          rowLocation: `(0,${index})`,
           type,
           occurredAt: type === null ? null : new Date(at),
         }))
@@ -109,14 +113,16 @@ describe("the fan-out", () => {
           eventNames,
           createdAt: new Date(createdAt),
         }))
-        const { matches, taken } = matchesOf(entries, subscribers, most)
+        const { matches, taken } = matchSubscriptions(entries, subscribers, most)
         assert.deepStrictEqual(taken, entries.slice(0, taken.length))
         assert.strictEqual(taken.length > 0, entries.length > 0)
         assert.deepStrictEqual(
           matches.map(({ endpointId, entry }) => `${entry.eventId} ${endpointId}`),
           taken.flatMap((entry) =>
             subscribers
-              .filter((subscriber) => subscriber.organizationId === entry.organizationId && gets(subscriber, entry))
+              .filter(
+                (subscriber) => subscriber.organizationId === entry.organizationId && isSubscribed(subscriber, entry),
+              )
               .map(({ id }) => `${entry.eventId} ${id}`),
           ),
         )
@@ -130,7 +136,7 @@ describe("the fan-out", () => {
     ([{ createdAt, eventNames }, { at, type }]) =>
       Effect.sync(() =>
         assert.strictEqual(
-          gets({ eventNames, createdAt: new Date(createdAt) }, { type, occurredAt: new Date(at) }),
+          isSubscribed({ eventNames, createdAt: new Date(createdAt) }, { type, occurredAt: new Date(at) }),
           type !== null && createdAt <= at && eventNames.some((name) => name === "*" || name === type),
         ),
       ),
@@ -151,9 +157,9 @@ describe("partitions", () => {
 describe("the wait for an external provider", () => {
   it.effect.prop("doubles from a second up to five minutes", [between(1, 30_000)], ([tries]) =>
     Effect.sync(() => {
-      assert.isAtLeast(waitAfter(tries), 1000)
-      assert.isAtMost(waitAfter(tries), 300_000)
-      assert.isAtLeast(waitAfter(tries + 1), waitAfter(tries))
+      assert.isAtLeast(retryDelayAfter(tries), 1000)
+      assert.isAtMost(retryDelayAfter(tries), 300_000)
+      assert.isAtLeast(retryDelayAfter(tries + 1), retryDelayAfter(tries))
     }),
   )
 })

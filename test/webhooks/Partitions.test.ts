@@ -7,12 +7,12 @@ import * as metrics from "../../src/domains/webhooks/Metrics.ts"
 import { DAYS_AHEAD, Partitions } from "../../src/domains/webhooks/history/Partitions.ts"
 import { dayOf, PartitionsRepo } from "../../src/domains/webhooks/history/PartitionsRepo.ts"
 import { testServices } from "../support/TestService.ts"
-import { Receiver, scripted } from "./Receiver.ts"
+import { Receiver, receiverSender } from "./Receiver.ts"
 
 const START = Date.UTC(2026, 0, 31, 9)
 const today = dayOf(new Date(START))
 
-layer(engine.pipe(Layer.provide(scripted), Layer.provide(Receiver.layer), Layer.provideMerge(testServices)), {
+layer(engine.pipe(Layer.provide(receiverSender), Layer.provide(Receiver.layer), Layer.provideMerge(testServices)), {
   excludeTestServices: true,
 })("partitions of the history", (it) => {
   const at = <A, E, R>(time: number, work: Effect.Effect<A, E, R>) =>
@@ -31,7 +31,7 @@ layer(engine.pipe(Layer.provide(scripted), Layer.provide(Receiver.layer), Layer.
       )
       yield* at(START, maintain)
       assert.deepStrictEqual(
-        yield* repo.days,
+        yield* repo.listDays,
         Array.from({ length: DAYS_AHEAD + 1 }, (_, index) => today + index),
       )
       assert.strictEqual((yield* Metric.value(metrics.partitionHeadroom)).value, DAYS_AHEAD)
@@ -46,9 +46,9 @@ layer(engine.pipe(Layer.provide(scripted), Layer.provide(Receiver.layer), Layer.
       yield* at(START, maintain)
       // At nine in the morning the first day's attempts are between 30 days minus 9 hours and 30 days plus 15 hours old.
       yield* at(START + 30 * 86_400_000, maintain)
-      assert.strictEqual((yield* repo.days)[0], today)
+      assert.strictEqual((yield* repo.listDays)[0], today)
       yield* at(START + 31 * 86_400_000, maintain)
-      assert.strictEqual((yield* repo.days)[0], today + 1)
+      assert.strictEqual((yield* repo.listDays)[0], today + 1)
       const tables = yield* sql`SELECT 1 FROM pg_class WHERE relname = 'webhook_attempts_20260131'`
       assert.strictEqual(tables.length, 0)
     }),
@@ -63,7 +63,7 @@ layer(engine.pipe(Layer.provide(scripted), Layer.provide(Receiver.layer), Layer.
         for (let round = 0; round < 5; round++) {
           yield* ensure(Array.from({ length: 20 }, (_, day) => new Date(day * 86_400_000)))
           yield* at(START + 31 * 86_400_000, Effect.all([maintain, maintain, maintain], { concurrency: "unbounded" }))
-          assert.strictEqual((yield* repo.days)[0], today + 1)
+          assert.strictEqual((yield* repo.listDays)[0], today + 1)
         }
       }),
   )
@@ -77,7 +77,7 @@ layer(engine.pipe(Layer.provide(scripted), Layer.provide(Receiver.layer), Layer.
         Array.from({ length: 4 }, () => ensure(instants)),
         { concurrency: "unbounded" },
       )
-      assert.includeMembers([...(yield* repo.days)], [0, 1])
+      assert.includeMembers([...(yield* repo.listDays)], [0, 1])
     }),
   )
 })

@@ -14,13 +14,13 @@ import { Deliveries } from "../../src/domains/webhooks/delivery/Deliveries.ts"
 import { DeliveryLimits } from "../../src/domains/webhooks/DeliveryLimits.ts"
 import type { Limits } from "../../src/domains/webhooks/DeliveryLimits.ts"
 import { WebhookProvider } from "../../src/domains/webhooks/outbox/Provider.ts"
-import { WebhookSecrets } from "../../src/domains/webhooks/endpoints/SigningSecrets.ts"
+import { SigningSecrets } from "../../src/domains/webhooks/endpoints/SigningSecrets.ts"
 import { WebhookSender } from "../../src/domains/webhooks/delivery/Sender.ts"
 import type { AttemptOutcome, WebhookRequest } from "../../src/domains/webhooks/delivery/Sender.ts"
 import { layer as worker } from "../../src/domains/webhooks/delivery/Worker.ts"
 
 /** An answer with this status. */
-export const answering = (statusCode: number): AttemptOutcome => ({ statusCode, responseBody: "", fault: null })
+export const respondWith = (statusCode: number): AttemptOutcome => ({ statusCode, responseBody: "", error: null })
 
 /** A request as the receiver saw it. */
 export type Received = WebhookRequest & { readonly at: Date }
@@ -31,17 +31,17 @@ export class Receiver extends Context.Service<
   {
     readonly received: Array<Received>
     /** How it answers from now on; 200 at first. */
-    answer: (request: WebhookRequest) => Effect.Effect<AttemptOutcome>
+    respond: (request: WebhookRequest) => Effect.Effect<AttemptOutcome>
   }
 >()("keyshelf/test/Receiver") {
   static readonly layer = Layer.sync(Receiver, () => ({
     received: [],
-    answer: () => Effect.succeed(answering(200)),
+    respond: () => Effect.succeed(respondWith(200)),
   }))
 }
 
 /** Sends to the receiver in memory. */
-export const scripted = Layer.effect(
+export const receiverSender = Layer.effect(
   WebhookSender,
   Effect.gen(function* () {
     const receiver = yield* Receiver
@@ -49,7 +49,7 @@ export const scripted = Layer.effect(
       send: (request) =>
         Effect.gen(function* () {
           receiver.received.push({ ...request, at: yield* now })
-          return yield* receiver.answer(request)
+          return yield* receiver.respond(request)
         }),
     })
   }),
@@ -59,7 +59,7 @@ export const scripted = Layer.effect(
 export const START = Date.UTC(2026, 0, 31, 9)
 
 /** A test with a receiver, on a clock of its own. */
-export const virtual = <A, E, R>(test: Effect.Effect<A, E, R>) =>
+export const withTestClock = <A, E, R>(test: Effect.Effect<A, E, R>) =>
   Effect.andThen(TestClock.setTime(START), test).pipe(Effect.provide(Receiver.layer), Effect.provide(TestClock.layer()))
 
 /** Takes away what other tests left to do: nodes work for the whole database. */
@@ -69,18 +69,23 @@ export const clearQueues = Effect.flatMap(
 )
 
 /** The engine of one node, delivering to the receiver in memory. */
-export const node = Layer.mergeAll(engine, internalProvider).pipe(Layer.provideMerge(engine), Layer.provide(scripted))
+export const nodeLayer = Layer.mergeAll(engine, internalProvider).pipe(
+  Layer.provideMerge(engine),
+  Layer.provide(receiverSender),
+)
 
 /** A node that works until the scope closes, as a process with the role `dispatcher` does. */
 export const startNode = (limits: Partial<Limits> = {}) =>
   Effect.gen(function* () {
     const usual: Limits = yield* DeliveryLimits
     const all: Limits = { ...usual, ...limits }
-    yield* Layer.build(Layer.fresh(worker.pipe(Layer.provide(node), Layer.provide(Layer.succeed(DeliveryLimits, all)))))
+    yield* Layer.build(
+      Layer.fresh(worker.pipe(Layer.provide(nodeLayer), Layer.provide(Layer.succeed(DeliveryLimits, all)))),
+    )
   })
 
 /** Waits for something, 20 s at most. */
-export const until = <R>(what: string, condition: Effect.Effect<boolean, never, R>) =>
+export const waitUntil = <R>(what: string, condition: Effect.Effect<boolean, never, R>) =>
   Effect.gen(function* () {
     const deadline = Date.now() + 20_000
     while (!(yield* condition)) {
@@ -90,7 +95,7 @@ export const until = <R>(what: string, condition: Effect.Effect<boolean, never, 
   })
 
 /** Fans out everything and makes all attempts that are due; answers how many attempts. */
-export const work = Effect.gen(function* () {
+export const deliverEverything = Effect.gen(function* () {
   const provider = yield* WebhookProvider
   const deliveries = yield* Deliveries
   while ((yield* provider.publishDue) > 0) continue
@@ -98,7 +103,7 @@ export const work = Effect.gen(function* () {
 })
 
 /** A new organization. */
-export const organization = Effect.gen(function* () {
+export const createOrganization = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const id = yield* newId
   const at = yield* now
@@ -110,12 +115,12 @@ export const organization = Effect.gen(function* () {
 })
 
 /** A new endpoint with a secret. */
-export const endpoint = Effect.fnUntraced(function* (
+export const createEndpoint = Effect.fnUntraced(function* (
   organizationId: string,
   options: { readonly eventNames?: ReadonlyArray<string>; readonly url?: string; readonly createdAt?: Date } = {},
 ) {
   const sql = yield* PgClient.PgClient
-  const secrets = yield* WebhookSecrets
+  const secrets = yield* SigningSecrets
   const transactions = yield* Transactions
   const id = yield* newId
   const at = options.createdAt ?? (yield* now)
@@ -129,7 +134,7 @@ export const endpoint = Effect.fnUntraced(function* (
 })
 
 /** Emits an event in a transaction of its own. */
-export const emit = Effect.fnUntraced(function* (
+export const emitEvent = Effect.fnUntraced(function* (
   organizationId: string,
   type: EventName = "COMPONENT_CREATED",
   data: object = { name: "part" },

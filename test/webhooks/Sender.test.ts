@@ -78,7 +78,7 @@ const send = (
   )
 
 const to = (port: number) => send(`http://127.0.0.1:${port}/hook?x=1`)
-const summaryOf = ({ fault, statusCode }: AttemptOutcome) => ({ statusCode, code: fault?.code ?? null })
+const summaryOf = ({ error: fault, statusCode }: AttemptOutcome) => ({ statusCode, code: fault?.code ?? null })
 
 describe("the sender", () => {
   it.live("posts the exact bytes with a signature per secret, and nothing that tells of us", () =>
@@ -92,7 +92,7 @@ describe("the sender", () => {
           response.end("thanks")
         })
       })
-      assert.deepStrictEqual(yield* to(port), { statusCode: 200, responseBody: "thanks", fault: null })
+      assert.deepStrictEqual(yield* to(port), { statusCode: 200, responseBody: "thanks", error: null })
       const [request] = seen
       assert.strictEqual(request?.body, body)
       assert.deepStrictEqual(Object.keys(request?.headers ?? {}).sort(), [
@@ -244,7 +244,7 @@ describe("the sender", () => {
         response.write("begun")
         setTimeout(() => response.destroy(), 20)
       })
-      assert.deepStrictEqual(yield* to(port), { statusCode: 200, responseBody: "begun", fault: null })
+      assert.deepStrictEqual(yield* to(port), { statusCode: 200, responseBody: "begun", error: null })
     }),
   )
 

@@ -5,12 +5,12 @@ import { FetchHttpClient } from "effect/http"
 import { TestClock } from "effect/testing"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
-import { HandedOver } from "../../src/domains/webhooks/outbox/OutboxFilter.ts"
-import { OutboxRepo } from "../../src/domains/events/Outbox.ts"
+import { OutboxSelection } from "../../src/domains/webhooks/outbox/OutboxFilter.ts"
+import { Outbox } from "../../src/domains/events/Outbox.ts"
 import { WebhookProvider } from "../../src/domains/webhooks/outbox/Provider.ts"
-import { layer as svix, waitAfter } from "../../src/domains/webhooks/outbox/SvixProvider.ts"
+import { layer as svix, retryDelayAfter } from "../../src/domains/webhooks/outbox/SvixProvider.ts"
 import { testServices } from "../support/TestService.ts"
-import { emit, organization } from "./Receiver.ts"
+import { emitEvent, createOrganization } from "./Receiver.ts"
 
 interface Call {
   readonly path: string
@@ -81,7 +81,7 @@ const withSvix = <A, E, R>(
     return yield* test(server).pipe(
       Effect.provide(
         svix({ url: `${server.url}/`, token: Redacted.make(token) }).pipe(
-          Layer.provideMerge(OutboxRepo.layer),
+          Layer.provideMerge(Outbox.layer),
           Layer.provide(FetchHttpClient.layer),
         ),
       ),
@@ -99,14 +99,14 @@ const waiting = Effect.gen(function* () {
     SELECT event_id AS id, claims, due_at AS "dueAt" FROM webhook_outbox ORDER BY event_id`
 })
 
-layer(testServices.pipe(Layer.provide(Layer.succeed(HandedOver, "all"))), { excludeTestServices: true })(
+layer(testServices.pipe(Layer.provide(Layer.succeed(OutboxSelection, "all"))), { excludeTestServices: true })(
   "delivery by Svix",
   (it) => {
     it.effect("an event becomes a message of the organization's application, once", () =>
       withSvix((server) =>
         Effect.gen(function* () {
-          const organizationId = yield* organization
-          yield* emit(organizationId, "COMPONENT_CREATED", { name: "part" })
+          const organizationId = yield* createOrganization
+          yield* emitEvent(organizationId, "COMPONENT_CREATED", { name: "part" })
           const [event] = yield* waiting
           yield* publishAll
           assert.deepStrictEqual(yield* waiting, [])
@@ -133,8 +133,8 @@ layer(testServices.pipe(Layer.provide(Layer.succeed(HandedOver, "all"))), { excl
     it.effect("a message that Svix has already is done", () =>
       withSvix((server) =>
         Effect.gen(function* () {
-          const organizationId = yield* organization
-          yield* emit(organizationId)
+          const organizationId = yield* createOrganization
+          yield* emitEvent(organizationId)
           server.events.add((yield* waiting)[0]?.id ?? "")
           yield* publishAll
           assert.deepStrictEqual(yield* waiting, [])
@@ -147,8 +147,8 @@ layer(testServices.pipe(Layer.provide(Layer.succeed(HandedOver, "all"))), { excl
       withSvix((server) =>
         Effect.gen(function* () {
           server.state.makesApplications = false
-          const organizationId = yield* organization
-          yield* emit(organizationId)
+          const organizationId = yield* createOrganization
+          yield* emitEvent(organizationId)
           yield* publishAll
           assert.deepStrictEqual(
             server.calls.map(({ path }) => path),
@@ -166,8 +166,8 @@ layer(testServices.pipe(Layer.provide(Layer.succeed(HandedOver, "all"))), { excl
     it.effect("while Svix is away events wait, ever longer, and none is lost", () =>
       withSvix((server) =>
         Effect.gen(function* () {
-          const organizationId = yield* organization
-          for (let number = 0; number < 3; number++) yield* emit(organizationId)
+          const organizationId = yield* createOrganization
+          for (let number = 0; number < 3; number++) yield* emitEvent(organizationId)
           let at = START
           for (const [tries, status] of [500, 429, 401, 503].entries()) {
             server.state.down = status
@@ -176,9 +176,9 @@ layer(testServices.pipe(Layer.provide(Layer.succeed(HandedOver, "all"))), { excl
             const left = yield* waiting
             assert.deepStrictEqual(
               left.map(({ claims, dueAt }) => ({ claims, dueAt: dueAt.getTime() })),
-              Array.from({ length: 3 }, () => ({ claims: tries + 1, dueAt: at + waitAfter(tries + 1) })),
+              Array.from({ length: 3 }, () => ({ claims: tries + 1, dueAt: at + retryDelayAfter(tries + 1) })),
             )
-            at += waitAfter(tries + 1)
+            at += retryDelayAfter(tries + 1)
           }
           server.state.down = undefined
           yield* TestClock.setTime(at - 1)
@@ -195,9 +195,9 @@ layer(testServices.pipe(Layer.provide(Layer.succeed(HandedOver, "all"))), { excl
     it.effect("an event whose node died while handing it over is handed over again", () =>
       withSvix((server) =>
         Effect.gen(function* () {
-          const outbox = yield* OutboxRepo
-          const organizationId = yield* organization
-          yield* emit(organizationId)
+          const outbox = yield* Outbox
+          const organizationId = yield* createOrganization
+          yield* emitEvent(organizationId)
           const until = new Date(START + 300_000)
           yield* outbox.claimDue([organizationId], { at: new Date(START), until, perOrganization: 10 })
           yield* publishAll

@@ -2,7 +2,7 @@ import { PgClient } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { testServices } from "../support/TestService.ts"
-import { emit, endpoint, organization, Receiver, startNode, until } from "./Receiver.ts"
+import { emitEvent, createEndpoint, createOrganization, Receiver, startNode, waitUntil } from "./Receiver.ts"
 
 /** How many of the engine's tables were cleaned up by somebody; by the database itself is something else. */
 const cleaned = Effect.gen(function* () {
@@ -17,14 +17,14 @@ layer(testServices, { excludeTestServices: true })("dead rows of the engine", (i
   it.effect("are removed when many events were handed over and delivered, and not before", () =>
     Effect.gen(function* () {
       const receiver = yield* Receiver
-      const organizationId = yield* organization
-      yield* endpoint(organizationId, { eventNames: ["TOKEN_ISSUED"] })
+      const organizationId = yield* createOrganization
+      yield* createEndpoint(organizationId, { eventNames: ["TOKEN_ISSUED"] })
       // Each event counts twice: when it is handed over, and when its delivery is claimed.
-      yield* startNode({ deadRows: 20 })
+      yield* startNode({ vacuumThreshold: 20 })
       const deliver = Effect.fnUntraced(function* (count: number) {
         const all = receiver.received.length + count
-        yield* Effect.replicateEffect(emit(organizationId, "TOKEN_ISSUED"), count)
-        yield* until(
+        yield* Effect.replicateEffect(emitEvent(organizationId, "TOKEN_ISSUED"), count)
+        yield* waitUntil(
           `${all} deliveries arrive`,
           Effect.sync(() => receiver.received.length === all),
         )
@@ -33,7 +33,7 @@ layer(testServices, { excludeTestServices: true })("dead rows of the engine", (i
       yield* Effect.sleep("100 millis")
       assert.strictEqual(yield* cleaned, 0)
       yield* deliver(1)
-      yield* until(
+      yield* waitUntil(
         "the tables are clean",
         Effect.map(cleaned, (count) => count === 3),
       )

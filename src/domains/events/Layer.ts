@@ -2,7 +2,7 @@
 import { Layer } from "effect"
 import { EventOrdering } from "./EventOrdering.ts"
 import { LiveEvents } from "./LiveEvents.ts"
-import { OutboxRepo } from "./Outbox.ts"
+import { Outbox } from "./Outbox.ts"
 import { EventsRepo } from "./Repo.ts"
 import { EventRetention } from "./Retention.ts"
 import { Events } from "./Service.ts"
@@ -12,5 +12,5 @@ import { EventSubscribers } from "./StreamSubscribers.ts"
 export const layer = Layer.mergeAll(Events.layer, LiveEvents.layer, EventRetention.layer).pipe(
   Layer.provideMerge(EventSubscribers.layer),
   Layer.provideMerge(EventOrdering.layer),
-  Layer.provideMerge(Layer.merge(EventsRepo.layer, OutboxRepo.layer)),
+  Layer.provideMerge(Layer.merge(EventsRepo.layer, Outbox.layer)),
 )

@@ -1,41 +1,29 @@
-/** SQL of the outbox: events that committed and still wait to be handed to a provider. */
+/** SQL of the outbox: committed events that wait for a provider to publish them. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import type { EventRecord } from "../../kernel/contract/Event.ts"
 import { column, eventRecords, records } from "../../kernel/database/Statements.ts"
 
-/** Names an event of the outbox. */
+/** Identifies an event of the outbox. */
 export interface OutboxKey {
   readonly organizationId: string
   readonly eventId: string
 }
 
-/** An event that waits, without its content. */
+/** A waiting event, without its content. */
 export interface OutboxEntry extends OutboxKey {
-  /** Where its row is, as long as that is locked. */
-  readonly place: string
-  /** `null` if the event is no longer kept. */
+  /** The location of the row, valid while the row is locked. */
+  readonly rowLocation: string
+  /** `null` if the event is no longer stored. */
   readonly type: string | null
   readonly occurredAt: Date | null
 }
 
-/** A claimed entry of an external provider; `claims` counts the tries, this one included. */
+/** An entry that an external provider has claimed. `claims` counts its claims, this one included. */
 export type OutboxClaim = OutboxKey & { readonly claims: number; readonly dueAt: Date }
 
-/**
- * Which events enter the outbox: a condition of SQL on the row `event`. Without one all events do. Another domain knows who
- * subscribes, so the app provides it.
- */
-export const OutboxCondition = Context.Reference<string | undefined>("keyshelf.reference/events/OutboxCondition", {
-  defaultValue: () => undefined,
-})
-
-/** The statement that stores the outbox row of the event in the CTE `event`, if it meets the condition. */
-export const outboxInsertion = (condition: string | undefined): string =>
-  `INSERT INTO webhook_outbox (organization_id, event_id, due_at)
-    SELECT organization_id, id, occurred_at FROM event${condition === undefined ? "" : ` WHERE ${condition}`}`
-
-const MOST_ORGANIZATIONS = 64
+// Bounds the lists of organizations in the statements that follow.
+const MAX_ORGANIZATIONS = 64
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
@@ -46,8 +34,8 @@ const make = Effect.gen(function* () {
     ) AS key ("organizationId", "eventId")`
 
   return {
-    /** Organizations with waiting events, in turns: those behind the given one, at most 64. */
-    organizationsAfter: (organizationId: string) =>
+    /** Finds up to 64 organizations with waiting events, by id, after the given one. */
+    findOrganizationsAfter: (organizationId: string) =>
       Effect.map(
         records<{ organizationId: string }>()(sql`
           WITH RECURSIVE waiting AS (
@@ -57,36 +45,37 @@ const make = Effect.gen(function* () {
             UNION ALL
             SELECT (SELECT next.organization_id FROM webhook_outbox next
               WHERE next.organization_id > waiting.organization_id ORDER BY next.organization_id LIMIT 1), number + 1
-            FROM waiting WHERE waiting.organization_id IS NOT NULL AND number < ${MOST_ORGANIZATIONS}
+            FROM waiting WHERE waiting.organization_id IS NOT NULL AND number < ${MAX_ORGANIZATIONS}
           )
           SELECT organization_id AS "organizationId" FROM waiting WHERE organization_id IS NOT NULL`),
         (rows) => rows.map((row) => row.organizationId),
       ),
 
-    /** Locks due events of these organizations, the oldest of each, passing over what another node has. */
+    /** Locks the oldest due events of each organization. Skips events that another node has locked. */
     lockDue: (organizationIds: ReadonlyArray<string>, at: Date, perOrganization: number) =>
       records<OutboxEntry>()(sql`
-        SELECT due.organization_id AS "organizationId", due.event_id AS "eventId", due.place::text AS place, event.type,
+        SELECT due.organization_id AS "organizationId", due.event_id AS "eventId", due.location::text AS "rowLocation", event.type,
           event.occurred_at AS "occurredAt"
         FROM unnest(${organizationIds}::uuid[]) AS waiting (organization_id)
         CROSS JOIN LATERAL (
-          SELECT organization_id, event_id, ctid AS place FROM webhook_outbox
+          SELECT organization_id, event_id, ctid AS location FROM webhook_outbox
           WHERE webhook_outbox.organization_id = waiting.organization_id AND webhook_outbox.due_at <= ${at}
           ORDER BY event_id LIMIT ${perOrganization} FOR UPDATE SKIP LOCKED
         ) AS due
         LEFT JOIN events event ON event.organization_id = due.organization_id AND event.id = due.event_id`),
 
     /**
-     * Deletes events that this transaction locked. By their places: of a table that was empty a moment ago the planner expects
-     * so little that it would compare all rows with all keys.
+     * Deletes events that this transaction locked, by the locations of their rows. By its keys, a table that was empty a moment ago
+     * would be compared row by row with every key.
      */
     deleteLocked: (entries: ReadonlyArray<OutboxEntry>) =>
       Effect.asVoid(
         Effect.orDie(
-          sql`DELETE FROM webhook_outbox WHERE ctid = ANY(${entries.map(({ place }) => place)}::text[]::tid[])`,
+          sql`DELETE FROM webhook_outbox WHERE ctid = ANY(${entries.map(({ rowLocation }) => rowLocation)}::text[]::tid[])`,
         ),
       ),
 
+    /** Deletes a published event. */
     delete: ({ eventId, organizationId }: OutboxKey) =>
       Effect.asVoid(
         Effect.orDie(
@@ -94,25 +83,25 @@ const make = Effect.gen(function* () {
         ),
       ),
 
-    /** Claims due events of these organizations until the given time. */
+    /** Claims the oldest due events of each organization until the given time. */
     claimDue: (
       organizationIds: ReadonlyArray<string>,
       claim: { readonly at: Date; readonly until: Date; readonly perOrganization: number },
     ) =>
       records<OutboxClaim>()(sql`
         WITH due AS MATERIALIZED (
-          SELECT chosen.place FROM unnest(${organizationIds}::uuid[]) AS waiting (organization_id)
+          SELECT chosen.location FROM unnest(${organizationIds}::uuid[]) AS waiting (organization_id)
           CROSS JOIN LATERAL (
-            SELECT webhook_outbox.ctid AS place FROM webhook_outbox
+            SELECT webhook_outbox.ctid AS location FROM webhook_outbox
             WHERE webhook_outbox.organization_id = waiting.organization_id AND webhook_outbox.due_at <= ${claim.at}
             ORDER BY event_id LIMIT ${claim.perOrganization} FOR UPDATE SKIP LOCKED
           ) AS chosen
         )
         UPDATE webhook_outbox SET due_at = ${claim.until}, claims = least(claims + 1, 30000)
-        WHERE ctid = ANY(ARRAY(SELECT place FROM due))
+        WHERE ctid = ANY(ARRAY(SELECT location FROM due))
         RETURNING organization_id AS "organizationId", event_id AS "eventId", claims, due_at AS "dueAt"`),
 
-    /** Lets a claimed event wait until then, unless another claim has it now. */
+    /** Postpones a claimed event, unless another claim has it by now. */
     postpone: ({ dueAt, eventId, organizationId }: OutboxClaim, until: Date) =>
       Effect.asVoid(
         Effect.orDie(sql`
@@ -120,8 +109,8 @@ const make = Effect.gen(function* () {
           WHERE organization_id = ${organizationId} AND event_id = ${eventId} AND due_at = ${dueAt}`),
       ),
 
-    /** The events themselves; those no longer kept are missing. */
-    events: (keys: ReadonlyArray<OutboxKey>) =>
+    /** Reads the events with their content. Events that are no longer stored are missing. */
+    findEvents: (keys: ReadonlyArray<OutboxKey>) =>
       eventRecords<EventRecord>()(sql`
         SELECT event.id, event.type, event.occurred_at AS "timestamp", event.organization_id AS "organizationId",
           event.actor, event.data::text AS data
@@ -130,9 +119,7 @@ const make = Effect.gen(function* () {
   }
 })
 
-/** Rows of the outbox. */
-export class OutboxRepo extends Context.Service<OutboxRepo, Effect.Success<typeof make>>()(
-  "keyshelf/events/OutboxRepo",
-) {
-  static readonly layer = Layer.effect(OutboxRepo, make)
+/** Events that wait for a provider. */
+export class Outbox extends Context.Service<Outbox, Effect.Success<typeof make>>()("keyshelf/events/Outbox") {
+  static readonly layer = Layer.effect(Outbox, make)
 }

@@ -6,7 +6,7 @@ import type { EventRecord } from "../../kernel/contract/Event.ts"
 import { Commits } from "../../kernel/database/Connections.ts"
 import { eventRecords, lockName, record, records, touched } from "../../kernel/database/Statements.ts"
 import type { EventFilter, PositionedEvent } from "./Model.ts"
-import { OutboxCondition, outboxInsertion } from "./Outbox.ts"
+import { OutboxCondition, outboxInsertion } from "./OutboxSql.ts"
 import { lowestIdAt, resourceOf } from "./Rules.ts"
 
 const make = Effect.gen(function* () {

@@ -1,38 +1,35 @@
 /** The limits of the delivery engine. */
 import { Context, Duration } from "effect"
 
-/** Numbers that an operator sets, or that tests lower. Each has the value of a running service as its default. */
+/** Limits that an operator sets, or that tests lower. The defaults are those of a running service. */
 export interface Limits {
-  /** Deliveries in flight on this node at most (`SERVICE_WEBHOOKS_CONCURRENCY`). */
+  /** The maximum number of deliveries in flight on this node (`SERVICE_WEBHOOKS_CONCURRENCY`). */
   readonly concurrency: number
-  /** Deliveries in flight to one endpoint at most, over all nodes. */
+  /** The maximum number of deliveries in flight to one endpoint, over all nodes. */
   readonly perEndpoint: number
-  /** Deliveries that a node claims ahead for an endpoint that answers fast; of them `perEndpoint` are in flight. */
+  /** The maximum number of deliveries that a node claims for a fast endpoint; `perEndpoint` of them are in flight. */
   readonly ahead: number
-  /** Deliveries in flight for one organization, over all nodes. Two nodes that claim at one moment may pass it once. */
+  /** The maximum number in flight for one organization, over all nodes. Two concurrent claims can exceed it once. */
   readonly perOrganization: number
-  /** Deliveries that a node claims ahead for an organization whose endpoints answer fast; of them `perOrganization` are in flight. */
+  /** The same as `ahead`, for an organization whose endpoints are all fast; `perOrganization` of them are in flight. */
   readonly organizationAhead: number
-  /** How long a claimed delivery belongs to its node. */
+  /** How long a claim is valid. */
   readonly lease: Duration.Duration
-  /**
-   * How long a node must have been without a connection before its claims are given back. Infinite where connections are
-   * no node's own.
-   */
-  readonly goneAfter: Duration.Duration
-  /** For the whole exchange with the receiver. */
+  /** How long a node must be disconnected before its claims are released. Infinite behind a pooler of connections. */
+  readonly disconnectedFor: Duration.Duration
+  /** The timeout of the whole exchange with the receiver. */
   readonly timeout: Duration.Duration
-  /** How long attempts are kept (`SERVICE_RETENTION_WEBHOOK_HISTORY`). */
+  /** How long attempts are stored (`SERVICE_RETENTION_WEBHOOK_HISTORY`). */
   readonly history: Duration.Duration
-  /** How long everything must have failed before an endpoint is disabled. */
+  /** How long all deliveries to an endpoint must have failed before it is disabled. */
   readonly disableAfter: Duration.Duration
-  /** How often due work is looked for while signals arrive, and while they do not. */
+  /** The interval at which the worker polls while signals arrive, and while they do not. */
   readonly poll: Duration.Duration
   readonly pollWithoutSignals: Duration.Duration
-  /** How many events handed over and deliveries claimed may leave dead rows before this node has them removed. */
-  readonly deadRows: number
-  /** How long the end of the process waits for what is in flight. */
-  readonly drain: Duration.Duration
+  /** How many published events and claimed deliveries leave dead tuples before this node vacuums its tables. */
+  readonly vacuumThreshold: number
+  /** How long a shutdown waits for the attempts in flight. */
+  readonly shutdownTimeout: Duration.Duration
 }
 
 /** The limits of this process. */
@@ -44,16 +41,16 @@ export const DeliveryLimits = Context.Reference<Limits>("keyshelf.reference/webh
     perOrganization: 128,
     organizationAhead: 256,
     lease: Duration.seconds(60),
-    goneAfter: Duration.seconds(5),
+    disconnectedFor: Duration.seconds(5),
     timeout: Duration.seconds(30),
     history: Duration.days(30),
     disableAfter: Duration.days(5),
     poll: Duration.seconds(1),
     pollWithoutSignals: Duration.millis(250),
-    deadRows: 20_000,
-    drain: Duration.seconds(10),
+    vacuumThreshold: 20_000,
+    shutdownTimeout: Duration.seconds(10),
   }),
 })
 
-/** How much longer than the exchange a lease lasts at least: the database must have been told the outcome by then. */
+/** How much longer than the exchange a lease must last, so that the outcome can be stored. */
 export const LEASE_MARGIN = Duration.seconds(20)

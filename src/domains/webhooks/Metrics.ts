@@ -1,4 +1,4 @@
-/** What the delivery engine measures. Gauges are sampled by each dispatcher from the shared tables. */
+/** Metrics of the delivery engine. Every dispatcher samples the gauges from the shared tables. */
 import { Effect, Metric } from "effect"
 import type { AttemptState } from "./Model.ts"
 
@@ -15,59 +15,63 @@ const byOutcome = <A>(make: (outcome: Outcome) => A): Readonly<Record<Outcome, A
   Failed: make("Failed"),
 })
 
-/** From the instant an attempt was due until it began. */
-export const lag = Metric.histogram("keyshelf_webhook_delivery_lag_seconds", {
-  description: "From the instant an attempt was due until it began",
+/** The time from when an attempt was due until it began. */
+export const deliveryLag = Metric.histogram("keyshelf_webhook_delivery_lag_seconds", {
+  description: "Time from when an attempt was due until it began",
   boundaries: seconds,
 })
-/** How long exchanges took. */
-export const duration = byOutcome((outcome) =>
+/** The duration of exchanges with receivers. */
+export const exchangeDuration = byOutcome((outcome) =>
   Metric.histogram("keyshelf_webhook_delivery_duration_seconds", {
-    description: "How long exchanges with receivers took",
+    description: "Duration of exchanges with receivers",
     boundaries: seconds,
     attributes: { outcome },
   }),
 )
 /** Attempts that ended. */
-export const attempts = byOutcome((outcome) =>
+export const endedAttempts = byOutcome((outcome) =>
   Metric.counter("keyshelf_webhook_attempts_total", {
     description: "Attempts that ended",
     incremental: true,
     attributes: { outcome },
   }),
 )
-/** Attempts whose lease had ended, or whose delivery was gone, when they ended. */
-export const leaseLost = counter("keyshelf_webhook_lease_lost_total", "Attempts that ended after their lease was lost")
-/** Attempts that were claimed three times and never ended. */
-export const abandoned = counter("keyshelf_webhook_abandoned_total", "Attempts that were given up after three claims")
-/** Addresses that were refused at the connection. */
-export const denied = counter("keyshelf_webhook_address_denied_total", "Attempts refused because of their address")
-/** Endpoints that were disabled. */
-export const disabled = counter(
-  "keyshelf_webhook_endpoints_disabled_total",
-  "Endpoints disabled after nothing but failure",
+/** Attempts whose lease had expired, or whose delivery was deleted, when they ended. */
+export const lostLeases = counter(
+  "keyshelf_webhook_lease_lost_total",
+  "Attempts that ended after they had lost their lease",
 )
-/** Events that an external provider did not take. */
+/** Attempts that were abandoned after three claims. */
+export const abandonedAttempts = counter("keyshelf_webhook_abandoned_total", "Attempts abandoned after three claims")
+/** Attempts whose address was denied at the connection. */
+export const deniedAddresses = counter(
+  "keyshelf_webhook_address_denied_total",
+  "Attempts denied because of their address",
+)
+/** Endpoints that were disabled. */
+export const disabledEndpoints = counter(
+  "keyshelf_webhook_endpoints_disabled_total",
+  "Endpoints disabled because all their deliveries failed",
+)
+/** Events that the external provider did not accept. */
 export const providerFailures = counter(
   "keyshelf_webhook_provider_failures_total",
-  "Events that the external webhook provider did not take at once",
+  "Events that the external webhook provider did not accept on the first try",
 )
 
-const depth = (state: string) => gauge("keyshelf_webhook_queue_depth", "Deliveries in the queue", { state })
-/** Deliveries in the queue. Counted up to a bound. */
-export const queue = { due: depth("due"), future: depth("future"), leased: depth("leased") }
-/** How long the oldest due delivery has waited. */
-export const oldestDue = gauge("keyshelf_webhook_oldest_due_age_seconds", "How long the oldest due delivery has waited")
-/** How long the oldest event waits for its deliveries. */
-export const outboxAge = gauge(
-  "keyshelf_webhook_outbox_age_seconds",
-  "How long the oldest event waits for its deliveries",
-)
-/** Days for which partitions of the history exist. */
+const depthOf = (state: string) => gauge("keyshelf_webhook_queue_depth", "Deliveries in the queue", { state })
+/** Deliveries in the queue, counted up to 100,000. */
+export const queueDepth = { due: depthOf("due"), future: depthOf("future"), leased: depthOf("leased") }
+/** The age of the oldest due delivery. */
+export const oldestDueAge = gauge("keyshelf_webhook_oldest_due_age_seconds", "Age of the oldest due delivery")
+/** The age of the oldest event in the outbox. */
+export const outboxAge = gauge("keyshelf_webhook_outbox_age_seconds", "Age of the oldest event in the outbox")
+/** For how many days ahead the history has partitions. */
 export const partitionHeadroom = gauge(
   "keyshelf_webhook_partition_headroom_days",
-  "For how many days ahead partitions of the history exist",
+  "Days ahead for which the history has partitions",
 )
 
-/** Sets a gauge, adds to a counter or observes a value. */
-export const set = <I>(metric: Metric.Metric<I, unknown>, value: I): Effect.Effect<void> => Metric.update(metric, value)
+/** Sets a gauge, adds to a counter, or observes a value of a histogram. */
+export const setMetric = <I>(metric: Metric.Metric<I, unknown>, value: I): Effect.Effect<void> =>
+  Metric.update(metric, value)

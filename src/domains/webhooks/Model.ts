@@ -2,15 +2,16 @@
 import { Schema } from "effect"
 import { HttpApiSchema } from "effect/http-api"
 import { ActorReference } from "../../kernel/contract/Caller.ts"
-import { EventName, eventNames } from "../../kernel/contract/Event.ts"
+import { eventNames, isEventName } from "../../kernel/contract/Event.ts"
+import type { EventName } from "../../kernel/contract/Event.ts"
 import { Uuid } from "../../kernel/values/Identifiers.ts"
 import { Description, Text } from "../../kernel/values/Text.ts"
 import { Timestamp } from "../../kernel/values/Timestamp.ts"
 
-/** The event of a test: it goes to disabled endpoints too, and to none but the one that is tested. */
+/** The event of a test. It is delivered to the tested endpoint only, even if that is disabled. */
 export const TEST_EVENT = "WEBHOOK_ENDPOINT_TESTED" satisfies EventName
 
-/** What an endpoint subscribes to: an event's name, or `*` for all, also those of later versions. */
+/** A subscription: the name of an event, or `*` for all events, including those of later versions. */
 export const Subscription = Schema.Literals(["*", ...eventNames])
 
 export type Subscription = typeof Subscription.Type
@@ -18,10 +19,10 @@ export type Subscription = typeof Subscription.Type
 export const WebhookEndpoint = Schema.Struct({
   id: Uuid,
   url: Schema.String,
-  eventNames: Schema.Array(Schema.String).annotate({ description: "Names of events, or `*` for all" }),
+  eventNames: Schema.Array(Schema.String).annotate({ description: "Names of events, or `*` for all events" }),
   description: Schema.NullOr(Schema.String),
   disabledAt: Schema.NullOr(Timestamp).annotate({
-    description: "Since when it gets nothing, because all of it failed",
+    description: "When the endpoint was disabled because all its deliveries failed",
   }),
   disabledReason: Schema.NullOr(Schema.String),
   createdAt: Timestamp,
@@ -32,21 +33,22 @@ export const WebhookEndpoint = Schema.Struct({
 
 export type WebhookEndpoint = typeof WebhookEndpoint.Type
 
-/** The answer to creation and rotation: the one time that the secret is shown. */
+/** The response to creation and rotation, which alone contains the secret. */
 export const WebhookEndpointWithSecret = Schema.Struct({
   ...WebhookEndpoint.fields,
   secret: Schema.String.annotate({
-    description: "`whsec_` and base64 of 32 random bytes, as Standard Webhooks libraries take it; shown only here",
+    description:
+      "`whsec_` and 32 random bytes in base64, the format of Standard Webhooks libraries; returned only here",
   }),
 })
 
 export type WebhookEndpointWithSecret = typeof WebhookEndpointWithSecret.Type
 
-const Url = Text(1, 2048).annotate({ format: "uri", description: "Where events are sent, over https" })
+const Url = Text(1, 2048).annotate({ format: "uri", description: "The `https` URL to which events are sent" })
 
 const Subscriptions = Schema.Array(Subscription)
   .check(Schema.isMinLength(1))
-  .annotate({ description: "Names of events, each once, or `*` for all" })
+  .annotate({ description: "Names of events without duplicates, or `*` for all events" })
 
 /** Body of `POST /webhooks`. */
 export const CreateWebhookEndpoint = Schema.Struct({
@@ -57,7 +59,7 @@ export const CreateWebhookEndpoint = Schema.Struct({
 
 export type CreateWebhookEndpoint = typeof CreateWebhookEndpoint.Type
 
-/** Body of `PUT /webhooks/{id}`: missing members stay as they are. */
+/** Body of `PUT /webhooks/{id}`: omitted properties are not changed. */
 export const UpdateWebhookEndpoint = Schema.Struct({
   url: Schema.optionalKey(Url),
   eventNames: Schema.optionalKey(Subscriptions),
@@ -66,7 +68,7 @@ export const UpdateWebhookEndpoint = Schema.Struct({
 
 export type UpdateWebhookEndpoint = typeof UpdateWebhookEndpoint.Type
 
-/** A delivery that was put in the queue: what the answers to `test` and `retry` name. */
+/** The queued delivery of a `test` or `retry`. */
 export const QueuedDelivery = Schema.Struct({ deliveryId: Uuid, eventId: Uuid })
 
 export type QueuedDelivery = typeof QueuedDelivery.Type
@@ -74,7 +76,7 @@ export type QueuedDelivery = typeof QueuedDelivery.Type
 /** The response to a request that queues a delivery. */
 export const Queued = QueuedDelivery.pipe(HttpApiSchema.status(202))
 
-/** States of an attempt (interface specification, section 3): in flight, done, failed with a retry to come, failed for good. */
+/** States of an attempt (interface specification, section 3): in flight, succeeded, failed with a retry pending, failed. */
 export const AttemptState = Schema.Literals(["Sending", "Success", "Failure", "Failed"])
 
 export type AttemptState = typeof AttemptState.Type
@@ -83,32 +85,30 @@ export type AttemptState = typeof AttemptState.Type
 export const WebhookAttempt = Schema.Struct({
   id: Uuid,
   deliveryId: Uuid.annotate({ description: "The same for all attempts of a delivery" }),
-  eventId: Uuid.annotate({ description: "What `webhook-id` carries" }),
+  eventId: Uuid.annotate({ description: "The value of the `webhook-id` header" }),
   eventName: Schema.String,
   endpointId: Uuid,
-  endpointUrl: Schema.String.annotate({ description: "Where this attempt went" }),
-  attempt: Schema.Int.annotate({ description: "1 for the first; 7 and more for retries that were asked for" }),
+  endpointUrl: Schema.String.annotate({ description: "The URL of this attempt" }),
+  attempt: Schema.Int.annotate({ description: "1 for the first attempt; 7 and higher for requested retries" }),
   state: AttemptState,
-  statusCode: Schema.NullOr(Schema.Int).annotate({ description: "`null` without an answer" }),
+  statusCode: Schema.NullOr(Schema.Int).annotate({ description: "`null` without a response" }),
   requestBody: Schema.NullOr(Schema.String).annotate({
-    description: "The exact text sent; `null` once its event is no longer kept",
+    description: "The exact text sent; `null` when its event is no longer stored",
   }),
-  responseBody: Schema.NullOr(Schema.String).annotate({ description: "Up to 16 KiB" }),
-  error: Schema.NullOr(Schema.String).annotate({ description: "Why there is no success, for a person" }),
-  durationMs: Schema.NullOr(Schema.Int).annotate({ description: "`null` in flight" }),
+  responseBody: Schema.NullOr(Schema.String).annotate({ description: "The first 16 KiB" }),
+  error: Schema.NullOr(Schema.String).annotate({ description: "A message that says why there was no response" }),
+  durationMs: Schema.NullOr(Schema.Int).annotate({ description: "`null` while the attempt is in flight" }),
   nextAttemptAt: Schema.NullOr(Timestamp).annotate({ description: "When the next attempt is due after a `Failure`" }),
   timestamp: Timestamp.annotate({ description: "When the attempt began" }),
 })
 
 export type WebhookAttempt = typeof WebhookAttempt.Type
 
-const isEventName = Schema.is(EventName)
-
 const isUuid = Schema.is(Uuid)
 
-/** Filters of the history. An `event` is a name, or the id of one event. */
+/** Filters of the history. `event` is the name of events, or the id of one event. */
 export const historyFilters = {
-  endpoint: Schema.optionalKey(Uuid.annotate({ description: "Id of an endpoint, also of a deleted one" })),
+  endpoint: Schema.optionalKey(Uuid.annotate({ description: "Id of an endpoint, which may be deleted" })),
   event: Schema.optionalKey(
     Schema.String.check(
       Schema.makeFilter((text) => isEventName(text) || isUuid(text), {
@@ -119,7 +119,7 @@ export const historyFilters = {
   state: Schema.optionalKey(AttemptState),
 }
 
-/** The caller's choice among attempts. */
+/** The filters of a request. */
 export interface HistoryFilters {
   readonly endpoint?: string
   readonly event?: string

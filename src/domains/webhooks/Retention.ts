@@ -2,9 +2,9 @@
 import { Context, Effect, Layer } from "effect"
 import { deleteExpired } from "../../kernel/database/ExpiredRows.ts"
 import type { RetentionJob } from "../../kernel/database/ExpiredRows.ts"
-import { PendingDeliveries } from "./queue/BacklogRemover.ts"
+import { BacklogRemover } from "./queue/BacklogRemover.ts"
 
-/** Deletes what processes that died have left of the backlog of ended endpoints, and secrets after their overlap. */
+/** Deletes secrets after their overlap, and backlogs of ended endpoints that terminated processes have left. */
 export class WebhookRetention extends Context.Service<
   WebhookRetention,
   { readonly jobs: ReadonlyArray<RetentionJob> }
@@ -12,11 +12,11 @@ export class WebhookRetention extends Context.Service<
   static readonly layer = Layer.effect(
     WebhookRetention,
     Effect.gen(function* () {
-      const pending = yield* PendingDeliveries
+      const backlogs = yield* BacklogRemover
       return WebhookRetention.of({
         jobs: [
           yield* deleteExpired("webhook_secrets"),
-          { kind: "dropped_deliveries", step: (_, count) => pending.dropLeft(count) },
+          { kind: "dropped_deliveries", step: (_, count) => backlogs.deleteAbandoned(count) },
         ],
       })
     }),

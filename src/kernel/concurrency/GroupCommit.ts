@@ -1,58 +1,70 @@
 /**
- * Requests that are served together. While some are being served, those that come meanwhile wait and share the next turn, so
- * that a busy counter costs a statement or a transaction for many requests instead of a lock that each waits for.
+ * Group commit. While one batch of a key runs, later requests of that key wait and share the next batch. A busy counter then
+ * costs one statement or transaction for many requests, instead of a lock that each request waits for.
  */
 import { Deferred, Effect, Exit } from "effect"
+import type { Scope } from "effect"
 
-/** How many requests one turn serves at most, unless it says otherwise. */
-const MOST_TOGETHER = 100
+/** Limits the time that one batch takes, and with it the wait of the next one. */
+const MAX_BATCH = 100
 
-interface Waiting<Request, A, E> {
+interface PendingRequest<Request, A, E> {
   readonly request: Request
-  readonly answered: Deferred.Deferred<A, E>
+  readonly result: Deferred.Deferred<A, E>
 }
 
+/** Options of {@link makeGroupCommit}. */
+export interface GroupCommitOptions {
+  /** The maximum number of requests per batch; 100 by default. */
+  readonly maxBatch?: number
+  /** Interrupts the running batches when it closes. Without a scope, batches outlive every caller. */
+  readonly scope?: Scope.Scope
+}
+
+/** The result of a request for which its batch returned none. */
 export const unanswered = Exit.die(new Error("A request was not answered"))
 
 /**
- * Makes requests of one name wait for each other. `serve` serves them in order, and answers or refuses each by itself; if it
- * dies, it dies for all of them.
+ * Creates a function that commits requests in groups, one group per key at a time. `commit` processes a batch in order and
+ * returns one exit per request. If it dies, every request of the batch dies.
  */
-export const inTurns = <Request, A, E, R>(
-  serve: (requests: ReadonlyArray<Request>) => Effect.Effect<ReadonlyArray<Exit.Exit<A, E>>, never, R>,
-  most = MOST_TOGETHER,
+export const makeGroupCommit = <Request, A, E, R>(
+  commit: (requests: ReadonlyArray<Request>) => Effect.Effect<ReadonlyArray<Exit.Exit<A, E>>, never, R>,
+  { maxBatch = MAX_BATCH, scope }: GroupCommitOptions = {},
 ) => {
-  const waiting = new Map<string, Array<Waiting<Request, A, E>>>()
+  const pending = new Map<string, Array<PendingRequest<Request, A, E>>>()
 
-  /** Serves whoever waits until nobody does. */
-  const serveAll = Effect.fnUntraced(function* (name: string) {
+  const commitAll = Effect.fnUntraced(function* (key: string) {
     for (;;) {
-      const next = waiting.get(name)?.splice(0, most) ?? []
-      if (next.length === 0) {
-        // At once, before anyone else can come and wait for nobody.
-        waiting.delete(name)
+      const batch = pending.get(key)?.splice(0, maxBatch) ?? []
+      if (batch.length === 0) {
+        // No yield before this line: a request that came in between would wait forever.
+        pending.delete(key)
         return
       }
-      const served = yield* Effect.exit(serve(next.map(({ request }) => request)))
-      for (const [index, { answered }] of next.entries()) {
-        const answer: Exit.Exit<A, E> = Exit.isFailure(served)
-          ? Exit.failCause(served.cause)
-          : (served.value[index] ?? unanswered)
-        Deferred.doneUnsafe(answered, answer)
+      const exit = yield* Effect.exit(commit(batch.map(({ request }) => request)))
+      for (const [index, { result }] of batch.entries()) {
+        Deferred.doneUnsafe(
+          result,
+          Exit.isFailure(exit) ? Exit.failCause(exit.cause) : (exit.value[index] ?? unanswered),
+        )
       }
     }
   })
 
-  return Effect.fnUntraced(function* (name: string, request: Request) {
-    const answered = yield* Deferred.make<A, E>()
-    const others = waiting.get(name)
+  const start = (key: string) =>
+    scope === undefined ? Effect.forkDetach(commitAll(key)) : Effect.forkIn(commitAll(key), scope)
+
+  return Effect.fnUntraced(function* (key: string, request: Request) {
+    const result = yield* Deferred.make<A, E>()
+    const others = pending.get(key)
     if (others === undefined) {
-      waiting.set(name, [{ request, answered }])
-      // Not in the request's own fiber: the others' answers do not depend on whether this caller stays.
-      yield* Effect.forkDetach(serveAll(name))
+      pending.set(key, [{ request, result }])
+      // Not in the caller's fiber: an interrupted caller must not interrupt the requests of others.
+      yield* start(key)
     } else {
-      others.push({ request, answered })
+      others.push({ request, result })
     }
-    return yield* Deferred.await(answered)
+    return yield* Deferred.await(result)
   })
 }

@@ -3,7 +3,7 @@ import { Context, Effect, Exit } from "effect"
 import { Transaction } from "../database/Transactions.ts"
 
 /** A question of a batch, and the function that answers it. */
-export interface Waiting<Question, A> {
+export interface PendingQuestion<Question, A> {
   readonly question: Question
   /** Resolves the question. Only the first call counts. */
   readonly answer: (answer: Exit.Exit<A>) => void
@@ -20,10 +20,10 @@ const unanswered = Exit.die(new Error("The batch ended without an answer to this
  * entries and the next table. Once the first one is old, every request is promoted to the old generation. Avoiding this
  * saves a fifth of the processor time of a request (`docs/performance.md`).
  */
-export const gathered = <Question, A>(
-  answerAll: (waiting: ReadonlyArray<Waiting<Question, A>>) => Effect.Effect<void>,
+export const makeRequestBatcher = <Question, A>(
+  answerAll: (waiting: ReadonlyArray<PendingQuestion<Question, A>>) => Effect.Effect<void>,
 ): ((question: Question) => Effect.Effect<A>) => {
-  let pending: Array<Waiting<Question, A>> = []
+  let pending: Array<PendingQuestion<Question, A>> = []
   const runBatch = Effect.suspend(() => {
     const batch = pending
     pending = []

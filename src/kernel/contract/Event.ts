@@ -67,6 +67,9 @@ export const eventNames = [
 export const EventName = Schema.Literals(eventNames)
 export type EventName = typeof EventName.Type
 
+/** Whether a text is the name of an event. */
+export const isEventName = Schema.is(EventName)
+
 /** An event in `GET /events` and webhook deliveries. `data` is the record after the change, or before a deletion. */
 export const EventRecord = Schema.Struct({
   id: Uuid,

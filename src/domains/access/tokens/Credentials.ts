@@ -1,6 +1,6 @@
 /** Verifies credentials and records their last use. */
 import { Context, Effect, Exit, Layer, Option, Redacted, Schedule } from "effect"
-import { gathered } from "../../../kernel/concurrency/RequestBatcher.ts"
+import { makeRequestBatcher } from "../../../kernel/concurrency/RequestBatcher.ts"
 import { InvalidCredential } from "../../../kernel/contract/Problem.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import type { CredentialKind, StoredCredential } from "../Model.ts"
@@ -77,7 +77,7 @@ const lookUp = (
   find: (keys: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<StoredCredential>>,
   keyOf: (row: StoredCredential) => string,
 ) =>
-  gathered<string, Option.Option<StoredCredential>>(
+  makeRequestBatcher<string, Option.Option<StoredCredential>>(
     Effect.fnUntraced(function* (waiting) {
       const rows = new Map((yield* find(waiting.map(({ question }) => question))).map((row) => [keyOf(row), row]))
       for (const { answer, question } of waiting) answer(Exit.succeed(Option.fromNullishOr(rows.get(question))))

@@ -140,7 +140,7 @@ export const makeBatchCounting = Effect.gen(function* () {
   })
 
   /** The same, and the meters cannot be deleted until the transaction ends. */
-  const keptTerms = Effect.fnUntraced(function* (organizationId: string, events: ReadonlyArray<ParsedEvent>) {
+  const lockedTerms = Effect.fnUntraced(function* (organizationId: string, events: ReadonlyArray<ParsedEvent>) {
     const pairs = Map.groupBy(events, meterName)
     const found = yield* repo.keep(
       organizationId,
@@ -157,11 +157,11 @@ export const makeBatchCounting = Effect.gen(function* () {
             organizationId,
             slugs(events, ({ instance }) => instance),
           )).map(({ slug }) => slug)
-    const kept: Terms = {
+    const terms: Terms = {
       instances: new Set(instances),
       meterOf: (instance, entitlement) => meters.get(meterName({ instance, entitlement })),
     }
-    return kept
+    return terms
   })
 
   /** Counts events under the locks of their totals. Their ids are taken before any total is touched. */
@@ -181,6 +181,6 @@ export const makeBatchCounting = Effect.gen(function* () {
   return {
     setWise: { terms, count: countSetWise },
     /** Must run in a transaction. */
-    underLocks: { terms: keptTerms, count: countUnderLocks },
+    underLocks: { terms: lockedTerms, count: countUnderLocks },
   }
 })

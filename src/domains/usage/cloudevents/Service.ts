@@ -11,7 +11,7 @@ import { parseEvent, checkEvent } from "./Rules.ts"
 import type { CountableEvent, ParsedEvent, RejectedEvent, Outcome } from "./Rules.ts"
 import type { CloudEventResult } from "./Model.ts"
 import type { Terms } from "./Repo.ts"
-import { inTurns } from "../../../kernel/concurrency/GroupCommit.ts"
+import { makeGroupCommit } from "../../../kernel/concurrency/GroupCommit.ts"
 
 const DUPLICATE: Outcome = { status: "duplicate" }
 
@@ -90,7 +90,7 @@ const make = Effect.gen(function* () {
         Effect.forEach(sent, (batch) => Effect.exit(transactions.run(countUnderLocks(batch)))),
       ),
     )
-  const grouped = inTurns(serve, MAX_BATCHES)
+  const grouped = makeGroupCommit(serve, { maxBatch: MAX_BATCHES })
   let arrived = 0
 
   /** Counts the valid events of a batch, and returns the result of each in order. */

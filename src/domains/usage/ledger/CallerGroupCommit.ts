@@ -1,19 +1,19 @@
 /** Group commit per credential: while one batch of a credential runs, its later requests share the next transaction. */
 import { Effect, Option } from "effect"
 import type { Exit } from "effect"
-import { inTurns, unanswered } from "../../../kernel/concurrency/GroupCommit.ts"
+import { makeGroupCommit, unanswered } from "../../../kernel/concurrency/GroupCommit.ts"
 import { Caller } from "../../../kernel/contract/Caller.ts"
 import { Transaction, Transactions } from "../../../kernel/database/Transactions.ts"
 
-/** Serves the requests of a caller in batches, each in one transaction. */
-export const callerGroupCommit = Effect.fnUntraced(function* <Request, A, E>(
-  serve: (
+/** Commits the requests of a caller in batches, each in one transaction. */
+export const makeCallerGroupCommit = Effect.fnUntraced(function* <Request, A, E>(
+  commit: (
     requests: ReadonlyArray<Request>,
   ) => Effect.Effect<ReadonlyArray<Exit.Exit<A, E>>, never, Caller | Transaction>,
 ) {
   const transactions = yield* Transactions
-  const inTransaction = (requests: ReadonlyArray<Request>) => transactions.run(serve(requests))
-  const grouped = inTurns(inTransaction)
+  const inTransaction = (requests: ReadonlyArray<Request>) => transactions.run(commit(requests))
+  const grouped = makeGroupCommit(inTransaction)
 
   return Effect.fnUntraced(function* (request: Request) {
     // An idempotency key's transaction must contain what it answers, so its request cannot share another one.

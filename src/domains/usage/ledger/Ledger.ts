@@ -7,7 +7,7 @@ import { Context, Effect, Exit, Layer, Option } from "effect"
 import { Caller } from "../../../kernel/contract/Caller.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { meterName } from "./Account.ts"
-import { callerGroupCommit } from "./CallerGroupCommit.ts"
+import { makeCallerGroupCommit } from "./CallerGroupCommit.ts"
 import { LedgerRepo } from "./LedgerRepo.ts"
 import { LockedLedger } from "./LockedLedger.ts"
 import { decideOperation, metersOf } from "./Operation.ts"
@@ -54,7 +54,7 @@ const make = Effect.gen(function* () {
     return answers
   })
 
-  const applyGrouped = yield* callerGroupCommit(applyUnderLocks)
+  const applyGrouped = yield* makeCallerGroupCommit(applyUnderLocks)
 
   const apply = Effect.fnUntraced(function* (operation: AnyOperation) {
     const answer = operation.explain === true ? Option.none() : yield* optimistic.apply(operation)

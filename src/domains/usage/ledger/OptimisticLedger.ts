@@ -4,7 +4,7 @@
  * ledger.
  */
 import { Context, Effect, Exit, Layer, Option } from "effect"
-import { inTurns } from "../../../kernel/concurrency/GroupCommit.ts"
+import { makeGroupCommit } from "../../../kernel/concurrency/GroupCommit.ts"
 import { mayHaveCommitted } from "../../../kernel/database/Statements.ts"
 import { Transaction } from "../../../kernel/database/Transactions.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
@@ -143,7 +143,7 @@ const make = Effect.gen(function* () {
   )
 
   // All organizations share a key, so that more operations wait for each statement.
-  const grouped = inTurns((operations: ReadonlyArray<AnyOperation>) =>
+  const grouped = makeGroupCommit((operations: ReadonlyArray<AnyOperation>) =>
     Effect.map(countAll(byOrganization(operations)), (outcomes) =>
       operations.map((operation) => outcomes.get(operation) ?? Exit.succeed<Outcome>("needs locks")),
     ),

@@ -1,15 +1,16 @@
 /**
- * Ends attempts: history, queue and the endpoint's health in one statement, many attempts at a time. Every change of the
- * queue is fenced by the attempt's lease.
+ * Records the outcomes of attempts: history, queue and the endpoint's health change in one statement, for many attempts at a
+ * time. The attempt's lease fences every change of the queue.
  */
-import { Cause, Context, Deferred, Effect, Layer, Queue, Schedule } from "effect"
+import { Cause, Context, Effect, Exit, Layer, Schedule } from "effect"
 import { isSqlError } from "effect/sql/SqlError"
-import { AttemptsRepo } from "./AttemptsRepo.ts"
-import type { AttemptRow, Health } from "./AttemptsRepo.ts"
-import { Disabling } from "./EndpointDisabler.ts"
-import * as metrics from "../Metrics.ts"
+import { makeGroupCommit } from "../../../kernel/concurrency/GroupCommit.ts"
 import { Partitions } from "../history/Partitions.ts"
+import * as metrics from "../Metrics.ts"
 import type { ClaimedRow } from "../queue/QueueRepo.ts"
+import { AttemptsRepo } from "./AttemptsRepo.ts"
+import type { AttemptRow, EndpointHealth } from "./AttemptsRepo.ts"
+import { EndpointDisabler } from "./EndpointDisabler.ts"
 import { nextAttemptAt } from "./RetrySchedule.ts"
 import { isSuccess } from "./Sender.ts"
 import type { AttemptOutcome } from "./Sender.ts"
@@ -24,23 +25,20 @@ export interface EndedAttempt {
   readonly durationMs: number
 }
 
-const MOST_PER_COMMIT = 64
+// Limits the time of one commit, and with it the wait of the next one.
+const MAX_ATTEMPTS_PER_COMMIT = 64
 
-/** When the delivery is tried again: never after a success, its last attempt, or the loss of its event. */
-export const nextOf = ({ claim, endedAt, outcome }: EndedAttempt): Date | null =>
-  isSuccess(outcome) || outcome.fault?.code === "event_gone" ? null : nextAttemptAt(claim.attempt, endedAt)
+/** When the next attempt is due; `null` after a success, after the last attempt, and if the event is no longer stored. */
+export const nextAttemptDueAt = ({ claim, endedAt, outcome }: EndedAttempt): Date | null =>
+  isSuccess(outcome) || outcome.error?.code === "event_gone" ? null : nextAttemptAt(claim.attempt, endedAt)
 
-/** Whether anything was sent. */
-const wasMade = ({ fault }: AttemptOutcome): boolean => fault?.code !== "abandoned" && fault?.code !== "event_gone"
+const wasSent = ({ error }: AttemptOutcome): boolean => error?.code !== "abandoned" && error?.code !== "event_gone"
 
-const stateOf = (ended: EndedAttempt, held: boolean): AttemptRow["state"] =>
-  isSuccess(ended.outcome) ? "Success" : held && nextOf(ended) === null ? "Failed" : "Failure"
+const stateOf = (ended: EndedAttempt, isLeaseValid: boolean): AttemptRow["state"] =>
+  isSuccess(ended.outcome) ? "Success" : isLeaseValid && nextAttemptDueAt(ended) === null ? "Failed" : "Failure"
 
-/**
- * The history's entry of an attempt. One that ended after its lease was lost did happen, so it is told; but it decided
- * nothing, so no other attempt follows from it.
- */
-export const entryOf = (ended: EndedAttempt, held: boolean): AttemptRow => {
+/** The row of an attempt. An attempt whose lease was lost is recorded, because it did happen, but no attempt follows from it. */
+export const attemptRowOf = (ended: EndedAttempt, isLeaseValid: boolean): AttemptRow => {
   const { claim, outcome } = ended
   return {
     organizationId: claim.organizationId,
@@ -52,22 +50,21 @@ export const entryOf = (ended: EndedAttempt, held: boolean): AttemptRow => {
     endpointId: claim.endpointId,
     endpointUrl: ended.url,
     attempt: claim.attempt,
-    state: stateOf(ended, held),
+    state: stateOf(ended, isLeaseValid),
     statusCode: outcome.statusCode,
     responseBody: outcome.responseBody,
-    error: outcome.fault === null ? null : `${outcome.fault.code}: ${outcome.fault.message}`,
+    error: outcome.error === null ? null : `${outcome.error.code}: ${outcome.error.message}`,
     durationMs: ended.durationMs,
-    nextAttemptAt: held ? nextOf(ended) : null,
-    wasMade: wasMade(outcome),
+    nextAttemptAt: isLeaseValid ? nextAttemptDueAt(ended) : null,
+    wasSent: wasSent(outcome),
   }
 }
 
-/** What attempts say about their endpoints, in the order in which they ended. */
-export const healthOf = (ended: ReadonlyArray<EndedAttempt>): ReadonlyArray<Health> => {
-  const byEndpoint = new Map<string, Health>()
+/** The health of endpoints after these attempts. Unsent attempts do not count. */
+export const endpointHealthOf = (ended: ReadonlyArray<EndedAttempt>): ReadonlyArray<EndpointHealth> => {
+  const byEndpoint = new Map<string, EndpointHealth>()
   for (const { claim, endedAt, outcome } of ended.toSorted((a, b) => a.endedAt.getTime() - b.endedAt.getTime())) {
-    // Nothing was sent, so nothing is known.
-    if (!wasMade(outcome)) continue
+    if (!wasSent(outcome)) continue
     const { endpointId, organizationId } = claim
     const key = `${organizationId}/${endpointId}`
     const before = byEndpoint.get(key)
@@ -91,33 +88,50 @@ const isMissingPartition = (error: unknown): boolean =>
   error.reason._tag === "ConstraintError" &&
   /no partition of relation/.test(String(error.reason.cause))
 
-// The database or its client refuses these very rows, and will refuse them again. Everything else is the database's own trouble.
-const isRefusal = (error: unknown): boolean =>
+// Whether the database or its client rejects these very rows, and would reject them again. All other errors are transient.
+const isRejection = (error: unknown): boolean =>
   !isSqlError(error) ||
   ["ConstraintError", "UniqueViolation", "SqlSyntaxError"].includes(error.reason._tag) ||
   /\b22[0-9A-Z]{3}\b|invalid|out of range|PgTypesCodecError/.test(String(error.reason.cause))
 
 const backOff = Schedule.min([Schedule.exponential("50 millis"), Schedule.spaced("2 seconds")])
 
-/** Ends attempts. */
-export class Attempts extends Context.Service<
-  Attempts,
-  {
-    /** Returns when the attempt's end is committed. While the database is away it waits. */
-    readonly finish: (ended: EndedAttempt) => Effect.Effect<void>
+const updateMetrics = Effect.fnUntraced(function* (
+  ended: ReadonlyArray<EndedAttempt>,
+  validLeases: ReadonlySet<string>,
+) {
+  const context = yield* Effect.context()
+  for (const attempt of ended) {
+    const isLeaseValid = validLeases.has(attempt.claim.lease)
+    const state = stateOf(attempt, isLeaseValid)
+    metrics.endedAttempts[state].updateUnsafe(1, context)
+    metrics.exchangeDuration[state].updateUnsafe(attempt.durationMs / 1000, context)
+    if (!isLeaseValid) metrics.lostLeases.updateUnsafe(1, context)
+    if (attempt.outcome.error?.code === "abandoned") metrics.abandonedAttempts.updateUnsafe(1, context)
+    if (attempt.outcome.error?.code === "not_allowed") metrics.deniedAddresses.updateUnsafe(1, context)
   }
->()("keyshelf/webhooks/Attempts") {
-  static readonly layer = Layer.effect(
-    Attempts,
-    Effect.gen(function* () {
-      const attempts = yield* AttemptsRepo
-      const partitions = yield* Partitions
-      const disabling = yield* Disabling
+})
 
-      const committed = (ended: ReadonlyArray<EndedAttempt>, healths: ReadonlyArray<Health>) =>
+/** Records ended attempts. */
+export class AttemptRecorder extends Context.Service<
+  AttemptRecorder,
+  {
+    /** Records the attempt and returns after the commit. Waits while the database is unavailable. */
+    readonly record: (ended: EndedAttempt) => Effect.Effect<void>
+  }
+>()("keyshelf/webhooks/delivery/AttemptRecorder") {
+  static readonly layer = Layer.effect(
+    AttemptRecorder,
+    Effect.gen(function* () {
+      const repo = yield* AttemptsRepo
+      const partitions = yield* Partitions
+      const disabler = yield* EndpointDisabler
+      const scope = yield* Effect.scope
+
+      const store = (ended: ReadonlyArray<EndedAttempt>, healths: ReadonlyArray<EndpointHealth>) =>
         Effect.suspend(() =>
-          attempts.end(
-            ended.map((one) => entryOf(one, true)),
+          repo.storeOutcomes(
+            ended.map((attempt) => attemptRowOf(attempt, true)),
             healths,
           ),
         ).pipe(
@@ -128,63 +142,42 @@ export class Attempts extends Context.Service<
               : Effect.void,
           ),
           Effect.retry({ while: isMissingPartition, times: 2 }),
-          Effect.retry({ schedule: backOff, while: (error) => !isRefusal(error) }),
+          Effect.retry({ schedule: backOff, while: (error) => !isRejection(error) }),
         )
 
-      const count = Effect.fnUntraced(function* (ended: ReadonlyArray<EndedAttempt>, held: ReadonlySet<string>) {
-        const context = yield* Effect.context()
-        for (const one of ended) {
-          const state = stateOf(one, held.has(one.claim.lease))
-          metrics.attempts[state].updateUnsafe(1, context)
-          metrics.duration[state].updateUnsafe(one.durationMs / 1000, context)
-          if (!held.has(one.claim.lease)) metrics.leaseLost.updateUnsafe(1, context)
-          if (one.outcome.fault?.code === "abandoned") metrics.abandoned.updateUnsafe(1, context)
-          if (one.outcome.fault?.code === "not_allowed") metrics.denied.updateUnsafe(1, context)
-        }
-      })
-
-      // One that the database refuses must not hold up the others: each is then tried alone, and the refused one is left
-      // to its lease, which makes it another claim and at last an abandoned attempt.
-      const end = (ended: ReadonlyArray<EndedAttempt>): Effect.Effect<void> => {
-        const healths = healthOf(ended)
-        return committed(ended, healths).pipe(
-          Effect.flatMap((held) => count(ended, held)),
+      // An attempt that the database rejects must not delay the others, so each is then recorded alone. The rejected one keeps its
+      // lease until that expires; after further claims it is abandoned.
+      const recordAll = (ended: ReadonlyArray<EndedAttempt>): Effect.Effect<void> => {
+        const healths = endpointHealthOf(ended)
+        return store(ended, healths).pipe(
+          Effect.flatMap((validLeases) => updateMetrics(ended, validLeases)),
           Effect.andThen(
-            disabling.consider(
+            disabler.disableFailing(
               healths.filter(({ failingSince }) => failingSince !== null),
               new Date(Math.max(...ended.map(({ endedAt }) => endedAt.getTime()))),
             ),
           ),
           Effect.catchCause((cause) =>
             ended.length > 1
-              ? Effect.forEach(ended, (one) => end([one]), { discard: true })
+              ? Effect.forEach(ended, (attempt) => recordAll([attempt]), { discard: true })
               : Effect.logError(
-                  "An attempt's end could not be stored; its delivery is made again",
+                  "The outcome of a webhook attempt was rejected by the database; the attempt is repeated",
                   Cause.squash(cause),
                 ),
           ),
         )
       }
 
-      const ends = yield* Queue.unbounded<{
-        readonly ended: EndedAttempt
-        readonly done: Deferred.Deferred<void>
-      }>()
-      // While a group commits, the next one gathers.
-      const commitNext = Effect.gen(function* () {
-        const group = yield* Queue.takeBetween(ends, 1, MOST_PER_COMMIT)
-        yield* end(group.map(({ ended }) => ended))
-        for (const { done } of group) yield* Deferred.succeed(done, undefined)
-      })
-      yield* Effect.forkScoped(Effect.forever(commitNext))
+      const commit = makeGroupCommit(
+        (ended: ReadonlyArray<EndedAttempt>) =>
+          Effect.as(
+            recordAll(ended),
+            ended.map(() => Exit.void),
+          ),
+        { maxBatch: MAX_ATTEMPTS_PER_COMMIT, scope },
+      )
 
-      return Attempts.of({
-        finish: Effect.fnUntraced(function* (ended) {
-          const done = yield* Deferred.make<void>()
-          yield* Queue.offer(ends, { ended, done })
-          yield* Deferred.await(done)
-        }),
-      })
+      return AttemptRecorder.of({ record: (ended) => commit("attempts", ended) })
     }),
   )
 }

@@ -1,87 +1,96 @@
 /**
- * This node's sending slots, and which endpoints answer fast: those get several deliveries claimed at a time, which costs the
- * database less, and no more of them are in flight than the slots allow.
+ * Limits how many deliveries this node has in flight per endpoint or organization, and tracks which endpoints respond fast. A
+ * fast endpoint gets more deliveries per claim, which saves statements; the limiter still bounds how many are in flight.
  */
 import { Deferred, Duration, Effect, Exit } from "effect"
 import type { Option } from "effect"
 
-/** An endpoint that answers within this time is fast. */
-const FAST_MILLIS = 100
-/** How long a claimed delivery waits for a slot before it is given back. */
-const PATIENCE = Duration.seconds(1)
-const MOST_REMEMBERED = 10_000
+/** An endpoint that responds within this time is fast. */
+const MAX_FAST_MS = 100
+/** How long a claimed delivery waits for the limiter before it is released. */
+const MAX_WAIT = Duration.seconds(1)
+/** Bounds the memory of the tracker, which starts over when it is full. */
+const MAX_FAST_ENDPOINTS = 10_000
 
-/** Remembers how endpoints answered. */
-export const makeSpeeds = () => {
+/** Tracks how fast endpoints respond. */
+export const makeSpeedTracker = () => {
   const fast = new Set<string>()
 
   return {
-    /** Whether the endpoint's last exchange was a fast one. */
+    /** Whether the endpoint's last exchange was fast. */
     isFast: (endpointId: string): boolean => fast.has(endpointId),
 
-    /** Of these claims: the endpoints that answer fast, and the organizations that have no other. */
-    fastAmong: (claims: ReadonlyArray<{ readonly organizationId: string; readonly endpointId: string }>) => {
+    /** Selects the fast endpoints of these claims, and the organizations that have no slow endpoint among them. */
+    selectFast: (claims: ReadonlyArray<{ readonly organizationId: string; readonly endpointId: string }>) => {
       const fastEndpoints = new Set<string>()
-      const slow = new Set<string>()
+      const slowOrganizations = new Set<string>()
       for (const { endpointId, organizationId } of claims) {
         if (fast.has(endpointId)) fastEndpoints.add(endpointId)
-        else slow.add(organizationId)
+        else slowOrganizations.add(organizationId)
       }
       const organizations = new Set(claims.map(({ organizationId }) => organizationId))
-      return { fastEndpoints: [...fastEndpoints], fastOrganizations: [...organizations].filter((id) => !slow.has(id)) }
+      return {
+        fastEndpoints: [...fastEndpoints],
+        fastOrganizations: [...organizations].filter((id) => !slowOrganizations.has(id)),
+      }
     },
 
-    /** Notes how an exchange went. */
-    note: (endpointId: string, answered: boolean, millis: number): void => {
+    /** Records the duration of an exchange, and whether the endpoint responded. */
+    record: (endpointId: string, hasResponded: boolean, durationMs: number): void => {
       fast.delete(endpointId)
-      if (!answered || millis > FAST_MILLIS) return
-      if (fast.size >= MOST_REMEMBERED) fast.clear()
+      if (!hasResponded || durationMs > MAX_FAST_MS) return
+      if (fast.size >= MAX_FAST_ENDPOINTS) fast.clear()
       fast.add(endpointId)
     },
   }
 }
 
-interface Slot {
-  taken: number
-  /** Who waits for a place, the longest first. */
+/** Tracks how fast endpoints respond. */
+export type SpeedTracker = ReturnType<typeof makeSpeedTracker>
+
+interface Usage {
+  inFlight: number
+  /** The work that waits, the longest first. */
   readonly waiting: Array<Deferred.Deferred<void>>
 }
 
-/** Slots of a node: `cap` for each endpoint, or for each organization. */
-export const makeSlots = (cap: number) => {
-  const slots = new Map<string, Slot>()
+/** Creates a function that runs work with at most `limit` in flight per id, of an endpoint or an organization. */
+export const makeConcurrencyLimiter = (limit: number) => {
+  const usages = new Map<string, Usage>()
 
-  const slotOf = (id: string): Slot => {
-    const slot = slots.get(id) ?? { taken: 0, waiting: [] }
-    slots.set(id, slot)
-    return slot
+  const usageOf = (id: string): Usage => {
+    const usage = usages.get(id) ?? { inFlight: 0, waiting: [] }
+    usages.set(id, usage)
+    return usage
   }
 
-  const leave = (id: string, slot: Slot): void => {
-    const next = slot.waiting.shift()
-    // The place is theirs from now on.
+  const release = (id: string, usage: Usage): void => {
+    const next = usage.waiting.shift()
+    // The permit passes to the next in line, so `inFlight` does not change.
     if (next !== undefined) Deferred.doneUnsafe(next, Exit.void)
-    else if (--slot.taken === 0) slots.delete(id)
+    else if (--usage.inFlight === 0) usages.delete(id)
   }
 
-  /** Does the work in a slot of this id; nothing if none gets free within a second. */
+  /** Runs the work when the id is below the limit. Returns nothing if that takes longer than a second. */
   return <A, E, R>(id: string, work: Effect.Effect<Option.Option<A>, E, R>): Effect.Effect<Option.Option<A>, E, R> =>
     Effect.uninterruptibleMask((restore) => {
-      const slot = slotOf(id)
-      const inside = Effect.onExit(restore(work), () => Effect.sync(() => leave(id, slot)))
-      if (slot.taken < cap) {
-        slot.taken++
-        return inside
+      const usage = usageOf(id)
+      const runWithPermit = Effect.onExit(restore(work), () => Effect.sync(() => release(id, usage)))
+      if (usage.inFlight < limit) {
+        usage.inFlight++
+        return runWithPermit
       }
-      const place = Deferred.makeUnsafe<void>()
-      slot.waiting.push(place)
-      const giveUp = () => void slot.waiting.splice(slot.waiting.indexOf(place), 1)
-      return restore(Effect.timeoutOption(Deferred.await(place), PATIENCE)).pipe(
-        Effect.onInterrupt(() => Effect.sync(() => (Deferred.isDoneUnsafe(place) ? leave(id, slot) : giveUp()))),
+      const permit = Deferred.makeUnsafe<void>()
+      usage.waiting.push(permit)
+      const leaveQueue = () => void usage.waiting.splice(usage.waiting.indexOf(permit), 1)
+      return restore(Effect.timeoutOption(Deferred.await(permit), MAX_WAIT)).pipe(
+        Effect.onInterrupt(() =>
+          Effect.sync(() => (Deferred.isDoneUnsafe(permit) ? release(id, usage) : leaveQueue())),
+        ),
         Effect.flatMap(() => {
-          // It may have got a place in the moment in which its patience ended.
-          if (Deferred.isDoneUnsafe(place)) return inside
-          giveUp()
+          // The permit may arrive in the same tick as the timeout.
+          if (Deferred.isDoneUnsafe(permit)) return runWithPermit
+          leaveQueue()
           return Effect.succeedNone
         }),
       )

@@ -1,13 +1,13 @@
-/** When a delivery is attempted (interface specification, section 6). The one source of these times. */
+/** The retry schedule (interface specification, section 6). No other file knows these times. */
 import { Duration, Effect, Pull, Schedule } from "effect"
 
-/** The delay before each attempt, the first included: 0 s, 5 s, 5 min, 30 min, 2 h, 8 h. It ends after six. */
+/** The delay before each of the six attempts: 0 s, 5 s, 5 min, 30 min, 2 h, 8 h. */
 export const attemptSchedule = ["0 seconds", "5 seconds", "5 minutes", "30 minutes", "2 hours", "8 hours"]
   .map((delay) => Schedule.duration(Duration.fromInputUnsafe(delay as Duration.Input)))
   .reduce((first, next) => Schedule.concat(first, next))
 
-// Steps from the beginning to the attempt: consecutive attempts run in different processes, and the attempt's number is
-// all that they know. The schedule looks at nothing else, so its own time is simulated.
+// Steps through the schedule from its start, with simulated time. Consecutive attempts run in different processes, which know
+// only the attempt's number.
 const stepTo = Effect.fnUntraced(function* (attempt: number) {
   const step = yield* Schedule.toStep(attemptSchedule)
   let now = 0
@@ -23,10 +23,10 @@ const stepTo = Effect.fnUntraced(function* (attempt: number) {
   return delay
 })
 
-/** How long after the end of the attempt before it an attempt (from 1) is due. Nothing if there is no such attempt. */
+/** The delay between the end of the previous attempt and this one, counted from 1; `undefined` after the last attempt. */
 export const delayBefore = (attempt: number): Duration.Duration | undefined => Effect.runSync(stepTo(attempt))
 
-/** When the attempt after a failed one is due; `null` after the last, and after every attempt that was asked for by hand. */
+/** When the attempt after a failed one is due; `null` after the last attempt and after every requested retry. */
 export const nextAttemptAt = (failedAttempt: number, endedAt: Date): Date | null => {
   const delay = delayBefore(failedAttempt + 1)
   return delay === undefined ? null : new Date(endedAt.getTime() + Duration.toMillis(delay))

@@ -1,12 +1,12 @@
-/** Sends one attempt (contract, section 6; Standard Webhooks 1.0). */
+/** Signs and sends one attempt (contract, section 6; Standard Webhooks 1.0). */
 import { Context, Duration, Effect, Layer, Redacted } from "effect"
 import { createHmac } from "node:crypto"
 import { OutboundHttp } from "../../../kernel/ports/OutboundHttp.ts"
 import type { OutboundError, OutboundFault } from "../../../kernel/ports/OutboundHttp.ts"
 import { DeliveryLimits } from "../DeliveryLimits.ts"
 
-/** How much of an answer's body is kept. */
-const KEPT_BYTES = 16 * 1024
+/** The maximum size of a stored response body. */
+const MAX_RESPONSE_BYTES = 16 * 1024
 
 /** One request to an endpoint. */
 export interface WebhookRequest {
@@ -20,24 +20,24 @@ export interface WebhookRequest {
   readonly body: string
 }
 
-/** Why there was no answer: a word for programs and a sentence for people. */
-export interface AttemptFault {
+/** Why there was no response: a code for programs and a message for people. */
+export interface AttemptError {
   readonly code: Exclude<OutboundFault, "too_large"> | "abandoned" | "event_gone"
   readonly message: string
 }
 
-/** What became of an attempt. The status alone decides: 2xx is a success. */
+/** The outcome of an attempt. Only the status decides: 2xx is a success. */
 export interface AttemptOutcome {
   readonly statusCode: number | null
   readonly responseBody: string | null
-  readonly fault: AttemptFault | null
+  readonly error: AttemptError | null
 }
 
-/** Whether the receiver has taken the event. */
+/** Whether the receiver accepted the event. */
 export const isSuccess = ({ statusCode }: AttemptOutcome): boolean =>
   statusCode !== null && statusCode >= 200 && statusCode < 300
 
-/** `webhook-id`, `webhook-timestamp` (seconds) and `webhook-signature`, with one signature per secret. */
+/** The headers of an attempt, among them the three of Standard Webhooks, with one signature per secret. */
 export const signedHeaders = (
   eventId: string,
   at: Date,
@@ -58,20 +58,20 @@ export const signedHeaders = (
   }
 }
 
-// PostgreSQL's text holds no NUL. Bytes that are no UTF-8 have become U+FFFD already.
+// PostgreSQL cannot store NUL in text. Invalid UTF-8 has already become U+FFFD.
 const storable = (text: string): string => text.replaceAll("\u0000", "")
 
-const faultOf = (error: OutboundError): AttemptFault => ({
+const faultOf = (error: OutboundError): AttemptError => ({
   code: error.fault === undefined || error.fault === "too_large" ? "protocol" : error.fault,
   message: error.message,
 })
 
-/** Sends attempts. It never fails: what goes wrong is an outcome. */
+/** Sends attempts. It never fails: an error is an outcome. */
 export class WebhookSender extends Context.Service<
   WebhookSender,
   { readonly send: (request: WebhookRequest) => Effect.Effect<AttemptOutcome> }
->()("keyshelf/webhooks/WebhookSender") {
-  /** Over HTTP, to global addresses only. Redirects are answers. */
+>()("keyshelf/webhooks/delivery/WebhookSender") {
+  /** Sends over HTTP, to global addresses only. A redirect is a response, and not followed. */
   static readonly layer = Layer.effect(
     WebhookSender,
     Effect.gen(function* () {
@@ -86,7 +86,7 @@ export class WebhookSender extends Context.Service<
               headers,
               body,
               timeoutMillis: Duration.toMillis(timeout),
-              maxBytes: KEPT_BYTES,
+              maxBytes: MAX_RESPONSE_BYTES,
               whenLonger: "cut",
               statusDecides: true,
             })
@@ -94,10 +94,10 @@ export class WebhookSender extends Context.Service<
               Effect.map((answer): AttemptOutcome => ({
                 statusCode: answer.status,
                 responseBody: storable(answer.body),
-                fault: null,
+                error: null,
               })),
               Effect.catchTag("OutboundError", (error) =>
-                Effect.succeed<AttemptOutcome>({ statusCode: null, responseBody: null, fault: faultOf(error) }),
+                Effect.succeed<AttemptOutcome>({ statusCode: null, responseBody: null, error: faultOf(error) }),
               ),
             ),
       })

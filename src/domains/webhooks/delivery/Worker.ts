@@ -1,195 +1,230 @@
-/** The role `dispatcher`: hands events over and makes deliveries until the process ends. */
-import { Clock, Duration, Effect, Exit, Fiber, FiberSet, Latch, Layer, Schedule } from "effect"
+/**
+ * The role `dispatcher`: publishes the events of the outbox and delivers them until the process ends. It consists of two loops and
+ * background jobs.
+ *
+ * The publishing loop publishes due events until none is left, then waits for a signal or the poll interval.
+ *
+ * The delivery loop is a state machine. A failed step starts over in `batching`, after a delay.
+ *
+ * | State      | Does                                                      | Next state                                      |
+ * |------------|-----------------------------------------------------------|-------------------------------------------------|
+ * | `batching` | waits until enough attempts in flight were sent, or 10 ms | `checking`                                      |
+ * | `checking` | releases unconfirmed claims, reads the next due time      | no room: `full`; due: `claiming`; else `idle`   |
+ * | `claiming` | claims, starts the attempts, batches while there are many | no room: `batching`; few were due: `idle`       |
+ * | `full`     | waits until an attempt was sent or recorded               | `batching`                                      |
+ * | `idle`     | waits for a signal, an attempt, the due time or the poll  | `batching`                                      |
+ *
+ * Attempts run beside the loop, each in the phases of `AttemptLoad`. On shutdown both loops are interrupted, a claim in flight is
+ * released, and the attempts get `shutdownTimeout` to end.
+ */
+import { Clock, Duration, Effect, Exit, Fiber, FiberSet, Layer, Schedule } from "effect"
 import { registerHealth } from "../../../kernel/ports/HealthChecks.ts"
 import { Signals } from "../../../kernel/ports/Signals.ts"
-import { DeadRows } from "../maintenance/Vacuum.ts"
-import { Deliveries } from "./Deliveries.ts"
 import { DeliveryLimits } from "../DeliveryLimits.ts"
-import { LaneHeads } from "../maintenance/LaneRepair.ts"
-import { Nodes } from "../maintenance/ClaimRescuer.ts"
 import { Partitions } from "../history/Partitions.ts"
+import { ClaimRescuer } from "../maintenance/ClaimRescuer.ts"
+import { LaneRepair } from "../maintenance/LaneRepair.ts"
+import { QueueSampler } from "../maintenance/QueueSampler.ts"
+import { Vacuum } from "../maintenance/Vacuum.ts"
 import { WebhookProvider } from "../outbox/Provider.ts"
-import { Sampling } from "../maintenance/QueueSampler.ts"
+import { makeAttemptLoad } from "./AttemptLoad.ts"
+import type { AttemptLoad } from "./AttemptLoad.ts"
+import { Deliveries } from "./Deliveries.ts"
 
-const MOST_PER_CLAIM = 128
+type DeliveryState = "batching" | "checking" | "claiming" | "full" | "idle"
 
-/** A claim of so many is followed by another without the question whether anything is due. */
-const PLENTY = 32
+/** After a claim of at least this many, the next claim does not check first whether anything is due. */
+const MIN_TO_CLAIM_AGAIN = 32
 
-/**
- * A claim waits until so much of what is in flight has been sent, but no longer than this: one claim for many costs a tenth of
- * many claims. It takes as long as the rest needs to be sent, so that neither waits for the other. One that got as many as it may
- * is followed by the next as soon as there is room for as many again: the endpoints are fast, and sent before the next is made.
- */
-const SHARE_TO_SEND = 0.25
-const GATHERING = "10 millis"
+const AFTER_FAILED_RESCUE = Duration.seconds(1)
 
-/** So many attempts may wait for their end to be stored while others are made; more, and the database cannot keep up. */
-const MOST_ENDING = 512
+const MIN_BACKOFF_MS = 250
+const MAX_BACKOFF_MS = 5000
+// Keeps the power of two small; the back-off has long reached its maximum.
+const MAX_FAILURES = 10
 
-const AFTER_FAILED_LOOK = Duration.seconds(1)
+interface Loop {
+  readonly name: string
+  /** Failed steps since the last successful one. */
+  failures: number
+}
 
-/** Repeats a step for ever. After a failure (the database is away) it waits 250 ms, doubling up to 5 s. */
-const persistently = (loop: { readonly name: string; failures: number }, step: Effect.Effect<void>) =>
+/** Repeats a step forever. After a failure, such as a database outage, it waits 250 ms, doubling up to 5 s. */
+const repeatForever = (loop: Loop, step: Effect.Effect<void>) =>
   step.pipe(
     Effect.tap(() => Effect.sync(() => (loop.failures = 0))),
     Effect.catchCause((cause) => {
-      const wait = Duration.millis(Math.min(250 * 2 ** loop.failures, 5000))
-      loop.failures = Math.min(loop.failures + 1, 10)
-      const told = loop.failures === 1 ? Effect.logWarning(`${loop.name} waits: a step failed`, cause) : Effect.void
-      return Effect.andThen(told, Effect.sleep(wait))
+      const delay = Duration.millis(Math.min(MIN_BACKOFF_MS * 2 ** loop.failures, MAX_BACKOFF_MS))
+      loop.failures = Math.min(loop.failures + 1, MAX_FAILURES)
+      const logged = loop.failures === 1 ? Effect.logWarning(`${loop.name} failed and is retried`, cause) : Effect.void
+      return Effect.andThen(logged, Effect.sleep(delay))
     }),
     Effect.forever,
   )
 
-/** Runs while its scope is open. At the end it claims no more, and waits 10 s for what is in flight. */
-export const layer = Layer.effectDiscard(
-  Effect.gen(function* () {
-    const limits = yield* DeliveryLimits
-    const signals = yield* Signals
-    const provider = yield* WebhookProvider
-    const deliveries = yield* Deliveries
-    const nodes = yield* Nodes
-    const partitions = yield* Partitions
-    const sampling = yield* Sampling
-    const deadRows = yield* DeadRows
-    const laneHeads = yield* LaneHeads
+const pollInterval = Effect.gen(function* () {
+  const limits = yield* DeliveryLimits
+  const signals = yield* Signals
+  return Effect.map(signals.listening, (isListening) => (isListening ? limits.poll : limits.pollWithoutSignals))
+})
 
-    const signal = yield* signals.subscribe("webhooks")
-    const poll = Effect.map(signals.listening, (heard) => (heard ? limits.poll : limits.pollWithoutSignals))
-    // There may be work, or room for it.
-    const workable = Latch.makeUnsafe(false)
-    const gathered = Latch.makeUnsafe(true)
-    let gatheredAt = 0
-    const inFlight = yield* FiberSet.make<void>()
-    let free = limits.concurrency
-    let ending = 0
-    const sending = () => limits.concurrency - free
-    const room = () => (ending < MOST_ENDING ? Math.min(free, MOST_PER_CLAIM) : 0)
-    let stopping = false
-    const dispatching = { name: "The dispatcher of webhooks", failures: 0 }
-    const delivering = { name: "The delivery of webhooks", failures: 0 }
-    yield* registerHealth(
-      "webhooks",
-      Effect.sync(() => {
-        const failing = [dispatching, delivering].find(({ failures }) => failures > 0)
-        return failing === undefined
-          ? { status: "up", provider: provider.name, inFlight: sending() }
-          : { status: "down", reason: `${failing.name} waits: its last step failed` }
-      }),
-    )
-
-    const dispatch = Effect.gen(function* () {
-      for (;;) {
-        const published = yield* provider.publishDue
-        if (published === 0) break
-        deadRows.left(published)
-        workable.openUnsafe()
-      }
-      yield* Effect.raceFirst(signal, Effect.flatMap(poll, Effect.sleep))
-      workable.openUnsafe()
-    })
-
-    const start = Effect.fnUntraced(function* (most: number) {
-      const claims = yield* deliveries.claim(most)
-      deadRows.left(claims.length)
-      if (stopping) yield* deliveries.release(claims)
-      else {
-        free -= claims.length
-        const roomy = claims.length === MOST_PER_CLAIM ? limits.concurrency - MOST_PER_CLAIM : 0
-        gatheredAt = Math.max(roomy, Math.floor(sending() * (1 - SHARE_TO_SEND)))
-        if (sending() > gatheredAt) gathered.closeUnsafe()
-        for (const claim of claims) {
-          let isSent = false
-          const sent = () => {
-            if (isSent) return
-            isSent = true
-            free++
-            ending++
-            if (sending() <= gatheredAt) gathered.openUnsafe()
-            workable.openUnsafe()
-          }
-          yield* FiberSet.run(
-            inFlight,
-            Effect.ensuring(
-              deliveries.deliver(claim, sent),
-              Effect.sync(() => {
-                sent()
-                ending--
-                workable.openUnsafe()
-              }),
-            ),
-          )
-        }
-      }
-      return claims.length
-    }, Effect.uninterruptible)
-
-    // Sleeps until something tells of work, or the next attempt is due.
-    const rest = Effect.fnUntraced(function* (nextDue: Date | null) {
-      const at = yield* Clock.currentTimeMillis
-      const longest = Duration.toMillis(yield* poll)
-      const untilDue = nextDue === null ? longest : nextDue.getTime() - at
-      // What is due already waits for room, or for a node that looks at it now.
-      yield* Effect.raceFirst(workable.await, Effect.sleep(untilDue > 0 ? Math.min(untilDue, longest) : longest))
-    })
-
-    const gather = Effect.raceFirst(gathered.await, Effect.sleep(GATHERING))
-
-    const deliver = Effect.gen(function* () {
-      if (sending() > 0) yield* gather
-      workable.closeUnsafe()
-      if (room() === 0) return yield* workable.await
-      yield* deliveries.clearDoubts
-      const nextDue = yield* deliveries.nextDue
-      if (nextDue !== null && nextDue.getTime() <= (yield* Clock.currentTimeMillis)) {
-        // While there is more, the question when it is due is spared.
-        while (room() > 0 && (yield* start(room())) >= PLENTY) yield* gather
-        if (room() === 0) return
-      }
-      yield* rest(nextDue)
-    })
-
-    yield* partitions.maintain.pipe(
-      Effect.catchCause((cause) => Effect.logWarning("The partitions of the webhook history could not be made", cause)),
-      Effect.repeat(Schedule.spaced("1 hour")),
-      Effect.forkScoped,
-    )
-    if (Duration.isFinite(limits.goneAfter)) {
-      // It goes on while the database is away: that it connects is the sign of life that others look for.
-      yield* nodes.look.pipe(
-        Effect.tap(({ givenBack }) => Effect.sync(() => givenBack > 0 && workable.openUnsafe())),
-        Effect.map(({ next }) => next),
-        Effect.catchCause(() => Effect.succeed(AFTER_FAILED_LOOK)),
-        Effect.flatMap(Effect.sleep),
-        Effect.forever,
-        Effect.forkScoped,
-      )
+/** Creates the step of the publishing loop. */
+const makePublishing = Effect.fnUntraced(function* (load: AttemptLoad) {
+  const signals = yield* Signals
+  const provider = yield* WebhookProvider
+  const vacuum = yield* Vacuum
+  const signal = yield* signals.subscribe("webhooks")
+  const poll = yield* pollInterval
+  return Effect.gen(function* () {
+    for (;;) {
+      const published = yield* provider.publishDue
+      if (published === 0) break
+      vacuum.countDeadTuples(published)
+      load.wake.openUnsafe()
     }
-    yield* deadRows.remove.pipe(
-      Effect.catchCause((cause) => Effect.logDebug("The tables of webhooks could not be cleaned up", cause)),
+    yield* Effect.raceFirst(signal, Effect.flatMap(poll, Effect.sleep))
+    load.wake.openUnsafe()
+  })
+})
+
+/** Creates the step of the delivery loop: from `batching` through other states and back. */
+const makeDelivering = Effect.fnUntraced(function* (
+  load: AttemptLoad,
+  attempts: FiberSet.FiberSet<void>,
+  isStopping: () => boolean,
+) {
+  const deliveries = yield* Deliveries
+  const vacuum = yield* Vacuum
+  const poll = yield* pollInterval
+  let nextDue: Date | null = null
+
+  // Uninterruptible: a claim without its attempts would block its lanes until the leases expire.
+  const claim = Effect.fnUntraced(function* (max: number) {
+    const claims = yield* deliveries.claim(max)
+    vacuum.countDeadTuples(claims.length)
+    if (isStopping()) yield* deliveries.release(claims)
+    else {
+      load.add(claims.length)
+      for (const one of claims) {
+        const { ended, sent } = load.track()
+        yield* FiberSet.run(attempts, Effect.ensuring(deliveries.deliver(one, sent), Effect.sync(ended)))
+      }
+    }
+    return claims.length
+  }, Effect.uninterruptible)
+
+  const states: Readonly<Record<DeliveryState, Effect.Effect<DeliveryState>>> = {
+    batching: Effect.gen(function* () {
+      if (load.sending() > 0) yield* load.batched
+      return "checking" as const
+    }),
+
+    checking: Effect.gen(function* () {
+      load.wake.closeUnsafe()
+      if (load.room() === 0) return "full"
+      yield* deliveries.releaseUnconfirmed
+      nextDue = yield* deliveries.nextDue
+      return nextDue !== null && nextDue.getTime() <= (yield* Clock.currentTimeMillis) ? "claiming" : "idle"
+    }),
+
+    claiming: Effect.gen(function* () {
+      while (load.room() > 0 && (yield* claim(load.room())) >= MIN_TO_CLAIM_AGAIN) yield* load.batched
+      return load.room() === 0 ? "batching" : "idle"
+    }),
+
+    full: Effect.as(load.wake.await, "batching" as const),
+
+    idle: Effect.gen(function* () {
+      const at = yield* Clock.currentTimeMillis
+      const interval = Duration.toMillis(yield* poll)
+      const untilDue = nextDue === null ? interval : nextDue.getTime() - at
+      // What is already due exceeds its limits: it waits for an attempt to end, here or on another node.
+      yield* Effect.raceFirst(load.wake.await, Effect.sleep(untilDue > 0 ? Math.min(untilDue, interval) : interval))
+      return "batching" as const
+    }),
+  }
+
+  return Effect.gen(function* () {
+    let state: DeliveryState = "batching"
+    do state = yield* states[state]
+    while (state !== "batching")
+  })
+})
+
+/** Starts the background jobs of the engine. */
+const startMaintenance = Effect.fnUntraced(function* (load: AttemptLoad) {
+  const { disconnectedFor } = yield* DeliveryLimits
+  const rescuer = yield* ClaimRescuer
+  const partitions = yield* Partitions
+  const sampler = yield* QueueSampler
+  const vacuum = yield* Vacuum
+  const repair = yield* LaneRepair
+
+  yield* partitions.maintain.pipe(
+    Effect.catchCause((cause) => Effect.logWarning("The partitions of the webhook history were not maintained", cause)),
+    Effect.repeat(Schedule.spaced("1 hour")),
+    Effect.forkScoped,
+  )
+  if (Duration.isFinite(disconnectedFor)) {
+    // It continues during a database outage: its connection is the sign of life that other nodes look for.
+    yield* rescuer.rescueClaims.pipe(
+      Effect.tap(({ rescued }) => Effect.sync(() => rescued > 0 && load.wake.openUnsafe())),
+      Effect.map(({ nextRun }) => nextRun),
+      Effect.catchCause(() => Effect.succeed(AFTER_FAILED_RESCUE)),
+      Effect.flatMap(Effect.sleep),
       Effect.forever,
       Effect.forkScoped,
     )
-    yield* laneHeads.correct.pipe(
-      Effect.tap((count) => Effect.sync(() => count > 0 && workable.openUnsafe())),
-      Effect.ignoreCause,
-      Effect.repeat(Schedule.spaced("1 minute")),
-      Effect.forkScoped,
-    )
-    yield* sampling.sample.pipe(Effect.ignoreCause, Effect.repeat(Schedule.spaced("10 seconds")), Effect.forkScoped)
+  }
+  yield* vacuum.vacuumWhenNeeded.pipe(
+    Effect.catchCause((cause) => Effect.logDebug("The webhook tables were not vacuumed", cause)),
+    Effect.forever,
+    Effect.forkScoped,
+  )
+  yield* repair.repairHeads.pipe(
+    Effect.tap((count) => Effect.sync(() => count > 0 && load.wake.openUnsafe())),
+    Effect.ignoreCause,
+    Effect.repeat(Schedule.spaced("1 minute")),
+    Effect.forkScoped,
+  )
+  yield* sampler.sample.pipe(Effect.ignoreCause, Effect.repeat(Schedule.spaced("10 seconds")), Effect.forkScoped)
+})
 
+/** Runs while its scope is open. When it closes, it stops claiming and waits for the attempts in flight. */
+export const layer = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const { concurrency, shutdownTimeout } = yield* DeliveryLimits
+    const provider = yield* WebhookProvider
+    const load = makeAttemptLoad(concurrency)
+    const attempts = yield* FiberSet.make<void>()
+    let isStopping = false
+
+    const publishing: Loop = { name: "Publishing webhook events", failures: 0 }
+    const delivering: Loop = { name: "Delivering webhooks", failures: 0 }
+    yield* registerHealth(
+      "webhooks",
+      Effect.sync(() => {
+        const failing = [publishing, delivering].find(({ failures }) => failures > 0)
+        return failing === undefined
+          ? { status: "up", provider: provider.name, inFlight: load.sending() }
+          : { status: "down", reason: `${failing.name} failed and is retried` }
+      }),
+    )
+
+    const publish = yield* makePublishing(load)
+    const deliver = yield* makeDelivering(load, attempts, () => isStopping)
+    yield* startMaintenance(load)
     yield* Effect.acquireRelease(
       Effect.all([
-        Effect.forkDetach(persistently(dispatching, dispatch)),
-        Effect.forkDetach(persistently(delivering, deliver)),
+        Effect.forkDetach(repeatForever(publishing, publish)),
+        Effect.forkDetach(repeatForever(delivering, deliver)),
       ]),
       (loops) =>
         Effect.gen(function* () {
-          stopping = true
+          isStopping = true
           yield* Fiber.interruptAll(loops)
-          yield* FiberSet.awaitEmpty(inFlight)
-        }).pipe(Effect.interruptible, Effect.timeoutOption(limits.drain), Effect.exit, Effect.map(Exit.asVoid)),
+          yield* FiberSet.awaitEmpty(attempts)
+        }).pipe(Effect.interruptible, Effect.timeoutOption(shutdownTimeout), Effect.exit, Effect.map(Exit.asVoid)),
     )
   }),
 )

@@ -1,4 +1,4 @@
-/** Endpoints of webhook management and of the delivery history. */
+/** Endpoints of webhook management. */
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import {
   AnswersSecret,
@@ -44,14 +44,14 @@ export class WebhookEndpointsApi extends HttpApiGroup.make("webhookEndpoints")
         exampleBody({
           url: "https://example.com/keyshelf-events",
           eventNames: ["CUSTOMER_CREATION", "INSTANCE_CREATION"],
-          description: "Keeps our billing in step",
+          description: "Synchronizes our billing",
         }),
       )
       .annotateMerge(
         OpenApi.annotations({
           summary: "Create a webhook endpoint",
           description:
-            "Events from now on are sent to the URL, signed as Standard Webhooks has it. The `secret` of the signatures is shown only in this answer. The URL is over `https`, and neither names nor resolves to an address that is not public. An organization has up to 1,000 endpoints.",
+            "Sends later events to the URL, signed by Standard Webhooks. Only this response contains the `secret` of the signatures. The URL must use `https`, and must not contain or resolve to an address that is not public. An organization can have up to 1,000 endpoints.",
         }),
       ),
     HttpApiEndpoint.get("get", "/webhooks/:id", {
@@ -73,7 +73,7 @@ export class WebhookEndpointsApi extends HttpApiGroup.make("webhookEndpoints")
         OpenApi.annotations({
           summary: "Change a webhook endpoint",
           description:
-            "Missing members stay as they are; `null` clears `description`. What is already owed goes to the new URL with its next attempt; other `eventNames` count for events from now on. A disabled endpoint stays disabled.",
+            "Omitted properties are not changed; `null` clears `description`. Pending deliveries use the new URL from their next attempt on. New `eventNames` apply to later events. A disabled endpoint stays disabled.",
         }),
       ),
     HttpApiEndpoint.delete("delete", "/webhooks/:id", {
@@ -86,7 +86,7 @@ export class WebhookEndpointsApi extends HttpApiGroup.make("webhookEndpoints")
         OpenApi.annotations({
           summary: "Delete a webhook endpoint",
           description:
-            "Nothing is sent to it any more: what it is still owed is dropped, and the last attempt of each such delivery becomes `Failed`, of thousands a little later than this answer. Its history stays.",
+            "Nothing is sent to it any more. Its pending deliveries are deleted, and the last attempt of each becomes `Failed`; with thousands of them, shortly after this response. Its history remains.",
         }),
       ),
     HttpApiEndpoint.post("rotateSecret", "/webhooks/:id/rotate-secret", {
@@ -100,9 +100,9 @@ export class WebhookEndpointsApi extends HttpApiGroup.make("webhookEndpoints")
       .annotate(RequiredScope, "write:webhooks")
       .annotateMerge(
         OpenApi.annotations({
-          summary: "Give a webhook endpoint a new secret",
+          summary: "Rotate the secret of a webhook endpoint",
           description:
-            "For 24 hours deliveries carry a signature of the new secret and of those before it, so that receivers can be changed one by one. At most ten secrets sign at once.",
+            "For 24 hours deliveries are signed with the new secret and the previous ones, so that you can update receivers one by one. Up to ten secrets are active.",
         }),
       ),
     HttpApiEndpoint.post("test", "/webhooks/:id/test", {
@@ -117,7 +117,7 @@ export class WebhookEndpointsApi extends HttpApiGroup.make("webhookEndpoints")
         OpenApi.annotations({
           summary: "Send a test event to a webhook endpoint",
           description:
-            "A `WEBHOOK_ENDPOINT_TESTED` event goes to this endpoint alone, whatever it subscribes to, also while it is disabled. `GET /webhooks/history?event={eventId}` shows what became of it.",
+            "Sends a `WEBHOOK_ENDPOINT_TESTED` event to this endpoint only, whatever its subscriptions, even while it is disabled. `GET /webhooks/history?event={eventId}` returns its attempts.",
         }),
       ),
     HttpApiEndpoint.post("enable", "/webhooks/:id/enable", {
@@ -130,12 +130,15 @@ export class WebhookEndpointsApi extends HttpApiGroup.make("webhookEndpoints")
       .annotate(RequiredScope, "write:webhooks")
       .annotateMerge(
         OpenApi.annotations({
-          summary: "Enable a webhook endpoint again",
+          summary: "Enable a webhook endpoint",
           description:
-            "An endpoint is disabled when every delivery to it failed for five days. It gets events from now on, not what happened meanwhile. An enabled endpoint stays as it is.",
+            "An endpoint is disabled when every delivery to it has failed for five days. It receives later events, but not those of the time while it was disabled. An enabled endpoint is not changed.",
         }),
       ),
   )
   .annotateMerge(
-    OpenApi.annotations({ title: "Webhook endpoints", description: "Where events of the organization are sent." }),
+    OpenApi.annotations({
+      title: "Webhook endpoints",
+      description: "The URLs to which events of the organization are sent.",
+    }),
   ) {}

@@ -1,4 +1,4 @@
-/** Handlers of webhook endpoints and of the delivery history. */
+/** Handlers of webhook endpoints. */
 import { Effect } from "effect"
 import * as Apis from "../../../kernel/contract/Apis.ts"
 import { created } from "../../../kernel/contract/Endpoint.ts"

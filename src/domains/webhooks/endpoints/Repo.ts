@@ -3,10 +3,11 @@ import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import { olderThan } from "../../../kernel/contract/Page.ts"
 import type { Position } from "../../../kernel/contract/Page.ts"
-import { lockName, record, records } from "../../../kernel/database/Statements.ts"
+import { column, lockName, record, records } from "../../../kernel/database/Statements.ts"
+import type { ActorReference } from "../../../kernel/contract/Caller.ts"
 import type { WebhookEndpoint } from "../Model.ts"
 
-/** An endpoint that may get events. */
+/** An enabled endpoint. */
 export interface Subscriber {
   readonly organizationId: string
   readonly id: string
@@ -14,7 +15,7 @@ export interface Subscriber {
   readonly createdAt: Date
 }
 
-/** A secret as it is stored. */
+/** A stored secret. */
 export interface SealedSecret {
   readonly id: string
   readonly sealed: string
@@ -27,7 +28,7 @@ const make = Effect.gen(function* () {
     created_by AS "createdBy", updated_by AS "updatedBy"`)
 
   return {
-    /** How many endpoints there are. Creations of one organization follow each other until the transaction ends. */
+    /** Counts the endpoints. Until the transaction ends, other creations of this organization wait. */
     lockAndCount: (organizationId: string) =>
       lockName(sql, `webhook-endpoints/${organizationId}`).pipe(
         Effect.andThen(
@@ -63,8 +64,8 @@ const make = Effect.gen(function* () {
       record<WebhookEndpoint>()(sql`
         SELECT ${columns} FROM webhook_endpoints WHERE organization_id = ${organizationId} AND id = ${id} FOR UPDATE`),
 
-    /** The endpoint, which is neither changed, disabled nor deleted until the transaction ends. */
-    keep: (organizationId: string, id: string) =>
+    /** Locks the row against changes, disabling and deletion until the transaction ends. */
+    lockForShare: (organizationId: string, id: string) =>
       record<WebhookEndpoint>()(sql`
         SELECT ${columns} FROM webhook_endpoints WHERE organization_id = ${organizationId} AND id = ${id} FOR SHARE`),
 
@@ -76,7 +77,7 @@ const make = Effect.gen(function* () {
           WHERE organization_id = ${organizationId} AND id = ${row.id}`),
       ),
 
-    /** Forgets that it was disabled, and for how long its deliveries have failed. */
+    /** Enables an endpoint, and clears since when it fails. */
     enable: (organizationId: string, row: WebhookEndpoint) =>
       Effect.asVoid(
         Effect.orDie(sql`
@@ -85,19 +86,47 @@ const make = Effect.gen(function* () {
           WHERE organization_id = ${organizationId} AND id = ${row.id}`),
       ),
 
-    /** Its secrets go with it. */
+    /** Deletes an endpoint. The foreign key deletes its secrets. */
     delete: (organizationId: string, id: string) =>
       Effect.asVoid(
         Effect.orDie(sql`DELETE FROM webhook_endpoints WHERE organization_id = ${organizationId} AND id = ${id}`),
       ),
 
-    /** The enabled endpoints of these organizations. None of them ends until the transaction does. */
-    subscribers: (organizationIds: ReadonlyArray<string>) =>
+    /** Finds the enabled endpoints of these organizations. None of them can end before the transaction does. */
+    findSubscribers: (organizationIds: ReadonlyArray<string>) =>
       records<Subscriber>()(sql`
         SELECT organization_id AS "organizationId", id, event_names AS "eventNames", created_at AS "createdAt"
         FROM webhook_endpoints
         WHERE organization_id = ANY(${organizationIds}::uuid[]) AND disabled_at IS NULL
         ORDER BY organization_id, id FOR SHARE`),
+
+    /** Finds those of these endpoints that are enabled and have only failed since the given time or longer. */
+    findFailingSince: (
+      endpoints: ReadonlyArray<{ readonly organizationId: string; readonly endpointId: string }>,
+      since: Date,
+    ) =>
+      records<{ organizationId: string; endpointId: string }>()(sql`
+        SELECT endpoint.organization_id AS "organizationId", endpoint.id AS "endpointId"
+        FROM unnest(
+          (SELECT ${column("uuid", endpoints, ({ organizationId }) => organizationId)}),
+          ${column("uuid", endpoints, ({ endpointId }) => endpointId)}
+        ) AS failed ("organizationId", "endpointId")
+        JOIN webhook_endpoints endpoint
+          ON endpoint.organization_id = failed."organizationId" AND endpoint.id = failed."endpointId"
+        WHERE endpoint.failing_since <= ${since} AND endpoint.disabled_at IS NULL`),
+
+    /** Disables an enabled endpoint that has only failed since the given time or longer. Returns it after the change. */
+    disableFailing: (
+      organizationId: string,
+      id: string,
+      change: { readonly since: Date; readonly at: Date; readonly by: ActorReference; readonly reason: string },
+    ) =>
+      record<WebhookEndpoint>()(sql`
+        UPDATE webhook_endpoints SET disabled_at = ${change.at}, disabled_reason = ${change.reason},
+          updated_at = ${change.at}, updated_by = ${sql.json(change.by)}
+        WHERE organization_id = ${organizationId} AND id = ${id} AND disabled_at IS NULL
+          AND failing_since <= ${change.since}
+        RETURNING ${columns}`),
 
     insertSecret: (organizationId: string, endpointId: string, secret: SealedSecret & { readonly createdAt: Date }) =>
       Effect.asVoid(
@@ -106,27 +135,27 @@ const make = Effect.gen(function* () {
           VALUES (${organizationId}, ${endpointId}, ${secret.id}, ${secret.sealed}, ${secret.createdAt})`),
       ),
 
-    /** Gives every secret that has no end yet this one. */
-    endSecrets: (organizationId: string, endpointId: string, expiresAt: Date) =>
+    /** Sets the expiry of all secrets that have none yet. */
+    expireSecrets: (organizationId: string, endpointId: string, expiresAt: Date) =>
       Effect.asVoid(
         Effect.orDie(sql`
           UPDATE webhook_secrets SET expires_at = ${expiresAt}
           WHERE organization_id = ${organizationId} AND endpoint_id = ${endpointId} AND expires_at IS NULL`),
       ),
 
-    /** Removes the secrets that have ended, and all but the newest few. */
-    removeSecrets: (organizationId: string, endpointId: string, at: Date, kept: number) =>
+    /** Deletes expired secrets, and all but the newest `max`. */
+    deleteSecrets: (organizationId: string, endpointId: string, at: Date, max: number) =>
       Effect.asVoid(
         Effect.orDie(sql`
           DELETE FROM webhook_secrets
           WHERE organization_id = ${organizationId} AND endpoint_id = ${endpointId} AND (expires_at <= ${at} OR id IN (
             SELECT id FROM webhook_secrets
             WHERE organization_id = ${organizationId} AND endpoint_id = ${endpointId}
-            ORDER BY id DESC OFFSET ${kept}))`),
+            ORDER BY id DESC OFFSET ${max}))`),
       ),
 
-    /** The secrets that sign at this time, newest first. */
-    secretsAt: (organizationId: string, endpointId: string, at: Date) =>
+    /** Finds the secrets that are active at this time, newest first. */
+    findActiveSecrets: (organizationId: string, endpointId: string, at: Date) =>
       records<SealedSecret>()(sql`
         SELECT id, sealed FROM webhook_secrets
         WHERE organization_id = ${organizationId} AND endpoint_id = ${endpointId}
@@ -135,9 +164,9 @@ const make = Effect.gen(function* () {
   }
 })
 
-/** Rows of webhook endpoints. */
-export class WebhooksRepo extends Context.Service<WebhooksRepo, Effect.Success<typeof make>>()(
-  "keyshelf/webhooks/Repo",
+/** Webhook endpoints and their secrets. */
+export class EndpointsRepo extends Context.Service<EndpointsRepo, Effect.Success<typeof make>>()(
+  "keyshelf/webhooks/endpoints/Repo",
 ) {
-  static readonly layer = Layer.effect(WebhooksRepo, make)
+  static readonly layer = Layer.effect(EndpointsRepo, make)
 }

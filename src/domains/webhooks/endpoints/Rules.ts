@@ -1,22 +1,23 @@
-/** What an endpoint's URL and subscriptions may be (contract, sections 6 and 9, "Webhooks"). Pure. */
+/** Validates the URL and subscriptions of an endpoint (contract, sections 6 and 9, "Webhooks"). Pure. */
 import { Option } from "effect"
+import { DAY_MS } from "../../../kernel/values/Timestamp.ts"
 import type { ProblemFault } from "../../../kernel/contract/Problem.ts"
 import type { CreateWebhookEndpoint, UpdateWebhookEndpoint } from "../Model.ts"
 
-/** How many endpoints an organization may have: each event is copied to every endpoint that subscribes to it. */
-export const MOST_ENDPOINTS = 1000
+/** The maximum number of endpoints of an organization. Each event becomes a delivery per subscribed endpoint. */
+export const MAX_ENDPOINTS = 1000
 
-/** How many secrets of an endpoint sign at once, however often it is rotated. */
-export const MOST_SECRETS = 10
+/** The maximum number of active secrets of an endpoint. Each adds a signature to every delivery. */
+export const MAX_ACTIVE_SECRETS = 10
 
-/** How long a secret still signs after its rotation. */
-export const OVERLAP_MILLIS = 24 * 60 * 60 * 1000
+/** How long a secret stays active after its rotation. */
+export const SECRET_OVERLAP_MS = DAY_MS
 
-const LONGEST_URL = 2048
+const MAX_URL_LENGTH = 2048
 
 /**
- * The one spelling of a URL that is stored and called: the name in lower case, the address in dotted form, the path encoded. A
- * URL without a path stays without its slash.
+ * Returns the canonical form of a URL, which is stored and called: host name in lower case, address in dotted form, path encoded. A
+ * URL without a path is not given a slash.
  */
 export const canonicalUrl = (text: string): string => {
   const { href } = new URL(text)
@@ -24,34 +25,36 @@ export const canonicalUrl = (text: string): string => {
 }
 
 /**
- * What is wrong with a URL. `refusal` says whether calls may go there as it is written. A name may still turn out to be refused at
- * the connection.
+ * Returns what is wrong with a URL. `refusal` returns why calls to the URL are denied. A host name can still be denied at the
+ * connection, by the address that it resolves to.
  */
-export const urlFault = (text: string, refusal: (url: string) => Option.Option<string>): string | undefined => {
-  // URL parsers drop or turn these silently: what is read here would not be what is called.
-  if (/[\s\\\p{Cc}]/u.test(text)) return "holds a space, a backslash or a control character"
-  if (/^[a-z]+:\/\/\//i.test(text)) return "names no host"
-  const refused = refusal(text)
-  if (Option.isSome(refused)) return refused.value
-  if (text.includes("#")) return "holds a fragment, which is never sent"
-  return canonicalUrl(text).length > LONGEST_URL ? `is longer than ${LONGEST_URL} characters when encoded` : undefined
+export const findUrlError = (text: string, refusal: (url: string) => Option.Option<string>): string | undefined => {
+  // URL parsers silently drop or replace these characters, so the URL that is called would differ from the text.
+  if (/[\s\\\p{Cc}]/u.test(text)) return "must not contain a space, a backslash or a control character"
+  if (/^[a-z]+:\/\/\//i.test(text)) return "must contain a host"
+  const denied = refusal(text)
+  if (Option.isSome(denied)) return denied.value
+  if (text.includes("#")) return "must not contain a fragment, because it is never sent"
+  return canonicalUrl(text).length > MAX_URL_LENGTH
+    ? `must not be longer than ${MAX_URL_LENGTH} characters when encoded`
+    : undefined
 }
 
-/** All faults of a body that its schema lets through. */
-export const endpointFaults = (
+/** Returns all validation errors of a body that its schema accepts. */
+export const validateEndpoint = (
   { eventNames, url }: CreateWebhookEndpoint | UpdateWebhookEndpoint,
   refusal: (url: string) => Option.Option<string>,
 ): ReadonlyArray<ProblemFault> => {
-  const fault = url === undefined ? undefined : urlFault(url, refusal)
+  const urlError = url === undefined ? undefined : findUrlError(url, refusal)
   return [
-    // A URL that holds a password is not echoed.
-    ...(fault === undefined
+    // A URL that may contain a password is not returned.
+    ...(urlError === undefined
       ? []
-      : [{ location: "body.url", message: fault, ...(url?.includes("@") === true ? {} : { value: url }) }]),
+      : [{ location: "body.url", message: urlError, ...(url?.includes("@") === true ? {} : { value: url }) }]),
     ...(eventNames ?? []).flatMap((name, index, names) =>
       names.indexOf(name) === index
         ? []
-        : [{ location: `body.eventNames[${index}]`, message: "is named twice", value: name }],
+        : [{ location: `body.eventNames[${index}]`, message: "must not be repeated", value: name }],
     ),
   ]
 }

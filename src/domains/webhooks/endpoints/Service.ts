@@ -12,19 +12,19 @@ import { Transactions } from "../../../kernel/database/Transactions.ts"
 import type { Transaction } from "../../../kernel/database/Transactions.ts"
 import { CreateWebhookEndpointLimitReached, WebhookEndpointNotFound } from "../Errors.ts"
 import type { CreateWebhookEndpoint, QueuedDelivery, UpdateWebhookEndpoint, WebhookEndpoint } from "../Model.ts"
-import { PendingDeliveries } from "../queue/BacklogRemover.ts"
+import { BacklogRemover } from "../queue/BacklogRemover.ts"
 import { WebhookQueue } from "../queue/Queue.ts"
-import { WebhooksRepo } from "./Repo.ts"
-import { canonicalUrl, endpointFaults, MOST_ENDPOINTS } from "./Rules.ts"
+import { EndpointsRepo } from "./Repo.ts"
+import { canonicalUrl, validateEndpoint, MAX_ENDPOINTS } from "./Rules.ts"
 import { TEST_EVENT } from "../Model.ts"
-import { WebhookSecrets } from "./SigningSecrets.ts"
+import { SigningSecrets } from "./SigningSecrets.ts"
 
 const notFound = (id: string) => new WebhookEndpointNotFound({ detail: noSuch("webhook endpoint", id) })
 
 const make = Effect.gen(function* () {
-  const repo = yield* WebhooksRepo
-  const secrets = yield* WebhookSecrets
-  const pending = yield* PendingDeliveries
+  const repo = yield* EndpointsRepo
+  const secrets = yield* SigningSecrets
+  const backlogs = yield* BacklogRemover
   const queue = yield* WebhookQueue
   const events = yield* Events
   const outbound = yield* OutboundHttp
@@ -33,12 +33,12 @@ const make = Effect.gen(function* () {
 
   const create = Effect.fn("Webhooks.create")(function* (input: CreateWebhookEndpoint) {
     const caller = yield* Caller
-    yield* refuseFaults(endpointFaults(input, outbound.refusal))
+    yield* refuseFaults(validateEndpoint(input, outbound.refusal))
     return yield* transactions.run(
       Effect.gen(function* () {
-        if ((yield* repo.lockAndCount(caller.organizationId)) >= MOST_ENDPOINTS) {
+        if ((yield* repo.lockAndCount(caller.organizationId)) >= MAX_ENDPOINTS) {
           return yield* new CreateWebhookEndpointLimitReached({
-            detail: `An organization may have ${MOST_ENDPOINTS} webhook endpoints. Delete one first.`,
+            detail: `An organization can have up to ${MAX_ENDPOINTS} webhook endpoints. Delete one first.`,
           })
         }
         const at = yield* now
@@ -78,23 +78,23 @@ const make = Effect.gen(function* () {
     )
   })
 
-  /** Decides about an endpoint under the lock of its row. */
-  const locked = Effect.fnUntraced(function* <A, E>(
+  /** Runs a change of an endpoint in a transaction that has locked its row. */
+  const withLock = Effect.fnUntraced(function* <A, E>(
     id: string,
-    decide: (current: WebhookEndpoint, caller: Caller["Service"]) => Effect.Effect<A, E, Transaction>,
+    change: (current: WebhookEndpoint, caller: Caller["Service"]) => Effect.Effect<A, E, Transaction>,
   ) {
     const caller = yield* Caller
     return yield* transactions.run(
       Effect.gen(function* () {
         const current = yield* repo.lockById(caller.organizationId, id)
-        return Option.isSome(current) ? yield* decide(current.value, caller) : yield* notFound(id)
+        return Option.isSome(current) ? yield* change(current.value, caller) : yield* notFound(id)
       }),
     )
   })
 
   const update = Effect.fn("Webhooks.update")(function* (id: string, input: UpdateWebhookEndpoint) {
-    yield* refuseFaults(endpointFaults(input, outbound.refusal))
-    yield* locked(
+    yield* refuseFaults(validateEndpoint(input, outbound.refusal))
+    yield* withLock(
       id,
       Effect.fnUntraced(function* (current, caller) {
         const updated: WebhookEndpoint = {
@@ -112,21 +112,21 @@ const make = Effect.gen(function* () {
   })
 
   const remove = Effect.fn("Webhooks.delete")(function* (id: string) {
-    const ended = yield* locked(
+    const ended = yield* withLock(
       id,
       Effect.fnUntraced(function* (endpoint, caller) {
         const key = { organizationId: caller.organizationId, endpointId: endpoint.id }
         yield* repo.delete(caller.organizationId, endpoint.id)
-        yield* pending.dropFirst(key)
+        yield* backlogs.deleteBatch(key)
         yield* events.emit(caller, "WEBHOOK_ENDPOINT_DELETED", endpoint)
         return key
       }),
     )
-    yield* pending.dropRest(ended)
+    yield* backlogs.deleteInBackground(ended)
   })
 
   const rotateSecret = Effect.fn("Webhooks.rotateSecret")(function* (id: string) {
-    return yield* locked(
+    return yield* withLock(
       id,
       Effect.fnUntraced(function* (current, caller) {
         const secret = yield* secrets.issue(caller.organizationId, current.id)
@@ -139,14 +139,14 @@ const make = Effect.gen(function* () {
   })
 
   const enable = Effect.fn("Webhooks.enable")(function* (id: string) {
-    // What it was owed when it was disabled must not reach it now, so all of that is dropped before.
+    // The backlog of the time when it was disabled must not be delivered, so all of it is deleted first.
     const { organizationId } = yield* Caller
     const key = { organizationId, endpointId: id }
-    const enableNow = locked(
+    const tryEnable = withLock(
       id,
       Effect.fnUntraced(function* (current, caller) {
         if (current.disabledAt === null) return current
-        if (yield* pending.isLeft(key)) return undefined
+        if (yield* backlogs.hasBacklog(key)) return undefined
         const enabled: WebhookEndpoint = {
           ...current,
           disabledAt: null,
@@ -160,9 +160,9 @@ const make = Effect.gen(function* () {
       }),
     )
     for (;;) {
-      const enabled = yield* enableNow
+      const enabled = yield* tryEnable
       if (enabled !== undefined) return enabled
-      yield* pending.dropAll(key)
+      yield* backlogs.deleteAll(key)
     }
   })
 
@@ -171,7 +171,7 @@ const make = Effect.gen(function* () {
     const { organizationId } = caller
     return yield* transactions.run(
       Effect.gen(function* () {
-        const endpoint = yield* repo.keep(organizationId, id)
+        const endpoint = yield* repo.lockForShare(organizationId, id)
         if (Option.isNone(endpoint)) return yield* notFound(id)
         const event = yield* events.record(caller, TEST_EVENT, endpoint.value)
         const deliveryId = yield* queue.enqueue({
@@ -192,7 +192,7 @@ const make = Effect.gen(function* () {
 
 /** Webhook endpoints of the caller's organization. */
 export class WebhookEndpoints extends Context.Service<WebhookEndpoints, Effect.Success<typeof make>>()(
-  "keyshelf/webhooks/WebhookEndpoints",
+  "keyshelf/webhooks/endpoints/WebhookEndpoints",
 ) {
   static readonly layer = Layer.effect(WebhookEndpoints, make)
 }

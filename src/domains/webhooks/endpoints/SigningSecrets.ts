@@ -1,4 +1,4 @@
-/** Secrets that deliveries are signed with (Standard Webhooks): random, sealed at rest, several during a rotation. */
+/** Secrets that sign deliveries (Standard Webhooks): random, sealed at rest, and several per endpoint during a rotation. */
 import { Context, Effect, Layer, Redacted } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { newId } from "../../../kernel/values/Identifiers.ts"
@@ -7,58 +7,58 @@ import { SecretBox } from "../../../kernel/ports/SecretBox.ts"
 import type { SealedPlace } from "../../../kernel/ports/SecretBox.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { Transaction } from "../../../kernel/database/Transactions.ts"
-import { WebhooksRepo } from "./Repo.ts"
-import { MOST_SECRETS, OVERLAP_MILLIS } from "./Rules.ts"
+import { EndpointsRepo } from "./Repo.ts"
+import { MAX_ACTIVE_SECRETS, SECRET_OVERLAP_MS } from "./Rules.ts"
 
 const random = SecureRandom.make(SecureRandom.randomBytesUnsafe)
 
-// Endpoints deliver all day, and to open a secret takes longer than to sign with it. What is forgotten is opened again.
-const MOST_REMEMBERED = 2_000
+// Opening a secret takes longer than signing with it, so opened secrets are cached.
+const MAX_CACHED_SECRETS = 2_000
 
-// Standard Webhooks asks for 24 to 64 bytes.
+// Standard Webhooks requires 24 to 64 bytes.
 const SECRET_BYTES = 32
 
-/** Where a secret of an endpoint is sealed. */
+/** The context that a secret of an endpoint is sealed for. */
 export const secretPlace = (organizationId: string, endpointId: string): SealedPlace => ({
   purpose: "webhook-secret",
   boundTo: [organizationId, endpointId],
 })
 
-/** Makes and opens the secrets of endpoints. */
-export class WebhookSecrets extends Context.Service<
-  WebhookSecrets,
+/** Issues and opens the secrets of endpoints. */
+export class SigningSecrets extends Context.Service<
+  SigningSecrets,
   {
-    /** A new secret, `whsec_` and base64. Those before it end after 24 hours, or when they would have ended already. */
+    /** Issues a secret, `whsec_` and base64. The previous ones expire after 24 hours, unless they already expire earlier. */
     readonly issue: (organizationId: string, endpointId: string) => Effect.Effect<Redacted.Redacted, never, Transaction>
-    /** The secrets that sign at this time, newest first; none for an endpoint that is not there. */
-    readonly activeFor: (
+    /** Finds the secrets that are active at this time, newest first; none if the endpoint does not exist. */
+    readonly findActive: (
       organizationId: string,
       endpointId: string,
       at: Date,
     ) => Effect.Effect<ReadonlyArray<Redacted.Redacted>>
-    /** Opens secrets of an endpoint that were read along with something else. */
+    /** Opens sealed secrets that another query has read. */
     readonly open: (
       organizationId: string,
       endpointId: string,
       sealed: ReadonlyArray<string>,
     ) => Effect.Effect<ReadonlyArray<Redacted.Redacted>>
   }
->()("keyshelf/webhooks/WebhookSecrets") {
+>()("keyshelf/webhooks/endpoints/SigningSecrets") {
   static readonly layer = Layer.effect(
-    WebhookSecrets,
+    SigningSecrets,
     Effect.gen(function* () {
-      const repo = yield* WebhooksRepo
+      const repo = yield* EndpointsRepo
       const box = yield* SecretBox
 
-      const opened = makeLruCache<Redacted.Redacted>(MOST_REMEMBERED, () => 1)
+      const cache = makeLruCache<Redacted.Redacted>(MAX_CACHED_SECRETS, () => 1)
 
       const openOne = (organizationId: string, endpointId: string, text: string) => {
-        const name = `${organizationId} ${endpointId} ${text}`
-        const known = opened.get(name)
-        if (known !== undefined) return Effect.succeed(known)
+        const key = `${organizationId} ${endpointId} ${text}`
+        const cached = cache.get(key)
+        if (cached !== undefined) return Effect.succeed(cached)
         return Effect.map(box.open(secretPlace(organizationId, endpointId), text), (secret) => {
           const redacted = Redacted.make(secret)
-          opened.set(name, redacted)
+          cache.set(key, redacted)
           return redacted
         })
       }
@@ -66,20 +66,20 @@ export class WebhookSecrets extends Context.Service<
       const open = (organizationId: string, endpointId: string, sealed: ReadonlyArray<string>) =>
         Effect.forEach(sealed, (text) => openOne(organizationId, endpointId, text))
 
-      return WebhookSecrets.of({
+      return SigningSecrets.of({
         issue: Effect.fnUntraced(function* (organizationId, endpointId) {
           yield* Transaction
           const createdAt = yield* now
           const bytes = yield* random.randomBytes(SECRET_BYTES)
           const text = `whsec_${Buffer.from(bytes).toString("base64")}`
           const sealed = yield* box.seal(secretPlace(organizationId, endpointId), text)
-          yield* repo.endSecrets(organizationId, endpointId, new Date(createdAt.getTime() + OVERLAP_MILLIS))
+          yield* repo.expireSecrets(organizationId, endpointId, new Date(createdAt.getTime() + SECRET_OVERLAP_MS))
           yield* repo.insertSecret(organizationId, endpointId, { id: yield* newId, sealed, createdAt })
-          yield* repo.removeSecrets(organizationId, endpointId, createdAt, MOST_SECRETS)
+          yield* repo.deleteSecrets(organizationId, endpointId, createdAt, MAX_ACTIVE_SECRETS)
           return Redacted.make(text)
         }),
-        activeFor: Effect.fnUntraced(function* (organizationId, endpointId, at) {
-          const rows = yield* repo.secretsAt(organizationId, endpointId, at)
+        findActive: Effect.fnUntraced(function* (organizationId, endpointId, at) {
+          const rows = yield* repo.findActiveSecrets(organizationId, endpointId, at)
           const sealed = rows.map((row) => row.sealed)
           return yield* open(organizationId, endpointId, sealed)
         }),

@@ -17,9 +17,9 @@ export class WebhookHistoryApi extends HttpApiGroup.make("webhookHistory")
       .annotate(RequiredScope, "read:webhooks")
       .annotateMerge(
         OpenApi.annotations({
-          summary: "List attempts to deliver events",
+          summary: "List delivery attempts",
           description:
-            "Newest first, one item for each attempt, those in flight (`Sending`) included. Attempts are kept for 30 days unless the installation says otherwise.",
+            "Newest first, one item per attempt, including attempts in flight (`Sending`). Attempts are stored for 30 days, unless the installation sets another period.",
         }),
       ),
     HttpApiEndpoint.post("retry", "/webhooks/history/:deliveryId/retry", {
@@ -32,15 +32,15 @@ export class WebhookHistoryApi extends HttpApiGroup.make("webhookHistory")
       .annotate(RequiredScope, "write:webhooks")
       .annotateMerge(
         OpenApi.annotations({
-          summary: "Try a failed delivery once more",
+          summary: "Retry a failed delivery",
           description:
-            "One more attempt, now, with the same `webhook-id`. For deliveries whose last attempt is `Failed`, to an endpoint that is enabled.",
+            "Makes one more attempt immediately, with the same `webhook-id`. The last attempt must be `Failed`, and the endpoint must be enabled.",
         }),
       ),
   )
   .annotateMerge(
     OpenApi.annotations({
       title: "Webhook history",
-      description: "What was sent, what came back, and when the next attempt is due.",
+      description: "The requests that were sent, their responses, and when the next attempt is due.",
     }),
   ) {}

@@ -1,4 +1,4 @@
-/** Keeps the history's daily partitions: made ahead, dropped when they are old. Safe to run on every node at once. */
+/** Creates the history's daily partitions ahead, and drops old ones. Every node can run it concurrently. */
 import { Context, Duration, Effect, Layer } from "effect"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
@@ -6,7 +6,7 @@ import { DeliveryLimits } from "../DeliveryLimits.ts"
 import * as metrics from "../Metrics.ts"
 import { dayOf, PartitionsRepo } from "./PartitionsRepo.ts"
 
-/** How many days ahead partitions are made. */
+/** How many days ahead partitions are created: a week without maintenance loses no attempt. */
 export const DAYS_AHEAD = 7
 
 /** The partitions of the history. */
@@ -14,14 +14,14 @@ export class Partitions extends Context.Service<
   Partitions,
   {
     /**
-     * Makes the partitions of today and the days ahead, unless another node is at it, and drops those that hold nothing
-     * younger than the history's age.
+     * Creates the partitions of today and the days ahead, unless another node is doing so, and drops those whose attempts are all
+     * older than the retention period.
      */
     readonly maintain: Effect.Effect<void>
-    /** Makes the partitions of these instants that are missing. */
+    /** Creates the missing partitions of these instants. */
     readonly ensure: (instants: ReadonlyArray<Date>) => Effect.Effect<void>
   }
->()("keyshelf/webhooks/Partitions") {
+>()("keyshelf/webhooks/history/Partitions") {
   static readonly layer = Layer.effect(
     Partitions,
     Effect.gen(function* () {
@@ -30,7 +30,7 @@ export class Partitions extends Context.Service<
       const { history } = yield* DeliveryLimits
 
       const createMissing = Effect.fnUntraced(function* (days: ReadonlyArray<number>) {
-        const existing = new Set(yield* repo.days)
+        const existing = new Set(yield* repo.listDays)
         yield* Effect.forEach(
           [...new Set(days)].filter((day) => !existing.has(day)),
           repo.create,
@@ -38,17 +38,19 @@ export class Partitions extends Context.Service<
         )
       })
 
-      // Each drop in a transaction of its own: one that readers hold up does not undo the others. Each waits for its turn: who
-      // passed over a day because another node held the lock could not know that it was held for another day.
+      // Each drop is a separate transaction, so that one that times out does not roll back the others. Each waits for the lock: the
+      // node that holds it may be dropping another day.
       const dropOld = Effect.fnUntraced(function* (oldest: number) {
-        const old = (yield* repo.days).filter((day) => day < oldest)
+        const old = (yield* repo.listDays).filter((day) => day < oldest)
         yield* Effect.forEach(
           old,
           (day) =>
             transactions
               .run(Effect.andThen(repo.lock, repo.drop(day)))
               .pipe(
-                Effect.catchCause((cause) => Effect.logWarning("Old webhook history could not be dropped yet", cause)),
+                Effect.catchCause((cause) =>
+                  Effect.logWarning("A partition of old webhook history was not dropped; the next run retries", cause),
+                ),
               ),
           { discard: true },
         )
@@ -58,10 +60,10 @@ export class Partitions extends Context.Service<
         const at = yield* now
         const today = dayOf(at)
         const ahead = Array.from({ length: DAYS_AHEAD + 1 }, (_, index) => today + index)
-        yield* transactions.run(Effect.flatMap(repo.tryLock, (free) => (free ? createMissing(ahead) : Effect.void)))
+        yield* transactions.run(Effect.flatMap(repo.tryLock, (isFree) => (isFree ? createMissing(ahead) : Effect.void)))
         yield* dropOld(dayOf(new Date(at.getTime() - Duration.toMillis(history))))
-        const newest = (yield* repo.days).at(-1) ?? today
-        yield* metrics.set(metrics.partitionHeadroom, newest - today)
+        const newest = (yield* repo.listDays).at(-1) ?? today
+        yield* metrics.setMetric(metrics.partitionHeadroom, newest - today)
       })
 
       return Partitions.of({

@@ -1,20 +1,20 @@
-/** SQL of the partitions that attempts are stored in: one per day, in UTC. */
+/** SQL of the partitions of the history: one per day, in UTC. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import { records, touched } from "../../../kernel/database/Statements.ts"
+import { DAY_MS } from "../../../kernel/values/Timestamp.ts"
 
-const DAY_MILLIS = 86_400_000
 const PREFIX = "webhook_attempts_"
 
-/** A day by its number since 1970. */
-export const dayOf = (at: Date): number => Math.floor(at.getTime() / DAY_MILLIS)
+/** The number of days since 1970. */
+export const dayOf = (at: Date): number => Math.floor(at.getTime() / DAY_MS)
 
-const startOf = (day: number): string => new Date(day * DAY_MILLIS).toISOString()
+const startOf = (day: number): string => new Date(day * DAY_MS).toISOString()
 
 /** The table of a day: `webhook_attempts_20260131`. */
 export const tableOf = (day: number): string => PREFIX + startOf(day).slice(0, 10).replaceAll("-", "")
 
-/** The day of a table; nothing if the name is none of ours. */
+/** The day of a table; `undefined` for the name of another table. */
 export const dayOfTable = (name: string): number | undefined => {
   const match = /^webhook_attempts_(\d{4})(\d{2})(\d{2})$/.exec(name)
   return match === null ? undefined : dayOf(new Date(`${match[1]}-${match[2]}-${match[3]}T00:00:00.000Z`))
@@ -24,8 +24,8 @@ const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
 
   return {
-    /** The days that have a partition. */
-    days: Effect.map(
+    /** Lists the days that have a partition, in order. */
+    listDays: Effect.map(
       records<{ name: string }>()(sql`
         SELECT child.relname AS name FROM pg_inherits
         JOIN pg_class child ON child.oid = pg_inherits.inhrelid
@@ -37,7 +37,7 @@ const make = Effect.gen(function* () {
           .sort((left, right) => left - right),
     ),
 
-    /** Whether nobody else changes partitions now. Held until the transaction ends. */
+    /** Locks the partitions against changes until the transaction ends. Returns whether the lock was free. */
     tryLock: Effect.map(
       records<{ free: boolean }>()(
         sql`SELECT pg_try_advisory_xact_lock(hashtextextended('webhook-partitions', 0)) AS free`,
@@ -45,13 +45,10 @@ const make = Effect.gen(function* () {
       ([row]) => row?.free === true,
     ),
 
-    /** Waits for {@link tryLock}. */
+    /** Waits for the lock of {@link tryLock}. */
     lock: touched(sql`SELECT pg_advisory_xact_lock(hashtextextended('webhook-partitions', 0))`),
 
-    /**
-     * Makes the partition of a day. It is made apart and then attached, which lets readers and writers of the other days
-     * go on.
-     */
+    /** Creates the partition of a day. Attaching a separate table blocks no reader or writer of the other days. */
     create: (day: number) =>
       Effect.orDie(
         Effect.gen(function* () {
@@ -62,7 +59,7 @@ const make = Effect.gen(function* () {
         }),
       ),
 
-    /** Drops the partition of a day. Waits 2 s for its readers at most, because others wait behind it. */
+    /** Drops the partition of a day. Waits up to 2 s for its readers, because later requests queue up after it. */
     drop: (day: number) =>
       Effect.orDie(
         Effect.gen(function* () {
@@ -73,9 +70,9 @@ const make = Effect.gen(function* () {
   }
 })
 
-/** Partitions of attempts. */
+/** Partitions of the history. */
 export class PartitionsRepo extends Context.Service<PartitionsRepo, Effect.Success<typeof make>>()(
-  "keyshelf/webhooks/PartitionsRepo",
+  "keyshelf/webhooks/history/PartitionsRepo",
 ) {
   static readonly layer = Layer.effect(PartitionsRepo, make)
 }

@@ -1,26 +1,26 @@
-/** SQL of the delivery history: attempts that ended, and those in flight, which stand in the queue. */
+/** SQL of the delivery history: ended attempts, and attempts in flight, which are rows of the queue. */
 import { PgClient } from "@effect/sql-pg"
-import { Context, Effect, Layer, Schema } from "effect"
+import { Context, Effect, Layer } from "effect"
 import type { Fragment } from "effect/sql/Statement"
 import type { ActorReference } from "../../../kernel/contract/Caller.ts"
-import { EventName } from "../../../kernel/contract/Event.ts"
+import { isEventName } from "../../../kernel/contract/Event.ts"
 import type { Position } from "../../../kernel/contract/Page.ts"
 import { eventRecords, lockName, record, touched } from "../../../kernel/database/Statements.ts"
 import type { AttemptState, HistoryFilters, WebhookAttempt } from "../Model.ts"
 import { TEST_EVENT } from "../Model.ts"
 
-/** An attempt and what its event is rebuilt from; without `actor` the event is no longer kept. */
-export type AttemptRow = Omit<WebhookAttempt, "requestBody"> & {
+/** An attempt, with its event to rebuild the request body. The event is `null` if it is no longer stored. */
+export type AttemptEntry = Omit<WebhookAttempt, "requestBody"> & {
   readonly eventType: string
   readonly occurredAt: Date | null
   readonly actor: ActorReference | null
   readonly data: Record<string, unknown> | null
 }
 
-/** The last attempt of a delivery, as far as another one depends on it. */
+/** The properties of a last attempt on which a retry depends. */
 export type LastAttempt = Pick<WebhookAttempt, "attempt" | "endpointId" | "eventId" | "eventName" | "state">
 
-/** A partial index serves the failures, which the planner finds only by a state that stands in the statement. */
+/** States as literals: PostgreSQL uses the partial index of failures only if the statement contains the state. */
 const literals: Readonly<Record<AttemptState, string>> = {
   Sending: "'Sending'",
   Success: "'Success'",
@@ -28,23 +28,21 @@ const literals: Readonly<Record<AttemptState, string>> = {
   Failed: "'Failed'",
 }
 
-const isEventName = Schema.is(EventName)
-
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const newestFirst = sql.literal(`ORDER BY "timestamp" DESC, id DESC`)
 
-  // What an ended endpoint is owed is about to be dropped; tests go to a disabled one too.
-  const notEnded = sql.literal(`EXISTS (
+  // The backlog of an ended endpoint is about to be deleted. Test events are delivered to disabled endpoints too.
+  const isPending = sql.literal(`EXISTS (
       SELECT 1 FROM webhook_endpoints endpoint
       WHERE endpoint.organization_id = webhook_queue.organization_id AND endpoint.id = webhook_queue.endpoint_id
         AND (endpoint.disabled_at IS NULL OR webhook_queue.event_name = '${TEST_EVENT}'))`)
 
-  // One plan serves every page of a combination of filters, so it is kept: over all partitions a new one costs more than the
-  // page. For that the limit stands in the statement, in two sizes.
-  const atMost = (count: number) => sql.literal(count <= 51 ? "51" : "201")
+  // Planning over all partitions costs more than reading a page, so each combination of filters has one generic plan. That needs a
+  // literal limit; there are two.
+  const limit = (count: number) => sql.literal(count <= 51 ? "51" : "201")
 
-  // Beside a state, a rare name decides which index is the narrow one, so the plan must know it.
+  // With a state, the frequency of the event name decides which index is better, so the plan must know the name.
   const matching = ({ endpoint, event, state }: HistoryFilters): ReadonlyArray<Fragment> => [
     ...(endpoint === undefined ? [] : [sql`endpoint_id = ${endpoint}`]),
     ...(event === undefined
@@ -55,8 +53,8 @@ const make = Effect.gen(function* () {
   ]
 
   const ended = (organizationId: string, filters: HistoryFilters, [timestamp, id]: Position, count: number) => {
-    // First found in the index alone, then looked up one by one: few of very many may be meant, and a plan for all values looks
-    // no dearer than one for these, so it is kept.
+    // The inner query reads keys from an index, the outer one looks up each attempt. The costs of a generic plan then equal those of
+    // one for these values, so PostgreSQL keeps the generic plan.
     return sql`
       (SELECT id, delivery_id AS "deliveryId", event_id AS "eventId", event_name AS "eventName",
         endpoint_id AS "endpointId", endpoint_url AS "endpointUrl", attempt, state, status_code AS "statusCode",
@@ -65,19 +63,19 @@ const make = Effect.gen(function* () {
       FROM (
         SELECT "timestamp" AS key_timestamp, id AS key_id FROM webhook_attempts WHERE ${sql.and([
           sql`organization_id = ${organizationId}`,
-          // Says no more than the line below it, but spares the partitions of later days.
+          // Implied by the next condition, but excludes the partitions of later days.
           sql`"timestamp" <= ${timestamp}::timestamptz`,
           sql`("timestamp", id) < (${timestamp}::timestamptz, ${id}::uuid)`,
           ...matching(filters),
           ...(filters.state === undefined ? [] : [sql`state = ${sql.literal(literals[filters.state])}`]),
-        ])} ${newestFirst} LIMIT ${atMost(count)}
+        ])} ${newestFirst} LIMIT ${limit(count)}
       ) AS key
       CROSS JOIN LATERAL (
         SELECT * FROM webhook_attempts
         WHERE organization_id = ${organizationId} AND "timestamp" = key_timestamp AND id = key_id LIMIT 1) AS attempt)`
   }
 
-  // The lease is the id that the attempt will have in the history.
+  // The lease becomes the id of the attempt in the history.
   const inFlight = (
     organizationId: string,
     filters: HistoryFilters,
@@ -94,10 +92,10 @@ const make = Effect.gen(function* () {
       sql`organization_id = ${organizationId}`,
       sql`lease IS NOT NULL`,
       sql`due_at > ${at}`,
-      notEnded,
+      isPending,
       sql`(claimed_at, lease) < (${timestamp}::timestamptz, ${id}::uuid)`,
       ...matching(filters),
-    ])} ORDER BY claimed_at DESC, lease DESC LIMIT ${atMost(count)})`
+    ])} ORDER BY claimed_at DESC, lease DESC LIMIT ${limit(count)})`
 
   const attempts = (
     organizationId: string,
@@ -108,25 +106,25 @@ const make = Effect.gen(function* () {
   ): Fragment => {
     if (filters.state === "Sending") return inFlight(organizationId, filters, position, count, at)
     if (filters.state !== undefined) return ended(organizationId, filters, position, count)
-    // In one statement: an attempt that ends meanwhile is seen once.
+    // One statement, so that an attempt that ends meanwhile is listed once.
     return sql`(${ended(organizationId, filters, position, count)} UNION ALL
-      ${inFlight(organizationId, filters, position, count, at)} ${newestFirst} LIMIT ${atMost(count)})`
+      ${inFlight(organizationId, filters, position, count, at)} ${newestFirst} LIMIT ${limit(count)})`
   }
 
   return {
     /**
-     * Lets {@link list} be planned for its very values until the transaction ends. Of an endpoint and a name, either may be the
-     * narrow one by far, and a plan for all values takes the endpoint for it.
+     * Plans {@link list} for its values until the transaction ends. With an endpoint and an event name, either index can be much
+     * better, and a generic plan always takes the endpoint's.
      */
     planByValues: Effect.asVoid(Effect.orDie(sql`SELECT set_config('plan_cache_mode', 'force_custom_plan', true)`)),
 
     /**
-     * Attempts newest first. `at` decides which leases still run. What belongs to the items of a page is looked up for each:
-     * joined, whole tables were read when the planner took a page for longer than it is.
+     * Lists attempts, newest first. `at` decides which leases are valid. The event of each item is looked up by itself, because a
+     * join could read whole tables when PostgreSQL overestimates the page.
      */
     list: (organizationId: string, filters: HistoryFilters, after: Position | null, count: number, at: Date) =>
       Effect.map(
-        eventRecords<AttemptRow>()(sql`
+        eventRecords<AttemptEntry>()(sql`
         SELECT page.*, events.type AS "eventType", events.occurred_at AS "occurredAt", events.actor, events.data::text AS data
         FROM ${attempts(organizationId, filters, after ?? ["infinity", "ffffffff-ffff-ffff-ffff-ffffffffffff"], count, at)}
           AS page
@@ -137,17 +135,18 @@ const make = Effect.gen(function* () {
         (rows) => rows.slice(0, count),
       ),
 
-    /** Lets retries of one delivery follow each other until the transaction ends. */
+    /** Serializes retries of one delivery until the transaction ends. */
     lockRetries: (organizationId: string, deliveryId: string) =>
       lockName(sql, `webhook-retry/${organizationId}/${deliveryId}`),
 
-    /** Whether an attempt is still to come. */
-    isOwed: (organizationId: string, deliveryId: string) =>
+    /** Whether the delivery has a pending attempt. */
+    isPending: (organizationId: string, deliveryId: string) =>
       touched(sql`
         SELECT 1 FROM webhook_queue
-        WHERE organization_id = ${organizationId} AND id = ${deliveryId} AND ${notEnded}`),
+        WHERE organization_id = ${organizationId} AND id = ${deliveryId} AND ${isPending}`),
 
-    findLast: (organizationId: string, deliveryId: string) =>
+    /** Finds the last ended attempt of a delivery. */
+    findLastAttempt: (organizationId: string, deliveryId: string) =>
       record<LastAttempt>()(sql`
         SELECT attempt, endpoint_id AS "endpointId", event_id AS "eventId", event_name AS "eventName", state
         FROM webhook_attempts WHERE organization_id = ${organizationId} AND delivery_id = ${deliveryId}
@@ -155,9 +154,9 @@ const make = Effect.gen(function* () {
   }
 })
 
-/** Rows of the delivery history. */
+/** Attempts of the delivery history. */
 export class HistoryRepo extends Context.Service<HistoryRepo, Effect.Success<typeof make>>()(
-  "keyshelf/webhooks/HistoryRepo",
+  "keyshelf/webhooks/history/Repo",
 ) {
   static readonly layer = Layer.effect(HistoryRepo, make)
 }

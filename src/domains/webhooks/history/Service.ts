@@ -1,35 +1,34 @@
 /** Use cases of the delivery history (interface specification, section 6; contract, section 6). */
-import { Context, Effect, Layer, Option, Schema } from "effect"
+import { Context, Effect, Layer, Option } from "effect"
 import { Caller } from "../../../kernel/contract/Caller.ts"
-import { EventName } from "../../../kernel/contract/Event.ts"
+import { isEventName } from "../../../kernel/contract/Event.ts"
 import { Cursors } from "../../../kernel/contract/Page.ts"
 import type { PageRequest } from "../../../kernel/contract/Page.ts"
+import { noSuch } from "../../../kernel/contract/Problem.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
-import { envelopeText } from "../Payload.ts"
+import { serializePayload } from "../Payload.ts"
 import { RetryDeliveryEndpointNotActive, RetryDeliveryNotFailed, WebhookDeliveryNotFound } from "../Errors.ts"
 import { HistoryRepo } from "./Repo.ts"
-import type { AttemptRow } from "./Repo.ts"
+import type { AttemptEntry } from "./Repo.ts"
 import type { HistoryFilters, QueuedDelivery, WebhookAttempt } from "../Model.ts"
 import { WebhookQueue } from "../queue/Queue.ts"
-import { WebhooksRepo } from "../endpoints/Repo.ts"
-
-const isEventName = Schema.is(EventName)
+import { EndpointsRepo } from "../endpoints/Repo.ts"
 
 const attemptOf = (
   organizationId: string,
-  { actor, data, eventType, occurredAt, ...attempt }: AttemptRow,
+  { actor, data, eventType, occurredAt, ...attempt }: AttemptEntry,
 ): WebhookAttempt => ({
   ...attempt,
   requestBody:
     actor === null || data === null || occurredAt === null || !isEventName(eventType)
       ? null
-      : envelopeText({ id: attempt.eventId, type: eventType, timestamp: occurredAt, organizationId, actor, data }),
+      : serializePayload({ id: attempt.eventId, type: eventType, timestamp: occurredAt, organizationId, actor, data }),
 })
 
 const make = Effect.gen(function* () {
   const repo = yield* HistoryRepo
-  const endpoints = yield* WebhooksRepo
+  const endpoints = yield* EndpointsRepo
   const queue = yield* WebhookQueue
   const cursors = yield* Cursors
   const transactions = yield* Transactions
@@ -47,13 +46,13 @@ const make = Effect.gen(function* () {
       ...(state === undefined ? {} : { state }),
     }
     const at = yield* now
-    const byValues = endpoint !== undefined && isEventName(event)
+    const isPlannedByValues = endpoint !== undefined && isEventName(event)
     const page = yield* cursors.page(
       { name: "webhook-history", organizationId, filters },
       request,
       (after, count) => {
         const rows = repo.list(organizationId, filters, after, count, at)
-        return byValues ? transactions.run(Effect.andThen(repo.planByValues, rows)) : rows
+        return isPlannedByValues ? transactions.run(Effect.andThen(repo.planByValues, rows)) : rows
       },
       ({ id, timestamp }) => [timestamp.toISOString(), id],
     )
@@ -66,17 +65,17 @@ const make = Effect.gen(function* () {
     return yield* transactions.run(
       Effect.gen(function* () {
         yield* repo.lockRetries(organizationId, deliveryId)
-        // In this order: what has left the queue meanwhile has its attempt in the history by then.
-        const isOwed = yield* repo.isOwed(organizationId, deliveryId)
-        const last = yield* repo.findLast(organizationId, deliveryId)
-        if (isOwed) return yield* notFailed("The delivery still has an attempt to come.")
+        // In this order: an attempt that leaves the queue in between is already in the history.
+        const isPending = yield* repo.isPending(organizationId, deliveryId)
+        const last = yield* repo.findLastAttempt(organizationId, deliveryId)
+        if (isPending) return yield* notFailed("The delivery still has a pending attempt.")
         if (Option.isNone(last)) {
-          return yield* new WebhookDeliveryNotFound({ detail: `No webhook delivery here has the id "${deliveryId}".` })
+          return yield* new WebhookDeliveryNotFound({ detail: noSuch("webhook delivery", deliveryId) })
         }
         const { attempt, endpointId, eventId, eventName, state } = last.value
-        // A `Failure` that nothing follows any more is as final as a `Failed`: it ended while its endpoint did.
+        // A `Failure` without a pending attempt is final: it ended at the same time as its endpoint.
         if (state === "Success") return yield* notFailed("The delivery has succeeded.")
-        const endpoint = yield* endpoints.keep(organizationId, endpointId)
+        const endpoint = yield* endpoints.lockForShare(organizationId, endpointId)
         if (Option.isNone(endpoint) || endpoint.value.disabledAt !== null) {
           return yield* new RetryDeliveryEndpointNotActive({
             detail: Option.isNone(endpoint)
@@ -102,9 +101,9 @@ const make = Effect.gen(function* () {
   return { list, retry }
 })
 
-/** What was sent to the caller's webhook endpoints, and what came back. */
+/** The delivery history of the caller's webhook endpoints. */
 export class WebhookHistory extends Context.Service<WebhookHistory, Effect.Success<typeof make>>()(
-  "keyshelf/webhooks/WebhookHistory",
+  "keyshelf/webhooks/history/WebhookHistory",
 ) {
   static readonly layer = Layer.effect(WebhookHistory, make)
 }

@@ -1,104 +1,97 @@
 /**
- * Gives back the claims of nodes that are gone, long before their leases end. A node's connections are its sign of life:
- * the system closes them when a process dies, and keeps them while it is slow or stands still.
+ * Releases the claims of terminated nodes, long before their leases end. A node's connections are its sign of life: the
+ * operating system closes them when a process dies, and keeps them open while it is slow or suspended.
  */
 import { Clock, Context, Duration, Effect, Layer } from "effect"
 import { NodeId } from "../../../kernel/ports/NodeId.ts"
 import { Signals } from "../../../kernel/ports/Signals.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
-import { Transactions } from "../../../kernel/database/Transactions.ts"
 import { DeliveryLimits } from "../DeliveryLimits.ts"
-import { NodesRepo } from "./Repo.ts"
-import { QueueRepo } from "../queue/QueueRepo.ts"
+import { QueueTransactions } from "../queue/QueueTransactions.ts"
+import { QueueMaintenanceRepo } from "./Repo.ts"
 
-const BETWEEN_LOOKS = Duration.seconds(2)
-const BETWEEN_LOOKS_AT_MISSING = Duration.seconds(1)
+const INTERVAL = Duration.seconds(2)
+// While a node is disconnected: often enough to notice that it is back.
+const INTERVAL_WHILE_DISCONNECTED = Duration.seconds(1)
 
-/** What a look found. */
-export interface Look {
-  readonly givenBack: number
-  /** When to look again. */
-  readonly next: Duration.Duration
+/** The result of one run. */
+export interface Rescue {
+  /** How many claims were released. */
+  readonly rescued: number
+  /** When to run again. */
+  readonly nextRun: Duration.Duration
 }
 
-/** The nodes that hold claims. */
-export class Nodes extends Context.Service<
-  Nodes,
+const monotonicMillis = Effect.map(Clock.currentTimeNanos, (nanos) => Number(nanos / 1_000_000n))
+
+/** Rescues the claims of terminated nodes. */
+export class ClaimRescuer extends Context.Service<
+  ClaimRescuer,
   {
     /**
-     * Under which id this node claims now. `null` where others could not tell its end from a silence: behind a pooler
-     * connections are not a node's own, and then the lease alone decides.
+     * The id under which this node claims. `null` where other nodes cannot tell its end from silence: behind a pooler,
+     * connections do not belong to one node, and only the lease ends a claim.
      */
     readonly owner: Effect.Effect<string | null>
     /**
-     * Looks who is there, and gives back the claims of nodes that had no connection in any look for as long as
-     * `DeliveryLimits` say. A look that fails, or comes late, begins anew: after a restart of the database all nodes are
-     * missing at first.
+     * Releases the claims of nodes that were disconnected in every run for the time `disconnectedFor` of `DeliveryLimits`. A
+     * run that fails or comes late starts over, because after a restart of the database all nodes are disconnected at first.
      */
-    readonly look: Effect.Effect<Look>
+    readonly rescueClaims: Effect.Effect<Rescue>
   }
->()("keyshelf/webhooks/Nodes") {
+>()("keyshelf/webhooks/maintenance/ClaimRescuer") {
   static readonly layer = Layer.effect(
-    Nodes,
+    ClaimRescuer,
     Effect.gen(function* () {
-      const repo = yield* NodesRepo
-      const queue = yield* QueueRepo
-      const transactions = yield* Transactions
+      const repo = yield* QueueMaintenanceRepo
+      const transactions = yield* QueueTransactions
       const signals = yield* Signals
-      const { goneAfter, lease } = yield* DeliveryLimits
+      const { disconnectedFor, lease } = yield* DeliveryLimits
       const nodeId = yield* NodeId
-      const patience = Duration.toMillis(goneAfter)
-      // Since when a node was missing in every look.
-      let missingSince = new Map<string, number>()
-      let lastLook = -Infinity
-      let seesItself = false
+      const timeout = Duration.toMillis(disconnectedFor)
+      // Since when each node was disconnected in every run.
+      let disconnectedSince = new Map<string, number>()
+      let lastRunAt = -Infinity
+      let isOwnConnectionVisible = false
 
-      // What was claimed before then is due again by itself.
+      // The leases of earlier claims have expired, so these are due again anyway.
       const leasesSince = (at: Date) => new Date(at.getTime() - Duration.toMillis(lease))
 
-      const millis = Effect.map(Clock.currentTimeNanos, (nanos) => Number(nanos / 1_000_000n))
-
-      const find = Effect.fnUntraced(function* () {
-        // On a connection of its own: while somebody changes the tables it waits, and no request may wait behind it.
-        const seen = yield* transactions.run(
-          Effect.andThen(queue.planByIndex, repo.owners(nodeId, leasesSince(yield* now))),
+      const findTerminated = Effect.fnUntraced(function* () {
+        // In a transaction, and so on a dedicated connection: behind a lock on the tables it must not block requests.
+        const owners = yield* transactions.run(repo.findClaimOwners(nodeId, leasesSince(yield* now)))
+        const at = yield* monotonicMillis
+        const before = at - lastRunAt < timeout ? disconnectedSince : new Map<string, number>()
+        lastRunAt = at
+        isOwnConnectionVisible = owners.some(({ id, isConnected }) => id === nodeId && isConnected)
+        disconnectedSince = new Map(
+          owners.filter(({ isConnected }) => !isConnected).map(({ id }) => [id, before.get(id) ?? at]),
         )
-        const at = yield* millis
-        const before = at - lastLook < patience ? missingSince : new Map<string, number>()
-        lastLook = at
-        seesItself = seen.some(({ id, isConnected }) => id === nodeId && isConnected)
-        missingSince = new Map(
-          seen.filter(({ isConnected }) => !isConnected).map(({ id }) => [id, before.get(id) ?? at]),
-        )
-        return [...missingSince].filter(([, since]) => at - since >= patience).map(([id]) => id)
+        return [...disconnectedSince].filter(([, since]) => at - since >= timeout).map(([id]) => id)
       })
 
-      const giveBack = Effect.fnUntraced(function* (gone: ReadonlyArray<string>) {
+      const releaseClaimsOf = Effect.fnUntraced(function* (nodes: ReadonlyArray<string>) {
         const at = yield* now
-        return yield* transactions.run(
-          Effect.gen(function* () {
-            yield* queue.planByIndex
-            const heads = yield* repo.giveBack(gone, leasesSince(at), at)
-            if (heads.length > 0) yield* queue.lowerHeads(heads)
-            return heads.length
-          }),
-        )
+        return yield* transactions.run(repo.releaseClaimsOf(nodes, leasesSince(at), at))
       })
 
-      return Nodes.of({
-        // Where LISTEN works, a session is a node's own. While it does not, nobody knows.
-        owner: Effect.map(signals.listening, (listening) => (listening && seesItself ? nodeId : null)),
-        look: Effect.gen(function* () {
-          const gone = yield* find()
-          const givenBack = gone.length === 0 ? 0 : yield* giveBack(gone)
-          if (givenBack > 0)
-            yield* Effect.logWarning(`A node is gone; deliveries that it had claimed are made again: ${givenBack}`)
-          return { givenBack, next: missingSince.size === 0 ? BETWEEN_LOOKS : BETWEEN_LOOKS_AT_MISSING }
+      return ClaimRescuer.of({
+        // Where LISTEN works, a session belongs to one node. While it does not work, this is unknown.
+        owner: Effect.map(signals.listening, (listening) => (listening && isOwnConnectionVisible ? nodeId : null)),
+        rescueClaims: Effect.gen(function* () {
+          const terminated = yield* findTerminated()
+          const rescued = terminated.length === 0 ? 0 : yield* releaseClaimsOf(terminated)
+          if (rescued > 0) {
+            yield* Effect.logWarning("Released the webhook deliveries of a terminated node").pipe(
+              Effect.annotateLogs({ deliveries: rescued }),
+            )
+          }
+          return { rescued, nextRun: disconnectedSince.size === 0 ? INTERVAL : INTERVAL_WHILE_DISCONNECTED }
         }).pipe(
           Effect.onError(() =>
             Effect.sync(() => {
-              missingSince = new Map()
-              seesItself = false
+              disconnectedSince = new Map()
+              isOwnConnectionVisible = false
             }),
           ),
         ),

@@ -1,34 +1,37 @@
 /**
- * Puts lanes right that say they have work later than they do. Claims look for nothing before a lane's head, so what is due before it
- * would wait for ever. Nothing that this service does leaves such a lane; another version of it, or an operator's hand, may.
+ * Repairs lane heads that are later than the lane's first delivery. Claims read nothing before a lane's head, so such a delivery
+ * would wait forever. This version never leaves such a lane; another version, or an operator's statement, can.
  */
 import { Context, Effect, Layer } from "effect"
-import { Transactions } from "../../../kernel/database/Transactions.ts"
 import { QueueRepo } from "../queue/QueueRepo.ts"
+import { QueueTransactions } from "../queue/QueueTransactions.ts"
+import { QueueMaintenanceRepo } from "./Repo.ts"
 
-const MOST_LANES = 1000
+const MAX_LANES = 1000
 
-/** Looks after the heads of lanes. */
-export class LaneHeads extends Context.Service<
-  LaneHeads,
+/** Repairs lane heads. */
+export class LaneRepair extends Context.Service<
+  LaneRepair,
   {
-    /** Lowers heads that are later than what their lanes owe, and answers how many. */
-    readonly correct: Effect.Effect<number>
+    /** Lowers heads that are later than their lane's first delivery. Returns how many. */
+    readonly repairHeads: Effect.Effect<number>
   }
->()("keyshelf/webhooks/LaneHeads") {
+>()("keyshelf/webhooks/maintenance/LaneRepair") {
   static readonly layer = Layer.effect(
-    LaneHeads,
+    LaneRepair,
     Effect.gen(function* () {
+      const repo = yield* QueueMaintenanceRepo
       const queue = yield* QueueRepo
-      const transactions = yield* Transactions
-      return LaneHeads.of({
-        correct: transactions.run(
+      const transactions = yield* QueueTransactions
+      return LaneRepair.of({
+        repairHeads: transactions.run(
           Effect.gen(function* () {
-            yield* queue.planByIndex
-            const heads = yield* queue.lateHeads(MOST_LANES)
+            const heads = yield* repo.findLateHeads(MAX_LANES)
             if (heads.length === 0) return 0
-            yield* Effect.logWarning(`Endpoints that were owed deliveries of which no claim knew: ${heads.length}`)
-            yield* queue.lowerHeads(heads)
+            yield* queue.lowerLaneHeads(heads)
+            yield* Effect.logWarning("Repaired lanes of webhook endpoints whose deliveries no claim found").pipe(
+              Effect.annotateLogs({ lanes: heads.length }),
+            )
             return heads.length
           }),
         ),

@@ -1,22 +1,38 @@
-/** SQL about the nodes that hold claims. */
+/** SQL of the queue's maintenance: claims of terminated nodes, wrong lane heads, and samples for gauges. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import { records } from "../../../kernel/database/Statements.ts"
 import { applicationNameOf } from "../../../kernel/ports/NodeId.ts"
+import { QueueRepo } from "../queue/QueueRepo.ts"
 import type { LaneHead } from "../queue/QueueRepo.ts"
 
-/** A node, and whether it has a connection to the database. */
-export interface SeenNode {
+/** A node that holds claims. */
+export interface ClaimOwner {
   readonly id: string
+  /** Whether the node has a connection to the database. */
   readonly isConnected: boolean
 }
 
+/** The depth and age of the queue and the outbox. */
+export interface QueueSample {
+  readonly due: number
+  readonly future: number
+  readonly leased: number
+  readonly oldestDueAt: Date | null
+  readonly oldestOutboxAt: Date | null
+}
+
+// Limits what a sample reads of a long queue.
+const MAX_COUNTED_ROWS = 100_000
+
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
+  const queue = yield* QueueRepo
+
   return {
-    /** The nodes that made claims since then and hold them, and the one that asks. Run after `planByIndex`, or it may read a long queue. */
-    owners: (nodeId: string, since: Date) =>
-      records<SeenNode>()(sql`
+    /** Finds the nodes that hold claims made after `since`, and the node itself. Run it with `QueueTransactions`. */
+    findClaimOwners: (nodeId: string, since: Date) =>
+      records<ClaimOwner>()(sql`
         WITH connected AS MATERIALIZED (
           SELECT DISTINCT application_name AS name FROM pg_stat_activity WHERE datname = current_database()
         )
@@ -27,11 +43,11 @@ const make = Effect.gen(function* () {
         ) AS holder`),
 
     /**
-     * Gives back what these nodes have claimed since then, due at once. The claims stay counted: a delivery that ends every process
-     * is still abandoned. What another node gives back at this moment is passed over.
+     * Releases the claims that these nodes made after `since`, due at `at`, and returns how many. The claims stay counted, so that a
+     * delivery that ends every process is still abandoned. Skips rows that another node releases at the same time.
      */
-    giveBack: (owners: ReadonlyArray<string>, since: Date, at: Date) =>
-      Effect.map(
+    releaseClaimsOf: (owners: ReadonlyArray<string>, since: Date, at: Date) =>
+      queue.lowerHeadsOf(
         records<Omit<LaneHead, "dueAt">>()(sql`
           UPDATE webhook_queue SET lease = NULL, claimed_at = NULL, due_at = ${at}
           WHERE ctid = ANY(ARRAY(
@@ -39,36 +55,25 @@ const make = Effect.gen(function* () {
             WHERE lease IS NOT NULL AND claimed_at > ${since} AND owner = ANY(${owners}::uuid[])
             FOR UPDATE SKIP LOCKED))
           RETURNING organization_id AS "organizationId", endpoint_id AS "endpointId"`),
-        (rows) => rows.map((row): LaneHead => ({ ...row, dueAt: at })),
+        at,
       ),
-  }
-})
 
-/** Nodes as the database sees them. */
-export class NodesRepo extends Context.Service<NodesRepo, Effect.Success<typeof make>>()(
-  "keyshelf/webhooks/NodesRepo",
-) {
-  static readonly layer = Layer.effect(NodesRepo, make)
-}
+    /** Finds up to `count` lanes with a delivery due before their head, where no claim finds it. Run it with `QueueTransactions`. */
+    findLateHeads: (count: number) =>
+      records<LaneHead>()(sql`
+        SELECT lane.organization_id AS "organizationId", lane.endpoint_id AS "endpointId", first.due_at AS "dueAt"
+        FROM webhook_lanes lane
+        CROSS JOIN LATERAL (
+          SELECT queue.due_at FROM webhook_queue queue
+          WHERE queue.organization_id = lane.organization_id AND queue.endpoint_id = lane.endpoint_id
+          ORDER BY queue.due_at LIMIT 1
+        ) AS first
+        WHERE lane.head_due_at < 'infinity' AND first.due_at < lane.head_due_at LIMIT ${count}`),
 
-/** How full the queue and the outbox are. */
-export interface Sample {
-  readonly due: number
-  readonly future: number
-  readonly leased: number
-  readonly oldestDueAt: Date | null
-  readonly oldestOutboxAt: Date | null
-}
-
-const MOST_COUNTED = 100_000
-
-const makeSampling = Effect.gen(function* () {
-  const sql = yield* PgClient.PgClient
-  return {
-    /** Counts at most 100,000 rows. */
+    /** Samples the queue and the outbox. Counts up to 100,000 rows. */
     sample: (at: Date) =>
       Effect.map(
-        records<Sample>()(sql`
+        records<QueueSample>()(sql`
           SELECT counted.*,
             (SELECT min(head_due_at) FROM webhook_lanes WHERE head_due_at <= ${at}) AS "oldestDueAt",
             (SELECT min(due_at) FROM webhook_outbox) AS "oldestOutboxAt"
@@ -76,16 +81,16 @@ const makeSampling = Effect.gen(function* () {
             SELECT (count(*) FILTER (WHERE due_at <= ${at}))::int AS due,
               (count(*) FILTER (WHERE due_at > ${at} AND lease IS NULL))::int AS future,
               (count(*) FILTER (WHERE due_at > ${at} AND lease IS NOT NULL))::int AS leased
-            FROM (SELECT due_at, lease FROM webhook_queue LIMIT ${MOST_COUNTED}) AS queue
+            FROM (SELECT due_at, lease FROM webhook_queue LIMIT ${MAX_COUNTED_ROWS}) AS queue
           ) AS counted`),
-        ([row]): Sample => row ?? { due: 0, future: 0, leased: 0, oldestDueAt: null, oldestOutboxAt: null },
+        ([row]): QueueSample => row ?? { due: 0, future: 0, leased: 0, oldestDueAt: null, oldestOutboxAt: null },
       ),
   }
 })
 
-/** Samples of the tables. */
-export class SamplingRepo extends Context.Service<SamplingRepo, Effect.Success<typeof makeSampling>>()(
-  "keyshelf/webhooks/SamplingRepo",
+/** The queue as its maintenance reads and corrects it. */
+export class QueueMaintenanceRepo extends Context.Service<QueueMaintenanceRepo, Effect.Success<typeof make>>()(
+  "keyshelf/webhooks/maintenance/Repo",
 ) {
-  static readonly layer = Layer.effect(SamplingRepo, makeSampling)
+  static readonly layer = Layer.effect(QueueMaintenanceRepo, make)
 }

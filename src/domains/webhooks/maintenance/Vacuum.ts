@@ -1,47 +1,49 @@
 /**
- * Removes what the engine leaves behind in its own tables. Each event and each delivery leaves dead rows in the outbox and in the
- * queue, and each look at what is due passes over all of them. PostgreSQL cleans up once a minute by itself, in which a busy node
- * leaves hundreds of thousands; where autovacuum is off or cannot keep up, never.
+ * Vacuums the engine's own tables. Each event and each delivery leaves dead tuples in the outbox and the queue, and each claim
+ * has to skip them. Autovacuum runs once a minute, in which a busy node leaves hundreds of thousands; where it is off or too
+ * slow, they are never removed.
  */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Latch, Layer } from "effect"
 import { DeliveryLimits } from "../DeliveryLimits.ts"
 
-/** Counts what leaves dead rows, and removes them. */
-export class DeadRows extends Context.Service<
-  DeadRows,
+/** Counts dead tuples and removes them. */
+export class Vacuum extends Context.Service<
+  Vacuum,
   {
-    /** Notes that so many events were handed over, or deliveries claimed. */
-    readonly left: (count: number) => void
+    /** Counts events handed over and deliveries claimed: each leaves dead tuples. */
+    readonly countDeadTuples: (count: number) => void
     /**
-     * Waits until there are many (`deadRows` of the limits), and removes them. Nothing is done by a database user to whom the tables
-     * do not belong, or while somebody else does it.
+     * Waits until `vacuumThreshold` of `DeliveryLimits` is reached, and vacuums the tables. PostgreSQL skips tables that belong to
+     * another database user, or that are being vacuumed.
      */
-    readonly remove: Effect.Effect<void>
+    readonly vacuumWhenNeeded: Effect.Effect<void>
   }
->()("keyshelf/webhooks/DeadRows") {
+>()("keyshelf/webhooks/maintenance/Vacuum") {
   static readonly layer = Layer.effect(
-    DeadRows,
+    Vacuum,
     Effect.gen(function* () {
       const sql = yield* PgClient.PgClient
-      const { deadRows } = yield* DeliveryLimits
-      const many = Latch.makeUnsafe(false)
-      let count = 0
+      const { vacuumThreshold } = yield* DeliveryLimits
+      const isNeeded = Latch.makeUnsafe(false)
+      let deadTuples = 0
 
-      return DeadRows.of({
-        left: (more) => {
-          count += more
-          if (count >= deadRows) many.openUnsafe()
+      return Vacuum.of({
+        countDeadTuples: (count) => {
+          deadTuples += count
+          if (deadTuples >= vacuumThreshold) isNeeded.openUnsafe()
         },
-        remove: Effect.gen(function* () {
-          yield* many.await
-          many.closeUnsafe()
-          count = 0
-          // On a connection of its own, as no request may wait behind it. Files stay as long as they are: who shortens one locks the
-          // table.
-          const own = yield* sql.reserve
+        vacuumWhenNeeded: Effect.gen(function* () {
+          yield* isNeeded.await
+          isNeeded.closeUnsafe()
+          deadTuples = 0
+          // On a dedicated connection, so that no request waits for it. Without TRUNCATE, because truncating a file locks its table.
+          const connection = yield* sql.reserve
           yield* Effect.orDie(
-            own.executeRaw("VACUUM (SKIP_LOCKED, TRUNCATE false) webhook_outbox, webhook_queue, webhook_lanes", []),
+            connection.executeRaw(
+              "VACUUM (SKIP_LOCKED, TRUNCATE false) webhook_outbox, webhook_queue, webhook_lanes",
+              [],
+            ),
           )
         }).pipe(Effect.scoped, Effect.orDie),
       })

@@ -1,14 +1,17 @@
-/** Which events enter the outbox. */
+/** Selects the events that enter the outbox. */
 import { Context, Effect, Layer } from "effect"
-import { OutboxCondition } from "../../events/Outbox.ts"
+import { OutboxCondition } from "../../events/OutboxSql.ts"
 
 /**
- * `subscribed` (default): events of organizations with an enabled endpoint, so that other organizations store no outbox rows.
+ * The events that enter the outbox. `subscribed` (default): events of organizations with an enabled endpoint, so that other organizations store no outbox rows.
  * `all`: for an external provider, which alone knows the subscribers.
  */
-export const HandedOver = Context.Reference<"subscribed" | "all">("keyshelf.reference/webhooks/HandedOver", {
-  defaultValue: () => "subscribed",
-})
+export const OutboxSelection = Context.Reference<"subscribed" | "all">(
+  "keyshelf.reference/webhooks/outbox/OutboxSelection",
+  {
+    defaultValue: () => "subscribed",
+  },
+)
 
 const hasSubscribers = `EXISTS (
   SELECT 1 FROM webhook_endpoints endpoint
@@ -17,5 +20,5 @@ const hasSubscribers = `EXISTS (
 /** Provides the condition to `domains/events`, which may not know who subscribes. */
 export const layer = Layer.effect(
   OutboxCondition,
-  Effect.map(HandedOver, (which) => (which === "all" ? undefined : hasSubscribers)),
+  Effect.map(OutboxSelection, (which) => (which === "all" ? undefined : hasSubscribers)),
 )

@@ -1,16 +1,16 @@
-/** Who delivers events: this service, or an external provider. The outbox is the same for both. */
+/** The port of what delivers events: this service, or an external provider. Both read the same outbox. */
 import { Context } from "effect"
 import type { Effect } from "effect"
 
-/** Takes over what waits in the outbox. An outage of a provider only makes the outbox grow. */
+/** Publishes the events of the outbox. During an outage of a provider the outbox grows, and nothing else fails. */
 export class WebhookProvider extends Context.Service<
   WebhookProvider,
   {
     readonly name: "internal" | "svix"
     /**
-     * Takes over a bounded number of the events that are due, and answers how many it took from the outbox or put off.
-     * 0 means that nothing is due now. Each event is taken over at least once, by the nodes together.
+     * Publishes a bounded number of due events, each at least once over all nodes. Returns how many it removed from the outbox or
+     * postponed; 0 means that no event is due.
      */
     readonly publishDue: Effect.Effect<number>
   }
->()("keyshelf/webhooks/WebhookProvider") {}
+>()("keyshelf/webhooks/outbox/WebhookProvider") {}

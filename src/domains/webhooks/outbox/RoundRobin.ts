@@ -1,32 +1,32 @@
-/** The turns of organizations at the outbox: one with many events does not hold up the others. */
+/** Round robin over the organizations of the outbox: one with many events does not delay the others. */
 import { Effect } from "effect"
-import type { OutboxRepo } from "../../events/Outbox.ts"
+import type { Outbox } from "../../events/Outbox.ts"
 
-const FIRST = "00000000-0000-0000-0000-000000000000"
+const START = "00000000-0000-0000-0000-000000000000"
 
-/** Takes at most `each` due events of each organization, and answers how many it took. */
-export type TakeDue = (organizationIds: ReadonlyArray<string>, each: number) => Effect.Effect<number>
+/** Takes up to `perOrganization` due events of each organization, and returns how many it took. */
+export type TakeDue = (organizationIds: ReadonlyArray<string>, perOrganization: number) => Effect.Effect<number>
 
 /**
- * Makes an effect that lets the organizations that come next take a share of `most` events. It goes round once until
- * somebody took something, and answers how many were taken.
+ * Creates a function that serves the next organizations, each with an equal share of `max` events. It ends with the first
+ * organizations that had due events, or after one round, and returns how many events were taken.
  */
-export const makeTurns = (repo: OutboxRepo["Service"], most: number) => {
-  let last = FIRST
-  return (take: TakeDue): Effect.Effect<number> =>
+export const makeRoundRobin = (outbox: Outbox["Service"], max: number) => {
+  let last = START
+  return (takeDue: TakeDue): Effect.Effect<number> =>
     Effect.gen(function* () {
-      const begun = last
-      let wrapped = begun === FIRST
+      const begin = last
+      let hasWrapped = begin === START
       for (;;) {
-        const organizations = yield* repo.organizationsAfter(last)
-        last = organizations.at(-1) ?? FIRST
+        const organizations = yield* outbox.findOrganizationsAfter(last)
+        last = organizations.at(-1) ?? START
         if (organizations.length > 0) {
-          const taken = yield* take(organizations, Math.max(1, Math.floor(most / organizations.length)))
+          const taken = yield* takeDue(organizations, Math.max(1, Math.floor(max / organizations.length)))
           if (taken > 0) return taken
-          if (wrapped && last >= begun && begun !== FIRST) return 0
+          if (hasWrapped && last >= begin && begin !== START) return 0
         } else {
-          if (wrapped) return 0
-          wrapped = true
+          if (hasWrapped) return 0
+          hasWrapped = true
         }
       }
     })

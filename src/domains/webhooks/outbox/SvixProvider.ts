@@ -1,6 +1,6 @@
 /**
- * Delivery by Svix (https://api.svix.com/docs): each event becomes a message of the organization's application, with the
- * event's id, so that a message is never made twice. Endpoints, retries and history are Svix's then.
+ * The provider for Svix (https://api.svix.com/docs). Each event becomes a message of the organization's application. The message
+ * has the event's id, so that Svix rejects duplicates. Svix then owns endpoints, retries and history.
  */
 import { Duration, Effect, Layer, Metric, Redacted, Schema } from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"
@@ -8,58 +8,59 @@ import type { HttpClientError } from "effect/http"
 import type { EventRecord } from "../../../kernel/contract/Event.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
-import { envelopeText } from "../Payload.ts"
+import { serializePayload } from "../Payload.ts"
 import * as metrics from "../Metrics.ts"
-import { OutboxRepo } from "../../events/Outbox.ts"
+import { Outbox } from "../../events/Outbox.ts"
 import type { OutboxClaim } from "../../events/Outbox.ts"
-import { makeTurns } from "./RoundRobin.ts"
+import { makeRoundRobin } from "./RoundRobin.ts"
 import { WebhookProvider } from "./Provider.ts"
 
-/** Where Svix is and how it knows us. */
+/** The connection to Svix. */
 export interface SvixOptions {
   /** The server's origin, e.g. `https://api.eu.svix.com`. */
   readonly url: string
   readonly token: Redacted.Redacted
 }
 
-/** Svix did not take an event. */
+/** Svix did not accept an event. */
 export class SvixError extends Schema.TaggedError<SvixError>()("SvixError", { message: Schema.String }) {}
 
-const MOST_EVENTS = 64
-const CONCURRENCY = 8
+const MAX_EVENTS = 64
+const MAX_CONCURRENCY = 8
 const TIMEOUT = Duration.seconds(15)
-// Longer than a batch takes, if every call of it times out.
-const CLAIM_MILLIS = 300_000
-const LONGEST_WAIT_MILLIS = 300_000
+// A claim must outlast its batch even if every call times out.
+const CLAIM_MS = 300_000
+const MAX_RETRY_DELAY_MS = 300_000
 
-/** How long an event waits after so many tries: 1 s, doubling up to 5 minutes. */
-export const waitAfter = (tries: number): number => Math.min(1000 * 2 ** Math.min(tries - 1, 20), LONGEST_WAIT_MILLIS)
+/** The delay in milliseconds after this many failed tries: 1 s, doubling up to 5 minutes. */
+export const retryDelayAfter = (tries: number): number =>
+  Math.min(1000 * 2 ** Math.min(tries - 1, 20), MAX_RETRY_DELAY_MS)
 
-/** {@link WebhookProvider} that hands events to Svix. */
+/** {@link WebhookProvider} for Svix. */
 export const layer = (options: SvixOptions) =>
   Layer.effect(
     WebhookProvider,
     Effect.gen(function* () {
       const http = yield* HttpClient.HttpClient
-      const outbox = yield* OutboxRepo
+      const outbox = yield* Outbox
       const transactions = yield* Transactions
-      const turns = makeTurns(outbox, MOST_EVENTS)
-      const root = options.url.replace(/\/+$/, "")
+      const roundRobin = makeRoundRobin(outbox, MAX_EVENTS)
+      const baseUrl = options.url.replace(/\/+$/, "")
 
       const post = (path: string, body: string) =>
         http
           .execute(
-            HttpClientRequest.post(`${root}${path}`).pipe(
+            HttpClientRequest.post(`${baseUrl}${path}`).pipe(
               HttpClientRequest.bearerToken(Redacted.value(options.token)),
               HttpClientRequest.acceptJson,
               HttpClientRequest.bodyText(body, "application/json"),
             ),
           )
           .pipe(
-            // The answer is read to its end, so that its connection is free again.
+            // Reading the whole response frees its connection.
             Effect.flatMap((response) => Effect.as(Effect.ignore(response.text), response.status)),
             Effect.timeout(TIMEOUT),
-            // The client's own error names the request, and with it the token.
+            // The client's error contains the request, and with it the token.
             Effect.mapError(
               (error: HttpClientError.HttpClientError | { readonly _tag: string }) =>
                 new SvixError({ message: `Svix cannot be reached (${error._tag})` }),
@@ -68,7 +69,7 @@ export const layer = (options: SvixOptions) =>
 
       const application = (organizationId: string) => ({ name: organizationId, uid: organizationId })
 
-      /** Hands one event over. 409 says that it was handed over before. */
+      /** Publishes one event. Status 409 means that Svix has it already. */
       const publish = Effect.fn("Svix.publish")(function* (event: EventRecord) {
         const { organizationId } = event
         const head = JSON.stringify({
@@ -76,33 +77,35 @@ export const layer = (options: SvixOptions) =>
           eventId: event.id,
           eventType: event.type,
         })
-        // The envelope is put in as its text, so that Svix gets the members in their order.
-        const message = `${head.slice(0, -1)},"payload":${envelopeText(event)}}`
+        // The payload is inserted as text, which keeps the order of its properties.
+        const message = `${head.slice(0, -1)},"payload":${serializePayload(event)}}`
         const send = post(`/api/v1/app/${organizationId}/msg/`, message)
         let status = yield* send
         if (status === 404) {
-          // Servers that do not make the application along with the message.
-          const made = yield* post("/api/v1/app/?get_if_exists=true", JSON.stringify(application(organizationId)))
-          if (made >= 300) return yield* new SvixError({ message: `Svix did not make the application (${made})` })
+          // Older servers do not create the application with the message.
+          const created = yield* post("/api/v1/app/?get_if_exists=true", JSON.stringify(application(organizationId)))
+          if (created >= 300) {
+            return yield* new SvixError({ message: `Svix did not create the application (${created})` })
+          }
           status = yield* send
         }
         if (status >= 300 && status !== 409) {
-          return yield* new SvixError({ message: `Svix did not take the event (${status})` })
+          return yield* new SvixError({ message: `Svix did not accept the event (${status})` })
         }
       })
 
       const postpone = Effect.fnUntraced(function* (claim: OutboxClaim) {
         yield* Metric.update(metrics.providerFailures, 1)
-        yield* outbox.postpone(claim, new Date((yield* now).getTime() + waitAfter(claim.claims)))
+        yield* outbox.postpone(claim, new Date((yield* now).getTime() + retryDelayAfter(claim.claims)))
       })
 
-      const take = Effect.fnUntraced(function* (organizations: ReadonlyArray<string>, each: number) {
+      const takeDue = Effect.fnUntraced(function* (organizationIds: ReadonlyArray<string>, perOrganization: number) {
         const at = yield* now
         const claims = yield* transactions.run(
-          outbox.claimDue(organizations, { at, until: new Date(at.getTime() + CLAIM_MILLIS), perOrganization: each }),
+          outbox.claimDue(organizationIds, { at, until: new Date(at.getTime() + CLAIM_MS), perOrganization }),
         )
         if (claims.length === 0) return 0
-        const events = new Map((yield* outbox.events(claims)).map((event) => [event.id, event]))
+        const events = new Map((yield* outbox.findEvents(claims)).map((event) => [event.id, event]))
         const failures: Array<SvixError> = []
         yield* Effect.forEach(
           claims,
@@ -116,14 +119,16 @@ export const layer = (options: SvixOptions) =>
               }),
             )
           },
-          { concurrency: CONCURRENCY, discard: true },
+          { concurrency: MAX_CONCURRENCY, discard: true },
         )
         if (failures[0] !== undefined) {
-          yield* Effect.logWarning(`${failures.length} events wait for another try: ${failures[0].message}`)
+          yield* Effect.logWarning(`Postponed events for Svix: ${failures[0].message}`).pipe(
+            Effect.annotateLogs({ events: failures.length }),
+          )
         }
         return claims.length
       })
 
-      return WebhookProvider.of({ name: "svix", publishDue: turns(take) })
+      return WebhookProvider.of({ name: "svix", publishDue: roundRobin(takeDue) })
     }),
   )

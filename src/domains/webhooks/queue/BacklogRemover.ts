@@ -1,98 +1,109 @@
 /**
- * What an endpoint is still owed, and what becomes of it when the endpoint ends. An endpoint that is deleted or disabled is
- * sent nothing from that commit on; only tests go to a disabled one. Few deliveries are dropped in the same transaction, the
- * rest behind it in batches, so that the end of an endpoint takes no longer with a million.
+ * Deletes the backlog of an endpoint that ends: its pending deliveries. From the commit on, a deleted endpoint receives
+ * nothing, and a disabled one receives test events only. The first batch is deleted in the transaction that ends the endpoint,
+ * the rest afterwards, so that a request takes no longer for a backlog of a million.
  */
 import { Context, Effect, Layer, Queue } from "effect"
-import { Transaction, Transactions } from "../../../kernel/database/Transactions.ts"
-import { PendingRepo } from "./BacklogRepo.ts"
-import type { End, EndpointKey } from "./BacklogRepo.ts"
+import { Transaction } from "../../../kernel/database/Transactions.ts"
+import { BacklogRepo } from "./BacklogRepo.ts"
+import type { EndpointEnd, EndpointKey } from "./BacklogRepo.ts"
+import { QueueTransactions } from "./QueueTransactions.ts"
 
-/** Deliveries per transaction: some tenths of a second. */
-export const BATCH = 1000
+/** Deliveries per transaction: one batch takes some tenths of a second. */
+export const MAX_BATCH = 1000
 
-// What the sweeper looks at before others have their turn.
-const MOST_ENDPOINTS_PER_STEP = 64
+// Limits one step of the sweeper, so that its other jobs run in between.
+const MAX_ENDPOINTS_PER_STEP = 64
 
-const reasons: Readonly<Record<End, string>> = {
+const reasons: Readonly<Record<EndpointEnd, string>> = {
   deleted: "the endpoint was deleted",
   disabled: "the endpoint was disabled",
 }
 
-/** Deliveries that wait for an attempt. */
-export class PendingDeliveries extends Context.Service<
-  PendingDeliveries,
+const nameOf = ({ endpointId, organizationId }: EndpointKey) => `${organizationId}/${endpointId}`
+
+/** Deletes backlogs of ended endpoints. */
+export class BacklogRemover extends Context.Service<
+  BacklogRemover,
   {
     /**
-     * Drops one batch of what an endpoint is owed, in the transaction that has just deleted or disabled it: the last attempt
-     * of each delivery becomes `Failed` with the reason behind its own error; a delivery that was never tried leaves no trace.
-     * An attempt in flight finds its lease gone. Call {@link dropRest} behind the commit.
+     * Deletes the first batch, in the transaction that deletes or disables the endpoint. The last attempt of each delivery
+     * becomes `Failed`, with the reason after its own error; a delivery without an attempt leaves no trace. An attempt in
+     * flight loses its lease. Call {@link deleteInBackground} after the commit.
      */
-    readonly dropFirst: (endpoint: EndpointKey) => Effect.Effect<void, never, Transaction>
-    /** Lets this process drop whatever the endpoint is still owed, and returns at once. */
-    readonly dropRest: (endpoint: EndpointKey) => Effect.Effect<void>
-    /** {@link dropRest}, and returns when it is done. What somebody holds at that moment is left. */
-    readonly dropAll: (endpoint: EndpointKey) => Effect.Effect<void>
-    /** Whether an ended endpoint is still owed what must be dropped before it may be enabled. Lock its row before. */
-    readonly isLeft: (endpoint: EndpointKey) => Effect.Effect<boolean, never, Transaction>
-    /** Drops what processes that died have left, about so many deliveries; answers how many. */
-    readonly dropLeft: (count: number) => Effect.Effect<number>
+    readonly deleteBatch: (endpoint: EndpointKey) => Effect.Effect<void, never, Transaction>
+    /** Starts {@link deleteAll} in this process and returns immediately. */
+    readonly deleteInBackground: (endpoint: EndpointKey) => Effect.Effect<void>
+    /** Deletes the backlog of an ended endpoint, except for rows that are locked at that moment. */
+    readonly deleteAll: (endpoint: EndpointKey) => Effect.Effect<void>
+    /** Whether an ended endpoint still has a backlog, which must be deleted before it is enabled. Lock its row first. */
+    readonly hasBacklog: (endpoint: EndpointKey) => Effect.Effect<boolean, never, Transaction>
+    /** Deletes about `count` deliveries that terminated processes have left, and returns how many. */
+    readonly deleteAbandoned: (count: number) => Effect.Effect<number>
   }
->()("keyshelf/webhooks/PendingDeliveries") {
+>()("keyshelf/webhooks/queue/BacklogRemover") {
   static readonly layer = Layer.effect(
-    PendingDeliveries,
+    BacklogRemover,
     Effect.gen(function* () {
-      const repo = yield* PendingRepo
-      const transactions = yield* Transactions
+      const repo = yield* BacklogRepo
+      const transactions = yield* QueueTransactions
+      const nested = { joins: "nested" } as const
 
-      const dropBatch = Effect.fnUntraced(function* (endpoint: EndpointKey) {
-        yield* Transaction
-        yield* repo.planByIndex
-        const end = yield* repo.findEnd(endpoint)
-        if (end === undefined) return 0
-        const dropped = yield* repo.drop(endpoint, end, reasons[end], BATCH)
-        // The lane of a disabled endpoint may have tests.
-        if (end === "deleted") yield* dropped < BATCH ? repo.removeLane(endpoint) : repo.closeLane(endpoint)
-        return dropped
-      })
+      const deleteBatch = (endpoint: EndpointKey) =>
+        transactions.run(
+          Effect.gen(function* () {
+            const end = yield* repo.findEnd(endpoint)
+            if (end === undefined) return 0
+            const deleted = yield* repo.deleteBatch(endpoint, end, reasons[end], MAX_BATCH)
+            // The lane of a disabled endpoint can contain test events.
+            if (end === "deleted") yield* deleted < MAX_BATCH ? repo.deleteLane(endpoint) : repo.closeLane(endpoint)
+            return deleted
+          }),
+          nested,
+        )
 
-      const dropAll = Effect.fn("PendingDeliveries.dropAll")(function* (endpoint: EndpointKey) {
-        while ((yield* transactions.run(dropBatch(endpoint))) === BATCH) continue
+      const deleteAll = Effect.fn("BacklogRemover.deleteAll")(function* (endpoint: EndpointKey) {
+        while ((yield* deleteBatch(endpoint)) === MAX_BATCH) continue
       })
 
       const ended = yield* Queue.unbounded<EndpointKey>()
-      const waiting = new Set<string>()
-      const nameOf = ({ endpointId, organizationId }: EndpointKey) => `${organizationId}/${endpointId}`
-      const dropNext = Effect.gen(function* () {
+      const queued = new Set<string>()
+      const deleteNext = Effect.gen(function* () {
         const endpoint = yield* Queue.take(ended)
-        yield* dropAll(endpoint).pipe(
+        yield* deleteAll(endpoint).pipe(
           Effect.catchCause((cause) =>
-            Effect.logWarning("What an ended webhook endpoint was owed could not be dropped yet", cause),
+            Effect.logWarning("The backlog of an ended webhook endpoint was not deleted; the sweeper retries", cause),
           ),
-          Effect.ensuring(Effect.sync(() => waiting.delete(nameOf(endpoint)))),
+          Effect.ensuring(Effect.sync(() => queued.delete(nameOf(endpoint)))),
         )
       })
-      yield* Effect.forkScoped(Effect.forever(dropNext))
+      yield* Effect.forkScoped(Effect.forever(deleteNext))
 
-      return PendingDeliveries.of({
-        dropFirst: (endpoint) => Effect.asVoid(dropBatch(endpoint)),
-        dropAll,
-        dropRest: (endpoint) =>
+      return BacklogRemover.of({
+        deleteBatch: Effect.fnUntraced(function* (endpoint) {
+          yield* Transaction
+          yield* deleteBatch(endpoint)
+        }),
+        deleteAll,
+        deleteInBackground: (endpoint) =>
           Effect.suspend(() => {
-            if (waiting.has(nameOf(endpoint))) return Effect.void
-            waiting.add(nameOf(endpoint))
+            if (queued.has(nameOf(endpoint))) return Effect.void
+            queued.add(nameOf(endpoint))
             return Effect.asVoid(Queue.offer(ended, endpoint))
           }),
-        isLeft: Effect.fnUntraced(function* (endpoint) {
+        hasBacklog: Effect.fnUntraced(function* (endpoint) {
           yield* Transaction
-          yield* repo.planByIndex
-          const end = yield* repo.findEnd(endpoint)
-          return end !== undefined && (yield* repo.isOwed(endpoint, end))
+          return yield* transactions.run(
+            Effect.flatMap(repo.findEnd(endpoint), (end) =>
+              end === undefined ? Effect.succeed(false) : repo.hasBacklog(endpoint, end),
+            ),
+            nested,
+          )
         }),
-        dropLeft: Effect.fnUntraced(function* (count) {
+        deleteAbandoned: Effect.fnUntraced(function* (count) {
           let total = 0
-          for (const endpoint of yield* repo.unfinished(MOST_ENDPOINTS_PER_STEP)) {
-            total += yield* transactions.run(dropBatch(endpoint))
+          for (const endpoint of yield* repo.findEnded(MAX_ENDPOINTS_PER_STEP)) {
+            total += yield* deleteBatch(endpoint)
             if (total >= count) break
           }
           return total

@@ -1,100 +1,98 @@
-/** SQL of what an endpoint is still owed when it ends. Its plans must hold whatever the statistics say: see `planByIndex`. */
+/**
+ * SQL of the backlog of ended endpoints: their pending deliveries. Run it with `QueueTransactions.run` and nested joins. By its
+ * statistics, PostgreSQL would read all failures of an endpoint per delivery, or all its queue rows per batch.
+ */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option } from "effect"
 import { record, records, touched } from "../../../kernel/database/Statements.ts"
-import { planByIndex } from "./QueueTransactions.ts"
 import { TEST_EVENT } from "../Model.ts"
 
-/** Names an endpoint. */
+/** Identifies an endpoint. */
 export interface EndpointKey {
   readonly organizationId: string
   readonly endpointId: string
 }
 
 /** How an endpoint ended. */
-export type End = "deleted" | "disabled"
+export type EndpointEnd = "deleted" | "disabled"
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
 
-  /** Tests go to disabled endpoints too. */
-  const lost = (end: End) => (end === "deleted" ? sql`` : sql`AND queue.event_name <> ${TEST_EVENT}`)
+  /** Whether a pending delivery is lost with its endpoint. Test events are delivered to disabled endpoints too. */
+  const isLost = (end: EndpointEnd) => (end === "deleted" ? sql`` : sql`AND queue.event_name <> ${TEST_EVENT}`)
 
   const lane = ({ endpointId, organizationId }: EndpointKey) => sql`
     lane.organization_id = ${organizationId} AND lane.endpoint_id = ${endpointId}`
 
   return {
-    /**
-     * Lets the statements of this transaction go by index. The queue changes too fast for its statistics: by these, one
-     * endpoint's failures are read whole for each delivery, or its rows of the queue for each batch.
-     */
-    planByIndex: planByIndex(sql, "nested"),
-
-    /** How the endpoint ended, if it did; it is not enabled again until the transaction ends. */
+    /** Returns how the endpoint ended, if it did. Locks it, so that no request can enable it before the transaction ends. */
     findEnd: ({ endpointId, organizationId }: EndpointKey) =>
       Effect.map(
         record<{ disabled: boolean }>()(sql`
           SELECT disabled_at IS NOT NULL AS disabled FROM webhook_endpoints
           WHERE organization_id = ${organizationId} AND id = ${endpointId} FOR SHARE`),
         Option.match({
-          onNone: (): End | undefined => "deleted",
+          onNone: (): EndpointEnd | undefined => "deleted",
           onSome: ({ disabled }) => (disabled ? "disabled" : undefined),
         }),
       ),
 
     /**
-     * Takes up to so many deliveries of an ended endpoint out of the queue, without waiting for anybody, and lets the last
-     * attempt of each say that no other follows, and why. Answers how many deliveries.
+     * Deletes up to `count` pending deliveries of an ended endpoint, and marks the last attempt of each as `Failed` with the
+     * reason. Skips locked rows. Returns how many deliveries it deleted.
      */
-    drop: ({ endpointId, organizationId }: EndpointKey, end: End, reason: string, count: number) => {
-      // The fence keeps the look-up at the index of deliveries.
+    deleteBatch: ({ endpointId, organizationId }: EndpointKey, end: EndpointEnd, reason: string, count: number) => {
+      // `OFFSET 0` stops PostgreSQL from merging the subquery, which keeps the look-up on the index of deliveries.
       const lastAttempt = (recent = sql``) => sql`
         (SELECT * FROM (
           SELECT "timestamp", id, attempt, endpoint_id, state FROM webhook_attempts
-          WHERE organization_id = ${organizationId} AND delivery_id = dropped.id ${recent} OFFSET 0
-        ) AS made WHERE attempt = dropped.attempt - 1 ORDER BY "timestamp" DESC LIMIT 1)`
+          WHERE organization_id = ${organizationId} AND delivery_id = deleted.id ${recent} OFFSET 0
+        ) AS attempts WHERE attempt = deleted.attempt - 1 ORDER BY "timestamp" DESC LIMIT 1)`
       return Effect.map(
         records<{ count: number }>()(sql`
-          WITH dropped AS MATERIALIZED (
+          WITH deleted AS MATERIALIZED (
             DELETE FROM webhook_queue WHERE ctid = ANY(ARRAY(
               SELECT queue.ctid FROM webhook_queue queue
-              WHERE queue.organization_id = ${organizationId} AND queue.endpoint_id = ${endpointId} ${lost(end)}
+              WHERE queue.organization_id = ${organizationId} AND queue.endpoint_id = ${endpointId} ${isLost(end)}
               ORDER BY queue.due_at LIMIT ${count} FOR UPDATE SKIP LOCKED))
             RETURNING id, attempt, due_at
           ), last AS MATERIALIZED (
-            SELECT found."timestamp", found.id FROM dropped
+            SELECT attempt."timestamp", attempt.id FROM deleted
             CROSS JOIN LATERAL (
-              -- Nearly always in one of the last days, which spares looking at all others. Without an upper bound: with one, the
-              -- primary key looks as good as the index of deliveries to a planner that knows nothing of a new partition.
-              ${lastAttempt(sql`AND "timestamp" >= dropped.due_at - interval '12 hours'`)}
+              -- The attempt is nearly always in one of the last days, which spares the other partitions. An upper bound would make
+              -- the primary key look as good as the index of deliveries, for a new partition without statistics.
+              ${lastAttempt(sql`AND "timestamp" >= deleted.due_at - interval '12 hours'`)}
               UNION ALL ${lastAttempt()} LIMIT 1
-            ) AS found
-            WHERE dropped.attempt > 1 AND found.endpoint_id = ${endpointId} AND found.state = 'Failure'
-          ), told AS (
-            UPDATE webhook_attempts made SET state = 'Failed', next_attempt_at = NULL,
-              error = concat_ws('; ', made.error, ${reason}::text)
+            ) AS attempt
+            WHERE deleted.attempt > 1 AND attempt.endpoint_id = ${endpointId} AND attempt.state = 'Failure'
+          ), failed AS (
+            UPDATE webhook_attempts attempts SET state = 'Failed', next_attempt_at = NULL,
+              error = concat_ws('; ', attempts.error, ${reason}::text)
             FROM last
-            WHERE made.organization_id = ${organizationId} AND made."timestamp" = last."timestamp" AND made.id = last.id
+            WHERE attempts.organization_id = ${organizationId} AND attempts."timestamp" = last."timestamp"
+              AND attempts.id = last.id
           )
-          SELECT count(*)::int AS count FROM dropped`),
+          SELECT count(*)::int AS count FROM deleted`),
         ([row]) => row?.count ?? 0,
       )
     },
 
-    /** Whether an ended endpoint is still owed what must be dropped. */
-    isOwed: ({ endpointId, organizationId }: EndpointKey, end: End) =>
+    /** Whether an ended endpoint has pending deliveries that must be deleted. */
+    hasBacklog: ({ endpointId, organizationId }: EndpointKey, end: EndpointEnd) =>
       touched(sql`
         SELECT 1 FROM webhook_queue queue
-        WHERE queue.organization_id = ${organizationId} AND queue.endpoint_id = ${endpointId} ${lost(end)} LIMIT 1`),
+        WHERE queue.organization_id = ${organizationId} AND queue.endpoint_id = ${endpointId} ${isLost(end)} LIMIT 1`),
 
-    /** Lets no claim look at the lane of a deleted endpoint, and forgets it once nothing is left there. */
+    /** Hides the lane of a deleted endpoint from claims. */
     closeLane: (endpoint: EndpointKey) =>
       Effect.asVoid(
         Effect.orDie(sql`
           UPDATE webhook_lanes lane SET head_due_at = 'infinity'
           WHERE ${lane(endpoint)} AND lane.head_due_at < 'infinity'`),
       ),
-    removeLane: (endpoint: EndpointKey) =>
+    /** Deletes the lane of a deleted endpoint, unless it has deliveries. */
+    deleteLane: (endpoint: EndpointKey) =>
       Effect.asVoid(
         Effect.orDie(sql`
           DELETE FROM webhook_lanes lane WHERE ${lane(endpoint)} AND NOT EXISTS (
@@ -102,8 +100,8 @@ const make = Effect.gen(function* () {
             WHERE queue.organization_id = lane.organization_id AND queue.endpoint_id = lane.endpoint_id)`),
       ),
 
-    /** Disabled endpoints that are still owed what must be dropped, and deleted ones that have a lane; at most so many. */
-    unfinished: (count: number) =>
+    /** Finds up to `count` ended endpoints: disabled ones with pending deliveries to delete, and deleted ones with a lane. */
+    findEnded: (count: number) =>
       records<EndpointKey>()(sql`
         SELECT lane.organization_id AS "organizationId", lane.endpoint_id AS "endpointId" FROM webhook_lanes lane
         LEFT JOIN webhook_endpoints endpoint
@@ -111,14 +109,14 @@ const make = Effect.gen(function* () {
         WHERE endpoint.id IS NULL OR (endpoint.disabled_at IS NOT NULL AND EXISTS (
           SELECT 1 FROM webhook_queue queue
           WHERE queue.organization_id = lane.organization_id AND queue.endpoint_id = lane.endpoint_id
-            ${lost("disabled")}))
+            ${isLost("disabled")}))
         LIMIT ${count}`),
   }
 })
 
-/** Rows of what ended endpoints are owed. */
-export class PendingRepo extends Context.Service<PendingRepo, Effect.Success<typeof make>>()(
-  "keyshelf/webhooks/PendingRepo",
+/** Pending deliveries of ended endpoints. */
+export class BacklogRepo extends Context.Service<BacklogRepo, Effect.Success<typeof make>>()(
+  "keyshelf/webhooks/queue/BacklogRepo",
 ) {
-  static readonly layer = Layer.effect(PendingRepo, make)
+  static readonly layer = Layer.effect(BacklogRepo, make)
 }

@@ -1,19 +1,19 @@
-/** The queue of deliveries that are owed (contract, section 6). */
+/** The queue of pending deliveries (contract, section 6). */
 import { Context, Effect, Layer } from "effect"
 import { newId } from "../../../kernel/values/Identifiers.ts"
 import { Signals } from "../../../kernel/ports/Signals.ts"
 import { Transaction } from "../../../kernel/database/Transactions.ts"
 import { QueueRepo } from "./QueueRepo.ts"
 
-/** One delivery to be made. */
-export interface OwedDelivery {
+/** A delivery to enqueue. */
+export interface NewDelivery {
   readonly organizationId: string
   readonly endpointId: string
   readonly eventId: string
   readonly eventName: string
-  /** The delivery that this attempt belongs to; a new one if absent. */
+  /** The delivery that this attempt belongs to; by default a new one. */
   readonly deliveryId?: string
-  /** The number of the attempt to make, from 1 (default). A number above six is made once and never repeated. */
+  /** The number of the next attempt; 1 by default. An attempt above 6 is made once and never retried. */
   readonly attempt?: number
   readonly dueAt: Date
 }
@@ -23,12 +23,12 @@ export class WebhookQueue extends Context.Service<
   WebhookQueue,
   {
     /**
-     * Owes the delivery from the commit of the caller's transaction on, tells whoever delivers, and answers its id. A delivery
-     * that is owed already stays as it is.
+     * Enqueues a delivery in the caller's transaction, signals the dispatchers on commit, and returns its id. A delivery that is
+     * already pending is not changed.
      */
-    readonly enqueue: (delivery: OwedDelivery) => Effect.Effect<string, never, Transaction>
+    readonly enqueue: (delivery: NewDelivery) => Effect.Effect<string, never, Transaction>
   }
->()("keyshelf/webhooks/Queue") {
+>()("keyshelf/webhooks/queue/WebhookQueue") {
   static readonly layer = Layer.effect(
     WebhookQueue,
     Effect.gen(function* () {
@@ -41,7 +41,7 @@ export class WebhookQueue extends Context.Service<
           yield* repo.insert([
             { organizationId, id, endpointId, eventId, eventName, attempt: rest.attempt ?? 1, dueAt },
           ])
-          yield* repo.lowerHeads([{ organizationId, endpointId, dueAt }])
+          yield* repo.lowerLaneHeads([{ organizationId, endpointId, dueAt }])
           yield* signals.announce("webhooks")
           return id
         }),

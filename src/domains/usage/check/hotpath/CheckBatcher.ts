@@ -1,7 +1,7 @@
 /** Batches the checks that wait at the same moment, of all organizations, and reads only what is not cached. */
 import { Effect, Exit } from "effect"
-import { gathered } from "../../../../kernel/concurrency/RequestBatcher.ts"
-import type { Waiting } from "../../../../kernel/concurrency/RequestBatcher.ts"
+import { makeRequestBatcher } from "../../../../kernel/concurrency/RequestBatcher.ts"
+import type { PendingQuestion } from "../../../../kernel/concurrency/RequestBatcher.ts"
 import { makeCatalogCache } from "./CatalogCache.ts"
 import type { CheckQuestion, CheckBatchRepo, UsageRow } from "./Repo.ts"
 import { makeAnswerCache } from "./AnswerCache.ts"
@@ -9,7 +9,7 @@ import type { KnownCheck } from "./AnswerCache.ts"
 import { checkBasisOf } from "../../rules/CheckBasis.ts"
 import type { CheckBasis } from "../../rules/CheckBasis.ts"
 
-type WaitingCheck = Waiting<CheckQuestion, CheckBasis | undefined>
+type WaitingCheck = PendingQuestion<CheckQuestion, CheckBasis | undefined>
 
 interface WaitingKnown {
   readonly check: WaitingCheck
@@ -113,7 +113,7 @@ export const makeCheckBatcher = (repo: CheckBatchRepo["Service"]) => {
     if (outdated.length > 0) yield* runAll(statementsFor(outdated, false))
   })
 
-  return gathered<CheckQuestion, CheckBasis | undefined>((waiting) => {
+  return makeRequestBatcher<CheckQuestion, CheckBasis | undefined>((waiting) => {
     const allKnown: Array<WaitingKnown> = []
     const unknown: Array<WaitingCheck> = []
     for (const check of waiting) {

@@ -84,12 +84,12 @@ const make = Effect.gen(function* () {
      * organization. Rows carry the number of their check; there is none if the instance does not exist. The caller
      * finds the total of the period.
      */
-    findWithCatalog: (asked: ReadonlyArray<CheckQuestion>, within: string | null) =>
+    findWithCatalog: (questions: ReadonlyArray<CheckQuestion>, within: string | null) =>
       records<CatalogRow & Numbered>()(
         ask(
           (own) => own`
         SELECT asked.number, ${columns}
-        FROM jsonb_to_recordset(${sql.json(asked.map((question, number) => asJson({ number, ...question })))})
+        FROM jsonb_to_recordset(${sql.json(questions.map((question, number) => asJson({ number, ...question })))})
           AS asked (number int, "organizationId" uuid, instance text, entitlements text[], at timestamptz, known timestamptz)
         CROSS JOIN LATERAL (
           SELECT organization_id, id, slug, license_id, start_license_date, end_license_date FROM instances
@@ -106,7 +106,7 @@ const make = Effect.gen(function* () {
       ),
 
     /** Less, where the catalog is cached: the instance, its usage, and the version of the catalog. */
-    findUsage: (asked: ReadonlyArray<UsageQuestion>) =>
+    findUsage: (questions: ReadonlyArray<UsageQuestion>) =>
       records<UsageRow & Numbered>()(
         ask(
           (own) => own`
@@ -123,7 +123,7 @@ const make = Effect.gen(function* () {
             WHERE organization_id = i.organization_id AND instance_id = i.id AND state = 'HELD'
           ) THEN ARRAY(SELECT (${held}) FROM unnest(asked."entitlementIds") AS wanted (id))::text END AS held
         FROM ROWS FROM (
-          jsonb_to_recordset(${`[${asked.map(withInstants).join(",")}]`}::text::jsonb) AS ("organizationId" uuid, instance text, "entitlementIds" uuid[],
+          jsonb_to_recordset(${`[${questions.map(withInstants).join(",")}]`}::text::jsonb) AS ("organizationId" uuid, instance text, "entitlementIds" uuid[],
             "periodStart" timestamptz, at timestamptz, known timestamptz)
         ) WITH ORDINALITY
           AS asked ("organizationId", instance, "entitlementIds", "periodStart", at, known, number)

@@ -1,0 +1,196 @@
+/** Claims due deliveries for this node, and releases claims whose attempts never began. */
+import { Duration, Effect } from "effect"
+import type { Redacted } from "effect"
+import type { EventRecord } from "../../../kernel/contract/Event.ts"
+import { Transactions } from "../../../kernel/database/Transactions.ts"
+import { newId } from "../../../kernel/values/Identifiers.ts"
+import { now } from "../../../kernel/values/Timestamp.ts"
+import { DeliveryLimits } from "../DeliveryLimits.ts"
+import { SigningSecrets } from "../endpoints/SigningSecrets.ts"
+import { ClaimRescuer } from "../maintenance/ClaimRescuer.ts"
+import * as metrics from "../Metrics.ts"
+import { BacklogRemover } from "../queue/BacklogRemover.ts"
+import { QueueRepo } from "../queue/QueueRepo.ts"
+import type { ClaimedRow, LockedLane } from "../queue/QueueRepo.ts"
+import { QueueTransactions } from "../queue/QueueTransactions.ts"
+import { AttemptsRepo } from "./AttemptsRepo.ts"
+import type { Subject } from "./AttemptsRepo.ts"
+import type { SpeedTracker } from "./ConcurrencyLimiter.ts"
+
+/** A claimed delivery, with everything that its attempt sends. */
+export interface Claim {
+  readonly row: ClaimedRow
+  readonly claimedAt: Date
+  readonly url: string
+  /** The secrets that sign it, newest first. */
+  readonly secrets: Effect.Effect<ReadonlyArray<Redacted.Redacted>>
+  /** `null` if the event is no longer stored. */
+  readonly event: EventRecord | null
+}
+
+/**
+ * The maximum delay between a claim and the start of its exchange, of which up to 1 s is spent in the limiter. A process that was
+ * suspended longer releases the claim: the endpoint may have changed or ended, or another node may have made the attempt.
+ */
+export const MAX_START_DELAY = Duration.seconds(5)
+
+/** The maximum delay between a claim's timestamp and its visibility to all nodes: clock skew plus the transaction. */
+const MAX_VISIBILITY_DELAY = Duration.seconds(10)
+
+/** A claim that this node holds. */
+interface OwnClaim {
+  readonly row: ClaimedRow
+  /** Whether the exchange is over and only the outcome remains to be stored. Such a claim no longer counts against the limits. */
+  readonly isRecording: boolean
+}
+
+const eventOf = (row: ClaimedRow, { actor, data, occurredAt, type }: Subject): EventRecord | null =>
+  type === null || occurredAt === null || actor === null || data === null
+    ? null
+    : { id: row.eventId, type, timestamp: occurredAt, organizationId: row.organizationId, actor, data }
+
+/** The claims of this node. */
+export interface Claimer {
+  /**
+   * Claims up to `max` due deliveries, fairly over endpoints and within their limits. A claim that is not delivered is due again when
+   * its lease expires.
+   */
+  readonly claim: (max: number) => Effect.Effect<ReadonlyArray<Claim>>
+  /** Releases claims whose attempts have not begun. */
+  readonly release: (claims: ReadonlyArray<Claim>) => Effect.Effect<void>
+  /** Releases the claims of statements that failed. Their commit is unconfirmed: it may have succeeded without a response. */
+  readonly releaseUnconfirmed: (at: Date) => Effect.Effect<void>
+  /** Takes note that the claim's exchange is over. */
+  readonly markRecording: (claim: Claim) => void
+  /** Forgets a claim whose attempt has ended. */
+  readonly forget: (claim: Claim) => void
+}
+
+/** Creates the claimer of a node. */
+export const makeClaimer = Effect.fnUntraced(function* (speeds: SpeedTracker) {
+  const queue = yield* QueueRepo
+  const attempts = yield* AttemptsRepo
+  const rescuer = yield* ClaimRescuer
+  const backlogs = yield* BacklogRemover
+  const secrets = yield* SigningSecrets
+  const transactions = yield* Transactions
+  const queueTransactions = yield* QueueTransactions
+  const limits = yield* DeliveryLimits
+
+  const own = new Map<string, OwnClaim>()
+  const unconfirmed = new Set<string>()
+
+  // The earliest possible time of the oldest claim in flight, by the last claim. Ended claims stay in the index while another
+  // transaction is old, and would be read each time.
+  let inFlightSince = 0
+
+  const requestOf = (leases: ReadonlyArray<string>, owner: string | null, at: Date) => {
+    const endpointAhead = Math.max(limits.ahead, limits.perEndpoint)
+    return {
+      at,
+      leaseEnd: new Date(at.getTime() + Duration.toMillis(limits.lease)),
+      inFlightSince: new Date(
+        Math.max(inFlightSince, at.getTime() - Duration.toMillis(Duration.sum(limits.timeout, MAX_START_DELAY))),
+      ),
+      perEndpoint: limits.perEndpoint,
+      perOrganization: limits.perOrganization,
+      organizationAhead: Math.max(limits.organizationAhead, limits.perOrganization),
+      endpointAhead,
+      ...speeds.selectFast([...own.values()].filter(({ isRecording }) => !isRecording).map(({ row }) => row)),
+      owner,
+      leases,
+      ownLeases: [...own.keys()],
+      recording: [...own].filter(([, { isRecording }]) => isRecording).map(([lease]) => lease),
+      allowance: ({ endpointId }: LockedLane) => (speeds.isFast(endpointId) ? endpointAhead : limits.perEndpoint),
+    }
+  }
+
+  const claimRows = Effect.fnUntraced(function* (leases: ReadonlyArray<string>, at: Date) {
+    const request = requestOf(leases, yield* rescuer.owner, at)
+    return yield* queueTransactions.run(
+      Effect.gen(function* () {
+        const lanes = yield* queue.lockLanes(request)
+        const [lane] = lanes
+        if (lane === undefined) return []
+        inFlightSince = Math.min(
+          lane.oldestClaimAt?.getTime() ?? Infinity,
+          at.getTime() - Duration.toMillis(MAX_VISIBILITY_DELAY),
+        )
+        const rows = yield* queue.claimDue(lanes, request)
+        yield* queue.markLanesServed(lanes, at)
+        return rows
+      }),
+    )
+  })
+
+  // Not in the transaction of the claim: a process that is suspended in between would keep all its lanes locked.
+  const findSubjects = (rows: ReadonlyArray<ClaimedRow>, at: Date) =>
+    Effect.map(
+      queueTransactions.run(attempts.findSubjects(rows, at)),
+      (subjects) => new Map(subjects.map((subject) => [subject.lease, subject])),
+    )
+
+  const claimAs = Effect.fnUntraced(function* (leases: ReadonlyArray<string>, at: Date) {
+    const rows = yield* claimRows(leases, at)
+    if (rows.length === 0) return []
+    const subjects = yield* findSubjects(rows, at)
+    const claims: Array<Claim> = []
+    const ended = new Map<string, ClaimedRow>()
+    const context = yield* Effect.context()
+    for (const row of rows) {
+      const subject = subjects.get(row.lease)
+      if (subject === undefined || subject.url === null) ended.set(`${row.organizationId}/${row.endpointId}`, row)
+      else {
+        claims.push({
+          row,
+          claimedAt: at,
+          url: subject.url,
+          secrets: secrets.open(row.organizationId, row.endpointId, subject.sealed),
+          event: eventOf(row, subject),
+        })
+        own.set(row.lease, { row, isRecording: false })
+      }
+      metrics.deliveryLag.updateUnsafe((at.getTime() - row.dueAt.getTime()) / 1000, context)
+    }
+    for (const endpoint of ended.values()) yield* backlogs.deleteInBackground(endpoint)
+    return claims
+  })
+
+  const releaseUnconfirmed = Effect.fnUntraced(function* (at: Date) {
+    const leases = [...unconfirmed]
+    if (leases.length === 0) return
+    yield* transactions.run(queue.releaseLeases(leases, at))
+    for (const lease of leases) unconfirmed.delete(lease)
+  })
+
+  const claim = Effect.fn("Deliveries.claim")(function* (max: number) {
+    const at = yield* now
+    yield* releaseUnconfirmed(at)
+    const leases = yield* Effect.replicateEffect(newId, max)
+    return yield* Effect.onError(claimAs(leases, at), () =>
+      Effect.sync(() => {
+        for (const lease of leases) {
+          own.delete(lease)
+          unconfirmed.add(lease)
+        }
+      }),
+    )
+  }, Effect.uninterruptible)
+
+  const release = Effect.fn("Deliveries.release")(function* (claims: ReadonlyArray<Claim>) {
+    if (claims.length === 0) return
+    const at = yield* now
+    const keys = claims.map(({ row }) => ({ organizationId: row.organizationId, id: row.id, lease: row.lease }))
+    yield* transactions.run(queue.releaseClaims(keys, at))
+    for (const { row } of claims) own.delete(row.lease)
+  })
+
+  const claimer: Claimer = {
+    claim,
+    release,
+    releaseUnconfirmed,
+    markRecording: ({ row }) => void own.set(row.lease, { row, isRecording: true }),
+    forget: ({ row }) => void own.delete(row.lease),
+  }
+  return claimer
+})
