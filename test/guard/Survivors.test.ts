@@ -10,7 +10,7 @@ import { getHeapSpaceStatistics } from "node:v8"
 import { gcKindOf } from "../../src/infra/telemetry/ProcessMetrics.ts"
 import { TestService } from "../support/TestService.ts"
 import { open, requestBytes } from "../support/RawConnection.ts"
-import { openMeteredShop } from "../usage/Metered.ts"
+import { openMeteredShop } from "../usage/MeteredShop.ts"
 
 const CLIENTS = 32
 const REQUESTS_PER_CLIENT = 60

@@ -21,7 +21,7 @@ const usageOf = (method: AggregationMethod, ...events: ReadonlyArray<Shorthand>)
   return [BigDecimal.toNumberUnsafe(value), eventCount]
 }
 
-/** What the maintained total comes to, event by event in the order of arrival. */
+/** The incrementally computed total, event by event in the order of arrival. */
 const maintain = (method: AggregationMethod, events: ReadonlyArray<UsageEvent>): Total =>
   events.reduce((total, event, index) => {
     const before = events.slice(0, index)
@@ -30,12 +30,12 @@ const maintain = (method: AggregationMethod, events: ReadonlyArray<UsageEvent>):
     return add(method, total, event, { isNewKey, laterEvents })
   }, emptyTotal)
 
-describe("what events come to", () => {
-  it("nothing is zero, by every method", () => {
+describe("the aggregation of usage events", () => {
+  it("a period without events has the usage zero under every method", () => {
     for (const method of aggregationMethods) assert.deepStrictEqual(usageOf(method), [0, 0])
   })
 
-  it("each method adds up in its own way", () => {
+  it("each method aggregates events in its own way", () => {
     const events: ReadonlyArray<Shorthand> = [
       [1, 10],
       [3, 2],
@@ -49,18 +49,18 @@ describe("what events come to", () => {
     assert.deepStrictEqual(usageOf("LATEST", ...events), [2, 3])
   })
 
-  it("a sum can be corrected", () => {
+  it("a negative value lowers a sum", () => {
     assert.deepStrictEqual(usageOf("SUM", [1, 10]), [10, 1])
     assert.deepStrictEqual(usageOf("SUM", [1, 10], [2, -5]), [5, 2])
     assert.deepStrictEqual(usageOf("SUM", [1, 10], [2, -5], [3, 2]), [7, 3])
   })
 
-  it("sums are exact", () => {
+  it("a sum of decimals is exact", () => {
     const { value } = fold("SUM", [eventOf([1, "0.1"]), eventOf([2, "0.2"])])
     assert.strictEqual(BigDecimal.format(value), "0.3")
   })
 
-  it("a key counts once", () => {
+  it("a unique key is counted once", () => {
     const events: ReadonlyArray<Shorthand> = [
       [1, 0, "append", "ann"],
       [2, 0, "append", "bob"],
@@ -69,11 +69,11 @@ describe("what events come to", () => {
     assert.deepStrictEqual(usageOf("UNIQUE_COUNT", ...events), [2, 3])
   })
 
-  it("of values for one instant the last to arrive is the latest", () => {
+  it("of several values with one timestamp, the last to arrive is the latest", () => {
     assert.deepStrictEqual(usageOf("LATEST", [5, 1], [5, 2], [4, 3]), [2, 3])
   })
 
-  it("a set replaces what is before it, also what arrives later", () => {
+  it("a set replaces all earlier events, including those that arrive after it", () => {
     assert.deepStrictEqual(usageOf("SUM", [1, 10], [2, 3, "set"], [3, 4], [1, 100]), [7, 4])
     assert.deepStrictEqual(usageOf("COUNT", [1, 1], [2, 5, "set"], [3, 1]), [6, 3])
     assert.deepStrictEqual(usageOf("AVERAGE", [1, 100], [2, 4, "set"], [3, 8]), [6, 3])
@@ -94,7 +94,7 @@ const eventsOf = (rows: ReadonlyArray<readonly [number, number, number, string]>
     value: BigDecimal.make(BigInt(value), 2),
   }))
 
-/** The meaning once more, from the newest set on and without any state. */
+/** The definition in another form: from the newest set on, without state. */
 const plainly = (method: AggregationMethod, events: ReadonlyArray<UsageEvent>): number => {
   const ordered = events
     .map((event, arrival) => ({ ...event, arrival, cents: Math.round(BigDecimal.toNumberUnsafe(event.value) * 100) }))
@@ -122,7 +122,7 @@ const written = ({ sum, value, ...total }: Total) => ({
   sum: BigDecimal.format(BigDecimal.normalize(sum)),
 })
 
-describe("whatever arrives, in whatever order", () => {
+describe("any events in any order", () => {
   for (const method of aggregationMethods) {
     it.prop(
       `a maintained ${method} is the one that all events come to`,

@@ -4,16 +4,8 @@ import { Effect, Fiber, Layer } from "effect"
 import { testSql } from "../support/TestDatabase.ts"
 import { TestService } from "../support/TestService.ts"
 import type { Answer } from "../support/TestService.ts"
-import { daysAgo, openMeteredShop } from "./Metered.ts"
-
-/** Numbers that look random and are the same in every run. */
-const dice = (seed: number) => {
-  let state = seed
-  return (sides: number): number => {
-    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
-    return Math.floor((state / 2_147_483_648) * sides)
-  }
-}
+import { daysAgo, openMeteredShop } from "./MeteredShop.ts"
+import { randomIntegers } from "./RandomGenerator.ts"
 
 const statuses = ({ body }: Answer): ReadonlyArray<string> =>
   body.results.map(({ status }: { status: string }) => status)
@@ -24,7 +16,7 @@ const openSending = Effect.gen(function* () {
   const { core } = yield* TestService
   const sql = yield* PgClient.PgClient
   const { organizationId, token } = shop.tenant
-  /** Sends a batch; under an idempotency key it is counted under locks from the start. */
+  /** Sends a batch. Under an idempotency key it is counted under locks. */
   const send = (body: unknown, isKeyed = false) =>
     core("POST", "/usage-events", {
       token,
@@ -44,7 +36,7 @@ const openSending = Effect.gen(function* () {
   return { ...shop, send, stored }
 })
 
-/** A shop with meters of many kinds: some hardly ever pass a threshold, some do at once. */
+/** A shop with meters of many kinds: some hardly ever cross a threshold, others do at once. */
 const openVaried = Effect.gen(function* () {
   const shop = yield* openSending
   yield* shop.metered("free", -1)
@@ -64,15 +56,15 @@ const services = testSql.pipe(Layer.provideMerge(TestService.layer))
 
 layer(services, { excludeTestServices: true })("batches of usage events", (it) => {
   it.effect(
-    "come to the same without locks and under them",
+    "leave the same rows when they are counted set-wise and under locks",
     () =>
       Effect.gen(function* () {
-        const roll = dice(11)
+        const roll = randomIntegers(11)
         const [one, other] = [yield* openVaried, yield* openVaried]
         const days = [0, 1, 1, 3].map((day) => daysAgo(day))
         const names = ["free", "wide", "daily", "hits"]
         for (let turn = 0; turn < 40; turn++) {
-          // Every third batch holds what is no mere rise: a maximum, what is taken back, what nobody granted.
+          // Every third batch contains events that cannot be counted set-wise: a maximum, a correction, a missing grant.
           const isVaried = turn % 3 === 2
           const batch = Array.from({ length: 1 + roll(25) }, () => {
             const type = isVaried && roll(6) === 0 ? ["peak", "alien", "none"][roll(3)] : names[roll(4)]
@@ -102,7 +94,7 @@ layer(services, { excludeTestServices: true })("batches of usage events", (it) =
     120_000,
   )
 
-  it.effect("begin totals, of new periods too, and tell the thresholds that they pass at once", () =>
+  it.effect("create missing totals and emit the events of all thresholds that they cross", () =>
     Effect.gen(function* () {
       const { metered, send, thresholds, used } = yield* openSending
       yield* metered("calls", 10, { resetPeriod: "DAY", warningThresholdPercent: 50 })
@@ -124,7 +116,7 @@ layer(services, { excludeTestServices: true })("batches of usage events", (it) =
       yield* send(events("c", [4, 2], 2))
       assert.deepStrictEqual(yield* thresholds, ["WARNING", "WARNING"])
       assert.strictEqual(yield* used("calls"), 5)
-      // Behind the warning, usage may rise again without anyone being told.
+      // Above the warning, usage may rise without another event.
       yield* send(events("d", [1, 1], 0))
       assert.strictEqual((yield* thresholds).length, 2)
       assert.strictEqual(yield* used("calls"), 7)
@@ -135,7 +127,7 @@ layer(services, { excludeTestServices: true })("batches of usage events", (it) =
     }),
   )
 
-  it.effect("leave room for what reservations hold", () =>
+  it.effect("leave room for reservations", () =>
     Effect.gen(function* () {
       const { call, metered, send, used } = yield* openSending
       yield* metered("calls", 10)
@@ -165,7 +157,7 @@ layer(services, { excludeTestServices: true })("batches of usage events", (it) =
   )
 
   it.effect(
-    "count exactly beside each other, and beside consumes and reports of the same counters",
+    "are counted exactly, in parallel with consumes and reports of the same totals",
     () =>
       Effect.gen(function* () {
         const { check, metered, report, send, stored, used } = yield* openSending
@@ -174,7 +166,7 @@ layer(services, { excludeTestServices: true })("batches of usage events", (it) =
         const batch = (number: number) =>
           Array.from({ length: 90 }, (_, index) => ({
             specversion: "1.0",
-            // A third of the events come again in the next batch.
+            // A third of the events are sent again in the next batch.
             id: `${number * 60 + index}`,
             source: "/gateway",
             subject: "prod",
@@ -207,7 +199,7 @@ layer(services, { excludeTestServices: true })("batches of usage events", (it) =
     60_000,
   )
 
-  it.effect("begin nothing of an instance that is about to be deleted", () =>
+  it.effect("create no total of an instance that is being deleted", () =>
     Effect.gen(function* () {
       const { metered, send, tenant } = yield* openSending
       const sql = yield* PgClient.PgClient

@@ -7,16 +7,16 @@ import { testSql } from "../support/TestDatabase.ts"
 import { DAY_MS } from "../../src/kernel/values/Timestamp.ts"
 import { TestService } from "../support/TestService.ts"
 import { randomIntegers } from "./RandomGenerator.ts"
-import { daysAgo, openMeteredShop } from "./Metered.ts"
-import { checkAs, usageWithRepo } from "./UsageOver.ts"
+import { daysAgo, openMeteredShop } from "./MeteredShop.ts"
+import { checkAs, usageWithRepo } from "./UsageWithRepo.ts"
 
 const services = testSql.pipe(Layer.provideMerge(TestService.layer))
 
-// From the third time on, what is told again is answered as it was.
+// From the third time on, an unchanged check has a cached answer.
 const OFTEN = 3
 
-/** A shop whose "prod" is asked so often that all is remembered. */
-const openRemembered = Effect.gen(function* () {
+/** A shop with an instance "prod" whose check is cached. */
+const openCached = Effect.gen(function* () {
   const shop = yield* openMeteredShop
   const sql = yield* PgClient.PgClient
   const ask = (...slugs: ReadonlyArray<string>) =>
@@ -25,10 +25,10 @@ const openRemembered = Effect.gen(function* () {
       ({ body }) => body.checks,
     )
   /** The reason, the limit and the usage. */
-  const told = (slug: string) => Effect.map(ask(slug), ([{ limit, reason, usage }]) => [reason, limit, usage])
+  const reasonOf = (slug: string) => Effect.map(ask(slug), ([{ limit, reason, usage }]) => [reason, limit, usage])
   yield* shop.metered("calls", 10)
   yield* shop.report("calls", { value: 3 })
-  for (let times = 0; times < OFTEN; times++) assert.deepStrictEqual(yield* told("calls"), ["GRANTED", 10, 3])
+  for (let times = 0; times < OFTEN; times++) assert.deepStrictEqual(yield* reasonOf("calls"), ["GRANTED", 10, 3])
   /** The answer to one check at an instant. */
   const askAt = (at: string, check: object) =>
     Effect.map(shop.call("POST", "/instances/prod/check", { checks: [check], at }), ({ body }) => {
@@ -36,66 +36,66 @@ const openRemembered = Effect.gen(function* () {
       return body.checks[0]
     })
   const grants = `/licenses/pro/entitlements`
-  return { ...shop, sql, ask, askAt, told, grants }
+  return { ...shop, sql, ask, askAt, reasonOf, grants }
 })
 
-layer(services, { excludeTestServices: true })("a check that was asked before", (it) => {
-  it.effect("tells what was used since", () =>
+layer(services, { excludeTestServices: true })("a repeated check", (it) => {
+  it.effect("returns usage that was reported in the meantime", () =>
     Effect.gen(function* () {
-      const { report, told } = yield* openRemembered
+      const { report, reasonOf } = yield* openCached
       yield* report("calls", { value: 7 })
-      assert.deepStrictEqual(yield* told("calls"), ["LIMIT_REACHED", 10, 10])
+      assert.deepStrictEqual(yield* reasonOf("calls"), ["LIMIT_REACHED", 10, 10])
     }),
   )
 
-  it.effect("tells another limit as soon as it is granted", () =>
+  it.effect("returns a changed limit at once", () =>
     Effect.gen(function* () {
-      const { call, grants, told } = yield* openRemembered
+      const { call, grants, reasonOf } = yield* openCached
       yield* call("PUT", `${grants}/calls`, { value: 2 })
-      assert.deepStrictEqual(yield* told("calls"), ["LIMIT_REACHED", 2, 3])
+      assert.deepStrictEqual(yield* reasonOf("calls"), ["LIMIT_REACHED", 2, 3])
       yield* call("PUT", `${grants}/calls`, { overagePercent: 100 })
-      assert.deepStrictEqual(yield* told("calls"), ["SOFT_LIMIT", 2, 3])
+      assert.deepStrictEqual(yield* reasonOf("calls"), ["SOFT_LIMIT", 2, 3])
     }),
   )
 
-  it.effect("tells what is no longer granted, and what is granted again", () =>
+  it.effect("is denied after a grant is deleted, and allowed when it is granted again", () =>
     Effect.gen(function* () {
-      const { call, grant, grants, told } = yield* openRemembered
+      const { call, grant, grants, reasonOf } = yield* openCached
       yield* call("DELETE", `${grants}/calls`)
-      assert.deepStrictEqual(yield* told("calls"), ["NOT_GRANTED", null, 3])
-      assert.deepStrictEqual(yield* told("calls"), ["NOT_GRANTED", null, 3])
+      assert.deepStrictEqual(yield* reasonOf("calls"), ["NOT_GRANTED", null, 3])
+      assert.deepStrictEqual(yield* reasonOf("calls"), ["NOT_GRANTED", null, 3])
       yield* grant("pro", "calls", -1)
-      assert.deepStrictEqual(yield* told("calls"), ["UNLIMITED", -1, 3])
+      assert.deepStrictEqual(yield* reasonOf("calls"), ["UNLIMITED", -1, 3])
     }),
   )
 
-  it.effect("tells an entitlement that was made anew under its name", () =>
+  it.effect("uses a new entitlement with the slug of a deleted one", () =>
     Effect.gen(function* () {
-      const { call, entitlement, told } = yield* openRemembered
+      const { call, entitlement, reasonOf } = yield* openCached
       yield* entitlement("exports", { resetPeriod: "DAY" })
-      assert.deepStrictEqual(yield* told("exports"), ["NOT_GRANTED", null, 0])
+      assert.deepStrictEqual(yield* reasonOf("exports"), ["NOT_GRANTED", null, 0])
       yield* call("DELETE", "/entitlements/exports")
-      assert.deepStrictEqual(yield* told("exports"), ["ENTITLEMENT_NOT_FOUND", null, null])
+      assert.deepStrictEqual(yield* reasonOf("exports"), ["ENTITLEMENT_NOT_FOUND", null, null])
       yield* entitlement("exports", { type: "BOOLEAN" })
-      assert.deepStrictEqual(yield* told("exports"), ["NOT_GRANTED", null, null])
+      assert.deepStrictEqual(yield* reasonOf("exports"), ["NOT_GRANTED", null, null])
     }),
   )
 
-  it.effect("tells what another license grants once the instance has it", () =>
+  it.effect("uses the grants of another license once the instance has it", () =>
     Effect.gen(function* () {
-      const { call, grant, license, told } = yield* openRemembered
+      const { call, grant, license, reasonOf } = yield* openCached
       yield* license("team")
       yield* grant("team", "calls", 50)
       yield* call("PATCH", "/instances/prod", { licenseSlug: "team" })
-      assert.deepStrictEqual(yield* told("calls"), ["GRANTED", 50, 3])
+      assert.deepStrictEqual(yield* reasonOf("calls"), ["GRANTED", 50, 3])
       yield* call("PATCH", "/instances/prod", { licenseSlug: "pro" })
-      assert.deepStrictEqual(yield* told("calls"), ["GRANTED", 10, 3])
+      assert.deepStrictEqual(yield* reasonOf("calls"), ["GRANTED", 10, 3])
     }),
   )
 
-  it.effect("tells the usage of another period once the license starts at another time", () =>
+  it.effect("returns the usage of another period after the license start was moved", () =>
     Effect.gen(function* () {
-      const { ask, call, metered, report } = yield* openRemembered
+      const { ask, call, metered, report } = yield* openCached
       yield* metered("seats", 10, { resetPeriod: "DAY", resetAnchor: "LICENSE_START" })
       const periodOf = Effect.map(ask("seats"), ([{ currentPeriodStart, usage }]) => [currentPeriodStart, usage])
       yield* report("seats", { value: 4 })
@@ -110,21 +110,21 @@ layer(services, { excludeTestServices: true })("a check that was asked before", 
     }),
   )
 
-  it.effect("tells what was changed by hand in the database, and nothing that was rolled back", () =>
+  it.effect("sees manual changes in the database, but none that were rolled back", () =>
     Effect.gen(function* () {
-      const { sql, tenant, told } = yield* openRemembered
+      const { sql, tenant, reasonOf } = yield* openCached
       const granted = (value: string) => sql`UPDATE license_entitlements SET value = ${value}::text::jsonb
         WHERE organization_id = ${tenant.organizationId}`
       yield* Effect.ignore(sql.withTransaction(Effect.andThen(granted("99"), Effect.fail("rolled back"))))
-      assert.deepStrictEqual(yield* told("calls"), ["GRANTED", 10, 3])
+      assert.deepStrictEqual(yield* reasonOf("calls"), ["GRANTED", 10, 3])
       yield* granted("5")
-      assert.deepStrictEqual(yield* told("calls"), ["GRANTED", 5, 3])
+      assert.deepStrictEqual(yield* reasonOf("calls"), ["GRANTED", 5, 3])
     }),
   )
 
-  it.effect("tells that its license has ended or not begun, though nothing else has changed", () =>
+  it.effect("is denied before the license starts and after it ends, although nothing else has changed", () =>
     Effect.gen(function* () {
-      const { askAt, call, entitlement, grant, instance, told } = yield* openRemembered
+      const { askAt, call, entitlement, grant, instance, reasonOf } = yield* openCached
       const { startLicenseDate } = instance
       yield* entitlement("sso", { type: "BOOLEAN" })
       yield* grant("pro", "sso", true)
@@ -142,20 +142,20 @@ layer(services, { excludeTestServices: true })("a check that was asked before", 
         }
       }
       yield* call("PATCH", "/instances/prod", { startLicenseDate })
-      for (let times = 0; times < OFTEN; times++) assert.deepStrictEqual(yield* told("calls"), ["GRANTED", 10, 3])
+      for (let times = 0; times < OFTEN; times++) assert.deepStrictEqual(yield* reasonOf("calls"), ["GRANTED", 10, 3])
       yield* call("PATCH", "/instances/prod", { endLicenseDate: daysAgo(1) })
-      assert.deepStrictEqual(yield* told("calls"), ["LICENSE_EXPIRED", 10, 3])
+      assert.deepStrictEqual(yield* reasonOf("calls"), ["LICENSE_EXPIRED", 10, 3])
     }),
   )
 
-  it.effect("tells the usage of the next period from its first instant", () =>
+  it.effect("returns the usage of the next period from its first instant", () =>
     Effect.gen(function* () {
-      const { askAt, metered, report } = yield* openRemembered
+      const { askAt, metered, report } = yield* openCached
       for (const resetAnchor of resetAnchors) {
         const slug = `hours-${resetAnchor.toLowerCase()}`.replace("_", "-")
         yield* metered(slug, 10, { resetPeriod: "HOUR", resetAnchor })
         yield* report(slug, { value: 4 })
-        // No hour ends while this is asked.
+        // No hour ends during the checks.
         const soon = new Date(Date.now() + 60_000).toISOString()
         const { currentPeriodEnd, usage } = yield* askAt(soon, { entitlement: slug })
         assert.include([0, 4], usage)
@@ -168,9 +168,9 @@ layer(services, { excludeTestServices: true })("a check that was asked before", 
     }),
   )
 
-  it.effect("tells whether as much is left as is requested this time", () =>
+  it.effect("is decided with the amount of each request", () =>
     Effect.gen(function* () {
-      const { call } = yield* openRemembered
+      const { call } = yield* openCached
       const asked = (requested?: number) =>
         Effect.map(
           call("POST", "/instances/prod/check", {
@@ -191,9 +191,9 @@ layer(services, { excludeTestServices: true })("a check that was asked before", 
     }),
   )
 
-  it.effect("tells what a reservation holds, and finds no instance that was deleted", () =>
+  it.effect("sees new reservations, and does not find a deleted instance", () =>
     Effect.gen(function* () {
-      const { ask, call, instanceOf } = yield* openRemembered
+      const { ask, call, instanceOf } = yield* openCached
       yield* call("POST", "/instances/prod/entitlements/calls/reservations", { quantity: 5 })
       for (let times = 0; times < OFTEN; times++) assert.strictEqual((yield* ask("calls"))[0].remaining, 2)
       yield* instanceOf("Spare", "acme", "pro")
@@ -213,9 +213,9 @@ const kinds: ReadonlyArray<object> = [
 ]
 const STEPS = 100
 
-layer(services, { excludeTestServices: true })("whatever changes between checks", (it) => {
+layer(services, { excludeTestServices: true })("random changes between checks", (it) => {
   it.effect(
-    "each is answered as one is that remembers nothing",
+    "every check returns the same as one without a cache",
     () =>
       Effect.gen(function* () {
         const { call, entitlement, license, report } = yield* openMeteredShop
@@ -260,16 +260,16 @@ layer(services, { excludeTestServices: true })("whatever changes between checks"
         const askedAgain = Array.from({ length: 6 }, () => someOf(() => any(slugs)))
         for (let step = 0; step < STEPS; step++) {
           const checks = roll(4) === 0 ? someOf(() => (roll(20) === 0 ? "unknown" : any(slugs))) : any(askedAgain)
-          // All ask about the same instant, so that no period ends between them.
+          // All checks have the same instant, so that no period ends between them.
           const at = new Date(Date.now() + 60_000).toISOString()
-          // All that can be remembered is, when it changes.
+          // Everything is cached when it changes.
           yield* call("POST", "/instances/prod/check", { checks: all })
           for (let times = 0; times < OFTEN; times++) yield* call("POST", "/instances/prod/check", { checks, at })
           if ((yield* change()).status < 300) changes++
-          const remembered = yield* call("POST", "/instances/prod/check", { checks, at })
+          const cached = yield* call("POST", "/instances/prod/check", { checks, at })
           const explained = yield* call("POST", "/instances/prod/check", { checks, at, explain: true })
           const plain = explained.body.checks.map(({ explanation: _, ...answer }: { explanation: unknown }) => answer)
-          assert.deepStrictEqual(remembered.body, { ...explained.body, checks: plain }, `step ${step}`)
+          assert.deepStrictEqual(cached.body, { ...explained.body, checks: plain }, `step ${step}`)
         }
         assert.isAbove(changes, STEPS / 2)
       }),
@@ -277,7 +277,7 @@ layer(services, { excludeTestServices: true })("whatever changes between checks"
   )
 
   it.effect(
-    "many change the catalog at once: each is answered, and then all is known as it is",
+    "concurrent changes of the catalog all get a response, and checks see their result",
     () =>
       Effect.gen(function* () {
         const { call, entitlement, license } = yield* openMeteredShop
@@ -321,16 +321,16 @@ layer(services, { excludeTestServices: true })("whatever changes between checks"
         assert.includeMembers([200, 201, 204, 404, 409, 422], [...seen.keys()])
         assert.includeMembers([...seen.keys()], [200, 201, 204, 404, 409])
         const at = new Date(Date.now() + 60_000).toISOString()
-        const remembered = yield* call("POST", "/instances/prod/check", { checks, at })
+        const cached = yield* call("POST", "/instances/prod/check", { checks, at })
         const explained = yield* call("POST", "/instances/prod/check", { checks, at, explain: true })
         const plain = explained.body.checks.map(({ explanation: _, ...answer }: { explanation: unknown }) => answer)
-        assert.deepStrictEqual(remembered.body.checks, plain)
+        assert.deepStrictEqual(cached.body.checks, plain)
       }),
     120_000,
   )
 })
 
-/** Asks beside the service, by another memory, and tells what the database was asked for. */
+/** Checks outside the service, with a cache of their own. It records the statements of each check. */
 const openCounting = Effect.gen(function* () {
   const asked: Array<"catalog" | "usage"> = []
   let isBroken = false
@@ -346,9 +346,9 @@ const openCounting = Effect.gen(function* () {
   }))
   const built = yield* Layer.build(counted)
   return {
-    /** From now on the database dies of questions about usage alone. */
+    /** From now on, statements that read only the usage fail. */
     breakUsage: () => (isBroken = true),
-    /** What the database is asked for by a check. */
+    /** The statements of a check. */
     askedBy: (organizationId: string, ...slugs: ReadonlyArray<string>) =>
       Effect.suspend(() => {
         asked.length = 0
@@ -357,8 +357,8 @@ const openCounting = Effect.gen(function* () {
   }
 })
 
-layer(services, { excludeTestServices: true })("the catalog", (it) => {
-  it.effect("is read when it is not known or has changed, and not else", () =>
+layer(services, { excludeTestServices: true })("the catalog of a check", (it) => {
+  it.effect("is read only if it is not cached or has changed", () =>
     Effect.gen(function* () {
       const { call, entitlement, metered, report, tenant } = yield* openMeteredShop
       const { askedBy } = yield* openCounting
@@ -375,7 +375,7 @@ layer(services, { excludeTestServices: true })("the catalog", (it) => {
       yield* report("calls", { value: 1 })
       yield* entitlement("other")
       assert.deepStrictEqual(yield* ask("seats"), ["usage"])
-      // What was known turns out to have changed, and is known again.
+      // The cached catalog has changed: it is read, and cached again.
       yield* call("PUT", "/licenses/pro/entitlements/calls", { value: 11 })
       assert.deepStrictEqual(yield* ask("calls"), ["usage", "catalog"])
       assert.deepStrictEqual(yield* ask("calls"), ["usage"])
@@ -390,7 +390,7 @@ layer(services, { excludeTestServices: true })("the catalog", (it) => {
     }).pipe(Effect.scoped),
   )
 
-  it.effect("is read where the usage alone could not be", () =>
+  it.effect("is read if the statement that reads only the usage fails", () =>
     Effect.gen(function* () {
       const { metered, tenant } = yield* openMeteredShop
       const { askedBy, breakUsage } = yield* openCounting
@@ -402,7 +402,7 @@ layer(services, { excludeTestServices: true })("the catalog", (it) => {
   )
 })
 
-test("a memory that is full forgets, and learns again", () => {
+test("a full catalog cache is cleared and filled again", () => {
   const catalogs = makeCatalogCache(20)
   const at = new Date("2026-05-01T00:00:00Z")
   const question = (number: number) => {

@@ -7,7 +7,7 @@ import { TestService } from "../support/TestService.ts"
 
 const IN_JUNE = "2025-06-15T12:00:00.000Z"
 
-/** A shop with the license "pro", the instance "prod" that has it, and its answers to checks. */
+/** A shop with the license "pro", its instance "prod", and functions that check it. */
 const runningInstance = Effect.fnUntraced(function* (dates: object = {}) {
   const shop = yield* openShop
   yield* shop.license("pro")
@@ -31,7 +31,7 @@ const figures = (answer: Record<string, unknown>) => [
 const period = (answer: Record<string, unknown>) => [answer["currentPeriodStart"], answer["currentPeriodEnd"]]
 
 layer(TestService.layer, { excludeTestServices: true })("checks", (it) => {
-  it.effect("checks, customers and instances are answered while somebody's listing waits for a lock", () =>
+  it.effect("checks, customers and instances respond while another request waits for a lock", () =>
     Effect.gen(function* () {
       const { call, entitlement } = yield* runningInstance()
       yield* entitlement("sso", { type: "BOOLEAN" })
@@ -56,7 +56,7 @@ layer(TestService.layer, { excludeTestServices: true })("checks", (it) => {
     }),
   )
 
-  it.effect("every check is answered in the order asked, with the slugs of instance and license", () =>
+  it.effect("answers are in the order of the request, with the slugs of instance and license", () =>
     Effect.gen(function* () {
       const { check, entitlement, grant } = yield* runningInstance()
       yield* entitlement("calls", { resetPeriod: "MONTH" })
@@ -92,7 +92,7 @@ layer(TestService.layer, { excludeTestServices: true })("checks", (it) => {
     }),
   )
 
-  it.effect("a hard limit allows what keeps usage at the limit, exactly, and nothing more", () =>
+  it.effect("a hard limit allows usage up to exactly the limit", () =>
     Effect.gen(function* () {
       const { ask, entitlement, grant, instance, used } = yield* runningInstance()
       const { id } = yield* entitlement("storage", { resetPeriod: "MONTH" })
@@ -105,7 +105,7 @@ layer(TestService.layer, { excludeTestServices: true })("checks", (it) => {
     }),
   )
 
-  it.effect("a soft limit tolerates its overage, then refuses", () =>
+  it.effect("a soft limit allows its overage and denies more", () =>
     Effect.gen(function* () {
       const { ask, entitlement, grant, instance, used } = yield* runningInstance()
       const { id } = yield* entitlement("calls", { resetPeriod: "MONTH" })
@@ -129,7 +129,7 @@ layer(TestService.layer, { excludeTestServices: true })("checks", (it) => {
     }),
   )
 
-  it.effect("what is not granted is refused: no grant, or a grant of false", () =>
+  it.effect("an entitlement without a grant, or with a grant of false, is denied", () =>
     Effect.gen(function* () {
       const { ask, entitlement, grant } = yield* runningInstance()
       yield* entitlement("calls")
@@ -140,7 +140,7 @@ layer(TestService.layer, { excludeTestServices: true })("checks", (it) => {
     }),
   )
 
-  it.effect("usage starts again from zero when a period turns over", () =>
+  it.effect("usage is zero again when a new period starts", () =>
     Effect.gen(function* () {
       const { ask, entitlement, grant, instance, used } = yield* runningInstance()
       for (const resetPeriod of ["HOUR", "DAY", "WEEK", "MONTH", "YEAR"]) {
@@ -182,7 +182,7 @@ layer(TestService.layer, { excludeTestServices: true })("checks", (it) => {
     }),
   )
 
-  it.effect("lifetime usage counts from the license start and never starts again", () =>
+  it.effect("lifetime usage counts from the license start and never resets", () =>
     Effect.gen(function* () {
       const { ask, entitlement, grant, instance, used } = yield* runningInstance()
       const { id } = yield* entitlement("seats")
@@ -196,7 +196,7 @@ layer(TestService.layer, { excludeTestServices: true })("checks", (it) => {
     }),
   )
 
-  it.effect("periods anchored at the license start end with short months and come back to their day", () =>
+  it.effect("periods anchored at the license start end with short months and return to their day", () =>
     Effect.gen(function* () {
       const start = "2025-01-31T10:00:00.000Z"
       const { ask, entitlement, grant, instance, used } = yield* runningInstance({ startLicenseDate: start })
@@ -216,7 +216,7 @@ layer(TestService.layer, { excludeTestServices: true })("checks", (it) => {
     }),
   )
 
-  it.effect("a license start that moved leaves totals behind that hide no usage of the new periods", () =>
+  it.effect("totals of a previous license start do not hide the usage of the new periods", () =>
     Effect.gen(function* () {
       const { ask, call, entitlement, grant, instance, used } = yield* runningInstance()
       const { id } = yield* entitlement("calls", { resetPeriod: "MONTH", resetAnchor: "LICENSE_START" })
@@ -229,7 +229,7 @@ layer(TestService.layer, { excludeTestServices: true })("checks", (it) => {
     }),
   )
 
-  it.effect("the license runs from its first instant to the one before its last", () =>
+  it.effect("the license is running from its start to the instant before its end", () =>
     Effect.gen(function* () {
       const { ask, entitlement, grant } = yield* runningInstance()
       yield* entitlement("calls")
@@ -243,7 +243,7 @@ layer(TestService.layer, { excludeTestServices: true })("checks", (it) => {
     }),
   )
 
-  it.effect("without an instant the question is about now", () =>
+  it.effect("a check without an instant is about now", () =>
     Effect.gen(function* () {
       const { call, entitlement, grant } = yield* runningInstance({ endLicenseDate: "9999-01-01T00:00:00Z" })
       yield* entitlement("calls", { resetPeriod: "DAY" })
@@ -256,7 +256,7 @@ layer(TestService.layer, { excludeTestServices: true })("checks", (it) => {
     }),
   )
 
-  it.effect("one instance's usage is no other's, and an archived version still answers", () =>
+  it.effect("instances have separate usage, and an archived license version can be checked", () =>
     Effect.gen(function* () {
       const { archive, ask, entitlement, grant, instance: runInstance, used } = yield* runningInstance()
       const shop = yield* runningInstance()
@@ -269,7 +269,7 @@ layer(TestService.layer, { excludeTestServices: true })("checks", (it) => {
     }),
   )
 
-  it.effect("a request that is no check is refused with its place", () =>
+  it.effect("an invalid check is rejected with the location of the error", () =>
     Effect.gen(function* () {
       const { call, check } = yield* runningInstance()
       const one = { entitlement: "calls" }

@@ -3,21 +3,21 @@ import { Effect, Exit } from "effect"
 import { randomUUID } from "node:crypto"
 import { InstanceNotFound } from "../../src/domains/instances/Errors.ts"
 import { TestService } from "../support/TestService.ts"
-import { openMeteredShop } from "./Metered.ts"
-import { checkAs, usageWithRepo } from "./UsageOver.ts"
+import { openMeteredShop } from "./MeteredShop.ts"
+import { checkAs, usageWithRepo } from "./UsageWithRepo.ts"
 
 const limits = [5, 100, 1000]
 
-/** Shops that name everything alike, and differ in the limit alone. */
+/** Shops with the same slugs and different limits. */
 const openAlike = Effect.forEach(limits, (limit) => Effect.tap(openMeteredShop, (shop) => shop.metered("calls", limit)))
 
-// What PostgreSQL could take for the end of a text, or of the list of them, or for none.
+// Slugs that PostgreSQL could confuse with the end of a text or a list, or with NULL.
 const unknown = ["unknown", "", 'a"b', "c\\d", '\\"', "{e,f}", "NULL", " g ", "h\ni", "{}"]
 
 const turns = Array.from({ length: 60 }, (_, turn) => turn)
 
-layer(TestService.layer, { excludeTestServices: true })("organizations that ask at the same moment", (it) => {
-  it.effect("are each told of their own limits and usage", () =>
+layer(TestService.layer, { excludeTestServices: true })("concurrent checks of several organizations", (it) => {
+  it.effect("each return the limits and usage of their own organization", () =>
     Effect.gen(function* () {
       const shops = yield* openAlike
       const told = yield* Effect.forEach(
@@ -33,7 +33,7 @@ layer(TestService.layer, { excludeTestServices: true })("organizations that ask 
     }),
   )
 
-  it.effect("are each told of what they asked, in their order, however much all ask together", () =>
+  it.effect("each return the requested entitlements in order, however many are batched", () =>
     Effect.gen(function* () {
       const shop = yield* openMeteredShop
       const slugs = Array.from({ length: 45 }, (_, n) => `meter-${n}`)
@@ -59,7 +59,7 @@ layer(TestService.layer, { excludeTestServices: true })("organizations that ask 
     }),
   )
 
-  it.effect("use up their own limits, by checks and by reports, and nobody else's", () =>
+  it.effect("and reports use only the limits of their own organization", () =>
     Effect.gen(function* () {
       const shops = yield* openAlike
       const answers = yield* Effect.forEach(
@@ -82,10 +82,10 @@ layer(TestService.layer, { excludeTestServices: true })("organizations that ask 
   )
 })
 
-/** Which organizations each statement was about, and the one it was said to be about. */
+/** The organizations of each statement, and the one that was passed as `within`. */
 type Statements = Array<{ readonly within: string | null; readonly organizations: ReadonlyArray<string> }>
 
-/** The database dies of questions about one instance, at once, and takes its time for the others. */
+/** A repository that fails for the instance "broken" at once, and is slow for the others. */
 const usageOn = (statements: Statements, isSharded: boolean) =>
   usageWithRepo((repo) => ({
     isSharded,
@@ -103,8 +103,8 @@ const askAs = (organizationId: string, instance: string, entitlements: number) =
   return Effect.exit(checkAs(organizationId, instance, slugs))
 }
 
-describe("a statement that fails", () => {
-  it.live("takes only the checks with it that it was about", () =>
+describe("a failing statement", () => {
+  it.live("fails only the checks that it contains", () =>
     Effect.gen(function* () {
       const organizationId = randomUUID()
       const [broken, other] = yield* Effect.all(
@@ -112,12 +112,12 @@ describe("a statement that fails", () => {
         { concurrency: "unbounded" },
       )
       assert.isTrue(Exit.hasDies(broken))
-      // It was asked about, and is not there.
+      // Its check ran, but there is no such instance.
       assert.instanceOf(yield* Effect.flip(other), InstanceNotFound)
     }).pipe(Effect.provide(usageOn([], false))),
   )
 
-  it.live("takes nobody else's checks with it", () => {
+  it.live("is repeated for each organization, so that it fails no other organization's checks", () => {
     const statements: Statements = []
     return Effect.gen(function* () {
       const organizations = [randomUUID(), randomUUID(), randomUUID()] as const
@@ -139,8 +139,8 @@ describe("a statement that fails", () => {
   })
 })
 
-describe("a database that is spread over nodes", () => {
-  it.live("is asked about one organization by each statement", () => {
+describe("a database that is sharded by organization", () => {
+  it.live("gets one statement for each organization", () => {
     const statements: Statements = []
     return Effect.gen(function* () {
       const organizations = [randomUUID(), randomUUID()]

@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { refusal } from "../instances/Shop.ts"
 import { TestService } from "../support/TestService.ts"
 import type { Answer } from "../support/TestService.ts"
-import { daysAgo, openMeteredShop } from "./Metered.ts"
+import { daysAgo, openMeteredShop } from "./MeteredShop.ts"
 
 const event = (id: string, value: unknown, more: object = {}) => ({
   specversion: "1.0",
@@ -32,7 +32,7 @@ const openGateway = Effect.gen(function* () {
 })
 
 layer(TestService.layer, { excludeTestServices: true })("usage events", (it) => {
-  it.effect("come alone or in a batch, under every media type of CloudEvents", () =>
+  it.effect("are accepted alone and in batches, under every media type of CloudEvents", () =>
     Effect.gen(function* () {
       const { metered, send, used } = yield* openGateway
       yield* metered("calls", -1)
@@ -54,7 +54,7 @@ layer(TestService.layer, { excludeTestServices: true })("usage events", (it) => 
     }),
   )
 
-  it.effect("count once for each source and id, for 35 days", () =>
+  it.effect("are counted once per source and id within 35 days", () =>
     Effect.gen(function* () {
       const { metered, send, used } = yield* openGateway
       const sql = yield* PgClient.PgClient
@@ -68,7 +68,7 @@ layer(TestService.layer, { excludeTestServices: true })("usage events", (it) => 
     }),
   )
 
-  it.effect("are rejected one by one, with the code of what is wrong", () =>
+  it.effect("are rejected one by one, with the code of the problem", () =>
     Effect.gen(function* () {
       const { entitlement, metered, send, used } = yield* openGateway
       yield* metered("calls", 10)
@@ -106,12 +106,12 @@ layer(TestService.layer, { excludeTestServices: true })("usage events", (it) => 
       assert.strictEqual(answer.body.results[18].id, null)
       assert.include(answer.body.results[13].message, "source")
       assert.deepStrictEqual([yield* used("calls"), yield* used("users"), yield* used("hits")], [10, 1, 2])
-      // What was rejected was not counted, so it may come again.
+      // A rejected event was not counted, so it can be sent again.
       assert.deepStrictEqual(statuses(yield* send(event("2", -1))), ["accepted"])
     }),
   )
 
-  it.effect("an envelope that holds no events is refused", () =>
+  it.effect("are rejected as a whole if the body contains no events", () =>
     Effect.gen(function* () {
       const { send } = yield* openGateway
       for (const body of [[], "text", 7, null, Array.from({ length: 1001 }, (_, index) => event(`${index}`, 1))]) {
@@ -121,7 +121,7 @@ layer(TestService.layer, { excludeTestServices: true })("usage events", (it) => 
     }),
   )
 
-  it.effect("batches that overlap count each event once, also at the same time", () =>
+  it.effect("are counted once when overlapping batches are sent, also at the same time", () =>
     Effect.gen(function* () {
       const { metered, send, used } = yield* openGateway
       yield* metered("calls", -1)

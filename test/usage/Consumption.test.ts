@@ -4,7 +4,7 @@ import { CheckResult } from "../../src/domains/usage/check/Model.ts"
 import { refusal } from "../instances/Shop.ts"
 import { TestService } from "../support/TestService.ts"
 import type { Answer } from "../support/TestService.ts"
-import { openMeteredShop } from "./Metered.ts"
+import { openMeteredShop } from "./MeteredShop.ts"
 
 const told = ({ body }: Answer) =>
   body.checks.map((answer: Record<string, unknown>) => [
@@ -16,7 +16,7 @@ const told = ({ body }: Answer) =>
   ])
 
 layer(TestService.layer, { excludeTestServices: true })("a check that consumes", (it) => {
-  it.effect("uses what it allows, and tells what is left after it", () =>
+  it.effect("uses what it allows, and returns the figures after it", () =>
     Effect.gen(function* () {
       const { check, entitlement, grant, metered, used } = yield* openMeteredShop
       yield* metered("calls", 10)
@@ -45,7 +45,7 @@ layer(TestService.layer, { excludeTestServices: true })("a check that consumes",
     }),
   )
 
-  it.effect("uses nothing unless all of it is allowed", () =>
+  it.effect("uses nothing unless all items are allowed", () =>
     Effect.gen(function* () {
       const { check, metered, thresholds, used } = yield* openMeteredShop
       yield* metered("calls", 10)
@@ -66,7 +66,7 @@ layer(TestService.layer, { excludeTestServices: true })("a check that consumes",
     }),
   )
 
-  it.effect("counts an entitlement that is asked for twice, twice", () =>
+  it.effect("counts an entitlement twice that is requested twice", () =>
     Effect.gen(function* () {
       const { check, metered, used } = yield* openMeteredShop
       yield* metered("calls", 10)
@@ -82,7 +82,7 @@ layer(TestService.layer, { excludeTestServices: true })("a check that consumes",
     }),
   )
 
-  it.effect("is used once under an idempotency key, and answered the same", () =>
+  it.effect("counts once under an idempotency key, and replays its response", () =>
     Effect.gen(function* () {
       const { metered, tenant, used } = yield* openMeteredShop
       const { core } = yield* TestService
@@ -100,7 +100,7 @@ layer(TestService.layer, { excludeTestServices: true })("a check that consumes",
     }),
   )
 
-  it.effect("answers those who ask at the same time each for itself", () =>
+  it.effect("has its own response when many run at the same time", () =>
     Effect.gen(function* () {
       const { call, check, metered, tenant, used } = yield* openMeteredShop
       const { core, tokenWith } = yield* TestService
@@ -129,7 +129,7 @@ layer(TestService.layer, { excludeTestServices: true })("a check that consumes",
     }),
   )
 
-  it.effect("is for sums and counts, now, by those who may write", () =>
+  it.effect("is rejected for other aggregations, another instant, and without the write scope", () =>
     Effect.gen(function* () {
       const { call, check, metered, tenant } = yield* openMeteredShop
       const { core, tokenWith } = yield* TestService
@@ -152,7 +152,7 @@ layer(TestService.layer, { excludeTestServices: true })("a check that consumes",
   )
 
   it.effect(
-    "passes no cap and fails nobody, however many ask at once",
+    "never exceeds a cap and never fails when many run at the same time",
     () =>
       Effect.gen(function* () {
         const { check, metered, used } = yield* openMeteredShop

@@ -27,7 +27,7 @@ const figuresOf = (subject: Partial<CheckSubject>) => {
 }
 const noFigures = { limit: null, usage: null, remaining: null, overage: null }
 
-describe("the license decides first", () => {
+describe("the license is decided on first", () => {
   it("an entitlement that the organization does not have is not found, even with a grant and an expired license", () => {
     const decision = check({ entitlement: null, at: utc("2030-01-01T00:00:00Z"), period: null })
     assert.deepStrictEqual(decision, {
@@ -39,19 +39,19 @@ describe("the license decides first", () => {
     })
   })
 
-  it("the last millisecond before the license starts is not started", () => {
+  it("the license is not running in the last millisecond before its start", () => {
     assert.strictEqual(reasonOf({ at: utc("2024-12-31T23:59:59.999Z") }), "LICENSE_NOT_STARTED")
   })
 
-  it("the instant the license starts is running", () => {
+  it("the license is running at the instant of its start", () => {
     assert.strictEqual(reasonOf({ at: license.startLicenseDate }), "GRANTED")
   })
 
-  it("the last millisecond before the license ends is running", () => {
+  it("the license is running in the last millisecond before its end", () => {
     assert.strictEqual(reasonOf({ at: utc("2025-12-31T23:59:59.999Z") }), "GRANTED")
   })
 
-  it("the instant the license ends is expired", () => {
+  it("the license is expired at the instant of its end", () => {
     assert.strictEqual(reasonOf({ at: license.endLicenseDate }), "LICENSE_EXPIRED")
   })
 
@@ -60,13 +60,13 @@ describe("the license decides first", () => {
     assert.strictEqual(reasonOf({ instance, at: utc("9999-12-31T23:59:59.999Z") }), "GRANTED")
   })
 
-  it("an expired license is told before a missing grant or a reached limit", () => {
+  it("an expired license is the reason rather than a missing grant or a reached limit", () => {
     const at = license.endLicenseDate
     assert.strictEqual(reasonOf({ at, grant: null }), "LICENSE_EXPIRED")
     assert.strictEqual(reasonOf({ at, usage: decimal("10") }), "LICENSE_EXPIRED")
   })
 
-  it("figures are told even where the license is not running", () => {
+  it("figures are returned even if the license is not running", () => {
     assert.deepStrictEqual(figuresOf({ at: license.endLicenseDate, usage: decimal("4") }), {
       limit: 10,
       usage: 4,
@@ -76,7 +76,7 @@ describe("the license decides first", () => {
   })
 })
 
-describe("an entitlement that is not granted is refused", () => {
+describe("an entitlement that is not granted is denied", () => {
   it.each([
     ["a number without a grant", { entitlement: number, grant: null }],
     ["a boolean without a grant", { entitlement: boolean, grant: null }],
@@ -98,7 +98,7 @@ describe("an entitlement that is not granted is refused", () => {
   })
 })
 
-describe("booleans and configurations are granted whole", () => {
+describe("booleans and configurations", () => {
   it.each([
     ["a boolean granted as true", { entitlement: boolean, grant: { value: true, overagePercent: 0 } }],
     ["a configuration", { entitlement: config, grant: { value: { regions: ["eu"] }, overagePercent: 0 } }],
@@ -110,7 +110,7 @@ describe("booleans and configurations are granted whole", () => {
   })
 })
 
-describe("numbers are granted up to their limit", () => {
+describe("numbers", () => {
   it.each([
     ["nothing used", "10", 0, "0", undefined, "GRANTED"],
     ["one short of the limit", "10", 0, "9", undefined, "GRANTED"],
@@ -146,21 +146,21 @@ describe("numbers are granted up to their limit", () => {
     },
   )
 
-  it("under the limit something remains and there is no overage", () => {
+  it("usage under the limit leaves a remainder and no overage", () => {
     assert.deepStrictEqual(figuresOf({ usage: decimal("9.7") }), { limit: 10, usage: 9.7, remaining: 0.3, overage: 0 })
   })
 
-  it("over the limit nothing remains and the overage is told", () => {
+  it("usage above the limit leaves no remainder and has an overage", () => {
     const subject = { grant: limitOf("10", 50), usage: decimal("12.5") }
     assert.deepStrictEqual(figuresOf(subject), { limit: 10, usage: 12.5, remaining: 0, overage: 2.5 })
   })
 
-  it("an unlimited grant has -1 as limit and as what remains", () => {
+  it("an unlimited grant has the limit -1 and the remainder -1", () => {
     const subject = { grant: limitOf("-1"), usage: decimal("12.5") }
     assert.deepStrictEqual(figuresOf(subject), { limit: -1, usage: 12.5, remaining: -1, overage: 0 })
   })
 
-  it("an answer names the period that was asked about", () => {
+  it("a decision contains the period of its instant", () => {
     const { currentPeriodStart, currentPeriodEnd } = check({})
     assert.deepStrictEqual({ start: currentPeriodStart, end: currentPeriodEnd }, period)
     assert.isNull(check({ period: { start: license.startLicenseDate, end: null } }).currentPeriodEnd)
@@ -207,7 +207,7 @@ const encodeResult = Schema.encodeSync(Schema.toCodecJson(CheckResult))
 const decodeResult = Schema.decodeUnknownSync(Schema.toCodecJson(CheckResult), { onExcessProperty: "error" })
 const manyRuns = { arbitrary: { runs: 1000 } }
 
-describe("whatever the numbers", () => {
+describe("for all numbers", () => {
   it.prop(
     "nothing is allowed before the license starts",
     { ...anySubject, time: beforeStart },
@@ -229,7 +229,7 @@ describe("whatever the numbers", () => {
   )
 
   it.prop(
-    "an answer is what its schema says, although it is not encoded by it",
+    "the serialized response is the same as one encoded by its schema",
     { ...anySubject, time: milliseconds(0, endTime * 2) },
     ({ time, ...subject }) => {
       const at = new Date(time)
@@ -269,7 +269,7 @@ describe("whatever the numbers", () => {
   )
 
   it.prop(
-    "a request for at most what remains is granted",
+    "a request for at most the remainder is granted",
     { grant: limited, usage: quantity, requested: quantity },
     (subject) => {
       const left = BigDecimal.subtract(subject.grant.value as BigDecimal.BigDecimal, subject.usage)
@@ -280,7 +280,7 @@ describe("whatever the numbers", () => {
   )
 
   it.prop(
-    "a request for exactly what remains is granted, and the smallest amount more is not, under a hard limit",
+    "under a hard limit a request for exactly the remainder is granted, and the smallest amount more is not",
     { limit: quantity, usage: quantity },
     ({ limit, usage }) => {
       const left = BigDecimal.max(BigDecimal.subtract(limit, usage), decimal("0"))
@@ -293,7 +293,7 @@ describe("whatever the numbers", () => {
   )
 
   it.prop(
-    "a soft limit allows exactly what a hard limit of the same height allows",
+    "a soft limit allows exactly what a hard limit at its cap allows",
     { limit: quantity, overagePercent, usage: quantity, requested: quantity },
     ({ limit, overagePercent, ...subject }) => {
       const height = BigDecimal.multiply(limit, BigDecimal.make(BigInt(100 + overagePercent), 2))
@@ -305,7 +305,7 @@ describe("whatever the numbers", () => {
   )
 
   it.prop(
-    "a decision allows exactly when its reason is one that allows",
+    "a decision allows exactly if its reason allows",
     { ...anySubject, time: milliseconds(0, endTime * 2) },
     ({ time, ...subject }) => {
       const decision = check({ ...subject, at: new Date(time) })
@@ -314,7 +314,7 @@ describe("whatever the numbers", () => {
   )
 
   it.prop(
-    "what remains and the overage are never both above zero",
+    "the remainder and the overage are never both above zero",
     { limit: quantity, usage: quantity, held: quantity },
     ({ held, limit, usage }) => {
       const { remaining, overage } = figures(limit, usage, held)
@@ -323,7 +323,7 @@ describe("whatever the numbers", () => {
   )
 
   it.prop(
-    "what is held is refused to others as if it were used, and is no usage",
+    "reserved quantities reduce what is allowed like usage, but are not usage",
     { limit: quantity, usage: quantity, held: quantity, requested: quantity },
     ({ held, limit, requested, usage }) => {
       const grant = { value: limit, overagePercent: 10 }
@@ -335,7 +335,7 @@ describe("whatever the numbers", () => {
   )
 })
 
-it("three reasons allow and five refuse", () => {
+it("three reasons allow and five deny", () => {
   assert.deepStrictEqual(checkReasons.filter(allows), ["GRANTED", "UNLIMITED", "SOFT_LIMIT"])
   assert.strictEqual(checkReasons.length, 8)
 })

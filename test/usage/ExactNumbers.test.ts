@@ -3,16 +3,16 @@ import { Arbitrary, BigDecimal, Effect, Schema } from "effect"
 import { decimalText } from "../../src/kernel/values/Decimal.ts"
 import type { Answer } from "../support/TestService.ts"
 import { TestService } from "../support/TestService.ts"
-import { openMeteredShop } from "./Metered.ts"
+import { openMeteredShop } from "./MeteredShop.ts"
 
-/** What stands behind a member's name in an answer's text, each time that a number does. */
+/** The numbers after a property's name in the text of a response. */
 const numbers = ({ text }: Answer, name: string): ReadonlyArray<string> =>
   Array.from(text.matchAll(new RegExp(`"${name}":(-?[0-9][0-9.eE+-]*)`, "g")), ([, digits]) => digits ?? "")
 
 const LARGE = "123456789012345678"
 const FINE = "0.123456789012345678"
 
-/** A decimal of up to 18 digits, its point anywhere. */
+/** A decimal of up to 18 digits, with its point anywhere. */
 const decimals = Arbitrary.schema(
   Schema.Tuple([
     Schema.BigInt.check(Schema.isBetweenBigInt({ minimum: 1n, maximum: 10n ** 18n - 1n })),
@@ -29,7 +29,7 @@ const opened = Effect.gen(function* () {
   return {
     ...shop,
     send,
-    /** Posts a body as it is written. */
+    /** Posts a body as raw text. */
     post: (path: string, rawBody: string, headers?: Record<string, string>) => send("POST", path, rawBody, headers),
     read: (path: string) => core("GET", path, { token }),
   }
@@ -43,7 +43,7 @@ const cloudEvent = (id: number, value: string, type = "calls") =>
 
 layer(TestService.layer, { excludeTestServices: true })("amounts of up to 18 digits", (it) => {
   it.effect(
-    "come back as they were reported, digit for digit",
+    "are returned as they were reported, digit for digit",
     () =>
       Effect.gen(function* () {
         const { metered, post, read } = yield* opened
@@ -63,7 +63,7 @@ layer(TestService.layer, { excludeTestServices: true })("amounts of up to 18 dig
     60_000,
   )
 
-  it.effect("are added up exactly, whichever way they are reported", () =>
+  it.effect("are added up exactly by reports, events and consumed checks", () =>
     Effect.gen(function* () {
       const { metered, post, read, send } = yield* opened
       yield* metered("calls", -1)
@@ -81,7 +81,7 @@ layer(TestService.layer, { excludeTestServices: true })("amounts of up to 18 dig
     }),
   )
 
-  it.effect("are granted, asked for and compared exactly", () =>
+  it.effect("are granted, requested and compared exactly", () =>
     Effect.gen(function* () {
       const { call, entitlement, post, read, send } = yield* opened
       yield* entitlement("calls")
@@ -132,7 +132,7 @@ layer(TestService.layer, { excludeTestServices: true })("amounts of up to 18 dig
     }),
   )
 
-  it.effect("stand in the events that tell of them, and in the usage of groups", () =>
+  it.effect("are exact in events and in the usage of groups", () =>
     Effect.gen(function* () {
       const { call, entitlement, post, read } = yield* opened
       yield* entitlement("calls")
@@ -148,7 +148,7 @@ layer(TestService.layer, { excludeTestServices: true })("amounts of up to 18 dig
     }),
   )
 
-  it.effect("are told apart under one transaction id, and replayed under one idempotency key", () =>
+  it.effect("are distinguished under a transaction id, and replayed under an idempotency key", () =>
     Effect.gen(function* () {
       const { metered, post } = yield* opened
       yield* metered("calls", -1)
@@ -164,7 +164,7 @@ layer(TestService.layer, { excludeTestServices: true })("amounts of up to 18 dig
     }),
   )
 
-  it.effect("are refused above 18 digits, and the refusal shows what was sent", () =>
+  it.effect("are rejected above 18 digits, with the value that was sent", () =>
     Effect.gen(function* () {
       const { entitlement, metered, post } = yield* opened
       yield* metered("calls", -1)
@@ -173,18 +173,18 @@ layer(TestService.layer, { excludeTestServices: true })("amounts of up to 18 dig
       for (const text of ["1234567890123456789", "0.1234567890123456789", "1234567890.123456789"]) {
         assert.deepStrictEqual(refused(yield* post(usage("calls"), `{"value":${text}}`)), [
           422,
-          "has at most 18 digits",
+          "must have at most 18 digits",
           text,
         ])
         assert.deepStrictEqual(refused(yield* post(reservations, `{"quantity":${text}}`)), [
           422,
-          "has at most 18 digits",
+          "must have at most 18 digits",
           text,
         ])
         const granted = yield* post("/licenses/pro/entitlements", `{"entitlementSlug":"other","value":${text}}`)
         assert.deepStrictEqual(refused(granted), [422, "must have at most 18 digits", text])
         const events = yield* post("/usage-events", cloudEvent(1, text))
-        assert.strictEqual(events.body.results[0].message, "`data.value` has at most 18 digits.")
+        assert.strictEqual(events.body.results[0].message, "`data.value` must have at most 18 digits.")
       }
       const long = yield* post(usage("calls"), `{"value":0.5${"0".repeat(500_000)}1}`)
       assert.strictEqual(long.status, 422)
@@ -195,7 +195,7 @@ layer(TestService.layer, { excludeTestServices: true })("amounts of up to 18 dig
     }),
   )
 
-  it.effect("leave all else in a body as it was: metadata, configurations, numbers with exponents", () =>
+  it.effect("do not change other properties of a body: metadata, configurations, numbers with exponents", () =>
     Effect.gen(function* () {
       const { entitlement, metered, post, read } = yield* opened
       yield* metered("calls", -1)

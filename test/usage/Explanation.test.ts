@@ -2,13 +2,13 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { CheckResult } from "../../src/domains/usage/check/Model.ts"
 import { TestService } from "../support/TestService.ts"
-import { openMeteredShop } from "./Metered.ts"
+import { openMeteredShop } from "./MeteredShop.ts"
 
 const grantedIn = (explanation: Record<string, unknown>): unknown =>
   (explanation["grant"] as { readonly value: unknown } | null)?.value ?? null
 
 layer(TestService.layer, { excludeTestServices: true })("an explanation", (it) => {
-  it.effect("tells the license version, the grant, the window, the overage rule and what is held", () =>
+  it.effect("contains the license version, the grant, the window, the overage rule and reserved quantities", () =>
     Effect.gen(function* () {
       const { call, grant, instanceOf, license, metered, report } = yield* openMeteredShop
       yield* metered("calls", 3, { resetPeriod: "MONTH", resetAnchor: "LICENSE_START" })
@@ -51,7 +51,7 @@ layer(TestService.layer, { excludeTestServices: true })("an explanation", (it) =
       })
       assert.strictEqual(
         text,
-        `Allowed as overage: with 20 more, 215 of "calls" are taken, and license "pro-v2" (version 2) grants 200 and tolerates up to 225. Before this, 190 were used from ${answer.currentPeriodStart} to ${answer.currentPeriodEnd}, and reservations held 5.`,
+        `Allowed as overage: with 20 more, the total of "calls" is 215, and license "pro-v2" (version 2) grants 200 and allows overage up to 225. Before this, 190 were used from ${answer.currentPeriodStart} to ${answer.currentPeriodEnd}, and reservations held 5.`,
       )
       const then = yield* ask({ at: "2025-02-28T00:00:00.000Z" })
       assert.deepStrictEqual(
@@ -65,7 +65,7 @@ layer(TestService.layer, { excludeTestServices: true })("an explanation", (it) =
       const refused = yield* ask({ consume: true })
       assert.match(
         refused.explanation.text,
-        /^Refused: with 20 more, 235 of "calls" would be taken.* Nothing was used\.$/,
+        /^Denied: with 20 more, the total of "calls" would be 235.* Nothing was used\.$/,
       )
       assert.notProperty(yield* ask({ explain: false }), "explanation")
       assert.notProperty(
@@ -75,7 +75,7 @@ layer(TestService.layer, { excludeTestServices: true })("an explanation", (it) =
     }),
   )
 
-  it.effect("is there for every kind of entitlement, and where there is none", () =>
+  it.effect("exists for every type of entitlement, and for an unknown one", () =>
     Effect.gen(function* () {
       const { call, entitlement, grant, instanceOf, metered } = yield* openMeteredShop
       yield* metered("free", -1)
@@ -105,9 +105,9 @@ layer(TestService.layer, { excludeTestServices: true })("an explanation", (it) =
           [-1, { kind: "UNLIMITED", limit: -1, cap: -1 }, 0, false, "Allowed"],
           [2, { kind: "HARD", limit: 2, cap: 2 }, 0, false, "Allowed"],
           [true, null, null, true, "Allowed"],
-          [false, null, null, true, "Refused"],
+          [false, null, null, true, "Denied"],
           [{ list: ["eu"] }, null, null, true, "Allowed"],
-          [null, null, null, true, "Refused"],
+          [null, null, null, true, "Denied"],
         ])
         const [free] = body.checks
         const end = " Nothing was used, because another part of the request was refused."

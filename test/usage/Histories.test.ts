@@ -6,13 +6,13 @@ import type { UsageEvent } from "../../src/domains/usage/rules/Aggregation.ts"
 import { DAY_MS } from "../../src/kernel/values/Timestamp.ts"
 import { TestService } from "../support/TestService.ts"
 import { randomIntegers } from "./RandomGenerator.ts"
-import { openMeteredShop } from "./Metered.ts"
+import { openMeteredShop } from "./MeteredShop.ts"
 
 const LENGTH = 40
 
 layer(TestService.layer, { excludeTestServices: true })("histories of late, repeated and replacing reports", (it) => {
   it.effect(
-    "lead to the usage that all their events come to",
+    "return the usage of all their events after each report",
     () =>
       Effect.gen(function* () {
         const { metered, report } = yield* openMeteredShop

@@ -44,7 +44,7 @@ const total = {
   decidedAt: at,
 }
 
-/** What is stored, told to a test. */
+/** The ledger on a repository whose `store` is replaced. */
 const storing = (store: OptimisticRepo["Service"]["store"], isSharded = false) =>
   OptimisticLedger.layer.pipe(
     Layer.provide(
@@ -87,7 +87,7 @@ const count = (...organizations: ReadonlyArray<string>) =>
 
 const organizationsOf = (accounts: ReadonlyArray<Account>) => accounts.map(({ meter }) => meter.organizationId)
 
-/** All is stored, but at first only of the winners. Tells of which organizations each statement was. */
+/** A repository that stores everything, but in its first statement only the winners. It records the organizations. */
 const recording = ({ isSharded = false, winners }: { isSharded?: boolean; winners?: ReadonlyArray<string> } = {}) => {
   const stored: Array<ReadonlyArray<string>> = []
   const store = (accounts: ReadonlyArray<Account>) =>
@@ -100,7 +100,7 @@ const recording = ({ isSharded = false, winners }: { isSharded?: boolean; winner
 
 const counted = (organizationId: string) => Exit.succeed(Option.some(Exit.succeed(organizationId)))
 
-/** A counter that somebody else wins so many times. Tells how often it was tried to store. */
+/** A repository whose `store` has a number of conflicts. It counts the tries. */
 const counterWonByOthers = (times: number) => {
   const tries = { count: 0 }
   const store = (accounts: ReadonlyArray<Account>) =>
@@ -110,8 +110,8 @@ const counterWonByOthers = (times: number) => {
 
 const failing = (reason: SqlError["reason"]) => Effect.die(new SqlError({ reason }))
 
-describe("usage that loses its counter to another node", () => {
-  it.effect("is tried again, and counted without a lock once nobody else was faster", () =>
+describe("an operation with a conflict", () => {
+  it.effect("is tried again until it is stored", () =>
     Effect.gen(function* () {
       const won = counterWonByOthers(5)
       assert.deepStrictEqual(yield* won.counted, [counted("o")])
@@ -119,7 +119,7 @@ describe("usage that loses its counter to another node", () => {
     }),
   )
 
-  it.effect("is left to a decision under locks if somebody else always is", () =>
+  it.effect("is left to the locked ledger after eight tries", () =>
     Effect.gen(function* () {
       const won = counterWonByOthers(Number.POSITIVE_INFINITY)
       assert.deepStrictEqual(yield* won.counted, [Exit.succeed(Option.none())])
@@ -128,8 +128,8 @@ describe("usage that loses its counter to another node", () => {
   )
 })
 
-describe("usage of several organizations at a time", () => {
-  it.effect("is stored by one statement", () =>
+describe("operations of several organizations", () => {
+  it.effect("are stored by one statement", () =>
     Effect.gen(function* () {
       const { layer, stored } = recording()
       assert.deepStrictEqual(yield* Effect.provide(count("a", "b"), layer), [counted("a"), counted("b")])
@@ -137,7 +137,7 @@ describe("usage of several organizations at a time", () => {
     }),
   )
 
-  it.effect("is stored by a statement for each where tables are spread over nodes", () =>
+  it.effect("are stored by one statement each if tables are sharded", () =>
     Effect.gen(function* () {
       const { layer, stored } = recording({ isSharded: true })
       assert.deepStrictEqual(yield* Effect.provide(count("a", "b"), layer), [counted("a"), counted("b")])
@@ -145,7 +145,7 @@ describe("usage of several organizations at a time", () => {
     }),
   )
 
-  it.effect("is tried again only for those who lost", () =>
+  it.effect("are tried again only after a conflict of their own", () =>
     Effect.gen(function* () {
       const { layer, stored } = recording({ winners: ["a"] })
       assert.deepStrictEqual(yield* Effect.provide(count("a", "b"), layer), [counted("a"), counted("b")])
@@ -153,7 +153,7 @@ describe("usage of several organizations at a time", () => {
     }),
   )
 
-  it.effect("is counted for all but whose statement the database refuses, who is left to a decision under locks", () =>
+  it.effect("are stored except for one whose statement fails, which is left to the locked ledger", () =>
     Effect.gen(function* () {
       const refused = failing(new ConstraintError({ cause: new Error("check") }))
       const layer = storing((accounts) =>
@@ -164,7 +164,7 @@ describe("usage of several organizations at a time", () => {
   )
 })
 
-describe("usage that was sent to be stored when the database went away", () => {
+describe("an operation whose store statement was sent when the database went away", () => {
   const gone = {
     "by its connection": new ConnectionError({ cause: new Error("Connection closed"), operation: "query" }),
     "by being shut down": new UnknownError({ cause: { code: "57P01" }, operation: "query" }),
@@ -181,7 +181,7 @@ describe("usage that was sent to be stored when the database went away", () => {
     )
   }
 
-  it.effect("is decided under locks if it could not be sent", () =>
+  it.effect("is left to the locked ledger if the statement was not sent", () =>
     Effect.gen(function* () {
       const layer = storing(() => failing(new ConnectionError({ cause: new Error("refused"), operation: "connect" })))
       assert.deepStrictEqual(yield* Effect.provide(count("a"), layer), [Exit.succeed(Option.none())])

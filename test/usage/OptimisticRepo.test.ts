@@ -10,11 +10,11 @@ import { OptimisticRepo } from "../../src/domains/usage/ledger/OptimisticRepo.ts
 import { cable } from "../support/cable.ts"
 import { TestDatabase, testSql } from "../support/TestDatabase.ts"
 import { TestService } from "../support/TestService.ts"
-import { openMeteredShop } from "./Metered.ts"
+import { openMeteredShop } from "./MeteredShop.ts"
 
 const quantity = (value: number) => BigDecimal.fromNumberUnsafe(value)
 
-/** Two counters of an instance that were used, as they are seen now. */
+/** Snapshots of two used totals of an instance. */
 const seeTwo = Effect.gen(function* () {
   const shop = yield* openMeteredShop
   const repo = yield* OptimisticRepo
@@ -52,7 +52,7 @@ const services = OptimisticRepo.layer.pipe(
 )
 
 layer(services, { excludeTestServices: true })("totals that were read without a lock", (it) => {
-  it.effect("take what was posted to them as long as nobody has touched them", () =>
+  it.effect("are stored if they have not changed", () =>
     Effect.gen(function* () {
       const { at, eventsStored, organizationId, postings, repo, used } = yield* seeTwo
       assert.deepStrictEqual([...(yield* repo.store(postings, at))], [organizationId])
@@ -61,7 +61,7 @@ layer(services, { excludeTestServices: true })("totals that were read without a 
     }),
   )
 
-  it.effect("take nothing of it once one of them has changed, not even by being decided on", () =>
+  it.effect("are not stored if one of them has changed, even by a decision only", () =>
     Effect.gen(function* () {
       const { at, eventsStored, organizationId, postings, repo, used } = yield* seeTwo
       const sql = yield* PgClient.PgClient
@@ -73,7 +73,7 @@ layer(services, { excludeTestServices: true })("totals that were read without a 
     }),
   )
 
-  it.effect("take what is another organization's, whatever became of theirs", () =>
+  it.effect("are stored for one organization if those of another have changed", () =>
     Effect.gen(function* () {
       const mine = yield* seeTwo
       const theirs = yield* seeTwo
@@ -89,7 +89,7 @@ layer(services, { excludeTestServices: true })("totals that were read without a 
     }),
   )
 
-  it.effect("are seen of several organizations at once, each by its own names", () =>
+  it.effect("are read for several organizations in one statement", () =>
     Effect.gen(function* () {
       const mine = yield* seeTwo
       const theirs = yield* seeTwo
@@ -113,7 +113,7 @@ layer(services, { excludeTestServices: true })("totals that were read without a 
     }),
   )
 
-  it.effect("take nothing, and do not wait, while somebody else holds one of them", () =>
+  it.effect("are not stored, without waiting, while another transaction has locked one of them", () =>
     Effect.gen(function* () {
       const { at, organizationId, postings, repo, used } = yield* seeTwo
       const sql = yield* PgClient.PgClient
@@ -128,7 +128,7 @@ layer(services, { excludeTestServices: true })("totals that were read without a 
     }),
   )
 
-  it.effect("may have taken it if the connection breaks before that is answered, which is told from a refusal", () =>
+  it.effect("may be stored if the connection breaks before the response, which differs from a rejection", () =>
     Effect.gen(function* () {
       const { at, eventsStored, postings, used } = yield* seeTwo
       const wire = yield* cable(Redacted.value((yield* TestDatabase).url))
@@ -137,7 +137,7 @@ layer(services, { excludeTestServices: true })("totals that were read without a 
         Layer.fresh(Layer.provide(OptimisticRepo.layer, Layer.provideMerge(commits, far))),
       )
       const repo = Context.get(services, OptimisticRepo)
-      // The connection is there, and nobody hears that it stores.
+      // The statement is sent, but its response does not arrive.
       assert.strictEqual((yield* repo.store(postings.slice(2), at)).size, 0)
       wire.mute()
       const storing = yield* Effect.forkChild(Effect.exit(repo.store(postings, at)))
@@ -149,7 +149,7 @@ layer(services, { excludeTestServices: true })("totals that were read without a 
     }).pipe(Effect.scoped),
   )
 
-  it.effect("take it once, however often it is stored", () =>
+  it.effect("are stored once if the statement is repeated", () =>
     Effect.gen(function* () {
       const { at, postings, repo, used } = yield* seeTwo
       const stored = yield* Effect.all([repo.store(postings, at), repo.store(postings, at), repo.store(postings, at)], {

@@ -39,7 +39,7 @@ const at = instant("0100-01-01T00:00:00.000Z", "9999-12-31T23:59:59.999Z")
 const resetPeriod = Schema.Literals(resetPeriods)
 const resetAnchor = Schema.Literals(resetAnchors)
 const query = { resetPeriod, resetAnchor, licenseStart, at }
-// The period that was asked for last is remembered: asking for one that is thousands of years away has this one computed.
+// The last period is cached. Computing one thousands of years away makes sure that the next one is computed.
 const computed = (query: PeriodQuery): Period => {
   periodAt({
     ...query,
@@ -53,7 +53,7 @@ describe("usage periods of the public test suites", () => {
   const inUtc = publicCases.filter((one) => one.timeZone === "UTC")
   const applicable = inUtc.filter((one) => one.interval.count === 1)
 
-  it("every public case is either run here or left out for its time zone or its longer interval", () => {
+  it("every public case is run, or skipped for its time zone or its longer interval", () => {
     assert.strictEqual(publicCases.length, 25)
     assert.strictEqual(publicCases.length - inUtc.length, 3, "cases in another time zone: calendar periods are UTC")
     assert.strictEqual(inUtc.length - applicable.length, 6, "cases of 3 and 6 months: no such reset period")
@@ -85,7 +85,7 @@ describe("periods anchored at the license start", () => {
     assert.strictEqual(anchored("MONTH", start, at), expected)
   })
 
-  it("a year from 29 February falls on 28 February until the next leap year", () => {
+  it("a yearly period from 29 February starts on 28 February until the next leap year", () => {
     const start = "2024-02-29T00:00:00Z"
     assert.strictEqual(
       anchored("YEAR", start, "2028-02-28T23:59:59.999Z"),
@@ -101,7 +101,7 @@ describe("periods anchored at the license start", () => {
     )
   })
 
-  it("an hour, a day and a week keep the license start's milliseconds", () => {
+  it("hours, days and weeks start at the milliseconds of the license start", () => {
     const start = "2024-05-15T10:20:30.456Z"
     const at = "2024-06-01T10:20:30.455Z"
     assert.strictEqual(anchored("HOUR", start, at), "2024-06-01T09:20:30.456Z .. 2024-06-01T10:20:30.456Z")
@@ -121,7 +121,7 @@ describe("periods anchored at the license start", () => {
     )
   })
 
-  it("an instant before the license start has a period, too", () => {
+  it("an instant before the license start has a period", () => {
     const start = "2025-03-31T06:00:00Z"
     assert.strictEqual(
       anchored("MONTH", start, "2025-03-31T05:59:59.999Z"),
@@ -137,7 +137,7 @@ describe("periods anchored at the license start", () => {
     )
   })
 
-  it("eight thousand years after the license start the day is still the license start's", () => {
+  it("eight thousand years after the license start, periods still start on its day", () => {
     assert.strictEqual(
       anchored("MONTH", "1970-01-31T00:00:00Z", "9999-02-27T00:00:00Z"),
       "9999-01-31T00:00:00.000Z .. 9999-02-28T00:00:00.000Z",
@@ -233,7 +233,7 @@ describe("calendar periods", () => {
   )
 
   it.prop(
-    "the license start makes no difference",
+    "a calendar period does not depend on the license start",
     { resetPeriod, one: licenseStart, another: licenseStart, at },
     ({ resetPeriod, one, another, at }) => {
       assert.deepStrictEqual(
@@ -246,7 +246,7 @@ describe("calendar periods", () => {
 
 describe("lifetime periods", () => {
   it.prop(
-    "a lifetime period begins at the license start and never ends, whatever the anchor",
+    "a lifetime period starts at the license start and never ends, under either anchor",
     { resetAnchor, licenseStart, at },
     ({ resetAnchor, licenseStart, at }) => {
       assert.deepStrictEqual(periodAt({ resetPeriod: null, resetAnchor, licenseStart, at }), {
@@ -296,7 +296,7 @@ describe("every resetting period", () => {
   )
 
   it.prop(
-    "an instance has its own periods, whoever was asked about just before",
+    "an instance has its own periods, whatever period was computed before",
     { ...query, otherStart: licenseStart },
     ({ otherStart, ...query }) => {
       const own = computed(query)

@@ -3,7 +3,7 @@ import { Effect, Schema } from "effect"
 import { aggregationMethods } from "../../src/domains/entitlements/Model.ts"
 import metering from "../fixtures/metering.json" with { type: "json" }
 import { TestService } from "../support/TestService.ts"
-import { openMeteredShop } from "./Metered.ts"
+import { openMeteredShop } from "./MeteredShop.ts"
 
 /** An event is its value, nothing (the property is missing), an empty payload, or a unique key and an operation. */
 const Case = Schema.Struct({
@@ -16,13 +16,13 @@ const Case = Schema.Struct({
 })
 const cases = Schema.decodeUnknownSync(Schema.Array(Case))(metering.aggregation)
 
-// A unique key cannot be taken back here: the specification has no such operation.
+// The specification has no operation that removes a unique key.
 const removes = ({ events }: typeof Case.Type) =>
   events.some((event) => Array.isArray(event) && event.includes("remove"))
 const applicable = cases.filter((one) => !removes(one))
 
 describe("aggregations of the public test suites", () => {
-  it("are all run here, but the one that takes a unique key back", () => {
+  it("are all run, except one that removes a unique key", () => {
     assert.deepStrictEqual(
       cases.filter((one) => !applicable.includes(one)).map(({ id }) => id),
       ["unique-removed"],

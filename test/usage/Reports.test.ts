@@ -4,10 +4,10 @@ import { Effect } from "effect"
 import type { UsageEntry } from "../../src/domains/usage/ledger/Model.ts"
 import { refusal } from "../instances/Shop.ts"
 import { TestService } from "../support/TestService.ts"
-import { daysAgo, openMeteredShop } from "./Metered.ts"
+import { daysAgo, openMeteredShop } from "./MeteredShop.ts"
 
 layer(TestService.layer, { excludeTestServices: true })("usage", (it) => {
-  it.effect("a report is answered with the usage that it leads to", () =>
+  it.effect("a report returns the usage after it", () =>
     Effect.gen(function* () {
       const { call, instance, metered, report } = yield* openMeteredShop
       const entitlement = yield* metered("calls", 100)
@@ -32,7 +32,7 @@ layer(TestService.layer, { excludeTestServices: true })("usage", (it) => {
     }),
   )
 
-  it.effect("every aggregation counts in its own way", () =>
+  it.effect("every aggregation method counts in its own way", () =>
     Effect.gen(function* () {
       const { metered, report, reported } = yield* openMeteredShop
       for (const [method, expected] of [
@@ -58,7 +58,7 @@ layer(TestService.layer, { excludeTestServices: true })("usage", (it) => {
     }),
   )
 
-  it.effect("a set replaces what is before it, also when it arrives late", () =>
+  it.effect("a set replaces all earlier usage, also when it arrives late", () =>
     Effect.gen(function* () {
       const { metered, reported } = yield* openMeteredShop
       yield* metered("calls", 1000)
@@ -70,7 +70,7 @@ layer(TestService.layer, { excludeTestServices: true })("usage", (it) => {
     }),
   )
 
-  it.effect("late usage counts in the period of its time", () =>
+  it.effect("late usage is counted in the period of its timestamp", () =>
     Effect.gen(function* () {
       const { metered, report, used } = yield* openMeteredShop
       yield* metered("calls", 10, { resetPeriod: "DAY" })
@@ -83,7 +83,7 @@ layer(TestService.layer, { excludeTestServices: true })("usage", (it) => {
     }),
   )
 
-  it.effect("usage is taken of the last 35 days and the next 5 minutes, while the license runs", () =>
+  it.effect("usage is accepted from the last 35 days to the next 5 minutes, within the license dates", () =>
     Effect.gen(function* () {
       const { call, customer, instanceOf, metered, reported } = yield* openMeteredShop
       yield* metered("calls", 1000)
@@ -127,7 +127,7 @@ layer(TestService.layer, { excludeTestServices: true })("usage", (it) => {
     }),
   )
 
-  it.effect("more than the limit and its overage is refused and leaves nothing behind", () =>
+  it.effect("usage above the limit and its overage is rejected and not stored", () =>
     Effect.gen(function* () {
       const { entitlement, metered, report, reported, used } = yield* openMeteredShop
       yield* metered("hard", 10)
@@ -149,7 +149,7 @@ layer(TestService.layer, { excludeTestServices: true })("usage", (it) => {
     }),
   )
 
-  it.effect("what lowers usage is taken also where the limit was lowered under it", () =>
+  it.effect("a report that lowers usage is accepted even if the limit is lower than the usage", () =>
     Effect.gen(function* () {
       const { call, metered, reported } = yield* openMeteredShop
       yield* metered("calls", 10)
@@ -163,34 +163,36 @@ layer(TestService.layer, { excludeTestServices: true })("usage", (it) => {
     }),
   )
 
-  it.effect("a transaction id counts its report once, also at once, and no other report", () =>
-    Effect.gen(function* () {
-      const { metered, report, reported, used } = yield* openMeteredShop
-      const sql = yield* PgClient.PgClient
-      yield* metered("calls", 100)
-      yield* metered("other", 100)
-      const body = { value: 5, transactionId: "t1", metadata: { a: 1, b: 2 } }
-      const answers = yield* Effect.all(
-        Array.from({ length: 8 }, () => report("calls", body)),
-        { concurrency: 8 },
-      )
-      for (const answer of answers) assert.deepStrictEqual([answer.status, answer.body.usageValue.value], [200, 5])
-      yield* report("calls", { value: 1 })
-      assert.deepStrictEqual(yield* reported("calls", { ...body, metadata: { b: 2, a: 1 } }), [6, 2])
-      const spelled = { ...body, value: { type: "number", value: 5 }, behavior: "append" }
-      assert.deepStrictEqual(yield* reported("calls", spelled), [6, 2])
-      const another = yield* report("calls", { ...body, value: 6 })
-      assert.deepStrictEqual(refusal(another), { status: 409, code: "ReportUsage.TransactionIdReused", places: [] })
-      assert.deepStrictEqual(yield* reported("other", { ...body, value: 6 }), [6, 1])
-      assert.deepStrictEqual(yield* reported("calls", { value: 1000, transactionId: "t2" }), [409])
-      assert.deepStrictEqual(yield* reported("calls", { value: 4, transactionId: "t2" }), [10, 3])
-      yield* sql`UPDATE usage_transactions SET expires_at = ${new Date(Date.now() - 1)} WHERE transaction_id = 't1'`
-      assert.deepStrictEqual(yield* reported("calls", { ...body, value: 6 }), [16, 4])
-      assert.strictEqual(yield* used("calls"), 16)
-    }),
+  it.effect(
+    "a report with a transaction id is counted once, also in parallel, and another report with the id is rejected",
+    () =>
+      Effect.gen(function* () {
+        const { metered, report, reported, used } = yield* openMeteredShop
+        const sql = yield* PgClient.PgClient
+        yield* metered("calls", 100)
+        yield* metered("other", 100)
+        const body = { value: 5, transactionId: "t1", metadata: { a: 1, b: 2 } }
+        const answers = yield* Effect.all(
+          Array.from({ length: 8 }, () => report("calls", body)),
+          { concurrency: 8 },
+        )
+        for (const answer of answers) assert.deepStrictEqual([answer.status, answer.body.usageValue.value], [200, 5])
+        yield* report("calls", { value: 1 })
+        assert.deepStrictEqual(yield* reported("calls", { ...body, metadata: { b: 2, a: 1 } }), [6, 2])
+        const spelled = { ...body, value: { type: "number", value: 5 }, behavior: "append" }
+        assert.deepStrictEqual(yield* reported("calls", spelled), [6, 2])
+        const another = yield* report("calls", { ...body, value: 6 })
+        assert.deepStrictEqual(refusal(another), { status: 409, code: "ReportUsage.TransactionIdReused", places: [] })
+        assert.deepStrictEqual(yield* reported("other", { ...body, value: 6 }), [6, 1])
+        assert.deepStrictEqual(yield* reported("calls", { value: 1000, transactionId: "t2" }), [409])
+        assert.deepStrictEqual(yield* reported("calls", { value: 4, transactionId: "t2" }), [10, 3])
+        yield* sql`UPDATE usage_transactions SET expires_at = ${new Date(Date.now() - 1)} WHERE transaction_id = 't1'`
+        assert.deepStrictEqual(yield* reported("calls", { ...body, value: 6 }), [16, 4])
+        assert.strictEqual(yield* used("calls"), 16)
+      }),
   )
 
-  it.effect("reports at the same time are all counted, up to the cap and never over it", () =>
+  it.effect("parallel reports are all counted up to the cap and never above it", () =>
     Effect.gen(function* () {
       const { metered, report, used } = yield* openMeteredShop
       yield* metered("calls", 60)
@@ -204,7 +206,7 @@ layer(TestService.layer, { excludeTestServices: true })("usage", (it) => {
     }),
   )
 
-  it.effect("only numbers are metered, of an instance and an entitlement that exist", () =>
+  it.effect("a report for another type, or for an unknown instance or entitlement, is rejected", () =>
     Effect.gen(function* () {
       const { call, entitlement, grant, metered, reported } = yield* openMeteredShop
       yield* entitlement("sso", { type: "BOOLEAN" })
@@ -251,7 +253,7 @@ layer(TestService.layer, { excludeTestServices: true })("usage", (it) => {
     }),
   )
 
-  it.effect("the usage of a group shows all its members, granted or not", () =>
+  it.effect("the usage of a group contains all its entitlements, granted or not", () =>
     Effect.gen(function* () {
       const { call, entitlement, metered, report } = yield* openMeteredShop
       yield* metered("calls", 5, { displayOrder: 2 })

@@ -51,7 +51,7 @@ interface Held {
 
 const zero = BigDecimal.fromBigInt(0n)
 
-/** The books as the database keeps them: totals by period, and reservations. Every step is decided by the rules. */
+/** A model of the database: totals by period, and reservations. Every step is decided by the rules. */
 const openBooks = () => {
   const totals = new Map<number, Account["total"]>()
   const holds: Array<Held> = []
@@ -118,14 +118,14 @@ const step = Schema.Struct({
   ]),
   /** Tenths of a unit. */
   quantity: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 60 })),
-  /** Minutes that pass before it. */
+  /** The minutes before the step. */
   passes: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 25 })),
   which: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1000 })),
 })
 
 describe("reserving, committing, releasing, consuming and reporting in any order", () => {
   it.prop(
-    "never brings a period's usage, or usage and what is held in it, over the cap",
+    "never brings the usage of a period, or usage and reservations, above the cap",
     { steps: Arbitrary.schema(Schema.Array(step).check(Schema.isMinLength(5), Schema.isMaxLength(60))) },
     ({ steps }) => {
       const books = openBooks()
@@ -158,11 +158,11 @@ describe("reserving, committing, releasing, consuming and reporting in any order
   )
 })
 
-describe("the periods that a reservation touches", () => {
+describe("the periods of a reservation", () => {
   const starts = (more: Partial<Meter>, from: Date, until: Date) =>
     periodsTouched(meter(more), from, until).map(({ start }) => start.toISOString())
 
-  it("are all from the one that it is made in to the one before its expiry", () => {
+  it("reach from that of its creation to that before its expiry", () => {
     assert.deepStrictEqual(starts({}, minutes(30), minutes(60)), ["2031-01-31T10:00:00.000Z"])
     assert.deepStrictEqual(starts({}, minutes(30), new Date(minutes(60).getTime() + 1)), [
       "2031-01-31T10:00:00.000Z",
@@ -175,7 +175,7 @@ describe("the periods that a reservation touches", () => {
     ])
   })
 
-  it("are one where usage never starts again", () => {
+  it("are a single one if usage never resets", () => {
     assert.deepStrictEqual(starts({ resetPeriod: null }, minutes(30), minutes(9000)), ["2031-01-31T10:00:00.000Z"])
   })
 })

@@ -11,7 +11,7 @@ import { UsageReports } from "../../src/domains/usage/reports/Service.ts"
 import { refusal } from "../instances/Shop.ts"
 import { DAY_MS } from "../../src/kernel/values/Timestamp.ts"
 import { TestService } from "../support/TestService.ts"
-import { openMeteredShop } from "./Metered.ts"
+import { openMeteredShop } from "./MeteredShop.ts"
 
 const openReserving = Effect.gen(function* () {
   const metered = yield* openMeteredShop
@@ -23,7 +23,7 @@ const openReserving = Effect.gen(function* () {
     commit: (id: string, body: unknown = {}) => call("POST", `/reservations/${id}/commit`, body),
     release: (id: string) => call("DELETE", `/reservations/${id}`),
     get: (id: string) => call("GET", `/reservations/${id}`),
-    /** Usage, what remains and what is held, as a check tells them. */
+    /** The usage, the remainder and the reserved quantity of a check. */
     standing: (entitlement: string) =>
       Effect.map(call("POST", "/instances/prod/check", { checks: [{ entitlement }], explain: true }), ({ body }) => {
         const [answer] = body.checks
@@ -33,7 +33,7 @@ const openReserving = Effect.gen(function* () {
 })
 
 layer(TestService.layer, { excludeTestServices: true })("reservations", (it) => {
-  it.effect("keep a quantity for their holder: it is no usage, and nobody else can have it", () =>
+  it.effect("reserve a quantity that is not usage, and that no other request can get", () =>
     Effect.gen(function* () {
       const { check, get, metered, report, reserve, standing, used } = yield* openReserving
       yield* metered("calls", 10)
@@ -70,7 +70,7 @@ layer(TestService.layer, { excludeTestServices: true })("reservations", (it) => 
     }),
   )
 
-  it.effect("are committed with what was used, and give the rest back", () =>
+  it.effect("are committed with the used quantity and release the rest", () =>
     Effect.gen(function* () {
       const { call, commit, get, metered, reserve, standing, thresholds } = yield* openReserving
       yield* metered("calls", 10, { warningThresholdPercent: 70 })
@@ -91,7 +91,7 @@ layer(TestService.layer, { excludeTestServices: true })("reservations", (it) => 
     }),
   )
 
-  it.effect("need no body: one is reserved, and all of it committed", () =>
+  it.effect("have an optional body: one is reserved, and all of it committed", () =>
     Effect.gen(function* () {
       const { call, metered, standing } = yield* openReserving
       yield* metered("hits", 3, { aggregationMethod: "COUNT" })
@@ -103,7 +103,7 @@ layer(TestService.layer, { excludeTestServices: true })("reservations", (it) => 
     }),
   )
 
-  it.effect("can be released, and end once", () =>
+  it.effect("can be released, and end only once", () =>
     Effect.gen(function* () {
       const { commit, get, metered, release, reserve, standing } = yield* openReserving
       yield* metered("calls", 10)
@@ -127,7 +127,7 @@ layer(TestService.layer, { excludeTestServices: true })("reservations", (it) => 
     }),
   )
 
-  it.effect("are refused where nothing could be committed, with the reason", () =>
+  it.effect("are rejected with the reason if nothing could be committed", () =>
     Effect.gen(function* () {
       const { call, entitlement, grant, instanceOf, metered, reserve, thresholds } = yield* openReserving
       yield* metered("calls", 2, {}, 50)
@@ -171,7 +171,7 @@ layer(TestService.layer, { excludeTestServices: true })("reservations", (it) => 
     }),
   )
 
-  it.effect("commit no more than they hold", () =>
+  it.effect("cannot be committed with more than their quantity", () =>
     Effect.gen(function* () {
       const { commit, metered, reserve } = yield* openReserving
       yield* metered("calls", 10)
@@ -185,7 +185,7 @@ layer(TestService.layer, { excludeTestServices: true })("reservations", (it) => 
     }),
   )
 
-  it.effect("are promises: a license that was changed meanwhile does not take them back", () =>
+  it.effect("can be committed after the license was changed", () =>
     Effect.gen(function* () {
       const { call, commit, metered, reserve, standing } = yield* openReserving
       yield* metered("calls", 10)
@@ -202,7 +202,7 @@ layer(TestService.layer, { excludeTestServices: true })("reservations", (it) => 
     }),
   )
 
-  it.effect("are made once under an idempotency key, and a refusal under one is told", () =>
+  it.effect("are created once under an idempotency key, and a rejection under one emits its event", () =>
     Effect.gen(function* () {
       const { metered, standing, tenant, thresholds } = yield* openReserving
       const { core } = yield* TestService
@@ -219,7 +219,7 @@ layer(TestService.layer, { excludeTestServices: true })("reservations", (it) => 
     }),
   )
 
-  it.effect("belong to their organization, and go with their instance", () =>
+  it.effect("are not visible to other organizations, and are deleted with their instance", () =>
     Effect.gen(function* () {
       const { call, metered, reserve, tenant } = yield* openReserving
       const stranger = yield* openReserving
@@ -243,14 +243,14 @@ layer(TestService.layer, { excludeTestServices: true })("reservations", (it) => 
 
 const START = new Date("2031-03-10T10:59:00.000Z").getTime()
 
-/** A shop whose services run on a clock of their own. */
+/** A shop whose services have a clock of their own. */
 const inTime = Effect.fnUntraced(function* <E, R>(
   setUp: (shop: Effect.Success<typeof openMeteredShop>) => Effect.Effect<unknown, unknown, TestService>,
   use: (time: {
     readonly at: (instant: string) => Effect.Effect<void>
     readonly reserve: (quantity: number, expiresInSeconds?: number) => ReturnType<Reservations["Service"]["reserve"]>
     readonly consume: (requested: number) => Effect.Effect<boolean, unknown>
-    /** Usage and what remains. */
+    /** The usage and the remainder. */
     readonly standing: Effect.Effect<readonly [number | null, number | null], unknown>
   }) => Effect.Effect<void, E, R>,
 ) {
@@ -286,8 +286,8 @@ const inTime = Effect.fnUntraced(function* <E, R>(
   }).pipe(asCaller, Effect.provide(TestClock.layer()))
 })
 
-layer(TestService.layer, { excludeTestServices: true })("the time of reservations", (it) => {
-  it.effect("is over at the instant of expiry: then the quantity is free, and nothing can be committed", () =>
+layer(TestService.layer, { excludeTestServices: true })("the lifetime of a reservation", (it) => {
+  it.effect("ends at the instant of expiry: the quantity is available, and nothing can be committed", () =>
     inTime(
       ({ metered }) => metered("calls", 10),
       ({ at, consume, reserve, standing }) =>
@@ -310,7 +310,7 @@ layer(TestService.layer, { excludeTestServices: true })("the time of reservation
     ),
   )
 
-  it.effect("cannot be turned back by a node whose clock is behind: what was given away is not committed too", () =>
+  it.effect("is not extended by a node whose clock is behind: a quantity that was granted again is not committed", () =>
     inTime(
       ({ metered }) => metered("calls", 10),
       ({ at, consume, reserve, standing }) =>
@@ -326,7 +326,7 @@ layer(TestService.layer, { excludeTestServices: true })("the time of reservation
     ),
   )
 
-  it.effect("may cross into another period: it is held there too, and counts in the one of the commit", () =>
+  it.effect("may reach into another period: it is reserved there too, and counted in that of the commit", () =>
     inTime(
       ({ metered }) => metered("calls", 10, { resetPeriod: "HOUR" }),
       ({ at, consume, reserve, standing }) =>
@@ -347,7 +347,7 @@ layer(TestService.layer, { excludeTestServices: true })("the time of reservation
     ),
   )
 
-  it.effect("leaves what is reported late for a period before it alone", () =>
+  it.effect("does not affect late reports for an earlier period", () =>
     inTime(
       ({ metered }) => metered("calls", 10, { resetPeriod: "HOUR" }),
       ({ reserve }) =>
@@ -367,7 +367,7 @@ layer(TestService.layer, { excludeTestServices: true })("the time of reservation
     ),
   )
 
-  it.effect("counts for a question about the past as it was then", () =>
+  it.effect("is seen by a check of the past as it was at the instant", () =>
     inTime(
       ({ metered }) => metered("calls", 10),
       ({ at, reserve }) =>
@@ -387,13 +387,13 @@ layer(TestService.layer, { excludeTestServices: true })("the time of reservation
     ),
   )
 
-  it.effect("long over, their rows are deleted a few at a time, and no others", () =>
+  it.effect("leaves rows that are deleted in batches once they are old enough, and no others", () =>
     inTime(
       ({ metered }) => metered("calls", 100),
       ({ at, reserve }) =>
         Effect.gen(function* () {
           const [reservations, repo] = [yield* Reservations, yield* ReservationsRepo]
-          // What other tests left behind is over by then.
+          // The reservations of other tests have ended by then.
           yield* repo.deleteFinished(new Date(START + DAY_MS + 1), 1000)
           const [committed, released, expired] = [yield* reserve(1, 60), yield* reserve(1, 60), yield* reserve(1, 60)]
           yield* at("2031-03-10T10:59:30.000Z")

@@ -1,10 +1,10 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestService } from "../support/TestService.ts"
-import { daysAgo, openMeteredShop } from "./Metered.ts"
+import { daysAgo, openMeteredShop } from "./MeteredShop.ts"
 
 layer(TestService.layer, { excludeTestServices: true })("thresholds", (it) => {
-  it.effect("are told once when usage crosses them, with how usage stands then", () =>
+  it.effect("emit one event when usage crosses them, with the usage entry", () =>
     Effect.gen(function* () {
       const { call, instance, metered, report, thresholds } = yield* openMeteredShop
       yield* metered("calls", 10, { warningThresholdPercent: 80 })
@@ -27,7 +27,7 @@ layer(TestService.layer, { excludeTestServices: true })("thresholds", (it) => {
     }),
   )
 
-  it.effect("are told again after usage fell below them, and in another period", () =>
+  it.effect("emit another event after usage fell below them, and in another period", () =>
     Effect.gen(function* () {
       const { metered, report, thresholds } = yield* openMeteredShop
       yield* metered("calls", 10, { resetPeriod: "DAY" })
@@ -42,7 +42,7 @@ layer(TestService.layer, { excludeTestServices: true })("thresholds", (it) => {
     }),
   )
 
-  it.effect("are told once, whoever crosses them at the same time", () =>
+  it.effect("emit one event when parallel requests cross them", () =>
     Effect.gen(function* () {
       const { check, metered, report, thresholds } = yield* openMeteredShop
       yield* metered("calls", 20, { warningThresholdPercent: 50 })
@@ -56,7 +56,7 @@ layer(TestService.layer, { excludeTestServices: true })("thresholds", (it) => {
     }),
   )
 
-  it.effect("a refusal under an idempotency key is told too, before it is answered", () =>
+  it.effect("emit the event of a rejection under an idempotency key before the response", () =>
     Effect.gen(function* () {
       const { metered, report, thresholds } = yield* openMeteredShop
       yield* metered("calls", 1)

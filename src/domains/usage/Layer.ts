@@ -7,6 +7,7 @@ import { Usage } from "./check/Service.ts"
 import { CheckBatchRepo } from "./check/hotpath/Repo.ts"
 import { CloudEventsRepo } from "./cloudevents/Repo.ts"
 import { CloudEvents } from "./cloudevents/Service.ts"
+import { CountedIdsRepo } from "./ledger/CountedIdsRepo.ts"
 import { LedgerRepo } from "./ledger/LedgerRepo.ts"
 import { Ledger } from "./ledger/Ledger.ts"
 import { LockedLedger } from "./ledger/LockedLedger.ts"
@@ -34,6 +35,7 @@ export const layer = Layer.mergeAll(
       PastRepo.layer,
       CheckBatchRepo.layer,
       LedgerRepo.layer,
+      CountedIdsRepo.layer,
       OptimisticRepo.layer,
       CloudEventsRepo.layer,
       ReservationsRepo.layer,

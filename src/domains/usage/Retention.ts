@@ -5,7 +5,7 @@ import type { RetentionJob } from "../../kernel/database/ExpiredRows.ts"
 import { endedBefore } from "../../kernel/ports/RetentionPeriods.ts"
 import { ReservationsRepo } from "./reservations/Repo.ts"
 
-// For this long a late commit is told that it came too late, rather than that there is no such reservation.
+// During this time a late commit gets the state of the reservation instead of a 404.
 const FINISHED_RESERVATIONS = Duration.days(7)
 
 /** Deletes expired ids and finished reservations. Committed usage stays counted. */

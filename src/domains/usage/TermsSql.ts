@@ -1,36 +1,37 @@
 /**
- * SQL fragments of an instance's terms: its license, grants, totals and reservations. This is the one place where usage reads other
- * domains' tables: a check has to read all of them in one statement.
+ * SQL fragments of an instance's terms: its license, grants, totals and reservations. The SQL of checks is
+ * `check/Repo.ts` (a single check), `check/hotpath/Repo.ts` (batched checks) and `check/PastRepo.ts` (checks of the
+ * past). Usage joins tables of other domains, because a check has to read all of them in one statement.
  */
 
-/** The instant that a check is about. */
+/** The instant of a check. */
 export interface AsOf {
   readonly at: Date
-  /** Reservations made after this instant are left out. */
+  /** Reservations created after this instant are ignored. */
   readonly known: Date
 }
 
-/** The columns that only an explanation tells, of the license `l`, its family `f` and its grant `g`. */
+/** The columns that only an explanation shows: of the license `l`, its family `f` and its grant `g`. */
 export const explainedColumns = `, jsonb_build_object('version', l.version::text, 'family', f.slug, 'lifecycleState',
     l.lifecycle_state) AS facts, CASE jsonb_typeof(g.value) WHEN 'object' THEN g.value END AS configuration`
 
 /** The family `f` of the license `l`. */
 export const familyJoin = `JOIN license_families f ON f.organization_id = l.organization_id AND f.id = l.family_id`
 
-/** The license `l` of the instance `i`, by one index look-up whatever the statistics say. */
+/** The license `l` of the instance `i`, by one index look-up whatever the statistics are. */
 export const licenseJoin = `CROSS JOIN LATERAL (
       SELECT slug FROM licenses WHERE organization_id = i.organization_id AND id = i.license_id OFFSET 0
     ) l`
 
-/** What the license of the instance `i` grants of the entitlement `e`, if anything: `g`, by one index look-up too. */
+/** The grant `g` of the entitlement `e` to the instance `i`, if there is one, by one index look-up as well. */
 export const grantJoin = `LEFT JOIN LATERAL (
       SELECT value, overage_percent FROM license_entitlements
       WHERE organization_id = i.organization_id AND license_id = i.license_id AND entitlement_id = e.id OFFSET 0
     ) g ON true`
 
 /**
- * The totals `t` of the instance `i` and the entitlement `e` that may be of the period of `asked.at`: a period's start is
- * computed by the caller, so those of as long as the longest such period come back.
+ * The totals `t` of the instance `i` and the entitlement `e` that may belong to the period of `asked.at`. The caller
+ * computes the start of the period, so this returns the totals of an interval as long as the longest such period.
  */
 export const totalsAround = (columns: string): string => `LEFT JOIN LATERAL (
       SELECT ${columns} FROM usage_totals t
@@ -46,19 +47,22 @@ export const totalsAround = (columns: string): string => `LEFT JOIN LATERAL (
       OFFSET 0
     ) t ON true`
 
-/** What a check reads of an instance `i`, its license `l`, an entitlement `e`, its grant `g`, a total `t` and what is held, `h`. */
+/**
+ * The columns of a check: of the instance `i`, its license `l`, the entitlement `e`, its grant `g`, a total `t` and
+ * reservations `h`.
+ */
 export const checkedColumns = `i.slug AS instance, l.slug AS license, i.start_license_date AS "startLicenseDate",
   i.end_license_date AS "endLicenseDate", e.slug AS entitlement, e.type, e.reset_period AS "resetPeriod",
   e.reset_anchor AS "resetAnchor",
   CASE jsonb_typeof(g.value) WHEN 'object' THEN '{}' ELSE g.value #>> '{}' END AS granted,
   g.overage_percent AS "overagePercent", t.period_start AS "periodStart", t.value::text AS used, h.quantity::text AS held`
 
-/** What reservations of the instance `i` hold of the entitlement of this id. */
+/** The quantity that reservations of the instance `i` hold of the entitlement of this id. */
 export const heldQuantity = (entitlementId: string): string => `SELECT sum(quantity) AS quantity FROM usage_reservations
       WHERE organization_id = i.organization_id AND instance_id = i.id AND entitlement_id = ${entitlementId} AND state = 'HELD'
         AND expires_at > asked.at AND expires_at <= asked.at + interval '25 hours' AND created_at <= asked.known`
 
-/** The grant, the totals and what is held of the entitlement `e`. */
+/** The grant, the totals and the reserved quantity of the entitlement `e`. */
 export const grantsAndUsageJoins = `${grantJoin}
     ${totalsAround("t.period_start, t.value")}
     LEFT JOIN LATERAL (

@@ -12,7 +12,8 @@ export interface LruCache<A> {
  * value may be larger than that half.
  *
  * It uses two generations: when the young map is full, it becomes the old one, and the previous old map is dropped. A
- * single long-lived map that changes with every request would leak its old hash tables (`src/kernel/concurrency/RequestBatcher.ts`).
+ * single long-lived map that changes with every request would leak its old hash tables
+ * (`src/kernel/concurrency/RequestBatcher.ts`).
  */
 export const makeLruCache = <A>(maxSize: number, sizeOf: (value: A) => number): LruCache<A> => {
   let young = new Map<string, A>()

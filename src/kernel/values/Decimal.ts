@@ -2,8 +2,8 @@
  * JSON numbers without loss of digits. A JavaScript number holds about 16 digits, amounts have 18. A number that would
  * lose digits therefore keeps its text, on the way from the request to a decimal and from there to the response.
  *
- * The types call both forms `number`, because both are JSON numbers. Do not calculate with them: {@link decimalOfAmount}
- * converts them to decimals, {@link amountOf} converts the results back.
+ * The types call both forms `number`, because both are JSON numbers. Do not calculate with them: {@link
+ * decimalOfAmount} converts them to decimals, {@link amountOf} converts the results back.
  */
 import { BigDecimal, Effect, Option, Predicate, Schema } from "effect"
 import { HttpServerRequest } from "effect/http"

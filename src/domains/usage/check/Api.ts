@@ -23,10 +23,13 @@ export class CheckApi extends HttpApiGroup.make("check")
         OpenApi.annotations({
           summary: "Check what an instance may use",
           description:
-            "Answers in the order asked, and changes nothing, unless `consume` is true: then all that is asked is used at once if all of it is allowed, else nothing is, and `write:instances` is needed. A refusal is an answer, not an error: `allowed` is false and `reason` says why. `GRANTED`, `UNLIMITED` and `SOFT_LIMIT` (over the limit, within the overage that the license tolerates) allow; `LIMIT_REACHED`, `NOT_GRANTED`, `ENTITLEMENT_NOT_FOUND`, `LICENSE_NOT_STARTED` and `LICENSE_EXPIRED` refuse. The figures describe the state before the request, or after it when consumed; `remaining` leaves out what reservations hold. A past `at` is answered by what was true then: the license, dates and grants of then, and the usage up to then, that instant included. `explain` adds to each answer what it rests on, for the people who are asked about it.",
+            "Returns an answer for each check, in the order of the request. It changes nothing, unless `consume` is true: then the requested amounts are used if all of them are allowed, otherwise none is, and `write:instances` is required. A denied check is not an error: `allowed` is false and `reason` says why. `GRANTED`, `UNLIMITED` and `SOFT_LIMIT` (above the limit, within its overage) allow. `LIMIT_REACHED`, `NOT_GRANTED`, `ENTITLEMENT_NOT_FOUND`, `LICENSE_NOT_STARTED` and `LICENSE_EXPIRED` deny. The figures describe the state before the request, or after it if consumed; `remaining` excludes reserved quantities. A past `at` uses the license, dates and grants at that instant, and the usage up to and including it. `explain` adds to each answer everything that it was decided on.",
         }),
       ),
   )
   .annotateMerge(
-    OpenApi.annotations({ title: "Check", description: "May this instance use this entitlement, now and this much." }),
+    OpenApi.annotations({
+      title: "Check",
+      description: "Whether an instance may use an amount of an entitlement now.",
+    }),
   ) {}

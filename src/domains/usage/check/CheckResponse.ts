@@ -44,8 +44,8 @@ const textsOrNull = () => {
 }
 
 /**
- * Serializes the answers of a check in the order of their schema. It names their properties: searching them for dates takes three
- * times as long.
+ * Serializes the answers of a check in the order of their schema. It names their properties: searching them for dates
+ * takes three times as long.
  */
 export const answersAsText = (answers: CheckResult["checks"]): string => {
   const startText = textsOrNull()

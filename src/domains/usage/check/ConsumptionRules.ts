@@ -1,4 +1,4 @@
-/** What a check that consumes is answered, and what it leaves of its accounts (contract section 9, "Check"). Pure. */
+/** Decides a check that consumes, and what it leaves of its accounts (contract section 9, "Check"). Pure. */
 import { BigDecimal } from "effect"
 import type { ActorReference } from "../../../kernel/contract/Caller.ts"
 import { decimalOfAmount, isStorable, one, zero } from "../../../kernel/values/Decimal.ts"
@@ -13,13 +13,13 @@ import type { CheckRequest, CheckResult } from "./Model.ts"
 import type { Meter } from "../ledger/Model.ts"
 import { grantOf, periodOf } from "../rules/Terms.ts"
 
-/** What an item asks for. A `COUNT` counts the request itself, whatever it asks for. */
+/** The amount of an item. A `COUNT` counts the request itself, whatever amount it has. */
 const amountOf = (meter: Meter | undefined, requested: number | undefined): BigDecimal.BigDecimal =>
   requested === undefined || meter?.aggregationMethod === "COUNT" ? one : decimalOfAmount(requested)
 
 export const isMetered = (meter: Meter | undefined): meter is Meter => meter?.type === "NUMBER"
 
-/** The first item that cannot be consumed at all. */
+/** The error of the first item that can never be consumed. */
 export const consumeValidationError = (checks: CheckRequest["checks"], meters: ReadonlyMap<string, Meter>) => {
   for (const [index, { entitlement, requested }] of checks.entries()) {
     const meter = meters.get(entitlement)
@@ -29,7 +29,7 @@ export const consumeValidationError = (checks: CheckRequest["checks"], meters: R
       return invalid(`body.checks[${index}].entitlement`, message, entitlement)
     }
     if (!isStorable(amountOf(meter, requested))) {
-      return invalid(`body.checks[${index}].requested`, "has at most 18 digits", requested)
+      return invalid(`body.checks[${index}].requested`, "must have at most 18 digits", requested)
     }
   }
   return undefined
@@ -46,7 +46,7 @@ interface Decided extends Item {
   readonly decision: Decision
 }
 
-/** Decides the items one after another, each on what those before it leave. */
+/** Decides the items in order, each on the accounts that those before it leave. */
 const decideAll = (
   items: ReadonlyArray<Item>,
   opened: Accounts,
@@ -72,15 +72,15 @@ const decideAll = (
     const decision = decide(subject)
     if (account !== undefined && decision.reason === "LIMIT_REACHED") exceeded.add(name)
     if (account !== undefined && decision.allowed && !BigDecimal.isZero(amount)) {
-      const what = { behavior: "append" as const, value: amount, uniqueKey: null, metadata: null }
-      accounts.set(name, post(account, { ...what, timestamp: at, reportedBy: actor }).account)
+      const event = { behavior: "append" as const, value: amount, uniqueKey: null, metadata: null }
+      accounts.set(name, post(account, { ...event, timestamp: at, reportedBy: actor }).account)
     }
     return { ...item, subject, decision }
   })
   return { decided, accounts, exceeded }
 }
 
-/** The figures of a metered item for a usage. */
+/** The figures of a metered item for its account. */
 const figuresOf = (meter: Meter | undefined, account: Account | undefined) => {
   const limit = meter === undefined ? null : limitFor(meter)
   return limit === null || account === undefined ? {} : figures(limit.value, account.total.value, account.held)

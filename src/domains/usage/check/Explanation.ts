@@ -1,4 +1,4 @@
-/** Why a check was answered as it was, from what it was decided on. Pure. */
+/** Explains the answer of a check by everything that it was decided on. Pure. */
 import { BigDecimal } from "effect"
 import { amountOf, decimalText, one } from "../../../kernel/values/Decimal.ts"
 import { capOf, isUnlimited } from "../rules/Decision.ts"
@@ -8,17 +8,17 @@ import type { LicenseFacts } from "../rules/Terms.ts"
 import { limitOf } from "../rules/Limits.ts"
 import type { CheckedEntitlement, CheckedInstance } from "../rules/Terms.ts"
 
-/** What an explanation is made of. */
+/** The input of an explanation. */
 export interface ExplanationInput {
   readonly subject: CheckSubject
   readonly decision: Decision
   readonly instance: CheckedInstance
   readonly facts: LicenseFacts
-  /** What the entitlement is; nothing for an unknown one. */
+  /** `undefined` for an unknown entitlement. */
   readonly entitlement: Pick<CheckedEntitlement, "resetPeriod" | "resetAnchor" | "configuration"> | undefined
-  /** The slug that was asked for. */
+  /** The requested slug. */
   readonly slug: string
-  /** Of a check that consumes: whether it did. */
+  /** Whether a check that consumes did so; absent for other checks. */
   readonly consumed?: boolean
 }
 
@@ -44,39 +44,39 @@ const ruleOf = ({ subject }: ExplanationInput): Explanation["overageRule"] => {
 const nameOf = ({ facts, instance }: ExplanationInput): string =>
   `license "${instance.license}" (version ${facts.version})`
 
-/** The limit in words: what is granted, and how far it may be passed. */
+/** The limit in words: what is granted, and how far usage may exceed it. */
 const limitText = (explained: ExplanationInput): string => {
   const limit = limitOf(explained.subject.grant)
   if (limit === null) return `${nameOf(explained)} grants nothing`
   const granted = `${nameOf(explained)} grants ${decimalText(limit.value)}`
   return limit.overagePercent === 0
     ? granted
-    : `${granted} and tolerates up to ${decimalText(capOf(limit.value, limit.overagePercent))}`
+    : `${granted} and allows overage up to ${decimalText(capOf(limit.value, limit.overagePercent))}`
 }
 
-const verdict = (explained: ExplanationInput): string => {
+const decisionText = (explained: ExplanationInput): string => {
   const { decision, instance, slug, subject } = explained
   const requested = subject.requested ?? one
-  const taken = decimalText(BigDecimal.sum(BigDecimal.sum(subject.usage, subject.held), requested))
+  const total = decimalText(BigDecimal.sum(BigDecimal.sum(subject.usage, subject.held), requested))
   switch (decision.reason) {
     case "ENTITLEMENT_NOT_FOUND":
-      return `Refused: the organization has no entitlement "${slug}".`
+      return `Denied: the organization has no entitlement "${slug}".`
     case "LICENSE_NOT_STARTED":
-      return `Refused: the license of "${instance.instance}" starts on ${instance.startLicenseDate.toISOString()}.`
+      return `Denied: the license of "${instance.instance}" starts on ${instance.startLicenseDate.toISOString()}.`
     case "LICENSE_EXPIRED":
-      return `Refused: the license of "${instance.instance}" ended on ${instance.endLicenseDate?.toISOString() ?? ""}.`
+      return `Denied: the license of "${instance.instance}" ended on ${instance.endLicenseDate?.toISOString() ?? ""}.`
     case "NOT_GRANTED":
-      return `Refused: ${nameOf(explained)} does not grant "${slug}".`
+      return `Denied: ${nameOf(explained)} does not grant "${slug}".`
     case "UNLIMITED":
       return `Allowed: ${nameOf(explained)} grants "${slug}" without a limit.`
     case "GRANTED":
       return subject.entitlement?.type === "NUMBER"
-        ? `Allowed: with ${decimalText(requested)} more, ${taken} of "${slug}" are taken, and ${limitText(explained)}.`
+        ? `Allowed: with ${decimalText(requested)} more, the total of "${slug}" is ${total}, and ${limitText(explained)}.`
         : `Allowed: ${nameOf(explained)} grants "${slug}".`
     case "SOFT_LIMIT":
-      return `Allowed as overage: with ${decimalText(requested)} more, ${taken} of "${slug}" are taken, and ${limitText(explained)}.`
+      return `Allowed as overage: with ${decimalText(requested)} more, the total of "${slug}" is ${total}, and ${limitText(explained)}.`
     case "LIMIT_REACHED":
-      return `Refused: with ${decimalText(requested)} more, ${taken} of "${slug}" would be taken, but ${limitText(explained)}.`
+      return `Denied: with ${decimalText(requested)} more, the total of "${slug}" would be ${total}, but ${limitText(explained)}.`
   }
 }
 
@@ -87,10 +87,10 @@ const figuresText = ({ subject: { entitlement, held, period, usage } }: Explanat
   return ` Before this, ${decimalText(usage)} were used ${window}, and reservations held ${decimalText(held)}.`
 }
 
-const outcome = ({ consumed, decision }: ExplanationInput): string => {
+const outcomeText = ({ consumed, decision }: ExplanationInput): string => {
   if (consumed === undefined) return ""
   if (consumed) return " It was used."
-  return decision.allowed ? " Nothing was used, because another part of the request was refused." : " Nothing was used."
+  return decision.allowed ? " Nothing was used, because another check of the request was denied." : " Nothing was used."
 }
 
 /** The explanation of one answer. */
@@ -115,6 +115,6 @@ export const explain = (explained: ExplanationInput): Explanation => {
           },
     overageRule: ruleOf(explained),
     held: isNumber ? amountOf(subject.held) : null,
-    text: `${verdict(explained)}${figuresText(explained)}${outcome(explained)}`,
+    text: `${decisionText(explained)}${figuresText(explained)}${outcomeText(explained)}`,
   }
 }

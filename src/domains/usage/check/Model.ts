@@ -1,4 +1,4 @@
-/** The explanation of a check: what its answer rests on, for the people who are asked about it. */
+/** Bodies of checks, and the explanation of their answers for people who support users. */
 import { Schema } from "effect"
 import { Amount } from "../../../kernel/values/Decimal.ts"
 import { PathName } from "../../../kernel/values/Text.ts"
@@ -8,7 +8,7 @@ import type { EntitlementType } from "../../entitlements/Model.ts"
 import { LifecycleState } from "../../licenses/Model.ts"
 import { checkReasons } from "../rules/Decision.ts"
 
-/** `HARD`: nothing over the limit. `SOFT`: overage up to a cap. `UNLIMITED`: no limit. */
+/** `HARD`: nothing above the limit. `SOFT`: overage up to a cap. `UNLIMITED`: no limit. */
 export const overageKinds = ["HARD", "SOFT", "UNLIMITED"] as const
 
 /** Everything that one answer of a check was decided on. */
@@ -20,37 +20,38 @@ export const Explanation = Schema.Struct({
     lifecycleState: LifecycleState,
     startLicenseDate: Timestamp,
     endLicenseDate: Schema.NullOr(Timestamp),
-  }).annotate({ description: "The license version that the instance has, and from when to when" }),
+  }).annotate({ description: "The license version of the instance, with its dates" }),
   grant: Schema.NullOr(
     Schema.Struct({
       value: Schema.Union([Amount, Schema.Boolean, Schema.Record(Schema.String, Schema.Unknown)]),
       overagePercent: Schema.Finite,
     }),
-  ).annotate({ description: "What the license version grants; `null` if nothing" }),
+  ).annotate({ description: "The grant of the license version; `null` if there is none" }),
   window: Schema.NullOr(
     Schema.Struct({
       start: Timestamp,
-      end: Schema.NullOr(Timestamp).annotate({ description: "Not in the window; `null` if usage never starts again" }),
+      end: Schema.NullOr(Timestamp).annotate({ description: "Exclusive; `null` if usage never resets" }),
       resetPeriod: Schema.NullOr(Schema.Literals(resetPeriods)),
       resetAnchor: Schema.NullOr(Schema.Literals(resetAnchors)),
     }),
-  ).annotate({ description: "Where usage is counted; `null` unless the entitlement is a `NUMBER`" }),
+  ).annotate({ description: "The usage period; `null` unless the entitlement is a `NUMBER`" }),
   overageRule: Schema.NullOr(
     Schema.Struct({
       kind: Schema.Literals(overageKinds),
-      limit: Amount.annotate({ description: "Above it is overage; -1 when unlimited" }),
-      cap: Amount.annotate({ description: "Above it everything is refused; -1 when unlimited" }),
+      limit: Amount.annotate({ description: "Usage above it is overage; -1 if unlimited" }),
+      cap: Amount.annotate({ description: "Usage above it is denied; -1 if unlimited" }),
     }),
   ).annotate({ description: "`null` unless a `NUMBER` is granted" }),
   held: Schema.NullOr(Amount).annotate({
-    description: "What reservations keep from the window, at the same moment as the figures; `null` unless a `NUMBER`",
+    description:
+      "The quantity that reservations hold in the window, at the same instant as the figures; `null` unless a `NUMBER`",
   }),
-  text: Schema.String.annotate({ description: "The same for a person, in a few sentences" }),
+  text: Schema.String.annotate({ description: "The same in a few sentences" }),
 })
 
 export type Explanation = typeof Explanation.Type
 
-const MOST_CHECKS = 100
+const MAX_CHECKS = 100
 
 /** Body of `POST /instances/{instanceSlug}/check`. */
 export const CheckRequest = Schema.Struct({
@@ -59,22 +60,23 @@ export const CheckRequest = Schema.Struct({
       entitlement: PathName.annotate({ description: "Slug of the entitlement" }),
       requested: Schema.optionalKey(
         Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0)).annotate({
-          description: "How much more is wanted, for a `NUMBER`: 1 if absent, 0 asks whether usage is within the limit",
+          description: "For a `NUMBER`, the additional amount; default 1. With 0, whether usage is within the limit",
         }),
       ),
     }),
-  ).check(Schema.isMinLength(1), Schema.isMaxLength(MOST_CHECKS)),
+  ).check(Schema.isMinLength(1), Schema.isMaxLength(MAX_CHECKS)),
   consume: Schema.optionalKey(
     Schema.Boolean.annotate({
-      description: "Whether what is allowed is used at once: all of it, or nothing. Needs `write:instances`",
+      description:
+        "Whether to use the requested amounts if all of them are allowed; otherwise nothing is used. Requires `write:instances`",
     }),
   ),
   at: Schema.optionalKey(TimestampInput).annotate({
     description:
-      "The instant the question is about; now if absent. A past one is answered by what was true then: the license, dates and grants of then, and the usage up to then, that instant included. Not together with `consume`",
+      "The instant of the check; default now. A past check uses the license, dates and grants at that instant, and the usage up to and including it. Not allowed with `consume`",
   }),
   explain: Schema.optionalKey(
-    Schema.Boolean.annotate({ description: "Whether each answer comes with its `explanation`" }),
+    Schema.Boolean.annotate({ description: "Whether to add an `explanation` to each answer" }),
   ),
 })
 
@@ -87,30 +89,30 @@ export const CheckAnswer = Schema.Struct({
   entitlement: Schema.String,
   allowed: Schema.Boolean,
   reason: Schema.Literals(checkReasons),
-  limit: figure("What the license grants per period, -1 when unlimited; `null` unless a `NUMBER` is granted"),
-  usage: figure("What was used in the period; `null` unless the entitlement is a `NUMBER`"),
+  limit: figure("What the license grants per period, -1 if unlimited; `null` unless a `NUMBER` is granted"),
+  usage: figure("The usage in the period; `null` unless the entitlement is a `NUMBER`"),
   remaining: figure(
-    "What can still be had, before the request, or after it when consumed: the limit less what is used and what reservations hold; -1 when unlimited",
+    "What is still available before the request, or after it if consumed: the limit minus usage and reserved quantities; -1 if unlimited",
   ),
-  overage: figure("How far usage is over the limit, at the same moment"),
+  overage: figure("By how much usage exceeds the limit, at the same instant"),
   currentPeriodStart: Schema.NullOr(Timestamp),
   currentPeriodEnd: Schema.NullOr(Timestamp).annotate({
-    description: "`null` when usage never starts again from zero",
+    description: "`null` if usage never resets",
   }),
-  explanation: Schema.optionalKey(Explanation.annotate({ description: "If it was asked for by `explain`" })),
+  explanation: Schema.optionalKey(Explanation.annotate({ description: "Only with `explain`" })),
 })
 
-/** The answer to all checks, in the order asked. */
+/** The result of a request: an answer for each check, in the order of the request. */
 export const CheckResult = Schema.Struct({
   instance: Schema.String.annotate({ description: "Slug of the instance" }),
-  license: Schema.String.annotate({ description: "Slug of the license version it is assigned" }),
+  license: Schema.String.annotate({ description: "Slug of its license version" }),
   at: Timestamp,
   checks: Schema.Array(CheckAnswer),
 })
 
 export type CheckResult = typeof CheckResult.Type
 
-/** How an instance stands with one entitlement: the answer to a check of it, and what the check leaves out. */
+/** The standing of an instance with one entitlement: the answer to a check, and what the check does not return. */
 export interface Standing {
   readonly type: EntitlementType
   /** The granted object of a `CONFIG`; `null` for other types, and where nothing is granted. */

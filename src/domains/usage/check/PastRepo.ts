@@ -1,4 +1,4 @@
-/** SQL of what was true at an instant that is past: the terms and grants of then, and the usage up to then. */
+/** SQL of checks of the past: the terms and grants at an instant, and the usage up to it. */
 import { PgClient } from "@effect/sql-pg"
 import { BigDecimal, Context, Effect, Layer } from "effect"
 import type { AggregationMethod } from "../../entitlements/Model.ts"
@@ -14,10 +14,10 @@ interface Measured {
   readonly aggregationMethod: AggregationMethod | null
 }
 
-/** A row of a check about the past, without usage. */
+/** A row of a check of the past, without its usage. */
 export type PastRow = CheckedInstance & ((CheckedEntitlement & Measured) | { readonly entitlement: null })
 
-/** Usage that is asked for up to an instant. */
+/** A total whose usage up to an instant is needed. */
 export interface PastUsageKey {
   readonly instanceId: string
   readonly entitlementId: string
@@ -25,7 +25,7 @@ export interface PastUsageKey {
   readonly method: AggregationMethod
 }
 
-/** What was used in that period; a decimal. */
+/** The usage in that period; a decimal. */
 export interface PastUsage {
   readonly entitlementId: string
   readonly periodStart: Date
@@ -36,7 +36,9 @@ interface SummedUp {
   readonly entitlementId: string
   readonly periodStart: Date
   readonly method: AggregationMethod
-  /** The period's total of today, if that is what was used; else what the events up to the instant come to. */
+  /**
+   * The present total of the period, if all its events count; otherwise the sums of the events up to the instant do.
+   */
   readonly total: string | null
   readonly replacedBy: string | null
   readonly count: number
@@ -72,7 +74,7 @@ const make = Effect.gen(function* () {
   const family = sql.literal(familyJoin)
   const nothing = sql.literal("")
 
-  // Before the instance was made there was nothing to remember: its present terms stand for that time.
+  // No terms are stored for the time before the instance was created. Its present terms are used for that time.
   const termsAndLicense = sql.literal(`LEFT JOIN LATERAL (
       SELECT license_id, start_license_date, end_license_date FROM past_instance_terms
       WHERE organization_id = i.organization_id AND instance_id = i.id AND until > asked.at AND i.created_at <= asked.at
@@ -96,18 +98,18 @@ const make = Effect.gen(function* () {
       SELECT coalesce(granted.value, present.value) AS value,
         coalesce(granted.overage_percent, present.overage_percent) AS overage_percent
     ) g`)
-  // None lives longer than a day.
+  // No reservation lives longer than a day.
   const reservations = sql.literal(`LEFT JOIN LATERAL (
       SELECT sum(quantity) AS quantity FROM usage_reservations
       WHERE organization_id = i.organization_id AND instance_id = i.id AND entitlement_id = e.id
         AND created_at <= asked.at AND created_at > asked.at - interval '25 hours' AND expires_at > asked.at AND (ended_at IS NULL OR ended_at > asked.at)
     ) h ON true`)
-  // The events of a total that is not the answer already.
+  // The events of a total that was changed after the instant.
   const ofTotal = sql.literal(`organization_id = t.organization_id AND instance_id = t.instance_id
     AND entitlement_id = t.entitlement_id AND period_start = t.period_start AND t.last_at > asked.at`)
 
   return {
-    /** What a check about a past instant rests on, but for usage; no row if there is no such instance. */
+    /** Everything that a check of the past is decided on, except usage; no row if there is no such instance. */
     findTerms: (
       organizationId: string,
       instanceSlug: string,
@@ -128,9 +130,9 @@ const make = Effect.gen(function* () {
         WHERE i.organization_id = ${organizationId} AND i.slug = ${instanceSlug}`),
 
     /**
-     * What was used of each entitlement in its period up to an instant, by all events that are known today. The database
-     * adds up, so that no event leaves it. The period's total is the answer where all its events lie in that time, and
-     * where events were deleted, so that nobody can tell better.
+     * The usage of each entitlement in its period up to an instant, by all events that are known today. The database
+     * adds them up, so that no event is transferred. The period's total is used where all its events are up to the
+     * instant, and where events were deleted, because nothing more exact is left.
      */
     usageUntil: (
       organizationId: string,
@@ -180,7 +182,7 @@ const make = Effect.gen(function* () {
   }
 })
 
-/** What is still known of the past. */
+/** Rows of checks of the past. */
 export class PastRepo extends Context.Service<PastRepo, Effect.Success<typeof make>>()(
   "keyshelf/usage/check/PastRepo",
 ) {

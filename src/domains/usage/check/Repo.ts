@@ -1,4 +1,4 @@
-/** SQL of usage. */
+/** SQL of a single check: with an explanation, or of all entitlements. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import { records } from "../../../kernel/database/Statements.ts"
@@ -16,13 +16,12 @@ const make = Effect.gen(function* () {
 
   return {
     /**
-     * All that a check rests on, in one round trip; no row if there is no such instance. The period's start is computed
-     * by the caller, so the totals of as long as the longest such period come back: one row for each entitlement, or a
-     * few if the license start was moved lately. Reservations are read from the end of their index, behind all that
-     * expired: none lives longer than a day.
+     * Everything that a check is decided on, in one round trip; no row if there is no such instance. It returns one row
+     * for each entitlement, or a few if the license start was changed recently: the caller finds the total of the
+     * period. Reservations are read from the end of their index, after all expired ones: none lives longer than a day.
      *
-     * The array behind `ARRAY(SELECT ...)` and the fence `OFFSET 0` keep PostgreSQL at one plan for all calls, with one
-     * index look-up for each entitlement. Without them it plans every call anew, which costs seven times the execution.
+     * `ARRAY(SELECT ...)` and the fence `OFFSET 0` make PostgreSQL use one plan for all calls, with one index look-up
+     * for each entitlement. Otherwise it plans every call again, which costs seven times the execution.
      */
     findForCheck: (
       organizationId: string,
@@ -41,7 +40,7 @@ const make = Effect.gen(function* () {
         ${grantsAndUsage}
         WHERE i.organization_id = ${organizationId} AND i.slug = ${instanceSlug}`),
 
-    /** The same for the entitlements of these slugs, `null` meaning all, with the configurations that are granted. */
+    /** The same for the entitlements of these slugs (`null`: for all), with the granted configurations. */
     findStandings: (
       organizationId: string,
       instanceSlug: string,
@@ -60,7 +59,7 @@ const make = Effect.gen(function* () {
   }
 })
 
-/** Rows of usage. */
+/** Rows of a single check. */
 export class CheckRepo extends Context.Service<CheckRepo, Effect.Success<typeof make>>()("keyshelf/usage/check/Repo") {
   static readonly layer = Layer.effect(CheckRepo, make)
 }

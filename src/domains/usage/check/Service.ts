@@ -1,5 +1,5 @@
-/** Use cases of usage. */
-import { Context, Duration, Effect, Layer } from "effect"
+/** Use cases of checks. */
+import { Context, Effect, Layer } from "effect"
 import { InstanceNotFound } from "../../instances/Errors.ts"
 import { Caller } from "../../../kernel/contract/Caller.ts"
 import { noSuch } from "../../../kernel/contract/Problem.ts"
@@ -16,18 +16,18 @@ import { checkBasisOf } from "../rules/CheckBasis.ts"
 import type { CheckBasis } from "../rules/CheckBasis.ts"
 import { periodOf } from "../rules/Terms.ts"
 
-// Nodes' clocks differ a little: what another node reserved just now is known here, whatever its clock said.
-const CLOCKS_DIFFER = Duration.toMillis(Duration.minutes(1))
+// The clocks of nodes differ a little: a check must see what another node has just reserved by its own clock.
+const MAX_CLOCK_SKEW_MS = 60_000
 
-const known = (at: Date): Date => new Date(at.getTime() + CLOCKS_DIFFER)
+const knownAt = (at: Date): Date => new Date(at.getTime() + MAX_CLOCK_SKEW_MS)
 
 const make = Effect.gen(function* () {
   const repo = yield* CheckRepo
-  const findTogether = makeCheckBatcher(yield* CheckBatchRepo)
+  const findBatched = makeCheckBatcher(yield* CheckBatchRepo)
   const past = yield* PastRepo
 
-  /** What was true at an instant that is past. */
-  const findThen = Effect.fnUntraced(function* (
+  /** The rows of a check of the past. */
+  const findPast = Effect.fnUntraced(function* (
     organizationId: string,
     instance: string,
     entitlements: ReadonlyArray<string>,
@@ -46,34 +46,34 @@ const make = Effect.gen(function* () {
     return rows.map((row): CheckRow => (row.entitlement === null ? row : { ...row, ...usages.get(row.entitlementId) }))
   })
 
-  /** A check whose answers are given as `respond` makes them. Products run it on every request of theirs. */
+  /** A check whose response `respond` creates from its basis. Products run it on every request of theirs. */
   const checkWith = <A>(respond: (basis: CheckBasis, checks: CheckRequest["checks"], at: Date) => A) =>
     Effect.fnUntraced(function* (instanceSlug: string, { at: requestedAt, checks, explain = false }: CheckRequest) {
       const { organizationId } = yield* Caller
       const present = yield* now
       const at = requestedAt ?? present
       const slugs = checks.map(({ entitlement }) => entitlement)
-      const moment = { at, known: requestedAt ?? known(at) }
+      const asOf = { at, known: requestedAt ?? knownAt(at) }
       const basisIn = (rows: ReadonlyArray<CheckRow>) => checkBasisOf(rows, slugs, at)
       const find = Effect.suspend(() => {
         if (isBefore(at, present)) {
-          return Effect.map(findThen(organizationId, instanceSlug, slugs, at, explain), basisIn)
+          return Effect.map(findPast(organizationId, instanceSlug, slugs, at, explain), basisIn)
         }
         return explain
-          ? Effect.map(repo.findForCheck(organizationId, instanceSlug, slugs, { ...moment, explain }), basisIn)
-          : findTogether({ organizationId, instance: instanceSlug, entitlements: slugs, ...moment })
+          ? Effect.map(repo.findForCheck(organizationId, instanceSlug, slugs, { ...asOf, explain }), basisIn)
+          : findBatched({ organizationId, instance: instanceSlug, entitlements: slugs, ...asOf })
       })
       const basis = yield* find
       if (basis === undefined) return yield* new InstanceNotFound({ detail: noSuch("instance", instanceSlug) })
       return respond(basis, checks, at)
     })
 
-  // Flags ask this: there an instance that does not exist is no error.
+  // Flags use this. For them an instance that does not exist is not an error.
   const standingsOf = Effect.fnUntraced(function* (instanceSlug: string, entitlements: ReadonlyArray<string> | null) {
     const { organizationId } = yield* Caller
     const at = yield* now
     return standings(
-      yield* repo.findStandings(organizationId, instanceSlug, entitlements, { at, known: known(at) }),
+      yield* repo.findStandings(organizationId, instanceSlug, entitlements, { at, known: knownAt(at) }),
       at,
     )
   })
@@ -82,12 +82,15 @@ const make = Effect.gen(function* () {
     check: checkWith(checkResultOf),
     /** The same as JSON text, from the cache where possible. */
     checkAsText: checkWith(cachedResponseText),
-    /** How an instance stands with these entitlements (`null`: with all) now; nothing if there is no such instance. */
+    /**
+     * The current standings of an instance with these entitlements (`null`: with all); none if there is no such
+     * instance.
+     */
     standings: standingsOf,
   }
 })
 
-/** What the instances of the caller's organization may use. */
+/** Checks of what the instances of the caller's organization may use. */
 export class Usage extends Context.Service<Usage, Effect.Success<typeof make>>()("keyshelf/usage/check/Usage") {
   static readonly layer = Layer.effect(Usage, make)
 }

@@ -1,4 +1,4 @@
-/** Answers that are computed once for many questions. */
+/** Adds up the events of a batch: one tally for each total, which is added to the total in one step. Pure. */
 import { BigDecimal } from "effect"
 import { isBefore } from "../../../kernel/values/Timestamp.ts"
 import { isConsumable, meterPeriodAt, methodOf } from "../ledger/Account.ts"
@@ -11,49 +11,49 @@ import type { Period } from "../rules/Period.ts"
 import { grantOf } from "../rules/Terms.ts"
 import type { CountableEvent } from "./Rules.ts"
 
-/** The same function, which remembers its answers by the names of the questions for as long as it is kept itself. */
-export const memoized = <A, B>(nameOf: (asked: A) => string, answer: (asked: A) => B): ((asked: A) => B) => {
-  const known = new Map<string, B>()
-  return (asked) => {
-    const name = nameOf(asked)
-    const found = known.get(name) ?? answer(asked)
-    known.set(name, found)
-    return found
+/** The function with a cache of its results by key. The cache lives as long as the returned function. */
+export const memoized = <A, B>(keyOf: (input: A) => string, compute: (input: A) => B): ((input: A) => B) => {
+  const cache = new Map<string, B>()
+  return (input) => {
+    const key = keyOf(input)
+    const result = cache.get(key) ?? compute(input)
+    cache.set(key, result)
+    return result
   }
 }
 
-/** What the events of one total add to it. */
+/** What the events of a batch add to one total. */
 export interface Tally extends TotalKey {
-  /** How much the total's value rises. */
+  /** By how much the value of the total rises. */
   readonly added: BigDecimal.BigDecimal
   /** Number and sum of the events' own values. */
   readonly count: number
   readonly sum: BigDecimal.BigDecimal
   readonly firstAt: Date
   readonly lastAt: Date
-  /** What may not be passed by it; `null`: there is no limit. */
+  /** The thresholds that it must not cross; `null` if there is no limit. */
   readonly thresholds: Thresholds | null
 }
 
-/** An event by the place of its tally among all, and by its own in the order of those that the tally holds; both from 1. */
+/** An event, with the number of its tally and its own number within the tally; both start at 1. */
 export interface TalliedEvent {
   readonly tally: number
   readonly rank: number
   readonly event: Pick<CountableEvent, "timestamp" | "value" | "uniqueKey">
 }
 
-/** Whether the event does no more to its total than to let it rise. */
+/** Whether the event can only raise its total. */
 const raises = ({ meter, value }: CountableEvent): boolean => isConsumable(meter) && !BigDecimal.isNegative(value)
 
-/** The events of a meter in one period, in the order of their arrival. */
-interface Column {
+/** The events of a meter in one period, in the order of arrival. */
+interface PeriodEvents {
   readonly meter: Meter
   readonly period: Period
   readonly events: [CountableEvent, ...Array<CountableEvent>]
 }
 
-/** The limits that meters have, with their thresholds. Hundreds of meters share the few grants of their licenses. */
-const limits = () =>
+/** The limits of meters, with their thresholds. Hundreds of meters share the few grants of their licenses. */
+const makeLimitCache = () =>
   memoized(
     ({ granted, overagePercent, warningThresholdPercent }: Meter) =>
       `${granted} ${overagePercent} ${warningThresholdPercent}`,
@@ -63,24 +63,24 @@ const limits = () =>
     },
   )
 
-const columnsOf = (events: ReadonlyArray<CountableEvent>): ReadonlyArray<Column> => {
-  const byMeter = new Map<Meter, Array<Column>>()
+const groupByPeriod = (events: ReadonlyArray<CountableEvent>): ReadonlyArray<PeriodEvents> => {
+  const byMeter = new Map<Meter, Array<PeriodEvents>>()
   for (const event of events) {
     const { meter, timestamp } = event
-    const columns = byMeter.get(meter)
-    const column = columns?.find(({ period }) => contains(period, timestamp))
-    if (column !== undefined) {
-      column.events.push(event)
+    const groups = byMeter.get(meter)
+    const group = groups?.find(({ period }) => contains(period, timestamp))
+    if (group !== undefined) {
+      group.events.push(event)
       continue
     }
-    const begun: Column = { meter, period: meterPeriodAt(meter, timestamp), events: [event] }
-    if (columns === undefined) byMeter.set(meter, [begun])
-    else columns.push(begun)
+    const added: PeriodEvents = { meter, period: meterPeriodAt(meter, timestamp), events: [event] }
+    if (groups === undefined) byMeter.set(meter, [added])
+    else groups.push(added)
   }
   return [...byMeter.values()].flat()
 }
 
-const tallyOf = ({ events, meter, period }: Column, thresholds: Thresholds | null): Tally => {
+const tallyOf = ({ events, meter, period }: PeriodEvents, thresholds: Thresholds | null): Tally => {
   const [first] = events
   let { value: sum, timestamp: firstAt, timestamp: lastAt } = first
   for (const event of events) {
@@ -104,38 +104,38 @@ const tallyOf = ({ events, meter, period }: Column, thresholds: Thresholds | nul
   }
 }
 
-const order = <Value extends string | number>(one: Value, other: Value) => (one < other ? -1 : one > other ? 1 : 0)
+const compare = <Value extends string | number>(left: Value, right: Value) => (left < right ? -1 : left > right ? 1 : 0)
 
-/** By their keys, as PostgreSQL orders them. */
-const byKey = (one: TotalKey, other: TotalKey): number =>
-  order(one.instanceId, other.instanceId) ||
-  order(one.entitlementId, other.entitlementId) ||
-  order(one.periodStart.getTime(), other.periodStart.getTime())
+/** Compares keys as PostgreSQL does. */
+const compareKeys = (left: TotalKey, right: TotalKey): number =>
+  compare(left.instanceId, right.instanceId) ||
+  compare(left.entitlementId, right.entitlementId) ||
+  compare(left.periodStart.getTime(), right.periodStart.getTime())
 
-/** Tallies in the order of their keys, in which totals are locked wherever several are, and their events. */
+/** The tallies of a batch in key order, which is the lock order of totals, and their events. */
 export interface BatchTotals {
   readonly tallies: ReadonlyArray<Tally>
   readonly events: ReadonlyArray<TalliedEvent>
 }
 
 /**
- * Adds up events that are given in the order of their arrival; nothing if one of them may do anything else to its total than
- * to let it rise.
+ * Adds up events, which are passed in the order of arrival; `undefined` if one of them could do more than raise its
+ * total.
  */
 export const addUp = (events: ReadonlyArray<CountableEvent>): BatchTotals | undefined => {
   if (!events.every(raises)) return undefined
-  const limitFor = limits()
-  const columns: Array<{ readonly column: Column; readonly tally: Tally }> = []
-  for (const column of columnsOf(events)) {
-    const { isGranted, thresholds } = limitFor(column.meter)
+  const limitFor = makeLimitCache()
+  const groups: Array<{ readonly group: PeriodEvents; readonly tally: Tally }> = []
+  for (const group of groupByPeriod(events)) {
+    const { isGranted, thresholds } = limitFor(group.meter)
     if (!isGranted) return undefined
-    columns.push({ column, tally: tallyOf(column, thresholds) })
+    groups.push({ group, tally: tallyOf(group, thresholds) })
   }
-  columns.sort(({ tally: one }, { tally: other }) => byKey(one, other))
+  groups.sort(({ tally: left }, { tally: right }) => compareKeys(left, right))
   return {
-    tallies: columns.map(({ tally }) => tally),
-    events: columns.flatMap(({ column }, index) =>
-      column.events.map((event, position) => ({ tally: index + 1, rank: position + 1, event })),
+    tallies: groups.map(({ tally }) => tally),
+    events: groups.flatMap(({ group }, index) =>
+      group.events.map((event, position) => ({ tally: index + 1, rank: position + 1, event })),
     ),
   }
 }

@@ -1,4 +1,4 @@
-/** SQL of batches whose events only add to totals: by set, and without reading the totals. */
+/** SQL of batches that are counted set-wise: it raises totals without reading them. */
 import { PgClient } from "@effect/sql-pg"
 import { BigDecimal, Context, Effect, Layer, Option } from "effect"
 import type { ActorReference } from "../../../kernel/contract/Caller.ts"
@@ -35,10 +35,10 @@ interface TermsRow {
   readonly grants: ReadonlyArray<Grant>
 }
 
-/** What an organization's instances and entitlements of some slugs are, and what the instances' licenses grant. */
+/** Instances and entitlements of an organization, and the grants of the instances' licenses. */
 export interface Terms {
   readonly instances: ReadonlySet<string>
-  /** The entitlement of an instance, if there are both. Always the same for the same two. */
+  /** The meter of an instance and an entitlement, if both exist. The same two always have the same meter. */
   readonly meterOf: (instance: string, entitlement: string) => Meter | undefined
 }
 
@@ -68,7 +68,7 @@ const termsOf = (organizationId: string, row: TermsRow): Terms => {
       if (found === undefined || metered === undefined) return undefined
       const { grants, meters, terms } = metered
       const grant = grants.get(found.licenseId)
-      // Member by member, because there are hundreds, and a spread makes room for each several times.
+      // Property by property: there are hundreds of meters, and a spread allocates each several times.
       const meter: Meter = {
         organizationId,
         instanceId: found.instanceId,
@@ -94,7 +94,7 @@ const termsOf = (organizationId: string, row: TermsRow): Terms => {
   }
 }
 
-// Nearly all are whole.
+// Nearly all are whole numbers, which need no formatting.
 const digits = (amount: BigDecimal.BigDecimal) =>
   amount.scale === 0 ? amount.value.toString() : BigDecimal.format(amount)
 
@@ -104,7 +104,7 @@ const amounts = <Row>(rows: ReadonlyArray<Row>, amountOf: (row: Row) => BigDecim
     return amount && digits(amount)
   })
 
-/** The different thresholds of tallies, which are few: many share the grants of a license. */
+/** The different thresholds of tallies. There are few, because many tallies share the grants of a license. */
 const thresholdsAmong = (tallies: ReadonlyArray<Tally>) => {
   const places = new Map<Thresholds | null, number>()
   for (const { thresholds } of tallies) if (!places.has(thresholds)) places.set(thresholds, places.size + 1)
@@ -116,9 +116,9 @@ const make = Effect.gen(function* () {
 
   return {
     /**
-     * The terms of all meters of these instances and entitlements, in one statement, so that a license that is changed
-     * meanwhile is seen before or after, not in parts. As JSON, and each thing once, because a row for each meter would
-     * tell the same few things hundreds of times. The fences keep PostgreSQL at index look-ups, and at one plan.
+     * The terms of all meters of these instances and entitlements. One statement, so that it sees a license before or
+     * after a concurrent change, never half of it. It returns each row once, as JSON: a row for each meter would repeat
+     * the same few values hundreds of times. The fences force index look-ups and one plan.
      */
     terms: (organizationId: string, instances: ReadonlyArray<string>, entitlements: ReadonlyArray<string>) =>
       Effect.map(
@@ -158,13 +158,12 @@ const make = Effect.gen(function* () {
       ),
 
     /**
-     * Adds tallies to their totals and stores their events. Answers how many totals took theirs: where that is not all of
-     * them, the transaction has to be taken back. A total takes no tally that would bring it past a threshold, or that is
-     * older than the newest `set`; a total that is missing begins with its tally, if nobody is about to change or delete
-     * what it is of.
+     * Adds tallies to their totals and stores their events. Returns how many totals were raised; if not all were, the
+     * transaction must be rolled back. A total is not raised across a threshold, or by events older than its newest
+     * `set`. A missing total starts with its tally, unless another transaction has locked its instance or entitlement.
      *
-     * Tallies come in the order in which totals are locked. Events find theirs by their places in arrays, because
-     * PostgreSQL, which does not know how long those are, would join them row by row.
+     * Tallies are in the lock order of totals. Events find their tally by its index in an array: PostgreSQL does not
+     * know the lengths of the arrays, and would join them row by row.
      */
     post: (
       organizationId: string,
@@ -256,8 +255,8 @@ const make = Effect.gen(function* () {
     },
 
     /**
-     * What reservations keep of meters of these instances, in whatever period. Asked behind {@link post}, whose locks keep
-     * others from reserving: so it counts what was reserved while those were waited for.
+     * What reservations hold of the meters of these instances, in any period. It must run after `post`, whose locks
+     * prevent new reservations: so it includes what was reserved while `post` waited.
      */
     held: (organizationId: string, instances: ReadonlyArray<string>, at: Date) =>
       records<{ readonly instanceId: string; readonly entitlementId: string; readonly quantity: string }>()(sql`
@@ -269,7 +268,7 @@ const make = Effect.gen(function* () {
   }
 })
 
-/** Rows of batches that only add to totals. */
+/** Rows of batches that are counted set-wise. */
 export class CloudEventsRepo extends Context.Service<CloudEventsRepo, Effect.Success<typeof make>>()(
   "keyshelf/usage/cloudevents/Repo",
 ) {

@@ -1,4 +1,4 @@
-/** Reads CloudEvents and judges whether they can count. Pure. */
+/** Parses CloudEvents and decides whether they can count. Pure. */
 import { BigDecimal, Option, Predicate, Schema } from "effect"
 import { Text } from "../../../kernel/values/Text.ts"
 import { TimestampInput } from "../../../kernel/values/Timestamp.ts"
@@ -8,36 +8,36 @@ import type { CloudEventResult } from "./Model.ts"
 import type { Meter } from "../ledger/Model.ts"
 import { timestampError, valueError } from "../ledger/Acceptance.ts"
 
-/** What became of an event. */
+/** The outcome of an event. */
 export type Outcome = Pick<CloudEventResult, "status" | "code" | "message">
 
 export const rejected = (code: string, message: string): Outcome => ({ status: "rejected", code, message })
 
-const malformed = (message: string): Outcome => rejected("Request.ValidationFailed", message)
+const invalidEvent = (message: string): Outcome => rejected("Request.ValidationFailed", message)
 
 const Label = Text(1, 255)
 const isLabel = Schema.is(Label)
-// Without `time`: what is only looked at need not be copied, and an instant has to be made of a text.
-const Envelope = Schema.Struct({
+// Without `time`: that has to be decoded, while these properties are only checked.
+const Attributes = Schema.Struct({
   specversion: Schema.Literal("1.0"),
   id: Label,
   source: Text(1, 2048),
   subject: Label,
   type: Label,
 })
-const isEnvelope = Schema.is(Envelope)
+const hasAttributes = Schema.is(Attributes)
 const decodeTime = Schema.decodeUnknownOption(TimestampInput)
 
-// Asked in this order for the first member that is wrong, so that a sender reads what to mend.
-const members = Object.entries(Envelope.fields).map(
+// Checked in this order for the first attribute that is wrong, so that the message can name it.
+const attributes = Object.entries(Attributes.fields).map(
   ([name, schema]) => [name, Schema.is(Schema.Struct({ [name]: schema }))] as const,
 )
 
-/** What an event is counted once by. The length tells where its source ends. */
+/** The text that identifies an event. The length marks the end of its source. */
 export const identityOf = ({ id, source }: Pick<ParsedEvent, "id" | "source">): string =>
   `${source.length} ${source}${id}`
 
-/** An event with the members that matter here. */
+/** A CloudEvent that was parsed. */
 export interface ParsedEvent {
   readonly id: string
   readonly source: string
@@ -46,18 +46,18 @@ export interface ParsedEvent {
   readonly instance: string
   readonly entitlement: string
   readonly timestamp: Date
-  /** `undefined`: there is none, `null`: it is no number. */
+  /** `undefined` if there is none; `null` if it is not a number. */
   readonly value: BigDecimal.BigDecimal | null | undefined
   readonly uniqueKey: string | null
 }
 
-/** An event that can count, unless its total or its id stands against it. */
+/** A valid event. Only its total or its id can still reject it. */
 export interface CountableEvent extends Pick<ParsedEvent, "id" | "source" | "identity" | "timestamp" | "uniqueKey"> {
   readonly meter: Meter
   readonly value: BigDecimal.BigDecimal
 }
 
-/** An event that cannot count, and why. */
+/** An invalid event. */
 export interface RejectedEvent {
   readonly id: string | null
   readonly outcome: Outcome
@@ -66,27 +66,27 @@ export interface RejectedEvent {
 const idOf = (event: unknown): string | null =>
   typeof event === "object" && event !== null && "id" in event && typeof event.id === "string" ? event.id : null
 
-// A COUNT ignores what an event carries, so data of any shape may stand here.
+// A COUNT ignores `data`, so it may have any shape.
 const dataOf = (event: unknown): { readonly value?: unknown; readonly uniqueKey?: unknown } =>
   Predicate.hasProperty(event, "data") && Predicate.isObject(event.data) ? event.data : {}
 
-/** When the usage was: now, unless the event tells it. Nothing if what it tells is no instant. */
+/** The instant of the usage: `time`, or now; `undefined` if `time` is not an instant. */
 const instantOf = (event: object, now: Date): Date | undefined => {
   const time = "time" in event ? event.time : null
   return time === null ? now : Option.getOrUndefined(decodeTime(time))
 }
 
-const unreadable = (sent: unknown): RejectedEvent => {
-  const wrong = isEnvelope(sent) ? "time" : members.find(([, isRight]) => !isRight(sent))?.[0]
-  const what = wrong === undefined ? "The event is no CloudEvent 1.0" : `\`${wrong}\` is missing or not valid`
-  return { id: idOf(sent), outcome: malformed(`${what}.`) }
+const rejectedAttribute = (sent: unknown): RejectedEvent => {
+  const wrong = hasAttributes(sent) ? "time" : attributes.find(([, isValid]) => !isValid(sent))?.[0]
+  const message = wrong === undefined ? "The event is not a CloudEvent 1.0" : `\`${wrong}\` is missing or invalid`
+  return { id: idOf(sent), outcome: invalidEvent(`${message}.`) }
 }
 
-/** The event, or why it is none. Members that are not known here are extensions, and ignored. */
+/** Parses an event. Unknown properties are extension attributes and ignored. */
 export const parseEvent = (sent: unknown, now: Date): ParsedEvent | RejectedEvent => {
-  if (!isEnvelope(sent)) return unreadable(sent)
+  if (!hasAttributes(sent)) return rejectedAttribute(sent)
   const timestamp = instantOf(sent, now)
-  if (timestamp === undefined) return unreadable(sent)
+  if (timestamp === undefined) return rejectedAttribute(sent)
   const { uniqueKey, value } = dataOf(sent)
   return {
     id: sent.id,
@@ -101,21 +101,21 @@ export const parseEvent = (sent: unknown, now: Date): ParsedEvent | RejectedEven
 }
 
 const eventError = (event: ParsedEvent, meter: Meter, now: Date): string | undefined => {
-  if (meter.type !== "NUMBER") return `\`type\` is not metered, because its type is ${meter.type}.`
-  const wrongTime = timestampError(meter, event.timestamp, now)
-  if (wrongTime !== undefined) return `\`time\` ${wrongTime}.`
+  if (meter.type !== "NUMBER") return `\`type\` must be an entitlement of the type NUMBER; its type is ${meter.type}.`
+  const timeError = timestampError(meter, event.timestamp, now)
+  if (timeError !== undefined) return `\`time\` ${timeError}.`
   const method = methodOf(meter)
   if (method === "UNIQUE_COUNT" && event.uniqueKey === null) {
-    return "`data.uniqueKey` is due for a UNIQUE_COUNT: 1 to 255 characters."
+    return "`data.uniqueKey` is required for a UNIQUE_COUNT: 1 to 255 characters."
   }
   if (event.value === null) {
-    return method === "UNIQUE_COUNT" || method === "COUNT" ? undefined : "`data.value` is no number."
+    return method === "UNIQUE_COUNT" || method === "COUNT" ? undefined : "`data.value` must be a number."
   }
-  const wrongValue = valueError(meter, "append", event.value)
-  return wrongValue === undefined ? undefined : `\`data.value\` ${wrongValue}.`
+  const dataError = valueError(meter, "append", event.value)
+  return dataError === undefined ? undefined : `\`data.value\` ${dataError}.`
 }
 
-/** Whether the event can count on this meter. */
+/** Validates the event for its meter. */
 export const checkEvent = (
   event: ParsedEvent,
   meter: Meter | undefined,
@@ -123,13 +123,13 @@ export const checkEvent = (
   now: Date,
 ): CountableEvent | RejectedEvent => {
   if (meter === undefined) {
-    const verdict = isInstance
+    const outcome = isInstance
       ? rejected("Entitlement.NotFound", `There is no entitlement "${event.entitlement}".`)
       : rejected("Instance.NotFound", `There is no instance "${event.instance}".`)
-    return { id: event.id, outcome: verdict }
+    return { id: event.id, outcome }
   }
-  const fault = eventError(event, meter, now)
-  if (fault !== undefined) return { id: event.id, outcome: malformed(fault) }
+  const error = eventError(event, meter, now)
+  if (error !== undefined) return { id: event.id, outcome: invalidEvent(error) }
   return {
     id: event.id,
     source: event.source,

@@ -1,4 +1,6 @@
-/** Usage as CloudEvents 1.0: each event is judged by itself, and counted once (contract sections 5 and 9, "Usage"). */
+/**
+ * Usage as CloudEvents 1.0: each event has its own outcome and is counted once (contract sections 5 and 9, "Usage").
+ */
 import { Context, Effect, Exit, Layer, Option } from "effect"
 import { Caller } from "../../../kernel/contract/Caller.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
@@ -16,14 +18,14 @@ const DUPLICATE: Outcome = { status: "duplicate" }
 type Batch = ReadonlyArray<unknown>
 type Results = ReadonlyArray<CloudEventResult>
 
-/** While PostgreSQL counts some batches of a caller, others are read and added up. */
-const TURNS_AT_ONCE = 2
+/** Groups of one caller that run at the same time: while PostgreSQL stores one, the next is parsed and added up. */
+const MAX_GROUPS_IN_FLIGHT = 2
 
-/** How many batches are counted together at most: more would make one transaction long, and save nothing more. */
-const MOST_TOGETHER = 8
+/** The maximum of batches in one transaction. More would make it long and save nothing. */
+const MAX_BATCHES = 8
 
-/** A way of counting: where it finds the terms of events, and how it counts those that the terms allow. */
-interface Way<E, R> {
+/** A counting strategy: it finds the terms of events, and counts the valid ones. */
+interface Strategy<E, R> {
   readonly terms: (organizationId: string, events: ReadonlyArray<ParsedEvent>) => Effect.Effect<Terms>
   readonly count: (events: ReadonlyArray<CountableEvent>, at: Date) => Effect.Effect<Outcomes, E, R>
 }
@@ -31,15 +33,19 @@ interface Way<E, R> {
 const isEvent = <Event extends ParsedEvent | CountableEvent>(event: Event | RejectedEvent): event is Event =>
   !("outcome" in event)
 
-/** The first event of each identity: the only one that can count. */
-const firsts = (events: ReadonlyArray<CountableEvent>): ReadonlyMap<string, CountableEvent> => {
+/** The first event of each identity. Only that can count. */
+const firstByIdentity = (events: ReadonlyArray<CountableEvent>): ReadonlyMap<string, CountableEvent> => {
   const byIdentity = new Map<string, CountableEvent>()
   for (const event of events) if (!byIdentity.has(event.identity)) byIdentity.set(event.identity, event)
   return byIdentity
 }
 
-/** The events of batches that can count, and why the others cannot. What is only needed for that is let go of. */
-const judged = Effect.fnUntraced(function* <E, R>({ terms }: Way<E, R>, sent: ReadonlyArray<Batch>, at: Date) {
+/** Parses and validates the events of batches. */
+const validateBatches = Effect.fnUntraced(function* <E, R>(
+  { terms }: Strategy<E, R>,
+  sent: ReadonlyArray<Batch>,
+  at: Date,
+) {
   const { organizationId } = yield* Caller
   const read = sent.map((batch) => batch.map((event) => parseEvent(event, at)))
   const { instances, meterOf } = yield* terms(organizationId, read.flat().filter(isEvent))
@@ -52,50 +58,50 @@ const judged = Effect.fnUntraced(function* <E, R>({ terms }: Way<E, R>, sent: Re
   )
 })
 
-/** Counts the events of batches that can be, and tells of each batch what became of its events, in order. */
-const counted = Effect.fnUntraced(function* <E, R>(way: Way<E, R>, sent: ReadonlyArray<Batch>) {
+/** Counts the valid events of batches, and returns the results of each batch in order. */
+const countBatches = Effect.fnUntraced(function* <E, R>(strategy: Strategy<E, R>, sent: ReadonlyArray<Batch>) {
   const at = yield* now
-  const batches = yield* judged(way, sent, at)
-  const candidates = firsts(batches.flat().filter(isEvent))
-  const verdictOf = candidates.size === 0 ? noOutcomes : yield* way.count([...candidates.values()], at)
+  const batches = yield* validateBatches(strategy, sent, at)
+  const candidates = firstByIdentity(batches.flat().filter(isEvent))
+  const outcomeOf = candidates.size === 0 ? noOutcomes : yield* strategy.count([...candidates.values()], at)
   return batches.map((batch) =>
     batch.map((event, index): CloudEventResult => {
       if (!isEvent(event)) return { index, id: event.id, ...event.outcome }
       const first = candidates.get(event.identity) ?? event
-      const verdict = verdictOf(first) ?? DUPLICATE
-      return { index, id: event.id, ...(first !== event && verdict.status === "accepted" ? DUPLICATE : verdict) }
+      const outcome = outcomeOf(first) ?? DUPLICATE
+      return { index, id: event.id, ...(first !== event && outcome.status === "accepted" ? DUPLICATE : outcome) }
     }),
   )
 })
 
 const make = Effect.gen(function* () {
-  const { simply, underLocks } = yield* makeBatchCounting
+  const { setWise, underLocks } = yield* makeBatchCounting
   const transactions = yield* Transactions
 
   const countUnderLocks = (batch: Batch) =>
-    Effect.map(counted(underLocks, [batch]), ([results = []]): Results => results)
+    Effect.map(countBatches(underLocks, [batch]), ([results = []]): Results => results)
 
-  /** Counts batches of one caller: all at once if they are simple, else each by itself. */
+  /** Counts batches of one caller: all set-wise, or each by itself under locks. */
   const serve = (sent: ReadonlyArray<Batch>) =>
-    counted(simply, sent).pipe(
-      Effect.map((results) => results.map((own) => Exit.succeed<Results>(own))),
+    countBatches(setWise, sent).pipe(
+      Effect.map((results) => results.map((result) => Exit.succeed<Results>(result))),
       Effect.catchTag("NotSimple", () =>
-        // What becomes of one is no matter of the others.
+        // The failure of one batch must not affect the others.
         Effect.forEach(sent, (batch) => Effect.exit(transactions.run(countUnderLocks(batch)))),
       ),
     )
-  const queued = makeGroupCommit(serve, { maxBatch: MOST_TOGETHER })
+  const grouped = makeGroupCommit(serve, { maxBatch: MAX_BATCHES })
   let arrived = 0
 
-  /** Counts the events that can be, all in one transaction, and tells what became of each, in order. */
+  /** Counts the valid events of a batch, and returns the result of each in order. */
   const report = Effect.fn("CloudEvents.report")(function* (sent: Batch) {
-    // An idempotency key's transaction has to hold what it answers, and cannot be taken back for a second try.
+    // The transaction of an idempotency key must contain the events, and cannot be rolled back for a second try.
     if (Option.isSome(yield* Effect.serviceOption(Transaction))) {
       return { results: yield* transactions.run(countUnderLocks(sent)) }
     }
     const { credentialId, organizationId } = yield* Caller
-    const turns = arrived++ % TURNS_AT_ONCE
-    return { results: yield* queued(`${organizationId} ${credentialId} ${turns}`, sent) }
+    const group = arrived++ % MAX_GROUPS_IN_FLIGHT
+    return { results: yield* grouped(`${organizationId} ${credentialId} ${group}`, sent) }
   })
 
   return { report }

@@ -31,7 +31,7 @@ export const valueError = (
 ): string | undefined => {
   const method = methodOf(meter)
   if (value === undefined) {
-    return method === "UNIQUE_COUNT" || (method === "COUNT" && behavior === "append") ? undefined : "is missing"
+    return method === "UNIQUE_COUNT" || (method === "COUNT" && behavior === "append") ? undefined : "is required"
   }
   if (!isStorable(value)) return "must have at most 18 digits"
   if (method === "UNIQUE_COUNT" || !BigDecimal.isNegative(value)) return undefined
@@ -47,9 +47,9 @@ export interface UsageValidationError {
 }
 
 /** The detail of a rejection. */
-export const rejectionText = (refusal: RejectionReason, { held, meter, total }: Account): string => {
+export const rejectionText = (rejection: RejectionReason, { held, meter, total }: Account): string => {
   const what = `"${meter.entitlement}" of "${meter.instance}"`
-  switch (refusal) {
+  switch (rejection) {
     case "not-granted":
       return `The license "${meter.license}" does not grant ${what}.`
     case "cap":

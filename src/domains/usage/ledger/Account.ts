@@ -1,6 +1,6 @@
 /**
- * The account of one meter and period: events are posted to it, then it is stored. Pure; `LockedLedger` and `OptimisticLedger` open
- * and store accounts.
+ * The account of one meter and period: events are posted to it, then it is stored. Pure; `LockedLedger` and
+ * `OptimisticLedger` open and store accounts.
  */
 import { BigDecimal } from "effect"
 import { amountOf } from "../../../kernel/values/Decimal.ts"
@@ -177,19 +177,19 @@ export interface PostOptions {
 export const post = (
   account: Account,
   event: ReportedEvent,
-  { isReserved: isPromised = false, laterEvents = [] }: PostOptions = {},
-): { readonly account: Account; readonly refusal?: RejectionReason } => {
+  { isReserved = false, laterEvents = [] }: PostOptions = {},
+): { readonly account: Account; readonly rejection?: RejectionReason } => {
   const { meter, total } = account
   const key = methodOf(meter) === "UNIQUE_COUNT" ? event.uniqueKey : null
   const isNewKey = key !== null && !account.knownKeys.has(key) && !account.newKeys.has(key)
   const next = add(methodOf(meter), total, event, { isNewKey, laterEvents })
   const limit = limitFor(meter)
-  if (BigDecimal.isNegative(next.value)) return { account, refusal: "negative" }
-  const refusal = isPromised ? undefined : rejectionReason(limit, total.value, next.value, account.held)
-  if (refusal === "cap") {
-    return { account: withCapExceeded(account), refusal }
+  if (BigDecimal.isNegative(next.value)) return { account, rejection: "negative" }
+  const rejection = isReserved ? undefined : rejectionReason(limit, total.value, next.value, account.held)
+  if (rejection === "cap") {
+    return { account: withCapExceeded(account), rejection }
   }
-  if (refusal !== undefined) return { account, refusal }
+  if (rejection !== undefined) return { account, rejection }
   return {
     account: {
       ...account,

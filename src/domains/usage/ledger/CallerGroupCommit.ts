@@ -5,14 +5,14 @@ import { makeGroupCommit, unanswered } from "../../../kernel/concurrency/GroupCo
 import { Caller } from "../../../kernel/contract/Caller.ts"
 import { Transaction, Transactions } from "../../../kernel/database/Transactions.ts"
 
-/** Serves the requests of a caller in batches, each in one transaction. */
-export const callerGroupCommit = Effect.fnUntraced(function* <Request, A, E>(
-  serve: (
+/** Commits the requests of a caller in batches, each in one transaction. */
+export const makeCallerGroupCommit = Effect.fnUntraced(function* <Request, A, E>(
+  commit: (
     requests: ReadonlyArray<Request>,
   ) => Effect.Effect<ReadonlyArray<Exit.Exit<A, E>>, never, Caller | Transaction>,
 ) {
   const transactions = yield* Transactions
-  const inTransaction = (requests: ReadonlyArray<Request>) => transactions.run(serve(requests))
+  const inTransaction = (requests: ReadonlyArray<Request>) => transactions.run(commit(requests))
   const grouped = makeGroupCommit(inTransaction)
 
   return Effect.fnUntraced(function* (request: Request) {

@@ -1,13 +1,13 @@
 /**
- * Applies operations to accounts: optimistically where that is enough, else under locks (`docs/adr/0006-usage-without-locks.md`).
- * Callers do not choose. What needs statements of its own between lock and decision uses the locked ledger itself: reservations,
- * transaction ids, reports that set a total, and batches.
+ * Applies operations to accounts: optimistically where that is enough, else under locks
+ * (`docs/adr/0006-optimistic-ledger.md`). Callers do not choose. What needs statements of its own between lock and
+ * decision uses the locked ledger itself: reservations, transaction ids, reports that set a total, and batches.
  */
 import { Context, Effect, Exit, Layer, Option } from "effect"
 import { Caller } from "../../../kernel/contract/Caller.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { meterName } from "./Account.ts"
-import { callerGroupCommit } from "./CallerGroupCommit.ts"
+import { makeCallerGroupCommit } from "./CallerGroupCommit.ts"
 import { LedgerRepo } from "./LedgerRepo.ts"
 import { LockedLedger } from "./LockedLedger.ts"
 import { decideOperation, metersOf } from "./Operation.ts"
@@ -15,7 +15,9 @@ import type { Operation } from "./Operation.ts"
 import { OptimisticLedger } from "./OptimisticLedger.ts"
 
 interface LedgerOperations {
-  /** Counts what the operation uses and returns its answer, or rejects it. In a transaction, it applies within that one. */
+  /**
+   * Counts what the operation uses and returns its answer, or rejects it. In a transaction, it applies within that one.
+   */
   readonly apply: <A, E>(operation: Operation<A, E>) => Effect.Effect<A, E, Caller>
 }
 
@@ -52,7 +54,7 @@ const make = Effect.gen(function* () {
     return answers
   })
 
-  const applyGrouped = yield* callerGroupCommit(applyUnderLocks)
+  const applyGrouped = yield* makeCallerGroupCommit(applyUnderLocks)
 
   const apply = Effect.fnUntraced(function* (operation: AnyOperation) {
     const answer = operation.explain === true ? Option.none() : yield* optimistic.apply(operation)

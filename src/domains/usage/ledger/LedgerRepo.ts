@@ -1,30 +1,24 @@
-/** SQL of usage events and their totals. Totals are locked one after another in the order of their keys. */
+/** SQL of meters, totals and usage events. `LockedLedger` states the lock order. */
 import { PgClient } from "@effect/sql-pg"
-import { BigDecimal, Context, Effect, Layer, Option } from "effect"
+import { BigDecimal, Context, Effect, Layer } from "effect"
 import { storedDecimal } from "../../../kernel/values/Decimal.ts"
-import { column, record, records, touched } from "../../../kernel/database/Statements.ts"
+import { records } from "../../../kernel/database/Statements.ts"
 import type { TotalKey } from "./Account.ts"
 import type { Total, UsageEvent } from "../rules/Aggregation.ts"
 import type { Crossings } from "../rules/Limits.ts"
 import type { Meter } from "./Model.ts"
 import { explainedColumns, familyJoin } from "../TermsSql.ts"
 
-/** What an event is counted once by. */
-interface EventId {
-  readonly source: string
-  readonly id: string
-}
-
-/** A total as it is stored: decimals as texts. */
+/** A stored total, with decimals as texts. */
 export interface StoredTotal extends TotalKey, Crossings, Omit<Total, "value" | "sum"> {
   readonly value: string
   readonly sum: string
-  /** Where the row is, and another version after every change of it. */
+  /** The location and the version of the row. Every change gives it another version. */
   readonly location: string
   readonly version: string
 }
 
-/** A total as it was read. */
+/** A total that was read. */
 export interface TotalRow extends TotalKey {
   readonly total: Total
   readonly crossings: Crossings
@@ -32,14 +26,14 @@ export interface TotalRow extends TotalKey {
   readonly version: string
 }
 
-/** A total that is locked, with what reservations keep from its period. */
+/** A total, with what reservations hold of its period. */
 export interface LockedTotal extends TotalRow {
   readonly held: BigDecimal.BigDecimal
-  /** The latest instant by which anything was decided on it. */
+  /** The latest instant of a decision on it. */
   readonly decidedAt: Date
 }
 
-/** Reads a stored total. */
+/** Parses a stored total. */
 export const totalRowOf = (row: StoredTotal): TotalRow => ({
   instanceId: row.instanceId,
   entitlementId: row.entitlementId,
@@ -67,7 +61,7 @@ export const meterColumns = `i.organization_id AS "organizationId", i.id AS "ins
     CASE jsonb_typeof(g.value) WHEN 'object' THEN '{}' ELSE g.value #>> '{}' END AS granted,
     g.overage_percent AS "overagePercent"`
 
-/** The columns of the total `t`, besides those that name it. */
+/** The columns of the total `t`, without those of its instance and entitlement. */
 export const totalColumns = `t.period_start AS "periodStart", t.value::text AS value,
     t.event_count::float8 AS "eventCount", t.sum::text AS sum, t.value_count::float8 AS "valueCount", t.set_at AS "setAt",
     t.latest_at AS "latestAt", t.last_at AS "lastAt", t.warned, t.limit_reached AS "limitReached",
@@ -88,8 +82,8 @@ const make = Effect.gen(function* () {
 
   return {
     /**
-     * The meters of these pairs that exist. Instance and entitlement cannot be deleted until the transaction ends. What only
-     * an explanation tells is read if it is asked for.
+     * The meters of these pairs that exist. Their instances and entitlements cannot be deleted until the transaction
+     * ends. With `explain`, it reads what only an explanation shows.
      */
     keep: (
       organizationId: string,
@@ -105,12 +99,13 @@ const make = Effect.gen(function* () {
         ${explain ? family : nothing}
         FOR KEY SHARE OF i, e`),
 
+    /** The meter of an instance and an entitlement; no row if one of them does not exist. */
     find: (organizationId: string, instance: string, entitlement: string) =>
       records<Meter>()(sql`
         SELECT ${meters} FROM instances i JOIN entitlements e ON e.organization_id = i.organization_id ${grants}
         WHERE i.organization_id = ${organizationId} AND i.slug = ${instance} AND e.slug = ${entitlement}`),
 
-    /** The meters of what the instance's license grants, by display order. */
+    /** A page of the meters that the instance's license grants, by display order. */
     listGranted: (
       organizationId: string,
       instance: string,
@@ -133,7 +128,7 @@ const make = Effect.gen(function* () {
         WHERE i.organization_id = ${organizationId} AND i.slug = ${instance}
         ORDER BY e.display_order, e.id`),
 
-    /** Which of these slugs are instances. */
+    /** Those of the slugs that name an instance. */
     instancesAmong: (organizationId: string, slugs: ReadonlyArray<string>) =>
       records<{ readonly slug: string }>()(sql`
         SELECT slug FROM instances WHERE organization_id = ${organizationId}
@@ -149,8 +144,8 @@ const make = Effect.gen(function* () {
       ),
 
     /**
-     * Locks the totals of these keys until the transaction ends. Those that are missing begin at zero. What is held is read
-     * behind each lock, by a function that sees what committed while the lock was waited for.
+     * Locks the totals of these keys until the transaction ends, in key order. Missing ones start at zero. What
+     * reservations hold is read after each lock, by a function that sees what committed while the statement waited.
      */
     lockTotals: (
       organizationId: string,
@@ -183,7 +178,7 @@ const make = Effect.gen(function* () {
           })),
       ),
 
-    /** The events of a total behind an instant, in the order of their arrival. */
+    /** The events of a total after an instant, in the order of arrival. */
     eventsAfter: (organizationId: string, key: TotalKey, timestamp: Date) =>
       Effect.map(
         records<Omit<UsageEvent, "value"> & { readonly value: string }>()(sql`
@@ -195,7 +190,7 @@ const make = Effect.gen(function* () {
         (rows) => rows.map((row): UsageEvent => ({ ...row, value: storedDecimal(row.value) })),
       ),
 
-    /** Which of these unique keys their totals have counted. */
+    /** Those of the unique keys that their totals have counted. */
     countedKeys: (organizationId: string, among: ReadonlyArray<TotalKey & { readonly uniqueKey: string }>) =>
       records<TotalKey & { readonly uniqueKey: string }>()(sql`
         SELECT k.instance_id AS "instanceId", k.entitlement_id AS "entitlementId", k.period_start AS "periodStart",
@@ -205,7 +200,7 @@ const make = Effect.gen(function* () {
           AND k.entitlement_id = asked."entitlementId" AND k.period_start = asked."periodStart"
           AND k.unique_key = asked."uniqueKey"`),
 
-    /** Stores keys that a `UNIQUE_COUNT` has counted in its locked totals. */
+    /** Stores unique keys that locked totals count for the first time. */
     storeKeys: (organizationId: string, keys: ReadonlyArray<TotalKey & { readonly uniqueKey: string }>) =>
       Effect.asVoid(
         Effect.orDie(sql`
@@ -213,80 +208,10 @@ const make = Effect.gen(function* () {
           SELECT ${organizationId}::uuid, "instanceId", "entitlementId", "periodStart", "uniqueKey"
           FROM jsonb_to_recordset(${sql.json(keys)}) AS posted (${keyColumns}, "uniqueKey" text)`),
       ),
-
-    /** Whether the transaction id was free, and is now taken by this report. Waits for one that is being made. */
-    takeTransaction: (
-      organizationId: string,
-      meter: Meter,
-      row: {
-        readonly transactionId: string
-        readonly report: object
-        readonly timestamp: Date
-        readonly at: Date
-        readonly expiresAt: Date
-      },
-    ) =>
-      touched(sql`
-        INSERT INTO usage_transactions AS t (organization_id, instance_id, entitlement_id, transaction_id, report,
-          timestamp, created_at, expires_at)
-        VALUES (${organizationId}, ${meter.instanceId}, ${meter.entitlementId}, ${row.transactionId},
-          ${sql.json(row.report)}, ${row.timestamp}, ${row.at}, ${row.expiresAt})
-        ON CONFLICT (organization_id, instance_id, entitlement_id, transaction_id) DO UPDATE
-          SET report = excluded.report, timestamp = excluded.timestamp, created_at = excluded.created_at,
-            expires_at = excluded.expires_at
-          WHERE t.expires_at <= ${row.at}
-        RETURNING transaction_id`),
-
-    /** When the report that has this transaction id was used; nothing if the id belongs to another report. */
-    findTransaction: (organizationId: string, meter: Meter, transactionId: string, report: object) =>
-      records<{ readonly timestamp: Date }>()(sql`
-        SELECT timestamp FROM usage_transactions
-        WHERE organization_id = ${organizationId} AND instance_id = ${meter.instanceId}
-          AND entitlement_id = ${meter.entitlementId} AND transaction_id = ${transactionId}
-          AND report = ${sql.json(report)}::jsonb`),
-
-    releaseTransaction: (organizationId: string, meter: Meter, transactionId: string) =>
-      Effect.asVoid(
-        Effect.orDie(sql`
-          DELETE FROM usage_transactions
-          WHERE organization_id = ${organizationId} AND instance_id = ${meter.instanceId}
-            AND entitlement_id = ${meter.entitlementId} AND transaction_id = ${transactionId}`),
-      ),
-
-    /**
-     * Takes the ids of events that are free, in a fixed order, and answers them, or that it were all of them, as it nearly
-     * always is. Waits for those being taken.
-     */
-    takeEventIds: (organizationId: string, ids: ReadonlyArray<EventId>, at: Date, expiresAt: Date) =>
-      Effect.map(
-        record<{ readonly free: ReadonlyArray<EventId> | null }>()(sql`
-          WITH taken AS (
-            INSERT INTO usage_event_ids AS t (organization_id, source, event_id, created_at, expires_at)
-            SELECT ${organizationId}::uuid, source, id, ${at}::timestamptz, ${expiresAt}::timestamptz
-            FROM unnest((SELECT ${column("text", ids, ({ source }) => source)}), ${column("text", ids, ({ id }) => id)})
-              AS sent (source, id)
-            ORDER BY source COLLATE "C", id COLLATE "C"
-            ON CONFLICT (organization_id, source, event_id) DO UPDATE
-              SET created_at = excluded.created_at, expires_at = excluded.expires_at
-              WHERE t.expires_at <= ${at}
-            RETURNING source, event_id
-          )
-          SELECT CASE WHEN (SELECT count(*) FROM taken) < ${ids.length}::int THEN
-            (SELECT coalesce(json_agg(json_build_object('source', source, 'id', event_id)), '[]') FROM taken) END AS free`),
-        (row) => Option.getOrThrow(row).free ?? ("all" as const),
-      ),
-
-    releaseEventIds: (organizationId: string, ids: ReadonlyArray<EventId>) =>
-      Effect.asVoid(
-        Effect.orDie(sql`
-          DELETE FROM usage_event_ids t
-          USING jsonb_to_recordset(${sql.json(ids)}) AS sent (source text, id text)
-          WHERE t.organization_id = ${organizationId} AND t.source = sent.source AND t.event_id = sent.id`),
-      ),
   }
 })
 
-/** Rows of usage events, their totals and the ids that count them once. */
+/** Rows of meters, totals and usage events. */
 export class LedgerRepo extends Context.Service<LedgerRepo, Effect.Success<typeof make>>()(
   "keyshelf/usage/ledger/LedgerRepo",
 ) {

@@ -1,10 +1,11 @@
 /**
  * Opens accounts under locks and closes them, for what the optimistic ledger cannot decide.
  *
- * The lock order of all transactions that count usage. Each step is optional; ids and totals are locked in the order of their keys:
+ * The lock order of all transactions that count usage. Each step is optional; ids and totals are locked in the order of
+ * their keys:
  *
  * 1. the instance and the entitlement, for key share, so that neither is deleted (`LedgerRepo.keep`);
- * 2. the ids that count a request once: a transaction id, or event ids by source and id;
+ * 2. the ids that count a request once: a transaction id, or event ids by source and id (`CountedIdsRepo`);
  * 3. the totals, by instance, entitlement and start of the period (`LedgerRepo.lockTotals`, `CloudEventsRepo.post`);
  * 4. the reservation that a commit ends, and the unique keys of the totals.
  *
@@ -37,13 +38,17 @@ import type { Meter, UsageEntry } from "./Model.ts"
 import { OptimisticRepo } from "./OptimisticRepo.ts"
 
 interface LockedOperations {
-  /** The accounts of these uses, locked until the transaction ends. They contain what was committed while the locks were waited for. */
+  /**
+   * The accounts of these uses, locked until the transaction ends. They contain what was committed while the locks were
+   * waited for.
+   */
   readonly open: (organizationId: string, uses: ReadonlyArray<MeterUse>) => Effect.Effect<Accounts>
   /** Stores accounts that `open` has locked, and emits an event for each threshold that they crossed. */
   readonly close: (caller: EventSource, accounts: ReadonlyArray<Account>) => Effect.Effect<void, never, Transaction>
   /**
-   * Runs work in a transaction. The work returns a rejection for a cap as a value, so that the event of the cap commits. Under an
-   * idempotency key the rejection rolls back the key's transaction: then the event is emitted afterwards, before the response.
+   * Runs work in a transaction. The work returns a rejection for a cap as a value, so that the event of the cap
+   * commits. Under an idempotency key the rejection rolls back the key's transaction: then the event is emitted
+   * afterwards, before the response.
    */
   readonly runWithCapEvent: <A extends object, E, R>(
     work: Effect.Effect<A, E, R>,

@@ -1,4 +1,4 @@
-/** Meters, and usage as the API shows it (contract, section 5). */
+/** Meters, and usage as the API returns it (contract, section 5). */
 import { Schema } from "effect"
 import { Amount } from "../../../kernel/values/Decimal.ts"
 import { Timestamp } from "../../../kernel/values/Timestamp.ts"
@@ -8,20 +8,20 @@ import type { CheckedInstance } from "../rules/Terms.ts"
 
 const valueTypes = ["number", "unlimited", "boolean", "config"] as const
 
-/** An amount, or what stands for it: -1 for unlimited, 1 and 0 for granted and not granted. */
+/** An amount, or the number that represents it: -1 for unlimited, 1 and 0 for granted and not granted. */
 export const UsageValue = Schema.Struct({
   type: Schema.Literals(valueTypes),
   value: Amount,
-  event_count: Schema.Int.annotate({ description: "How many reports the value is made of" }),
+  event_count: Schema.Int.annotate({ description: "The number of reports in the value" }),
 })
 
 export type UsageValue = typeof UsageValue.Type
 
-/** What an instance may use of an entitlement in a period, and what it used. */
+/** What an instance may use of an entitlement in a period, and what it has used. */
 export const UsageEntry = Schema.Struct({
   currentPeriodStart: Timestamp,
   currentPeriodEnd: Schema.NullOr(Timestamp).annotate({
-    description: "`null` when usage never starts again from zero",
+    description: "`null` if usage never resets",
   }),
   entitlementId: Schema.String,
   entitlementName: Schema.String,
@@ -33,7 +33,7 @@ export const UsageEntry = Schema.Struct({
 
 export type UsageEntry = typeof UsageEntry.Type
 
-/** An entitlement of an instance, with all that counting its usage needs. */
+/** An entitlement of an instance, with everything that counting its usage needs. */
 export interface Meter extends CheckedInstance {
   readonly organizationId: string
   readonly instanceId: string
@@ -48,6 +48,6 @@ export interface Meter extends CheckedInstance {
   readonly displayOrder: number
   readonly granted: string | null
   readonly overagePercent: number | null
-  /** Read only where an explanation is asked for. */
+  /** Read only for an explanation. */
   readonly configuration?: Readonly<Record<string, unknown>> | null
 }

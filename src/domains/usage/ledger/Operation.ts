@@ -15,8 +15,8 @@ export interface Operation<A, E> {
   /** Whether its meters are read with what an explanation shows. Only the locked ledger reads that. */
   readonly explain?: boolean
   /**
-   * Checks the request against those of its meters that exist, in the order of their names. It returns an effect if the request is
-   * rejected or more has to be read. Then the operation needs locks.
+   * Checks the request against those of its meters that exist, in the order of their names. It returns an effect if the
+   * request is rejected or more has to be read. Then the operation needs locks.
    */
   readonly prepare: (
     meters: ReadonlyArray<Meter>,

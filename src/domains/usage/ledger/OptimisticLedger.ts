@@ -1,6 +1,7 @@
 /**
- * Applies operations without locks: one statement reads the accounts of all that wait, one stores those that changed, if no other
- * transaction has changed them since. Nearly all usage is counted this way; the rest needs the locked ledger.
+ * Applies operations without locks: one statement reads the accounts of all that wait, one stores those that changed,
+ * if no other transaction has changed them since. Nearly all usage is counted this way; the rest needs the locked
+ * ledger.
  */
 import { Context, Effect, Exit, Layer, Option } from "effect"
 import { makeGroupCommit } from "../../../kernel/concurrency/GroupCommit.ts"
@@ -18,15 +19,17 @@ import type { MeterSnapshot } from "./OptimisticRepo.ts"
 
 interface OptimisticOperations {
   /**
-   * The answer of an operation that was counted. None, with nothing counted, if the operation needs locks. Dies if the database went
-   * away while it stored: the usage may have been counted then and must not be counted again.
+   * The answer of an operation that was counted. None, with nothing counted, if the operation needs locks. Dies if the
+   * database went away while it stored: the usage may have been counted then and must not be counted again.
    */
   readonly apply: <A, E>(operation: Operation<A, E>) => Effect.Effect<Option.Option<Exit.Exit<A, E>>>
 }
 
 type AnyOperation = Operation<unknown, unknown>
 
-/** What became of an operation. After a conflict another transaction has changed one of its accounts: it is tried again. */
+/**
+ * What became of an operation. After a conflict another transaction has changed one of its accounts: it is tried again.
+ */
 type Outcome = { readonly answer: Exit.Exit<unknown, unknown> } | "conflict" | "needs locks"
 
 /** The outcomes that are known; dead where the database may have committed. */
@@ -34,8 +37,9 @@ type Outcomes = ReadonlyMap<AnyOperation, Exit.Exit<Outcome>>
 
 type ByOrganization = ReadonlyMap<string, ReadonlyArray<AnyOperation>>
 
-// Of two nodes that count on the same account, one wins each time, so that the other soon wins too. A try takes two statements for
-// all operations that wait. The locked ledger takes five, and blocks the account meanwhile: it is for operations that never win.
+// Of two nodes that count on the same account, one wins each time, so that the other soon wins too. A try takes two
+// statements for all operations that wait. The locked ledger takes five, and blocks the account meanwhile: it is for
+// operations that never win.
 const MAX_TRIES = 8
 
 const noOrganization: ReadonlySet<string> = new Set()
@@ -120,7 +124,8 @@ const make = Effect.gen(function* () {
     )
   })
 
-  // If a statement about several organizations dies, each is counted by itself: one organization's usage must not fail another's.
+  // If a statement about several organizations dies, each is counted by itself: one organization's usage must not fail
+  // another's.
   const countAll: (organizations: ByOrganization) => Effect.Effect<Outcomes> = Effect.fnUntraced(
     function* (organizations) {
       const isOne = organizations.size === 1

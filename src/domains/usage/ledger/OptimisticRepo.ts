@@ -1,6 +1,5 @@
 /**
- * SQL of meters and totals that are read without a lock, and of storing what was posted to totals that nobody has touched
- * since they were read.
+ * SQL that reads meters and totals without a lock, and stores what was posted to totals that have not changed since.
  */
 import { PgClient } from "@effect/sql-pg"
 import { BigDecimal, Context, Effect, Layer } from "effect"
@@ -15,24 +14,24 @@ import type { LockedTotal, StoredTotal } from "./LedgerRepo.ts"
 import type { Meter } from "./Model.ts"
 import type { MeterName } from "./Operation.ts"
 
-/** A meter, with a total that may be the one of the period asked about. */
+/** A meter, with a total that may belong to the requested period. */
 export interface MeterSnapshot {
   readonly meter: Meter
   readonly total: LockedTotal | null
 }
 
-/** A meter of an organization, by its name. */
+/** Names a meter of any organization. */
 export interface OrganizationMeterName extends MeterName {
   readonly organizationId: string
 }
 
-type SeenRow = Meter &
+type SnapshotRow = Meter &
   (
     | (StoredTotal & { readonly held: string; readonly decidedAt: Date | null })
     | { readonly periodStart: null; readonly held: string }
   )
 
-const seenOf = (row: SeenRow, at: Date): MeterSnapshot => {
+const snapshotOf = (row: SnapshotRow, at: Date): MeterSnapshot => {
   if (row.periodStart === null) return { meter: row, total: null }
   const decidedAt = row.decidedAt !== null && isBefore(at, row.decidedAt) ? row.decidedAt : at
   return { meter: row, total: { ...totalRowOf(row), held: storedDecimal(row.held), decidedAt } }
@@ -47,17 +46,17 @@ const make = Effect.gen(function* () {
   const licenseAndGrant = sql.literal(`${licenseJoin} ${grantJoin}`)
   const around = sql.literal(totalsAround("t.*, t.xmin, t.ctid"))
   return {
-    /** Whether tables may be spread over nodes by organization: a statement then has to be about one. */
+    /** Whether tables may be sharded by organization. Then a statement can contain only one organization. */
     isSharded,
 
     /**
-     * The meters of these names that exist with their totals around an instant, in one round trip. The fences `OFFSET 0` keep
-     * PostgreSQL at one index look-up for each, whatever its statistics say.
+     * Those of the named meters that exist, with their totals around an instant, in one round trip. The fences `OFFSET
+     * 0` force one index look-up for each, whatever PostgreSQL's statistics are.
      */
     read: (named: ReadonlyArray<OrganizationMeterName>, at: Date): Effect.Effect<ReadonlyArray<MeterSnapshot>> => {
       const organization = isSharded ? (named[0]?.organizationId ?? null) : ownOrganization
       return Effect.map(
-        records<SeenRow>()(
+        records<SnapshotRow>()(
           ask(
             (own) => own`
           SELECT ${columns}
@@ -86,14 +85,14 @@ const make = Effect.gen(function* () {
           ) h`,
           ),
         ),
-        (rows) => rows.map((row) => seenOf(row, at)),
+        (rows) => rows.map((row) => snapshotOf(row, at)),
       )
     },
 
     /**
-     * Stores what was posted to the accounts of each organization, if all of its are as they were read and nobody is about to
-     * change one: all of an organization's, or nothing. Never waits. Answers for which organizations it was stored. A version of
-     * a row is told from every other by its place and the transaction that wrote it.
+     * Stores what was posted to accounts: all accounts of an organization, or none. It stores none if one of them has
+     * changed since it was read, or another transaction has locked it. It never waits. Returns the organizations whose
+     * accounts were stored. The location and the writing transaction (`ctid`, `xmin`) identify a version of a row.
      */
     store: (accounts: ReadonlyArray<Account>, at: Date): Effect.Effect<ReadonlySet<string>> => {
       const sizes = new Map<string, number>()
@@ -160,7 +159,7 @@ const make = Effect.gen(function* () {
   }
 })
 
-/** Rows of usage as they are without a lock. */
+/** Rows of meters and totals, without locks. */
 export class OptimisticRepo extends Context.Service<OptimisticRepo, Effect.Success<typeof make>>()(
   "keyshelf/usage/ledger/OptimisticRepo",
 ) {

@@ -41,7 +41,7 @@ export class UsageApi extends HttpApiGroup.make("usage")
       .annotateMerge(
         OpenApi.annotations({
           summary: "List the usage of an instance",
-          description: "Everything that its license grants, by display order, each in its current period.",
+          description: "Returns everything that its license grants, by display order, each in its current period.",
         }),
       ),
     HttpApiEndpoint.get("get", "/instances/:instanceSlug/entitlements/:entitlementSlug/usage", {
@@ -53,7 +53,7 @@ export class UsageApi extends HttpApiGroup.make("usage")
       .annotateMerge(
         OpenApi.annotations({
           summary: "Read the usage of an entitlement",
-          description: "In the current period, whether the license grants the entitlement or not.",
+          description: "Returns the usage in the current period, whether the license grants the entitlement or not.",
         }),
       ),
     HttpApiEndpoint.post("report", "/instances/:instanceSlug/entitlements/:entitlementSlug/usage", {
@@ -76,7 +76,7 @@ export class UsageApi extends HttpApiGroup.make("usage")
         OpenApi.annotations({
           summary: "Report usage",
           description:
-            "Answers the usage of the period of `timestamp`, with this report in it. Usage over the limit and its overage is refused and not stored; what lowers usage is always taken.",
+            "Returns the usage of the period of `timestamp`, including this report. Usage above the limit and its overage is rejected and not stored. A report that lowers usage is always accepted.",
         }),
       ),
     HttpApiEndpoint.get("ofGroup", "/entitlement-groups/:entitlementGroupSlug/usage", {
@@ -88,8 +88,9 @@ export class UsageApi extends HttpApiGroup.make("usage")
       .annotate(RequiredScope, "read:entitlements")
       .annotateMerge(
         OpenApi.annotations({
-          summary: "Read the usage of a group of entitlements",
-          description: "All members by display order, granted or not, each in its current period.",
+          summary: "Read the usage of an entitlement group",
+          description:
+            "Returns all entitlements of the group by display order, granted or not, each in its current period.",
         }),
       ),
     HttpApiEndpoint.post("reportEvents", "/usage-events", {
@@ -113,10 +114,10 @@ export class UsageApi extends HttpApiGroup.make("usage")
         OpenApi.annotations({
           summary: "Report usage as CloudEvents",
           description:
-            "One CloudEvent or up to 1,000. Each is judged by itself: `accepted`, `rejected` with the code of its problem, or `duplicate` if one of the same `source` and `id` was accepted in the last 35 days.",
+            "Takes one CloudEvent, or up to 1,000. Each has its own result: `accepted`, `rejected` with the code of its problem, or `duplicate` if an event with the same `source` and `id` was accepted in the last 35 days.",
         }),
       ),
   )
   .annotateMerge(
-    OpenApi.annotations({ title: "Usage", description: "How much of what it may use an instance used." }),
+    OpenApi.annotations({ title: "Usage", description: "What an instance has used of its entitlements." }),
   ) {}

@@ -1,4 +1,7 @@
-/** The common report as an operation: it appends, at an instant that concerns no other event, so that the ledger can batch it. */
+/**
+ * The common report as an operation: it appends, at an instant that concerns no other event, so that the ledger can
+ * batch it.
+ */
 import { Effect, Exit } from "effect"
 import type { EntitlementNotFound } from "../../entitlements/Errors.ts"
 import type { InstanceNotFound } from "../../instances/Errors.ts"
@@ -10,7 +13,7 @@ import type { ReportUsageThresholdExceeded } from "../Errors.ts"
 import type { UsageEntry } from "../ledger/Model.ts"
 import type { Operation } from "../ledger/Operation.ts"
 import type { ReportUsage } from "./Model.ts"
-import { appendValidationError, eventOf, rejectionProblem } from "./Rules.ts"
+import { reportValidationError, eventOf, rejectionProblem } from "./Rules.ts"
 
 /** A report for an entitlement of an instance. */
 export interface Report {
@@ -43,7 +46,7 @@ export const appendOperation = (
   prepare: ([meter], at) => {
     if (meter === undefined) return failMissing(organizationId, instance, entitlement)
     const timestamp = report.timestamp ?? at
-    const error = appendValidationError(meter, report, timestamp, at)
+    const error = reportValidationError(meter, report, timestamp, at)
     if (error !== undefined) return Effect.fail(invalid(error.location, error.message, error.value))
     const event = eventOf(report, timestamp, actor)
     const use = { meter, at: timestamp, uniqueKey: event.uniqueKey }
@@ -51,11 +54,11 @@ export const appendOperation = (
       uses: [use],
       decide: (accounts) => {
         const name = accountName(use)
-        const { account, refusal } = post(accountIn(accounts, name), event)
+        const { account, rejection } = post(accountIn(accounts, name), event)
         const answer =
-          refusal === undefined
+          rejection === undefined
             ? Exit.succeed(entryOf(meter, account.period, account.total))
-            : Exit.fail(rejectionProblem(refusal, account, report))
+            : Exit.fail(rejectionProblem(rejection, account, report))
         return { answer, accounts: new Map([[name, account]]) }
       },
     }

@@ -8,20 +8,20 @@ export const ReportUsage = Schema.Struct({
   value: Schema.optionalKey(
     Schema.Union([Schema.Finite, Schema.Struct({ type: Schema.Literal("number"), value: Schema.Finite })]).annotate({
       description:
-        "At most 18 digits; negative only to correct a `SUM`. It may be absent where it does not count: `UNIQUE_COUNT`, and an append to a `COUNT`",
+        "At most 18 digits; negative only to correct a `SUM`. Optional where it does not count: for a `UNIQUE_COUNT`, and for an append to a `COUNT`",
     }),
   ),
   behavior: Schema.optionalKey(
     Schema.Literals(["append", "set"]).annotate({
-      description: "`append` (default) adds to the period; `set` replaces what is before it in the period",
+      description: "`append` (default) adds to the period; `set` replaces everything before it in the period",
     }),
   ),
   transactionId: Schema.optionalKey(
-    Text(1, 255).annotate({ description: "Counts the report once, for 35 days, however often it is sent" }),
+    Text(1, 255).annotate({ description: "The report is counted once in 35 days, even if it is sent again" }),
   ),
-  uniqueKey: Schema.optionalKey(Text(1, 255).annotate({ description: "What a `UNIQUE_COUNT` counts once a period" })),
+  uniqueKey: Schema.optionalKey(Text(1, 255).annotate({ description: "What a `UNIQUE_COUNT` counts once per period" })),
   timestamp: Schema.optionalKey(TimestampInput).annotate({
-    description: "When it was used, at most 35 days back and 5 minutes ahead; now if absent",
+    description: "When the usage happened: at most 35 days in the past and 5 minutes in the future; default now",
   }),
   metadata: Schema.optionalKey(FreeObject),
 })

@@ -1,4 +1,4 @@
-/** What a report must be to count (contract section 9, "Usage"; docs/usage.md). Pure. */
+/** Validates reports and turns them into events (contract section 9, "Usage"; docs/usage.md). Pure. */
 import { BigDecimal, Predicate } from "effect"
 import type { ActorReference } from "../../../kernel/contract/Caller.ts"
 import { invalid } from "../../../kernel/contract/Problem.ts"
@@ -11,39 +11,40 @@ import type { Account, RejectionReason, ReportedEvent } from "../ledger/Account.
 import type { Meter } from "../ledger/Model.ts"
 import type { ReportUsage } from "./Model.ts"
 
-/** The reported value; nothing if there is none. */
+/** The reported value; `undefined` if there is none. */
 export const reportedValue = ({ value }: ReportUsage): BigDecimal.BigDecimal | undefined =>
   parseDecimal(Predicate.hasProperty(value, "value") ? value.value : value)
 
-/** What is wrong with a report for this meter, apart from its time. */
-export const reportValidationError = (meter: Meter, report: ReportUsage): UsageValidationError | undefined => {
+/** Validates a report for this meter, except its timestamp. */
+export const bodyValidationError = (meter: Meter, report: ReportUsage): UsageValidationError | undefined => {
   if (meter.type !== "NUMBER") {
-    const message = `is not metered, because its type is ${meter.type}`
+    const message = `must have the type NUMBER to be metered; its type is ${meter.type}`
     return { location: "path.entitlementSlug", message, value: meter.entitlement }
   }
   const { behavior = "append", uniqueKey, value } = report
   if (methodOf(meter) === "UNIQUE_COUNT") {
-    if (behavior === "set") return { location: "body.behavior", message: "is append for a UNIQUE_COUNT", value: "set" }
-    if (uniqueKey === undefined) return { location: "body.uniqueKey", message: "is due for a UNIQUE_COUNT" }
+    if (behavior === "set")
+      return { location: "body.behavior", message: "must be append for a UNIQUE_COUNT", value: "set" }
+    if (uniqueKey === undefined) return { location: "body.uniqueKey", message: "is required for a UNIQUE_COUNT" }
   }
   const message = valueError(meter, behavior, reportedValue(report))
   return message === undefined ? undefined : { location: "body.value", message, value }
 }
 
-/** What is wrong with an appending report for this meter at an instant. */
-export const appendValidationError = (
+/** Validates a report for this meter at an instant. */
+export const reportValidationError = (
   meter: Meter,
   report: ReportUsage,
   timestamp: Date,
   at: Date,
 ): UsageValidationError | undefined => {
-  const error = reportValidationError(meter, report)
+  const error = bodyValidationError(meter, report)
   if (error !== undefined) return error
   const message = timestampError(meter, timestamp, at)
   return message === undefined ? undefined : { location: "body.timestamp", message, value: report.timestamp }
 }
 
-/** The event that a report stands for. */
+/** The event of a report. */
 export const eventOf = (report: ReportUsage, timestamp: Date, reportedBy: ActorReference): ReportedEvent => ({
   timestamp,
   behavior: report.behavior ?? "append",
@@ -53,8 +54,8 @@ export const eventOf = (report: ReportUsage, timestamp: Date, reportedBy: ActorR
   reportedBy,
 })
 
-/** What a report is answered with that was refused. */
-export const rejectionProblem = (refusal: RejectionReason, account: Account, { value }: ReportUsage) =>
-  refusal === "negative"
-    ? invalid("body.value", "would bring the total below zero", value)
-    : new ReportUsageThresholdExceeded({ detail: rejectionText(refusal, account) })
+/** The problem of a rejected report. */
+export const rejectionProblem = (rejection: RejectionReason, account: Account, { value }: ReportUsage) =>
+  rejection === "negative"
+    ? invalid("body.value", "must not bring the total below zero", value)
+    : new ReportUsageThresholdExceeded({ detail: rejectionText(rejection, account) })

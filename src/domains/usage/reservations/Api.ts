@@ -29,7 +29,7 @@ export class ReservationsApi extends HttpApiGroup.make("reservations")
         OpenApi.annotations({
           summary: "Reserve a quantity",
           description:
-            "Keeps a quantity of an entitlement until it is committed, released or expired: checks, consumed checks and reports by others leave room for it. For work whose cost is known only behind it: reserve the most, do it, commit what it took. Only a `SUM` or a `COUNT` can be reserved. What the license does not allow now, beside what is used and held, is refused. A body may be missing.",
+            "Reserves a quantity of an entitlement until it is committed, released or expired: checks, consumed checks and other reports leave room for it. Use it for work whose cost is known only afterwards: reserve the maximum, do the work, commit what it used. Only a `SUM` or a `COUNT` can be reserved. A quantity that the license does not allow, on top of what is used and reserved, is rejected. The body is optional.",
         }),
       ),
     HttpApiEndpoint.get("get", "/reservations/:reservationId", {
@@ -41,7 +41,7 @@ export class ReservationsApi extends HttpApiGroup.make("reservations")
       .annotateMerge(
         OpenApi.annotations({
           summary: "Read a reservation",
-          description: "In the state of this moment: `EXPIRED` from the instant `expiresAt` on.",
+          description: "Returns the current state: `EXPIRED` from `expiresAt` on.",
         }),
       ),
     HttpApiEndpoint.post("commit", "/reservations/:reservationId/commit", {
@@ -58,7 +58,7 @@ export class ReservationsApi extends HttpApiGroup.make("reservations")
         OpenApi.annotations({
           summary: "Commit a reservation",
           description:
-            "Counts the quantity as usage, in the period of this moment, and frees the rest. What is held is promised: it can be committed although the license was changed or ended meanwhile, but not after `expiresAt`. A body may be missing.",
+            "Counts the quantity as usage in the current period, and releases the rest. It can be committed even if the license was changed or ended in the meantime, but not from `expiresAt` on. The body is optional.",
         }),
       ),
     HttpApiEndpoint.delete("release", "/reservations/:reservationId", {
@@ -70,10 +70,14 @@ export class ReservationsApi extends HttpApiGroup.make("reservations")
       .annotateMerge(
         OpenApi.annotations({
           summary: "Release a reservation",
-          description: "Frees all that is held; nothing is used. The reservation can still be read, as `RELEASED`.",
+          description:
+            "Releases the whole quantity without using any. The reservation can still be read, as `RELEASED`.",
         }),
       ),
   )
   .annotateMerge(
-    OpenApi.annotations({ title: "Reservations", description: "Quantities kept for a while, before they are used." }),
+    OpenApi.annotations({
+      title: "Reservations",
+      description: "Quantities that are reserved for a limited time before they are used.",
+    }),
   ) {}

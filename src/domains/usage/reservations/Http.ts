@@ -15,7 +15,7 @@ export const reservations = handlersOf(
     return handlers.handleAll({
       reserve: ({ params, payload = {} }) =>
         withSentDigits(payload, ["quantity"]).pipe(
-          Effect.flatMap((asked) => reservations.reserve(params.instanceSlug, params.entitlementSlug, asked)),
+          Effect.flatMap((request) => reservations.reserve(params.instanceSlug, params.entitlementSlug, request)),
           Effect.map((reservation) => created(`/api/reservations/${reservation.id}`, reservation)),
         ),
       get: ({ params }) => reservations.get(params.reservationId),

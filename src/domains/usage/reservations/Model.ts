@@ -1,4 +1,4 @@
-/** Reservations: quantities kept for someone for a while (contract, section 9, "Reservations"). */
+/** Reservations: quantities that are reserved for a limited time (contract, section 9, "Reservations"). */
 import { Schema } from "effect"
 import { ActorReference } from "../../../kernel/contract/Caller.ts"
 import { Amount } from "../../../kernel/values/Decimal.ts"
@@ -6,24 +6,24 @@ import { Uuid } from "../../../kernel/values/Identifiers.ts"
 import { FreeObject } from "../../../kernel/values/Text.ts"
 import { DAY_MS, Timestamp } from "../../../kernel/values/Timestamp.ts"
 
-/** `HELD` counts against what others get; the other three are for good. */
+/** A `HELD` reservation reduces what other requests get. The other three states are final. */
 export const reservationStates = ["HELD", "COMMITTED", "RELEASED", "EXPIRED"] as const
 export type ReservationState = (typeof reservationStates)[number]
 
-/** How long a reservation is held unless asked otherwise, and at most; in seconds. */
+/** The default and the maximum lifetime of a reservation. */
 export const DEFAULT_LIFETIME_SECONDS = 300
 export const MAX_LIFETIME_SECONDS = DAY_MS / 1000
 
-/** A reservation as it stands at the moment of the answer. */
+/** A reservation, with its state at the time of the response. */
 export const Reservation = Schema.Struct({
   id: Uuid,
   instance: Schema.String.annotate({ description: "Slug of the instance" }),
   entitlement: Schema.String.annotate({ description: "Slug of the entitlement" }),
-  quantity: Amount.annotate({ description: "What was reserved; a commit does not change it" }),
+  quantity: Amount.annotate({ description: "The reserved quantity. A commit does not change it" }),
   state: Schema.Literals(reservationStates),
   expiresAt: Timestamp,
   committedQuantity: Schema.NullOr(Amount).annotate({
-    description: "What the commit used; `null` unless `COMMITTED`",
+    description: "The quantity that the commit used; `null` unless `COMMITTED`",
   }),
   metadata: Schema.NullOr(Schema.Record(Schema.String, Schema.Unknown)),
   createdAt: Timestamp,
@@ -31,16 +31,18 @@ export const Reservation = Schema.Struct({
 })
 export type Reservation = typeof Reservation.Type
 
-/** Body of `POST /instances/{instanceSlug}/entitlements/{entitlementSlug}/reservations`. All has a default. */
+/**
+ * Body of `POST /instances/{instanceSlug}/entitlements/{entitlementSlug}/reservations`. Every property has a default.
+ */
 export const Reserve = Schema.Struct({
   quantity: Schema.optionalKey(
     Schema.Finite.check(Schema.isGreaterThan(0)).annotate({
-      description: "How much is kept: 1 if absent, at most 18 digits. For a `COUNT` it is 1",
+      description: "The quantity to reserve, at most 18 digits; default 1. For a `COUNT` it must be 1",
     }),
   ),
   expiresInSeconds: Schema.optionalKey(
     Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: MAX_LIFETIME_SECONDS })).annotate({
-      description: "How long it is kept, up to a day; 300 if absent",
+      description: "The lifetime, up to a day; default 300",
     }),
   ),
   metadata: Schema.optionalKey(FreeObject),
@@ -51,13 +53,13 @@ export type Reserve = typeof Reserve.Type
 export const Commit = Schema.Struct({
   quantity: Schema.optionalKey(
     Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0)).annotate({
-      description: "How much was used, at most what is held; all of it if absent. The rest is free again",
+      description: "The quantity that was used, at most the reserved one; default all of it. The rest is released",
     }),
   ),
 })
 export type Commit = typeof Commit.Type
 
-/** A reservation as it is stored: what expired still says that it is held. */
+/** A stored reservation. An expired one still has the state `HELD`. */
 export interface StoredReservation {
   readonly id: string
   readonly instance: string

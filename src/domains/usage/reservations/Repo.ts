@@ -1,4 +1,7 @@
-/** SQL of reservations. How much is held is read where totals are: by `LedgerRepo` behind their locks, by `CheckRepo`. */
+/**
+ * SQL of reservations. What they hold of a period is read with its total, by the repositories of checks and of the
+ * ledger.
+ */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import type { ActorReference } from "../../../kernel/contract/Caller.ts"
@@ -7,7 +10,7 @@ import type { TotalKey } from "../ledger/Account.ts"
 import { MAX_LIFETIME_SECONDS } from "./Model.ts"
 import type { StoredReservation } from "./Model.ts"
 
-/** How a reservation ends. Quantities are decimals. */
+/** How a reservation ends. The quantity is a decimal. */
 export interface ReservationEnd {
   readonly state: "COMMITTED" | "RELEASED"
   readonly committedQuantity: string | null
@@ -23,6 +26,7 @@ const make = Effect.gen(function* () {
     WHERE organization_id = ${organizationId} AND id = ${id} AND state = 'HELD'`
 
   return {
+    /** Stores a new reservation. */
     insert: (organizationId: string, { entitlementId, instanceId, periodStart }: TotalKey, row: StoredReservation) =>
       Effect.asVoid(
         Effect.orDie(sql`
@@ -33,6 +37,7 @@ const make = Effect.gen(function* () {
             ${row.createdAt}, ${sql.json(row.createdBy)}, ${row.expiresAt})`),
       ),
 
+    /** The reservation of this id. */
     find: (organizationId: string, id: string) =>
       record<StoredReservation>()(sql`
         SELECT r.id, i.slug AS instance, e.slug AS entitlement, r.quantity::text AS quantity,
@@ -43,17 +48,21 @@ const make = Effect.gen(function* () {
         JOIN entitlements e ON e.organization_id = r.organization_id AND e.id = r.entitlement_id
         WHERE r.organization_id = ${organizationId} AND r.id = ${id}`),
 
-    /** Ends a reservation that is held, whether its time is over or not. Answers whether it was. Waits for another end. */
+    /**
+     * Ends a reservation that is `HELD`, even if it has expired. Returns whether it was. Waits for another transaction
+     * that ends it.
+     */
     end: (organizationId: string, id: string, how: ReservationEnd) =>
       touched(sql`${ending(organizationId, id, how)} RETURNING id`),
 
-    /** Ends a reservation that is held and whose time is not over. Answers whether it was. */
+    /** Ends a reservation that is `HELD` and has not expired. Returns whether it was. */
     endInTime: (organizationId: string, id: string, how: ReservationEnd) =>
       touched(sql`${ending(organizationId, id, how)} AND expires_at > ${how.at} RETURNING id`),
 
     /**
-     * Deletes up to `limit` reservations, of all organizations, that were made more than a day before an instant, however
-     * they ended; answers how many. None lives longer than a day, so before that instant they were over. It must be past.
+     * Deletes up to `limit` reservations, of all organizations, that were created more than a day before a past
+     * instant, whatever their state. No reservation lives longer than a day, so all of them were over by then. Returns
+     * how many were deleted.
      */
     deleteFinished: (before: Date, limit: number) =>
       Effect.map(

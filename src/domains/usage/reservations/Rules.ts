@@ -1,4 +1,4 @@
-/** What reservations rest on: their state by time, the periods they touch, what may be reserved and committed. Pure. */
+/** Rules of reservations: their state at an instant, their periods, what can be reserved and committed. Pure. */
 import { BigDecimal } from "effect"
 import {
   amountOf,
@@ -22,13 +22,13 @@ import { grantOf, periodOf } from "../rules/Terms.ts"
 
 const numberOf = (decimal: string): number => amountOf(storedDecimal(decimal))
 
-/** The state at an instant: what is held until `expiresAt` is expired from that instant on. */
+/** The state at an instant. A `HELD` reservation is `EXPIRED` from `expiresAt` on. */
 export const stateAt = (
   { expiresAt, state }: Pick<StoredReservation, "expiresAt" | "state">,
   at: Date,
 ): ReservationState => (state === "HELD" && expiresAt <= at ? "EXPIRED" : state)
 
-/** The reservation as it is answered at an instant. */
+/** The reservation with its state at an instant. */
 export const reservationAt = (stored: StoredReservation, at: Date): Reservation => ({
   id: stored.id,
   instance: stored.instance,
@@ -43,8 +43,8 @@ export const reservationAt = (stored: StoredReservation, at: Date): Reservation 
 })
 
 /**
- * The periods of a meter that the time from one instant to before another touches. A commit counts in the period of its own
- * time, so a reservation has to fit in all of them.
+ * The periods of a meter that overlap the lifetime of a reservation. A commit counts in the period of its own instant,
+ * so a reservation must fit into all of them.
  */
 export const periodsTouched = (meter: Meter, from: Date, until: Date): ReadonlyArray<Period> => {
   const periods = [periodFor(meter, from)]
@@ -56,31 +56,32 @@ export const periodsTouched = (meter: Meter, from: Date, until: Date): ReadonlyA
   return periods
 }
 
-/** What is wrong with a quantity of this meter. */
+/** Validates a quantity of this meter. */
 const quantityValidationError = (meter: Meter, quantity: number | undefined): UsageValidationError | undefined => {
   if (quantity === undefined) return undefined
-  const place = { location: "body.quantity", value: quantity }
+  const at = { location: "body.quantity", value: quantity }
   const decimal = parseDecimal(quantity)
-  if (decimal === undefined || !isStorable(decimal)) return { ...place, message: "has at most 18 digits" }
+  if (decimal === undefined || !isStorable(decimal)) return { ...at, message: "must have at most 18 digits" }
   return methodOf(meter) === "COUNT" && !BigDecimal.equals(decimal, one) && !BigDecimal.isZero(decimal)
-    ? { ...place, message: "is 1, because a COUNT counts one" }
+    ? { ...at, message: "must be 1, because a COUNT counts single events" }
     : undefined
 }
 
-/** What is wrong with a wish to reserve, apart from what the license allows. */
+/** Validates a request to reserve, without what the license allows. */
 export const reserveValidationError = (
   meter: Meter,
   quantity: number | undefined,
 ): UsageValidationError | undefined => {
-  const place = { location: "path.entitlementSlug", value: meter.entitlement }
-  if (meter.type !== "NUMBER") return { ...place, message: `is not metered, because its type is ${meter.type}` }
+  const at = { location: "path.entitlementSlug", value: meter.entitlement }
+  if (meter.type !== "NUMBER")
+    return { ...at, message: `must have the type NUMBER to be metered; its type is ${meter.type}` }
   if (!isConsumable(meter)) {
-    return { ...place, message: `cannot be reserved, because its aggregation is ${methodOf(meter)}` }
+    return { ...at, message: `cannot be reserved, because its aggregation is ${methodOf(meter)}` }
   }
   return quantityValidationError(meter, quantity)
 }
 
-/** What is wrong with a quantity to commit. */
+/** Validates a quantity to commit. */
 export const commitValidationError = (
   meter: Meter,
   held: Pick<StoredReservation, "quantity">,
@@ -88,12 +89,16 @@ export const commitValidationError = (
 ): UsageValidationError | undefined => {
   if (quantity === undefined) return undefined
   if (BigDecimal.isGreaterThan(decimalOfAmount(quantity), storedDecimal(held.quantity))) {
-    return { location: "body.quantity", message: `is at most the ${held.quantity} that are held`, value: quantity }
+    return {
+      location: "body.quantity",
+      message: `must be at most the reserved quantity, ${held.quantity}`,
+      value: quantity,
+    }
   }
   return quantityValidationError(meter, quantity)
 }
 
-/** Decides what is asked of a meter at an instant; where nothing is said of its account, as if nothing was used. */
+/** Decides on a quantity of a meter at an instant. Without an account, nothing is used yet. */
 export const decideReservation = (
   meter: Meter,
   quantity: BigDecimal.BigDecimal,
@@ -111,7 +116,7 @@ export const decideReservation = (
     period: periodOf(meter, meter, at),
   })
 
-/** The first of the accounts in which a quantity does not fit beside what is used and held. */
+/** The first account into which the quantity does not fit, on top of what is used and held. */
 export const findFullAccount = (
   meter: Meter,
   quantity: BigDecimal.BigDecimal,
@@ -119,7 +124,7 @@ export const findFullAccount = (
   accounts: ReadonlyArray<Account>,
 ): Account | undefined => accounts.find((account) => !decideReservation(meter, quantity, at, account).allowed)
 
-/** Why nothing can be reserved, for a person. */
+/** The detail of a rejected reservation. */
 export const reserveRejectionText = (meter: Meter, { reason }: Decision, account?: Account): string => {
   const what = `"${meter.entitlement}" of "${meter.instance}"`
   switch (reason) {

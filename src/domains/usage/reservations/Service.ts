@@ -1,6 +1,6 @@
 /**
- * Use cases of reservations (contract, section 9, "Reservations"; docs/usage.md). What is held is decided on under the
- * locks of the totals that it may be committed to, as all usage is.
+ * Use cases of reservations (contract, section 9, "Reservations"; docs/usage.md). They are decided under the locks of
+ * the totals to which they may be committed.
  */
 import { BigDecimal, Context, Effect, Layer, Option } from "effect"
 import { Caller } from "../../../kernel/contract/Caller.ts"
@@ -31,12 +31,12 @@ import { UsageReports } from "../reports/Service.ts"
 
 const notFound = (id: string) => new ReservationNotFound({ detail: noSuch("reservation", id) })
 
-const wasEnded = { HELD: "is held", COMMITTED: "was committed", RELEASED: "was released", EXPIRED: "expired" } as const
+const stateText = { HELD: "is held", COMMITTED: "was committed", RELEASED: "was released", EXPIRED: "expired" } as const
 
 const notHeld = (stored: StoredReservation, at: Date) => {
   const state = stateAt(stored, at)
   const when = state === "EXPIRED" ? ` on ${stored.expiresAt.toISOString()}` : ""
-  return new ReservationNotHeld({ detail: `The reservation ${wasEnded[state]}${when}.` })
+  return new ReservationNotHeld({ detail: `The reservation ${stateText[state]}${when}.` })
 }
 
 const make = Effect.gen(function* () {
@@ -53,20 +53,20 @@ const make = Effect.gen(function* () {
     })
   })
 
-  /** Holds a quantity, or tells what stands against it. A refusal is a value, so that its threshold event commits. */
-  const hold = Effect.fnUntraced(function* (meter: Meter, quantity: BigDecimal.BigDecimal, asked: Reserve) {
+  /** Reserves a quantity, or returns why not. A rejection is a value, so that its threshold event commits. */
+  const reserveLocked = Effect.fnUntraced(function* (meter: Meter, quantity: BigDecimal.BigDecimal, request: Reserve) {
     const caller = yield* Caller
     const at = yield* now
-    const inGeneral = decideReservation(meter, zero, at)
-    if (!inGeneral.allowed) return { refused: reserveRejectionText(meter, inGeneral) }
-    const expiresAt = new Date(at.getTime() + (asked.expiresInSeconds ?? DEFAULT_LIFETIME_SECONDS) * 1000)
+    const withoutQuantity = decideReservation(meter, zero, at)
+    if (!withoutQuantity.allowed) return { rejection: reserveRejectionText(meter, withoutQuantity) }
+    const expiresAt = new Date(at.getTime() + (request.expiresInSeconds ?? DEFAULT_LIFETIME_SECONDS) * 1000)
     const [current, ...later] = periodsTouched(meter, at, expiresAt)
-    const usages = [at, ...later.map(({ start }) => start)].map((instant) => ({ meter, at: instant, uniqueKey: null }))
-    const accounts = [...(yield* ledger.open(caller.organizationId, usages)).values()]
+    const uses = [at, ...later.map(({ start }) => start)].map((instant) => ({ meter, at: instant, uniqueKey: null }))
+    const accounts = [...(yield* ledger.open(caller.organizationId, uses)).values()]
     const full = findFullAccount(meter, quantity, at, accounts)
     if (full !== undefined) {
       yield* ledger.close(caller, [withCapExceeded(full)])
-      return { refused: reserveRejectionText(meter, decideReservation(meter, quantity, at, full), full), full }
+      return { rejection: reserveRejectionText(meter, decideReservation(meter, quantity, at, full), full), full }
     }
     const row: StoredReservation = {
       id: yield* newId,
@@ -75,7 +75,7 @@ const make = Effect.gen(function* () {
       quantity: BigDecimal.format(quantity),
       committedQuantity: null,
       state: "HELD",
-      metadata: asked.metadata ?? null,
+      metadata: request.metadata ?? null,
       createdAt: at,
       createdBy: { id: caller.actor.id, name: caller.actor.name },
       expiresAt,
@@ -86,29 +86,37 @@ const make = Effect.gen(function* () {
     return { held: reservationAt(row, at) }
   })
 
-  const reserve = Effect.fn("Reservations.reserve")(function* (instance: string, entitlement: string, asked: Reserve) {
+  const reserve = Effect.fn("Reservations.reserve")(function* (
+    instance: string,
+    entitlement: string,
+    request: Reserve,
+  ) {
     const { organizationId } = yield* Caller
     const inTransaction = Effect.gen(function* () {
       const [meter] = yield* meters.keep(organizationId, [{ instance, entitlement }])
-      if (meter === undefined) return yield* reports.refuseMissing(organizationId, instance, entitlement)
-      const fault = reserveValidationError(meter, asked.quantity)
-      if (fault !== undefined) return yield* invalid(fault.location, fault.message, fault.value)
-      return yield* hold(meter, decimalOfAmount(asked.quantity ?? 1), asked)
+      if (meter === undefined) return yield* reports.failMissing(organizationId, instance, entitlement)
+      const error = reserveValidationError(meter, request.quantity)
+      if (error !== undefined) return yield* invalid(error.location, error.message, error.value)
+      return yield* reserveLocked(meter, decimalOfAmount(request.quantity ?? 1), request)
     })
-    const answer = yield* ledger.runWithCapEvent(inTransaction, ({ full }) => full)
-    return answer.held ?? (yield* new ReserveLimitReached({ detail: answer.refused }))
+    const result = yield* ledger.runWithCapEvent(inTransaction, ({ full }) => full)
+    return result.held ?? (yield* new ReserveLimitReached({ detail: result.rejection }))
   })
 
-  /** Uses what was held, in the period of this moment. */
-  const use = Effect.fnUntraced(function* (meter: Meter, stored: StoredReservation, quantity: number | undefined) {
+  /** Counts the reserved quantity, in the current period. */
+  const commitLocked = Effect.fnUntraced(function* (
+    meter: Meter,
+    stored: StoredReservation,
+    quantity: number | undefined,
+  ) {
     const caller = yield* Caller
     const { organizationId } = caller
     const present = yield* now
-    // The clock of the node that reserved may be ahead of this one's.
+    // The clock of the node that reserved may be ahead of this node's clock.
     const at = present < stored.createdAt ? stored.createdAt : present
     const [account] = (yield* ledger.open(organizationId, [{ meter, at, uniqueKey: null }])).values()
     if (account === undefined) return yield* Effect.die(new Error("A locked total is missing"))
-    // Whoever decided on this total by a later instant may have given away what expired until then.
+    // A decision at a later instant may have granted what had expired by then to another request.
     if (stateAt(stored, account.decidedAt) !== "HELD") return yield* notHeld(stored, account.decidedAt)
     const value = quantity === undefined ? storedDecimal(stored.quantity) : decimalOfAmount(quantity)
     const committedQuantity = BigDecimal.format(value)
@@ -138,9 +146,9 @@ const make = Effect.gen(function* () {
       if (stateAt(stored, present) !== "HELD") return yield* notHeld(stored, present)
       const [meter] = yield* meters.keep(organizationId, [stored])
       if (meter === undefined) return yield* notFound(id)
-      const fault = commitValidationError(meter, stored, quantity)
-      if (fault !== undefined) return yield* invalid(fault.location, fault.message, fault.value)
-      return yield* use(meter, stored, quantity)
+      const error = commitValidationError(meter, stored, quantity)
+      if (error !== undefined) return yield* invalid(error.location, error.message, error.value)
+      return yield* commitLocked(meter, stored, quantity)
     })
     return yield* transactions.run(inTransaction)
   })
@@ -149,7 +157,7 @@ const make = Effect.gen(function* () {
     const { actor, organizationId } = yield* Caller
     const at = yield* now
     const released = { state: "RELEASED", committedQuantity: null, at, actor } as const
-    // What becomes free passes no cap, so no total has to be locked.
+    // A release cannot exceed a cap, so no total has to be locked.
     if (yield* repo.endInTime(organizationId, id, released)) return
     return yield* notHeld(yield* find(organizationId, id), at)
   })

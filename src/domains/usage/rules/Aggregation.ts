@@ -1,34 +1,34 @@
 /**
- * From usage events to the usage of a period (contract section 5, "Entitlements, usage, check"). Pure.
+ * Aggregates usage events to the usage of a period (contract section 5, "Entitlements, usage, check"). Pure.
  *
- * {@link fold} is the meaning: the events in the order of their timestamps, those of one timestamp in the order of their
- * arrival. {@link add} comes to the same total in constant time, event by event in the order of arrival; {@link valueOf} to
- * the same value from what a database can add up.
+ * {@link fold} is the definition: events in the order of their timestamps, and of arrival where timestamps are equal.
+ * {@link add} computes the same total in constant time, event by event in the order of arrival. {@link valueOf}
+ * computes the same value from sums of the database.
  */
 import { BigDecimal } from "effect"
 import { one, zero } from "../../../kernel/values/Decimal.ts"
 import type { AggregationMethod } from "../../entitlements/Model.ts"
 import { isBefore } from "../../../kernel/values/Timestamp.ts"
 
-/** A value of the entitlement, reported for an instant. */
+/** A value that was reported for an instant. */
 export interface UsageEvent {
   readonly timestamp: Date
-  /** `set` replaces all that is before it in the period. */
+  /** `set` replaces everything before it in the period. */
   readonly behavior: "append" | "set"
   readonly value: BigDecimal.BigDecimal
   /** What a `UNIQUE_COUNT` counts once. */
   readonly uniqueKey: string | null
 }
 
-/** What is known of a period's events. */
+/** The total of a period's events. */
 export interface Total {
   readonly value: BigDecimal.BigDecimal
-  /** All events, also those that no longer count for the value. */
+  /** All events, including those that no longer count for the value. */
   readonly eventCount: number
-  /** Sum and number of the values since the newest `set`, which counts as one of them. */
+  /** Sum and number of the values since the newest `set`, including it. */
   readonly sum: BigDecimal.BigDecimal
   readonly valueCount: number
-  /** The timestamps of the newest `set`, of the value that `LATEST` shows, and of the newest event. */
+  /** The timestamps of the newest `set`, of the value of `LATEST`, and of the newest event. */
   readonly setAt: Date | null
   readonly latestAt: Date | null
   readonly lastAt: Date | null
@@ -36,7 +36,7 @@ export interface Total {
 
 const AVERAGE_DECIMALS = 18
 
-/** A period without events. */
+/** The total of a period without events. */
 export const emptyTotal: Total = {
   value: zero,
   eventCount: 0,
@@ -98,11 +98,11 @@ const counted = (total: Total, event: UsageEvent): Total => ({
   lastAt: later(total.lastAt, event.timestamp),
 })
 
-/** The events by timestamp; the sort is stable, so those of one timestamp stay in the order of their arrival. */
+/** Sorts events by timestamp. The sort is stable, so that events with equal timestamps stay in the order of arrival. */
 const inOrder = <Event extends UsageEvent>(events: ReadonlyArray<Event>): ReadonlyArray<Event> =>
   events.toSorted((event, other) => event.timestamp.getTime() - other.timestamp.getTime())
 
-/** The total of a period's events, given in the order of their arrival. */
+/** The total of a period's events, which are passed in the order of arrival. */
 export const fold = (method: AggregationMethod, events: ReadonlyArray<UsageEvent>): Total => {
   const keys = new Set<string | null>()
   return inOrder(events).reduce((total, event) => {
@@ -112,21 +112,21 @@ export const fold = (method: AggregationMethod, events: ReadonlyArray<UsageEvent
   }, emptyTotal)
 }
 
-/** What the events of a period come to from the newest `set` on, which is one of them, or all if none was set. */
+/** Sums of a period's events from the newest `set` on, including it, or of all if there is none. */
 export interface Summary {
   /** The value of that `set`. */
   readonly replacedBy: BigDecimal.BigDecimal | null
   readonly count: number
-  /** How many different unique keys. */
+  /** The number of different unique keys. */
   readonly keys: number
-  /** `null` where there are no events. */
+  /** `null` if there are no events. */
   readonly sum: BigDecimal.BigDecimal | null
   readonly minimum: BigDecimal.BigDecimal | null
   readonly maximum: BigDecimal.BigDecimal | null
   readonly latest: BigDecimal.BigDecimal | null
 }
 
-/** The usage that a summary of events is. */
+/** The usage of a summary. */
 export const valueOf = (method: AggregationMethod, summary: Summary): BigDecimal.BigDecimal => {
   const { count, replacedBy, sum } = summary
   switch (method) {
@@ -149,10 +149,7 @@ export const valueOf = (method: AggregationMethod, summary: Summary): BigDecimal
   }
 }
 
-/**
- * Whether the event is a `set` that arrives after events of later instants: it takes back what is before it, and what is
- * after it has to be added again.
- */
+/** Whether the event is a `set` that arrives after events of later instants. Those must be added again on top of it. */
 export const isLateSet = (total: Total, { behavior, timestamp }: UsageEvent): boolean =>
   behavior === "set" &&
   total.lastAt !== null &&
@@ -162,20 +159,20 @@ export const isLateSet = (total: Total, { behavior, timestamp }: UsageEvent): bo
 export interface Addition {
   /** Whether the period's events so far lack its `uniqueKey`. */
   readonly isNewKey: boolean
-  /** For a late `set` ({@link isLateSet}): the period's events of later timestamps, in the order of their arrival. */
+  /** For a late `set` ({@link isLateSet}): the period's events with later timestamps, in the order of arrival. */
   readonly laterEvents: ReadonlyArray<UsageEvent>
 }
 
-/** The total after one more event has arrived. */
+/** The total after one more event. */
 export const add = (
   method: AggregationMethod,
   total: Total,
   event: UsageEvent,
   { isNewKey, laterEvents }: Addition,
 ): Total => {
-  // Something older than the newest set was replaced by it before it came.
+  // An event older than the newest set was replaced by it before it arrived.
   if (total.setAt !== null && isBefore(event.timestamp, total.setAt)) return counted(total, event)
   if (event.behavior === "append") return counted(append(method, total, event, isNewKey), event)
   const replaced = counted(replace(total, event), event)
-  return inOrder(laterEvents).reduce((sofar, other) => append(method, sofar, other, false), replaced)
+  return inOrder(laterEvents).reduce((total, other) => append(method, total, other, false), replaced)
 }

@@ -1,7 +1,7 @@
 /**
  * The check decision: may this instance use this entitlement, now and this much (contract sections 5 and 9, "Check").
  *
- * Quantities are exact decimals; the answer's figures become JavaScript numbers only after every comparison is made.
+ * Quantities are exact decimals. The figures of the response become JavaScript numbers only after all comparisons.
  */
 import { BigDecimal } from "effect"
 import { amountOf, hundred, hundredth, one, unlimited, zero } from "../../../kernel/values/Decimal.ts"
@@ -10,7 +10,7 @@ import type { EntitlementType } from "../../entitlements/Model.ts"
 import { contains } from "./Period.ts"
 import type { Period } from "./Period.ts"
 
-/** Why a check was answered as it was: the first three allow, the others refuse (contract section 5). */
+/** The reasons of a check: the first three allow, the others deny (contract section 5). */
 export const checkReasons = [
   "GRANTED",
   "UNLIMITED",
@@ -24,53 +24,56 @@ export const checkReasons = [
 
 export type CheckReason = (typeof checkReasons)[number]
 
-/** What a license gives of one entitlement (contract section 5, "Licenses"). */
+/** What a license grants of one entitlement (contract section 5, "Licenses"). */
 export interface Grant {
-  /** A decimal, in the entitlement's units per period, `-1` meaning unlimited; a boolean; or a configuration object. */
+  /** A decimal in the entitlement's units per period, `-1` for unlimited; a boolean; or a configuration object. */
   readonly value: BigDecimal.BigDecimal | boolean | Readonly<Record<string, unknown>>
-  /** How far usage may pass the limit, in percent of the limit: `0` is a hard limit. */
+  /** How far usage may exceed the limit, in percent of the limit: `0` is a hard limit. */
   readonly overagePercent: number
 }
 
-/** How an instance stands with an entitlement, whatever is asked. */
+/** The facts about an instance and an entitlement that every decision needs. */
 export interface Basis {
-  /** `null`: the organization has no entitlement of the slug that was asked for. */
+  /** `null`: the organization has no entitlement of the requested slug. */
   readonly entitlement: { readonly slug: string; readonly type: EntitlementType } | null
-  /** `null`: the instance's license version does not grant the entitlement. */
+  /** `null`: the instance's license version does not grant it. */
   readonly grant: Grant | null
-  /** What was used in `period`, in the entitlement's units; it counts for `NUMBER` only. */
+  /** The usage in `period`, in the entitlement's units. Only a `NUMBER` has any. */
   readonly usage: BigDecimal.BigDecimal
-  /** What reservations keep from `period` for others; it counts for `NUMBER` only. */
+  /** What reservations hold of `period`. Only a `NUMBER` has any. */
   readonly held: BigDecimal.BigDecimal
-  /** The usage period that contains the instant, repeated in the answer; `null` where usage is not measured. */
+  /** The usage period that contains the instant; `null` where usage is not measured. */
   readonly period: Period | null
 }
 
-/** Everything the decision rests on. */
+/** Everything that a decision depends on. */
 export interface CheckSubject extends Basis {
-  /** How much more is asked for: 1 when omitted, and 0 asks "am I within the limit?". Never negative. It counts for `NUMBER` only. */
+  /**
+   * How much more is requested: 1 if absent; 0 asks whether usage is within the limit. Never negative. Only a `NUMBER`
+   * uses it.
+   */
   readonly requested?: BigDecimal.BigDecimal | undefined
-  /** The license runs in `[startLicenseDate, endLicenseDate)`; without an end it runs for ever. */
+  /** The license is running in `[startLicenseDate, endLicenseDate)`. Without an end it never expires. */
   readonly instance: { readonly startLicenseDate: Date; readonly endLicenseDate: Date | null }
-  /** The instant the question is about. */
+  /** The instant of the check. */
   readonly at: Date
 }
 
 /** A `NUMBER` entitlement's figures, in its units. */
 export interface Figures {
-  /** The granted limit, `-1` when unlimited. */
+  /** The granted limit, `-1` if unlimited. */
   readonly limit: number
   readonly usage: number
-  /** What can still be had: `max(0, limit - usage - held)`, `-1` when unlimited. */
+  /** What is still available: `max(0, limit - usage - held)`, `-1` if unlimited. */
   readonly remaining: number
-  /** `max(0, usage - limit)`, `0` when unlimited. */
+  /** `max(0, usage - limit)`, `0` if unlimited. */
   readonly overage: number
 }
 
 /**
- * The answer to one check. All figures are `null` for `BOOLEAN` and `CONFIG` entitlements and for an unknown one; a
- * `NUMBER` entitlement without a grant has only its `usage`. They describe the state before the request, and they do so
- * whether or not the license is running: `allowed` alone says whether there is access.
+ * The decision of one check. All figures are `null` for `BOOLEAN`, `CONFIG` and unknown entitlements. A `NUMBER`
+ * without a grant has only its `usage`. The figures describe the state before the request, whether or not the license
+ * is running: only `allowed` says whether there is access.
  */
 export interface Decision {
   readonly allowed: boolean
@@ -84,21 +87,21 @@ export interface Decision {
 }
 
 /**
- * Decides one check. What nothing allows is refused, and the first sentence that applies is the reason:
+ * Decides one check. The default is to deny. The first rule that applies is the reason:
  *
- * 1. An entitlement that the organization does not have is refused: `ENTITLEMENT_NOT_FOUND`.
- * 2. Before the license starts, everything is refused: `LICENSE_NOT_STARTED`.
- * 3. From the instant the license ends, everything is refused: `LICENSE_EXPIRED`.
- * 4. What the license does not grant, or grants as `false`, or grants with a value of another type than the
- *    entitlement's, is refused: `NOT_GRANTED`.
+ * 1. An entitlement that the organization does not have is denied: `ENTITLEMENT_NOT_FOUND`.
+ * 2. Before the license starts, everything is denied: `LICENSE_NOT_STARTED`.
+ * 3. From the instant when the license ends, everything is denied: `LICENSE_EXPIRED`.
+ * 4. An entitlement is denied if the license does not grant it, grants `false`, or grants a value of another type:
+ *    `NOT_GRANTED`.
  * 5. A boolean `true` and a configuration are allowed: `GRANTED`. For a number:
  * 6. An unlimited grant allows any amount: `UNLIMITED`.
- * 7. What keeps usage and what is held at or under the limit is allowed: `GRANTED`.
- * 8. What keeps them at or under the limit plus `overagePercent` of it is allowed: `SOFT_LIMIT`.
- * 9. Anything more is refused: `LIMIT_REACHED`.
+ * 7. A request is allowed if usage, reservations and the request are within the limit: `GRANTED`.
+ * 8. It is allowed if they are within the limit plus `overagePercent` of it: `SOFT_LIMIT`.
+ * 9. Anything more is denied: `LIMIT_REACHED`.
  *
- * The order is part of the product: a caller whose license expired is told so, not that a limit was reached. The rules
- * are contract section 5, "Entitlements, usage, check", and section 9, "Check".
+ * The order is part of the product: the reason of an expired license is the expiry, not a reached limit. The rules are
+ * contract section 5, "Entitlements, usage, check", and section 9, "Check".
  */
 export const decide = (subject: CheckSubject): Decision => {
   const reason = reasonFor(subject)
@@ -115,12 +118,13 @@ export const decide = (subject: CheckSubject): Decision => {
   }
 }
 
-/** Whether a check answered with this reason gives access. */
+/** Whether this reason allows access. */
 export const allows = (reason: CheckReason): boolean =>
   reason === "GRANTED" || reason === "UNLIMITED" || reason === "SOFT_LIMIT"
 
 /**
- * What a limit, a usage and what is held come to. Use it to describe the state after a consumed check (contract section 9, "Check").
+ * The figures of a limit, a usage and what reservations hold. After a consumed check they describe the new state
+ * (contract section 9, "Check").
  */
 export const figures = (
   limit: BigDecimal.BigDecimal,
@@ -137,7 +141,7 @@ export const figures = (
   }
 }
 
-/** Whether a limit is the one that means "no limit": `-1`. */
+/** Whether the limit is `-1`, which means "no limit". */
 export const isUnlimited = (limit: BigDecimal.BigDecimal): boolean => BigDecimal.equals(limit, unlimited)
 
 /** Whether an amount is at most the limit. */
@@ -165,7 +169,7 @@ const reasonFor = (subject: CheckSubject): CheckReason => {
   if (instance.endLicenseDate !== null && !isBefore(at, instance.endLicenseDate)) return "LICENSE_EXPIRED"
   if (grant === null || !grantsSomething[entitlement.type](grant.value)) return "NOT_GRANTED"
   if (!isQuantity(grant.value)) return "GRANTED"
-  return reasonForAmount(grant.value, grant.overagePercent, amountAsked(subject))
+  return reasonForAmount(grant.value, grant.overagePercent, amountAfter(subject))
 }
 
 /** Whether the license is running at an instant. */
@@ -183,8 +187,8 @@ const reasonForAmount = (
   return "LIMIT_REACHED"
 }
 
-/** What would be used or held if the request were served. */
-const amountAsked = ({ held, requested = one, usage }: CheckSubject): BigDecimal.BigDecimal =>
+/** What would be used and held after the request. */
+const amountAfter = ({ held, requested = one, usage }: CheckSubject): BigDecimal.BigDecimal =>
   BigDecimal.sum(BigDecimal.sum(usage, held), requested)
 
 type PartialFigures = Pick<Decision, keyof Figures>

@@ -1,22 +1,24 @@
-/** What a limit does to usage: when a report is refused, and which thresholds it crosses (docs/usage.md). Pure. */
+/**
+ * The effects of a limit on usage: which reports are rejected, and which thresholds are crossed (docs/usage.md). Pure.
+ */
 import { BigDecimal } from "effect"
 import { hundred, hundredth } from "../../../kernel/values/Decimal.ts"
 import { capOf, isUnlimited, isWithinSoftLimit } from "./Decision.ts"
 import type { Grant } from "./Decision.ts"
 
-/** What a license grants of a `NUMBER`: up to `value` per period, and how far that may be passed. */
+/** What a license grants of a `NUMBER`: up to `value` per period, and how far usage may exceed it. */
 export interface Limit {
   readonly value: BigDecimal.BigDecimal
   readonly overagePercent: number
 }
 
-/** The limit that a grant sets; none if nothing, or no number, is granted. */
+/** The limit that a grant sets; `null` if nothing, or no number, is granted. */
 export const limitOf = (grant: Grant | null): Limit | null =>
   grant !== null && BigDecimal.isBigDecimal(grant.value)
     ? { value: grant.value, overagePercent: grant.overagePercent }
     : null
 
-/** Which thresholds usage has passed in this period, so that each is told once. */
+/** Which thresholds usage has crossed in this period, so that the event of each is emitted once. */
 export interface Crossings {
   readonly warned: boolean
   readonly limitReached: boolean
@@ -27,8 +29,8 @@ const exceeds = (usage: BigDecimal.BigDecimal, limit: Limit): boolean =>
   !isUnlimited(limit.value) && !isWithinSoftLimit(usage, limit.value, limit.overagePercent)
 
 /**
- * Why usage may not go from one figure to the other, if it may not. What lowers usage is always allowed; what raises it
- * leaves room for what is held.
+ * Why usage must not change from one value to another; `undefined` if it may. Usage may always fall. If it rises, it
+ * must leave room for what reservations hold.
  */
 export const rejectionReason = (
   limit: Limit | null,
@@ -41,14 +43,16 @@ export const rejectionReason = (
   return BigDecimal.isGreaterThan(after, before) && exceeds(BigDecimal.sum(after, held), limit) ? "cap" : undefined
 }
 
-/** Compared in hundredths, so that no division rounds. */
+/**
+ * Whether usage is at a percentage of the limit or above. Both sides are multiplied by 100, so that no division rounds.
+ */
 const reaches = (usage: BigDecimal.BigDecimal, limit: BigDecimal.BigDecimal, percent: number): boolean =>
   BigDecimal.isGreaterThanOrEqualTo(
     BigDecimal.multiply(usage, hundred),
     BigDecimal.multiply(limit, BigDecimal.fromNumberUnsafe(percent)),
   )
 
-/** The crossings after usage went from one figure to another. What it fell below can be crossed again. */
+/** The crossings after usage changed from one value to another. A threshold that it fell below can be crossed again. */
 export const crossingsAt = (
   limit: Limit | null,
   warningThresholdPercent: number | null,
@@ -65,7 +69,7 @@ export const crossingsAt = (
   }
 }
 
-/** The least usages that are at a warning and at a limit, and the most that its overage tolerates. */
+/** The lowest usage at the warning, the lowest at the limit, and the highest within the overage. */
 export interface Thresholds {
   readonly warning: BigDecimal.BigDecimal | null
   readonly limit: BigDecimal.BigDecimal
@@ -73,8 +77,8 @@ export interface Thresholds {
 }
 
 /**
- * Where a limit's thresholds lie; none if it is unlimited. Usage that rises and stays on its side of each of them crosses
- * nothing and is refused by nothing, which is what {@link crossingsAt} and {@link rejectionReason} come to.
+ * The thresholds of a limit; `null` if it is unlimited. Usage that rises and stays on the same side of each crosses
+ * nothing and is not rejected. {@link crossingsAt} and {@link rejectionReason} have the same result.
  */
 export const thresholdsOf = (limit: Limit, warningThresholdPercent: number | null): Thresholds | null =>
   isUnlimited(limit.value)
@@ -91,6 +95,6 @@ export const thresholdsOf = (limit: Limit, warningThresholdPercent: number | nul
         cap: capOf(limit.value, limit.overagePercent),
       }
 
-/** The thresholds that were passed between two states. */
+/** The thresholds that were crossed between two states. */
 export const newlyCrossed = (before: Crossings, after: Crossings): ReadonlyArray<keyof Crossings> =>
   (["warned", "limitReached", "capExceeded"] as const).filter((threshold) => after[threshold] && !before[threshold])

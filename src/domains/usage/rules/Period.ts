@@ -1,16 +1,16 @@
 /**
- * Usage periods: the stretch of time over which an entitlement's usage is added up before it starts again from zero
- * (contract section 5, "Entitlements, usage, check").
+ * Usage periods: the intervals in which an entitlement's usage is added up before it starts again from zero (contract
+ * section 5, "Entitlements, usage, check").
  *
- * Every boundary is `origin + n * length`, computed from the origin and never from the previous boundary, so that a
- * short month cannot drag the months after it: 31 Jan, 28 Feb, 31 Mar. Nothing is stored and no job runs at a boundary.
+ * Every boundary is `origin + n * length`. It is computed from the origin, not from the previous boundary, so that a
+ * short month does not move later ones: 31 Jan, 28 Feb, 31 Mar. Nothing is stored and no job runs at a boundary.
  */
 import { DAY_MS, isBefore } from "../../../kernel/values/Timestamp.ts"
 import type { ResetAnchor, ResetPeriod } from "../../entitlements/Model.ts"
 
 /**
- * The half-open interval `[start, end)`, in UTC to the millisecond: an instant that equals `end` is in the next period.
- * `end` is `null` for a lifetime period.
+ * The interval `[start, end)`, in UTC to the millisecond. `end` belongs to the next period; it is `null` for a lifetime
+ * period.
  */
 export interface Period {
   readonly start: Date
@@ -22,22 +22,22 @@ export const contains = ({ end, start }: Period, at: Date): boolean =>
   !isBefore(at, start) && (end === null || isBefore(at, end))
 
 export interface PeriodQuery {
-  /** `null` is a lifetime entitlement, whose usage never resets. */
+  /** `null` for a lifetime entitlement, whose usage never resets. */
   readonly resetPeriod: ResetPeriod | null
   readonly resetAnchor: ResetAnchor
   /** The instance's `startLicenseDate`. */
   readonly licenseStart: Date
-  /** The instant whose period is wanted; it may lie before the license start. */
+  /** The instant whose period is computed. It may be before the license start. */
   readonly at: Date
 }
 
 /**
- * The usage period that contains `at`, in constant time, for any license start and instant of the years 1970 to 9999.
+ * Computes the usage period that contains `at`, in constant time, for any license start and instant of the years 1970
+ * to 9999.
  *
- * A lifetime period (`resetPeriod` is `null`) begins at the license start under either anchor, because no usage can be
- * older than that (contract section 9, "Usage"), and it never ends. It is the only period that may not contain `at`:
- * before the license start there is nothing to measure. Resetting periods reach back before the license start too, and
- * are never cut short by it.
+ * A lifetime period (`resetPeriod` is `null`) starts at the license start under either anchor, because no usage can be
+ * older (contract section 9, "Usage"). It never ends. It is the only period that may not contain `at`: before the
+ * license start there is no usage. Resetting periods exist before the license start too, and it does not shorten them.
  */
 export const periodAt = ({ resetPeriod, resetAnchor, licenseStart, at }: PeriodQuery): Period => {
   if (resetPeriod === null) return { start: licenseStart, end: null }
@@ -49,8 +49,8 @@ export const periodAt = ({ resetPeriod, resetAnchor, licenseStart, at }: PeriodQ
   return period
 }
 
-// What was asked last is mostly asked next: all who ask about the present are in the same hour, day, week, month and year of the
-// calendar, and entitlements of an instance that reset with its license do so alike.
+// The period computed last is mostly the next one needed: all requests about the present are in the same calendar
+// periods, and entitlements of one instance share its license start.
 const latest: Record<ResetAnchor, Map<ResetPeriod, { readonly origin: number; readonly period: Period }>> = {
   CALENDAR: new Map(),
   LICENSE_START: new Map(),
@@ -71,7 +71,8 @@ const lengths: Record<ResetPeriod, { readonly milliseconds: number } | { readonl
   YEAR: { months: 12 },
 }
 
-// A Monday that is also the first of a month and of a year: every calendar boundary is a whole number of periods from it.
+// A Monday that is also the first of a month and of a year: every calendar boundary is a whole number of periods from
+// it.
 const calendarOrigin = new Date("1973-01-01T00:00:00.000Z")
 
 const periodOfFixedLength = (length: number, origin: Date, at: Date): Period => {
@@ -80,18 +81,19 @@ const periodOfFixedLength = (length: number, origin: Date, at: Date): Period => 
 }
 
 const periodOfMonths = (months: number, origin: Date, at: Date): Period => {
-  // The boundary of the origin's count that falls in the month of `at`, or in the last boundary month before it; within
-  // that month the boundary may still be ahead of `at`, and then the period before it is the one that holds `at`.
+  // The last boundary in the month of `at` or before it. Within that month the boundary may still be after `at`: then
+  // the previous period contains `at`.
   const monthsElapsed = monthNumber(at) - monthNumber(origin)
-  const latest = monthsElapsed - floorModulo(monthsElapsed, months)
-  const first = monthsAfter(origin, latest) <= at ? latest : latest - months
+  const boundary = monthsElapsed - floorModulo(monthsElapsed, months)
+  const first = monthsAfter(origin, boundary) <= at ? boundary : boundary - months
   return { start: monthsAfter(origin, first), end: monthsAfter(origin, first + months) }
 }
 
-/** The same day and time of day `months` later, or on the month's last day where that month is too short. */
+/** The same day and time `months` later, or on the last day of a month that is too short. */
 const monthsAfter = (origin: Date, months: number): Date => {
   const result = new Date(origin)
-  // Day 0 of the next month is this month's last day. The setter, unlike `Date.UTC`, does not move years 0 to 99 to 1900.
+  // Day 0 of the next month is the last day of this one. Unlike `Date.UTC`, the setter does not move years 0 to 99 to
+  // 1900.
   result.setUTCFullYear(origin.getUTCFullYear(), origin.getUTCMonth() + months + 1, 0)
   result.setUTCDate(Math.min(origin.getUTCDate(), result.getUTCDate()))
   return result
@@ -99,5 +101,5 @@ const monthsAfter = (origin: Date, months: number): Date => {
 
 const monthNumber = (date: Date): number => date.getUTCFullYear() * 12 + date.getUTCMonth()
 
-// `%` is exact where a division and `Math.floor` may round up to the next whole number.
+// `%` is exact. A division and `Math.floor` may round up to the next integer.
 const floorModulo = (dividend: number, divisor: number): number => ((dividend % divisor) + divisor) % divisor

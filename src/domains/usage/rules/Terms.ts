@@ -1,4 +1,4 @@
-/** What an instance has and what its license grants: types and parsers. Pure. */
+/** The terms of a check: an instance, its license and what the license grants. Types and parsers. Pure. */
 import { BigDecimal, Option } from "effect"
 import { decimalOfText, storedDecimal, zero } from "../../../kernel/values/Decimal.ts"
 import type { EntitlementType, ResetAnchor, ResetPeriod } from "../../entitlements/Model.ts"
@@ -7,7 +7,7 @@ import type { Grant } from "./Decision.ts"
 import { periodAt } from "./Period.ts"
 import type { Period } from "./Period.ts"
 
-/** What an explanation says of a license version besides what every check reads. */
+/** What only an explanation shows of a license version. */
 export interface LicenseFacts {
   readonly version: string
   readonly family: string
@@ -20,17 +20,17 @@ export interface CheckedInstance {
   readonly license: string
   readonly startLicenseDate: Date
   readonly endLicenseDate: Date | null
-  /** Read only where an explanation is asked for. */
+  /** Read only for an explanation. */
   readonly facts?: LicenseFacts
 }
 
-/** An entitlement of a check with what is granted of it and a usage total that may be the current period's. */
+/** An entitlement of a check, its grant, and a usage total that may belong to the current period. */
 export interface CheckedEntitlement {
   readonly entitlement: string
   readonly type: EntitlementType
   readonly resetPeriod: ResetPeriod | null
   readonly resetAnchor: ResetAnchor | null
-  /** A decimal, `true` or `false`, `{}` for a configuration; `null` when the license grants nothing. */
+  /** A decimal, `true`, `false`, or `{}` for a configuration; `null` if the license grants nothing. */
   readonly granted: string | null
   readonly overagePercent: number | null
   readonly periodStart: Date | null
@@ -38,11 +38,11 @@ export interface CheckedEntitlement {
   readonly used: string | null
   /** A decimal: what reservations hold. */
   readonly held: string | null
-  /** The granted object of a `CONFIG`; read only where it is told. */
+  /** The granted object of a `CONFIG`. Read only where the response contains it. */
   readonly configuration?: Readonly<Record<string, unknown>> | null
 }
 
-/** A row without an entitlement stands for an instance of which only unknown entitlements were asked. */
+/** A row without an entitlement is an instance of which only unknown entitlements were requested. */
 export type CheckRow = CheckedInstance & (CheckedEntitlement | { readonly entitlement: null })
 
 const grantValue = (text: string): Option.Option<Grant["value"]> => {
@@ -50,7 +50,7 @@ const grantValue = (text: string): Option.Option<Grant["value"]> => {
   return text === "{}" ? Option.some({}) : decimalOfText(text)
 }
 
-/** What is granted. A value that no license can hold grants nothing: what nothing allows is refused. */
+/** Parses a grant. A value that no license can contain grants nothing, because the default is to deny. */
 export const grantOf = ({
   granted,
   overagePercent,
@@ -64,7 +64,7 @@ export const grantOf = ({
 
 type Resetting = Pick<CheckedEntitlement, "type" | "resetPeriod" | "resetAnchor">
 
-/** The usage period of an instant; none where usage is not measured. */
+/** The usage period of an instant; `null` where usage is not measured. */
 export const periodOf = (
   row: Resetting,
   { startLicenseDate }: Pick<CheckedInstance, "startLicenseDate">,
@@ -79,6 +79,6 @@ export const periodOf = (
       })
     : null
 
-/** A decimal that was read, or zero where there is none. */
+/** A stored decimal; zero if there is none. */
 export const decimalOrZero = (text: string | null | undefined): BigDecimal.BigDecimal =>
   text === null || text === undefined ? zero : storedDecimal(text)

@@ -1,7 +1,7 @@
 /**
- * Caches the serialized answers of checks: products repeat the same check all day, mostly without usage in between. The database
- * decides whether an answer is still right: a cached one is returned only if the rows are the same as the last two times
- * (`docs/adr/0009-cached-answers.md`).
+ * Caches the serialized answers of checks: products repeat the same check all day, mostly without usage in between. The
+ * database decides whether an answer is still right: a cached one is returned only if the rows are the same as the last
+ * two times (`docs/adr/0009-cached-answers.md`).
  */
 import { makeLruCache } from "../../../../kernel/concurrency/LruCache.ts"
 import { isSameInstant } from "../../../../kernel/values/Timestamp.ts"
@@ -40,8 +40,9 @@ class RepeatedBasis implements CheckBasis {
 }
 
 /**
- * The response to a check as JSON text, with cached answers where there are any. The instant matters only for whether the license is
- * running: the basis belongs to the periods of its instant. So answers outside the license's dates are not cached.
+ * The response to a check as JSON text, with cached answers where there are any. The instant matters only for whether
+ * the license is running: the basis belongs to the periods of its instant. So answers outside the license's dates are
+ * not cached.
  */
 export const cachedResponseText = (basis: CheckBasis, checks: Checks, at: Date): string =>
   responseText(

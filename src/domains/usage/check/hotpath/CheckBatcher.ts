@@ -1,4 +1,4 @@
-/** Checks that wait at the same moment are asked about together, whosever they are, and only what is not known is asked. */
+/** Batches the checks that wait at the same moment, of all organizations, and reads only what is not cached. */
 import { Effect, Exit } from "effect"
 import { makeRequestBatcher } from "../../../../kernel/concurrency/RequestBatcher.ts"
 import type { PendingQuestion } from "../../../../kernel/concurrency/RequestBatcher.ts"
@@ -16,61 +16,66 @@ interface WaitingKnown {
   readonly known: KnownCheck
 }
 
-// What waits is asked for in four statements at least, unless they were of less than four checks, and none asks about more than
-// forty entitlements, unless a single check does: the process answers some checks while the database is at the next. By one
-// statement for all they would wait for each other.
-const LEAST_STATEMENTS = 4
-const FEW_CHECKS = 4
-const MOST_ENTITLEMENTS = 40
+// Waiting checks are split into at least 4 statements of up to 40 entitlements each, but never fewer than 4 checks per
+// statement. A single check may have more entitlements. So the process responds to some checks while the database runs
+// the next statement.
+const MIN_STATEMENTS = 4
+const MIN_CHECKS = 4
+const MAX_ENTITLEMENTS = 40
 
-const inParts = <A>(waiting: ReadonlyArray<A>, entitlementsOf: (one: A) => number): ReadonlyArray<ReadonlyArray<A>> => {
+/** Splits waiting checks into the parts of one statement each. */
+const splitChecks = <A>(
+  waiting: ReadonlyArray<A>,
+  entitlementsOf: (check: A) => number,
+): ReadonlyArray<ReadonlyArray<A>> => {
   const parts: Array<Array<A>> = []
-  const mostChecks = Math.max(FEW_CHECKS, Math.ceil(waiting.length / LEAST_STATEMENTS))
+  const maxChecks = Math.max(MIN_CHECKS, Math.ceil(waiting.length / MIN_STATEMENTS))
   let part: Array<A> = []
   let room = 0
-  for (const one of waiting) {
-    const entitlements = entitlementsOf(one)
-    if (entitlements > room || part.length === mostChecks) {
+  for (const check of waiting) {
+    const entitlements = entitlementsOf(check)
+    if (entitlements > room || part.length === maxChecks) {
       part = []
       parts.push(part)
-      room = MOST_ENTITLEMENTS
+      room = MAX_ENTITLEMENTS
     }
-    part.push(one)
+    part.push(check)
     room -= entitlements
   }
   return parts
 }
 
-const areOfSeveral = ([first, ...others]: ReadonlyArray<WaitingCheck>): boolean =>
+const haveSeveralOrganizations = ([first, ...others]: ReadonlyArray<WaitingCheck>): boolean =>
   others.some(({ question }) => question.organizationId !== first?.question.organizationId)
 
-// By one fiber: what is asked for in one go is sent in one piece.
-const allAtOnce = (statements: ReadonlyArray<Effect.Effect<void>>): Effect.Effect<void> =>
+// In one fiber, so that the statements are sent in one piece.
+const runAll = (statements: ReadonlyArray<Effect.Effect<void>>): Effect.Effect<void> =>
   Effect.all(statements, { concurrency: "unbounded", discard: true })
 
-/** How instances stand with what is asked for; nothing where there is no such instance. */
+/** Makes a function that finds the basis of a check; `undefined` if there is no such instance. */
 export const makeCheckBatcher = (repo: CheckBatchRepo["Service"]) => {
   const catalogs = makeCatalogCache()
   const answerCache = makeAnswerCache(catalogs)
 
   const statementsFor = (
     waiting: ReadonlyArray<WaitingCheck>,
-    isApart: boolean,
+    isSeparate: boolean,
   ): ReadonlyArray<Effect.Effect<void>> => {
-    const byOrganization = isApart
+    const byOrganization = isSeparate
       ? [...Map.groupBy(waiting, ({ question }) => question.organizationId)]
       : [[null, waiting] as const]
-    return byOrganization.flatMap(([within, own]) =>
-      inParts(own, ({ question }) => question.entitlements.length).map((part) => find(part, within)),
+    return byOrganization.flatMap(([within, checks]) =>
+      splitChecks(checks, ({ question }) => question.entitlements.length).map((part) => findWithCatalog(part, within)),
     )
   }
 
-  // If a statement about several organizations dies, each is asked about by itself, so that nobody's check dies of another's.
-  const find = Effect.fnUntraced(function* (waiting: ReadonlyArray<WaitingCheck>, within: string | null) {
+  // If a statement about several organizations dies, each gets its own: one organization's check must not fail
+  // another's.
+  const findWithCatalog = Effect.fnUntraced(function* (waiting: ReadonlyArray<WaitingCheck>, within: string | null) {
     const questions = waiting.map(({ question }) => question)
     const found = yield* Effect.exit(repo.findWithCatalog(questions, within))
-    if (Exit.isFailure(found) && within === null && areOfSeveral(waiting))
-      return yield* allAtOnce(statementsFor(waiting, true))
+    if (Exit.isFailure(found) && within === null && haveSeveralOrganizations(waiting))
+      return yield* runAll(statementsFor(waiting, true))
     const byNumber = Exit.map(found, (rows) => Map.groupBy(rows, ({ number }) => number))
     for (const [number, { answer, question }] of waiting.entries()) {
       answer(
@@ -83,29 +88,29 @@ export const makeCheckBatcher = (repo: CheckBatchRepo["Service"]) => {
     }
   })
 
-  // Whatever is not answered by what is remembered is asked for with its catalog, and so is all of a statement that dies.
-  const findKnown = Effect.fnUntraced(function* (waiting: ReadonlyArray<WaitingKnown>) {
+  // A check whose cached catalog is outdated is read with its catalog, and so are all checks of a statement that dies.
+  const findUsage = Effect.fnUntraced(function* (waiting: ReadonlyArray<WaitingKnown>) {
     const questions = waiting.flatMap(({ check: { question }, known: { usage } }) =>
       usage.questions.map((wanted) => ({ wanted, at: question.at, known: question.known })),
     )
     const rows = yield* Effect.exit(repo.findUsage(questions))
     if (Exit.isFailure(rows)) {
       const checks = waiting.map(({ check }) => check)
-      return yield* allAtOnce(statementsFor(checks, false))
+      return yield* runAll(statementsFor(checks, false))
     }
-    const answers: Array<UsageRow | undefined> = []
-    for (const row of rows.value) answers[row.number] = row
-    const unanswered: Array<WaitingCheck> = []
-    let asked = 0
+    const byNumber: Array<UsageRow | undefined> = []
+    for (const row of rows.value) byNumber[row.number] = row
+    const outdated: Array<WaitingCheck> = []
+    let start = 0
     for (const { check, known } of waiting) {
-      const from = asked
-      asked += known.usage.questions.length
-      const own = answers.slice(from, asked).filter((row) => row !== undefined)
-      const found = answerCache.basisOf(known, check.question.instance, own)
-      if (found === undefined) unanswered.push(check)
-      else check.answer(Exit.succeed(found))
+      const end = start + known.usage.questions.length
+      const own = byNumber.slice(start, end).filter((row) => row !== undefined)
+      start = end
+      const basis = answerCache.basisOf(known, check.question.instance, own)
+      if (basis === undefined) outdated.push(check)
+      else check.answer(Exit.succeed(basis))
     }
-    if (unanswered.length > 0) yield* allAtOnce(statementsFor(unanswered, false))
+    if (outdated.length > 0) yield* runAll(statementsFor(outdated, false))
   })
 
   return makeRequestBatcher<CheckQuestion, CheckBasis | undefined>((waiting) => {
@@ -116,8 +121,8 @@ export const makeCheckBatcher = (repo: CheckBatchRepo["Service"]) => {
       if (known === undefined) unknown.push(check)
       else allKnown.push({ check, known })
     }
-    return allAtOnce([
-      ...inParts(allKnown, ({ known }) => known.usage.entitlements.length).map(findKnown),
+    return runAll([
+      ...splitChecks(allKnown, ({ known }) => known.usage.entitlements.length).map(findUsage),
       ...statementsFor(unknown, repo.isSharded),
     ])
   })

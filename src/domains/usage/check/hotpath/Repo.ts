@@ -1,4 +1,4 @@
-/** SQL of checks that are asked together. */
+/** SQL of batched checks, with their catalog or with their usage only. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import { HotPath } from "../../../../kernel/database/Connections.ts"
@@ -9,25 +9,28 @@ import type { CheckedEntitlement, CheckedInstance } from "../../rules/Terms.ts"
 import { checkedColumns, grantsAndUsageJoins, heldQuantity, licenseJoin } from "../../TermsSql.ts"
 import type { AsOf } from "../../TermsSql.ts"
 
-/** What a check asks of an instance of an organization. */
+/** A check of an instance. */
 export interface CheckQuestion extends AsOf {
   readonly organizationId: string
   readonly instance: string
   readonly entitlements: ReadonlyArray<string>
 }
 
-/** Names what the organization's entitlements are and its licenses grant: another version for each change of it. */
+/**
+ * The version of the organization's catalog, which every change of its entitlements and grants replaces, and the
+ * license.
+ */
 interface Versioned {
   readonly catalogVersion: string | null
   readonly licenseId: string
 }
 
-/** A row of a check with all that it rests on. */
+/** A row of a check with everything that it is decided on. */
 export type CatalogRow = CheckedInstance &
   Versioned &
   ((CheckedEntitlement & { readonly entitlementId: string }) | { readonly entitlement: null })
 
-/** What is left to ask where the catalog is known: the usage in a period. Its start is a text, because it is sent as it is. */
+/** What is left to read where the catalog is cached: the usage in a period. Its start is a text, as it is sent. */
 export interface WantedUsage {
   readonly organizationId: string
   readonly instance: string
@@ -35,17 +38,17 @@ export interface WantedUsage {
   readonly periodStart: string
 }
 
-/** The same at an instant. */
+/** {@link WantedUsage} at an instant. */
 export interface UsageQuestion extends AsOf {
-  /** {@link WantedUsage} as JSON, which is made once for all who ask it. */
+  /** {@link WantedUsage} as JSON, serialized once for all checks that use it. */
   readonly wanted: string
 }
 
-/** The answer to it. */
+/** The row of a {@link UsageQuestion}. */
 export interface UsageRow extends Omit<CheckedInstance, "instance" | "license" | "facts">, Versioned {
-  /** PostgreSQL's text of an array: the total of each entitlement, in the order asked. */
+  /** An array in PostgreSQL's text format: the total of each entitlement, in the order of the question. */
   readonly used: string
-  /** The same of what reservations hold; `null` if there are none of the instance. */
+  /** The same of what reservations hold; `null` if the instance has none. */
   readonly held: string | null
 }
 
@@ -53,7 +56,7 @@ const withInstants = ({ at, known, wanted }: UsageQuestion): string =>
   `${wanted.slice(0, -1)},"at":"${instantText(at)}","known":"${instantText(known)}"}`
 
 interface Numbered {
-  /** The question's place among those that were asked. */
+  /** The index of the question in the statement. */
   readonly number: number
 }
 
@@ -73,20 +76,20 @@ const make = Effect.gen(function* () {
   const held = sql.literal(heldQuantity("wanted.id"))
 
   return {
-    /** Whether tables may be spread over nodes by organization: a statement then has to be about one. */
+    /** Whether tables may be sharded by organization. Then a statement can contain only one organization. */
     isSharded,
 
     /**
-     * All that these checks rest on, in one round trip, of whatever organizations, or all of the one that is named. Rows name the
-     * check by its number; none if there is no such instance. A period's start is computed by the caller, so the totals of as long as
-     * the longest such period come back.
+     * Everything that these checks are decided on, in one round trip. With `within`, all of them belong to that
+     * organization. Rows carry the number of their check; there is none if the instance does not exist. The caller
+     * finds the total of the period.
      */
-    findWithCatalog: (asked: ReadonlyArray<CheckQuestion>, within: string | null) =>
+    findWithCatalog: (questions: ReadonlyArray<CheckQuestion>, within: string | null) =>
       records<CatalogRow & Numbered>()(
         ask(
           (own) => own`
         SELECT asked.number, ${columns}
-        FROM jsonb_to_recordset(${sql.json(asked.map((question, number) => asJson({ number, ...question })))})
+        FROM jsonb_to_recordset(${sql.json(questions.map((question, number) => asJson({ number, ...question })))})
           AS asked (number int, "organizationId" uuid, instance text, entitlements text[], at timestamptz, known timestamptz)
         CROSS JOIN LATERAL (
           SELECT organization_id, id, slug, license_id, start_license_date, end_license_date FROM instances
@@ -102,8 +105,8 @@ const make = Effect.gen(function* () {
         ),
       ),
 
-    /** What is left of it where the catalog is known: the instance, its usage, and the version of the catalog. */
-    findUsage: (asked: ReadonlyArray<UsageQuestion>) =>
+    /** Less, where the catalog is cached: the instance, its usage, and the version of the catalog. */
+    findUsage: (questions: ReadonlyArray<UsageQuestion>) =>
       records<UsageRow & Numbered>()(
         ask(
           (own) => own`
@@ -120,7 +123,7 @@ const make = Effect.gen(function* () {
             WHERE organization_id = i.organization_id AND instance_id = i.id AND state = 'HELD'
           ) THEN ARRAY(SELECT (${held}) FROM unnest(asked."entitlementIds") AS wanted (id))::text END AS held
         FROM ROWS FROM (
-          jsonb_to_recordset(${`[${asked.map(withInstants).join(",")}]`}::text::jsonb) AS ("organizationId" uuid, instance text, "entitlementIds" uuid[],
+          jsonb_to_recordset(${`[${questions.map(withInstants).join(",")}]`}::text::jsonb) AS ("organizationId" uuid, instance text, "entitlementIds" uuid[],
             "periodStart" timestamptz, at timestamptz, known timestamptz)
         ) WITH ORDINALITY
           AS asked ("organizationId", instance, "entitlementIds", "periodStart", at, known, number)
@@ -134,7 +137,7 @@ const make = Effect.gen(function* () {
   }
 })
 
-/** Rows of checks that are asked together. */
+/** Rows of batched checks. */
 export class CheckBatchRepo extends Context.Service<CheckBatchRepo, Effect.Success<typeof make>>()(
   "keyshelf/usage/check/hotpath/Repo",
 ) {

@@ -9,7 +9,7 @@ import type { UsageEvent } from "../../src/domains/usage/rules/Aggregation.ts"
 import { PastRepo } from "../../src/domains/usage/check/PastRepo.ts"
 import { DAY_MS } from "../../src/kernel/values/Timestamp.ts"
 import { TestService } from "../support/TestService.ts"
-import { openMeteredShop } from "./Metered.ts"
+import { openMeteredShop } from "./MeteredShop.ts"
 
 const MINUTE = 60_000
 const start = Date.UTC(2026, 5, 1)
@@ -21,7 +21,7 @@ const kinds = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 3 }))
 const keys = Schema.Literals(["a", "b", "c", "d"])
 const history = Arbitrary.schema(Schema.Array(Schema.Tuple([minutes, values, kinds, keys])))
 
-/** The events of a history, in the order of their arrival. Thirds, so that averages have no end. */
+/** The events of a history, in the order of arrival. Thirds, so that averages have infinitely many digits. */
 const eventsOf = (
   rows: ReadonlyArray<readonly [number, number, number, string]>,
   method: AggregationMethod,
@@ -33,7 +33,7 @@ const eventsOf = (
     uniqueKey,
   }))
 
-/** Stores a history as it stands when all its events have arrived. */
+/** Stores a history after all its events have arrived. */
 const stored = Effect.fnUntraced(function* (
   organizationId: string,
   method: AggregationMethod,
@@ -73,7 +73,7 @@ const stored = Effect.fnUntraced(function* (
 
 layer(TestService.layer, { excludeTestServices: true })("usage up to an instant", (it) => {
   it.effect.prop(
-    "is what the events come to that had happened by then, whatever came late, twice or in place of others",
+    "is the aggregation of the events up to it, including late, repeated and replacing ones",
     { rows: history },
     ({ rows }) =>
       Effect.gen(function* () {
@@ -99,7 +99,7 @@ layer(TestService.layer, { excludeTestServices: true })("usage up to an instant"
     { arbitrary: { runs: 60 }, timeout: 60_000 },
   )
 
-  it.effect("is the period's total where events are gone, since nobody can tell better", () =>
+  it.effect("is the total of the period where events were deleted", () =>
     Effect.gen(function* () {
       const [past, sql] = [yield* PastRepo, yield* PgClient.PgClient]
       const organizationId = randomUUID()
@@ -126,13 +126,13 @@ layer(TestService.layer, { excludeTestServices: true })("usage up to an instant"
 const figures = ({ body }: { readonly body: { readonly checks: ReadonlyArray<Record<string, unknown>> } }) =>
   body.checks.map(({ limit, reason, remaining, usage }) => [reason, limit, usage, remaining])
 
-/** The present instant, before whatever is done next. */
+/** The present instant, before the next change. */
 const instant = Effect.andThen(
   Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 5))),
   Effect.sync(() => new Date().toISOString()),
 )
 
-layer(TestService.layer, { excludeTestServices: true })("a check about the past", (it) => {
+layer(TestService.layer, { excludeTestServices: true })("a check of the past", (it) => {
   const opened = Effect.gen(function* () {
     const shop = yield* openMeteredShop
     const checkAt = (at: string, slugs: ReadonlyArray<string> = ["calls"], more: object = {}) =>
@@ -144,7 +144,7 @@ layer(TestService.layer, { excludeTestServices: true })("a check about the past"
     return { ...shop, checkAt, stood: (at: string) => Effect.map(checkAt(at), (answer) => figures(answer)[0]) }
   })
 
-  it.effect("counts what had been used by then, also what was reported later, and the instant itself", () =>
+  it.effect("counts usage up to and including the instant, even if it was reported later", () =>
     Effect.gen(function* () {
       const { metered, report, stood } = yield* opened
       yield* metered("calls", 10)
@@ -166,7 +166,7 @@ layer(TestService.layer, { excludeTestServices: true })("a check about the past"
     }),
   )
 
-  it.effect("goes by the grants of then: raised, lowered, taken away and given again", () =>
+  it.effect("uses the grants at the instant: raised, lowered, deleted and granted again", () =>
     Effect.gen(function* () {
       const { call, entitlement, grant, metered, stood } = yield* opened
       yield* entitlement("calls")
@@ -189,7 +189,7 @@ layer(TestService.layer, { excludeTestServices: true })("a check about the past"
     }),
   )
 
-  it.effect("goes by the license version and the dates that the instance had then, and says which", () =>
+  it.effect("uses the license version and the dates at the instant, and names the version", () =>
     Effect.gen(function* () {
       const { call, checkAt, grant, license, metered, stood } = yield* opened
       yield* metered("calls", 5)
@@ -214,7 +214,7 @@ layer(TestService.layer, { excludeTestServices: true })("a check about the past"
     }),
   )
 
-  it.effect("finds the usage of a period that began by the license start of then", () =>
+  it.effect("finds the usage of a period of the license start at the instant", () =>
     Effect.gen(function* () {
       const { call, metered, report, stood } = yield* opened
       yield* metered("calls", 10)
@@ -226,7 +226,7 @@ layer(TestService.layer, { excludeTestServices: true })("a check about the past"
     }),
   )
 
-  it.effect("takes the present terms for the time before the instance was made", () =>
+  it.effect("uses the present terms for the time before the instance was created", () =>
     Effect.gen(function* () {
       const { call, checkAt, entitlement, grant, license, metered } = yield* opened
       yield* license("pro-v2", { familySlug: "pro" })
@@ -245,7 +245,7 @@ layer(TestService.layer, { excludeTestServices: true })("a check about the past"
     }),
   )
 
-  it.effect("leaves room for what was held then, whatever became of it", () =>
+  it.effect("leaves room for what was reserved at the instant, whatever its state is now", () =>
     Effect.gen(function* () {
       const { call, metered, stood } = yield* opened
       yield* metered("calls", 10)
@@ -267,7 +267,7 @@ layer(TestService.layer, { excludeTestServices: true })("a check about the past"
     }),
   )
 
-  it.effect("forgets a draft that was tried and deleted since: the license behind it stands for it", () =>
+  it.effect("uses the next license instead of a draft that was deleted since", () =>
     Effect.gen(function* () {
       const { call, license, metered, stood } = yield* opened
       yield* metered("calls", 5)

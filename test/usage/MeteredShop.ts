@@ -1,10 +1,10 @@
-/** A shop with one running instance, and short ways to report usage and read what became of it. */
+/** A shop with an instance whose license is running, and functions that report and read usage. */
 import { Effect } from "effect"
 import { DAY_MS } from "../../src/kernel/values/Timestamp.ts"
 import { openShop } from "../instances/Shop.ts"
 import { TestService } from "../support/TestService.ts"
 
-/** An instant this long ago. */
+/** An instant this many days ago. */
 export const daysAgo = (days: number): string => new Date(Date.now() - days * DAY_MS).toISOString()
 
 export const openMeteredShop = Effect.gen(function* () {
@@ -18,7 +18,7 @@ export const openMeteredShop = Effect.gen(function* () {
   })
   const { call, tenant } = shop
 
-  /** An entitlement that "pro" grants. */
+  /** Creates an entitlement that "pro" grants. */
   const metered = Effect.fnUntraced(function* (slug: string, limit: number, more: object = {}, overagePercent = 0) {
     const record = yield* shop.entitlement(slug, more)
     yield* shop.grant("pro", slug, limit, overagePercent)
@@ -33,7 +33,7 @@ export const openMeteredShop = Effect.gen(function* () {
     instanceOf: shop.instance,
     metered,
     report,
-    /** What a report is answered with: the value and the number of events, or the status of its refusal. */
+    /** The result of a report: the value and the number of events, or the status and locations of its rejection. */
     reported: (slug: string, body: unknown) =>
       Effect.map(report(slug, body), (answer) =>
         answer.status === 200

@@ -1,4 +1,4 @@
-/** Usage beside the service, with a memory of its own, over a database that a test watches or breaks. */
+/** The checks outside the service, with a cache of their own, on a repository that a test observes or breaks. */
 import { Effect, Layer } from "effect"
 import { randomUUID } from "node:crypto"
 import { Caller, platformIdentity } from "../../src/kernel/contract/Caller.ts"
@@ -11,7 +11,7 @@ import { testSql } from "../support/TestDatabase.ts"
 
 type Repo = CheckBatchRepo["Service"]
 
-/** Usage whose statements for checks are changed like this. */
+/** Checks on a repository with replaced statements. */
 export const usageWithRepo = (changed: (repo: Repo) => Partial<Repo>) => {
   const changedRepo = Layer.effect(
     CheckBatchRepo,
@@ -24,7 +24,7 @@ export const usageWithRepo = (changed: (repo: Repo) => Partial<Repo>) => {
   )
 }
 
-/** A check by somebody of an organization. */
+/** A check by a caller of the organization. */
 export const checkAs = (organizationId: string, instance: string, slugs: ReadonlyArray<string>) =>
   Effect.flatMap(Usage, (usage) =>
     usage.check(instance, { checks: slugs.map((entitlement) => ({ entitlement })) }),

@@ -1,0 +1,106 @@
+/**
+ * Reports that need statements of their own between the locks and the decision: with a transaction id, with `set`, or
+ * under an idempotency key. They run in a transaction of their own or in the key's.
+ */
+import { BigDecimal, Effect } from "effect"
+import { Caller } from "../../../kernel/contract/Caller.ts"
+import { invalid } from "../../../kernel/contract/Problem.ts"
+import { now } from "../../../kernel/values/Timestamp.ts"
+import { ReportUsageTransactionIdReused } from "../Errors.ts"
+import { RETENTION_MS, timestampError } from "../ledger/Acceptance.ts"
+import { accountIn, accountName, entryOf, post } from "../ledger/Account.ts"
+import { CountedIdsRepo } from "../ledger/CountedIdsRepo.ts"
+import { LedgerRepo } from "../ledger/LedgerRepo.ts"
+import { LockedLedger } from "../ledger/LockedLedger.ts"
+import type { Meter } from "../ledger/Model.ts"
+import { isLateSet } from "../rules/Aggregation.ts"
+import type { FailMissing, Report } from "./AppendReports.ts"
+import type { ReportUsage } from "./Model.ts"
+import { reportValidationError, eventOf, rejectionProblem, reportedValue, bodyValidationError } from "./Rules.ts"
+
+/** The report as it is stored with its transaction id, to recognize it when it is sent again. */
+const storedReport = (report: ReportUsage) => {
+  const value = reportedValue(report)
+  return {
+    value: value === undefined ? null : BigDecimal.format(BigDecimal.normalize(value)),
+    behavior: report.behavior ?? "append",
+    uniqueKey: report.uniqueKey ?? null,
+    timestamp: report.timestamp?.toISOString() ?? null,
+    metadata: report.metadata ?? null,
+  }
+}
+
+export const makeLockedReports = Effect.fnUntraced(function* (failMissing: FailMissing) {
+  const repo = yield* LedgerRepo
+  const ids = yield* CountedIdsRepo
+  const ledger = yield* LockedLedger
+
+  /** Posts a valid report. A rejection is a value, so that its threshold event commits. */
+  const postReport = Effect.fnUntraced(function* (meter: Meter, report: ReportUsage, timestamp: Date) {
+    const caller = yield* Caller
+    const event = eventOf(report, timestamp, caller.actor)
+    const use = { meter, at: timestamp, uniqueKey: event.uniqueKey }
+    const account = accountIn(yield* ledger.open(caller.organizationId, [use]), accountName(use))
+    const key = { instanceId: meter.instanceId, entitlementId: meter.entitlementId, periodStart: account.period.start }
+    const laterEvents = isLateSet(account.total, event)
+      ? yield* repo.eventsAfter(caller.organizationId, key, timestamp)
+      : []
+    const posted = post(account, event, { laterEvents })
+    yield* ledger.close(caller, [posted.account])
+    return posted
+  })
+
+  /** Posts a report that has a transaction id, unless it was counted before: then it returns the entry again. */
+  const postOnce = Effect.fnUntraced(function* (meter: Meter, report: ReportUsage, transactionId: string, at: Date) {
+    const { organizationId } = yield* Caller
+    const timestamp = report.timestamp ?? at
+    const expiresAt = new Date(at.getTime() + RETENTION_MS)
+    const stored = storedReport(report)
+    const row = { transactionId, report: stored, timestamp, at, expiresAt }
+    if (yield* ids.takeTransaction(organizationId, meter, row)) {
+      const error = timestampError(meter, timestamp, at)
+      if (error !== undefined) return yield* invalid("body.timestamp", error, report.timestamp)
+      const posted = yield* postReport(meter, report, timestamp)
+      if (posted.rejection !== undefined) yield* ids.releaseTransaction(organizationId, meter, transactionId)
+      return posted
+    }
+    const [same] = yield* ids.findTransaction(organizationId, meter, transactionId, stored)
+    if (same === undefined) {
+      return yield* new ReportUsageTransactionIdReused({
+        detail: `The transaction id "${transactionId}" belongs to another report. Use a new id.`,
+      })
+    }
+    const [entry] = yield* ledger.entries(organizationId, [meter], same.timestamp)
+    return { replayed: entry }
+  })
+
+  const inTransaction = Effect.fnUntraced(function* ({ entitlement, instance, report }: Report) {
+    const { organizationId } = yield* Caller
+    const [meter] = yield* repo.keep(organizationId, [{ instance, entitlement }])
+    if (meter === undefined) return yield* failMissing(organizationId, instance, entitlement)
+    const at = yield* now
+    const timestamp = report.timestamp ?? at
+    const { transactionId } = report
+    // The timestamp of a report that was counted before may be too old by now.
+    const error =
+      transactionId === undefined
+        ? reportValidationError(meter, report, timestamp, at)
+        : bodyValidationError(meter, report)
+    if (error !== undefined) return yield* invalid(error.location, error.message, error.value)
+    return transactionId === undefined
+      ? yield* postReport(meter, report, timestamp)
+      : yield* postOnce(meter, report, transactionId, at)
+  })
+
+  /** Counts a report; the entry is `undefined` if it is replayed and its meter is gone. */
+  return Effect.fnUntraced(function* (report: Report) {
+    const result = yield* ledger.runWithCapEvent(
+      Effect.map(inTransaction(report), (posted) => ({ posted })),
+      ({ posted }) => ("rejection" in posted && posted.rejection === "cap" ? posted.account : undefined),
+    )
+    const { posted } = result
+    if ("replayed" in posted) return posted.replayed
+    if (posted.rejection !== undefined) return yield* rejectionProblem(posted.rejection, posted.account, report.report)
+    return entryOf(posted.account.meter, posted.account.period, posted.account.total)
+  })
+})
