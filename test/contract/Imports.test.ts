@@ -45,11 +45,34 @@ const domains = [
 ]
 
 const MAX_FILES = 14
+const MAX_LINES = 300
 
 const sources = readdirSync(root, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"))
 const textOf = (file: string): string => readFileSync(join(root, file), "utf8")
 
+const TOUCHES_SERVICES = /\b(Context\.Service|yield\*|SqlClient|PgClient|Layer\.)/
+
 const isIn = (folder: string, file: string): boolean => basename(dirname(file)) === folder
+
+const SERVICE = 4
+
+/**
+ * What a file may import in its domain: files of its own rank or below. The folder `rules` holds the domain's words and decisions,
+ * which models use too. Any name that is no role is a service.
+ */
+const rankOf = (file: string): number => {
+  const name = basename(file, ".ts")
+  if (/Model$|^Errors$/.test(name) || isIn("rules", file)) return 1
+  if (name.endsWith("Rules")) return 2
+  if (/Api$|Repo$|Sql$/.test(name)) return 3
+  if (/^(Retention|Worker)$|Http$/.test(name)) return 5
+  if (name === "Layer") return 6
+  return SERVICE
+}
+
+/** The rank of a file that is imported: a pure one under a name of its own, such as `Account`, is open to SQL and rules. */
+const rankImported = (file: string): number =>
+  rankOf(file) === SERVICE && !TOUCHES_SERVICES.test(textOf(file)) ? 2 : rankOf(file)
 
 /** Whether another domain may import the file: models, errors, services and fragments of SQL. */
 const isShared = (file: string, importer: string): boolean =>
@@ -76,6 +99,12 @@ const inside = imports.filter(({ to }) => !to.startsWith(".."))
 
 const topOf = (file: string): string => file.split("/")[0] ?? ""
 const domainOf = (file: string): string | undefined => (topOf(file) === "domains" ? file.split("/")[1] : undefined)
+
+/** The subfolder of its domain that a file stands in, if any: `domains/usage/check` of a file below it. */
+const nounOf = (file: string): string | undefined => {
+  const parts = dirname(file).split("/")
+  return parts[0] === "domains" && parts.length > 2 ? parts.slice(0, 3).join("/") : undefined
+}
 
 const violations = (rule: (edge: Import) => boolean): ReadonlyArray<string> =>
   inside.filter((edge) => !rule(edge)).map(({ from, to }) => `${from} imports ${to}`)
@@ -127,8 +156,13 @@ describe("the imports of the source", () => {
     assert.sameMembers([...new Set(sources.flatMap((file) => domainOf(file) ?? []))], domains)
   })
 
-  it("make no cycle among domains", () => {
+  it("make no cycle among files, among domains, or among the subfolders of a domain", () => {
+    assert.deepStrictEqual(
+      cyclesOf((file) => file),
+      [],
+    )
     assert.deepStrictEqual(cyclesOf(domainOf), [])
+    assert.deepStrictEqual(cyclesOf(nounOf), [])
   })
 
   it("go to a lower storey or stay in their folder", () => {
@@ -150,13 +184,27 @@ describe("the imports of the source", () => {
       [],
     )
   })
+
+  it("inside a domain go from layers to handlers to services to SQL to rules to models", () => {
+    assert.deepStrictEqual(
+      violations(({ from, to }) => {
+        const domain = domainOf(from)
+        return domain === undefined || domain !== domainOf(to) || rankImported(to) <= rankOf(from)
+      }),
+      [],
+    )
+  })
 })
 
 describe("the files of the source", () => {
-  it("are at most 14 in a folder", () => {
+  it("are at most 14 in a folder, with at most 300 lines each", () => {
     const folders = Map.groupBy(sources, dirname)
     assert.deepStrictEqual(
       [...folders].filter(([, files]) => files.length > MAX_FILES).map(([folder]) => folder),
+      [],
+    )
+    assert.deepStrictEqual(
+      sources.filter((file) => textOf(file).trimEnd().split("\n").length > MAX_LINES),
       [],
     )
   })
