@@ -91,9 +91,9 @@ export class WebhookSender extends Context.Service<
               statusDecides: true,
             })
             .pipe(
-              Effect.map((answer): AttemptOutcome => ({
-                statusCode: answer.status,
-                responseBody: storable(answer.body),
+              Effect.map((response): AttemptOutcome => ({
+                statusCode: response.status,
+                responseBody: storable(response.body),
                 error: null,
               })),
               Effect.catchTag("OutboundError", (error) =>

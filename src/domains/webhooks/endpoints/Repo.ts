@@ -115,7 +115,9 @@ const make = Effect.gen(function* () {
           ON endpoint.organization_id = failed."organizationId" AND endpoint.id = failed."endpointId"
         WHERE endpoint.failing_since <= ${since} AND endpoint.disabled_at IS NULL`),
 
-    /** Disables an enabled endpoint that has only failed since the given time or longer. Returns it after the change. */
+    /**
+     * Disables an enabled endpoint that has only failed since the given time or longer. Returns it after the change.
+     */
     disableFailing: (
       organizationId: string,
       id: string,

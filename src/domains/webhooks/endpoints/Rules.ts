@@ -16,8 +16,8 @@ export const SECRET_OVERLAP_MS = DAY_MS
 const MAX_URL_LENGTH = 2048
 
 /**
- * Returns the canonical form of a URL, which is stored and called: host name in lower case, address in dotted form, path encoded. A
- * URL without a path is not given a slash.
+ * Returns the canonical form of a URL, which is stored and called: host name in lower case, address in dotted form,
+ * path encoded. A URL without a path is not given a slash.
  */
 export const canonicalUrl = (text: string): string => {
   const { href } = new URL(text)
@@ -25,8 +25,8 @@ export const canonicalUrl = (text: string): string => {
 }
 
 /**
- * Returns what is wrong with a URL. `refusal` returns why calls to the URL are denied. A host name can still be denied at the
- * connection, by the address that it resolves to.
+ * Returns what is wrong with a URL. `refusal` returns why calls to the URL are denied. A host name can still be denied
+ * at the connection, by the address that it resolves to.
  */
 export const findUrlError = (text: string, refusal: (url: string) => Option.Option<string>): string | undefined => {
   // URL parsers silently drop or replace these characters, so the URL that is called would differ from the text.

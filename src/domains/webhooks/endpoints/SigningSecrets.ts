@@ -1,4 +1,6 @@
-/** Secrets that sign deliveries (Standard Webhooks): random, sealed at rest, and several per endpoint during a rotation. */
+/**
+ * Secrets that sign deliveries (Standard Webhooks): random, sealed at rest, and several per endpoint during a rotation.
+ */
 import { Context, Effect, Layer, Redacted } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { newId } from "../../../kernel/values/Identifiers.ts"
@@ -28,7 +30,10 @@ export const secretPlace = (organizationId: string, endpointId: string): SealedP
 export class SigningSecrets extends Context.Service<
   SigningSecrets,
   {
-    /** Issues a secret, `whsec_` and base64. The previous ones expire after 24 hours, unless they already expire earlier. */
+    /**
+     * Issues a secret, `whsec_` and base64. The previous ones expire after 24 hours, unless they already expire
+     * earlier.
+     */
     readonly issue: (organizationId: string, endpointId: string) => Effect.Effect<Redacted.Redacted, never, Transaction>
     /** Finds the secrets that are active at this time, newest first; none if the endpoint does not exist. */
     readonly findActive: (
