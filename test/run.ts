@@ -69,7 +69,8 @@ const runOnce = [
   "test/deploy/**",
   "test/kernel/**",
   "test/openapi/**",
-  "test/runtime/**",
+  "test/http/**",
+  "test/infra/**",
   "test/connectors/Verification.test.ts",
   "test/people/Process.test.ts",
 ]

@@ -7,13 +7,14 @@ import * as DatabaseChecks from "./doctor/DatabaseChecks.ts"
 import * as KeyChecks from "./doctor/KeyChecks.ts"
 import * as MachineChecks from "./doctor/MachineChecks.ts"
 import * as PartnerChecks from "./doctor/PartnerChecks.ts"
-import { failed, withDefectsAsFindings, line, ok } from "./doctor/Report.ts"
+import { failed, withDefectsAsFindings, formatFinding, ok } from "./doctor/Report.ts"
 import type { Finding } from "./doctor/Report.ts"
 import * as SettingsCheck from "./doctor/SettingsCheck.ts"
 import { databaseExists } from "./EmbeddedState.ts"
 import { CommandFailed } from "./Failure.ts"
 
-const print = (findings: ReadonlyArray<Finding>) => Effect.forEach(findings, (finding) => Console.log(line(finding)))
+const print = (findings: ReadonlyArray<Finding>) =>
+  Effect.forEach(findings, (finding) => Console.log(formatFinding(finding)))
 
 const connected = Effect.gen(function* () {
   const findings: Array<Finding> = []

@@ -117,7 +117,7 @@ const make = (origins: Origins) => {
     }),
 
     /** Sends a request that must succeed with an empty response. */
-    done: (request: Request) => Effect.asVoid(expectStatus(request, 204)),
+    expectEmpty: (request: Request) => Effect.asVoid(expectStatus(request, 204)),
 
     /** Sends a request that must be rejected with this status and code. */
     expectProblem: Effect.fnUntraced(function* (request: Request, status: number, code: string) {

@@ -186,7 +186,7 @@ const archiveLicense = Effect.fnUntraced(function* (
   pipeline: Calls,
   { license, order }: { readonly license: { readonly slug: string }; readonly order: object },
 ) {
-  const { done, expectProblem, expectSuccess: succeeds, print } = yield* Stage
+  const { expectEmpty: done, expectProblem, expectSuccess: succeeds, print } = yield* Stage
   const path = `/licenses/${license.slug}`
   yield* print("4. The vendor archives the license. While it is the default of its family, this is rejected ...")
   yield* expectProblem(pipeline("POST", `${path}/archive`), 409, "ArchiveLicense.DefaultMustBePublished")
@@ -212,7 +212,7 @@ const archiveLicense = Effect.fnUntraced(function* (
 })
 
 const revokeToken = Effect.fnUntraced(function* (first: Calls, pipeline: Calls, tokenPath: string) {
-  const { done, expectProblem, print } = yield* Stage
+  const { expectEmpty: done, expectProblem, print } = yield* Stage
   yield* print("5. The pipeline's token leaked? The first token revokes it ...")
   yield* done(first("DELETE", tokenPath))
   yield* print("   ... and the next request with it is rejected.")

@@ -3,7 +3,7 @@ import { Effect, Layer, Redacted } from "effect"
 import { decodeJwt } from "jose"
 import { randomBytes } from "node:crypto"
 import { connect } from "node:net"
-import { cable } from "../support/cable.ts"
+import { databaseProxy } from "../support/cable.ts"
 import { request } from "../support/http.ts"
 import { freePorts, randomCredential, start } from "../support/ServiceProcess.ts"
 import { TestDatabase, testSql } from "../support/TestDatabase.ts"
@@ -214,7 +214,7 @@ describe("a process with SERVICE_AUTH_MODE=gateway", { timeout: 120_000 }, () =>
   it.live("accepts internal JWTs but no ksh_ tokens, and validation without the database returns 503, not 401", () =>
     Effect.gen(function* () {
       const { url } = yield* TestDatabase
-      const wire = yield* cable(Redacted.value(url))
+      const wire = yield* databaseProxy(Redacted.value(url))
       const operator = randomCredential()
       const [core, platform, internal] = yield* freePorts(3)
       const service = yield* start(["serve"], {

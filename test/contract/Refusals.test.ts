@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto"
 import { Uuid } from "../../src/kernel/values/Identifiers.ts"
 import { coreModules } from "../../src/kernel/contract/Scope.ts"
 import { TestService } from "../support/TestService.ts"
-import type { Answer, CallOptions } from "../support/TestService.ts"
+import type { HttpResponse, CallOptions } from "../support/TestService.ts"
 import { aboutTheInstallation, endpoints } from "./endpoints.ts"
 import type { Endpoint } from "./endpoints.ts"
 import { populate, scenarioOf } from "./scenarios.ts"
@@ -25,7 +25,7 @@ const propertiesOf = ({ id }: Endpoint) =>
 const hasOwnErrors = ["ofrep.evaluate", "ofrep.evaluateAll"]
 const isProblem = ({ id }: Endpoint) => !hasOwnErrors.includes(id)
 
-const assertProblem = (endpoint: Endpoint, response: Answer, status: number, code: string | RegExp) => {
+const assertProblem = (endpoint: Endpoint, response: HttpResponse, status: number, code: string | RegExp) => {
   const label = `${endpoint.method} ${endpoint.path}: ${response.text}`
   assert.strictEqual(response.status, status, label)
   assert.strictEqual(response.headers.get("content-type"), "application/problem+json", label)

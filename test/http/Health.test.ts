@@ -8,7 +8,7 @@ import { serving } from "../../src/http/routes/Health.ts"
 import type { Lifecycle } from "../../src/kernel/ports/Lifecycle.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { TestService } from "../support/TestService.ts"
-import type { Answer } from "../support/TestService.ts"
+import type { HttpResponse } from "../support/TestService.ts"
 
 const lifecycle: Lifecycle = { phase: "serving" }
 
@@ -23,7 +23,7 @@ const observedService = TestService.layer.pipe(
 
 const ready = Effect.flatMap(TestService, ({ internal }) => internal("GET", "/health/ready"))
 
-const until = Effect.fnUntraced(function* (what: string, holds: (response: Answer) => boolean) {
+const until = Effect.fnUntraced(function* (what: string, holds: (response: HttpResponse) => boolean) {
   for (let tries = 0; tries < 200; tries++) {
     if (holds(yield* ready)) return
     yield* Effect.sleep("20 millis")
@@ -31,7 +31,7 @@ const until = Effect.fnUntraced(function* (what: string, holds: (response: Answe
   assert.fail(`Timed out waiting until ${what}`)
 })
 
-const notReady = (response: Answer, part: string) => {
+const notReady = (response: HttpResponse, part: string) => {
   assert.strictEqual(response.status, 503, response.text)
   assert.strictEqual(response.headers.get("content-type"), "application/problem+json")
   assert.isNotNull(response.headers.get("retry-after"))

@@ -1,11 +1,11 @@
 import { assert, layer } from "@effect/vitest"
 import { Duration, Effect, Option } from "effect"
 import { TestService } from "../support/TestService.ts"
-import { at, DAY, expiryEvents, inTime, issue, areStored, revoke, sweep, sweeperWith } from "./sweeping.ts"
+import { at, DAY, expiryEvents, withTestClock, issue, areStored, revoke, sweep, sweeperWith } from "./sweeping.ts"
 
 layer(TestService.layer, { excludeTestServices: true })("the sweeper and tokens that ended", (it) => {
   it.effect("a revoked token is retained for 90 days and then deleted", () =>
-    inTime((then) =>
+    withTestClock((then) =>
       Effect.gen(function* () {
         const { organizationId } = yield* (yield* TestService).tenant()
         const [revoked, live] = [yield* issue({ organizationId }), yield* issue({ organizationId })]
@@ -21,7 +21,7 @@ layer(TestService.layer, { excludeTestServices: true })("the sweeper and tokens 
   )
 
   it.effect("an expired token is retained for 90 days and then deleted", () =>
-    inTime((then) =>
+    withTestClock((then) =>
       Effect.gen(function* () {
         const { organizationId } = yield* (yield* TestService).tenant()
         const expired = yield* issue({ organizationId, expiresAt: at(DAY) })
@@ -36,7 +36,7 @@ layer(TestService.layer, { excludeTestServices: true })("the sweeper and tokens 
   )
 
   it.effect("retention counts from the earlier of revocation and expiry", () =>
-    inTime((then) =>
+    withTestClock((then) =>
       Effect.gen(function* () {
         const { organizationId } = yield* (yield* TestService).tenant()
         const early = yield* issue({ organizationId, expiresAt: at(50 * DAY) })
@@ -54,7 +54,7 @@ layer(TestService.layer, { excludeTestServices: true })("the sweeper and tokens 
   )
 
   it.effect("the retention of revoked tokens is configurable", () =>
-    inTime((then) =>
+    withTestClock((then) =>
       Effect.gen(function* () {
         const { organizationId } = yield* (yield* TestService).tenant()
         const revoked = yield* issue({ organizationId })
@@ -68,7 +68,7 @@ layer(TestService.layer, { excludeTestServices: true })("the sweeper and tokens 
   )
 
   it.effect("a revoked platform credential is deleted with the tokens that it minted", () =>
-    inTime((then) =>
+    withTestClock((then) =>
       Effect.gen(function* () {
         const { organizationId } = yield* (yield* TestService).tenant()
         const parent = yield* issue({ organizationId: null })
@@ -83,7 +83,7 @@ layer(TestService.layer, { excludeTestServices: true })("the sweeper and tokens 
   )
 
   it.effect("an expired platform credential is retained as long as a token that it minted", () =>
-    inTime((then) =>
+    withTestClock((then) =>
       Effect.gen(function* () {
         const { organizationId } = yield* (yield* TestService).tenant()
         const parent = yield* issue({ organizationId: null, expiresAt: at(DAY) })
@@ -116,7 +116,7 @@ layer(TestService.layer, { excludeTestServices: true })("the sweeper and tokens 
         (yield* core("DELETE", `/service-accounts/${account}/tokens/${issued.body.slug}`, { token })).status,
         204,
       )
-      yield* inTime(() => sweep)
+      yield* withTestClock(() => sweep)
       const tokens = yield* core("GET", `/service-accounts/${account}/tokens`, { token })
       assert.deepStrictEqual(tokens.body.items, [])
       const listed = yield* core("GET", "/components", { token })
@@ -143,8 +143,8 @@ layer(TestService.layer, { excludeTestServices: true })("the sweeper and tokens 
         yield* core("POST", path, { token, body }),
       ]
       yield* core("DELETE", `${path}/${revoked.body.slug}`, { token })
-      yield* inTime(() => Effect.all([sweep, sweep, sweep], { concurrency: 3 }))
-      yield* inTime(() => sweep)
+      yield* withTestClock(() => Effect.all([sweep, sweep, sweep], { concurrency: 3 }))
+      yield* withTestClock(() => sweep)
       const [event, ...others] = yield* expiryEvents(organizationId)
       assert.deepStrictEqual(others, [])
       assert.strictEqual(event?.actor.name, "system:platform")
@@ -155,7 +155,7 @@ layer(TestService.layer, { excludeTestServices: true })("the sweeper and tokens 
   )
 
   it.effect("no expiry event is emitted before the token expires", () =>
-    inTime((then) =>
+    withTestClock((then) =>
       Effect.gen(function* () {
         const { organizationId } = yield* (yield* TestService).tenant()
         yield* issue({ organizationId, expiresAt: at(1000) })
@@ -170,7 +170,7 @@ layer(TestService.layer, { excludeTestServices: true })("the sweeper and tokens 
   )
 
   it.effect("an overdue expiry event is emitted before the token is deleted", () =>
-    inTime((then) =>
+    withTestClock((then) =>
       Effect.gen(function* () {
         const { organizationId } = yield* (yield* TestService).tenant()
         const expired = yield* issue({ organizationId, expiresAt: at(1000) })

@@ -18,7 +18,9 @@ export const DAY = 24 * 60 * 60 * 1000
 export const at = (millis: number) => new Date(START + millis)
 
 /** Runs `use` on a test clock that starts at a fixed time. `then` sets it to that many milliseconds after the start. */
-export const inTime = <A, E, R>(use: (then: (millis: number) => Effect.Effect<void>) => Effect.Effect<A, E, R>) =>
+export const withTestClock = <A, E, R>(
+  use: (then: (millis: number) => Effect.Effect<void>) => Effect.Effect<A, E, R>,
+) =>
   Effect.andThen(
     TestClock.setTime(START),
     use((millis) => TestClock.setTime(START + millis)),

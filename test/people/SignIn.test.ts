@@ -2,12 +2,12 @@ import { PgClient } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { randomUUID } from "node:crypto"
-import type { Answer } from "../support/TestService.ts"
+import type { HttpResponse } from "../support/TestService.ts"
 import { TestService } from "../support/TestService.ts"
 import { newKey, sign } from "../support/Issuer.ts"
 import { office, serviceWithIssuer } from "./signIn.ts"
 
-const coded = ({ body, status }: Answer) => [status, body?.code]
+const coded = ({ body, status }: HttpResponse) => [status, body?.code]
 
 layer(serviceWithIssuer(), { excludeTestServices: true })("a signed-in person", (it) => {
   it.effect("acts as themselves in the organization of the token", () =>

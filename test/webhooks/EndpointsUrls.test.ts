@@ -5,7 +5,7 @@ import { randomUUID } from "node:crypto"
 import { services } from "../../src/app/Services.ts"
 import { Caller, platformIdentity } from "../../src/kernel/contract/Caller.ts"
 import { OrganizationsRepo } from "../../src/domains/organizations/Repo.ts"
-import type { OutboundRules } from "../../src/infra/outbound/AddressPolicy.ts"
+import type { AddressPolicy } from "../../src/infra/outbound/AddressPolicy.ts"
 import * as OutboundHttp from "../../src/infra/outbound/OutboundHttp.ts"
 import { canonicalUrl, findUrlError } from "../../src/domains/webhooks/endpoints/Rules.ts"
 import { WebhookEndpoints } from "../../src/domains/webhooks/endpoints/Service.ts"
@@ -13,7 +13,8 @@ import { testSql } from "../support/TestDatabase.ts"
 import { testSecrets, testSignals } from "../support/TestService.ts"
 
 const none = { allowInsecure: false, allowedNetworks: [] }
-const urlError = (url: string, rules: OutboundRules = none) => findUrlError(url, OutboundHttp.make(rules).refusal)
+const urlError = (url: string, rules: AddressPolicy = none) =>
+  findUrlError(url, OutboundHttp.make(rules).rejectionReason)
 
 describe("the URL of an endpoint", () => {
   it("must use https and a host name or a public address", () => {

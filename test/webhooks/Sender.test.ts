@@ -13,7 +13,7 @@ import { join } from "node:path"
 import { getCACertificates, setDefaultCACertificates } from "node:tls"
 import { gzipSync } from "node:zlib"
 import { Webhook } from "standardwebhooks"
-import type { OutboundRules } from "../../src/infra/outbound/AddressPolicy.ts"
+import type { AddressPolicy } from "../../src/infra/outbound/AddressPolicy.ts"
 import * as OutboundHttp from "../../src/infra/outbound/OutboundHttp.ts"
 import { DeliveryLimits } from "../../src/domains/webhooks/DeliveryLimits.ts"
 import type { Limits } from "../../src/domains/webhooks/DeliveryLimits.ts"
@@ -48,7 +48,7 @@ const secrets = [randomBytes(32), randomBytes(24)].map((bytes) => Redacted.make(
 
 const send = (
   url: string,
-  rules: Partial<OutboundRules> = {},
+  rules: Partial<AddressPolicy> = {},
   timeout = Duration.millis(400),
   connectMillis?: number,
 ) =>

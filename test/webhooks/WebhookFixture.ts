@@ -4,13 +4,13 @@ import { Effect } from "effect"
 import { randomUUID } from "node:crypto"
 import { DAY_MS } from "../../src/kernel/values/Timestamp.ts"
 import { TestService } from "../support/TestService.ts"
-import type { Answer } from "../support/TestService.ts"
+import type { HttpResponse } from "../support/TestService.ts"
 
-const bodyOf = (answer: Answer) =>
+const bodyOf = (answer: HttpResponse) =>
   answer.status < 300 ? Effect.succeed(answer.body) : Effect.die(new Error(`${answer.status} ${answer.text}`))
 
 /** The status, code and error locations of a rejection. */
-export const rejectionOf = ({ body, status }: Answer) => ({
+export const rejectionOf = ({ body, status }: HttpResponse) => ({
   status,
   code: body.code,
   places: body.errors.map(({ location }: { location: string }) => location),

@@ -1,7 +1,7 @@
 /** Platform endpoints of the operator's credentials and the tokens minted with them. */
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import {
-  AnswersSecret,
+  ReturnsSecret,
   Created,
   Idempotency,
   idempotencyHeaders,
@@ -53,7 +53,7 @@ export class OrganizationTokensApi extends HttpApiGroup.make("organizationTokens
       .middleware(Idempotency)
       .annotate(RequiredScope, "write:tokens")
       .annotateMerge(exampleBody({ name: "Provisioning", scopes: ["write:customers", "write:instances"] }))
-      .annotate(AnswersSecret, true)
+      .annotate(ReturnsSecret, true)
       .annotateMerge(
         OpenApi.annotations({
           summary: "Mint a token for an organization",
@@ -96,7 +96,7 @@ export class PlatformCredentialsApi extends HttpApiGroup.make("platformCredentia
       .middleware(Idempotency)
       .annotate(RequiredScope, "write:tokens")
       .annotateMerge(exampleBody({ name: "Terraform", scopes: ["write:organizations", "write:tokens"] }))
-      .annotate(AnswersSecret, true)
+      .annotate(ReturnsSecret, true)
       .annotateMerge(
         OpenApi.annotations({
           summary: "Create a platform credential",

@@ -9,7 +9,7 @@ import { prefixes } from "./Model.ts"
 const MAX_LENGTH = 512
 
 /** Truncates a presented credential to the length that is hashed. */
-export const bounded = (text: string): string => text.slice(0, MAX_LENGTH)
+export const truncate = (text: string): string => text.slice(0, MAX_LENGTH)
 
 /** Whether the token has the prefix of this kind. Checked in addition to the kind of its row. */
 export const isOfKind = (text: string, kind: CredentialKind): boolean => text.startsWith(prefixes[kind])

@@ -166,7 +166,7 @@ const make = Effect.gen(function* () {
   })
 
   /** The customer that a body names. It cannot be deleted before the open transaction ends. */
-  const keep = Effect.fnUntraced(function* (organizationId: string, choice: CustomerChoice) {
+  const lockShared = Effect.fnUntraced(function* (organizationId: string, choice: CustomerChoice) {
     yield* Transaction
     if (choice.customerId !== undefined) return yield* repo.lockByIdShared(organizationId, choice.customerId)
     if (choice.customerSlug !== undefined) return yield* repo.lockBySlugShared(organizationId, choice.customerSlug)
@@ -179,7 +179,7 @@ const make = Effect.gen(function* () {
     list,
     update: (slug: string, input: UpdateCustomer) => change({ customerSlug: slug }, input),
     delete: remove,
-    keep,
+    keep: lockShared,
     /** Changes a customer and stores more within the transaction. */
     change,
     /** Stores something that is part of a customer's record, under the lock of the customer. */

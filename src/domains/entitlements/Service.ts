@@ -12,7 +12,7 @@ import { Transactions } from "../../kernel/database/Transactions.ts"
 import { CreateEntitlementSlugTaken, DeleteEntitlementInUse, EntitlementNotFound } from "./Errors.ts"
 import type { CreateEntitlement, Entitlement, UpdateEntitlement } from "./Model.ts"
 import { EntitlementsRepo } from "./Repo.ts"
-import { changed, measurementOf, measurementErrors } from "./Rules.ts"
+import { applyChanges, measurementOf, measurementErrors } from "./Rules.ts"
 
 const notFound = (slug: string) => new EntitlementNotFound({ detail: noSuch("entitlement", slug) })
 
@@ -37,7 +37,7 @@ const make = Effect.gen(function* () {
       name: input.name,
       type: input.type,
       ...measurementOf(input),
-      ...changed(input),
+      ...applyChanges(input),
       groupSlugs: [],
       entitlementGroups: [],
       createdAt: at,
@@ -84,7 +84,7 @@ const make = Effect.gen(function* () {
         const updated: Entitlement = {
           ...current.value,
           name: input.name ?? current.value.name,
-          ...changed(input, current.value),
+          ...applyChanges(input, current.value),
           updatedAt: yield* now,
           updatedBy: caller.actor,
         }
@@ -124,7 +124,7 @@ const make = Effect.gen(function* () {
     update,
     delete: remove,
     /** The entitlement with this slug. It cannot be deleted before the transaction ends. */
-    keep: (organizationId: string, slug: string) => repo.lockBySlugShared(organizationId, slug),
+    lockShared: (organizationId: string, slug: string) => repo.lockBySlugShared(organizationId, slug),
   }
 })
 

@@ -110,7 +110,7 @@ const make = Effect.gen(function* () {
     yield* transactions.run(
       Effect.gen(function* () {
         const group = yield* lock(organizationId, slug)
-        const entitlement = yield* entitlements.keep(organizationId, entitlementSlug)
+        const entitlement = yield* entitlements.lockShared(organizationId, entitlementSlug)
         if (Option.isNone(entitlement)) {
           return yield* invalid("body.entitlementSlug", "must be the slug of an existing entitlement", entitlementSlug)
         }
@@ -124,7 +124,7 @@ const make = Effect.gen(function* () {
     yield* transactions.run(
       Effect.gen(function* () {
         const group = yield* lock(organizationId, slug)
-        const entitlement = yield* entitlements.keep(organizationId, entitlementSlug)
+        const entitlement = yield* entitlements.lockShared(organizationId, entitlementSlug)
         if (Option.isNone(entitlement)) {
           return yield* new EntitlementNotFound({ detail: noSuch("entitlement", entitlementSlug) })
         }

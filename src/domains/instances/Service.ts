@@ -6,7 +6,7 @@ import { Caller } from "../../kernel/contract/Caller.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
 import { byId, Cursors } from "../../kernel/contract/Page.ts"
 import type { PageRequest } from "../../kernel/contract/Page.ts"
-import { invalid, noSuch, refuseFaults } from "../../kernel/contract/Problem.ts"
+import { invalid, noSuch, failWithErrors } from "../../kernel/contract/Problem.ts"
 import { slugify, insertWithFreeSlug } from "../../kernel/values/Slug.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
@@ -88,7 +88,7 @@ const make = Effect.gen(function* () {
   ) {
     const caller = yield* Caller
     const { organizationId } = caller
-    yield* refuseFaults(creationErrors(input))
+    yield* failWithErrors(creationErrors(input))
     const at = yield* now
     const id = yield* newId
     return yield* transactions.run(
@@ -193,7 +193,7 @@ const make = Effect.gen(function* () {
       choice,
       Effect.fnUntraced(function* (current, organizationId) {
         if (withinTransaction !== undefined) yield* withinTransaction(current)
-        yield* refuseFaults(changeErrors(current, input))
+        yield* failWithErrors(changeErrors(current, input))
         const metadata = input.metadata === undefined ? current.metadata : (input.metadata ?? {})
         yield* metadataValues.check(organizationId, "INSTANCE", current.metadata, metadata)
         const namedCustomer = yield* customerId(organizationId, customerReference(input))

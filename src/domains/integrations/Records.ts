@@ -20,7 +20,7 @@ import {
 import type { IntegrationKind } from "./Model.ts"
 import { IntegrationsRepo } from "./Repo.ts"
 import type { ExternalKey } from "./Repo.ts"
-import { fresh } from "./Rules.ts"
+import { newRecord } from "./Rules.ts"
 
 /** The customer or instance that records belong to. */
 interface Owner {
@@ -76,7 +76,7 @@ const make = Effect.gen(function* () {
             Effect.fnUntraced(function* (owner) {
               yield* connectors.requireActive(organizationId, connector)
               const key = { kind, resourceId: owner.id, connector }
-              const holder = yield* repo.holder(organizationId, external)
+              const holder = yield* repo.findResource(organizationId, external)
               const record = yield* decide(
                 yield* repo.find(organizationId, key),
                 Option.isSome(holder) && holder.value !== owner.id,
@@ -118,7 +118,7 @@ const make = Effect.gen(function* () {
           if (isTaken) {
             return yield* new CreateIntegrationExternalIdTaken(taken({ kind, connector: name, externalId }))
           }
-          return fresh(externalId)
+          return newRecord(externalId)
         }),
       )
       return yield* Effect.orDie(recordOf(owner, slug, name))
@@ -133,7 +133,7 @@ const make = Effect.gen(function* () {
           if (isTaken) {
             return yield* new UpdateIntegrationExternalIdTaken(taken({ kind, connector: name, externalId }))
           }
-          return Option.isSome(current) ? { ...current.value, external_id: externalId } : fresh(externalId)
+          return Option.isSome(current) ? { ...current.value, external_id: externalId } : newRecord(externalId)
         }),
       )
       return yield* Effect.orDie(recordOf(owner, slug, name))

@@ -1,8 +1,8 @@
 /** Validates the metadata of zones and instances by their fields (contract, section 5). Pure. */
-import type { ProblemFault } from "../../kernel/contract/Problem.ts"
+import type { ValidationError } from "../../kernel/contract/Problem.ts"
 import { canonical } from "./jsonschema/Equality.ts"
 import { validate } from "./jsonschema/Validator.ts"
-import { Work } from "./jsonschema/WorkBudget.ts"
+import { Budget } from "./jsonschema/WorkBudget.ts"
 
 /** A field that validates a value. */
 export interface FieldRule {
@@ -28,8 +28,8 @@ export const isEqualJson = (left: unknown, right: unknown): boolean => canonical
  * one applies.
  */
 export const metadataErrors = (fields: ReadonlyArray<FieldRule>, before: Metadata, after: Metadata) => {
-  const budget = new Work()
-  return Object.entries(after).flatMap(([key, value]): ReadonlyArray<ProblemFault> => {
+  const budget = new Budget()
+  return Object.entries(after).flatMap(([key, value]): ReadonlyArray<ValidationError> => {
     const fieldsOfKey = fields.filter((field) => field.key === key)
     const active = fieldsOfKey.find(({ archivedAt }) => archivedAt === null)
     const location = `body.metadata.${key}`

@@ -6,7 +6,7 @@ import { Clock, Effect, type Redacted, type Scope } from "effect"
 import { findBinaries } from "./Binaries.ts"
 import { attempt, EmbeddedPostgresError } from "./Errors.ts"
 import { readDirectoryState } from "./DataDirectoryLock.ts"
-import { locate, createParent, type Place } from "./DataDirectory.ts"
+import { locate, createParent, type DataDirectory } from "./DataDirectory.ts"
 import { initialise, start } from "./Server.ts"
 
 export { EmbeddedPostgresError }
@@ -26,7 +26,7 @@ const OWNER_GRACE_MS = 3_000
 const START_TIMEOUT_MS = 60_000
 
 /** Waits until the directory is free, or returns the server to attach to. */
-const awaitAvailability = Effect.fnUntraced(function* (place: Place, whenRunning: "fail" | "attach") {
+const awaitAvailability = Effect.fnUntraced(function* (place: DataDirectory, whenRunning: "fail" | "attach") {
   const began = yield* Clock.currentTimeMillis
   while (true) {
     const found = yield* readDirectoryState(place)
@@ -49,7 +49,7 @@ const awaitAvailability = Effect.fnUntraced(function* (place: Place, whenRunning
 
 /** Starts the server, or attaches to the running one; `ended` is then `undefined`. */
 const startOrAttach = Effect.fnUntraced(function* (
-  place: Place,
+  place: DataDirectory,
   options: { readonly whenRunning: "fail" | "attach"; readonly durable: boolean },
 ) {
   const { dataDir } = place

@@ -7,14 +7,14 @@ import { Effect, Schema } from "effect"
 import { HttpApiError } from "effect/http-api"
 
 /** A validation error: its place in the request (`body.items[3].name`), a message, and the value that was sent. */
-export const ProblemFault = Schema.Struct({
+export const ValidationError = Schema.Struct({
   location: Schema.String.annotate({
     description: "Location of the error in the request, e.g. `body.items[3].name`, `query.limit`, `path.orgId`",
   }),
   message: Schema.String.annotate({ description: "What is wrong with the value" }),
   value: Schema.optionalKey(Schema.Unknown).annotate({ description: "The value that was sent, unless it is a secret" }),
 })
-export type ProblemFault = typeof ProblemFault.Type
+export type ValidationError = typeof ValidationError.Type
 
 const fieldsOf = <const Code extends string>(code: Code) => ({
   code: Schema.tag(code),
@@ -25,7 +25,7 @@ const fieldsOf = <const Code extends string>(code: Code) => ({
   errorId: Schema.String.pipe(
     Schema.withConstructorDefault(Effect.sync(() => globalThis.crypto.randomUUID())),
   ).annotate({ description: "UUID of this occurrence; the service logs it too" }),
-  errors: Schema.Array(ProblemFault).pipe(Schema.withConstructorDefault(Effect.succeed([]))),
+  errors: Schema.Array(ValidationError).pipe(Schema.withConstructorDefault(Effect.succeed([]))),
 })
 
 type ProblemOf<Self, Code extends string, Status extends number> = HttpApiError.ProblemClass<
@@ -124,12 +124,12 @@ export const invalid = (location: string, message: string, value?: unknown): Val
   })
 
 /** The validation errors as one text, for a `detail`. */
-export const describeErrors = (errors: ReadonlyArray<ProblemFault>): string =>
+export const describeErrors = (errors: ReadonlyArray<ValidationError>): string =>
   errors.map(({ location, message }) => `${location} ${message}`).join("; ")
 
 /** Fails with all validation errors of a request, if there are any. */
-export const refuseFaults = (
-  errors: ReadonlyArray<ProblemFault>,
+export const failWithErrors = (
+  errors: ReadonlyArray<ValidationError>,
   detail = `${describeErrors(errors)}.`,
 ): Effect.Effect<void, ValidationFailed> =>
   errors.length === 0 ? Effect.void : Effect.fail(new ValidationFailed({ detail, errors }))

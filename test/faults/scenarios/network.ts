@@ -1,7 +1,7 @@
 /** Faults: the network between the nodes and their database is slow and lossy, cut, or stalled beyond a lease. */
 import { Effect } from "effect"
 import type { Violation } from "../support/Checker.ts"
-import { line } from "../support/line.ts"
+import { degradableLine } from "../support/line.ts"
 import { call, clock, endpoint, open, tenant, until } from "../support/Installation.ts"
 import type { AnyNode, Installation } from "../support/Installation.ts"
 import * as Load from "../support/Load.ts"
@@ -25,7 +25,7 @@ export const partition = Effect.fnUntraced(function* (given: ScenarioOptions) {
   const setting: ScenarioOptions = { ...given, limits: { ...SHORT, ...given.limits } }
   const installation = yield* open(setting.server, setting.limits)
   const receiver = yield* Receivers.start
-  const wire = yield* line(installation.url, setting.random)
+  const wire = yield* degradableLine(installation.url, setting.random)
   const away = yield* installation.node("away", { SERVICE_DATABASE_URL: wire.url })
   const near = yield* installation.node("near")
   yield* Effect.all([away.start, near.start], { concurrency: 2 })
@@ -117,7 +117,7 @@ const MAX_WRITE_MILLIS = 10_000
 export const latency = Effect.fnUntraced(function* (setting: ScenarioOptions) {
   const installation = yield* open(setting.server, setting.limits)
   const receiver = yield* Receivers.start
-  const wire = yield* line(installation.url, setting.random)
+  const wire = yield* degradableLine(installation.url, setting.random)
   const one = yield* installation.node("one", { SERVICE_DATABASE_URL: wire.url })
   const two = yield* installation.node("two", { SERVICE_DATABASE_URL: wire.url })
   yield* Effect.all([one.start, two.start], { concurrency: 2 })

@@ -5,7 +5,7 @@
 import { Effect } from "effect"
 import { check } from "./Checker.ts"
 import type { Violation } from "./Checker.ts"
-import { account } from "./Evidence.ts"
+import { readServiceRecords } from "./Evidence.ts"
 import type { Endpoint, Evidence } from "./Evidence.ts"
 import { call, clock, endpoint, open, tenant, until } from "./Installation.ts"
 import type { Installation, Server } from "./Installation.ts"
@@ -145,7 +145,7 @@ export const checkEvidence = Effect.fnUntraced(function* (
   const evidence: Evidence = {
     endpoints,
     writes,
-    ...(yield* account(node.core, tenants)),
+    ...(yield* readServiceRecords(node.core, tenants)),
     arrivals: receiver.arrivals,
     crashes: installation.crashes,
   }

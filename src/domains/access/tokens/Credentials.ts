@@ -5,7 +5,7 @@ import { InvalidCredential } from "../../../kernel/contract/Problem.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import type { CredentialKind, StoredCredential } from "../Model.ts"
 import { AccessRepo } from "../Repo.ts"
-import { bounded, isLive, isOfKind } from "../Rules.ts"
+import { truncate, isLive, isOfKind } from "../Rules.ts"
 import { TokenHasher } from "./TokenHasher.ts"
 
 /** The error for every credential that does not work. It never says why, so that it reveals nothing about tokens. */
@@ -50,7 +50,7 @@ export class Credentials extends Context.Service<
 
       return Credentials.of({
         authenticate: Effect.fnUntraced(function* (kind, credential) {
-          const text = bounded(Redacted.value(credential))
+          const text = truncate(Redacted.value(credential))
           const token = Redacted.make(text)
           const row = Option.getOrUndefined(yield* byHash(hasher.lookupHash(token)))
           const genuine = hasher.verify(token, row)

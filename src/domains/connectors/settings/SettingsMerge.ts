@@ -9,7 +9,7 @@
  */
 import { Predicate } from "effect"
 import { isDeepStrictEqual } from "node:util"
-import type { ProblemFault } from "../../../kernel/contract/Problem.ts"
+import type { ValidationError } from "../../../kernel/contract/Problem.ts"
 import type { JsonObject } from "../Model.ts"
 import { holdsSecrets, MASK } from "./Redaction.ts"
 import { declaredProperties, defaultOf, exposesSecrets, isSecret, itemAt, propertyAt } from "../schema/SchemaWalk.ts"
@@ -18,12 +18,12 @@ import type { Applicable } from "../schema/SchemaWalk.ts"
 /** The settings to validate and store, the errors, and whether any stored secret was retained. */
 export interface Merged {
   readonly settings: JsonObject
-  readonly errors: ReadonlyArray<ProblemFault>
+  readonly errors: ReadonlyArray<ValidationError>
   readonly hasRetainedSecrets: boolean
 }
 
 interface Progress {
-  readonly errors: Array<ProblemFault>
+  readonly errors: Array<ValidationError>
   /** `null` removes the property instead of being stored. */
   readonly nullRemoves: boolean
   hasRetainedSecrets: boolean

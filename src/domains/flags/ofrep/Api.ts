@@ -3,7 +3,7 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Idempotency, idempotencyHeaders, RequiredScope } from "../../../kernel/contract/Endpoint.ts"
 import { exampleBody } from "../../../kernel/contract/Example.ts"
-import { BulkEvaluation, EvaluationRequest, EvaluationSuccess, failures } from "./Model.ts"
+import { BulkEvaluation, EvaluationRequest, EvaluationSuccess, errorResponses } from "./Model.ts"
 
 export class OfrepApi extends HttpApiGroup.make("ofrep")
   .add(
@@ -12,7 +12,7 @@ export class OfrepApi extends HttpApiGroup.make("ofrep")
       headers: idempotencyHeaders,
       payload: EvaluationRequest,
       success: EvaluationSuccess,
-      error: [failures.evaluation, failures.notFound],
+      error: [errorResponses.evaluation, errorResponses.notFound],
     })
       .middleware(Idempotency)
       .annotate(RequiredScope, "read:feature_flags")
@@ -34,7 +34,7 @@ export class OfrepApi extends HttpApiGroup.make("ofrep")
         HttpApiSchema.WithHeaders(BulkEvaluation, { etag: Schema.String }),
         HttpApiSchema.WithHeaders(HttpApiSchema.Empty(304), { etag: Schema.String }),
       ],
-      error: failures.bulk,
+      error: errorResponses.bulk,
     })
       .middleware(Idempotency)
       .annotate(RequiredScope, "read:feature_flags")

@@ -58,7 +58,7 @@ export const BulkEvaluationFailure = Schema.Struct({
 export type RequestError = typeof BulkEvaluationFailure.Type
 
 /** Error responses with the statuses that OFREP defines. */
-export const failures = {
+export const errorResponses = {
   evaluation: EvaluationFailure.pipe(HttpApiSchema.status(400)).annotate({ identifier: "Ofrep.EvaluationFailure" }),
   notFound: FlagNotFound.pipe(HttpApiSchema.status(404)).annotate({ identifier: "Ofrep.FlagNotFound" }),
   bulk: BulkEvaluationFailure.pipe(HttpApiSchema.status(400)).annotate({ identifier: "Ofrep.BulkEvaluationFailure" }),

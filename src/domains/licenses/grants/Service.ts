@@ -67,7 +67,7 @@ const make = Effect.gen(function* () {
     return yield* transactions.run(
       Effect.gen(function* () {
         const license = yield* keepLicense(organizationId, licenseSlug)
-        const entitlement = yield* entitlements.keep(organizationId, input.entitlementSlug)
+        const entitlement = yield* entitlements.lockShared(organizationId, input.entitlementSlug)
         if (Option.isNone(entitlement)) {
           return yield* invalid(
             "body.entitlementSlug",

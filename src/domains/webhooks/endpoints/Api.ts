@@ -1,7 +1,7 @@
 /** Endpoints of webhook management. */
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import {
-  AnswersSecret,
+  ReturnsSecret,
   Created,
   Idempotency,
   idempotencyHeaders,
@@ -38,7 +38,7 @@ export class WebhookEndpointsApi extends HttpApiGroup.make("webhookEndpoints")
       error: [CreateWebhookEndpointLimitReached, ValidationFailed],
     })
       .middleware(Idempotency)
-      .annotate(AnswersSecret, true)
+      .annotate(ReturnsSecret, true)
       .annotate(RequiredScope, "write:webhooks")
       .annotateMerge(
         exampleBody({
@@ -96,7 +96,7 @@ export class WebhookEndpointsApi extends HttpApiGroup.make("webhookEndpoints")
       error: WebhookEndpointNotFound,
     })
       .middleware(Idempotency)
-      .annotate(AnswersSecret, true)
+      .annotate(ReturnsSecret, true)
       .annotate(RequiredScope, "write:webhooks")
       .annotateMerge(
         OpenApi.annotations({

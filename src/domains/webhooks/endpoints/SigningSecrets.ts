@@ -6,7 +6,7 @@ import { SecureRandom } from "effect/crypto"
 import { newId } from "../../../kernel/values/Identifiers.ts"
 import { makeLruCache } from "../../../kernel/concurrency/LruCache.ts"
 import { SecretBox } from "../../../kernel/ports/SecretBox.ts"
-import type { SealedPlace } from "../../../kernel/ports/SecretBox.ts"
+import type { SealContext } from "../../../kernel/ports/SecretBox.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { Transaction } from "../../../kernel/database/Transactions.ts"
 import { EndpointsRepo } from "./Repo.ts"
@@ -21,7 +21,7 @@ const MAX_CACHED_SECRETS = 2_000
 const SECRET_BYTES = 32
 
 /** The context that a secret of an endpoint is sealed for. */
-export const secretPlace = (organizationId: string, endpointId: string): SealedPlace => ({
+export const secretPlace = (organizationId: string, endpointId: string): SealContext => ({
   purpose: "webhook-secret",
   boundTo: [organizationId, endpointId],
 })

@@ -5,7 +5,7 @@ import type { Fragment } from "effect/sql/Statement"
 import type { ActorReference } from "../../../kernel/contract/Caller.ts"
 import { isEventName } from "../../../kernel/contract/Event.ts"
 import type { Position } from "../../../kernel/contract/Page.ts"
-import { eventRecords, lockName, record, touched } from "../../../kernel/database/Statements.ts"
+import { eventRecords, advisoryLock, record, returnedRow } from "../../../kernel/database/Statements.ts"
 import type { AttemptState, HistoryFilters, WebhookAttempt } from "../Model.ts"
 import { TEST_EVENT } from "../Model.ts"
 
@@ -137,11 +137,11 @@ const make = Effect.gen(function* () {
 
     /** Serializes retries of one delivery until the transaction ends. */
     lockRetries: (organizationId: string, deliveryId: string) =>
-      lockName(sql, `webhook-retry/${organizationId}/${deliveryId}`),
+      advisoryLock(sql, `webhook-retry/${organizationId}/${deliveryId}`),
 
     /** Whether the delivery has a pending attempt. */
     isPending: (organizationId: string, deliveryId: string) =>
-      touched(sql`
+      returnedRow(sql`
         SELECT 1 FROM webhook_queue
         WHERE organization_id = ${organizationId} AND id = ${deliveryId} AND ${isPending}`),
 

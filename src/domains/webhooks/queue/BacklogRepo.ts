@@ -5,7 +5,7 @@
  */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option } from "effect"
-import { record, records, touched } from "../../../kernel/database/Statements.ts"
+import { record, records, returnedRow } from "../../../kernel/database/Statements.ts"
 import { TEST_EVENT } from "../Model.ts"
 
 /** Identifies an endpoint. */
@@ -84,7 +84,7 @@ const make = Effect.gen(function* () {
 
     /** Whether an ended endpoint has pending deliveries that must be deleted. */
     hasBacklog: ({ endpointId, organizationId }: EndpointKey, end: EndpointEnd) =>
-      touched(sql`
+      returnedRow(sql`
         SELECT 1 FROM webhook_queue queue
         WHERE queue.organization_id = ${organizationId} AND queue.endpoint_id = ${endpointId} ${isLost(end)} LIMIT 1`),
 

@@ -42,7 +42,7 @@ export class WebhookQueue extends Context.Service<
             { organizationId, id, endpointId, eventId, eventName, attempt: rest.attempt ?? 1, dueAt },
           ])
           yield* repo.lowerLaneHeads([{ organizationId, endpointId, dueAt }])
-          yield* signals.announce("webhooks")
+          yield* signals.notify("webhooks")
           return id
         }),
       })
