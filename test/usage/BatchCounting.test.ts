@@ -59,31 +59,31 @@ layer(services, { excludeTestServices: true })("batches of usage events", (it) =
     "leave the same rows when they are counted set-wise and under locks",
     () =>
       Effect.gen(function* () {
-        const roll = randomIntegers(11)
+        const random = randomIntegers(11)
         const [one, other] = [yield* openVaried, yield* openVaried]
         const days = [0, 1, 1, 3].map((day) => daysAgo(day))
         const names = ["free", "wide", "daily", "hits"]
         for (let turn = 0; turn < 40; turn++) {
           // Every third batch contains events that cannot be counted set-wise: a maximum, a correction, a missing grant.
           const isVaried = turn % 3 === 2
-          const batch = Array.from({ length: 1 + roll(25) }, () => {
-            const type = isVaried && roll(6) === 0 ? ["peak", "alien", "none"][roll(3)] : names[roll(4)]
-            const value = isVaried && roll(8) === 0 ? -roll(3) : `${roll(4)}.${roll(100)}`
+          const batch = Array.from({ length: 1 + random(25) }, () => {
+            const type = isVaried && random(6) === 0 ? ["peak", "alien", "none"][random(3)] : names[random(4)]
+            const value = isVaried && random(8) === 0 ? -random(3) : `${random(4)}.${random(100)}`
             return {
               specversion: "1.0",
-              id: `${turn - roll(2)} ${roll(40)}`,
+              id: `${turn - random(2)} ${random(40)}`,
               source: "/gateway",
-              subject: roll(4) === 0 ? "spare" : "prod",
+              subject: random(4) === 0 ? "spare" : "prod",
               type,
-              time: days[roll(days.length)],
-              data: { value, ...(roll(3) === 0 ? { uniqueKey: "someone" } : {}) },
+              time: days[random(days.length)],
+              data: { value, ...(random(3) === 0 ? { uniqueKey: "someone" } : {}) },
             }
           })
           const answers = [yield* one.send(batch), yield* other.send(batch, true)]
           assert.strictEqual(answers[0]?.status, 200, answers[0]?.text)
           assert.deepStrictEqual(answers[0]?.body, answers[1]?.body, `batch ${turn}`)
           if (turn % 7 === 3) {
-            const reset = { value: roll(20), behavior: "set", timestamp: days[roll(2)] }
+            const reset = { value: random(20), behavior: "set", timestamp: days[random(2)] }
             for (const shop of [one, other]) assert.strictEqual((yield* shop.report("free", reset)).status, 200)
           }
         }

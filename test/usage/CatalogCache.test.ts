@@ -222,16 +222,20 @@ layer(services, { excludeTestServices: true })("random changes between checks", 
         yield* license("team")
         const slugs = kinds.map((_, number) => `kind-${number}`)
         yield* Effect.forEach(kinds, (kind, number) => entitlement(`kind-${number}`, kind))
-        const roll = randomIntegers(11)
-        const any = <A>(all: ReadonlyArray<A>): A => all[roll(all.length)] as A
+        const random = randomIntegers(11)
+        const any = <A>(all: ReadonlyArray<A>): A => all[random(all.length)] as A
         const valueOf = (slug: string) => {
           const { type = "NUMBER" } = kinds[slugs.indexOf(slug)] as { readonly type?: string }
-          return type === "NUMBER" ? any([-1, 5, 20, 0.5]) : type === "BOOLEAN" ? any([true, false]) : { size: roll(3) }
+          return type === "NUMBER"
+            ? any([-1, 5, 20, 0.5])
+            : type === "BOOLEAN"
+              ? any([true, false])
+              : { size: random(3) }
         }
         const change = () => {
           const slug = any(slugs)
           const grants = `/licenses/${any(["pro", "team"])}/entitlements`
-          switch (roll(9)) {
+          switch (random(9)) {
             case 0:
               return call("PUT", `${grants}/${slug}`, { value: valueOf(slug) })
             case 1:
@@ -242,7 +246,7 @@ layer(services, { excludeTestServices: true })("random changes between checks", 
             case 4:
               return call("PATCH", "/instances/prod", { licenseSlug: any(["pro", "team"]) })
             case 5:
-              return call("PATCH", "/instances/prod", { startLicenseDate: daysAgo(200 + roll(100) / 7) })
+              return call("PATCH", "/instances/prod", { startLicenseDate: daysAgo(200 + random(100) / 7) })
             case 6:
               return call("PATCH", "/instances/prod", {
                 endLicenseDate: any([null, "2099-01-01T00:00:00Z", daysAgo(1)]),
@@ -250,16 +254,16 @@ layer(services, { excludeTestServices: true })("random changes between checks", 
             case 7:
               return call("POST", `/instances/prod/entitlements/${any(slugs.slice(2))}/reservations`, { quantity: 1 })
             default:
-              return report(slug, { value: 1 + roll(3) })
+              return report(slug, { value: 1 + random(3) })
           }
         }
         let changes = 0
         const all = slugs.map((slug) => ({ entitlement: slug }))
         const someOf = (slugOf: () => string) =>
-          Array.from({ length: 1 + roll(8) }, () => ({ entitlement: slugOf(), requested: roll(4) }))
+          Array.from({ length: 1 + random(8) }, () => ({ entitlement: slugOf(), requested: random(4) }))
         const askedAgain = Array.from({ length: 6 }, () => someOf(() => any(slugs)))
         for (let step = 0; step < STEPS; step++) {
-          const checks = roll(4) === 0 ? someOf(() => (roll(20) === 0 ? "unknown" : any(slugs))) : any(askedAgain)
+          const checks = random(4) === 0 ? someOf(() => (random(20) === 0 ? "unknown" : any(slugs))) : any(askedAgain)
           // All checks have the same instant, so that no period ends between them.
           const at = new Date(Date.now() + 60_000).toISOString()
           // Everything is cached when it changes.
@@ -287,12 +291,12 @@ layer(services, { excludeTestServices: true })("random changes between checks", 
         yield* Effect.forEach(slugs, (slug) => entitlement(slug))
         const checks = slugs.map((slug) => ({ entitlement: slug }))
         const changes = (seed: number) => {
-          const roll = randomIntegers(seed)
-          const any = <A>(all: ReadonlyArray<A>): A => all[roll(all.length)] as A
+          const random = randomIntegers(seed)
+          const any = <A>(all: ReadonlyArray<A>): A => all[random(all.length)] as A
           const change = Effect.suspend(() => {
             const slug = any(slugs)
             const grants = `/licenses/${any(licenses)}/entitlements`
-            switch (roll(7)) {
+            switch (random(7)) {
               case 0:
                 return call("DELETE", `/entitlements/${slug}`)
               case 1:
@@ -305,21 +309,21 @@ layer(services, { excludeTestServices: true })("random changes between checks", 
               case 2:
                 return call("DELETE", `${grants}/${slug}`)
               case 3:
-                return call("PUT", `${grants}/${slug}`, { value: roll(100) })
+                return call("PUT", `${grants}/${slug}`, { value: random(100) })
               case 4:
                 return call("PATCH", "/instances/prod", { licenseSlug: any(licenses) })
               case 5:
                 return call("POST", "/instances/prod/check", { checks })
               default:
-                return call("POST", grants, { entitlementSlug: slug, value: roll(100) })
+                return call("POST", grants, { entitlementSlug: slug, value: random(100) })
             }
           })
           return Effect.replicateEffect(change, STEPS / 4)
         }
         const answers = yield* Effect.forEach([1, 2, 3, 4, 5, 6, 7, 8], changes, { concurrency: "unbounded" })
-        const seen = Map.groupBy(answers.flat(), ({ status }) => status)
-        assert.includeMembers([200, 201, 204, 404, 409, 422], [...seen.keys()])
-        assert.includeMembers([...seen.keys()], [200, 201, 204, 404, 409])
+        const byStatus = Map.groupBy(answers.flat(), ({ status }) => status)
+        assert.includeMembers([200, 201, 204, 404, 409, 422], [...byStatus.keys()])
+        assert.includeMembers([...byStatus.keys()], [200, 201, 204, 404, 409])
         const at = new Date(Date.now() + 60_000).toISOString()
         const cached = yield* call("POST", "/instances/prod/check", { checks, at })
         const explained = yield* call("POST", "/instances/prod/check", { checks, at, explain: true })

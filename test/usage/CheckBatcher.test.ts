@@ -20,7 +20,7 @@ layer(TestService.layer, { excludeTestServices: true })("concurrent checks of se
   it.effect("each return the limits and usage of their own organization", () =>
     Effect.gen(function* () {
       const shops = yield* openAlike
-      const told = yield* Effect.forEach(
+      const results = yield* Effect.forEach(
         turns,
         (turn) => {
           const number = turn % limits.length
@@ -29,7 +29,7 @@ layer(TestService.layer, { excludeTestServices: true })("concurrent checks of se
         },
         { concurrency: "unbounded" },
       )
-      for (const [limit, own] of told) assert.strictEqual(limit, own)
+      for (const [limit, own] of results) assert.strictEqual(limit, own)
     }),
   )
 
@@ -44,12 +44,12 @@ layer(TestService.layer, { excludeTestServices: true })("concurrent checks of se
           .toReversed()
           .concat(unknown[turn % unknown.length] ?? ""),
       )
-      const told = yield* Effect.forEach(
+      const results = yield* Effect.forEach(
         asked,
         (some) => shop.call("POST", "/instances/prod/check", { checks: some.map((entitlement) => ({ entitlement })) }),
         { concurrency: "unbounded" },
       )
-      for (const [turn, { body }] of told.entries()) {
+      for (const [turn, { body }] of results.entries()) {
         const answers: ReadonlyArray<{ readonly entitlement: string; readonly limit: number | null }> = body.checks
         assert.deepStrictEqual(
           answers.map(({ entitlement, limit }) => [entitlement, limit]),

@@ -6,7 +6,7 @@ import { TestService } from "../support/TestService.ts"
 import type { HttpResponse } from "../support/TestService.ts"
 import { openMeteredShop } from "./MeteredShop.ts"
 
-const told = ({ body }: HttpResponse) =>
+const answersOf = ({ body }: HttpResponse) =>
   body.checks.map((answer: Record<string, unknown>) => [
     answer["allowed"],
     answer["reason"],
@@ -34,7 +34,7 @@ layer(TestService.layer, { excludeTestServices: true })("a check that consumes",
       ])
       assert.strictEqual(answer.status, 200)
       yield* Schema.decodeUnknownEffect(Schema.toCodecJson(CheckResult), { onExcessProperty: "error" })(answer.body)
-      assert.deepStrictEqual(told(answer), [
+      assert.deepStrictEqual(answersOf(answer), [
         [true, "GRANTED", 4, 6, 0],
         [true, "GRANTED", null, null, null],
         [true, "SOFT_LIMIT", 3, 0, 1],
@@ -54,14 +54,14 @@ layer(TestService.layer, { excludeTestServices: true })("a check that consumes",
         { entitlement: "calls", requested: 4 },
         { entitlement: "seats", requested: 2 },
       ])
-      assert.deepStrictEqual(told(answer), [
+      assert.deepStrictEqual(answersOf(answer), [
         [true, "GRANTED", 0, 10, 0],
         [false, "LIMIT_REACHED", 0, 1, 0],
       ])
       assert.deepStrictEqual([yield* used("calls"), yield* used("seats")], [0, 0])
       assert.deepStrictEqual(yield* thresholds, ["CAP_EXCEEDED"])
       const unknown = yield* check([{ entitlement: "calls" }, { entitlement: "unheard-of" }])
-      assert.deepStrictEqual(told(unknown)[1], [false, "ENTITLEMENT_NOT_FOUND", null, null, null])
+      assert.deepStrictEqual(answersOf(unknown)[1], [false, "ENTITLEMENT_NOT_FOUND", null, null, null])
       assert.strictEqual(yield* used("calls"), 0)
     }),
   )
@@ -72,7 +72,7 @@ layer(TestService.layer, { excludeTestServices: true })("a check that consumes",
       yield* metered("calls", 10)
       const six = { entitlement: "calls", requested: 6 }
       assert.deepStrictEqual(
-        told(yield* check([six, six])).map(([allowed]: [boolean]) => allowed),
+        answersOf(yield* check([six, six])).map(([allowed]: [boolean]) => allowed),
         [true, false],
       )
       assert.strictEqual(yield* used("calls"), 0)
@@ -94,7 +94,7 @@ layer(TestService.layer, { excludeTestServices: true })("a check that consumes",
       }
       const first = yield* core("POST", "/instances/prod/check", options)
       const second = yield* core("POST", "/instances/prod/check", options)
-      assert.deepStrictEqual(told(first), [[true, "GRANTED", 3, 7, 0]])
+      assert.deepStrictEqual(answersOf(first), [[true, "GRANTED", 3, 7, 0]])
       assert.deepStrictEqual(second.body, first.body)
       assert.strictEqual(yield* used("calls"), 3)
     }),

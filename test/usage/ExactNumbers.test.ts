@@ -104,9 +104,9 @@ layer(TestService.layer, { excludeTestServices: true })("amounts of up to 18 dig
       assert.isFalse((yield* asked("8.00000000000000001", `,"consume":true`)).body.checks[0].allowed)
       const consumed = yield* asked("7.99999999999999999", `,"consume":true`)
       assert.deepStrictEqual(numbers(consumed, "remaining"), ["1e-17"])
-      const refused = yield* post(usage("calls"), `{"value":0.00000000000000002}`)
-      assert.strictEqual(refused.body.code, "ReportUsage.ThresholdExceeded")
-      assert.include(refused.body.detail, "123456789012345677.99999999999999999 is used")
+      const rejected = yield* post(usage("calls"), `{"value":0.00000000000000002}`)
+      assert.strictEqual(rejected.body.code, "ReportUsage.ThresholdExceeded")
+      assert.include(rejected.body.detail, "123456789012345677.99999999999999999 is used")
       assert.strictEqual((yield* send("PUT", `${grants}/calls`, `{"value":${FINE}}`)).status, 204)
       assert.strictEqual((yield* call("PUT", `${grants}/calls`, { overagePercent: 50 })).status, 204)
       assert.deepStrictEqual(numbers(yield* read(grants), "value"), [FINE])
@@ -169,24 +169,24 @@ layer(TestService.layer, { excludeTestServices: true })("amounts of up to 18 dig
       const { entitlement, metered, post } = yield* opened
       yield* metered("calls", -1)
       yield* entitlement("other")
-      const refused = (answer: HttpResponse) => [
+      const rejected = (answer: HttpResponse) => [
         answer.status,
         answer.body.errors[0].message,
         numbers(answer, "value")[0],
       ]
       for (const text of ["1234567890123456789", "0.1234567890123456789", "1234567890.123456789"]) {
-        assert.deepStrictEqual(refused(yield* post(usage("calls"), `{"value":${text}}`)), [
+        assert.deepStrictEqual(rejected(yield* post(usage("calls"), `{"value":${text}}`)), [
           422,
           "must have at most 18 digits",
           text,
         ])
-        assert.deepStrictEqual(refused(yield* post(reservations, `{"quantity":${text}}`)), [
+        assert.deepStrictEqual(rejected(yield* post(reservations, `{"quantity":${text}}`)), [
           422,
           "must have at most 18 digits",
           text,
         ])
         const granted = yield* post("/licenses/pro/entitlements", `{"entitlementSlug":"other","value":${text}}`)
-        assert.deepStrictEqual(refused(granted), [422, "must have at most 18 digits", text])
+        assert.deepStrictEqual(rejected(granted), [422, "must have at most 18 digits", text])
         const events = yield* post("/usage-events", cloudEvent(1, text))
         assert.strictEqual(events.body.results[0].message, "`data.value` must have at most 18 digits.")
       }

@@ -62,9 +62,9 @@ layer(TestService.layer, { excludeTestServices: true })("an explanation", (it) =
       assert.deepStrictEqual([consumed.usage, consumed.remaining, consumed.overage], [210, 0, 10])
       assert.deepStrictEqual({ ...consumed.explanation, text: "" }, { ...explanation, text: "" })
       assert.strictEqual(consumed.explanation.text, `${text} It was used.`)
-      const refused = yield* ask({ consume: true })
+      const rejected = yield* ask({ consume: true })
       assert.match(
-        refused.explanation.text,
+        rejected.explanation.text,
         /^Denied: with 20 more, the total of "calls" would be 235.* Nothing was used\.$/,
       )
       assert.notProperty(yield* ask({ explain: false }), "explanation")
@@ -94,14 +94,14 @@ layer(TestService.layer, { excludeTestServices: true })("an explanation", (it) =
       const checks = slugs.map((slug) => ({ entitlement: slug }))
       for (const consume of [false, true]) {
         const { body } = yield* call("POST", "/instances/prod/check", { checks, explain: true, consume })
-        const told = body.checks.map(({ explanation }: { explanation: Record<string, unknown> }) => [
+        const explained = body.checks.map(({ explanation }: { explanation: Record<string, unknown> }) => [
           grantedIn(explanation),
           explanation["overageRule"],
           explanation["held"],
           explanation["window"] === null,
           String(explanation["text"]).split(":")[0],
         ])
-        assert.deepStrictEqual(told, [
+        assert.deepStrictEqual(explained, [
           [-1, { kind: "UNLIMITED", limit: -1, cap: -1 }, 0, false, "Allowed"],
           [2, { kind: "HARD", limit: 2, cap: 2 }, 0, false, "Allowed"],
           [true, null, null, true, "Allowed"],
@@ -110,7 +110,7 @@ layer(TestService.layer, { excludeTestServices: true })("an explanation", (it) =
           [null, null, null, true, "Denied"],
         ])
         const [free] = body.checks
-        const end = " Nothing was used, because another part of the request was refused."
+        const end = " Nothing was used, because another check of the request was denied."
         assert.strictEqual(free.explanation.text.endsWith(end), consume)
       }
       const alone = { checks: [{ entitlement: "unheard-of" }], explain: true, consume: true }

@@ -18,16 +18,16 @@ layer(TestService.layer, { excludeTestServices: true })("histories of late, repe
         const { metered, report } = yield* openMeteredShop
         const start = Date.now() - 10 * DAY_MS
         for (const [seed, method] of aggregationMethods.entries()) {
-          const roll = randomIntegers(seed + 7)
+          const random = randomIntegers(seed + 7)
           const slug = `by-${method.toLowerCase().replace("_", "-")}`
           yield* metered(slug, -1, { aggregationMethod: method })
           const events: Array<UsageEvent> = []
           for (let index = 0; index < LENGTH; index++) {
             const event = {
-              timestamp: new Date(start + roll(20) * 60_000),
-              behavior: method !== "UNIQUE_COUNT" && roll(5) === 0 ? ("set" as const) : ("append" as const),
-              value: BigDecimal.make(BigInt(roll(1000)), 2),
-              uniqueKey: `key ${roll(8)}`,
+              timestamp: new Date(start + random(20) * 60_000),
+              behavior: method !== "UNIQUE_COUNT" && random(5) === 0 ? ("set" as const) : ("append" as const),
+              value: BigDecimal.make(BigInt(random(1000)), 2),
+              uniqueKey: `key ${random(8)}`,
             }
             events.push(event)
             const body = {
@@ -40,7 +40,7 @@ layer(TestService.layer, { excludeTestServices: true })("histories of late, repe
             const { usageValue } = answer.body
             assert.strictEqual(usageValue.value, BigDecimal.toNumberUnsafe(expected.value), `${method} ${index}`)
             assert.strictEqual(usageValue.event_count, expected.eventCount)
-            if (roll(4) === 0) assert.deepStrictEqual((yield* report(slug, body)).body.usageValue, usageValue)
+            if (random(4) === 0) assert.deepStrictEqual((yield* report(slug, body)).body.usageValue, usageValue)
           }
         }
       }),

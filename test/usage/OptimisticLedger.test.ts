@@ -155,9 +155,9 @@ describe("operations of several organizations", () => {
 
   it.effect("are stored except for one whose statement fails, which is left to the locked ledger", () =>
     Effect.gen(function* () {
-      const refused = failing(new ConstraintError({ cause: new Error("check") }))
+      const rejected = failing(new ConstraintError({ cause: new Error("check") }))
       const layer = storing((accounts) =>
-        organizationsOf(accounts).includes("a") ? refused : Effect.succeed(new Set(organizationsOf(accounts))),
+        organizationsOf(accounts).includes("a") ? rejected : Effect.succeed(new Set(organizationsOf(accounts))),
       )
       assert.deepStrictEqual(yield* Effect.provide(count("a", "b"), layer), [Exit.succeed(Option.none()), counted("b")])
     }),

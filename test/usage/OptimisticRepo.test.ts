@@ -26,10 +26,10 @@ const seeTwo = Effect.gen(function* () {
   const names = ["calls", "seats"].map((entitlement) => ({ organizationId, instance: "prod", entitlement }))
   const at = new Date()
   const { accounts, meters } = accountsOfSnapshot(yield* repo.read(names, at), at)
-  const posted = (seen: Accounts) =>
+  const posted = (accountsRead: Accounts) =>
     Array.from(meters.values(), (meter) => {
-      const account = seen.get(accountName({ meter, at }))
-      if (account === undefined) throw new Error(`${meter.entitlement} was not seen`)
+      const account = accountsRead.get(accountName({ meter, at }))
+      if (account === undefined) throw new Error(`${meter.entitlement} was not read`)
       const event = { timestamp: at, behavior: "append", value: quantity(5), uniqueKey: null, metadata: null } as const
       return post(account, { ...event, reportedBy: { id: "00000000-0000-7000-8000-000000000001", name: "test" } })
         .account
@@ -95,12 +95,12 @@ layer(services, { excludeTestServices: true })("totals that were read without a 
       const theirs = yield* seeTwo
       const calls = { instance: "prod", entitlement: "calls" }
       const named = [mine, theirs].map(({ organizationId }) => ({ organizationId, ...calls }))
-      const seen = yield* mine.repo.read(
+      const accountsRead = yield* mine.repo.read(
         [...named, { ...calls, organizationId: mine.organizationId, entitlement: "x" }],
         mine.at,
       )
       assert.sameDeepMembers(
-        seen.map(({ meter, total }) => [
+        accountsRead.map(({ meter, total }) => [
           meter.organizationId,
           meter.entitlement,
           BigDecimal.format(total?.total.value ?? quantity(0)),

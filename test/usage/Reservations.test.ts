@@ -137,26 +137,26 @@ layer(TestService.layer, { excludeTestServices: true })("reservations", (it) => 
       yield* entitlement("sso", { type: "BOOLEAN" })
       yield* grant("pro", "sso", true)
       yield* entitlement("ungranted")
-      const told = (slug: string, body?: unknown) =>
+      const outcomeOf = (slug: string, body?: unknown) =>
         Effect.map(
           reserve(slug, body),
           ({ body: { code, errors, state } }) => state ?? (errors.length > 0 ? errors[0].location : code),
         )
-      assert.strictEqual(yield* told("calls", { quantity: 3 }), "HELD")
-      assert.strictEqual(yield* told("calls", { quantity: 0.1 }), "Reserve.LimitReached")
+      assert.strictEqual(yield* outcomeOf("calls", { quantity: 3 }), "HELD")
+      assert.strictEqual(yield* outcomeOf("calls", { quantity: 0.1 }), "Reserve.LimitReached")
       assert.deepStrictEqual(yield* thresholds, ["CAP_EXCEEDED"])
-      assert.strictEqual(yield* told("free", { quantity: 123456789012 }), "HELD")
-      assert.strictEqual(yield* told("ungranted"), "Reserve.LimitReached")
-      for (const slug of ["sso", "peak"]) assert.strictEqual(yield* told(slug), "path.entitlementSlug")
-      assert.strictEqual(yield* told("hits", { quantity: 2 }), "body.quantity")
-      assert.strictEqual(yield* told("unheard-of"), "Entitlement.NotFound")
+      assert.strictEqual(yield* outcomeOf("free", { quantity: 123456789012 }), "HELD")
+      assert.strictEqual(yield* outcomeOf("ungranted"), "Reserve.LimitReached")
+      for (const slug of ["sso", "peak"]) assert.strictEqual(yield* outcomeOf(slug), "path.entitlementSlug")
+      assert.strictEqual(yield* outcomeOf("hits", { quantity: 2 }), "body.quantity")
+      assert.strictEqual(yield* outcomeOf("unheard-of"), "Entitlement.NotFound")
       for (const body of [{ quantity: 0 }, { quantity: -1 }, { quantity: 1e300 }]) {
-        assert.strictEqual(yield* told("free", body), "body.quantity")
+        assert.strictEqual(yield* outcomeOf("free", body), "body.quantity")
       }
       for (const expiresInSeconds of [0, 86_401, 1.5]) {
-        assert.strictEqual(yield* told("free", { expiresInSeconds }), "body.expiresInSeconds")
+        assert.strictEqual(yield* outcomeOf("free", { expiresInSeconds }), "body.expiresInSeconds")
       }
-      assert.strictEqual(yield* told("free", { expiresInSeconds: 86_400 }), "HELD")
+      assert.strictEqual(yield* outcomeOf("free", { expiresInSeconds: 86_400 }), "HELD")
       yield* instanceOf("Later", "acme", "pro", {
         startLicenseDate: "2098-01-01T00:00:00Z",
         endLicenseDate: "2099-01-01T00:00:00Z",
@@ -358,8 +358,8 @@ layer(TestService.layer, { excludeTestServices: true })("the lifetime of a reser
           const entry = yield* reports.report("prod", "calls", { value: 10, timestamp: before })
           assert.strictEqual(entry.usageValue.value, 10)
           const during = new Date("2031-03-10T10:30:00.000Z")
-          const refused = yield* Effect.flip(reports.report("prod", "calls", { value: 5, timestamp: during }))
-          assert.strictEqual(refused._tag, "ReportUsage.ThresholdExceeded")
+          const rejected = yield* Effect.flip(reports.report("prod", "calls", { value: 5, timestamp: during }))
+          assert.strictEqual(rejected._tag, "ReportUsage.ThresholdExceeded")
           const ahead = new Date("2031-03-10T11:01:00.000Z")
           const early = yield* Effect.flip(reports.report("prod", "calls", { value: 5, timestamp: ahead }))
           assert.strictEqual(early._tag, "ReportUsage.ThresholdExceeded")

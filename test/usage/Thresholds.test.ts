@@ -60,8 +60,8 @@ layer(TestService.layer, { excludeTestServices: true })("thresholds", (it) => {
     Effect.gen(function* () {
       const { metered, report, thresholds } = yield* openMeteredShop
       yield* metered("calls", 1)
-      const refused = yield* report("calls", { value: 2 }, { "idempotency-key": "once" })
-      assert.strictEqual(refused.status, 409)
+      const rejected = yield* report("calls", { value: 2 }, { "idempotency-key": "once" })
+      assert.strictEqual(rejected.status, 409)
       assert.deepStrictEqual(yield* thresholds, ["CAP_EXCEEDED"])
       const replayed = [
         yield* report("calls", { value: 1 }, { "idempotency-key": "twice" }),

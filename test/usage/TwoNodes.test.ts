@@ -57,30 +57,30 @@ describe("two nodes on one database", { timeout: 120_000 }, () => {
     Effect.gen(function* () {
       const { call } = yield* openTwoNodes
       let used = 0
-      let refusals = 0
+      let rejections = 0
       const unexpected: Array<string> = []
       const over: Array<string> = []
       let committed = 0
       const client = async (number: number) => {
-        const roll = randomIntegers(number + 1)
+        const random = randomIntegers(number + 1)
         const held: Array<{ id: string; quantity: number }> = []
         for (let turn = 0; turn < 40; turn++) {
-          const quantity = 1 + roll(12)
-          const node = roll(2)
-          const what = roll(6)
+          const quantity = 1 + random(12)
+          const node = random(2)
+          const what = random(6)
           const mine = held.at(-1)
           if (what === 0) {
             const body = { checks: [{ entitlement: "calls", requested: quantity }], consume: true }
             const { body: answer, status, text } = await call(node, "POST", "/instances/prod/check", body)
             if (status !== 200) unexpected.push(text)
             else if (answer.checks[0].allowed === true) used += quantity
-            else refusals += 1
+            else rejections += 1
             if (status === 200 && answer.checks[0].usage > 500) over.push(text)
           } else if (what === 1) {
             const path = "/instances/prod/entitlements/calls/usage"
             const { body, status, text } = await call(node, "POST", path, { value: quantity })
             if (status === 200) used += quantity
-            else if (body.code === "ReportUsage.ThresholdExceeded") refusals += 1
+            else if (body.code === "ReportUsage.ThresholdExceeded") rejections += 1
             else unexpected.push(text)
           } else if (what === 2) {
             // A correction makes room again, so that the cap is approached from both sides.
@@ -90,7 +90,7 @@ describe("two nodes on one database", { timeout: 120_000 }, () => {
             else if (status !== 422) unexpected.push(text)
           } else if (mine !== undefined && what === 3) {
             held.pop()
-            const part = roll(mine.quantity + 1)
+            const part = random(mine.quantity + 1)
             const { status, text } = await call(node, "POST", `/reservations/${mine.id}/commit`, { quantity: part })
             if (status !== 200) unexpected.push(text)
             used += part
@@ -103,7 +103,7 @@ describe("two nodes on one database", { timeout: 120_000 }, () => {
             const path = "/instances/prod/entitlements/calls/reservations"
             const { body, status, text } = await call(node, "POST", path, { quantity, expiresInSeconds: 3600 })
             if (status === 201) held.push({ id: body.id, quantity })
-            else if (body.code === "Reserve.LimitReached") refusals += 1
+            else if (body.code === "Reserve.LimitReached") rejections += 1
             else unexpected.push(text)
           }
         }
@@ -115,7 +115,7 @@ describe("two nodes on one database", { timeout: 120_000 }, () => {
       const held = left.reduce((sum, quantity) => sum + quantity, 0)
       assert.deepStrictEqual([unexpected, over], [[], []])
       assert.isAbove(committed, 50)
-      assert.isAbove(refusals, 50)
+      assert.isAbove(rejections, 50)
       assert.isAtMost(used + held, 500)
       for (const node of [0, 1]) {
         const asked = { checks: [{ entitlement: "calls", requested: 0 }], explain: true }
