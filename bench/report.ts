@@ -44,7 +44,7 @@ const costOf = ({ cost }: Burst): number => (cost === undefined ? Number.NaN : c
 
 /**
  * One row per target. Ratios are computed within each round, because the machine changes between rounds; the target applies to
- * their median. The inverse ratio of processor time stands beside it: a busy machine changes it less.
+ * their median. It also shows the inverse ratio of processor time, which a busy machine changes less.
  */
 const ratioRows = ({ targets }: Operation, rounds: Rounds) =>
   targets.flatMap((target) => {

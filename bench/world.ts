@@ -52,7 +52,7 @@ export const databaseServer = async (): Promise<{ readonly url: string; readonly
   const dataDir = join(root, ".data", "bench")
   mkdirSync(dataDir, { recursive: true })
   const embedded = await Effect.runPromise(
-    EmbeddedPostgres.run({ dataDir: join(dataDir, "postgres"), whenRunning: "refuse" }).pipe(Scope.provide(scope)),
+    EmbeddedPostgres.run({ dataDir: join(dataDir, "postgres"), whenRunning: "fail" }).pipe(Scope.provide(scope)),
   )
   return { url: Redacted.value(embedded.url), close: () => Effect.runPromise(Scope.close(scope, Exit.void)) }
 }

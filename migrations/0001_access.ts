@@ -11,7 +11,7 @@ export default statements(
     updated_at timestamptz NOT NULL,
     updated_by jsonb NOT NULL
   )`,
-  // People, and the one machine user that belongs to no organization.
+  // People, and the platform identity: the only machine user outside organizations.
   `CREATE TABLE users (
     id uuid PRIMARY KEY,
     name text NOT NULL,
@@ -31,8 +31,8 @@ export default statements(
     PRIMARY KEY (organization_id, id),
     CONSTRAINT service_accounts_slug UNIQUE (organization_id, slug)
   )`,
-  // Section 5.11: an organization credential names an organization; a platform credential names none and belongs to
-  // the platform identity. Section 5.12: two hashes, never the secret.
+  // Section 5.11: an organization credential belongs to an organization. A platform credential belongs to the platform
+  // identity. Section 5.12: the table stores two hashes, never the secret.
   `CREATE TABLE credentials (
     id uuid PRIMARY KEY,
     kind text NOT NULL CHECK (kind IN ('organization', 'platform')),

@@ -1,8 +1,8 @@
 import { statements } from "./statements.ts"
 
 export default statements(
-  // `position` is the order in which readers see the stream. It is given after the commit: ids are made before it, so
-  // a reader that resumed by id could miss an event whose transaction committed late.
+  // `position` is the order in which readers see the stream. It is assigned after the commit. Ids are generated before
+  // it, so a reader that resumed by id could miss an event whose transaction committed late.
   `CREATE TABLE events (
     organization_id uuid NOT NULL,
     id uuid NOT NULL,

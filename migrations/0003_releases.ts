@@ -8,7 +8,7 @@ export default statements(
     version text NOT NULL,
     slug text NOT NULL,
     description text,
-    -- No foreign key: the record keeps naming the version it followed after that one is deleted.
+    -- No foreign key: the reference remains after the previous version is deleted.
     previous_component_id uuid,
     created_at timestamptz NOT NULL,
     created_by jsonb NOT NULL,

@@ -16,11 +16,11 @@ export default statements(
     updated_by jsonb NOT NULL,
     PRIMARY KEY (organization_id, id),
     CONSTRAINT deployment_zones_slug UNIQUE (organization_id, slug),
-    -- A release stays while a zone is on it.
+    -- A release that a zone runs cannot be deleted.
     FOREIGN KEY (organization_id, release_id) REFERENCES releases (organization_id, id)
   )`,
   `CREATE INDEX deployment_zones_release ON deployment_zones (organization_id, release_id)`,
-  // Slug and version stand here as text, so that the history outlives a deleted release.
+  // The history stores slug and version as text, so that it outlives a deleted release.
   `CREATE TABLE deployments (
     organization_id uuid NOT NULL,
     id uuid NOT NULL,

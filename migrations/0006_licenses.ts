@@ -1,7 +1,7 @@
 import { statements } from "./statements.ts"
 
 export default statements(
-  // last_version only grows, so that a number is never given twice, not even after a draft was deleted.
+  // last_version only grows, so that no number is assigned twice, even after a draft is deleted.
   `CREATE TABLE license_families (
     organization_id uuid NOT NULL REFERENCES organizations (id),
     id uuid NOT NULL,

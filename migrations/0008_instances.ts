@@ -26,7 +26,7 @@ export default statements(
   `CREATE INDEX instances_customer ON instances (organization_id, customer_id, id)`,
   `CREATE INDEX instances_license ON instances (organization_id, license_id, id)`,
   `CREATE INDEX instances_zone ON instances (organization_id, deployment_zone_id, id)`,
-  // One row per instance, entitlement and period: a decision never scans usage events.
+  // One row per instance, entitlement and period, so that no decision scans usage events.
   `CREATE TABLE usage_totals (
     organization_id uuid NOT NULL,
     instance_id uuid NOT NULL,

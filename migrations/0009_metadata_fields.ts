@@ -1,7 +1,7 @@
 import { statements } from "./statements.ts"
 
 export default statements(
-  // The schema is kept as json, not jsonb: its author finds the members in their order.
+  // The schema is stored as json, not jsonb, to preserve the order of its properties.
   `CREATE TABLE metadata_fields (
     organization_id uuid NOT NULL REFERENCES organizations (id),
     id uuid NOT NULL,

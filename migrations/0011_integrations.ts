@@ -1,7 +1,7 @@
 import { statements } from "./statements.ts"
 
 export default statements(
-  // A record belongs to a customer or an instance and goes with it: the generated columns carry the references.
+  // A record belongs to a customer or an instance and is deleted with it, by foreign keys on the generated columns.
   `CREATE TABLE integration_records (
     organization_id uuid NOT NULL REFERENCES organizations (id),
     id uuid NOT NULL,

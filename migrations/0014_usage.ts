@@ -1,7 +1,7 @@
 import { statements } from "./statements.ts"
 
 export default statements(
-  // What is needed to bring a total forward by one event without reading the events before it.
+  // The state that updates a total by one event without reading earlier events.
   `ALTER TABLE usage_totals
     ADD COLUMN sum numeric NOT NULL DEFAULT 0,
     ADD COLUMN value_count bigint NOT NULL DEFAULT 0,
@@ -11,7 +11,7 @@ export default statements(
     ADD COLUMN warned boolean NOT NULL DEFAULT false,
     ADD COLUMN limit_reached boolean NOT NULL DEFAULT false,
     ADD COLUMN cap_exceeded boolean NOT NULL DEFAULT false`,
-  // Every counted event, append-only. ordinal is the order of arrival within the total.
+  // Append-only log of all counted events. ordinal is the order of arrival within the total.
   `CREATE TABLE usage_events (
     organization_id uuid NOT NULL,
     instance_id uuid NOT NULL,
@@ -40,7 +40,7 @@ export default statements(
     FOREIGN KEY (organization_id, instance_id, entitlement_id, period_start)
       REFERENCES usage_totals (organization_id, instance_id, entitlement_id, period_start) ON DELETE CASCADE
   )`,
-  // Reports that were sent with a transaction id, until the id may be used again.
+  // Reports with a transaction id, retained until the id can be reused.
   `CREATE TABLE usage_transactions (
     organization_id uuid NOT NULL,
     instance_id uuid NOT NULL,
@@ -55,7 +55,7 @@ export default statements(
     FOREIGN KEY (organization_id, entitlement_id) REFERENCES entitlements (organization_id, id) ON DELETE CASCADE
   )`,
   `CREATE INDEX usage_transactions_expiry ON usage_transactions (expires_at)`,
-  // CloudEvents that were counted, until their source and id may be used again.
+  // Counted CloudEvents, retained until their source and id can be reused.
   `CREATE TABLE usage_event_ids (
     organization_id uuid NOT NULL REFERENCES organizations (id),
     source text NOT NULL,

@@ -1,11 +1,11 @@
 import { statements } from "./statements.ts"
 
 export default statements(
-  // The latest instant by which something was decided on a total. An expired reservation, once its quantity may have been
-  // given to others, cannot be committed by a node whose clock is behind.
+  // The latest time at which a decision on the total was made. It stops a node whose clock is behind from committing an
+  // expired reservation whose quantity may already be used elsewhere.
   `ALTER TABLE usage_totals ADD COLUMN decided_at timestamptz`,
-  // Quantities that are kept for someone until they are committed, released or expired. A reservation hangs on the total
-  // of the period that it was made in; it counts in every period that its lifetime touches.
+  // Quantities that are reserved until commit, release or expiry. A reservation refers to the total of the period in
+  // which it was created. It counts in each period that its lifetime overlaps.
   `CREATE TABLE usage_reservations (
     organization_id uuid NOT NULL,
     id uuid NOT NULL,
@@ -27,16 +27,16 @@ export default statements(
     CHECK ((state = 'HELD') = (ended_at IS NULL)),
     CHECK ((state = 'COMMITTED') = (committed_quantity IS NOT NULL))
   ) WITH (autovacuum_vacuum_scale_factor = 0.02)`,
-  // What is held now is the end of this index: however many expired before, they are not read.
+  // Active reservations are at the end of this index, so expired ones are never read.
   `CREATE INDEX usage_reservations_held
     ON usage_reservations (organization_id, instance_id, entitlement_id, expires_at)
     INCLUDE (created_at, quantity) WHERE state = 'HELD'`,
   `CREATE INDEX usage_reservations_total
     ON usage_reservations (organization_id, instance_id, entitlement_id, period_start)`,
-  // For the sweeper. Not by expiry, so that no plan reads it in place of the index above.
+  // For the sweeper. It is not by expiry, so that no query plan prefers it to the index above.
   `CREATE INDEX usage_reservations_age ON usage_reservations (created_at)`,
-  // A function, because it is asked behind a lock in the statement that takes the lock: being volatile, it sees what
-  // committed while the lock was waited for.
+  // A volatile function, because the statement that takes the lock also calls it, after the lock. It therefore sees
+  // what other transactions committed during the wait for the lock.
   `CREATE FUNCTION usage_held(
     organization uuid, instance uuid, entitlement uuid, begins timestamptz, ends timestamptz, at timestamptz
   ) RETURNS numeric LANGUAGE plpgsql VOLATILE AS $$

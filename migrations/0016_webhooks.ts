@@ -7,7 +7,7 @@ export default statements(
     url text NOT NULL,
     event_names text[] NOT NULL,
     description text,
-    -- Since when every delivery has failed; nothing after a success.
+    -- Time of the first failure since the last success; null after a success.
     failing_since timestamptz,
     disabled_at timestamptz,
     disabled_reason text,
@@ -17,7 +17,7 @@ export default statements(
     updated_by jsonb NOT NULL,
     PRIMARY KEY (organization_id, id)
   )`,
-  // Several during a rotation. The text is sealed with the installation's key.
+  // An endpoint has several secrets during a rotation. Each is encrypted with the installation's key.
   `CREATE TABLE webhook_secrets (
     organization_id uuid NOT NULL,
     endpoint_id uuid NOT NULL,
@@ -28,7 +28,7 @@ export default statements(
     PRIMARY KEY (organization_id, endpoint_id, id),
     FOREIGN KEY (organization_id, endpoint_id) REFERENCES webhook_endpoints (organization_id, id) ON DELETE CASCADE
   )`,
-  // Written with its event in the transaction of the change; deleted when the event has been handed to its deliveries.
+  // A row is written in the transaction of its event, and deleted when the deliveries of the event are queued.
   `CREATE TABLE webhook_outbox (
     organization_id uuid NOT NULL,
     event_id uuid NOT NULL,
@@ -37,7 +37,7 @@ export default statements(
     PRIMARY KEY (organization_id, event_id)
   ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000)`,
   `CREATE INDEX webhook_outbox_due ON webhook_outbox (due_at)`,
-  // One row per endpoint with work. Whoever adds work lowers head_due_at in the same transaction.
+  // One row per endpoint. A transaction that queues a delivery also lowers head_due_at.
   `CREATE TABLE webhook_lanes (
     organization_id uuid NOT NULL,
     endpoint_id uuid NOT NULL,
@@ -45,10 +45,10 @@ export default statements(
     last_served_at timestamptz NOT NULL,
     PRIMARY KEY (organization_id, endpoint_id)
   ) WITH (fillfactor = 50)`,
-  // A lane without work is at infinity, and in no claim's way.
+  // An empty lane has head_due_at = infinity, so claims do not read it.
   `CREATE INDEX webhook_lanes_served ON webhook_lanes (last_served_at) WHERE head_due_at < 'infinity'`,
-  // What is still owed, and nothing else. due_at is the queue's only clock: a claim moves it to the end of its lease.
-  // lease is the id of the attempt that is being made.
+  // Pending deliveries only. due_at is the queue's only clock: a claim sets it to the end of the lease. lease is the id
+  // of the attempt in flight.
   `CREATE TABLE webhook_queue (
     organization_id uuid NOT NULL,
     id uuid NOT NULL,
@@ -65,7 +65,7 @@ export default statements(
     autovacuum_vacuum_cost_delay = 0)`,
   `CREATE INDEX webhook_queue_due ON webhook_queue (organization_id, endpoint_id, due_at)`,
   `CREATE INDEX webhook_queue_leased ON webhook_queue (organization_id, endpoint_id) WHERE lease IS NOT NULL`,
-  // The history: one row per attempt, a partition per day, created ahead and dropped when it is old.
+  // The history: one row per attempt, one partition per day, created in advance and dropped after the retention period.
   `CREATE TABLE webhook_attempts (
     organization_id uuid NOT NULL,
     "timestamp" timestamptz NOT NULL,
@@ -84,14 +84,14 @@ export default statements(
     next_attempt_at timestamptz,
     PRIMARY KEY (organization_id, "timestamp", id)
   ) PARTITION BY RANGE ("timestamp")`,
-  // What is looked for besides stands in the index, so that an endpoint's attempts are sifted without reading them.
+  // INCLUDE holds the other filter columns, so that an endpoint's attempts are filtered without reading the rows.
   `CREATE INDEX webhook_attempts_endpoint ON webhook_attempts (organization_id, endpoint_id, "timestamp", id)
     INCLUDE (state, event_name)`,
   `CREATE INDEX webhook_attempts_event_name ON webhook_attempts (organization_id, event_name, "timestamp", id)`,
   `CREATE INDEX webhook_attempts_event ON webhook_attempts (organization_id, event_id, "timestamp", id)`,
   `CREATE INDEX webhook_attempts_failure ON webhook_attempts (organization_id, state, "timestamp", id)
     WHERE state <> 'Success'`,
-  // The failures of one endpoint, among many of others; also what its end has to finish.
+  // The failures of one endpoint, among many of other endpoints; also the attempts to close when it is deleted.
   `CREATE INDEX webhook_attempts_endpoint_failure ON webhook_attempts
     (organization_id, endpoint_id, state, "timestamp", id) WHERE state <> 'Success'`,
   `CREATE INDEX webhook_attempts_delivery ON webhook_attempts (organization_id, delivery_id)`,

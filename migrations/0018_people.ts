@@ -1,14 +1,14 @@
 import { statements } from "./statements.ts"
 
 export default statements(
-  // A person signs in as the subject of an issuer. The platform identity has neither.
+  // A person signs in as a subject of an issuer. The platform identity has neither.
   `ALTER TABLE users
     ADD COLUMN issuer text,
     ADD COLUMN subject text,
     ADD COLUMN created_by jsonb,
     ADD CONSTRAINT users_identity_is_whole CHECK ((issuer IS NULL) = (subject IS NULL)),
     ADD CONSTRAINT users_identity UNIQUE (issuer, subject)`,
-  // Removed memberships stay, for the record of who belonged here.
+  // Removed memberships are retained as a record of former members.
   `CREATE TABLE memberships (
     organization_id uuid NOT NULL REFERENCES organizations (id),
     id uuid NOT NULL,

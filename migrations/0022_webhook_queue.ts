@@ -1,9 +1,9 @@
 import { statements } from "./statements.ts"
 
 export default statements(
-  // The process that made the claim, while its end can be seen by others. It says nothing on a row without a lease.
+  // The process that made the claim, set if other processes can detect its exit. Ignored on rows without a lease.
   `ALTER TABLE webhook_queue ADD COLUMN owner uuid`,
-  // Events of one transaction fall due together. Entries of one key share a tuple, which is passed over only when all of them
-  // are dead, so that each claim read again what earlier ones had taken.
+  // Events of one transaction are due at the same time. Deduplication stores entries of equal keys in one tuple, which
+  // scans skip only when all of them are dead. Each claim therefore reread the entries of earlier claims.
   `ALTER INDEX webhook_queue_due SET (deduplicate_items = off)`,
 )

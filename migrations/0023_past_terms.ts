@@ -1,7 +1,7 @@
 import { statements } from "./statements.ts"
 
-// What instances and licenses were until they were changed, so that a question about an instant is answered by what held at
-// that instant. A row holds for the instants before `until`, back to the row before it.
+// Past terms of instances and licenses, so that a check as of a past time uses the terms of that time. A row applies
+// before `until`, back to the `until` of the previous row.
 export default statements(
   `CREATE TABLE past_instance_terms (
     organization_id uuid NOT NULL,
@@ -15,7 +15,7 @@ export default statements(
     FOREIGN KEY (organization_id, license_id) REFERENCES licenses (organization_id, id) ON DELETE CASCADE
   )`,
   `CREATE INDEX past_instance_terms_license ON past_instance_terms (organization_id, license_id)`,
-  // Without a value: the license did not grant the entitlement.
+  // A null value means that the license did not grant the entitlement.
   `CREATE TABLE past_license_grants (
     organization_id uuid NOT NULL,
     license_id uuid NOT NULL,

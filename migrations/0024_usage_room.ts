@@ -1,4 +1,4 @@
 import { statements } from "./statements.ts"
 
-// A total changes with every report. With room on its page the new version stays there, and no index has to learn of it.
+// Every report updates a total. Free space on the page keeps the new tuple there (HOT), so that no index is updated.
 export default statements(`ALTER TABLE usage_totals SET (fillfactor = 70)`)

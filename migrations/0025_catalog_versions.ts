@@ -1,11 +1,11 @@
 import { statements } from "./statements.ts"
 
-// What an organization's entitlements are and what its licenses grant changes seldom and is asked for all the time. Whoever
-// remembers it reads with each question whether this is still the same: a new version for each change, whoever makes it, in the
-// transaction of the change. No row: nothing was changed since this table is there.
+// Versions of the catalogs: the entitlements of an organization and the grants of its licenses. A catalog is read often
+// and changes rarely, so processes cache it and compare the version on each read. Triggers set a new version in the
+// transaction of each change. An organization without a row has not changed since this migration.
 //
-// A version is drawn, not counted, so that a database that was restored never tells an old one for something else. The rows are few
-// and narrow; spread over pages they have room to be updated in, and are found by their index.
+// A version is random, not a counter, so that a restored database never reuses a version for a different catalog. The
+// rows are few and narrow; the low fillfactor leaves room on each page for updates.
 export default statements(
   `CREATE TABLE catalog_versions (
     organization_id uuid PRIMARY KEY,
@@ -20,7 +20,7 @@ export default statements(
   END $$`,
   `CREATE TRIGGER license_entitlements_catalog AFTER INSERT OR UPDATE OR DELETE ON license_entitlements
     FOR EACH ROW EXECUTE FUNCTION catalog_changed()`,
-  // Not of what is inserted: nobody remembers what there is not.
+  // Not on insert, because no cache stores missing entitlements.
   `CREATE TRIGGER entitlements_catalog
     AFTER DELETE OR UPDATE OF id, slug, type, reset_period, reset_anchor ON entitlements
     FOR EACH ROW EXECUTE FUNCTION catalog_changed()`,

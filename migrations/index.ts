@@ -1,6 +1,6 @@
 /**
- * The schema's history: one sequence, one topic each, never edited once released. A new migration goes at the end:
- * the migrator skips ids below the newest one that a database has.
+ * All migrations, one topic each, in order. The SQL of a released migration never changes. Append new migrations: the
+ * migrator skips ids below the newest one in the database.
  */
 import type { Effect } from "effect"
 import type { SqlClient } from "effect/sql"

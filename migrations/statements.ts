@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-/** A migration of the given SQL statements, in order. */
+/** Creates a migration that runs the SQL statements in order. */
 export const statements = (...texts: ReadonlyArray<string>) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient

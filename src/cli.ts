@@ -24,7 +24,7 @@ const openapiCommand = Command.make(
   "openapi",
   {
     check: Flag.Boolean("check").pipe(
-      Flag.withDescription("Only check: write nothing, and fail if the committed documents are outdated"),
+      Flag.withDescription("Write nothing, and fail if the committed documents are outdated"),
       Flag.withDefault(false),
     ),
   },

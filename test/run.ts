@@ -1,6 +1,6 @@
 /**
  * `npm test`: types, lint, format, generated files, and the suite on the embedded database; then what depends on the server
- * once more on a PostgreSQL server, if one answers at `TEST_DATABASE_URL` or on this machine.
+ * once more on a PostgreSQL server, if one is reachable at `TEST_DATABASE_URL` or on this machine.
  */
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Redacted } from "effect"
@@ -30,7 +30,7 @@ const run = (title: string, args: ReadonlyArray<string>, env: Record<string, str
 
 const LOCAL_SERVER = "postgres://postgres@127.0.0.1:5432/postgres"
 
-const answers = (url: string): Promise<boolean> =>
+const isReachable = (url: string): Promise<boolean> =>
   Effect.runPromise(
     Effect.flatMap(
       PgClient.PgClient,
@@ -48,7 +48,7 @@ run("Types", [script("typescript", "tsc"), "--noEmit"])
 run("Lint", [script("oxlint"), "--type-aware", "--deny-warnings"])
 run("Format", [script("oxfmt"), "--check", "."])
 run("Generated files", ["src/cli.ts", "openapi", "--check"])
-// What measures the process, or has its faults in time, runs by itself; of the rest two files at a time.
+// What measures the process or injects faults at certain times runs alone. The other files run two at a time.
 const alone = ["test/faults", "test/guard", "test/start"]
 const filesOf = (folders: ReadonlyArray<string>) => folders.map((folder) => `${folder}/**`)
 const twoAtATime = (excluded: ReadonlyArray<string>) => [
@@ -60,7 +60,7 @@ const twoAtATime = (excluded: ReadonlyArray<string>) => [
 run("Tests on the embedded database", twoAtATime(filesOf(alone)))
 run("Tests of processes and their faults", [script("vitest"), "run", "--maxWorkers=1", ...alone])
 
-// What brings a database of its own, or takes long to show nothing that depends on the server's version, runs once.
+// Files that start a dedicated database, or that do not depend on the server version, run only once.
 const runOnce = [
   ...filesOf(alone),
   "test/client/**",
@@ -69,18 +69,17 @@ const runOnce = [
   "test/deploy/**",
   "test/kernel/**",
   "test/openapi/**",
-  "test/runtime/**",
+  "test/http/**",
+  "test/infra/**",
   "test/connectors/Verification.test.ts",
   "test/people/Process.test.ts",
 ]
 
 const server = process.env["TEST_DATABASE_URL"] ?? LOCAL_SERVER
-if (await answers(server)) {
-  // Each file has a database of its own, and any server has connections for two.
-  run("Tests on the PostgreSQL server that answers here", twoAtATime(runOnce), { TEST_DATABASE_URL: server })
+if (await isReachable(server)) {
+  // Each file has a dedicated database. Any server has enough connections for two files.
+  run("Tests on the PostgreSQL server", twoAtATime(runOnce), { TEST_DATABASE_URL: server })
 } else {
-  console.log(
-    "\n=== No PostgreSQL server of version 15 or newer answers here: the embedded database was the only one tested",
-  )
+  console.log("\n=== No PostgreSQL server of version 15 or newer is reachable: only the embedded database was tested")
 }
 console.log("\nEverything passed.")

@@ -75,7 +75,8 @@ const dispatcher = Layer.unwrap(
       concurrency: webhooksConcurrency,
       history: retention.webhookHistory,
       // Either setting indicates a pooler, where connections do not identify a process.
-      disconnectedFor: databasePrepare && Option.isNone(databaseListenUrl) ? defaults.disconnectedFor : Duration.infinity,
+      disconnectedFor:
+        databasePrepare && Option.isNone(databaseListenUrl) ? defaults.disconnectedFor : Duration.infinity,
     }
     return DispatcherWorker.layer.pipe(
       Layer.provide(
@@ -188,7 +189,7 @@ export const serve = Effect.gen(function* () {
   return yield* Effect.never
 }).pipe(
   Effect.scoped,
-  Effect.provide(backend("refuse").pipe(Layer.provideMerge(backgroundServices))),
+  Effect.provide(backend("fail").pipe(Layer.provideMerge(backgroundServices))),
   Effect.provide(Telemetry.layer),
   Effect.provide(Logging.layer),
 )

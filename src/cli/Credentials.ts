@@ -103,7 +103,7 @@ const list = Command.make(
 
 const revoke = Command.make(
   "revoke",
-  { slug: Argument.String("slug").pipe(Argument.withDescription("The slug, as `list` shows it")) },
+  { slug: Argument.String("slug").pipe(Argument.withDescription("The slug, as shown by `platform-credential list`")) },
   Effect.fn(function* ({ slug }) {
     const credentials = yield* PlatformCredentials
     const before = (yield* all()).find((record) => record.slug === slug)

@@ -7,13 +7,14 @@ import * as DatabaseChecks from "./doctor/DatabaseChecks.ts"
 import * as KeyChecks from "./doctor/KeyChecks.ts"
 import * as MachineChecks from "./doctor/MachineChecks.ts"
 import * as PartnerChecks from "./doctor/PartnerChecks.ts"
-import { failed, withDefectsAsFindings, line, ok } from "./doctor/Report.ts"
+import { failed, withDefectsAsFindings, formatFinding, ok } from "./doctor/Report.ts"
 import type { Finding } from "./doctor/Report.ts"
 import * as SettingsCheck from "./doctor/SettingsCheck.ts"
 import { databaseExists } from "./EmbeddedState.ts"
 import { CommandFailed } from "./Failure.ts"
 
-const print = (findings: ReadonlyArray<Finding>) => Effect.forEach(findings, (finding) => Console.log(line(finding)))
+const print = (findings: ReadonlyArray<Finding>) =>
+  Effect.forEach(findings, (finding) => Console.log(formatFinding(finding)))
 
 const connected = Effect.gen(function* () {
   const findings: Array<Finding> = []
@@ -71,13 +72,13 @@ export const doctorCommand = Command.make(
     const count = (state: Finding["state"]) => findings.filter((finding) => finding.state === state).length
     const failures = count("FAILED")
     if (failures > 0) {
-      return yield* new CommandFailed({ message: `${failures} of ${findings.length} findings are FAILED.` })
+      return yield* new CommandFailed({ message: `${failures} of ${findings.length} checks failed.` })
     }
     yield* Console.log(count("warning") === 0 ? "No problems found." : `Nothing failed. Warnings: ${count("warning")}.`)
   }),
 ).pipe(
   Command.withDescription(
-    "Check settings, ports, data directory, database, migrations, clock, partitions, keys, identity provider and Redis. Prints one line per finding: ok, warning or FAILED, with what to do. Changes nothing, prints no secrets, and can run next to the service. Exits with 1 if a finding is FAILED.",
+    "Check settings, ports, data directory, database, migrations, clock, partitions, keys, identity provider and Redis. Prints one line per finding (ok, warning or FAILED) and what to do about it. Changes nothing, prints no secrets, and can run next to the service. Exits with 1 if a finding is FAILED.",
   ),
   Command.withShortDescription("Check everything that the service needs, and print what to do"),
   // The findings are the output; log lines would only repeat them.

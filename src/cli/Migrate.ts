@@ -39,7 +39,7 @@ const failed = (error: { readonly cause?: unknown; readonly message: string }) =
   })
 
 const showPending = Effect.gen(function* () {
-  const { newer, pending, skipped } = yield* Schema.state
+  const { newer, pending, skipped } = yield* Schema.readState
   for (const name of pending) yield* Console.log(`Would apply ${name}`)
   for (const name of skipped) yield* Console.log(`Skipped, although a newer migration is applied: ${name}`)
   if (newer.length > 0) yield* Console.log(`The database is ahead of this version: it has ${newer.join(", ")}.`)
@@ -52,9 +52,9 @@ const showPending = Effect.gen(function* () {
 
 const dryRun = Effect.gen(function* () {
   if (yield* databaseExists) return yield* showPending
-  for (const name of Schema.known) yield* Console.log(`Would apply ${name}`)
+  for (const name of Schema.knownMigrations) yield* Console.log(`Would apply ${name}`)
   yield* Console.log(
-    `There is no embedded database yet. It would be created, and ${counted(Schema.known.length)} applied. Nothing was changed.`,
+    `There is no embedded database yet. It would be created, and ${counted(Schema.knownMigrations.length)} applied. Nothing was changed.`,
   )
 })
 
@@ -81,7 +81,7 @@ export const migrateCommand = Command.make(
   }),
 ).pipe(
   Command.withDescription(
-    "Apply pending migrations to the database schema, in one transaction and under a lock: processes that start at the same time wait for each other. `serve` does the same at its start.",
+    "Apply pending migrations to the database schema, in one transaction and under a lock. Processes that start at the same time wait for each other. `serve` also applies them at startup.",
   ),
   Command.withShortDescription("Apply pending migrations to the database schema"),
   Command.withExamples([

@@ -5,7 +5,7 @@ import { migrations } from "../../migrations/index.ts"
 import { migrationsTable } from "../infra/database/Migrations.ts"
 
 /** The names of all migrations of this version, in order, such as `0001_access`. */
-export const known: ReadonlyArray<string> = Object.keys(migrations).toSorted()
+export const knownMigrations: ReadonlyArray<string> = Object.keys(migrations).toSorted()
 
 const idOf = (name: string) => Number(name.slice(0, name.indexOf("_")))
 
@@ -23,8 +23,8 @@ export interface SchemaState {
 export const compare = (applied: ReadonlyArray<{ readonly id: number; readonly name: string }>): SchemaState => {
   const ids = new Set(applied.map(({ id }) => id))
   const newest = Math.max(0, ...ids)
-  const missing = known.filter((name) => !ids.has(idOf(name)))
-  const knownIds = new Set(known.map(idOf))
+  const missing = knownMigrations.filter((name) => !ids.has(idOf(name)))
+  const knownIds = new Set(knownMigrations.map(idOf))
   return {
     pending: missing.filter((name) => idOf(name) > newest),
     skipped: missing.filter((name) => idOf(name) < newest),
@@ -35,7 +35,7 @@ export const compare = (applied: ReadonlyArray<{ readonly id: number; readonly n
 }
 
 /** Reads the state of the connected database. Without a migrations table, no migration is applied. */
-export const state = Effect.gen(function* () {
+export const readState = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const [row] = yield* sql<{ found: boolean }>`SELECT to_regclass(${migrationsTable}) IS NOT NULL AS found`
   if (row?.found !== true) return compare([])

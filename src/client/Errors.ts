@@ -28,4 +28,4 @@ export {
   ValidationFailed,
   WrongCredentialKind,
 } from "../kernel/contract/Problem.ts"
-export type { ProblemFault } from "../kernel/contract/Problem.ts"
+export type { ValidationError } from "../kernel/contract/Problem.ts"

@@ -39,4 +39,4 @@ export const demoCommand = Command.make(
     const operator = yield* credentialFrom(credential)
     yield* play(operator).pipe(Effect.provide(Stage.layer({ core, platform })))
   }),
-).pipe(Command.withDescription("Play the main story against a running service and print every request and response"))
+).pipe(Command.withDescription("Run the demo scenario against a running service, and print each request and response"))

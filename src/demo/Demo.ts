@@ -106,7 +106,7 @@ const make = (origins: Origins) => {
 
   return {
     /** Prints the sentence that introduces a step. */
-    tell: (sentence: string) => Console.log(`\n${sentence}\n`),
+    print: (sentence: string) => Console.log(`\n${sentence}\n`),
 
     /** Sends a request that must succeed with this status and a response of this shape. */
     expectSuccess: Effect.fnUntraced(function* <A, I>(request: Request, status: number, shape: Schema.Codec<A, I>) {
@@ -117,10 +117,10 @@ const make = (origins: Origins) => {
     }),
 
     /** Sends a request that must succeed with an empty response. */
-    done: (request: Request) => Effect.asVoid(expectStatus(request, 204)),
+    expectEmpty: (request: Request) => Effect.asVoid(expectStatus(request, 204)),
 
     /** Sends a request that must be rejected with this status and code. */
-    refused: Effect.fnUntraced(function* (request: Request, status: number, code: string) {
+    expectProblem: Effect.fnUntraced(function* (request: Request, status: number, code: string) {
       const body = yield* expectStatus(request, status)
       if (codeOf(body) !== code) {
         return yield* stopped(request, `expected the code ${code}, but it is ${codeOf(body)}.`)

@@ -33,8 +33,8 @@ const as = (token: Redacted.Redacted) => (method: Request["method"], path: strin
 type Calls = ReturnType<typeof as>
 
 const openOrganization = Effect.fnUntraced(function* (operator: Redacted.Redacted) {
-  const { expectSuccess: succeeds, tell } = yield* Stage
-  yield* tell("1. The operator creates an organization, the tenant that contains everything else.")
+  const { expectSuccess: succeeds, print } = yield* Stage
+  yield* print("1. The operator creates an organization, the tenant that contains everything else.")
   const organization = yield* succeeds(
     {
       on: "platform",
@@ -46,7 +46,7 @@ const openOrganization = Effect.fnUntraced(function* (operator: Redacted.Redacte
     201,
     WithId,
   )
-  yield* tell(
+  yield* print(
     "   Then the operator issues its first token. Only this response contains the secret; it is shortened here.",
   )
   const first = yield* succeeds(
@@ -64,10 +64,10 @@ const openOrganization = Effect.fnUntraced(function* (operator: Redacted.Redacte
 })
 
 const issueNarrowerToken = Effect.fnUntraced(function* (first: Calls) {
-  const { expectSuccess: succeeds, tell } = yield* Stage
-  yield* tell("2. With this token the vendor creates a service account, a machine user for the build pipeline.")
+  const { expectSuccess: succeeds, print } = yield* Stage
+  yield* print("2. With this token the vendor creates a service account, a machine user for the build pipeline.")
   const account = yield* succeeds(first("POST", "/service-accounts", { name: "Pipeline" }), 201, WithSlug)
-  yield* tell("   Its token has only the scopes that the pipeline needs. It cannot issue tokens.")
+  yield* print("   Its token has only the scopes that the pipeline needs. It cannot issue tokens.")
   const path = `/service-accounts/${account.slug}/tokens`
   const modules = ["entitlements", "licenses", "customers", "instances", "components", "releases", "deployment_zones"]
   const scopes = [...modules.map((module) => `write:${module}`), "read:organizations"]
@@ -76,8 +76,8 @@ const issueNarrowerToken = Effect.fnUntraced(function* (first: Calls) {
 })
 
 const sellLicense = Effect.fnUntraced(function* (pipeline: Calls) {
-  const { expectSuccess: succeeds, tell } = yield* Stage
-  yield* tell("   Licenses grant entitlements: here, an amount that resets every calendar month ...")
+  const { expectSuccess: succeeds, print } = yield* Stage
+  yield* print("   Licenses grant entitlements: here, an amount that resets every calendar month ...")
   yield* succeeds(
     pipeline("POST", "/entitlements", {
       name: "API calls",
@@ -90,19 +90,19 @@ const sellLicense = Effect.fnUntraced(function* (pipeline: Calls) {
     201,
     WithSlug,
   )
-  yield* tell("   ... and a feature that is on or off.")
+  yield* print("   ... and a feature that is on or off.")
   yield* succeeds(
     pipeline("POST", "/entitlements", { name: "Single sign-on", slug: "sso", type: "BOOLEAN" }),
     201,
     WithSlug,
   )
-  yield* tell("   A published license, the default of its family, ...")
+  yield* print("   A published license, the default of its family, ...")
   const license = yield* succeeds(
     pipeline("POST", "/licenses", { name: "Team", type: "PAID", lifecycleState: "PUBLISHED", isDefault: true }),
     201,
     Schema.Struct({ slug: Schema.String, familySlug: Schema.String }),
   )
-  yield* tell("   ... grants 1,000 calls a month and single sign-on.")
+  yield* print("   ... grants 1,000 calls a month and single sign-on.")
   for (const [entitlementSlug, value] of [
     ["api-calls", 1000],
     ["sso", true],
@@ -113,9 +113,9 @@ const sellLicense = Effect.fnUntraced(function* (pipeline: Calls) {
       Schema.Struct({ entitlementSlug: Schema.Literal(entitlementSlug) }),
     )
   }
-  yield* tell("   A customer buys it ...")
+  yield* print("   A customer buys it ...")
   const customer = yield* succeeds(pipeline("POST", "/customers", { name: "Acme" }), 201, WithSlug)
-  yield* tell("   ... and gets an instance for a year. The license family resolves to its default version.")
+  yield* print("   ... and gets an instance for a year. The license family resolves to its default version.")
   const yesterday = (yield* now).getTime() - DAY
   const dates = {
     startLicenseDate: new Date(yesterday).toISOString(),
@@ -135,20 +135,20 @@ const sellLicense = Effect.fnUntraced(function* (pipeline: Calls) {
 })
 
 const shipRelease = Effect.fnUntraced(function* (pipeline: Calls) {
-  const { expectSuccess: succeeds, tell } = yield* Stage
-  yield* tell("   The vendor builds a component ...")
+  const { expectSuccess: succeeds, print } = yield* Stage
+  yield* print("   The vendor builds a component ...")
   const component = yield* succeeds(
     pipeline("POST", "/components", { name: "Search engine", version: "2.4.0" }),
     201,
     WithSlug,
   )
-  yield* tell("   ... ships it in a release ...")
+  yield* print("   ... ships it in a release ...")
   const release = yield* succeeds(
     pipeline("POST", "/releases", { version: "2026.1", componentIds: [component.id] }),
     201,
     WithSlug,
   )
-  yield* tell("   ... and deploys it to the customer's deployment zone, as the zone's first deployment.")
+  yield* print("   ... and deploys it to the customer's deployment zone, as the zone's first deployment.")
   yield* succeeds(
     pipeline("POST", "/deployment-zones", { name: "Acme Berlin", type: "production", releaseId: release.id }),
     201,
@@ -157,8 +157,8 @@ const shipRelease = Effect.fnUntraced(function* (pipeline: Calls) {
 })
 
 const checkEntitlements = Effect.fnUntraced(function* (pipeline: Calls, instanceSlug: string) {
-  const { expectSuccess: succeeds, tell } = yield* Stage
-  yield* tell("3. The product checks at run time: may this instance make 250 calls, and may it use single sign-on?")
+  const { expectSuccess: succeeds, print } = yield* Stage
+  yield* print("3. The product checks at run time: may this instance make 250 calls, and may it use single sign-on?")
   yield* succeeds(
     pipeline("POST", `/instances/${instanceSlug}/check`, {
       checks: [{ entitlement: "api-calls", requested: 250 }, { entitlement: "sso" }],
@@ -166,7 +166,7 @@ const checkEntitlements = Effect.fnUntraced(function* (pipeline: Calls, instance
     200,
     Allowed,
   )
-  yield* tell("   Lists are paginated: `nextCursor` of one page requests the next.")
+  yield* print("   Lists are paginated: `nextCursor` of one page requests the next.")
   const seen: Array<string> = []
   let query = "limit=1"
   for (let pages = 0, hasMore = true; hasMore && pages < 3; pages++) {
@@ -186,34 +186,38 @@ const archiveLicense = Effect.fnUntraced(function* (
   pipeline: Calls,
   { license, order }: { readonly license: { readonly slug: string }; readonly order: object },
 ) {
-  const { done, refused, expectSuccess: succeeds, tell } = yield* Stage
+  const { expectEmpty: done, expectProblem, expectSuccess: succeeds, print } = yield* Stage
   const path = `/licenses/${license.slug}`
-  yield* tell("4. The vendor archives the license. While it is the default of its family, this is rejected ...")
-  yield* refused(pipeline("POST", `${path}/archive`), 409, "ArchiveLicense.DefaultMustBePublished")
-  yield* tell("   ... so the vendor first removes the default ...")
+  yield* print("4. The vendor archives the license. While it is the default of its family, this is rejected ...")
+  yield* expectProblem(pipeline("POST", `${path}/archive`), 409, "ArchiveLicense.DefaultMustBePublished")
+  yield* print("   ... so the vendor first removes the default ...")
   yield* done(pipeline("PUT", path, { isDefault: false }))
-  yield* tell("   ... and then archives the license. The existing instance keeps it.")
+  yield* print("   ... and then archives the license. The existing instance keeps it.")
   yield* succeeds(pipeline("POST", `${path}/archive`), 200, Archived)
-  yield* tell("   The organization's event stream contains every change.")
+  yield* print("   The organization's event stream contains every change.")
   const { items } = yield* succeeds(pipeline("GET", "/events?limit=200"), 200, EventTypes)
   if (!items.some((event) => event.type === "LICENSE_ARCHIVED")) {
     return yield* new DemoFailed({
       message: "The demo stopped at GET /api/events: the events do not contain LICENSE_ARCHIVED.",
     })
   }
-  yield* tell(
+  yield* print(
     `   LICENSE_ARCHIVED is one of these ${items.length} events. New instances cannot get an archived license.`,
   )
-  yield* refused(pipeline("POST", "/instances", { name: "Too late", ...order }), 409, "CreateInstance.LicenseArchived")
+  yield* expectProblem(
+    pipeline("POST", "/instances", { name: "Too late", ...order }),
+    409,
+    "CreateInstance.LicenseArchived",
+  )
 })
 
 const revokeToken = Effect.fnUntraced(function* (first: Calls, pipeline: Calls, tokenPath: string) {
-  const { done, refused, tell } = yield* Stage
-  yield* tell("5. The pipeline's token leaked? The first token revokes it ...")
+  const { expectEmpty: done, expectProblem, print } = yield* Stage
+  yield* print("5. The pipeline's token leaked? The first token revokes it ...")
   yield* done(first("DELETE", tokenPath))
-  yield* tell("   ... and the next request with it is rejected.")
-  yield* refused(pipeline("GET", "/entitlements"), 401, "Auth.InvalidCredential")
-  yield* tell("The story is complete: every response was as expected.")
+  yield* print("   ... and the next request with it is rejected.")
+  yield* expectProblem(pipeline("GET", "/entitlements"), 401, "Auth.InvalidCredential")
+  yield* print("The story is complete: every response was as expected.")
 })
 
 /** Plays the story, starting with an operator's platform credential. */

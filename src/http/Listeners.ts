@@ -113,8 +113,8 @@ const MAX_SEGMENT_LENGTH = 16 * 1024
 
 // Built last, so that it is finalized first: it ends live streams before the listener waits for open requests.
 const signalShutdown = Layer.effectDiscard(
-  Effect.flatMap(Effect.serviceOption(Shutdown), (draining) =>
-    Option.isSome(draining) ? Effect.addFinalizer(() => draining.value.begin) : Effect.void,
+  Effect.flatMap(Effect.serviceOption(Shutdown), (shutdown) =>
+    Option.isSome(shutdown) ? Effect.addFinalizer(() => shutdown.value.begin) : Effect.void,
   ),
 )
 

@@ -1,4 +1,4 @@
-/** The request budgets that the settings ask for. */
+/** The request budgets of the settings. */
 import { Effect, Layer, Option } from "effect"
 import { CurrentBudgets } from "../kernel/ports/RateBudgets.ts"
 import { Settings } from "./Settings.ts"

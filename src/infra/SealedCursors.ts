@@ -12,8 +12,8 @@ const SEAL_BYTES = 16
 
 const invalidCursor = () =>
   new InvalidCursor({
-    detail: "The cursor does not belong to this listing. Start again without a cursor.",
-    errors: [{ location: "query.cursor", message: "must be a cursor of this listing" }],
+    detail: "The cursor was not issued for this list with these filters. Start again without a cursor.",
+    errors: [{ location: "query.cursor", message: "must be a cursor that this list returned" }],
   })
 
 // Sorts the filters and drops absent ones, so that the signature does not depend on their order.

@@ -5,14 +5,14 @@
 import { Effect, Layer } from "effect"
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto"
 import { SecretBox } from "../kernel/ports/SecretBox.ts"
-import type { SealedPlace } from "../kernel/ports/SecretBox.ts"
+import type { SealContext } from "../kernel/ports/SecretBox.ts"
 import { Secrets } from "../kernel/ports/KeyRing.ts"
 
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
 // JSON keeps the names separate: ["a", "bc"] and ["ab", "c"] give different associated data.
-const associatedData = ({ boundTo, purpose }: SealedPlace) => Buffer.from(JSON.stringify([purpose, ...boundTo]))
+const associatedData = ({ boundTo, purpose }: SealContext) => Buffer.from(JSON.stringify([purpose, ...boundTo]))
 
 /** The production implementation of {@link SecretBox}. */
 export const layer = Layer.effect(
@@ -20,7 +20,7 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const secrets = yield* Secrets
 
-    const seal = (place: SealedPlace, text: string) =>
+    const seal = (place: SealContext, text: string) =>
       Effect.sync(() => {
         const [key] = secrets.keysFor(place.purpose)
         const nonce = randomBytes(NONCE_BYTES)
@@ -29,7 +29,7 @@ export const layer = Layer.effect(
         return `v1.${key.id}.${nonce.toString("base64")}.${sealed.toString("base64")}`
       })
 
-    const open = (place: SealedPlace, sealed: string) =>
+    const open = (place: SealContext, sealed: string) =>
       Effect.sync(() => {
         const [version, keyId, nonce, data] = sealed.split(".")
         const key = secrets.keysFor(place.purpose).find(({ id }) => id === keyId)

@@ -2,11 +2,11 @@
 import { OpenApi } from "effect/http-api"
 import type { HttpApi, HttpApiGroup } from "effect/http-api"
 import { version } from "../infra/Version.ts"
-import { withSharedResponses } from "./Answers.ts"
-import { limits } from "./Limits.ts"
+import { withSharedResponses } from "./SharedResponses.ts"
+import { withPageLimit } from "./Limits.ts"
 import { mapOperations, partOf } from "./Operations.ts"
 import type { Part } from "./Operations.ts"
-import { scopes } from "./Scopes.ts"
+import { withScopes } from "./Scopes.ts"
 
 /** The document with the version of this build. The API definitions do not know it: the published client has no `package.json`. */
 const withVersion = (document: Part): Part => ({ ...document, info: { ...partOf(document, "info"), version } })
@@ -15,8 +15,8 @@ const withVersion = (document: Part): Part => ({ ...document, info: { ...partOf(
 export const withDocumentation = <Id extends string, Groups extends HttpApiGroup.Constraint>(
   api: HttpApi.HttpApi<Id, Groups>,
 ): HttpApi.HttpApi<Id, Groups> => {
-  const secured = scopes(api)
+  const secured = withScopes(api)
   return api.annotate(OpenApi.Transform, (document) =>
-    withVersion(withSharedResponses(mapOperations(document, (operation, at) => limits(secured(operation, at), at)))),
+    withVersion(withSharedResponses(mapOperations(document, (operation, at) => withPageLimit(secured(operation, at), at)))),
   )
 }

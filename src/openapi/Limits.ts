@@ -9,7 +9,7 @@ import type { OperationChange } from "./Operations.ts"
 const schema = { type: "integer", minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT }
 
 /** Replaces the schema of `limit` in an operation. */
-export const limits: OperationChange = (operation) => {
+export const withPageLimit: OperationChange = (operation) => {
   const parameters = operation["parameters"]
   if (!Array.isArray(parameters)) return operation
   return {

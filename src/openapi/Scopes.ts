@@ -10,7 +10,7 @@ import type { OperationChange } from "./Operations.ts"
 
 const keyOf = (method: string, path: string): string => `${method.toLowerCase()} ${path.replaceAll(/:(\w+)/g, "{$1}")}`
 
-const scopesOf = <Id extends string, Groups extends HttpApiGroup.Constraint>(api: HttpApi.HttpApi<Id, Groups>) => {
+const requiredScopes = <Id extends string, Groups extends HttpApiGroup.Constraint>(api: HttpApi.HttpApi<Id, Groups>) => {
   const scopes = new Map<string, string>()
   HttpApi.reflect(api, {
     onGroup: () => {},
@@ -23,10 +23,10 @@ const scopesOf = <Id extends string, Groups extends HttpApiGroup.Constraint>(api
 }
 
 /** Adds the required scope to the `security` of each operation. */
-export const scopes = <Id extends string, Groups extends HttpApiGroup.Constraint>(
+export const withScopes = <Id extends string, Groups extends HttpApiGroup.Constraint>(
   api: HttpApi.HttpApi<Id, Groups>,
 ): OperationChange => {
-  const scopeOf = scopesOf(api)
+  const scopeOf = requiredScopes(api)
   return (operation, { method, path }) => {
     const scope = scopeOf.get(keyOf(method, path))
     if (scope === undefined || !("security" in operation)) return operation

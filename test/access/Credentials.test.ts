@@ -12,10 +12,10 @@ import { Transactions } from "../../src/kernel/database/Transactions.ts"
 import { TestService } from "../support/TestService.ts"
 
 const issueIn = Effect.fnUntraced(function* (organizationId: string, expiresAt: Date | null = null) {
-  const issuing = yield* TokenIssuer
+  const tokenIssuer = yield* TokenIssuer
   const transactions = yield* Transactions
   return yield* transactions.run(
-    issuing.issue({
+    tokenIssuer.issue({
       kind: "organization",
       organizationId,
       owner: platformIdentity,
@@ -163,10 +163,10 @@ layer(TestService.layer, { excludeTestServices: true })("credentials", (it) => {
       ]
       const shapes = new Set<string>()
       for (const authorization of headers) {
-        const answer = yield* core("GET", "/me", authorization === undefined ? {} : { headers: { authorization } })
-        assert.strictEqual(answer.status, 401, String(authorization))
-        const stable = [...answer.headers].filter(([name]) => name !== "x-request-id" && name !== "date")
-        shapes.add(JSON.stringify([stable, { ...answer.body, errorId: "" }]))
+        const response = yield* core("GET", "/me", authorization === undefined ? {} : { headers: { authorization } })
+        assert.strictEqual(response.status, 401, String(authorization))
+        const stable = [...response.headers].filter(([name]) => name !== "x-request-id" && name !== "date")
+        shapes.add(JSON.stringify([stable, { ...response.body, errorId: "" }]))
       }
       assert.strictEqual(shapes.size, 1)
       assert.strictEqual((yield* core("GET", "/me", { token: live })).status, 200)

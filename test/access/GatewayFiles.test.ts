@@ -3,7 +3,7 @@ import { parse } from "effect/encoding/Yaml"
 import { readFileSync } from "node:fs"
 import { resolve } from "node:path"
 import { GATEWAY_TOKEN_PREFIX } from "../../src/domains/access/tokens/GatewayTokens.ts"
-import { refused } from "../../src/domains/access/tokens/Credentials.ts"
+import { invalidCredential } from "../../src/domains/access/tokens/Credentials.ts"
 import { problemFor } from "../../src/kernel/contract/UndeclaredProblems.ts"
 
 const text = (file: string) => readFileSync(resolve(import.meta.dirname, "../../deploy", file), "utf8")
@@ -48,7 +48,7 @@ describe("the gateway configurations", () => {
       const problems = problemsIn(text(file))
       assert.isNotEmpty(problems, file)
       for (const problem of problems) {
-        const expected = problem.status === 401 ? refused() : problemFor(problem.status)
+        const expected = problem.status === 401 ? invalidCredential() : problemFor(problem.status)
         assert.strictEqual(problem.code, expected.code, file)
         assert.strictEqual(problem.title, expected.title, file)
         assert.strictEqual(problem.type, `urn:keyshelf:problem:${problem.code}`)

@@ -3,7 +3,7 @@ import { Effect, Layer, Redacted } from "effect"
 import { decodeJwt } from "jose"
 import { randomBytes } from "node:crypto"
 import { connect } from "node:net"
-import { cable } from "../support/cable.ts"
+import { databaseProxy } from "../support/cable.ts"
 import { request } from "../support/http.ts"
 import { freePorts, randomCredential, start } from "../support/ServiceProcess.ts"
 import { TestDatabase, testSql } from "../support/TestDatabase.ts"
@@ -28,7 +28,7 @@ const send = (origin: string, lines: ReadonlyArray<string>, body = ""): Effect.E
           const length = Number(/content-length: (\d+)/i.exec(text)?.[1] ?? 0)
           return end !== -1 && (lines[0]?.startsWith("HEAD") === true || text.length >= end + 4 + length)
         }
-        socket.setTimeout(10_000, () => reject(new Error(`No answer: ${text}`)))
+        socket.setTimeout(10_000, () => reject(new Error(`No response: ${text}`)))
         socket.on("error", reject)
         socket.on("data", (chunk) => {
           text += chunk.toString()
@@ -125,13 +125,13 @@ layer(TestService.layer, { excludeTestServices: true })("the validation endpoint
       const { core, origins, tenant } = yield* TestService
       const { organizationId, token } = yield* tenant()
       for (const [name, lines] of Object.entries(shapes(token))) {
-        const answer = yield* send(origins.internal, lines)
-        assert.strictEqual(answer.status, 200, name)
-        assert.strictEqual(answer.body, "", name)
-        assert.match(answer.head, /^cache-control: no-store$/im, name)
-        assert.strictEqual(decodeJwt(jwtOf(answer)).iss, "urn:keyshelf:token-validation", name)
-        assert.notInclude(answer.head, token.slice(4), name)
-        const me = yield* core("GET", "/me", { token: jwtOf(answer) })
+        const response = yield* send(origins.internal, lines)
+        assert.strictEqual(response.status, 200, name)
+        assert.strictEqual(response.body, "", name)
+        assert.match(response.head, /^cache-control: no-store$/im, name)
+        assert.strictEqual(decodeJwt(jwtOf(response)).iss, "urn:keyshelf:token-validation", name)
+        assert.notInclude(response.head, token.slice(4), name)
+        const me = yield* core("GET", "/me", { token: jwtOf(response) })
         assert.strictEqual(me.body.organizationId, organizationId, name)
       }
     }),
@@ -142,13 +142,13 @@ layer(TestService.layer, { excludeTestServices: true })("the validation endpoint
       const { core, origins } = yield* TestService
       const { errorId: _, instance: __, ...expected } = (yield* core("GET", "/me")).body
       for (const [name, lines] of Object.entries(shapes(`ksh_${"a".repeat(43)}`))) {
-        const answer = yield* send(origins.internal, lines)
-        assert.strictEqual(answer.status, 401, name)
-        assert.match(answer.head, /^www-authenticate: Bearer$/im, name)
-        assert.match(answer.head, /^content-type: application\/problem\+json$/im, name)
-        assert.strictEqual(jwtOf(answer), "", name)
+        const response = yield* send(origins.internal, lines)
+        assert.strictEqual(response.status, 401, name)
+        assert.match(response.head, /^www-authenticate: Bearer$/im, name)
+        assert.match(response.head, /^content-type: application\/problem\+json$/im, name)
+        assert.strictEqual(jwtOf(response), "", name)
         if (name === "HEAD") continue
-        const { errorId: ___, instance, ...problem } = JSON.parse(answer.body)
+        const { errorId: ___, instance, ...problem } = JSON.parse(response.body)
         assert.deepStrictEqual(problem, expected, name)
         assert.isTrue(lines[0]?.includes(` ${instance}`), instance)
       }
@@ -170,10 +170,10 @@ layer(TestService.layer, { excludeTestServices: true })("the validation endpoint
         "Bearer eyJhbGciOiJSUzI1NiJ9.e30.AAAA",
         exchanged,
       ]) {
-        const answer = yield* internal("GET", "/tokens/validate", { headers: { authorization } })
-        assert.strictEqual(answer.status, 401, authorization)
-        assert.strictEqual(answer.body.code, "Auth.InvalidCredential")
-        assert.isNull(answer.headers.get("authorization"))
+        const response = yield* internal("GET", "/tokens/validate", { headers: { authorization } })
+        assert.strictEqual(response.status, 401, authorization)
+        assert.strictEqual(response.body.code, "Auth.InvalidCredential")
+        assert.isNull(response.headers.get("authorization"))
       }
     }),
   )
@@ -198,9 +198,9 @@ layer(TestService.layer, { excludeTestServices: true })("the validation endpoint
         Array.from({ length: 100 }, (_, index) => tenants[index % 5] ?? { organizationId: "", token: "" }),
         ({ organizationId, token }) =>
           Effect.gen(function* () {
-            const answer = yield* internal("GET", "/tokens/validate", { token })
+            const response = yield* internal("GET", "/tokens/validate", { token })
             const me = yield* core("GET", "/me", {
-              headers: { authorization: answer.headers.get("authorization") ?? "" },
+              headers: { authorization: response.headers.get("authorization") ?? "" },
             })
             assert.strictEqual(me.body.organizationId, organizationId)
           }),
@@ -214,7 +214,7 @@ describe("a process with SERVICE_AUTH_MODE=gateway", { timeout: 120_000 }, () =>
   it.live("accepts internal JWTs but no ksh_ tokens, and validation without the database returns 503, not 401", () =>
     Effect.gen(function* () {
       const { url } = yield* TestDatabase
-      const wire = yield* cable(Redacted.value(url))
+      const wire = yield* databaseProxy(Redacted.value(url))
       const operator = randomCredential()
       const [core, platform, internal] = yield* freePorts(3)
       const service = yield* start(["serve"], {

@@ -104,13 +104,13 @@ for (const gateway of gateways) {
               "Bearer nonsense",
               "Basic a3NoXzp4",
             ]) {
-              const answer = yield* call(
+              const response = yield* call(
                 origin,
                 "GET",
                 path,
                 authorization === undefined ? {} : { headers: { authorization } },
               )
-              assert.deepStrictEqual(shapeOf(answer), expected, authorization)
+              assert.deepStrictEqual(shapeOf(response), expected, authorization)
             }
             const posted = yield* call(origin, "POST", "/api/components", {
               token: `ksh_${"a".repeat(43)}`,
@@ -170,10 +170,10 @@ for (const gateway of gateways) {
             const { token } = yield* tenant()
             assert.strictEqual((yield* call(origin, "GET", "/openapi.json")).status, 200)
             for (const path of ["/tokens/validate", "/health/ready", "/metrics", "/.keyshelf/validate"]) {
-              const answer = yield* call(origin, "GET", path, { token })
-              assert.strictEqual(answer.status, 404, path)
-              assert.isNull(answer.headers.get("authorization"))
-              assert.deepStrictEqual(shapeOf(answer), shapeOf(yield* call(core, "GET", path)))
+              const response = yield* call(origin, "GET", path, { token })
+              assert.strictEqual(response.status, 404, path)
+              assert.isNull(response.headers.get("authorization"))
+              assert.deepStrictEqual(shapeOf(response), shapeOf(yield* call(core, "GET", path)))
             }
           }),
         )
@@ -203,11 +203,11 @@ for (const gateway of gateways) {
               { core: nowhere, internal: hostOf(origins.internal) },
             ]) {
               const origin = yield* gateway.start(behind)
-              const answer = yield* call(origin, "GET", "/api/me?a=1", { token })
-              assert.strictEqual(answer.status, 503, answer.text)
-              assert.strictEqual(answer.headers.get("content-type"), "application/problem+json")
-              assert.strictEqual(answer.headers.get("retry-after"), "1")
-              const { errorId, ...problem } = answer.body
+              const response = yield* call(origin, "GET", "/api/me?a=1", { token })
+              assert.strictEqual(response.status, 503, response.text)
+              assert.strictEqual(response.headers.get("content-type"), "application/problem+json")
+              assert.strictEqual(response.headers.get("retry-after"), "1")
+              const { errorId, ...problem } = response.body
               assert.match(errorId, /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
               assert.deepStrictEqual(problem, {
                 type: "urn:keyshelf:problem:Service.Unavailable",
@@ -218,7 +218,7 @@ for (const gateway of gateways) {
                 instance: "/api/me",
                 errors: [],
               })
-              assert.isNotNull(answer.headers.get("x-request-id"))
+              assert.isNotNull(response.headers.get("x-request-id"))
             }
           }).pipe(Effect.scoped),
         )

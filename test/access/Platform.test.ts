@@ -18,9 +18,9 @@ layer(TestService.layer, { excludeTestServices: true })("the operator", (it) => 
       ]
       for (const authorization of credentials) {
         for (const path of ["/platform/me", "/platform/organizations", "/nowhere", "/openapi.json"]) {
-          const answer = yield* platform("GET", path, { headers: { authorization } })
-          assert.strictEqual(answer.status, 403, `${authorization} ${path}`)
-          assert.strictEqual(answer.body.code, "Auth.WrongCredentialKind")
+          const response = yield* platform("GET", path, { headers: { authorization } })
+          assert.strictEqual(response.status, 403, `${authorization} ${path}`)
+          assert.strictEqual(response.body.code, "Auth.WrongCredentialKind")
         }
       }
     }),
@@ -30,10 +30,10 @@ layer(TestService.layer, { excludeTestServices: true })("the operator", (it) => 
     Effect.gen(function* () {
       const { platform } = yield* TestService
       for (const token of [undefined, "ksm_x", `ksm_${"a".repeat(43)}`]) {
-        const answer = yield* platform("GET", "/platform/me", token === undefined ? {} : { token })
-        assert.strictEqual(answer.status, 401)
-        assert.strictEqual(answer.body.code, "Auth.InvalidCredential")
-        assert.strictEqual(answer.headers.get("www-authenticate"), "Bearer")
+        const response = yield* platform("GET", "/platform/me", token === undefined ? {} : { token })
+        assert.strictEqual(response.status, 401)
+        assert.strictEqual(response.body.code, "Auth.InvalidCredential")
+        assert.strictEqual(response.headers.get("www-authenticate"), "Bearer")
       }
     }),
   )

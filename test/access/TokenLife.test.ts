@@ -83,9 +83,9 @@ layer(TestService.layer, { excludeTestServices: true })("the life of a token", (
       const { core } = yield* TestService
       const { issue, owner, tokens, works } = yield* account
       const old = (yield* issue()).body
-      const answer = yield* core("POST", `${tokens}/${old.slug}/rotate`, { token: owner.token })
-      assert.strictEqual(answer.status, 201)
-      assert.deepStrictEqual([yield* works(old.token), yield* works(answer.body.token)], [false, true])
+      const response = yield* core("POST", `${tokens}/${old.slug}/rotate`, { token: owner.token })
+      assert.strictEqual(response.status, 201)
+      assert.deepStrictEqual([yield* works(old.token), yield* works(response.body.token)], [false, true])
     }),
   )
 
@@ -93,16 +93,16 @@ layer(TestService.layer, { excludeTestServices: true })("the life of a token", (
     Effect.gen(function* () {
       const ci = yield* account
       const old = (yield* ci.issue()).body
-      const answer = yield* ci.rotate(old.slug)
-      assert.strictEqual(answer.status, 201)
-      assert.match(answer.body.slug, /^deploys-[a-z0-9]{6}$/)
-      assert.strictEqual(answer.headers.get("location"), `/api${ci.tokens}/${answer.body.slug}`)
-      assert.strictEqual(answer.body.name, "deploys")
-      assert.deepStrictEqual(answer.body.scopes, ["read:releases"])
-      assert.isNull(answer.body.expiresAt)
-      assert.match(answer.body.token, /^ksh_[A-Za-z0-9_-]{43}$/)
+      const response = yield* ci.rotate(old.slug)
+      assert.strictEqual(response.status, 201)
+      assert.match(response.body.slug, /^deploys-[a-z0-9]{6}$/)
+      assert.strictEqual(response.headers.get("location"), `/api${ci.tokens}/${response.body.slug}`)
+      assert.strictEqual(response.body.name, "deploys")
+      assert.deepStrictEqual(response.body.scopes, ["read:releases"])
+      assert.isNull(response.body.expiresAt)
+      assert.match(response.body.token, /^ksh_[A-Za-z0-9_-]{43}$/)
       assert.isFalse(yield* ci.works(old.token))
-      assert.isTrue(yield* ci.works(answer.body.token))
+      assert.isTrue(yield* ci.works(response.body.token))
       const row = yield* ci.row(old.slug)
       assert.strictEqual(row.revokedBy.name, "system:platform")
       assert.isString(row.revokedAt)
@@ -227,11 +227,11 @@ layer(TestService.layer, { excludeTestServices: true })("the life of a token", (
     Effect.gen(function* () {
       const ci = yield* account
       const { slug } = (yield* ci.issue()).body
-      const answers = yield* Effect.all(
+      const responses = yield* Effect.all(
         Array.from({ length: 8 }, (_, index) => ci.rotate(slug, { gracePeriodSeconds: index * 60 })),
         { concurrency: 8 },
       )
-      const statuses = answers.map(({ status }) => status).sort((left, right) => left - right)
+      const statuses = responses.map(({ status }) => status).sort((left, right) => left - right)
       assert.deepStrictEqual(statuses, [201, ...Array<number>(7).fill(409)])
     }),
   )

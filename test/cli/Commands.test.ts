@@ -3,7 +3,7 @@ import { Effect, Redacted, Schema as Shapes } from "effect"
 import { randomBytes } from "node:crypto"
 import { existsSync } from "node:fs"
 import { join } from "node:path"
-import { known } from "../../src/cli/Schema.ts"
+import { knownMigrations } from "../../src/cli/Schema.ts"
 import { request } from "../support/http.ts"
 import { randomCredential, settings, start, temporaryDirectory } from "../support/ServiceProcess.ts"
 import { emptyDatabase, query } from "./database.ts"
@@ -68,17 +68,17 @@ describe("the operator's commands", { timeout: 120_000 }, () => {
         assert.strictEqual(planned.code, 0, planned.output)
         assert.deepStrictEqual(
           planned.output.split("\n").filter((line) => line.startsWith("Would apply")),
-          known.map((name) => `Would apply ${name}`),
+          knownMigrations.map((name) => `Would apply ${name}`),
         )
         assert.deepStrictEqual(yield* tables, [{ count: 0 }])
 
         const applied = yield* keyshelf(["migrate"], env)
         assert.strictEqual(applied.code, 0, applied.output)
-        for (const name of known) {
+        for (const name of knownMigrations) {
           assert.include(applied.output, `Applying ${name} ...`)
           assert.match(applied.output, new RegExp(`Applied ${name} in \\d+ ms`))
         }
-        assert.include(applied.output, `Applied ${known.length} migrations.`)
+        assert.include(applied.output, `Applied ${knownMigrations.length} migrations.`)
 
         const again = yield* keyshelf(["migrate", "--dry-run"], env)
         assert.include(again.output, "up to date")

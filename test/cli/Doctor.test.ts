@@ -11,13 +11,13 @@ import { TokenHasher } from "../../src/domains/access/tokens/TokenHasher.ts"
 import * as DatabaseChecks from "../../src/cli/doctor/DatabaseChecks.ts"
 import * as KeyChecks from "../../src/cli/doctor/KeyChecks.ts"
 import { identityProvider } from "../../src/cli/doctor/PartnerChecks.ts"
-import { line } from "../../src/cli/doctor/Report.ts"
+import { formatFinding } from "../../src/cli/doctor/Report.ts"
 import type { Finding } from "../../src/cli/doctor/Report.ts"
-import { compare, known } from "../../src/cli/Schema.ts"
+import { compare, knownMigrations } from "../../src/cli/Schema.ts"
 import { settingsSealContext } from "../../src/domains/connectors/settings/ConnectorSettings.ts"
 import { platformIdentity } from "../../src/kernel/contract/Caller.ts"
 import { SecretBox } from "../../src/kernel/ports/SecretBox.ts"
-import type { SealedPlace } from "../../src/kernel/ports/SecretBox.ts"
+import type { SealContext } from "../../src/kernel/ports/SecretBox.ts"
 import * as Boxes from "../../src/infra/SecretBox.ts"
 import * as Secrets from "../../src/infra/KeyRing.ts"
 import { Settings } from "../../src/infra/Settings.ts"
@@ -45,7 +45,7 @@ const withKeys = (keys: string, env: Record<string, string> = {}) =>
 const secretsOf = (id: string, byte: number) =>
   Secrets.layerFrom([{ id, bytes: Redacted.make(new Uint8Array(32).fill(byte)) }])
 
-const seal = (place: SealedPlace, id: string, byte: number) =>
+const seal = (place: SealContext, id: string, byte: number) =>
   Effect.flatMap(SecretBox, (box) => box.seal(place, "secret")).pipe(
     Effect.provide(Boxes.layer.pipe(Layer.provide(secretsOf(id, byte)))),
   )
@@ -114,7 +114,7 @@ describe("keyshelf doctor", { timeout: 120_000 }, () => {
       assert.strictEqual(stopped.code, 0, stopped.output)
       assert.include(stopped.output, `core 127.0.0.1:${env.SERVICE_CORE_PORT} is free`)
       assert.match(stopped.output, /^ok +database +PostgreSQL \d+/m)
-      assert.include(stopped.output, `all ${known.length} are applied`)
+      assert.include(stopped.output, `all ${knownMigrations.length} are applied`)
       for (const { output } of [fresh, running, stopped]) {
         assert.notInclude(output, credential)
         for (const text of output.trim().split("\n").slice(0, -1)) assert.match(text, /^(ok|warning|FAILED) {2,}\S/)
@@ -164,10 +164,10 @@ describe("keyshelf doctor", { timeout: 120_000 }, () => {
 
   it.live("distinguishes pending, skipped and newer migrations", () =>
     Effect.sync(() => {
-      const applied = known.map((name) => ({ id: Number(name.slice(0, 4)), name: name.slice(5) }))
+      const applied = knownMigrations.map((name) => ({ id: Number(name.slice(0, 4)), name: name.slice(5) }))
       assert.deepStrictEqual(compare(applied), { pending: [], skipped: [], newer: [] })
-      assert.deepStrictEqual(compare(applied.slice(0, -1)).pending, known.slice(-1))
-      assert.deepStrictEqual(compare(applied.toSpliced(2, 1)).skipped, known.slice(2, 3))
+      assert.deepStrictEqual(compare(applied.slice(0, -1)).pending, knownMigrations.slice(-1))
+      assert.deepStrictEqual(compare(applied.toSpliced(2, 1)).skipped, knownMigrations.slice(2, 3))
       assert.deepStrictEqual(compare([...applied, { id: 9000, name: "later" }]).newer, ["9000_later"])
     }),
   )
@@ -319,6 +319,8 @@ describe("keyshelf doctor", { timeout: 120_000 }, () => {
   )
 
   it.live("a finding is printed on one line", () =>
-    Effect.sync(() => assert.notInclude(line({ state: "FAILED", part: "database", text: "one\n  two" }), "\n")),
+    Effect.sync(() =>
+      assert.notInclude(formatFinding({ state: "FAILED", part: "database", text: "one\n  two" }), "\n"),
+    ),
   )
 })

@@ -62,7 +62,7 @@ layer(TestService.layer, { excludeTestServices: true })("components", (it) => {
       assert.deepStrictEqual(rejected.body.errors, [
         {
           location: "body.previousComponentId",
-          message: "does not name an existing component",
+          message: "must be the id of an existing component",
           value: previousComponentId,
         },
       ])

@@ -60,11 +60,11 @@ layer(TestService.layer, { excludeTestServices: true })("connectors", (it) => {
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
-      const answers = yield* Effect.all(
+      const responses = yield* Effect.all(
         Array.from({ length: 10 }, () => core("PUT", `/connectors/${HUBSPOT}/activation`, { token })),
         { concurrency: "unbounded" },
       )
-      assert.lengthOf([...new Set(answers.map(({ text }) => text))], 1)
+      assert.lengthOf([...new Set(responses.map(({ text }) => text))], 1)
       assert.lengthOf((yield* core("GET", "/events", { token })).body.items, 2)
     }),
   )
@@ -86,9 +86,9 @@ layer(TestService.layer, { excludeTestServices: true })("connectors", (it) => {
         ["POST", "/test", undefined],
       ] as const
       for (const [method, rest, body] of calls) {
-        const answer = yield* core(method, path + rest, { token, ...(body === undefined ? {} : { body }) })
-        assert.strictEqual(answer.status, 404, answer.text)
-        assert.strictEqual(answer.body.code, "Connector.NotFound")
+        const response = yield* core(method, path + rest, { token, ...(body === undefined ? {} : { body }) })
+        assert.strictEqual(response.status, 404, response.text)
+        assert.strictEqual(response.body.code, "Connector.NotFound")
       }
     }),
   )
@@ -103,9 +103,9 @@ layer(TestService.layer, { excludeTestServices: true })("connectors", (it) => {
         "service.integration.crm.Hub",
         "service.integration.crm.a.b",
       ]) {
-        const answer = yield* core("GET", `/connectors/${name}/state`, { token })
-        assert.strictEqual(answer.status, 422, name)
-        assert.strictEqual(answer.body.errors[0].location, "path.connectorName")
+        const response = yield* core("GET", `/connectors/${name}/state`, { token })
+        assert.strictEqual(response.status, 422, name)
+        assert.strictEqual(response.body.errors[0].location, "path.connectorName")
         const body = { name, version: "1", settings_schema: schema }
         const registered = yield* platform("POST", "/platform/connectors", { token: operator, body })
         assert.strictEqual(registered.status, 422, name)
@@ -166,9 +166,9 @@ layer(TestService.layer, { excludeTestServices: true })("connectors", (it) => {
         version: "1",
         settings_schema: { type: "object", properties: { a: { $dynamicRef: "#a" } } },
       }
-      const answer = yield* platform("POST", "/platform/connectors", { token: operator, body })
-      assert.strictEqual(answer.status, 422)
-      assert.strictEqual(answer.body.errors[0].location, "body.settings_schema.properties.a.$dynamicRef")
+      const response = yield* platform("POST", "/platform/connectors", { token: operator, body })
+      assert.strictEqual(response.status, 422)
+      assert.strictEqual(response.body.errors[0].location, "body.settings_schema.properties.a.$dynamicRef")
     }),
   )
 

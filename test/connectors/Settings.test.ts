@@ -11,8 +11,8 @@ const registered = Effect.fnUntraced(function* (settings_schema: object, name?: 
   const { operator, platform } = yield* TestService
   const connector = name ?? `service.integration.custom.a${randomUUID().slice(0, 8)}`
   const body = { name: connector, version: randomUUID(), settings_schema }
-  const answer = yield* platform("POST", "/platform/connectors", { token: operator, body })
-  assert.isBelow(answer.status, 300, answer.text)
+  const response = yield* platform("POST", "/platform/connectors", { token: operator, body })
+  assert.isBelow(response.status, 300, response.text)
   return connector
 })
 
@@ -101,9 +101,9 @@ layer(TestService.layer, { excludeTestServices: true })("settings of connectors"
         { token: `${SECRET}\u0000` },
       ]
       for (const settings of bodies) {
-        const answer = yield* put(settings)
-        assert.strictEqual(answer.status, 422, answer.text)
-        assert.notInclude(answer.text, SECRET)
+        const response = yield* put(settings)
+        assert.strictEqual(response.status, 422, response.text)
+        assert.notInclude(response.text, SECRET)
       }
       const path = `/connectors/${name}/settings`
       const outside = yield* core("PUT", path, { token, body: { settings: {}, token: SECRET } })
@@ -177,8 +177,8 @@ layer(TestService.layer, { excludeTestServices: true })("settings of connectors"
         { baseUrl: "https://evil.example" },
         { baseUrl: "https://evil.example", accessToken: "***" },
       ]) {
-        const answer = yield* put(settings)
-        assert.deepStrictEqual([answer.status, answer.body.errors[0].location], [422, "body.settings.baseUrl"])
+        const response = yield* put(settings)
+        assert.deepStrictEqual([response.status, response.body.errors[0].location], [422, "body.settings.baseUrl"])
       }
       assert.strictEqual((yield* put({ baseUrl: "https://api.hubapi.com" })).status, 200)
       assert.strictEqual((yield* put({ baseUrl: "https://eu.example", accessToken: SECRET })).status, 200)
@@ -202,11 +202,11 @@ layer(TestService.layer, { excludeTestServices: true })("settings of connectors"
     Effect.gen(function* () {
       const { get, put } = yield* settingsOf(HUBSPOT)
       yield* put({ accessToken: SECRET })
-      const answers = yield* Effect.all(
+      const responses = yield* Effect.all(
         Array.from({ length: 20 }, (_, index) => put({ idProperty: `p${index}` })),
         { concurrency: "unbounded" },
       )
-      assert.deepStrictEqual([...new Set(answers.map(({ status }) => status))], [200])
+      assert.deepStrictEqual([...new Set(responses.map(({ status }) => status))], [200])
       assert.strictEqual((yield* get).body.settings.accessToken, "***")
     }),
   )

@@ -51,11 +51,11 @@ const tested = Effect.fnUntraced(function* (name: string, settings: object) {
   const { token } = yield* tenant()
   const stored = yield* core("PUT", `/connectors/${name}/settings`, { token, body: { settings } })
   assert.strictEqual(stored.status, 200, stored.text)
-  const answer = yield* core("POST", `/connectors/${name}/test`, { token })
-  assert.strictEqual(answer.status, 200, answer.text)
-  assert.deepStrictEqual(Object.keys(answer.body).sort(), ["checkedAt", "message", "status"])
-  assert.isAtMost(Array.from<string>(answer.body.message).length, 200)
-  return answer.body as { status: string; message: string }
+  const response = yield* core("POST", `/connectors/${name}/test`, { token })
+  assert.strictEqual(response.status, 200, response.text)
+  assert.deepStrictEqual(Object.keys(response.body).sort(), ["checkedAt", "message", "status"])
+  assert.isAtMost(Array.from<string>(response.body.message).length, 200)
+  return response.body as { status: string; message: string }
 })
 
 layer(TestService.layer, { excludeTestServices: true })("testing a connector", (it) => {
@@ -211,8 +211,8 @@ layer(TestService.layer, { excludeTestServices: true })("testing a connector", (
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { token } = yield* tenant()
-      const answer = yield* core("POST", `/connectors/${HUBSPOT}/test`, { token })
-      assert.deepStrictEqual([answer.status, answer.body.code], [404, "ConnectorSettings.NotFound"])
+      const response = yield* core("POST", `/connectors/${HUBSPOT}/test`, { token })
+      assert.deepStrictEqual([response.status, response.body.code], [404, "ConnectorSettings.NotFound"])
     }),
   )
 })

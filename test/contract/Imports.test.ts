@@ -94,7 +94,7 @@ const imports: ReadonlyArray<Import> = sources.flatMap((from) =>
   })),
 )
 
-/** Imports within `src`; `migrations` and `package.json` stand beside it. */
+/** Imports within `src`; not of `migrations` and `package.json`, which are outside. */
 const inside = imports.filter(({ to }) => !to.startsWith(".."))
 
 const topOf = (file: string): string => file.split("/")[0] ?? ""

@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto"
 import { Uuid } from "../../src/kernel/values/Identifiers.ts"
 import { coreModules } from "../../src/kernel/contract/Scope.ts"
 import { TestService } from "../support/TestService.ts"
-import type { Answer, CallOptions } from "../support/TestService.ts"
+import type { HttpResponse, CallOptions } from "../support/TestService.ts"
 import { aboutTheInstallation, endpoints } from "./endpoints.ts"
 import type { Endpoint } from "./endpoints.ts"
 import { populate, scenarioOf } from "./scenarios.ts"
@@ -25,7 +25,7 @@ const propertiesOf = ({ id }: Endpoint) =>
 const hasOwnErrors = ["ofrep.evaluate", "ofrep.evaluateAll"]
 const isProblem = ({ id }: Endpoint) => !hasOwnErrors.includes(id)
 
-const assertProblem = (endpoint: Endpoint, response: Answer, status: number, code: string | RegExp) => {
+const assertProblem = (endpoint: Endpoint, response: HttpResponse, status: number, code: string | RegExp) => {
   const label = `${endpoint.method} ${endpoint.path}: ${response.text}`
   assert.strictEqual(response.status, status, label)
   assert.strictEqual(response.headers.get("content-type"), "application/problem+json", label)
@@ -43,8 +43,8 @@ const otherScopes = (scope: string) => {
 const setup = Effect.gen(function* () {
   const service = yield* TestService
   const owner = yield* service.tenant()
-  const world = yield* populate({ ...service, ...owner })
-  const call = (endpoint: Endpoint, options: CallOptions = {}, at: Fixture = world) => {
+  const fixture = yield* populate({ ...service, ...owner })
+  const call = (endpoint: Endpoint, options: CallOptions = {}, at: Fixture = fixture) => {
     const { body, path } = scenarioOf(endpoint, at)
     const listener = endpoint.api === "platform" ? service.platform : service.core
     return listener(endpoint.method, path, {
@@ -55,7 +55,7 @@ const setup = Effect.gen(function* () {
   return {
     ...service,
     owner,
-    world,
+    fixture,
     call,
     right: (endpoint: Endpoint) => (endpoint.api === "platform" ? service.operator : owner.token),
   }
@@ -121,11 +121,11 @@ layer(TestService.layer, { excludeTestServices: true })("every endpoint rejects"
 
   it.effect("a token of another organization with the same 404 as for a record that does not exist", () =>
     Effect.gen(function* () {
-      const { call, tenant, world } = yield* setup
+      const { call, tenant, fixture } = yield* setup
       const stranger = yield* tenant()
       const nowhere: Fixture = Object.fromEntries(
         // Ids must be UUIDs: other path values are rejected before the lookup.
-        Object.entries(world).map(([key, name]) => [key, isUuid(name) ? randomUUID() : "never-existed"]),
+        Object.entries(fixture).map(([key, name]) => [key, isUuid(name) ? randomUUID() : "never-existed"]),
       ) as never
       for (const endpoint of endpoints) {
         if (endpoint.api === "platform" || !endpoint.path.includes(":") || !isProblem(endpoint)) continue
@@ -144,16 +144,16 @@ layer(TestService.layer, { excludeTestServices: true })("every endpoint rejects"
 
   it.effect("ids of another organization in a body with their location", () =>
     Effect.gen(function* () {
-      const { core, owner, tenant, world } = yield* setup
+      const { core, owner, tenant, fixture } = yield* setup
       const stranger = yield* tenant()
       const idOf = (path: string) =>
         Effect.map(core("GET", path, { token: owner.token }), ({ body }) => String(body.id))
       const ids = {
-        component: yield* idOf(`/components/${world.component}`),
-        release: yield* idOf(`/releases/${world.release}`),
-        zone: yield* idOf(`/deployment-zones/${world.zone}`),
-        license: yield* idOf(`/licenses/${world.license}`),
-        customer: yield* idOf(`/customers/${world.customer}`),
+        component: yield* idOf(`/components/${fixture.component}`),
+        release: yield* idOf(`/releases/${fixture.release}`),
+        zone: yield* idOf(`/deployment-zones/${fixture.zone}`),
+        license: yield* idOf(`/licenses/${fixture.license}`),
+        customer: yield* idOf(`/customers/${fixture.customer}`),
       }
       const dates = { startLicenseDate: "2026-01-01T00:00:00Z", endLicenseDate: "2099-01-01T00:00:00Z" }
       const own = yield* populate({ ...(yield* TestService), ...stranger })
@@ -210,10 +210,10 @@ layer(TestService.layer, { excludeTestServices: true })("every endpoint rejects"
 
   it.effect("an unknown property of a body with its location", () =>
     Effect.gen(function* () {
-      const { call, right, world } = yield* setup
+      const { call, right, fixture } = yield* setup
       for (const endpoint of withStrictBody) {
         if (allowsUnknownProperties.includes(endpoint.id)) continue
-        const body = { ...scenarioOf(endpoint, world).body, surprise: 1 }
+        const body = { ...scenarioOf(endpoint, fixture).body, surprise: 1 }
         const response = yield* call(endpoint, { token: right(endpoint), body })
         assertProblem(endpoint, response, 422, "Request.ValidationFailed")
         assert.deepInclude(
@@ -263,12 +263,12 @@ layer(TestService.layer, { excludeTestServices: true })("every endpoint rejects"
 
   it.effect("an unsupported method on its path", () =>
     Effect.gen(function* () {
-      const { owner, operator, core, platform, world } = yield* setup
+      const { owner, operator, core, platform, fixture } = yield* setup
       for (const endpoint of endpoints) {
         const taken = new Set(endpoints.filter(({ path }) => path === endpoint.path).map(({ method }) => method))
         for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE"]) {
           if (taken.has(method)) continue
-          const path = scenarioOf(endpoint, world).path
+          const path = scenarioOf(endpoint, fixture).path
           const response =
             endpoint.api === "platform"
               ? yield* platform(method, path, { token: operator })
@@ -290,8 +290,8 @@ layer(TestService.layer, { excludeTestServices: true })("every endpoint works", 
         for (const endpoint of endpoints) {
           const service = yield* TestService
           const owner = yield* tenant()
-          const world = yield* populate({ ...service, ...owner })
-          const { body, path } = scenarioOf(endpoint, world)
+          const fixture = yield* populate({ ...service, ...owner })
+          const { body, path } = scenarioOf(endpoint, fixture)
           const scopes = endpoint.scope === "any-credential" ? ["read:webhooks"] : [endpoint.scope ?? ""]
           const token =
             endpoint.api === "platform"

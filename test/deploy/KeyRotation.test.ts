@@ -2,11 +2,11 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { randomBytes } from "node:crypto"
 import { request } from "../support/http.ts"
-import type { Answer } from "../support/http.ts"
+import type { HttpResponse } from "../support/http.ts"
 import { freePorts, randomCredential, start } from "../support/ServiceProcess.ts"
 import { emptyDatabase, query } from "../cli/database.ts"
 
-type Call = (method: string, path: string, token: string, body?: object) => Effect.Effect<Answer>
+type Call = (method: string, path: string, token: string, body?: object) => Effect.Effect<HttpResponse>
 
 const HUBSPOT = "/connectors/service.integration.crm.hubspot"
 

@@ -31,7 +31,7 @@ const undistributed = citus
 describe("the operator's pages", () => {
   it.effect("list every setting that the service reads, and no other", () =>
     Effect.gen(function* () {
-      const { exit, names } = yield* SettingsCheck.read(ConfigProvider.fromEnvRecord({}))
+      const { exit, names } = yield* SettingsCheck.readSettings(ConfigProvider.fromEnvRecord({}))
       assert.isTrue(Exit.isSuccess(exit))
       const listed = section("docs/operating.md", "### Settings")
         .split("\n")

@@ -6,7 +6,7 @@ import {
   resetAnchors,
   resetPeriods,
 } from "../../src/domains/entitlements/Model.ts"
-import { changed, measurementOf, measurementErrors } from "../../src/domains/entitlements/Rules.ts"
+import { applyChanges, measurementOf, measurementErrors } from "../../src/domains/entitlements/Rules.ts"
 
 const sent = <A extends string | number | boolean | null>(schema: Schema.Codec<A>) =>
   Schema.optionalKey(Schema.NullOr(schema))
@@ -61,17 +61,17 @@ const change = Schema.Struct({
 
 describe("an update of an entitlement", () => {
   it.prop("without properties changes nothing", { first: change }, ({ first }) => {
-    assert.deepStrictEqual(changed({}, changed(first)), changed(first))
+    assert.deepStrictEqual(applyChanges({}, applyChanges(first)), applyChanges(first))
   })
 
   it.prop("changes the sent properties and no others", { first: change, second: change }, ({ first, second }) => {
-    assert.deepStrictEqual(changed(second, changed(first)), changed({ ...first, ...second }))
+    assert.deepStrictEqual(applyChanges(second, applyChanges(first)), applyChanges({ ...first, ...second }))
   })
 
   it("resets a property to its default on null", () => {
     const cleared = { description: null, displayOrder: null, userFacing: null, icon: null }
-    const before = changed({ description: "Calls", displayOrder: 4, userFacing: false, icon: "phone" })
-    assert.deepStrictEqual(changed(cleared, before), changed({}))
-    assert.containSubset(changed({}), { description: null, displayOrder: 0, userFacing: true, icon: null })
+    const before = applyChanges({ description: "Calls", displayOrder: 4, userFacing: false, icon: "phone" })
+    assert.deepStrictEqual(applyChanges(cleared, before), applyChanges({}))
+    assert.containSubset(applyChanges({}), { description: null, displayOrder: 0, userFacing: true, icon: null })
   })
 })

@@ -22,7 +22,7 @@ const arrived = (number: number, millis: number, more: Partial<Arrival> = {}): A
   at: BEGAN + millis,
   headers: { "webhook-id": "event" },
   body: JSON.stringify({ id: "event", organizationId: "acme", data: { name: "write-1" } }),
-  answeredAt: BEGAN + millis + 10,
+  respondedAt: BEGAN + millis + 10,
   status: 200,
   goneAt: null,
   bytes: null,

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { request } from "../support/http.ts"
-import type { Answer } from "../support/http.ts"
+import type { HttpResponse } from "../support/http.ts"
 import { randomCredential, settings, start, temporaryDirectory } from "../support/ServiceProcess.ts"
 
 const CLIENTS = 20
@@ -77,7 +77,7 @@ describe("kill -9 under load", { timeout: 180_000 }, () => {
         ["/releases", (name: string) => ({ version: name })],
         ["/deployment-zones", (name: string) => ({ name, type: "production" })],
       ] as const
-      const noteFailure = (response: Answer, what: string) => {
+      const noteFailure = (response: HttpResponse, what: string) => {
         if (response.status >= 500) failures.push(`${what}: ${response.text}`)
       }
       const client = async (number: number) => {

@@ -2,7 +2,7 @@ import { PgClient } from "@effect/sql-pg"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
 import { randomBytes } from "node:crypto"
-import { cable } from "../support/cable.ts"
+import { databaseProxy } from "../support/cable.ts"
 import { request } from "../support/http.ts"
 import { freePorts, randomCredential, start } from "../support/ServiceProcess.ts"
 import { TestDatabase, testSql } from "../support/TestDatabase.ts"
@@ -13,7 +13,7 @@ describe("an unreachable database", { timeout: 120_000 }, () => {
     () =>
       Effect.gen(function* () {
         const { url } = yield* TestDatabase
-        const wire = yield* cable(Redacted.value(url))
+        const wire = yield* databaseProxy(Redacted.value(url))
         const operator = randomCredential()
         const [core, platform, internal] = yield* freePorts(3)
         const service = yield* start(["serve"], {

@@ -27,7 +27,7 @@ const batches = Array.from(
 )
 
 describe("kill -9 during usage events", { timeout: 120_000 }, () => {
-  it.live("after kill -9 and retries of unanswered batches every event is counted exactly once", () =>
+  it.live("after kill -9 and retries of batches without a response every event is counted exactly once", () =>
     Effect.gen(function* () {
       const directory = yield* temporaryDirectory
       const operator = randomCredential()
@@ -67,7 +67,7 @@ describe("kill -9 during usage events", { timeout: 120_000 }, () => {
         data: { value },
       })
       const waiting = [...batches]
-      const counts = { accepted: 0, duplicate: 0, answered: 0, cut: 0 }
+      const counts = { accepted: 0, duplicate: 0, completed: 0, cut: 0 }
       const failures: Array<string> = []
       let up = Promise.resolve()
       const deadline = Date.now() + 90_000
@@ -91,12 +91,12 @@ describe("kill -9 during usage events", { timeout: 120_000 }, () => {
             else if (status === "duplicate") counts.duplicate += 1
             else failures.push(response.text)
           }
-          counts.answered += 1
+          counts.completed += 1
           batch = waiting.shift()
         }
       }
       const clients = Array.from({ length: CLIENTS }, client)
-      while (counts.answered < batches.length / 3) yield* Effect.sleep(1)
+      while (counts.completed < batches.length / 3) yield* Effect.sleep(1)
       let restarted = () => {}
       up = new Promise((resolve) => (restarted = resolve))
       service.process.kill("SIGKILL")

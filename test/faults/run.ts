@@ -10,7 +10,7 @@ import { randomInt } from "node:crypto"
 import { join } from "node:path"
 import * as EmbeddedPostgres from "../../src/infra/embedded/EmbeddedPostgres.ts"
 import { temporaryDirectory } from "../support/ServiceProcess.ts"
-import { faults, run, told } from "./support/Campaign.ts"
+import { faults, run, reportLines } from "./support/Campaign.ts"
 import type { Fault } from "./support/Campaign.ts"
 
 const names = Object.keys(faults) as ReadonlyArray<Fault>
@@ -51,7 +51,7 @@ const campaign = Command.make(
     yield* Console.log(`Seed ${seed}. To repeat this run: npm run faults -- --seed ${seed} --seconds ${seconds}`)
     const directory = yield* temporaryDirectory
     // Durable, because a crash of the server must not lose committed data.
-    const database = yield* EmbeddedPostgres.run({ dataDir: join(directory, "postgres"), whenRunning: "refuse" })
+    const database = yield* EmbeddedPostgres.run({ dataDir: join(directory, "postgres"), whenRunning: "fail" })
     const plan = {
       server: { url: Redacted.value(database.url), dataDir: database.dataDir },
       seed,
@@ -67,7 +67,7 @@ const campaign = Command.make(
       const began = performance.now()
       const exit = yield* Effect.exit(run(fault, plan))
       if (Exit.isFailure(exit) || exit.value.violations.length > 0) broken++
-      for (const line of told(fault, performance.now() - began, exit)) yield* Console.log(line)
+      for (const line of reportLines(fault, performance.now() - began, exit)) yield* Console.log(line)
     }
     yield* Console.log(
       broken === 0

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { operators } from "../../src/domains/flags/Model.ts"
 import type { Operator } from "../../src/domains/flags/Model.ts"
-import { holds } from "../../src/domains/flags/ofrep/Targeting.ts"
+import { matches } from "../../src/domains/flags/ofrep/Targeting.ts"
 
 const context = {
   targetingKey: "anna",
@@ -79,7 +79,7 @@ const table: ReadonlyArray<readonly [attribute: string, Operator, values: Readon
 describe("targeting conditions", () => {
   for (const [attribute, operator, values, expected] of table) {
     it(`${attribute} ${operator} ${JSON.stringify(values)} is ${expected}`, () => {
-      assert.strictEqual(holds({ attribute, operator, values }, context), expected)
+      assert.strictEqual(matches({ attribute, operator, values }, context), expected)
     })
   }
 

@@ -1,6 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { refusal } from "../instances/Shop.ts"
+import { rejection } from "../instances/Shop.ts"
 import { TestService } from "../support/TestService.ts"
 import { tenantWithCalls } from "./tenant.ts"
 
@@ -93,7 +93,7 @@ layer(TestService.layer, { excludeTestServices: true })("feature flags", (it) =>
       const { body, text } = yield* call("POST", "/feature-flags", flagWith("known", "EXISTS"))
       assert.deepStrictEqual(body.targetings?.[0].conditions[0].values, [], text)
       const rejected = yield* call("POST", "/feature-flags", flagWith("equal", "EQUALS"))
-      assert.deepStrictEqual(refusal(rejected).places, ["body.targetings[0].conditions[0].values"])
+      assert.deepStrictEqual(rejection(rejected).places, ["body.targetings[0].conditions[0].values"])
     }),
   )
 
@@ -139,7 +139,7 @@ layer(TestService.layer, { excludeTestServices: true })("feature flags", (it) =>
           { name: "x", conditions: [], variant: "a", percentage: 0.0001 },
         ],
       })
-      assert.deepStrictEqual(refusal(rejected), {
+      assert.deepStrictEqual(rejection(rejected), {
         status: 422,
         code: "Request.ValidationFailed",
         places: [
@@ -193,7 +193,7 @@ layer(TestService.layer, { excludeTestServices: true })("feature flags", (it) =>
       ]
       for (const [properties, place] of cases) {
         const rejected = yield* call("POST", "/feature-flags", { key: "flag", type: "boolean", ...properties })
-        assert.deepInclude(refusal(rejected), { status: 422, places: [place] }, rejected.text)
+        assert.deepInclude(rejection(rejected), { status: 422, places: [place] }, rejected.text)
       }
       assert.strictEqual(
         (yield* call("POST", "/feature-flags", { key: `a${"b".repeat(127)}`, type: "float" })).status,
@@ -207,7 +207,7 @@ layer(TestService.layer, { excludeTestServices: true })("feature flags", (it) =>
       const { call } = yield* tenantWithCalls
       yield* call("POST", "/feature-flags", theme)
       const rejected = yield* call("PUT", "/feature-flags/theme", { variants: [{ name: "light", value: "#eee" }] })
-      assert.deepStrictEqual(refusal(rejected).places, ["body.targetings[0].variant", "body.targetings[1].variant"])
+      assert.deepStrictEqual(rejection(rejected).places, ["body.targetings[0].variant", "body.targetings[1].variant"])
       for (const body of [{ key: "other" }, { type: "boolean" }]) {
         assert.strictEqual((yield* call("PUT", "/feature-flags/theme", body)).status, 422)
       }

@@ -1,13 +1,13 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { openShop } from "../instances/Shop.ts"
+import { createShop } from "../instances/Shop.ts"
 import { TestService } from "../support/TestService.ts"
 import { published } from "./published.ts"
 
 const FLAGS = "/ofrep/v1/evaluate/flags"
 
 const flagShop = Effect.gen(function* () {
-  const shop = yield* openShop
+  const shop = yield* createShop
   const service = yield* TestService
   const flag = (key: string, properties: object = {}) =>
     Effect.map(

@@ -3,7 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { OFREPProvider } from "@openfeature/ofrep-provider"
 import { ErrorCode, OpenFeature } from "@openfeature/server-sdk"
 import { Effect } from "effect"
-import { openShop } from "../instances/Shop.ts"
+import { createShop } from "../instances/Shop.ts"
 import { TestService } from "../support/TestService.ts"
 
 /** Creates an SDK client that authenticates with a token. */
@@ -16,7 +16,7 @@ const clientFor = (origin: string, token: string) =>
   })
 
 const flagShop = Effect.gen(function* () {
-  const shop = yield* openShop
+  const shop = yield* createShop
   const { origins } = yield* TestService
   const client = yield* clientFor(origins.core, shop.tenant.token)
   const flag = (key: string, type: string, off: unknown, on: unknown, more: object = {}) =>

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto"
 import { etagOf, matchesEtag } from "../../src/domains/flags/Etag.ts"
 import type { Condition, Operator } from "../../src/domains/flags/Model.ts"
 import { bucketOf, BUCKETS, isInPercentage } from "../../src/domains/flags/ofrep/Rollout.ts"
-import { changed, validateFlag, listed } from "../../src/domains/flags/Rules.ts"
+import { applyUpdate, validateFlag, toManifestFlag } from "../../src/domains/flags/Rules.ts"
 import { evaluate } from "../../src/domains/flags/ofrep/Targeting.ts"
 import type { EvaluatedFlag } from "../../src/domains/flags/ofrep/Targeting.ts"
 
@@ -132,7 +132,7 @@ describe("flag evaluation", () => {
 
 describe("flag validation", () => {
   const places = (type: "boolean" | "integer" | "float" | "string" | "object", properties: object, key = "flag") =>
-    validateFlag({ key, type, ...changed(key, properties) }).map(({ location }) => location)
+    validateFlag({ key, type, ...applyUpdate(key, properties) }).map(({ location }) => location)
 
   it("variant and fallback values must have the flag's type", () => {
     const values = [true, "text", 1, 1.5, { a: 1 }, [1], null, 2 ** 60, "\u0000"]
@@ -193,13 +193,13 @@ describe("flag validation", () => {
   })
 
   it("omitted properties stay unchanged, and `null` resets a property to its default", () => {
-    const before = changed("a", { name: "A", description: "d", enabled: false, metadata: { x: 1 } })
-    assert.deepStrictEqual(changed("a", {}, before), before)
+    const before = applyUpdate("a", { name: "A", description: "d", enabled: false, metadata: { x: 1 } })
+    assert.deepStrictEqual(applyUpdate("a", {}, before), before)
     assert.deepStrictEqual(
-      changed("a", { name: null, description: null, enabled: null, metadata: null }, before),
-      changed("a", {}),
+      applyUpdate("a", { name: null, description: null, enabled: null, metadata: null }, before),
+      applyUpdate("a", {}),
     )
-    assert.strictEqual(changed("a", {}).name, "a")
+    assert.strictEqual(applyUpdate("a", {}).name, "a")
   })
 
   it("name and description in the manifest are single lines", () => {
@@ -210,8 +210,8 @@ describe("flag validation", () => {
       type: "boolean",
       fallback: true,
     } as const
-    assert.deepInclude(listed(flag), { name: "a", description: "One import evil x" })
-    assert.deepInclude(listed({ ...flag, description: null }), { description: "" })
+    assert.deepInclude(toManifestFlag(flag), { name: "a", description: "One import evil x" })
+    assert.deepInclude(toManifestFlag({ ...flag, description: null }), { description: "" })
   })
 })
 

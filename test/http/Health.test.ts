@@ -8,7 +8,7 @@ import { serving } from "../../src/http/routes/Health.ts"
 import type { Lifecycle } from "../../src/kernel/ports/Lifecycle.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { TestService } from "../support/TestService.ts"
-import type { Answer } from "../support/TestService.ts"
+import type { HttpResponse } from "../support/TestService.ts"
 
 const lifecycle: Lifecycle = { phase: "serving" }
 
@@ -23,7 +23,7 @@ const observedService = TestService.layer.pipe(
 
 const ready = Effect.flatMap(TestService, ({ internal }) => internal("GET", "/health/ready"))
 
-const until = Effect.fnUntraced(function* (what: string, holds: (answer: Answer) => boolean) {
+const until = Effect.fnUntraced(function* (what: string, holds: (response: HttpResponse) => boolean) {
   for (let tries = 0; tries < 200; tries++) {
     if (holds(yield* ready)) return
     yield* Effect.sleep("20 millis")
@@ -31,23 +31,23 @@ const until = Effect.fnUntraced(function* (what: string, holds: (answer: Answer)
   assert.fail(`Timed out waiting until ${what}`)
 })
 
-const notReady = (answer: Answer, part: string) => {
-  assert.strictEqual(answer.status, 503, answer.text)
-  assert.strictEqual(answer.headers.get("content-type"), "application/problem+json")
-  assert.isNotNull(answer.headers.get("retry-after"))
-  assert.strictEqual(answer.body.code, "Service.Unavailable")
-  assert.strictEqual(answer.body.detail, `Not ready: ${part}.`)
-  assert.strictEqual(answer.body.parts[part].status, "down")
+const notReady = (response: HttpResponse, part: string) => {
+  assert.strictEqual(response.status, 503, response.text)
+  assert.strictEqual(response.headers.get("content-type"), "application/problem+json")
+  assert.isNotNull(response.headers.get("retry-after"))
+  assert.strictEqual(response.body.code, "Service.Unavailable")
+  assert.strictEqual(response.body.detail, `Not ready: ${part}.`)
+  assert.strictEqual(response.body.parts[part].status, "down")
 }
 
 layer(observedService, { excludeTestServices: true })("readiness", (it) => {
   it.effect("readiness reports the state of every part", () =>
     Effect.gen(function* () {
-      const answer = yield* ready
-      assert.strictEqual(answer.status, 200, answer.text)
-      assert.strictEqual(answer.body.status, "ready")
+      const response = yield* ready
+      assert.strictEqual(response.status, 200, response.text)
+      assert.strictEqual(response.body.status, "ready")
       assert.deepStrictEqual(
-        Object.entries(answer.body.parts).map(([name, part]) => [name, (part as { status: string }).status]),
+        Object.entries(response.body.parts).map(([name, part]) => [name, (part as { status: string }).status]),
         ["process", "database", "schema", "clock", "signals"].map((name) => [name, "up"]),
       )
     }),
@@ -120,10 +120,10 @@ layer(observedService, { excludeTestServices: true })("readiness", (it) => {
       Effect.gen(function* () {
         yield* registerHealth("dispatcher", Effect.succeed({ status: "down", reason: "stuck" }))
         yield* registerHealth("sweeper", Effect.die("broken"))
-        const answer = yield* ready
-        assert.strictEqual(answer.status, 200)
-        assert.deepStrictEqual(answer.body.parts.dispatcher, { status: "down", reason: "stuck" })
-        assert.strictEqual(answer.body.parts.sweeper.status, "down")
+        const response = yield* ready
+        assert.strictEqual(response.status, 200)
+        assert.deepStrictEqual(response.body.parts.dispatcher, { status: "down", reason: "stuck" })
+        assert.strictEqual(response.body.parts.sweeper.status, "down")
       }),
     ),
   )

@@ -2,12 +2,12 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { connect } from "node:net"
 import { TestService } from "../support/TestService.ts"
-import type { Answer } from "../support/TestService.ts"
+import type { HttpResponse } from "../support/TestService.ts"
 
 const PROPERTIES = ["code", "detail", "errorId", "errors", "instance", "status", "title", "type"]
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-const assertProblem = (response: Answer, status: number, code: string, instance?: string) => {
+const assertProblem = (response: HttpResponse, status: number, code: string, instance?: string) => {
   assert.strictEqual(response.status, status, response.text)
   assert.strictEqual(response.headers.get("content-type"), "application/problem+json")
   assert.deepStrictEqual(Object.keys(response.body).sort(), PROPERTIES)

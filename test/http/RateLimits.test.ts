@@ -8,7 +8,7 @@ import { CurrentBudgets } from "../../src/kernel/ports/RateBudgets.ts"
 import type { Budgets } from "../../src/kernel/ports/RateBudgets.ts"
 import { inMemoryBudgets, redisBudgets } from "../../src/infra/RateLimitStores.ts"
 import { TestService } from "../support/TestService.ts"
-import type { Answer } from "../support/TestService.ts"
+import type { HttpResponse } from "../support/TestService.ts"
 
 const THREE_PER_MINUTE = { requests: 3, unit: "minute" } as const
 
@@ -75,7 +75,7 @@ const serviceWithLimits = TestService.layer.pipe(
   Layer.provide(Layer.effect(CurrentBudgets, inMemoryBudgets({ requests: 20, unit: "hour" }))),
 )
 
-const rateLimitOf = ({ headers }: Answer) =>
+const rateLimitOf = ({ headers }: HttpResponse) =>
   ["limit", "remaining", "reset"].map((name) => headers.get(`ratelimit-${name}`))
 
 layer(serviceWithLimits, { excludeTestServices: true })("a service with limits", (it) => {
@@ -152,7 +152,7 @@ layer(
         responses.map(({ status }) => status),
         [200, 200, 429],
       )
-      assert.deepStrictEqual(rateLimitOf(responses[2] as Answer).slice(0, 2), ["2", "0"])
+      assert.deepStrictEqual(rateLimitOf(responses[2] as HttpResponse).slice(0, 2), ["2", "0"])
     }),
   )
 })

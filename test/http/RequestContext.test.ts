@@ -13,8 +13,8 @@ const OurReference = Context.Reference<string>("keyshelf.reference/test/OurRefer
 
 const ownClock: Clock.Clock = Object.create(Context.get(Context.empty(), Clock.Clock))
 
-/** Answers what a request finds in its context, and what the context around the listener holds. */
-const answered = Effect.gen(function* () {
+/** Returns what a request finds in its context, and what the context around the listener contains. */
+const observed = Effect.gen(function* () {
   const seen: Array<Context.Context<never>> = []
   const route = HttpRouter.add(
     "GET",
@@ -62,7 +62,7 @@ describe("a request", () => {
 
   it.live("inherits the references that Effect reads, with the values around the listener", () =>
     Effect.gen(function* () {
-      const { found } = yield* answered
+      const { found } = yield* observed
       assert.strictEqual(Context.get(found, Clock.Clock), ownClock)
       assert.strictEqual(Context.get(found, References.MinimumLogLevel), "Fatal")
       assert.deepStrictEqual(Context.get(found, References.CurrentLogAnnotations), { node: "test" })
@@ -71,7 +71,7 @@ describe("a request", () => {
 
   it.live("inherits neither services nor references of ours: handlers resolve them when they are built", () =>
     Effect.gen(function* () {
-      const { around, found } = yield* answered
+      const { around, found } = yield* observed
       assert.isTrue(around.mapUnsafe.has(Ours.key) && around.mapUnsafe.has(OurReference.key))
       const ours = [...found.mapUnsafe.keys()].filter((key) => key.startsWith("keyshelf"))
       assert.deepStrictEqual(ours, [])

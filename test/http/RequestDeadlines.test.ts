@@ -30,11 +30,11 @@ describe("a request that takes too long", () => {
   it.live("a request over the time limit is interrupted and gets a 503 problem; other requests continue", () =>
     Effect.gen(function* () {
       const origin = yield* listening
-      const answer = request("GET", `${origin}/stuck`)
+      const response = request("GET", `${origin}/stuck`)
       while (!stuck.running) yield* Effect.sleep("5 millis")
       // Expires all requests that began before now.
       expire(performance.now())
-      const { body, headers, status } = yield* Effect.promise(() => answer)
+      const { body, headers, status } = yield* Effect.promise(() => response)
       assert.strictEqual(status, 503)
       assert.strictEqual(body.code, "Service.Unavailable")
       assert.match(body.detail, /took too long/)

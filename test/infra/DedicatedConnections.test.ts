@@ -86,7 +86,7 @@ describe("the connection of frequent requests", () => {
       const { ask } = yield* hotPathOf(sql)
       const answered = Effect.map(
         ask((client) => client<{ answer: number }>`SELECT 42 AS answer`),
-        ([answer]) => assert.strictEqual(answer?.answer, 42),
+        ([response]) => assert.strictEqual(response?.answer, 42),
       )
       yield* whileWaiting(sql, { blocked: (statement) => statement(sql), free: ask }, answered)
     }).pipe(Effect.scoped, Effect.provide(testSql)),
@@ -129,8 +129,8 @@ describe("the connection of frequent requests", () => {
       const limited = Context.get(services, PgClient.PgClient)
       yield* limited`SELECT 1`
       const { ask } = yield* hotPathOf(limited)
-      const [answer] = yield* ask((client) => client<{ role: string }>`SELECT current_user AS role`)
-      assert.strictEqual(answer?.role, role)
+      const [response] = yield* ask((client) => client<{ role: string }>`SELECT current_user AS role`)
+      assert.strictEqual(response?.role, role)
     }).pipe(Effect.scoped, Effect.provide(testSql)),
   )
 })
@@ -159,7 +159,7 @@ describe("the connections of single-statement changes", () => {
             Array.from({ length: count }, () => backend),
             { concurrency: "unbounded" },
           ),
-          (answers) => new Set(answers.map(([answer]) => answer?.pid)).size,
+          (responses) => new Set(responses.map(([response]) => response?.pid)).size,
         )
       assert.strictEqual(yield* connectionsFor(1), 1)
       assert.strictEqual(yield* connectionsFor(3), 3)

@@ -25,7 +25,7 @@ const temporary = Effect.acquireRelease(
 
 const dataIn = (directory: string) => Path.join(directory, "data", "postgres")
 
-const start = (dataDir: string, whenRunning: "refuse" | "attach" = "refuse") =>
+const start = (dataDir: string, whenRunning: "fail" | "attach" = "fail") =>
   run({ dataDir, whenRunning, durable: false })
 
 const query = <A extends object>(url: Redacted.Redacted, statement: string) =>
@@ -52,7 +52,7 @@ const owner = (dataDir: string) => {
     import * as PgClient from "@effect/sql-pg/PgClient"
     import { run } from "./src/infra/embedded/EmbeddedPostgres.ts"
     await Effect.runPromise(Effect.scoped(Effect.gen(function* () {
-      const { url } = yield* run({ dataDir: process.argv[1], whenRunning: "refuse" })
+      const { url } = yield* run({ dataDir: process.argv[1], whenRunning: "fail" })
       yield* Effect.gen(function* () {
         const sql = yield* PgClient.PgClient
         yield* sql\`create table if not exists entry (id int primary key)\`

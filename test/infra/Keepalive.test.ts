@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, Fiber, Layer, Option, Redacted } from "effect"
 import { releaseResultsPeriodically } from "../../src/infra/database/DedicatedConnections.ts"
 import { socketsTo } from "../../src/infra/database/Keepalive.ts"
-import { cable } from "../support/cable.ts"
+import { databaseProxy } from "../support/cable.ts"
 import { TestDatabase, testSql } from "../support/TestDatabase.ts"
 
 const LOOK = 50
@@ -11,9 +11,9 @@ const LOOKS = 9
 
 /** Creates a client with one connection, which counts as lost after nine checks without received data. */
 const clientWithShortLimit = Effect.fnUntraced(function* (look = LOOK) {
-  const wire = yield* cable(Redacted.value((yield* TestDatabase).url))
+  const wire = yield* databaseProxy(Redacted.value((yield* TestDatabase).url))
   const opened: Array<unknown> = []
-  const open = Option.getOrThrow(socketsTo(wire.url, { look, looks: LOOKS }))
+  const open = Option.getOrThrow(socketsTo(wire.url, { intervalMs: look, checks: LOOKS }))
   const stream = () => {
     const socket = open()
     opened.push(socket)

@@ -6,7 +6,7 @@ import { Transactions } from "../../src/kernel/database/Transactions.ts"
 import * as DatabaseTransactions from "../../src/infra/database/Transactions.ts"
 import { layerFrom } from "../../src/infra/database/ListenNotify.ts"
 import type { SignalOptions } from "../../src/infra/database/ListenNotify.ts"
-import { cable } from "../support/cable.ts"
+import { databaseProxy } from "../support/cable.ts"
 import { TestDatabase, testSql } from "../support/TestDatabase.ts"
 
 /** Creates the signals of a new node on the same database. */
@@ -42,9 +42,9 @@ layer(
       const { next, signals } = yield* listeningNode()
       const webhooks = yield* (yield* signals.subscribe("webhooks")).pipe(Effect.forkChild)
       const other = yield* node()
-      yield* other.announce("events")
+      yield* other.notify("events")
       yield* next
-      yield* signals.announce("events")
+      yield* signals.notify("events")
       yield* next
       assert.isUndefined(webhooks.pollUnsafe())
     }),
@@ -54,13 +54,13 @@ layer(
     Effect.gen(function* () {
       const signals = yield* node()
       const next = yield* signals.subscribe("events")
-      yield* signals.announce("events")
-      yield* signals.announce("events")
+      yield* signals.notify("events")
+      yield* signals.notify("events")
       yield* next
       const second = yield* Effect.forkChild(next)
       yield* Effect.yieldNow
       assert.isUndefined(second.pollUnsafe())
-      yield* signals.announce("events")
+      yield* signals.notify("events")
       yield* Fiber.join(second)
     }),
   )
@@ -70,10 +70,10 @@ layer(
       const signals = yield* node()
       const transactions = yield* Transactions
       const waiting = yield* Effect.forkChild(yield* signals.subscribe("events"))
-      yield* Effect.flip(transactions.run(Effect.andThen(signals.announce("events"), Effect.fail("no"))))
+      yield* Effect.flip(transactions.run(Effect.andThen(signals.notify("events"), Effect.fail("no"))))
       yield* transactions.run(
         Effect.gen(function* () {
-          yield* signals.announce("events")
+          yield* signals.notify("events")
           yield* Effect.yieldNow
           assert.isUndefined(waiting.pollUnsafe())
         }),
@@ -90,7 +90,7 @@ layer(
       const heard = yield* connection.listen("keyshelf_signals")
       const begin = performance.now()
       for (let round = 0; round < 200; round++) {
-        yield* Effect.replicateEffect(signals.announce("events"), 50)
+        yield* Effect.replicateEffect(signals.notify("events"), 50)
         yield* Effect.sleep("1 millis")
       }
       const elapsed = performance.now() - begin
@@ -118,14 +118,14 @@ layer(
         before.map(({ pid }) => pid),
       )
       const other = yield* node()
-      yield* Effect.forkChild(Effect.repeat(other.announce("events"), Schedule.spaced("50 millis")))
+      yield* Effect.forkChild(Effect.repeat(other.notify("events"), Schedule.spaced("50 millis")))
       yield* next
     }),
   )
 
   it.effect("a silent listening connection is detected and replaced", () =>
     Effect.gen(function* () {
-      const wire = yield* cable(Redacted.value((yield* TestDatabase).url))
+      const wire = yield* databaseProxy(Redacted.value((yield* TestDatabase).url))
       const { next, signals } = yield* listeningNode({
         listenUrl: Option.some(Redacted.make(wire.url)),
         checkInterval: Duration.millis(50),
@@ -144,7 +144,7 @@ layer(
     Effect.gen(function* () {
       const signals = yield* node({ listenUrl: Option.some(Redacted.make("postgres://nobody@127.0.0.1:1/none")) })
       const next = yield* signals.subscribe("webhooks")
-      yield* signals.announce("webhooks")
+      yield* signals.notify("webhooks")
       yield* next
       assert.isFalse(yield* signals.listening)
     }),

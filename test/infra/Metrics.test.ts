@@ -10,16 +10,16 @@ import { TestService } from "../support/TestService.ts"
 /** Reads `/metrics` as a map from series, `name{label="value"}`, to value. */
 const scrape = Effect.gen(function* () {
   const { internal } = yield* TestService
-  const answer = yield* internal("GET", "/metrics")
-  assert.strictEqual(answer.status, 200)
-  assert.match(answer.headers.get("content-type") ?? "", /^text\/plain; version=0\.0\.4/)
+  const response = yield* internal("GET", "/metrics")
+  assert.strictEqual(response.status, 200)
+  assert.match(response.headers.get("content-type") ?? "", /^text\/plain; version=0\.0\.4/)
   const series = new Map<string, number>()
-  for (const line of answer.text.split("\n")) {
+  for (const line of response.text.split("\n")) {
     if (line === "" || line.startsWith("#")) continue
     const at = line.lastIndexOf(" ")
     series.set(line.slice(0, at), Number(line.slice(at + 1)))
   }
-  return { text: answer.text, series, of: (name: string) => series.get(name) ?? 0 }
+  return { text: response.text, series, of: (name: string) => series.get(name) ?? 0 }
 })
 
 const requests = (method: string, route: string, status: number) =>

@@ -104,7 +104,7 @@ describe("fetching the provider's keys", () => {
 
   it.live("redirects, errors and documents that are not a key set are rejected", () =>
     Effect.gen(function* () {
-      const answers = {
+      const responses = {
         redirect: { status: 302, headers: { location: "/elsewhere" }, body: JSON.stringify(KEYS) },
         "not found": { status: 404, body: JSON.stringify(KEYS) },
         error: { status: 500, body: "" },
@@ -114,11 +114,11 @@ describe("fetching the provider's keys", () => {
         "keys that are not a list": json({ keys: { one: {} } }),
         "a key that is not an object": json({ keys: ["one"] }),
       }
-      for (const [name, answer] of Object.entries(answers)) {
+      for (const [name, response] of Object.entries(responses)) {
         const { requests, keys } = yield* fetching(
           discovery(
             (at) => `${at}/keys`,
-            () => answer,
+            () => response,
           ),
         )
         assert.isUndefined(keys, name)

@@ -134,17 +134,17 @@ describe("URLs", () => {
   ]
   for (const [url, isRejected] of urls) {
     it(`the URL "${url}" is ${isRejected ? "rejected" : "accepted"}`, () =>
-      assert.strictEqual(Option.isSome(strict.refusal(url)), isRejected))
+      assert.strictEqual(Option.isSome(strict.rejectionReason(url)), isRejected))
   }
   it("in insecure mode http and private addresses are accepted", () => {
     const open = make({ allowInsecure: true, allowedNetworks: [] })
-    assert.isTrue(Option.isNone(open.refusal("http://127.0.0.1:9000/x")))
-    assert.isTrue(Option.isSome(open.refusal("ftp://127.0.0.1/")))
+    assert.isTrue(Option.isNone(open.rejectionReason("http://127.0.0.1:9000/x")))
+    assert.isTrue(Option.isSome(open.rejectionReason("ftp://127.0.0.1/")))
   })
   it("an allowed network permits its addresses but not http", () => {
     const open = make({ allowInsecure: false, allowedNetworks: [IpNetwork.fromStringUnsafe("127.0.0.0/8")] })
-    assert.isTrue(Option.isNone(open.refusal("https://127.0.0.1/")))
-    assert.isTrue(Option.isSome(open.refusal("http://127.0.0.1/")))
+    assert.isTrue(Option.isNone(open.rejectionReason("https://127.0.0.1/")))
+    assert.isTrue(Option.isSome(open.rejectionReason("http://127.0.0.1/")))
   })
 })
 

@@ -2,14 +2,14 @@ import { PgClient } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestService } from "../support/TestService.ts"
-import { openShop, refusal, term } from "./Shop.ts"
+import { createShop, rejection, term } from "./Shop.ts"
 
 const NOWHERE = "0199aaaa-0000-7000-8000-000000000000"
 
 layer(TestService.layer, { excludeTestServices: true })("instances", (it) => {
   it.effect("an instance is created, read, changed and deleted, and each change emits an event", () =>
     Effect.gen(function* () {
-      const { call, license } = yield* openShop
+      const { call, license } = yield* createShop
       const licenseId = (yield* license("pro")).id
       const customer = (yield* call("POST", "/customers", { name: "Acme" })).body
       const zone = (yield* call("POST", "/deployment-zones", { name: "Hamburg", type: "production" })).body
@@ -59,7 +59,7 @@ layer(TestService.layer, { excludeTestServices: true })("instances", (it) => {
       assert.deepStrictEqual((yield* call("GET", "/instances/acme-production")).body, changed.body)
 
       assert.strictEqual((yield* call("DELETE", "/instances/acme-production")).status, 204)
-      assert.deepStrictEqual(refusal(yield* call("GET", "/instances/acme-production")), {
+      assert.deepStrictEqual(rejection(yield* call("GET", "/instances/acme-production")), {
         status: 404,
         code: "Instance.NotFound",
         places: [],
@@ -80,12 +80,12 @@ layer(TestService.layer, { excludeTestServices: true })("instances", (it) => {
 
   it.effect("customer and license must be named exactly once, and all validation errors are returned at once", () =>
     Effect.gen(function* () {
-      const { call, license } = yield* openShop
+      const { call, license } = yield* createShop
       yield* license("pro")
       yield* call("POST", "/customers", { name: "Acme" })
       const body = { name: "A", ...term }
       assert.deepStrictEqual(
-        refusal(yield* call("POST", "/instances", { ...body, endLicenseDate: term.startLicenseDate })),
+        rejection(yield* call("POST", "/instances", { ...body, endLicenseDate: term.startLicenseDate })),
         {
           status: 422,
           code: "Request.ValidationFailed",
@@ -93,12 +93,12 @@ layer(TestService.layer, { excludeTestServices: true })("instances", (it) => {
         },
       )
       const twice = { customerId: NOWHERE, customerSlug: "acme", licenseSlug: "pro", licenseFamilySlug: "pro" }
-      assert.deepStrictEqual(refusal(yield* call("POST", "/instances", { ...body, ...twice })).places, [
+      assert.deepStrictEqual(rejection(yield* call("POST", "/instances", { ...body, ...twice })).places, [
         "body.customerSlug",
         "body.licenseFamilySlug",
       ])
       yield* call("POST", "/instances", { ...body, customerSlug: "acme", licenseSlug: "pro" })
-      assert.deepStrictEqual(refusal(yield* call("PATCH", "/instances/instance-a", twice)).places, [
+      assert.deepStrictEqual(rejection(yield* call("PATCH", "/instances/instance-a", twice)).places, [
         "body.customerSlug",
         "body.licenseFamilySlug",
       ])
@@ -107,8 +107,8 @@ layer(TestService.layer, { excludeTestServices: true })("instances", (it) => {
 
   it.effect("unknown names are rejected with their location", () =>
     Effect.gen(function* () {
-      const { call, license } = yield* openShop
-      const other = yield* openShop
+      const { call, license } = yield* createShop
+      const other = yield* createShop
       yield* license("pro")
       const foreignLicense = (yield* other.license("foreign")).id
       yield* call("POST", "/customers", { name: "Acme" })
@@ -124,7 +124,7 @@ layer(TestService.layer, { excludeTestServices: true })("instances", (it) => {
         [{ ...good, deploymentZoneId: foreignZone }, "body.deploymentZoneId"],
       ]
       for (const [names, place] of cases) {
-        assert.deepStrictEqual(refusal(yield* call("POST", "/instances", { name: "Prod", ...term, ...names })), {
+        assert.deepStrictEqual(rejection(yield* call("POST", "/instances", { name: "Prod", ...term, ...names })), {
           status: 422,
           code: "Request.ValidationFailed",
           places: [place],
@@ -133,27 +133,27 @@ layer(TestService.layer, { excludeTestServices: true })("instances", (it) => {
       assert.strictEqual((yield* call("POST", "/instances", { name: "Prod", ...term, ...good })).status, 201)
       for (const names of [{ customerSlug: "none" }, { licenseSlug: "none" }, { deploymentZoneId: NOWHERE }]) {
         const places = Object.keys(names).map((name) => `body.${name}`)
-        assert.deepStrictEqual(refusal(yield* call("PATCH", "/instances/prod", names)).places, places)
+        assert.deepStrictEqual(rejection(yield* call("PATCH", "/instances/prod", names)).places, places)
       }
     }),
   )
 
   it.effect("the end date must be after the start date, also when only one of them changes", () =>
     Effect.gen(function* () {
-      const { call, license } = yield* openShop
+      const { call, license } = yield* createShop
       yield* license("pro")
       yield* call("POST", "/customers", { name: "Acme" })
       yield* call("POST", "/instances", { name: "Prod", customerSlug: "acme", licenseSlug: "pro", ...term })
       const early = { endLicenseDate: term.startLicenseDate }
-      assert.deepStrictEqual(refusal(yield* call("PATCH", "/instances/prod", early)).places, ["body.endLicenseDate"])
+      assert.deepStrictEqual(rejection(yield* call("PATCH", "/instances/prod", early)).places, ["body.endLicenseDate"])
       const late = { startLicenseDate: "2026-06-01T00:00:00Z" }
-      assert.deepStrictEqual(refusal(yield* call("PATCH", "/instances/prod", late)).places, ["body.startLicenseDate"])
+      assert.deepStrictEqual(rejection(yield* call("PATCH", "/instances/prod", late)).places, ["body.startLicenseDate"])
       const both = { ...late, endLicenseDate: "2026-06-01T00:00:00.001Z" }
       assert.strictEqual((yield* call("PATCH", "/instances/prod", both)).status, 200)
       const endless = yield* call("PATCH", "/instances/prod", { endLicenseDate: null })
-      assert.deepStrictEqual(refusal(endless).places, ["body.endLicenseDate"])
+      assert.deepStrictEqual(rejection(endless).places, ["body.endLicenseDate"])
       const nonsense = { name: "B", customerSlug: "acme", licenseSlug: "pro", startLicenseDate: "2025-02-30T00:00:00Z" }
-      assert.deepStrictEqual(refusal(yield* call("POST", "/instances", nonsense)).places.sort(), [
+      assert.deepStrictEqual(rejection(yield* call("POST", "/instances", nonsense)).places.sort(), [
         "body.endLicenseDate",
         "body.startLicenseDate",
       ])
@@ -162,7 +162,7 @@ layer(TestService.layer, { excludeTestServices: true })("instances", (it) => {
 
   it.effect("a family resolves to its current version; drafts can be assigned, archived versions cannot", () =>
     Effect.gen(function* () {
-      const { archive, call, license } = yield* openShop
+      const { archive, call, license } = yield* createShop
       yield* license("pro")
       const second = (yield* license("pro-v2", { familySlug: "pro" })).id
       const draft = (yield* license("pro-v3", { familySlug: "pro", lifecycleState: "DRAFT" })).id
@@ -193,15 +193,15 @@ layer(TestService.layer, { excludeTestServices: true })("instances", (it) => {
 
   it.effect("without metadata fields, every metadata key is rejected with its location", () =>
     Effect.gen(function* () {
-      const { call, license } = yield* openShop
+      const { call, license } = yield* createShop
       yield* license("pro")
       yield* call("POST", "/customers", { name: "Acme" })
       const body = { name: "Prod", customerSlug: "acme", licenseSlug: "pro", ...term }
       const rejected = yield* call("POST", "/instances", { ...body, metadata: { region: "eu", tier: { level: 3 } } })
-      assert.deepStrictEqual(refusal(rejected).places, ["body.metadata.region", "body.metadata.tier"])
+      assert.deepStrictEqual(rejection(rejected).places, ["body.metadata.region", "body.metadata.tier"])
       assert.strictEqual((yield* call("POST", "/instances", { ...body, metadata: {} })).status, 201)
       const changed = yield* call("PATCH", "/instances/prod", { metadata: { region: "eu" } })
-      assert.deepStrictEqual(refusal(changed).places, ["body.metadata.region"])
+      assert.deepStrictEqual(rejection(changed).places, ["body.metadata.region"])
     }),
   )
 
@@ -209,7 +209,7 @@ layer(TestService.layer, { excludeTestServices: true })("instances", (it) => {
     "instances are listed newest first and filtered by customer, license and zone; a cursor is bound to its filters",
     () =>
       Effect.gen(function* () {
-        const { call, license } = yield* openShop
+        const { call, license } = yield* createShop
         yield* license("pro")
         yield* license("free")
         for (const name of ["Acme", "Globex"]) yield* call("POST", "/customers", { name })
@@ -244,7 +244,7 @@ layer(TestService.layer, { excludeTestServices: true })("instances", (it) => {
 
   it.effect("a customer can be deleted only after its instances", () =>
     Effect.gen(function* () {
-      const { call, license } = yield* openShop
+      const { call, license } = yield* createShop
       yield* license("pro")
       for (const name of ["Acme", "Globex"]) yield* call("POST", "/customers", { name })
       yield* call("POST", "/instances", { name: "Prod", customerSlug: "acme", licenseSlug: "pro", ...term })
@@ -260,7 +260,7 @@ layer(TestService.layer, { excludeTestServices: true })("instances", (it) => {
 
   it.effect("when a customer is deleted while it gets an instance, exactly one of both requests succeeds", () =>
     Effect.gen(function* () {
-      const { call, license } = yield* openShop
+      const { call, license } = yield* createShop
       yield* license("pro")
       for (let round = 0; round < 8; round++) {
         const customerSlug = `customer-${round}`
@@ -277,7 +277,7 @@ layer(TestService.layer, { excludeTestServices: true })("instances", (it) => {
 
   it.effect("deleting an instance deletes all its usage, and none of other instances", () =>
     Effect.gen(function* () {
-      const { call, entitlement, grant, license } = yield* openShop
+      const { call, entitlement, grant, license } = yield* createShop
       const sql = yield* PgClient.PgClient
       const started = { startLicenseDate: "2026-01-01T00:00:00Z", endLicenseDate: "2099-01-01T00:00:00Z" }
       yield* license("pro")
@@ -311,8 +311,8 @@ layer(TestService.layer, { excludeTestServices: true })("instances", (it) => {
 
   it.effect("an instance of another organization is not found", () =>
     Effect.gen(function* () {
-      const { call, license } = yield* openShop
-      const stranger = yield* openShop
+      const { call, license } = yield* createShop
+      const stranger = yield* createShop
       yield* license("pro")
       yield* call("POST", "/customers", { name: "Acme" })
       yield* call("POST", "/instances", { name: "Prod", customerSlug: "acme", licenseSlug: "pro", ...term })
@@ -332,7 +332,7 @@ layer(TestService.layer, { excludeTestServices: true })("instances", (it) => {
   it.effect("reading and checking require read:instances, writing requires write:instances", () =>
     Effect.gen(function* () {
       const { core, tokenWith } = yield* TestService
-      const { call, license, tenant } = yield* openShop
+      const { call, license, tenant } = yield* createShop
       yield* license("pro")
       yield* call("POST", "/customers", { name: "Acme" })
       yield* call("POST", "/instances", { name: "Prod", customerSlug: "acme", licenseSlug: "pro", ...term })

@@ -2,15 +2,15 @@
 import { PgClient } from "@effect/sql-pg"
 import { Effect } from "effect"
 import { TestService } from "../support/TestService.ts"
-import type { Answer } from "../support/TestService.ts"
+import type { HttpResponse } from "../support/TestService.ts"
 
 /** The default term of an instance: one year. */
 export const term = { startLicenseDate: "2025-01-01T00:00:00.000Z", endLicenseDate: "2026-01-01T00:00:00.000Z" }
 
-const bodyOf = (response: Answer) =>
+const bodyOf = (response: HttpResponse) =>
   response.status < 300 ? Effect.succeed(response.body) : Effect.die(new Error(`${response.status} ${response.text}`))
 
-export const openShop = Effect.gen(function* () {
+export const createShop = Effect.gen(function* () {
   const service = yield* TestService
   const sql = yield* PgClient.PgClient
   const tenant = yield* service.tenant()
@@ -50,7 +50,7 @@ export const openShop = Effect.gen(function* () {
 })
 
 /** The status, code and error locations of a rejected request. */
-export const refusal = ({ status, body }: Answer) => ({
+export const rejection = ({ status, body }: HttpResponse) => ({
   status,
   code: body.code,
   places: body.errors.map(({ location }: { location: string }) => location),

@@ -1,6 +1,6 @@
 /** An organization whose customers and instances have integration records. */
 import { Effect } from "effect"
-import { openShop } from "../instances/Shop.ts"
+import { createShop } from "../instances/Shop.ts"
 
 export const SALESFORCE = "service.integration.crm.salesforce"
 export const HUBSPOT = "service.integration.crm.hubspot"
@@ -8,7 +8,7 @@ export const STRIPE = "service.integration.billing.stripe"
 
 /** Opens the organization. Salesforce and HubSpot are active, Stripe is not. */
 export const openCrm = Effect.gen(function* () {
-  const shop = yield* openShop
+  const shop = yield* createShop
   for (const name of [SALESFORCE, HUBSPOT]) yield* shop.call("PUT", `/connectors/${name}/activation`)
   const upsertOf =
     (kind: "customer" | "instance") =>

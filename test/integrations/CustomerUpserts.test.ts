@@ -1,7 +1,7 @@
 import { PgClient } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { refusal } from "../instances/Shop.ts"
+import { rejection } from "../instances/Shop.ts"
 import { TestService } from "../support/TestService.ts"
 import { openCrm, SALESFORCE } from "./Crm.ts"
 
@@ -117,15 +117,15 @@ layer(TestService.layer, { excludeTestServices: true })("upserts of customers", 
         Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${from + index}`, index]))
       assert.strictEqual((yield* upsertCustomer("001", { integrationMetadata: keys(0, 64) })).status, 200)
       const one = yield* upsertCustomer("001", { integrationMetadata: keys(64, 1) })
-      assert.deepStrictEqual([one.status, refusal(one).places], [422, ["body.integrationMetadata"]])
+      assert.deepStrictEqual([one.status, rejection(one).places], [422, ["body.integrationMetadata"]])
       assert.strictEqual((yield* upsertCustomer("001", { integrationMetadata: { k0: null, k64: 1 } })).status, 200)
       const deep = yield* upsertCustomer("001", { integrationMetadata: { k1: { b: { c: { d: {} } } } } })
-      assert.deepStrictEqual(refusal(deep).places, ["body.integrationMetadata"])
+      assert.deepStrictEqual(rejection(deep).places, ["body.integrationMetadata"])
       const large = yield* upsertCustomer("002", { integrationMetadata: { a: "x".repeat(17_000) } })
-      assert.deepStrictEqual(refusal(large).places, ["body.integrationMetadata"])
+      assert.deepStrictEqual(rejection(large).places, ["body.integrationMetadata"])
       yield* upsertCustomer("002", { integrationMetadata: { a: "x".repeat(9_000) } })
       const grown = yield* upsertCustomer("002", { integrationMetadata: { b: "x".repeat(9_000) } })
-      assert.deepStrictEqual(refusal(grown).places, ["body.integrationMetadata"])
+      assert.deepStrictEqual(rejection(grown).places, ["body.integrationMetadata"])
     }),
   )
 
@@ -138,7 +138,7 @@ layer(TestService.layer, { excludeTestServices: true })("upserts of customers", 
       assert.match((yield* upsertCustomer("001", { name: "Acme" })).body.slug, /^acme-[a-z0-9]{6}$/)
       yield* upsertCustomer("002", { slug: "globex" })
       const other = yield* upsertCustomer("002", { slug: "initech", name: "Renamed" })
-      assert.deepStrictEqual(refusal(other), { status: 422, code: "Request.ValidationFailed", places: ["body.slug"] })
+      assert.deepStrictEqual(rejection(other), { status: 422, code: "Request.ValidationFailed", places: ["body.slug"] })
       assert.strictEqual((yield* call("GET", "/customers/globex")).body.name, "002")
     }),
   )
@@ -160,11 +160,11 @@ layer(TestService.layer, { excludeTestServices: true })("upserts of customers", 
       ]
       for (const [body, place] of bad) {
         const response = yield* upsertCustomer("001", body)
-        assert.deepStrictEqual([response.status, refusal(response).places], [422, [place]], JSON.stringify(body))
+        assert.deepStrictEqual([response.status, rejection(response).places], [422, [place]], JSON.stringify(body))
       }
       for (const adapter of ["salesforce", SALESFORCE, "CRM.salesforce", "crm."]) {
         const response = yield* upsertCustomer("001", {}, adapter)
-        assert.deepStrictEqual([response.status, refusal(response).places], [422, ["path.adapter"]], adapter)
+        assert.deepStrictEqual([response.status, rejection(response).places], [422, ["path.adapter"]], adapter)
       }
       assert.deepStrictEqual((yield* call("GET", "/customers")).body.items, [])
     }),

@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { request } from "node:http"
-import { refusal } from "../instances/Shop.ts"
+import { rejection } from "../instances/Shop.ts"
 import { TestService } from "../support/TestService.ts"
 import { openCrm, SALESFORCE } from "./Crm.ts"
 
@@ -110,7 +110,7 @@ layer(TestService.layer, { excludeTestServices: true })("external ids", (it) => 
         for (const upsert of [upsertCustomer, upsertInstance]) {
           const response = yield* upsert(externalId)
           assert.deepStrictEqual(
-            [response.status, refusal(response).places],
+            [response.status, rejection(response).places],
             [422, ["path.externalId"]],
             `${externalId.length}`,
           )

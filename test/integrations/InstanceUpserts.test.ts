@@ -1,6 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { refusal, term } from "../instances/Shop.ts"
+import { rejection, term } from "../instances/Shop.ts"
 import { TestService } from "../support/TestService.ts"
 import { openCrm, SALESFORCE } from "./Crm.ts"
 
@@ -84,7 +84,7 @@ layer(TestService.layer, { excludeTestServices: true })("upserts of instances", 
     Effect.gen(function* () {
       const { call, needed, upsertInstance } = yield* openSold
       const nothing = yield* upsertInstance("i-1", {})
-      assert.deepStrictEqual(refusal(nothing), {
+      assert.deepStrictEqual(rejection(nothing), {
         status: 422,
         code: "Request.ValidationFailed",
         places: ["body.customerExternalId", "body.licenseId"],
@@ -122,7 +122,7 @@ layer(TestService.layer, { excludeTestServices: true })("upserts of instances", 
       ]
       for (const [body, place] of cases) {
         const response = yield* upsertInstance("i-1", body)
-        assert.deepStrictEqual([response.status, refusal(response).places], [422, [place]], JSON.stringify(body))
+        assert.deepStrictEqual([response.status, rejection(response).places], [422, [place]], JSON.stringify(body))
       }
       assert.deepStrictEqual((yield* call("GET", "/instances")).body.items, [])
       yield* upsertInstance("i-1", needed)
@@ -133,7 +133,7 @@ layer(TestService.layer, { excludeTestServices: true })("upserts of instances", 
           ...(place.includes("customerE") ? { customerExternalId } : {}),
           ...(place.includes("license") ? { licenseId } : {}),
         }
-        assert.deepStrictEqual(refusal(yield* upsertInstance("i-1", only)).places, [place], JSON.stringify(only))
+        assert.deepStrictEqual(rejection(yield* upsertInstance("i-1", only)).places, [place], JSON.stringify(only))
       }
     }),
   )
@@ -160,7 +160,7 @@ layer(TestService.layer, { excludeTestServices: true })("upserts of instances", 
       yield* upsertInstance("i-1", { ...needed, slug: "prod" })
       const taken = yield* upsertInstance("i-2", { ...needed, slug: "prod" })
       assert.deepStrictEqual([taken.status, taken.body.code], [409, "UpsertInstance.SlugTaken"])
-      assert.deepStrictEqual(refusal(yield* upsertInstance("i-1", { slug: "other" })).places, ["body.slug"])
+      assert.deepStrictEqual(rejection(yield* upsertInstance("i-1", { slug: "other" })).places, ["body.slug"])
     }),
   )
 

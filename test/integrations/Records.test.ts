@@ -1,7 +1,7 @@
 import { PgClient } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { refusal } from "../instances/Shop.ts"
+import { rejection } from "../instances/Shop.ts"
 import { TestService } from "../support/TestService.ts"
 import { bare, HUBSPOT, openCrm, SALESFORCE, STRIPE } from "./Crm.ts"
 
@@ -32,7 +32,7 @@ layer(TestService.layer, { excludeTestServices: true })("integration records", (
       const removed = yield* call("DELETE", path)
       assert.deepStrictEqual([removed.status, removed.text], [204, ""])
       for (const method of ["GET", "DELETE"]) {
-        assert.deepStrictEqual(refusal(yield* call(method, path)), {
+        assert.deepStrictEqual(rejection(yield* call(method, path)), {
           status: 404,
           code: "IntegrationRecord.NotFound",
           places: [],
@@ -204,7 +204,7 @@ layer(TestService.layer, { excludeTestServices: true })("integration records", (
         for (const method of ["GET", "PUT", "DELETE"]) {
           const body = method === "PUT" ? { external_id: "1" } : undefined
           const response = yield* call(method, `/customers/acme/integrations/${name}`, body)
-          assert.deepStrictEqual(refusal(response).places, ["path.integrationName"])
+          assert.deepStrictEqual(rejection(response).places, ["path.integrationName"])
           assert.strictEqual(response.status, 422)
         }
       }
@@ -216,10 +216,10 @@ layer(TestService.layer, { excludeTestServices: true })("integration records", (
         { external_id: null },
       ]) {
         const response = yield* call("POST", `/customers/acme/integrations/${SALESFORCE}`, body)
-        assert.deepStrictEqual([response.status, refusal(response).places], [422, ["body.external_id"]])
+        assert.deepStrictEqual([response.status, rejection(response).places], [422, ["body.external_id"]])
       }
       const more = yield* call("PUT", `/customers/acme/integrations/${SALESFORCE}`, { external_id: "1", web_url: "x" })
-      assert.deepStrictEqual(refusal(more).places, ["body.web_url"])
+      assert.deepStrictEqual(rejection(more).places, ["body.web_url"])
     }),
   )
 

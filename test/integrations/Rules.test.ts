@@ -1,6 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { fresh, mergeMetadata, recordErrors, slugErrors, applyUpsert } from "../../src/domains/integrations/Rules.ts"
+import {
+  newRecord,
+  mergeMetadata,
+  recordErrors,
+  slugErrors,
+  applyUpsert,
+} from "../../src/domains/integrations/Rules.ts"
 
 const value = Schema.NullOr(Schema.Union([Schema.String, Schema.Boolean, Schema.Array(Schema.String)]))
 const at = new Date("2026-01-31T09:00:00Z")
@@ -27,7 +33,7 @@ describe("integration records", () => {
   })
 
   it("an upsert keeps the external id and the last error", () => {
-    const failed = { ...fresh("001"), last_error: "timeout", web_url: "https://crm.example" }
+    const failed = { ...newRecord("001"), last_error: "timeout", web_url: "https://crm.example" }
     const expected = { ...failed, synced_at: "2026-01-31T09:00:00.000Z" }
     assert.deepStrictEqual(applyUpsert(failed, {}, at), expected)
     assert.deepStrictEqual(applyUpsert(failed, { webUrl: null }, at), { ...expected, web_url: null })
@@ -35,9 +41,9 @@ describe("integration records", () => {
 
   it("metadata above its limits is a validation error", () => {
     const keys = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, key) => [`k${key}`, key]))
-    assert.deepStrictEqual(recordErrors({ ...fresh("1"), metadata: keys(64) }), [])
+    assert.deepStrictEqual(recordErrors({ ...newRecord("1"), metadata: keys(64) }), [])
     assert.deepStrictEqual(
-      recordErrors({ ...fresh("1"), metadata: keys(65) }).map(({ location }) => location),
+      recordErrors({ ...newRecord("1"), metadata: keys(65) }).map(({ location }) => location),
       ["body.integrationMetadata"],
     )
   })

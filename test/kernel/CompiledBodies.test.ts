@@ -66,10 +66,10 @@ describe("the body of every endpoint", () => {
         const decode = Schema.decodeUnknownExit(body, ENDPOINT_OPTIONS)
         const known = interpreted(body)
         for (const variant of variantsOf(example)) {
-          const answer = decode(variant)
-          if (Exit.isSuccess(answer)) accepted++
+          const result = decode(variant)
+          if (Exit.isSuccess(result)) accepted++
           else rejected++
-          assert.deepStrictEqual(resultOf(answer), resultOf(known(variant)), `${id}: ${JSON.stringify(variant)}`)
+          assert.deepStrictEqual(resultOf(result), resultOf(known(variant)), `${id}: ${JSON.stringify(variant)}`)
         }
       }
     }

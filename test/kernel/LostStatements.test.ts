@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, Fiber, Layer, Redacted } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { mayHaveCommitted } from "../../src/kernel/database/Statements.ts"
-import { cable } from "../support/cable.ts"
+import { databaseProxy } from "../support/cable.ts"
 import { TestDatabase, testSql } from "../support/TestDatabase.ts"
 
 const isUnconfirmed = (statement: Effect.Effect<unknown, SqlError>) =>
@@ -37,7 +37,7 @@ describe("a failed statement", () => {
       assert.isFalse(yield* isUnconfirmed(client`SELECT 1 / 0`))
       yield* client`SET statement_timeout = 20`
       assert.isFalse(yield* isUnconfirmed(client`SELECT pg_sleep(60)`))
-      const wire = yield* cable(Redacted.value((yield* TestDatabase).url))
+      const wire = yield* databaseProxy(Redacted.value((yield* TestDatabase).url))
       const remote = yield* clientAt(Redacted.make(wire.url))
       yield* remote`SELECT 1`
       wire.cut()

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { instantText, Timestamp } from "../../src/kernel/values/Timestamp.ts"
-import { asJson } from "../../src/kernel/contract/JsonResponse.ts"
+import { toJson } from "../../src/kernel/contract/JsonResponse.ts"
 
 const YEAR_0 = Date.UTC(0, 0, 1) - 1900 * 365.25 * 86_400_000
 const YEAR_10000 = Date.UTC(10_000, 0, 1)
@@ -13,7 +13,7 @@ describe("instants", () => {
     const instant = new Date(millis)
     assert.strictEqual(instantText(instant), instant.toISOString())
     assert.strictEqual(encode(instant), instant.toISOString())
-    assert.strictEqual(asJson({ instant })["instant"], instant.toISOString())
+    assert.strictEqual(toJson({ instant })["instant"], instant.toISOString())
   })
 
   it("are formatted correctly after the cache of days is full", () => {

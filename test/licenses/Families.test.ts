@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import type { License } from "../../src/domains/licenses/Model.ts"
 import { currentVersion } from "../../src/domains/licenses/Rules.ts"
 import { TestService } from "../support/TestService.ts"
-import { refusal, slugs, vendor } from "./support.ts"
+import { rejectionOf, slugs, vendor } from "./support.ts"
 
 layer(TestService.layer, { excludeTestServices: true })("license families", (it) => {
   it.effect("a family resolves to its default, otherwise to its highest published version, otherwise to none", () =>
@@ -12,7 +12,7 @@ layer(TestService.layer, { excludeTestServices: true })("license families", (it)
       const current = Effect.map(call("GET", "/license-families/gold"), ({ body }) => body.currentVersion?.slug)
       const first = (yield* license({ lifecycleState: "DRAFT" })).body
       const unresolved = yield* call("GET", "/license-families/gold")
-      assert.deepStrictEqual(refusal(unresolved), [404, "GetLicenseFamily.NoPublishedVersion"])
+      assert.deepStrictEqual(rejectionOf(unresolved), [404, "GetLicenseFamily.NoPublishedVersion"])
       yield* call("POST", "/licenses/gold/publish")
       assert.strictEqual(yield* current, "gold")
       for (let version = 2; version <= 10; version++) yield* license({ familySlug: "gold" })
@@ -84,7 +84,7 @@ layer(TestService.layer, { excludeTestServices: true })("license families", (it)
       yield* owner.license()
       for (const slug of ["gold", "silver"]) {
         const hidden = yield* stranger.call("GET", `/license-families/${slug}`)
-        assert.deepStrictEqual(refusal(hidden), [404, "LicenseFamily.NotFound"])
+        assert.deepStrictEqual(rejectionOf(hidden), [404, "LicenseFamily.NotFound"])
       }
     }),
   )

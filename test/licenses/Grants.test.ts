@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestService } from "../support/TestService.ts"
-import { locations, refusal, vendor } from "./support.ts"
+import { locations, rejectionOf, vendor } from "./support.ts"
 
 layer(TestService.layer, { excludeTestServices: true })("grants of licenses", (it) => {
   it.effect("a number, a boolean and a configuration are granted, listed, changed and removed", () =>
@@ -104,7 +104,7 @@ layer(TestService.layer, { excludeTestServices: true })("grants of licenses", (i
       for (const slug of ["seats", "chairs"]) {
         for (const [method, body] of [["PUT", { value: 1 }], ["DELETE"]] as const) {
           const missing = yield* call(method, `/licenses/gold/entitlements/${slug}`, body)
-          assert.deepStrictEqual(refusal(missing), [404, "Entitlement.NotFound"])
+          assert.deepStrictEqual(rejectionOf(missing), [404, "Entitlement.NotFound"])
         }
       }
     }),
@@ -124,7 +124,7 @@ layer(TestService.layer, { excludeTestServices: true })("grants of licenses", (i
       const rejected = responses.filter(({ status }) => status !== 201)
       assert.strictEqual(rejected.length, 7)
       for (const response of rejected) {
-        assert.deepStrictEqual(refusal(response), [409, "AssignLicenseEntitlement.AlreadyAssigned"])
+        assert.deepStrictEqual(rejectionOf(response), [409, "AssignLicenseEntitlement.AlreadyAssigned"])
       }
       assert.strictEqual((yield* events).filter(({ type }) => type === "LICENSE_ENTITLEMENT_ASSIGNED").length, 1)
     }),
@@ -147,7 +147,10 @@ layer(TestService.layer, { excludeTestServices: true })("grants of licenses", (i
       yield* license({ lifecycleState: "DRAFT" })
       yield* entitlement("NUMBER", "seats")
       yield* call("POST", "/licenses/gold/entitlements", { entitlementSlug: "seats", value: 1 })
-      assert.deepStrictEqual(refusal(yield* call("DELETE", "/entitlements/seats")), [409, "DeleteEntitlement.InUse"])
+      assert.deepStrictEqual(rejectionOf(yield* call("DELETE", "/entitlements/seats")), [
+        409,
+        "DeleteEntitlement.InUse",
+      ])
       assert.strictEqual((yield* call("DELETE", "/licenses/gold")).status, 204)
       assert.strictEqual((yield* call("DELETE", "/entitlements/seats")).status, 204)
     }),

@@ -4,7 +4,7 @@ import { Transactions } from "../../src/kernel/database/Transactions.ts"
 import { Licenses } from "../../src/domains/licenses/Service.ts"
 import type { LicenseChoice } from "../../src/domains/licenses/Service.ts"
 import { TestService } from "../support/TestService.ts"
-import { locations, refusal, slugs, vendor } from "./support.ts"
+import { locations, rejectionOf, slugs, vendor } from "./support.ts"
 
 layer(TestService.layer, { excludeTestServices: true })("licenses", (it) => {
   it.effect("a license without a family creates one with its slug", () =>
@@ -56,7 +56,7 @@ layer(TestService.layer, { excludeTestServices: true })("licenses", (it) => {
       assert.deepStrictEqual(locations(yield* license({ familyId: theirs.familyId })), ["body.familyId"])
       assert.deepStrictEqual(locations(yield* license({ familyId: "no-uuid" })), ["body.familyId"])
       const disagreeing = yield* license({ familySlug: "one", familyId: other.familyId })
-      assert.deepStrictEqual(refusal(disagreeing), [422, "Request.ValidationFailed"])
+      assert.deepStrictEqual(rejectionOf(disagreeing), [422, "Request.ValidationFailed"])
       assert.deepStrictEqual(locations(disagreeing), ["body.familyId"])
     }),
   )
@@ -66,9 +66,9 @@ layer(TestService.layer, { excludeTestServices: true })("licenses", (it) => {
       const { license } = yield* vendor
       yield* license()
       yield* license({ familySlug: "gold", slug: "silver" })
-      assert.deepStrictEqual(refusal(yield* license({ slug: "gold" })), [409, "CreateLicense.SlugTaken"])
-      assert.deepStrictEqual(refusal(yield* license({ slug: "silver" })), [409, "CreateLicense.SlugTaken"])
-      assert.deepStrictEqual(refusal(yield* license({ familySlug: "gold", slug: "gold" })), [
+      assert.deepStrictEqual(rejectionOf(yield* license({ slug: "gold" })), [409, "CreateLicense.SlugTaken"])
+      assert.deepStrictEqual(rejectionOf(yield* license({ slug: "silver" })), [409, "CreateLicense.SlugTaken"])
+      assert.deepStrictEqual(rejectionOf(yield* license({ familySlug: "gold", slug: "gold" })), [
         409,
         "CreateLicense.SlugTaken",
       ])
@@ -145,7 +145,7 @@ layer(TestService.layer, { excludeTestServices: true })("licenses", (it) => {
         hasMore: false,
         nextCursor: "",
       })
-      assert.deepStrictEqual(refusal(yield* call("GET", `/licenses?family=silver&cursor=${cursor}`)), [
+      assert.deepStrictEqual(rejectionOf(yield* call("GET", `/licenses?family=silver&cursor=${cursor}`)), [
         400,
         "Request.InvalidCursor",
       ])
@@ -178,15 +178,15 @@ layer(TestService.layer, { excludeTestServices: true })("licenses", (it) => {
     Effect.gen(function* () {
       const { call, instance, license } = yield* vendor
       yield* license()
-      assert.deepStrictEqual(refusal(yield* call("DELETE", "/licenses/gold")), [409, "DeleteLicense.NotADraft"])
+      assert.deepStrictEqual(rejectionOf(yield* call("DELETE", "/licenses/gold")), [409, "DeleteLicense.NotADraft"])
       yield* license({ familySlug: "gold", lifecycleState: "DRAFT" })
       const used = yield* instance("gold-v2")
       assert.strictEqual(used.status, 201)
-      assert.deepStrictEqual(refusal(yield* call("DELETE", "/licenses/gold-v2")), [409, "DeleteLicense.InUse"])
+      assert.deepStrictEqual(rejectionOf(yield* call("DELETE", "/licenses/gold-v2")), [409, "DeleteLicense.InUse"])
       assert.strictEqual((yield* call("DELETE", `/instances/${used.body.slug}`)).status, 204)
       assert.strictEqual((yield* call("DELETE", "/licenses/gold-v2")).status, 204)
       for (const [method, body] of [["GET"], ["PUT", {}], ["DELETE"]] as const) {
-        assert.deepStrictEqual(refusal(yield* call(method, "/licenses/gold-v2", body)), [404, "License.NotFound"])
+        assert.deepStrictEqual(rejectionOf(yield* call(method, "/licenses/gold-v2", body)), [404, "License.NotFound"])
       }
     }),
   )
@@ -196,7 +196,7 @@ layer(TestService.layer, { excludeTestServices: true })("licenses", (it) => {
       const { call, license } = yield* vendor
       yield* license({ lifecycleState: "DRAFT" })
       assert.strictEqual((yield* call("DELETE", "/licenses/gold")).status, 204)
-      assert.deepStrictEqual(refusal(yield* call("GET", "/license-families/gold")), [404, "LicenseFamily.NotFound"])
+      assert.deepStrictEqual(rejectionOf(yield* call("GET", "/license-families/gold")), [404, "LicenseFamily.NotFound"])
       assert.deepStrictEqual(locations(yield* license({ familySlug: "gold" })), ["body.familySlug"])
       assert.strictEqual((yield* license({ slug: "gold" })).status, 201)
     }),
@@ -219,7 +219,7 @@ layer(TestService.layer, { excludeTestServices: true })("licenses", (it) => {
         ["PUT", "/licenses/gold/entitlements/seats", { value: 1 }],
         ["DELETE", "/licenses/gold/entitlements/seats"],
       ] as const) {
-        assert.deepStrictEqual(refusal(yield* stranger.call(method, path, body)), [404, "License.NotFound"])
+        assert.deepStrictEqual(rejectionOf(yield* stranger.call(method, path, body)), [404, "License.NotFound"])
       }
       assert.deepStrictEqual(slugs(yield* stranger.call("GET", "/licenses?family=gold")), [])
       assert.strictEqual((yield* stranger.license()).body.slug, "gold")
@@ -293,7 +293,7 @@ layer(TestService.layer, { excludeTestServices: true })("licenses", (it) => {
       const token = yield* tokenWith(owner, ["read:licenses"])
       assert.strictEqual((yield* core("GET", "/licenses", { token })).status, 200)
       const rejected = yield* core("POST", "/licenses", { token, body: { name: "Gold", type: "PAID" } })
-      assert.deepStrictEqual(refusal(rejected), [403, "Auth.MissingScope"])
+      assert.deepStrictEqual(rejectionOf(rejected), [403, "Auth.MissingScope"])
     }),
   )
 })

@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestService } from "../support/TestService.ts"
-import { refusal, vendor } from "./support.ts"
+import { rejectionOf, vendor } from "./support.ts"
 
 layer(TestService.layer, { excludeTestServices: true })("the lifecycle of licenses", (it) => {
   it.effect("a draft is published, archived and unarchived, and each step returns the license", () =>
@@ -47,7 +47,7 @@ layer(TestService.layer, { excludeTestServices: true })("the lifecycle of licens
         ["unarchive", "draft", "UnarchiveLicense.NotArchived"],
         ["unarchive", "published", "UnarchiveLicense.NotArchived"],
       ] as const) {
-        assert.deepStrictEqual(refusal(yield* call("POST", `/licenses/${slug}/${step}`)), [409, code])
+        assert.deepStrictEqual(rejectionOf(yield* call("POST", `/licenses/${slug}/${step}`)), [409, code])
       }
     }),
   )
@@ -82,13 +82,13 @@ layer(TestService.layer, { excludeTestServices: true })("the lifecycle of licens
     Effect.gen(function* () {
       const { call, license } = yield* vendor
       const rejected = yield* license({ lifecycleState: "DRAFT", isDefault: true })
-      assert.deepStrictEqual(refusal(rejected), [409, "CreateLicense.DefaultMustBePublished"])
+      assert.deepStrictEqual(rejectionOf(rejected), [409, "CreateLicense.DefaultMustBePublished"])
       yield* license({ slug: "draft", lifecycleState: "DRAFT" })
       yield* license({ slug: "archived" })
       yield* call("POST", "/licenses/archived/archive")
       for (const slug of ["draft", "archived"]) {
         const rejected = yield* call("PUT", `/licenses/${slug}`, { isDefault: true })
-        assert.deepStrictEqual(refusal(rejected), [409, "UpdateLicense.DefaultMustBePublished"])
+        assert.deepStrictEqual(rejectionOf(rejected), [409, "UpdateLicense.DefaultMustBePublished"])
       }
     }),
   )
@@ -98,7 +98,7 @@ layer(TestService.layer, { excludeTestServices: true })("the lifecycle of licens
       const { call, license } = yield* vendor
       yield* license({ isDefault: true })
       const rejected = yield* call("POST", "/licenses/gold/archive")
-      assert.deepStrictEqual(refusal(rejected), [409, "ArchiveLicense.DefaultMustBePublished"])
+      assert.deepStrictEqual(rejectionOf(rejected), [409, "ArchiveLicense.DefaultMustBePublished"])
       yield* license({ familySlug: "gold", isDefault: true })
       assert.strictEqual((yield* call("POST", "/licenses/gold/archive")).status, 200)
       yield* call("PUT", "/licenses/gold-v2", { isDefault: false })

@@ -7,7 +7,7 @@ import {
   archiveRejection,
   currentVersion,
   overageError,
-  faultOfValue,
+  valueError,
   slugOfVersion,
 } from "../../src/domains/licenses/Rules.ts"
 
@@ -100,7 +100,7 @@ describe("the value of a grant", () => {
     "is valid for at most one type of entitlement",
     { value: Schema.Union([Schema.Finite, Schema.Boolean, Schema.Record(Schema.String, Schema.Unknown)]) },
     ({ value }) => {
-      assert.isAtMost(entitlementTypes.filter((type) => faultOfValue(type, value) === undefined).length, 1)
+      assert.isAtMost(entitlementTypes.filter((type) => valueError(type, value) === undefined).length, 1)
     },
   )
 
@@ -108,17 +108,17 @@ describe("the value of a grant", () => {
     "can be any integer up to 15 digits",
     { value: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 999_999_999_999_999 })) },
     ({ value }) => {
-      assert.isUndefined(faultOfValue("NUMBER", value))
-      assert.strictEqual(faultOfValue("NUMBER", -value - 2), "must be at least 0, or -1 for unlimited")
+      assert.isUndefined(valueError("NUMBER", value))
+      assert.strictEqual(valueError("NUMBER", -value - 2), "must be at least 0, or -1 for unlimited")
     },
   )
 
   it("has at most 18 digits before and after the decimal point", () => {
     for (const value of [0, -0, -1, 0.1 + 0.2, 1e-18, 999_999_999_999_999_900, 123_456.789]) {
-      assert.isUndefined(faultOfValue("NUMBER", value), String(value))
+      assert.isUndefined(valueError("NUMBER", value), String(value))
     }
     for (const value of [1e18, 1e300, 1e-19, Number.MIN_VALUE, Number.MAX_VALUE]) {
-      assert.strictEqual(faultOfValue("NUMBER", value), "must have at most 18 digits", String(value))
+      assert.strictEqual(valueError("NUMBER", value), "must have at most 18 digits", String(value))
     }
   })
 

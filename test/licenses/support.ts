@@ -1,6 +1,6 @@
 /** Helpers for tests of licenses. */
 import { Effect } from "effect"
-import type { Answer } from "../support/TestService.ts"
+import type { HttpResponse } from "../support/TestService.ts"
 import { TestService } from "../support/TestService.ts"
 
 /** A new organization, with calls that send its token. */
@@ -34,9 +34,10 @@ export const vendor = Effect.gen(function* () {
   }
 })
 
-export const refusal = (response: Answer) => [response.status, response.body.code]
+export const rejectionOf = (response: HttpResponse) => [response.status, response.body.code]
 
-export const locations = (response: Answer): ReadonlyArray<string> =>
+export const locations = (response: HttpResponse): ReadonlyArray<string> =>
   response.body.errors.map((error: { location: string }) => error.location)
 
-export const slugs = (page: Answer): ReadonlyArray<string> => page.body.items.map((item: { slug: string }) => item.slug)
+export const slugs = (page: HttpResponse): ReadonlyArray<string> =>
+  page.body.items.map((item: { slug: string }) => item.slug)

@@ -6,11 +6,11 @@ import { HealthChecks } from "../../src/kernel/ports/HealthChecks.ts"
 import { Transactions } from "../../src/kernel/database/Transactions.ts"
 import * as Worker from "../../src/domains/maintenance/Worker.ts"
 import { TestService } from "../support/TestService.ts"
-import { at, DAY, expiryEvents, inTime, issue, keysExpiring, sweep, sweeperWith } from "./sweeping.ts"
+import { at, DAY, expiryEvents, withTestClock, issue, keysExpiring, sweep, sweeperWith } from "./sweeping.ts"
 
 layer(TestService.layer, { excludeTestServices: true })("the sweeper", (it) => {
   it.effect("events are retained forever unless a retention period is configured", () =>
-    inTime((then) =>
+    withTestClock((then) =>
       Effect.gen(function* () {
         const sql = yield* PgClient.PgClient
         // Ids are monotonic within a process, so this time must be later than that of all other tests.
@@ -40,7 +40,7 @@ layer(TestService.layer, { excludeTestServices: true })("the sweeper", (it) => {
   )
 
   it.effect("a reservation is deleted eight days after its creation", () =>
-    inTime((then) =>
+    withTestClock((then) =>
       Effect.gen(function* () {
         const sql = yield* PgClient.PgClient
         const { core, tenant } = yield* TestService
@@ -76,7 +76,7 @@ layer(TestService.layer, { excludeTestServices: true })("the sweeper", (it) => {
   )
 
   it.effect("expired rows of any table are deleted at their expiry time, not before", () =>
-    inTime((then) =>
+    withTestClock((then) =>
       Effect.gen(function* () {
         const sql = yield* PgClient.PgClient
         const { organizationId } = yield* (yield* TestService).tenant()
@@ -96,7 +96,7 @@ layer(TestService.layer, { excludeTestServices: true })("the sweeper", (it) => {
   )
 
   it.effect("concurrent sweeps delete many rows in batches, each row once", () =>
-    inTime((then) =>
+    withTestClock((then) =>
       Effect.gen(function* () {
         yield* sweep
         const keys = yield* keysExpiring(at(0), 4_500)
@@ -112,7 +112,7 @@ layer(TestService.layer, { excludeTestServices: true })("the sweeper", (it) => {
   )
 
   it.effect("a sweep skips rows locked by another transaction", () =>
-    inTime((then) =>
+    withTestClock((then) =>
       Effect.gen(function* () {
         const sql = yield* PgClient.PgClient
         const transactions = yield* Transactions
@@ -141,7 +141,7 @@ layer(TestService.layer, { excludeTestServices: true })("the sweeper", (it) => {
   )
 
   it.effect("a failed retention job does not stop the others, and runs again in the next sweep", () =>
-    inTime((then) =>
+    withTestClock((then) =>
       Effect.gen(function* () {
         const sql = yield* PgClient.PgClient
         const keys = yield* keysExpiring(at(0), 3)
@@ -162,7 +162,7 @@ layer(TestService.layer, { excludeTestServices: true })("the sweeper", (it) => {
   it.effect(
     "the worker sweeps at startup and every minute, continues after a failure, and reports its state in health",
     () =>
-      inTime(() =>
+      withTestClock(() =>
         Effect.gen(function* () {
           const sql = yield* PgClient.PgClient
           // The clock may advance before the worker starts to wait, so this advances it again.

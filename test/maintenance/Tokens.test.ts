@@ -1,42 +1,42 @@
 import { assert, layer } from "@effect/vitest"
 import { Duration, Effect, Option } from "effect"
 import { TestService } from "../support/TestService.ts"
-import { at, DAY, expiryEvents, inTime, issue, kept, revoke, sweep, sweeperWith } from "./sweeping.ts"
+import { at, DAY, expiryEvents, withTestClock, issue, areStored, revoke, sweep, sweeperWith } from "./sweeping.ts"
 
 layer(TestService.layer, { excludeTestServices: true })("the sweeper and tokens that ended", (it) => {
   it.effect("a revoked token is retained for 90 days and then deleted", () =>
-    inTime((then) =>
+    withTestClock((then) =>
       Effect.gen(function* () {
         const { organizationId } = yield* (yield* TestService).tenant()
         const [revoked, live] = [yield* issue({ organizationId }), yield* issue({ organizationId })]
         yield* revoke(organizationId, revoked.slug, at(0))
         yield* then(90 * DAY - 60_000)
         yield* sweep
-        assert.deepStrictEqual(yield* kept(revoked, live), [true, true])
+        assert.deepStrictEqual(yield* areStored(revoked, live), [true, true])
         yield* then(90 * DAY)
         yield* sweep
-        assert.deepStrictEqual(yield* kept(revoked, live), [false, true])
+        assert.deepStrictEqual(yield* areStored(revoked, live), [false, true])
       }),
     ),
   )
 
   it.effect("an expired token is retained for 90 days and then deleted", () =>
-    inTime((then) =>
+    withTestClock((then) =>
       Effect.gen(function* () {
         const { organizationId } = yield* (yield* TestService).tenant()
         const expired = yield* issue({ organizationId, expiresAt: at(DAY) })
         yield* then(91 * DAY - 60_000)
         yield* sweep
-        assert.deepStrictEqual(yield* kept(expired), [true])
+        assert.deepStrictEqual(yield* areStored(expired), [true])
         yield* then(91 * DAY)
         yield* sweep
-        assert.deepStrictEqual(yield* kept(expired), [false])
+        assert.deepStrictEqual(yield* areStored(expired), [false])
       }),
     ),
   )
 
   it.effect("retention counts from the earlier of revocation and expiry", () =>
-    inTime((then) =>
+    withTestClock((then) =>
       Effect.gen(function* () {
         const { organizationId } = yield* (yield* TestService).tenant()
         const early = yield* issue({ organizationId, expiresAt: at(50 * DAY) })
@@ -45,16 +45,16 @@ layer(TestService.layer, { excludeTestServices: true })("the sweeper and tokens 
         yield* revoke(organizationId, late.slug, at(50 * DAY))
         yield* then(90 * DAY)
         yield* sweep
-        assert.deepStrictEqual(yield* kept(early, late), [false, true])
+        assert.deepStrictEqual(yield* areStored(early, late), [false, true])
         yield* then(91 * DAY)
         yield* sweep
-        assert.deepStrictEqual(yield* kept(late), [false])
+        assert.deepStrictEqual(yield* areStored(late), [false])
       }),
     ),
   )
 
   it.effect("the retention of revoked tokens is configurable", () =>
-    inTime((then) =>
+    withTestClock((then) =>
       Effect.gen(function* () {
         const { organizationId } = yield* (yield* TestService).tenant()
         const revoked = yield* issue({ organizationId })
@@ -62,13 +62,13 @@ layer(TestService.layer, { excludeTestServices: true })("the sweeper and tokens 
         yield* then(7 * DAY)
         const short = sweeperWith({ retiredTokens: Duration.days(7), events: Option.none() })
         yield* sweep.pipe(Effect.provide(short))
-        assert.deepStrictEqual(yield* kept(revoked), [false])
+        assert.deepStrictEqual(yield* areStored(revoked), [false])
       }),
     ),
   )
 
   it.effect("a revoked platform credential is deleted with the tokens that it minted", () =>
-    inTime((then) =>
+    withTestClock((then) =>
       Effect.gen(function* () {
         const { organizationId } = yield* (yield* TestService).tenant()
         const parent = yield* issue({ organizationId: null })
@@ -77,24 +77,24 @@ layer(TestService.layer, { excludeTestServices: true })("the sweeper and tokens 
         yield* revoke(organizationId, child.slug, at(0))
         yield* then(90 * DAY)
         yield* sweep
-        assert.deepStrictEqual(yield* kept(parent, child), [false, false])
+        assert.deepStrictEqual(yield* areStored(parent, child), [false, false])
       }),
     ),
   )
 
   it.effect("an expired platform credential is retained as long as a token that it minted", () =>
-    inTime((then) =>
+    withTestClock((then) =>
       Effect.gen(function* () {
         const { organizationId } = yield* (yield* TestService).tenant()
         const parent = yield* issue({ organizationId: null, expiresAt: at(DAY) })
         const child = yield* issue({ organizationId, parentId: parent.id })
         yield* then(200 * DAY)
         yield* sweep
-        assert.deepStrictEqual(yield* kept(parent, child), [true, true])
+        assert.deepStrictEqual(yield* areStored(parent, child), [true, true])
         yield* revoke(organizationId, child.slug, at(200 * DAY))
         yield* then(290 * DAY)
         yield* sweep
-        assert.deepStrictEqual(yield* kept(parent, child), [false, false])
+        assert.deepStrictEqual(yield* areStored(parent, child), [false, false])
       }),
     ),
   )
@@ -116,7 +116,7 @@ layer(TestService.layer, { excludeTestServices: true })("the sweeper and tokens 
         (yield* core("DELETE", `/service-accounts/${account}/tokens/${issued.body.slug}`, { token })).status,
         204,
       )
-      yield* inTime(() => sweep)
+      yield* withTestClock(() => sweep)
       const tokens = yield* core("GET", `/service-accounts/${account}/tokens`, { token })
       assert.deepStrictEqual(tokens.body.items, [])
       const listed = yield* core("GET", "/components", { token })
@@ -143,8 +143,8 @@ layer(TestService.layer, { excludeTestServices: true })("the sweeper and tokens 
         yield* core("POST", path, { token, body }),
       ]
       yield* core("DELETE", `${path}/${revoked.body.slug}`, { token })
-      yield* inTime(() => Effect.all([sweep, sweep, sweep], { concurrency: 3 }))
-      yield* inTime(() => sweep)
+      yield* withTestClock(() => Effect.all([sweep, sweep, sweep], { concurrency: 3 }))
+      yield* withTestClock(() => sweep)
       const [event, ...others] = yield* expiryEvents(organizationId)
       assert.deepStrictEqual(others, [])
       assert.strictEqual(event?.actor.name, "system:platform")
@@ -155,7 +155,7 @@ layer(TestService.layer, { excludeTestServices: true })("the sweeper and tokens 
   )
 
   it.effect("no expiry event is emitted before the token expires", () =>
-    inTime((then) =>
+    withTestClock((then) =>
       Effect.gen(function* () {
         const { organizationId } = yield* (yield* TestService).tenant()
         yield* issue({ organizationId, expiresAt: at(1000) })
@@ -170,13 +170,13 @@ layer(TestService.layer, { excludeTestServices: true })("the sweeper and tokens 
   )
 
   it.effect("an overdue expiry event is emitted before the token is deleted", () =>
-    inTime((then) =>
+    withTestClock((then) =>
       Effect.gen(function* () {
         const { organizationId } = yield* (yield* TestService).tenant()
         const expired = yield* issue({ organizationId, expiresAt: at(1000) })
         yield* then(400 * DAY)
         yield* sweep
-        assert.deepStrictEqual(yield* kept(expired), [false])
+        assert.deepStrictEqual(yield* areStored(expired), [false])
         assert.strictEqual((yield* expiryEvents(organizationId)).length, 1)
       }),
     ),

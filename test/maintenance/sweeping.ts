@@ -18,7 +18,9 @@ export const DAY = 24 * 60 * 60 * 1000
 export const at = (millis: number) => new Date(START + millis)
 
 /** Runs `use` on a test clock that starts at a fixed time. `then` sets it to that many milliseconds after the start. */
-export const inTime = <A, E, R>(use: (then: (millis: number) => Effect.Effect<void>) => Effect.Effect<A, E, R>) =>
+export const withTestClock = <A, E, R>(
+  use: (then: (millis: number) => Effect.Effect<void>) => Effect.Effect<A, E, R>,
+) =>
   Effect.andThen(
     TestClock.setTime(START),
     use((millis) => TestClock.setTime(START + millis)),
@@ -29,9 +31,9 @@ export const issue = Effect.fnUntraced(function* (options: {
   readonly expiresAt?: Date
   readonly parentId?: string
 }) {
-  const [issuing, transactions] = [yield* TokenIssuer, yield* Transactions]
+  const [tokenIssuer, transactions] = [yield* TokenIssuer, yield* Transactions]
   const { record } = yield* transactions.run(
-    issuing.issue({
+    tokenIssuer.issue({
       kind: options.organizationId === null ? "platform" : "organization",
       organizationId: options.organizationId,
       owner: platformIdentity,
@@ -51,7 +53,7 @@ export const revoke = Effect.fnUntraced(function* (organizationId: string | null
 })
 
 /** Whether each of the credentials is still stored. */
-export const kept = Effect.fnUntraced(function* (...tokens: ReadonlyArray<{ readonly id: string }>) {
+export const areStored = Effect.fnUntraced(function* (...tokens: ReadonlyArray<{ readonly id: string }>) {
   const repo = yield* AccessRepo
   const rows = new Set((yield* repo.findByIds(tokens.map(({ id }) => id))).map(({ id }) => id))
   return tokens.map(({ id }) => rows.has(id))

@@ -1,6 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { refusal } from "../instances/Shop.ts"
+import { rejection } from "../instances/Shop.ts"
 import { TestService } from "../support/TestService.ts"
 
 const absent = "0199aaaa-0000-7000-8000-000000000000"
@@ -94,11 +94,15 @@ layer(TestService.layer, { excludeTestServices: true })("metadata fields", (it) 
       const { call, field } = yield* definer
       const first = (yield* field()).body
       assert.strictEqual((yield* field({ resourceType: "INSTANCE" })).status, 201)
-      assert.deepStrictEqual(refusal(yield* field()), { status: 409, code: "CreateMetadataField.KeyTaken", places: [] })
+      assert.deepStrictEqual(rejection(yield* field()), {
+        status: 409,
+        code: "CreateMetadataField.KeyTaken",
+        places: [],
+      })
       yield* call("POST", `/metadata-fields/${first.id}/archive`)
       const second = (yield* field()).body
       const rejected = yield* call("POST", `/metadata-fields/${first.id}/unarchive`)
-      assert.deepStrictEqual(refusal(rejected), { status: 409, code: "UnarchiveMetadataField.KeyTaken", places: [] })
+      assert.deepStrictEqual(rejection(rejected), { status: 409, code: "UnarchiveMetadataField.KeyTaken", places: [] })
       yield* call("POST", `/metadata-fields/${second.id}/archive`)
       assert.strictEqual((yield* call("POST", `/metadata-fields/${first.id}/unarchive`)).status, 200)
     }),
@@ -108,12 +112,12 @@ layer(TestService.layer, { excludeTestServices: true })("metadata fields", (it) 
     Effect.gen(function* () {
       const { call, field } = yield* definer
       const many = Array.from({ length: 8 })
-      const answers = yield* Effect.all(
+      const responses = yield* Effect.all(
         many.map(() => field()),
         { concurrency: "unbounded" },
       )
-      assert.strictEqual(answers.filter(({ status }) => status === 201).length, 1)
-      assert.strictEqual(answers.filter(({ body }) => body.code === "CreateMetadataField.KeyTaken").length, 7)
+      assert.strictEqual(responses.filter(({ status }) => status === 201).length, 1)
+      assert.strictEqual(responses.filter(({ body }) => body.code === "CreateMetadataField.KeyTaken").length, 7)
       const archived: Array<string> = []
       for (let index = 0; index < 4; index++) {
         const { body } = yield* field({ key: "tier" })
@@ -153,8 +157,8 @@ layer(TestService.layer, { excludeTestServices: true })("metadata fields", (it) 
       const next = yield* page(`?resourceType=DEPLOYMENT_ZONE&limit=2&cursor=${first.nextCursor}`)
       assert.deepStrictEqual([next.keys, next.hasMore, next.nextCursor], [["b"], false, ""])
       const foreignCursor = yield* call("GET", `/metadata-fields?limit=2&cursor=${first.nextCursor}`)
-      assert.deepStrictEqual(refusal(foreignCursor).code, "Request.InvalidCursor")
-      assert.deepStrictEqual(refusal(yield* call("GET", "/metadata-fields?resourceType=CUSTOMER")).places, [
+      assert.deepStrictEqual(rejection(foreignCursor).code, "Request.InvalidCursor")
+      assert.deepStrictEqual(rejection(yield* call("GET", "/metadata-fields?resourceType=CUSTOMER")).places, [
         "query.resourceType",
       ])
     }),
@@ -163,21 +167,21 @@ layer(TestService.layer, { excludeTestServices: true })("metadata fields", (it) 
   it.effect("missing properties, changes of key or resource type, and ids that are not UUIDs are rejected", () =>
     Effect.gen(function* () {
       const { call, field } = yield* definer
-      assert.deepStrictEqual(refusal(yield* call("POST", "/metadata-fields", {})).places.sort(), [
+      assert.deepStrictEqual(rejection(yield* call("POST", "/metadata-fields", {})).places.sort(), [
         "body.jsonSchema",
         "body.key",
         "body.label",
         "body.resourceType",
       ])
       for (const jsonSchema of [true, [], "x", null]) {
-        assert.deepStrictEqual(refusal(yield* field({ jsonSchema })).places, ["body.jsonSchema"])
+        assert.deepStrictEqual(rejection(yield* field({ jsonSchema })).places, ["body.jsonSchema"])
       }
       for (const key of ["", "__proto__", "a b", "x".repeat(101), ".x"]) {
-        assert.deepStrictEqual(refusal(yield* field({ key })).places, ["body.key"])
+        assert.deepStrictEqual(rejection(yield* field({ key })).places, ["body.key"])
       }
       const { id } = (yield* field()).body
       for (const property of ["key", "resourceType", "archivedAt"]) {
-        assert.deepStrictEqual(refusal(yield* call("PATCH", `/metadata-fields/${id}`, { [property]: "INSTANCE" })), {
+        assert.deepStrictEqual(rejection(yield* call("PATCH", `/metadata-fields/${id}`, { [property]: "INSTANCE" })), {
           status: 422,
           code: "Request.ValidationFailed",
           places: [`body.${property}`],
@@ -189,11 +193,11 @@ layer(TestService.layer, { excludeTestServices: true })("metadata fields", (it) 
         ["POST", "/unarchive", undefined],
         ["POST", "/dry-run", { value: 1 }],
       ] as const) {
-        assert.deepStrictEqual(refusal(yield* call(method, `/metadata-fields/region${path}`, body)).places, [
+        assert.deepStrictEqual(rejection(yield* call(method, `/metadata-fields/region${path}`, body)).places, [
           "path.metadataFieldId",
         ])
         assert.strictEqual(
-          refusal(yield* call(method, `/metadata-fields/${absent}${path}`, body)).code,
+          rejection(yield* call(method, `/metadata-fields/${absent}${path}`, body)).code,
           "MetadataField.NotFound",
         )
       }
@@ -204,7 +208,7 @@ layer(TestService.layer, { excludeTestServices: true })("metadata fields", (it) 
     Effect.gen(function* () {
       const { call, field } = yield* definer
       const jsonSchema = { properties: { code: { pattern: "(a" }, other: { $ref: "https://example.com/s.json" } } }
-      assert.deepStrictEqual(refusal(yield* field({ jsonSchema })), {
+      assert.deepStrictEqual(rejection(yield* field({ jsonSchema })), {
         status: 422,
         code: "Request.ValidationFailed",
         places: ["body.jsonSchema/properties/other/$ref"],
@@ -212,7 +216,7 @@ layer(TestService.layer, { excludeTestServices: true })("metadata fields", (it) 
       assert.deepStrictEqual((yield* call("GET", "/metadata-fields")).body.items, [])
       const { id } = (yield* field()).body
       const change = yield* call("PATCH", `/metadata-fields/${id}`, { jsonSchema: { $async: true } })
-      assert.deepStrictEqual(refusal(change).places, ["body.jsonSchema/$async"])
+      assert.deepStrictEqual(rejection(change).places, ["body.jsonSchema/$async"])
     }),
   )
 
@@ -224,10 +228,10 @@ layer(TestService.layer, { excludeTestServices: true })("metadata fields", (it) 
           token: tenant.token,
           rawBody: `{"key":"k","label":"l","resourceType":"INSTANCE","jsonSchema":${jsonSchema}}`,
         })
-      assert.deepStrictEqual(refusal(yield* send(`{"properties":{"__proto__":{"type":"string"}}}`)).places, [
+      assert.deepStrictEqual(rejection(yield* send(`{"properties":{"__proto__":{"type":"string"}}}`)).places, [
         "body.jsonSchema/properties/__proto__",
       ])
-      assert.deepStrictEqual(refusal(yield* send(`{"__proto__":{"type":"string"}}`)).places, [
+      assert.deepStrictEqual(rejection(yield* send(`{"__proto__":{"type":"string"}}`)).places, [
         "body.jsonSchema/__proto__",
       ])
       const deep = yield* send(`{"not":`.repeat(20_000) + "{}" + "}".repeat(20_000))
@@ -258,9 +262,11 @@ layer(TestService.layer, { excludeTestServices: true })("metadata fields", (it) 
         ],
       )
       assert.deepStrictEqual((yield* run(null)).body.errors[0].location, "body.value")
-      assert.deepStrictEqual(refusal(yield* call("POST", `/metadata-fields/${id}/dry-run`, {})).places, ["body.value"])
+      assert.deepStrictEqual(rejection(yield* call("POST", `/metadata-fields/${id}/dry-run`, {})).places, [
+        "body.value",
+      ])
       for (const tooMuch of ["x".repeat(16 * 1024), [[[[1]]]], "\u0000"]) {
-        assert.deepStrictEqual(refusal(yield* run(tooMuch)).places, ["body.value"])
+        assert.deepStrictEqual(rejection(yield* run(tooMuch)).places, ["body.value"])
       }
     }),
   )
@@ -292,7 +298,7 @@ layer(TestService.layer, { excludeTestServices: true })("metadata fields", (it) 
       assert.isFalse(yield* verdict(two, second.id, "x"))
       assert.isTrue(yield* verdict(two, second.id, 1))
       const reaching = yield* two.field({ key: "k", jsonSchema: { $ref: "https://example.com/shared#/$defs/string" } })
-      assert.deepStrictEqual(refusal(reaching).places, ["body.jsonSchema/$ref"])
+      assert.deepStrictEqual(rejection(reaching).places, ["body.jsonSchema/$ref"])
     }),
   )
 })

@@ -1,12 +1,12 @@
 import { PgClient } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
-import { openShop, refusal, term } from "../instances/Shop.ts"
+import { createShop, rejection, term } from "../instances/Shop.ts"
 import { TestService } from "../support/TestService.ts"
 
 /** A shop with a license and a customer, and functions that create and archive fields. */
 const describedShop = Effect.gen(function* () {
-  const shop = yield* openShop
+  const shop = yield* createShop
   yield* shop.license("pro")
   yield* shop.customer("Acme")
   const field = (resourceType: string, key: string, jsonSchema: object) =>
@@ -43,7 +43,7 @@ layer(TestService.layer, { excludeTestServices: true })("values of metadata fiel
           yield* field(type, "racks", { type: "integer", minimum: 1 })
           const wrong = { region: { code: "EU" }, racks: 0, floor: 3 }
           const rejected = yield* call("POST", collection, { ...body("one"), metadata: wrong })
-          assert.deepStrictEqual(refusal(rejected), {
+          assert.deepStrictEqual(rejection(rejected), {
             status: 422,
             code: "Request.ValidationFailed",
             places: ["body.metadata.region/code", "body.metadata.racks", "body.metadata.floor"],
@@ -52,7 +52,7 @@ layer(TestService.layer, { excludeTestServices: true })("values of metadata fiel
           const created = yield* call("POST", collection, { ...body("one"), metadata })
           assert.deepStrictEqual([created.status, created.body.metadata], [201, metadata])
           const path = `${collection}/one`
-          assert.deepStrictEqual(refusal(yield* call(change, path, { metadata: wrong })).places.length, 3)
+          assert.deepStrictEqual(rejection(yield* call(change, path, { metadata: wrong })).places.length, 3)
           assert.deepStrictEqual((yield* call("GET", path)).body.metadata, metadata)
           yield* call(change, path, { metadata: { racks: 9 } })
           assert.deepStrictEqual((yield* call("GET", path)).body.metadata, { racks: 9 })
@@ -70,11 +70,11 @@ layer(TestService.layer, { excludeTestServices: true })("values of metadata fiel
           yield* stranger.field(type, "region", {})
           yield* field(type === "INSTANCE" ? "DEPLOYMENT_ZONE" : "INSTANCE", "region", {})
           const rejected = yield* call("POST", collection, { ...body("one"), metadata: { region: 1 } })
-          assert.deepStrictEqual(refusal(rejected).places, ["body.metadata.region"])
+          assert.deepStrictEqual(rejection(rejected).places, ["body.metadata.region"])
         }),
     )
 
-    it.effect(`${type}: a value of an archived field can be kept or removed, but not changed or added`, () =>
+    it.effect(`${type}: a value of an archived field can be retained or removed, but not changed or added`, () =>
       Effect.gen(function* () {
         const { archiveField, call, field } = yield* describedShop
         const id = yield* field(type, "region", {})
@@ -86,12 +86,12 @@ layer(TestService.layer, { excludeTestServices: true })("values of metadata fiel
         // Equal as JSON: the order of properties does not matter.
         assert.isBelow((yield* put("one", { racks: 1, region: { names: ["a", "b"], code: "eu" } })).status, 300)
         for (const other of [{ code: "us", names: ["a", "b"] }, { code: "eu", names: ["b", "a"] }, null]) {
-          assert.deepStrictEqual(refusal(yield* put("one", { region: other })).places, ["body.metadata.region"])
+          assert.deepStrictEqual(rejection(yield* put("one", { region: other })).places, ["body.metadata.region"])
         }
         const late = yield* call("POST", collection, { ...body("two"), metadata: { region } })
-        assert.deepStrictEqual(refusal(late).places, ["body.metadata.region"])
+        assert.deepStrictEqual(rejection(late).places, ["body.metadata.region"])
         assert.isBelow((yield* put("one", { racks: 1 })).status, 300)
-        assert.deepStrictEqual(refusal(yield* put("one", { racks: 1, region })).places, ["body.metadata.region"])
+        assert.deepStrictEqual(rejection(yield* put("one", { racks: 1, region })).places, ["body.metadata.region"])
       }),
     )
 
@@ -101,7 +101,7 @@ layer(TestService.layer, { excludeTestServices: true })("values of metadata fiel
         yield* archiveField(yield* field(type, "region", { type: "string" }))
         yield* field(type, "region", { type: "integer" })
         const send = (region: unknown) => call("POST", collection, { ...body("one"), metadata: { region } })
-        assert.deepStrictEqual(refusal(yield* send("eu")).places, ["body.metadata.region"])
+        assert.deepStrictEqual(rejection(yield* send("eu")).places, ["body.metadata.region"])
         assert.strictEqual((yield* send(1)).status, 201)
       }),
     )
@@ -117,7 +117,7 @@ layer(TestService.layer, { excludeTestServices: true })("values of metadata fiel
         assert.isBelow((yield* put({ name: "renamed" })).status, 300)
         assert.isBelow((yield* put({ metadata: { region: "eu" } })).status, 300)
         const rejected = yield* put({ metadata: { region: "eu", racks: 1 } })
-        assert.deepStrictEqual(refusal(rejected).places, ["body.metadata.region"])
+        assert.deepStrictEqual(rejection(rejected).places, ["body.metadata.region"])
       }),
     )
   }
@@ -140,7 +140,7 @@ layer(TestService.layer, { excludeTestServices: true })("values of metadata fiel
           return fiber
         }),
       )
-      assert.deepStrictEqual(refusal(yield* Fiber.join(write)).places, ["body.metadata.region"])
+      assert.deepStrictEqual(rejection(yield* Fiber.join(write)).places, ["body.metadata.region"])
     }),
   )
 
@@ -152,7 +152,7 @@ layer(TestService.layer, { excludeTestServices: true })("values of metadata fiel
       const metadata = Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`f${index}`, Array(380).fill(1)]))
       const started = process.cpuUsage()
       const rejected = yield* call("POST", "/deployment-zones", { name: "z", type: "t", metadata })
-      assert.deepStrictEqual(refusal(rejected).places[0], "body.metadata.f0")
+      assert.deepStrictEqual(rejection(rejected).places[0], "body.metadata.f0")
       const { user } = process.cpuUsage(started)
       assert.isBelow(user / 1000, 1000)
     }),

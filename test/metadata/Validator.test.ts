@@ -107,8 +107,8 @@ describe("validation of a value by its schema", () => {
       "is allowed only at the top of the schema",
       "is not an allowed property name",
       "is not an object",
-      "must be a local reference: #...",
-      "must be https://json-schema.org/draft/2020-12/schema, or absent",
+      "must be a local reference (`#...`)",
+      "must be https://json-schema.org/draft/2020-12/schema or omitted",
       "must be unique in this document",
       "must not contain NUL or a lone surrogate",
     ])

@@ -90,7 +90,7 @@ describe("shared error responses in the documents", () => {
     }
   })
 
-  it("an operation's own problem with the same status is kept next to the shared one", () => {
+  it("an operation's own problem with the same status remains next to the shared one", () => {
     const operations = new Map<string, Operation>(documents.flatMap(operationsOf))
     const schema = operations.get("get /api/events")?.responses["503"].content["application/problem+json"].schema
     assert.deepStrictEqual(schema, {

@@ -142,7 +142,7 @@ const signIn = (origin: string, login: string, scope = "openid"): Effect.Effect<
     const done = await submit(consentPage, { prompt: "consent" })
     const code = done.url.searchParams.get("code")
     if (code === null) throw new Error(`No code: ${done.url.href} ${done.page}`)
-    const answer = await fetch(`${origin}/token`, {
+    const response = await fetch(`${origin}/token`, {
       method: "POST",
       body: new URLSearchParams({
         client_id: "console",
@@ -152,8 +152,8 @@ const signIn = (origin: string, login: string, scope = "openid"): Effect.Effect<
         code_verifier: verifier,
       }),
     })
-    const { access_token } = (await answer.json()) as { access_token?: string }
-    if (access_token === undefined) throw new Error(`No token: ${answer.status}`)
+    const { access_token } = (await response.json()) as { access_token?: string }
+    if (access_token === undefined) throw new Error(`No token: ${response.status}`)
     return access_token
   })
 
@@ -234,8 +234,8 @@ layer(service, { excludeTestServices: true })("with a real OpenID provider", (it
         for (const organization of [undefined, organizationId]) {
           const login = `carl-${randomUUID()}`
           if (organization !== undefined) organizationOf.set(login, organization)
-          const answer = yield* core("GET", "/me", { token: yield* signIn(url, login) })
-          assert.deepStrictEqual([answer.status, answer.body.code], [403, "Auth.NotAMember"])
+          const response = yield* core("GET", "/me", { token: yield* signIn(url, login) })
+          assert.deepStrictEqual([response.status, response.body.code], [403, "Auth.NotAMember"])
         }
       }),
     30_000,

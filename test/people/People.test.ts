@@ -51,13 +51,13 @@ layer(TestService.layer, { excludeTestServices: true })("people", (it) => {
     Effect.gen(function* () {
       const { call } = yield* setup
       const body = { name: "Anna", issuer: "https://login.example", subject: randomUUID() }
-      const answers = yield* Effect.all(
+      const responses = yield* Effect.all(
         Array.from({ length: 8 }, () => call("POST", "/platform/users", body)),
         { concurrency: 8 },
       )
-      assert.strictEqual(answers.filter(({ status }) => status === 201).length, 1)
-      assert.strictEqual(answers.filter(({ status }) => status === 409).length, 7)
-      assert.strictEqual(answers.find(({ status }) => status === 409)?.body.code, "CreateUser.IdentityTaken")
+      assert.strictEqual(responses.filter(({ status }) => status === 201).length, 1)
+      assert.strictEqual(responses.filter(({ status }) => status === 409).length, 7)
+      assert.strictEqual(responses.find(({ status }) => status === 409)?.body.code, "CreateUser.IdentityTaken")
       const elsewhere = yield* call("POST", "/platform/users", { ...body, issuer: "https://other.example" })
       assert.strictEqual(elsewhere.status, 201)
     }),
@@ -137,13 +137,13 @@ layer(TestService.layer, { excludeTestServices: true })("people", (it) => {
     Effect.gen(function* () {
       const { add, call, events, path, user } = yield* setup
       const anna = yield* user("Anna")
-      const answers = yield* Effect.all(
+      const responses = yield* Effect.all(
         Array.from({ length: 12 }, (_, index) => (index % 3 === 2 ? call("DELETE", `${path}/${anna}`) : add(anna))),
         { concurrency: 12 },
       )
-      const created = answers.filter(({ status }) => status === 201).length
-      const removed = answers.filter(({ status }) => status === 204).length
-      assert.isTrue(answers.every(({ status }) => [201, 204, 404, 409].includes(status)))
+      const created = responses.filter(({ status }) => status === 201).length
+      const removed = responses.filter(({ status }) => status === 204).length
+      assert.isTrue(responses.every(({ status }) => [201, 204, 404, 409].includes(status)))
       const current = (yield* call("GET", path)).body.items.length
       assert.strictEqual(current, created - removed)
       assert.include([0, 1], current)
@@ -197,19 +197,19 @@ layer(TestService.layer, { excludeTestServices: true })("people", (it) => {
       const { add, call, path, user } = yield* setup
       const nowhere = `/platform/organizations/${MISSING}/memberships`
       const anna = yield* user("Anna")
-      for (const answer of [
+      for (const response of [
         yield* call("GET", nowhere),
         yield* call("POST", nowhere, { userId: anna, role: "MEMBER" }),
         yield* call("DELETE", `${nowhere}/${anna}`),
       ]) {
-        assert.deepStrictEqual([answer.status, answer.body.code], [404, "Organization.NotFound"])
+        assert.deepStrictEqual([response.status, response.body.code], [404, "Organization.NotFound"])
       }
       assert.strictEqual((yield* call("DELETE", `${path}/${anna}`)).body.code, "Membership.NotFound")
       assert.strictEqual((yield* call("GET", `/platform/users/${MISSING}`)).body.code, "User.NotFound")
       const unknown = yield* add(MISSING)
       assert.strictEqual(unknown.status, 422)
       assert.deepStrictEqual(unknown.body.errors, [
-        { location: "body.userId", message: "does not name an existing user", value: MISSING },
+        { location: "body.userId", message: "must be the id of an existing user", value: MISSING },
       ])
       assert.strictEqual((yield* add(anna, "OWNER")).body.errors[0].location, "body.role")
       assert.strictEqual((yield* call("DELETE", `${path}/anna`)).body.errors[0].location, "path.userId")

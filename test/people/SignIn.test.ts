@@ -2,12 +2,12 @@ import { PgClient } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { randomUUID } from "node:crypto"
-import type { Answer } from "../support/TestService.ts"
+import type { HttpResponse } from "../support/TestService.ts"
 import { TestService } from "../support/TestService.ts"
 import { newKey, sign } from "../support/Issuer.ts"
 import { office, serviceWithIssuer } from "./signIn.ts"
 
-const coded = ({ body, status }: Answer) => [status, body?.code]
+const coded = ({ body, status }: HttpResponse) => [status, body?.code]
 
 layer(serviceWithIssuer(), { excludeTestServices: true })("a signed-in person", (it) => {
   it.effect("acts as themselves in the organization of the token", () =>
@@ -44,9 +44,9 @@ layer(serviceWithIssuer(), { excludeTestServices: true })("a signed-in person", 
       for (const [role, expected] of Object.entries({ ...allowed, VIEWER: ["read licenses", "read tokens"] })) {
         const call = as((yield* person(role)).subject)
         for (const [name, [method, path, body]] of Object.entries(attempts)) {
-          const answer = yield* call(method, path, body === undefined ? {} : { body })
-          if (expected.includes(name)) assert.isBelow(answer.status, 300, `${role}: ${name}`)
-          else assert.deepStrictEqual(coded(answer), [403, "Auth.MissingScope"], `${role}: ${name}`)
+          const response = yield* call(method, path, body === undefined ? {} : { body })
+          if (expected.includes(name)) assert.isBelow(response.status, 300, `${role}: ${name}`)
+          else assert.deepStrictEqual(coded(response), [403, "Auth.MissingScope"], `${role}: ${name}`)
         }
       }
     }),
@@ -78,14 +78,14 @@ layer(serviceWithIssuer(), { excludeTestServices: true })("a signed-in person", 
       const at = `/metadata-fields/${field.body.id}`
       for (const role of ["MEMBER", "VIEWER"]) {
         const call = as((yield* person(role)).subject)
-        for (const answer of [
+        for (const response of [
           yield* call("POST", "/metadata-fields", { body: body("region") }),
           yield* call("PATCH", at, { body: { label: "Racks" } }),
           yield* call("POST", `${at}/archive`),
           yield* call("POST", `${at}/unarchive`),
         ]) {
-          assert.deepStrictEqual(coded(answer), [403, "Auth.AdminOnly"])
-          assert.strictEqual(answer.headers.get("content-type"), "application/problem+json")
+          assert.deepStrictEqual(coded(response), [403, "Auth.AdminOnly"])
+          assert.strictEqual(response.headers.get("content-type"), "application/problem+json")
         }
         assert.strictEqual((yield* call("GET", "/metadata-fields")).status, 200)
       }
@@ -166,7 +166,7 @@ layer(serviceWithIssuer(), { excludeTestServices: true })("a signed-in person", 
       const elsewhere = yield* office
       const anna = yield* person("ADMIN")
       const known = yield* person()
-      const answers = [
+      const responses = [
         yield* as(anna.subject, { org_id: undefined })("GET", "/me"),
         yield* as(anna.subject, { org_id: "nowhere" })("GET", "/me"),
         yield* as(anna.subject, { org_id: randomUUID() })("GET", "/me"),
@@ -176,11 +176,11 @@ layer(serviceWithIssuer(), { excludeTestServices: true })("a signed-in person", 
         yield* as(known.subject)("GET", "/me"),
         yield* as(`unknown-${randomUUID()}`)("GET", "/me"),
       ]
-      const bodies = new Set(answers.map(({ body }) => JSON.stringify({ ...body, errorId: "" })))
+      const bodies = new Set(responses.map(({ body }) => JSON.stringify({ ...body, errorId: "" })))
       assert.strictEqual(bodies.size, 1)
       assert.deepStrictEqual(
-        answers.map(coded),
-        answers.map(() => [403, "Auth.NotAMember"]),
+        responses.map(coded),
+        responses.map(() => [403, "Auth.NotAMember"]),
       )
     }),
   )
@@ -199,10 +199,10 @@ layer(serviceWithIssuer(), { excludeTestServices: true })("a signed-in person", 
       assert.deepStrictEqual(again.body, first.body)
       const byBob = yield* one.as(bob.subject)("POST", "/customers", options)
       const elsewhere = yield* other.as(anna.subject)("POST", "/customers", options)
-      for (const answer of [byBob, elsewhere]) {
-        assert.strictEqual(answer.status, 201)
-        assert.isNull(answer.headers.get("idempotent-replayed"))
-        assert.notStrictEqual(answer.body.id, first.body.id)
+      for (const response of [byBob, elsewhere]) {
+        assert.strictEqual(response.status, 201)
+        assert.isNull(response.headers.get("idempotent-replayed"))
+        assert.notStrictEqual(response.body.id, first.body.id)
       }
     }),
   )
@@ -219,12 +219,12 @@ layer(serviceWithIssuer(), { excludeTestServices: true })("a signed-in person", 
       yield* post("/instances", { name: "i", slug: "i1", customerSlug: "globex", licenseSlug: "pro", ...dates })
       const anna = yield* person("MEMBER")
       const body = { checks: [{ entitlement: "seats" }], consume: true }
-      const answers = yield* Effect.all(
+      const responses = yield* Effect.all(
         Array.from({ length: 8 }, () => as(anna.subject)("POST", "/instances/i1/check", { body })),
         { concurrency: 8 },
       )
-      assert.isTrue(answers.every(({ status }) => status === 200))
-      assert.strictEqual(answers.filter((answer) => answer.body.checks[0].allowed === true).length, 5)
+      assert.isTrue(responses.every(({ status }) => status === 200))
+      assert.strictEqual(responses.filter((response) => response.body.checks[0].allowed === true).length, 5)
     }),
   )
 
@@ -252,10 +252,10 @@ layer(serviceWithIssuer(), { excludeTestServices: true })("a signed-in person", 
       }
       const shapes = new Set<string>()
       for (const [name, token] of Object.entries(tokens)) {
-        const answer = yield* core("GET", "/me", { token })
-        assert.strictEqual(answer.status, 401, name)
-        const kept = [...answer.headers].filter(([name]) => name !== "x-request-id" && name !== "date")
-        shapes.add(JSON.stringify([kept, { ...answer.body, errorId: "" }]))
+        const response = yield* core("GET", "/me", { token })
+        assert.strictEqual(response.status, 401, name)
+        const kept = [...response.headers].filter(([name]) => name !== "x-request-id" && name !== "date")
+        shapes.add(JSON.stringify([kept, { ...response.body, errorId: "" }]))
       }
       assert.strictEqual(shapes.size, 1)
       assert.strictEqual((yield* core("GET", "/me", { token: good })).status, 200)
@@ -315,14 +315,14 @@ layer(provisioning, { excludeTestServices: true })("just-in-time provisioning", 
       const { as, events, memberships, operate, organizationId } = yield* office
       const subject = `anna-${randomUUID()}`
       const claims = { name: "Anna Kowalska", email: "anna@example.com" }
-      const answers = yield* Effect.all(
+      const responses = yield* Effect.all(
         Array.from({ length: 16 }, () => as(subject, claims)("GET", "/me")),
         { concurrency: 16 },
       )
-      const [first] = answers
+      const [first] = responses
       assert.deepStrictEqual(first?.body.role, "MEMBER")
       assert.strictEqual(first?.body.identity.name, "Anna Kowalska")
-      for (const answer of answers) assert.deepStrictEqual(answer.body, first?.body)
+      for (const response of responses) assert.deepStrictEqual(response.body, first?.body)
       const members = (yield* operate("GET", memberships)).body.items
       assert.strictEqual(members.length, 1)
       assert.deepInclude(members[0], { userId: first?.body.identity.id, role: "MEMBER", organizationId })

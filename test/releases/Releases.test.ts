@@ -86,8 +86,8 @@ layer(TestService.layer, { excludeTestServices: true })("releases", (it) => {
       })
       assert.strictEqual(rejected.status, 422)
       assert.deepStrictEqual(rejected.body.errors, [
-        { location: "body.componentIds[0]", message: "does not name an existing component", value: missing },
-        { location: "body.componentIds[2]", message: "does not name an existing component", value: foreign.id },
+        { location: "body.componentIds[0]", message: "must be the id of an existing component", value: missing },
+        { location: "body.componentIds[2]", message: "must be the id of an existing component", value: foreign.id },
       ])
       assert.deepStrictEqual((yield* core("GET", "/releases", { token })).body.items, [])
     }),

@@ -12,7 +12,7 @@ describe("validation of a release's components", () => {
 
   it("reports every id that was not found", () => {
     assert.deepStrictEqual(unknownComponentErrors(["a", "b"], new Set(["b"])), [
-      { location: "body.componentIds[0]", message: "does not name an existing component", value: "a" },
+      { location: "body.componentIds[0]", message: "must be the id of an existing component", value: "a" },
     ])
   })
 })

@@ -11,7 +11,7 @@ import * as OutboundHttp from "../../src/infra/outbound/OutboundHttp.ts"
 import * as Secrets from "../../src/infra/KeyRing.ts"
 import * as Signals from "../../src/infra/database/ListenNotify.ts"
 import { request } from "./http.ts"
-import type { Answer, CallOptions } from "./http.ts"
+import type { HttpResponse, CallOptions } from "./http.ts"
 import { recordIssued } from "./issuedSecrets.ts"
 import { testSql } from "./TestDatabase.ts"
 
@@ -32,10 +32,10 @@ export const testServices = services.pipe(
   Layer.provideMerge(testOutbound),
 )
 
-export type { Answer, CallOptions } from "./http.ts"
+export type { HttpResponse, CallOptions } from "./http.ts"
 
 /** Calls one listener. Paths are relative to `/api`, except for the other roots. */
-export type Call = (method: string, path: string, options?: CallOptions) => Effect.Effect<Answer>
+export type Call = (method: string, path: string, options?: CallOptions) => Effect.Effect<HttpResponse>
 
 const callerOf =
   (origin: string): Call =>

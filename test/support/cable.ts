@@ -5,7 +5,7 @@ import type { AddressInfo, Socket } from "node:net"
 import { join } from "node:path"
 
 /** Starts a TCP proxy to the database, which closes with the scope. */
-export const cable = (databaseUrl: string) =>
+export const databaseProxy = (databaseUrl: string) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
       const target = new URL(databaseUrl)

@@ -29,7 +29,7 @@ export default async function setup(project: TestProject) {
     Redacted.value(
       (
         await Effect.runPromise(
-          EmbeddedPostgres.run({ dataDir: join(directory, "postgres"), whenRunning: "refuse", durable: false }).pipe(
+          EmbeddedPostgres.run({ dataDir: join(directory, "postgres"), whenRunning: "fail", durable: false }).pipe(
             Scope.provide(scope),
           ),
         )

@@ -1,7 +1,7 @@
 /** Sends HTTP requests and reads complete responses. */
 import { recordIssued } from "./issuedSecrets.ts"
 
-export interface Answer {
+export interface HttpResponse {
   readonly status: number
   readonly headers: Headers
   /** The parsed JSON, `undefined` for an empty body. */
@@ -19,7 +19,7 @@ export interface CallOptions {
 }
 
 /** Sends a request. Rejects only if there is no response. */
-export const request = async (method: string, url: string, options: CallOptions = {}): Promise<Answer> => {
+export const request = async (method: string, url: string, options: CallOptions = {}): Promise<HttpResponse> => {
   const body = options.rawBody ?? (options.body === undefined ? undefined : JSON.stringify(options.body))
   const response = await fetch(url, {
     method,

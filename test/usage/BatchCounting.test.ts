@@ -3,11 +3,11 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"
 import { testSql } from "../support/TestDatabase.ts"
 import { TestService } from "../support/TestService.ts"
-import type { Answer } from "../support/TestService.ts"
+import type { HttpResponse } from "../support/TestService.ts"
 import { daysAgo, openMeteredShop } from "./MeteredShop.ts"
 import { randomIntegers } from "./RandomGenerator.ts"
 
-const statuses = ({ body }: Answer): ReadonlyArray<string> =>
+const statuses = ({ body }: HttpResponse): ReadonlyArray<string> =>
   body.results.map(({ status }: { status: string }) => status)
 
 let keys = 0

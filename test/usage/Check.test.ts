@@ -2,14 +2,14 @@ import { PgClient } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
 import { HotPath } from "../../src/kernel/database/Connections.ts"
-import { openShop, refusal, term } from "../instances/Shop.ts"
+import { createShop, rejection, term } from "../instances/Shop.ts"
 import { TestService } from "../support/TestService.ts"
 
 const IN_JUNE = "2025-06-15T12:00:00.000Z"
 
 /** A shop with the license "pro", its instance "prod", and functions that check it. */
 const runningInstance = Effect.fnUntraced(function* (dates: object = {}) {
-  const shop = yield* openShop
+  const shop = yield* createShop
   yield* shop.license("pro")
   yield* shop.customer("Acme")
   const instance = yield* shop.instance("Prod", "acme", "pro", dates)
@@ -273,13 +273,13 @@ layer(TestService.layer, { excludeTestServices: true })("checks", (it) => {
     Effect.gen(function* () {
       const { call, check } = yield* runningInstance()
       const one = { entitlement: "calls" }
-      const places = (checks: ReadonlyArray<object>) => Effect.map(check(checks), (answer) => refusal(answer).places)
+      const places = (checks: ReadonlyArray<object>) => Effect.map(check(checks), (answer) => rejection(answer).places)
       assert.deepStrictEqual(yield* places([]), ["body.checks"])
       assert.deepStrictEqual(yield* places(Array.from({ length: 101 }, () => one)), ["body.checks"])
       assert.strictEqual((yield* check(Array.from({ length: 100 }, () => one))).body.checks.length, 100)
       assert.deepStrictEqual(yield* places([one, { ...one, requested: -1 }]), ["body.checks[1].requested"])
       const nobody = yield* call("POST", "/instances/none/check", { checks: [one] })
-      assert.deepStrictEqual(refusal(nobody), { status: 404, code: "Instance.NotFound", places: [] })
+      assert.deepStrictEqual(rejection(nobody), { status: 404, code: "Instance.NotFound", places: [] })
     }),
   )
 })

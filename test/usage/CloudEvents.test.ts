@@ -1,9 +1,9 @@
 import { PgClient } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { refusal } from "../instances/Shop.ts"
+import { rejection } from "../instances/Shop.ts"
 import { TestService } from "../support/TestService.ts"
-import type { Answer } from "../support/TestService.ts"
+import type { HttpResponse } from "../support/TestService.ts"
 import { daysAgo, openMeteredShop } from "./MeteredShop.ts"
 
 const event = (id: string, value: unknown, more: object = {}) => ({
@@ -16,8 +16,8 @@ const event = (id: string, value: unknown, more: object = {}) => ({
   ...more,
 })
 
-const statuses = ({ body }: Answer) => body.results.map(({ status }: { status: string }) => status)
-const codes = ({ body }: Answer) => body.results.map(({ code }: { code?: string }) => code)
+const statuses = ({ body }: HttpResponse) => body.results.map(({ status }: { status: string }) => status)
+const codes = ({ body }: HttpResponse) => body.results.map(({ code }: { code?: string }) => code)
 
 const openGateway = Effect.gen(function* () {
   const shop = yield* openMeteredShop
@@ -115,7 +115,7 @@ layer(TestService.layer, { excludeTestServices: true })("usage events", (it) => 
     Effect.gen(function* () {
       const { send } = yield* openGateway
       for (const body of [[], "text", 7, null, Array.from({ length: 1001 }, (_, index) => event(`${index}`, 1))]) {
-        assert.strictEqual(refusal(yield* send(body)).status, 422)
+        assert.strictEqual(rejection(yield* send(body)).status, 422)
       }
       assert.strictEqual((yield* send(event("a", 1), "text/plain")).status, 415)
     }),

@@ -1,12 +1,12 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { CheckResult } from "../../src/domains/usage/check/Model.ts"
-import { refusal } from "../instances/Shop.ts"
+import { rejection } from "../instances/Shop.ts"
 import { TestService } from "../support/TestService.ts"
-import type { Answer } from "../support/TestService.ts"
+import type { HttpResponse } from "../support/TestService.ts"
 import { openMeteredShop } from "./MeteredShop.ts"
 
-const answersOf = ({ body }: Answer) =>
+const answersOf = ({ body }: HttpResponse) =>
   body.checks.map((answer: Record<string, unknown>) => [
     answer["allowed"],
     answer["reason"],
@@ -136,11 +136,13 @@ layer(TestService.layer, { excludeTestServices: true })("a check that consumes",
       yield* metered("peak", 10, { aggregationMethod: "MAX" })
       yield* metered("calls", 10)
       const one = { entitlement: "calls" }
-      assert.deepStrictEqual(refusal(yield* check([one, { entitlement: "peak" }])).places, [
+      assert.deepStrictEqual(rejection(yield* check([one, { entitlement: "peak" }])).places, [
         "body.checks[1].entitlement",
       ])
-      assert.deepStrictEqual(refusal(yield* check([{ ...one, requested: 1e300 }])).places, ["body.checks[0].requested"])
-      assert.deepStrictEqual(refusal(yield* check([one], { at: "2026-06-01T00:00:00Z" })).places, ["body.at"])
+      assert.deepStrictEqual(rejection(yield* check([{ ...one, requested: 1e300 }])).places, [
+        "body.checks[0].requested",
+      ])
+      assert.deepStrictEqual(rejection(yield* check([one], { at: "2026-06-01T00:00:00Z" })).places, ["body.at"])
       const nobody = yield* call("POST", "/instances/none/check", { checks: [one], consume: true })
       assert.strictEqual(nobody.body.code, "Instance.NotFound")
       const token = yield* tokenWith(tenant, ["read:instances"])

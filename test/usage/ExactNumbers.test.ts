@@ -1,12 +1,12 @@
 import { assert, layer } from "@effect/vitest"
 import { Arbitrary, BigDecimal, Effect, Schema } from "effect"
 import { decimalText } from "../../src/kernel/values/Decimal.ts"
-import type { Answer } from "../support/TestService.ts"
+import type { HttpResponse } from "../support/TestService.ts"
 import { TestService } from "../support/TestService.ts"
 import { openMeteredShop } from "./MeteredShop.ts"
 
 /** The numbers after a property's name in the text of a response. */
-const numbers = ({ text }: Answer, name: string): ReadonlyArray<string> =>
+const numbers = ({ text }: HttpResponse, name: string): ReadonlyArray<string> =>
   Array.from(text.matchAll(new RegExp(`"${name}":(-?[0-9][0-9.eE+-]*)`, "g")), ([, digits]) => digits ?? "")
 
 const LARGE = "123456789012345678"
@@ -169,7 +169,11 @@ layer(TestService.layer, { excludeTestServices: true })("amounts of up to 18 dig
       const { entitlement, metered, post } = yield* opened
       yield* metered("calls", -1)
       yield* entitlement("other")
-      const rejected = (answer: Answer) => [answer.status, answer.body.errors[0].message, numbers(answer, "value")[0]]
+      const rejected = (answer: HttpResponse) => [
+        answer.status,
+        answer.body.errors[0].message,
+        numbers(answer, "value")[0],
+      ]
       for (const text of ["1234567890123456789", "0.1234567890123456789", "1234567890.123456789"]) {
         assert.deepStrictEqual(rejected(yield* post(usage("calls"), `{"value":${text}}`)), [
           422,

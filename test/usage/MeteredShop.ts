@@ -1,14 +1,14 @@
 /** A shop with an instance whose license is running, and functions that report and read usage. */
 import { Effect } from "effect"
 import { DAY_MS } from "../../src/kernel/values/Timestamp.ts"
-import { openShop } from "../instances/Shop.ts"
+import { createShop } from "../instances/Shop.ts"
 import { TestService } from "../support/TestService.ts"
 
 /** An instant this many days ago. */
 export const daysAgo = (days: number): string => new Date(Date.now() - days * DAY_MS).toISOString()
 
 export const openMeteredShop = Effect.gen(function* () {
-  const shop = yield* openShop
+  const shop = yield* createShop
   const { core } = yield* TestService
   yield* shop.license("pro")
   yield* shop.customer("Acme")

@@ -7,7 +7,7 @@ import { accountsOfSnapshot } from "../../src/domains/usage/ledger/OptimisticLed
 import { commits } from "../../src/infra/database/DedicatedConnections.ts"
 import { mayHaveCommitted } from "../../src/kernel/database/Statements.ts"
 import { OptimisticRepo } from "../../src/domains/usage/ledger/OptimisticRepo.ts"
-import { cable } from "../support/cable.ts"
+import { databaseProxy } from "../support/cable.ts"
 import { TestDatabase, testSql } from "../support/TestDatabase.ts"
 import { TestService } from "../support/TestService.ts"
 import { openMeteredShop } from "./MeteredShop.ts"
@@ -131,7 +131,7 @@ layer(services, { excludeTestServices: true })("totals that were read without a 
   it.effect("may be stored if the connection breaks before the response, which differs from a rejection", () =>
     Effect.gen(function* () {
       const { at, eventsStored, postings, used } = yield* seeTwo
-      const wire = yield* cable(Redacted.value((yield* TestDatabase).url))
+      const wire = yield* databaseProxy(Redacted.value((yield* TestDatabase).url))
       const far = PgClient.layer({ url: Redacted.make(wire.url), multiplex: true, maxConnections: 1 })
       const services = yield* Layer.build(
         Layer.fresh(Layer.provide(OptimisticRepo.layer, Layer.provideMerge(commits, far))),

@@ -2,7 +2,7 @@ import { PgClient } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import type { UsageEntry } from "../../src/domains/usage/ledger/Model.ts"
-import { refusal } from "../instances/Shop.ts"
+import { rejection } from "../instances/Shop.ts"
 import { TestService } from "../support/TestService.ts"
 import { daysAgo, openMeteredShop } from "./MeteredShop.ts"
 
@@ -136,7 +136,7 @@ layer(TestService.layer, { excludeTestServices: true })("usage", (it) => {
       yield* entitlement("alien")
       assert.deepStrictEqual(yield* reported("hard", { value: 10 }), [10, 1])
       const rejected = yield* report("hard", { value: 0.1 })
-      assert.deepStrictEqual(refusal(rejected), { status: 409, code: "ReportUsage.ThresholdExceeded", places: [] })
+      assert.deepStrictEqual(rejection(rejected), { status: 409, code: "ReportUsage.ThresholdExceeded", places: [] })
       assert.strictEqual(yield* used("hard"), 10)
       assert.deepStrictEqual(yield* reported("hard", { value: -3 }), [7, 2])
       assert.deepStrictEqual(yield* reported("hard", { value: 11, behavior: "set" }), [409])
@@ -182,7 +182,7 @@ layer(TestService.layer, { excludeTestServices: true })("usage", (it) => {
         const spelled = { ...body, value: { type: "number", value: 5 }, behavior: "append" }
         assert.deepStrictEqual(yield* reported("calls", spelled), [6, 2])
         const another = yield* report("calls", { ...body, value: 6 })
-        assert.deepStrictEqual(refusal(another), { status: 409, code: "ReportUsage.TransactionIdReused", places: [] })
+        assert.deepStrictEqual(rejection(another), { status: 409, code: "ReportUsage.TransactionIdReused", places: [] })
         assert.deepStrictEqual(yield* reported("other", { ...body, value: 6 }), [6, 1])
         assert.deepStrictEqual(yield* reported("calls", { value: 1000, transactionId: "t2" }), [409])
         assert.deepStrictEqual(yield* reported("calls", { value: 4, transactionId: "t2" }), [10, 3])
@@ -274,7 +274,7 @@ layer(TestService.layer, { excludeTestServices: true })("usage", (it) => {
         ],
       )
       const missing = yield* call("GET", "/entitlement-groups/capacity/usage")
-      assert.deepStrictEqual(refusal(missing), {
+      assert.deepStrictEqual(rejection(missing), {
         status: 422,
         code: "Request.ValidationFailed",
         places: ["query.instance"],

@@ -8,7 +8,7 @@ import { Reservations } from "../../src/domains/usage/reservations/Service.ts"
 import { ReservationsRepo } from "../../src/domains/usage/reservations/Repo.ts"
 import { Usage } from "../../src/domains/usage/check/Service.ts"
 import { UsageReports } from "../../src/domains/usage/reports/Service.ts"
-import { refusal } from "../instances/Shop.ts"
+import { rejection } from "../instances/Shop.ts"
 import { DAY_MS } from "../../src/kernel/values/Timestamp.ts"
 import { TestService } from "../support/TestService.ts"
 import { openMeteredShop } from "./MeteredShop.ts"
@@ -123,7 +123,7 @@ layer(TestService.layer, { excludeTestServices: true })("reservations", (it) => 
       for (const answer of [yield* commit(nobody), yield* release(nobody), yield* get(nobody)]) {
         assert.deepStrictEqual([answer.status, answer.body.code], [404, "Reservation.NotFound"])
       }
-      assert.deepStrictEqual(refusal(yield* get("no-uuid")).places, ["path.reservationId"])
+      assert.deepStrictEqual(rejection(yield* get("no-uuid")).places, ["path.reservationId"])
     }),
   )
 
@@ -177,11 +177,11 @@ layer(TestService.layer, { excludeTestServices: true })("reservations", (it) => 
       yield* metered("calls", 10)
       yield* metered("hits", 10, { aggregationMethod: "COUNT" })
       const { body: calls } = yield* reserve("calls", { quantity: 0.3 })
-      assert.deepStrictEqual(refusal(yield* commit(calls.id, { quantity: 0.31 })).places, ["body.quantity"])
-      assert.deepStrictEqual(refusal(yield* commit(calls.id, { quantity: -1 })).places, ["body.quantity"])
+      assert.deepStrictEqual(rejection(yield* commit(calls.id, { quantity: 0.31 })).places, ["body.quantity"])
+      assert.deepStrictEqual(rejection(yield* commit(calls.id, { quantity: -1 })).places, ["body.quantity"])
       assert.strictEqual((yield* commit(calls.id, { quantity: 0.3 })).status, 200)
       const { body: hit } = yield* reserve("hits")
-      assert.deepStrictEqual(refusal(yield* commit(hit.id, { quantity: 0.5 })).places, ["body.quantity"])
+      assert.deepStrictEqual(rejection(yield* commit(hit.id, { quantity: 0.5 })).places, ["body.quantity"])
     }),
   )
 

@@ -20,17 +20,17 @@ import {
   queueOf,
   Receiver,
   withTestClock,
-} from "./Receiver.ts"
+} from "./EngineFixture.ts"
 
 const eventually = Effect.fnUntraced(function* (what: string, holds: Effect.Effect<boolean>) {
   const deadline = performance.now() + 20_000
   while (!(yield* holds)) {
-    if (performance.now() > deadline) return yield* Effect.die(new Error(`Waited in vain: ${what}`))
+    if (performance.now() > deadline) return yield* Effect.die(new Error(`Timed out: ${what}`))
     yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 10)))
   }
 })
 
-/** A node with a connection of its own that can be lost. Its claims have its name. */
+/** Starts a node with a dedicated connection that a test can close. Its claims have its id. */
 const connected = Effect.gen(function* () {
   const id = yield* newId
   const sql = yield* PgClient.PgClient
@@ -50,7 +50,7 @@ const connected = Effect.gen(function* () {
   const disconnect = Effect.gen(function* () {
     if (line !== undefined) yield* Scope.close(line, Exit.void)
     yield* eventually(
-      "the connection is gone",
+      "the connection is closed",
       Effect.map(isSeen, (seen) => !seen),
     )
   })
@@ -73,20 +73,20 @@ const connected = Effect.gen(function* () {
     deliver: (claim: Parameters<Deliveries["Service"]["deliver"]>[0]) =>
       here(Effect.flatMap(Deliveries, ({ deliver }) => deliver(claim))),
     deliverDue: here(Effect.flatMap(Deliveries, ({ deliverDue }) => deliverDue)),
-    /** Looks once a second for so long; answers how many claims it gave back. */
+    /** Runs once a second for this many seconds. Returns how many claims it released. */
     lookFor: Effect.fnUntraced(function* (seconds: number) {
-      let givenBack = (yield* look).rescued
+      let released = (yield* look).rescued
       for (let second = 0; second < seconds; second++) {
         yield* TestClock.adjust("1 second")
-        givenBack += (yield* look).rescued
+        released += (yield* look).rescued
       }
-      return givenBack
+      return released
     }),
   }
 })
 
-/** Owes one delivery of a new organization. */
-const owe = Effect.fnUntraced(function* (fanOut: Effect.Effect<unknown>) {
+/** Creates an organization with one pending delivery. */
+const createDelivery = Effect.fnUntraced(function* (fanOut: Effect.Effect<unknown>) {
   const organizationId = yield* createOrganization
   yield* createEndpoint(organizationId)
   yield* emitEvent(organizationId)
@@ -101,22 +101,22 @@ const ownersOf = Effect.fnUntraced(function* (organizationId: string) {
   return rows.map(({ owner }) => owner)
 })
 
-layer(testServices, { excludeTestServices: true })("nodes that share deliveries", (it) => {
-  it.effect("what a node had claimed is made by another five seconds after its last connection ended", () =>
+layer(testServices, { excludeTestServices: true })("nodes that share a queue", (it) => {
+  it.effect("a claim of a node is taken over five seconds after the node's last connection closed", () =>
     withTestClock(
       Effect.gen(function* () {
         const receiver = yield* Receiver
         const dead = yield* connected
-        const heir = yield* connected
-        const organizationId = yield* owe(dead.fanOut)
+        const other = yield* connected
+        const organizationId = yield* createDelivery(dead.fanOut)
         assert.strictEqual((yield* dead.claim).length, 1)
         assert.deepStrictEqual(yield* ownersOf(organizationId), [dead.id])
         yield* dead.disconnect
-        assert.strictEqual(yield* heir.lookFor(4), 0)
-        yield* heir.deliverDue
+        assert.strictEqual(yield* other.lookFor(4), 0)
+        yield* other.deliverDue
         assert.strictEqual(receiver.received.length, 0)
-        assert.strictEqual(yield* heir.lookFor(1), 1)
-        assert.strictEqual(yield* heir.deliverDue, 1)
+        assert.strictEqual(yield* other.lookFor(1), 1)
+        assert.strictEqual(yield* other.deliverDue, 1)
         assert.strictEqual(receiver.received.length, 1)
         assert.deepStrictEqual(
           (yield* attemptsOf(organizationId)).map(({ attempt, state }) => [attempt, state]),
@@ -127,12 +127,12 @@ layer(testServices, { excludeTestServices: true })("nodes that share deliveries"
     ),
   )
 
-  it.effect("a node that stands still keeps its claims until their leases end", () =>
+  it.effect("a suspended node keeps its claims until their leases expire", () =>
     withTestClock(
       Effect.gen(function* () {
         const slow = yield* connected
         const other = yield* connected
-        yield* owe(slow.fanOut)
+        yield* createDelivery(slow.fanOut)
         yield* slow.claim
         assert.strictEqual(yield* other.lookFor(55), 0)
         assert.strictEqual(yield* other.deliverDue, 0)
@@ -142,12 +142,12 @@ layer(testServices, { excludeTestServices: true })("nodes that share deliveries"
     ),
   )
 
-  it.effect("a node that is back within the time, as all are after a restart of the database, keeps its claims", () =>
+  it.effect("a node that reconnects in time, as after a restart of the database, keeps its claims", () =>
     withTestClock(
       Effect.gen(function* () {
         const away = yield* connected
         const other = yield* connected
-        yield* owe(away.fanOut)
+        yield* createDelivery(away.fanOut)
         yield* away.claim
         for (let time = 0; time < 3; time++) {
           yield* away.disconnect
@@ -162,12 +162,12 @@ layer(testServices, { excludeTestServices: true })("nodes that share deliveries"
     ),
   )
 
-  it.effect("looks with a gap between them prove nothing: whoever looks may have stood still", () =>
+  it.effect("runs with a gap between them release nothing: the rescuing node may have been suspended", () =>
     withTestClock(
       Effect.gen(function* () {
         const dead = yield* connected
         const other = yield* connected
-        yield* owe(dead.fanOut)
+        yield* createDelivery(dead.fanOut)
         yield* dead.claim
         yield* dead.disconnect
         assert.strictEqual(yield* other.lookFor(0), 0)
@@ -179,47 +179,47 @@ layer(testServices, { excludeTestServices: true })("nodes that share deliveries"
     ),
   )
 
-  it.effect("two nodes that find the same one gone give its claims back once", () =>
+  it.effect("two nodes that find the same node terminated release its claims once", () =>
     withTestClock(
       Effect.gen(function* () {
         const dead = yield* connected
         const one = yield* connected
         const two = yield* connected
-        for (let number = 0; number < 5; number++) yield* owe(dead.fanOut)
+        for (let number = 0; number < 5; number++) yield* createDelivery(dead.fanOut)
         assert.strictEqual((yield* dead.claim).length, 5)
         yield* dead.disconnect
         yield* Effect.all([one.lookFor(0), two.lookFor(0)])
-        let givenBack = 0
+        let released = 0
         for (let second = 0; second < 5; second++) {
           yield* TestClock.adjust("1 second")
           const looks = yield* Effect.all([one.look, two.look], { concurrency: 2 })
-          givenBack += looks[0].rescued + looks[1].rescued
+          released += looks[0].rescued + looks[1].rescued
         }
-        assert.strictEqual(givenBack, 5)
+        assert.strictEqual(released, 5)
         assert.strictEqual((yield* one.deliverDue) + (yield* two.deliverDue), 5)
       }),
     ),
   )
 
-  it.effect("the late end of an attempt that was given back is told, and decides nothing", () =>
+  it.effect("the outcome of an attempt whose claim was released is recorded and decides nothing", () =>
     withTestClock(
       Effect.gen(function* () {
         const cutOff = yield* connected
-        const heir = yield* connected
-        const organizationId = yield* owe(cutOff.fanOut)
+        const other = yield* connected
+        const organizationId = yield* createDelivery(cutOff.fanOut)
         const [claim] = yield* cutOff.claim
         if (claim === undefined) return assert.fail("nothing was claimed")
         yield* cutOff.disconnect
-        assert.strictEqual(yield* heir.lookFor(5), 1)
-        const [second] = yield* heir.claim
-        if (second === undefined) return assert.fail("nothing was given back")
-        // Its exchange began before it was given back: less than five seconds ago by its own clock.
+        assert.strictEqual(yield* other.lookFor(5), 1)
+        const [second] = yield* other.claim
+        if (second === undefined) return assert.fail("nothing was released")
+        // Its exchange began before the release: by its clock less than five seconds ago.
         yield* cutOff.deliver(claim)
         assert.deepStrictEqual(
           (yield* queueOf(organizationId)).map(({ claims, lease }) => [claims, lease]),
           [[2, second.row.lease]],
         )
-        yield* heir.deliver(second)
+        yield* other.deliver(second)
         assert.deepStrictEqual(yield* queueOf(organizationId), [])
         const attempts = yield* attemptsOf(organizationId)
         assert.sameMembers(
@@ -231,12 +231,12 @@ layer(testServices, { excludeTestServices: true })("nodes that share deliveries"
     ),
   )
 
-  it.effect("a delivery that ends every node which claims it is abandoned after the third", () =>
+  it.effect("a delivery that terminates every node that claims it is abandoned after three claims", () =>
     withTestClock(
       Effect.gen(function* () {
         const receiver = yield* Receiver
         const last = yield* connected
-        const organizationId = yield* owe(last.fanOut)
+        const organizationId = yield* createDelivery(last.fanOut)
         for (let number = 0; number < 3; number++) {
           const victim = yield* connected
           assert.strictEqual((yield* victim.claim).length, 1)
@@ -255,13 +255,13 @@ layer(testServices, { excludeTestServices: true })("nodes that share deliveries"
     ),
   )
 
-  it.effect("where connections are no node's own, claims have no owner and only their leases end them", () =>
+  it.effect("behind a pooler, claims have no owner and end only with their leases", () =>
     withTestClock(
       Effect.gen(function* () {
         const other = yield* connected
         const silent = Layer.succeed(Signals, Signals.of({ ...(yield* Signals), listening: Effect.succeed(false) }))
         const pooled = yield* Layer.build(Layer.fresh(nodeLayer).pipe(Layer.provide(silent)))
-        const organizationId = yield* owe(other.fanOut)
+        const organizationId = yield* createDelivery(other.fanOut)
         const claims = yield* Effect.provide(
           Effect.gen(function* () {
             yield* (yield* ClaimRescuer).rescueClaims
@@ -272,8 +272,8 @@ layer(testServices, { excludeTestServices: true })("nodes that share deliveries"
         assert.strictEqual(claims.length, 1)
         assert.deepStrictEqual(yield* ownersOf(organizationId), [null])
         assert.strictEqual(yield* other.lookFor(20), 0)
-        const { disconnectedFor: goneAfter, lease } = yield* DeliveryLimits
-        assert.isTrue(Duration.isLessThan(goneAfter, lease))
+        const { disconnectedFor, lease } = yield* DeliveryLimits
+        assert.isTrue(Duration.isLessThan(disconnectedFor, lease))
         yield* TestClock.adjust("39 seconds")
         yield* other.deliverDue
         assert.deepStrictEqual(yield* attemptsOf(organizationId), [])

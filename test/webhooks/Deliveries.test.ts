@@ -25,9 +25,9 @@ import {
   START,
   withTestClock,
   deliverEverything,
-} from "./Receiver.ts"
+} from "./EngineFixture.ts"
 
-/** Work of a node that was just started. */
+/** Runs work on a node that was just started. */
 const onNode = <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.provide(work, Layer.fresh(nodeLayer))
 
 const secondsOf = (dates: ReadonlyArray<{ readonly at: Date }>) => dates.map(({ at }) => (at.getTime() - START) / 1000)
@@ -41,12 +41,12 @@ layer(testServices, { excludeTestServices: true })("deliveries", (it) => {
         Effect.gen(function* () {
           const receiver = yield* Receiver
           const organizationId = yield* createOrganization
-          const stranger = yield* createOrganization
+          const otherOrganization = yield* createOrganization
           const all = yield* createEndpoint(organizationId)
           const named = yield* createEndpoint(organizationId, { eventNames: ["RELEASE_CREATED", "COMPONENT_CREATED"] })
           yield* createEndpoint(organizationId, { eventNames: ["RELEASE_CREATED"] })
           yield* createEndpoint(organizationId, { createdAt: new Date(START + 1) })
-          yield* createEndpoint(stranger)
+          yield* createEndpoint(otherOrganization)
           yield* emitEvent(organizationId)
           assert.strictEqual(yield* deliverEverything, 2)
           assert.sameMembers(
@@ -70,7 +70,7 @@ layer(testServices, { excludeTestServices: true })("deliveries", (it) => {
     ),
   )
 
-  it.effect("a delivery verifies with the public library, under the new and the old secret of a rotation", () =>
+  it.effect("a delivery verifies with the public library, with the new and the old secret of a rotation", () =>
     withTestClock(
       onNode(
         Effect.gen(function* () {
@@ -108,19 +108,19 @@ layer(testServices, { excludeTestServices: true })("deliveries", (it) => {
     ),
   )
 
-  it.effect("an answer that cannot be stored holds up no other's: its delivery waits for another attempt", () =>
+  it.effect("a response that cannot be stored delays no other outcome, and its attempt is repeated", () =>
     withTestClock(
       onNode(
         Effect.gen(function* () {
           const receiver = yield* Receiver
           const organizationId = yield* createOrganization
           const good = yield* createEndpoint(organizationId)
-          const refusedByDatabase = yield* createEndpoint(organizationId)
-          const refusedByClient = yield* createEndpoint(organizationId)
+          const rejectedByDatabase = yield* createEndpoint(organizationId)
+          const rejectedByClient = yield* createEndpoint(organizationId)
           receiver.respond = ({ endpointId }) => {
-            if (endpointId === refusedByDatabase.id)
+            if (endpointId === rejectedByDatabase.id)
               return Effect.succeed({ ...respondWith(200), responseBody: "a\u0000b" })
-            return Effect.succeed(respondWith(endpointId === refusedByClient.id ? 70_000 : 200))
+            return Effect.succeed(respondWith(endpointId === rejectedByClient.id ? 70_000 : 200))
           }
           yield* emitEvent(organizationId)
           yield* deliverEverything
@@ -133,7 +133,7 @@ layer(testServices, { excludeTestServices: true })("deliveries", (it) => {
           yield* deliverEverything
           assert.sameMembers(
             (yield* attemptsOf(organizationId)).map(({ endpointId }) => endpointId),
-            [good.id, refusedByDatabase.id, refusedByClient.id],
+            [good.id, rejectedByDatabase.id, rejectedByClient.id],
           )
           assert.deepStrictEqual(yield* queueOf(organizationId), [])
         }),
@@ -141,7 +141,7 @@ layer(testServices, { excludeTestServices: true })("deliveries", (it) => {
     ),
   )
 
-  it.effect("a delivery carries an amount with all its digits", () =>
+  it.effect("a delivery contains an amount with all its digits", () =>
     withTestClock(
       onNode(
         Effect.gen(function* () {
@@ -159,7 +159,7 @@ layer(testServices, { excludeTestServices: true })("deliveries", (it) => {
 
   for (const restarted of [false, true]) {
     it.effect(
-      `a delivery that fails is tried six times at the schedule's instants, then is Failed${restarted ? ", also with a restart between any two" : ""}`,
+      `a failing delivery is attempted six times by the schedule, then is Failed${restarted ? ", even with restarts in between" : ""}`,
       () =>
         withTestClock(
           Effect.gen(function* () {
@@ -199,7 +199,7 @@ layer(testServices, { excludeTestServices: true })("deliveries", (it) => {
     )
   }
 
-  it.effect("a retry that was asked for is made once, whatever its number", () =>
+  it.effect("a requested retry is made once, whatever its number", () =>
     withTestClock(
       onNode(
         Effect.gen(function* () {
@@ -214,9 +214,9 @@ layer(testServices, { excludeTestServices: true })("deliveries", (it) => {
           const deliveryId = yield* transactions.run(
             Effect.gen(function* () {
               const event = yield* events.record(source, "WEBHOOK_ENDPOINT_TESTED", { id })
-              const owed = { organizationId, endpointId: id, eventId: event.id, eventName: event.type, attempt: 7 }
-              const deliveryId = yield* queue.enqueue({ ...owed, dueAt: event.timestamp })
-              assert.strictEqual(yield* queue.enqueue({ ...owed, deliveryId, dueAt: event.timestamp }), deliveryId)
+              const delivery = { organizationId, endpointId: id, eventId: event.id, eventName: event.type, attempt: 7 }
+              const deliveryId = yield* queue.enqueue({ ...delivery, dueAt: event.timestamp })
+              assert.strictEqual(yield* queue.enqueue({ ...delivery, deliveryId, dueAt: event.timestamp }), deliveryId)
               return deliveryId
             }),
           )
@@ -235,7 +235,7 @@ layer(testServices, { excludeTestServices: true })("deliveries", (it) => {
     ),
   )
 
-  it.effect("the event of a change that was rolled back is never delivered", () =>
+  it.effect("the event of a change that was rolled back is not delivered", () =>
     withTestClock(
       onNode(
         Effect.gen(function* () {
@@ -251,7 +251,7 @@ layer(testServices, { excludeTestServices: true })("deliveries", (it) => {
     ),
   )
 
-  it.effect("what a node claimed before it died is sent after the lease, under the same id and attempt number", () =>
+  it.effect("a delivery claimed by a node that died is sent after the lease, with the same id and attempt number", () =>
     withTestClock(
       Effect.gen(function* () {
         const receiver = yield* Receiver
@@ -278,7 +278,7 @@ layer(testServices, { excludeTestServices: true })("deliveries", (it) => {
     ),
   )
 
-  it.effect("what was claimed although the claim's answer was lost is given back at once", () =>
+  it.effect("a claim that committed without a response is released immediately", () =>
     withTestClock(
       onNode(
         Effect.gen(function* () {
@@ -289,7 +289,7 @@ layer(testServices, { excludeTestServices: true })("deliveries", (it) => {
           yield* createEndpoint(organizationId)
           yield* emitEvent(organizationId)
           yield* (yield* WebhookProvider).publishDue
-          // The claim commits; what it is about cannot be read.
+          // The claim commits, but its events cannot be read.
           yield* sql`ALTER TABLE events RENAME TO events_away`
           const failed = yield* Effect.exit(deliveries.claim(10))
           yield* sql`ALTER TABLE events_away RENAME TO events`
@@ -307,7 +307,7 @@ layer(testServices, { excludeTestServices: true })("deliveries", (it) => {
     ),
   )
 
-  it.effect("an end that comes after the lease was lost is told and changes nothing", () =>
+  it.effect("an outcome after the lease was lost is recorded and changes nothing else", () =>
     withTestClock(
       Effect.gen(function* () {
         const receiver = yield* Receiver
@@ -315,12 +315,12 @@ layer(testServices, { excludeTestServices: true })("deliveries", (it) => {
         const organizationId = yield* createOrganization
         yield* createEndpoint(organizationId)
         yield* emitEvent(organizationId)
-        const begun = yield* Deferred.make<void>()
+        const started = yield* Deferred.make<void>()
         const mayEnd = yield* Deferred.make<void>()
         receiver.respond = () =>
-          Deferred.succeed(begun, undefined).pipe(Effect.andThen(Deferred.await(mayEnd)), Effect.as(respondWith(500)))
+          Deferred.succeed(started, undefined).pipe(Effect.andThen(Deferred.await(mayEnd)), Effect.as(respondWith(500)))
         const slow = yield* Effect.forkChild(onNode(deliverEverything))
-        yield* Deferred.await(begun)
+        yield* Deferred.await(started)
         yield* TestClock.setTime(START + 60_000)
         receiver.respond = () => Effect.succeed(respondWith(200))
         assert.strictEqual(yield* onNode(deliverEverything), 1)
@@ -345,7 +345,7 @@ layer(testServices, { excludeTestServices: true })("deliveries", (it) => {
     ),
   )
 
-  it.effect("an attempt that three claims did not end is abandoned and followed by the next; others go on", () =>
+  it.effect("an attempt that three claims did not end is abandoned, and does not delay other deliveries", () =>
     withTestClock(
       onNode(
         Effect.gen(function* () {
@@ -383,79 +383,84 @@ layer(testServices, { excludeTestServices: true })("deliveries", (it) => {
     ),
   )
 
-  it.effect("an endpoint whose every delivery failed for five days is disabled with an event, and owed nothing", () =>
-    withTestClock(
-      onNode(
-        Effect.gen(function* () {
-          const receiver = yield* Receiver
-          const sql = yield* PgClient.PgClient
-          const organizationId = yield* createOrganization
-          const failing = yield* createEndpoint(organizationId)
-          const flapping = yield* createEndpoint(organizationId)
-          let day = 0
-          receiver.respond = ({ endpointId }) =>
-            Effect.succeed(respondWith(endpointId === flapping.id && day === 3 ? 204 : 503))
-          const disabledAfter = Effect.map(
-            sql<{ id: string; disabledAt: Date | null; reason: string | null }>`
+  it.effect(
+    "an endpoint whose deliveries all failed for five days is disabled with an event and without a backlog",
+    () =>
+      withTestClock(
+        onNode(
+          Effect.gen(function* () {
+            const receiver = yield* Receiver
+            const sql = yield* PgClient.PgClient
+            const organizationId = yield* createOrganization
+            const failing = yield* createEndpoint(organizationId)
+            const flapping = yield* createEndpoint(organizationId)
+            let day = 0
+            receiver.respond = ({ endpointId }) =>
+              Effect.succeed(respondWith(endpointId === flapping.id && day === 3 ? 204 : 503))
+            const disabledAfter = Effect.map(
+              sql<{ id: string; disabledAt: Date | null; reason: string | null }>`
               SELECT id, disabled_at AS "disabledAt", disabled_reason AS reason FROM webhook_endpoints
               WHERE organization_id = ${organizationId} AND disabled_at IS NOT NULL`,
-            (rows) => rows,
-          )
-          for (; day < 5; day++) {
-            yield* TestClock.setTime(START + day * 86_400_000)
+              (rows) => rows,
+            )
+            for (; day < 5; day++) {
+              yield* TestClock.setTime(START + day * 86_400_000)
+              yield* emitEvent(organizationId)
+              yield* deliverEverything
+              assert.deepStrictEqual(yield* disabledAfter, [])
+            }
+            yield* TestClock.setTime(START + 5 * 86_400_000)
             yield* emitEvent(organizationId)
             yield* deliverEverything
-            assert.deepStrictEqual(yield* disabledAfter, [])
-          }
-          yield* TestClock.setTime(START + 5 * 86_400_000)
-          yield* emitEvent(organizationId)
-          yield* deliverEverything
-          const disabled = yield* disabledAfter
-          assert.deepStrictEqual(
-            disabled.map(({ id }) => id),
-            [failing.id],
-          )
-          assert.match(disabled[0]?.reason ?? "", /5 days/)
-          const [{ owed } = { owed: -1 }] = yield* sql<{ owed: number }>`
-            SELECT count(*)::int AS owed FROM webhook_queue WHERE endpoint_id = ${failing.id}`
-          assert.strictEqual(owed, 0)
-          const [event] = yield* sql<{ data: { id: string; disabledAt: string } }>`
+            const disabled = yield* disabledAfter
+            assert.deepStrictEqual(
+              disabled.map(({ id }) => id),
+              [failing.id],
+            )
+            assert.match(disabled[0]?.reason ?? "", /5 days/)
+            const [{ pending } = { pending: -1 }] = yield* sql<{ pending: number }>`
+            SELECT count(*)::int AS pending FROM webhook_queue WHERE endpoint_id = ${failing.id}`
+            assert.strictEqual(pending, 0)
+            const [event] = yield* sql<{ data: { id: string; disabledAt: string } }>`
             SELECT data FROM events WHERE organization_id = ${organizationId} AND type = 'WEBHOOK_ENDPOINT_DISABLED'`
-          assert.strictEqual(event?.data.id, failing.id)
-          assert.strictEqual(event?.data.disabledAt, new Date(START + 5 * 86_400_000).toISOString())
-          yield* emitEvent(organizationId)
-          receiver.received.length = 0
-          yield* deliverEverything
-          assert.isFalse(receiver.received.some(({ endpointId }) => endpointId === failing.id))
-        }),
+            assert.strictEqual(event?.data.id, failing.id)
+            assert.strictEqual(event?.data.disabledAt, new Date(START + 5 * 86_400_000).toISOString())
+            yield* emitEvent(organizationId)
+            receiver.received.length = 0
+            yield* deliverEverything
+            assert.isFalse(receiver.received.some(({ endpointId }) => endpointId === failing.id))
+          }),
+        ),
       ),
-    ),
   )
 
-  it.effect("nothing is sent to an endpoint that was deleted; what is in flight ends quietly", () =>
+  it.effect("a deleted endpoint is sent nothing, and its attempts in flight end without an effect", () =>
     withTestClock(
       onNode(
         Effect.gen(function* () {
           const receiver = yield* Receiver
           const sql = yield* PgClient.PgClient
-          const pending = yield* BacklogRemover
+          const backlogs = yield* BacklogRemover
           const transactions = yield* Transactions
           const organizationId = yield* createOrganization
           const { id } = yield* createEndpoint(organizationId)
-          const begun = yield* Deferred.make<void>()
+          const started = yield* Deferred.make<void>()
           const mayEnd = yield* Deferred.make<void>()
           receiver.respond = () =>
-            Deferred.succeed(begun, undefined).pipe(Effect.andThen(Deferred.await(mayEnd)), Effect.as(respondWith(500)))
+            Deferred.succeed(started, undefined).pipe(
+              Effect.andThen(Deferred.await(mayEnd)),
+              Effect.as(respondWith(500)),
+            )
           for (let number = 0; number < 6; number++) yield* emitEvent(organizationId)
           const sending = yield* Effect.forkChild(deliverEverything)
-          yield* Deferred.await(begun)
+          yield* Deferred.await(started)
           yield* transactions.run(
             Effect.gen(function* () {
               yield* sql`DELETE FROM webhook_endpoints WHERE organization_id = ${organizationId} AND id = ${id}`
-              yield* pending.deleteBatch({ organizationId, endpointId: id })
+              yield* backlogs.deleteBatch({ organizationId, endpointId: id })
             }),
           )
-          yield* pending.deleteInBackground({ organizationId, endpointId: id })
+          yield* backlogs.deleteInBackground({ organizationId, endpointId: id })
           const sent = receiver.received.length
           yield* Deferred.succeed(mayEnd, undefined)
           yield* Fiber.join(sending)
@@ -469,7 +474,7 @@ layer(testServices, { excludeTestServices: true })("deliveries", (it) => {
     ),
   )
 
-  it.effect("a row whose endpoint is gone is never sent", () =>
+  it.effect("a delivery whose endpoint no longer exists is not sent", () =>
     withTestClock(
       onNode(
         Effect.gen(function* () {
@@ -482,7 +487,7 @@ layer(testServices, { excludeTestServices: true })("deliveries", (it) => {
           yield* sql`DELETE FROM webhook_endpoints WHERE organization_id = ${organizationId} AND id = ${id}`
           yield* deliverEverything
           assert.deepStrictEqual(receiver.received, [])
-          // The claim has let it be dropped, which nobody waits for.
+          // The claim deletes the backlog in the background.
           const left = yield* TestClock.withLive(
             queueOf(organizationId).pipe(
               Effect.delay("10 millis"),
@@ -495,7 +500,7 @@ layer(testServices, { excludeTestServices: true })("deliveries", (it) => {
     ),
   )
 
-  it.effect("nothing that a disabled endpoint was owed is sent to it, but a test is", () =>
+  it.effect("a disabled endpoint is sent test events but not its backlog", () =>
     withTestClock(
       onNode(
         Effect.gen(function* () {
@@ -533,7 +538,7 @@ layer(testServices, { excludeTestServices: true })("deliveries", (it) => {
     ),
   )
 
-  it.effect("a delivery whose event is no longer kept ends Failed without a request", () =>
+  it.effect("a delivery whose event is no longer stored becomes Failed without a request", () =>
     withTestClock(
       onNode(
         Effect.gen(function* () {
@@ -554,7 +559,7 @@ layer(testServices, { excludeTestServices: true })("deliveries", (it) => {
     ),
   )
 
-  it.effect("an attempt is stored although no partition was made for its day, also in 1970", () =>
+  it.effect("an attempt is stored even if its day has no partition yet", () =>
     withTestClock(
       Effect.gen(function* () {
         yield* TestClock.setTime(0)
@@ -567,7 +572,7 @@ layer(testServices, { excludeTestServices: true })("deliveries", (it) => {
     ),
   )
 
-  it.effect("an event for 1,000 endpoints and 500 events for one are fanned out, each once", () =>
+  it.effect("an event for 1,000 endpoints and 500 events for one endpoint each become deliveries once", () =>
     withTestClock(
       onNode(
         Effect.gen(function* () {

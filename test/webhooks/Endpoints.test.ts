@@ -2,7 +2,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { MAX_ENDPOINTS } from "../../src/domains/webhooks/endpoints/Rules.ts"
 import { TestService } from "../support/TestService.ts"
-import { openWebhookFixture, rejectionOf } from "./Hooks.ts"
+import { openWebhookFixture, rejectionOf } from "./WebhookFixture.ts"
 
 const absent = "0199aaaa-0000-7000-8000-000000000000"
 
@@ -52,10 +52,10 @@ layer(TestService.layer, { excludeTestServices: true })("webhook endpoints", (it
     }),
   )
 
-  it.effect("a change leaves what is not named as it is, and null clears the description", () =>
+  it.effect("an update does not change omitted properties, and null clears the description", () =>
     Effect.gen(function* () {
-      const { call, createEndpoint: endpoint } = yield* openWebhookFixture
-      const { secret: _, ...record } = yield* endpoint({ description: "Billing" })
+      const { call, createEndpoint } = yield* openWebhookFixture
+      const { secret: _, ...record } = yield* createEndpoint({ description: "Billing" })
       const path = `/webhooks/${record.id}`
       yield* call("PUT", path, {})
       const { updatedAt, ...same } = (yield* call("GET", path)).body
@@ -68,9 +68,9 @@ layer(TestService.layer, { excludeTestServices: true })("webhook endpoints", (it
 
   it.effect("endpoints are listed newest first, page by page", () =>
     Effect.gen(function* () {
-      const { call, createEndpoint: endpoint } = yield* openWebhookFixture
+      const { call, createEndpoint } = yield* openWebhookFixture
       const ids: Array<string> = []
-      for (let made = 0; made < 3; made++) ids.unshift((yield* endpoint()).id)
+      for (let made = 0; made < 3; made++) ids.unshift((yield* createEndpoint()).id)
       const first = (yield* call("GET", "/webhooks?limit=2")).body
       const second = (yield* call("GET", `/webhooks?limit=2&cursor=${first.nextCursor}`)).body
       assert.deepStrictEqual(
@@ -81,10 +81,10 @@ layer(TestService.layer, { excludeTestServices: true })("webhook endpoints", (it
     }),
   )
 
-  it.effect("subscriptions are names of events or *, each once, at least one", () =>
+  it.effect("subscriptions must be at least one event name or *, without duplicates", () =>
     Effect.gen(function* () {
-      const { call, createEndpoint: endpoint } = yield* openWebhookFixture
-      const path = `/webhooks/${(yield* endpoint()).id}`
+      const { call, createEndpoint } = yield* openWebhookFixture
+      const path = `/webhooks/${(yield* createEndpoint()).id}`
       const url = "https://example.com/events"
       const cases = [
         [[], "body.eventNames"],
@@ -94,26 +94,26 @@ layer(TestService.layer, { excludeTestServices: true })("webhook endpoints", (it
         ["*", "body.eventNames"],
       ] as const
       for (const [eventNames, place] of cases) {
-        const refused = { status: 422, code: "Request.ValidationFailed", places: [place] }
-        assert.deepStrictEqual(rejectionOf(yield* call("POST", "/webhooks", { url, eventNames })), refused)
-        assert.deepStrictEqual(rejectionOf(yield* call("PUT", path, { eventNames })), refused)
+        const rejected = { status: 422, code: "Request.ValidationFailed", places: [place] }
+        assert.deepStrictEqual(rejectionOf(yield* call("POST", "/webhooks", { url, eventNames })), rejected)
+        assert.deepStrictEqual(rejectionOf(yield* call("PUT", path, { eventNames })), rejected)
       }
     }),
   )
 
-  it.effect("all faults of a body are told at once, and a password in a URL is not repeated", () =>
+  it.effect("all validation errors of a body are returned, without the password of a URL", () =>
     Effect.gen(function* () {
       const { call } = yield* openWebhookFixture
-      const refused = yield* call("POST", "/webhooks", {
+      const rejected = yield* call("POST", "/webhooks", {
         url: "https://me:hunter2@example.com/",
         eventNames: ["*", "*"],
       })
-      assert.deepStrictEqual(rejectionOf(refused).places, ["body.url", "body.eventNames[1]"])
-      assert.notInclude(refused.text, "hunter2")
+      assert.deepStrictEqual(rejectionOf(rejected).places, ["body.url", "body.eventNames[1]"])
+      assert.notInclude(rejected.text, "hunter2")
     }),
   )
 
-  it.effect("an id that is no UUID is refused with its place, one that names nothing is not found", () =>
+  it.effect("an id that is not a UUID is rejected with its location, and an unknown id is not found", () =>
     Effect.gen(function* () {
       const { call } = yield* openWebhookFixture
       assert.deepStrictEqual(rejectionOf(yield* call("GET", "/webhooks/mine")).places, ["path.id"])
@@ -131,12 +131,12 @@ layer(TestService.layer, { excludeTestServices: true })("webhook endpoints", (it
   )
 
   it.effect(
-    "a test owes one delivery to this endpoint alone, also while it is disabled and subscribes to other events",
+    "a test enqueues one delivery to this endpoint only, even if it is disabled or subscribed to other events",
     () =>
       Effect.gen(function* () {
-        const { call, disable, createEndpoint: endpoint, events, lanes, queue, sql } = yield* openWebhookFixture
-        yield* endpoint()
-        const { secret: _, ...record } = yield* endpoint({ eventNames: ["LICENSE_ARCHIVED"] })
+        const { call, disable, createEndpoint, events, lanes, queue, sql } = yield* openWebhookFixture
+        yield* createEndpoint()
+        const { secret: _, ...record } = yield* createEndpoint({ eventNames: ["LICENSE_ARCHIVED"] })
         yield* disable(record.id)
         const disabled = (yield* call("GET", `/webhooks/${record.id}`)).body
         const tested = yield* call("POST", `/webhooks/${record.id}/test`)
@@ -155,10 +155,10 @@ layer(TestService.layer, { excludeTestServices: true })("webhook endpoints", (it
       }),
   )
 
-  it.effect("a disabled endpoint says so and is enabled once, with one event", () =>
+  it.effect("a disabled endpoint is reported as disabled, and enabling it twice emits one event", () =>
     Effect.gen(function* () {
-      const { call, disable, createEndpoint: endpoint, events, sql } = yield* openWebhookFixture
-      const { id } = yield* endpoint()
+      const { call, disable, createEndpoint, events, sql } = yield* openWebhookFixture
+      const { id } = yield* createEndpoint()
       yield* disable(id)
       const disabled = (yield* call("GET", `/webhooks/${id}`)).body
       assert.deepStrictEqual([disabled.disabledAt, disabled.disabledReason], ["2026-01-06T00:00:00.000Z", "failed"])
@@ -177,33 +177,25 @@ layer(TestService.layer, { excludeTestServices: true })("webhook endpoints", (it
     }),
   )
 
-  it.effect("a deletion drops what is owed, and each delivery's last attempt says so", () =>
+  it.effect("a deletion deletes the backlog and marks each delivery's last attempt", () =>
     Effect.gen(function* () {
-      const {
-        insertAttempts: attempts,
-        call,
-        createPartitions: days,
-        createEndpoint: endpoint,
-        lanes,
-        enqueue: owed,
-        queue,
-        sql,
-      } = yield* openWebhookFixture
-      yield* days("2026-01-01")
-      const gone = yield* endpoint()
-      const stays = yield* endpoint()
+      const { insertAttempts, call, createPartitions, createEndpoint, lanes, enqueue, queue, sql } =
+        yield* openWebhookFixture
+      yield* createPartitions("2026-01-01")
+      const gone = yield* createEndpoint()
+      const stays = yield* createEndpoint()
       yield* call("POST", `/webhooks/${gone.id}/test`)
       const [tried, inFlight, other] = ["a", "b", "c"].map((digit) => `0199aaaa-0000-7000-8000-00000000000${digit}`)
       const failure = { endpointId: gone.id, state: "Failure", nextAttemptAt: "2026-01-01T02:00:00Z" } as const
-      yield* attempts([
+      yield* insertAttempts([
         { ...failure, deliveryId: tried!, attempt: 1, timestamp: "2026-01-01T00:00:00Z", error: "500" },
         { ...failure, deliveryId: tried!, attempt: 2, timestamp: "2026-01-01T01:00:00Z", error: "status: 500" },
         { ...failure, deliveryId: inFlight!, attempt: 1, timestamp: "2026-01-01T01:00:01Z" },
         { ...failure, endpointId: stays.id, deliveryId: other!, timestamp: "2026-01-01T01:00:02Z" },
       ])
-      yield* owed({ endpointId: gone.id, deliveryId: tried!, attempt: 3 })
-      yield* owed({ endpointId: gone.id, deliveryId: inFlight!, attempt: 2, lease: absent, claimedAt: new Date() })
-      yield* owed({ endpointId: stays.id, deliveryId: other!, attempt: 2 })
+      yield* enqueue({ endpointId: gone.id, deliveryId: tried!, attempt: 3 })
+      yield* enqueue({ endpointId: gone.id, deliveryId: inFlight!, attempt: 2, lease: absent, claimedAt: new Date() })
+      yield* enqueue({ endpointId: stays.id, deliveryId: other!, attempt: 2 })
       assert.strictEqual((yield* call("DELETE", `/webhooks/${gone.id}`)).status, 204)
       assert.deepStrictEqual(
         (yield* queue).map(({ id }) => id),
@@ -238,10 +230,10 @@ layer(TestService.layer, { excludeTestServices: true })("webhook endpoints", (it
     }),
   )
 
-  it.effect("an organization has so many endpoints and no more, whoever comes at once", () =>
+  it.effect("concurrent creations cannot exceed the maximum number of endpoints", () =>
     Effect.gen(function* () {
-      const { call, createEndpoint: endpoint, sql, tenant } = yield* openWebhookFixture
-      const { id } = yield* endpoint()
+      const { call, createEndpoint, sql, tenant } = yield* openWebhookFixture
+      const { id } = yield* createEndpoint()
       yield* sql`INSERT INTO webhook_endpoints
         SELECT organization_id, gen_random_uuid(), url, event_names, description, failing_since, disabled_at,
           disabled_reason, created_at, created_by, updated_at, updated_by
@@ -253,14 +245,14 @@ layer(TestService.layer, { excludeTestServices: true })("webhook endpoints", (it
         answers.map(({ status }) => status).toSorted((a, b) => a - b),
         [201, 201, 409, 409],
       )
-      const refused = answers.find(({ status }) => status === 409)
-      assert.strictEqual(refused?.body.code, "CreateWebhookEndpoint.LimitReached")
+      const rejected = answers.find(({ status }) => status === 409)
+      assert.strictEqual(rejected?.body.code, "CreateWebhookEndpoint.LimitReached")
       yield* call("DELETE", `/webhooks/${id}`)
       assert.strictEqual((yield* create).status, 201)
     }),
   )
 
-  it.effect("a creation that is sent again under its key makes no second endpoint and names the first", () =>
+  it.effect("a creation that is replayed with its key returns the first endpoint and creates none", () =>
     Effect.gen(function* () {
       const { call, service, tenant } = yield* openWebhookFixture
       const send = service.core("POST", "/webhooks", {

@@ -9,7 +9,7 @@ type Verify = (secret: string, headers: Record<string, string>, body: string, no
 
 const page = readFileSync(join(import.meta.dirname, "../../docs/webhooks.md"), "utf8")
 
-/** The receiver as the page shows it. */
+/** The receiver of the page. */
 const receiver = async (): Promise<{ readonly verify: Verify }> => {
   const code = /```js\n(\/\/ receiver\.mjs\n[\s\S]*?)```/.exec(page)?.[1] ?? ""
   return import(`data:text/javascript;base64,${Buffer.from(code).toString("base64")}`)
@@ -17,12 +17,12 @@ const receiver = async (): Promise<{ readonly verify: Verify }> => {
 
 const secretOf = () => Redacted.make(`whsec_${randomBytes(32).toString("base64")}`)
 
-describe("the receiver that docs/webhooks.md shows", () => {
+describe("the receiver in docs/webhooks.md", () => {
   const at = new Date("2026-01-31T09:00:00.500Z")
   const body = JSON.stringify({ id: "1", data: { name: "Łódź \u2028" } })
   const secret = secretOf()
 
-  it("takes what is signed with its secret, alone or among others", async () => {
+  it("accepts a request signed with its secret, alone or with others", async () => {
     const { verify } = await receiver()
     for (const secrets of [[secret], [secretOf(), secret], [secret, secretOf()]]) {
       const headers = signedHeaders("msg", at, body, secrets)
@@ -30,7 +30,7 @@ describe("the receiver that docs/webhooks.md shows", () => {
     }
   })
 
-  it("takes nothing that was altered, is old, or is signed with another secret", async () => {
+  it("rejects a request that is altered, old, or signed with another secret", async () => {
     const { verify } = await receiver()
     const headers = signedHeaders("msg", at, body, [secret])
     const now = at.getTime()

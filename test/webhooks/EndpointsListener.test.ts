@@ -21,8 +21,8 @@ const open = <A, E, R>(routes: Layer.Layer<A, E, R>) =>
       )
   })
 
-layer(TestService.layer, { excludeTestServices: true })("webhook management on a listener of its own", (it) => {
-  it.effect("serves webhooks and nothing else, and the core listener serves everything else", () =>
+layer(TestService.layer, { excludeTestServices: true })("webhook management on a separate listener", (it) => {
+  it.effect("only serves webhooks, and the core listener serves everything else", () =>
     Effect.gen(function* () {
       const { tenant } = yield* TestService
       const { token } = yield* tenant()

@@ -5,28 +5,28 @@ import { Webhook } from "standardwebhooks"
 import { MAX_ACTIVE_SECRETS } from "../../src/domains/webhooks/endpoints/Rules.ts"
 import { SigningSecrets } from "../../src/domains/webhooks/endpoints/SigningSecrets.ts"
 import { TestService } from "../support/TestService.ts"
-import { openWebhookFixture } from "./Hooks.ts"
+import { openWebhookFixture } from "./WebhookFixture.ts"
 
 const HOUR = 3_600_000
 
 const opened = Effect.gen(function* () {
-  const hooks = yield* openWebhookFixture
+  const fixture = yield* openWebhookFixture
   const secrets = yield* SigningSecrets
-  const { organizationId } = hooks.tenant
+  const { organizationId } = fixture.tenant
   return {
-    ...hooks,
+    ...fixture,
     organizationId,
-    rotate: (id: string) => Effect.map(hooks.call("POST", `/webhooks/${id}/rotate-secret`), ({ body }) => body),
+    rotate: (id: string) => Effect.map(fixture.call("POST", `/webhooks/${id}/rotate-secret`), ({ body }) => body),
     active: (id: string, at: Date, organization = organizationId) =>
       Effect.map(secrets.findActive(organization, id, at), (found) => found.map((secret) => Redacted.value(secret))),
   }
 })
 
 layer(TestService.layer, { excludeTestServices: true })("the secrets of an endpoint", (it) => {
-  it.effect("the secret that the answer shows is the one that signs", () =>
+  it.effect("the secret in the response is the secret that signs", () =>
     Effect.gen(function* () {
-      const { active, createEndpoint: endpoint } = yield* opened
-      const made = yield* endpoint()
+      const { active, createEndpoint } = yield* opened
+      const made = yield* createEndpoint()
       const [signing] = yield* active(made.id, new Date())
       const at = new Date()
       const payload = JSON.stringify({ id: "1" })
@@ -40,10 +40,10 @@ layer(TestService.layer, { excludeTestServices: true })("the secrets of an endpo
     }),
   )
 
-  it.effect("a rotation answers a new secret, and the old one signs for 24 hours more", () =>
+  it.effect("a rotation returns a new secret, and the old one stays active for 24 hours", () =>
     Effect.gen(function* () {
-      const { active, call, createEndpoint: endpoint, events, rotate } = yield* opened
-      const made = yield* endpoint()
+      const { active, call, createEndpoint, events, rotate } = yield* opened
+      const made = yield* createEndpoint()
       const before = Date.now()
       const answer = yield* call("POST", `/webhooks/${made.id}/rotate-secret`)
       assert.strictEqual(answer.status, 200)
@@ -63,10 +63,10 @@ layer(TestService.layer, { excludeTestServices: true })("the secrets of an endpo
     }),
   )
 
-  it.effect("a second rotation gives the first secret no longer life", () =>
+  it.effect("a second rotation does not extend the first secret", () =>
     Effect.gen(function* () {
-      const { active, createEndpoint: endpoint, organizationId, rotate, sql } = yield* opened
-      const made = yield* endpoint()
+      const { active, createEndpoint, organizationId, rotate, sql } = yield* opened
+      const made = yield* createEndpoint()
       yield* rotate(made.id)
       const end = new Date(Date.now() + HOUR)
       yield* sql`UPDATE webhook_secrets SET expires_at = ${end}
@@ -77,10 +77,10 @@ layer(TestService.layer, { excludeTestServices: true })("the secrets of an endpo
     }),
   )
 
-  it.effect("however often it is rotated, few secrets sign, the newest among them", () =>
+  it.effect("after many rotations only the newest ten secrets are active", () =>
     Effect.gen(function* () {
-      const { active, createEndpoint: endpoint, rotate } = yield* opened
-      const made = yield* endpoint()
+      const { active, createEndpoint, rotate } = yield* opened
+      const made = yield* createEndpoint()
       let newest = made.secret
       for (let turn = 0; turn < MAX_ACTIVE_SECRETS; turn++) newest = (yield* rotate(made.id)).secret
       const signing = yield* active(made.id, new Date())
@@ -90,12 +90,12 @@ layer(TestService.layer, { excludeTestServices: true })("the secrets of an endpo
     }),
   )
 
-  it.effect("secrets are sealed in the database, and one that was moved to another endpoint does not open", () =>
+  it.effect("a secret is sealed in the database and cannot be opened for another endpoint", () =>
     Effect.gen(function* () {
-      const { active, createEndpoint: endpoint, organizationId } = yield* opened
+      const { active, createEndpoint, organizationId } = yield* opened
       const sql = yield* PgClient.PgClient
-      const one = yield* endpoint()
-      const other = yield* endpoint()
+      const one = yield* createEndpoint()
+      const other = yield* createEndpoint()
       const stored = yield* sql<{ text: string }>`
         SELECT row_to_json(webhook_secrets)::text || coalesce((SELECT string_agg(row_to_json(events)::text, '')
           FROM events WHERE organization_id = ${organizationId}), '') AS text
@@ -108,11 +108,11 @@ layer(TestService.layer, { excludeTestServices: true })("the secrets of an endpo
     }),
   )
 
-  it.effect("an endpoint that is not there, or is another organization's, has none", () =>
+  it.effect("an unknown endpoint, or one of another organization, has no secrets", () =>
     Effect.gen(function* () {
-      const { active, call, createEndpoint: endpoint, service } = yield* opened
+      const { active, call, createEndpoint, service } = yield* opened
       const stranger = yield* service.tenant()
-      const made = yield* endpoint()
+      const made = yield* createEndpoint()
       assert.deepStrictEqual(yield* active(made.id, new Date(), stranger.organizationId), [])
       yield* call("DELETE", `/webhooks/${made.id}`)
       assert.deepStrictEqual(yield* active(made.id, new Date()), [])

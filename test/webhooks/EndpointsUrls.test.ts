@@ -5,7 +5,7 @@ import { randomUUID } from "node:crypto"
 import { services } from "../../src/app/Services.ts"
 import { Caller, platformIdentity } from "../../src/kernel/contract/Caller.ts"
 import { OrganizationsRepo } from "../../src/domains/organizations/Repo.ts"
-import type { OutboundRules } from "../../src/infra/outbound/AddressPolicy.ts"
+import type { AddressPolicy } from "../../src/infra/outbound/AddressPolicy.ts"
 import * as OutboundHttp from "../../src/infra/outbound/OutboundHttp.ts"
 import { canonicalUrl, findUrlError } from "../../src/domains/webhooks/endpoints/Rules.ts"
 import { WebhookEndpoints } from "../../src/domains/webhooks/endpoints/Service.ts"
@@ -13,10 +13,11 @@ import { testSql } from "../support/TestDatabase.ts"
 import { testSecrets, testSignals } from "../support/TestService.ts"
 
 const none = { allowInsecure: false, allowedNetworks: [] }
-const fault = (url: string, rules: OutboundRules = none) => findUrlError(url, OutboundHttp.make(rules).refusal)
+const urlError = (url: string, rules: AddressPolicy = none) =>
+  findUrlError(url, OutboundHttp.make(rules).rejectionReason)
 
 describe("the URL of an endpoint", () => {
-  it("is over https to a name or a public address", () => {
+  it("must use https and a host name or a public address", () => {
     for (const url of [
       "https://example.com",
       "https://example.com:8443/a/b?c=d",
@@ -24,7 +25,7 @@ describe("the URL of an endpoint", () => {
       "https://8.8.8.8/",
       "https://[2606:4700::1111]/",
     ]) {
-      assert.isUndefined(fault(url), url)
+      assert.isUndefined(urlError(url), url)
     }
     for (const url of [
       "http://example.com",
@@ -34,11 +35,11 @@ describe("the URL of an endpoint", () => {
       "example.com",
       "https://",
     ]) {
-      assert.isDefined(fault(url), url)
+      assert.isDefined(urlError(url), url)
     }
   })
 
-  it("names no address that is not public, however it is written", () => {
+  it("must not contain an address that is not public, in any notation", () => {
     for (const host of [
       "127.0.0.1",
       "127.1",
@@ -64,25 +65,25 @@ describe("the URL of an endpoint", () => {
       "[fe80::1]",
       "[fd00:ec2::254]",
     ]) {
-      assert.strictEqual(fault(`https://${host}/`), "must have a public address", host)
+      assert.strictEqual(urlError(`https://${host}/`), "must have a public address", host)
     }
   })
 
-  it("names no host that always is this machine, unless its network is allowed", () => {
+  it("must not contain a host name of this machine, unless its network is allowed", () => {
     const loopback = { allowInsecure: false, allowedNetworks: [IpNetwork.fromStringUnsafe("127.0.0.0/8")] }
     for (const host of ["localhost", "localhost.", "LOCALHOST", "ⓛocalhost", "a.localhost", "localhost:8443"]) {
-      assert.strictEqual(fault(`https://${host}/`), "must have a public address", host)
-      assert.isUndefined(fault(`https://${host}/`, loopback), host)
+      assert.strictEqual(urlError(`https://${host}/`), "must have a public address", host)
+      assert.isUndefined(urlError(`https://${host}/`, loopback), host)
     }
-    assert.isUndefined(fault("https://localhost.example/"))
+    assert.isUndefined(urlError("https://localhost.example/"))
   })
 
-  it("names no port of another protocol", () => {
-    for (const port of [22, 25, 6000]) assert.isDefined(fault(`https://example.com:${port}/`), String(port))
-    for (const port of [443, 8443, 9000]) assert.isUndefined(fault(`https://example.com:${port}/`), String(port))
+  it("must not contain a port of another protocol", () => {
+    for (const port of [22, 25, 6000]) assert.isDefined(urlError(`https://example.com:${port}/`), String(port))
+    for (const port of [443, 8443, 9000]) assert.isUndefined(urlError(`https://example.com:${port}/`), String(port))
   })
 
-  it("holds nothing that is read in one way and called in another", () => {
+  it("must not contain anything that parsers interpret differently", () => {
     for (const url of [
       "https:///example.com/",
       "https://user@example.com/",
@@ -94,27 +95,27 @@ describe("the URL of an endpoint", () => {
       "https://example.com/a b",
       "https://example.com/#part",
     ]) {
-      assert.isDefined(fault(url), JSON.stringify(url))
+      assert.isDefined(urlError(url), JSON.stringify(url))
     }
   })
 
-  it("has 2,048 characters at most, counted as it is sent", () => {
+  it("must not be longer than 2,048 characters when encoded", () => {
     const of = (length: number, letter: string) => `https://example.com/${letter.repeat(length - 20)}`
-    assert.isUndefined(fault(of(2048, "a")))
-    assert.isDefined(fault(of(2049, "a")))
-    assert.isDefined(fault(of(700, "é").concat("é".repeat(300))))
+    assert.isUndefined(urlError(of(2048, "a")))
+    assert.isDefined(urlError(of(2049, "a")))
+    assert.isDefined(urlError(of(700, "é").concat("é".repeat(300))))
   })
 
-  it("may be an address of an allowed network, over https still; in development anything", () => {
+  it("can contain an address of an allowed network with https, and in development any address", () => {
     const networks = { allowInsecure: false, allowedNetworks: [IpNetwork.fromStringUnsafe("10.0.0.0/8")] }
-    assert.isUndefined(fault("https://10.1.2.3/", networks))
-    assert.isDefined(fault("http://10.1.2.3/", networks))
-    assert.isDefined(fault("https://192.168.0.1/", networks))
-    assert.isUndefined(fault("http://127.0.0.1:9000/", { allowInsecure: true, allowedNetworks: [] }))
-    assert.isDefined(fault("http://me:secret@127.0.0.1/", { allowInsecure: true, allowedNetworks: [] }))
+    assert.isUndefined(urlError("https://10.1.2.3/", networks))
+    assert.isDefined(urlError("http://10.1.2.3/", networks))
+    assert.isDefined(urlError("https://192.168.0.1/", networks))
+    assert.isUndefined(urlError("http://127.0.0.1:9000/", { allowInsecure: true, allowedNetworks: [] }))
+    assert.isDefined(urlError("http://me:secret@127.0.0.1/", { allowInsecure: true, allowedNetworks: [] }))
   })
 
-  it("is kept in one spelling", () => {
+  it("is stored in canonical form", () => {
     assert.strictEqual(canonicalUrl("HTTPS://EXAMPLE.com:443/a/../B?c"), "https://example.com/B?c")
     assert.strictEqual(canonicalUrl("https://134744072/"), "https://8.8.8.8/")
     assert.strictEqual(canonicalUrl("https://example.com"), "https://example.com")
@@ -128,8 +129,8 @@ const strictServices = services.pipe(
   Layer.provideMerge(OutboundHttp.layerFrom(none)),
 )
 
-layer(strictServices, { excludeTestServices: true })("an installation that is not in development", (it) => {
-  it.effect("refuses a private address when an endpoint is created and when it is changed", () =>
+layer(strictServices, { excludeTestServices: true })("an installation outside development", (it) => {
+  it.effect("rejects a private address when an endpoint is created or updated", () =>
     Effect.gen(function* () {
       const endpoints = yield* WebhookEndpoints
       const organizations = yield* OrganizationsRepo
@@ -147,13 +148,13 @@ layer(strictServices, { excludeTestServices: true })("an installation that is no
       })
       yield* Effect.gen(function* () {
         const url = "https://169.254.169.254/latest"
-        const refused = yield* Effect.flip(endpoints.create({ url, eventNames: ["*"] }))
-        assert.deepStrictEqual(refused.errors, [
+        const rejected = yield* Effect.flip(endpoints.create({ url, eventNames: ["*"] }))
+        assert.deepStrictEqual(rejected.errors, [
           { location: "body.url", message: "must have a public address", value: url },
         ])
         const made = yield* endpoints.create({ url: "https://example.com", eventNames: ["*"] })
         const unchanged = yield* Effect.flip(endpoints.update(made.id, { url }))
-        assert.deepStrictEqual(unchanged.errors, refused.errors)
+        assert.deepStrictEqual(unchanged.errors, rejected.errors)
         assert.strictEqual((yield* endpoints.get(made.id)).url, "https://example.com")
       }).pipe(
         Effect.provideService(Caller, {

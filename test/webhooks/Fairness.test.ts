@@ -14,10 +14,10 @@ import {
   Receiver,
   startNode,
   waitUntil,
-} from "./Receiver.ts"
+} from "./EngineFixture.ts"
 
-/** Owes an endpoint so many deliveries of one event, due now. */
-const owe = Effect.fnUntraced(function* (organizationId: string, endpointId: string, count: number) {
+/** Enqueues this many deliveries of one event, due now. */
+const enqueue = Effect.fnUntraced(function* (organizationId: string, endpointId: string, count: number) {
   const sql = yield* PgClient.PgClient
   const queue = yield* QueueRepo
   yield* emitEvent(organizationId, "TOKEN_ISSUED")
@@ -34,24 +34,24 @@ const owe = Effect.fnUntraced(function* (organizationId: string, endpointId: str
 const onNodes = <A, E, R>(test: Effect.Effect<A, E, R>) =>
   Effect.andThen(clearQueues, Effect.scoped(test)).pipe(Effect.provide(Receiver.layer))
 
-/** Receivers answer so many at once, which shows that they are fast, and then no more until they go on. */
-const answersThatStop = Effect.fnUntraced(function* (after: number) {
+/** Makes receivers respond immediately to this many requests, and block all later ones until the test continues. */
+const blockAfter = Effect.fnUntraced(function* (after: number) {
   const receiver = yield* Receiver
-  const unblock = yield* Deferred.make<void>()
+  const blocked = yield* Deferred.make<void>()
   let inFlight = 0
-  let most = 0
+  let maxInFlight = 0
   receiver.respond = () =>
     Effect.gen(function* () {
-      most = Math.max(most, ++inFlight)
-      if (receiver.received.length > after) yield* Deferred.await(unblock)
+      maxInFlight = Math.max(maxInFlight, ++inFlight)
+      if (receiver.received.length > after) yield* Deferred.await(blocked)
       inFlight--
       return respondWith(200)
     })
-  return { inFlight: () => inFlight, most: () => most, goOn: Deferred.succeed(unblock, undefined) }
+  return { inFlight: () => inFlight, maxInFlight: () => maxInFlight, unblock: Deferred.succeed(blocked, undefined) }
 })
 
 /** How many deliveries are claimed. */
-const leased = Effect.flatMap(PgClient.PgClient, (sql) =>
+const leasedCount = Effect.flatMap(PgClient.PgClient, (sql) =>
   Effect.map(
     Effect.orDie(sql<{ leased: number }>`SELECT count(*)::int AS leased FROM webhook_queue WHERE lease IS NOT NULL`),
     ([row]) => row?.leased ?? 0,
@@ -85,21 +85,21 @@ layer(testServices, { excludeTestServices: true })("several nodes", (it) => {
     ),
   )
 
-  it.effect("an endpoint has four deliveries in flight at most, over all nodes", () =>
+  it.effect("an endpoint has at maxInFlight four deliveries in flight, over all nodes", () =>
     onNodes(
       Effect.gen(function* () {
         const receiver = yield* Receiver
         const organizationId = yield* createOrganization
         const { id } = yield* createEndpoint(organizationId)
         let inFlight = 0
-        let most = 0
+        let maxInFlight = 0
         receiver.respond = () =>
-          Effect.sync(() => (most = Math.max(most, ++inFlight))).pipe(
+          Effect.sync(() => (maxInFlight = Math.max(maxInFlight, ++inFlight))).pipe(
             Effect.andThen(Effect.sleep("3 millis")),
             Effect.andThen(Effect.sync(() => void inFlight--)),
             Effect.as(respondWith(200)),
           )
-        yield* owe(organizationId, id, 300)
+        yield* enqueue(organizationId, id, 300)
         yield* startNode()
         yield* startNode()
         yield* startNode()
@@ -107,12 +107,12 @@ layer(testServices, { excludeTestServices: true })("several nodes", (it) => {
           "all 301 were sent",
           Effect.sync(() => receiver.received.length >= 301),
         )
-        assert.strictEqual(most, 4)
+        assert.strictEqual(maxInFlight, 4)
       }),
     ),
   )
 
-  it.effect("an endpoint that hangs with thousands of due deliveries delays nobody", () =>
+  it.effect("a hanging endpoint with thousands of due deliveries does not delay others", () =>
     onNodes(
       Effect.gen(function* () {
         const receiver = yield* Receiver
@@ -131,10 +131,10 @@ layer(testServices, { excludeTestServices: true })("several nodes", (it) => {
                 lags.push(Date.now() - Date.parse(JSON.parse(request.body).timestamp))
                 return respondWith(200)
               })
-        yield* owe(noisy, hanging.id, 5000)
+        yield* enqueue(noisy, hanging.id, 5000)
         yield* startNode({ concurrency: 32, shutdownTimeout: Duration.millis(50) })
         yield* waitUntil(
-          "the hanging endpoint has what it may have",
+          "the hanging endpoint reached its limit",
           Effect.sync(() => receiver.received.length === 4),
         )
         for (let round = 0; round < 4; round++) {
@@ -144,7 +144,7 @@ layer(testServices, { excludeTestServices: true })("several nodes", (it) => {
           })
         }
         yield* waitUntil(
-          "all healthy endpoints got their events",
+          "all healthy endpoints received their events",
           Effect.sync(() => lags.length >= 200),
         )
         assert.isBelow(Math.max(...lags), 2000)
@@ -153,7 +153,7 @@ layer(testServices, { excludeTestServices: true })("several nodes", (it) => {
     ),
   )
 
-  it.effect("an organization whose endpoints all hang keeps to its share", () =>
+  it.effect("an organization whose endpoints all hang does not exceed its limit", () =>
     onNodes(
       Effect.gen(function* () {
         const receiver = yield* Receiver
@@ -170,7 +170,7 @@ layer(testServices, { excludeTestServices: true })("several nodes", (it) => {
           receiver.received.filter(({ organizationId }) => organizationId === hanging),
         )
         yield* waitUntil(
-          "the organization has its share",
+          "the organization reached its limit",
           Effect.map(ofHanging, (requests) => requests.length >= 32),
         )
         yield* emitEvent(other)
@@ -180,68 +180,66 @@ layer(testServices, { excludeTestServices: true })("several nodes", (it) => {
     ),
   )
 
-  it.effect(
-    "an organization whose endpoints answer fast has more claimed ahead, and no more than its share in flight",
-    () =>
-      onNodes(
-        Effect.gen(function* () {
-          const receiver = yield* Receiver
-          const organizationId = yield* createOrganization
-          for (let number = 0; number < 10; number++) yield* createEndpoint(organizationId)
-          const answers = yield* answersThatStop(60)
-          for (let number = 0; number < 20; number++) yield* emitEvent(organizationId)
-          yield* startNode({ perOrganization: 8, organizationAhead: 32 })
-          yield* waitUntil(
-            "more are claimed than may be in flight",
-            Effect.map(leased, (count) => answers.inFlight() === 8 && count >= 24),
-          )
-          yield* answers.goOn
-          yield* waitUntil(
-            "all are stored",
-            Effect.map(Effect.orDie(attemptsOf(organizationId)), (attempts) => attempts.length >= 200),
-          )
-          assert.strictEqual(answers.most(), 8)
-          assert.strictEqual(new Set(receiver.received.map(({ deliveryId }) => deliveryId)).size, 200)
-        }),
-      ),
-  )
-
-  it.effect("an endpoint that answers fast has more claimed ahead while others of its deliveries are in flight", () =>
+  it.effect("an organization with fast endpoints has more deliveries claimed, but not more in flight", () =>
     onNodes(
       Effect.gen(function* () {
+        const receiver = yield* Receiver
         const organizationId = yield* createOrganization
-        const { id } = yield* createEndpoint(organizationId)
-        const answers = yield* answersThatStop(6)
-        yield* owe(organizationId, id, 9)
-        yield* startNode()
+        for (let number = 0; number < 10; number++) yield* createEndpoint(organizationId)
+        const responses = yield* blockAfter(60)
+        for (let number = 0; number < 20; number++) yield* emitEvent(organizationId)
+        yield* startNode({ perOrganization: 8, organizationAhead: 32 })
         yield* waitUntil(
-          "four are in flight",
-          Effect.sync(() => answers.inFlight() === 4),
+          "more are claimed than are in flight",
+          Effect.map(leasedCount, (count) => responses.inFlight() === 8 && count >= 24),
         )
-        yield* owe(organizationId, id, 9)
-        yield* waitUntil(
-          "more are claimed",
-          Effect.map(leased, (count) => answers.inFlight() === 4 && count >= 10),
-        )
-        yield* answers.goOn
+        yield* responses.unblock
         yield* waitUntil(
           "all are stored",
-          Effect.map(Effect.orDie(attemptsOf(organizationId)), (attempts) => attempts.length >= 20),
+          Effect.map(Effect.orDie(attemptsOf(organizationId)), (attempts) => attempts.length >= 200),
         )
-        assert.strictEqual(answers.most(), 4)
+        assert.strictEqual(responses.maxInFlight(), 8)
+        assert.strictEqual(new Set(receiver.received.map(({ deliveryId }) => deliveryId)).size, 200)
       }),
     ),
   )
 
-  it.effect("an exchange that is over holds up no other while the database takes its time to store it", () =>
+  it.effect("a fast endpoint has more deliveries claimed while others are in flight", () =>
+    onNodes(
+      Effect.gen(function* () {
+        const organizationId = yield* createOrganization
+        const { id } = yield* createEndpoint(organizationId)
+        const responses = yield* blockAfter(6)
+        yield* enqueue(organizationId, id, 9)
+        yield* startNode()
+        yield* waitUntil(
+          "four are in flight",
+          Effect.sync(() => responses.inFlight() === 4),
+        )
+        yield* enqueue(organizationId, id, 9)
+        yield* waitUntil(
+          "more are claimed",
+          Effect.map(leasedCount, (count) => responses.inFlight() === 4 && count >= 10),
+        )
+        yield* responses.unblock
+        yield* waitUntil(
+          "all are stored",
+          Effect.map(Effect.orDie(attemptsOf(organizationId)), (attempts) => attempts.length >= 20),
+        )
+        assert.strictEqual(responses.maxInFlight(), 4)
+      }),
+    ),
+  )
+
+  it.effect("an attempt that is being recorded does not block other deliveries", () =>
     onNodes(
       Effect.gen(function* () {
         const receiver = yield* Receiver
         const sql = yield* PgClient.PgClient
         const organizationId = yield* createOrganization
         const { id } = yield* createEndpoint(organizationId)
-        // One more comes from the event itself.
-        yield* owe(organizationId, id, 20)
+        // The event adds one more.
+        yield* enqueue(organizationId, id, 20)
         receiver.respond = () => Effect.succeed(respondWith(200))
         const locked = yield* Deferred.make<void>()
         const unlock = yield* Deferred.make<void>()
@@ -256,7 +254,7 @@ layer(testServices, { excludeTestServices: true })("several nodes", (it) => {
         yield* Deferred.await(locked)
         yield* startNode()
         yield* waitUntil(
-          "more were sent than may be in flight at once",
+          "more were sent than can be in flight",
           Effect.sync(() => receiver.received.length > 12),
         )
         assert.lengthOf(yield* attemptsOf(organizationId), 0)
@@ -272,23 +270,23 @@ layer(testServices, { excludeTestServices: true })("several nodes", (it) => {
     ),
   )
 
-  it.effect("a node that stops claims no more, ends what is in flight, and leaves the rest to others", () =>
+  it.effect("a node that shuts down ends its attempts in flight and releases its claims", () =>
     onNodes(
       Effect.gen(function* () {
         const receiver = yield* Receiver
         const sql = yield* PgClient.PgClient
         const organizationId = yield* createOrganization
         const { id } = yield* createEndpoint(organizationId)
-        yield* owe(organizationId, id, 50)
-        const begun = yield* Deferred.make<void>()
+        yield* enqueue(organizationId, id, 50)
+        const started = yield* Deferred.make<void>()
         receiver.respond = () =>
-          Deferred.succeed(begun, undefined).pipe(
+          Deferred.succeed(started, undefined).pipe(
             Effect.andThen(Effect.sleep("100 millis")),
             Effect.as(respondWith(200)),
           )
         const running = yield* Scope.make()
         yield* startNode().pipe(Scope.provide(running))
-        yield* Deferred.await(begun)
+        yield* Deferred.await(started)
         yield* Scope.close(running, yield* Effect.exit(Effect.void))
         const sent = receiver.received.length
         assert.strictEqual((yield* attemptsOf(organizationId)).length, sent)
@@ -301,7 +299,7 @@ layer(testServices, { excludeTestServices: true })("several nodes", (it) => {
     ),
   )
 
-  it.effect("a delivery that is owed by hand is made although no signal told of it", () =>
+  it.effect("a delivery that was enqueued without a signal is made by the next poll", () =>
     onNodes(
       Effect.gen(function* () {
         const receiver = yield* Receiver
@@ -309,7 +307,7 @@ layer(testServices, { excludeTestServices: true })("several nodes", (it) => {
         const { id } = yield* createEndpoint(organizationId)
         assert.isDefined(yield* WebhookQueue)
         yield* startNode({ poll: Duration.millis(50), pollWithoutSignals: Duration.millis(50) })
-        yield* owe(organizationId, id, 1)
+        yield* enqueue(organizationId, id, 1)
         yield* waitUntil(
           "it was sent",
           Effect.sync(() => receiver.received.length >= 2),

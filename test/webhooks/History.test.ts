@@ -2,8 +2,8 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { randomUUID } from "node:crypto"
 import { TestService } from "../support/TestService.ts"
-import { openWebhookFixture, rejectionOf } from "./Hooks.ts"
-import type { StoredAttempt } from "./Hooks.ts"
+import { openWebhookFixture, rejectionOf } from "./WebhookFixture.ts"
+import type { StoredAttempt } from "./WebhookFixture.ts"
 
 const absent = "0199aaaa-0000-7000-8000-000000000000"
 
@@ -16,7 +16,7 @@ interface Item {
 
 const idsOf = (items: ReadonlyArray<{ readonly id: string }>) => items.map(({ id }) => id)
 
-/** What a page in the right order holds: by time, then id, the last first. */
+/** Sorts rows by time, then by id, in descending order. */
 const newestFirst = (rows: ReadonlyArray<StoredAttempt>) =>
   rows.toSorted((left, right) => {
     const [a, b] = [`${left.timestamp}${left.id}`, `${right.timestamp}${right.id}`]
@@ -24,21 +24,16 @@ const newestFirst = (rows: ReadonlyArray<StoredAttempt>) =>
   })
 
 layer(TestService.layer, { excludeTestServices: true })("the delivery history", (it) => {
-  it.effect("an item tells all of its attempt, and the exact text that was sent", () =>
+  it.effect("an item contains its attempt and the exact text that was sent", () =>
     Effect.gen(function* () {
-      const {
-        insertAttempts: attempts,
-        call,
-        createPartitions: days,
-        createEndpoint: endpoint,
-      } = yield* openWebhookFixture
-      yield* days("2026-01-01")
-      const made = yield* endpoint()
+      const { insertAttempts, call, createPartitions, createEndpoint } = yield* openWebhookFixture
+      yield* createPartitions("2026-01-01")
+      const made = yield* createEndpoint()
       yield* call("POST", "/customers", { name: 'Łódź "Trade" \u2028 & Co', domain: "example.com" })
       const event = (yield* call("GET", "/events")).body.items.at(-1)
       const deliveryId = randomUUID()
       const id = randomUUID()
-      yield* attempts([
+      yield* insertAttempts([
         {
           id,
           deliveryId,
@@ -75,24 +70,24 @@ layer(TestService.layer, { excludeTestServices: true })("the delivery history", 
     }),
   )
 
-  it.effect("an attempt whose event is no longer kept has no body to show", () =>
+  it.effect("an attempt whose event is no longer stored has no request body", () =>
     Effect.gen(function* () {
-      const { insertAttempts: attempts, call, createPartitions: days } = yield* openWebhookFixture
-      yield* days("2026-01-01")
-      yield* attempts([{ endpointId: absent, timestamp: "2026-01-01T00:00:00Z" }])
+      const { insertAttempts, call, createPartitions } = yield* openWebhookFixture
+      yield* createPartitions("2026-01-01")
+      yield* insertAttempts([{ endpointId: absent, timestamp: "2026-01-01T00:00:00Z" }])
       const { items } = (yield* call("GET", "/webhooks/history")).body
       assert.deepStrictEqual([items.length, items[0].requestBody], [1, null])
     }),
   )
 
-  it.effect("hundreds of attempts over two days are listed newest first, each once, under every filter", () =>
+  it.effect("hundreds of attempts over two days are listed once and newest first, with every filter", () =>
     Effect.gen(function* () {
-      const { insertAttempts: attempts, call, createPartitions: days } = yield* openWebhookFixture
-      yield* days("2026-01-01", "2026-01-02")
+      const { insertAttempts, call, createPartitions } = yield* openWebhookFixture
+      yield* createPartitions("2026-01-01", "2026-01-02")
       const endpoints = [randomUUID(), randomUUID(), randomUUID()]
       const events = [randomUUID(), randomUUID()]
       const states = ["Success", "Failure", "Failed"] as const
-      // Ten at each instant, so that only the id orders them; midnight is among the instants.
+      // Ten per instant, so that only the id orders them. One instant is midnight.
       const rows = Array.from({ length: 600 }, (_, index) => ({
         id: randomUUID(),
         timestamp: new Date(Date.parse("2026-01-01T23:59:30Z") + Math.floor(index / 10) * 1000).toISOString(),
@@ -101,7 +96,7 @@ layer(TestService.layer, { excludeTestServices: true })("the delivery history", 
         eventId: events[index % 5 === 0 ? 0 : 1] ?? "",
         state: states[index % 7 === 0 ? 2 : index % 2] ?? "Success",
       }))
-      yield* attempts(rows)
+      yield* insertAttempts(rows)
       const readAll = Effect.fnUntraced(function* (filter: string, limit: number) {
         const found: Array<Item> = []
         let cursor = ""
@@ -139,30 +134,30 @@ layer(TestService.layer, { excludeTestServices: true })("the delivery history", 
     }),
   )
 
-  it.effect("attempts in flight stand among the others as Sending, while their lease runs", () =>
+  it.effect("an attempt in flight is listed as Sending while its lease is valid", () =>
     Effect.gen(function* () {
-      const {
-        insertAttempts: attempts,
-        call,
-        createPartitions: days,
-        createEndpoint: endpoint,
-        enqueue: owed,
-      } = yield* openWebhookFixture
-      yield* days("2026-01-01")
-      const made = yield* endpoint()
+      const { insertAttempts, call, createPartitions, createEndpoint, enqueue } = yield* openWebhookFixture
+      yield* createPartitions("2026-01-01")
+      const made = yield* createEndpoint()
       const soon = new Date(Date.now() + 60_000)
       const [older, newer, flying] = [randomUUID(), randomUUID(), randomUUID()]
-      yield* attempts([
+      yield* insertAttempts([
         { id: older, endpointId: made.id, timestamp: "2026-01-01T00:00:00Z" },
         { id: newer, endpointId: made.id, timestamp: "2026-01-01T00:00:02Z" },
       ])
       const eventId = randomUUID()
       const claimedAt = new Date("2026-01-01T00:00:01Z")
       const delivery = { endpointId: made.id, attempt: 3, deliveryId: randomUUID(), eventId }
-      yield* owed({ ...delivery, lease: flying, claimedAt, leasedUntil: soon })
-      // Another waits, and one's lease has run out.
-      yield* owed({ ...delivery, deliveryId: randomUUID() })
-      yield* owed({ ...delivery, deliveryId: randomUUID(), lease: randomUUID(), claimedAt, leasedUntil: new Date(0) })
+      yield* enqueue({ ...delivery, lease: flying, claimedAt, leasedUntil: soon })
+      // Another is pending, and the lease of a third has expired.
+      yield* enqueue({ ...delivery, deliveryId: randomUUID() })
+      yield* enqueue({
+        ...delivery,
+        deliveryId: randomUUID(),
+        lease: randomUUID(),
+        claimedAt,
+        leasedUntil: new Date(0),
+      })
       const { items } = (yield* call("GET", "/webhooks/history")).body
       assert.deepStrictEqual(idsOf(items), [newer, flying, older])
       assert.deepStrictEqual(items[1], {
@@ -193,10 +188,10 @@ layer(TestService.layer, { excludeTestServices: true })("the delivery history", 
     }),
   )
 
-  it.effect("filters that mean nothing are refused with their place, and a cursor belongs to its filters", () =>
+  it.effect("an invalid filter is rejected with its location, and so is a cursor of other filters", () =>
     Effect.gen(function* () {
-      const { insertAttempts: attempts, call, createPartitions: days } = yield* openWebhookFixture
-      yield* days("2026-01-01")
+      const { insertAttempts, call, createPartitions } = yield* openWebhookFixture
+      yield* createPartitions("2026-01-01")
       for (const name of ["endpoint=mine", "event=CUSTOMER_EXPLODED", "state=success"]) {
         assert.deepStrictEqual(rejectionOf(yield* call("GET", `/webhooks/history?${name}`)), {
           status: 422,
@@ -204,7 +199,7 @@ layer(TestService.layer, { excludeTestServices: true })("the delivery history", 
           places: [`query.${name.split("=")[0]}`],
         })
       }
-      yield* attempts(
+      yield* insertAttempts(
         [1, 2].map((second) => ({ endpointId: absent, timestamp: `2026-01-01T00:00:0${second}Z`, state: "Failed" })),
       )
       const { nextCursor } = (yield* call("GET", "/webhooks/history?limit=1&state=Failed")).body
@@ -213,21 +208,15 @@ layer(TestService.layer, { excludeTestServices: true })("the delivery history", 
     }),
   )
 
-  it.effect("one organization sees nothing of another's history", () =>
+  it.effect("an organization cannot read the history of another one", () =>
     Effect.gen(function* () {
-      const {
-        insertAttempts: attempts,
-        createPartitions: days,
-        createEndpoint: endpoint,
-        enqueue: owed,
-        service,
-      } = yield* openWebhookFixture
-      yield* days("2026-01-01")
-      const made = yield* endpoint()
+      const { insertAttempts, createPartitions, createEndpoint, enqueue, service } = yield* openWebhookFixture
+      yield* createPartitions("2026-01-01")
+      const made = yield* createEndpoint()
       const deliveryId = randomUUID()
-      yield* attempts([{ endpointId: made.id, deliveryId, timestamp: "2026-01-01T00:00:00Z", state: "Failed" }])
+      yield* insertAttempts([{ endpointId: made.id, deliveryId, timestamp: "2026-01-01T00:00:00Z", state: "Failed" }])
       const flying = { lease: randomUUID(), claimedAt: new Date(), leasedUntil: new Date(Date.now() + 60_000) }
-      yield* owed({ endpointId: made.id, deliveryId: randomUUID(), attempt: 1, ...flying })
+      yield* enqueue({ endpointId: made.id, deliveryId: randomUUID(), attempt: 1, ...flying })
       const { token } = yield* service.tenant()
       for (const query of ["", `?endpoint=${made.id}`, "?state=Failed", "?state=Sending"]) {
         const { body } = yield* service.core("GET", `/webhooks/history${query}`, { token })

@@ -3,29 +3,29 @@ import { Effect } from "effect"
 import { randomUUID } from "node:crypto"
 import { Signals } from "../../src/kernel/ports/Signals.ts"
 import { TestService } from "../support/TestService.ts"
-import { openWebhookFixture, rejectionOf } from "./Hooks.ts"
+import { openWebhookFixture, rejectionOf } from "./WebhookFixture.ts"
 
-/** An endpoint with a delivery that failed for good. */
+/** Creates an endpoint with a failed delivery. */
 const failed = Effect.gen(function* () {
-  const hooks = yield* openWebhookFixture
-  yield* hooks.createPartitions("2026-01-01")
-  const endpoint = yield* hooks.createEndpoint()
+  const fixture = yield* openWebhookFixture
+  yield* fixture.createPartitions("2026-01-01")
+  const endpoint = yield* fixture.createEndpoint()
   const delivery = { endpointId: endpoint.id, deliveryId: randomUUID(), eventId: randomUUID() }
   const at = (attempt: number) => ({ ...delivery, attempt, timestamp: `2026-01-01T0${attempt}:00:00Z` })
-  yield* hooks.insertAttempts([
+  yield* fixture.insertAttempts([
     ...[1, 2, 3, 4, 5].map((attempt) => ({ ...at(attempt), state: "Failure" as const })),
     { ...at(6), state: "Failed" },
   ])
   return {
-    ...hooks,
+    ...fixture,
     at,
     delivery,
-    retry: hooks.call("POST", `/webhooks/history/${delivery.deliveryId}/retry`),
+    retry: fixture.call("POST", `/webhooks/history/${delivery.deliveryId}/retry`),
   }
 })
 
 layer(TestService.layer, { excludeTestServices: true })("retrying a delivery", (it) => {
-  it.effect("a failed delivery gets one more attempt at once, as the same delivery of the same event", () =>
+  it.effect("a failed delivery is enqueued for one more attempt of the same delivery and event", () =>
     Effect.gen(function* () {
       const { delivery, lanes, queue, retry } = yield* failed
       const before = Date.now()
@@ -42,7 +42,7 @@ layer(TestService.layer, { excludeTestServices: true })("retrying a delivery", (
     }),
   )
 
-  it.effect("whoever delivers is told at once, of a test as of a retry", () =>
+  it.effect("a retry and a test signal the dispatchers immediately", () =>
     Effect.gen(function* () {
       const { call, delivery, retry } = yield* failed
       const webhooks = yield* (yield* Signals).subscribe("webhooks")
@@ -53,26 +53,26 @@ layer(TestService.layer, { excludeTestServices: true })("retrying a delivery", (
     }),
   )
 
-  it.effect("when the retry failed too, it can be tried again; when it succeeded, it cannot", () =>
+  it.effect("a delivery can be retried again after a failed retry, but not after a successful one", () =>
     Effect.gen(function* () {
-      const { at, insertAttempts: attempts, queue, retry, sql, tenant } = yield* failed
+      const { at, insertAttempts, queue, retry, sql, tenant } = yield* failed
       const end = sql`DELETE FROM webhook_queue WHERE organization_id = ${tenant.organizationId}`
       yield* retry
       yield* end
-      yield* attempts([{ ...at(7), state: "Failed" }])
+      yield* insertAttempts([{ ...at(7), state: "Failed" }])
       assert.strictEqual((yield* retry).status, 202)
       assert.deepStrictEqual(
         (yield* queue).map(({ attempt }) => attempt),
         [8],
       )
       yield* end
-      yield* attempts([{ ...at(8), state: "Success" }])
+      yield* insertAttempts([{ ...at(8), state: "Success" }])
       assert.deepStrictEqual(rejectionOf(yield* retry), { status: 409, code: "RetryDelivery.NotFailed", places: [] })
       assert.deepStrictEqual(yield* queue, [])
     }),
   )
 
-  it.effect("of many retries at once one is taken", () =>
+  it.effect("one of several concurrent retries is accepted", () =>
     Effect.gen(function* () {
       const { queue, retry } = yield* failed
       const answers = yield* Effect.all(
@@ -87,22 +87,22 @@ layer(TestService.layer, { excludeTestServices: true })("retrying a delivery", (
     }),
   )
 
-  it.effect("a delivery that still has an attempt to come is not retried", () =>
+  it.effect("a delivery with a pending attempt is not retried", () =>
     Effect.gen(function* () {
-      const { insertAttempts: attempts, call, createEndpoint: endpoint, enqueue: owed } = yield* failed
-      const { id: endpointId } = yield* endpoint()
+      const { insertAttempts, call, createEndpoint, enqueue } = yield* failed
+      const { id: endpointId } = yield* createEndpoint()
       const tested = (yield* call("POST", `/webhooks/${endpointId}/test`)).body
       const waiting = randomUUID()
-      yield* attempts([{ endpointId, deliveryId: waiting, timestamp: "2026-01-01T00:00:00Z", state: "Failure" }])
-      yield* owed({ endpointId, deliveryId: waiting, attempt: 2 })
+      yield* insertAttempts([{ endpointId, deliveryId: waiting, timestamp: "2026-01-01T00:00:00Z", state: "Failure" }])
+      yield* enqueue({ endpointId, deliveryId: waiting, attempt: 2 })
       for (const deliveryId of [tested.deliveryId, waiting]) {
-        const refused = yield* call("POST", `/webhooks/history/${deliveryId}/retry`)
-        assert.deepStrictEqual(rejectionOf(refused), { status: 409, code: "RetryDelivery.NotFailed", places: [] })
+        const rejected = yield* call("POST", `/webhooks/history/${deliveryId}/retry`)
+        assert.deepStrictEqual(rejectionOf(rejected), { status: 409, code: "RetryDelivery.NotFailed", places: [] })
       }
     }),
   )
 
-  it.effect("nothing is retried to an endpoint that is disabled or deleted", () =>
+  it.effect("a delivery to a disabled or deleted endpoint is not retried", () =>
     Effect.gen(function* () {
       const { call, delivery, disable, queue, retry } = yield* failed
       yield* disable(delivery.endpointId)
@@ -118,16 +118,16 @@ layer(TestService.layer, { excludeTestServices: true })("retrying a delivery", (
     }),
   )
 
-  it.effect("a delivery that was given up while its endpoint was disabled is retried once that is enabled", () =>
+  it.effect("a delivery that ended when its endpoint was disabled can be retried after that is enabled", () =>
     Effect.gen(function* () {
-      const { at, insertAttempts: attempts, retry } = yield* failed
-      // In flight when the endpoint was disabled: it ended without a successor.
-      yield* attempts([{ ...at(7), state: "Failure" }])
+      const { at, insertAttempts, retry } = yield* failed
+      // It was in flight when the endpoint was disabled, so no attempt follows it.
+      yield* insertAttempts([{ ...at(7), state: "Failure" }])
       assert.strictEqual((yield* retry).status, 202)
     }),
   )
 
-  it.effect("an unknown delivery is not found, and an id that is none is refused", () =>
+  it.effect("an unknown delivery is not found, and an invalid id is rejected", () =>
     Effect.gen(function* () {
       const { call } = yield* openWebhookFixture
       const unknown = yield* call("POST", `/webhooks/history/${randomUUID()}/retry`)

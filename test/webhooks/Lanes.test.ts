@@ -19,7 +19,7 @@ import {
   START,
   withTestClock,
   deliverEverything,
-} from "./Receiver.ts"
+} from "./EngineFixture.ts"
 
 const onNode = <A, E, R>(test: Effect.Effect<A, E, R>) =>
   withTestClock(Effect.andThen(clearQueues, Effect.provide(test, Layer.fresh(nodeLayer))))
@@ -31,8 +31,12 @@ const headOf = Effect.fnUntraced(function* (endpointId: string) {
   return lane?.at.getTime()
 })
 
-/** Owes the endpoint a delivery at each of these times, in milliseconds after the start. */
-const owe = Effect.fnUntraced(function* (organizationId: string, endpointId: string, after: ReadonlyArray<number>) {
+/** Enqueues a delivery at each of these times, in milliseconds after the start. */
+const enqueueAt = Effect.fnUntraced(function* (
+  organizationId: string,
+  endpointId: string,
+  after: ReadonlyArray<number>,
+) {
   const queue = yield* WebhookQueue
   const transactions = yield* Transactions
   const delivery = { organizationId, endpointId, eventName: "COMPONENT_CREATED" }
@@ -52,7 +56,7 @@ const rowsRead = Effect.gen(function* () {
 })
 
 layer(testServices, { excludeTestServices: true })("lanes", (it) => {
-  it.effect("a lane has work from the earliest of the events that are handed over together", () =>
+  it.effect("the head of a lane is the earliest of the events published at once", () =>
     onNode(
       Effect.gen(function* () {
         const organizationId = yield* createOrganization
@@ -66,13 +70,13 @@ layer(testServices, { excludeTestServices: true })("lanes", (it) => {
     ),
   )
 
-  it.effect("a lane that was served has work when the first of what is left is due, in flight or not", () =>
+  it.effect("the head of a served lane is the first remaining delivery, in flight or not", () =>
     onNode(
       Effect.gen(function* () {
         const deliveries = yield* Deliveries
         const organizationId = yield* createOrganization
         const { id } = yield* createEndpoint(organizationId)
-        yield* owe(organizationId, id, [0, 1, 2, 90_000])
+        yield* enqueueAt(organizationId, id, [0, 1, 2, 90_000])
         yield* TestClock.setTime(START + 10)
         assert.strictEqual((yield* deliveries.claim(2)).length, 2)
         assert.strictEqual(yield* headOf(id), START + 2)
@@ -85,41 +89,41 @@ layer(testServices, { excludeTestServices: true })("lanes", (it) => {
     ),
   )
 
-  it.effect("what is due before the head of its lane is found again when the heads are looked after", () =>
+  it.effect("a delivery due before the head of its lane is found after the repair of heads", () =>
     onNode(
       Effect.gen(function* () {
         const sql = yield* PgClient.PgClient
         const receiver = yield* Receiver
-        const heads = yield* LaneRepair
+        const repair = yield* LaneRepair
         const organizationId = yield* createOrganization
         yield* createEndpoint(organizationId)
         const late = yield* createEndpoint(organizationId)
         yield* emitEvent(organizationId)
         yield* (yield* WebhookProvider).publishDue
         yield* sql`UPDATE webhook_lanes SET head_due_at = ${new Date(START + 1)} WHERE endpoint_id = ${late.id}`
-        assert.strictEqual(yield* heads.repairHeads, 1)
+        assert.strictEqual(yield* repair.repairHeads, 1)
         assert.strictEqual(yield* headOf(late.id), START)
-        assert.strictEqual(yield* heads.repairHeads, 0)
+        assert.strictEqual(yield* repair.repairHeads, 0)
         assert.strictEqual(yield* deliverEverything, 2)
         assert.strictEqual(receiver.received.length, 2)
-        assert.strictEqual(yield* heads.repairHeads, 0)
+        assert.strictEqual(yield* repair.repairHeads, 0)
       }),
     ),
   )
 
-  it.effect("an exchange that takes long keeps its place in the caps, however often others are claimed meanwhile", () =>
+  it.effect("a long exchange counts against the limits, however many claims are made meanwhile", () =>
     onNode(
       Effect.gen(function* () {
         const deliveries = yield* Deliveries
         const organizationId = yield* createOrganization
         const [slow, other] = [yield* createEndpoint(organizationId), yield* createEndpoint(organizationId)]
-        yield* owe(organizationId, slow.id, [0, 1, 2, 3, 4, 5])
+        yield* enqueueAt(organizationId, slow.id, [0, 1, 2, 3, 4, 5])
         assert.strictEqual((yield* deliveries.claim(128)).length, 1)
         yield* TestClock.setTime(START + 5)
         assert.strictEqual((yield* deliveries.claim(128)).length, 3)
         for (const seconds of [12, 24]) {
           yield* TestClock.setTime(START + seconds * 1000)
-          yield* owe(organizationId, other.id, [0])
+          yield* enqueueAt(organizationId, other.id, [0])
           assert.deepStrictEqual(
             (yield* deliveries.claim(128)).map(({ row }) => row.endpointId),
             [other.id],
@@ -129,7 +133,7 @@ layer(testServices, { excludeTestServices: true })("lanes", (it) => {
     ),
   )
 
-  it.effect("a claim reads nothing but what it takes, also if the queue was short when it was planned", () =>
+  it.effect("a claim reads only the rows that it takes, even if the queue was short when it was planned", () =>
     onNode(
       Effect.gen(function* () {
         const sql = yield* PgClient.PgClient
@@ -137,12 +141,12 @@ layer(testServices, { excludeTestServices: true })("lanes", (it) => {
         const transactions = yield* Transactions
         const organizationId = yield* createOrganization
         const { id } = yield* createEndpoint(organizationId)
-        yield* owe(
+        yield* enqueueAt(
           organizationId,
           id,
           Array.from({ length: 3000 }, (_, index) => index % 1000),
         )
-        // What is left of three thousand makes an index by id look shorter than the one by what is due.
+        // The rest of three thousand rows makes the index by id look shorter than the index by due time.
         yield* sql`DELETE FROM webhook_queue WHERE due_at > ${new Date(START)}`
         yield* sql`REINDEX INDEX webhook_queue_pkey`
         yield* sql`VACUUM ANALYZE webhook_queue, webhook_lanes`
@@ -150,7 +154,7 @@ layer(testServices, { excludeTestServices: true })("lanes", (it) => {
         yield* transactions.run(
           Effect.gen(function* () {
             assert.strictEqual((yield* deliveries.claim(1)).length, 1)
-            yield* owe(
+            yield* enqueueAt(
               organizationId,
               id,
               Array.from({ length: 300 }, () => 1),

@@ -7,7 +7,7 @@ import * as metrics from "../../src/domains/webhooks/Metrics.ts"
 import { DAYS_AHEAD, Partitions } from "../../src/domains/webhooks/history/Partitions.ts"
 import { dayOf, PartitionsRepo } from "../../src/domains/webhooks/history/PartitionsRepo.ts"
 import { testServices } from "../support/TestService.ts"
-import { Receiver, receiverSender } from "./Receiver.ts"
+import { Receiver, receiverSender } from "./EngineFixture.ts"
 
 const START = Date.UTC(2026, 0, 31, 9)
 const today = dayOf(new Date(START))
@@ -18,7 +18,7 @@ layer(engine.pipe(Layer.provide(receiverSender), Layer.provide(Receiver.layer), 
   const at = <A, E, R>(time: number, work: Effect.Effect<A, E, R>) =>
     Effect.andThen(TestClock.setTime(time), work).pipe(Effect.provide(TestClock.layer()))
 
-  it.effect("are made a week ahead, by one of many nodes at once", () =>
+  it.effect("are created a week ahead by one of several concurrent nodes", () =>
     Effect.gen(function* () {
       const repo = yield* PartitionsRepo
       const { maintain } = yield* Partitions
@@ -38,13 +38,14 @@ layer(engine.pipe(Layer.provide(receiverSender), Layer.provide(Receiver.layer), 
     }),
   )
 
-  it.effect("are dropped when all they hold is older than the history is kept", () =>
+  it.effect("are dropped when all their attempts exceed the retention period", () =>
     Effect.gen(function* () {
       const repo = yield* PartitionsRepo
       const sql = yield* PgClient.PgClient
       const { maintain } = yield* Partitions
       yield* at(START, maintain)
-      // At nine in the morning the first day's attempts are between 30 days minus 9 hours and 30 days plus 15 hours old.
+      // At nine in the morning the first day's attempts are between 30 days minus 9 hours and 30 days plus 15 hours
+      // old.
       yield* at(START + 30 * 86_400_000, maintain)
       assert.strictEqual((yield* repo.listDays)[0], today)
       yield* at(START + 31 * 86_400_000, maintain)
@@ -54,21 +55,19 @@ layer(engine.pipe(Layer.provide(receiverSender), Layer.provide(Receiver.layer), 
     }),
   )
 
-  it.effect(
-    "all that is old is dropped by nodes that are at it at once: none is left because each thought another had it",
-    () =>
-      Effect.gen(function* () {
-        const repo = yield* PartitionsRepo
-        const { ensure, maintain } = yield* Partitions
-        for (let round = 0; round < 5; round++) {
-          yield* ensure(Array.from({ length: 20 }, (_, day) => new Date(day * 86_400_000)))
-          yield* at(START + 31 * 86_400_000, Effect.all([maintain, maintain, maintain], { concurrency: "unbounded" }))
-          assert.strictEqual((yield* repo.listDays)[0], today + 1)
-        }
-      }),
+  it.effect("concurrent nodes drop all old partitions and leave none to each other", () =>
+    Effect.gen(function* () {
+      const repo = yield* PartitionsRepo
+      const { ensure, maintain } = yield* Partitions
+      for (let round = 0; round < 5; round++) {
+        yield* ensure(Array.from({ length: 20 }, (_, day) => new Date(day * 86_400_000)))
+        yield* at(START + 31 * 86_400_000, Effect.all([maintain, maintain, maintain], { concurrency: "unbounded" }))
+        assert.strictEqual((yield* repo.listDays)[0], today + 1)
+      }
+    }),
   )
 
-  it.effect("a missing one is made by many at once", () =>
+  it.effect("a missing partition is created once by concurrent nodes", () =>
     Effect.gen(function* () {
       const repo = yield* PartitionsRepo
       const { ensure } = yield* Partitions

@@ -6,8 +6,8 @@ import { attemptSchedule, delayBefore, nextAttemptAt } from "../../src/domains/w
 const SECONDS = [0, 5, 300, 1800, 7200, 28_800]
 const INSTANTS = [0, 5, 305, 2105, 9305, 38_105]
 
-describe("the schedule of attempts", () => {
-  it("has the specification's six delays, and no seventh", () => {
+describe("the retry schedule", () => {
+  it("has exactly the six delays of the specification", () => {
     assert.deepStrictEqual(
       [1, 2, 3, 4, 5, 6].map((attempt) => Duration.toSeconds(delayBefore(attempt) ?? Duration.infinity)),
       SECONDS,
@@ -15,10 +15,10 @@ describe("the schedule of attempts", () => {
     for (const attempt of [7, 8, 100]) assert.isUndefined(delayBefore(attempt))
   })
 
-  it.effect("drives retries in memory: a sender that always fails is called six times over 10 h 35 min 5 s", () =>
+  it.effect("calls a sender that always fails six times over 10 h 35 min 5 s", () =>
     Effect.gen(function* () {
       const calls: Array<number> = []
-      // The schedule has a delay before the first attempt too, so the first step is only to be told to begin.
+      // The schedule also delays the first attempt, so the first step only starts it.
       let told = false
       const attempt = Effect.gen(function* () {
         if (told) calls.push((yield* Clock.currentTimeMillis) / 1000)
@@ -32,7 +32,7 @@ describe("the schedule of attempts", () => {
     }),
   )
 
-  it("stepping from each persisted number gives the same instants", () => {
+  it("returns the same instants from each stored attempt number", () => {
     let at = new Date(0)
     const instants = [0]
     for (let attempt = 1; ; attempt++) {
@@ -45,7 +45,7 @@ describe("the schedule of attempts", () => {
   })
 
   it.effect.prop(
-    "the next attempt is later than the failed one by the delay alone, and only the first five have one",
+    "adds only the delay to the end of a failed attempt, for the first five attempts",
     [
       Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 40 })),
       Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 4e12 })),

@@ -13,7 +13,7 @@ import { join } from "node:path"
 import { getCACertificates, setDefaultCACertificates } from "node:tls"
 import { gzipSync } from "node:zlib"
 import { Webhook } from "standardwebhooks"
-import type { OutboundRules } from "../../src/infra/outbound/AddressPolicy.ts"
+import type { AddressPolicy } from "../../src/infra/outbound/AddressPolicy.ts"
 import * as OutboundHttp from "../../src/infra/outbound/OutboundHttp.ts"
 import { DeliveryLimits } from "../../src/domains/webhooks/DeliveryLimits.ts"
 import type { Limits } from "../../src/domains/webhooks/DeliveryLimits.ts"
@@ -48,7 +48,7 @@ const secrets = [randomBytes(32), randomBytes(24)].map((bytes) => Redacted.make(
 
 const send = (
   url: string,
-  rules: Partial<OutboundRules> = {},
+  rules: Partial<AddressPolicy> = {},
   timeout = Duration.millis(400),
   connectMillis?: number,
 ) =>
@@ -81,7 +81,7 @@ const to = (port: number) => send(`http://127.0.0.1:${port}/hook?x=1`)
 const summaryOf = ({ error: fault, statusCode }: AttemptOutcome) => ({ statusCode, code: fault?.code ?? null })
 
 describe("the sender", () => {
-  it.live("posts the exact bytes with a signature per secret, and nothing that tells of us", () =>
+  it.live("posts the exact bytes with a signature per secret and no header that reveals the service", () =>
     Effect.gen(function* () {
       const seen: Array<{ readonly headers: NodeJS.Dict<string | Array<string>>; readonly body: string }> = []
       const { port } = yield* serving((request, response) => {
@@ -112,7 +112,7 @@ describe("the sender", () => {
     }),
   )
 
-  it.live("the status alone decides; a redirect is not followed", () =>
+  it.live("only the status decides the outcome, and a redirect is not followed", () =>
     Effect.gen(function* () {
       let elsewhere = 0
       const other = yield* serving((_, response) => {
@@ -129,7 +129,7 @@ describe("the sender", () => {
     }),
   )
 
-  it.live("a receiver that never answers is out of time; one that never ends its body has answered", () =>
+  it.live("a receiver that never responds times out, and one that never ends its body has responded", () =>
     Effect.gen(function* () {
       const silent = yield* serving(() => undefined)
       const mute = yield* started(createSocketServer())
@@ -150,7 +150,7 @@ describe("the sender", () => {
     }),
   )
 
-  it.live("a receiver that takes the connection has all the time of the exchange for TLS", () =>
+  it.live("the TLS handshake can take as long as the whole exchange", () =>
     Effect.gen(function* () {
       const { port } = yield* started(createSocketServer((socket) => socket.resume()))
       const outcome = yield* send(`https://127.0.0.1:${port}/`, {}, Duration.millis(1500), 100)
@@ -158,7 +158,7 @@ describe("the sender", () => {
     }),
   )
 
-  it.live("a body is kept up to 16 KiB, however long it is, and the connection is closed", () =>
+  it.live("only the first 16 KiB of a response body are stored, and the connection is closed", () =>
     Effect.gen(function* () {
       let written = 0
       const endless = yield* serving((_, response) => {
@@ -180,7 +180,7 @@ describe("the sender", () => {
     }),
   )
 
-  it.live("a packed body is not unpacked", () =>
+  it.live("a compressed body is not decompressed", () =>
     Effect.gen(function* () {
       const bomb = gzipSync(Buffer.alloc(8 * 1024 * 1024))
       const { port } = yield* serving((_, response) =>
@@ -192,7 +192,7 @@ describe("the sender", () => {
     }),
   )
 
-  it.live("a body that is no text is kept as text that can be stored", () =>
+  it.live("a body that is not text is converted to text that can be stored", () =>
     Effect.gen(function* () {
       const { port } = yield* serving((_, response) =>
         response.end(Buffer.concat([Buffer.from("a\u0000b"), Buffer.from([0xff, 0xc3]), Buffer.from("é")])),
@@ -203,7 +203,7 @@ describe("the sender", () => {
     }),
   )
 
-  it.live("what broke has a word of its own", () =>
+  it.live("each kind of failure has its own code", () =>
     Effect.gen(function* () {
       const reset = yield* started(createSocketServer((socket) => socket.on("data", () => socket.resetAndDestroy())))
       assert.deepStrictEqual(summaryOf(yield* to(reset.port)), { statusCode: null, code: "reset" })
@@ -237,7 +237,7 @@ describe("the sender", () => {
     }),
   )
 
-  it.live("an answer that breaks off after its status has answered", () =>
+  it.live("a response that breaks off after its status counts as a response", () =>
     Effect.gen(function* () {
       const { port } = yield* serving((_, response) => {
         response.writeHead(200, { "content-length": "100" })
@@ -248,7 +248,7 @@ describe("the sender", () => {
     }),
   )
 
-  it.live("a certificate is taken if somebody vouches for it, and for no other name than its own", () =>
+  it.live("a certificate is accepted only from a trusted issuer and for its host name", () =>
     Effect.gen(function* () {
       const directory = mkdtempSync(join(tmpdir(), "keyshelf-tls-"))
       yield* Effect.addFinalizer(() => Effect.sync(() => rmSync(directory, { recursive: true })))
@@ -281,20 +281,20 @@ describe("the sender", () => {
           response.end()
         }),
       )
-      const refused = { statusCode: null, code: "tls" } as const
-      assert.deepStrictEqual(summaryOf(yield* send(`https://localhost:${port}/`)), refused)
+      const rejected = { statusCode: null, code: "tls" } as const
+      assert.deepStrictEqual(summaryOf(yield* send(`https://localhost:${port}/`)), rejected)
       assert.strictEqual(requests, 0)
 
       const trusted = getCACertificates()
       yield* Effect.addFinalizer(() => Effect.sync(() => setDefaultCACertificates(trusted)))
       setDefaultCACertificates([...trusted, readFileSync(cert, "utf8")])
       assert.deepStrictEqual(summaryOf(yield* send(`https://localhost:${port}/`)), { statusCode: 200, code: null })
-      assert.deepStrictEqual(summaryOf(yield* send(`https://127.0.0.1:${port}/`)), refused)
+      assert.deepStrictEqual(summaryOf(yield* send(`https://127.0.0.1:${port}/`)), rejected)
       assert.strictEqual(requests, 1)
     }),
   )
 
-  it.live("deliveries to one host share connections, and a kept one that the receiver closed is no failure", () =>
+  it.live("deliveries to one host share connections, and an idle one that the receiver closed causes no failure", () =>
     Effect.gen(function* () {
       let connections = 0
       const server = createServer((_, response) => response.end())

@@ -10,7 +10,7 @@ import { Outbox } from "../../src/domains/events/Outbox.ts"
 import { WebhookProvider } from "../../src/domains/webhooks/outbox/Provider.ts"
 import { layer as svix, retryDelayAfter } from "../../src/domains/webhooks/outbox/SvixProvider.ts"
 import { testServices } from "../support/TestService.ts"
-import { emitEvent, createOrganization } from "./Receiver.ts"
+import { emitEvent, createOrganization } from "./EngineFixture.ts"
 
 interface Call {
   readonly path: string
@@ -24,7 +24,10 @@ interface Call {
   }
 }
 
-/** Svix' message-create and application-create endpoints, as published: 202, 409 for a known event id, 404 without application. */
+/**
+ * Svix' message-create and application-create endpoints, as published: 202, 409 for a known event id, 404 without
+ * application.
+ */
 const imitation = Effect.gen(function* () {
   const calls: Array<Call> = []
   const events = new Set<string>()
@@ -100,9 +103,9 @@ const waiting = Effect.gen(function* () {
 })
 
 layer(testServices.pipe(Layer.provide(Layer.succeed(OutboxSelection, "all"))), { excludeTestServices: true })(
-  "delivery by Svix",
+  "the Svix provider",
   (it) => {
-    it.effect("an event becomes a message of the organization's application, once", () =>
+    it.effect("an event becomes one message of the organization's application", () =>
       withSvix((server) =>
         Effect.gen(function* () {
           const organizationId = yield* createOrganization
@@ -130,7 +133,7 @@ layer(testServices.pipe(Layer.provide(Layer.succeed(OutboxSelection, "all"))), {
       ),
     )
 
-    it.effect("a message that Svix has already is done", () =>
+    it.effect("a message that Svix already has is published", () =>
       withSvix((server) =>
         Effect.gen(function* () {
           const organizationId = yield* createOrganization
@@ -143,7 +146,7 @@ layer(testServices.pipe(Layer.provide(Layer.succeed(OutboxSelection, "all"))), {
       ),
     )
 
-    it.effect("a server that knows no application of the organization is told of it first", () =>
+    it.effect("an application that the server does not know is created first", () =>
       withSvix((server) =>
         Effect.gen(function* () {
           server.state.makesApplications = false
@@ -163,7 +166,7 @@ layer(testServices.pipe(Layer.provide(Layer.succeed(OutboxSelection, "all"))), {
       ),
     )
 
-    it.effect("while Svix is away events wait, ever longer, and none is lost", () =>
+    it.effect("during an outage of Svix events wait with growing delays, and none is lost", () =>
       withSvix((server) =>
         Effect.gen(function* () {
           const organizationId = yield* createOrganization
@@ -192,7 +195,7 @@ layer(testServices.pipe(Layer.provide(Layer.succeed(OutboxSelection, "all"))), {
       ),
     )
 
-    it.effect("an event whose node died while handing it over is handed over again", () =>
+    it.effect("an event whose node died while publishing it is published again", () =>
       withSvix((server) =>
         Effect.gen(function* () {
           const outbox = yield* Outbox

@@ -2,10 +2,10 @@ import { PgClient } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { testServices } from "../support/TestService.ts"
-import { emitEvent, createEndpoint, createOrganization, Receiver, startNode, waitUntil } from "./Receiver.ts"
+import { emitEvent, createEndpoint, createOrganization, Receiver, startNode, waitUntil } from "./EngineFixture.ts"
 
-/** How many of the engine's tables were cleaned up by somebody; by the database itself is something else. */
-const cleaned = Effect.gen(function* () {
+/** How many of the engine's tables were vacuumed, other than by autovacuum. */
+const vacuumed = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const rows = yield* Effect.orDie(sql`
     SELECT relname FROM pg_stat_user_tables
@@ -13,13 +13,13 @@ const cleaned = Effect.gen(function* () {
   return rows.length
 })
 
-layer(testServices, { excludeTestServices: true })("dead rows of the engine", (it) => {
-  it.effect("are removed when many events were handed over and delivered, and not before", () =>
+layer(testServices, { excludeTestServices: true })("dead tuples of the engine", (it) => {
+  it.effect("are removed after many events were published and delivered, and not before", () =>
     Effect.gen(function* () {
       const receiver = yield* Receiver
       const organizationId = yield* createOrganization
       yield* createEndpoint(organizationId, { eventNames: ["TOKEN_ISSUED"] })
-      // Each event counts twice: when it is handed over, and when its delivery is claimed.
+      // Each event counts twice: when it is published, and when its delivery is claimed.
       yield* startNode({ vacuumThreshold: 20 })
       const deliver = Effect.fnUntraced(function* (count: number) {
         const all = receiver.received.length + count
@@ -31,11 +31,11 @@ layer(testServices, { excludeTestServices: true })("dead rows of the engine", (i
       })
       yield* deliver(9)
       yield* Effect.sleep("100 millis")
-      assert.strictEqual(yield* cleaned, 0)
+      assert.strictEqual(yield* vacuumed, 0)
       yield* deliver(1)
       yield* waitUntil(
-        "the tables are clean",
-        Effect.map(cleaned, (count) => count === 3),
+        "the tables are vacuumed",
+        Effect.map(vacuumed, (count) => count === 3),
       )
     }).pipe(Effect.scoped, Effect.provide(Receiver.layer)),
   )

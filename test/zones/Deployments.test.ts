@@ -102,7 +102,7 @@ layer(TestService.layer, { excludeTestServices: true })("deployments", (it) => {
         const rejected = yield* put("plant", { name: "Works", releaseId })
         assert.strictEqual(rejected.status, 422)
         assert.deepStrictEqual(rejected.body.errors, [
-          { location: "body.releaseId", message: "does not name an existing release", value: releaseId },
+          { location: "body.releaseId", message: "must be the id of an existing release", value: releaseId },
         ])
         assert.strictEqual((yield* zone("Other", releaseId)).status, 422)
       }

@@ -45,7 +45,7 @@ export const server: Check<SqlClient.SqlClient | Settings> = Effect.gen(function
 
 /** Checks for pending, skipped and unknown migrations. */
 export const schema: OnDatabase = Effect.gen(function* () {
-  const { newer, pending, skipped } = yield* Schema.state
+  const { newer, pending, skipped } = yield* Schema.readState
   const findings: Array<Finding> = []
   if (skipped.length > 0) {
     findings.push(
@@ -71,7 +71,7 @@ export const schema: OnDatabase = Effect.gen(function* () {
       ),
     )
   }
-  return findings.length > 0 ? findings : [ok("migrations", `all ${Schema.known.length} are applied`)]
+  return findings.length > 0 ? findings : [ok("migrations", `all ${Schema.knownMigrations.length} are applied`)]
 }).pipe(Effect.orDie)
 
 /** Checks how far this machine's clock is from the database's. */

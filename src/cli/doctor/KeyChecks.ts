@@ -9,7 +9,7 @@ import { join } from "node:path"
 import { TokenHasher } from "../../domains/access/tokens/TokenHasher.ts"
 import { settingsSealContext } from "../../domains/connectors/settings/ConnectorSettings.ts"
 import { SecretBox } from "../../kernel/ports/SecretBox.ts"
-import type { SealedPlace } from "../../kernel/ports/SecretBox.ts"
+import type { SealContext } from "../../kernel/ports/SecretBox.ts"
 import * as SecretBoxes from "../../infra/SecretBox.ts"
 import * as Secrets from "../../infra/KeyRing.ts"
 import { Settings } from "../../infra/Settings.ts"
@@ -90,7 +90,7 @@ interface Opening {
   readonly opened: number
 }
 
-const openable = (place: SealedPlace, sealed: string) =>
+const openable = (place: SealContext, sealed: string) =>
   Effect.flatMap(SecretBox, (box) => Effect.exit(box.open(place, sealed))).pipe(Effect.map(Exit.isSuccess))
 
 const openings = Effect.fnUntraced(function* (uses: ReadonlyArray<KeyUse>) {

@@ -20,7 +20,7 @@ export const warning = (part: string, text: string): Finding => ({ state: "warni
 export const failed = (part: string, text: string): Finding => ({ state: "FAILED", part, text })
 
 /** Formats a finding as one line. Removes line breaks of external messages. Pure. */
-export const line = ({ part, state, text }: Finding): string =>
+export const formatFinding = ({ part, state, text }: Finding): string =>
   `${state.padEnd(7)}  ${part.padEnd(11)}  ${text.replaceAll(/\s+/g, " ").trim()}`
 
 /** Turns defects of a check into findings, so that the other checks still run. */

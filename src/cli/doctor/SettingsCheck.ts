@@ -13,7 +13,7 @@ export interface SettingsReport {
 }
 
 /** Reads the settings from a provider, and records every name that is read. */
-export const read = Effect.fnUntraced(function* (provider: ConfigProvider.ConfigProvider) {
+export const readSettings = Effect.fnUntraced(function* (provider: ConfigProvider.ConfigProvider) {
   const names = new Set<string>()
   const recording = ConfigProvider.make((path) => {
     names.add(path.join("_"))
@@ -38,7 +38,7 @@ const typos = (names: ReadonlyArray<string>, environment: NodeJS.ProcessEnv) =>
 
 /** Checks the settings of this process. */
 export const check = Effect.fnUntraced(function* (environment: NodeJS.ProcessEnv) {
-  const { exit, names } = yield* read(ConfigProvider.fromEnvRecord(environment))
+  const { exit, names } = yield* readSettings(ConfigProvider.fromEnvRecord(environment))
   if (Exit.isFailure(exit)) {
     const message = exit.cause.reasons.map((reason) => (reason._tag === "Fail" ? reason.error.message : "")).join(" ")
     return {

@@ -3,7 +3,7 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { ActorReference, Role } from "../../kernel/contract/Caller.ts"
 import {
-  AnswersSecret,
+  ReturnsSecret,
   Created,
   Idempotency,
   idempotencyHeaders,
@@ -80,7 +80,7 @@ export class ServiceAccountsApi extends HttpApiGroup.make("serviceAccounts")
           expiresAt: "2099-01-01T00:00:00Z",
         }),
       )
-      .annotate(AnswersSecret, true)
+      .annotate(ReturnsSecret, true)
       .annotateMerge(
         OpenApi.annotations({
           summary: "Issue an access token",
@@ -111,7 +111,7 @@ export class ServiceAccountsApi extends HttpApiGroup.make("serviceAccounts")
       .middleware(Idempotency)
       .annotate(RequiredScope, "write:tokens")
       .annotateMerge(exampleBody({ gracePeriodSeconds: 3600 }))
-      .annotate(AnswersSecret, true)
+      .annotate(ReturnsSecret, true)
       .annotateMerge(
         OpenApi.annotations({
           summary: "Rotate an access token",

@@ -44,7 +44,7 @@ export const AccessToken = Schema.Struct({
   name: Schema.String,
   slug: Schema.String,
   scopes: Schema.Array(Schema.String),
-  lastFour: Schema.String.annotate({ description: "Last four characters of the token, to tell tokens apart" }),
+  lastFour: Schema.String.annotate({ description: "Last four characters of the token, to distinguish tokens" }),
   expiresAt: Schema.NullOr(Timestamp),
   lastUsedAt: Schema.NullOr(Timestamp),
   revokedAt: Schema.NullOr(Timestamp),
@@ -97,7 +97,7 @@ export const ServiceAccount = Schema.Struct({
   createdAt: Timestamp,
   createdBy: ActorReference,
   tokens: Schema.NullOr(Schema.Array(AccessToken)).annotate({
-    description: "`null` in lists and in the response to creation",
+    description: "`null` in lists and in create responses",
   }),
 })
 export type ServiceAccount = typeof ServiceAccount.Type

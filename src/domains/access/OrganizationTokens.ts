@@ -17,7 +17,7 @@ import { isLive } from "./Rules.ts"
 
 const make = Effect.gen(function* () {
   const repo = yield* AccessRepo
-  const issuing = yield* TokenIssuer
+  const tokenIssuer = yield* TokenIssuer
   const organizations = yield* Organizations
   const events = yield* Events
   const cursors = yield* Cursors
@@ -32,12 +32,13 @@ const make = Effect.gen(function* () {
     const missing = missingScopes(operator.scopes, scopes)
     if (missing.length > 0) {
       return yield* new MintOrganizationTokenScopeNotHeld({
-        detail: `The platform credential does not hold ${missing.join(", ")}.`,
+        detail: `The platform credential does not hold ${missing.join(", ")}. Request only scopes that it holds.`,
       })
     }
     if (scopes.length === 0) {
       return yield* new MintOrganizationTokenScopeNotHeld({
-        detail: "The platform credential holds no scope that an organization token can have.",
+        detail:
+          "The platform credential has no scope that applies to organizations. Use a credential with such a scope.",
       })
     }
     return yield* transactions.run(
@@ -46,10 +47,10 @@ const make = Effect.gen(function* () {
         const parent = yield* repo.lockForShare(operator.credentialId)
         if (Option.isNone(parent) || !isLive(parent.value, "platform", yield* now)) {
           return yield* new InvalidCredential({
-            detail: "The platform credential was revoked or expired during the request.",
+            detail: "The platform credential was revoked or expired during the request. Use a valid credential.",
           })
         }
-        const issued = yield* issuing.issue({
+        const issued = yield* tokenIssuer.issue({
           kind: "organization",
           organizationId,
           owner: platformIdentity,
@@ -58,7 +59,9 @@ const make = Effect.gen(function* () {
           request: input,
           scopes,
           taken: (slug) =>
-            new MintOrganizationTokenSlugTaken({ detail: `Another token of the organization has the slug "${slug}".` }),
+            new MintOrganizationTokenSlugTaken({
+              detail: `Another token of the organization has the slug "${slug}". Choose a different slug.`,
+            }),
         })
         yield* events.emit({ organizationId, actor: operator.actor }, "SYSTEM_ORGANIZATION_TOKEN_ISSUED", issued.record)
         return { ...issued.record, token: Redacted.value(issued.token) }

@@ -1,7 +1,7 @@
 /** Platform endpoints of the operator's credentials and the tokens minted with them. */
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import {
-  AnswersSecret,
+  ReturnsSecret,
   Created,
   Idempotency,
   idempotencyHeaders,
@@ -36,7 +36,7 @@ export class OrganizationTokensApi extends HttpApiGroup.make("organizationTokens
     })
       .annotate(RequiredScope, "read:tokens")
       .annotateMerge(
-        OpenApi.annotations({ summary: "List the tokens minted into an organization", description: "Newest first." }),
+        OpenApi.annotations({ summary: "List the tokens minted for an organization", description: "Newest first." }),
       ),
     HttpApiEndpoint.post("mint", "/platform/organizations/:orgId/tokens", {
       params: organization,
@@ -53,12 +53,12 @@ export class OrganizationTokensApi extends HttpApiGroup.make("organizationTokens
       .middleware(Idempotency)
       .annotate(RequiredScope, "write:tokens")
       .annotateMerge(exampleBody({ name: "Provisioning", scopes: ["write:customers", "write:instances"] }))
-      .annotate(AnswersSecret, true)
+      .annotate(ReturnsSecret, true)
       .annotateMerge(
         OpenApi.annotations({
-          summary: "Mint a token inside an organization",
+          summary: "Mint a token for an organization",
           description:
-            "Issues an ordinary `ksh_` token owned by `system:platform`, with at most the scopes of this platform credential. Without `scopes` it gets all of them that apply to organizations. Revoking the credential revokes the token.",
+            "Issues an ordinary `ksh_` token owned by `system:platform`, with at most the scopes of this platform credential. Without `scopes`, it gets all scopes of the credential that apply to organizations. Revoking the credential revokes the token.",
         }),
       ),
     HttpApiEndpoint.delete("revoke", "/platform/organizations/:orgId/tokens/:tokenSlug", {
@@ -72,7 +72,7 @@ export class OrganizationTokensApi extends HttpApiGroup.make("organizationTokens
   .annotateMerge(
     OpenApi.annotations({
       title: "Organization tokens",
-      description: "Tokens that the operator mints into organizations.",
+      description: "Tokens that the operator mints for organizations.",
     }),
   ) {}
 
@@ -96,7 +96,7 @@ export class PlatformCredentialsApi extends HttpApiGroup.make("platformCredentia
       .middleware(Idempotency)
       .annotate(RequiredScope, "write:tokens")
       .annotateMerge(exampleBody({ name: "Terraform", scopes: ["write:organizations", "write:tokens"] }))
-      .annotate(AnswersSecret, true)
+      .annotate(ReturnsSecret, true)
       .annotateMerge(
         OpenApi.annotations({
           summary: "Create a platform credential",

@@ -25,14 +25,14 @@ const owner = { organizationId: null, ownerId: platformIdentity.id }
 
 const make = Effect.gen(function* () {
   const repo = yield* AccessRepo
-  const issuing = yield* TokenIssuer
+  const tokenIssuer = yield* TokenIssuer
   const hasher = yield* TokenHasher
   const events = yield* Events
   const cursors = yield* Cursors
   const transactions = yield* Transactions
 
   const issue = (input: CreatePlatformCredential, given?: Redacted.Redacted) =>
-    issuing.issue({
+    tokenIssuer.issue({
       kind: "platform",
       organizationId: null,
       owner: platformIdentity,
@@ -41,7 +41,9 @@ const make = Effect.gen(function* () {
       request: input,
       scopes: input.scopes,
       taken: (slug) =>
-        new CreatePlatformCredentialSlugTaken({ detail: `Another platform credential has the slug "${slug}".` }),
+        new CreatePlatformCredentialSlugTaken({
+          detail: `Another platform credential has the slug "${slug}". Choose a different slug.`,
+        }),
       ...(given === undefined ? {} : { given: { token: given, hashes: hasher.hash(given) } }),
     })
 
@@ -50,7 +52,7 @@ const make = Effect.gen(function* () {
     const missing = missingScopes(operator.scopes, input.scopes)
     if (missing.length > 0) {
       return yield* new CreatePlatformCredentialScopeNotHeld({
-        detail: `The platform credential does not hold ${missing.join(", ")}.`,
+        detail: `The platform credential does not hold ${missing.join(", ")}. Request only scopes that it holds.`,
       })
     }
     const issued = yield* transactions.run(issue(input))

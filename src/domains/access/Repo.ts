@@ -2,10 +2,10 @@
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Schema } from "effect"
 import type { ActorReference } from "../../kernel/contract/Caller.ts"
-import { olderThan } from "../../kernel/contract/Page.ts"
+import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
 import { HotPath } from "../../kernel/database/Connections.ts"
-import { decoded, decodedOne, lockName, record, records, touched } from "../../kernel/database/Statements.ts"
+import { decoded, decodedOne, advisoryLock, record, records, returnedRow } from "../../kernel/database/Statements.ts"
 import { RotatableToken, StoredCredential } from "./Model.ts"
 import type { AccessToken, CredentialKind, ServiceAccount, TokenHashes } from "./Model.ts"
 
@@ -71,7 +71,7 @@ const make = Effect.gen(function* () {
     lockForShare: (id: string) => storedRow(sql`SELECT ${storedColumns} FROM credentials WHERE id = ${id} FOR SHARE`),
 
     insertCredential: (row: NewCredential) =>
-      touched(sql`
+      returnedRow(sql`
         INSERT INTO credentials (id, kind, organization_id, owner_id, actor, parent_id, name, slug, scopes, lookup_hash,
           salt, verification_hash, pepper_id, last_four, expires_at, created_at, created_by)
         VALUES (${row.id}, ${row.kind}, ${row.organizationId}, ${row.owner.id}, ${sql.json(row.owner)},
@@ -87,7 +87,7 @@ const make = Effect.gen(function* () {
     listTokens: (owner: TokenOwner, after: Position | null, count: number) =>
       records<AccessToken>()(sql`
         SELECT ${tokenColumns} FROM credentials
-        WHERE ${ownedBy(owner)} AND id < ${olderThan(after)}
+        WHERE ${ownedBy(owner)} AND id < ${idBefore(after)}
         ORDER BY id DESC LIMIT ${count}`),
 
     /** Reads all tokens of an owner. */
@@ -137,7 +137,7 @@ const make = Effect.gen(function* () {
         RETURNING ${tokenColumns}, organization_id AS "organizationId"`),
 
     /** Locks the bootstrap until the transaction ends, so that starting processes create one credential. */
-    lockBootstrap: lockName(sql, "credentials.bootstrap"),
+    lockBootstrap: advisoryLock(sql, "credentials.bootstrap"),
 
     platformCredentialExists: Effect.map(
       decoded(Schema.Struct({ found: Schema.Boolean }))(
@@ -192,7 +192,7 @@ const make = Effect.gen(function* () {
       organizationId: string,
       row: { id: string; name: string; slug: string; createdAt: Date; createdBy: ActorReference },
     ) =>
-      touched(sql`
+      returnedRow(sql`
         INSERT INTO service_accounts (organization_id, id, name, slug, created_at, created_by)
         VALUES (${organizationId}, ${row.id}, ${row.name}, ${row.slug}, ${row.createdAt},
           ${sql.json(row.createdBy)})
@@ -207,7 +207,7 @@ const make = Effect.gen(function* () {
       records<ServiceAccount>()(sql`
         SELECT ${accountColumns}, NULL AS tokens FROM service_accounts
         WHERE organization_id = ${organizationId}
-          AND id < ${olderThan(after)}
+          AND id < ${idBefore(after)}
         ORDER BY id DESC LIMIT ${count}`),
   }
 })

@@ -9,7 +9,7 @@ import { prefixes } from "./Model.ts"
 const MAX_LENGTH = 512
 
 /** Truncates a presented credential to the length that is hashed. */
-export const bounded = (text: string): string => text.slice(0, MAX_LENGTH)
+export const truncate = (text: string): string => text.slice(0, MAX_LENGTH)
 
 /** Whether the token has the prefix of this kind. Checked in addition to the kind of its row. */
 export const isOfKind = (text: string, kind: CredentialKind): boolean => text.startsWith(prefixes[kind])
@@ -32,7 +32,7 @@ export const kindOf = (actor: ActorReference, role: Role | undefined): "PERSON" 
 export const whyNotRotatable = (token: RotatableToken, at: Date): string | undefined => {
   if (token.revokedAt !== null) return "It was revoked."
   if (!isUsableExpiry(token.expiresAt, at)) return "It has expired."
-  if (token.rotatedTo !== null) return `It was already rotated: its successor is "${token.rotatedTo}".`
+  if (token.rotatedTo !== null) return `It was already rotated. Its successor is "${token.rotatedTo}".`
   return undefined
 }
 

@@ -23,7 +23,7 @@ import { AccessRepo } from "./Repo.ts"
 
 const make = Effect.gen(function* () {
   const repo = yield* AccessRepo
-  const issuing = yield* TokenIssuer
+  const tokenIssuer = yield* TokenIssuer
   const events = yield* Events
   const cursors = yield* Cursors
   const transactions = yield* Transactions
@@ -48,7 +48,9 @@ const make = Effect.gen(function* () {
           alwaysSuffixed: true,
           insert: (slug) => repo.insertServiceAccount(caller.organizationId, { ...account, slug }),
           taken: (slug) =>
-            new CreateServiceAccountSlugTaken({ detail: `Another service account has the slug "${slug}".` }),
+            new CreateServiceAccountSlugTaken({
+              detail: `Another service account has the slug "${slug}". Choose a different slug.`,
+            }),
         })
         const record: ServiceAccount = { ...account, slug, externalId: null, tokens: null }
         yield* events.emit(caller, "SERVICE_ACCOUNT_CREATED", record)
@@ -79,11 +81,13 @@ const make = Effect.gen(function* () {
     const account = yield* find(caller.organizationId, slug)
     const missing = missingScopes(caller.scopes, input.scopes)
     if (missing.length > 0) {
-      return yield* new IssueTokenScopeNotHeld({ detail: `The caller does not hold ${missing.join(", ")}.` })
+      return yield* new IssueTokenScopeNotHeld({
+        detail: `The caller does not hold ${missing.join(", ")}. Request only scopes that it holds.`,
+      })
     }
     return yield* transactions.run(
       Effect.gen(function* () {
-        const issued = yield* issuing.issue({
+        const issued = yield* tokenIssuer.issue({
           kind: "organization",
           organizationId: caller.organizationId,
           owner: { id: account.id, name: account.name },
@@ -91,7 +95,8 @@ const make = Effect.gen(function* () {
           issuer: caller.actor,
           request: input,
           scopes: input.scopes,
-          taken: (slug) => new IssueTokenSlugTaken({ detail: `Another token has the slug "${slug}".` }),
+          taken: (slug) =>
+            new IssueTokenSlugTaken({ detail: `Another token has the slug "${slug}". Choose a different slug.` }),
         })
         yield* events.emit(caller, "TOKEN_ISSUED", { ...issued.record, serviceAccountSlug: account.slug })
         return { ...issued.record, token: Redacted.value(issued.token) }

@@ -16,7 +16,7 @@ import { ServiceAccounts } from "./ServiceAccounts.ts"
 const make = Effect.gen(function* () {
   const repo = yield* AccessRepo
   const accounts = yield* ServiceAccounts
-  const issuing = yield* TokenIssuer
+  const tokenIssuer = yield* TokenIssuer
   const events = yield* Events
   const transactions = yield* Transactions
 
@@ -36,15 +36,17 @@ const make = Effect.gen(function* () {
         const at = yield* now
         const reason = whyNotRotatable(token, at)
         if (reason !== undefined) {
-          return yield* new RotateTokenNotLive({ detail: `The token "${tokenSlug}" cannot be rotated. ${reason}` })
+          return yield* new RotateTokenNotLive({
+            detail: `The token "${tokenSlug}" cannot be rotated. ${reason} Issue a new token instead.`,
+          })
         }
         const missing = missingScopes(caller.scopes, token.scopes)
         if (missing.length > 0) {
           return yield* new IssueTokenScopeNotHeld({
-            detail: `The token holds ${missing.join(", ")}, which the caller does not hold.`,
+            detail: `The token holds ${missing.join(", ")}, which the caller does not hold. Use a caller with all scopes of the token.`,
           })
         }
-        const successor = yield* issuing
+        const successor = yield* tokenIssuer
           .issue({
             kind: "organization",
             organizationId: caller.organizationId,

@@ -32,7 +32,7 @@ export class ComponentsApi extends HttpApiGroup.make("components")
         OpenApi.annotations({
           summary: "Create a component",
           description:
-            "A component is one version of a part. `previousComponentId` names the version that this one follows. If `slug` is omitted, it is generated as `<name>-<version>`.",
+            "A component is one version of a software part. `previousComponentId` is the id of the previous version. If `slug` is omitted, it is generated as `<name>-<version>`.",
         }),
       ),
     HttpApiEndpoint.get("get", "/components/:componentSlug", {

@@ -13,7 +13,7 @@ export const Component = Schema.Struct({
   slug: Schema.String,
   description: Schema.NullOr(Schema.String),
   previousComponentId: Schema.NullOr(Uuid).annotate({
-    description: "Id of the component version that this one follows",
+    description: "Id of the previous version of the component",
   }),
   createdAt: Timestamp,
   createdBy: ActorReference,

@@ -1,9 +1,9 @@
 /** SQL of components. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
-import { olderThan } from "../../kernel/contract/Page.ts"
+import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
-import { record, records, touched } from "../../kernel/database/Statements.ts"
+import { record, records, returnedRow } from "../../kernel/database/Statements.ts"
 import type { Component } from "./Model.ts"
 
 const make = Effect.gen(function* () {
@@ -27,12 +27,12 @@ const make = Effect.gen(function* () {
       ),
 
     exists: (organizationId: string, id: string) =>
-      touched(sql`SELECT 1 FROM components WHERE organization_id = ${organizationId} AND id = ${id}`),
+      returnedRow(sql`SELECT 1 FROM components WHERE organization_id = ${organizationId} AND id = ${id}`),
 
     list: (organizationId: string, after: Position | null, count: number) =>
       records<Component>()(sql`
         SELECT ${columns} FROM components
-        WHERE organization_id = ${organizationId} AND id < ${olderThan(after)}
+        WHERE organization_id = ${organizationId} AND id < ${idBefore(after)}
         ORDER BY id DESC LIMIT ${count}`),
 
     /** Locks the row: no release can link the component before the transaction ends. */
@@ -41,7 +41,7 @@ const make = Effect.gen(function* () {
         SELECT ${columns} FROM components WHERE organization_id = ${organizationId} AND slug = ${slug} FOR UPDATE`),
 
     isLinked: (organizationId: string, id: string) =>
-      touched(sql`
+      returnedRow(sql`
         SELECT 1 FROM release_components WHERE organization_id = ${organizationId} AND component_id = ${id} LIMIT 1`),
 
     delete: (organizationId: string, id: string) =>

@@ -34,7 +34,7 @@ const make = Effect.gen(function* () {
       createdBy: caller.actor,
     }
     if (previous !== null && !(yield* repo.exists(caller.organizationId, previous))) {
-      return yield* invalid("body.previousComponentId", "does not name an existing component", previous)
+      return yield* invalid("body.previousComponentId", "must be the id of an existing component", previous)
     }
     const store = (record: Component) =>
       events.emitWith(repo.insertStatement(caller.organizationId, record), caller, "COMPONENT_CREATED", record)
@@ -42,7 +42,8 @@ const make = Effect.gen(function* () {
       explicit: input.slug,
       suggested: slugify(`${input.name}-${input.version}`, "component"),
       insert: (slug) => store({ ...component, slug }),
-      taken: (slug) => new CreateComponentSlugTaken({ detail: `Another component has the slug "${slug}".` }),
+      taken: (slug) =>
+        new CreateComponentSlugTaken({ detail: `Another component has the slug "${slug}". Choose a different slug.` }),
     })
     return { ...component, slug }
   })

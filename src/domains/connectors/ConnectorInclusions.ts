@@ -44,10 +44,20 @@ const make = Effect.gen(function* () {
         const errors = input.connectors.flatMap((name, index) =>
           known.has(name)
             ? []
-            : [{ location: `body.connectors[${index}]`, message: "does not name a registered connector", value: name }],
+            : [
+                {
+                  location: `body.connectors[${index}]`,
+                  message: "must be the name of a registered connector",
+                  value: name,
+                },
+              ],
         )
         if (errors.length > 0) {
-          return yield* new ValidationFailed({ detail: "A license can include only registered connectors.", errors })
+          return yield* new ValidationFailed({
+            detail:
+              "A license can include only registered connectors. Register them first, or remove them from the list.",
+            errors,
+          })
         }
         const row = { connectors: [...new Set(input.connectors)], updatedAt: yield* now, updatedBy: actor }
         yield* repo.putInclusion(id, row)

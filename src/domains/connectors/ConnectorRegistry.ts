@@ -66,12 +66,17 @@ const make = Effect.gen(function* () {
   const register = Effect.fn("ConnectorRegistry.register")(function* (input: RegisterConnector) {
     const { actor } = yield* Operator
     if (isBuiltIn(input.name)) {
-      return yield* new RegisterConnectorBuiltIn({ detail: `The connector "${input.name}" is built into the service.` })
+      return yield* new RegisterConnectorBuiltIn({
+        detail: `The connector "${input.name}" is built into the service. Choose a different name.`,
+      })
     }
     const message = documentError(input.settings_schema)
     const errors = message === undefined ? lint(input.settings_schema) : [{ location: "body.settings_schema", message }]
     if (errors.length > 0) {
-      return yield* new ValidationFailed({ detail: "The settings schema is not accepted. See `errors`.", errors })
+      return yield* new ValidationFailed({
+        detail: "The settings schema is not valid. Correct the places that `errors` lists.",
+        errors,
+      })
     }
     const at = yield* now
     const id = yield* newId
@@ -82,7 +87,9 @@ const make = Effect.gen(function* () {
 
   const remove = Effect.fn("ConnectorRegistry.delete")(function* (name: string) {
     if (isBuiltIn(name)) {
-      return yield* new DeleteConnectorBuiltIn({ detail: `The connector "${name}" is built into the service.` })
+      return yield* new DeleteConnectorBuiltIn({
+        detail: `The connector "${name}" is built into the service. To disable it, exclude it from licenses.`,
+      })
     }
     if (!(yield* repo.delete(name))) return yield* new ConnectorNotFound({ detail: noSuch("connector", name) })
   })

@@ -83,7 +83,7 @@ export type SettingsSchema = typeof SettingsSchema.Type
 export const SettingsRecord = Schema.Struct({
   connector_name: Schema.String,
   settings: JsonObject.annotate({ description: "The settings, with secrets as `***`" }),
-  version: Schema.String.annotate({ description: "Version of the schema that the settings were stored under" }),
+  version: Schema.String.annotate({ description: "Version of the schema when the settings were stored" }),
   updatedAt: Timestamp,
   updatedBy: ActorReference,
 })

@@ -85,7 +85,7 @@ export class ConnectorInclusionsApi extends HttpApiGroup.make("connectorInclusio
       .annotate(RequiredScope, "read:organizations")
       .annotateMerge(
         OpenApi.annotations({
-          summary: "Read which connectors an organization's license includes",
+          summary: "Read the connectors that an organization's license includes",
           description: 'The default is every connector (`"*"`).',
         }),
       ),
@@ -99,12 +99,12 @@ export class ConnectorInclusionsApi extends HttpApiGroup.make("connectorInclusio
       .annotateMerge(exampleBody({ connectors: ["service.integration.crm.hubspot"] }))
       .annotateMerge(
         OpenApi.annotations({
-          summary: "Set which connectors an organization's license includes",
+          summary: "Set the connectors that an organization's license includes",
           description:
             'Takes the names of registered connectors, or `"*"` for all. A connector that is no longer included stays active but cannot be activated again.',
         }),
       ),
   )
   .annotateMerge(
-    OpenApi.annotations({ title: "License inclusion", description: "Which connectors organizations may activate." }),
+    OpenApi.annotations({ title: "License inclusion", description: "The connectors that organizations may activate." }),
   ) {}

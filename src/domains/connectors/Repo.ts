@@ -2,7 +2,7 @@
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import type { ActorReference } from "../../kernel/contract/Caller.ts"
-import { lockName, record, records, touched } from "../../kernel/database/Statements.ts"
+import { advisoryLock, record, records, returnedRow } from "../../kernel/database/Statements.ts"
 import type { Activation, ConnectorInclusion, JsonObject } from "./Model.ts"
 
 /** A connector that the operator registered. */
@@ -49,11 +49,11 @@ const make = Effect.gen(function* () {
           updated_at = excluded.updated_at, updated_by = excluded.updated_by
         RETURNING ${connectorColumns}`),
 
-    delete: (name: string) => touched(sql`DELETE FROM connectors WHERE name = ${name} RETURNING name`),
+    delete: (name: string) => returnedRow(sql`DELETE FROM connectors WHERE name = ${name} RETURNING name`),
 
     /** Locks an organization's inclusion until the transaction ends, so that no activation races with its change. */
     lockInclusion: (organizationId: string, mode: "share" | "change") =>
-      lockName(sql, `connectors.inclusion:${organizationId}`, mode === "share" ? "shared" : "alone"),
+      advisoryLock(sql, `connectors.inclusion:${organizationId}`, mode === "share" ? "shared" : "alone"),
 
     findInclusion: (organizationId: string) =>
       record<ConnectorInclusion>()(sql`
@@ -84,7 +84,7 @@ const make = Effect.gen(function* () {
 
     /** Stores the activation. Returns false if the connector was already active. */
     activate: (organizationId: string, row: Activation) =>
-      touched(sql`
+      returnedRow(sql`
         INSERT INTO connector_activations (organization_id, connector_name, activated_at)
         VALUES (${organizationId}, ${row.connectorName}, ${row.activatedAt})
         ON CONFLICT (organization_id, connector_name) DO NOTHING
@@ -98,7 +98,7 @@ const make = Effect.gen(function* () {
 
     /** Locks the settings until the transaction ends, so that changes merge one after the other, even the first. */
     lockSettings: (organizationId: string, name: string) =>
-      lockName(sql, `connectors.settings:${organizationId}:${name}`),
+      advisoryLock(sql, `connectors.settings:${organizationId}:${name}`),
 
     findSettings: (organizationId: string, name: string) =>
       record<SettingsRow>()(sql`
@@ -118,7 +118,7 @@ const make = Effect.gen(function* () {
       ),
 
     deleteSettings: (organizationId: string, name: string) =>
-      touched(sql`
+      returnedRow(sql`
         DELETE FROM connector_settings WHERE organization_id = ${organizationId} AND connector_name = ${name}
         RETURNING connector_name`),
   }

@@ -78,7 +78,7 @@ const make = Effect.gen(function* () {
         yield* repo.lockInclusion(caller.organizationId, "share")
         if (!includes(yield* includedFor(caller.organizationId), name)) {
           return yield* new ActivateConnectorNotLicensed({
-            detail: `The organization's license does not include the connector "${name}".`,
+            detail: `The organization's license does not include the connector "${name}". Ask the operator to include it.`,
           })
         }
         const activation: Activation = { activatedAt: yield* now, connectorName: name }

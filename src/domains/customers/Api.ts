@@ -58,7 +58,7 @@ export class CustomersApi extends HttpApiGroup.make("customers")
       .annotateMerge(exampleBody({ domain: null, externalCustomerId: "crm-4711" }))
       .annotateMerge(
         OpenApi.annotations({
-          summary: "Change a customer",
+          summary: "Update a customer",
           description:
             "Omitted properties stay unchanged; `null` clears `domain` or `externalCustomerId`. The slug is immutable.",
         }),

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import * as Apis from "../../kernel/contract/Apis.ts"
 import { created } from "../../kernel/contract/Endpoint.ts"
 import { handlersOf } from "../../kernel/contract/Handlers.ts"
-import { written } from "../../kernel/contract/JsonResponse.ts"
+import { jsonResponse } from "../../kernel/contract/JsonResponse.ts"
 import { CustomersApi } from "./Api.ts"
 import { Customers } from "./Service.ts"
 
@@ -16,7 +16,7 @@ export const customers = handlersOf(
       list: ({ query }) => customers.list(query),
       create: ({ payload }) =>
         Effect.map(customers.create(payload), (customer) => created(`/api/customers/${customer.slug}`, customer)),
-      get: ({ params }) => Effect.map(customers.get(params.customerSlug), written),
+      get: ({ params }) => Effect.map(customers.get(params.customerSlug), jsonResponse),
       update: ({ params, payload }) => customers.update(params.customerSlug, payload),
       delete: ({ params }) => customers.delete(params.customerSlug),
     })

@@ -31,7 +31,7 @@ export const Customer = Schema.Struct({
   slug: Schema.String,
   domain: Schema.NullOr(Schema.String),
   externalCustomerId: Schema.NullOr(Schema.String).annotate({
-    description: "Your own identifier of the customer, unique in the organization",
+    description: "Your identifier for the customer, unique in the organization",
   }),
   integrations: Integrations,
   createdAt: Timestamp,

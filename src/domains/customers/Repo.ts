@@ -1,11 +1,11 @@
 /** SQL of customers. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option } from "effect"
-import { olderThan } from "../../kernel/contract/Page.ts"
+import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
 import { HotPath } from "../../kernel/database/Connections.ts"
 import { integrationsOf } from "./IntegrationRecordsSql.ts"
-import { lockName, record, records, touched } from "../../kernel/database/Statements.ts"
+import { advisoryLock, record, records, returnedRow } from "../../kernel/database/Statements.ts"
 import type { Customer } from "./Model.ts"
 
 const make = Effect.gen(function* () {
@@ -28,7 +28,7 @@ const make = Effect.gen(function* () {
     insertion: insertStatement,
 
     /** Stores the row if its slug is free and returns whether it was. */
-    insert: (organizationId: string, row: Customer) => touched(insertStatement(organizationId, row)),
+    insert: (organizationId: string, row: Customer) => returnedRow(insertStatement(organizationId, row)),
 
     findById: (organizationId: string, id: string) =>
       record<Customer>()(
@@ -46,7 +46,7 @@ const make = Effect.gen(function* () {
     list: (organizationId: string, after: Position | null, count: number) =>
       records<Customer>()(sql`
         SELECT ${columns} FROM customers
-        WHERE organization_id = ${organizationId} AND id < ${olderThan(after)}
+        WHERE organization_id = ${organizationId} AND id < ${idBefore(after)}
         ORDER BY id DESC LIMIT ${count}`),
 
     /**
@@ -74,10 +74,10 @@ const make = Effect.gen(function* () {
 
     /** Locks an external id until the transaction ends: concurrent requests cannot assign it to two customers. */
     lockExternalId: (organizationId: string, externalId: string) =>
-      lockName(sql, `customers:${organizationId}:${externalId}`),
+      advisoryLock(sql, `customers:${organizationId}:${externalId}`),
 
     hasExternalId: (organizationId: string, externalId: string, exceptId: string) =>
-      touched(sql`
+      returnedRow(sql`
         SELECT 1 FROM customers
         WHERE organization_id = ${organizationId} AND external_customer_id = ${externalId} AND id <> ${exceptId}`),
 
@@ -94,7 +94,9 @@ const make = Effect.gen(function* () {
       ),
 
     hasInstances: (organizationId: string, id: string) =>
-      touched(sql`SELECT 1 FROM instances WHERE organization_id = ${organizationId} AND customer_id = ${id} LIMIT 1`),
+      returnedRow(
+        sql`SELECT 1 FROM instances WHERE organization_id = ${organizationId} AND customer_id = ${id} LIMIT 1`,
+      ),
 
     /** Deletes a locked customer and, by cascade, its integration records. Returns the deleted record. */
     delete: (organizationId: string, id: string) =>

@@ -21,7 +21,7 @@ import { CustomersRepo } from "./Repo.ts"
 
 const notFound = (slug: string) => new CustomerNotFound({ detail: noSuch("customer", slug) })
 const externalIdTaken = (externalId: string | null) => ({
-  detail: `Another customer has the external id "${externalId}".`,
+  detail: `Another customer has the external id "${externalId}". Choose a different external id.`,
 })
 
 /** Stores something within the transaction that creates or changes a customer, before the event is emitted. */
@@ -63,7 +63,8 @@ const make = Effect.gen(function* () {
         explicit: input.slug,
         suggested: slugify(input.name, "customer"),
         insert: (slug) => insert({ ...customer, slug }),
-        taken: (slug) => new CreateCustomerSlugTaken({ detail: `Another customer has the slug "${slug}".` }),
+        taken: (slug) =>
+          new CreateCustomerSlugTaken({ detail: `Another customer has the slug "${slug}". Choose a different slug.` }),
       })
       return { ...customer, slug } satisfies Customer
     })
@@ -165,7 +166,7 @@ const make = Effect.gen(function* () {
   })
 
   /** The customer that a body names. It cannot be deleted before the open transaction ends. */
-  const keep = Effect.fnUntraced(function* (organizationId: string, choice: CustomerChoice) {
+  const lockShared = Effect.fnUntraced(function* (organizationId: string, choice: CustomerChoice) {
     yield* Transaction
     if (choice.customerId !== undefined) return yield* repo.lockByIdShared(organizationId, choice.customerId)
     if (choice.customerSlug !== undefined) return yield* repo.lockBySlugShared(organizationId, choice.customerSlug)
@@ -178,7 +179,7 @@ const make = Effect.gen(function* () {
     list,
     update: (slug: string, input: UpdateCustomer) => change({ customerSlug: slug }, input),
     delete: remove,
-    keep,
+    keep: lockShared,
     /** Changes a customer and stores more within the transaction. */
     change,
     /** Stores something that is part of a customer's record, under the lock of the customer. */

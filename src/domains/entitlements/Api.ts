@@ -19,7 +19,10 @@ export class EntitlementsApi extends HttpApiGroup.make("entitlements")
     })
       .annotate(RequiredScope, "read:entitlements")
       .annotateMerge(
-        OpenApi.annotations({ summary: "List entitlements", description: "By `displayOrder`, then oldest first." }),
+        OpenApi.annotations({
+          summary: "List entitlements",
+          description: "Sorted by `displayOrder`, then oldest first.",
+        }),
       ),
     HttpApiEndpoint.post("create", "/entitlements", {
       headers: idempotencyHeaders,
@@ -42,7 +45,7 @@ export class EntitlementsApi extends HttpApiGroup.make("entitlements")
         OpenApi.annotations({
           summary: "Create an entitlement",
           description:
-            "Only the type `NUMBER` is measured. It defaults to `SUM`, to no reset period and to the anchor `CALENDAR`. For other types, the properties of measurement are rejected with 422.",
+            "Only entitlements of the type `NUMBER` are measured. By default they use `SUM`, no reset period and the anchor `CALENDAR`. For other types, `aggregationMethod`, `resetPeriod` and `resetAnchor` are rejected with 422.",
         }),
       ),
     HttpApiEndpoint.get("get", "/entitlements/:entitlementSlug", {
@@ -62,9 +65,9 @@ export class EntitlementsApi extends HttpApiGroup.make("entitlements")
       .annotateMerge(exampleBody({ name: "API calls", description: "Calls of the public API" }))
       .annotateMerge(
         OpenApi.annotations({
-          summary: "Change an entitlement",
+          summary: "Update an entitlement",
           description:
-            "Omitted properties stay unchanged. `null` resets a property to its default. The slug, the type and the measurement are immutable.",
+            "Omitted properties stay unchanged. `null` resets a property to its default. The slug, the type and the measurement properties are immutable.",
         }),
       ),
     HttpApiEndpoint.delete("delete", "/entitlements/:entitlementSlug", {

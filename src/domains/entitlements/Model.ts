@@ -36,7 +36,7 @@ export const Entitlement = Schema.Struct({
   description: Schema.NullOr(Schema.String),
   type: EntitlementType,
   aggregationMethod: nullOr(AggregationMethod, "`null` unless the type is `NUMBER`"),
-  resetPeriod: nullOr(ResetPeriod, "How often usage resets to zero; `null`: never"),
+  resetPeriod: nullOr(ResetPeriod, "How often usage resets to zero; `null` if it never does"),
   resetAnchor: nullOr(ResetAnchor, "`null` unless the type is `NUMBER`"),
   unitSingular: Schema.NullOr(Schema.String),
   unitPlural: Schema.NullOr(Schema.String),
@@ -72,7 +72,7 @@ const changeable = {
   saleUnitPlural: optional(Name),
   displayOrder: optional(DisplayOrder.annotate({ description: "Position in lists, lowest first; default 0" })),
   icon: optional(Text(1, 2048).annotate({ description: "Name or URL of an icon, stored unchanged" })),
-  userFacing: optional(Schema.Boolean.annotate({ description: "Whether customers see it; default true" })),
+  userFacing: optional(Schema.Boolean.annotate({ description: "Whether customers can see it; default `true`" })),
   warningThresholdPercent: optional(
     Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 100 })).annotate({
       description: "The percentage of the limit at which a warning event is emitted",

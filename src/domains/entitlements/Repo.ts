@@ -2,9 +2,9 @@
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
-import { behindInDisplayOrder } from "../../kernel/contract/Page.ts"
+import { afterInDisplayOrder } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
-import { record, records, touched } from "../../kernel/database/Statements.ts"
+import { record, records, returnedRow } from "../../kernel/database/Statements.ts"
 import type { Entitlement } from "./Model.ts"
 
 // The groups of a row as one JSON column, which also supplies the group slugs.
@@ -57,7 +57,7 @@ const make = Effect.gen(function* () {
       ),
 
     list: (organizationId: string, after: Position | null, count: number) => {
-      const [displayOrder, id] = behindInDisplayOrder(after)
+      const [displayOrder, id] = afterInDisplayOrder(after)
       return Effect.map(
         records<Row>()(sql`
           WITH page AS MATERIALIZED (
@@ -103,12 +103,12 @@ const make = Effect.gen(function* () {
       ),
 
     isGranted: (organizationId: string, id: string) =>
-      touched(sql`
+      returnedRow(sql`
         SELECT 1 FROM license_entitlements WHERE organization_id = ${organizationId} AND entitlement_id = ${id}
         LIMIT 1`),
 
     hasUsage: (organizationId: string, id: string) =>
-      touched(sql`
+      returnedRow(sql`
         SELECT 1 FROM usage_totals WHERE organization_id = ${organizationId} AND entitlement_id = ${id} LIMIT 1`),
 
     delete: (organizationId: string, id: string) =>

@@ -1,5 +1,5 @@
 /** Rules of entitlements. Pure. */
-import type { ProblemFault } from "../../kernel/contract/Problem.ts"
+import type { ValidationError } from "../../kernel/contract/Problem.ts"
 import type { CreateEntitlement, Entitlement, UpdateEntitlement } from "./Model.ts"
 
 /** How usage of an entitlement is measured. All properties are `null` unless the type is `NUMBER`. */
@@ -18,7 +18,7 @@ export const measurementOf = (input: CreateEntitlement): Measurement =>
     : unmeasured
 
 /** Validation errors for measurement properties of a type that is not measured. */
-export const measurementErrors = (input: CreateEntitlement): ReadonlyArray<ProblemFault> =>
+export const measurementErrors = (input: CreateEntitlement): ReadonlyArray<ValidationError> =>
   input.type === "NUMBER"
     ? []
     : (["aggregationMethod", "resetPeriod", "resetAnchor"] as const)
@@ -49,7 +49,7 @@ const choose = <A>(sent: A | null | undefined, current: A, fallback: A): A =>
   sent === undefined ? current : (sent ?? fallback)
 
 /** The changeable properties after a request: an omitted one stays unchanged, `null` sets the default. */
-export const changed = (input: Omit<UpdateEntitlement, "name">, current: Changeable = defaults): Changeable => ({
+export const applyChanges = (input: Omit<UpdateEntitlement, "name">, current: Changeable = defaults): Changeable => ({
   description: choose(input.description, current.description, defaults.description),
   unitSingular: choose(input.unitSingular, current.unitSingular, defaults.unitSingular),
   unitPlural: choose(input.unitPlural, current.unitPlural, defaults.unitPlural),

@@ -12,7 +12,7 @@ import { Transactions } from "../../kernel/database/Transactions.ts"
 import { CreateEntitlementSlugTaken, DeleteEntitlementInUse, EntitlementNotFound } from "./Errors.ts"
 import type { CreateEntitlement, Entitlement, UpdateEntitlement } from "./Model.ts"
 import { EntitlementsRepo } from "./Repo.ts"
-import { changed, measurementOf, measurementErrors } from "./Rules.ts"
+import { applyChanges, measurementOf, measurementErrors } from "./Rules.ts"
 
 const notFound = (slug: string) => new EntitlementNotFound({ detail: noSuch("entitlement", slug) })
 
@@ -27,7 +27,7 @@ const make = Effect.gen(function* () {
     const misplaced = measurementErrors(input)
     if (misplaced.length > 0) {
       return yield* new ValidationFailed({
-        detail: `Only entitlements of the type NUMBER are measured. This one has the type ${input.type}.`,
+        detail: `Only NUMBER entitlements are measured, and this type is ${input.type}. Omit the properties in \`errors\`.`,
         errors: misplaced,
       })
     }
@@ -37,7 +37,7 @@ const make = Effect.gen(function* () {
       name: input.name,
       type: input.type,
       ...measurementOf(input),
-      ...changed(input),
+      ...applyChanges(input),
       groupSlugs: [],
       entitlementGroups: [],
       createdAt: at,
@@ -51,7 +51,10 @@ const make = Effect.gen(function* () {
       explicit: input.slug,
       suggested: slugify(input.name, "entitlement"),
       insert: (slug) => store({ ...entitlement, slug }),
-      taken: (slug) => new CreateEntitlementSlugTaken({ detail: `Another entitlement has the slug "${slug}".` }),
+      taken: (slug) =>
+        new CreateEntitlementSlugTaken({
+          detail: `Another entitlement has the slug "${slug}". Choose a different slug.`,
+        }),
     })
     return { ...entitlement, slug }
   })
@@ -81,7 +84,7 @@ const make = Effect.gen(function* () {
         const updated: Entitlement = {
           ...current.value,
           name: input.name ?? current.value.name,
-          ...changed(input, current.value),
+          ...applyChanges(input, current.value),
           updatedAt: yield* now,
           updatedBy: caller.actor,
         }
@@ -105,7 +108,7 @@ const make = Effect.gen(function* () {
         // Deleting the entitlement would also delete its usage, which may still have to be billed.
         if (yield* repo.hasUsage(caller.organizationId, entitlement.value.id)) {
           return yield* new DeleteEntitlementInUse({
-            detail: `Instances have usage of the entitlement "${slug}". Delete these instances first.`,
+            detail: `Some instances have usage of the entitlement "${slug}". Delete them first.`,
           })
         }
         yield* repo.delete(caller.organizationId, entitlement.value.id)
@@ -121,7 +124,7 @@ const make = Effect.gen(function* () {
     update,
     delete: remove,
     /** The entitlement with this slug. It cannot be deleted before the transaction ends. */
-    keep: (organizationId: string, slug: string) => repo.lockBySlugShared(organizationId, slug),
+    lockShared: (organizationId: string, slug: string) => repo.lockBySlugShared(organizationId, slug),
   }
 })
 

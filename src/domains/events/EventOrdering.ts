@@ -8,7 +8,7 @@ export class EventOrdering extends Context.Service<
   EventOrdering,
   {
     /** Assigns positions to committed events that have none. */
-    readonly place: (organizationId: string) => Effect.Effect<void>
+    readonly assignPositions: (organizationId: string) => Effect.Effect<void>
     /** Calls {@link place} and returns the last position of the stream. */
     readonly head: (organizationId: string) => Effect.Effect<number>
     /** Calls {@link place} for several streams and returns their last positions. */
@@ -36,7 +36,7 @@ export class EventOrdering extends Context.Service<
         )
 
       return EventOrdering.of({
-        place,
+        assignPositions: place,
         head: Effect.fnUntraced(function* (organizationId) {
           yield* place(organizationId)
           return (yield* heads([organizationId])).get(organizationId) ?? 0

@@ -60,7 +60,7 @@ export class LiveEvents extends Context.Service<
         const listing = listingOf(organizationId, filter)
         const idAt = (position: number) => cursors.seal(listing, [position])
         const from = cursor === undefined ? undefined : Number((yield* cursors.open(listing, cursor))[0])
-        const { grown, head } = yield* followers.follow(organizationId)
+        const { grown, head } = yield* followers.subscribe(organizationId)
         const start = from ?? head
         const begin = yield* Clock.currentTimeMillis
 
@@ -87,7 +87,7 @@ export class LiveEvents extends Context.Service<
           }),
           // An unavailable database does not end the stream: the client could only reconnect.
           Effect.catchCause((cause) =>
-            Effect.logDebug("Reading of a live stream failed", cause).pipe(Effect.delay("1 second"), Effect.as("")),
+            Effect.logDebug("Reading a live stream failed", cause).pipe(Effect.delay("1 second"), Effect.as("")),
           ),
         )
 

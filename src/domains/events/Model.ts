@@ -25,7 +25,9 @@ const EventNames = Schema.Array(Schema.String).pipe(
       return unknown === undefined
         ? Effect.succeed(known)
         : Effect.fail(
-            new SchemaIssue.InvalidValue({ message: `must be event names, but "${unknown.slice(0, 100)}" is not one` }),
+            new SchemaIssue.InvalidValue({
+              message: `must contain only event names, but "${unknown.slice(0, 100)}" is not one`,
+            }),
           )
     }),
     encode: SchemaGetter.transform((names: ReadonlyArray<EventName>) => [...names]),

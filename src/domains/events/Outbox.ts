@@ -65,8 +65,8 @@ const make = Effect.gen(function* () {
         LEFT JOIN events event ON event.organization_id = due.organization_id AND event.id = due.event_id`),
 
     /**
-     * Deletes events that this transaction locked, by the locations of their rows. By its keys, a table that was empty a moment ago
-     * would be compared row by row with every key.
+     * Deletes events that this transaction locked, by the locations of their rows. By its keys, a table that was empty
+     * a moment ago would be compared row by row with every key.
      */
     deleteLocked: (entries: ReadonlyArray<OutboxEntry>) =>
       Effect.asVoid(

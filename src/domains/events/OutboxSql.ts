@@ -2,8 +2,8 @@
 import { Context } from "effect"
 
 /**
- * The condition on the row `event` under which an event enters the outbox, in SQL; without it all events do. The webhooks domain
- * knows the subscribers, so the app provides it.
+ * The condition on the row `event` under which an event enters the outbox, in SQL; without it all events do. The
+ * webhooks domain knows the subscribers, so the app provides it.
  */
 export const OutboxCondition = Context.Reference<string | undefined>("keyshelf.reference/events/OutboxCondition", {
   defaultValue: () => undefined,

@@ -4,7 +4,7 @@ import { Context, Effect, Layer, Option } from "effect"
 import type { Fragment } from "effect/sql/Statement"
 import type { EventRecord } from "../../kernel/contract/Event.ts"
 import { Commits } from "../../kernel/database/Connections.ts"
-import { eventRecords, lockName, record, records, touched } from "../../kernel/database/Statements.ts"
+import { eventRecords, advisoryLock, record, records, returnedRow } from "../../kernel/database/Statements.ts"
 import type { EventFilter, PositionedEvent } from "./Model.ts"
 import { OutboxCondition, outboxInsertion } from "./OutboxSql.ts"
 import { lowestIdAt, resourceOf } from "./Rules.ts"
@@ -30,7 +30,7 @@ const make = Effect.gen(function* () {
      * Stores the event and its outbox row in one statement. Returns whether an outbox row was stored.
      */
     insertForDelivery: (event: EventRecord) =>
-      touched(sql`
+      returnedRow(sql`
         WITH event AS (${insertion(event)} RETURNING organization_id, id, occurred_at) ${enqueue} RETURNING 1`),
 
     /**
@@ -52,7 +52,7 @@ const make = Effect.gen(function* () {
       ),
 
     hasUnordered: (organizationId: string) =>
-      touched(sql`SELECT 1 FROM events WHERE organization_id = ${organizationId} AND position IS NULL LIMIT 1`),
+      returnedRow(sql`SELECT 1 FROM events WHERE organization_id = ${organizationId} AND position IS NULL LIMIT 1`),
 
     /** Returns the organizations that have events without a position. */
     withUnordered: (organizationIds: ReadonlyArray<string>) =>
@@ -70,7 +70,7 @@ const make = Effect.gen(function* () {
         WHERE organization_id = ANY(${organizationIds}::uuid[])`),
 
     /** Serializes the ordering of one stream: locks it until the transaction ends. */
-    lockOrdering: (organizationId: string) => lockName(sql, `events:${organizationId}`),
+    lockOrdering: (organizationId: string) => advisoryLock(sql, `events:${organizationId}`),
 
     /** Assigns positions to committed events, after all existing positions. */
     assignPositions: (organizationId: string) =>

@@ -71,7 +71,7 @@ export class Events extends Context.Service<
 
       // Without an outbox row there is nothing to deliver, so deliveries are not woken.
       const announce = (isQueued: boolean) =>
-        isQueued ? Effect.andThen(signals.announce("webhooks"), signals.announce("events")) : signals.announce("events")
+        isQueued ? Effect.andThen(signals.notify("webhooks"), signals.notify("events")) : signals.notify("events")
 
       const emit = Effect.fnUntraced(function* (source: EventSource, type: EventName, data: object) {
         yield* Transaction
@@ -94,7 +94,7 @@ export class Events extends Context.Service<
         yield* Transaction
         const event = yield* eventOf(source, type, data)
         yield* repo.insert(event)
-        yield* signals.announce("events")
+        yield* signals.notify("events")
         return event
       })
 
@@ -106,7 +106,7 @@ export class Events extends Context.Service<
         const listing = listingOf(organizationId, filter)
         const limit = request.limit ?? DEFAULT_LIMIT
         const after = request.cursor === undefined ? 0 : Number((yield* cursors.open(listing, request.cursor))[0])
-        yield* ordering.place(organizationId)
+        yield* ordering.assignPositions(organizationId)
         const rows = yield* repo.readAfter(organizationId, filter, after, limit + 1)
         const page = rows.slice(0, limit)
         return {

@@ -48,7 +48,7 @@ export class EventSubscribers extends Context.Service<
   EventSubscribers,
   {
     /** Registers an open stream until the scope closes. Fails if a limit is reached. */
-    readonly follow: (
+    readonly subscribe: (
       organizationId: string,
     ) => Effect.Effect<Subscriber, FollowEventsTooManyStreams | FollowEventsNodeFull, Scope.Scope>
     /** The number of open streams in this process. */
@@ -83,7 +83,7 @@ export class EventSubscribers extends Context.Service<
           const interval = (yield* signals.listening) ? POLL_INTERVAL.listening : POLL_INTERVAL.pollingOnly
           yield* Effect.raceFirst(signal, Effect.sleep(interval))
           // Streams stay open while the database is unavailable.
-          yield* poll.pipe(Effect.catchCause((cause) => Effect.logDebug("Polling of live streams failed", cause)))
+          yield* poll.pipe(Effect.catchCause((cause) => Effect.logDebug("Polling live streams failed", cause)))
           yield* Effect.sleep(MIN_POLL_INTERVAL)
         }).pipe(Effect.forever)
       })
@@ -118,7 +118,7 @@ export class EventSubscribers extends Context.Service<
       })
 
       return EventSubscribers.of({
-        follow: Effect.fnUntraced(function* (organizationId) {
+        subscribe: Effect.fnUntraced(function* (organizationId) {
           const { waiter } = yield* Effect.acquireRelease(enter(organizationId), ({ stream, waiter }) =>
             Effect.sync(() => leave(organizationId, stream, waiter)),
           )

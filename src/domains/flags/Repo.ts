@@ -1,9 +1,9 @@
 /** SQL statements for feature flags. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
-import { olderThan } from "../../kernel/contract/Page.ts"
+import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
-import { record, records, touched } from "../../kernel/database/Statements.ts"
+import { record, records, returnedRow } from "../../kernel/database/Statements.ts"
 import type { FeatureFlag, ManifestFlag } from "./Model.ts"
 
 type EvaluatedRow = Pick<FeatureFlag, "key" | "enabled" | "metadata" | "variants" | "defaultVariant" | "targetings">
@@ -23,7 +23,7 @@ const make = Effect.gen(function* () {
   return {
     /** Inserts a row unless the key is taken; returns whether it was inserted. */
     insert: (organizationId: string, row: FeatureFlag) =>
-      touched(sql`
+      returnedRow(sql`
         INSERT INTO feature_flags (organization_id, id, key, name, description, type, enabled, metadata, variants,
           default_variant, targetings, created_at, created_by, updated_at, updated_by)
         VALUES (${organizationId}, ${row.id}, ${row.key}, ${row.name}, ${row.description}, ${row.type},
@@ -41,7 +41,7 @@ const make = Effect.gen(function* () {
     list: (organizationId: string, after: Position | null, count: number) =>
       records<FeatureFlag>()(sql`
         SELECT ${columns} FROM feature_flags
-        WHERE organization_id = ${organizationId} AND id < ${olderThan(after)}
+        WHERE organization_id = ${organizationId} AND id < ${idBefore(after)}
         ORDER BY id DESC LIMIT ${count}`),
 
     lockByKey: (organizationId: string, key: string) =>

@@ -1,6 +1,6 @@
 /** Validation and updates of feature flags, and their manifest entries. Pure. */
 import { Option, Predicate, Result, Schema, SemVer } from "effect"
-import type { ProblemFault } from "../../kernel/contract/Problem.ts"
+import type { ValidationError } from "../../kernel/contract/Problem.ts"
 import { FreeObject, Text } from "../../kernel/values/Text.ts"
 import { TimestampInput } from "../../kernel/values/Timestamp.ts"
 import { ENTITLEMENT_PREFIX, FALLBACK_PROPERTY } from "./Model.ts"
@@ -25,7 +25,7 @@ const defaultsOf = (key: string): Changeable => ({
 })
 
 /** Applies a request to the changeable properties: omitted ones stay unchanged, `null` resets one to its default. */
-export const changed = (key: string, input: UpdateFeatureFlag, before?: Changeable): Changeable => {
+export const applyUpdate = (key: string, input: UpdateFeatureFlag, before?: Changeable): Changeable => {
   const defaults = defaultsOf(key)
   const current = before ?? defaults
   return {
@@ -57,7 +57,7 @@ const valueTests: Record<FlagType, readonly [fits: (value: unknown) => boolean, 
 }
 
 /** Parses an ISO 8601 date-time with an offset. */
-export const instantOf = (value: unknown): Option.Option<Date> =>
+export const parseInstant = (value: unknown): Option.Option<Date> =>
   Predicate.isString(value) ? decodeInstant(value) : Option.none()
 
 /** Parses a semantic version. */
@@ -81,7 +81,7 @@ const text = shape(isText, "must be a string")
 const number = shape((value) => Number.isFinite(value), "must be a number")
 const version = shape((value) => Option.isSome(parseVersion(value)), "must be a semantic version, e.g. 1.4.0")
 const instant = shape(
-  (value) => Option.isSome(instantOf(value)),
+  (value) => Option.isSome(parseInstant(value)),
   "must be an ISO 8601 date-time with an offset, e.g. 2026-01-31T09:00:00Z",
 )
 const oneOrMore = (single: Shape): Shape => ({ ...single, max: 100 })
@@ -107,7 +107,7 @@ const shapes: Record<Operator, Shape> = {
   EXISTS: shape(Predicate.isBoolean, "must be true or false", 0, 1),
 }
 
-const validationError = (location: string, message: string, value: unknown): ProblemFault => ({
+const validationError = (location: string, message: string, value: unknown): ValidationError => ({
   location,
   message,
   value,
@@ -118,7 +118,7 @@ const expectedCount = ({ max, min }: Shape): string => {
   return min === 0 ? `takes at most ${max} value` : "requires at least one value"
 }
 
-const conditionErrors = (path: string, { operator, values }: Condition): ReadonlyArray<ProblemFault> => {
+const conditionErrors = (path: string, { operator, values }: Condition): ReadonlyArray<ValidationError> => {
   const shape = shapes[operator]
   if (values.length < shape.min || values.length > shape.max) {
     return [
@@ -135,7 +135,7 @@ const isPercentage = (value: number): boolean => {
   return value >= 0 && value <= 100 && Math.abs(thousandths - Math.round(thousandths)) < 1e-6
 }
 
-const duplicateNames = (names: ReadonlyArray<string>, path: string): ReadonlyArray<ProblemFault> =>
+const duplicateNames = (names: ReadonlyArray<string>, path: string): ReadonlyArray<ValidationError> =>
   names.flatMap((name, index) =>
     names.indexOf(name) === index ? [] : [validationError(`${path}[${index}].name`, "must be unique", name)],
   )
@@ -144,7 +144,7 @@ const targetingErrors = (
   variants: ReadonlySet<string>,
   path: string,
   { conditions, percentage, variant }: Targeting,
-): ReadonlyArray<ProblemFault> => [
+): ReadonlyArray<ValidationError> => [
   ...(variants.has(variant) ? [] : [validationError(`${path}.variant`, "must be the name of a variant", variant)]),
   ...((percentage ?? null) === null || isPercentage(percentage ?? 0)
     ? []
@@ -153,7 +153,7 @@ const targetingErrors = (
 ]
 
 /** Validates a flag as it would be after the request. */
-export const validateFlag = (flag: Changeable & Pick<FeatureFlag, "key" | "type">): ReadonlyArray<ProblemFault> => {
+export const validateFlag = (flag: Changeable & Pick<FeatureFlag, "key" | "type">): ReadonlyArray<ValidationError> => {
   const [fits, expected] = valueTests[flag.type]
   const names = new Set(flag.variants.map(({ name }) => name))
   const fallback = flag.metadata[FALLBACK_PROPERTY] ?? null
@@ -192,7 +192,7 @@ export const validateFlag = (flag: Changeable & Pick<FeatureFlag, "key" | "type"
 const oneLine = (text: string): string => text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, " ").trim()
 
 /** Converts a flag to its manifest entry. */
-export const listed = (
+export const toManifestFlag = (
   flag: Omit<ManifestFlag, "description" | "defaultValue"> & {
     readonly description: string | null
     readonly fallback: unknown

@@ -11,7 +11,7 @@ import { Transactions } from "../../kernel/database/Transactions.ts"
 import { CreateFeatureFlagKeyTaken, FeatureFlagNotFound } from "./Errors.ts"
 import type { CreateFeatureFlag, FeatureFlag, Manifest, UpdateFeatureFlag } from "./Model.ts"
 import { FlagsRepo } from "./Repo.ts"
-import { changed, validateFlag, listed } from "./Rules.ts"
+import { applyUpdate, validateFlag, toManifestFlag } from "./Rules.ts"
 
 const notFound = (key: string) => new FeatureFlagNotFound({ detail: noSuch("feature flag", key) })
 
@@ -41,7 +41,7 @@ const make = Effect.gen(function* () {
       id: yield* newId,
       key: input.key,
       type: input.type,
-      ...changed(input.key, input),
+      ...applyUpdate(input.key, input),
       createdAt: at,
       updatedAt: at,
       createdBy: caller.actor,
@@ -84,7 +84,7 @@ const make = Effect.gen(function* () {
         if (Option.isNone(current)) return yield* notFound(key)
         const updated = yield* validate({
           ...current.value,
-          ...changed(key, input, current.value),
+          ...applyUpdate(key, input, current.value),
           updatedAt: yield* now,
           updatedBy: caller.actor,
         })
@@ -109,7 +109,7 @@ const make = Effect.gen(function* () {
   const manifest = Effect.fn("FeatureFlags.manifest")(function* () {
     const { organizationId } = yield* Caller
     const flags = yield* repo.listForManifest(organizationId)
-    return { flags: flags.map(listed) } satisfies Manifest
+    return { flags: flags.map(toManifestFlag) } satisfies Manifest
   })
 
   return { create, get, list, update, delete: remove, manifest }

@@ -47,7 +47,7 @@ export class EntitlementGroupsApi extends HttpApiGroup.make("entitlementGroups")
       .annotateMerge(exampleBody({ description: "Features for teams" }))
       .annotateMerge(
         OpenApi.annotations({
-          summary: "Change an entitlement group",
+          summary: "Update an entitlement group",
           description: "Omitted properties stay unchanged.",
         }),
       ),

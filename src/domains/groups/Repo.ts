@@ -1,9 +1,9 @@
 /** SQL of entitlement groups. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
-import { olderThan } from "../../kernel/contract/Page.ts"
+import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
-import { record, records, touched } from "../../kernel/database/Statements.ts"
+import { record, records, returnedRow } from "../../kernel/database/Statements.ts"
 import type { EntitlementGroup } from "./Model.ts"
 
 const make = Effect.gen(function* () {
@@ -34,7 +34,7 @@ const make = Effect.gen(function* () {
     list: (organizationId: string, after: Position | null, count: number) =>
       records<EntitlementGroup>()(sql`
         SELECT ${columns} FROM entitlement_groups
-        WHERE organization_id = ${organizationId} AND id < ${olderThan(after)}
+        WHERE organization_id = ${organizationId} AND id < ${idBefore(after)}
         ORDER BY id DESC LIMIT ${count}`),
 
     lockBySlug: (organizationId: string, slug: string) =>
@@ -57,7 +57,7 @@ const make = Effect.gen(function* () {
 
     /** Adds the entitlement and returns whether it was not in the group. */
     attach: (organizationId: string, id: string, entitlementId: string) =>
-      touched(sql`
+      returnedRow(sql`
         INSERT INTO entitlement_group_members (organization_id, entitlement_id, group_id)
         VALUES (${organizationId}, ${entitlementId}, ${id})
         ON CONFLICT DO NOTHING
@@ -65,7 +65,7 @@ const make = Effect.gen(function* () {
 
     /** Removes the entitlement and returns whether it was in the group. */
     detach: (organizationId: string, id: string, entitlementId: string) =>
-      touched(sql`
+      returnedRow(sql`
         DELETE FROM entitlement_group_members
         WHERE organization_id = ${organizationId} AND group_id = ${id} AND entitlement_id = ${entitlementId}
         RETURNING group_id`),

@@ -57,7 +57,9 @@ const make = Effect.gen(function* () {
       suggested: slugify(input.name, "group"),
       insert: (slug) => store({ ...group, slug }),
       taken: (slug) =>
-        new CreateEntitlementGroupSlugTaken({ detail: `Another entitlement group has the slug "${slug}".` }),
+        new CreateEntitlementGroupSlugTaken({
+          detail: `Another entitlement group has the slug "${slug}". Choose a different slug.`,
+        }),
     })
     return { ...group, slug }
   })
@@ -108,9 +110,9 @@ const make = Effect.gen(function* () {
     yield* transactions.run(
       Effect.gen(function* () {
         const group = yield* lock(organizationId, slug)
-        const entitlement = yield* entitlements.keep(organizationId, entitlementSlug)
+        const entitlement = yield* entitlements.lockShared(organizationId, entitlementSlug)
         if (Option.isNone(entitlement)) {
-          return yield* invalid("body.entitlementSlug", "does not name an existing entitlement", entitlementSlug)
+          return yield* invalid("body.entitlementSlug", "must be the slug of an existing entitlement", entitlementSlug)
         }
         if (yield* repo.attach(organizationId, group.id, entitlement.value.id)) yield* save(group)
       }),
@@ -122,7 +124,7 @@ const make = Effect.gen(function* () {
     yield* transactions.run(
       Effect.gen(function* () {
         const group = yield* lock(organizationId, slug)
-        const entitlement = yield* entitlements.keep(organizationId, entitlementSlug)
+        const entitlement = yield* entitlements.lockShared(organizationId, entitlementSlug)
         if (Option.isNone(entitlement)) {
           return yield* new EntitlementNotFound({ detail: noSuch("entitlement", entitlementSlug) })
         }

@@ -23,7 +23,7 @@ const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const storedResponse = decodedOne(StoredResponse)
   return {
-    /** Locks the key until the transaction ends, also after a crash. Answers `false` if another transaction holds it. */
+    /** Locks the key until the transaction ends, also after a crash. Returns `false` if another transaction holds it. */
     tryLock: ({ callerId, key }: ResponseKey) =>
       Effect.map(
         Effect.orDie(sql<{ free: boolean }>`

@@ -32,7 +32,7 @@ export class InstancesApi extends HttpApiGroup.make("instances")
       .annotateMerge(
         OpenApi.annotations({
           summary: "List instances",
-          description: "Newest first. A filter that names no existing record returns an empty page.",
+          description: "Newest first. A filter that matches no record returns an empty page.",
         }),
       ),
     HttpApiEndpoint.post("create", "/instances", {
@@ -76,7 +76,7 @@ export class InstancesApi extends HttpApiGroup.make("instances")
       .annotateMerge(exampleBody({ endLicenseDate: "2028-01-01T00:00:00Z" }))
       .annotateMerge(
         OpenApi.annotations({
-          summary: "Change an instance",
+          summary: "Update an instance",
           description:
             "Omitted properties stay unchanged; `null` clears `description`, `deploymentZoneId` or `metadata`. An instance keeps its license version when that version is archived. Assigning another archived version is rejected with 409. The slug is immutable.",
         }),

@@ -16,7 +16,7 @@ export const Instance = Schema.Struct({
   licenseId: Uuid.annotate({ description: "The license version of the instance" }),
   deploymentZoneId: Schema.NullOr(Uuid),
   startLicenseDate: Timestamp.annotate({ description: "The license grants access from this time on" }),
-  endLicenseDate: Schema.NullOr(Timestamp).annotate({ description: "The license grants no access from this time on" }),
+  endLicenseDate: Schema.NullOr(Timestamp).annotate({ description: "From this time on, the license grants no access" }),
   metadata: Schema.Record(Schema.String, Schema.Unknown),
   integrations: Integrations,
   createdAt: Timestamp,

@@ -1,11 +1,11 @@
 /** SQL of instances. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option } from "effect"
-import { olderThan } from "../../kernel/contract/Page.ts"
+import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
 import { HotPath } from "../../kernel/database/Connections.ts"
 import { integrationsOf } from "../customers/IntegrationRecordsSql.ts"
-import { record, records, touched } from "../../kernel/database/Statements.ts"
+import { record, records, returnedRow } from "../../kernel/database/Statements.ts"
 import type { Instance, InstanceFilters } from "./Model.ts"
 
 const make = Effect.gen(function* () {
@@ -37,7 +37,7 @@ const make = Effect.gen(function* () {
   return {
     /** Stores the row if its slug is free and returns whether it was. */
     insert: (organizationId: string, row: Instance) =>
-      touched(sql`
+      returnedRow(sql`
         INSERT INTO instances (organization_id, id, name, slug, description, customer_id, license_id,
           deployment_zone_id, start_license_date, end_license_date, metadata, created_at, created_by, updated_at,
           updated_by)
@@ -66,7 +66,7 @@ const make = Effect.gen(function* () {
         SELECT ${columns} FROM instances
         WHERE ${sql.and([
           sql`organization_id = ${organizationId}`,
-          sql`id < ${olderThan(after)}`,
+          sql`id < ${idBefore(after)}`,
           ...matching(organizationId, filters),
         ])}
         ORDER BY id DESC LIMIT ${count}`),

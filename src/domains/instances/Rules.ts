@@ -1,5 +1,5 @@
 /** Validation of the bodies of instances (contract, section 5, "Customers, instances"). Pure. */
-import type { ProblemFault } from "../../kernel/contract/Problem.ts"
+import type { ValidationError } from "../../kernel/contract/Problem.ts"
 import type { Instance, InstanceChange, NewInstance } from "./Model.ts"
 
 type Body = NewInstance | InstanceChange
@@ -29,7 +29,7 @@ const namingErrors = (
   body: Body,
   properties: ReadonlyArray<Reference["property"]>,
   isRequired: boolean,
-): ReadonlyArray<ProblemFault> => {
+): ReadonlyArray<ValidationError> => {
   const [first, ...others] = namings(body, properties)
   if (first === undefined) {
     return isRequired
@@ -47,7 +47,7 @@ const namingErrors = (
 export const termErrors = (
   term: Pick<Instance, "startLicenseDate" | "endLicenseDate">,
   body: Body,
-): ReadonlyArray<ProblemFault> => {
+): ReadonlyArray<ValidationError> => {
   if (term.endLicenseDate === null || term.endLicenseDate > term.startLicenseDate) return []
   return body.endLicenseDate === undefined
     ? [{ location: "body.startLicenseDate", message: "must be before endLicenseDate", value: body.startLicenseDate }]
@@ -55,14 +55,14 @@ export const termErrors = (
 }
 
 /** Validation errors of the body of a creation. */
-export const creationErrors = (body: NewInstance): ReadonlyArray<ProblemFault> => [
+export const creationErrors = (body: NewInstance): ReadonlyArray<ValidationError> => [
   ...namingErrors(body, customerProperties, true),
   ...namingErrors(body, licenseProperties, true),
   ...termErrors(body, body),
 ]
 
 /** Validation errors of the body of a change to this instance. */
-export const changeErrors = (current: Instance, body: InstanceChange): ReadonlyArray<ProblemFault> => [
+export const changeErrors = (current: Instance, body: InstanceChange): ReadonlyArray<ValidationError> => [
   ...namingErrors(body, customerProperties, false),
   ...namingErrors(body, licenseProperties, false),
   ...termErrors({ ...current, ...body }, body),

@@ -6,7 +6,7 @@ import { Caller } from "../../kernel/contract/Caller.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
 import { byId, Cursors } from "../../kernel/contract/Page.ts"
 import type { PageRequest } from "../../kernel/contract/Page.ts"
-import { invalid, noSuch, refuseFaults } from "../../kernel/contract/Problem.ts"
+import { invalid, noSuch, failWithErrors } from "../../kernel/contract/Problem.ts"
 import { slugify, insertWithFreeSlug } from "../../kernel/values/Slug.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
@@ -31,7 +31,7 @@ const archived = (slug: string) => ({
 })
 
 const unknownName = (kind: string, { property, value }: Reference) =>
-  invalid(`body.${property}`, `does not name an existing ${kind}`, value)
+  invalid(`body.${property}`, `must be the ${property.endsWith("Id") ? "id" : "slug"} of an existing ${kind}`, value)
 
 /** Stores something within the transaction that creates or changes an instance, before the event is emitted. */
 export type WithinTransaction<E> = (instance: Instance) => Effect.Effect<void, E, Transaction>
@@ -79,7 +79,7 @@ const make = Effect.gen(function* () {
     const zone = yield* repo.lockZoneShared(organizationId, id)
     return Option.isSome(zone)
       ? zone.value.id
-      : yield* invalid("body.deploymentZoneId", "does not name an existing deployment zone", id)
+      : yield* invalid("body.deploymentZoneId", "must be the id of an existing deployment zone", id)
   })
 
   const create = Effect.fn("Instances.create")(function* <E = never>(
@@ -88,7 +88,7 @@ const make = Effect.gen(function* () {
   ) {
     const caller = yield* Caller
     const { organizationId } = caller
-    yield* refuseFaults(creationErrors(input))
+    yield* failWithErrors(creationErrors(input))
     const at = yield* now
     const id = yield* newId
     return yield* transactions.run(
@@ -120,7 +120,10 @@ const make = Effect.gen(function* () {
           explicit: input.slug,
           suggested: slugify(input.name, "instance"),
           insert: (slug) => repo.insert(organizationId, { ...instance, slug }),
-          taken: (slug) => new CreateInstanceSlugTaken({ detail: `Another instance has the slug "${slug}".` }),
+          taken: (slug) =>
+            new CreateInstanceSlugTaken({
+              detail: `Another instance has the slug "${slug}". Choose a different slug.`,
+            }),
         })
         const stored: Instance = { ...instance, slug }
         if (withinTransaction !== undefined) yield* withinTransaction(stored)
@@ -190,7 +193,7 @@ const make = Effect.gen(function* () {
       choice,
       Effect.fnUntraced(function* (current, organizationId) {
         if (withinTransaction !== undefined) yield* withinTransaction(current)
-        yield* refuseFaults(changeErrors(current, input))
+        yield* failWithErrors(changeErrors(current, input))
         const metadata = input.metadata === undefined ? current.metadata : (input.metadata ?? {})
         yield* metadataValues.check(organizationId, "INSTANCE", current.metadata, metadata)
         const namedCustomer = yield* customerId(organizationId, customerReference(input))

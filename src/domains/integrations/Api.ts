@@ -85,7 +85,10 @@ export class CustomerIntegrationsApi extends HttpApiGroup.make("customerIntegrat
       .annotate(RequiredScope, "write:customers")
       .annotateMerge(exampleBody({ external_id: "0015g00000XyZ12AAB" }))
       .annotateMerge(
-        OpenApi.annotations({ summary: "Set an integration record of a customer", description: replacement }),
+        OpenApi.annotations({
+          summary: "Create or update an integration record of a customer",
+          description: replacement,
+        }),
       ),
     HttpApiEndpoint.delete("delete", "/customers/:customerSlug/integrations/:integrationName", {
       params: customerRecord,
@@ -152,7 +155,10 @@ export class InstanceIntegrationsApi extends HttpApiGroup.make("instanceIntegrat
       .annotate(RequiredScope, "write:instances")
       .annotateMerge(exampleBody({ external_id: "0015g00000XyZ12AAB" }))
       .annotateMerge(
-        OpenApi.annotations({ summary: "Set an integration record of an instance", description: replacement }),
+        OpenApi.annotations({
+          summary: "Create or update an integration record of an instance",
+          description: replacement,
+        }),
       ),
     HttpApiEndpoint.delete("delete", "/instances/:instanceSlug/integrations/:integrationName", {
       params: instanceRecord,
@@ -189,7 +195,7 @@ export class IntegrationUpsertsApi extends HttpApiGroup.make("integrationUpserts
       )
       .annotateMerge(
         OpenApi.annotations({
-          summary: "Create or change the customer with an external id",
+          summary: "Create or update the customer with an external id",
           description: `An unknown external id creates a customer. Its name defaults to the external id. ${upsertRules}`,
         }),
       ),
@@ -215,7 +221,7 @@ export class IntegrationUpsertsApi extends HttpApiGroup.make("integrationUpserts
       )
       .annotateMerge(
         OpenApi.annotations({
-          summary: "Create or change the instance with an external id",
+          summary: "Create or update the instance with an external id",
           description: `An unknown external id creates an instance, which requires \`customerExternalId\` and \`licenseId\`. The name defaults to the external id, the start date to now, and the end date to none. ${upsertRules}`,
         }),
       ),
@@ -223,6 +229,6 @@ export class IntegrationUpsertsApi extends HttpApiGroup.make("integrationUpserts
   .annotateMerge(
     OpenApi.annotations({
       title: "Upserts by external id",
-      description: "Lets third-party systems create and change customers and instances by their own identifiers.",
+      description: "Lets third-party systems create and update customers and instances by their own identifiers.",
     }),
   ) {}

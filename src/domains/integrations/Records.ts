@@ -20,7 +20,7 @@ import {
 import type { IntegrationKind } from "./Model.ts"
 import { IntegrationsRepo } from "./Repo.ts"
 import type { ExternalKey } from "./Repo.ts"
-import { fresh } from "./Rules.ts"
+import { newRecord } from "./Rules.ts"
 
 /** The customer or instance that records belong to. */
 interface Owner {
@@ -38,7 +38,7 @@ interface Owners<E> {
 }
 
 const noRecord = (slug: string, name: string) =>
-  new IntegrationRecordNotFound({ detail: `"${slug}" has no record of the integration "${name}".` })
+  new IntegrationRecordNotFound({ detail: `"${slug}" has no integration record for "${name}".` })
 
 const recordOf = (owner: Owner, slug: string, name: string) => {
   const record = owner.integrations[name]
@@ -46,7 +46,7 @@ const recordOf = (owner: Owner, slug: string, name: string) => {
 }
 
 const taken = ({ connector, externalId, kind }: ExternalKey) => ({
-  detail: `Another ${kind.toLowerCase()} has the external id "${externalId}" in ${connector}.`,
+  detail: `Another ${kind.toLowerCase()} has the external id "${externalId}" in ${connector}. Choose a different external id.`,
 })
 
 const make = Effect.gen(function* () {
@@ -76,7 +76,7 @@ const make = Effect.gen(function* () {
             Effect.fnUntraced(function* (owner) {
               yield* connectors.requireActive(organizationId, connector)
               const key = { kind, resourceId: owner.id, connector }
-              const holder = yield* repo.holder(organizationId, external)
+              const holder = yield* repo.findResource(organizationId, external)
               const record = yield* decide(
                 yield* repo.find(organizationId, key),
                 Option.isSome(holder) && holder.value !== owner.id,
@@ -112,13 +112,13 @@ const make = Effect.gen(function* () {
         Effect.fnUntraced(function* (current, isTaken) {
           if (Option.isSome(current)) {
             return yield* new CreateIntegrationAlreadyExists({
-              detail: `"${slug}" already has a record of the integration "${name}". Change it with PUT.`,
+              detail: `"${slug}" already has an integration record for "${name}". Change it with PUT.`,
             })
           }
           if (isTaken) {
             return yield* new CreateIntegrationExternalIdTaken(taken({ kind, connector: name, externalId }))
           }
-          return fresh(externalId)
+          return newRecord(externalId)
         }),
       )
       return yield* Effect.orDie(recordOf(owner, slug, name))
@@ -133,7 +133,7 @@ const make = Effect.gen(function* () {
           if (isTaken) {
             return yield* new UpdateIntegrationExternalIdTaken(taken({ kind, connector: name, externalId }))
           }
-          return Option.isSome(current) ? { ...current.value, external_id: externalId } : fresh(externalId)
+          return Option.isSome(current) ? { ...current.value, external_id: externalId } : newRecord(externalId)
         }),
       )
       return yield* Effect.orDie(recordOf(owner, slug, name))

@@ -3,9 +3,9 @@ import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option } from "effect"
 import type { IntegrationRecord } from "../customers/Model.ts"
 import type { ActorReference } from "../../kernel/contract/Caller.ts"
-import { olderThan } from "../../kernel/contract/Page.ts"
+import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
-import { lockName, record, records, touched } from "../../kernel/database/Statements.ts"
+import { advisoryLock, record, records, returnedRow } from "../../kernel/database/Statements.ts"
 import type { IntegrationKind, NamedIntegrationRecord } from "./Model.ts"
 
 /** Identifies a record by its resource and connector. */
@@ -43,10 +43,10 @@ const make = Effect.gen(function* () {
      * this lock before the lock of the resource.
      */
     lockExternalId: (organizationId: string, { connector, externalId, kind }: ExternalKey) =>
-      lockName(sql, `integrations:${organizationId}:${kind}:${connector}:${externalId}`),
+      advisoryLock(sql, `integrations:${organizationId}:${kind}:${connector}:${externalId}`),
 
     /** Finds the id of the resource with this external id. */
-    holder: (organizationId: string, { connector, externalId, kind }: ExternalKey) =>
+    findResource: (organizationId: string, { connector, externalId, kind }: ExternalKey) =>
       Effect.map(
         record<{ readonly resourceId: string }>()(sql`
           SELECT resource_id AS "resourceId" FROM integration_records
@@ -67,7 +67,7 @@ const make = Effect.gen(function* () {
       records<NamedIntegrationRecord & { readonly id: string }>()(sql`
         SELECT id, connector AS "integrationName", ${columns} FROM integration_records
         WHERE organization_id = ${organizationId} AND kind = ${kind} AND resource_id = ${resourceId}
-          AND id < ${olderThan(after)}
+          AND id < ${idBefore(after)}
         ORDER BY id DESC LIMIT ${count}`),
 
     /** Inserts or updates a record. The caller must hold the locks of the external id and of the resource. */
@@ -87,7 +87,7 @@ const make = Effect.gen(function* () {
 
     /** Deletes the record and returns whether it existed. */
     delete: (organizationId: string, key: RecordKey) =>
-      touched(sql`DELETE FROM integration_records WHERE ${at(organizationId, key)} RETURNING id`),
+      returnedRow(sql`DELETE FROM integration_records WHERE ${at(organizationId, key)} RETURNING id`),
   }
 })
 

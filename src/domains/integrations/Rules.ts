@@ -2,14 +2,14 @@
 import { Schema } from "effect"
 import type { Customer, IntegrationRecord } from "../customers/Model.ts"
 import type { Instance } from "../instances/Model.ts"
-import type { ProblemFault } from "../../kernel/contract/Problem.ts"
+import type { ValidationError } from "../../kernel/contract/Problem.ts"
 import { FreeObject } from "../../kernel/values/Text.ts"
 import type { CustomerUpsertResult, InstanceUpsertResult, UpsertInstance, UpsertRecord } from "./Model.ts"
 
 type Metadata = IntegrationRecord["metadata"]
 
 /** A new record, of which only the external id is known. */
-export const fresh = (externalId: string): IntegrationRecord => ({
+export const newRecord = (externalId: string): IntegrationRecord => ({
   external_id: externalId,
   last_error: null,
   metadata: {},
@@ -35,29 +35,29 @@ export const applyUpsert = (current: IntegrationRecord, input: UpsertRecord, at:
 const isWithinLimits = Schema.is(FreeObject)
 
 /** Validation errors of a record after a merge, which can exceed the limits although each part respects them. */
-export const recordErrors = (record: IntegrationRecord): ReadonlyArray<ProblemFault> =>
+export const recordErrors = (record: IntegrationRecord): ReadonlyArray<ValidationError> =>
   isWithinLimits(record.metadata)
     ? []
     : [
         {
           location: "body.integrationMetadata",
-          message: "must not grow the merged metadata beyond 16 KiB, 4 levels or 64 keys",
+          message: "is too large: the merged metadata can have at most 16 KiB, 4 levels and 64 keys",
         },
       ]
 
 /** Validation errors of a slug that differs from the current one. Slugs are immutable. */
-export const slugErrors = (current: string, sent: string | undefined): ReadonlyArray<ProblemFault> =>
+export const slugErrors = (current: string, sent: string | undefined): ReadonlyArray<ValidationError> =>
   sent === undefined || sent === current
     ? []
     : [{ location: "body.slug", message: `must be "${current}" or be omitted: slugs are immutable`, value: sent }]
 
 /** Validation errors for properties that a new instance requires. */
-export const creationErrors = (input: UpsertInstance): ReadonlyArray<ProblemFault> =>
+export const creationErrors = (input: UpsertInstance): ReadonlyArray<ValidationError> =>
   (["customerExternalId", "licenseId"] as const)
     .filter((property) => input[property] === undefined)
     .map((property) => ({
       location: `body.${property}`,
-      message: "is required to create an instance: none has this external id yet",
+      message: "is required: no instance has this external id yet, so the request creates one",
     }))
 
 const resultRecordProperties = ({ last_error, metadata, web_url }: IntegrationRecord) => ({

@@ -9,7 +9,7 @@ import { Customers } from "../customers/Service.ts"
 import { Instances } from "../instances/Service.ts"
 import { Caller } from "../../kernel/contract/Caller.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
-import { invalid, refuseFaults } from "../../kernel/contract/Problem.ts"
+import { invalid, failWithErrors } from "../../kernel/contract/Problem.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
 import { UpsertCustomerSlugTaken, UpsertInstanceLicenseArchived, UpsertInstanceSlugTaken } from "./Errors.ts"
@@ -20,7 +20,7 @@ import type { ExternalKey } from "./Repo.ts"
 import {
   creationErrors,
   customerResult,
-  fresh,
+  newRecord,
   instanceResult,
   recordErrors,
   slugErrors,
@@ -65,11 +65,11 @@ const make = Effect.gen(function* () {
     }
     const at = yield* now
     const record = applyUpsert(
-      Option.getOrElse(current, () => fresh(external.externalId)),
+      Option.getOrElse(current, () => newRecord(external.externalId)),
       input,
       at,
     )
-    yield* refuseFaults([...slugErrors(resource.slug, input.slug), ...recordErrors(record)])
+    yield* failWithErrors([...slugErrors(resource.slug, input.slug), ...recordErrors(record)])
     yield* repo.save(organizationId, key, record, { id: yield* newId, at, actor })
   })
 
@@ -83,7 +83,7 @@ const make = Effect.gen(function* () {
     const key: ExternalKey = { kind: "CUSTOMER", connector: connectorOf(adapter), externalId }
     const { integrationMetadata: _, slug, webUrl: __, ...properties } = input
     const upsert = Effect.gen(function* () {
-      const holder = yield* repo.holder(organizationId, key)
+      const holder = yield* repo.findResource(organizationId, key)
       return Option.isSome(holder)
         ? yield* customers.change({ customerId: holder.value }, properties, (known) =>
             store(caller, key, known, input, true),
@@ -109,13 +109,17 @@ const make = Effect.gen(function* () {
 
   /** The id of the customer with this external id, which cannot be deleted before the transaction ends. */
   const customerIdOf = Effect.fnUntraced(function* (organizationId: string, connector: string, externalId: string) {
-    const holder = yield* repo.holder(organizationId, { kind: "CUSTOMER", connector, externalId })
+    const holder = yield* repo.findResource(organizationId, { kind: "CUSTOMER", connector, externalId })
     const customer = Option.isSome(holder)
       ? yield* customers.keep(organizationId, { customerId: holder.value })
       : Option.none()
     return Option.isSome(customer)
       ? customer.value.id
-      : yield* invalid("body.customerExternalId", "does not name an existing customer of this adapter", externalId)
+      : yield* invalid(
+          "body.customerExternalId",
+          "must be the external id of an existing customer in this adapter",
+          externalId,
+        )
   })
 
   const instance = Effect.fn("IntegrationUpserts.instance")(function* (
@@ -129,8 +133,8 @@ const make = Effect.gen(function* () {
     const key: ExternalKey = { kind: "INSTANCE", connector, externalId }
     const { customerExternalId, integrationMetadata: _, slug, webUrl: __, ...others } = input
     const upsert = Effect.gen(function* () {
-      const holder = yield* repo.holder(organizationId, key)
-      if (Option.isNone(holder)) yield* refuseFaults(creationErrors(input))
+      const holder = yield* repo.findResource(organizationId, key)
+      if (Option.isNone(holder)) yield* failWithErrors(creationErrors(input))
       const properties =
         customerExternalId === undefined
           ? others

@@ -68,7 +68,7 @@ export class LicensesApi extends HttpApiGroup.make("licenses")
       .annotateMerge(exampleBody({ isDefault: false }))
       .annotateMerge(
         OpenApi.annotations({
-          summary: "Change a license version",
+          summary: "Update a license version",
           description:
             "Omitted properties stay unchanged; `null` clears a property. `isDefault: true` replaces the family's default version. `isDefault: false` removes it: the family then resolves to its highest published version.",
         }),
@@ -81,7 +81,7 @@ export class LicensesApi extends HttpApiGroup.make("licenses")
       .annotate(RequiredScope, "write:licenses")
       .annotateMerge(
         OpenApi.annotations({
-          summary: "Delete a draft",
+          summary: "Delete a draft license version",
           description:
             "Only drafts without instances can be deleted. The version number is never reused. Deleting the last version also deletes the family.",
         }),
@@ -94,7 +94,7 @@ export class LicensesApi extends HttpApiGroup.make("licenses")
     })
       .middleware(Idempotency)
       .annotate(RequiredScope, "write:licenses")
-      .annotateMerge(OpenApi.annotations({ summary: "Publish a draft" })),
+      .annotateMerge(OpenApi.annotations({ summary: "Publish a draft license version" })),
     HttpApiEndpoint.post("archive", "/licenses/:licenseSlug/archive", {
       headers: idempotencyHeaders,
       params: license,
@@ -105,9 +105,9 @@ export class LicensesApi extends HttpApiGroup.make("licenses")
       .annotate(RequiredScope, "write:licenses")
       .annotateMerge(
         OpenApi.annotations({
-          summary: "Archive a published version",
+          summary: "Archive a license version",
           description:
-            "The family no longer resolves to the version, and no instance can be assigned to it. Instances that already use it keep it. The default of a family cannot be archived.",
+            "The family no longer resolves to the version, and the version cannot be assigned to instances. Instances that already use it keep it. The default of a family cannot be archived.",
         }),
       ),
     HttpApiEndpoint.post("unarchive", "/licenses/:licenseSlug/unarchive", {
@@ -118,7 +118,7 @@ export class LicensesApi extends HttpApiGroup.make("licenses")
     })
       .middleware(Idempotency)
       .annotate(RequiredScope, "write:licenses")
-      .annotateMerge(OpenApi.annotations({ summary: "Unarchive a version" })),
+      .annotateMerge(OpenApi.annotations({ summary: "Unarchive a license version" })),
   )
   .annotateMerge(
     OpenApi.annotations({

@@ -2,9 +2,9 @@
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import type { ActorReference } from "../../kernel/contract/Caller.ts"
-import { olderThan } from "../../kernel/contract/Page.ts"
+import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
-import { record, records, touched } from "../../kernel/database/Statements.ts"
+import { record, records, returnedRow } from "../../kernel/database/Statements.ts"
 import type { License, LicenseFamily, LicenseFilters } from "./Model.ts"
 
 /** A family without its current version. */
@@ -33,7 +33,7 @@ const make = Effect.gen(function* () {
   return {
     /** Stores a family, which counts its first version already, and returns whether the slug was free. */
     insertFamily: (organizationId: string, row: NewFamily) =>
-      touched(sql`
+      returnedRow(sql`
         INSERT INTO license_families (organization_id, id, slug, last_version, created_at, created_by)
         VALUES (${organizationId}, ${row.id}, ${row.slug}, 1, ${row.createdAt}, ${sql.json(row.createdBy)})
         ON CONFLICT ON CONSTRAINT license_families_slug DO NOTHING
@@ -52,7 +52,7 @@ const make = Effect.gen(function* () {
 
     listFamilies: (organizationId: string, after: Position | null, count: number) =>
       records<FamilyRow>()(sql`
-        ${families} WHERE organization_id = ${organizationId} AND id < ${olderThan(after)}
+        ${families} WHERE organization_id = ${organizationId} AND id < ${idBefore(after)}
         ORDER BY id DESC LIMIT ${count}`),
 
     /** Increments and returns the last version number of a family. The row lock serializes the assignment. */
@@ -64,14 +64,14 @@ const make = Effect.gen(function* () {
 
     /** Locks the family of a license: its default and its versions cannot change before the transaction ends. */
     lockFamilyOf: (organizationId: string, licenseSlug: string) =>
-      touched(sql`
+      returnedRow(sql`
         SELECT 1 FROM license_families family
         JOIN licenses license ON license.organization_id = family.organization_id AND license.family_id = family.id
         WHERE license.organization_id = ${organizationId} AND license.slug = ${licenseSlug}
         FOR UPDATE OF family`),
 
     hasVersions: (organizationId: string, familyId: string) =>
-      touched(sql`
+      returnedRow(sql`
         SELECT 1 FROM licenses WHERE organization_id = ${organizationId} AND family_id = ${familyId} LIMIT 1`),
 
     /** The current versions of families by the rule `currentVersion`. Families without one are omitted. */
@@ -85,7 +85,7 @@ const make = Effect.gen(function* () {
 
     /** Stores the row if its slug is free and returns whether it was. */
     insert: (organizationId: string, row: License) =>
-      touched(sql`
+      returnedRow(sql`
         INSERT INTO licenses (organization_id, id, family_id, slug, name, version, version_name, description, type,
           is_default, lifecycle_state, created_at, created_by, updated_at, updated_by)
         VALUES (${organizationId}, ${row.id}, ${row.familyId}, ${row.slug}, ${row.name}, ${Number(row.version)},
@@ -104,7 +104,7 @@ const make = Effect.gen(function* () {
       records<License>()(sql`
         ${licenses} WHERE ${sql.and([
           sql`license.organization_id = ${organizationId}`,
-          sql`license.id < ${olderThan(after)}`,
+          sql`license.id < ${idBefore(after)}`,
           ...(filters.family === undefined ? [] : [sql`family.slug = ${filters.family}`]),
           ...(filters.lifecycleState === undefined ? [] : [sql`license.lifecycle_state = ${filters.lifecycleState}`]),
         ])}
@@ -142,7 +142,9 @@ const make = Effect.gen(function* () {
       ),
 
     isInUse: (organizationId: string, id: string) =>
-      touched(sql`SELECT 1 FROM instances WHERE organization_id = ${organizationId} AND license_id = ${id} LIMIT 1`),
+      returnedRow(
+        sql`SELECT 1 FROM instances WHERE organization_id = ${organizationId} AND license_id = ${id} LIMIT 1`,
+      ),
 
     delete: (organizationId: string, id: string) =>
       Effect.asVoid(Effect.orDie(sql`DELETE FROM licenses WHERE organization_id = ${organizationId} AND id = ${id}`)),

@@ -53,7 +53,7 @@ const numberError = (value: GrantValue): string | undefined => {
 }
 
 /** The validation message if the value does not fit the type of the entitlement. */
-export const faultOfValue = (type: EntitlementType, value: GrantValue): string | undefined => {
+export const valueError = (type: EntitlementType, value: GrantValue): string | undefined => {
   switch (type) {
     case "NUMBER":
       return numberError(value)

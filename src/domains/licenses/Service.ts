@@ -30,7 +30,8 @@ export interface LicenseChoice {
 }
 
 const notFound = (slug: string) => new LicenseNotFound({ detail: noSuch("license", slug) })
-const unknownFamily = "does not name an existing license family"
+const unknownFamilyId = "must be the id of an existing license family"
+const unknownFamilySlug = "must be the slug of an existing license family"
 const onlyPublished = {
   detail: "A draft or archived version cannot be the default of its family. Publish it first.",
 }
@@ -55,17 +56,19 @@ const make = Effect.gen(function* () {
     const id = input.familyId ?? null
     const familyBySlug = slug === null ? Option.none() : yield* repo.findFamily(organizationId, slug)
     const familyById = id === null ? Option.none() : yield* repo.findFamilyById(organizationId, id)
-    if (slug !== null && Option.isNone(familyBySlug)) return yield* invalid("body.familySlug", unknownFamily, slug)
-    if (id !== null && Option.isNone(familyById)) return yield* invalid("body.familyId", unknownFamily, id)
+    if (slug !== null && Option.isNone(familyBySlug)) return yield* invalid("body.familySlug", unknownFamilySlug, slug)
+    if (id !== null && Option.isNone(familyById)) return yield* invalid("body.familyId", unknownFamilyId, id)
     if (Option.isSome(familyBySlug) && Option.isSome(familyById) && familyBySlug.value.id !== familyById.value.id) {
-      return yield* invalid("body.familyId", "must name the same family as familySlug", id)
+      return yield* invalid("body.familyId", "must be the id of the family that familySlug names", id)
     }
     return Option.orElse(familyBySlug, () => familyById)
   })
 
   type NewLicense = Omit<License, "familyId" | "familySlug" | "slug" | "version">
   const slugTaken = (slug: string) =>
-    new CreateLicenseSlugTaken({ detail: `Another license or license family has the slug "${slug}".` })
+    new CreateLicenseSlugTaken({
+      detail: `Another license or license family has the slug "${slug}". Choose a different slug.`,
+    })
 
   /** Creates a family and its first version under the same slug. */
   const openFamily = Effect.fnUntraced(function* (organizationId: string, input: CreateLicense, license: NewLicense) {
@@ -96,8 +99,8 @@ const make = Effect.gen(function* () {
     // A concurrent request deleted the last version and with it the family.
     if (Option.isNone(next)) {
       return yield* (input.familySlug ?? null) === null
-        ? invalid("body.familyId", unknownFamily, input.familyId)
-        : invalid("body.familySlug", unknownFamily, input.familySlug)
+        ? invalid("body.familyId", unknownFamilyId, input.familyId)
+        : invalid("body.familySlug", unknownFamilySlug, input.familySlug)
     }
     if (license.isDefault) yield* clearDefault(caller, family.id, license.createdAt)
     const { version } = next.value

@@ -13,7 +13,7 @@ import { UsageRetention } from "../usage/Retention.ts"
 import { WebhookRetention } from "../webhooks/Retention.ts"
 
 /** Rows per transaction. */
-export const BATCH = 1000
+export const BATCH_SIZE = 1000
 
 // The limit of one retention job per sweep, so that a backlog does not delay the other jobs.
 const MAX_BATCHES = 100
@@ -38,9 +38,9 @@ const make = Effect.gen(function* () {
   const drain = Effect.fnUntraced(function* ({ kind, step }: RetentionJob) {
     let total = 0
     for (let batch = 0; batch < MAX_BATCHES; batch++) {
-      const done = yield* step(yield* now, BATCH)
+      const done = yield* step(yield* now, BATCH_SIZE)
       total += done
-      if (done < BATCH) break
+      if (done < BATCH_SIZE) break
     }
     if (total > 0) yield* Metric.update(Metric.withAttributes(sweptRows, { kind }), total)
     return total

@@ -53,7 +53,7 @@ export class MetadataFieldsApi extends HttpApiGroup.make("metadataFields")
         OpenApi.annotations({
           summary: "Create a metadata field",
           description:
-            "Allows the key in the `metadata` of this resource type. A schema is rejected if it is not valid JSON Schema 2020-12, not self-contained, or too expensive to check. Each error names its place, e.g. `body.jsonSchema/properties/code/pattern`. Two active fields of a resource type cannot share a key.",
+            "Defines a key that the `metadata` of this resource type can have. A schema is rejected if it is not valid JSON Schema 2020-12, not self-contained, or too expensive to check. Each error has its location, e.g. `body.jsonSchema/properties/code/pattern`. Two active fields of a resource type cannot share a key.",
         }),
       ),
     HttpApiEndpoint.patch("update", "/metadata-fields/:metadataFieldId", {
@@ -69,7 +69,7 @@ export class MetadataFieldsApi extends HttpApiGroup.make("metadataFields")
         OpenApi.annotations({
           summary: "Update a metadata field",
           description:
-            "Key and resource type never change. Stored values are not checked: a new schema applies to the next write of metadata.",
+            "Omitted properties stay unchanged. The key and the resource type are immutable. Stored values are not checked again: a new schema applies to the next write of metadata.",
         }),
       ),
     HttpApiEndpoint.post("archive", "/metadata-fields/:metadataFieldId/archive", {
@@ -85,7 +85,7 @@ export class MetadataFieldsApi extends HttpApiGroup.make("metadataFields")
         OpenApi.annotations({
           summary: "Archive a metadata field",
           description:
-            "Stored values can be kept or removed, but no longer changed. The key becomes available for another field. Archiving an archived field has no effect.",
+            "Resources can retain or remove their stored values, but not change them. The key becomes available for another field. Archiving an archived field has no effect.",
         }),
       ),
     HttpApiEndpoint.post("unarchive", "/metadata-fields/:metadataFieldId/unarchive", {

@@ -1,6 +1,6 @@
 /** Validates the metadata of zones and instances on writes. */
 import { Context, Effect, Layer } from "effect"
-import { refuseFaults } from "../../kernel/contract/Problem.ts"
+import { failWithErrors } from "../../kernel/contract/Problem.ts"
 import { Transaction } from "../../kernel/database/Transactions.ts"
 import type { ResourceType } from "./Model.ts"
 import { MetadataFieldsRepo } from "./Repo.ts"
@@ -25,7 +25,7 @@ const make = Effect.gen(function* () {
     const keys = Object.keys(after)
     if (keys.length === 0 || isEqualJson(before, after)) return
     const errors = metadataErrors(yield* repo.lockRules(organizationId, resourceType, keys), before, after)
-    yield* refuseFaults(errors)
+    yield* failWithErrors(errors)
   })
 
   return { check }

@@ -75,7 +75,9 @@ export const Verdict = Schema.Struct({
   valid: Schema.Boolean,
   errors: Schema.Array(
     Schema.Struct({
-      location: Schema.String.annotate({ description: "Place of the error in the value, e.g. `body.value/racks/0`" }),
+      location: Schema.String.annotate({
+        description: "Location of the error in the value, e.g. `body.value/racks/0`",
+      }),
       message: Schema.String,
     }),
   ),

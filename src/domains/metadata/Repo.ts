@@ -1,9 +1,9 @@
 /** SQL statements for metadata fields. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
-import { behindInDisplayOrder } from "../../kernel/contract/Page.ts"
+import { afterInDisplayOrder } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
-import { lockName, record, records, touched } from "../../kernel/database/Statements.ts"
+import { advisoryLock, record, records, returnedRow } from "../../kernel/database/Statements.ts"
 import type { MetadataField, ResourceType } from "./Model.ts"
 
 /** A stored field. `archivedAt` is `null` for an active field. */
@@ -21,10 +21,10 @@ const make = Effect.gen(function* () {
   return {
     /** Locks a key until the transaction ends, so that creating and unarchiving fields with it run one at a time. */
     lockKey: (organizationId: string, resourceType: ResourceType, key: string) =>
-      lockName(sql, `metadata-field/${organizationId}/${resourceType}/${key}`),
+      advisoryLock(sql, `metadata-field/${organizationId}/${resourceType}/${key}`),
 
     isKeyActive: (organizationId: string, resourceType: ResourceType, key: string) =>
-      touched(sql`
+      returnedRow(sql`
         SELECT 1 FROM metadata_fields
         WHERE organization_id = ${organizationId} AND resource_type = ${resourceType} AND key = ${key}
           AND archived_at IS NULL`),
@@ -51,7 +51,7 @@ const make = Effect.gen(function* () {
       ),
 
     list: (organizationId: string, resourceType: ResourceType | undefined, after: Position | null, count: number) => {
-      const [displayOrder, id] = behindInDisplayOrder(after)
+      const [displayOrder, id] = afterInDisplayOrder(after)
       return records<MetadataFieldRow>()(sql`
         SELECT ${columns} FROM metadata_fields
         WHERE organization_id = ${organizationId} AND (display_order, id) > (${displayOrder}, ${id})

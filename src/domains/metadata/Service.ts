@@ -5,7 +5,7 @@ import { Caller } from "../../kernel/contract/Caller.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
 import { Cursors } from "../../kernel/contract/Page.ts"
 import type { PageRequest } from "../../kernel/contract/Page.ts"
-import { noSuch, describeErrors, refuseFaults } from "../../kernel/contract/Problem.ts"
+import { noSuch, describeErrors, failWithErrors } from "../../kernel/contract/Problem.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
 import { CreateMetadataFieldKeyTaken, MetadataFieldNotFound, UnarchiveMetadataFieldKeyTaken } from "./Errors.ts"
@@ -18,7 +18,7 @@ import { validate } from "./jsonschema/Validator.ts"
 const notFound = (id: string) => new MetadataFieldNotFound({ detail: noSuch("metadata field", id) })
 
 const taken = ({ key, resourceType }: Pick<MetadataField, "key" | "resourceType">) => ({
-  detail: `Another active field for ${resourceType} has the key "${key}". Archive that field first.`,
+  detail: `Another active field for ${resourceType} has the key "${key}". Choose a different key, or archive that field first.`,
 })
 
 const recordOf = ({ archivedAt, ...field }: MetadataFieldRow): MetadataField =>
@@ -29,7 +29,7 @@ const acceptSchema = (schema: Readonly<Record<string, unknown>>) => {
     location: `body.jsonSchema${pointer}`,
     message,
   }))
-  return refuseFaults(errors, `The schema is not accepted: ${describeErrors(errors)}`)
+  return failWithErrors(errors, `The schema is not valid: ${describeErrors(errors)}.`)
 }
 
 const make = Effect.gen(function* () {

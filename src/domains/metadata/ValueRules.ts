@@ -1,8 +1,8 @@
 /** Validates the metadata of zones and instances by their fields (contract, section 5). Pure. */
-import type { ProblemFault } from "../../kernel/contract/Problem.ts"
+import type { ValidationError } from "../../kernel/contract/Problem.ts"
 import { canonical } from "./jsonschema/Equality.ts"
 import { validate } from "./jsonschema/Validator.ts"
-import { Work } from "./jsonschema/WorkBudget.ts"
+import { Budget } from "./jsonschema/WorkBudget.ts"
 
 /** A field that validates a value. */
 export interface FieldRule {
@@ -24,12 +24,12 @@ export const isEqualJson = (left: unknown, right: unknown): boolean => canonical
 
 /**
  * Returns the validation errors of metadata. Every value of an active field is validated, even if it did not change. A
- * value of an archived field can only be kept or removed. If a key has both an active and an archived field, the active
+ * value of an archived field can only be retained or removed. If a key has both an active and an archived field, the active
  * one applies.
  */
 export const metadataErrors = (fields: ReadonlyArray<FieldRule>, before: Metadata, after: Metadata) => {
-  const budget = new Work()
-  return Object.entries(after).flatMap(([key, value]): ReadonlyArray<ProblemFault> => {
+  const budget = new Budget()
+  return Object.entries(after).flatMap(([key, value]): ReadonlyArray<ValidationError> => {
     const fieldsOfKey = fields.filter((field) => field.key === key)
     const active = fieldsOfKey.find(({ archivedAt }) => archivedAt === null)
     const location = `body.metadata.${key}`
@@ -44,6 +44,12 @@ export const metadataErrors = (fields: ReadonlyArray<FieldRule>, before: Metadat
       return [{ location, message: "is not the key of a metadata field", ...echoOf(value) }]
     }
     if (Object.hasOwn(before, key) && isEqualJson(before[key], value)) return []
-    return [{ location, message: "belongs to an archived field: keep the stored value or remove it", ...echoOf(value) }]
+    return [
+      {
+        location,
+        message: "belongs to an archived field: send the stored value unchanged, or omit the key",
+        ...echoOf(value),
+      },
+    ]
   })
 }

@@ -52,7 +52,7 @@ export class OrganizationsApi extends HttpApiGroup.make("organizations")
       .annotateMerge(
         OpenApi.annotations({
           summary: "Update an organization",
-          description: "Omitted properties keep their values; `externalId: null` clears it. The slug never changes.",
+          description: "Omitted properties stay unchanged; `externalId: null` clears it. The slug is immutable.",
         }),
       ),
   )

@@ -1,9 +1,9 @@
 /** SQL statements for organizations. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
-import { olderThan } from "../../kernel/contract/Page.ts"
+import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
-import { lockName, record, records, touched } from "../../kernel/database/Statements.ts"
+import { advisoryLock, record, records, returnedRow } from "../../kernel/database/Statements.ts"
 import type { Organization } from "./Model.ts"
 
 const make = Effect.gen(function* () {
@@ -14,7 +14,7 @@ const make = Effect.gen(function* () {
   return {
     /** Inserts the row. Returns false if the slug is taken. */
     insert: (row: Organization) =>
-      touched(sql`
+      returnedRow(sql`
         INSERT INTO organizations (id, name, slug, external_id, created_at, created_by, updated_at, updated_by)
         VALUES (${row.id}, ${row.name}, ${row.slug}, ${row.externalId}, ${row.createdAt}, ${sql.json(row.createdBy)},
           ${row.updatedAt}, ${sql.json(row.updatedBy)})
@@ -26,10 +26,10 @@ const make = Effect.gen(function* () {
     lock: (id: string) => record<Organization>()(sql`SELECT ${columns} FROM organizations WHERE id = ${id} FOR UPDATE`),
 
     /** Locks all external ids until the transaction ends, so that two organizations cannot take the same one. */
-    lockExternalIds: lockName(sql, "organizations.external_id"),
+    lockExternalIds: advisoryLock(sql, "organizations.external_id"),
 
     hasExternalId: (externalId: string, exceptId: string) =>
-      touched(sql`SELECT 1 FROM organizations WHERE external_id = ${externalId} AND id <> ${exceptId}`),
+      returnedRow(sql`SELECT 1 FROM organizations WHERE external_id = ${externalId} AND id <> ${exceptId}`),
 
     update: (row: Organization) =>
       Effect.asVoid(
@@ -41,7 +41,7 @@ const make = Effect.gen(function* () {
 
     list: (after: Position | null, count: number) =>
       records<Organization>()(sql`
-        SELECT ${columns} FROM organizations WHERE id < ${olderThan(after)} ORDER BY id DESC LIMIT ${count}`),
+        SELECT ${columns} FROM organizations WHERE id < ${idBefore(after)} ORDER BY id DESC LIMIT ${count}`),
   }
 })
 

@@ -19,7 +19,7 @@ import { OrganizationsRepo } from "./Repo.ts"
 
 const notFound = (id: string) => new OrganizationNotFound({ detail: noSuch("organization", id) })
 const externalIdTaken = (externalId: string) => ({
-  detail: `Another organization has the external id "${externalId}".`,
+  detail: `Another organization has the external id "${externalId}". Choose a different external id.`,
 })
 
 const make = Effect.gen(function* () {
@@ -53,7 +53,10 @@ const make = Effect.gen(function* () {
           explicit: input.slug,
           suggested: slugify(input.name, "organization"),
           insert: (slug) => repo.insert({ ...organization, slug }),
-          taken: (slug) => new CreateOrganizationSlugTaken({ detail: `Another organization has the slug "${slug}".` }),
+          taken: (slug) =>
+            new CreateOrganizationSlugTaken({
+              detail: `Another organization has the slug "${slug}". Choose a different slug.`,
+            }),
         })
         return { ...organization, slug } satisfies Organization
       }),

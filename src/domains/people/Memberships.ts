@@ -51,13 +51,13 @@ const make = Effect.gen(function* () {
     const { id: organizationId } = yield* organizations.get(orgId)
     if (userId.toLowerCase() === platformIdentity.id) {
       return yield* new CreateMembershipAlreadyMember({
-        detail: `${platformIdentity.name} is a member of every organization.`,
+        detail: `${platformIdentity.name} is a member of every organization and cannot be added.`,
       })
     }
     return yield* transactions.run(
       Effect.gen(function* () {
         const user = yield* repo.findUser(userId)
-        if (Option.isNone(user)) return yield* invalid("body.userId", "does not name an existing user", userId)
+        if (Option.isNone(user)) return yield* invalid("body.userId", "must be the id of an existing user", userId)
         yield* repo.lockMembership(organizationId, userId)
         if ((yield* repo.membershipHistory(organizationId, userId)).some(({ removed }) => !removed)) {
           return yield* new CreateMembershipAlreadyMember({

@@ -106,5 +106,8 @@ export class MembershipsApi extends HttpApiGroup.make("memberships")
       ),
   )
   .annotateMerge(
-    OpenApi.annotations({ title: "Memberships", description: "Who belongs to an organization, and in which role." }),
+    OpenApi.annotations({
+      title: "Memberships",
+      description: "The people who belong to organizations, with their roles.",
+    }),
   ) {}

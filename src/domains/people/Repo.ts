@@ -4,9 +4,9 @@ import { Context, Effect, Layer, Schema } from "effect"
 import { platformIdentity, Role } from "../../kernel/contract/Caller.ts"
 import type { ActorReference } from "../../kernel/contract/Caller.ts"
 import { Uuid } from "../../kernel/values/Identifiers.ts"
-import { olderThan } from "../../kernel/contract/Page.ts"
+import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
-import { decoded, lockName, record, records, touched } from "../../kernel/database/Statements.ts"
+import { decoded, advisoryLock, record, records, returnedRow } from "../../kernel/database/Statements.ts"
 import type { Membership, User } from "./Model.ts"
 
 /** A membership with the id of its row, which lists are sorted by. */
@@ -35,7 +35,7 @@ const make = Effect.gen(function* () {
   return {
     /** Inserts the row. Returns false if another user has the issuer and subject. */
     insertUser: (row: User) =>
-      touched(sql`
+      returnedRow(sql`
         INSERT INTO users (id, name, email, issuer, subject, created_at, created_by)
         VALUES (${row.id}, ${row.name}, ${row.email}, ${row.issuer}, ${row.subject}, ${row.createdAt},
           ${sql.json(row.createdBy)})
@@ -51,7 +51,7 @@ const make = Effect.gen(function* () {
     listUsers: (after: Position | null, count: number) =>
       records<User>()(sql`
         SELECT ${userColumns} FROM users
-        WHERE id < ${olderThan(after)} AND id <> ${platformIdentity.id}
+        WHERE id < ${idBefore(after)} AND id <> ${platformIdentity.id}
         ORDER BY id DESC LIMIT ${count}`),
 
     /**
@@ -72,7 +72,7 @@ const make = Effect.gen(function* () {
 
     /** Locks a person's membership until the transaction ends, so that creations and removals run one at a time. */
     lockMembership: (organizationId: string, userId: string) =>
-      lockName(sql, `memberships:${organizationId}:${userId.toLowerCase()}`),
+      advisoryLock(sql, `memberships:${organizationId}:${userId.toLowerCase()}`),
 
     /** Reads all memberships of the person in the organization, current and removed. */
     membershipHistory: (organizationId: string, userId: string) =>
@@ -100,7 +100,7 @@ const make = Effect.gen(function* () {
     listMemberships: (organizationId: string, includeRemoved: boolean, after: Position | null, count: number) =>
       records<MembershipRow>()(sql`
         SELECT ${membershipColumns} FROM memberships JOIN users ON users.id = memberships.user_id
-        WHERE memberships.organization_id = ${organizationId} AND memberships.id < ${olderThan(after)}
+        WHERE memberships.organization_id = ${organizationId} AND memberships.id < ${idBefore(after)}
           AND (${includeRemoved} OR memberships.removed_at IS NULL)
         ORDER BY memberships.id DESC LIMIT ${count}`),
   }

@@ -13,7 +13,9 @@ import { organizationOf, profileOf, scopesFor } from "./Rules.ts"
 
 // An unknown organization and a foreign one get the same error, so that it does not reveal which organizations exist.
 const notAMember = () =>
-  new NotAMember({ detail: "The token does not name an organization that the person is a member of." })
+  new NotAMember({
+    detail: "The token must name an organization that the person is a member of. Ask the operator for a membership.",
+  })
 
 const make = Effect.gen(function* () {
   const repo = yield* PeopleRepo

@@ -33,7 +33,7 @@ const make = Effect.gen(function* () {
     }
     if (!(yield* transactions.run(repo.insertUser(user)))) {
       return yield* new CreateUserIdentityTaken({
-        detail: `Another user has the subject "${user.subject}" of the issuer ${user.issuer}.`,
+        detail: `Another user has the subject "${user.subject}" of the issuer ${user.issuer}. Use that user instead.`,
       })
     }
     return user

@@ -58,7 +58,7 @@ export class ReleasesApi extends HttpApiGroup.make("releases")
         OpenApi.annotations({
           summary: "Delete a release",
           description:
-            "Rejected with 409 while a deployment zone runs it. Past deployments do not prevent deletion: the deployment history keeps slug and version.",
+            "Rejected with 409 while a deployment zone runs it. Past deployments do not prevent deletion: the deployment history retains the slug and the version.",
         }),
       ),
   )

@@ -2,9 +2,9 @@
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import type { Component } from "../components/Model.ts"
-import { olderThan } from "../../kernel/contract/Page.ts"
+import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
-import { record, records, touched } from "../../kernel/database/Statements.ts"
+import { record, records, returnedRow } from "../../kernel/database/Statements.ts"
 import type { Release } from "./Model.ts"
 
 /** A release without its components, which are stored in separate rows. */
@@ -25,7 +25,7 @@ const make = Effect.gen(function* () {
   return {
     /** Stores the row if its slug is free and returns whether it was. */
     insert: (organizationId: string, row: ReleaseRow) =>
-      touched(sql`
+      returnedRow(sql`
         INSERT INTO releases (organization_id, id, slug, version, description, created_at, created_by)
         VALUES (${organizationId}, ${row.id}, ${row.slug}, ${row.version}, ${row.description}, ${row.createdAt},
           ${sql.json(row.createdBy)})
@@ -65,7 +65,7 @@ const make = Effect.gen(function* () {
     list: (organizationId: string, after: Position | null, count: number) =>
       records<ReleaseRow>()(sql`
         SELECT ${columns} FROM releases
-        WHERE organization_id = ${organizationId} AND id < ${olderThan(after)}
+        WHERE organization_id = ${organizationId} AND id < ${idBefore(after)}
         ORDER BY id DESC LIMIT ${count}`),
 
     /** Locks the row: no zone can switch to the release before the transaction ends. */

@@ -1,10 +1,10 @@
 /** Validation of the components of a release. Pure. */
-import type { ProblemFault } from "../../kernel/contract/Problem.ts"
+import type { ValidationError } from "../../kernel/contract/Problem.ts"
 
 const at = (index: number): string => `body.componentIds[${index}]`
 
 /** Validation errors for ids that occur earlier in the list. Expects ids in lower case. */
-export const repeatedComponentErrors = (ids: ReadonlyArray<string>): ReadonlyArray<ProblemFault> =>
+export const repeatedComponentErrors = (ids: ReadonlyArray<string>): ReadonlyArray<ValidationError> =>
   ids.flatMap((id, index) =>
     ids.indexOf(id) < index ? [{ location: at(index), message: "must not repeat an earlier id", value: id }] : [],
   )
@@ -13,7 +13,7 @@ export const repeatedComponentErrors = (ids: ReadonlyArray<string>): ReadonlyArr
 export const unknownComponentErrors = (
   ids: ReadonlyArray<string>,
   found: ReadonlySet<string>,
-): ReadonlyArray<ProblemFault> =>
+): ReadonlyArray<ValidationError> =>
   ids.flatMap((id, index) =>
-    found.has(id) ? [] : [{ location: at(index), message: "does not name an existing component", value: id }],
+    found.has(id) ? [] : [{ location: at(index), message: "must be the id of an existing component", value: id }],
   )

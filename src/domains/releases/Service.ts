@@ -5,8 +5,8 @@ import { Caller } from "../../kernel/contract/Caller.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
 import { byId, Cursors } from "../../kernel/contract/Page.ts"
 import type { PageRequest } from "../../kernel/contract/Page.ts"
-import { noSuch, refuseFaults } from "../../kernel/contract/Problem.ts"
-import type { ProblemFault } from "../../kernel/contract/Problem.ts"
+import { noSuch, failWithErrors } from "../../kernel/contract/Problem.ts"
+import type { ValidationError } from "../../kernel/contract/Problem.ts"
 import { slugify, insertWithFreeSlug } from "../../kernel/values/Slug.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
@@ -18,8 +18,8 @@ import { repeatedComponentErrors, unknownComponentErrors } from "./Rules.ts"
 
 const notFound = (slug: string) => new ReleaseNotFound({ detail: noSuch("release", slug) })
 
-const rejectIfAny = (errors: ReadonlyArray<ProblemFault>) =>
-  refuseFaults(errors, "`componentIds` must name different existing components.")
+const rejectIfAny = (errors: ReadonlyArray<ValidationError>) =>
+  failWithErrors(errors, "`componentIds` must contain ids of existing components, each only once.")
 
 const make = Effect.gen(function* () {
   const repo = yield* ReleasesRepo
@@ -65,7 +65,8 @@ const make = Effect.gen(function* () {
           explicit: input.slug,
           suggested: slugify(input.version, "release"),
           insert: (slug) => repo.insert(caller.organizationId, { ...release, slug }),
-          taken: (slug) => new CreateReleaseSlugTaken({ detail: `Another release has the slug "${slug}".` }),
+          taken: (slug) =>
+            new CreateReleaseSlugTaken({ detail: `Another release has the slug "${slug}". Choose a different slug.` }),
         })
         yield* repo.link(caller.organizationId, release.id, componentIds)
         const components = componentIds.flatMap((id) => found.get(id) ?? [])

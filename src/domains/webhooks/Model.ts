@@ -1,4 +1,7 @@
-/** Webhook endpoints and the history of their deliveries (interface specification, sections 2, 3 and 6; contract, section 6). */
+/**
+ * Webhook endpoints and the history of their deliveries (interface specification, sections 2, 3 and 6; contract,
+ * section 6).
+ */
 import { Schema } from "effect"
 import { HttpApiSchema } from "effect/http-api"
 import { ActorReference } from "../../kernel/contract/Caller.ts"
@@ -76,7 +79,9 @@ export type QueuedDelivery = typeof QueuedDelivery.Type
 /** The response to a request that queues a delivery. */
 export const Queued = QueuedDelivery.pipe(HttpApiSchema.status(202))
 
-/** States of an attempt (interface specification, section 3): in flight, succeeded, failed with a retry pending, failed. */
+/**
+ * States of an attempt (interface specification, section 3): in flight, succeeded, failed with a retry pending, failed.
+ */
 export const AttemptState = Schema.Literals(["Sending", "Success", "Failure", "Failed"])
 
 export type AttemptState = typeof AttemptState.Type

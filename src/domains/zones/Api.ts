@@ -34,7 +34,7 @@ export class DeploymentZonesApi extends HttpApiGroup.make("deploymentZones")
         OpenApi.annotations({
           summary: "Create a deployment zone",
           description:
-            "A zone is a place where a customer runs a release. `releaseId` records the first deployment. Each key of `metadata` must be a metadata field of deployment zones.",
+            "A zone is a place where a customer runs a release. `releaseId` records the first deployment. Each key of `metadata` must be the key of a metadata field for deployment zones.",
         }),
       ),
     HttpApiEndpoint.get("get", "/deployment-zones/:deploymentZoneSlug", {
@@ -54,7 +54,7 @@ export class DeploymentZonesApi extends HttpApiGroup.make("deploymentZones")
       .annotateMerge(exampleBody({ releaseId: "01a1fe56-aaf8-74c8-a331-6d16e44e9843" }))
       .annotateMerge(
         OpenApi.annotations({
-          summary: "Change a deployment zone",
+          summary: "Update a deployment zone",
           description:
             "Omitted properties stay unchanged. `metadata` is replaced as a whole. `null` clears `description`, `metadata` or `releaseId`. A different `releaseId` records a deployment in the zone's history, including a rollback. The current `releaseId` and `null` record none.",
         }),

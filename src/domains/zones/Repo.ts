@@ -1,9 +1,9 @@
 /** SQL of deployment zones and their deployments. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
-import { olderThan } from "../../kernel/contract/Page.ts"
+import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
-import { record, records, touched } from "../../kernel/database/Statements.ts"
+import { record, records, returnedRow } from "../../kernel/database/Statements.ts"
 import type { Deployment, DeploymentZone } from "./Model.ts"
 
 const make = Effect.gen(function* () {
@@ -14,7 +14,7 @@ const make = Effect.gen(function* () {
   return {
     /** Stores the row if its slug is free and returns whether it was. */
     insert: (organizationId: string, row: DeploymentZone) =>
-      touched(sql`
+      returnedRow(sql`
         INSERT INTO deployment_zones (organization_id, id, name, slug, description, type, metadata, release_id, created_at,
           created_by, updated_at, updated_by)
         VALUES (${organizationId}, ${row.id}, ${row.name}, ${row.slug}, ${row.description}, ${row.type},
@@ -31,7 +31,7 @@ const make = Effect.gen(function* () {
     list: (organizationId: string, after: Position | null, count: number) =>
       records<DeploymentZone>()(sql`
         SELECT ${columns} FROM deployment_zones
-        WHERE organization_id = ${organizationId} AND id < ${olderThan(after)}
+        WHERE organization_id = ${organizationId} AND id < ${idBefore(after)}
         ORDER BY id DESC LIMIT ${count}`),
 
     /** Locks the row: changes to one zone are serialized, and no instance can use it before the transaction ends. */
@@ -50,7 +50,7 @@ const make = Effect.gen(function* () {
       ),
 
     isUsed: (organizationId: string, id: string) =>
-      touched(sql`
+      returnedRow(sql`
         SELECT 1 FROM instances WHERE organization_id = ${organizationId} AND deployment_zone_id = ${id} LIMIT 1`),
 
     /** Deletes the zone and, by cascade, its deployments. */
@@ -78,7 +78,7 @@ const make = Effect.gen(function* () {
         SELECT id, release_id AS "releaseId", release_slug AS "releaseSlug", release_version AS "releaseVersion",
           deployed_at AS "deployedAt", deployed_by AS "deployedBy"
         FROM deployments
-        WHERE organization_id = ${organizationId} AND deployment_zone_id = ${zoneId} AND id < ${olderThan(after)}
+        WHERE organization_id = ${organizationId} AND deployment_zone_id = ${zoneId} AND id < ${idBefore(after)}
         ORDER BY id DESC LIMIT ${count}`),
   }
 })

@@ -29,7 +29,7 @@ const make = Effect.gen(function* () {
     const release = yield* repo.lockRelease(organizationId, id)
     return Option.isSome(release)
       ? release.value
-      : yield* invalid("body.releaseId", "does not name an existing release", id)
+      : yield* invalid("body.releaseId", "must be the id of an existing release", id)
   })
 
   /**
@@ -81,7 +81,9 @@ const make = Effect.gen(function* () {
           suggested: slugify(input.name, "deployment-zone"),
           insert: (slug) => repo.insert(caller.organizationId, { ...unnamed, slug }),
           taken: (slug) =>
-            new CreateDeploymentZoneSlugTaken({ detail: `Another deployment zone has the slug "${slug}".` }),
+            new CreateDeploymentZoneSlugTaken({
+              detail: `Another deployment zone has the slug "${slug}". Choose a different slug.`,
+            }),
         })
         const record: DeploymentZone = { ...unnamed, slug }
         yield* events.emit(caller, "DEPLOYMENT_ZONE_CREATED", record)

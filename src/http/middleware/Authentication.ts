@@ -32,7 +32,7 @@ const requireScope = (
       detail:
         needed === undefined
           ? "This operation declares no scope, so no credential may call it."
-          : `This operation needs the scope ${needed}.`,
+          : `This operation requires the scope ${needed}. Use a credential with this scope.`,
     }),
   )
 }

@@ -127,7 +127,7 @@ const isHostMissing = ({ headers, source }: HttpServerRequest.HttpServerRequest)
 const missingHost = HttpServerResponse.text(
   JSON.stringify({
     detail: "The `Host` header is missing. Send it with every request.",
-    errors: [{ location: "header.host", message: "required" }],
+    errors: [{ location: "header.host", message: "is required" }],
   }),
   { status: 400, contentType: CONTENT_TYPE },
 )

@@ -14,7 +14,7 @@ export interface InFlight {
   /** Whether it was interrupted for taking too long. */
   expired: boolean
   /** Its slot in the list of requests. */
-  readonly place: number
+  readonly slot: number
 }
 
 /** Maximum duration of a request: longer than the statement timeout (30 s), with room for waiting for a connection. */
@@ -28,7 +28,7 @@ const freeSlots: Array<number> = []
 /** Registers a request. */
 export const enter = (fiber: Fiber.Fiber<unknown, unknown>): InFlight => {
   const place = freeSlots.pop() ?? requests.length
-  const request: InFlight = { startedAt: performance.now(), fiber, expired: false, place }
+  const request: InFlight = { startedAt: performance.now(), fiber, expired: false, slot: place }
   requests[place] = request
   return request
 }
@@ -38,9 +38,9 @@ export const enter = (fiber: Fiber.Fiber<unknown, unknown>): InFlight => {
  * limited.
  */
 export const leave = (request: InFlight): number => {
-  if (requests[request.place] === request) {
-    requests[request.place] = undefined
-    freeSlots.push(request.place)
+  if (requests[request.slot] === request) {
+    requests[request.slot] = undefined
+    freeSlots.push(request.slot)
   }
   return (performance.now() - request.startedAt) / 1000
 }

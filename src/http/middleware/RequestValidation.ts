@@ -10,7 +10,7 @@ import { isUtf8 } from "node:buffer"
 import { annotationOf, RequestValidation, AcceptsSecret } from "../../kernel/contract/Endpoint.ts"
 import { parseJson } from "../../kernel/values/Decimal.ts"
 import { MalformedBody, ValidationFailed } from "../../kernel/contract/Problem.ts"
-import type { ProblemFault } from "../../kernel/contract/Problem.ts"
+import type { ValidationError } from "../../kernel/contract/Problem.ts"
 import { readBufferedBody } from "../BufferedBody.ts"
 
 const MAX_ECHO_LENGTH = 1024
@@ -42,7 +42,7 @@ const validationErrors = (
   error: HttpApiError.HttpApiSchemaError,
   part: string,
   input: unknown,
-): ReadonlyArray<ProblemFault> =>
+): ReadonlyArray<ValidationError> =>
   issuesOf(error.cause.issue)
     .issues.slice(0, MAX_ERRORS)
     .map((issue) => {
@@ -54,7 +54,7 @@ const validationErrors = (
       }
     })
 
-const failed = (errors: ReadonlyArray<ProblemFault>) =>
+const failed = (errors: ReadonlyArray<ValidationError>) =>
   new ValidationFailed({
     detail:
       errors.length === 1
@@ -118,7 +118,7 @@ const isEncoded = ({ headers }: HttpServerRequest.HttpServerRequest): boolean =>
 const unsupportedEncoding = HttpServerResponse.text(
   JSON.stringify({
     detail: "Compressed bodies are not supported. Send the body without `Content-Encoding`.",
-    errors: [{ location: "header.content-encoding", message: "must be identity" }],
+    errors: [{ location: "header.content-encoding", message: "must be omitted or `identity`" }],
   }),
   { status: 415, contentType: "application/problem+json", headers: { "accept-encoding": "identity" } },
 )

@@ -19,7 +19,7 @@ export class DatabaseUnavailable extends Schema.TaggedError<DatabaseUnavailable>
 }) {}
 
 /** What to do if another process already runs the embedded database: fail, or connect to it. */
-export type WhenRunning = "refuse" | "attach"
+export type WhenRunning = "fail" | "attach"
 
 const addressOf = (url: string): string => {
   const parsed = new URL(url)

@@ -9,16 +9,16 @@ import type { Socket } from "node:net"
 /** When a connection counts as lost: after `looks` intervals in a row without received data. */
 export interface SilenceLimit {
   /** Milliseconds between two checks. */
-  readonly look: number
+  readonly intervalMs: number
   /** Number of consecutive checks without received data. */
-  readonly looks: number
+  readonly checks: number
 }
 
 // Every statement gets a response within its 30 s timeout, if only an error. Checks are counted instead of time,
 // because a resumed process checks before it reads the data that arrived while it was suspended.
-const SILENCE: SilenceLimit = { look: 5_000, looks: 9 }
+const SILENCE: SilenceLimit = { intervalMs: 5_000, checks: 9 }
 
-const closeWhenSilent = (socket: Socket, { look, looks }: SilenceLimit) => {
+const closeWhenSilent = (socket: Socket, { intervalMs: look, checks: looks }: SilenceLimit) => {
   let heard = 0
   let silent = 0
   const timer = setInterval(() => {
@@ -43,9 +43,9 @@ const addressOf = Option.liftThrowable((url: string) => {
  * ({@link SILENCE}), even if it is idle; the pool usually closes idle ones earlier. Returns none for a UNIX socket,
  * whose server is on the same machine.
  */
-export const socketsTo = (url: string, patience: SilenceLimit = SILENCE): Option.Option<() => Socket> =>
+export const socketsTo = (url: string, limit: SilenceLimit = SILENCE): Option.Option<() => Socket> =>
   Option.map(addressOf(url), (address) => () => {
     const socket = connect({ ...address, noDelay: true })
-    closeWhenSilent(socket, patience)
+    closeWhenSilent(socket, limit)
     return socket
   })

@@ -133,7 +133,7 @@ const make = Effect.fnUntraced(function* (options: SignalOptions) {
   )
 
   return Signals.of({
-    announce: (topic) => sql.afterCommit(announcements[topic]),
+    notify: (topic) => sql.afterCommit(announcements[topic]),
     subscribe: (topic) =>
       Effect.acquireRelease(
         Effect.sync(() => {

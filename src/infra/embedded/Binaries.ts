@@ -7,7 +7,7 @@ import * as Fs from "node:fs"
 import { createRequire } from "node:module"
 import * as Path from "node:path"
 import { attempt, EmbeddedPostgresError, errorCode, externalHint } from "./Errors.ts"
-import { type Account, environment, isWindows, createAtomically, type Place } from "./DataDirectory.ts"
+import { type Account, environment, isWindows, createAtomically, type DataDirectory } from "./DataDirectory.ts"
 
 /** PostgreSQL programs that the serving account can run. */
 export interface Binaries {
@@ -104,7 +104,7 @@ const findProblem = (binaries: Binaries, account: Account | undefined): string |
  * Finds the PostgreSQL programs and creates their library links. If the account that runs the server cannot use the
  * installed programs, copies them next to the data. Fails with `EmbeddedPostgresError` on a system without them.
  */
-export const findBinaries = Effect.fnUntraced(function* ({ dataDir, account }: Place) {
+export const findBinaries = Effect.fnUntraced(function* ({ dataDir, account }: DataDirectory) {
   const { root, version } = yield* findPackage
   // Fails on a read-only installation, where the copy below gets the links.
   yield* Effect.ignore(attempt("The shared libraries cannot be linked", () => linkLibraries(root)))

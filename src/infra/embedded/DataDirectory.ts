@@ -16,7 +16,7 @@ export interface Account {
 }
 
 /** The resolved location of one embedded database. */
-export interface Place {
+export interface DataDirectory {
   /** Absolute, without symbolic links. */
   readonly dataDir: string
   /** `undefined`: PostgreSQL runs as the user of this process. */
@@ -127,7 +127,7 @@ const createOutside = (requested: string, account: Account): string => {
   return dataDir
 }
 
-const place = (dataDir: string, account: Account | undefined): Place => ({
+const place = (dataDir: string, account: Account | undefined): DataDirectory => ({
   dataDir,
   account,
   logFile: `${dataDir}.log`,
@@ -172,7 +172,7 @@ export const locate = Effect.fnUntraced(function* (requested: string) {
 })
 
 /** Creates the parent of the data directory, accessible to the account that runs the server. */
-export const createParent = ({ dataDir, account }: Place): void => {
+export const createParent = ({ dataDir, account }: DataDirectory): void => {
   const parent = Path.dirname(dataDir)
   const first = Fs.mkdirSync(parent, { recursive: true })
   if (first === undefined || account === undefined) return
@@ -188,7 +188,7 @@ const socketFits = (directory: string): boolean =>
  * Returns the directory of the UNIX socket: the data directory, which only its owner can enter. If that path is too
  * long for a socket, it is a subdirectory of the temporary directory, named after the data directory.
  */
-export const socketDirOf = ({ dataDir, account }: Place): string => {
+export const socketDirOf = ({ dataDir, account }: DataDirectory): string => {
   if (socketFits(dataDir)) return dataDir
   const name = `keyshelf-${createHash("sha256").update(dataDir).digest("hex").slice(0, 16)}`
   const usable = [Os.tmpdir(), "/tmp"].find(
@@ -201,7 +201,7 @@ export const socketDirOf = ({ dataDir, account }: Place): string => {
  * Creates the socket directory, unless it is the data directory. Every user can write to the temporary directory, so a
  * directory of another user is rejected: login through this socket needs no password.
  */
-export const createSocketDir = (place: Place, socketDir: string): void => {
+export const createSocketDir = (place: DataDirectory, socketDir: string): void => {
   if (socketDir === place.dataDir) return
   Fs.mkdirSync(socketDir, { recursive: true, mode: 0o700 })
   const self = process.getuid?.()

@@ -7,7 +7,7 @@ import { execFileSync } from "node:child_process"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import { attempt, errorCode } from "./Errors.ts"
-import { isAlive, isInitialised, isWindows, type Place, socketDirOf, socketPort } from "./DataDirectory.ts"
+import { isAlive, isInitialised, isWindows, type DataDirectory, socketDirOf, socketPort } from "./DataDirectory.ts"
 
 /**
  * State of a data directory: free, in use by a server that accepts connections, or by one that is starting or stopping.
@@ -88,7 +88,7 @@ const isServing = (pid: number, dataDir: string): boolean => {
 /**
  * Determines whether a server uses the directory. Fails with `EmbeddedPostgresError` if the directory cannot be read.
  */
-export const readDirectoryState = Effect.fnUntraced(function* (place: Place) {
+export const readDirectoryState = Effect.fnUntraced(function* (place: DataDirectory) {
   const { dataDir } = place
   const { recorded, url } = yield* attempt(
     `The data directory ${dataDir} cannot be read; start the service as the user that owns it`,

@@ -6,7 +6,7 @@ import { Clock, Effect, type Redacted, type Scope } from "effect"
 import { findBinaries } from "./Binaries.ts"
 import { attempt, EmbeddedPostgresError } from "./Errors.ts"
 import { readDirectoryState } from "./DataDirectoryLock.ts"
-import { locate, createParent, type Place } from "./DataDirectory.ts"
+import { locate, createParent, type DataDirectory } from "./DataDirectory.ts"
 import { initialise, start } from "./Server.ts"
 
 export { EmbeddedPostgresError }
@@ -26,7 +26,7 @@ const OWNER_GRACE_MS = 3_000
 const START_TIMEOUT_MS = 60_000
 
 /** Waits until the directory is free, or returns the server to attach to. */
-const awaitAvailability = Effect.fnUntraced(function* (place: Place, whenRunning: "refuse" | "attach") {
+const awaitAvailability = Effect.fnUntraced(function* (place: DataDirectory, whenRunning: "fail" | "attach") {
   const began = yield* Clock.currentTimeMillis
   while (true) {
     const found = yield* readDirectoryState(place)
@@ -49,8 +49,8 @@ const awaitAvailability = Effect.fnUntraced(function* (place: Place, whenRunning
 
 /** Starts the server, or attaches to the running one; `ended` is then `undefined`. */
 const startOrAttach = Effect.fnUntraced(function* (
-  place: Place,
-  options: { readonly whenRunning: "refuse" | "attach"; readonly durable: boolean },
+  place: DataDirectory,
+  options: { readonly whenRunning: "fail" | "attach"; readonly durable: boolean },
 ) {
   const { dataDir } = place
   const deadline = (yield* Clock.currentTimeMillis) + START_TIMEOUT_MS
@@ -67,7 +67,7 @@ const startOrAttach = Effect.fnUntraced(function* (
             ? Effect.as(Effect.sleep("100 millis"), undefined)
             : Effect.fail(
                 new EmbeddedPostgresError({
-                  message: `The database in ${dataDir} stays locked ("${contended.message}"). See ${place.logFile}.`,
+                  message: `The database in ${dataDir} is still locked ("${contended.message}"). See ${place.logFile}.`,
                 }),
               ),
         ),
@@ -79,7 +79,7 @@ const startOrAttach = Effect.fnUntraced(function* (
 
 /**
  * Starts PostgreSQL on a data directory, and stops it (fast shutdown) when the Scope closes. The first start creates
- * the database. If a server already runs there, `whenRunning: "attach"` connects to it and never stops it; `"refuse"`
+ * the database. If a server already runs there, `whenRunning: "attach"` connects to it and never stops it; `"fail"`
  * fails. The server also stops when this process dies, even by `kill -9`. If the server exits on its own, for example
  * killed for memory, it is restarted on the same data.
  *
@@ -89,7 +89,7 @@ const startOrAttach = Effect.fnUntraced(function* (
 export const run: (options: {
   /** For example `.data/postgres`. The server's log is written to its parent directory. */
   readonly dataDir: string
-  readonly whenRunning: "refuse" | "attach"
+  readonly whenRunning: "fail" | "attach"
   /** Set to `false` only for temporary databases: a machine crash may then destroy the data. */
   readonly durable?: boolean
 }) => Effect.Effect<RunningPostgres, EmbeddedPostgresError, Scope.Scope> = Effect.fn("EmbeddedPostgres.run")(
@@ -104,7 +104,7 @@ export const run: (options: {
         const reason = yield* ended
         yield* Effect.logError(`Embedded PostgreSQL exited unexpectedly ("${reason}"); restarting it`)
         yield* Effect.sleep("200 millis")
-        ended = (yield* startOrAttach(place, { whenRunning: "refuse", durable })).ended
+        ended = (yield* startOrAttach(place, { whenRunning: "fail", durable })).ended
       }
     }).pipe(
       Effect.catch((error) => Effect.logError(error.message)),

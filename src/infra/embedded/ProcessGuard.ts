@@ -6,7 +6,7 @@ import { type ChildProcess, spawn } from "node:child_process"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import { EmbeddedPostgresError, externalHint } from "./Errors.ts"
-import { environment, isWindows, type Place } from "./DataDirectory.ts"
+import { environment, isWindows, type DataDirectory } from "./DataDirectory.ts"
 
 /** Returns the log line after `from` that explains the failure, which is rarely the last one. */
 export const lastProblem = (logFile: string, from: number): string => {
@@ -22,7 +22,7 @@ export const lastProblem = (logFile: string, from: number): string => {
 const MAX_LOG_BYTES = 10 * 1024 * 1024
 
 /** Opens the log for appending; `from` is the offset of the new output. Throws if the log cannot be written. */
-export const openLog = ({ account, logFile }: Place): { readonly fd: number; readonly from: number } => {
+export const openLog = ({ account, logFile }: DataDirectory): { readonly fd: number; readonly from: number } => {
   let size = Fs.statSync(logFile, { throwIfNoEntry: false })?.size
   if (size !== undefined && size > MAX_LOG_BYTES) {
     Fs.renameSync(logFile, `${logFile}.old`)
@@ -84,7 +84,7 @@ export const exited = (child: ChildProcess): Effect.Effect<void> =>
 export const guarded = (options: {
   readonly command: readonly [string, ...ReadonlyArray<string>]
   readonly pipe: 0 | 3
-  readonly place: Place
+  readonly place: DataDirectory
   readonly logFd: number
   readonly env?: Record<string, string>
 }) =>

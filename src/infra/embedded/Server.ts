@@ -15,7 +15,7 @@ import {
   isWindows,
   createSocketDir,
   createAtomically,
-  type Place,
+  type DataDirectory,
   socketDirOf,
   socketPort,
 } from "./DataDirectory.ts"
@@ -49,7 +49,7 @@ const isInitialisedFor = Effect.fnUntraced(function* (dataDir: string, major: st
  * Creates the database in the data directory unless it exists. Fails with `EmbeddedPostgresError` if the directory
  * contains other files or a database of another major version, or if PostgreSQL cannot create the database.
  */
-export const initialise = Effect.fnUntraced(function* (place: Place, binaries: Binaries, durable: boolean) {
+export const initialise = Effect.fnUntraced(function* (place: DataDirectory, binaries: Binaries, durable: boolean) {
   const { account, dataDir, logFile } = place
   if (yield* isInitialisedFor(dataDir, binaries.major)) return
   yield* createAtomically(dataDir, (directory) =>
@@ -135,7 +135,7 @@ const freePort: Effect.Effect<number> = Effect.callback((resume) => {
  * The Windows branch follows PostgreSQL's documentation but is untested.
  */
 export const start = Effect.fnUntraced(function* (
-  place: Place,
+  place: DataDirectory,
   binaries: Binaries,
   options: { readonly durable: boolean; readonly stalePid: number | undefined },
 ) {
@@ -177,7 +177,7 @@ export const start = Effect.fnUntraced(function* (
       ? probe(url)
       : Effect.succeed("absent" as const),
   ).pipe(
-    Effect.repeat({ until: (answer) => answer === "serving", schedule: Schedule.spaced("15 millis") }),
+    Effect.repeat({ until: (state) => state === "serving", schedule: Schedule.spaced("15 millis") }),
     Effect.as("serving" as const),
     Effect.timeoutOrElse({ duration: "60 seconds", orElse: () => Effect.succeed("late" as const) }),
   )

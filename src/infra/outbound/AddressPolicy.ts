@@ -9,7 +9,7 @@ import { isReachable } from "./GlobalAddresses.ts"
 import { lookupAddresses } from "./Dns.ts"
 
 /** Rules for outbound calls, and the resolver to use. */
-export interface OutboundRules {
+export interface AddressPolicy {
   /** Allows all addresses and plain http. For development. */
   readonly allowInsecure: boolean
   /** Networks that may be called although their addresses are not global. */
@@ -41,7 +41,7 @@ const namesThisMachine = (host: string): boolean => /(?:^|\.)localhost\.?$/.test
 /**
  * Parses and checks a URL as written; fails with the reason. A host name is checked again when the connection is made.
  */
-export const checkUrl = (text: string, rules: OutboundRules): Result.Result<URL, string> => {
+export const checkUrl = (text: string, rules: AddressPolicy): Result.Result<URL, string> => {
   const url = URL.parse(text)
   if (url === null) return Result.fail("must be a URL")
   if (url.protocol !== "https:" && !(rules.allowInsecure && url.protocol === "http:")) {
@@ -83,7 +83,7 @@ const lookupWithTimeout = (host: string, lookup: (host: string) => Promise<Reado
  * of a name must be allowed, because the client chooses among them.
  */
 export const checkedLookup =
-  (rules: OutboundRules): LookupFunction =>
+  (rules: AddressPolicy): LookupFunction =>
   (host, options, callback) => {
     const checked = async () => {
       const found = await lookupWithTimeout(host, rules.lookup ?? lookupAddresses)

@@ -4,9 +4,9 @@ import { validateHeaderValue } from "node:http"
 import { Agent, buildConnector, errors } from "undici"
 import type { Dispatcher } from "undici"
 import { OutboundError, OutboundHttp } from "../../kernel/ports/OutboundHttp.ts"
-import type { OutboundResponse, OutboundFault, OutboundRequest } from "../../kernel/ports/OutboundHttp.ts"
+import type { OutboundResponse, OutboundFailure, OutboundRequest } from "../../kernel/ports/OutboundHttp.ts"
 import { checkUrl, checkedLookup, notAllowed } from "./AddressPolicy.ts"
-import type { OutboundRules } from "./AddressPolicy.ts"
+import type { AddressPolicy } from "./AddressPolicy.ts"
 import { Settings } from "../Settings.ts"
 
 const CONNECT_MILLIS = 10_000
@@ -26,7 +26,7 @@ const CUT_BEFORE_TIMEOUT_MILLIS = 20
 /**
  * Connects in two steps, because the connect timeout must not cover the TLS handshake, which belongs to the exchange.
  */
-const connectorUnder = (rules: OutboundRules, connectMillis: number): buildConnector.connector => {
+const connectorUnder = (rules: AddressPolicy, connectMillis: number): buildConnector.connector => {
   const connect = buildConnector({ lookup: checkedLookup(rules), timeout: connectMillis })
   const secure = buildConnector({ allowH2: false, timeout: TLS_MILLIS })
   return (options, callback) => {
@@ -41,7 +41,7 @@ const connectorUnder = (rules: OutboundRules, connectMillis: number): buildConne
 }
 
 // Uses no proxy from the environment, no HTTP/2, and no timeouts except ours.
-const agentUnder = (rules: OutboundRules, connectMillis: number): Agent =>
+const agentUnder = (rules: AddressPolicy, connectMillis: number): Agent =>
   new Agent({
     connect: connectorUnder(rules, connectMillis),
     allowH2: false,
@@ -55,7 +55,7 @@ const agentUnder = (rules: OutboundRules, connectMillis: number): Agent =>
  * Replaces the agent at a fixed interval, which limits the age of connections. A replaced agent closes after its calls
  * end. The client's own age limit is not used, because it checks all connections of a host before each call.
  */
-const rotatingAgents = (rules: OutboundRules, connectMillis: number) => {
+const rotatingAgents = (rules: AddressPolicy, connectMillis: number) => {
   let current: { readonly agent: Agent; readonly until: number } | undefined
   return (at: number): Agent => {
     if (current === undefined || at >= current.until) {
@@ -75,7 +75,7 @@ const causeOf = (error: unknown): string => {
     : "the connection failed"
 }
 
-const faultOf = (cause: string): OutboundFault => {
+const faultOf = (cause: string): OutboundFailure => {
   if (/^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|ETIMEDOUT|EACCES)$/.test(cause)) return "connect"
   if (/CERT|^ERR_(TLS|SSL)|^UNABLE_TO|^EPROTO$|^HOSTNAME_MISMATCH$/.test(cause)) return "tls"
   if (/^(not HTTP|bad |ERR_(HTTP|INVALID|UNESCAPED)_|UND_ERR_(INVALID|HEADERS)_)/.test(cause)) return "protocol"
@@ -235,10 +235,10 @@ const exchange = (
 }
 
 /** Creates {@link OutboundHttp} with the given rules and connect timeout. */
-export const make = (rules: OutboundRules, connectMillis = CONNECT_MILLIS): OutboundHttp["Service"] => {
+export const make = (rules: AddressPolicy, connectMillis = CONNECT_MILLIS): OutboundHttp["Service"] => {
   const agentAt = rotatingAgents(rules, connectMillis)
   return {
-    refusal: (url) => Result.getFailure(checkUrl(url, rules)),
+    rejectionReason: (url) => Result.getFailure(checkUrl(url, rules)),
     send: (request) =>
       Effect.clockWith((clock: Clock.Clock) => {
         const url = checkUrl(request.url, rules)
@@ -253,7 +253,7 @@ export const make = (rules: OutboundRules, connectMillis = CONNECT_MILLIS): Outb
 }
 
 /** {@link OutboundHttp} with the given rules. */
-export const layerFrom = (rules: OutboundRules, connectMillis = CONNECT_MILLIS) =>
+export const layerFrom = (rules: AddressPolicy, connectMillis = CONNECT_MILLIS) =>
   Layer.succeed(OutboundHttp, make(rules, connectMillis))
 
 /** {@link OutboundHttp} with the rules of `SERVICE_WEBHOOKS_ALLOW_INSECURE` and `SERVICE_WEBHOOKS_ALLOWED_CIDRS`. */

@@ -35,7 +35,7 @@ const named = (span: Span): Span => {
 const isExported = (span: Span): boolean => span.parentSpanId !== undefined || !span.name.startsWith("sql.")
 
 /** Selects and names the recorded spans to export. */
-export const shown = ({ resourceSpans }: TraceData): TraceData => ({
+export const toExportedTraces = ({ resourceSpans }: TraceData): TraceData => ({
   resourceSpans: resourceSpans.map(({ scopeSpans, ...resource }) => ({
     ...resource,
     scopeSpans: scopeSpans.map(({ spans, ...scope }) => ({ ...scope, spans: spans.filter(isExported).map(named) })),
@@ -50,7 +50,7 @@ const body = (data: unknown) =>
   HttpBody.text(withoutSecrets(JSON.stringify(data, replaceNonFinite)), "application/json")
 
 const serialization = Layer.succeed(OtlpSerialization.OtlpSerialization, {
-  traces: (data) => body(shown(data)),
+  traces: (data) => body(toExportedTraces(data)),
   metrics: body,
   logs: body,
 })

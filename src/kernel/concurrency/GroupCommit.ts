@@ -1,6 +1,6 @@
 /**
- * Group commit. While one batch of a key runs, later requests of that key wait and share the next batch. A busy counter then
- * costs one statement or transaction for many requests, instead of a lock that each request waits for.
+ * Group commit. While one batch of a key runs, later requests of that key wait and share the next batch. A busy counter
+ * then costs one statement or transaction for many requests, instead of a lock that each request waits for.
  */
 import { Deferred, Effect, Exit } from "effect"
 import type { Scope } from "effect"
@@ -25,8 +25,8 @@ export interface GroupCommitOptions {
 export const unanswered = Exit.die(new Error("A request was not answered"))
 
 /**
- * Creates a function that commits requests in groups, one group per key at a time. `commit` processes a batch in order and
- * returns one exit per request. If it dies, every request of the batch dies.
+ * Creates a function that commits requests in groups, one group per key at a time. `commit` processes a batch in order
+ * and returns one exit per request. If it dies, every request of the batch dies.
  */
 export const makeGroupCommit = <Request, A, E, R>(
   commit: (requests: ReadonlyArray<Request>) => Effect.Effect<ReadonlyArray<Exit.Exit<A, E>>, never, R>,

@@ -31,7 +31,7 @@ export class AdminsOnly extends Context.Service<AdminsOnly, true>()("keyshelf/ke
 /**
  * Marks an endpoint whose response contains a secret. The response is never stored for replay (contract, section 2).
  */
-export class AnswersSecret extends Context.Service<AnswersSecret, true>()("keyshelf/kernel/AnswersSecret") {}
+export class ReturnsSecret extends Context.Service<ReturnsSecret, true>()("keyshelf/kernel/AnswersSecret") {}
 
 /** Marks an endpoint whose body contains secrets. Errors never echo any part of the body. */
 export class AcceptsSecret extends Context.Service<AcceptsSecret, true>()("keyshelf/kernel/TakesSecret") {}

@@ -6,7 +6,7 @@ import { HttpServerResponse } from "effect/http"
 import { instantText } from "../values/Timestamp.ts"
 
 /** Converts the dates of a record to text. `Date.toJSON` would take longer than the rest of the record. */
-export const asJson = (record: object): Readonly<Record<string, unknown>> => {
+export const toJson = (record: object): Readonly<Record<string, unknown>> => {
   const json: Record<string, unknown> = { ...record }
   for (const name in json) {
     const value = json[name]
@@ -16,5 +16,5 @@ export const asJson = (record: object): Readonly<Record<string, unknown>> => {
 }
 
 /** A response with a record. */
-export const written = (record: object): HttpServerResponse.HttpServerResponse =>
-  HttpServerResponse.jsonUnsafe(asJson(record))
+export const jsonResponse = (record: object): HttpServerResponse.HttpServerResponse =>
+  HttpServerResponse.jsonUnsafe(toJson(record))

@@ -3,7 +3,7 @@ import { Context, Schema, SchemaTransformation } from "effect"
 import type { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
 import type { InvalidCursor } from "./Problem.ts"
-import { asJson } from "./JsonResponse.ts"
+import { toJson } from "./JsonResponse.ts"
 
 /** The default number of items per page. */
 export const DEFAULT_LIMIT = 50
@@ -49,9 +49,9 @@ export interface Page<Item> {
   readonly nextCursor: string
 }
 
-/** A response with a page, serialized without its schema: see {@link asJson}. */
+/** A response with a page, serialized without its schema: see {@link toJson}. */
 export const pageResponse = <Item extends object>(page: Page<Item>): HttpServerResponse.HttpServerResponse =>
-  HttpServerResponse.jsonUnsafe({ ...page, items: page.items.map(asJson) })
+  HttpServerResponse.jsonUnsafe({ ...page, items: page.items.map(toJson) })
 
 /** The sort key of the last item of a page. The next page begins after it. */
 export type Position = ReadonlyArray<string | number>
@@ -59,11 +59,11 @@ export type Position = ReadonlyArray<string | number>
 /**
  * For lists sorted by descending id: the exclusive upper bound of a page's ids. The first page has the largest UUID.
  */
-export const olderThan = (after: Position | null): string =>
+export const idBefore = (after: Position | null): string =>
   after === null ? "ffffffff-ffff-ffff-ffff-ffffffffffff" : String(after[0])
 
 /** For lists sorted by ascending display order and id: the exclusive lower bound of a page. */
-export const behindInDisplayOrder = (after: Position | null): readonly [displayOrder: number, id: string] =>
+export const afterInDisplayOrder = (after: Position | null): readonly [displayOrder: number, id: string] =>
   after === null ? [-2_147_483_648, "00000000-0000-0000-0000-000000000000"] : [Number(after[0]), String(after[1])]
 
 /** The position of an item in a list sorted newest first. */

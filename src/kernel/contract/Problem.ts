@@ -7,25 +7,25 @@ import { Effect, Schema } from "effect"
 import { HttpApiError } from "effect/http-api"
 
 /** A validation error: its place in the request (`body.items[3].name`), a message, and the value that was sent. */
-export const ProblemFault = Schema.Struct({
+export const ValidationError = Schema.Struct({
   location: Schema.String.annotate({
-    description: "Place of the error, e.g. `body.items[3].name`, `query.limit`, `path.orgId`",
+    description: "Location of the error in the request, e.g. `body.items[3].name`, `query.limit`, `path.orgId`",
   }),
   message: Schema.String.annotate({ description: "What is wrong with the value" }),
   value: Schema.optionalKey(Schema.Unknown).annotate({ description: "The value that was sent, unless it is a secret" }),
 })
-export type ProblemFault = typeof ProblemFault.Type
+export type ValidationError = typeof ValidationError.Type
 
 const fieldsOf = <const Code extends string>(code: Code) => ({
   code: Schema.tag(code),
-  detail: Schema.String.annotate({ description: "Explanation of this occurrence, for people" }),
+  detail: Schema.String.annotate({ description: "Human-readable explanation of this occurrence" }),
   instance: Schema.String.pipe(Schema.withConstructorDefault(Effect.succeed(""))).annotate({
     description: "Path of the request",
   }),
   errorId: Schema.String.pipe(
     Schema.withConstructorDefault(Effect.sync(() => globalThis.crypto.randomUUID())),
-  ).annotate({ description: "UUID of this occurrence, also written to the service's log" }),
-  errors: Schema.Array(ProblemFault).pipe(Schema.withConstructorDefault(Effect.succeed([]))),
+  ).annotate({ description: "UUID of this occurrence; the service logs it too" }),
+  errors: Schema.Array(ValidationError).pipe(Schema.withConstructorDefault(Effect.succeed([]))),
 })
 
 type ProblemOf<Self, Code extends string, Status extends number> = HttpApiError.ProblemClass<
@@ -116,21 +116,21 @@ export class SecretNotReplayable extends Problem<SecretNotReplayable>()(
   "The first answer held a secret and is not kept",
 ) {}
 
-/** A validation error at one place, e.g. `invalid("body.licenseSlug", "does not name an existing license", slug)`. */
+/** A validation error at one place, e.g. `invalid("body.licenseSlug", "must be the slug of an existing license", slug)`. */
 export const invalid = (location: string, message: string, value?: unknown): ValidationFailed =>
   new ValidationFailed({
-    detail: `${location} ${message}`,
+    detail: `${location} ${message}.`,
     errors: [value === undefined ? { location, message } : { location, message, value }],
   })
 
 /** The validation errors as one text, for a `detail`. */
-export const describeErrors = (errors: ReadonlyArray<ProblemFault>): string =>
+export const describeErrors = (errors: ReadonlyArray<ValidationError>): string =>
   errors.map(({ location, message }) => `${location} ${message}`).join("; ")
 
 /** Fails with all validation errors of a request, if there are any. */
-export const refuseFaults = (
-  errors: ReadonlyArray<ProblemFault>,
-  detail = describeErrors(errors),
+export const failWithErrors = (
+  errors: ReadonlyArray<ValidationError>,
+  detail = `${describeErrors(errors)}.`,
 ): Effect.Effect<void, ValidationFailed> =>
   errors.length === 0 ? Effect.void : Effect.fail(new ValidationFailed({ detail, errors }))
 

@@ -47,7 +47,7 @@ export const decodedOne = <A, I>(row: Schema.Codec<A, I>) => {
 }
 
 /** Acquires the advisory lock with this name until the transaction ends, exclusive (`alone`) or shared. */
-export const lockName = (sql: SqlClient, name: string, mode: "alone" | "shared" = "alone"): Effect.Effect<void> =>
+export const advisoryLock = (sql: SqlClient, name: string, mode: "alone" | "shared" = "alone"): Effect.Effect<void> =>
   Effect.asVoid(
     Effect.orDie(
       mode === "alone"
@@ -57,7 +57,7 @@ export const lockName = (sql: SqlClient, name: string, mode: "alone" | "shared" 
   )
 
 /** Whether a statement (`... RETURNING`) returned a row. */
-export const touched = <R>(statement: Statement<R>): Effect.Effect<boolean, never, R> =>
+export const returnedRow = <R>(statement: Statement<R>): Effect.Effect<boolean, never, R> =>
   Effect.map(Effect.orDie(statement), (rows) => rows.length > 0)
 
 /**
@@ -95,5 +95,5 @@ export const mayHaveCommitted = (cause: Cause.Cause<never>): boolean =>
   })
 
 /** Whether the database has Citus. It may distribute tables by organization, so a statement must target one. */
-export const findsCitus = (sql: SqlClient): Effect.Effect<boolean> =>
-  touched(sql`SELECT 1 FROM pg_extension WHERE extname = 'citus'`)
+export const hasCitus = (sql: SqlClient): Effect.Effect<boolean> =>
+  returnedRow(sql`SELECT 1 FROM pg_extension WHERE extname = 'citus'`)

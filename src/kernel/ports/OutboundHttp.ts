@@ -5,7 +5,7 @@ import type { Effect, Option } from "effect"
 /**
  * The cause of a failed request. `protocol` means an invalid HTTP response, `reset` a connection that was closed early.
  */
-export const OutboundFault = Schema.Literals([
+export const OutboundFailure = Schema.Literals([
   "dns",
   "connect",
   "tls",
@@ -15,12 +15,12 @@ export const OutboundFault = Schema.Literals([
   "protocol",
   "too_large",
 ])
-export type OutboundFault = typeof OutboundFault.Type
+export type OutboundFailure = typeof OutboundFailure.Type
 
 /** A request that got no usable response. */
 export class OutboundError extends Schema.TaggedError<OutboundError>()("OutboundError", {
   reason: Schema.Literals(["NotAllowed", "Timeout", "TooLarge", "Unreachable"]),
-  fault: Schema.optionalKey(OutboundFault),
+  fault: Schema.optionalKey(OutboundFailure),
   /** For people. Contains no part of the request except the host. */
   message: Schema.String,
 }) {}
@@ -59,6 +59,6 @@ export class OutboundHttp extends Context.Service<
   {
     readonly send: (request: OutboundRequest) => Effect.Effect<OutboundResponse, OutboundError>
     /** The reason why a URL is rejected by its text alone, if it is. Its addresses are checked at connection time. */
-    readonly refusal: (url: string) => Option.Option<string>
+    readonly rejectionReason: (url: string) => Option.Option<string>
   }
 >()("keyshelf/kernel/OutboundHttp") {}

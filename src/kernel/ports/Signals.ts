@@ -17,7 +17,7 @@ export class Signals extends Context.Service<
      * Signals a topic. Inside a transaction it takes effect after the commit, and not after a rollback. It runs no
      * statement for the caller and never fails: other nodes are notified in the background, at most every 20 ms.
      */
-    readonly announce: (topic: SignalTopic) => Effect.Effect<void>
+    readonly notify: (topic: SignalTopic) => Effect.Effect<void>
     /**
      * Returns an effect that waits for a signal since its last return, or since the subscription. A signal between two
      * waits ends the second one immediately. Supports one waiter at a time.

@@ -77,7 +77,7 @@ export const diskfull = Effect.fnUntraced(function* (setting: ScenarioOptions) {
   yield* Effect.sleep(3_000)
   const bytes = fill(disk.ballast)
   const filled = clock()
-  yield* until("a write is rejected", () => writes.answers.some(({ status }) => status === 503), 30_000)
+  yield* until("a write is rejected", () => writes.responses.some(({ status }) => status === 503), 30_000)
   const from = clock()
   const before = receiver.arrivals.length
   yield* Effect.sleep(FULL_MILLIS)
@@ -86,17 +86,19 @@ export const diskfull = Effect.fnUntraced(function* (setting: ScenarioOptions) {
   rmSync(disk.ballast)
   yield* until(
     "a write succeeds again",
-    () => writes.answers.some(({ at, status }) => at > to && status === 201),
+    () => writes.responses.some(({ at, status }) => at > to && status === 201),
     30_000,
   )
-  const recovery = Math.round((writes.answers.find(({ at, status }) => at > to && status === 201)?.at ?? Infinity) - to)
+  const recovery = Math.round(
+    (writes.responses.find(({ at, status }) => at > to && status === 201)?.at ?? Infinity) - to,
+  )
   yield* Effect.sleep(1_000)
   yield* reads.stop
   yield* writes.stop
   const { verdict } = yield* conclude(fixture, load, leaseOf(setting) + 15_000)
   const readsWhileFull = between(reads, filled, to)
   const bounds: Array<Violation> = [
-    ...misbehaviour("a write to a full disk", writes.answers, MAX_RESPONSE_MILLIS),
+    ...misbehaviour("a write to a full disk", writes.responses, MAX_RESPONSE_MILLIS),
     ...misbehaviour("a read from a full disk", readsWhileFull, MAX_RESPONSE_MILLIS),
     ...readsWhileFull
       .filter(({ status }) => status === 503)

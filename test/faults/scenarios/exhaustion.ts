@@ -56,12 +56,12 @@ export const exhaustion = Effect.fnUntraced(function* (setting: ScenarioOptions)
   yield* writes.stop
   const { verdict } = yield* conclude(fixture, load, leaseOf(setting) + 15_000)
   const recoveryAfter = (from: number) =>
-    writes.answers
+    writes.responses
       .filter(({ at, status }) => at >= from && status === 201)
       .reduce((first, { at, millis }) => Math.min(first, at + millis), Infinity) - from
   const full = between(writes, fullFrom + 500, fullTo)
   const bounds: Array<Violation> = [
-    ...misbehaviour("a write without a connection", writes.answers, MAX_RESPONSE_MILLIS),
+    ...misbehaviour("a write without a connection", writes.responses, MAX_RESPONSE_MILLIS),
   ]
   if (!full.some(({ status }) => status === 503)) {
     bounds.push({ invariant: "I10", detail: "no request got 503 although the server had no connection left" })

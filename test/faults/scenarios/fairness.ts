@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import type { Violation } from "../support/Checker.ts"
 import { call, endpoint, open, tenant } from "../support/Installation.ts"
 import * as Receivers from "../support/Receiver.ts"
-import { waitUntilDrained, judged } from "../support/World.ts"
+import { waitUntilDrained, checkEvidence } from "../support/World.ts"
 import type { ScenarioOptions, Verdict } from "../support/World.ts"
 
 const HEALTHY = 200
@@ -55,7 +55,10 @@ export const fairness = Effect.fnUntraced(function* (setting: ScenarioOptions) {
   yield* Effect.sleep(200)
 
   // Ignores violations of the hanging endpoint, which another fault covers.
-  const { evidence } = yield* judged({ endpoints, installation, nodes: [one, two], receiver, tenants: [acme] }, [])
+  const { evidence } = yield* checkEvidence(
+    { endpoints, installation, nodes: [one, two], receiver, tenants: [acme] },
+    [],
+  )
   const began = new Map(evidence.feed.map(({ id, timestamp }) => [id, Date.parse(timestamp)]))
   const lags = evidence.arrivals
     .filter(({ key }) => key !== "hangs")

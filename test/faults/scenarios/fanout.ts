@@ -5,7 +5,7 @@ import type { Violation } from "../support/Checker.ts"
 import { call, clock, endpoint, open, tenant, until } from "../support/Installation.ts"
 import type { Installation } from "../support/Installation.ts"
 import * as Receivers from "../support/Receiver.ts"
-import { waitUntilDrained, judged, lagsOf } from "../support/World.ts"
+import { waitUntilDrained, checkEvidence, lagsOf } from "../support/World.ts"
 import type { ScenarioOptions, Verdict } from "../support/World.ts"
 
 const ENDPOINTS = 1_000
@@ -106,7 +106,7 @@ export const fanout = Effect.fnUntraced(function* (setting: ScenarioOptions) {
   yield* Effect.sleep(1_500)
 
   const fixture = { endpoints, installation, nodes: [one, two] as const, receiver, tenants: [wide, deep, small] }
-  const { evidence, verdict } = yield* judged(fixture, [])
+  const { evidence, verdict } = yield* checkEvidence(fixture, [])
   const lags = lagsOf({ ...evidence, arrivals: evidence.arrivals.filter(({ key }) => key === "small") })
   const bounds: Array<Violation> = []
   const broken = (detail: string) => bounds.push({ invariant: "I10", detail })

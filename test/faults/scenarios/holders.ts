@@ -4,7 +4,7 @@ import { notifyNodes, writeEvents } from "../support/bulk.ts"
 import type { Violation } from "../support/Checker.ts"
 import { clock, endpoint, open, tenant, until } from "../support/Installation.ts"
 import * as Receivers from "../support/Receiver.ts"
-import { waitUntilDrained, judged } from "../support/World.ts"
+import { waitUntilDrained, checkEvidence } from "../support/World.ts"
 import type { ScenarioOptions, Verdict } from "../support/World.ts"
 
 const EVENTS = 600
@@ -90,7 +90,7 @@ export const holders = Effect.fnUntraced(function* (setting: ScenarioOptions) {
   let after = yield* burst
   while (after < baseline * MIN_RATE_SHARE && clock() < released + MAX_RECOVERY_MILLIS) after = yield* burst
   yield* Effect.sleep(200)
-  const { verdict } = yield* judged({ endpoints, installation, nodes: [one, two], receiver, tenants }, [])
+  const { verdict } = yield* checkEvidence({ endpoints, installation, nodes: [one, two], receiver, tenants }, [])
   // Dead tuples accumulate until the last burst.
   const mean = combinedRate(held)
   const bounds: Array<Violation> = []

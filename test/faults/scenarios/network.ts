@@ -1,7 +1,7 @@
 /** Faults: the network between the nodes and their database is slow and lossy, cut, or stalled beyond a lease. */
 import { Effect } from "effect"
 import type { Violation } from "../support/Checker.ts"
-import { line } from "../support/line.ts"
+import { degradableLine } from "../support/line.ts"
 import { call, clock, endpoint, open, tenant, until } from "../support/Installation.ts"
 import type { AnyNode, Installation } from "../support/Installation.ts"
 import * as Load from "../support/Load.ts"
@@ -25,7 +25,7 @@ export const partition = Effect.fnUntraced(function* (given: ScenarioOptions) {
   const setting: ScenarioOptions = { ...given, limits: { ...SHORT, ...given.limits } }
   const installation = yield* open(setting.server, setting.limits)
   const receiver = yield* Receivers.start
-  const wire = yield* line(installation.url, setting.random)
+  const wire = yield* degradableLine(installation.url, setting.random)
   const away = yield* installation.node("away", { SERVICE_DATABASE_URL: wire.url })
   const near = yield* installation.node("near")
   yield* Effect.all([away.start, near.start], { concurrency: 2 })
@@ -33,7 +33,7 @@ export const partition = Effect.fnUntraced(function* (given: ScenarioOptions) {
   const endpoints = yield* Effect.forEach(["fast", "slow", "slower", "other"], (key, index) =>
     Effect.gen(function* () {
       // Slow enough that some responses are not stored yet when the line is cut.
-      yield* receiver.behave(key, { kind: "answer", statuses: [204], delayMillis: index * 50 })
+      yield* receiver.behave(key, { kind: "respond", statuses: [204], delayMillis: index * 50 })
       return yield* endpoint(near, acme, receiver, { key })
     }),
   )
@@ -63,17 +63,17 @@ export const partition = Effect.fnUntraced(function* (given: ScenarioOptions) {
   yield* Effect.promise(async () => {
     const deadline = Date.now() + 20_000
     while (Date.now() < deadline) {
-      const answer = await fetch(`${away.internal}/health/ready`).catch(() => undefined)
-      if (answer?.status === 200) return
+      const response = await fetch(`${away.internal}/health/ready`).catch(() => undefined)
+      if (response?.status === 200) return
       await new Promise((resolve) => setTimeout(resolve, 100))
     }
   })
   const readyAfter = Math.round(clock() - back)
   yield* until("the separated node responds", async () => {
-    const answer = await fetch(`${away.core}/api/customers?limit=1`, {
+    const reply = await fetch(`${away.core}/api/customers?limit=1`, {
       headers: { authorization: `Bearer ${acme.token}` },
     }).catch(() => undefined)
-    return answer?.status === 200
+    return reply?.status === 200
   })
   const { evidence, verdict } = yield* conclude(fixture, load, leaseOf(setting) + 15_000)
   const figures: Verdict["figures"] = verdict.figures
@@ -117,13 +117,13 @@ const MAX_WRITE_MILLIS = 10_000
 export const latency = Effect.fnUntraced(function* (setting: ScenarioOptions) {
   const installation = yield* open(setting.server, setting.limits)
   const receiver = yield* Receivers.start
-  const wire = yield* line(installation.url, setting.random)
+  const wire = yield* degradableLine(installation.url, setting.random)
   const one = yield* installation.node("one", { SERVICE_DATABASE_URL: wire.url })
   const two = yield* installation.node("two", { SERVICE_DATABASE_URL: wire.url })
   yield* Effect.all([one.start, two.start], { concurrency: 2 })
   const acme = yield* tenant(installation, one, "Acme")
   const bolt = yield* tenant(installation, two, "Bolt")
-  yield* receiver.behave("twice", { kind: "answer", statuses: [500, 200] })
+  yield* receiver.behave("twice", { kind: "respond", statuses: [500, 200] })
   const endpoints = [
     yield* endpoint(one, acme, receiver, { key: "all" }),
     yield* endpoint(one, acme, receiver, { key: "twice", eventNames: ["COMPONENT_CREATED"] }),

@@ -9,7 +9,7 @@ import type { Violation } from "../support/Checker.ts"
 import type { HistoryAttempt } from "../support/Evidence.ts"
 import { endpoint, freePort, open, tenant, until } from "../support/Installation.ts"
 import * as Receivers from "../support/Receiver.ts"
-import { component, judged, REAL } from "../support/World.ts"
+import { component, checkEvidence, REAL } from "../support/World.ts"
 import type { ScenarioOptions, Verdict } from "../support/World.ts"
 
 const MAX_STORED_BYTES = 16 * 1024
@@ -27,8 +27,8 @@ interface Expected {
   readonly lasts?: true
 }
 
-const answering = (statusCode: number): Expected => ({
-  behaviour: { kind: "answer", statuses: [statusCode] },
+const responding = (statusCode: number): Expected => ({
+  behaviour: { kind: "respond", statuses: [statusCode] },
   statusCode,
   error: null,
 })
@@ -52,7 +52,7 @@ export const receivers = Effect.fnUntraced(function* (setting: ScenarioOptions) 
   const closed = yield* freePort
   const expected: Readonly<Record<string, Expected>> = {
     ...Object.fromEntries(
-      [200, 204, 299, 304, 400, 410, 429, 500, 503].map((code) => [`status-${code}`, answering(code)]),
+      [200, 204, 299, 304, 400, 410, 429, 500, 503].map((code) => [`status-${code}`, responding(code)]),
     ),
     redirect: {
       behaviour: { kind: "redirect", location: receiver.url("elsewhere") },
@@ -63,7 +63,7 @@ export const receivers = Effect.fnUntraced(function* (setting: ScenarioOptions) 
     drip: { behaviour: { kind: "drip" }, statusCode: 200, error: null, lasts: true },
     "reset-before": { behaviour: { kind: "reset", when: "before" }, statusCode: null, error: "reset" },
     "reset-after": { behaviour: { kind: "reset", when: "after" }, statusCode: null, error: "reset" },
-    "reset-answering": { behaviour: { kind: "reset", when: "answering" }, statusCode: 200, error: null },
+    "reset-responding": { behaviour: { kind: "reset", when: "responding" }, statusCode: 200, error: null },
     garbage: { behaviour: { kind: "garbage" }, statusCode: null, error: "protocol" },
     huge: { behaviour: { kind: "huge", bytes: 10 * 1024 ** 3 }, statusCode: 200, error: null },
     bomb: { behaviour: { kind: "bomb", bytes: 100 * 1024 ** 2 }, statusCode: 200, error: null },
@@ -99,7 +99,7 @@ export const receivers = Effect.fnUntraced(function* (setting: ScenarioOptions) 
         method: "POST",
         headers: { authorization: `Bearer ${acme.token}`, "content-type": "application/json" },
         body: JSON.stringify({ version: `${release}` }),
-      }).then((answer) => answer.text()),
+      }).then((response) => response.text()),
     )
     yield* until(`release ${release} is attempted`, () => receiver.of("kept").length >= release)
     yield* Effect.sleep(50)
@@ -118,7 +118,7 @@ export const receivers = Effect.fnUntraced(function* (setting: ScenarioOptions) 
   clearInterval(watch)
   yield* Effect.sleep(500)
 
-  const { evidence, verdict } = yield* judged(fixture, [])
+  const { evidence, verdict } = yield* checkEvidence(fixture, [])
   const violations: Array<Violation> = [...verdict.violations]
   const violated = (detail: string) => violations.push({ invariant: "I9", detail })
   const firstOf = (key: string): HistoryAttempt | undefined => {

@@ -1,7 +1,7 @@
 /** Fault: the signal connection is half open, so that the node must find other nodes' events by polling. */
 import { Effect } from "effect"
 import type { Violation } from "../support/Checker.ts"
-import { cable } from "../../support/cable.ts"
+import { databaseProxy } from "../../support/cable.ts"
 import { endpoint, open, tenant } from "../support/Installation.ts"
 import * as Load from "../support/Load.ts"
 import * as Receivers from "../support/Receiver.ts"
@@ -16,7 +16,7 @@ const MAX_NOTICE_MILLIS = 16_000
 export const signals = Effect.fnUntraced(function* (setting: ScenarioOptions) {
   const installation = yield* open(setting.server, setting.limits)
   const receiver = yield* Receivers.start
-  const wire = yield* cable(installation.url)
+  const wire = yield* databaseProxy(installation.url)
   const clerk = yield* installation.node("clerk", { SERVICE_ROLES: "core,platform,internal" })
   const dispatcher = yield* installation.node("dispatcher", {
     SERVICE_ROLES: "internal,dispatcher",

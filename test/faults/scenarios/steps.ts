@@ -9,7 +9,7 @@ import type { Invariant, Violation } from "../support/Checker.ts"
 import { call, clock, endpoint, open, tenant, until } from "../support/Installation.ts"
 import type { Crash } from "../support/Installation.ts"
 import * as Receivers from "../support/Receiver.ts"
-import { waitUntilDrained, judged, leaseOf } from "../support/World.ts"
+import { waitUntilDrained, checkEvidence, leaseOf } from "../support/World.ts"
 import type { ScenarioOptions, Verdict } from "../support/World.ts"
 
 /** Maximum time until a process detects that another has died, and takes over its deliveries. */
@@ -124,7 +124,7 @@ export const steps = Effect.fnUntraced(function* (setting: ScenarioOptions) {
     ),
   )
 
-  for (const key of ["send", "finish", "still"]) yield* receiver.behave(key, { kind: "answer", statuses: [200] })
+  for (const key of ["send", "finish", "still"]) yield* receiver.behave(key, { kind: "respond", statuses: [200] })
   yield* call("PUT", `${clerk.core}/api/webhooks/${endpoints.connect.id}`, acme.token, {
     url: receiver.url("connect"),
   })
@@ -147,7 +147,7 @@ export const steps = Effect.fnUntraced(function* (setting: ScenarioOptions) {
   })
   yield* Effect.sleep(1500)
 
-  const { evidence, verdict } = yield* judged(
+  const { evidence, verdict } = yield* checkEvidence(
     { endpoints: Object.values(endpoints), installation, nodes: [clerk, heir], receiver, tenants: [acme] },
     [],
   )

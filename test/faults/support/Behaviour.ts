@@ -3,13 +3,13 @@
 /** Behaviour of one path of the receiver. */
 export type Behaviour =
   /** Responds to the requests of an event with these statuses in order, and repeats the last. */
-  | { readonly kind: "answer"; readonly statuses: ReadonlyArray<number>; readonly delayMillis?: number }
+  | { readonly kind: "respond"; readonly statuses: ReadonlyArray<number>; readonly delayMillis?: number }
   /** Sends no response until it is released. */
   | { readonly kind: "hold" }
   /** Responds with 200 and one byte of the body per second. */
   | { readonly kind: "drip" }
   /** Resets the connection before reading the body, after reading it, or during the response. */
-  | { readonly kind: "reset"; readonly when: "before" | "after" | "answering" }
+  | { readonly kind: "reset"; readonly when: "before" | "after" | "responding" }
   /** Responds with 200, but resets the connection of every nth request. */
   | { readonly kind: "resetEvery"; readonly nth: number }
   /** Sends bytes that are not HTTP. */
@@ -43,7 +43,7 @@ export type ReceiverMessage =
   | { readonly news: "obeyed"; readonly number: number }
   | { readonly news: "came"; readonly request: ReceivedRequest }
   /** The response was sent; `status` is `null` if there was none. */
-  | { readonly news: "answered"; readonly number: number; readonly at: number; readonly status: number | null }
+  | { readonly news: "responded"; readonly number: number; readonly at: number; readonly status: number | null }
   /** The client closed the connection early, after reading `bytes` of the body. */
   | { readonly news: "gone"; readonly number: number; readonly at: number; readonly bytes: number }
   /** A connection was opened to the port that never responds. */

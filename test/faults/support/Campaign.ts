@@ -58,7 +58,7 @@ export const run = (fault: Fault, { seed, ...plan }: Plan) =>
   Effect.scoped(faults[fault]({ ...plan, perSecond: 50, random: random(seedOf(seed, fault)) }))
 
 /** Formats a result as lines: the verdict with its figures, then the violations. */
-export const told = (fault: string, millis: number, exit: Exit.Exit<Verdict>): ReadonlyArray<string> => {
+export const reportLines = (fault: string, millis: number, exit: Exit.Exit<Verdict>): ReadonlyArray<string> => {
   const took = `${(millis / 1000).toFixed(1)} s`
   if (Exit.isFailure(exit)) return [`FAILED  ${fault} (${took})`, Cause.pretty(exit.cause)]
   const { figures, violations } = exit.value

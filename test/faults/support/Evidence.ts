@@ -77,7 +77,7 @@ const pages = async <A>(url: string, token: string): Promise<ReadonlyArray<A>> =
 }
 
 /** Reads the service's records of organizations: their events and delivery attempts. */
-export const account = (core: string, tenants: ReadonlyArray<Tenant>) =>
+export const readServiceRecords = (core: string, tenants: ReadonlyArray<Tenant>) =>
   Effect.promise(async () => {
     const feed: Array<FeedEvent> = []
     const history: Array<HistoryAttempt> = []

@@ -7,7 +7,7 @@ import { SqlClient } from "effect/sql"
 import { migrate } from "../../../src/infra/database/Migrations.ts"
 import { databaseUrl } from "../../support/databaseUrl.ts"
 import { request } from "../../support/http.ts"
-import type { Answer } from "../../support/http.ts"
+import type { HttpResponse } from "../../support/http.ts"
 import { randomCredential, start } from "../../support/ServiceProcess.ts"
 import type { Ended, ServiceProcess } from "../../support/ServiceProcess.ts"
 import type { Endpoint } from "./Evidence.ts"
@@ -211,7 +211,7 @@ export type AnyNode = Effect.Success<ReturnType<Installation["node"]>>
 
 /** Calls a listener; dies on an error response. */
 export const call = (method: string, url: string, token: string, body?: object) =>
-  Effect.promise(async (): Promise<Answer> => {
+  Effect.promise(async (): Promise<HttpResponse> => {
     const response = await request(method, url, { token, ...(body === undefined ? {} : { body }) })
     if (response.status >= 300) throw new Error(`${method} ${url}: ${response.status} ${response.text}`)
     return response

@@ -6,7 +6,7 @@ import type { Violation } from "./Checker.ts"
 const TIMEOUT_MILLIS = 40_000
 
 /** One request with its response. Times are milliseconds. */
-export interface Answered {
+export interface ProbeResponse {
   readonly at: number
   readonly millis: number
   /** `null` if there was no response. */
@@ -20,12 +20,12 @@ export type ProbeRequest = (number: number) => readonly [method: string, url: st
 
 /** A running probe. */
 export interface Probe {
-  readonly answers: ReadonlyArray<Answered>
+  readonly responses: ReadonlyArray<ProbeResponse>
   /** Stops sending and waits for all responses. */
   readonly stop: Effect.Effect<void>
 }
 
-const send = async ([method, url, token, body]: ReturnType<ProbeRequest>): Promise<Answered> => {
+const send = async ([method, url, token, body]: ReturnType<ProbeRequest>): Promise<ProbeResponse> => {
   const at = clock()
   const none = { status: null, retryAfter: null, type: null }
   const response = await fetch(url, {
@@ -46,17 +46,17 @@ const send = async ([method, url, token, body]: ReturnType<ProbeRequest>): Promi
 
 /** Sends requests at a constant rate without waiting for responses, until stopped or the scope closes. */
 export const probe = Effect.fnUntraced(function* (question: ProbeRequest, everyMillis: number) {
-  const answers: Array<Answered> = []
+  const responses: Array<ProbeResponse> = []
   const waiting = new Set<Promise<void>>()
   let number = 0
   const timer = setInterval(() => {
-    const pending = send(question(number++)).then((answered) => void answers.push(answered))
+    const pending = send(question(number++)).then((response) => void responses.push(response))
     waiting.add(pending)
     void pending.finally(() => waiting.delete(pending))
   }, everyMillis)
   yield* Effect.addFinalizer(() => Effect.sync(() => clearInterval(timer)))
   const running: Probe = {
-    answers,
+    responses,
     stop: Effect.promise(async () => {
       clearInterval(timer)
       await Promise.all(waiting)
@@ -66,15 +66,15 @@ export const probe = Effect.fnUntraced(function* (question: ProbeRequest, everyM
 })
 
 /** Selects the requests that were sent within a period. */
-export const between = ({ answers }: Probe, from: number, to: number): ReadonlyArray<Answered> =>
-  answers.filter(({ at }) => at >= from && at < to)
+export const between = ({ responses }: Probe, from: number, to: number): ReadonlyArray<ProbeResponse> =>
+  responses.filter(({ at }) => at >= from && at < to)
 
 /** Summarizes responses: the count of each status and the longest duration. */
-export const summarize = (answers: ReadonlyArray<Answered>): string => {
-  const counts = [...Map.groupBy(answers, ({ status }) => status ?? "none")]
+export const summarize = (responses: ReadonlyArray<ProbeResponse>): string => {
+  const counts = [...Map.groupBy(responses, ({ status }) => status ?? "none")]
     .map(([status, same]) => `${same.length} x ${status}`)
     .join(" ")
-  return `${counts} within ${Math.round(Math.max(0, ...answers.map(({ millis }) => millis)))} ms`
+  return `${counts} within ${Math.round(Math.max(0, ...responses.map(({ millis }) => millis)))} ms`
 }
 
 /**
@@ -83,10 +83,10 @@ export const summarize = (answers: ReadonlyArray<Answered>): string => {
  */
 export const misbehaviour = (
   what: string,
-  answers: ReadonlyArray<Answered>,
+  responses: ReadonlyArray<ProbeResponse>,
   limitMillis: number,
 ): ReadonlyArray<Violation> =>
-  answers
+  responses
     .filter(({ millis, retryAfter, status, type }) => {
       const isAcceptable =
         status !== null &&

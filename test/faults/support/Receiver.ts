@@ -7,7 +7,7 @@ import type { Behaviour, ReceivedRequest, ReceiverMessage, ReceiverCommand } fro
 
 /** A received request and its outcome. */
 export interface Arrival extends ReceivedRequest {
-  answeredAt: number | null
+  respondedAt: number | null
   status: number | null
   goneAt: number | null
   /** Bytes of the response that the client read before it closed the connection. */
@@ -58,7 +58,7 @@ export const start = Effect.acquireRelease(
       const secret = secrets.get(request.key)
       const arrival: Arrival = {
         ...request,
-        answeredAt: null,
+        respondedAt: null,
         status: null,
         goneAt: null,
         bytes: null,
@@ -80,7 +80,7 @@ export const start = Effect.acquireRelease(
           const arrival = byNumber.get(message.number)
           if (arrival === undefined) return
           if (message.news === "gone") Object.assign(arrival, { goneAt: message.at, bytes: message.bytes })
-          else Object.assign(arrival, { answeredAt: message.at, status: message.status })
+          else Object.assign(arrival, { respondedAt: message.at, status: message.status })
         }
       })
     })
@@ -100,8 +100,8 @@ export const start = Effect.acquireRelease(
         ),
       release: (key, status = 200) => {
         for (const arrival of byKey.get(key) ?? []) {
-          if (arrival.answeredAt === null && arrival.goneAt === null) {
-            Object.assign(arrival, { answeredAt: performance.timeOrigin + performance.now(), status })
+          if (arrival.respondedAt === null && arrival.goneAt === null) {
+            Object.assign(arrival, { respondedAt: performance.timeOrigin + performance.now(), status })
           }
         }
         order({ order: "release", key, status })

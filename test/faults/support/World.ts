@@ -5,7 +5,7 @@
 import { Effect } from "effect"
 import { check } from "./Checker.ts"
 import type { Violation } from "./Checker.ts"
-import { account } from "./Evidence.ts"
+import { readServiceRecords } from "./Evidence.ts"
 import type { Endpoint, Evidence } from "./Evidence.ts"
 import { call, clock, endpoint, open, tenant, until } from "./Installation.ts"
 import type { Installation, Server } from "./Installation.ts"
@@ -51,8 +51,8 @@ export const fixtureOn = Effect.fnUntraced(function* (
   yield* Effect.all([one.start, two.start], { concurrency: 2 })
   const acme = yield* tenant(installation, one, "Acme")
   const bolt = yield* tenant(installation, two, "Bolt")
-  yield* receiver.behave("acme-slow", { kind: "answer", statuses: [204], delayMillis: 60 })
-  yield* receiver.behave("acme-twice", { kind: "answer", statuses: [500, 200] })
+  yield* receiver.behave("acme-slow", { kind: "respond", statuses: [204], delayMillis: 60 })
+  yield* receiver.behave("acme-twice", { kind: "respond", statuses: [500, 200] })
   const endpoints = [
     yield* endpoint(one, acme, receiver, { key: "acme-all" }),
     yield* endpoint(one, acme, receiver, { key: "acme-slow", eventNames: ["CUSTOMER_CREATION"] }),
@@ -85,11 +85,11 @@ export const deleteEndingEndpoint = Effect.fnUntraced(function* ({ endpoints, no
   yield* until("an endpoint is deleted", async () => {
     const node = nodes.find(({ isReady }) => isReady())
     if (node === undefined) return false
-    const answer = await fetch(`${node.core}/api/webhooks/${ending.id}`, {
+    const response = await fetch(`${node.core}/api/webhooks/${ending.id}`, {
       method: "DELETE",
       headers: { authorization: `Bearer ${token}` },
     }).catch(() => undefined)
-    return answer !== undefined && (answer.status === 204 || answer.status === 404)
+    return response !== undefined && (response.status === 204 || response.status === 404)
   })
   ending.removedAt = clock()
 })
@@ -130,7 +130,7 @@ export const lagsOf = ({ arrivals, feed }: Pick<Evidence, "arrivals" | "feed">) 
 }
 
 /** Collects the evidence and checks it. */
-export const judged = Effect.fnUntraced(function* (
+export const checkEvidence = Effect.fnUntraced(function* (
   {
     endpoints,
     installation,
@@ -145,7 +145,7 @@ export const judged = Effect.fnUntraced(function* (
   const evidence: Evidence = {
     endpoints,
     writes,
-    ...(yield* account(node.core, tenants)),
+    ...(yield* readServiceRecords(node.core, tenants)),
     arrivals: receiver.arrivals,
     crashes: installation.crashes,
   }
@@ -173,18 +173,18 @@ export const judged = Effect.fnUntraced(function* (
 
 /** Stops the load, waits for pending deliveries and checks the evidence. */
 export const conclude = Effect.fnUntraced(function* (
-  world: Fixture,
+  fixture: Fixture,
   load: Load.Load,
   limitMillis: number,
   beginsWithin?: number,
 ) {
   yield* load.stop
   const stopped = performance.now()
-  const isDrained = yield* waitUntilDrained(world.installation, world.endpoints, limitMillis)
+  const isDrained = yield* waitUntilDrained(fixture.installation, fixture.endpoints, limitMillis)
   const millis = Math.round(performance.now() - stopped)
   // The receiver's last messages may still be in flight.
   yield* Effect.sleep(200)
-  const { evidence, verdict } = yield* judged(world, load.writes, beginsWithin)
+  const { evidence, verdict } = yield* checkEvidence(fixture, load.writes, beginsWithin)
   const undelivered = isDrained
     ? []
     : [{ invariant: "I1", detail: `deliveries were still pending after ${millis} ms` } as const]
@@ -198,5 +198,5 @@ export const conclude = Effect.fnUntraced(function* (
 })
 
 /** Creates a component, which emits one event. */
-export const component = (world: Pick<Fixture, "nodes" | "tenants">, name: string) =>
-  call("POST", `${world.nodes[0].core}/api/components`, world.tenants[0]?.token ?? "", { name, version: "1" })
+export const component = (fixture: Pick<Fixture, "nodes" | "tenants">, name: string) =>
+  call("POST", `${fixture.nodes[0].core}/api/components`, fixture.tenants[0]?.token ?? "", { name, version: "1" })

@@ -59,7 +59,7 @@ const delayed = (from: Socket, to: Socket, wait: () => number, isHeld: () => boo
 }
 
 /** Opens a TCP proxy to the database. */
-export const line = (databaseUrl: string, random: Random) =>
+export const degradableLine = (databaseUrl: string, random: Random) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
       const sockets = new Set<Socket>()

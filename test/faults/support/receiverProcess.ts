@@ -41,15 +41,15 @@ const flood = (response: ServerResponse, bytes: number) => {
 
 const respond = (behaviour: Behaviour, request: ReceivedRequest, response: ServerResponse): void => {
   const reset = () => {
-    report({ news: "answered", number: request.number, at: clock(), status: null })
+    report({ news: "responded", number: request.number, at: clock(), status: null })
     response.socket?.resetAndDestroy()
   }
   const status = (code: number, headers: Record<string, string> = {}) => {
     response.writeHead(code, headers)
-    report({ news: "answered", number: request.number, at: clock(), status: code })
+    report({ news: "responded", number: request.number, at: clock(), status: code })
   }
   switch (behaviour.kind) {
-    case "answer": {
+    case "respond": {
       const times = countRequest(`${request.key} ${request.headers["webhook-id"]}`)
       const code = behaviour.statuses[Math.min(times, behaviour.statuses.length) - 1] ?? 200
       const end = () => {
@@ -72,7 +72,7 @@ const respond = (behaviour: Behaviour, request: ReceivedRequest, response: Serve
       return
     }
     case "reset":
-      if (behaviour.when === "answering") {
+      if (behaviour.when === "responding") {
         status(200, { "content-length": "1000" })
         response.write("begun", () => setTimeout(() => response.socket?.resetAndDestroy(), 20))
       } else reset()
@@ -85,7 +85,7 @@ const respond = (behaviour: Behaviour, request: ReceivedRequest, response: Serve
       }
       return
     case "garbage":
-      report({ news: "answered", number: request.number, at: clock(), status: null })
+      report({ news: "responded", number: request.number, at: clock(), status: null })
       response.socket?.end("\u0001\u0002 this is not HTTP\r\n\r\n")
       return
     case "huge":
@@ -106,7 +106,7 @@ const respond = (behaviour: Behaviour, request: ReceivedRequest, response: Serve
 const serve = (request: IncomingMessage, response: ServerResponse) => {
   const number = ++count
   const key = (request.url ?? "/").slice(1)
-  const behaviour = behaviours.get(key) ?? { kind: "answer", statuses: [200] }
+  const behaviour = behaviours.get(key) ?? { kind: "respond", statuses: [200] }
   const at = clock()
   const parts: Array<Buffer> = []
   const socket = request.socket

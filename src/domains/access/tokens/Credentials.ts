@@ -5,11 +5,11 @@ import { InvalidCredential } from "../../../kernel/contract/Problem.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import type { CredentialKind, StoredCredential } from "../Model.ts"
 import { AccessRepo } from "../Repo.ts"
-import { bounded, isLive, isOfKind } from "../Rules.ts"
+import { truncate, isLive, isOfKind } from "../Rules.ts"
 import { TokenHasher } from "./TokenHasher.ts"
 
 /** The error for every credential that does not work. It never says why, so that it reveals nothing about tokens. */
-export const refused = () =>
+export const invalidCredential = () =>
   new InvalidCredential({ detail: "The credential is missing or not valid. The reason is not disclosed." })
 
 // The id of no row: a look-up without an id runs the same query.
@@ -50,12 +50,13 @@ export class Credentials extends Context.Service<
 
       return Credentials.of({
         authenticate: Effect.fnUntraced(function* (kind, credential) {
-          const text = bounded(Redacted.value(credential))
+          const text = truncate(Redacted.value(credential))
           const token = Redacted.make(text)
           const row = Option.getOrUndefined(yield* byHash(hasher.lookupHash(token)))
           const genuine = hasher.verify(token, row)
           const at = yield* now
-          if (row === undefined || !genuine || !isOfKind(text, kind) || !isLive(row, kind, at)) return yield* refused()
+          if (row === undefined || !genuine || !isOfKind(text, kind) || !isLive(row, kind, at))
+            return yield* invalidCredential()
           lastUse.set(row.id, at)
           return row
         }),
@@ -63,7 +64,7 @@ export class Credentials extends Context.Service<
         findLive: Effect.fnUntraced(function* (kind, id) {
           const row = Option.getOrUndefined(yield* byId(Option.getOrElse(id, () => NO_ROW)))
           const at = yield* now
-          if (row === undefined || !isLive(row, kind, at)) return yield* refused()
+          if (row === undefined || !isLive(row, kind, at)) return yield* invalidCredential()
           lastUse.set(row.id, at)
           return row
         }),
@@ -96,7 +97,7 @@ const makeLastUse = Effect.fnUntraced(function* (repo: AccessRepo["Service"]) {
     const uses = [...used].map(([id, at]) => [id, wholeMinute(at)] as const)
     used.clear()
     return repo.storeLastUse(uses)
-  }).pipe(Effect.catchCause((cause) => Effect.logWarning("Storing the last use of tokens failed", cause)))
+  }).pipe(Effect.catchCause((cause) => Effect.logWarning("Storing the time of last use of tokens failed", cause)))
   yield* flush.pipe(Effect.repeat(Schedule.spaced("1 minute")), Effect.forkScoped)
   yield* Effect.addFinalizer(() => flush)
   return used

@@ -1,6 +1,6 @@
 /** Checks settings schemas at registration: valid, self-contained, and unambiguous about secrets. Pure. */
 import { Predicate } from "effect"
-import type { ProblemFault } from "../../../kernel/contract/Problem.ts"
+import type { ValidationError } from "../../../kernel/contract/Problem.ts"
 import type { JsonObject } from "../Model.ts"
 import { unsupportedReason, resolveRef } from "./SchemaWalk.ts"
 import { compile } from "./SettingsValidator.ts"
@@ -13,20 +13,25 @@ const SCHEMAS = ["if", "then", "else", "not", "additionalProperties", "unevaluat
 const SCHEMA_LISTS = ["allOf", "anyOf", "oneOf", "prefixItems"]
 const SCHEMA_MAPS = ["properties", "patternProperties", "dependentSchemas", "$defs", "definitions"]
 
-const errorsOf = (schema: unknown, root: JsonObject, location: string, depth: number): ReadonlyArray<ProblemFault> => {
+const errorsOf = (
+  schema: unknown,
+  root: JsonObject,
+  location: string,
+  depth: number,
+): ReadonlyArray<ValidationError> => {
   if (!Predicate.isObject(schema)) return []
   if (depth > MAX_DEPTH) return [{ location, message: `must not be nested deeper than ${MAX_DEPTH} levels` }]
-  const own = Object.entries(schema).flatMap(([keyword, value]): ReadonlyArray<ProblemFault> => {
+  const own = Object.entries(schema).flatMap(([keyword, value]): ReadonlyArray<ValidationError> => {
     const at = `${location}.${keyword}`
     const reason = unsupportedReason(keyword, value)
     if (reason !== undefined) return [{ location: at, message: reason }]
     if (keyword === "$ref" && resolveRef(root, value) === undefined) {
-      return [{ location: at, message: "does not point to a schema in this document (`#/...`)" }]
+      return [{ location: at, message: "must point to a schema in this document (`#/...`)" }]
     }
     if (keyword === "$id" && depth > 0) return [{ location: at, message: "is allowed only at the top of the schema" }]
     return []
   })
-  const inside = Object.entries(schema).flatMap(([keyword, value]): ReadonlyArray<ProblemFault> => {
+  const inside = Object.entries(schema).flatMap(([keyword, value]): ReadonlyArray<ValidationError> => {
     const at = `${location}.${keyword}`
     if ([...SCHEMAS, "unevaluatedItems", "contains"].includes(keyword)) return errorsOf(value, root, at, depth + 1)
     if (SCHEMA_LISTS.includes(keyword) && Array.isArray(value)) {
@@ -41,7 +46,7 @@ const errorsOf = (schema: unknown, root: JsonObject, location: string, depth: nu
 }
 
 /** Returns the errors of a schema to register, or an empty list if it is accepted. */
-export const lint = (schema: JsonObject): ReadonlyArray<ProblemFault> => {
+export const lint = (schema: JsonObject): ReadonlyArray<ValidationError> => {
   const location = "body.settings_schema"
   if (JSON.stringify(schema).length > MAX_LENGTH) return [{ location, message: "must be at most 64 KiB" }]
   const dialect = schema["$schema"]
@@ -50,7 +55,9 @@ export const lint = (schema: JsonObject): ReadonlyArray<ProblemFault> => {
   }
   if (schema["type"] !== "object") return [{ location: `${location}.type`, message: 'must be "object"' }]
   if (schema["writeOnly"] === true) {
-    return [{ location: `${location}.writeOnly`, message: "is allowed on properties only, not on the whole settings" }]
+    return [
+      { location: `${location}.writeOnly`, message: "is allowed only on properties, not at the top of the schema" },
+    ]
   }
   const errors = errorsOf(schema, schema, location, 0)
   if (errors.length > 0) return errors.slice(0, 20)

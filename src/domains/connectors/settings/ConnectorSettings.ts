@@ -2,9 +2,9 @@
 import { Context, Effect, Layer, Option, Predicate } from "effect"
 import { Caller } from "../../../kernel/contract/Caller.ts"
 import { ValidationFailed } from "../../../kernel/contract/Problem.ts"
-import type { ProblemFault } from "../../../kernel/contract/Problem.ts"
+import type { ValidationError } from "../../../kernel/contract/Problem.ts"
 import { SecretBox } from "../../../kernel/ports/SecretBox.ts"
-import type { SealedPlace } from "../../../kernel/ports/SecretBox.ts"
+import type { SealContext } from "../../../kernel/ports/SecretBox.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
 import { ConnectorSettingsNotFound } from "../Errors.ts"
@@ -23,13 +23,13 @@ import type { SettingsError } from "../schema/SettingsValidator.ts"
 const LOCATION = "body.settings"
 
 /** The place that an organization's settings of a connector are sealed for. */
-export const settingsSealContext = (organizationId: string, name: string): SealedPlace => ({
+export const settingsSealContext = (organizationId: string, name: string): SealContext => ({
   purpose: "connector-settings",
   boundTo: [organizationId, name],
 })
 
 /** Adds the place in the request to a schema error. It stops at a secret, whose property names may be secret too. */
-const located = (at: Applicable, settings: unknown, { message, path }: SettingsError): ProblemFault => {
+const located = (at: Applicable, settings: unknown, { message, path }: SettingsError): ValidationError => {
   let location = LOCATION
   let current = at
   let value = settings
@@ -43,7 +43,7 @@ const located = (at: Applicable, settings: unknown, { message, path }: SettingsE
   return { location, message: isSecret(current) ? message.slice(0, 200) : message }
 }
 
-const rejected = (detail: string, errors: ReadonlyArray<ProblemFault>) => new ValidationFailed({ detail, errors })
+const rejected = (detail: string, errors: ReadonlyArray<ValidationError>) => new ValidationFailed({ detail, errors })
 
 /** Merges the sent settings with the stored ones and validates the result. Returns the document to store. */
 const settingsToStore = Effect.fnUntraced(function* (
@@ -66,7 +66,7 @@ const settingsToStore = Effect.fnUntraced(function* (
     )
   }
   const changed =
-    merged.keptSecrets && stored !== undefined ? changedExposures(at, stored, merged.settings, LOCATION) : []
+    merged.hasRetainedSecrets && stored !== undefined ? changedExposures(at, stored, merged.settings, LOCATION) : []
   if (changed.length > 0) {
     const message = "determines where secrets are sent. To change it, send the secrets again"
     return yield* rejected(
@@ -91,7 +91,7 @@ const make = Effect.gen(function* () {
 
   const notFound = (name: string) =>
     new ConnectorSettingsNotFound({
-      detail: `The connector "${name}" has no settings in this organization. PUT them first.`,
+      detail: `The connector "${name}" has no settings in this organization. Store them with PUT first.`,
     })
 
   const recordOf = (name: string, row: SettingsRow, settings: JsonObject, at: Applicable): SettingsRecord => ({

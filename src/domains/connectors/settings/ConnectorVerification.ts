@@ -22,7 +22,7 @@ const make = Effect.gen(function* () {
     const adapter = adapters.find((candidate) => candidate.name === name)
     if (adapter === undefined) {
       return yield* new TestConnectorNotSupported({
-        detail: `The connector "${name}" cannot be tested. It is registered by its schema only, and the service has no adapter for it.`,
+        detail: `The connector "${name}" cannot be tested, because only its schema is registered. Only built-in connectors have a test.`,
       })
     }
     const stored = yield* settings.reveal(organizationId, name)

@@ -9,7 +9,7 @@
  */
 import { Predicate } from "effect"
 import { isDeepStrictEqual } from "node:util"
-import type { ProblemFault } from "../../../kernel/contract/Problem.ts"
+import type { ValidationError } from "../../../kernel/contract/Problem.ts"
 import type { JsonObject } from "../Model.ts"
 import { holdsSecrets, MASK } from "./Redaction.ts"
 import { declaredProperties, defaultOf, exposesSecrets, isSecret, itemAt, propertyAt } from "../schema/SchemaWalk.ts"
@@ -18,15 +18,15 @@ import type { Applicable } from "../schema/SchemaWalk.ts"
 /** The settings to validate and store, the errors, and whether any stored secret was retained. */
 export interface Merged {
   readonly settings: JsonObject
-  readonly errors: ReadonlyArray<ProblemFault>
-  readonly keptSecrets: boolean
+  readonly errors: ReadonlyArray<ValidationError>
+  readonly hasRetainedSecrets: boolean
 }
 
 interface Progress {
-  readonly errors: Array<ProblemFault>
+  readonly errors: Array<ValidationError>
   /** `null` removes the property instead of being stored. */
   readonly nullRemoves: boolean
-  hasKeptSecrets: boolean
+  hasRetainedSecrets: boolean
 }
 
 const isRecord = (value: unknown): value is JsonObject => Predicate.isObject(value)
@@ -74,12 +74,12 @@ const counterpart = (at: Applicable, item: unknown, sent: ReadonlyArray<unknown>
 const mergeSecret = (sent: unknown, stored: unknown, location: string, progress: Progress): unknown => {
   if (sent === MASK) {
     if (stored !== undefined && stored !== null) {
-      progress.hasKeptSecrets = true
+      progress.hasRetainedSecrets = true
       return stored
     }
-    progress.errors.push({ location, message: "has no stored value that `***` can stand for" })
+    progress.errors.push({ location, message: "must not be `***`, because no value is stored. Send the secret" })
   } else if (containsMask(sent)) {
-    progress.errors.push({ location, message: "is secret as a whole. Send the whole value, or `***` in its place" })
+    progress.errors.push({ location, message: "is entirely secret. Send the complete value, or `***` instead of it" })
   }
   return sent
 }
@@ -104,7 +104,7 @@ const mergeObject = (
     .filter(([key]) => !Object.hasOwn(sent, key))
     .map(([key, property]): readonly [string, unknown] => [key, retainedPart(propertyAt(at, key), property)])
     .filter(([, property]) => property !== undefined)
-  if (omitted.length > 0) progress.hasKeptSecrets = true
+  if (omitted.length > 0) progress.hasRetainedSecrets = true
   return Object.fromEntries([...properties, ...omitted])
 }
 
@@ -126,9 +126,9 @@ export const merge = (
   stored: JsonObject | undefined,
   options: { readonly location: string; readonly nullRemoves: boolean },
 ): Merged => {
-  const progress: Progress = { errors: [], nullRemoves: options.nullRemoves, hasKeptSecrets: false }
+  const progress: Progress = { errors: [], nullRemoves: options.nullRemoves, hasRetainedSecrets: false }
   const settings = mergeObject(at, sent, stored, options.location, progress)
-  return { settings, errors: progress.errors, keptSecrets: progress.hasKeptSecrets }
+  return { settings, errors: progress.errors, hasRetainedSecrets: progress.hasRetainedSecrets }
 }
 
 /**

@@ -3,7 +3,7 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Idempotency, idempotencyHeaders, RequiredScope } from "../../../kernel/contract/Endpoint.ts"
 import { exampleBody } from "../../../kernel/contract/Example.ts"
-import { BulkEvaluation, EvaluationRequest, EvaluationSuccess, failures } from "./Model.ts"
+import { BulkEvaluation, EvaluationRequest, EvaluationSuccess, errorResponses } from "./Model.ts"
 
 export class OfrepApi extends HttpApiGroup.make("ofrep")
   .add(
@@ -12,7 +12,7 @@ export class OfrepApi extends HttpApiGroup.make("ofrep")
       headers: idempotencyHeaders,
       payload: EvaluationRequest,
       success: EvaluationSuccess,
-      error: [failures.evaluation, failures.notFound],
+      error: [errorResponses.evaluation, errorResponses.notFound],
     })
       .middleware(Idempotency)
       .annotate(RequiredScope, "read:feature_flags")
@@ -21,7 +21,7 @@ export class OfrepApi extends HttpApiGroup.make("ofrep")
         OpenApi.annotations({
           summary: "Evaluate a flag",
           description:
-            "Evaluates a flag for a context and changes nothing. The flag `entitlement.<slug>` returns an entitlement of the instance named by `targetingKey`: access, the remaining amount (-1 if unlimited) or the configuration. If the response has no `value`, use the default in your code.",
+            "Evaluates a flag for a context and changes nothing. The flag `entitlement.<slug>` returns an entitlement of the instance whose slug is `targetingKey`: access, the remaining amount (-1 if unlimited) or the configuration. If the response has no `value`, clients use the default in their code.",
         }),
       ),
     HttpApiEndpoint.post("evaluateAll", "/ofrep/v1/evaluate/flags", {
@@ -34,7 +34,7 @@ export class OfrepApi extends HttpApiGroup.make("ofrep")
         HttpApiSchema.WithHeaders(BulkEvaluation, { etag: Schema.String }),
         HttpApiSchema.WithHeaders(HttpApiSchema.Empty(304), { etag: Schema.String }),
       ],
-      error: failures.bulk,
+      error: errorResponses.bulk,
     })
       .middleware(Idempotency)
       .annotate(RequiredScope, "read:feature_flags")

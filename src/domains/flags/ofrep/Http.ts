@@ -45,7 +45,7 @@ export const ofrep = handlersOf(
         withContext(
           request,
           (failure) => badRequest({ key: params.key, ...failure }),
-          (context) => Effect.map(evaluations.one(params.key, context), toResponse),
+          (context) => Effect.map(evaluations.evaluate(params.key, context), toResponse),
         ),
       )
       .handleRaw("evaluateAll", ({ headers, request }) =>

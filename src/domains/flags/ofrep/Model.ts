@@ -58,7 +58,7 @@ export const BulkEvaluationFailure = Schema.Struct({
 export type RequestError = typeof BulkEvaluationFailure.Type
 
 /** Error responses with the statuses that OFREP defines. */
-export const failures = {
+export const errorResponses = {
   evaluation: EvaluationFailure.pipe(HttpApiSchema.status(400)).annotate({ identifier: "Ofrep.EvaluationFailure" }),
   notFound: FlagNotFound.pipe(HttpApiSchema.status(404)).annotate({ identifier: "Ofrep.FlagNotFound" }),
   bulk: BulkEvaluationFailure.pipe(HttpApiSchema.status(400)).annotate({ identifier: "Ofrep.BulkEvaluationFailure" }),
@@ -69,10 +69,10 @@ const parsed = (text: string): Option.Option<unknown> => Option.liftThrowable(()
 /** Result of parsing a request body: the context, or the error to return. */
 export type ParsedContext =
   | { readonly _tag: "Context"; readonly context: Context }
-  | { readonly _tag: "Refused"; readonly failure: RequestError }
+  | { readonly _tag: "Rejected"; readonly failure: RequestError }
 
 const invalid = (errorCode: RequestError["errorCode"], errorDetails: string): ParsedContext => ({
-  _tag: "Refused",
+  _tag: "Rejected",
   failure: { errorCode, errorDetails },
 })
 

@@ -49,7 +49,7 @@ const make = Effect.gen(function* () {
     return Option.isSome(flag) ? evaluate(flag.value, context) : notFound(key, `The flag "${key}" does not exist.`)
   })
 
-  const all = Effect.fn("Evaluations.all")(function* (context: Context) {
+  const evaluateAll = Effect.fn("Evaluations.all")(function* (context: Context) {
     const { organizationId } = yield* Caller
     const targetingKey = targetingKeyOf(context)
     const [flags, entitlements] = yield* Effect.all(
@@ -65,10 +65,10 @@ const make = Effect.gen(function* () {
 
   return {
     /** Evaluates one flag. Products may call this for each of their own requests. */
-    one: (key: string, context: Context) =>
+    evaluate: (key: string, context: Context) =>
       key.startsWith(ENTITLEMENT_PREFIX) ? evaluateEntitlement(key, context) : evaluateFlag(key, context),
     /** Evaluates all flags, and all entitlements if the targeting key names an instance. Sorted by key. */
-    all,
+    all: evaluateAll,
   }
 })
 

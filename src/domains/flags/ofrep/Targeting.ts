@@ -4,7 +4,7 @@ import { FALLBACK_PROPERTY } from "../Model.ts"
 import type { Condition, FeatureFlag, Operator, Targeting } from "../Model.ts"
 import type { Context, Evaluation } from "./Model.ts"
 import { bucketOf, isInPercentage } from "./Rollout.ts"
-import { instantOf, parseVersion } from "../Rules.ts"
+import { parseInstant, parseVersion } from "../Rules.ts"
 
 /** The parts of a flag that an evaluation needs. */
 export type EvaluatedFlag = Pick<
@@ -73,13 +73,13 @@ const tests: Record<Operator, Test> = {
   SEMVER_GTE: comparison(parseVersion, (actual, value) => SemVer.isGreaterThanOrEqualTo(actual, value)),
   SEMVER_LT: comparison(parseVersion, (actual, value) => SemVer.isLessThan(actual, value)),
   SEMVER_LTE: comparison(parseVersion, (actual, value) => SemVer.isLessThanOrEqualTo(actual, value)),
-  BEFORE: comparison(instantOf, (actual, value) => actual < value),
-  AFTER: comparison(instantOf, (actual, value) => actual > value),
+  BEFORE: comparison(parseInstant, (actual, value) => actual < value),
+  AFTER: comparison(parseInstant, (actual, value) => actual > value),
   EXISTS: exists,
 }
 
 /** Whether a condition matches a context. */
-export const holds = ({ attribute, operator, values }: Condition, context: Context): boolean =>
+export const matches = ({ attribute, operator, values }: Condition, context: Context): boolean =>
   tests[operator](readAttribute(context, attribute), values)
 
 /** Selects the metadata to return: OFREP allows only strings, numbers and booleans. The fallback is not metadata. */
@@ -128,7 +128,7 @@ export const evaluate = (flag: EvaluatedFlag, context: Context): Evaluation => {
   if (!flag.enabled) return { key, ...fallbackOf(flag), reason: "DISABLED", metadata }
   const targetingKey = targetingKeyOf(context)
   for (const targeting of flag.targetings) {
-    if (!targeting.conditions.every((condition) => holds(condition, context))) continue
+    if (!targeting.conditions.every((condition) => matches(condition, context))) continue
     if (!hasPercentage(targeting)) {
       return { key, ...servedVariant(flag, targeting.variant), reason: "TARGETING_MATCH", metadata }
     }

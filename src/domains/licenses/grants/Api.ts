@@ -24,7 +24,7 @@ export class LicenseEntitlementsApi extends HttpApiGroup.make("licenseEntitlemen
       .annotateMerge(
         OpenApi.annotations({
           summary: "List the grants of a license",
-          description: "By `displayOrder` of the entitlement, then oldest entitlement first.",
+          description: "Sorted by `displayOrder` of the entitlement, then oldest entitlement first.",
         }),
       ),
     HttpApiEndpoint.post("assign", "/licenses/:licenseSlug/entitlements", {
@@ -41,7 +41,7 @@ export class LicenseEntitlementsApi extends HttpApiGroup.make("licenseEntitlemen
         OpenApi.annotations({
           summary: "Grant an entitlement",
           description:
-            "`value` must match the entitlement type: a number of at most 18 digits (`-1` is unlimited), a boolean or an object. Only numbers can have an overage. Grants can change in every lifecycle state. A change applies to all instances of the license.",
+            "`value` must match the entitlement type: a number of at most 18 digits (`-1` is unlimited), a boolean or an object. Only numbers can have an overage. Grants can be changed in any lifecycle state. A change applies to all instances of the license.",
         }),
       ),
     HttpApiEndpoint.put("update", "/licenses/:licenseSlug/entitlements/:entitlementSlug", {
@@ -53,7 +53,7 @@ export class LicenseEntitlementsApi extends HttpApiGroup.make("licenseEntitlemen
       .annotate(RequiredScope, "write:licenses")
       .annotateMerge(exampleBody({ value: 2000 }))
       .annotateMerge(
-        OpenApi.annotations({ summary: "Change a grant", description: "Omitted properties stay unchanged." }),
+        OpenApi.annotations({ summary: "Update a grant", description: "Omitted properties stay unchanged." }),
       ),
     HttpApiEndpoint.delete("unassign", "/licenses/:licenseSlug/entitlements/:entitlementSlug", {
       params: grant,

@@ -3,9 +3,9 @@ import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option } from "effect"
 import type { EntitlementType } from "../../entitlements/Model.ts"
 import { parseJson } from "../../../kernel/values/Decimal.ts"
-import { behindInDisplayOrder } from "../../../kernel/contract/Page.ts"
+import { afterInDisplayOrder } from "../../../kernel/contract/Page.ts"
 import type { Position } from "../../../kernel/contract/Page.ts"
-import { record, records, touched } from "../../../kernel/database/Statements.ts"
+import { record, records, returnedRow } from "../../../kernel/database/Statements.ts"
 import type { Grant, GrantValue } from "../Model.ts"
 
 /** A grant with the type and the list position of its entitlement. */
@@ -53,7 +53,7 @@ const make = Effect.gen(function* () {
   return {
     /** Stores the grant and returns whether the license did not grant the entitlement yet. */
     insert: (organizationId: string, row: StoredGrant, { at }: Change) =>
-      touched(sql`
+      returnedRow(sql`
         WITH granted AS (
           INSERT INTO license_entitlements (organization_id, license_id, entitlement_id, value, overage_percent)
           VALUES (${organizationId}, ${row.licenseId}, ${row.entitlementId}, ${sql.json(row.value)},
@@ -67,7 +67,7 @@ const make = Effect.gen(function* () {
         SELECT entitlement_id FROM granted`),
 
     list: (organizationId: string, licenseId: string, after: Position | null, count: number) => {
-      const [displayOrder, id] = behindInDisplayOrder(after)
+      const [displayOrder, id] = afterInDisplayOrder(after)
       return Effect.map(
         records<TextRow>()(sql`
           ${grants}

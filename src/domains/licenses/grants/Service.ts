@@ -1,7 +1,7 @@
 /**
  * Use cases of grants: which entitlements a license version grants, and with which value.
  *
- * Grants can change in every lifecycle state. Instances keep their version, so a changed grant applies to all of them
+ * Grants can be changed in any lifecycle state. Instances keep their version, so a changed grant applies to all of them
  * at once.
  */
 import { Context, Effect, Layer, Option } from "effect"
@@ -20,7 +20,7 @@ import { LicenseGrantsRepo } from "./Repo.ts"
 import type { GrantRow } from "./Repo.ts"
 import type { CreateGrant, Grant, UpdateGrant } from "../Model.ts"
 import { LicensesRepo } from "../Repo.ts"
-import { overageError, faultOfValue } from "../Rules.ts"
+import { overageError, valueError } from "../Rules.ts"
 
 const notGranted = (entitlementSlug: string, licenseSlug: string) =>
   new EntitlementNotFound({
@@ -34,7 +34,7 @@ const recordOf = ({ entitlementSlug, overagePercent, value }: GrantRow): Grant =
 })
 
 const validate = Effect.fnUntraced(function* (type: EntitlementType, grant: Grant) {
-  const value = faultOfValue(type, grant.value)
+  const value = valueError(type, grant.value)
   if (value !== undefined) return yield* invalid("body.value", value, grant.value)
   const overage = overageError(type, grant.overagePercent)
   if (overage !== undefined) return yield* invalid("body.overagePercent", overage, grant.overagePercent)
@@ -67,9 +67,13 @@ const make = Effect.gen(function* () {
     return yield* transactions.run(
       Effect.gen(function* () {
         const license = yield* keepLicense(organizationId, licenseSlug)
-        const entitlement = yield* entitlements.keep(organizationId, input.entitlementSlug)
+        const entitlement = yield* entitlements.lockShared(organizationId, input.entitlementSlug)
         if (Option.isNone(entitlement)) {
-          return yield* invalid("body.entitlementSlug", "does not name an existing entitlement", input.entitlementSlug)
+          return yield* invalid(
+            "body.entitlementSlug",
+            "must be the slug of an existing entitlement",
+            input.entitlementSlug,
+          )
         }
         yield* validate(entitlement.value.type, grant)
         const row = { ...grant, licenseId: license.id, entitlementId: entitlement.value.id }

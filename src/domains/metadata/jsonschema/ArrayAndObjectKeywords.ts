@@ -1,11 +1,11 @@
 /** The JSON Schema 2020-12 keywords that apply to arrays and objects. Pure. */
 import { Predicate } from "effect"
 import { canonical } from "./Equality.ts"
-import type { Moment } from "./EvaluationContext.ts"
+import type { EvaluationContext } from "./EvaluationContext.ts"
 import type { Keywords } from "./Subschemas.ts"
 
 /** Evaluates a value by the argument of one keyword. A value of a type that the keyword does not apply to is valid. */
-export type Rule = (argument: never, context: Moment) => boolean
+export type Rule = (argument: never, context: EvaluationContext) => boolean
 
 /** Rules by keyword, in the order of evaluation. */
 export type Rules = ReadonlyArray<readonly [keyword: string, rule: Rule]>
@@ -26,7 +26,7 @@ export const all = <A>(items: Iterable<A>, reporting: boolean, isValid: (item: A
 }
 
 /** Whether a text matches a pattern. Spends the budget for compiling and matching it. */
-export const matches = (context: Moment, source: string, text: string): boolean => {
+export const matches = (context: EvaluationContext, source: string, text: string): boolean => {
   const pattern = context.pattern(source)
   context.budget.spendOnce(pattern, pattern.size * 32)
   context.budget.spend(1 + (text.length * pattern.size) / 8)
@@ -34,35 +34,35 @@ export const matches = (context: Moment, source: string, text: string): boolean 
 }
 
 const array =
-  (rule: (argument: never, items: ReadonlyArray<unknown>, context: Moment) => boolean): Rule =>
+  (rule: (argument: never, items: ReadonlyArray<unknown>, context: EvaluationContext) => boolean): Rule =>
   (argument, context) =>
     !Array.isArray(context.value) || rule(argument, context.value, context)
 
 const object =
-  (rule: (argument: never, value: Readonly<Record<string, unknown>>, context: Moment) => boolean): Rule =>
+  (rule: (argument: never, value: Readonly<Record<string, unknown>>, context: EvaluationContext) => boolean): Rule =>
   (argument, context) => {
     if (!Predicate.isObject(context.value) || Array.isArray(context.value)) return true
     return rule(argument, context.value, context)
   }
 
-const applyToItem = (context: Moment, schema: unknown, index: number, value: unknown) => {
+const applyToItem = (context: EvaluationContext, schema: unknown, index: number, value: unknown) => {
   context.evaluated?.items.add(index)
   return context.applyToChild(schema, index, value, context.reporting)
 }
 
-const applyToProperty = (context: Moment, schema: unknown, key: string, value: unknown) => {
+const applyToProperty = (context: EvaluationContext, schema: unknown, key: string, value: unknown) => {
   context.budget.spend(1)
   context.evaluated?.properties.add(key)
   return context.applyToChild(schema, key, value, context.reporting)
 }
 
-const isAdditional = (context: Moment, key: string): boolean =>
+const isAdditional = (context: EvaluationContext, key: string): boolean =>
   !Object.hasOwn((own(context.schema, "properties") as object | undefined) ?? {}, key) &&
   !Object.keys((own(context.schema, "patternProperties") as object | undefined) ?? {}).some((source) =>
     matches(context, source, key),
   )
 
-const hasProperty = (value: object, key: string, fail: Moment["fail"]): boolean =>
+const hasProperty = (value: object, key: string, fail: EvaluationContext["fail"]): boolean =>
   Object.hasOwn(value, key) || fail(`must have the property ${JSON.stringify(key)}`)
 
 /** Keywords of arrays, except `unevaluatedItems`. */

@@ -1,7 +1,7 @@
 /** The evaluation context of a schema's keywords. */
 import type { Pattern } from "./Pattern.ts"
 import type { Keywords } from "./Subschemas.ts"
-import type { Work } from "./WorkBudget.ts"
+import type { Budget } from "./WorkBudget.ts"
 
 /** The properties and items that a schema has evaluated. `unevaluated...` applies to the remaining ones. */
 export interface Evaluated {
@@ -10,10 +10,10 @@ export interface Evaluated {
 }
 
 /** The evaluation context of a keyword: its schema, the value, and functions that apply subschemas. */
-export interface Moment {
+export interface EvaluationContext {
   readonly schema: Keywords
   readonly value: unknown
-  readonly budget: Work
+  readonly budget: Budget
   /** The properties and items evaluated so far, or `undefined` if no schema needs them. */
   readonly evaluated: Evaluated | undefined
   /** Whether errors are reported. Alternatives that may fail do not report them. */

@@ -1,7 +1,7 @@
 /** JSON pointers (RFC 6901) into schemas and values. Pure. */
 
 /** The pointer of a property or item below a pointer. */
-export const below = (pointer: string, key: string | number): string =>
+export const childPointer = (pointer: string, key: string | number): string =>
   `${pointer}/${typeof key === "number" ? key : key.replaceAll("~", "~0").replaceAll("/", "~1")}`
 
 const decoded = (text: string): string | undefined => {

@@ -2,7 +2,7 @@
 import { all, arrayRules, matches, objectRules, own, unevaluatedRules } from "./ArrayAndObjectKeywords.ts"
 import type { Rule, Rules } from "./ArrayAndObjectKeywords.ts"
 import { canonical, isMultiple } from "./Equality.ts"
-import type { Moment } from "./EvaluationContext.ts"
+import type { EvaluationContext } from "./EvaluationContext.ts"
 
 const typeOf = (value: unknown): string => {
   if (value === null) return "null"
@@ -29,7 +29,7 @@ const string =
   }
 
 /** Counts the schemas that the value matches, up to `enough`. */
-const countMatches = (context: Moment, schemas: ReadonlyArray<unknown>, enough: number): number => {
+const countMatches = (context: EvaluationContext, schemas: ReadonlyArray<unknown>, enough: number): number => {
   let count = 0
   for (const schema of schemas) {
     if (context.applyInPlace(schema, false)) count++

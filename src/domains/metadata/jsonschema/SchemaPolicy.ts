@@ -5,7 +5,7 @@
 import { Ajv2020 } from "ajv/dist/2020.js"
 import { compilePattern } from "./Pattern.ts"
 import { hasNestedRepetition } from "./Backtracking.ts"
-import { below } from "./JsonPointer.ts"
+import { childPointer } from "./JsonPointer.ts"
 import { indexOf, isKeywords, subschemasOf, targetOf } from "./Subschemas.ts"
 import type { Index, Keywords } from "./Subschemas.ts"
 import type { ValueError } from "./Validator.ts"
@@ -49,13 +49,13 @@ const shapeErrors = (schema: unknown): Errors => {
       return
     }
     if (Array.isArray(value)) {
-      for (const [index, item] of value.entries()) visit(item, below(pointer, index), depth + 1)
+      for (const [index, item] of value.entries()) visit(item, childPointer(pointer, index), depth + 1)
       return
     }
     for (const [key, item] of Object.entries(value)) {
-      if (key === "__proto__") errors.push(at(below(pointer, key), "is not an allowed property name"))
+      if (key === "__proto__") errors.push(at(childPointer(pointer, key), "is not an allowed property name"))
       else if (!isStorable(key)) errors.push(at(pointer, "must not have property names with NUL or a lone surrogate"))
-      else visit(item, below(pointer, key), depth + 1)
+      else visit(item, childPointer(pointer, key), depth + 1)
     }
   }
   visit(schema, "", 1)
@@ -70,7 +70,7 @@ const dialectErrors = (schema: Keywords): Errors => {
   const dialect = Object.hasOwn(schema, "$schema") ? schema["$schema"] : undefined
   return dialect === undefined || (typeof dialect === "string" && DIALECT.test(dialect))
     ? []
-    : [at("/$schema", "must be https://json-schema.org/draft/2020-12/schema, or absent")]
+    : [at("/$schema", "must be https://json-schema.org/draft/2020-12/schema or omitted")]
 }
 
 const compileMetaSchema = () =>
@@ -105,11 +105,11 @@ const own = (schema: Keywords, keyword: string): unknown =>
 const keywordErrors = (schema: Keywords, pointer: string, index: Index): Errors => {
   const errors: Array<ValueError> = []
   for (const [keyword, message] of Object.entries(rejectedKeywords)) {
-    if (Object.hasOwn(schema, keyword)) errors.push(at(below(pointer, keyword), message))
+    if (Object.hasOwn(schema, keyword)) errors.push(at(childPointer(pointer, keyword), message))
   }
   for (const keyword of rootKeywords) {
     if (pointer !== "" && Object.hasOwn(schema, keyword)) {
-      errors.push(at(below(pointer, keyword), "is allowed only at the top of the schema"))
+      errors.push(at(childPointer(pointer, keyword), "is allowed only at the top of the schema"))
     }
   }
   for (const keyword of ["$ref", "$dynamicRef"]) {
@@ -118,8 +118,8 @@ const keywordErrors = (schema: Keywords, pointer: string, index: Index): Errors 
       const isLocal = reference.startsWith("#")
       errors.push(
         at(
-          below(pointer, keyword),
-          isLocal ? "does not name a schema in this document" : "must be a local reference: #...",
+          childPointer(pointer, keyword),
+          isLocal ? "must point to a schema in this document" : "must be a local reference (`#...`)",
         ),
       )
     }
@@ -127,11 +127,11 @@ const keywordErrors = (schema: Keywords, pointer: string, index: Index): Errors 
   for (const keyword of ["$anchor", "$dynamicAnchor"]) {
     const name = own(schema, keyword)
     if (typeof name === "string" && (index.anchors.get(name)?.length ?? 0) > 1) {
-      errors.push(at(below(pointer, keyword), "must be unique in this document"))
+      errors.push(at(childPointer(pointer, keyword), "must be unique in this document"))
     }
   }
   const values = own(schema, "enum")
-  if (Array.isArray(values) && values.length === 0) errors.push(at(below(pointer, "enum"), "must not be empty"))
+  if (Array.isArray(values) && values.length === 0) errors.push(at(childPointer(pointer, "enum"), "must not be empty"))
   return errors
 }
 
@@ -141,11 +141,11 @@ const patternErrors = (index: Index): Errors => {
   for (const [pointer, schema] of index.byPointer) {
     if (!isKeywords(schema)) continue
     const pattern = own(schema, "pattern")
-    const patternProperties = below(pointer, "patternProperties")
+    const patternProperties = childPointer(pointer, "patternProperties")
     const sources = [
-      ...(typeof pattern === "string" ? [[below(pointer, "pattern"), pattern] as const] : []),
+      ...(typeof pattern === "string" ? [[childPointer(pointer, "pattern"), pattern] as const] : []),
       ...Object.keys(own(schema, "patternProperties") ?? {}).map(
-        (source) => [below(patternProperties, source), source] as const,
+        (source) => [childPointer(patternProperties, source), source] as const,
       ),
     ]
     for (const [place, source] of sources) {
@@ -178,7 +178,7 @@ const costErrors = (index: Index): Errors => {
     ...["$ref", "$dynamicRef"].flatMap((keyword) => {
       const reference = own(schema, keyword)
       const target = typeof reference === "string" ? targetOf(index, reference) : undefined
-      return target === undefined ? [] : [[target, below(pointer, keyword)] as const]
+      return target === undefined ? [] : [[target, childPointer(pointer, keyword)] as const]
     }),
   ]
   const measure = (pointer: string): { readonly paths: number; readonly chain: number } => {

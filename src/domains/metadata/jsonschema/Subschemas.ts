@@ -1,6 +1,6 @@
 /** Finds the subschemas of a JSON Schema 2020-12 and resolves its references. Pure. */
 import { Predicate } from "effect"
-import { below, fragmentOf } from "./JsonPointer.ts"
+import { childPointer, fragmentOf } from "./JsonPointer.ts"
 
 /** A schema as an object of keywords. `true` and `false` are schemas too. */
 export type Keywords = Readonly<Record<string, unknown>>
@@ -46,7 +46,7 @@ export const subschemasOf = (schema: Keywords, pointer: string): ReadonlyArray<S
     Object.hasOwn(schema, keyword)
       ? childrenOf(form, schema[keyword]).map(([key, inner]) => ({
           schema: inner,
-          pointer: key === null ? below(pointer, keyword) : below(below(pointer, keyword), key),
+          pointer: key === null ? childPointer(pointer, keyword) : childPointer(childPointer(pointer, keyword), key),
           appliesTo,
         }))
       : [],

@@ -6,13 +6,13 @@
 import { createHash } from "node:crypto"
 import { canonical } from "./Equality.ts"
 import { rules } from "./Keywords.ts"
-import type { Moment, Evaluated } from "./EvaluationContext.ts"
+import type { EvaluationContext, Evaluated } from "./EvaluationContext.ts"
 import { compilePattern } from "./Pattern.ts"
 import type { Pattern } from "./Pattern.ts"
-import { below } from "./JsonPointer.ts"
+import { childPointer } from "./JsonPointer.ts"
 import { indexOf, isKeywords, targetOf } from "./Subschemas.ts"
 import type { Index, Keywords } from "./Subschemas.ts"
-import { BudgetExceeded, Work } from "./WorkBudget.ts"
+import { BudgetExceeded, Budget } from "./WorkBudget.ts"
 
 /** A validation error: the JSON pointer of its place in the value, and the message. */
 export interface ValueError {
@@ -23,7 +23,7 @@ export interface ValueError {
 const MAX_ERRORS = 20
 const MAX_DEPTH = 400
 
-type Step = (context: Moment) => boolean
+type Step = (context: EvaluationContext) => boolean
 
 /** A schema prepared for validation. Its parts are compiled at first use and cached. */
 class Prepared {
@@ -98,7 +98,7 @@ const preparedOf = (schema: unknown): Prepared => {
 
 interface Run {
   readonly prepared: Prepared
-  readonly budget: Work
+  readonly budget: Budget
   readonly errors: Array<ValueError>
   depth: number
 }
@@ -132,7 +132,7 @@ const evaluate = (
     }
     return true
   }
-  const context: Moment = {
+  const context: EvaluationContext = {
     schema,
     value,
     budget: run.budget,
@@ -142,7 +142,14 @@ const evaluate = (
     applyInPlace,
     testInPlace: (inner) => evaluate(run, inner, value, pointer, false, noneEvaluated(run)),
     applyToChild: (inner, key, child, childReporting) =>
-      evaluate(run, inner, child, childReporting ? below(pointer, key) : pointer, childReporting, noneEvaluated(run)),
+      evaluate(
+        run,
+        inner,
+        child,
+        childReporting ? childPointer(pointer, key) : pointer,
+        childReporting,
+        noneEvaluated(run),
+      ),
     pattern: (source) => run.prepared.pattern(source),
     canonicalTexts: (values) => run.prepared.canonicalTexts(values),
     resolve: (reference) => run.prepared.resolve(reference),
@@ -162,13 +169,13 @@ const evaluate = (
 /**
  * Returns the validation errors of a value, or an empty list if it is valid. All values of one write share a budget.
  */
-export const validate = (schema: unknown, value: unknown, budget: Work = new Work()): ReadonlyArray<ValueError> => {
+export const validate = (schema: unknown, value: unknown, budget: Budget = new Budget()): ReadonlyArray<ValueError> => {
   const run: Run = { prepared: preparedOf(schema), budget, errors: [], depth: 0 }
   try {
     return evaluate(run, schema, value, "", true, noneEvaluated(run)) ? [] : run.errors
   } catch (error) {
     if (error instanceof BudgetExceeded) {
-      return [{ pointer: "", message: "takes more work to check against its schema than is allowed" }]
+      return [{ pointer: "", message: "is too expensive to check against its schema" }]
     }
     throw error
   }

@@ -7,7 +7,7 @@ export const MAX_STEPS = 100_000
 export class BudgetExceeded extends Error {}
 
 /** The remaining budget, shared by all values of one write. */
-export class Work {
+export class Budget {
   #remaining: number
   readonly #spentOn = new Set<unknown>()
 

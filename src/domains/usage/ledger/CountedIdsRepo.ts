@@ -1,7 +1,7 @@
 /** SQL of the ids by which a request is counted once: transaction ids of reports, and ids of CloudEvents. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option } from "effect"
-import { column, record, records, touched } from "../../../kernel/database/Statements.ts"
+import { column, record, records, returnedRow } from "../../../kernel/database/Statements.ts"
 import type { Meter } from "./Model.ts"
 
 /** Identifies an event that is counted once. */
@@ -29,7 +29,7 @@ const make = Effect.gen(function* () {
         readonly expiresAt: Date
       },
     ) =>
-      touched(sql`
+      returnedRow(sql`
         INSERT INTO usage_transactions AS t (organization_id, instance_id, entitlement_id, transaction_id, report,
           timestamp, created_at, expires_at)
         VALUES (${organizationId}, ${meter.instanceId}, ${meter.entitlementId}, ${row.transactionId},

@@ -4,7 +4,7 @@
 import { PgClient } from "@effect/sql-pg"
 import { BigDecimal, Context, Effect, Layer } from "effect"
 import { Commits } from "../../../kernel/database/Connections.ts"
-import { column, findsCitus, records } from "../../../kernel/database/Statements.ts"
+import { column, hasCitus, records } from "../../../kernel/database/Statements.ts"
 import { storedDecimal } from "../../../kernel/values/Decimal.ts"
 import { isBefore } from "../../../kernel/values/Timestamp.ts"
 import { grantJoin, licenseJoin, totalsAround } from "../TermsSql.ts"
@@ -40,7 +40,7 @@ const snapshotOf = (row: SnapshotRow, at: Date): MeterSnapshot => {
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const { ask } = yield* Commits
-  const isSharded = yield* findsCitus(sql)
+  const isSharded = yield* hasCitus(sql)
   const columns = sql.literal(`${meterColumns}, ${totalColumns}, t.decided_at AS "decidedAt", h.quantity::text AS held`)
   const ownOrganization = sql.literal("asked.organization_id")
   const licenseAndGrant = sql.literal(`${licenseJoin} ${grantJoin}`)

@@ -4,7 +4,7 @@ import { EntitlementNotFound } from "../../entitlements/Errors.ts"
 import { EntitlementGroups } from "../../groups/Service.ts"
 import { InstanceNotFound } from "../../instances/Errors.ts"
 import { Caller } from "../../../kernel/contract/Caller.ts"
-import { behindInDisplayOrder, Cursors } from "../../../kernel/contract/Page.ts"
+import { afterInDisplayOrder, Cursors } from "../../../kernel/contract/Page.ts"
 import type { PageRequest } from "../../../kernel/contract/Page.ts"
 import { noSuch } from "../../../kernel/contract/Problem.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
@@ -65,7 +65,7 @@ const make = Effect.gen(function* () {
     const page = yield* cursors.page(
       { name: "usage", organizationId, filters: { instance } },
       request,
-      (after, count) => repo.listGranted(organizationId, instance, behindInDisplayOrder(after), count),
+      (after, count) => repo.listGranted(organizationId, instance, afterInDisplayOrder(after), count),
       (meter) => [meter.displayOrder, meter.entitlementId],
     )
     return { ...page, items: yield* locked.entries(organizationId, page.items, yield* now) }

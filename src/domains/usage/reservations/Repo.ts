@@ -5,7 +5,7 @@
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import type { ActorReference } from "../../../kernel/contract/Caller.ts"
-import { record, touched } from "../../../kernel/database/Statements.ts"
+import { record, returnedRow } from "../../../kernel/database/Statements.ts"
 import type { TotalKey } from "../ledger/Account.ts"
 import { MAX_LIFETIME_SECONDS } from "./Model.ts"
 import type { StoredReservation } from "./Model.ts"
@@ -53,11 +53,11 @@ const make = Effect.gen(function* () {
      * that ends it.
      */
     end: (organizationId: string, id: string, how: ReservationEnd) =>
-      touched(sql`${ending(organizationId, id, how)} RETURNING id`),
+      returnedRow(sql`${ending(organizationId, id, how)} RETURNING id`),
 
     /** Ends a reservation that is `HELD` and has not expired. Returns whether it was. */
     endInTime: (organizationId: string, id: string, how: ReservationEnd) =>
-      touched(sql`${ending(organizationId, id, how)} AND expires_at > ${how.at} RETURNING id`),
+      returnedRow(sql`${ending(organizationId, id, how)} AND expires_at > ${how.at} RETURNING id`),
 
     /**
      * Deletes up to `limit` reservations, of all organizations, that were created more than a day before a past

@@ -12,13 +12,19 @@ export type AttemptPhase = "sending" | "recording" | "ended"
 /** The maximum number of deliveries per claim: bounds the time of its statements. */
 const MAX_PER_CLAIM = 128
 
-/** The maximum number of outcomes that wait to be stored. With more, the database cannot keep up, and nothing is claimed. */
+/**
+ * The maximum number of outcomes that wait to be stored. With more, the database cannot keep up, and nothing is
+ * claimed.
+ */
 const MAX_RECORDING = 512
 
 /** The share of the attempts in flight that must be sent before the next claim. */
 const SHARE_TO_SEND = 0.25
 
-/** How long a claim waits for that share: about as long as the rest needs to be sent, so that neither waits for the other. */
+/**
+ * How long a claim waits for that share: about as long as the rest needs to be sent, so that neither waits for the
+ * other.
+ */
 const MAX_BATCHING = "10 millis"
 
 /** Creates the load of a node that sends up to `concurrency` attempts at a time. */
@@ -50,9 +56,9 @@ export const makeAttemptLoad = (concurrency: number) => {
     room: (): number => (recording < MAX_RECORDING ? Math.min(concurrency - sending, MAX_PER_CLAIM) : 0),
 
     /**
-     * Waits until a quarter of the attempts in flight has been sent, or 10 ms: one claim for many deliveries costs a tenth of many
-     * claims. After a claim of the maximum it only waits for room for another one: such endpoints are fast, and their deliveries
-     * are sent before the next claim is made.
+     * Waits until a quarter of the attempts in flight has been sent, or 10 ms: one claim for many deliveries costs a
+     * tenth of many claims. After a claim of the maximum it only waits for room for another one: such endpoints are
+     * fast, and their deliveries are sent before the next claim is made.
      */
     batched: Effect.raceFirst(isBatched.await, Effect.sleep(MAX_BATCHING)),
 

@@ -1,6 +1,6 @@
 /**
- * Records the outcomes of attempts: history, queue and the endpoint's health change in one statement, for many attempts at a
- * time. The attempt's lease fences every change of the queue.
+ * Records the outcomes of attempts: history, queue and the endpoint's health change in one statement, for many attempts
+ * at a time. The attempt's lease fences every change of the queue.
  */
 import { Cause, Context, Effect, Exit, Layer, Schedule } from "effect"
 import { isSqlError } from "effect/sql/SqlError"
@@ -28,7 +28,9 @@ export interface EndedAttempt {
 // Limits the time of one commit, and with it the wait of the next one.
 const MAX_ATTEMPTS_PER_COMMIT = 64
 
-/** When the next attempt is due; `null` after a success, after the last attempt, and if the event is no longer stored. */
+/**
+ * When the next attempt is due; `null` after a success, after the last attempt, and if the event is no longer stored.
+ */
 export const nextAttemptDueAt = ({ claim, endedAt, outcome }: EndedAttempt): Date | null =>
   isSuccess(outcome) || outcome.error?.code === "event_gone" ? null : nextAttemptAt(claim.attempt, endedAt)
 
@@ -37,7 +39,10 @@ const wasSent = ({ error }: AttemptOutcome): boolean => error?.code !== "abandon
 const stateOf = (ended: EndedAttempt, isLeaseValid: boolean): AttemptRow["state"] =>
   isSuccess(ended.outcome) ? "Success" : isLeaseValid && nextAttemptDueAt(ended) === null ? "Failed" : "Failure"
 
-/** The row of an attempt. An attempt whose lease was lost is recorded, because it did happen, but no attempt follows from it. */
+/**
+ * The row of an attempt. An attempt whose lease was lost is recorded, because it did happen, but no attempt follows
+ * from it.
+ */
 export const attemptRowOf = (ended: EndedAttempt, isLeaseValid: boolean): AttemptRow => {
   const { claim, outcome } = ended
   return {
@@ -88,7 +93,8 @@ const isMissingPartition = (error: unknown): boolean =>
   error.reason._tag === "ConstraintError" &&
   /no partition of relation/.test(String(error.reason.cause))
 
-// Whether the database or its client rejects these very rows, and would reject them again. All other errors are transient.
+// Whether the database or its client rejects these very rows, and would reject them again. All other errors are
+// transient.
 const isRejection = (error: unknown): boolean =>
   !isSqlError(error) ||
   ["ConstraintError", "UniqueViolation", "SqlSyntaxError"].includes(error.reason._tag) ||
@@ -145,8 +151,8 @@ export class AttemptRecorder extends Context.Service<
           Effect.retry({ schedule: backOff, while: (error) => !isRejection(error) }),
         )
 
-      // An attempt that the database rejects must not delay the others, so each is then recorded alone. The rejected one keeps its
-      // lease until that expires; after further claims it is abandoned.
+      // An attempt that the database rejects must not delay the others, so each is then recorded alone. The rejected
+      // one keeps its lease until that expires; after further claims it is abandoned.
       const recordAll = (ended: ReadonlyArray<EndedAttempt>): Effect.Effect<void> => {
         const healths = endpointHealthOf(ended)
         return store(ended, healths).pipe(

@@ -8,7 +8,10 @@ import { column, eventRecords, records } from "../../../kernel/database/Statemen
 import { TEST_EVENT } from "../Model.ts"
 import type { ClaimedRow } from "../queue/QueueRepo.ts"
 
-/** What a claimed delivery sends. `url` is `null` if its endpoint has ended, the last four if its event is no longer stored. */
+/**
+ * What a claimed delivery sends. `url` is `null` if its endpoint has ended, the last four if its event is no longer
+ * stored.
+ */
 export interface Subject {
   readonly lease: string
   readonly url: string | null
@@ -55,8 +58,9 @@ const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const { ask } = yield* AttemptEnds
 
-  // The row of `queue` whose lease is the attempt of `made`. `IS NOT DISTINCT FROM` disables the index of leases: of a table that was
-  // empty a moment ago, PostgreSQL would otherwise join all rows, or all leased rows, instead of one look-up per attempt.
+  // The row of `queue` whose lease is the attempt of `made`. `IS NOT DISTINCT FROM` disables the index of leases: of a
+  // table that was empty a moment ago, PostgreSQL would otherwise join all rows, or all leased rows, instead of one
+  // look-up per attempt.
   const isLeaseValid = sql.literal(`queue.organization_id = made."organizationId" AND queue.id = made."deliveryId"
     AND queue.lease IS NOT DISTINCT FROM made.id`)
 
@@ -87,12 +91,13 @@ const make = Effect.gen(function* () {
         ) event ON true`),
 
     /**
-     * Stores the outcomes of attempts: reschedules or deletes their deliveries, updates since when endpoints fail, and inserts the
-     * attempts into the history. Returns the leases that were still valid; only those change the queue. It is one statement, because
-     * each costs a round trip. Its parts lock in the order of `QueueRepo`, because each reads the one before it.
+     * Stores the outcomes of attempts: reschedules or deletes their deliveries, updates since when endpoints fail, and
+     * inserts the attempts into the history. Returns the leases that were still valid; only those change the queue. It
+     * is one statement, because each costs a round trip. Its parts lock in the order of `QueueRepo`, because each reads
+     * the one before it.
      *
-     * An endpoint with a lost lease keeps its health, which the next attempt decides. An attempt that is already stored, by a
-     * commit whose response was lost, is not changed.
+     * An endpoint with a lost lease keeps its health, which the next attempt decides. An attempt that is already
+     * stored, by a commit whose response was lost, is not changed.
      */
     storeOutcomes: (rows: ReadonlyArray<AttemptRow>, healths: ReadonlyArray<EndpointHealth>) =>
       Effect.map(

@@ -29,8 +29,9 @@ export interface Claim {
 }
 
 /**
- * The maximum delay between a claim and the start of its exchange, of which up to 1 s is spent in the limiter. A process that was
- * suspended longer releases the claim: the endpoint may have changed or ended, or another node may have made the attempt.
+ * The maximum delay between a claim and the start of its exchange, of which up to 1 s is spent in the limiter. A
+ * process that was suspended longer releases the claim: the endpoint may have changed or ended, or another node may
+ * have made the attempt.
  */
 export const MAX_START_DELAY = Duration.seconds(5)
 
@@ -40,7 +41,10 @@ const MAX_VISIBILITY_DELAY = Duration.seconds(10)
 /** A claim that this node holds. */
 interface OwnClaim {
   readonly row: ClaimedRow
-  /** Whether the exchange is over and only the outcome remains to be stored. Such a claim no longer counts against the limits. */
+  /**
+   * Whether the exchange is over and only the outcome remains to be stored. Such a claim no longer counts against the
+   * limits.
+   */
   readonly isRecording: boolean
 }
 
@@ -52,13 +56,16 @@ const eventOf = (row: ClaimedRow, { actor, data, occurredAt, type }: Subject): E
 /** The claims of this node. */
 export interface Claimer {
   /**
-   * Claims up to `max` due deliveries, fairly over endpoints and within their limits. A claim that is not delivered is due again when
-   * its lease expires.
+   * Claims up to `max` due deliveries, fairly over endpoints and within their limits. A claim that is not delivered is
+   * due again when its lease expires.
    */
   readonly claim: (max: number) => Effect.Effect<ReadonlyArray<Claim>>
   /** Releases claims whose attempts have not begun. */
   readonly release: (claims: ReadonlyArray<Claim>) => Effect.Effect<void>
-  /** Releases the claims of statements that failed. Their commit is unconfirmed: it may have succeeded without a response. */
+  /**
+   * Releases the claims of statements that failed. Their commit is unconfirmed: it may have succeeded without a
+   * response.
+   */
   readonly releaseUnconfirmed: (at: Date) => Effect.Effect<void>
   /** Takes note that the claim's exchange is over. */
   readonly markRecording: (claim: Claim) => void
@@ -80,8 +87,8 @@ export const makeClaimer = Effect.fnUntraced(function* (speeds: SpeedTracker) {
   const own = new Map<string, OwnClaim>()
   const unconfirmed = new Set<string>()
 
-  // The earliest possible time of the oldest claim in flight, by the last claim. Ended claims stay in the index while another
-  // transaction is old, and would be read each time.
+  // The earliest possible time of the oldest claim in flight, by the last claim. Ended claims stay in the index while
+  // another transaction is old, and would be read each time.
   let inFlightSince = 0
 
   const requestOf = (leases: ReadonlyArray<string>, owner: string | null, at: Date) => {

@@ -1,6 +1,7 @@
 /**
- * Limits how many deliveries this node has in flight per endpoint or organization, and tracks which endpoints respond fast. A
- * fast endpoint gets more deliveries per claim, which saves statements; the limiter still bounds how many are in flight.
+ * Limits how many deliveries this node has in flight per endpoint or organization, and tracks which endpoints respond
+ * fast. A fast endpoint gets more deliveries per claim, which saves statements; the limiter still bounds how many are
+ * in flight.
  */
 import { Deferred, Duration, Effect, Exit } from "effect"
 import type { Option } from "effect"

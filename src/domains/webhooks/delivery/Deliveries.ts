@@ -1,4 +1,7 @@
-/** Delivers events: claims due deliveries, sends one attempt of each, and records its outcome. Any number of nodes can do so. */
+/**
+ * Delivers events: claims due deliveries, sends one attempt of each, and records its outcome. Any number of nodes can
+ * do so.
+ */
 import { Clock, Context, Duration, Effect, Layer, Option } from "effect"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { DeliveryLimits, LEASE_MARGIN } from "../DeliveryLimits.ts"
@@ -11,7 +14,9 @@ import { makeConcurrencyLimiter, makeSpeedTracker } from "./ConcurrencyLimiter.t
 import { signedHeaders, WebhookSender } from "./Sender.ts"
 import type { AttemptOutcome } from "./Sender.ts"
 
-/** The maximum number of claims of one attempt. It is abandoned afterwards, because it may be what ends the processes. */
+/**
+ * The maximum number of claims of one attempt. It is abandoned afterwards, because it may be what ends the processes.
+ */
 const MAX_CLAIMS = 3
 
 const unsent = (code: "abandoned" | "event_gone", message: string): AttemptOutcome => ({
@@ -25,8 +30,8 @@ export class Deliveries extends Context.Service<
   Deliveries,
   {
     /**
-     * Claims up to `max` due deliveries, fairly over endpoints and within their limits. A claim that is not delivered is due again
-     * when its lease expires.
+     * Claims up to `max` due deliveries, fairly over endpoints and within their limits. A claim that is not delivered
+     * is due again when its lease expires.
      */
     readonly claim: (max: number) => Effect.Effect<ReadonlyArray<Claim>>
     /** Releases what a failed claim may have claimed. The next claim does so too. */

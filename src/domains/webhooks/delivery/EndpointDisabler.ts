@@ -14,8 +14,8 @@ export class EndpointDisabler extends Context.Service<
   EndpointDisabler,
   {
     /**
-     * Disables those of these endpoints that have only failed for five days. Each transaction disables one, emits its event and
-     * deletes its backlog. After an error, the next failure of the endpoint tries again.
+     * Disables those of these endpoints that have only failed for five days. Each transaction disables one, emits its
+     * event and deletes its backlog. After an error, the next failure of the endpoint tries again.
      */
     readonly disableFailing: (endpoints: ReadonlyArray<EndpointKey>, at: Date) => Effect.Effect<void>
   }

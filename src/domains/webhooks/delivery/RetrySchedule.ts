@@ -6,8 +6,8 @@ export const attemptSchedule = ["0 seconds", "5 seconds", "5 minutes", "30 minut
   .map((delay) => Schedule.duration(Duration.fromInputUnsafe(delay as Duration.Input)))
   .reduce((first, next) => Schedule.concat(first, next))
 
-// Steps through the schedule from its start, with simulated time. Consecutive attempts run in different processes, which know
-// only the attempt's number.
+// Steps through the schedule from its start, with simulated time. Consecutive attempts run in different processes,
+// which know only the attempt's number.
 const stepTo = Effect.fnUntraced(function* (attempt: number) {
   const step = yield* Schedule.toStep(attemptSchedule)
   let now = 0
@@ -23,7 +23,9 @@ const stepTo = Effect.fnUntraced(function* (attempt: number) {
   return delay
 })
 
-/** The delay between the end of the previous attempt and this one, counted from 1; `undefined` after the last attempt. */
+/**
+ * The delay between the end of the previous attempt and this one, counted from 1; `undefined` after the last attempt.
+ */
 export const delayBefore = (attempt: number): Duration.Duration | undefined => Effect.runSync(stepTo(attempt))
 
 /** When the attempt after a failed one is due; `null` after the last attempt and after every requested retry. */

@@ -2,7 +2,7 @@
 import { Context, Duration, Effect, Layer, Redacted } from "effect"
 import { createHmac } from "node:crypto"
 import { OutboundHttp } from "../../../kernel/ports/OutboundHttp.ts"
-import type { OutboundError, OutboundFault } from "../../../kernel/ports/OutboundHttp.ts"
+import type { OutboundError, OutboundFailure } from "../../../kernel/ports/OutboundHttp.ts"
 import { DeliveryLimits } from "../DeliveryLimits.ts"
 
 /** The maximum size of a stored response body. */
@@ -22,7 +22,7 @@ export interface WebhookRequest {
 
 /** Why there was no response: a code for programs and a message for people. */
 export interface AttemptError {
-  readonly code: Exclude<OutboundFault, "too_large"> | "abandoned" | "event_gone"
+  readonly code: Exclude<OutboundFailure, "too_large"> | "abandoned" | "event_gone"
   readonly message: string
 }
 
@@ -91,9 +91,9 @@ export class WebhookSender extends Context.Service<
               statusDecides: true,
             })
             .pipe(
-              Effect.map((answer): AttemptOutcome => ({
-                statusCode: answer.status,
-                responseBody: storable(answer.body),
+              Effect.map((response): AttemptOutcome => ({
+                statusCode: response.status,
+                responseBody: storable(response.body),
                 error: null,
               })),
               Effect.catchTag("OutboundError", (error) =>

@@ -1,21 +1,21 @@
 /**
- * The role `dispatcher`: publishes the events of the outbox and delivers them until the process ends. It consists of two loops and
- * background jobs.
+ * The role `dispatcher`: publishes the events of the outbox and delivers them until the process ends. It consists of
+ * two loops and background jobs.
  *
  * The publishing loop publishes due events until none is left, then waits for a signal or the poll interval.
  *
  * The delivery loop is a state machine. A failed step starts over in `batching`, after a delay.
  *
- * | State      | Does                                                      | Next state                                      |
- * |------------|-----------------------------------------------------------|-------------------------------------------------|
- * | `batching` | waits until enough attempts in flight were sent, or 10 ms | `checking`                                      |
- * | `checking` | releases unconfirmed claims, reads the next due time      | no room: `full`; due: `claiming`; else `idle`   |
- * | `claiming` | claims, starts the attempts, batches while there are many | no room: `batching`; few were due: `idle`       |
- * | `full`     | waits until an attempt was sent or recorded               | `batching`                                      |
- * | `idle`     | waits for a signal, an attempt, the due time or the poll  | `batching`                                      |
+ * | State      | Does                                                 | Next state                                  |
+ * |------------|------------------------------------------------------|---------------------------------------------|
+ * | `batching` | waits until enough attempts were sent, or 10 ms      | `checking`                                  |
+ * | `checking` | releases unconfirmed claims, reads the next due time | no room: `full`; due: `claiming`; or `idle` |
+ * | `claiming` | claims and starts attempts, while many are due       | no room: `batching`; few were due: `idle`   |
+ * | `full`     | waits until an attempt was sent or recorded          | `batching`                                  |
+ * | `idle`     | waits for a signal, an attempt, the due time or poll | `batching`                                  |
  *
- * Attempts run beside the loop, each in the phases of `AttemptLoad`. On shutdown both loops are interrupted, a claim in flight is
- * released, and the attempts get `shutdownTimeout` to end.
+ * Attempts run concurrently with the loop, each in the phases of `AttemptLoad`. On shutdown both loops are interrupted,
+ * a claim in flight is released, and the attempts get `shutdownTimeout` to end.
  */
 import { Clock, Duration, Effect, Exit, Fiber, FiberSet, Layer, Schedule } from "effect"
 import { registerHealth } from "../../../kernel/ports/HealthChecks.ts"

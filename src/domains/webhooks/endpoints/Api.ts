@@ -1,7 +1,7 @@
 /** Endpoints of webhook management. */
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import {
-  AnswersSecret,
+  ReturnsSecret,
   Created,
   Idempotency,
   idempotencyHeaders,
@@ -38,7 +38,7 @@ export class WebhookEndpointsApi extends HttpApiGroup.make("webhookEndpoints")
       error: [CreateWebhookEndpointLimitReached, ValidationFailed],
     })
       .middleware(Idempotency)
-      .annotate(AnswersSecret, true)
+      .annotate(ReturnsSecret, true)
       .annotate(RequiredScope, "write:webhooks")
       .annotateMerge(
         exampleBody({
@@ -71,7 +71,7 @@ export class WebhookEndpointsApi extends HttpApiGroup.make("webhookEndpoints")
       .annotateMerge(exampleBody({ url: "https://example.com/events", eventNames: ["*"] }))
       .annotateMerge(
         OpenApi.annotations({
-          summary: "Change a webhook endpoint",
+          summary: "Update a webhook endpoint",
           description:
             "Omitted properties are not changed; `null` clears `description`. Pending deliveries use the new URL from their next attempt on. New `eventNames` apply to later events. A disabled endpoint stays disabled.",
         }),
@@ -96,7 +96,7 @@ export class WebhookEndpointsApi extends HttpApiGroup.make("webhookEndpoints")
       error: WebhookEndpointNotFound,
     })
       .middleware(Idempotency)
-      .annotate(AnswersSecret, true)
+      .annotate(ReturnsSecret, true)
       .annotate(RequiredScope, "write:webhooks")
       .annotateMerge(
         OpenApi.annotations({

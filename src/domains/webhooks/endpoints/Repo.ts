@@ -1,9 +1,9 @@
 /** SQL of webhook endpoints and their secrets. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
-import { olderThan } from "../../../kernel/contract/Page.ts"
+import { idBefore } from "../../../kernel/contract/Page.ts"
 import type { Position } from "../../../kernel/contract/Page.ts"
-import { column, lockName, record, records } from "../../../kernel/database/Statements.ts"
+import { column, advisoryLock, record, records } from "../../../kernel/database/Statements.ts"
 import type { ActorReference } from "../../../kernel/contract/Caller.ts"
 import type { WebhookEndpoint } from "../Model.ts"
 
@@ -30,7 +30,7 @@ const make = Effect.gen(function* () {
   return {
     /** Counts the endpoints. Until the transaction ends, other creations of this organization wait. */
     lockAndCount: (organizationId: string) =>
-      lockName(sql, `webhook-endpoints/${organizationId}`).pipe(
+      advisoryLock(sql, `webhook-endpoints/${organizationId}`).pipe(
         Effect.andThen(
           Effect.orDie(sql<{ count: number }>`
             SELECT count(*)::int AS count FROM webhook_endpoints WHERE organization_id = ${organizationId}`),
@@ -56,7 +56,7 @@ const make = Effect.gen(function* () {
     list: (organizationId: string, after: Position | null, count: number) =>
       records<WebhookEndpoint>()(sql`
         SELECT ${columns} FROM webhook_endpoints
-        WHERE organization_id = ${organizationId} AND id < ${olderThan(after)}
+        WHERE organization_id = ${organizationId} AND id < ${idBefore(after)}
         ORDER BY id DESC LIMIT ${count}`),
 
     /** Locks the row for a change. */
@@ -115,7 +115,9 @@ const make = Effect.gen(function* () {
           ON endpoint.organization_id = failed."organizationId" AND endpoint.id = failed."endpointId"
         WHERE endpoint.failing_since <= ${since} AND endpoint.disabled_at IS NULL`),
 
-    /** Disables an enabled endpoint that has only failed since the given time or longer. Returns it after the change. */
+    /**
+     * Disables an enabled endpoint that has only failed since the given time or longer. Returns it after the change.
+     */
     disableFailing: (
       organizationId: string,
       id: string,

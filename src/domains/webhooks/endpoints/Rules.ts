@@ -1,7 +1,7 @@
 /** Validates the URL and subscriptions of an endpoint (contract, sections 6 and 9, "Webhooks"). Pure. */
 import { Option } from "effect"
 import { DAY_MS } from "../../../kernel/values/Timestamp.ts"
-import type { ProblemFault } from "../../../kernel/contract/Problem.ts"
+import type { ValidationError } from "../../../kernel/contract/Problem.ts"
 import type { CreateWebhookEndpoint, UpdateWebhookEndpoint } from "../Model.ts"
 
 /** The maximum number of endpoints of an organization. Each event becomes a delivery per subscribed endpoint. */
@@ -16,8 +16,8 @@ export const SECRET_OVERLAP_MS = DAY_MS
 const MAX_URL_LENGTH = 2048
 
 /**
- * Returns the canonical form of a URL, which is stored and called: host name in lower case, address in dotted form, path encoded. A
- * URL without a path is not given a slash.
+ * Returns the canonical form of a URL, which is stored and called: host name in lower case, address in dotted form,
+ * path encoded. A URL without a path is not given a slash.
  */
 export const canonicalUrl = (text: string): string => {
   const { href } = new URL(text)
@@ -25,14 +25,17 @@ export const canonicalUrl = (text: string): string => {
 }
 
 /**
- * Returns what is wrong with a URL. `refusal` returns why calls to the URL are denied. A host name can still be denied at the
- * connection, by the address that it resolves to.
+ * Returns what is wrong with a URL. `rejectionReason` returns why calls to the URL are denied. A host name can still be denied
+ * at the connection, by the address that it resolves to.
  */
-export const findUrlError = (text: string, refusal: (url: string) => Option.Option<string>): string | undefined => {
+export const findUrlError = (
+  text: string,
+  rejectionReason: (url: string) => Option.Option<string>,
+): string | undefined => {
   // URL parsers silently drop or replace these characters, so the URL that is called would differ from the text.
   if (/[\s\\\p{Cc}]/u.test(text)) return "must not contain a space, a backslash or a control character"
   if (/^[a-z]+:\/\/\//i.test(text)) return "must contain a host"
-  const denied = refusal(text)
+  const denied = rejectionReason(text)
   if (Option.isSome(denied)) return denied.value
   if (text.includes("#")) return "must not contain a fragment, because it is never sent"
   return canonicalUrl(text).length > MAX_URL_LENGTH
@@ -44,7 +47,7 @@ export const findUrlError = (text: string, refusal: (url: string) => Option.Opti
 export const validateEndpoint = (
   { eventNames, url }: CreateWebhookEndpoint | UpdateWebhookEndpoint,
   refusal: (url: string) => Option.Option<string>,
-): ReadonlyArray<ProblemFault> => {
+): ReadonlyArray<ValidationError> => {
   const urlError = url === undefined ? undefined : findUrlError(url, refusal)
   return [
     // A URL that may contain a password is not returned.

@@ -6,7 +6,7 @@ import { newId } from "../../../kernel/values/Identifiers.ts"
 import { OutboundHttp } from "../../../kernel/ports/OutboundHttp.ts"
 import { byId, Cursors } from "../../../kernel/contract/Page.ts"
 import type { PageRequest } from "../../../kernel/contract/Page.ts"
-import { noSuch, refuseFaults } from "../../../kernel/contract/Problem.ts"
+import { noSuch, failWithErrors } from "../../../kernel/contract/Problem.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
 import type { Transaction } from "../../../kernel/database/Transactions.ts"
@@ -33,7 +33,7 @@ const make = Effect.gen(function* () {
 
   const create = Effect.fn("Webhooks.create")(function* (input: CreateWebhookEndpoint) {
     const caller = yield* Caller
-    yield* refuseFaults(validateEndpoint(input, outbound.refusal))
+    yield* failWithErrors(validateEndpoint(input, outbound.rejectionReason))
     return yield* transactions.run(
       Effect.gen(function* () {
         if ((yield* repo.lockAndCount(caller.organizationId)) >= MAX_ENDPOINTS) {
@@ -93,7 +93,7 @@ const make = Effect.gen(function* () {
   })
 
   const update = Effect.fn("Webhooks.update")(function* (id: string, input: UpdateWebhookEndpoint) {
-    yield* refuseFaults(validateEndpoint(input, outbound.refusal))
+    yield* failWithErrors(validateEndpoint(input, outbound.rejectionReason))
     yield* withLock(
       id,
       Effect.fnUntraced(function* (current, caller) {

@@ -1,10 +1,12 @@
-/** Secrets that sign deliveries (Standard Webhooks): random, sealed at rest, and several per endpoint during a rotation. */
+/**
+ * Secrets that sign deliveries (Standard Webhooks): random, sealed at rest, and several per endpoint during a rotation.
+ */
 import { Context, Effect, Layer, Redacted } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { newId } from "../../../kernel/values/Identifiers.ts"
 import { makeLruCache } from "../../../kernel/concurrency/LruCache.ts"
 import { SecretBox } from "../../../kernel/ports/SecretBox.ts"
-import type { SealedPlace } from "../../../kernel/ports/SecretBox.ts"
+import type { SealContext } from "../../../kernel/ports/SecretBox.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { Transaction } from "../../../kernel/database/Transactions.ts"
 import { EndpointsRepo } from "./Repo.ts"
@@ -19,7 +21,7 @@ const MAX_CACHED_SECRETS = 2_000
 const SECRET_BYTES = 32
 
 /** The context that a secret of an endpoint is sealed for. */
-export const secretPlace = (organizationId: string, endpointId: string): SealedPlace => ({
+export const secretPlace = (organizationId: string, endpointId: string): SealContext => ({
   purpose: "webhook-secret",
   boundTo: [organizationId, endpointId],
 })
@@ -28,7 +30,10 @@ export const secretPlace = (organizationId: string, endpointId: string): SealedP
 export class SigningSecrets extends Context.Service<
   SigningSecrets,
   {
-    /** Issues a secret, `whsec_` and base64. The previous ones expire after 24 hours, unless they already expire earlier. */
+    /**
+     * Issues a secret, `whsec_` and base64. The previous ones expire after 24 hours, unless they already expire
+     * earlier.
+     */
     readonly issue: (organizationId: string, endpointId: string) => Effect.Effect<Redacted.Redacted, never, Transaction>
     /** Finds the secrets that are active at this time, newest first; none if the endpoint does not exist. */
     readonly findActive: (

@@ -14,8 +14,8 @@ export class Partitions extends Context.Service<
   Partitions,
   {
     /**
-     * Creates the partitions of today and the days ahead, unless another node is doing so, and drops those whose attempts are all
-     * older than the retention period.
+     * Creates the partitions of today and the days ahead, unless another node is doing so, and drops those whose
+     * attempts are all older than the retention period.
      */
     readonly maintain: Effect.Effect<void>
     /** Creates the missing partitions of these instants. */
@@ -38,8 +38,8 @@ export class Partitions extends Context.Service<
         )
       })
 
-      // Each drop is a separate transaction, so that one that times out does not roll back the others. Each waits for the lock: the
-      // node that holds it may be dropping another day.
+      // Each drop is a separate transaction, so that one that times out does not roll back the others. Each waits for
+      // the lock: the node that holds it may be dropping another day.
       const dropOld = Effect.fnUntraced(function* (oldest: number) {
         const old = (yield* repo.listDays).filter((day) => day < oldest)
         yield* Effect.forEach(

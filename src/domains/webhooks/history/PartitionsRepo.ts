@@ -1,7 +1,7 @@
 /** SQL of the partitions of the history: one per day, in UTC. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
-import { records, touched } from "../../../kernel/database/Statements.ts"
+import { records, returnedRow } from "../../../kernel/database/Statements.ts"
 import { DAY_MS } from "../../../kernel/values/Timestamp.ts"
 
 const PREFIX = "webhook_attempts_"
@@ -46,7 +46,7 @@ const make = Effect.gen(function* () {
     ),
 
     /** Waits for the lock of {@link tryLock}. */
-    lock: touched(sql`SELECT pg_advisory_xact_lock(hashtextextended('webhook-partitions', 0))`),
+    lock: returnedRow(sql`SELECT pg_advisory_xact_lock(hashtextextended('webhook-partitions', 0))`),
 
     /** Creates the partition of a day. Attaching a separate table blocks no reader or writer of the other days. */
     create: (day: number) =>

@@ -5,7 +5,7 @@ import type { Fragment } from "effect/sql/Statement"
 import type { ActorReference } from "../../../kernel/contract/Caller.ts"
 import { isEventName } from "../../../kernel/contract/Event.ts"
 import type { Position } from "../../../kernel/contract/Page.ts"
-import { eventRecords, lockName, record, touched } from "../../../kernel/database/Statements.ts"
+import { eventRecords, advisoryLock, record, returnedRow } from "../../../kernel/database/Statements.ts"
 import type { AttemptState, HistoryFilters, WebhookAttempt } from "../Model.ts"
 import { TEST_EVENT } from "../Model.ts"
 
@@ -38,8 +38,8 @@ const make = Effect.gen(function* () {
       WHERE endpoint.organization_id = webhook_queue.organization_id AND endpoint.id = webhook_queue.endpoint_id
         AND (endpoint.disabled_at IS NULL OR webhook_queue.event_name = '${TEST_EVENT}'))`)
 
-  // Planning over all partitions costs more than reading a page, so each combination of filters has one generic plan. That needs a
-  // literal limit; there are two.
+  // Planning over all partitions costs more than reading a page, so each combination of filters has one generic plan.
+  // That needs a literal limit; there are two.
   const limit = (count: number) => sql.literal(count <= 51 ? "51" : "201")
 
   // With a state, the frequency of the event name decides which index is better, so the plan must know the name.
@@ -53,8 +53,8 @@ const make = Effect.gen(function* () {
   ]
 
   const ended = (organizationId: string, filters: HistoryFilters, [timestamp, id]: Position, count: number) => {
-    // The inner query reads keys from an index, the outer one looks up each attempt. The costs of a generic plan then equal those of
-    // one for these values, so PostgreSQL keeps the generic plan.
+    // The inner query reads keys from an index, the outer one looks up each attempt. The costs of a generic plan then
+    // equal those of one for these values, so PostgreSQL keeps the generic plan.
     return sql`
       (SELECT id, delivery_id AS "deliveryId", event_id AS "eventId", event_name AS "eventName",
         endpoint_id AS "endpointId", endpoint_url AS "endpointUrl", attempt, state, status_code AS "statusCode",
@@ -113,14 +113,14 @@ const make = Effect.gen(function* () {
 
   return {
     /**
-     * Plans {@link list} for its values until the transaction ends. With an endpoint and an event name, either index can be much
-     * better, and a generic plan always takes the endpoint's.
+     * Plans {@link list} for its values until the transaction ends. With an endpoint and an event name, either index
+     * can be much better, and a generic plan always takes the endpoint's.
      */
     planByValues: Effect.asVoid(Effect.orDie(sql`SELECT set_config('plan_cache_mode', 'force_custom_plan', true)`)),
 
     /**
-     * Lists attempts, newest first. `at` decides which leases are valid. The event of each item is looked up by itself, because a
-     * join could read whole tables when PostgreSQL overestimates the page.
+     * Lists attempts, newest first. `at` decides which leases are valid. The event of each item is looked up by itself,
+     * because a join could read whole tables when PostgreSQL overestimates the page.
      */
     list: (organizationId: string, filters: HistoryFilters, after: Position | null, count: number, at: Date) =>
       Effect.map(
@@ -137,11 +137,11 @@ const make = Effect.gen(function* () {
 
     /** Serializes retries of one delivery until the transaction ends. */
     lockRetries: (organizationId: string, deliveryId: string) =>
-      lockName(sql, `webhook-retry/${organizationId}/${deliveryId}`),
+      advisoryLock(sql, `webhook-retry/${organizationId}/${deliveryId}`),
 
     /** Whether the delivery has a pending attempt. */
     isPending: (organizationId: string, deliveryId: string) =>
-      touched(sql`
+      returnedRow(sql`
         SELECT 1 FROM webhook_queue
         WHERE organization_id = ${organizationId} AND id = ${deliveryId} AND ${isPending}`),
 

@@ -34,8 +34,9 @@ export class ClaimRescuer extends Context.Service<
      */
     readonly owner: Effect.Effect<string | null>
     /**
-     * Releases the claims of nodes that were disconnected in every run for the time `disconnectedFor` of `DeliveryLimits`. A
-     * run that fails or comes late starts over, because after a restart of the database all nodes are disconnected at first.
+     * Releases the claims of nodes that were disconnected in every run for the time `disconnectedFor` of
+     * `DeliveryLimits`. A run that fails or comes late starts over, because after a restart of the database all nodes
+     * are disconnected at first.
      */
     readonly rescueClaims: Effect.Effect<Rescue>
   }

@@ -1,6 +1,6 @@
 /**
- * Repairs lane heads that are later than the lane's first delivery. Claims read nothing before a lane's head, so such a delivery
- * would wait forever. This version never leaves such a lane; another version, or an operator's statement, can.
+ * Repairs lane heads that are later than the lane's first delivery. Claims read nothing before a lane's head, so such a
+ * delivery would wait forever. This version never leaves such a lane; another version, or an operator's statement, can.
  */
 import { Context, Effect, Layer } from "effect"
 import { QueueRepo } from "../queue/QueueRepo.ts"

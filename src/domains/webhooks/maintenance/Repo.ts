@@ -43,8 +43,9 @@ const make = Effect.gen(function* () {
         ) AS holder`),
 
     /**
-     * Releases the claims that these nodes made after `since`, due at `at`, and returns how many. The claims stay counted, so that a
-     * delivery that ends every process is still abandoned. Skips rows that another node releases at the same time.
+     * Releases the claims that these nodes made after `since`, due at `at`, and returns how many. The claims stay
+     * counted, so that a delivery that ends every process is still abandoned. Skips rows that another node releases at
+     * the same time.
      */
     releaseClaimsOf: (owners: ReadonlyArray<string>, since: Date, at: Date) =>
       queue.lowerHeadsOf(
@@ -58,7 +59,10 @@ const make = Effect.gen(function* () {
         at,
       ),
 
-    /** Finds up to `count` lanes with a delivery due before their head, where no claim finds it. Run it with `QueueTransactions`. */
+    /**
+     * Finds up to `count` lanes with a delivery due before their head, where no claim finds it. Run it with
+     * `QueueTransactions`.
+     */
     findLateHeads: (count: number) =>
       records<LaneHead>()(sql`
         SELECT lane.organization_id AS "organizationId", lane.endpoint_id AS "endpointId", first.due_at AS "dueAt"

@@ -1,7 +1,7 @@
 /**
- * Vacuums the engine's own tables. Each event and each delivery leaves dead tuples in the outbox and the queue, and each claim
- * has to skip them. Autovacuum runs once a minute, in which a busy node leaves hundreds of thousands; where it is off or too
- * slow, they are never removed.
+ * Vacuums the engine's own tables. Each event and each delivery leaves dead tuples in the outbox and the queue, and
+ * each claim has to skip them. Autovacuum runs once a minute, in which a busy node leaves hundreds of thousands; where
+ * it is off or too slow, they are never removed.
  */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Latch, Layer } from "effect"
@@ -11,11 +11,11 @@ import { DeliveryLimits } from "../DeliveryLimits.ts"
 export class Vacuum extends Context.Service<
   Vacuum,
   {
-    /** Counts events handed over and deliveries claimed: each leaves dead tuples. */
+    /** Counts published events and claimed deliveries. Each leaves dead tuples. */
     readonly countDeadTuples: (count: number) => void
     /**
-     * Waits until `vacuumThreshold` of `DeliveryLimits` is reached, and vacuums the tables. PostgreSQL skips tables that belong to
-     * another database user, or that are being vacuumed.
+     * Waits until `vacuumThreshold` of `DeliveryLimits` is reached, and vacuums the tables. PostgreSQL skips tables
+     * that belong to another database user, or that are being vacuumed.
      */
     readonly vacuumWhenNeeded: Effect.Effect<void>
   }
@@ -37,7 +37,8 @@ export class Vacuum extends Context.Service<
           yield* isNeeded.await
           isNeeded.closeUnsafe()
           deadTuples = 0
-          // On a dedicated connection, so that no request waits for it. Without TRUNCATE, because truncating a file locks its table.
+          // On a dedicated connection, so that no request waits for it. Without TRUNCATE, because truncating a file
+          // locks its table.
           const connection = yield* sql.reserve
           yield* Effect.orDie(
             connection.executeRaw(

@@ -3,7 +3,9 @@ import { Context, Effect, Layer } from "effect"
 import { OutboxCondition } from "../../events/OutboxSql.ts"
 
 /**
- * The events that enter the outbox. `subscribed` (default): events of organizations with an enabled endpoint, so that other organizations store no outbox rows.
+ * The events that enter the outbox.
+ * `subscribed` (default): those of organizations with an enabled endpoint, so that other organizations store no outbox
+ * rows.
  * `all`: for an external provider, which alone knows the subscribers.
  */
 export const OutboxSelection = Context.Reference<"subscribed" | "all">(

@@ -8,8 +8,8 @@ export class WebhookProvider extends Context.Service<
   {
     readonly name: "internal" | "svix"
     /**
-     * Publishes a bounded number of due events, each at least once over all nodes. Returns how many it removed from the outbox or
-     * postponed; 0 means that no event is due.
+     * Publishes a bounded number of due events, each at least once over all nodes. Returns how many it removed from the
+     * outbox or postponed; 0 means that no event is due.
      */
     readonly publishDue: Effect.Effect<number>
   }

@@ -8,8 +8,8 @@ const START = "00000000-0000-0000-0000-000000000000"
 export type TakeDue = (organizationIds: ReadonlyArray<string>, perOrganization: number) => Effect.Effect<number>
 
 /**
- * Creates a function that serves the next organizations, each with an equal share of `max` events. It ends with the first
- * organizations that had due events, or after one round, and returns how many events were taken.
+ * Creates a function that serves the next organizations, each with an equal share of `max` events. It ends with the
+ * first organizations that had due events, or after one round, and returns how many events were taken.
  */
 export const makeRoundRobin = (outbox: Outbox["Service"], max: number) => {
   let last = START

@@ -19,8 +19,8 @@ export interface SubscriptionMatch {
 }
 
 /**
- * Matches events with the endpoints of their organizations. It stops before the event that would exceed `max` matches, which
- * keeps the transaction small. The first event is always taken.
+ * Matches events with the endpoints of their organizations. It stops before the event that would exceed `max` matches,
+ * which keeps the transaction small. The first event is always taken.
  */
 export const matchSubscriptions = (
   entries: ReadonlyArray<OutboxEntry>,

@@ -1,6 +1,6 @@
 /**
- * The provider for Svix (https://api.svix.com/docs). Each event becomes a message of the organization's application. The message
- * has the event's id, so that Svix rejects duplicates. Svix then owns endpoints, retries and history.
+ * The provider for Svix (https://api.svix.com/docs). Each event becomes a message of the organization's application.
+ * The message has the event's id, so that Svix rejects duplicates. Svix then owns endpoints, retries and history.
  */
 import { Duration, Effect, Layer, Metric, Redacted, Schema } from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"

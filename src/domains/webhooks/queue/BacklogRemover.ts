@@ -1,7 +1,7 @@
 /**
  * Deletes the backlog of an endpoint that ends: its pending deliveries. From the commit on, a deleted endpoint receives
- * nothing, and a disabled one receives test events only. The first batch is deleted in the transaction that ends the endpoint,
- * the rest afterwards, so that a request takes no longer for a backlog of a million.
+ * nothing, and a disabled one receives test events only. The first batch is deleted in the transaction that ends the
+ * endpoint, the rest afterwards, so that a request takes no longer for a backlog of a million.
  */
 import { Context, Effect, Layer, Queue } from "effect"
 import { Transaction } from "../../../kernel/database/Transactions.ts"
@@ -27,16 +27,18 @@ export class BacklogRemover extends Context.Service<
   BacklogRemover,
   {
     /**
-     * Deletes the first batch, in the transaction that deletes or disables the endpoint. The last attempt of each delivery
-     * becomes `Failed`, with the reason after its own error; a delivery without an attempt leaves no trace. An attempt in
-     * flight loses its lease. Call {@link deleteInBackground} after the commit.
+     * Deletes the first batch, in the transaction that deletes or disables the endpoint. The last attempt of each
+     * delivery becomes `Failed`, with the reason after its own error; a delivery without an attempt leaves no trace. An
+     * attempt in flight loses its lease. Call {@link deleteInBackground} after the commit.
      */
     readonly deleteBatch: (endpoint: EndpointKey) => Effect.Effect<void, never, Transaction>
     /** Starts {@link deleteAll} in this process and returns immediately. */
     readonly deleteInBackground: (endpoint: EndpointKey) => Effect.Effect<void>
     /** Deletes the backlog of an ended endpoint, except for rows that are locked at that moment. */
     readonly deleteAll: (endpoint: EndpointKey) => Effect.Effect<void>
-    /** Whether an ended endpoint still has a backlog, which must be deleted before it is enabled. Lock its row first. */
+    /**
+     * Whether an ended endpoint still has a backlog, which must be deleted before it is enabled. Lock its row first.
+     */
     readonly hasBacklog: (endpoint: EndpointKey) => Effect.Effect<boolean, never, Transaction>
     /** Deletes about `count` deliveries that terminated processes have left, and returns how many. */
     readonly deleteAbandoned: (count: number) => Effect.Effect<number>

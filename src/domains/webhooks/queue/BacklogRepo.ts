@@ -1,10 +1,11 @@
 /**
- * SQL of the backlog of ended endpoints: their pending deliveries. Run it with `QueueTransactions.run` and nested joins. By its
- * statistics, PostgreSQL would read all failures of an endpoint per delivery, or all its queue rows per batch.
+ * SQL of the backlog of ended endpoints: their pending deliveries. Run it with `QueueTransactions.run` and nested
+ * joins. By its statistics, PostgreSQL would read all failures of an endpoint per delivery, or all its queue rows per
+ * batch.
  */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option } from "effect"
-import { record, records, touched } from "../../../kernel/database/Statements.ts"
+import { record, records, returnedRow } from "../../../kernel/database/Statements.ts"
 import { TEST_EVENT } from "../Model.ts"
 
 /** Identifies an endpoint. */
@@ -26,7 +27,10 @@ const make = Effect.gen(function* () {
     lane.organization_id = ${organizationId} AND lane.endpoint_id = ${endpointId}`
 
   return {
-    /** Returns how the endpoint ended, if it did. Locks it, so that no request can enable it before the transaction ends. */
+    /**
+     * Returns how the endpoint ended, if it did. Locks it, so that no request can enable it before the transaction
+     * ends.
+     */
     findEnd: ({ endpointId, organizationId }: EndpointKey) =>
       Effect.map(
         record<{ disabled: boolean }>()(sql`
@@ -39,8 +43,8 @@ const make = Effect.gen(function* () {
       ),
 
     /**
-     * Deletes up to `count` pending deliveries of an ended endpoint, and marks the last attempt of each as `Failed` with the
-     * reason. Skips locked rows. Returns how many deliveries it deleted.
+     * Deletes up to `count` pending deliveries of an ended endpoint, and marks the last attempt of each as `Failed`
+     * with the reason. Skips locked rows. Returns how many deliveries it deleted.
      */
     deleteBatch: ({ endpointId, organizationId }: EndpointKey, end: EndpointEnd, reason: string, count: number) => {
       // `OFFSET 0` stops PostgreSQL from merging the subquery, which keeps the look-up on the index of deliveries.
@@ -80,7 +84,7 @@ const make = Effect.gen(function* () {
 
     /** Whether an ended endpoint has pending deliveries that must be deleted. */
     hasBacklog: ({ endpointId, organizationId }: EndpointKey, end: EndpointEnd) =>
-      touched(sql`
+      returnedRow(sql`
         SELECT 1 FROM webhook_queue queue
         WHERE queue.organization_id = ${organizationId} AND queue.endpoint_id = ${endpointId} ${isLost(end)} LIMIT 1`),
 
@@ -100,7 +104,10 @@ const make = Effect.gen(function* () {
             WHERE queue.organization_id = lane.organization_id AND queue.endpoint_id = lane.endpoint_id)`),
       ),
 
-    /** Finds up to `count` ended endpoints: disabled ones with pending deliveries to delete, and deleted ones with a lane. */
+    /**
+     * Finds up to `count` ended endpoints: disabled ones with pending deliveries to delete, and deleted ones with a
+     * lane.
+     */
     findEnded: (count: number) =>
       records<EndpointKey>()(sql`
         SELECT lane.organization_id AS "organizationId", lane.endpoint_id AS "endpointId" FROM webhook_lanes lane

@@ -23,8 +23,8 @@ export class WebhookQueue extends Context.Service<
   WebhookQueue,
   {
     /**
-     * Enqueues a delivery in the caller's transaction, signals the dispatchers on commit, and returns its id. A delivery that is
-     * already pending is not changed.
+     * Enqueues a delivery in the caller's transaction, signals the dispatchers on commit, and returns its id. A
+     * delivery that is already pending is not changed.
      */
     readonly enqueue: (delivery: NewDelivery) => Effect.Effect<string, never, Transaction>
   }
@@ -42,7 +42,7 @@ export class WebhookQueue extends Context.Service<
             { organizationId, id, endpointId, eventId, eventName, attempt: rest.attempt ?? 1, dueAt },
           ])
           yield* repo.lowerLaneHeads([{ organizationId, endpointId, dueAt }])
-          yield* signals.announce("webhooks")
+          yield* signals.notify("webhooks")
           return id
         }),
       })

@@ -1,6 +1,6 @@
 /**
- * SQL of the queue and its lanes. All statements lock in one order: endpoints, queue rows, lanes, each by its key. Only a claim
- * locks lanes first; it skips locked rows, so it cannot deadlock.
+ * SQL of the queue and its lanes. All statements lock in one order: endpoints, queue rows, lanes, each by its key. Only
+ * a claim locks lanes first; it skips locked rows, so it cannot deadlock.
  */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
@@ -33,26 +33,16 @@ export interface LockedLane extends LaneHead {
   readonly oldestClaimAt: Date | null
 }
 
-/** A claimed delivery. `lease` is the id of its attempt; `claims` counts the claims of this attempt, this one included. */
-export interface ClaimedRow {
-  readonly organizationId: string
-  readonly id: string
-  readonly endpointId: string
-  readonly eventId: string
-  readonly eventName: string
-  readonly attempt: number
+/** A claimed delivery. Its `dueAt` is that before the claim. */
+export interface ClaimedRow extends QueueRow {
+  /** How often this attempt was claimed, this claim included. */
   readonly claims: number
+  /** The id of the attempt. */
   readonly lease: string
-  /** When it was due before the claim. */
-  readonly dueAt: Date
 }
 
 /** Identifies a claim. */
-export interface ClaimKey {
-  readonly organizationId: string
-  readonly id: string
-  readonly lease: string
-}
+export type ClaimKey = Pick<ClaimedRow, "organizationId" | "id" | "lease">
 
 /** The limits of a claim. */
 export interface ClaimLimits {
@@ -95,7 +85,8 @@ const make = Effect.gen(function* () {
     queue.lease IS NOT NULL AND queue.claimed_at >= ${inFlightSince}
     AND NOT EXISTS (SELECT 1 FROM unnest(${recording}::uuid[]) AS recording (lease) WHERE recording.lease = queue.lease)`
 
-  // The maximum number of leases of an id. The subquery makes PostgreSQL read the list of fast ids once, not once per row.
+  // The maximum number of leases of an id. The subquery makes PostgreSQL read the list of fast ids once, not once per
+  // row.
   const capOf = (id: string, fast: ReadonlyArray<string>, ahead: number, otherwise: number) => sql`
     CASE WHEN ${sql.literal(id)} = ANY((SELECT ${fast}::uuid[])::uuid[]) THEN ${ahead}::int ELSE ${otherwise}::int END`
 
@@ -121,7 +112,9 @@ const make = Effect.gen(function* () {
         ON CONFLICT (organization_id, endpoint_id) DO UPDATE SET head_due_at = excluded.head_due_at
         WHERE lane.head_due_at > excluded.head_due_at`)
 
-  /** Lowers the heads of the lanes whose deliveries the statement made due at this time. Returns how many deliveries. */
+  /**
+   * Lowers the heads of the lanes whose deliveries the statement made due at this time. Returns how many deliveries.
+   */
   const lowerHeadsOf = (released: Effect.Effect<ReadonlyArray<Omit<LaneHead, "dueAt">>>, dueAt: Date) =>
     Effect.flatMap(released, (rows) => Effect.as(lowerLaneHeads(rows.map((row) => ({ ...row, dueAt }))), rows.length))
 
@@ -144,8 +137,8 @@ const make = Effect.gen(function* () {
         ON CONFLICT (organization_id, id) DO NOTHING`),
 
     /**
-     * Lowers the heads of lanes to their new deliveries. Must run after the insert, in the same transaction: a concurrent claim then
-     * either sees the delivery or waits for this update. Claims read nothing before the head.
+     * Lowers the heads of lanes to their new deliveries. Must run after the insert, in the same transaction: a
+     * concurrent claim then either sees the delivery or waits for this update. Claims read nothing before the head.
      */
     lowerLaneHeads,
 
@@ -180,13 +173,13 @@ const make = Effect.gen(function* () {
         ORDER BY lane.last_served_at LIMIT ${MAX_LANES_PER_CLAIM} FOR UPDATE OF lane SKIP LOCKED`),
 
     /**
-     * Claims due rows of locked lanes round robin: the oldest of each lane, then the second of each. It is separate from
-     * `lockLanes`, so that it counts the leases of the transactions that held the lanes before. It locks only the rows that it
-     * takes, because each lock is a write.
+     * Claims due rows of locked lanes round robin: the oldest of each lane, then the second of each. It is separate
+     * from `lockLanes`, so that it counts the leases of the transactions that held the lanes before. It locks only the
+     * rows that it takes, because each lock is a write.
      *
-     * The shape of the statement does not depend on statistics. Rows are found by their location, because a join would read the
-     * whole table. `IS TRUE` disables the index on `due_at`, which would read everything that is due. Subqueries around lists of
-     * ids make a generic plan read each list once, not once per row.
+     * The shape of the statement does not depend on statistics. Rows are found by their location, because a join would
+     * read the whole table. `IS TRUE` disables the index on `due_at`, which would read everything that is due.
+     * Subqueries around lists of ids make a generic plan read each list once, not once per row.
      */
     claimDue: (lanes: ReadonlyArray<LockedLane>, { allowance, leases, ownLeases, owner, ...limits }: ClaimRequest) => {
       // Many lanes get few rows each, so reading the full allowance of each lane would be wasted.
@@ -246,8 +239,9 @@ const make = Effect.gen(function* () {
     },
 
     /**
-     * Stores that the lanes were served, and when their next delivery is due. The search starts at the old head: while another
-     * transaction is old, every row that was taken before is still in the index. Only an empty result is searched from the start.
+     * Stores that the lanes were served, and when their next delivery is due. The search starts at the old head: while
+     * another transaction is old, every row that was taken before is still in the index. Only an empty result is
+     * searched from the start.
      */
     markLanesServed: (lanes: ReadonlyArray<LockedLane>, at: Date) => {
       const first = (among: Fragment) => sql`(
@@ -276,7 +270,9 @@ const make = Effect.gen(function* () {
         at,
       ),
 
-    /** {@link releaseClaims} by leases alone, when it is unknown which rows they belong to, or whether there are any. */
+    /**
+     * {@link releaseClaims} by leases alone, when it is unknown which rows they belong to, or whether there are any.
+     */
     releaseLeases: (leases: ReadonlyArray<string>, at: Date) =>
       lowerHeadsOf(
         records<Omit<LaneHead, "dueAt">>()(sql`

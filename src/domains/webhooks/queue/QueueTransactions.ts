@@ -1,6 +1,6 @@
 /**
- * Transactions on the queue, planned by index. The queue changes too fast for its statistics: by these, the planner takes a
- * long queue for a short one and reads it completely.
+ * Transactions on the queue, planned by index. The queue changes too fast for its statistics: by these, the planner
+ * takes a long queue for a short one and reads it completely.
  */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"

@@ -2,9 +2,9 @@
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import { HotPath } from "../../../../kernel/database/Connections.ts"
-import { findsCitus, records } from "../../../../kernel/database/Statements.ts"
+import { hasCitus, records } from "../../../../kernel/database/Statements.ts"
 import { instantText } from "../../../../kernel/values/Timestamp.ts"
-import { asJson } from "../../../../kernel/contract/JsonResponse.ts"
+import { toJson } from "../../../../kernel/contract/JsonResponse.ts"
 import type { CheckedEntitlement, CheckedInstance } from "../../rules/Terms.ts"
 import { checkedColumns, grantsAndUsageJoins, heldQuantity, licenseJoin } from "../../TermsSql.ts"
 import type { AsOf } from "../../TermsSql.ts"
@@ -63,7 +63,7 @@ interface Numbered {
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const { ask } = yield* HotPath
-  const isSharded = yield* findsCitus(sql)
+  const isSharded = yield* hasCitus(sql)
   const ownOrganization = sql.literal(`asked."organizationId"`)
   const columns = sql.literal(
     `${checkedColumns}, e.id AS "entitlementId", i.license_id AS "licenseId", c.version AS "catalogVersion"`,
@@ -89,7 +89,7 @@ const make = Effect.gen(function* () {
         ask(
           (own) => own`
         SELECT asked.number, ${columns}
-        FROM jsonb_to_recordset(${sql.json(questions.map((question, number) => asJson({ number, ...question })))})
+        FROM jsonb_to_recordset(${sql.json(questions.map((question, number) => toJson({ number, ...question })))})
           AS asked (number int, "organizationId" uuid, instance text, entitlements text[], at timestamptz, known timestamptz)
         CROSS JOIN LATERAL (
           SELECT organization_id, id, slug, license_id, start_license_date, end_license_date FROM instances

@@ -1,4 +1,4 @@
-/** Endpoints, events and receivers of the engine's tests. */
+/** Endpoints, events, nodes and a receiver for tests of the delivery engine. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
@@ -8,7 +8,7 @@ import type { EventName } from "../../src/kernel/contract/Event.ts"
 import { newId } from "../../src/kernel/values/Identifiers.ts"
 import { now } from "../../src/kernel/values/Timestamp.ts"
 import { Transactions } from "../../src/kernel/database/Transactions.ts"
-import { layer as internalProvider } from "../../src/domains/webhooks/outbox/QueueProvider.ts"
+import { layer as queueProvider } from "../../src/domains/webhooks/outbox/QueueProvider.ts"
 import { engine } from "../../src/domains/webhooks/Layer.ts"
 import { Deliveries } from "../../src/domains/webhooks/delivery/Deliveries.ts"
 import { DeliveryLimits } from "../../src/domains/webhooks/DeliveryLimits.ts"
@@ -19,18 +19,18 @@ import { WebhookSender } from "../../src/domains/webhooks/delivery/Sender.ts"
 import type { AttemptOutcome, WebhookRequest } from "../../src/domains/webhooks/delivery/Sender.ts"
 import { layer as worker } from "../../src/domains/webhooks/delivery/Worker.ts"
 
-/** An answer with this status. */
+/** A response with this status. */
 export const respondWith = (statusCode: number): AttemptOutcome => ({ statusCode, responseBody: "", error: null })
 
-/** A request as the receiver saw it. */
+/** A request that the receiver received. */
 export type Received = WebhookRequest & { readonly at: Date }
 
-/** A receiver in memory: what it saw, and what it answers. */
+/** A receiver in memory: the requests it received, and how it responds. */
 export class Receiver extends Context.Service<
   Receiver,
   {
     readonly received: Array<Received>
-    /** How it answers from now on; 200 at first. */
+    /** How it responds; by default with 200. */
     respond: (request: WebhookRequest) => Effect.Effect<AttemptOutcome>
   }
 >()("keyshelf/test/Receiver") {
@@ -55,46 +55,46 @@ export const receiverSender = Layer.effect(
   }),
 )
 
-/** When tests on a clock of their own begin. */
+/** The start time of tests with a test clock. */
 export const START = Date.UTC(2026, 0, 31, 9)
 
-/** A test with a receiver, on a clock of its own. */
+/** Runs a test with a receiver and a test clock. */
 export const withTestClock = <A, E, R>(test: Effect.Effect<A, E, R>) =>
   Effect.andThen(TestClock.setTime(START), test).pipe(Effect.provide(Receiver.layer), Effect.provide(TestClock.layer()))
 
-/** Takes away what other tests left to do: nodes work for the whole database. */
+/** Deletes the deliveries of other tests, because a node serves the whole database. */
 export const clearQueues = Effect.flatMap(
   PgClient.PgClient,
   (sql) => sql`TRUNCATE webhook_queue, webhook_lanes, webhook_outbox`,
 )
 
 /** The engine of one node, delivering to the receiver in memory. */
-export const nodeLayer = Layer.mergeAll(engine, internalProvider).pipe(
+export const nodeLayer = Layer.mergeAll(engine, queueProvider).pipe(
   Layer.provideMerge(engine),
   Layer.provide(receiverSender),
 )
 
-/** A node that works until the scope closes, as a process with the role `dispatcher` does. */
+/** Starts a node that works until the scope closes, like a process with the role `dispatcher`. */
 export const startNode = (limits: Partial<Limits> = {}) =>
   Effect.gen(function* () {
-    const usual: Limits = yield* DeliveryLimits
-    const all: Limits = { ...usual, ...limits }
+    const defaults: Limits = yield* DeliveryLimits
+    const all: Limits = { ...defaults, ...limits }
     yield* Layer.build(
       Layer.fresh(worker.pipe(Layer.provide(nodeLayer), Layer.provide(Layer.succeed(DeliveryLimits, all)))),
     )
   })
 
-/** Waits for something, 20 s at most. */
+/** Waits up to 20 s for a condition. */
 export const waitUntil = <R>(what: string, condition: Effect.Effect<boolean, never, R>) =>
   Effect.gen(function* () {
     const deadline = Date.now() + 20_000
     while (!(yield* condition)) {
-      if (Date.now() > deadline) return yield* Effect.die(new Error(`It never happened that ${what}`))
+      if (Date.now() > deadline) return yield* Effect.die(new Error(`Timed out: ${what}`))
       yield* Effect.sleep("10 millis")
     }
   })
 
-/** Fans out everything and makes all attempts that are due; answers how many attempts. */
+/** Publishes all events and makes all attempts that are due. Returns how many attempts. */
 export const deliverEverything = Effect.gen(function* () {
   const provider = yield* WebhookProvider
   const deliveries = yield* Deliveries
@@ -102,7 +102,7 @@ export const deliverEverything = Effect.gen(function* () {
   return yield* deliveries.deliverDue
 })
 
-/** A new organization. */
+/** Creates an organization. */
 export const createOrganization = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const id = yield* newId
@@ -114,7 +114,7 @@ export const createOrganization = Effect.gen(function* () {
   return id
 })
 
-/** A new endpoint with a secret. */
+/** Creates an endpoint with a secret. */
 export const createEndpoint = Effect.fnUntraced(function* (
   organizationId: string,
   options: { readonly eventNames?: ReadonlyArray<string>; readonly url?: string; readonly createdAt?: Date } = {},
@@ -133,7 +133,7 @@ export const createEndpoint = Effect.fnUntraced(function* (
   return { id, secret }
 })
 
-/** Emits an event in a transaction of its own. */
+/** Emits an event in a transaction. */
 export const emitEvent = Effect.fnUntraced(function* (
   organizationId: string,
   type: EventName = "COMPONENT_CREATED",
@@ -144,7 +144,7 @@ export const emitEvent = Effect.fnUntraced(function* (
   yield* transactions.run(events.emit({ organizationId, actor: platformIdentity }, type, data))
 })
 
-/** Attempts of an organization as they are stored, oldest first. */
+/** Reads the stored attempts of an organization, oldest first. */
 export const attemptsOf = Effect.fnUntraced(function* (organizationId: string) {
   const sql = yield* PgClient.PgClient
   return yield* sql<{
@@ -164,7 +164,7 @@ export const attemptsOf = Effect.fnUntraced(function* (organizationId: string) {
     FROM webhook_attempts WHERE organization_id = ${organizationId} ORDER BY "timestamp", id`
 })
 
-/** Rows of the queue of an organization. */
+/** Reads the queue of an organization. */
 export const queueOf = Effect.fnUntraced(function* (organizationId: string) {
   const sql = yield* PgClient.PgClient
   return yield* sql<{ id: string; attempt: number; dueAt: Date; lease: string | null; claims: number }>`

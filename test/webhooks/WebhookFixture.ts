@@ -1,21 +1,22 @@
-/** An organization with webhook endpoints. Its deliveries are stored by SQL: nothing is sent. */
+/** An organization with webhook endpoints. Deliveries are inserted by SQL, and nothing is sent. */
 import { PgClient } from "@effect/sql-pg"
 import { Effect } from "effect"
 import { randomUUID } from "node:crypto"
+import { DAY_MS } from "../../src/kernel/values/Timestamp.ts"
 import { TestService } from "../support/TestService.ts"
-import type { Answer } from "../support/TestService.ts"
+import type { HttpResponse } from "../support/TestService.ts"
 
-const made = (answer: Answer) =>
+const bodyOf = (answer: HttpResponse) =>
   answer.status < 300 ? Effect.succeed(answer.body) : Effect.die(new Error(`${answer.status} ${answer.text}`))
 
-/** The code and places of a refusal. */
-export const rejectionOf = ({ body, status }: Answer) => ({
+/** The status, code and error locations of a rejection. */
+export const rejectionOf = ({ body, status }: HttpResponse) => ({
   status,
   code: body.code,
   places: body.errors.map(({ location }: { location: string }) => location),
 })
 
-/** An attempt as the history stores it; what a test does not say is a success of its own delivery. */
+/** An attempt of the history. By default it is the successful first attempt of a new delivery. */
 export interface StoredAttempt {
   readonly endpointId: string
   readonly timestamp: string
@@ -29,14 +30,14 @@ export interface StoredAttempt {
   readonly nextAttemptAt?: string | null
 }
 
-/** A delivery that is owed. */
+/** A delivery of the queue. */
 export interface PendingDelivery {
   readonly endpointId: string
   readonly deliveryId: string
   readonly attempt: number
   readonly eventId?: string
   readonly eventName?: string
-  /** Until when a lease runs, if it is in flight. */
+  /** When its lease expires, if it is in flight. */
   readonly leasedUntil?: Date
   readonly lease?: string
   readonly claimedAt?: Date
@@ -60,20 +61,20 @@ export const openWebhookFixture = Effect.gen(function* () {
     createEndpoint: (more: object = {}) =>
       Effect.flatMap(
         call("POST", "/webhooks", { url: "https://example.com/events", eventNames: ["*"], ...more }),
-        made,
+        bodyOf,
       ),
 
-    /** Names of the organization's events about webhooks, with their data, oldest first. */
+    /** The organization's webhook events with their data, oldest first. */
     events: Effect.map(call("GET", "/events"), ({ body }) =>
       body.items
         .filter(({ type }: { type: string }) => type.startsWith("WEBHOOK_"))
         .map(({ data, type }: { data: unknown; type: string }) => [type, data]),
     ),
 
-    /** The history's partitions of these days, `2026-01-31`. */
+    /** Creates the history's partitions of these days, such as `2026-01-31`. */
     createPartitions: (...days: ReadonlyArray<string>) =>
       Effect.forEach(days, (day) => {
-        const next = new Date(Date.parse(day) + 86_400_000).toISOString()
+        const next = new Date(Date.parse(day) + DAY_MS).toISOString()
         return sql.unsafe(
           `CREATE TABLE IF NOT EXISTS webhook_attempts_${day.replaceAll("-", "")} PARTITION OF webhook_attempts
              FOR VALUES FROM ('${day}T00:00:00Z') TO ('${next}')`,

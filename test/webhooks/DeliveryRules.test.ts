@@ -44,9 +44,9 @@ const endedOf = ({ at, attempt, endpoint, status }: typeof Ended.Type, index: nu
 
 const isSuccess = (ended: EndedAttempt) => ended.outcome.statusCode === 200 || ended.outcome.statusCode === 204
 
-describe("what attempts mean", () => {
+describe("ended attempts", () => {
   it.effect.prop(
-    "an endpoint fails since its first failure after its last success",
+    "an endpoint is failing since its first failure after its last success",
     [Schema.Array(Ended).check(Schema.isMaxLength(12))],
     ([list]) =>
       Effect.sync(() => {
@@ -68,15 +68,16 @@ describe("what attempts mean", () => {
   )
 
   it.effect.prop(
-    "a Failure of a held lease has a next attempt, nothing else has",
+    "only a Failure with a valid lease has a next attempt",
     [Ended, Schema.Boolean],
-    ([values, held]) =>
+    ([values, isLeaseValid]) =>
       Effect.sync(() => {
         const ended = endedOf(values, 0)
-        const entry = attemptRowOf(ended, held)
+        const entry = attemptRowOf(ended, isLeaseValid)
         assert.strictEqual(entry.state === "Success", isSuccess(ended))
-        assert.strictEqual(entry.nextAttemptAt !== null, held && entry.state === "Failure")
-        if (held && !isSuccess(ended)) assert.strictEqual(entry.state, values.attempt < 6 ? "Failure" : "Failed")
+        assert.strictEqual(entry.nextAttemptAt !== null, isLeaseValid && entry.state === "Failure")
+        if (isLeaseValid && !isSuccess(ended))
+          assert.strictEqual(entry.state, values.attempt < 6 ? "Failure" : "Failed")
         assert.strictEqual(nextAttemptDueAt(ended) === null, isSuccess(ended) || values.attempt >= 6)
       }),
   )
@@ -90,15 +91,15 @@ const Event = Schema.Struct({
   at: between(0, 10),
 })
 
-describe("the fan-out", () => {
+describe("subscription matching", () => {
   it.effect.prop(
-    "takes events from the front, matches each with exactly its endpoints, and stops at its bound",
+    "takes the first events, matches each with exactly its endpoints, and stops at the maximum",
     [
       Schema.Array(Event).check(Schema.isMaxLength(10)),
       Schema.Array(Endpoint).check(Schema.isMaxLength(8)),
       between(0, 20),
     ],
-    ([events, endpoints, most]) =>
+    ([events, endpoints, max]) =>
       Effect.sync(() => {
         const entries = events.map(({ at, organization, type }, index) => ({
           organizationId: `o${organization}`,
@@ -113,7 +114,7 @@ describe("the fan-out", () => {
           eventNames,
           createdAt: new Date(createdAt),
         }))
-        const { matches, taken } = matchSubscriptions(entries, subscribers, most)
+        const { matches, taken } = matchSubscriptions(entries, subscribers, max)
         assert.deepStrictEqual(taken, entries.slice(0, taken.length))
         assert.strictEqual(taken.length > 0, entries.length > 0)
         assert.deepStrictEqual(
@@ -126,12 +127,12 @@ describe("the fan-out", () => {
               .map(({ id }) => `${entry.eventId} ${id}`),
           ),
         )
-        if (taken.length > 1) assert.isAtMost(matches.length, most)
+        if (taken.length > 1) assert.isAtMost(matches.length, max)
       }),
   )
 
   it.effect.prop(
-    "an endpoint gets what it named, or everything, from its creation on",
+    "an endpoint receives the events that it subscribes to, from its creation on",
     [Endpoint, Event],
     ([{ createdAt, eventNames }, { at, type }]) =>
       Effect.sync(() =>
@@ -143,8 +144,8 @@ describe("the fan-out", () => {
   )
 })
 
-describe("partitions", () => {
-  it.effect.prop("a day has one table, and the table its day", [between(-700_000, 2_900_000)], ([day]) =>
+describe("partitions of the history", () => {
+  it.effect.prop("each day has one table, and each table one day", [between(-700_000, 2_900_000)], ([day]) =>
     Effect.sync(() => {
       if (tableOf(day).includes("+") || tableOf(day).includes("_-")) return
       assert.strictEqual(dayOfTable(tableOf(day)), day)
@@ -154,7 +155,7 @@ describe("partitions", () => {
   )
 })
 
-describe("the wait for an external provider", () => {
+describe("the retry delay of an external provider", () => {
   it.effect.prop("doubles from a second up to five minutes", [between(1, 30_000)], ([tries]) =>
     Effect.sync(() => {
       assert.isAtLeast(retryDelayAfter(tries), 1000)
