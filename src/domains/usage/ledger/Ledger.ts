@@ -56,10 +56,12 @@ const make = Effect.gen(function* () {
 
   const applyGrouped = yield* makeCallerGroupCommit(applyUnderLocks)
 
-  const apply = Effect.fnUntraced(function* (operation: AnyOperation) {
-    const answer = operation.explain === true ? Option.none() : yield* optimistic.apply(operation)
-    return yield* Option.isSome(answer) ? answer.value : applyGrouped(operation)
-  })
+  const apply = (operation: AnyOperation) =>
+    operation.explain === true
+      ? applyGrouped(operation)
+      : Effect.flatMap(optimistic.apply(operation), (answer) =>
+          Option.isSome(answer) ? answer.value : applyGrouped(operation),
+        )
 
   return { apply: apply as LedgerOperations["apply"] }
 })

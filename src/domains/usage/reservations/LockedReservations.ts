@@ -1,0 +1,114 @@
+/**
+ * Reserves and commits under the locks of the totals concerned. Both store the reservation in the transaction of their
+ * decision, so the optimistic ledger cannot decide them.
+ */
+import { BigDecimal, Effect, Option } from "effect"
+import { Caller } from "../../../kernel/contract/Caller.ts"
+import { noSuch } from "../../../kernel/contract/Problem.ts"
+import { decimalOfAmount, storedDecimal, zero } from "../../../kernel/values/Decimal.ts"
+import { newId } from "../../../kernel/values/Identifiers.ts"
+import { now } from "../../../kernel/values/Timestamp.ts"
+import { ReservationNotFound, ReservationNotHeld } from "../Errors.ts"
+import { post, withCapExceeded } from "../ledger/Account.ts"
+import { LockedLedger } from "../ledger/LockedLedger.ts"
+import type { Meter } from "../ledger/Model.ts"
+import type { Reserve, StoredReservation } from "./Model.ts"
+import { DEFAULT_LIFETIME_SECONDS } from "./Model.ts"
+import { ReservationsRepo } from "./Repo.ts"
+import {
+  decideReservation,
+  findFullAccount,
+  periodsTouched,
+  reservationAt,
+  reserveRejectionText,
+  stateAt,
+} from "./Rules.ts"
+
+export const notFound = (id: string) => new ReservationNotFound({ detail: noSuch("reservation", id) })
+
+const stateText = { HELD: "is held", COMMITTED: "was committed", RELEASED: "was released", EXPIRED: "expired" } as const
+
+export const notHeld = (stored: StoredReservation, at: Date) => {
+  const state = stateAt(stored, at)
+  const when = state === "EXPIRED" ? ` on ${stored.expiresAt.toISOString()}` : ""
+  return new ReservationNotHeld({ detail: `The reservation ${stateText[state]}${when}.` })
+}
+
+/** The decisions on valid requests. Each must run in a transaction. */
+export const makeLockedReservations = Effect.gen(function* () {
+  const repo = yield* ReservationsRepo
+  const ledger = yield* LockedLedger
+
+  const find = Effect.fnUntraced(function* (organizationId: string, id: string) {
+    return yield* Option.match(yield* repo.find(organizationId, id), {
+      onNone: () => notFound(id),
+      onSome: Effect.succeed,
+    })
+  })
+
+  /** Reserves a quantity, or returns why not. A rejection is a value, so that its threshold event commits. */
+  const reserve = Effect.fnUntraced(function* (meter: Meter, quantity: BigDecimal.BigDecimal, request: Reserve) {
+    const caller = yield* Caller
+    const at = yield* now
+    const withoutQuantity = decideReservation(meter, zero, at)
+    if (!withoutQuantity.allowed) return { rejection: reserveRejectionText(meter, withoutQuantity) }
+    const expiresAt = new Date(at.getTime() + (request.expiresInSeconds ?? DEFAULT_LIFETIME_SECONDS) * 1000)
+    const [current, ...later] = periodsTouched(meter, at, expiresAt)
+    const uses = [at, ...later.map(({ start }) => start)].map((instant) => ({ meter, at: instant, uniqueKey: null }))
+    const accounts = [...(yield* ledger.open(caller.organizationId, uses)).values()]
+    const full = findFullAccount(meter, quantity, at, accounts)
+    if (full !== undefined) {
+      yield* ledger.close(caller, [withCapExceeded(full)])
+      return { rejection: reserveRejectionText(meter, decideReservation(meter, quantity, at, full), full), full }
+    }
+    const row: StoredReservation = {
+      id: yield* newId,
+      instance: meter.instance,
+      entitlement: meter.entitlement,
+      quantity: BigDecimal.format(quantity),
+      committedQuantity: null,
+      state: "HELD",
+      metadata: request.metadata ?? null,
+      createdAt: at,
+      createdBy: { id: caller.actor.id, name: caller.actor.name },
+      expiresAt,
+    }
+    const periodStart = current?.start ?? at
+    const key = { instanceId: meter.instanceId, entitlementId: meter.entitlementId, periodStart }
+    yield* repo.insert(caller.organizationId, key, row)
+    return { held: reservationAt(row, at) }
+  })
+
+  /** Counts the reserved quantity, in the current period. */
+  const commit = Effect.fnUntraced(function* (meter: Meter, stored: StoredReservation, quantity: number | undefined) {
+    const caller = yield* Caller
+    const { organizationId } = caller
+    const present = yield* now
+    // The clock of the node that reserved may be ahead of this node's clock.
+    const at = present < stored.createdAt ? stored.createdAt : present
+    const [account] = (yield* ledger.open(organizationId, [{ meter, at, uniqueKey: null }])).values()
+    if (account === undefined) return yield* Effect.die(new Error("A locked total is missing"))
+    // A decision at a later instant may have granted what had expired by then to another request.
+    if (stateAt(stored, account.decidedAt) !== "HELD") return yield* notHeld(stored, account.decidedAt)
+    const value = quantity === undefined ? storedDecimal(stored.quantity) : decimalOfAmount(quantity)
+    const committedQuantity = BigDecimal.format(value)
+    const committed = { state: "COMMITTED", committedQuantity } as const
+    if (!(yield* repo.end(organizationId, stored.id, { ...committed, at, actor: caller.actor }))) {
+      return yield* notHeld(yield* find(organizationId, stored.id), at)
+    }
+    if (!BigDecimal.isZero(value)) {
+      const event = {
+        timestamp: at,
+        behavior: "append",
+        value,
+        uniqueKey: null,
+        metadata: stored.metadata,
+        reportedBy: caller.actor,
+      } as const
+      yield* ledger.close(caller, [post(account, event, { isReserved: true }).account])
+    }
+    return reservationAt({ ...stored, ...committed }, at)
+  })
+
+  return { find, reserve, commit }
+})
