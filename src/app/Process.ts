@@ -11,15 +11,15 @@ import * as SweeperWorker from "../domains/maintenance/Worker.ts"
 import * as Database from "../infra/database/Database.ts"
 import * as DatabaseClock from "../infra/database/DatabaseClock.ts"
 import * as Health from "../http/routes/Health.ts"
-import * as IdentityProvider from "../infra/outbound/OpenIdKeys.ts"
+import * as OpenIdKeys from "../infra/outbound/OpenIdKeys.ts"
 import * as Listeners from "../http/Listeners.ts"
 import * as Logging from "../infra/telemetry/Logging.ts"
 import * as OutboundHttp from "../infra/outbound/OutboundHttp.ts"
 import * as ProcessMetrics from "../infra/telemetry/ProcessMetrics.ts"
 import * as RateBudgets from "../infra/RateBudgets.ts"
-import * as RequestsInFlight from "../http/middleware/RequestDeadlines.ts"
-import * as Secrets from "../infra/KeyRing.ts"
-import * as Signals from "../infra/database/ListenNotify.ts"
+import * as RequestDeadlines from "../http/middleware/RequestDeadlines.ts"
+import * as KeyRing from "../infra/KeyRing.ts"
+import * as ListenNotify from "../infra/database/ListenNotify.ts"
 import { Settings } from "../infra/Settings.ts"
 import { collectAfterStart } from "./StartupGc.ts"
 import * as Telemetry from "../infra/telemetry/Telemetry.ts"
@@ -37,11 +37,11 @@ import * as DispatcherWorker from "../domains/webhooks/delivery/Worker.ts"
 /** The services of a process: settings, keys, database, clock and use cases. */
 export const backend = (whenRunning: Database.WhenRunning) =>
   services.pipe(
-    Layer.provideMerge(Signals.layer),
+    Layer.provideMerge(ListenNotify.layer),
     Layer.provideMerge(DatabaseClock.layer),
     Layer.provideMerge(Database.layer(whenRunning)),
-    Layer.provideMerge(Secrets.layer.pipe(Layer.provide(NodeServices.layer))),
-    Layer.provideMerge(Layer.merge(OutboundHttp.layer, IdentityProvider.layer)),
+    Layer.provideMerge(KeyRing.layer.pipe(Layer.provide(NodeServices.layer))),
+    Layer.provideMerge(Layer.merge(OutboundHttp.layer, OpenIdKeys.layer)),
     Layer.provideMerge(
       Layer.effect(
         AuthMode,
@@ -133,7 +133,7 @@ const internalListener = Layer.unwrap(
 const backgroundServices = Layer.mergeAll(
   Health.layer,
   ProcessMetrics.layer,
-  RequestsInFlight.layer,
+  RequestDeadlines.layer,
   RateBudgets.fromSettings.pipe(Layer.provide(Settings.layer)),
 )
 

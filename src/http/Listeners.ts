@@ -67,7 +67,7 @@ class WholeResponse extends ServerResponse {
 
 // Sends problem documents also for requests that Node.js rejects itself, without a body or by closing the connection.
 const makeServer = () => {
-  // `ProblemFallback` checks `Host` itself.
+  // `ProblemResponses` checks `Host` itself.
   const server = createServer({
     ServerResponse: WholeResponse,
     requestTimeout: 60_000,
@@ -133,7 +133,7 @@ export const serve = <A, E, R>(
   options: { readonly host: string; readonly port: number; readonly setting: string },
 ) =>
   HttpRouter.serve(routes, {
-    // A log line per request costs a quarter of the throughput. `ProblemFallback` logs problems, and requests are
+    // A log line per request costs a quarter of the throughput. `ProblemResponses` logs problems, and requests are
     // traced.
     disableLogger: true,
     disableListenLog: true,

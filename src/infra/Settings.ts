@@ -195,7 +195,7 @@ const load = Effect.gen(function* () {
 })
 
 /** The settings of this process. */
-export class Settings extends Context.Service<Settings, Effect.Success<typeof load>>()("keyshelf/runtime/Settings") {
+export class Settings extends Context.Service<Settings, Effect.Success<typeof load>>()("keyshelf/infra/Settings") {
   /** Reads the environment through Effect's Config. Fails with {@link SettingsError}, which names the setting. */
   static readonly layer = Layer.effect(Settings, load)
 }

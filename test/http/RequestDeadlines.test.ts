@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, Logger } from "effect"
 import { HttpRouter, HttpServer, HttpServerResponse } from "effect/http"
 import * as Listeners from "../../src/http/Listeners.ts"
-import * as ProblemFallback from "../../src/http/middleware/ProblemResponses.ts"
+import * as ProblemResponses from "../../src/http/middleware/ProblemResponses.ts"
 import { expire } from "../../src/http/middleware/RequestDeadlines.ts"
 import { request } from "../support/http.ts"
 
@@ -18,7 +18,7 @@ const routes = Layer.mergeAll(
     ),
   ),
   HttpRouter.add("GET", "/quick", HttpServerResponse.text("here")),
-).pipe(Layer.provideMerge(ProblemFallback.layer))
+).pipe(Layer.provideMerge(ProblemResponses.layer))
 
 const listening = Effect.gen(function* () {
   const built = yield* Layer.build(Listeners.serve(routes, { host: "127.0.0.1", port: 0, setting: "none" }))

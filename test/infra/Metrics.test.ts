@@ -3,7 +3,7 @@ import { Effect, Layer, Predicate } from "effect"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import * as ProcessMetrics from "../../src/infra/telemetry/ProcessMetrics.ts"
-import * as RequestsInFlight from "../../src/http/middleware/RequestDeadlines.ts"
+import * as RequestDeadlines from "../../src/http/middleware/RequestDeadlines.ts"
 import * as webhookMetrics from "../../src/domains/webhooks/Metrics.ts"
 import { TestService } from "../support/TestService.ts"
 
@@ -58,7 +58,7 @@ const existing = Effect.gen(function* () {
   }
 })
 
-const watchedService = Layer.mergeAll(TestService.layer, ProcessMetrics.layer, RequestsInFlight.layer)
+const watchedService = Layer.mergeAll(TestService.layer, ProcessMetrics.layer, RequestDeadlines.layer)
 
 layer(watchedService, { excludeTestServices: true })("/metrics", (it) => {
   it.effect("requests are counted and timed by route template", () =>

@@ -8,21 +8,21 @@ import { coreRoutes, internalRoutes, platformRoutes } from "../../src/app/Routes
 import { services } from "../../src/app/Services.ts"
 import * as Listeners from "../../src/http/Listeners.ts"
 import * as OutboundHttp from "../../src/infra/outbound/OutboundHttp.ts"
-import * as Secrets from "../../src/infra/KeyRing.ts"
-import * as Signals from "../../src/infra/database/ListenNotify.ts"
+import * as KeyRing from "../../src/infra/KeyRing.ts"
+import * as ListenNotify from "../../src/infra/database/ListenNotify.ts"
 import { request } from "./http.ts"
 import type { HttpResponse, CallOptions } from "./http.ts"
 import { recordIssued } from "./issuedSecrets.ts"
 import { testSql } from "./TestDatabase.ts"
 
 /** The secret keys of a test installation. */
-export const testSecrets = Secrets.layerFrom([{ id: "test", bytes: Redacted.make(new Uint8Array(32).fill(7)) }])
+export const testSecrets = KeyRing.layerFrom([{ id: "test", bytes: Redacted.make(new Uint8Array(32).fill(7)) }])
 
 /** Outbound HTTP that allows the local servers of tests. */
 export const testOutbound = OutboundHttp.layerFrom({ allowInsecure: true, allowedNetworks: [] })
 
 /** Signals between test services that share a database. */
-export const testSignals = Signals.layerFrom({ listenUrl: Option.none() })
+export const testSignals = ListenNotify.layerFrom({ listenUrl: Option.none() })
 
 /** All use cases on a separate database. */
 export const testServices = services.pipe(

@@ -11,7 +11,7 @@ import { settingsSealContext } from "../../domains/connectors/settings/Connector
 import { SecretBox } from "../../kernel/ports/SecretBox.ts"
 import type { SealContext } from "../../kernel/ports/SecretBox.ts"
 import * as SecretBoxes from "../../infra/SecretBox.ts"
-import * as Secrets from "../../infra/KeyRing.ts"
+import * as KeyRing from "../../infra/KeyRing.ts"
 import { Settings } from "../../infra/Settings.ts"
 import type { SecretKey } from "../../infra/Settings.ts"
 import { secretPlace } from "../../domains/webhooks/endpoints/SigningSecrets.ts"
@@ -140,7 +140,7 @@ const openingFindings = Effect.fnUntraced(function* (
   const tried = yield* Effect.all([openings(available), bootstrapToken]).pipe(
     Effect.map((results) => results.flat().filter(({ key }) => configured.some(({ id }) => id === key))),
     Effect.provide(
-      Layer.merge(SecretBoxes.layer, TokenHasher.layer).pipe(Layer.provide(Secrets.layerFrom(configured))),
+      Layer.merge(SecretBoxes.layer, TokenHasher.layer).pipe(Layer.provide(KeyRing.layerFrom(configured))),
     ),
   )
   return [...new Set(available.map(({ key }) => key))].map((key): Finding => {

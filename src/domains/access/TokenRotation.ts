@@ -80,7 +80,7 @@ const make = Effect.gen(function* () {
 
 /** Rotates tokens of service accounts in the caller's organization. */
 export class TokenRotation extends Context.Service<TokenRotation, Effect.Success<typeof make>>()(
-  "keyshelf/access/Rotation",
+  "keyshelf/access/TokenRotation",
 ) {
   static readonly layer = Layer.effect(TokenRotation, make)
 }

@@ -14,7 +14,7 @@ export class EventOrdering extends Context.Service<
     /** Calls {@link place} for several streams and returns their last positions. */
     readonly advance: (organizationIds: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<string, number>>
   }
->()("keyshelf/events/EventPlacing") {
+>()("keyshelf/events/EventOrdering") {
   static readonly layer = Layer.effect(
     EventOrdering,
     Effect.gen(function* () {

@@ -16,7 +16,7 @@ export interface LiveStreamLimits {
 }
 
 /** The limits and intervals of this process. */
-export const LiveStreamLimits = Context.Reference<LiveStreamLimits>("keyshelf.reference/events/LivePace", {
+export const LiveStreamLimits = Context.Reference<LiveStreamLimits>("keyshelf.reference/events/LiveStreamLimits", {
   defaultValue: () => ({
     streamsPerOrganization: 100,
     streamsPerProcess: 1000,
@@ -54,7 +54,7 @@ export class EventSubscribers extends Context.Service<
     /** The number of open streams in this process. */
     readonly open: Effect.Effect<number>
   }
->()("keyshelf/events/EventFollowers") {
+>()("keyshelf/events/EventSubscribers") {
   static readonly layer = Layer.effect(
     EventSubscribers,
     Effect.gen(function* () {

@@ -31,16 +31,16 @@ export class AdminsOnly extends Context.Service<AdminsOnly, true>()("keyshelf/ke
 /**
  * Marks an endpoint whose response contains a secret. The response is never stored for replay (contract, section 2).
  */
-export class ReturnsSecret extends Context.Service<ReturnsSecret, true>()("keyshelf/kernel/AnswersSecret") {}
+export class ReturnsSecret extends Context.Service<ReturnsSecret, true>()("keyshelf/kernel/ReturnsSecret") {}
 
 /** Marks an endpoint whose body contains secrets. Errors never echo any part of the body. */
-export class AcceptsSecret extends Context.Service<AcceptsSecret, true>()("keyshelf/kernel/TakesSecret") {}
+export class AcceptsSecret extends Context.Service<AcceptsSecret, true>()("keyshelf/kernel/AcceptsSecret") {}
 
 /**
  * Marks an endpoint that changes nothing and waits for a third-party system. Its response is not stored for replay:
  * storing it would keep a transaction, and thus a connection, open during the call.
  */
-export class CallsThirdParty extends Context.Service<CallsThirdParty, true>()("keyshelf/kernel/WaitsForOthers") {}
+export class CallsThirdParty extends Context.Service<CallsThirdParty, true>()("keyshelf/kernel/CallsThirdParty") {}
 
 /** Reads an annotation of an endpoint, or `undefined` if it has none. */
 export const annotationOf = <I, A>(

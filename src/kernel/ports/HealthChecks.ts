@@ -11,7 +11,7 @@ export interface PartState {
 
 /** The registered parts of this process, by name. */
 export const HealthChecks = Context.Reference<Map<string, Effect.Effect<PartState>>>(
-  "keyshelf.reference/kernel/HealthParts",
+  "keyshelf.reference/kernel/HealthChecks",
   {
     defaultValue: () => new Map(),
   },

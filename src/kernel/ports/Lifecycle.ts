@@ -7,6 +7,6 @@ export interface Lifecycle {
 }
 
 /** The {@link Lifecycle} of this process. */
-export const CurrentLifecycle = Context.Reference<Lifecycle>("keyshelf.reference/runtime/Lifecycle", {
+export const CurrentLifecycle = Context.Reference<Lifecycle>("keyshelf.reference/kernel/Lifecycle", {
   defaultValue: () => ({ phase: "serving" }),
 })

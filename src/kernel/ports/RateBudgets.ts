@@ -24,7 +24,7 @@ export interface Budgets {
 }
 
 /** The budgets of this process; `undefined` if limits are disabled. */
-export const CurrentBudgets = Context.Reference<Budgets | undefined>("keyshelf.reference/runtime/Budgets", {
+export const CurrentBudgets = Context.Reference<Budgets | undefined>("keyshelf.reference/kernel/CurrentBudgets", {
   defaultValue: () => undefined,
 })
 

@@ -10,7 +10,7 @@ export class Shutdown extends Context.Service<
     /** Signals shutdown. A stopping listener calls it before it waits for its requests. */
     readonly begin: Effect.Effect<void>
   }
->()("keyshelf/kernel/Draining") {
+>()("keyshelf/kernel/Shutdown") {
   static readonly layer = Layer.effect(
     Shutdown,
     Effect.map(Latch.make(false), (latch) =>

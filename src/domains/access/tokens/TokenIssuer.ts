@@ -41,7 +41,7 @@ export class TokenIssuer extends Context.Service<
   {
     readonly issue: <E>(request: IssueRequest<E>) => Effect.Effect<IssuedCredential, E | ValidationFailed, Transaction>
   }
->()("keyshelf/access/Issuing") {
+>()("keyshelf/access/TokenIssuer") {
   static readonly layer = Layer.effect(
     TokenIssuer,
     Effect.gen(function* () {

@@ -122,7 +122,7 @@ const make = Effect.gen(function* () {
 
 /** Stores and reads grants. */
 export class LicenseGrantsRepo extends Context.Service<LicenseGrantsRepo, Effect.Success<typeof make>>()(
-  "keyshelf/licenses/GrantsRepo",
+  "keyshelf/licenses/LicenseGrantsRepo",
 ) {
   static readonly layer = Layer.effect(LicenseGrantsRepo, make)
 }
