@@ -71,7 +71,7 @@ const runOnce = [
   "test/openapi/**",
   "test/http/**",
   "test/infra/**",
-  "test/connectors/Verification.test.ts",
+  "test/connectors/ConnectorVerification.test.ts",
   "test/people/Process.test.ts",
 ]
 
