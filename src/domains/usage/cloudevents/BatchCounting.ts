@@ -12,7 +12,7 @@ import { accountIn, accountName, meterName, post, totalNameOf } from "../ledger/
 import type { Account } from "../ledger/Account.ts"
 import { identityOf, rejected } from "./Rules.ts"
 import type { CountableEvent, ParsedEvent, Outcome } from "./Rules.ts"
-import { LockedLedger } from "../ledger/LockedLedger.ts"
+import type { LockedAccounts } from "../ledger/LockedAccounts.ts"
 import { CountedIdsRepo } from "../ledger/CountedIdsRepo.ts"
 import { LedgerRepo } from "../ledger/LedgerRepo.ts"
 import type { Meter } from "../ledger/Model.ts"
@@ -69,7 +69,6 @@ export const makeBatchCounting = Effect.gen(function* () {
   const repo = yield* LedgerRepo
   const ids = yield* CountedIdsRepo
   const tallies = yield* CloudEventsRepo
-  const ledger = yield* LockedLedger
   const transactions = yield* Transactions
 
   /** Takes the ids of events. Returns the events whose ids were free. */
@@ -165,7 +164,11 @@ export const makeBatchCounting = Effect.gen(function* () {
   })
 
   /** Counts events under the locks of their totals. Their ids are taken before any total is touched. */
-  const countUnderLocks = Effect.fnUntraced(function* (events: ReadonlyArray<CountableEvent>, at: Date) {
+  const countUnderLocks = Effect.fnUntraced(function* (
+    ledger: LockedAccounts,
+    events: ReadonlyArray<CountableEvent>,
+    at: Date,
+  ) {
     const caller = yield* Caller
     const counting = yield* takeIds(caller.organizationId, events, at)
     if (counting.length === 0) return noOutcomes
@@ -180,7 +183,10 @@ export const makeBatchCounting = Effect.gen(function* () {
 
   return {
     setWise: { terms, count: countSetWise },
-    /** Must run in a transaction. */
-    underLocks: { terms: lockedTerms, count: countUnderLocks },
+    /** Must run in the transaction of a locked operation. */
+    underLocks: (ledger: LockedAccounts) => ({
+      terms: lockedTerms,
+      count: (events: ReadonlyArray<CountableEvent>, at: Date) => countUnderLocks(ledger, events, at),
+    }),
   }
 })

@@ -4,7 +4,9 @@
 import { Context, Effect, Exit, Layer, Option } from "effect"
 import { Caller } from "../../../kernel/contract/Caller.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
-import { Transaction, Transactions } from "../../../kernel/database/Transactions.ts"
+import { Transaction } from "../../../kernel/database/Transactions.ts"
+import { Ledger } from "../ledger/Ledger.ts"
+import { lockedOperation } from "../ledger/Operation.ts"
 import { makeBatchCounting, noOutcomes } from "./BatchCounting.ts"
 import type { Outcomes } from "./BatchCounting.ts"
 import { parseEvent, checkEvent } from "./Rules.ts"
@@ -76,10 +78,15 @@ const countBatches = Effect.fnUntraced(function* <E, R>(strategy: Strategy<E, R>
 
 const make = Effect.gen(function* () {
   const { setWise, underLocks } = yield* makeBatchCounting
-  const transactions = yield* Transactions
+  const ledger = yield* Ledger
 
   const countUnderLocks = (batch: Batch) =>
-    Effect.map(countBatches(underLocks, [batch]), ([results = []]): Results => results)
+    ledger.apply(
+      lockedOperation({
+        decide: (accounts) => countBatches(underLocks(accounts), [batch]),
+        answer: ([results = []]) => Effect.succeed<Results>(results),
+      }),
+    )
 
   /** Counts batches of one caller: all set-wise, or each by itself under locks. */
   const serve = (sent: ReadonlyArray<Batch>) =>
@@ -87,7 +94,7 @@ const make = Effect.gen(function* () {
       Effect.map((results) => results.map((result) => Exit.succeed<Results>(result))),
       Effect.catchTag("NotSimple", () =>
         // The failure of one batch must not affect the others.
-        Effect.forEach(sent, (batch) => Effect.exit(transactions.run(countUnderLocks(batch)))),
+        Effect.forEach(sent, (batch) => Effect.exit(countUnderLocks(batch))),
       ),
     )
   const grouped = makeGroupCommit(serve, { maxBatch: MAX_BATCHES })
@@ -97,7 +104,7 @@ const make = Effect.gen(function* () {
   const report = Effect.fn("CloudEvents.report")(function* (sent: Batch) {
     // The transaction of an idempotency key must contain the events, and cannot be rolled back for a second try.
     if (Option.isSome(yield* Effect.serviceOption(Transaction))) {
-      return { results: yield* transactions.run(countUnderLocks(sent)) }
+      return { results: yield* countUnderLocks(sent) }
     }
     const { credentialId, organizationId } = yield* Caller
     const group = arrived++ % MAX_GROUPS_IN_FLIGHT

@@ -1,24 +1,27 @@
 /**
- * Applies operations to accounts: optimistically where that is enough, else under locks
- * (`docs/adr/0006-optimistic-ledger.md`). Callers do not choose. What needs statements of its own between lock and
- * decision uses the locked ledger itself: reservations, transaction ids, reports that set a total, and batches.
+ * Applies all operations that count usage: optimistically where that is enough, else under locks
+ * (`docs/adr/0006-optimistic-ledger.md`). Callers do not choose.
  */
 import { Context, Effect, Exit, Layer, Option } from "effect"
 import { Caller } from "../../../kernel/contract/Caller.ts"
+import { Transaction } from "../../../kernel/database/Transactions.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { meterName } from "./Account.ts"
 import { makeCallerGroupCommit } from "./CallerGroupCommit.ts"
 import { LedgerRepo } from "./LedgerRepo.ts"
 import { LockedLedger } from "./LockedLedger.ts"
+import type { LockedOperations } from "./LockedAccounts.ts"
 import { decideOperation, metersOf } from "./Operation.ts"
-import type { Operation } from "./Operation.ts"
+import type { LockedOperation, Operation } from "./Operation.ts"
 import { OptimisticLedger } from "./OptimisticLedger.ts"
 
 interface LedgerOperations {
   /**
    * Counts what the operation uses and returns its answer, or rejects it. In a transaction, it applies within that one.
    */
-  readonly apply: <A, E>(operation: Operation<A, E>) => Effect.Effect<A, E, Caller>
+  readonly apply: <A, E>(operation: Operation<A, E> | LockedOperation<A, E>) => Effect.Effect<A, E, Caller>
+  /** The usage entries of these meters for their periods at an instant. */
+  readonly entries: LockedOperations["entries"]
 }
 
 type AnyOperation = Operation<unknown, unknown>
@@ -56,14 +59,23 @@ const make = Effect.gen(function* () {
 
   const applyGrouped = yield* makeCallerGroupCommit(applyUnderLocks)
 
-  const apply = (operation: AnyOperation) =>
+  const applyOperation = (operation: AnyOperation) =>
     operation.explain === true
       ? applyGrouped(operation)
       : Effect.flatMap(optimistic.apply(operation), (answer) =>
           Option.isSome(answer) ? answer.value : applyGrouped(operation),
         )
 
-  return { apply: apply as LedgerOperations["apply"] }
+  const apply = (operation: AnyOperation | LockedOperation<unknown, unknown>) => {
+    if ("applyTo" in operation) return operation.applyTo(locked)
+    const { underKey } = operation
+    if (underKey === undefined) return applyOperation(operation)
+    return Effect.flatMap(Effect.serviceOption(Transaction), (transaction) =>
+      Option.isSome(transaction) ? underKey.applyTo(locked) : applyOperation(operation),
+    )
+  }
+
+  return { apply: apply as LedgerOperations["apply"], entries: locked.entries }
 })
 
 /** The ledger of usage. */

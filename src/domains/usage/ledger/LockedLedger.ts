@@ -28,39 +28,15 @@ import {
   totalNameOf,
   withCapExceeded,
 } from "./Account.ts"
-import type { Account, Accounts, MeterUse } from "./Account.ts"
+import type { Account, MeterUse } from "./Account.ts"
 import { emptyTotal } from "../rules/Aggregation.ts"
 import { newlyCrossed } from "../rules/Limits.ts"
 import type { Crossings } from "../rules/Limits.ts"
+import type { LockedOperations } from "./LockedAccounts.ts"
 import { LedgerRepo } from "./LedgerRepo.ts"
 import type { TotalRow } from "./LedgerRepo.ts"
 import type { Meter, UsageEntry } from "./Model.ts"
 import { OptimisticRepo } from "./OptimisticRepo.ts"
-
-interface LockedOperations {
-  /**
-   * The accounts of these uses, locked until the transaction ends. They contain what was committed while the locks were
-   * waited for.
-   */
-  readonly open: (organizationId: string, uses: ReadonlyArray<MeterUse>) => Effect.Effect<Accounts>
-  /** Stores accounts that `open` has locked, and emits an event for each threshold that they crossed. */
-  readonly close: (caller: EventSource, accounts: ReadonlyArray<Account>) => Effect.Effect<void, never, Transaction>
-  /**
-   * Runs work in a transaction. The work returns a rejection for a cap as a value, so that the event of the cap
-   * commits. Under an idempotency key the rejection rolls back the key's transaction: then the event is emitted
-   * afterwards, before the response.
-   */
-  readonly runWithCapEvent: <A extends object, E, R>(
-    work: Effect.Effect<A, E, R>,
-    accountWithCapExceeded: (answer: A) => Account | undefined,
-  ) => Effect.Effect<A, E, Exclude<R, Transaction> | Caller>
-  /** The usage entries of these meters for their periods at an instant. */
-  readonly entries: (
-    organizationId: string,
-    meters: ReadonlyArray<Meter>,
-    at: Date,
-  ) => Effect.Effect<ReadonlyArray<UsageEntry>>
-}
 
 const thresholdEvents: Record<keyof Crossings, EventName> = {
   warned: "ENTITLEMENT_USAGE_WARNING_THRESHOLD_REACHED",
@@ -144,7 +120,7 @@ const make = Effect.gen(function* () {
     yield* close(caller, Array.from(accounts.values(), withCapExceeded))
   })
 
-  const runWithCapEvent = Effect.fnUntraced(function* <A extends object, E, R>(
+  const runWithCapEvent = Effect.fnUntraced(function* <A, E, R>(
     work: Effect.Effect<A, E, R>,
     accountWithCapExceeded: (answer: A) => Account | undefined,
   ) {

@@ -1,7 +1,11 @@
-/** Operations on meters, as both ledgers apply them. Each decision is written once, in its operation. Pure. */
-import type { Effect, Exit } from "effect"
+/** Operations on meters. Each decision is written once, in its operation; `Ledger.apply` chooses how it is applied. Pure. */
+import { Effect } from "effect"
+import type { Exit } from "effect"
+import type { Caller } from "../../../kernel/contract/Caller.ts"
+import type { Transaction } from "../../../kernel/database/Transactions.ts"
 import { accountName, meterName } from "./Account.ts"
 import type { Account, Accounts, MeterUse } from "./Account.ts"
+import type { LockedAccounts, LockedOperations } from "./LockedAccounts.ts"
 import type { Meter } from "./Model.ts"
 
 /** Names a meter of an organization by slugs. */
@@ -15,6 +19,11 @@ export interface Operation<A, E> {
   /** Whether its meters are read with what an explanation shows. Only the locked ledger reads that. */
   readonly explain?: boolean
   /**
+   * How it is applied within the transaction of an idempotency key, if a rejection for a cap has to outlast it. Otherwise it
+   * joins that transaction as it is.
+   */
+  readonly underKey?: LockedOperation<A, E>
+  /**
    * Checks the request against those of its meters that exist, in the order of their names. It returns an effect if the
    * request is rejected or more has to be read. Then the operation needs locks.
    */
@@ -23,6 +32,26 @@ export interface Operation<A, E> {
     at: Date,
   ) => PreparedOperation<A, E> | Effect.Effect<PreparedOperation<A, E>, E>
 }
+
+/** A request that runs statements of its own between the locks and the decision, such as looking up a transaction id. */
+export interface LockedOperation<A, E> {
+  readonly applyTo: (ledger: LockedOperations) => Effect.Effect<A, E, Caller>
+}
+
+/** Creates a locked operation. `decide` runs in a transaction, `answer` after it. */
+export const lockedOperation = <R, A, E, E2>(operation: {
+  /** It returns a rejection for a cap as a value, so that the event of the cap commits. */
+  readonly decide: (ledger: LockedAccounts) => Effect.Effect<R, E, Caller | Transaction>
+  /** The account whose cap the result exceeds, if any. */
+  readonly accountWithCapExceeded?: (result: R) => Account | undefined
+  readonly answer: (result: R) => Effect.Effect<A, E2>
+}): LockedOperation<A, E | E2> => ({
+  applyTo: (ledger) =>
+    Effect.flatMap(
+      ledger.runWithCapEvent(operation.decide(ledger), operation.accountWithCapExceeded ?? (() => undefined)),
+      operation.answer,
+    ),
+})
 
 /** An operation whose request is valid. */
 export interface PreparedOperation<A, E> {

@@ -9,7 +9,7 @@ import type { Caller } from "../../../kernel/contract/Caller.ts"
 import { invalid } from "../../../kernel/contract/Problem.ts"
 import type { ValidationFailed } from "../../../kernel/contract/Problem.ts"
 import { accountIn, accountName, entryOf, post } from "../ledger/Account.ts"
-import type { ReportUsageThresholdExceeded } from "../Errors.ts"
+import type { ReportUsageThresholdExceeded, ReportUsageTransactionIdReused } from "../Errors.ts"
 import type { UsageEntry } from "../ledger/Model.ts"
 import type { Operation } from "../ledger/Operation.ts"
 import type { ReportUsage } from "./Model.ts"
@@ -29,19 +29,22 @@ export type FailMissing = (
   entitlement: string,
 ) => Effect.Effect<never, InstanceNotFound | EntitlementNotFound>
 
-type Rejection = InstanceNotFound | EntitlementNotFound | ValidationFailed | ReportUsageThresholdExceeded
+/** Why a report is rejected. */
+export type Rejection = InstanceNotFound | EntitlementNotFound | ValidationFailed | ReportUsageThresholdExceeded
 
 /** Whether the report is decided on its account alone: it has no id to look up, and no total to compute again. */
 export const isAppend = ({ behavior = "append", transactionId }: ReportUsage): boolean =>
   behavior === "append" && transactionId === undefined
 
-/** Counts a report that {@link isAppend}. */
+/** Counts a report that {@link isAppend}. Under an idempotency key it is decided as `underKey`. */
 export const appendOperation = (
   { actor, organizationId }: Caller["Service"],
   { entitlement, instance, report }: Report,
   failMissing: FailMissing,
-): Operation<UsageEntry, Rejection> => ({
+  underKey: NonNullable<Operation<UsageEntry | undefined, Rejection | ReportUsageTransactionIdReused>["underKey"]>,
+): Operation<UsageEntry | undefined, Rejection | ReportUsageTransactionIdReused> => ({
   organizationId,
+  underKey,
   meters: [{ instance, entitlement }],
   prepare: ([meter], at) => {
     if (meter === undefined) return failMissing(organizationId, instance, entitlement)

@@ -11,10 +11,12 @@ import { RETENTION_MS, timestampError } from "../ledger/Acceptance.ts"
 import { accountIn, accountName, entryOf, post } from "../ledger/Account.ts"
 import { CountedIdsRepo } from "../ledger/CountedIdsRepo.ts"
 import { LedgerRepo } from "../ledger/LedgerRepo.ts"
-import { LockedLedger } from "../ledger/LockedLedger.ts"
-import type { Meter } from "../ledger/Model.ts"
+import type { LockedAccounts } from "../ledger/LockedAccounts.ts"
+import type { Meter, UsageEntry } from "../ledger/Model.ts"
+import { lockedOperation } from "../ledger/Operation.ts"
+import type { LockedOperation } from "../ledger/Operation.ts"
 import { isLateSet } from "../rules/Aggregation.ts"
-import type { FailMissing, Report } from "./AppendReports.ts"
+import type { FailMissing, Rejection, Report } from "./AppendReports.ts"
 import type { ReportUsage } from "./Model.ts"
 import { reportValidationError, eventOf, rejectionProblem, reportedValue, bodyValidationError } from "./Rules.ts"
 
@@ -30,13 +32,17 @@ const storedReport = (report: ReportUsage) => {
   }
 }
 
-export const makeLockedReports = Effect.fnUntraced(function* (failMissing: FailMissing) {
+export const makeLockedReportOperation = Effect.fnUntraced(function* (failMissing: FailMissing) {
   const repo = yield* LedgerRepo
   const ids = yield* CountedIdsRepo
-  const ledger = yield* LockedLedger
 
   /** Posts a valid report. A rejection is a value, so that its threshold event commits. */
-  const postReport = Effect.fnUntraced(function* (meter: Meter, report: ReportUsage, timestamp: Date) {
+  const postReport = Effect.fnUntraced(function* (
+    ledger: LockedAccounts,
+    meter: Meter,
+    report: ReportUsage,
+    timestamp: Date,
+  ) {
     const caller = yield* Caller
     const event = eventOf(report, timestamp, caller.actor)
     const use = { meter, at: timestamp, uniqueKey: event.uniqueKey }
@@ -51,7 +57,13 @@ export const makeLockedReports = Effect.fnUntraced(function* (failMissing: FailM
   })
 
   /** Posts a report that has a transaction id, unless it was counted before: then it returns the entry again. */
-  const postOnce = Effect.fnUntraced(function* (meter: Meter, report: ReportUsage, transactionId: string, at: Date) {
+  const postOnce = Effect.fnUntraced(function* (
+    ledger: LockedAccounts,
+    meter: Meter,
+    report: ReportUsage,
+    transactionId: string,
+    at: Date,
+  ) {
     const { organizationId } = yield* Caller
     const timestamp = report.timestamp ?? at
     const expiresAt = new Date(at.getTime() + RETENTION_MS)
@@ -60,7 +72,7 @@ export const makeLockedReports = Effect.fnUntraced(function* (failMissing: FailM
     if (yield* ids.takeTransaction(organizationId, meter, row)) {
       const error = timestampError(meter, timestamp, at)
       if (error !== undefined) return yield* invalid("body.timestamp", error, report.timestamp)
-      const posted = yield* postReport(meter, report, timestamp)
+      const posted = yield* postReport(ledger, meter, report, timestamp)
       if (posted.rejection !== undefined) yield* ids.releaseTransaction(organizationId, meter, transactionId)
       return posted
     }
@@ -74,7 +86,7 @@ export const makeLockedReports = Effect.fnUntraced(function* (failMissing: FailM
     return { replayed: entry }
   })
 
-  const inTransaction = Effect.fnUntraced(function* ({ entitlement, instance, report }: Report) {
+  const decide = Effect.fnUntraced(function* (ledger: LockedAccounts, { entitlement, instance, report }: Report) {
     const { organizationId } = yield* Caller
     const [meter] = yield* repo.keep(organizationId, [{ instance, entitlement }])
     if (meter === undefined) return yield* failMissing(organizationId, instance, entitlement)
@@ -88,19 +100,22 @@ export const makeLockedReports = Effect.fnUntraced(function* (failMissing: FailM
         : bodyValidationError(meter, report)
     if (error !== undefined) return yield* invalid(error.location, error.message, error.value)
     return transactionId === undefined
-      ? yield* postReport(meter, report, timestamp)
-      : yield* postOnce(meter, report, transactionId, at)
+      ? yield* postReport(ledger, meter, report, timestamp)
+      : yield* postOnce(ledger, meter, report, transactionId, at)
   })
 
   /** Counts a report; the entry is `undefined` if it is replayed and its meter is gone. */
-  return Effect.fnUntraced(function* (report: Report) {
-    const result = yield* ledger.runWithCapEvent(
-      Effect.map(inTransaction(report), (posted) => ({ posted })),
-      ({ posted }) => ("rejection" in posted && posted.rejection === "cap" ? posted.account : undefined),
-    )
-    const { posted } = result
-    if ("replayed" in posted) return posted.replayed
-    if (posted.rejection !== undefined) return yield* rejectionProblem(posted.rejection, posted.account, report.report)
-    return entryOf(posted.account.meter, posted.account.period, posted.account.total)
-  })
+  return (sent: Report): LockedOperation<UsageEntry | undefined, Rejection | ReportUsageTransactionIdReused> =>
+    lockedOperation({
+      decide: (ledger) => Effect.map(decide(ledger, sent), (posted) => ({ posted })),
+      accountWithCapExceeded: ({ posted }) =>
+        "rejection" in posted && posted.rejection === "cap" ? posted.account : undefined,
+      answer: ({ posted }) => {
+        if ("replayed" in posted) return Effect.succeed(posted.replayed)
+        const { account, rejection } = posted
+        return rejection === undefined
+          ? Effect.succeed(entryOf(account.meter, account.period, account.total))
+          : Effect.fail(rejectionProblem(rejection, account, sent.report))
+      },
+    })
 })

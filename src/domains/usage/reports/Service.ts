@@ -1,5 +1,5 @@
 /** Use cases of usage: reports, and the entries that show it. */
-import { Context, Effect, Layer, Option } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { EntitlementNotFound } from "../../entitlements/Errors.ts"
 import { EntitlementGroups } from "../../groups/Service.ts"
 import { InstanceNotFound } from "../../instances/Errors.ts"
@@ -8,12 +8,10 @@ import { afterInDisplayOrder, Cursors } from "../../../kernel/contract/Page.ts"
 import type { PageRequest } from "../../../kernel/contract/Page.ts"
 import { noSuch } from "../../../kernel/contract/Problem.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
-import { Transaction } from "../../../kernel/database/Transactions.ts"
 import { Ledger } from "../ledger/Ledger.ts"
 import { LedgerRepo } from "../ledger/LedgerRepo.ts"
-import { LockedLedger } from "../ledger/LockedLedger.ts"
 import { appendOperation, isAppend } from "./AppendReports.ts"
-import { makeLockedReports } from "./LockedReports.ts"
+import { makeLockedReportOperation } from "./LockedReports.ts"
 import type { ReportUsage } from "./Model.ts"
 
 const instanceNotFound = (slug: string) => new InstanceNotFound({ detail: noSuch("instance", slug) })
@@ -22,7 +20,6 @@ const entitlementNotFound = (slug: string) => new EntitlementNotFound({ detail: 
 const make = Effect.gen(function* () {
   const repo = yield* LedgerRepo
   const ledger = yield* Ledger
-  const locked = yield* LockedLedger
   const groups = yield* EntitlementGroups
   const cursors = yield* Cursors
 
@@ -36,7 +33,7 @@ const make = Effect.gen(function* () {
     return yield* entitlementNotFound(entitlement)
   })
 
-  const reportLocked = yield* makeLockedReports(failMissing)
+  const lockedReportOperation = yield* makeLockedReportOperation(failMissing)
 
   const report = Effect.fn("UsageReports.report")(function* (
     instance: string,
@@ -44,18 +41,15 @@ const make = Effect.gen(function* () {
     input: ReportUsage,
   ) {
     const sent = { instance, entitlement, report: input }
-    // Under an idempotency key a rejection rolls back the key's transaction. Its threshold event has to be emitted
-    // afterwards.
-    if (isAppend(input) && Option.isNone(yield* Effect.serviceOption(Transaction))) {
-      return yield* ledger.apply(appendOperation(yield* Caller, sent, failMissing))
-    }
-    return (yield* reportLocked(sent)) ?? (yield* entitlementNotFound(entitlement))
+    const locked = lockedReportOperation(sent)
+    const operation = isAppend(input) ? appendOperation(yield* Caller, sent, failMissing, locked) : locked
+    return (yield* ledger.apply(operation)) ?? (yield* entitlementNotFound(entitlement))
   })
 
   const get = Effect.fn("UsageReports.get")(function* (instance: string, entitlement: string) {
     const { organizationId } = yield* Caller
     const meters = yield* repo.find(organizationId, instance, entitlement)
-    const [entry] = yield* locked.entries(organizationId, meters, yield* now)
+    const [entry] = yield* ledger.entries(organizationId, meters, yield* now)
     return entry ?? (yield* failMissing(organizationId, instance, entitlement))
   })
 
@@ -68,7 +62,7 @@ const make = Effect.gen(function* () {
       (after, count) => repo.listGranted(organizationId, instance, afterInDisplayOrder(after), count),
       (meter) => [meter.displayOrder, meter.entitlementId],
     )
-    return { ...page, items: yield* locked.entries(organizationId, page.items, yield* now) }
+    return { ...page, items: yield* ledger.entries(organizationId, page.items, yield* now) }
   })
 
   const ofGroup = Effect.fn("UsageReports.ofGroup")(function* (groupSlug: string, instance: string) {
@@ -76,7 +70,7 @@ const make = Effect.gen(function* () {
     const group = yield* groups.get(groupSlug)
     yield* requireInstance(organizationId, instance)
     const meters = yield* repo.listAmong(organizationId, instance, group.entitlementSlugs)
-    return yield* locked.entries(organizationId, meters, yield* now)
+    return yield* ledger.entries(organizationId, meters, yield* now)
   })
 
   return {

@@ -10,7 +10,7 @@ import { newId } from "../../../kernel/values/Identifiers.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { ReservationNotFound, ReservationNotHeld } from "../Errors.ts"
 import { post, withCapExceeded } from "../ledger/Account.ts"
-import { LockedLedger } from "../ledger/LockedLedger.ts"
+import type { LockedAccounts } from "../ledger/LockedAccounts.ts"
 import type { Meter } from "../ledger/Model.ts"
 import type { Reserve, StoredReservation } from "./Model.ts"
 import { DEFAULT_LIFETIME_SECONDS } from "./Model.ts"
@@ -37,7 +37,6 @@ export const notHeld = (stored: StoredReservation, at: Date) => {
 /** The decisions on valid requests. Each must run in a transaction. */
 export const makeLockedReservations = Effect.gen(function* () {
   const repo = yield* ReservationsRepo
-  const ledger = yield* LockedLedger
 
   const find = Effect.fnUntraced(function* (organizationId: string, id: string) {
     return yield* Option.match(yield* repo.find(organizationId, id), {
@@ -47,7 +46,12 @@ export const makeLockedReservations = Effect.gen(function* () {
   })
 
   /** Reserves a quantity, or returns why not. A rejection is a value, so that its threshold event commits. */
-  const reserve = Effect.fnUntraced(function* (meter: Meter, quantity: BigDecimal.BigDecimal, request: Reserve) {
+  const reserve = Effect.fnUntraced(function* (
+    ledger: LockedAccounts,
+    meter: Meter,
+    quantity: BigDecimal.BigDecimal,
+    request: Reserve,
+  ) {
     const caller = yield* Caller
     const at = yield* now
     const withoutQuantity = decideReservation(meter, zero, at)
@@ -80,7 +84,12 @@ export const makeLockedReservations = Effect.gen(function* () {
   })
 
   /** Counts the reserved quantity, in the current period. */
-  const commit = Effect.fnUntraced(function* (meter: Meter, stored: StoredReservation, quantity: number | undefined) {
+  const commit = Effect.fnUntraced(function* (
+    ledger: LockedAccounts,
+    meter: Meter,
+    stored: StoredReservation,
+    quantity: number | undefined,
+  ) {
     const caller = yield* Caller
     const { organizationId } = caller
     const present = yield* now

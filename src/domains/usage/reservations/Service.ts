@@ -4,13 +4,14 @@
  */
 import { Context, Effect, Layer } from "effect"
 import { Caller } from "../../../kernel/contract/Caller.ts"
-import { Transactions } from "../../../kernel/database/Transactions.ts"
 import { invalid } from "../../../kernel/contract/Problem.ts"
 import { decimalOfAmount } from "../../../kernel/values/Decimal.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { ReserveLimitReached } from "../Errors.ts"
 import { LedgerRepo } from "../ledger/LedgerRepo.ts"
-import { LockedLedger } from "../ledger/LockedLedger.ts"
+import { Ledger } from "../ledger/Ledger.ts"
+import type { LockedAccounts } from "../ledger/LockedAccounts.ts"
+import { lockedOperation } from "../ledger/Operation.ts"
 import { UsageReports } from "../reports/Service.ts"
 import { makeLockedReservations, notFound, notHeld } from "./LockedReservations.ts"
 import type { Commit, Reserve } from "./Model.ts"
@@ -20,9 +21,8 @@ import { commitValidationError, reservationAt, reserveValidationError, stateAt }
 const make = Effect.gen(function* () {
   const repo = yield* ReservationsRepo
   const meters = yield* LedgerRepo
-  const ledger = yield* LockedLedger
+  const ledger = yield* Ledger
   const reports = yield* UsageReports
-  const transactions = yield* Transactions
   const locked = yield* makeLockedReservations
 
   const reserve = Effect.fn("Reservations.reserve")(function* (
@@ -31,20 +31,26 @@ const make = Effect.gen(function* () {
     request: Reserve,
   ) {
     const { organizationId } = yield* Caller
-    const inTransaction = Effect.gen(function* () {
+    const decide = Effect.fnUntraced(function* (accounts: LockedAccounts) {
       const [meter] = yield* meters.keep(organizationId, [{ instance, entitlement }])
       if (meter === undefined) return yield* reports.failMissing(organizationId, instance, entitlement)
       const error = reserveValidationError(meter, request.quantity)
       if (error !== undefined) return yield* invalid(error.location, error.message, error.value)
-      return yield* locked.reserve(meter, decimalOfAmount(request.quantity ?? 1), request)
+      return yield* locked.reserve(accounts, meter, decimalOfAmount(request.quantity ?? 1), request)
     })
-    const result = yield* ledger.runWithCapEvent(inTransaction, ({ full }) => full)
-    return result.held ?? (yield* new ReserveLimitReached({ detail: result.rejection }))
+    return yield* ledger.apply(
+      lockedOperation({
+        decide,
+        accountWithCapExceeded: ({ full }) => full,
+        answer: ({ held, rejection }) =>
+          held === undefined ? Effect.fail(new ReserveLimitReached({ detail: rejection })) : Effect.succeed(held),
+      }),
+    )
   })
 
   const commit = Effect.fn("Reservations.commit")(function* (id: string, { quantity }: Commit) {
     const { organizationId } = yield* Caller
-    const inTransaction = Effect.gen(function* () {
+    const decide = Effect.fnUntraced(function* (accounts: LockedAccounts) {
       const stored = yield* locked.find(organizationId, id)
       const present = yield* now
       if (stateAt(stored, present) !== "HELD") return yield* notHeld(stored, present)
@@ -52,9 +58,9 @@ const make = Effect.gen(function* () {
       if (meter === undefined) return yield* notFound(id)
       const error = commitValidationError(meter, stored, quantity)
       if (error !== undefined) return yield* invalid(error.location, error.message, error.value)
-      return yield* locked.commit(meter, stored, quantity)
+      return yield* locked.commit(accounts, meter, stored, quantity)
     })
-    return yield* transactions.run(inTransaction)
+    return yield* ledger.apply(lockedOperation({ decide, answer: Effect.succeed }))
   })
 
   const release = Effect.fn("Reservations.release")(function* (id: string) {
