@@ -1,11 +1,9 @@
 /** The main story, from an empty installation to a revoked token. */
 import { Effect, Redacted, Schema } from "effect"
 import { randomBytes } from "node:crypto"
-import { now } from "../kernel/values/Timestamp.ts"
+import { DAY_MS, now } from "../kernel/values/Timestamp.ts"
 import { DemoFailed, Stage } from "./Demo.ts"
 import type { Request } from "./Demo.ts"
-
-const DAY = 86_400_000
 
 const WithId = Schema.Struct({ id: Schema.String })
 const WithSlug = Schema.Struct({ id: Schema.String, slug: Schema.String })
@@ -116,10 +114,10 @@ const sellLicense = Effect.fnUntraced(function* (pipeline: Calls) {
   yield* print("   A customer buys it ...")
   const customer = yield* succeeds(pipeline("POST", "/customers", { name: "Acme" }), 201, WithSlug)
   yield* print("   ... and gets an instance for a year. The license family resolves to its default version.")
-  const yesterday = (yield* now).getTime() - DAY
+  const yesterday = (yield* now).getTime() - DAY_MS
   const dates = {
     startLicenseDate: new Date(yesterday).toISOString(),
-    endLicenseDate: new Date(yesterday + 365 * DAY).toISOString(),
+    endLicenseDate: new Date(yesterday + 365 * DAY_MS).toISOString(),
   }
   const instance = yield* succeeds(
     pipeline("POST", "/instances", {

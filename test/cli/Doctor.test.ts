@@ -138,7 +138,8 @@ describe("keyshelf doctor", { timeout: 120_000 }, () => {
   it.live("names invalid and unknown settings, an unreachable database and a port in use, and exits with 1", () =>
     Effect.gen(function* () {
       const directory = yield* temporaryDirectory
-      const [port] = yield* freePorts(1)
+      // Nothing listens on the internal port, whatever runs on this machine.
+      const [port, internal] = yield* freePorts(2)
       const holder = createServer().listen(Number(port), "127.0.0.1")
       yield* Effect.addFinalizer(() => Effect.sync(() => holder.close()))
       const wrong = yield* doctor({ SERVICE_DATABASE_POOL_SIZE: "many", SERVICE_DATA_DIR: join(directory, "data") })
@@ -150,6 +151,7 @@ describe("keyshelf doctor", { timeout: 120_000 }, () => {
         SERVICE_SECRET_KEY: key(3),
         SERVICE_CORE_PORT: String(port),
         SERVICE_PLATFORM_PORT: String(port),
+        SERVICE_INTERNAL_PORT: String(internal),
         SERVICE_CORE_PROT: "8080",
       })
       assert.strictEqual(away.code, 1)

@@ -3,11 +3,11 @@ import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { maxConnections } from "../../infra/database/DedicatedConnections.ts"
 import { Settings } from "../../infra/Settings.ts"
+import { DAY_MS } from "../../kernel/values/Timestamp.ts"
 import * as Schema from "../Schema.ts"
 import { failed, ok, warning } from "./Report.ts"
 import type { Check, Finding } from "./Report.ts"
 
-const DAY = 86_400_000
 const HEADROOM_DAYS = 2
 const CLOCK_TOLERANCE_MS = 1_000
 
@@ -103,7 +103,7 @@ export const partitions: OnDatabase = Effect.gen(function* () {
   })
   const remedy = "A process with the webhooks and dispatcher roles creates them; see its log."
   if (ends.length === 0) return [warning("partitions", `The webhook history has no partitions yet. ${remedy}`)]
-  const days = (Math.max(...ends) - (yield* Clock.currentTimeMillis)) / DAY
+  const days = (Math.max(...ends) - (yield* Clock.currentTimeMillis)) / DAY_MS
   const text = `The webhook history has partitions for ${Math.max(0, Math.floor(days))} more days`
   if (days <= 0) return [failed("partitions", `${text}: attempts cannot be recorded. ${remedy}`)]
   return [days < HEADROOM_DAYS ? warning("partitions", `${text}. ${remedy}`) : ok("partitions", text)]
