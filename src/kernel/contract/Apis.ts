@@ -16,15 +16,20 @@ export const strictBodies = Context.make(HttpApi.PayloadParseOptions, {
 
 type Groups = NonEmptyReadonlyArray<HttpApiGroup.Constraint>
 
-/** The Core API of these groups: what organizations call. */
-export const core = <const G extends Groups>(...groups: G) =>
-  HttpApi.make("core")
+const organizationApi = <const Id extends string, const G extends Groups>(id: Id, groups: G) =>
+  HttpApi.make(id)
     .add(...groups)
     .prefix("/api")
     .middleware(RequestValidation)
     .middleware(RateLimits)
     .middleware(OrganizationAccess)
     .annotateMerge(strictBodies)
+
+/** The Core API of these groups: what organizations call. */
+export const core = <const G extends Groups>(...groups: G) => organizationApi("core", groups)
+
+/** The webhook API of these groups: an API of its own, so that it can move to a listener of its own. */
+export const webhooks = <const G extends Groups>(...groups: G) => organizationApi("webhooks", groups)
 
 /** The Platform API of these groups: what the operator calls. */
 export const platform = <const G extends Groups>(...groups: G) =>
@@ -34,14 +39,4 @@ export const platform = <const G extends Groups>(...groups: G) =>
     .middleware(RequestValidation)
     .middleware(RateLimits)
     .middleware(PlatformAccess)
-    .annotateMerge(strictBodies)
-
-/** The webhook API of these groups: an API of its own, so that it can move to a listener of its own. */
-export const webhooks = <const G extends Groups>(...groups: G) =>
-  HttpApi.make("webhooks")
-    .add(...groups)
-    .prefix("/api")
-    .middleware(RequestValidation)
-    .middleware(RateLimits)
-    .middleware(OrganizationAccess)
     .annotateMerge(strictBodies)

@@ -17,7 +17,7 @@ const make = Effect.gen(function* () {
   const transactions = yield* Transactions
 
   /** Emits `TOKEN_EXPIRED` for up to `count` expired tokens. Returns the number of events. */
-  const emitExpiries = Effect.fn("TokenRetention.tellExpiries")(function* (count: number) {
+  const emitExpiries = Effect.fn("TokenRetention.emitExpiries")(function* (count: number) {
     return yield* transactions.run(
       Effect.gen(function* () {
         const expired = yield* repo.claimExpired(yield* now, count)
@@ -33,7 +33,7 @@ const make = Effect.gen(function* () {
   /**
    * Deletes up to `count` credentials that ended before an instant, tokens before their parents. Returns the number.
    */
-  const deleteRetired = Effect.fn("TokenRetention.removeRetired")(function* (before: Date, count: number) {
+  const deleteRetired = Effect.fn("TokenRetention.deleteRetired")(function* (before: Date, count: number) {
     const tokens = yield* repo.deleteRetired("organization", before, count)
     return tokens === count ? tokens : tokens + (yield* repo.deleteRetired("platform", before, count - tokens))
   })

@@ -49,7 +49,7 @@ const make = Effect.gen(function* () {
     return Option.isSome(flag) ? evaluate(flag.value, context) : notFound(key, `The flag "${key}" does not exist.`)
   })
 
-  const evaluateAll = Effect.fn("Evaluations.all")(function* (context: Context) {
+  const evaluateAll = Effect.fn("Evaluations.evaluateAll")(function* (context: Context) {
     const { organizationId } = yield* Caller
     const targetingKey = targetingKeyOf(context)
     const [flags, entitlements] = yield* Effect.all(

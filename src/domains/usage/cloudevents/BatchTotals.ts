@@ -12,7 +12,7 @@ import { grantOf } from "../rules/Terms.ts"
 import type { CountableEvent } from "./Rules.ts"
 
 /** The function with a cache of its results by key. The cache lives as long as the returned function. */
-export const memoized = <A, B>(keyOf: (input: A) => string, compute: (input: A) => B): ((input: A) => B) => {
+const memoized = <A, B>(keyOf: (input: A) => string, compute: (input: A) => B): ((input: A) => B) => {
   const cache = new Map<string, B>()
   return (input) => {
     const key = keyOf(input)

@@ -92,7 +92,7 @@ const make = Effect.gen(function* () {
   const serve = (sent: ReadonlyArray<Batch>) =>
     countBatches(setWise, sent).pipe(
       Effect.map((results) => results.map((result) => Exit.succeed<Results>(result))),
-      Effect.catchTag("NotSimple", () =>
+      Effect.catchTag("NeedsLocks", () =>
         // The failure of one batch must not affect the others.
         Effect.forEach(sent, (batch) => Effect.exit(countUnderLocks(batch))),
       ),

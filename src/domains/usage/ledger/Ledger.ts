@@ -71,7 +71,7 @@ const make = Effect.gen(function* () {
     const { underKey } = operation
     if (underKey === undefined) return applyOperation(operation)
     return Effect.flatMap(Effect.serviceOption(Transaction), (transaction) =>
-      Option.isSome(transaction) ? underKey.applyTo(locked) : applyOperation(operation),
+      Option.isSome(transaction) ? underKey().applyTo(locked) : applyOperation(operation),
     )
   }
 

@@ -22,7 +22,7 @@ export interface Operation<A, E> {
    * How it is applied within the transaction of an idempotency key, if a rejection for a cap has to outlast it. Otherwise it
    * joins that transaction as it is.
    */
-  readonly underKey?: LockedOperation<A, E>
+  readonly underKey?: () => LockedOperation<A, E>
   /**
    * Checks the request against those of its meters that exist, in the order of their names. It returns an effect if the
    * request is rejected or more has to be read. Then the operation needs locks.

@@ -41,8 +41,8 @@ const make = Effect.gen(function* () {
     input: ReportUsage,
   ) {
     const sent = { instance, entitlement, report: input }
-    const locked = lockedReportOperation(sent)
-    const operation = isAppend(input) ? appendOperation(yield* Caller, sent, failMissing, locked) : locked
+    const locked = () => lockedReportOperation(sent)
+    const operation = isAppend(input) ? appendOperation(yield* Caller, sent, failMissing, locked) : locked()
     return (yield* ledger.apply(operation)) ?? (yield* entitlementNotFound(entitlement))
   })
 
