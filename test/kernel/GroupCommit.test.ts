@@ -4,7 +4,7 @@ import { makeGroupCommit } from "../../src/kernel/concurrency/GroupCommit.ts"
 import type { GroupCommitOptions } from "../../src/kernel/concurrency/GroupCommit.ts"
 
 /** A group commit whose batches wait for a latch, and that records them. */
-const recording = (options?: GroupCommitOptions) => {
+const recording = (options?: GroupCommitOptions<number>) => {
   const batches: Array<ReadonlyArray<number>> = []
   const latch = Latch.makeUnsafe(false)
   const commit = makeGroupCommit(

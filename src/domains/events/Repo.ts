@@ -11,7 +11,7 @@ import { lowestIdAt, resourceOf } from "./Rules.ts"
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
-  const { ask } = yield* Commits
+  const { askFor } = yield* Commits
   const columns = sql.literal(`id, type, occurred_at AS "timestamp", organization_id AS "organizationId", actor,
     data::text AS data, position::text AS position`)
 
@@ -40,7 +40,7 @@ const make = Effect.gen(function* () {
     insertWithChange: (change: Fragment, event: EventRecord) =>
       Effect.map(
         record<{ readonly handedOver: boolean }>()(
-          ask(
+          askFor(event.organizationId)(
             (client) => client`
               WITH change AS (${change}), event AS (
                 ${insertion(event, sql.literal("FROM change"))} RETURNING organization_id, id, occurred_at

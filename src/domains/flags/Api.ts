@@ -1,7 +1,7 @@
 /** Endpoints for feature flags and the flag manifest. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { Created, Idempotency, idempotencyHeaders, RequiredScope } from "../../kernel/contract/Endpoint.ts"
+import { Created, Idempotency, idempotencyHeaders, ReadsMany, RequiredScope } from "../../kernel/contract/Endpoint.ts"
 import { exampleBody } from "../../kernel/contract/Example.ts"
 import { Page, pageQuery } from "../../kernel/contract/Page.ts"
 import { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
@@ -96,6 +96,7 @@ export class FeatureFlagsApi extends HttpApiGroup.make("featureFlags")
       ],
     })
       .annotate(RequiredScope, "read:feature_flags")
+      .annotate(ReadsMany, true)
       .annotateMerge(
         OpenApi.annotations({
           summary: "Read the flag manifest",

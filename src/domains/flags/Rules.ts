@@ -60,9 +60,14 @@ const valueTests: Record<FlagType, readonly [fits: (value: unknown) => boolean, 
 export const parseInstant = (value: unknown): Option.Option<Date> =>
   Predicate.isString(value) ? decodeInstant(value) : Option.none()
 
-/** Parses a semantic version. */
+// No released version is longer, and parsing takes time for each character.
+const MAX_VERSION_LENGTH = 256
+
+/** Parses a semantic version of at most 256 characters. */
 export const parseVersion = (value: unknown): Option.Option<SemVer.SemVer> =>
-  Predicate.isString(value) ? Result.getSuccess(SemVer.parse(value)) : Option.none()
+  Predicate.isString(value) && value.length <= MAX_VERSION_LENGTH
+    ? Result.getSuccess(SemVer.parse(value))
+    : Option.none()
 
 const isScalar = (value: unknown): boolean =>
   isText(value) || Predicate.isBoolean(value) || (Predicate.isNumber(value) && Number.isFinite(value))

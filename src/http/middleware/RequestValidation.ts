@@ -2,57 +2,21 @@
  * Turns decoding errors of requests into problems that list each validation error with its location (contract, section
  * 3).
  */
-import { Effect, Layer, Predicate, SchemaIssue } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiMiddleware } from "effect/http-api"
-import type { HttpApiError } from "effect/http-api"
+import type { HttpApiEndpoint, HttpApiError } from "effect/http-api"
 import { isUtf8 } from "node:buffer"
-import { annotationOf, RequestValidation, AcceptsSecret } from "../../kernel/contract/Endpoint.ts"
+import { makeFairQueue } from "../../kernel/concurrency/FairQueue.ts"
+import { RequestOwner } from "../../kernel/contract/Caller.ts"
+import { AcceptsSecret, annotationOf, RequestValidation } from "../../kernel/contract/Endpoint.ts"
 import { parseJson } from "../../kernel/values/Decimal.ts"
 import { MalformedBody, ValidationFailed } from "../../kernel/contract/Problem.ts"
 import type { ValidationError } from "../../kernel/contract/Problem.ts"
-import { readBufferedBody } from "../BufferedBody.ts"
-
-const MAX_ECHO_LENGTH = 1024
-// Limits the response to a body with many errors, which could otherwise be larger than the body.
-const MAX_ERRORS = 100
-
-const issuesOf = SchemaIssue.makeFormatterStandardSchemaV1()
-
-type Path = ReadonlyArray<PropertyKey>
-
-const locationOf = (part: string, path: Path): string =>
-  path.reduce<string>(
-    (location, key) => (Predicate.isNumber(key) ? `${location}[${key}]` : `${location}.${String(key)}`),
-    part,
-  )
-
-const valueAt = (input: unknown, path: Path): unknown =>
-  path.reduce<unknown>(
-    (value, key) =>
-      Predicate.isObjectOrArray(value) && Object.hasOwn(value, key) ? Reflect.get(value, key) : undefined,
-    input,
-  )
-
-// Omits large values. Echoing them would let a caller provoke responses as large as the request.
-const echo = (value: unknown): { readonly value?: unknown } =>
-  value === undefined || (JSON.stringify(value)?.length ?? 0) > MAX_ECHO_LENGTH ? {} : { value }
-
-const validationErrors = (
-  error: HttpApiError.HttpApiSchemaError,
-  part: string,
-  input: unknown,
-): ReadonlyArray<ValidationError> =>
-  issuesOf(error.cause.issue)
-    .issues.slice(0, MAX_ERRORS)
-    .map((issue) => {
-      const path = (issue.path ?? []).map((segment) => (Predicate.isObject(segment) ? segment.key : segment))
-      return {
-        location: locationOf(part, path as Path),
-        message: issue.message,
-        ...echo(valueAt(input, path as Path)),
-      }
-    })
+import { readBufferedBody } from "../body/BufferedBody.ts"
+import { beginningOfLong, EXCERPT_VALUES, excerptOfBeginning, MAX_VALUES, wholeExcerpt } from "../body/Excerpt.ts"
+import { fairShares, weightOf } from "../FairShares.ts"
+import { excerptErrors, validationErrors } from "../body/ValidationErrors.ts"
 
 const failed = (errors: ReadonlyArray<ValidationError>) =>
   new ValidationFailed({
@@ -63,9 +27,9 @@ const failed = (errors: ReadonlyArray<ValidationError>) =>
     errors,
   })
 
-const parse = (text: string): { readonly json: unknown } | undefined => {
+const parse = (text: string, parser: (text: string) => unknown): { readonly json: unknown } | undefined => {
   try {
-    return { json: parseJson(text) }
+    return { json: parser(text) }
   } catch {
     return undefined
   }
@@ -74,29 +38,72 @@ const parse = (text: string): { readonly json: unknown } | undefined => {
 const malformed = (message: string) =>
   new MalformedBody({ detail: `The body ${message}.`, errors: [{ location: "body", message }] })
 
+// Without the parameters, as endpoints declare it.
+const contentTypeOf = ({ headers }: HttpServerRequest.HttpServerRequest): string =>
+  (headers["content-type"] ?? "application/json").split(";", 1)[0]?.trim().toLowerCase() ?? ""
+
+const withoutValues = (
+  endpoint: HttpApiEndpoint.Top,
+  errors: ReadonlyArray<ValidationError>,
+): ReadonlyArray<ValidationError> =>
+  annotationOf(endpoint, AcceptsSecret) === true ? errors.map(({ value: _, ...withoutValue }) => withoutValue) : errors
+
+/** The errors at the beginning of a body, if it is long and the beginning shows any. */
+const errorsAtBeginning = (
+  endpoint: HttpApiEndpoint.Top,
+  contentType: string,
+  beginning: string,
+): ReadonlyArray<ValidationError> => {
+  const parsed = parse(beginning, JSON.parse)
+  return parsed === undefined ? [] : excerptErrors(endpoint, contentType, excerptOfBeginning(parsed.json), parsed.json)
+}
+
+/** The problem of a body that its endpoint's decoder rejected with its first error. */
+const rejectedBody = Effect.fnUntraced(function* (
+  error: HttpApiError.HttpApiSchemaError,
+  endpoint: HttpApiEndpoint.Top,
+) {
+  const request = yield* HttpServerRequest.HttpServerRequest
+  const text = yield* Effect.orDie(request.text)
+  if (text === "") return failed([{ location: "body", message: "must be a JSON object" }])
+  const contentType = contentTypeOf(request)
+  const beginning = beginningOfLong(text, EXCERPT_VALUES)
+  if (beginning !== undefined) {
+    const errors = errorsAtBeginning(endpoint, contentType, beginning)
+    if (errors.length > 0) return failed(withoutValues(endpoint, errors))
+  }
+  const parsed = parse(text, beginning === undefined ? parseJson : JSON.parse)
+  if (parsed === undefined) return malformed("is not valid JSON")
+  const all =
+    beginning === undefined ? excerptErrors(endpoint, contentType, wholeExcerpt(JSON.parse(text)), parsed.json) : []
+  const errors = all.length > 0 ? all : validationErrors(error.cause.issue, "body", parsed.json)
+  return failed(withoutValues(endpoint, errors))
+})
+
+/** The problem of a body with too many values. It names what is wrong at its beginning. */
+const tooManyValues = (endpoint: HttpApiEndpoint.Top, contentType: string, beginning: string) => {
+  const errors = errorsAtBeginning(endpoint, contentType, beginning)
+  return failed(
+    errors.length > 0
+      ? withoutValues(endpoint, errors)
+      : [{ location: "body", message: `must have at most ${MAX_VALUES} properties and items` }],
+  )
+}
+
 // A response that does not encode is a bug, and stays a defect.
 const schemaErrors = HttpApiMiddleware.layerSchemaErrorTransform(
   RequestValidation,
   Effect.fnUntraced(function* (error, { endpoint }) {
+    const { issue } = error.cause
     switch (error.kind) {
       case "Params":
-        return yield* failed(validationErrors(error, "path", (yield* HttpRouter.RouteContext).params))
+        return yield* failed(validationErrors(issue, "path", (yield* HttpRouter.RouteContext).params))
       case "Query":
-        return yield* failed(validationErrors(error, "query", yield* HttpServerRequest.ParsedSearchParams))
+        return yield* failed(validationErrors(issue, "query", yield* HttpServerRequest.ParsedSearchParams))
       case "Headers":
-        return yield* failed(validationErrors(error, "header", (yield* HttpServerRequest.HttpServerRequest).headers))
-      case "Payload": {
-        const text = yield* Effect.orDie((yield* HttpServerRequest.HttpServerRequest).text)
-        if (text === "") return yield* failed([{ location: "body", message: "must be a JSON object" }])
-        const parsed = parse(text)
-        if (parsed === undefined) return yield* malformed("is not valid JSON")
-        const found = validationErrors(error, "body", parsed.json)
-        return yield* failed(
-          annotationOf(endpoint, AcceptsSecret) === true
-            ? found.map(({ value: _, ...withoutValue }) => withoutValue)
-            : found,
-        )
-      }
+        return yield* failed(validationErrors(issue, "header", (yield* HttpServerRequest.HttpServerRequest).headers))
+      case "Payload":
+        return yield* yield* rejectedBody(error, endpoint)
       default:
         return yield* Effect.fail(error)
     }
@@ -132,18 +139,45 @@ const requireUtf8Body = (request: HttpServerRequest.HttpServerRequest) => {
   return whole === undefined ? Effect.flatMap(Effect.orDie(request.arrayBuffer), requireUtf8) : requireUtf8(whole)
 }
 
-/** Middleware of every API. Requires uncompressed UTF-8 bodies and reports decoding errors by location. */
+// Each value takes a character and a comma at least.
+const mayHaveManyValues = ({ headers }: HttpServerRequest.HttpServerRequest): boolean =>
+  Number(headers["content-length"] ?? Infinity) >= MAX_VALUES * 2
+
+/** Rejects bodies with too many values before they are parsed. */
+const requireFewValues = (request: HttpServerRequest.HttpServerRequest, endpoint: HttpApiEndpoint.Top) =>
+  Effect.flatMap(Effect.orDie(request.text), (text) => {
+    const beginning = beginningOfLong(text, MAX_VALUES)
+    return beginning === undefined
+      ? Effect.void
+      : Effect.fail(tooManyValues(endpoint, contentTypeOf(request), beginning))
+  })
+
+/**
+ * Middleware of every API. Requires uncompressed UTF-8 bodies, reports decoding errors by location, and shares the process
+ * fairly between organizations.
+ */
 export const layer = Layer.effect(
   RequestValidation,
-  Effect.map(RequestValidation, (transform) =>
-    RequestValidation.of((handler, options) =>
-      Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
-        if (!mayHaveBody(request)) return transform(handler, options)
+  Effect.gen(function* () {
+    const transform = yield* RequestValidation
+    const inTurn = makeFairQueue(fairShares)
+
+    return RequestValidation.of((handler, options) =>
+      Effect.withFiber(({ context }) => {
+        const request = Context.getUnsafe(context, HttpServerRequest.HttpServerRequest)
+        const { organizationId } = Context.getUnsafe(context, RequestOwner)
+        const handled = transform(handler, options)
+        const fairly = <A, E, R>(work: Effect.Effect<A, E, R>) =>
+          inTurn(organizationId ?? "", weightOf(request, options.endpoint), work)
+        if (!mayHaveBody(request)) return fairly(handled)
         if (isEncoded(request)) return Effect.succeed(unsupportedEncoding)
-        return mayHaveJson(request)
-          ? Effect.andThen(requireUtf8Body(request), transform(handler, options))
-          : transform(handler, options)
+        if (!mayHaveJson(request)) return fairly(handled)
+        const work = mayHaveManyValues(request)
+          ? Effect.andThen(requireFewValues(request, options.endpoint), handled)
+          : handled
+        // The body is received first: a slow sender must not take a turn.
+        return Effect.andThen(requireUtf8Body(request), fairly(work))
       }),
-    ),
-  ),
+    )
+  }),
 ).pipe(Layer.provide(schemaErrors))

@@ -3,6 +3,7 @@ import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import { AttemptEnds, Commits, HotPath } from "../../kernel/database/Connections.ts"
+import { makeFairQueue } from "../../kernel/concurrency/FairQueue.ts"
 import type { Ask } from "../../kernel/database/Connections.ts"
 import { isNotConnected } from "../../kernel/database/Statements.ts"
 import { Transaction } from "../../kernel/database/Transactions.ts"
@@ -71,6 +72,9 @@ const MAX_IN_FLIGHT = 256
 // The number of concurrent commits. Where a disk write takes a millisecond, half as many give half the throughput.
 const COMMIT_CONNECTIONS = 8
 
+// Statements of an organization at a time: two for each connection, of which one is on its way.
+const MAX_COMMITS = 2 * COMMIT_CONNECTIONS
+
 // `HotPath`, `AttemptEnds`, and the connection that runs LISTEN (`infra/database/ListenNotify.ts`).
 const SINGLE_CONNECTIONS = 3
 
@@ -78,7 +82,21 @@ const SINGLE_CONNECTIONS = 3
 export const hotPath = Layer.effect(HotPath, dedicated(1))
 
 /** {@link Commits} on several connections. */
-export const commits = Layer.effect(Commits, dedicated(COMMIT_CONNECTIONS))
+export const commits = Layer.effect(
+  Commits,
+  Effect.map(dedicated(COMMIT_CONNECTIONS), ({ ask }) => {
+    const inTurn = makeFairQueue({ perKey: MAX_COMMITS, total: 2 * MAX_COMMITS })
+    const askFor =
+      (organizationId: string): Ask =>
+      (statement) =>
+        Effect.withFiber(({ context }) =>
+          Context.getOrUndefined(context, Transaction) === undefined
+            ? inTurn(organizationId, 1, ask(statement))
+            : ask(statement),
+        )
+    return { ask, askFor }
+  }),
+)
 
 /** {@link AttemptEnds} on one connection. */
 export const attemptEnds = Layer.effect(AttemptEnds, dedicated(1))

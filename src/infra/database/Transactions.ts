@@ -1,7 +1,9 @@
 /** The `Transactions` port on the SQL client: a transaction that loses a conflict runs again. */
-import { Effect, Layer, Option, Schedule } from "effect"
-import { SqlClient } from "effect/sql"
+import { PgClient } from "@effect/sql-pg"
+import { Context, Effect, Layer, Schedule } from "effect"
 import { isSqlError } from "effect/sql/SqlError"
+import { makeFairQueue } from "../../kernel/concurrency/FairQueue.ts"
+import { RequestOwner } from "../../kernel/contract/Caller.ts"
 import { Transaction, Transactions } from "../../kernel/database/Transactions.ts"
 
 // Retries only conflicts after which the database has rolled back. A connection lost during COMMIT is not retried,
@@ -9,11 +11,16 @@ import { Transaction, Transactions } from "../../kernel/database/Transactions.ts
 const isConflict = (error: unknown): boolean =>
   isSqlError(error) && (error.reason._tag === "DeadlockError" || error.reason._tag === "SerializationError")
 
+// Each transaction has a connection of its own. An organization leaves half of the pool to others.
+const sharesOf = (connections = 1) => ({ perKey: Math.max(1, Math.floor(connections / 2)), total: connections })
+
 /** {@link Transactions} on the SQL client, retried on conflicts. */
 export const layer = Layer.effect(
   Transactions,
   Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
+    const sql = yield* PgClient.PgClient
+    const { maxConnections }: PgClient.PgPoolConfig = sql.config
+    const inTurn = makeFairQueue(sharesOf(maxConnections))
     const backOff = Schedule.exponential("5 millis").pipe(Schedule.jittered)
     const begin = <A, E, R>(work: Effect.Effect<A, E, R>) =>
       Effect.suspend(() => {
@@ -32,9 +39,12 @@ export const layer = Layer.effect(
       })
     return Transactions.of({
       run: ((work: Effect.Effect<unknown, unknown, unknown>) =>
-        Effect.flatMap(Effect.serviceOption(Transaction), (outer) =>
-          Option.isSome(outer) ? work : begin(work),
-        )) as Transactions["Service"]["run"],
+        Effect.withFiber(({ context }) => {
+          if (Context.getOrUndefined(context, Transaction) !== undefined) return work
+          const owner = Context.getOrUndefined(context, RequestOwner)
+          // Workers bound their transactions themselves.
+          return owner === undefined ? begin(work) : inTurn(owner.organizationId ?? "", 1, begin(work))
+        })) as Transactions["Service"]["run"],
     })
   }),
 )

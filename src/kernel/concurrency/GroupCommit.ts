@@ -14,11 +14,26 @@ interface PendingRequest<Request, A, E> {
 }
 
 /** Options of {@link makeGroupCommit}. */
-export interface GroupCommitOptions {
+export interface GroupCommitOptions<Request> {
   /** The maximum number of requests per batch; 100 by default. */
   readonly maxBatch?: number
+  /** If not all fit into a batch, it takes one request of each owner by turns. By default all have the same owner. */
+  readonly ownerOf?: (request: Request) => string
   /** Interrupts the running batches when it closes. Without a scope, batches outlive every caller. */
   readonly scope?: Scope.Scope
+}
+
+/** The first items, of each owner one by turns. */
+const byTurns = <A>(items: ReadonlyArray<A>, count: number, ownerOf: (item: A) => string): ReadonlyArray<A> => {
+  const queues = [...Map.groupBy(items, ownerOf).values()]
+  const taken: Array<A> = []
+  for (let turn = 0; taken.length < count && turn < items.length; turn++) {
+    for (const queue of queues) {
+      const item = queue[turn]
+      if (item !== undefined && taken.length < count) taken.push(item)
+    }
+  }
+  return taken
 }
 
 /** The result of a request for which its batch returned none. */
@@ -30,13 +45,25 @@ export const unanswered = Exit.die(new Error("A request was not answered"))
  */
 export const makeGroupCommit = <Request, A, E, R>(
   commit: (requests: ReadonlyArray<Request>) => Effect.Effect<ReadonlyArray<Exit.Exit<A, E>>, never, R>,
-  { maxBatch = MAX_BATCH, scope }: GroupCommitOptions = {},
+  { maxBatch = MAX_BATCH, ownerOf, scope }: GroupCommitOptions<Request> = {},
 ) => {
   const pending = new Map<string, Array<PendingRequest<Request, A, E>>>()
 
+  const nextBatch = (key: string): ReadonlyArray<PendingRequest<Request, A, E>> => {
+    const waiting = pending.get(key) ?? []
+    if (ownerOf === undefined || waiting.length <= maxBatch) return waiting.splice(0, maxBatch)
+    const batch = byTurns(waiting, maxBatch, ({ request }) => ownerOf(request))
+    const taken = new Set(batch)
+    pending.set(
+      key,
+      waiting.filter((request) => !taken.has(request)),
+    )
+    return batch
+  }
+
   const commitAll = Effect.fnUntraced(function* (key: string) {
     for (;;) {
-      const batch = pending.get(key)?.splice(0, maxBatch) ?? []
+      const batch = nextBatch(key)
       if (batch.length === 0) {
         // No yield before this line: a request that came in between would wait forever.
         pending.delete(key)

@@ -42,6 +42,12 @@ export class AcceptsSecret extends Context.Service<AcceptsSecret, true>()("keysh
  */
 export class CallsThirdParty extends Context.Service<CallsThirdParty, true>()("keyshelf/kernel/CallsThirdParty") {}
 
+/**
+ * Marks an endpoint that reads as many records as the organization has. Endpoints with pages need no mark. The work of
+ * both takes turns with that of other organizations.
+ */
+export class ReadsMany extends Context.Service<ReadsMany, true>()("keyshelf/kernel/ReadsMany") {}
+
 /** Reads an annotation of an endpoint, or `undefined` if it has none. */
 export const annotationOf = <I, A>(
   endpoint: { readonly annotations: Context.Context<never> },
@@ -75,7 +81,7 @@ export class RateLimits extends HttpApiMiddleware.Service<RateLimits, { requires
 ) {}
 
 /** Turns decoding errors of a request into a problem with the place of each error. */
-export class RequestValidation extends HttpApiMiddleware.Service<RequestValidation>()(
+export class RequestValidation extends HttpApiMiddleware.Service<RequestValidation, { requires: RequestOwner }>()(
   "keyshelf/kernel/RequestValidation",
   { error: [MalformedBody, ValidationFailed] },
 ) {}

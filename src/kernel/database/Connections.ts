@@ -16,7 +16,14 @@ export class HotPath extends Context.Service<HotPath, { readonly ask: Ask }>()("
  * Runs changes that are a single, self-committing statement, and the reads they need. On one connection each change
  * would wait for the disk writes of those before it; several connections share a disk write.
  */
-export class Commits extends Context.Service<Commits, { readonly ask: Ask }>()("keyshelf/kernel/Commits") {}
+export class Commits extends Context.Service<
+  Commits,
+  {
+    readonly ask: Ask
+    /** Runs a statement of one organization, in turn with those of others. */
+    readonly askFor: (organizationId: string) => Ask
+  }
+>()("keyshelf/kernel/Commits") {}
 
 /**
  * Stores the results of webhook attempts, one statement after another. They may wait for the lock of an endpoint that

@@ -8,6 +8,7 @@ import { fairness } from "../scenarios/fairness.ts"
 import { fanout } from "../scenarios/fanout.ts"
 import { holders } from "../scenarios/holders.ts"
 import { kills } from "../scenarios/kills.ts"
+import { neighbours } from "../scenarios/neighbours.ts"
 import { latency, partition } from "../scenarios/network.ts"
 import { receivers } from "../scenarios/receivers.ts"
 import { retention } from "../scenarios/retention.ts"
@@ -29,6 +30,7 @@ export const faults = {
   receivers,
   signals,
   fairness,
+  neighbours,
   holders,
   retention,
   fanout,

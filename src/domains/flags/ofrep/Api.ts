@@ -1,7 +1,7 @@
 /** OFREP endpoints, through which OpenFeature providers evaluate flags. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { Idempotency, idempotencyHeaders, RequiredScope } from "../../../kernel/contract/Endpoint.ts"
+import { Idempotency, idempotencyHeaders, ReadsMany, RequiredScope } from "../../../kernel/contract/Endpoint.ts"
 import { exampleBody } from "../../../kernel/contract/Example.ts"
 import { BulkEvaluation, EvaluationRequest, EvaluationSuccess, errorResponses } from "./Model.ts"
 
@@ -38,6 +38,7 @@ export class OfrepApi extends HttpApiGroup.make("ofrep")
     })
       .middleware(Idempotency)
       .annotate(RequiredScope, "read:feature_flags")
+      .annotate(ReadsMany, true)
       .annotateMerge(exampleBody({ context: { targetingKey: "globex-prod", plan: "pro" } }))
       .annotateMerge(
         OpenApi.annotations({

@@ -78,9 +78,19 @@ const tests: Record<Operator, Test> = {
   EXISTS: exists,
 }
 
-/** Whether a condition matches a context. */
-export const matches = ({ attribute, operator, values }: Condition, context: Context): boolean =>
-  tests[operator](readAttribute(context, attribute), values)
+// No condition needs more: without a limit, a value of a megabyte is searched once for each value of each condition.
+const MAX_TEXT_LENGTH = 10_000
+const MAX_ITEMS = 1_000
+
+const isTooLong = (actual: unknown): boolean =>
+  (Predicate.isString(actual) && actual.length > MAX_TEXT_LENGTH) ||
+  (Array.isArray(actual) && actual.length > MAX_ITEMS)
+
+/** Whether a condition matches a context. A text or an array that is too long only exists, like one of a wrong type. */
+export const matches = ({ attribute, operator, values }: Condition, context: Context): boolean => {
+  const actual = readAttribute(context, attribute)
+  return tests[operator](operator !== "EXISTS" && isTooLong(actual) ? undefined : actual, values)
+}
 
 /** Selects the metadata to return: OFREP allows only strings, numbers and booleans. The fallback is not metadata. */
 const publicMetadata = (metadata: FeatureFlag["metadata"]): Record<string, string | number | boolean> =>

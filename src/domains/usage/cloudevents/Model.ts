@@ -6,14 +6,13 @@ export const MAX_EVENTS = 1000
 
 /**
  * Body of `POST /usage-events`: one CloudEvent, or up to 1,000. Each has its own result, so their properties are not
- * validated here.
+ * validated here. `Any`: the decoder would check every value of `Unknown` again, although parsed JSON is always JSON.
  */
-export const CloudEvent = Schema.Record(Schema.String, Schema.Unknown).annotate({
+export const CloudEvent = Schema.Record(Schema.String, Schema.Any).annotate({
   description:
     "CloudEvents 1.0: `specversion`, `id`, `source`, `subject` (slug of the instance), `type` (slug of the entitlement), `time` (default now), `data.value`, `data.uniqueKey`. Extension attributes are ignored",
 })
 
-// `Any`: the decoder would check every value of `Unknown` again, although parsed JSON is always JSON.
 export const CloudEventBatch = Schema.Array(Schema.Any)
   .check(Schema.isMinLength(1), Schema.isMaxLength(MAX_EVENTS))
   .annotate({ description: "Up to 1,000 CloudEvents" })

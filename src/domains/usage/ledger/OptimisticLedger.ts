@@ -42,6 +42,10 @@ type ByOrganization = ReadonlyMap<string, ReadonlyArray<AnyOperation>>
 // operations that never win.
 const MAX_TRIES = 8
 
+// Operations on more meters are large: a statement takes a few of them.
+const MAX_METERS = 10
+const MAX_LARGE_OPERATIONS = 4
+
 const noOrganization: ReadonlySet<string> = new Set()
 
 const byOrganization = (operations: ReadonlyArray<AnyOperation>): ByOrganization =>
@@ -142,18 +146,27 @@ const make = Effect.gen(function* () {
     },
   )
 
-  // All organizations share a key, so that more operations wait for each statement.
-  const grouped = makeGroupCommit((operations: ReadonlyArray<AnyOperation>) =>
+  const countGroup = (operations: ReadonlyArray<AnyOperation>) =>
     Effect.map(countAll(byOrganization(operations)), (outcomes) =>
       operations.map((operation) => outcomes.get(operation) ?? Exit.succeed<Outcome>("needs locks")),
-    ),
-  )
+    )
+
+  // All organizations share a group, so that more operations wait for each statement.
+  const groupedWithAll = makeGroupCommit(countGroup, { ownerOf: ({ organizationId }: AnyOperation) => organizationId })
+
+  // Operations on many meters take long. They have a group for each organization, so that no other one waits for them.
+  const groupedWithOwn = makeGroupCommit(countGroup, { maxBatch: MAX_LARGE_OPERATIONS })
+
+  const grouped = (operation: AnyOperation) =>
+    operation.meters.length > MAX_METERS
+      ? groupedWithOwn(operation.organizationId, operation)
+      : groupedWithAll("all", operation)
 
   const apply = Effect.fnUntraced(function* (operation: AnyOperation) {
     // Under an idempotency key, all belongs to the key's transaction.
     if (Option.isSome(yield* Effect.serviceOption(Transaction))) return Option.none()
     for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const outcome = yield* grouped("all", operation)
+      const outcome = yield* grouped(operation)
       if (outcome === "needs locks") break
       if (outcome !== "conflict") return Option.some(outcome.answer)
     }

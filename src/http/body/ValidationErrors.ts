@@ -1,0 +1,93 @@
+/** Turns the issues of a decoder into validation errors with their locations (contract, section 3). */
+import { Exit, Option, Predicate, Schema, SchemaIssue } from "effect"
+import type { HttpApiEndpoint } from "effect/http-api"
+import type { ValidationError } from "../../kernel/contract/Problem.ts"
+import { isShort } from "./Excerpt.ts"
+import type { Excerpt } from "./Excerpt.ts"
+
+const MAX_ECHO_LENGTH = 1024
+// Limits the response to a body with many errors, which could otherwise be larger than the body.
+const MAX_ERRORS = 100
+
+const issuesOf = SchemaIssue.makeFormatterStandardSchemaV1()
+
+type Path = ReadonlyArray<PropertyKey>
+
+interface Located {
+  readonly path: Path
+  readonly message: string
+}
+
+const locationOf = (part: string, path: Path): string =>
+  path.reduce<string>(
+    (location, key) => (Predicate.isNumber(key) ? `${location}[${key}]` : `${location}.${String(key)}`),
+    part,
+  )
+
+const valueAt = (input: unknown, path: Path): unknown =>
+  path.reduce<unknown>(
+    (value, key) =>
+      Predicate.isObjectOrArray(value) && Object.hasOwn(value, key) ? Reflect.get(value, key) : undefined,
+    input,
+  )
+
+// Omits large values. Echoing them would let a caller provoke responses as large as the request.
+const echo = (value: unknown): { readonly value?: unknown } =>
+  value === undefined || !isShort(value, MAX_ECHO_LENGTH) ? {} : { value }
+
+const locatedIssues = (issue: SchemaIssue.Issue): ReadonlyArray<Located> =>
+  issuesOf(issue).issues.map(({ message, path = [] }) => ({
+    path: path.map((segment) => (Predicate.isObject(segment) ? segment.key : segment)) as Path,
+    message,
+  }))
+
+const errorsOf = (located: ReadonlyArray<Located>, part: string, input: unknown): ReadonlyArray<ValidationError> =>
+  located.slice(0, MAX_ERRORS).map(({ message, path }) => ({
+    location: locationOf(part, path),
+    message,
+    ...echo(valueAt(input, path)),
+  }))
+
+/** The errors of an issue in a part of the request, at most 100. */
+export const validationErrors = (
+  issue: SchemaIssue.Issue,
+  part: string,
+  input: unknown,
+): ReadonlyArray<ValidationError> => errorsOf(locatedIssues(issue), part, input)
+
+type Decode = (json: unknown) => Exit.Exit<unknown, Schema.SchemaError>
+
+const decoders = new WeakMap<HttpApiEndpoint.Top, Map<string, Decode>>()
+
+/** The decoder of an endpoint's JSON body that reports all errors; `undefined` for other content types. */
+const decoderOf = (endpoint: HttpApiEndpoint.Top, contentType: string): Decode | undefined => {
+  const schemas = endpoint.payload.get(contentType)?.schemas
+  if (schemas === undefined) return undefined
+  const known = decoders.get(endpoint) ?? new Map<string, Decode>()
+  decoders.set(endpoint, known)
+  const decode =
+    known.get(contentType) ??
+    Schema.decodeUnknownExit(Schema.Union(schemas as ReadonlyArray<Schema.Codec<unknown>>), {
+      onExcessProperty: "error",
+      errors: "all",
+    })
+  known.set(contentType, decode)
+  return decode
+}
+
+/**
+ * The errors of a body that an excerpt of it shows with certainty, at most 100. `input` is what the errors quote: the
+ * same JSON, with all digits of its numbers.
+ */
+export const excerptErrors = (
+  endpoint: HttpApiEndpoint.Top,
+  contentType: string,
+  excerpt: Excerpt,
+  input: unknown,
+): ReadonlyArray<ValidationError> => {
+  const exit = decoderOf(endpoint, contentType)?.(excerpt.json)
+  const error = exit === undefined ? Option.none() : Exit.findErrorOption(exit)
+  if (Option.isNone(error)) return []
+  const certain = locatedIssues(error.value.issue).filter(({ path }) => excerpt.isComplete(path))
+  return errorsOf(certain, "body", input)
+}
