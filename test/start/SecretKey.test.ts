@@ -54,7 +54,7 @@ const installation = Effect.gen(function* () {
 
 const post = (url: string, token: string, body: object) => Effect.promise(() => request("POST", url, { token, body }))
 
-describe("a start with another secret key", { concurrent: true, timeout: 180_000 }, () => {
+describe("a start with another secret key", { timeout: 180_000 }, () => {
   it.live("ends with one sentence next to a running node, as do commands; the doctor says FAILED", () =>
     Effect.gen(function* () {
       const { command, node, stop, url } = yield* installation
