@@ -4,6 +4,7 @@ import { Console, Duration, Effect, Layer, Option, Redacted } from "effect"
 import { FetchHttpClient } from "effect/http"
 import { AuthMode } from "../domains/access/tokens/GatewayTokens.ts"
 import { allScopes, PlatformCredentials } from "../domains/access/PlatformCredentials.ts"
+import * as InstallationKeys from "./InstallationKeys.ts"
 import { coreRoutes, coreRoutesWithoutWebhooks, internalRoutes, platformRoutes, webhookRoutes } from "./Routes.ts"
 import { services } from "./Services.ts"
 import { CurrentRetentionPeriods } from "../kernel/ports/RetentionPeriods.ts"
@@ -18,7 +19,6 @@ import * as OutboundHttp from "../infra/outbound/OutboundHttp.ts"
 import * as ProcessMetrics from "../infra/telemetry/ProcessMetrics.ts"
 import * as RateBudgets from "../infra/RateBudgets.ts"
 import * as RequestDeadlines from "../http/middleware/RequestDeadlines.ts"
-import * as KeyRing from "../infra/KeyRing.ts"
 import * as ListenNotify from "../infra/database/ListenNotify.ts"
 import { Settings } from "../infra/Settings.ts"
 import { collectAfterStart } from "./StartupGc.ts"
@@ -38,9 +38,9 @@ import * as DispatcherWorker from "../domains/webhooks/delivery/Worker.ts"
 export const backend = (whenRunning: Database.WhenRunning) =>
   services.pipe(
     Layer.provideMerge(ListenNotify.layer),
+    Layer.provideMerge(InstallationKeys.layer.pipe(Layer.provide(NodeServices.layer))),
     Layer.provideMerge(DatabaseClock.layer),
     Layer.provideMerge(Database.layer(whenRunning)),
-    Layer.provideMerge(KeyRing.layer.pipe(Layer.provide(NodeServices.layer))),
     Layer.provideMerge(Layer.merge(OutboundHttp.layer, OpenIdKeys.layer)),
     Layer.provideMerge(
       Layer.effect(

@@ -16,6 +16,7 @@ import type { Finding } from "../../src/cli/doctor/Report.ts"
 import { compare, knownMigrations } from "../../src/cli/Schema.ts"
 import { settingsSealContext } from "../../src/domains/connectors/settings/ConnectorSettings.ts"
 import { platformIdentity } from "../../src/kernel/contract/Caller.ts"
+import { Secrets as InstallationSecrets } from "../../src/kernel/ports/KeyRing.ts"
 import { SecretBox } from "../../src/kernel/ports/SecretBox.ts"
 import type { SealContext } from "../../src/kernel/ports/SecretBox.ts"
 import * as Boxes from "../../src/infra/SecretBox.ts"
@@ -286,6 +287,28 @@ describe("keyshelf doctor", { timeout: 120_000 }, () => {
       const wrong = yield* check(key(6), known)
       assert.deepStrictEqual(states(wrong), ["ok", "FAILED"])
       assert.notInclude(texts(wrong), token)
+    }).pipe(Effect.provide(testSql)),
+  )
+
+  it.live("a key is compared with its first use, even if no stored value needs it", () =>
+    Effect.gen(function* () {
+      const sql = yield* PgClient.PgClient
+      const check = (keys: string) => KeyChecks.keys.pipe(Effect.provide(withKeys(keys)))
+      const [first] = (yield* Effect.provide(InstallationSecrets, secretsOf("default", 5))).keysFor("check-value")
+      yield* sql`
+        INSERT INTO secret_key_checks (key_id, check_value, first_used_at) VALUES (${first.id}, ${first.bytes}, now())`
+
+      const right = yield* check(key(5))
+      assert.deepStrictEqual(states(right), ["ok", "ok"])
+      assert.include(texts(right), 'The key "default" fits')
+      assert.deepStrictEqual(states(yield* check(`2026:${key(6)},default:${key(5)}`)), ["ok", "ok", "ok"])
+      for (const keys of [key(6), `2026:${key(5)},default:${key(6)}`]) {
+        const wrong = yield* check(keys)
+        assert.include(states(wrong), "FAILED")
+        assert.include(texts(wrong), 'The key "default" of SERVICE_SECRET_KEY does not fit')
+      }
+      const rows = yield* sql<{ id: string }>`SELECT key_id AS id FROM secret_key_checks`
+      assert.deepStrictEqual(rows, [{ id: "default" }])
     }).pipe(Effect.provide(testSql)),
   )
 

@@ -74,7 +74,8 @@ const target = (whenRunning: WhenRunning) =>
     return { url: embedded.url, name: "The embedded database" }
   })
 
-const unavailable = (name: string, error: SqlError) =>
+/** Says that a part of the database cannot be used, with the server's or the driver's reason. */
+export const unavailable = (name: string, error: SqlError) =>
   new DatabaseUnavailable({ message: `${name} cannot be used: ${causeOf(error)}` })
 
 // Prefers the driver's message ("connect ECONNREFUSED", "password authentication failed"), which is more specific.
