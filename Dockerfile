@@ -4,8 +4,9 @@
 #   docker build -t keyshelf:0.1.0 .
 #   docker run --rm --read-only --tmpfs /tmp -p 8080:8080 -e SERVICE_DATABASE_URL -e SERVICE_SECRET_KEY keyshelf:0.1.0
 
-# The version that package.json pins. Pin the digest too if you need reproducible builds.
-ARG NODE_IMAGE=node:26.10.0-bookworm-slim
+# The version that package.json pins, and the digest of its multi-platform index, so that every build starts from the same bytes. For
+# a newer version, read its digest with `docker buildx imagetools inspect node:<version>-bookworm-slim`.
+ARG NODE_IMAGE=node:26.10.0-bookworm-slim@sha256:662933cf47f013bc8e4beb31a6116448427a82057ba7c42c97e4c5ba766504c2
 
 FROM ${NODE_IMAGE} AS bundle
 WORKDIR /app

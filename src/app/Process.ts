@@ -11,6 +11,7 @@ import { CurrentRetentionPeriods } from "../kernel/ports/RetentionPeriods.ts"
 import * as SweeperWorker from "../domains/maintenance/Worker.ts"
 import * as Database from "../infra/database/Database.ts"
 import * as DatabaseClock from "../infra/database/DatabaseClock.ts"
+import * as FileDescriptors from "../infra/FileDescriptors.ts"
 import * as Health from "../http/routes/Health.ts"
 import * as OpenIdKeys from "../infra/outbound/OpenIdKeys.ts"
 import * as Listeners from "../http/Listeners.ts"
@@ -123,15 +124,23 @@ const internalListener = Layer.unwrap(
   Effect.map(Settings, ({ host, internalPort, roles }) =>
     roles.has("internal")
       ? Layer.effectDiscard(
-          Layer.build(Listeners.serve(internalRoutes, { host, port: internalPort, setting: "SERVICE_INTERNAL_PORT" })),
+          Layer.build(
+            Listeners.serve(internalRoutes, {
+              host,
+              port: internalPort,
+              setting: "SERVICE_INTERNAL_PORT",
+              mayUseReserve: true,
+            }),
+          ),
         )
       : Layer.empty,
   ),
 )
 
-/** Background services of a serving process: health, metrics and rate limits. */
+/** Background services of a serving process: health, metrics, rate limits and file descriptors. */
 const backgroundServices = Layer.mergeAll(
   Health.layer,
+  FileDescriptors.layer.pipe(Layer.provide(Settings.layer)),
   ProcessMetrics.layer,
   RequestDeadlines.layer,
   RateBudgets.fromSettings.pipe(Layer.provide(Settings.layer)),

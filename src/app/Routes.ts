@@ -113,9 +113,8 @@ export const platformRoutes = Layer.mergeAll(
   MethodNotAllowed.layer(PlatformApi),
 ).pipe(
   Layer.provide([middlewares, Authentication.platformAccess]),
-  Layer.provideMerge(Authentication.platformCredentialsOnly),
   // Outermost, so that it completes the responses of all other layers.
-  Layer.provideMerge(ProblemResponses.layer),
+  Layer.provideMerge(ProblemResponses.platformLayer),
 )
 
 /** Routes of the internal listener. */

@@ -57,6 +57,7 @@ const examine = Effect.gen(function* () {
   })
   // Ports come first, before the database check may start the embedded database.
   yield* run("ports", MachineChecks.ports(settings))
+  yield* run("files", MachineChecks.openFiles(settings))
   yield* run("directory", MachineChecks.dataDirectory(settings))
   all.push(...(yield* database.pipe(Effect.provideService(Settings, settings))))
   yield* run("identity", PartnerChecks.identityProvider)
@@ -78,7 +79,7 @@ export const doctorCommand = Command.make(
   }),
 ).pipe(
   Command.withDescription(
-    "Check settings, ports, data directory, database, migrations, clock, partitions, keys, identity provider and Redis. Prints one line per finding (ok, warning or FAILED) and what to do about it. Changes nothing, prints no secrets, and can run next to the service. Exits with 1 if a finding is FAILED.",
+    "Check settings, ports, open files, data directory, database, migrations, clock, partitions, keys, identity provider and Redis. Prints one line per finding (ok, warning or FAILED) and what to do about it. Changes nothing, prints no secrets, and can run next to the service. Exits with 1 if a finding is FAILED.",
   ),
   Command.withShortDescription("Check everything that the service needs, and print what to do"),
   // The findings are the output; log lines would only repeat them.

@@ -7,6 +7,8 @@ import type { IncomingMessage } from "node:http"
 import type { Duplex } from "node:stream"
 import { problemFor, undeclaredProblems } from "../kernel/contract/UndeclaredProblems.ts"
 import { Shutdown } from "../kernel/ports/Shutdown.ts"
+import { makeGuard } from "./ConnectionLimit.ts"
+import type { Guard } from "./ConnectionLimit.ts"
 import { requestContext } from "./RequestContext.ts"
 import { requestIdOf } from "./middleware/ProblemResponses.ts"
 
@@ -66,7 +68,7 @@ class WholeResponse extends ServerResponse {
 }
 
 // Sends problem documents also for requests that Node.js rejects itself, without a body or by closing the connection.
-const makeServer = () => {
+const makeServer = (guard: Guard) => () => {
   // `ProblemResponses` checks `Host` itself.
   const server = createServer({
     ServerResponse: WholeResponse,
@@ -82,6 +84,7 @@ const makeServer = () => {
   server.on("clientError", (error, socket) => writeProblem(socket, statusOfParseError(error), ""))
   server.on("checkExpectation", (request, response) => sendProblem(request, response, 417))
   server.on("connect", onConnect)
+  guard(server)
   return server
 }
 
@@ -127,11 +130,18 @@ const withSmallContexts = (server: HttpServer.HttpServer["Service"]) =>
     },
   })
 
-/** Serves routes on an address. Error messages about the port name `setting`. */
-export const serve = <A, E, R>(
-  routes: Layer.Layer<A, E, R>,
-  options: { readonly host: string; readonly port: number; readonly setting: string },
-) =>
+/** The address of a listener. */
+export interface ListenerOptions {
+  readonly host: string
+  readonly port: number
+  /** The setting of the port, for error messages. */
+  readonly setting: string
+  /** Whether the connections may use the reserve of file descriptors, as those of probes do. */
+  readonly mayUseReserve?: boolean
+}
+
+/** Serves routes on an address. */
+export const serve = <A, E, R>(routes: Layer.Layer<A, E, R>, options: ListenerOptions) =>
   HttpRouter.serve(routes, {
     // A log line per request costs a quarter of the throughput. `ProblemResponses` logs problems, and requests are
     // traced.
@@ -149,13 +159,16 @@ export const serve = <A, E, R>(
     (served) => Layer.provideMerge(Layer.fresh(signalShutdown), served),
     Layer.provideMerge(
       Layer.effectContext(
-        Layer.build(
-          NodeHttpServer.layer(makeServer, {
-            host: options.host,
-            port: options.port,
-            gracefulShutdownTimeout: "10 seconds",
-          }),
-        ).pipe(
+        makeGuard(options.mayUseReserve !== true).pipe(
+          Effect.flatMap((guard) =>
+            Layer.build(
+              NodeHttpServer.layer(makeServer(guard), {
+                host: options.host,
+                port: options.port,
+                gracefulShutdownTimeout: "10 seconds",
+              }),
+            ),
+          ),
           Effect.map((built) =>
             Context.add(built, HttpServer.HttpServer, withSmallContexts(Context.get(built, HttpServer.HttpServer))),
           ),

@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
 import { TestClock } from "effect/testing"
-import { decodeJwt, decodeProtectedHeader, generateKeyPair, SignJWT, UnsecuredJWT } from "jose"
+import { CompactSign, decodeJwt, decodeProtectedHeader, generateKeyPair, SignJWT, UnsecuredJWT } from "jose"
 import { createPrivateKey, randomUUID } from "node:crypto"
 import { GATEWAY_TOKEN_PREFIX, GatewayTokens } from "../../src/domains/access/tokens/GatewayTokens.ts"
 import { Credentials } from "../../src/domains/access/tokens/Credentials.ts"
@@ -173,12 +173,22 @@ layer(TestService.layer, { excludeTestServices: true })("internal JWTs of a gate
               .setProtectedHeader({ typ: "keyshelf-gateway+jwt", alg: "EdDSA", kid: "test", ...over })
               .sign(signing),
           )
+        const signText = (text: string) =>
+          Effect.promise(() =>
+            new CompactSign(new TextEncoder().encode(text))
+              .setProtectedHeader({ typ: "keyshelf-gateway+jwt", alg: "EdDSA", kid: "test" })
+              .sign(signing),
+          )
         assert.strictEqual((yield* tokens.verify(Redacted.make(yield* sign({})))).id, row.id)
         const wrong = {
           issuer: yield* sign({ iss: "https://idp.example" }),
           audience: yield* sign({ aud: "urn:keyshelf:platform-api" }),
           "no expiry": yield* sign({ exp: undefined }),
           expired: yield* sign({ exp: (claims.iat ?? 0) - 1 }),
+          "an expiry as text": yield* sign({ exp: String(claims.exp) }),
+          "an endless expiry": yield* signText(
+            `{"iss":"${claims.iss}","aud":"${String(claims.aud)}","sub":"${claims.sub}","exp":1e400}`,
+          ),
           "no row": yield* sign({ sub: undefined }),
           "a row that is not an id": yield* sign({ sub: "x'; DROP TABLE credentials" }),
           "an unknown row": yield* sign({ sub: randomUUID() }),

@@ -120,6 +120,18 @@ for (const gateway of gateways) {
           }),
         )
 
+        it.effect("several credentials in one header get the 400 of the Core API", () =>
+          Effect.gen(function* () {
+            const { origin } = yield* Gatewayed
+            const { tenant } = yield* TestService
+            const { token } = yield* tenant()
+            for (const authorization of [`Bearer ${token}, Bearer ${token}`, `Bearer a.b.c, Bearer ${token}`]) {
+              const response = yield* call(origin, "GET", "/api/components", { headers: { authorization } })
+              assert.deepStrictEqual([response.status, response.body.code], [400, "Request.MalformedBody"])
+            }
+          }),
+        )
+
         it.effect("a revocation applies to the next request", () =>
           Effect.gen(function* () {
             const { origin } = yield* Gatewayed

@@ -6,7 +6,7 @@ import type { JSONWebKeySet } from "jose"
 import { createHmac, createSign, KeyObject } from "node:crypto"
 import { IdentityTokens } from "../../src/domains/access/tokens/IdentityTokens.ts"
 import { IdentityProvider } from "../../src/kernel/ports/IdentityProvider.ts"
-import { AUDIENCE, newKey, sign } from "../support/Issuer.ts"
+import { AUDIENCE, newKey, sign, signText } from "../support/Issuer.ts"
 import type { Algorithm, SigningKey, TokenChange } from "../support/Issuer.ts"
 
 const ISSUER = "https://login.example"
@@ -125,6 +125,37 @@ describe("a token of the identity provider", () => {
         { sub: "x".repeat(256) },
       ]) {
         assert.isFalse(yield* isGood(yield* signed({ claims })), JSON.stringify(claims))
+      }
+    }),
+  )
+
+  it.effect("is rejected if one of its times is no time, however JSON writes it", () =>
+    Effect.gen(function* () {
+      const key = yield* newKey("ES256")
+      const isGood = yield* verifying([key.jwk])
+      const fixed = `"iss":"${ISSUER}","aud":"${AUDIENCE}","sub":"anna"`
+      const isAccepted = (times: string) => Effect.flatMap(signText(key, `{${fixed}${times}}`), isGood)
+      const exp = `,"exp":${seconds + 600}`
+      for (const times of [
+        exp,
+        `,"exp":${seconds + 0.5}`,
+        `,"exp":${seconds + 600}.0e0`,
+        `${exp},"nbf":0,"iat":0.25`,
+      ]) {
+        assert.isTrue(yield* isAccepted(times), times)
+      }
+      const noTimes = ["1e400", "-1e400", "1e300", "8640000000001", "-1", "-1e-9", "NaN", "Infinity", "0x7fffffffff"]
+      const noNumbers = [`"${seconds + 600}"`, '"1e400"', '""', "null", "true", "[]", "{}", `[${seconds + 600}]`]
+      for (const value of [...noTimes, ...noNumbers]) {
+        assert.isFalse(yield* isAccepted(`,"exp":${value}`), `exp ${value}`)
+        assert.isFalse(yield* isAccepted(`${exp},"exp":${value}`), `exp twice, ${value} last`)
+        assert.isFalse(yield* isAccepted(`${exp},"nbf":${value}`), `nbf ${value}`)
+        assert.isFalse(yield* isAccepted(`${exp},"iat":${value}`), `iat ${value}`)
+      }
+      assert.isFalse(yield* isAccepted(""), "no exp")
+      assert.isFalse(yield* isAccepted(`,"exp":${seconds - 60.5}`), "expired, with a fraction")
+      for (const text of ["", "[]", "7", "null", `"exp"`, "{"]) {
+        assert.isFalse(yield* isGood(yield* signText(key, text)), `claims ${text}`)
       }
     }),
   )

@@ -91,6 +91,23 @@ const storeToken = Effect.fnUntraced(function* (hashes: TokenHashes) {
 const states = (findings: ReadonlyArray<Finding>) => findings.map(({ state }) => state)
 const texts = (findings: ReadonlyArray<Finding>) => findings.map(({ text }) => text).join("\n")
 
+describe("the check of open files", () => {
+  const onLinux = process.platform === "linux"
+  const title = `names the limit and how to raise it${onLinux ? "" : " (skipped: only Linux reports the limit)"}`
+  it.live.skipIf(!onLinux)(title, () =>
+    Effect.gen(function* () {
+      const env = { SERVICE_DATABASE_URL: "postgres://u@127.0.0.1:1/x", SERVICE_SECRET_KEY: key(1) }
+      const few = yield* (yield* start(["doctor"], env, undefined, 128)).ended
+      assert.match(
+        few.output,
+        /^warning +files +128 files may be open: at most 64 .*Raise the limit to 1312 .*ulimit -n/m,
+      )
+      const enough = yield* (yield* start(["doctor"], env, undefined, 1024)).ended
+      assert.match(enough.output, /^ok +files +1024 files may be open: at most 696 /m)
+    }),
+  )
+})
+
 describe("keyshelf doctor", { timeout: 120_000 }, () => {
   it.live("reports no failure with the service running or stopped, one line per finding, without secrets", () =>
     Effect.gen(function* () {

@@ -1,18 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
-import { parse } from "effect/encoding/Yaml"
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs"
 import { join, resolve } from "node:path"
-
-const root = resolve(import.meta.dirname, "../..")
-const text = (file: string) => readFileSync(join(root, file), "utf8")
-
-type Json = { readonly [key: string]: Json } & ReadonlyArray<Json>
-
-/** The documents of a YAML file, which `---` separates. */
-const documents = (file: string): ReadonlyArray<Json> =>
-  text(file)
-    .split(/^---$/m)
-    .map((part) => parse(part) as Json)
+import { documents, root, text } from "./manifests.ts"
+import type { Json } from "./manifests.ts"
 
 interface Instruction {
   readonly name: string
@@ -32,18 +22,24 @@ const instructions: ReadonlyArray<Instruction> = text("Dockerfile")
     return { name, rest }
   })
 
+/** The value of a quantity of Kubernetes, such as `250m` or `768Mi`. */
+const valueOf = (quantity: string | undefined): number => {
+  const [, amount, unit = ""] = /^(\d+)(m|Mi)?$/.exec(String(quantity)) ?? []
+  return Number(amount) * (unit === "m" ? 0.001 : unit === "Mi" ? 2 ** 20 : 1)
+}
+
 const argumentsOf = (name: string) =>
   instructions.filter((instruction) => instruction.name === name).map(({ rest }) => rest)
 const lastStage = instructions.slice(instructions.findLastIndex(({ name }) => name === "FROM"))
 
 describe("the image", () => {
-  it("contains only known instructions, and starts each stage from one pinned base image", () => {
+  it("contains only known instructions, and starts each stage from one base image, pinned by its digest", () => {
     const known = "ARG FROM WORKDIR COPY RUN LABEL ENV USER EXPOSE STOPSIGNAL HEALTHCHECK ENTRYPOINT CMD".split(" ")
     assert.deepStrictEqual(
       instructions.filter(({ name }) => !known.includes(name)),
       [],
     )
-    assert.match(argumentsOf("ARG")[0] ?? "", /^NODE_IMAGE=node:\d+\.\d+\.\d+-\w+-slim$/)
+    assert.match(argumentsOf("ARG")[0] ?? "", /^NODE_IMAGE=node:\d+\.\d+\.\d+-\w+-slim@sha256:[0-9a-f]{64}$/)
     for (const from of argumentsOf("FROM")) assert.match(from, /^\$\{NODE_IMAGE\}( AS \w+)?$/)
   })
 
@@ -234,8 +230,15 @@ describe("the Kubernetes manifests", () => {
       const container = pod["containers"]?.[0] as Json
       assert.strictEqual(String(container["securityContext"]?.["readOnlyRootFilesystem"]), "true")
       assert.strictEqual(String(container["securityContext"]?.["allowPrivilegeEscalation"]), "false")
-      assert.isString(container["resources"]?.["limits"]?.["memory"])
-      assert.isString(container["resources"]?.["requests"]?.["cpu"])
+      assert.strictEqual(JSON.stringify(container["securityContext"]?.["capabilities"]), '{"drop":["ALL"]}')
+      assert.strictEqual(String(pod["securityContext"]?.["seccompProfile"]?.["type"]), "RuntimeDefault")
+      assert.strictEqual(String(pod["automountServiceAccountToken"]), "false")
+      assert.notMatch(JSON.stringify(pod), /"privileged"|"host(Network|PID|IPC|Path|Port)"/)
+      const { limits, requests } = (container["resources"] ?? {}) as unknown as Record<string, Record<string, string>>
+      for (const amount of ["cpu", "memory"]) {
+        assert.isAbove(valueOf(limits?.[amount]), valueOf(requests?.[amount]), amount)
+        assert.isAbove(valueOf(requests?.[amount]), 0, amount)
+      }
     }
   })
 

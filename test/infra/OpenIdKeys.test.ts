@@ -102,6 +102,13 @@ describe("fetching the provider's keys", () => {
     }),
   )
 
+  it.live("a key set URL may have any port, because the operator chose it", () =>
+    Effect.gen(function* () {
+      const { result } = yield* fetching(() => json(KEYS), { jwksUri: () => "http://127.0.0.1:1/keys" })
+      assert.include(result, "127.0.0.1:1 did not respond")
+    }),
+  )
+
   it.live("redirects, errors and documents that are not a key set are rejected", () =>
     Effect.gen(function* () {
       const responses = {

@@ -7,6 +7,7 @@ import type { RequestListener } from "node:http"
 import type { AddressInfo } from "node:net"
 import { isReachable } from "../../src/infra/outbound/GlobalAddresses.ts"
 import { make } from "../../src/infra/outbound/OutboundHttp.ts"
+import { freePorts } from "../support/ServiceProcess.ts"
 
 const unreachable = [
   "0.0.0.0",
@@ -357,7 +358,8 @@ describe("outbound calls", () => {
       })
       const url = `http://127.0.0.1:${port}/`
       assert.strictEqual(yield* reasonOf(open.send({ ...limits, url })), "Unreachable")
-      assert.strictEqual(yield* reasonOf(open.send({ ...limits, url: "http://127.0.0.1:1/" })), "Unreachable")
+      const [closed] = yield* freePorts(1)
+      assert.strictEqual(yield* reasonOf(open.send({ ...limits, url: `http://127.0.0.1:${closed}/` })), "Unreachable")
       assert.strictEqual(yield* reasonOf(open.send({ ...limits, url, headers: { a: "b\r\nc: d" } })), "Unreachable")
     }),
   )

@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { randomUUID } from "node:crypto"
 import type { HttpResponse } from "../support/TestService.ts"
 import { TestService } from "../support/TestService.ts"
-import { newKey, sign } from "../support/Issuer.ts"
+import { AUDIENCE, newKey, sign } from "../support/Issuer.ts"
 import { office, serviceWithIssuer } from "./signIn.ts"
 
 const coded = ({ body, status }: HttpResponse) => [status, body?.code]
@@ -160,6 +160,33 @@ layer(serviceWithIssuer(), { excludeTestServices: true })("a signed-in person", 
     }),
   )
 
+  it.effect("a claim that names several organizations names none, even if the person is a member of all", () =>
+    Effect.gen(function* () {
+      const one = yield* office
+      const other = yield* office
+      const anna = yield* one.person("ADMIN")
+      yield* other.operate("POST", other.memberships, { userId: anna.id, role: "ADMIN" })
+      const ids = [one.organizationId, other.organizationId]
+      for (const org_id of [
+        ids,
+        ids.toReversed(),
+        [ids[0], ids[0]],
+        [ids],
+        [[ids[0]]],
+        ids.join(" "),
+        ids.join(","),
+        { [one.organizationId]: {} },
+        { id: one.organizationId },
+        [{ id: one.organizationId }],
+        true,
+      ]) {
+        const rejected = yield* one.as(anna.subject, { org_id })("GET", "/me")
+        assert.deepStrictEqual(coded(rejected), [403, "Auth.NotAMember"], JSON.stringify(org_id))
+      }
+      assert.strictEqual((yield* one.as(anna.subject, { org_id: ids[1] })("GET", "/me")).status, 200)
+    }),
+  )
+
   it.effect("a missing claim, an unknown organization and a missing membership are rejected with the same error", () =>
     Effect.gen(function* () {
       const { as, organizationId, person } = yield* office
@@ -230,7 +257,7 @@ layer(serviceWithIssuer(), { excludeTestServices: true })("a signed-in person", 
 
   it.effect("all invalid tokens get the same response, except for its ids", () =>
     Effect.gen(function* () {
-      const { core, issuer, person, tokenOf } = yield* office
+      const { core, issuer, organizationId, person, tokenOf } = yield* office
       const anna = yield* person("ADMIN")
       const good = yield* tokenOf(anna.subject)
       const mallory = yield* newKey("ES256")
@@ -244,6 +271,10 @@ layer(serviceWithIssuer(), { excludeTestServices: true })("a signed-in person", 
         "another issuer": yield* issuer.token({ claims: { ...claims, iss: "https://other.example" } }),
         "another audience": yield* issuer.token({ claims: { ...claims, aud: "other" } }),
         expired: yield* issuer.token({ claims: { ...claims, exp: Math.floor(Date.now() / 1000) - 3600 } }),
+        "with an endless expiry": yield* issuer.tokenOfText(
+          `{"iss":"${issuer.url}","aud":"${AUDIENCE}","sub":"${anna.subject}","org_id":"${organizationId}","exp":1e400}`,
+        ),
+        "with an expiry as text": yield* issuer.token({ claims: { ...claims, exp: "4102444800" } }),
         "without expiry": yield* issuer.token({ claims: { ...claims, exp: undefined } }),
         "without subject": yield* issuer.token({ claims: { sub: undefined } }),
         "another type": yield* issuer.token({ claims, header: { typ: "logout+jwt" } }),

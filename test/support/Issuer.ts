@@ -1,7 +1,7 @@
 /** A local OIDC issuer for tests: signs arbitrary tokens, publishes its keys and rotates them. */
 import { Effect, Option } from "effect"
 import type { Scope } from "effect"
-import { exportJWK, generateKeyPair, SignJWT } from "jose"
+import { CompactSign, exportJWK, generateKeyPair, SignJWT } from "jose"
 import type { CryptoKey, JWK, JWTHeaderParameters } from "jose"
 import { randomUUID } from "node:crypto"
 import { createServer } from "node:http"
@@ -53,6 +53,15 @@ export const sign = (
     return new SignJWT(omitUndefined(payload)).setProtectedHeader(protectedHeader).sign(privateKey)
   })
 
+/** Signs claims given as text, for JSON that no serializer writes, such as `{"exp":1e400}`. */
+export const signText = (
+  { alg, kid, privateKey }: Pick<SigningKey, "alg" | "kid" | "privateKey">,
+  claims: string,
+): Effect.Effect<string> =>
+  Effect.promise(() =>
+    new CompactSign(new TextEncoder().encode(claims)).setProtectedHeader({ alg, kid, typ: "JWT" }).sign(privateKey),
+  )
+
 /** Starts a local HTTP server. It closes, with its connections, when the scope closes. */
 export const serve = (listener: RequestListener): Effect.Effect<string, never, Scope.Scope> =>
   Effect.map(
@@ -78,6 +87,8 @@ export interface Issuer {
   readonly url: string
   /** Signs with the newest key. */
   readonly token: (change?: TokenChange) => Effect.Effect<string>
+  /** Signs claims given as text with the newest key. */
+  readonly tokenOfText: (claims: string) => Effect.Effect<string>
   /** Replaces the published key. */
   readonly rotate: Effect.Effect<void>
   /** The number of requests for the key set. */
@@ -102,6 +113,7 @@ export const start: Effect.Effect<Issuer, never, Scope.Scope> = Effect.gen(funct
   return {
     url,
     token: (change) => sign(key, url, change),
+    tokenOfText: (claims) => signText(key, claims),
     rotate: Effect.map(newKey("ES256"), (next) => {
       key = next
     }),

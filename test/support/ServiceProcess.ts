@@ -72,15 +72,24 @@ const assertNoSecrets = (args: ReadonlyArray<string>, output: string): void => {
   if (leaked > 0) throw new Error(`The output of the service contains ${leaked} secrets`)
 }
 
+/** The command that runs Node.js with a limit of open files, which also binds Node.js's own raising of it. */
+export const limited = (openFiles: number, args: ReadonlyArray<string>): readonly [string, ReadonlyArray<string>] => [
+  "sh",
+  ["-c", `ulimit -n ${openFiles} && exec "$0" "$@"`, process.execPath, ...args],
+]
+
 /** Starts `keyshelf <args>`, or another entry file. The process is stopped when the scope closes. */
 export const start = (
   args: ReadonlyArray<string>,
   env: Record<string, string>,
   entry = "src/cli.ts",
+  openFiles?: number,
 ): Effect.Effect<ServiceProcess, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.sync(() => {
-      const child = spawn(process.execPath, [join(root, entry), ...args], {
+      const all = [join(root, entry), ...args]
+      const [command, rest] = openFiles === undefined ? [process.execPath, all] : limited(openFiles, all)
+      const child = spawn(command, rest, {
         cwd: root,
         env: { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "", ...env },
         stdio: ["ignore", "pipe", "pipe"],

@@ -6,6 +6,7 @@ import {
   nextAttemptDueAt,
 } from "../../src/domains/webhooks/delivery/AttemptRecorder.ts"
 import type { EndedAttempt } from "../../src/domains/webhooks/delivery/AttemptRecorder.ts"
+import type { AttemptError } from "../../src/domains/webhooks/delivery/Sender.ts"
 import { isSubscribed, matchSubscriptions } from "../../src/domains/webhooks/outbox/SubscriptionMatching.ts"
 import { dayOf, dayOfTable, tableOf } from "../../src/domains/webhooks/history/PartitionsRepo.ts"
 import { retryDelayAfter } from "../../src/domains/webhooks/outbox/SvixProvider.ts"
@@ -66,6 +67,18 @@ describe("ended attempts", () => {
         }
       }),
   )
+
+  it("an attempt that was not sent says nothing about its endpoint", () => {
+    const failed = endedOf({ endpoint: 1, at: 1, status: null, attempt: 1 }, 0)
+    const withCode = (code: AttemptError["code"]): EndedAttempt => ({
+      ...failed,
+      outcome: { ...failed.outcome, error: { code, message: "" } },
+    })
+    for (const code of ["abandoned", "event_gone", "resources"] as const) {
+      assert.deepStrictEqual(endpointHealthOf([withCode(code)]), [], code)
+    }
+    assert.lengthOf(endpointHealthOf([withCode("connect")]), 1)
+  })
 
   it.effect.prop(
     "only a Failure with a valid lease has a next attempt",

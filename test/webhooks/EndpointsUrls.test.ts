@@ -12,6 +12,12 @@ import { WebhookEndpoints } from "../../src/domains/webhooks/endpoints/Service.t
 import { testSql } from "../support/TestDatabase.ts"
 import { testSecrets, testSignals } from "../support/TestService.ts"
 
+// Contract, part 2, section 10; some of what browsers block too.
+const PORTS_OF_OTHER_PROTOCOLS = (
+  "22 23 25 110 143 389 445 465 587 636 993 995 1433 1521 2049 2375 2376 2379 3306 3389 5432 5672 6379 9042 9092 9200 " +
+  "10250 11211 27017 1 21 53 6000"
+).split(" ")
+
 const none = { allowInsecure: false, allowedNetworks: [] }
 const urlError = (url: string, rules: AddressPolicy = none) =>
   findUrlError(url, OutboundHttp.make(rules).rejectionReason)
@@ -78,9 +84,26 @@ describe("the URL of an endpoint", () => {
     assert.isUndefined(urlError("https://localhost.example/"))
   })
 
-  it("must not contain a port of another protocol", () => {
-    for (const port of [22, 25, 6000]) assert.isDefined(urlError(`https://example.com:${port}/`), String(port))
-    for (const port of [443, 8443, 9000]) assert.isUndefined(urlError(`https://example.com:${port}/`), String(port))
+  it("must not contain a port of another protocol, whatever else the settings allow", () => {
+    const everything = [
+      none,
+      { allowInsecure: true, allowedNetworks: [] },
+      { allowInsecure: false, allowedNetworks: ["0.0.0.0/0", "::/0"].map(IpNetwork.fromStringUnsafe) },
+    ]
+    for (const rules of everything) {
+      for (const port of PORTS_OF_OTHER_PROTOCOLS) {
+        for (const url of [
+          `https://example.com:${port}/`,
+          `https://10.0.0.1:${port}`,
+          `https://[fd00::1]:0${port}/a`,
+        ]) {
+          assert.strictEqual(urlError(url, rules), "must not use a port of another protocol", url)
+        }
+      }
+      for (const port of [80, 443, 3000, 8080, 8443, 9000, 65_535]) {
+        assert.isUndefined(urlError(`https://example.com:${port}/22`, rules), String(port))
+      }
+    }
   })
 
   it("must not contain anything that parsers interpret differently", () => {
@@ -130,7 +153,7 @@ const strictServices = services.pipe(
 )
 
 layer(strictServices, { excludeTestServices: true })("an installation outside development", (it) => {
-  it.effect("rejects a private address when an endpoint is created or updated", () =>
+  it.effect("rejects a private address or a port of another protocol when an endpoint is created or updated", () =>
     Effect.gen(function* () {
       const endpoints = yield* WebhookEndpoints
       const organizations = yield* OrganizationsRepo
@@ -152,9 +175,16 @@ layer(strictServices, { excludeTestServices: true })("an installation outside de
         assert.deepStrictEqual(rejected.errors, [
           { location: "body.url", message: "must have a public address", value: url },
         ])
+        const port = "https://example.com:6379/"
+        const byPort = yield* Effect.flip(endpoints.create({ url: port, eventNames: ["*"] }))
+        assert.deepStrictEqual(byPort.errors, [
+          { location: "body.url", message: "must not use a port of another protocol", value: port },
+        ])
         const made = yield* endpoints.create({ url: "https://example.com", eventNames: ["*"] })
         const unchanged = yield* Effect.flip(endpoints.update(made.id, { url }))
         assert.deepStrictEqual(unchanged.errors, rejected.errors)
+        const stillUnchanged = yield* Effect.flip(endpoints.update(made.id, { url: port }))
+        assert.deepStrictEqual(stillUnchanged.errors, byPort.errors)
         assert.strictEqual((yield* endpoints.get(made.id)).url, "https://example.com")
       }).pipe(
         Effect.provideService(Caller, {

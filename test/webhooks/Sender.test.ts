@@ -19,6 +19,7 @@ import { DeliveryLimits } from "../../src/domains/webhooks/DeliveryLimits.ts"
 import type { Limits } from "../../src/domains/webhooks/DeliveryLimits.ts"
 import { signedHeaders, WebhookSender } from "../../src/domains/webhooks/delivery/Sender.ts"
 import type { AttemptOutcome } from "../../src/domains/webhooks/delivery/Sender.ts"
+import { freePorts } from "../support/ServiceProcess.ts"
 
 const started = (server: Server) =>
   Effect.map(
@@ -219,7 +220,8 @@ describe("the sender", () => {
         )
         assert.deepStrictEqual(summaryOf(yield* to(odd.port)), { statusCode: null, code: "protocol" })
       }
-      assert.deepStrictEqual(summaryOf(yield* send("http://127.0.0.1:1/")), { statusCode: null, code: "connect" })
+      const [closed] = yield* freePorts(1)
+      assert.deepStrictEqual(summaryOf(yield* to(closed ?? 0)), { statusCode: null, code: "connect" })
       assert.deepStrictEqual(summaryOf(yield* send("https://10.0.0.1/", { allowInsecure: false })), {
         statusCode: null,
         code: "not_allowed",
@@ -234,6 +236,18 @@ describe("the sender", () => {
         statusCode: null,
         code: "tls",
       })
+    }),
+  )
+
+  it.live("a URL with a port of another protocol, stored earlier, is a failed attempt and opens no connection", () =>
+    Effect.gen(function* () {
+      for (const url of ["http://127.0.0.1:6379/", "http://127.0.0.1:25/", "https://example.com:5432/"]) {
+        assert.deepStrictEqual(yield* send(url), {
+          statusCode: null,
+          responseBody: null,
+          error: { code: "not_allowed", message: "The URL must not use a port of another protocol" },
+        })
+      }
     }),
   )
 

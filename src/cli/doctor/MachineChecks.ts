@@ -1,8 +1,9 @@
-/** Checks the machine: ports, data directory and key file. */
+/** Checks the machine: ports, open files, data directory and key file. */
 import { Effect, Option } from "effect"
 import { access, constants, stat, statfs } from "node:fs/promises"
 import { createServer } from "node:net"
 import { dirname, join, resolve } from "node:path"
+import { maxConnectionsOf, openFilesLimit, reserveOf } from "../../infra/FileDescriptors.ts"
 import type { Role } from "../../infra/SettingFormats.ts"
 import type { Settings } from "../../infra/Settings.ts"
 import { failed, ok, warning } from "./Report.ts"
@@ -79,6 +80,26 @@ export const ports = (settings: Settings["Service"]): Check =>
       findings.push(failed("ports", `${setting} is ${port}, which another listener uses too. Set it to another port.`))
     }
     return findings
+  })
+
+/**
+ * Checks how many files a process of this user may open. The service itself may have another limit, if systemd or a container
+ * starts it. Skipped where the system does not report the limit.
+ */
+export const openFiles = (settings: Settings["Service"]): Check =>
+  Effect.sync(() => {
+    const limit = openFilesLimit()
+    if (limit === undefined) return []
+    const reserve = reserveOf(settings)
+    const text = `${limit} files may be open: at most ${maxConnectionsOf(limit, reserve)} connections of callers`
+    return [
+      limit < 2 * reserve
+        ? warning(
+            "files",
+            `${text}. The service needs ${reserve} for itself. Raise the limit to ${4 * reserve} or more: \`ulimit -n\`, \`LimitNOFILE=\` of systemd, or \`ulimits\` of the container.`,
+          )
+        : ok("files", text),
+    ]
   })
 
 const permissions = async (file: string, what: string): Promise<Finding> => {

@@ -1,10 +1,9 @@
 /** Authenticates requests on the core and platform listeners, and checks scopes before every handler. */
 import { Effect, Layer, Option, Redacted } from "effect"
-import { HttpRouter, HttpServerRequest, HttpServerRespondable } from "effect/http"
+import { HttpServerRespondable } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
 import { AuthMode, GatewayTokens } from "../../domains/access/tokens/GatewayTokens.ts"
 import { IdentityTokens } from "../../domains/access/tokens/IdentityTokens.ts"
-import { prefixes } from "../../domains/access/Model.ts"
 import { Credentials } from "../../domains/access/tokens/Credentials.ts"
 import { Caller, Operator, RequestOwner } from "../../kernel/contract/Caller.ts"
 import type { Role } from "../../kernel/contract/Caller.ts"
@@ -15,7 +14,7 @@ import {
   PlatformAccess,
   RequiredScope,
 } from "../../kernel/contract/Endpoint.ts"
-import { AdminOnly, MissingScope, WrongCredentialKind } from "../../kernel/contract/Problem.ts"
+import { AdminOnly, MissingScope } from "../../kernel/contract/Problem.ts"
 import { allows } from "../../kernel/contract/Scope.ts"
 import { SignIn } from "../../domains/people/SignIn.ts"
 import { recordCaller } from "./RequestLog.ts"
@@ -133,22 +132,4 @@ export const platformAccess = Layer.effect(
       }),
     })
   }),
-)
-
-const isPlatformCredential = (authorization: string): boolean =>
-  new RegExp(`^bearer +${prefixes.platform}`, "i").test(authorization)
-
-/** Rejects every other kind of credential on the platform listener before routing, for any path (section 5.5). */
-export const platformCredentialsOnly = HttpRouter.middleware(
-  (effect) =>
-    Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
-      const authorization = request.headers["authorization"]
-      if (authorization === undefined || authorization === "" || isPlatformCredential(authorization)) return effect
-      const problem = new WrongCredentialKind({
-        detail:
-          "The Platform API accepts only platform credentials (ksm_...). Use organization tokens with the Core API.",
-      })
-      return HttpServerRespondable.toResponse(problem)
-    }),
-  { global: true },
 )

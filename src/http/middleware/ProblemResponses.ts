@@ -15,6 +15,8 @@ import type { ProblemDocument } from "../../kernel/contract/UndeclaredProblems.t
 import { sqlStateOf } from "../../kernel/database/Statements.ts"
 import { CurrentLifecycle } from "../../kernel/ports/Lifecycle.ts"
 import { parseJson } from "../../kernel/values/Decimal.ts"
+import { headerRule, platformHeaderRule } from "./HeaderRules.ts"
+import type { HeaderRule } from "./HeaderRules.ts"
 import * as RequestsInFlight from "./RequestDeadlines.ts"
 import { RequestAnnotations } from "./RequestLog.ts"
 
@@ -120,18 +122,6 @@ const complete = Effect.fnUntraced(function* (
   )
 })
 
-// Node.js's own check is off, because it sends no problem document. HTTP 1.0 does not require `Host`.
-const isHostMissing = ({ headers, source }: HttpServerRequest.HttpServerRequest): boolean =>
-  headers["host"] === undefined && Predicate.hasProperty(source, "httpVersion") && source.httpVersion === "1.1"
-
-const missingHost = HttpServerResponse.text(
-  JSON.stringify({
-    detail: "The `Host` header is missing. Send it with every request.",
-    errors: [{ location: "header.host", message: "is required" }],
-  }),
-  { status: 400, contentType: CONTENT_TYPE },
-)
-
 const timedOut = HttpServerResponse.text(
   JSON.stringify({ detail: "The request took too long and was rolled back. Try again shortly." }),
   { status: 503, contentType: CONTENT_TYPE },
@@ -140,46 +130,53 @@ const timedOut = HttpServerResponse.text(
 // Only counted, because the client has disconnected.
 const disconnected = HttpServerResponse.empty({ status: 499 })
 
-/** Middleware that completes errors, counts requests and adds the request id. */
-export const layer = HttpRouter.middleware(
-  Effect.map(
-    CurrentLifecycle,
-    (lifecycle) => (effect) =>
-      Effect.withFiber((fiber) => {
-        const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
-        const requestId = requestIdOf(request.headers["x-request-id"])
-        const inFlight = RequestsInFlight.enter(fiber)
+/** Middleware that completes errors, counts requests and adds the request id. The rule rejects ambiguous requests. */
+const withRule = (rule: HeaderRule) =>
+  HttpRouter.middleware(
+    Effect.map(
+      CurrentLifecycle,
+      (lifecycle) => (effect) =>
+        Effect.withFiber((fiber) => {
+          const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
+          const requestId = requestIdOf(request.headers["x-request-id"])
+          const inFlight = RequestsInFlight.enter(fiber)
 
-        // By now the fiber's context contains the matched route.
-        const finish = (response: HttpServerResponse.HttpServerResponse) => {
-          const seconds = RequestsInFlight.leave(inFlight)
-          countRequest(fiber.context, { method: request.method, status: response.status, seconds })
-          const identified = HttpServerResponse.setHeader(response, "x-request-id", requestId)
-          // Shutdown waits for open connections, so clients must not reuse them or keep them idle.
-          return lifecycle.phase === "draining"
-            ? HttpServerResponse.setHeader(identified, "connection", "close")
-            : identified
-        }
-        const completed = (response: HttpServerResponse.HttpServerResponse, cause?: Cause.Cause<unknown>) =>
-          Effect.map(complete(response, { request, context: fiber.context }, cause), finish)
+          // By now the fiber's context contains the matched route.
+          const finish = (response: HttpServerResponse.HttpServerResponse) => {
+            const seconds = RequestsInFlight.leave(inFlight)
+            countRequest(fiber.context, { method: request.method, status: response.status, seconds })
+            const identified = HttpServerResponse.setHeader(response, "x-request-id", requestId)
+            // Shutdown waits for open connections, so clients must not reuse them or keep them idle.
+            return lifecycle.phase === "draining"
+              ? HttpServerResponse.setHeader(identified, "connection", "close")
+              : identified
+          }
+          const completed = (response: HttpServerResponse.HttpServerResponse, cause?: Cause.Cause<unknown>) =>
+            Effect.map(complete(response, { request, context: fiber.context }, cause), finish)
 
-        return Effect.matchCauseEffect(isHostMissing(request) ? Effect.succeed(missingHost) : effect, {
-          onSuccess: (response) => {
-            if (response.status >= 400) return completed(response)
-            countSuccess(fiber.context, response)
-            return Effect.succeed(finish(response))
-          },
-          onFailure: (cause) => {
-            if (!Cause.hasInterruptsOnly(cause)) {
-              return Effect.flatMap(responseFor(cause), (response) => completed(response, cause))
-            }
-            if (inFlight.expired) return completed(timedOut, cause)
-            // The client disconnected, so nothing is sent. The interruption must stay an interruption.
-            finish(disconnected)
-            return Effect.failCause(cause)
-          },
-        }).pipe(Effect.provideService(References.CurrentLogAnnotations, new RequestAnnotations(requestId)))
-      }),
-  ),
-  { global: true },
-)
+          return Effect.matchCauseEffect(rule(request) ?? effect, {
+            onSuccess: (response) => {
+              if (response.status >= 400) return completed(response)
+              countSuccess(fiber.context, response)
+              return Effect.succeed(finish(response))
+            },
+            onFailure: (cause) => {
+              if (!Cause.hasInterruptsOnly(cause)) {
+                return Effect.flatMap(responseFor(cause), (response) => completed(response, cause))
+              }
+              if (inFlight.expired) return completed(timedOut, cause)
+              // The client disconnected, so nothing is sent. The interruption must stay an interruption.
+              finish(disconnected)
+              return Effect.failCause(cause)
+            },
+          }).pipe(Effect.provideService(References.CurrentLogAnnotations, new RequestAnnotations(requestId)))
+        }),
+    ),
+    { global: true },
+  )
+
+/** The middleware of every listener but the platform's. */
+export const layer = withRule(headerRule)
+
+/** The middleware of the platform listener. */
+export const platformLayer = withRule(platformHeaderRule)

@@ -10,10 +10,12 @@ import { lookupAddresses } from "./Dns.ts"
 
 /** Rules for outbound calls, and the resolver to use. */
 export interface AddressPolicy {
-  /** Allows all addresses and plain http. For development. */
+  /** Allows all addresses and plain http, but no port of another protocol. For development. */
   readonly allowInsecure: boolean
   /** Networks that may be called although their addresses are not global. */
   readonly allowedNetworks: ReadonlyArray<IpNetwork.IpNetwork>
+  /** Allows ports of other protocols too. For URLs that the operator configures, never for those that callers choose. */
+  readonly allowAllPorts?: boolean
   readonly lookup?: (host: string) => Promise<ReadonlyArray<LookupAddress>>
 }
 
@@ -23,15 +25,17 @@ export const notAllowed = (message: string) =>
 
 const DNS_MILLIS = 5000
 
-// Ports of other protocols, as listed by the Fetch standard: https://fetch.spec.whatwg.org/#port-blocking. A mail
-// server or a shell may interpret the text of an HTTP request as commands.
-const BLOCKED_PORTS = new Set(
-  (
-    "1 7 9 11 13 15 17 19 20 21 22 23 25 37 42 43 53 69 77 79 87 95 101 102 103 104 109 110 111 113 115 117 119 123 135 137 " +
-    "139 143 161 179 389 427 465 512 513 514 515 526 530 531 532 540 548 554 556 563 587 601 636 989 990 993 995 1719 1720 " +
-    "1723 2049 3659 4045 4190 5060 5061 6000 6566 6665 6666 6667 6668 6669 6679 6697 10080"
-  ).split(" "),
-)
+// Ports that the Fetch standard blocks: https://fetch.spec.whatwg.org/#port-blocking. A mail server or a shell may
+// interpret the text of an HTTP request as commands.
+const FETCH_PORTS =
+  "1 7 9 11 13 15 17 19 20 21 22 23 25 37 42 43 53 69 77 79 87 95 101 102 103 104 109 110 111 113 115 117 119 123 135 137 " +
+  "139 143 161 179 389 427 465 512 513 514 515 526 530 531 532 540 548 554 556 563 587 601 636 989 990 993 995 1719 1720 " +
+  "1723 2049 3659 4045 4190 5060 5061 6000 6566 6665 6666 6667 6668 6669 6679 6697 10080"
+
+// Ports of databases, caches, queues, remote desktops and container engines (contract, part 2, section 10).
+const INFRASTRUCTURE_PORTS = "445 1433 1521 2375 2376 2379 3306 3389 5432 5672 6379 9042 9092 9200 10250 11211 27017"
+
+const BLOCKED_PORTS = new Set(`${FETCH_PORTS} ${INFRASTRUCTURE_PORTS}`.split(" "))
 
 const hostOf = (url: URL): string => url.hostname.replace(/^\[(.*)\]$/, "$1")
 
@@ -48,13 +52,16 @@ export const checkUrl = (text: string, rules: AddressPolicy): Result.Result<URL,
     return Result.fail("must be an https URL")
   }
   if (url.username !== "" || url.password !== "") return Result.fail("must not contain a user name or password")
+  if (rules.allowAllPorts !== true && BLOCKED_PORTS.has(url.port)) {
+    return Result.fail("must not use a port of another protocol")
+  }
   if (rules.allowInsecure) return Result.succeed(url)
   const host = hostOf(url)
   const literal = isIP(host) !== 0 ? host : namesThisMachine(host) ? "127.0.0.1" : undefined
   if (literal !== undefined && !isReachable(literal, rules.allowedNetworks)) {
     return Result.fail("must have a public address")
   }
-  return BLOCKED_PORTS.has(url.port) ? Result.fail("must not use a port of another protocol") : Result.succeed(url)
+  return Result.succeed(url)
 }
 
 const unresolved = (host: string) =>

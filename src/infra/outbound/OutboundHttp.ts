@@ -7,6 +7,7 @@ import { OutboundError, OutboundHttp } from "../../kernel/ports/OutboundHttp.ts"
 import type { OutboundResponse, OutboundFailure, OutboundRequest } from "../../kernel/ports/OutboundHttp.ts"
 import { checkUrl, checkedLookup, notAllowed } from "./AddressPolicy.ts"
 import type { AddressPolicy } from "./AddressPolicy.ts"
+import { areExhausted, FileDescriptors, isExhaustion } from "../FileDescriptors.ts"
 import { Settings } from "../Settings.ts"
 
 const CONNECT_MILLIS = 10_000
@@ -82,9 +83,19 @@ const faultOf = (cause: string): OutboundFailure => {
   return "reset"
 }
 
+// A look-up fails without a reason if it cannot open a socket.
+const isLookupFailure = (error: unknown): boolean => error instanceof OutboundError && error.fault === "dns"
+
 const errorOf = (error: unknown, host: string): OutboundError => {
-  if (error instanceof OutboundError) return error
   const cause = causeOf(error)
+  if (isExhaustion(cause) || (isLookupFailure(error) && areExhausted())) {
+    return new OutboundError({
+      reason: "Unreachable",
+      fault: "resources",
+      message: `${host} was not called: this process has too many open files`,
+    })
+  }
+  if (error instanceof OutboundError) return error
   return error instanceof errors.ConnectTimeoutError
     ? new OutboundError({
         reason: "Timeout",
@@ -130,6 +141,7 @@ const exchange = (
   agent: () => Agent,
   url: URL,
   request: OutboundRequest,
+  reportExhaustion: () => void,
   settle: (result: Effect.Effect<OutboundResponse, OutboundError>) => void,
 ): (() => void) => {
   let call: Dispatcher.DispatchController | undefined
@@ -151,6 +163,7 @@ const exchange = (
   const succeed = () =>
     finish(Effect.succeed(answerOf(head?.status ?? 0, head?.headers ?? {}, parts, request.maxBytes)))
   const fail = (error: OutboundError) => {
+    if (error.fault === "resources") reportExhaustion()
     if (request.statusDecides === true && head !== undefined) succeed()
     else finish(Effect.fail(error))
   }
@@ -235,7 +248,11 @@ const exchange = (
 }
 
 /** Creates {@link OutboundHttp} with the given rules and connect timeout. */
-export const make = (rules: AddressPolicy, connectMillis = CONNECT_MILLIS): OutboundHttp["Service"] => {
+export const make = (
+  rules: AddressPolicy,
+  connectMillis = CONNECT_MILLIS,
+  reportExhaustion: () => void = () => {},
+): OutboundHttp["Service"] => {
   const agentAt = rotatingAgents(rules, connectMillis)
   return {
     rejectionReason: (url) => Result.getFailure(checkUrl(url, rules)),
@@ -245,7 +262,13 @@ export const make = (rules: AddressPolicy, connectMillis = CONNECT_MILLIS): Outb
         return Result.isFailure(url)
           ? Effect.fail(notAllowed(`The URL ${url.failure}`))
           : Effect.callback<OutboundResponse, OutboundError>((resume) => {
-              const abort = exchange(() => agentAt(clock.currentTimeMillisUnsafe()), url.success, request, resume)
+              const abort = exchange(
+                () => agentAt(clock.currentTimeMillisUnsafe()),
+                url.success,
+                request,
+                reportExhaustion,
+                resume,
+              )
               return Effect.sync(abort)
             })
       }),
@@ -258,10 +281,14 @@ export const layerFrom = (rules: AddressPolicy, connectMillis = CONNECT_MILLIS) 
 
 /** {@link OutboundHttp} with the rules of `SERVICE_WEBHOOKS_ALLOW_INSECURE` and `SERVICE_WEBHOOKS_ALLOWED_CIDRS`. */
 export const layer = Layer.unwrap(
-  Effect.map(Settings, (settings) =>
-    layerFrom({
-      allowInsecure: settings.webhooksAllowInsecure,
-      allowedNetworks: settings.webhooksAllowedNetworks,
-    }),
+  Effect.map(Effect.all([Settings, FileDescriptors]), ([settings, { reportExhaustion }]) =>
+    Layer.succeed(
+      OutboundHttp,
+      make(
+        { allowInsecure: settings.webhooksAllowInsecure, allowedNetworks: settings.webhooksAllowedNetworks },
+        CONNECT_MILLIS,
+        reportExhaustion,
+      ),
+    ),
   ),
 )

@@ -4,6 +4,7 @@ import type { Effect, Option } from "effect"
 
 /**
  * The cause of a failed request. `protocol` means an invalid HTTP response, `reset` a connection that was closed early.
+ * `resources` means that this process could open no connection, so nothing was sent.
  */
 export const OutboundFailure = Schema.Literals([
   "dns",
@@ -14,6 +15,7 @@ export const OutboundFailure = Schema.Literals([
   "not_allowed",
   "protocol",
   "too_large",
+  "resources",
 ])
 export type OutboundFailure = typeof OutboundFailure.Type
 

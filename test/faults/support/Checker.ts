@@ -48,7 +48,7 @@ const requestOf = (attempt: HistoryAttempt, arrivals: Set<Arrival>, beginsWithin
 
 // Errors after which the request was never sent, or was aborted before it was read.
 const neverSent = (attempt: HistoryAttempt) =>
-  /^(dns|connect|tls|not_allowed|abandoned|event_gone)/.test(attempt.error ?? "")
+  /^(dns|connect|tls|not_allowed|abandoned|event_gone|resources)/.test(attempt.error ?? "")
 
 /** Checks all invariants. `beginsWithin` is the maximum time in milliseconds from a claim to its request. */
 export const check = (evidence: Evidence, beginsWithin = MAX_START_MILLIS): ReadonlyArray<Violation> => {

@@ -12,6 +12,7 @@ import { Secrets } from "../../../kernel/ports/KeyRing.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import type { StoredCredential } from "../Model.ts"
 import { Credentials } from "./Credentials.ts"
+import { areTimesValid } from "./NumericDates.ts"
 
 /** Only the Core API of this installation accepts tokens of this issuer. */
 const ISSUER = "urn:keyshelf:token-validation"
@@ -86,7 +87,9 @@ export class GatewayTokens extends Context.Service<
           ),
         ).pipe(Effect.option)
         return Option.filter(
-          Option.flatMap(verified, ({ payload }) => Option.fromNullishOr(payload.sub)),
+          Option.flatMap(verified, ({ payload }) =>
+            areTimesValid(payload) ? Option.fromNullishOr(payload.sub) : Option.none(),
+          ),
           isRowId,
         )
       })

@@ -10,6 +10,7 @@ import type { Claims, Provider } from "../../../kernel/ports/IdentityProvider.ts
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { Text } from "../../../kernel/values/Text.ts"
 import { keySetOf } from "./KeySet.ts"
+import { areTimesValid } from "./NumericDates.ts"
 
 /** Accepted signature algorithms. All are asymmetric, so that a public key cannot be used as a shared secret. */
 const ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA"]
@@ -80,7 +81,7 @@ const verifier = Effect.fnUntraced(function* (provider: Provider) {
     if (token.length > MAX_TOKEN_LENGTH || !isHeaderAccepted(token)) return yield* reject
     const { payload } = yield* Effect.catch(payloadOf(token), () => reject)
     const subject: unknown = payload.sub
-    if (!isSubject(subject)) return yield* reject
+    if (!areTimesValid(payload) || !isSubject(subject)) return yield* reject
     return { subject, all: payload satisfies JWTPayload as Readonly<Record<string, unknown>> } satisfies Claims
   })
 })

@@ -34,7 +34,9 @@ const MAX_ATTEMPTS_PER_COMMIT = 64
 export const nextAttemptDueAt = ({ claim, endedAt, outcome }: EndedAttempt): Date | null =>
   isSuccess(outcome) || outcome.error?.code === "event_gone" ? null : nextAttemptAt(claim.attempt, endedAt)
 
-const wasSent = ({ error }: AttemptOutcome): boolean => error?.code !== "abandoned" && error?.code !== "event_gone"
+// These say nothing about the endpoint.
+const UNSENT = new Set<string | undefined>(["abandoned", "event_gone", "resources"])
+const wasSent = ({ error }: AttemptOutcome): boolean => !UNSENT.has(error?.code)
 
 const stateOf = (ended: EndedAttempt, isLeaseValid: boolean): AttemptRow["state"] =>
   isSuccess(ended.outcome) ? "Success" : isLeaseValid && nextAttemptDueAt(ended) === null ? "Failed" : "Failure"
