@@ -14,6 +14,9 @@ const context = {
   since: "2026-01-31T10:00:00+01:00",
   user: { address: { country: "CH" } },
   "dotted.name": 1,
+  essay: "pro ".repeat(5_000),
+  crowd: Array.from({ length: 2_000 }, () => "a"),
+  longVersion: `2.0.0-${"a.".repeat(400_000)}a`,
 }
 
 const table: ReadonlyArray<readonly [attribute: string, Operator, values: ReadonlyArray<unknown>, expected: boolean]> =
@@ -23,6 +26,12 @@ const table: ReadonlyArray<readonly [attribute: string, Operator, values: Readon
     ["seats", "EQUALS", ["5"], false],
     ["beta", "EQUALS", [false], true],
     ["absent", "EQUALS", ["x"], false],
+    ["essay", "CONTAINS", ["pro"], false],
+    ["essay", "EXISTS", [], true],
+    ["essay", "NOT_EQUALS", ["x"], true],
+    ["crowd", "CONTAINS", ["a"], false],
+    ["crowd", "EXISTS", [], true],
+    ["longVersion", "SEMVER_GT", ["1.0.0"], false],
     ["plan", "NOT_EQUALS", ["free"], true],
     ["plan", "NOT_EQUALS", ["pro"], false],
     ["absent", "NOT_EQUALS", ["x"], true],

@@ -53,6 +53,16 @@ describe("the group commit", () => {
     }),
   )
 
+  it.effect("a batch that cannot take all takes one request of each owner by turns", () =>
+    Effect.gen(function* () {
+      const { batches, commit, latch } = recording({ maxBatch: 3, ownerOf: (request) => (request < 10 ? "a" : "b") })
+      const fibers = yield* Effect.forEach([1, 2, 3, 4, 5, 11, 12], (request) => start(commit("all", request)))
+      latch.openUnsafe()
+      yield* Effect.forEach(fibers, Fiber.join)
+      assert.deepStrictEqual(batches, [[1, 11, 2], [3, 12, 4], [5]])
+    }),
+  )
+
   it.effect("a batch that dies kills its own requests, and the next batch runs", () =>
     Effect.gen(function* () {
       const commit = makeGroupCommit(([request]: ReadonlyArray<number>) =>

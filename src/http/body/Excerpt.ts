@@ -41,7 +41,11 @@ const endOfString = (text: string, start: number): number => {
  * `undefined` for other texts. The text is not parsed: parsing an object of 85,000 properties takes three times as long
  * as receiving it.
  */
-export const beginningOfLong = (text: string, maxValues: number): string | undefined => {
+export const beginningOfLong = (
+  text: string,
+  maxValues: number,
+  excerptValues = EXCERPT_VALUES,
+): string | undefined => {
   // Each value but the last one takes at least a character and a comma.
   if (text.length < maxValues * 2) return undefined
   const open: Array<string> = []
@@ -52,7 +56,7 @@ export const beginningOfLong = (text: string, maxValues: number): string | undef
     if (code === QUOTE) index = endOfString(text, index)
     else if (code === COMMA) {
       commas++
-      if (commas === EXCERPT_VALUES) beginning = text.slice(0, index) + open.toReversed().join("")
+      if (commas === excerptValues) beginning = text.slice(0, index) + open.toReversed().join("")
       if (commas >= maxValues) return beginning
     } else if (CLOSING.has(code)) open.pop()
     else {
@@ -75,10 +79,24 @@ const makeExcerpt = (json: unknown, cut: ReadonlySet<unknown>): Excerpt => ({
   },
 })
 
+const INDEX = /^\d+$/
+
+// JavaScript moves properties that are named like indexes to the front, so that any of them may have been the last one.
+const mayBeLast = (value: object): ReadonlyArray<unknown> => {
+  if (Array.isArray(value)) return value.slice(-1)
+  const entries = Object.entries(value)
+  return entries.filter(([name], index) => index === entries.length - 1 || INDEX.test(name)).map(([, last]) => last)
+}
+
 /** The excerpt of a text's beginning, once it is parsed. It was cut at its end, so every last part may be incomplete. */
 export const excerptOfBeginning = (json: unknown): Excerpt => {
   const cut = new Set<unknown>()
-  for (let last = json; Predicate.isObjectOrArray(last); last = Object.values(last).at(-1)) cut.add(last)
+  const waiting = [json]
+  for (let last = waiting.pop(); last !== undefined; last = waiting.pop()) {
+    if (!Predicate.isObjectOrArray(last)) continue
+    cut.add(last)
+    waiting.push(...mayBeLast(last))
+  }
   return makeExcerpt(json, cut)
 }
 

@@ -48,14 +48,14 @@ const withoutValues = (
 ): ReadonlyArray<ValidationError> =>
   annotationOf(endpoint, AcceptsSecret) === true ? errors.map(({ value: _, ...withoutValue }) => withoutValue) : errors
 
-/** The errors at the beginning of a body, if it is long and the beginning shows any. */
+/** The errors that the beginning of a long body shows; `undefined` if it is not JSON. */
 const errorsAtBeginning = (
   endpoint: HttpApiEndpoint.Top,
   contentType: string,
   beginning: string,
-): ReadonlyArray<ValidationError> => {
+): ReadonlyArray<ValidationError> | undefined => {
   const parsed = parse(beginning, JSON.parse)
-  return parsed === undefined ? [] : excerptErrors(endpoint, contentType, excerptOfBeginning(parsed.json), parsed.json)
+  return parsed && excerptErrors(endpoint, contentType, excerptOfBeginning(parsed.json), parsed.json)
 }
 
 /** The problem of a body that its endpoint's decoder rejected with its first error. */
@@ -70,6 +70,7 @@ const rejectedBody = Effect.fnUntraced(function* (
   const beginning = beginningOfLong(text, EXCERPT_VALUES)
   if (beginning !== undefined) {
     const errors = errorsAtBeginning(endpoint, contentType, beginning)
+    if (errors === undefined) return malformed("is not valid JSON")
     if (errors.length > 0) return failed(withoutValues(endpoint, errors))
   }
   const parsed = parse(text, beginning === undefined ? parseJson : JSON.parse)
@@ -83,6 +84,7 @@ const rejectedBody = Effect.fnUntraced(function* (
 /** The problem of a body with too many values. It names what is wrong at its beginning. */
 const tooManyValues = (endpoint: HttpApiEndpoint.Top, contentType: string, beginning: string) => {
   const errors = errorsAtBeginning(endpoint, contentType, beginning)
+  if (errors === undefined) return malformed("is not valid JSON")
   return failed(
     errors.length > 0
       ? withoutValues(endpoint, errors)
@@ -143,14 +145,17 @@ const requireUtf8Body = (request: HttpServerRequest.HttpServerRequest) => {
 const mayHaveManyValues = ({ headers }: HttpServerRequest.HttpServerRequest): boolean =>
   Number(headers["content-length"] ?? Infinity) >= MAX_VALUES * 2
 
-/** Rejects bodies with too many values before they are parsed. */
+/** Rejects bodies with too many values before they are parsed. The body must have been received. */
 const requireFewValues = (request: HttpServerRequest.HttpServerRequest, endpoint: HttpApiEndpoint.Top) =>
-  Effect.flatMap(Effect.orDie(request.text), (text) => {
-    const beginning = beginningOfLong(text, MAX_VALUES)
-    return beginning === undefined
-      ? Effect.void
-      : Effect.fail(tooManyValues(endpoint, contentTypeOf(request), beginning))
-  })
+  Effect.flatMap(
+    Effect.suspend(() => Effect.orDie(request.text)),
+    (text) => {
+      const beginning = beginningOfLong(text, MAX_VALUES)
+      return beginning === undefined
+        ? Effect.void
+        : Effect.fail(tooManyValues(endpoint, contentTypeOf(request), beginning))
+    },
+  )
 
 /**
  * Middleware of every API. Requires uncompressed UTF-8 bodies, reports decoding errors by location, and shares the process

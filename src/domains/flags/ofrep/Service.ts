@@ -1,5 +1,6 @@
 /** Use cases of flag evaluation: feature flags, and the entitlements of instances as flags. */
 import { Context as Service, Effect, Layer, Option, Schema } from "effect"
+import { mapInPieces } from "../../../kernel/concurrency/Pieces.ts"
 import { Caller } from "../../../kernel/contract/Caller.ts"
 import { Slug } from "../../../kernel/values/Slug.ts"
 import type { Standing } from "../../usage/check/Model.ts"
@@ -59,8 +60,11 @@ const make = Effect.gen(function* () {
       ],
       { concurrency: 2 },
     )
-    const evaluations = [...flags.map((flag) => evaluate(flag, context)), ...entitlements.map(entitlementFlag)]
-    return { flags: evaluations.sort(byKey), metadata: {} } satisfies BulkEvaluation
+    const evaluations = yield* mapInPieces(flags, (flag) => evaluate(flag, context))
+    return {
+      flags: [...evaluations, ...entitlements.map(entitlementFlag)].sort(byKey),
+      metadata: {},
+    } satisfies BulkEvaluation
   })
 
   return {
