@@ -8,7 +8,11 @@ import { call, open, tenant } from "../support/Installation.ts"
 import type { AnyNode, Tenant } from "../support/Installation.ts"
 import type { ScenarioOptions, Verdict } from "../support/World.ts"
 
+/** The latency beside an attack, as a multiple of the quiet one. */
 const MAX_RATIO = 8
+/** The processor time of refusing a body, as a multiple of refusing it for its token. */
+const MAX_COST_RATIO = 3
+const REFUSALS = 30
 const ENTITLEMENTS = 200
 const CHECKED = 100
 const UNKNOWN_PROPERTIES = 85_000
@@ -85,6 +89,33 @@ const latencies = (node: AnyNode, { token }: Tenant, single: Single, seconds: nu
     return measured
   })
 
+/** The processor time that the service has used, in milliseconds. */
+const cpuMillis = async ({ internal }: AnyNode): Promise<number> => {
+  const metrics = await (await fetch(`${internal}/metrics`)).text()
+  return Number(/^process_cpu_seconds_total(?:\{.*\})? (\S+)$/m.exec(metrics)?.[1]) * 1000
+}
+
+/** The processor time of refusing a body of unknown properties, as a multiple of refusing it for its token. */
+const costOfRefusing = (node: AnyNode, { token }: Tenant) =>
+  Effect.promise(async () => {
+    const perRequest = async (credential: string) => {
+      const bytes = requestBytes("POST", "/api/components", credential, unknownProperties)
+      // A connection each: the service closes one whose body it does not read.
+      const send = async () => {
+        const connection = await openConnection(node.core)
+        await connection.send(bytes)
+        connection.close()
+      }
+      await send()
+      const before = await cpuMillis(node)
+      for (let sent = 0; sent < REFUSALS; sent++) await send()
+      return ((await cpuMillis(node)) - before) / REFUSALS
+    }
+    const forToken = await perRequest(`ksh_${"a".repeat(43)}`)
+    const forBody = await perRequest(token)
+    return { forToken, forBody, ratio: forBody / forToken }
+  })
+
 /** Compares the latency of one organization's checks and consumes, with and without the attacks of another. */
 export const neighbours = Effect.fnUntraced(function* (setting: ScenarioOptions) {
   const installation = yield* open(setting.server, setting.limits)
@@ -116,6 +147,12 @@ export const neighbours = Effect.fnUntraced(function* (setting: ScenarioOptions)
     figures[name] = `${single} ${quiet.toFixed(1)} -> ${beside.toFixed(1)} ms (x ${ratio.toFixed(1)}), ${answered}`
     const isExpected = responses.every(([status]) => (name === "refusals" ? status === 422 : status < 300))
     if (ratio > MAX_RATIO || !isExpected) violations.push({ invariant: "I10", detail: `${name}: ${figures[name]}` })
+  }
+  const cost = yield* costOfRefusing(node, attacker)
+  figures["refusing for the token, for the body"] =
+    `${cost.forToken.toFixed(1)} and ${cost.forBody.toFixed(1)} ms of the processor (x ${cost.ratio.toFixed(1)})`
+  if (cost.ratio > MAX_COST_RATIO) {
+    violations.push({ invariant: "I10", detail: `refusing a body costs ${cost.ratio.toFixed(1)} times its receipt` })
   }
   const verdict: Verdict = { figures, violations }
   return verdict
