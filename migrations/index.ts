@@ -31,6 +31,7 @@ import pastTerms from "./0023_past_terms.ts"
 import usageRoom from "./0024_usage_room.ts"
 import catalogVersions from "./0025_catalog_versions.ts"
 import webhookLeases from "./0026_webhook_leases.ts"
+import idempotencyTargets from "./0027_idempotency_targets.ts"
 
 export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.SqlClient>> = {
   "0001_access": access,
@@ -59,4 +60,5 @@ export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.
   "0024_usage_room": usageRoom,
   "0025_catalog_versions": catalogVersions,
   "0026_webhook_leases": webhookLeases,
+  "0027_idempotency_targets": idempotencyTargets,
 }
