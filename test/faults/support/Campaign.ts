@@ -9,6 +9,7 @@ import { fanout } from "../scenarios/fanout.ts"
 import { holders } from "../scenarios/holders.ts"
 import { kills } from "../scenarios/kills.ts"
 import { latency, partition } from "../scenarios/network.ts"
+import { poolers } from "../scenarios/poolers.ts"
 import { receivers } from "../scenarios/receivers.ts"
 import { retention } from "../scenarios/retention.ts"
 import { shutdown, terminations } from "../scenarios/shutdown.ts"
@@ -23,6 +24,7 @@ import type { ScenarioOptions, Verdict } from "./World.ts"
 export const faults = {
   kills,
   steps,
+  poolers,
   shutdown,
   terminations,
   database,
