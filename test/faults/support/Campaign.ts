@@ -1,5 +1,6 @@
 /** All faults by name, and how to run and report one. */
 import { Cause, Effect, Exit } from "effect"
+import { cap } from "../scenarios/cap.ts"
 import { database } from "../scenarios/database.ts"
 import { ddl } from "../scenarios/ddl.ts"
 import { diskfull } from "../scenarios/diskfull.ts"
@@ -23,6 +24,7 @@ import type { ScenarioOptions, Verdict } from "./World.ts"
 /** The faults, in the order in which they run. */
 export const faults = {
   kills,
+  cap,
   steps,
   poolers,
   shutdown,
