@@ -145,14 +145,14 @@ const run = Effect.fnUntraced(function* (setting: ScenarioOptions, broken: Defer
   yield* createCatalog(one, acme, instances)
 
   const operations: Array<UsageOperation> = []
-  let isEnding = false
+  const load = { isEnding: false }
   const client = async () => {
-    while (!isEnding && operations.length < demand) {
+    while (!load.isEnding) {
       const number = operations.length
       const operation: UsageOperation = {
         marker: `use-${number}`,
         kind: random.pick(KINDS),
-        instance: `site-${Math.floor(number / OPERATIONS_PER_INSTANCE)}`,
+        instance: instances[Math.floor(number / OPERATIONS_PER_INSTANCE)] ?? instances[instances.length - 1] ?? "",
         value: Math.floor(random.between(1, 4)),
         outcome: "unknown",
         attempts: 0,
@@ -173,14 +173,15 @@ const run = Effect.fnUntraced(function* (setting: ScenarioOptions, broken: Defer
 
   const kill = Effect.gen(function* () {
     const began = performance.now()
-    while (performance.now() - began < seconds * 1000) {
+    const isKilled = ({ name }: AnyNode) => installation.crashes.some(({ node }) => node === name)
+    while (performance.now() - began < seconds * 1000 || !nodes.every(isKilled)) {
       yield* Effect.sleep(random.between(1000, 3000))
       const victim = random.pick(nodes)
       if (!victim.isReady()) continue
       yield* victim.kill
       yield* Effect.forkScoped(Effect.tapCause(victim.start, (cause) => Deferred.failCause(broken, cause)))
     }
-    isEnding = true
+    load.isEnding = true
     yield* until("the last restart is done", () => nodes.every(({ isReady }) => isReady()), 40_000)
     yield* Effect.promise(() => Promise.all(clients))
   })
