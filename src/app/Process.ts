@@ -1,6 +1,6 @@
 /** Assembles the process: its services, and the listeners and workers of its roles. */
 import * as NodeServices from "@effect/platform-node/NodeServices"
-import { Console, Duration, Effect, Layer, Option, Redacted } from "effect"
+import { Console, Effect, Layer, Option, Redacted } from "effect"
 import { FetchHttpClient } from "effect/http"
 import { AuthMode } from "../domains/access/tokens/GatewayTokens.ts"
 import { allScopes, PlatformCredentials } from "../domains/access/PlatformCredentials.ts"
@@ -21,6 +21,7 @@ import * as ProcessMetrics from "../infra/telemetry/ProcessMetrics.ts"
 import * as RateBudgets from "../infra/RateBudgets.ts"
 import * as RequestDeadlines from "../http/middleware/RequestDeadlines.ts"
 import * as ListenNotify from "../infra/database/ListenNotify.ts"
+import * as LivenessSession from "../infra/database/LivenessSession.ts"
 import { Settings } from "../infra/Settings.ts"
 import { collectAfterStart } from "./StartupGc.ts"
 import * as Telemetry from "../infra/telemetry/Telemetry.ts"
@@ -69,15 +70,12 @@ type ProviderServices = Layer.Services<typeof QueueProvider.layer> | Transaction
 /** Delivers events to webhook endpoints, or hands them to the webhook provider of the settings. */
 const dispatcher = Layer.unwrap(
   Effect.gen(function* () {
-    const { databaseListenUrl, databasePrepare, retention, svix, webhooksConcurrency } = yield* Settings
+    const { retention, svix, webhooksConcurrency } = yield* Settings
     const defaults = yield* DeliveryLimits
     const limits = {
       ...defaults,
       concurrency: webhooksConcurrency,
       history: retention.webhookHistory,
-      // Either setting indicates a pooler, where connections do not identify a process.
-      disconnectedFor:
-        databasePrepare && Option.isNone(databaseListenUrl) ? defaults.disconnectedFor : Duration.infinity,
     }
     return DispatcherWorker.layer.pipe(
       Layer.provide(
@@ -87,6 +85,7 @@ const dispatcher = Layer.unwrap(
         }),
       ),
       Layer.provide(engine),
+      Layer.provide(LivenessSession.layer),
       Layer.provide(WebhookSender.layer),
       Layer.provide(Layer.succeed(DeliveryLimits, limits)),
     )

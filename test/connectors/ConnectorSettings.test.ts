@@ -169,6 +169,57 @@ layer(TestService.layer, { excludeTestServices: true })("settings of connectors"
     }),
   )
 
+  it.effect("an omitted object keeps its secret if it is valid with that alone, and is removed otherwise", () =>
+    Effect.gen(function* () {
+      const basic = {
+        type: "object",
+        required: ["user", "password"],
+        additionalProperties: false,
+        properties: { user: { type: "string" }, password: secret },
+      }
+      const bearer = { type: "object", required: ["token"], additionalProperties: false, properties: { token: secret } }
+      const name = yield* registered({
+        type: "object",
+        properties: {
+          region: { type: "string" },
+          auth: { oneOf: [basic, bearer] },
+          proxy: basic,
+          hooks: {
+            type: "array",
+            items: {
+              type: "object",
+              required: ["id"],
+              properties: { id: { type: "string" }, auth: basic, tls: bearer },
+            },
+          },
+        },
+      })
+      const { get, put } = yield* settingsOf(name)
+      const full = {
+        region: "eu",
+        auth: { user: "u", password: "first-secret" },
+        proxy: { user: "p", password: "proxy-secret" },
+        hooks: [{ id: "a", auth: { user: "h", password: "hook-secret" }, tls: { token: "hook-token" } }],
+      }
+      assert.strictEqual((yield* put(full)).status, 200)
+      const without = yield* put({ region: "us", hooks: [{ id: "a" }] })
+      assert.strictEqual(without.status, 200, without.text)
+      assert.deepStrictEqual(without.body.settings, { region: "us", hooks: [{ id: "a", tls: { token: "***" } }] })
+      assert.deepStrictEqual((yield* get).body, without.body)
+      assert.strictEqual((yield* put({ auth: { user: "u", password: "***" } })).status, 422, "the secret is gone")
+
+      assert.strictEqual((yield* put({ auth: { token: "second-secret" }, proxy: full.proxy })).status, 200)
+      const kept = yield* put({ region: "ap" })
+      assert.deepStrictEqual(kept.body.settings, {
+        region: "ap",
+        auth: { token: "***" },
+        hooks: without.body.settings.hooks,
+      })
+      const wrong = yield* put({ region: 1 })
+      assert.deepStrictEqual(wrong.body.errors[0].location, "body.settings.region")
+    }),
+  )
+
   it.effect("changing an address without sending the secrets again is rejected", () =>
     Effect.gen(function* () {
       const { put } = yield* settingsOf(HUBSPOT)

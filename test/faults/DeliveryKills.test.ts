@@ -11,6 +11,10 @@ describe("webhook deliveries of two nodes under load", { timeout: 180_000 }, () 
     }),
   )
 
+  it.live("a node behind a pooler takes over from a killed one within 10 s, and not from a suspended one", () =>
+    bounded("poolers", 0),
+  )
+
   it.live("terminated database connections lose and repeat no event", () =>
     Effect.gen(function* () {
       const figures = yield* bounded("terminations", 5)

@@ -1,5 +1,5 @@
 /**
- * `npm run faults`: injects all known faults into webhook delivery, with real processes on a dedicated database, and
+ * `npm run faults`: injects all known faults into webhook delivery and usage, with real processes on a dedicated database, and
  * checks the invariants afterwards. Exits with 1 if an invariant is violated.
  */
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"

@@ -1,21 +1,23 @@
 import { PgClient, PgConnection } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
-import { Duration, Effect, Exit, Layer, Scope } from "effect"
+import { Effect, Exit, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
+import { Liveness } from "../../src/kernel/ports/Liveness.ts"
 import { applicationNameOf, NodeId } from "../../src/kernel/ports/NodeId.ts"
 import { newId } from "../../src/kernel/values/Identifiers.ts"
 import { Signals } from "../../src/kernel/ports/Signals.ts"
 import { Deliveries } from "../../src/domains/webhooks/delivery/Deliveries.ts"
-import { DeliveryLimits } from "../../src/domains/webhooks/DeliveryLimits.ts"
 import { ClaimRescuer } from "../../src/domains/webhooks/maintenance/ClaimRescuer.ts"
 import { WebhookProvider } from "../../src/domains/webhooks/outbox/Provider.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { testServices } from "../support/TestService.ts"
 import {
   attemptsOf,
+  clearQueues,
   emitEvent,
   createEndpoint,
-  nodeLayer,
+  directLiveness,
+  nodeLayerWith,
   createOrganization,
   queueOf,
   Receiver,
@@ -30,14 +32,10 @@ const eventually = Effect.fnUntraced(function* (what: string, holds: Effect.Effe
   }
 })
 
-/** Starts a node with a dedicated connection that a test can close. Its claims have its id. */
-const connected = Effect.gen(function* () {
-  const id = yield* newId
+/** A connection by which other nodes see an id. A test can close and open it. */
+const connectionOf = Effect.fnUntraced(function* (id: string) {
   const sql = yield* PgClient.PgClient
   const { url } = yield* TestDatabase
-  const signals = yield* Signals
-  yield* signals.subscribe("webhooks")
-  yield* eventually("signals arrive", signals.listening)
   let line: Scope.Closeable | undefined
   const isSeen = Effect.map(
     Effect.orDie(sql`SELECT 1 FROM pg_stat_activity WHERE application_name = ${applicationNameOf(id)}`),
@@ -54,21 +52,25 @@ const connected = Effect.gen(function* () {
       Effect.map(isSeen, (seen) => !seen),
     )
   })
-  const on = <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.provideService(work, NodeId, id)
-  const built = yield* on(Layer.build(Layer.fresh(nodeLayer)))
-  const here = <A, E, R>(work: Effect.Effect<A, E, R>) => on(Effect.provide(work, built))
   yield* connect
   yield* Effect.addFinalizer(() => disconnect)
+  return { connect, disconnect }
+})
+
+/** Starts a node with this sign of life. */
+const startedNode = Effect.fnUntraced(function* <E, R>(id: string, liveness: Layer.Layer<Liveness, E, R>) {
+  const on = <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.provideService(work, NodeId, id)
+  const built = yield* on(Layer.build(Layer.fresh(nodeLayerWith(liveness))))
+  const here = <A, E, R>(work: Effect.Effect<A, E, R>) => on(Effect.provide(work, built))
   const look = here(Effect.flatMap(ClaimRescuer, (nodes) => nodes.rescueClaims))
   yield* look
   return {
     id,
-    connect,
-    disconnect,
     look,
     fanOut: here(
       Effect.flatMap(WebhookProvider, ({ publishDue }) => Effect.repeat(publishDue, { while: (n) => n > 0 })),
     ),
+    adopt: here(Effect.flatMap(Deliveries, ({ adopt }) => adopt)),
     claim: here(Effect.flatMap(Deliveries, ({ claim }) => claim(10))),
     deliver: (claim: Parameters<Deliveries["Service"]["deliver"]>[0]) =>
       here(Effect.flatMap(Deliveries, ({ deliver }) => deliver(claim))),
@@ -81,6 +83,43 @@ const connected = Effect.gen(function* () {
         released += (yield* look).rescued
       }
       return released
+    }),
+  }
+})
+
+/** Starts a node whose connections carry its id, like all without a pooler. */
+const connected = Effect.gen(function* () {
+  const id = yield* newId
+  const signals = yield* Signals
+  yield* signals.subscribe("webhooks")
+  yield* eventually("signals arrive", signals.listening)
+  const connection = yield* connectionOf(id)
+  return { ...connection, ...(yield* startedNode(id, directLiveness)) }
+})
+
+/** Starts a node behind a pooler, with a session as its sign of life. */
+const pooled = Effect.gen(function* () {
+  const first = yield* newId
+  let session: string | null = first
+  const connection = yield* connectionOf(first)
+  const node = yield* startedNode(
+    yield* newId,
+    Layer.succeed(Liveness, Liveness.of({ id: Effect.sync(() => session) })),
+  )
+  return {
+    ...node,
+    session: first,
+    /** The process dies: its session closes, and nothing more happens on it. */
+    die: connection.disconnect,
+    /** The living process loses its session. */
+    loseSession: Effect.andThen(
+      connection.disconnect,
+      Effect.sync(() => (session = null)),
+    ),
+    openSession: Effect.gen(function* () {
+      session = yield* newId
+      yield* connectionOf(session)
+      return session
     }),
   }
 })
@@ -255,26 +294,111 @@ layer(testServices, { excludeTestServices: true })("nodes that share a queue", (
     ),
   )
 
-  it.effect("behind a pooler, claims have no owner and end only with their leases", () =>
+  it.effect("behind a pooler, a claim is taken over five seconds after the session of its node closed", () =>
     withTestClock(
       Effect.gen(function* () {
-        const other = yield* connected
-        const silent = Layer.succeed(Signals, Signals.of({ ...(yield* Signals), listening: Effect.succeed(false) }))
-        const pooled = yield* Layer.build(Layer.fresh(nodeLayer).pipe(Layer.provide(silent)))
-        const organizationId = yield* createDelivery(other.fanOut)
-        const claims = yield* Effect.provide(
-          Effect.gen(function* () {
-            yield* (yield* ClaimRescuer).rescueClaims
-            return yield* (yield* Deliveries).claim(10)
-          }),
-          pooled,
-        )
-        assert.strictEqual(claims.length, 1)
-        assert.deepStrictEqual(yield* ownersOf(organizationId), [null])
+        yield* clearQueues
+        const receiver = yield* Receiver
+        const dead = yield* pooled
+        const other = yield* pooled
+        const organizationId = yield* createDelivery(dead.fanOut)
+        assert.strictEqual((yield* dead.claim).length, 1)
+        assert.deepStrictEqual(yield* ownersOf(organizationId), [dead.session])
         assert.strictEqual(yield* other.lookFor(20), 0)
-        const { disconnectedFor, lease } = yield* DeliveryLimits
-        assert.isTrue(Duration.isLessThan(disconnectedFor, lease))
-        yield* TestClock.adjust("39 seconds")
+        yield* dead.die
+        assert.strictEqual(yield* other.lookFor(4), 0)
+        assert.strictEqual(yield* other.lookFor(1), 1)
+        assert.strictEqual(yield* other.deliverDue, 1)
+        assert.strictEqual(receiver.received.length, 1)
+      }),
+    ),
+  )
+
+  it.effect("a node without a pooler and one behind it take over from each other", () =>
+    withTestClock(
+      Effect.gen(function* () {
+        yield* clearQueues
+        for (const [first, second] of [
+          [yield* pooled, yield* connected],
+          [yield* connected, yield* pooled],
+        ] as const) {
+          yield* createDelivery(first.fanOut)
+          assert.strictEqual((yield* first.claim).length, 1)
+          assert.strictEqual(yield* second.lookFor(10), 0)
+          yield* "die" in first ? first.die : first.disconnect
+          assert.strictEqual(yield* second.lookFor(5), 1)
+          assert.strictEqual(yield* second.deliverDue, 1)
+        }
+      }),
+    ),
+  )
+
+  it.effect("a living node that loses its session keeps its claims until their leases expire", () =>
+    withTestClock(
+      Effect.gen(function* () {
+        yield* clearQueues
+        const slow = yield* pooled
+        const other = yield* pooled
+        const organizationId = yield* createDelivery(slow.fanOut)
+        yield* slow.claim
+        yield* slow.loseSession
+        yield* other.lookFor(2)
+        yield* slow.look
+        assert.deepStrictEqual(yield* ownersOf(organizationId), [null])
+        // The commit of a claim can come after the end of its session.
+        const sql = yield* PgClient.PgClient
+        yield* sql`UPDATE webhook_queue SET owner = ${slow.session} WHERE organization_id = ${organizationId}`
+        const session = yield* slow.openSession
+        yield* slow.look
+        assert.deepStrictEqual(yield* ownersOf(organizationId), [null])
+        assert.strictEqual(yield* other.lookFor(50), 0)
+        assert.strictEqual(yield* other.deliverDue, 0)
+        const later = yield* createDelivery(slow.fanOut)
+        yield* slow.claim
+        assert.deepStrictEqual(yield* ownersOf(later), [session])
+        yield* TestClock.adjust("8 seconds")
+        assert.strictEqual(yield* other.deliverDue, 1)
+      }),
+    ),
+  )
+
+  it.effect("a node adopts the claims of the time before its sign of life was seen", () =>
+    withTestClock(
+      Effect.gen(function* () {
+        yield* clearQueues
+        const node = yield* pooled
+        const other = yield* pooled
+        yield* node.loseSession
+        yield* node.look
+        const organizationId = yield* createDelivery(node.fanOut)
+        yield* node.claim
+        yield* node.adopt
+        assert.deepStrictEqual(yield* ownersOf(organizationId), [null])
+        const session = yield* node.openSession
+        yield* node.adopt
+        assert.deepStrictEqual(yield* ownersOf(organizationId), [null], "its session has not been seen")
+        yield* node.look
+        yield* node.adopt
+        assert.deepStrictEqual(yield* ownersOf(organizationId), [session])
+        yield* node.look
+        assert.deepStrictEqual(yield* ownersOf(organizationId), [session], "an earlier session ended, this one did not")
+        assert.strictEqual(yield* other.lookFor(10), 0)
+      }),
+    ),
+  )
+
+  it.effect("a node without a sign of life claims without an owner, and only the leases end its claims", () =>
+    withTestClock(
+      Effect.gen(function* () {
+        yield* clearQueues
+        const silent = yield* pooled
+        const other = yield* connected
+        yield* silent.loseSession
+        yield* silent.look
+        const organizationId = yield* createDelivery(other.fanOut)
+        assert.strictEqual((yield* silent.claim).length, 1)
+        assert.deepStrictEqual(yield* ownersOf(organizationId), [null])
+        assert.strictEqual(yield* other.lookFor(59), 0)
         yield* other.deliverDue
         assert.deepStrictEqual(yield* attemptsOf(organizationId), [])
         yield* TestClock.adjust("1 second")

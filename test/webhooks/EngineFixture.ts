@@ -5,6 +5,9 @@ import { TestClock } from "effect/testing"
 import { Events } from "../../src/domains/events/Service.ts"
 import { platformIdentity } from "../../src/kernel/contract/Caller.ts"
 import type { EventName } from "../../src/kernel/contract/Event.ts"
+import { Liveness } from "../../src/kernel/ports/Liveness.ts"
+import { NodeId } from "../../src/kernel/ports/NodeId.ts"
+import { Signals } from "../../src/kernel/ports/Signals.ts"
 import { newId } from "../../src/kernel/values/Identifiers.ts"
 import { now } from "../../src/kernel/values/Timestamp.ts"
 import { Transactions } from "../../src/kernel/database/Transactions.ts"
@@ -68,11 +71,26 @@ export const clearQueues = Effect.flatMap(
   (sql) => sql`TRUNCATE webhook_queue, webhook_lanes, webhook_outbox`,
 )
 
-/** The engine of one node, delivering to the receiver in memory. */
-export const nodeLayer = Layer.mergeAll(engine, queueProvider).pipe(
-  Layer.provideMerge(engine),
-  Layer.provide(receiverSender),
+/** The sign of life of a node with direct connections. */
+export const directLiveness = Layer.effect(
+  Liveness,
+  Effect.gen(function* () {
+    const signals = yield* Signals
+    const nodeId = yield* NodeId
+    return Liveness.of({ id: Effect.map(signals.listening, (listening) => (listening ? nodeId : null)) })
+  }),
 )
+
+/** The engine of one node with this sign of life, delivering to the receiver in memory. */
+export const nodeLayerWith = <E, R>(liveness: Layer.Layer<Liveness, E, R>) =>
+  Layer.mergeAll(engine, queueProvider).pipe(
+    Layer.provideMerge(engine),
+    Layer.provide(liveness),
+    Layer.provide(receiverSender),
+  )
+
+/** The engine of one node, delivering to the receiver in memory. */
+export const nodeLayer = nodeLayerWith(directLiveness)
 
 /** Starts a node that works until the scope closes, like a process with the role `dispatcher`. */
 export const startNode = (limits: Partial<Limits> = {}) =>

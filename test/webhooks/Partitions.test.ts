@@ -7,14 +7,19 @@ import * as metrics from "../../src/domains/webhooks/Metrics.ts"
 import { DAYS_AHEAD, Partitions } from "../../src/domains/webhooks/history/Partitions.ts"
 import { dayOf, PartitionsRepo } from "../../src/domains/webhooks/history/PartitionsRepo.ts"
 import { testServices } from "../support/TestService.ts"
-import { Receiver, receiverSender } from "./EngineFixture.ts"
+import { directLiveness, Receiver, receiverSender } from "./EngineFixture.ts"
 
 const START = Date.UTC(2026, 0, 31, 9)
 const today = dayOf(new Date(START))
 
-layer(engine.pipe(Layer.provide(receiverSender), Layer.provide(Receiver.layer), Layer.provideMerge(testServices)), {
-  excludeTestServices: true,
-})("partitions of the history", (it) => {
+const node = engine.pipe(
+  Layer.provide(directLiveness),
+  Layer.provide(receiverSender),
+  Layer.provide(Receiver.layer),
+  Layer.provideMerge(testServices),
+)
+
+layer(node, { excludeTestServices: true })("partitions of the history", (it) => {
   const at = <A, E, R>(time: number, work: Effect.Effect<A, E, R>) =>
     Effect.andThen(TestClock.setTime(time), work).pipe(Effect.provide(TestClock.layer()))
 

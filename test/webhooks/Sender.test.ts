@@ -17,7 +17,7 @@ import type { AddressPolicy } from "../../src/infra/outbound/AddressPolicy.ts"
 import * as OutboundHttp from "../../src/infra/outbound/OutboundHttp.ts"
 import { DeliveryLimits } from "../../src/domains/webhooks/DeliveryLimits.ts"
 import type { Limits } from "../../src/domains/webhooks/DeliveryLimits.ts"
-import { signedHeaders, WebhookSender } from "../../src/domains/webhooks/delivery/Sender.ts"
+import { isSuccess, signedHeaders, WebhookSender } from "../../src/domains/webhooks/delivery/Sender.ts"
 import type { AttemptOutcome } from "../../src/domains/webhooks/delivery/Sender.ts"
 import { freePorts } from "../support/ServiceProcess.ts"
 
@@ -149,6 +149,44 @@ describe("the sender", () => {
       assert.isBelow(performance.now() - before, 1000)
       while (dripping.sockets.size > 0) yield* Effect.sleep("5 millis")
     }),
+  )
+
+  it.live(
+    "a body of one byte per second ends the exchange at 30 s, and the status before it decides",
+    () =>
+      Effect.gen(function* () {
+        const { timeout } = yield* DeliveryLimits
+        assert.strictEqual(Duration.toSeconds(timeout), 30)
+        const outcomes = yield* Effect.forEach(
+          [200, 299, 500],
+          (status) =>
+            Effect.gen(function* () {
+              const { port, sockets } = yield* serving((_, response) => {
+                response.writeHead(status)
+                const drops = setInterval(() => response.write("x"), 1000)
+                response.on("close", () => clearInterval(drops))
+              })
+              const before = performance.now()
+              const outcome = yield* send(`http://127.0.0.1:${port}/`, {}, timeout)
+              const seconds = (performance.now() - before) / 1000
+              while (sockets.size > 0) yield* Effect.sleep("5 millis")
+              return { ...outcome, seconds }
+            }),
+          { concurrency: "unbounded" },
+        )
+        assert.deepStrictEqual(outcomes.map(summaryOf), [
+          { statusCode: 200, code: null },
+          { statusCode: 299, code: null },
+          { statusCode: 500, code: null },
+        ])
+        assert.deepStrictEqual(outcomes.map(isSuccess), [true, true, false])
+        for (const { responseBody, seconds } of outcomes) {
+          assert.match(responseBody ?? "", /^x{20,30}$/)
+          assert.isAbove(seconds, 29)
+          assert.isBelow(seconds, 30.5)
+        }
+      }),
+    60_000,
   )
 
   it.live("the TLS handshake can take as long as the whole exchange", () =>

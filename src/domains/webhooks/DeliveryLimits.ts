@@ -15,7 +15,7 @@ export interface Limits {
   readonly organizationAhead: number
   /** How long a claim is valid. */
   readonly lease: Duration.Duration
-  /** How long a node must be disconnected before its claims are released. Infinite behind a pooler of connections. */
+  /** How long a node must be disconnected before its claims are released. */
   readonly disconnectedFor: Duration.Duration
   /** The timeout of the whole exchange with the receiver. */
   readonly timeout: Duration.Duration

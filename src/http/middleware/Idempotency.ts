@@ -18,8 +18,30 @@ const RETENTION = Duration.hours(24)
 
 const KEY = /^[\x21-\x7e]{1,255}$/
 
-const fingerprintOf = (method: string, url: string, body: string): Uint8Array =>
+const hashOf = (method: string, url: string, body: string): Uint8Array =>
   createHash("sha256").update(method).update("\n").update(url).update("\n").update(body).digest()
+
+/**
+ * What a key is bound to: method, path, query and body. `url` has neither scheme nor host, also if the request target
+ * has the absolute form, so a retry through another address or node is the same request. Nodes of earlier releases
+ * compare `originalUrl`, which has both.
+ */
+const fingerprintsOf = ({ method, originalUrl, url }: HttpServerRequest.HttpServerRequest, body: string) => ({
+  withHost: hashOf(method, originalUrl, body),
+  withoutHost: hashOf(method, url, body),
+})
+
+type Fingerprints = ReturnType<typeof fingerprintsOf>
+
+// Covers the fingerprint of the row too: a node of an earlier release that replaces an expired row replaces only that one.
+const targetFingerprintOf = (fingerprint: Uint8Array, { withoutHost }: Fingerprints): Uint8Array =>
+  createHash("sha256").update(fingerprint).update(withoutHost).digest()
+
+// The path alone is unknown if an earlier release stored the response. A retry through another address is then rejected,
+// because it must not run again.
+const isSameRequest = ({ fingerprint, targetFingerprint }: StoredResponse, request: Fingerprints): boolean =>
+  Buffer.compare(fingerprint, request.withHost) === 0 ||
+  (targetFingerprint !== null && Buffer.compare(targetFingerprint, targetFingerprintOf(fingerprint, request)) === 0)
 
 const replay = (storedResponse: StoredResponse): HttpServerResponse.HttpServerResponse => {
   const headers = {
@@ -59,7 +81,7 @@ export const layer = Layer.effect(
     ) {
       const request = yield* HttpServerRequest.HttpServerRequest
       const owner = yield* RequestOwner
-      const fingerprint = fingerprintOf(request.method, request.originalUrl, yield* Effect.orDie(request.text))
+      const fingerprints = fingerprintsOf(request, yield* Effect.orDie(request.text))
       const at = yield* now
       // The request that holds the lock runs. PostgreSQL releases the lock with the transaction, even after a crash.
       const name = { callerId: owner.credentialId, key }
@@ -71,7 +93,7 @@ export const layer = Layer.effect(
       const stored = yield* responses.find(name, at)
       if (Option.isSome(stored)) {
         const storedResponse = stored.value
-        if (Buffer.compare(storedResponse.fingerprint, fingerprint) !== 0) {
+        if (!isSameRequest(storedResponse, fingerprints)) {
           return yield* new IdempotencyKeyReused({
             detail: "This key was already used with a different request. Use a new key.",
           })
@@ -90,7 +112,8 @@ export const layer = Layer.effect(
           name,
           owner.organizationId,
           {
-            fingerprint,
+            fingerprint: fingerprints.withHost,
+            targetFingerprint: targetFingerprintOf(fingerprints.withHost, fingerprints),
             status: response.status,
             location: response.headers["location"] ?? null,
             body: returnsSecret ? null : body,

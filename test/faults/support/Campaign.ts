@@ -1,5 +1,6 @@
 /** All faults by name, and how to run and report one. */
 import { Cause, Effect, Exit } from "effect"
+import { cap } from "../scenarios/cap.ts"
 import { database } from "../scenarios/database.ts"
 import { ddl } from "../scenarios/ddl.ts"
 import { diskfull } from "../scenarios/diskfull.ts"
@@ -10,6 +11,7 @@ import { holders } from "../scenarios/holders.ts"
 import { kills } from "../scenarios/kills.ts"
 import { neighbours } from "../scenarios/neighbours.ts"
 import { latency, partition } from "../scenarios/network.ts"
+import { poolers } from "../scenarios/poolers.ts"
 import { receivers } from "../scenarios/receivers.ts"
 import { retention } from "../scenarios/retention.ts"
 import { shutdown, terminations } from "../scenarios/shutdown.ts"
@@ -23,7 +25,9 @@ import type { ScenarioOptions, Verdict } from "./World.ts"
 /** The faults, in the order in which they run. */
 export const faults = {
   kills,
+  cap,
   steps,
+  poolers,
   shutdown,
   terminations,
   database,

@@ -14,6 +14,10 @@ export const invariants = {
   I8: "an accepted event is repeated only if its lease was open when a node died or was suspended",
   I9: "every received request is recorded correctly, unless a node died with it",
   I10: "the service stays within the limits of this fault",
+  U1: "usage never passes its cap, in no response and at no end",
+  U2: "every acknowledged use is stored",
+  U3: "nothing is counted twice, and nothing that was rejected is counted",
+  U4: "every use is answered in the end, and replays through another node",
 } as const
 export type Invariant = keyof typeof invariants
 

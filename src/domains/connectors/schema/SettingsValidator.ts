@@ -46,10 +46,10 @@ const errorOf = (error: ErrorObject): SettingsError => {
   return { path: [...path, property], message: "missingProperty" in params ? "is required" : "is not a known setting" }
 }
 
-/** Returns the validation errors of a document, or an empty list if it is valid. */
-export const settingsErrors = (schema: JsonObject, document: unknown): ReadonlyArray<SettingsError> => {
+/** Returns up to `max` validation errors of a document, or an empty list if it is valid. */
+export const settingsErrors = (schema: JsonObject, document: unknown, max: number): ReadonlyArray<SettingsError> => {
   const compiled = compile(schema)
   if ("error" in compiled) return [{ path: [], message: "cannot be validated: the connector's schema is invalid" }]
   if (compiled.validate(document)) return []
-  return (compiled.validate.errors ?? []).slice(0, 20).map(errorOf)
+  return (compiled.validate.errors ?? []).slice(0, max).map(errorOf)
 }

@@ -8,7 +8,8 @@ import type { SealContext } from "../../../kernel/ports/SecretBox.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
 import { ConnectorSettingsNotFound } from "../Errors.ts"
-import { changedExposures, merge, removeFormerSecrets } from "./SettingsMerge.ts"
+import { changedExposures, removeFormerSecrets } from "./SettingsMerge.ts"
+import { mergeToValid } from "./ValidMerge.ts"
 import type { JsonObject, PutSettings, SettingsRecord } from "../Model.ts"
 import { redact, settingsAt } from "./Redaction.ts"
 import { ConnectorRegistry } from "../ConnectorRegistry.ts"
@@ -17,10 +18,12 @@ import type { SettingsRow } from "../Repo.ts"
 import { documentError } from "../Rules.ts"
 import { isSecret, itemAt, propertyAt } from "../schema/SchemaWalk.ts"
 import type { Applicable } from "../schema/SchemaWalk.ts"
-import { settingsErrors } from "../schema/SettingsValidator.ts"
 import type { SettingsError } from "../schema/SettingsValidator.ts"
 
 const LOCATION = "body.settings"
+
+/** The maximum number of schema errors in a response. */
+const MAX_ERRORS = 20
 
 /** The place that an organization's settings of a connector are sealed for. */
 export const settingsSealContext = (organizationId: string, name: string): SealContext => ({
@@ -52,17 +55,14 @@ const settingsToStore = Effect.fnUntraced(function* (
   sent: JsonObject,
   stored: JsonObject | undefined,
 ) {
-  const asSent = merge(at, sent, stored, { location: LOCATION, nullRemoves: false })
-  if (asSent.errors.length > 0) {
-    return yield* rejected("`***` can only stand for a stored secret. Send the secret itself.", asSent.errors)
+  const merged = mergeToValid({ at, schema, sent, stored, location: LOCATION })
+  if (merged.errors.length > 0) {
+    return yield* rejected("`***` can only stand for a stored secret. Send the secret itself.", merged.errors)
   }
-  const errors = settingsErrors(schema, asSent.settings)
-  const withoutNulls = merge(at, sent, stored, { location: LOCATION, nullRemoves: true })
-  const merged = errors.length === 0 ? asSent : withoutNulls
-  if (errors.length > 0 && settingsErrors(schema, merged.settings).length > 0) {
+  if (merged.invalid.length > 0) {
     return yield* rejected(
       "The settings do not match the connector's schema.",
-      errors.map((error) => located(at, asSent.settings, error)),
+      merged.invalid.slice(0, MAX_ERRORS).map((error) => located(at, merged.settings, error)),
     )
   }
   const changed =

@@ -6,6 +6,7 @@
  * - An omitted array that contains secrets is retained as a whole, because its items cannot be matched one by one.
  * - Items of a sent array are matched to stored ones by a declared `id`, `key` or `name`, never by position.
  * - `null` deletes the secret.
+ * - `ValidMerge` decides which omitted objects lose their secrets, because these alone are not valid.
  */
 import { Predicate } from "effect"
 import { isDeepStrictEqual } from "node:util"
@@ -15,19 +16,51 @@ import { holdsSecrets, MASK } from "./Redaction.ts"
 import { declaredProperties, defaultOf, exposesSecrets, isSecret, itemAt, propertyAt } from "../schema/SchemaWalk.ts"
 import type { Applicable } from "../schema/SchemaWalk.ts"
 
+/** A place in the settings: the names of properties and the indexes of items. */
+export type Path = ReadonlyArray<string>
+
 /** The settings to validate and store, the errors, and whether any stored secret was retained. */
 export interface Merged {
   readonly settings: JsonObject
   readonly errors: ReadonlyArray<ValidationError>
   readonly hasRetainedSecrets: boolean
+  /** The objects that the caller omitted and that are in the settings for their secrets. */
+  readonly retainedObjects: ReadonlyArray<Path>
+}
+
+interface Options {
+  readonly location: string
+  /** `null` for a secret removes its property instead of being stored. */
+  readonly nullRemoves: boolean
+  /** Omitted objects whose secrets are not retained. */
+  readonly dropped?: ReadonlyArray<Path>
 }
 
 interface Progress {
   readonly errors: Array<ValidationError>
-  /** `null` removes the property instead of being stored. */
   readonly nullRemoves: boolean
+  readonly dropped: ReadonlySet<string>
+  readonly retainedObjects: Array<Path>
   hasRetainedSecrets: boolean
 }
+
+/** A place as an error names it, and as a path. */
+interface Place {
+  readonly location: string
+  readonly path: Path
+}
+
+const keyOf = (path: Path): string => JSON.stringify(path)
+
+const propertyPlace = ({ location, path }: Place, key: string): Place => ({
+  location: `${location}.${key}`,
+  path: [...path, key],
+})
+
+const itemPlace = ({ location, path }: Place, index: number): Place => ({
+  location: `${location}[${index}]`,
+  path: [...path, String(index)],
+})
 
 const isRecord = (value: unknown): value is JsonObject => Predicate.isObject(value)
 
@@ -38,14 +71,16 @@ const containsMask = (value: unknown): boolean =>
   value === MASK || (Predicate.isObjectOrArray(value) && Object.values(value).some(containsMask))
 
 /** The part of an omitted value that is retained: its secrets, and whole arrays that contain secrets. */
-const retainedPart = (at: Applicable, stored: unknown): unknown => {
+const retainedPart = (at: Applicable, stored: unknown, path: Path, progress: Progress): unknown => {
   if (stored === null || stored === undefined || isSecret(at)) return stored ?? undefined
   if (Array.isArray(stored)) return holdsSecrets(at, stored) ? stored : undefined
-  if (!isRecord(stored)) return undefined
+  if (!isRecord(stored) || progress.dropped.has(keyOf(path))) return undefined
   const retained = Object.entries(stored)
-    .map(([key, property]) => [key, retainedPart(propertyAt(at, key), property)] as const)
+    .map(([key, property]) => [key, retainedPart(propertyAt(at, key), property, [...path, key], progress)] as const)
     .filter(([, property]) => property !== undefined)
-  return retained.length === 0 ? undefined : Object.fromEntries(retained)
+  if (retained.length === 0) return undefined
+  progress.retainedObjects.push(path)
+  return Object.fromEntries(retained)
 }
 
 const identityNames = (at: Applicable): ReadonlyArray<string> => {
@@ -88,7 +123,7 @@ const mergeObject = (
   at: Applicable,
   sent: JsonObject,
   stored: unknown,
-  location: string,
+  place: Place,
   progress: Progress,
 ): JsonObject => {
   const properties = Object.entries(sent)
@@ -98,37 +133,42 @@ const mergeObject = (
     )
     .map(([key, property]): readonly [string, unknown] => [
       key,
-      mergeAt(propertyAt(at, key), property, ownProperty(stored, key), `${location}.${key}`, progress),
+      mergeAt(propertyAt(at, key), property, ownProperty(stored, key), propertyPlace(place, key), progress),
     ])
   const omitted = (isRecord(stored) ? Object.entries(stored) : [])
     .filter(([key]) => !Object.hasOwn(sent, key))
-    .map(([key, property]): readonly [string, unknown] => [key, retainedPart(propertyAt(at, key), property)])
+    .map(([key, property]): readonly [string, unknown] => [
+      key,
+      retainedPart(propertyAt(at, key), property, [...place.path, key], progress),
+    ])
     .filter(([, property]) => property !== undefined)
   if (omitted.length > 0) progress.hasRetainedSecrets = true
   return Object.fromEntries([...properties, ...omitted])
 }
 
-const mergeAt = (at: Applicable, sent: unknown, stored: unknown, location: string, progress: Progress): unknown => {
-  if (isSecret(at)) return mergeSecret(sent, stored, location, progress)
+const mergeAt = (at: Applicable, sent: unknown, stored: unknown, place: Place, progress: Progress): unknown => {
+  if (isSecret(at)) return mergeSecret(sent, stored, place.location, progress)
   if (Array.isArray(sent)) {
     return sent.map((item: unknown, index) => {
       const itemsAt = itemAt(at, index)
-      return mergeAt(itemsAt, item, counterpart(itemsAt, item, sent, stored), `${location}[${index}]`, progress)
+      return mergeAt(itemsAt, item, counterpart(itemsAt, item, sent, stored), itemPlace(place, index), progress)
     })
   }
-  return isRecord(sent) ? mergeObject(at, sent, stored, location, progress) : sent
+  return isRecord(sent) ? mergeObject(at, sent, stored, place, progress) : sent
 }
 
-/** Merges the sent settings with the stored ones. With `nullRemoves` a `null` for a secret removes its property. */
-export const merge = (
-  at: Applicable,
-  sent: JsonObject,
-  stored: JsonObject | undefined,
-  options: { readonly location: string; readonly nullRemoves: boolean },
-): Merged => {
-  const progress: Progress = { errors: [], nullRemoves: options.nullRemoves, hasRetainedSecrets: false }
-  const settings = mergeObject(at, sent, stored, options.location, progress)
-  return { settings, errors: progress.errors, hasRetainedSecrets: progress.hasRetainedSecrets }
+/** Merges the sent settings with the stored ones. */
+export const merge = (at: Applicable, sent: JsonObject, stored: JsonObject | undefined, options: Options): Merged => {
+  const progress: Progress = {
+    errors: [],
+    nullRemoves: options.nullRemoves,
+    dropped: new Set((options.dropped ?? []).map(keyOf)),
+    retainedObjects: [],
+    hasRetainedSecrets: false,
+  }
+  const settings = mergeObject(at, sent, stored, { location: options.location, path: [] }, progress)
+  const { errors, hasRetainedSecrets, retainedObjects } = progress
+  return { settings, errors, hasRetainedSecrets, retainedObjects }
 }
 
 /**

@@ -8,6 +8,7 @@ import { now } from "../../../kernel/values/Timestamp.ts"
 import { DeliveryLimits } from "../DeliveryLimits.ts"
 import { SigningSecrets } from "../endpoints/SigningSecrets.ts"
 import { ClaimRescuer } from "../maintenance/ClaimRescuer.ts"
+import { QueueMaintenanceRepo } from "../maintenance/Repo.ts"
 import * as metrics from "../Metrics.ts"
 import { BacklogRemover } from "../queue/BacklogRemover.ts"
 import { QueueRepo } from "../queue/QueueRepo.ts"
@@ -46,6 +47,8 @@ interface OwnClaim {
    * limits.
    */
   readonly isRecording: boolean
+  /** The id under which it is held, as far as this node knows. */
+  readonly owner: string | null
 }
 
 const eventOf = (row: ClaimedRow, { actor, data, occurredAt, type }: Subject): EventRecord | null =>
@@ -67,6 +70,11 @@ export interface Claimer {
    * response.
    */
   readonly releaseUnconfirmed: (at: Date) => Effect.Effect<void>
+  /**
+   * Holds all claims under the current id of this node. Until a node's sign of life is seen, after a start or a lost
+   * session, its claims have no owner, and only their leases would end them.
+   */
+  readonly adopt: Effect.Effect<void>
   /** Takes note that the claim's exchange is over. */
   readonly markRecording: (claim: Claim) => void
   /** Forgets a claim whose attempt has ended. */
@@ -78,6 +86,7 @@ export const makeClaimer = Effect.fnUntraced(function* (speeds: SpeedTracker) {
   const queue = yield* QueueRepo
   const attempts = yield* AttemptsRepo
   const rescuer = yield* ClaimRescuer
+  const maintenance = yield* QueueMaintenanceRepo
   const backlogs = yield* BacklogRemover
   const secrets = yield* SigningSecrets
   const transactions = yield* Transactions
@@ -112,8 +121,8 @@ export const makeClaimer = Effect.fnUntraced(function* (speeds: SpeedTracker) {
     }
   }
 
-  const claimRows = Effect.fnUntraced(function* (leases: ReadonlyArray<string>, at: Date) {
-    const request = requestOf(leases, yield* rescuer.owner, at)
+  const claimRows = Effect.fnUntraced(function* (leases: ReadonlyArray<string>, owner: string | null, at: Date) {
+    const request = requestOf(leases, owner, at)
     return yield* queueTransactions.run(
       Effect.gen(function* () {
         const lanes = yield* queue.lockLanes(request)
@@ -138,7 +147,8 @@ export const makeClaimer = Effect.fnUntraced(function* (speeds: SpeedTracker) {
     )
 
   const claimAs = Effect.fnUntraced(function* (leases: ReadonlyArray<string>, at: Date) {
-    const rows = yield* claimRows(leases, at)
+    const owner = yield* rescuer.owner
+    const rows = yield* claimRows(leases, owner, at)
     if (rows.length === 0) return []
     const subjects = yield* findSubjects(rows, at)
     const claims: Array<Claim> = []
@@ -155,7 +165,7 @@ export const makeClaimer = Effect.fnUntraced(function* (speeds: SpeedTracker) {
           secrets: secrets.open(row.organizationId, row.endpointId, subject.sealed),
           event: eventOf(row, subject),
         })
-        own.set(row.lease, { row, isRecording: false })
+        own.set(row.lease, { row, isRecording: false, owner })
       }
       metrics.deliveryLag.updateUnsafe((at.getTime() - row.dueAt.getTime()) / 1000, context)
     }
@@ -168,6 +178,17 @@ export const makeClaimer = Effect.fnUntraced(function* (speeds: SpeedTracker) {
     if (leases.length === 0) return
     yield* transactions.run(queue.releaseLeases(leases, at))
     for (const lease of leases) unconfirmed.delete(lease)
+  })
+
+  const adopt = Effect.gen(function* () {
+    const owner = yield* rescuer.owner
+    if (owner === null) return
+    const leases = [...own].filter(([, held]) => held.owner !== owner).map(([lease]) => lease)
+    if (leases.length === 0) return
+    for (const lease of yield* queueTransactions.run(maintenance.setOwner(leases, owner))) {
+      const held = own.get(lease)
+      if (held !== undefined) own.set(lease, { ...held, owner })
+    }
   })
 
   const claim = Effect.fn("Deliveries.claim")(function* (max: number) {
@@ -196,7 +217,9 @@ export const makeClaimer = Effect.fnUntraced(function* (speeds: SpeedTracker) {
     claim,
     release,
     releaseUnconfirmed,
-    markRecording: ({ row }) => void own.set(row.lease, { row, isRecording: true }),
+    adopt,
+    markRecording: ({ row }) =>
+      void own.set(row.lease, { row, isRecording: true, owner: own.get(row.lease)?.owner ?? null }),
     forget: ({ row }) => void own.delete(row.lease),
   }
   return claimer

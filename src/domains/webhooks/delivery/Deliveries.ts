@@ -36,6 +36,8 @@ export class Deliveries extends Context.Service<
     readonly claim: (max: number) => Effect.Effect<ReadonlyArray<Claim>>
     /** Releases what a failed claim may have claimed. The next claim does so too. */
     readonly releaseUnconfirmed: Effect.Effect<void>
+    /** Holds the claims in flight under the current id of this node, by which others see that it is alive. */
+    readonly adopt: Effect.Effect<void>
     /** Sends one attempt and returns when its outcome is stored. Calls `onSent` when the exchange is over. */
     readonly deliver: (claim: Claim, onSent?: () => void) => Effect.Effect<void>
     /** Releases claims whose attempts have not begun. */
@@ -138,6 +140,7 @@ export class Deliveries extends Context.Service<
 
       return Deliveries.of({
         claim: claimer.claim,
+        adopt: claimer.adopt,
         releaseUnconfirmed: Effect.flatMap(now, claimer.releaseUnconfirmed),
         deliver,
         nextDue: queue.nextDue,

@@ -153,7 +153,7 @@ const makeDelivering = Effect.fnUntraced(function* (
 
 /** Starts the background jobs of the engine. */
 const startMaintenance = Effect.fnUntraced(function* (load: AttemptLoad) {
-  const { disconnectedFor } = yield* DeliveryLimits
+  const deliveries = yield* Deliveries
   const rescuer = yield* ClaimRescuer
   const partitions = yield* Partitions
   const sampler = yield* QueueSampler
@@ -165,17 +165,16 @@ const startMaintenance = Effect.fnUntraced(function* (load: AttemptLoad) {
     Effect.repeat(Schedule.spaced("1 hour")),
     Effect.forkScoped,
   )
-  if (Duration.isFinite(disconnectedFor)) {
-    // It continues during a database outage: its connection is the sign of life that other nodes look for.
-    yield* rescuer.rescueClaims.pipe(
-      Effect.tap(({ rescued }) => Effect.sync(() => rescued > 0 && load.wake.openUnsafe())),
-      Effect.map(({ nextRun }) => nextRun),
-      Effect.catchCause(() => Effect.succeed(AFTER_FAILED_RESCUE)),
-      Effect.flatMap(Effect.sleep),
-      Effect.forever,
-      Effect.forkScoped,
-    )
-  }
+  // It continues during a database outage: its connection is the sign of life that other nodes look for.
+  yield* rescuer.rescueClaims.pipe(
+    Effect.tap(({ rescued }) => Effect.sync(() => rescued > 0 && load.wake.openUnsafe())),
+    Effect.tap(() => deliveries.adopt),
+    Effect.map(({ nextRun }) => nextRun),
+    Effect.catchCause(() => Effect.succeed(AFTER_FAILED_RESCUE)),
+    Effect.flatMap(Effect.sleep),
+    Effect.forever,
+    Effect.forkScoped,
+  )
   yield* vacuum.vacuumWhenNeeded.pipe(
     Effect.catchCause((cause) => Effect.logDebug("The webhook tables were not vacuumed", cause)),
     Effect.forever,

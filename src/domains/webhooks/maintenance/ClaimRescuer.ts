@@ -1,10 +1,13 @@
 /**
  * Releases the claims of terminated nodes, long before their leases end. A node's connections are its sign of life: the
  * operating system closes them when a process dies, and keeps them open while it is slow or suspended.
+ *
+ * A claim's owner is the id of that sign (`Liveness`). If a living node loses the sign, it disowns the claims under it:
+ * otherwise another node would release them, and their deliveries would be sent twice.
  */
 import { Clock, Context, Duration, Effect, Layer } from "effect"
+import { Liveness } from "../../../kernel/ports/Liveness.ts"
 import { NodeId } from "../../../kernel/ports/NodeId.ts"
-import { Signals } from "../../../kernel/ports/Signals.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { DeliveryLimits } from "../DeliveryLimits.ts"
 import { QueueTransactions } from "../queue/QueueTransactions.ts"
@@ -13,6 +16,8 @@ import { QueueMaintenanceRepo } from "./Repo.ts"
 const INTERVAL = Duration.seconds(2)
 // While a node is disconnected: often enough to notice that it is back.
 const INTERVAL_WHILE_DISCONNECTED = Duration.seconds(1)
+// Until this node's own sign of life is seen, its claims have no owner. So after a start the time is short.
+const INTERVAL_WHILE_UNSEEN = Duration.millis(250)
 
 /** The result of one run. */
 export interface Rescue {
@@ -29,8 +34,8 @@ export class ClaimRescuer extends Context.Service<
   ClaimRescuer,
   {
     /**
-     * The id under which this node claims. `null` where other nodes cannot tell its end from silence: behind a pooler,
-     * connections do not belong to one node, and only the lease ends a claim.
+     * The id under which this node claims. `null` while the database does not show its sign of life: then only the
+     * lease ends a claim.
      */
     readonly owner: Effect.Effect<string | null>
     /**
@@ -46,25 +51,41 @@ export class ClaimRescuer extends Context.Service<
     Effect.gen(function* () {
       const repo = yield* QueueMaintenanceRepo
       const transactions = yield* QueueTransactions
-      const signals = yield* Signals
+      const liveness = yield* Liveness
       const { disconnectedFor, lease } = yield* DeliveryLimits
       const nodeId = yield* NodeId
       const timeout = Duration.toMillis(disconnectedFor)
-      // Since when each node was disconnected in every run.
+      // Since when each owner was disconnected in every run.
       let disconnectedSince = new Map<string, number>()
       let lastRunAt = -Infinity
-      let isOwnConnectionVisible = false
+      /** The own id that the last run saw connected. */
+      let visibleId: string | null = null
+      let lastId: string | null = null
+      // Own sessions that ended, and when. A claim in flight at that time may still commit under an ended id.
+      const endedSessions = new Map<string, number>()
 
       // The leases of earlier claims have expired, so these are due again anyway.
       const leasesSince = (at: Date) => new Date(at.getTime() - Duration.toMillis(lease))
 
-      const findTerminated = Effect.fnUntraced(function* () {
+      // All connections of the node carry its own id, so that one does not end while the node lives.
+      const disownEndedSessions = Effect.fnUntraced(function* (id: string | null) {
+        const at = yield* monotonicMillis
+        if (lastId !== null && lastId !== id && lastId !== nodeId) endedSessions.set(lastId, at)
+        lastId = id
+        for (const [session, endedAt] of endedSessions) {
+          if (at - endedAt > Duration.toMillis(lease)) endedSessions.delete(session)
+        }
+        if (endedSessions.size === 0) return
+        yield* transactions.run(repo.disownClaimsOf([...endedSessions.keys()], leasesSince(yield* now)))
+      })
+
+      const findTerminated = Effect.fnUntraced(function* (ownId: string | null) {
         // In a transaction, and so on a dedicated connection: behind a lock on the tables it must not block requests.
-        const owners = yield* transactions.run(repo.findClaimOwners(nodeId, leasesSince(yield* now)))
+        const owners = yield* transactions.run(repo.findClaimOwners(ownId, leasesSince(yield* now)))
         const at = yield* monotonicMillis
         const before = at - lastRunAt < timeout ? disconnectedSince : new Map<string, number>()
         lastRunAt = at
-        isOwnConnectionVisible = owners.some(({ id, isConnected }) => id === nodeId && isConnected)
+        visibleId = owners.some(({ id, isConnected }) => id === ownId && isConnected) ? ownId : null
         disconnectedSince = new Map(
           owners.filter(({ isConnected }) => !isConnected).map(({ id }) => [id, before.get(id) ?? at]),
         )
@@ -76,23 +97,29 @@ export class ClaimRescuer extends Context.Service<
         return yield* transactions.run(repo.releaseClaimsOf(nodes, leasesSince(at), at))
       })
 
+      const nextRun = () => {
+        if (visibleId === null) return INTERVAL_WHILE_UNSEEN
+        return disconnectedSince.size === 0 ? INTERVAL : INTERVAL_WHILE_DISCONNECTED
+      }
+
       return ClaimRescuer.of({
-        // Where LISTEN works, a session belongs to one node. While it does not work, this is unknown.
-        owner: Effect.map(signals.listening, (listening) => (listening && isOwnConnectionVisible ? nodeId : null)),
+        owner: Effect.map(liveness.id, (id) => (id === visibleId ? id : null)),
         rescueClaims: Effect.gen(function* () {
-          const terminated = yield* findTerminated()
+          const id = yield* liveness.id
+          yield* disownEndedSessions(id)
+          const terminated = yield* findTerminated(id)
           const rescued = terminated.length === 0 ? 0 : yield* releaseClaimsOf(terminated)
           if (rescued > 0) {
             yield* Effect.logWarning("Released the webhook deliveries of a terminated node").pipe(
               Effect.annotateLogs({ deliveries: rescued }),
             )
           }
-          return { rescued, nextRun: disconnectedSince.size === 0 ? INTERVAL : INTERVAL_WHILE_DISCONNECTED }
+          return { rescued, nextRun: nextRun() }
         }).pipe(
           Effect.onError(() =>
             Effect.sync(() => {
               disconnectedSince = new Map()
-              isOwnConnectionVisible = false
+              visibleId = null
             }),
           ),
         ),

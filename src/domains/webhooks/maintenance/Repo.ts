@@ -6,10 +6,10 @@ import { applicationNameOf } from "../../../kernel/ports/NodeId.ts"
 import { QueueRepo } from "../queue/QueueRepo.ts"
 import type { LaneHead } from "../queue/QueueRepo.ts"
 
-/** A node that holds claims. */
+/** An id under which claims are held: a node, or a liveness session of one. */
 export interface ClaimOwner {
   readonly id: string
-  /** Whether the node has a connection to the database. */
+  /** Whether it has a connection to the database. */
   readonly isConnected: boolean
 }
 
@@ -30,8 +30,8 @@ const make = Effect.gen(function* () {
   const queue = yield* QueueRepo
 
   return {
-    /** Finds the nodes that hold claims made after `since`, and the node itself. Run it with `QueueTransactions`. */
-    findClaimOwners: (nodeId: string, since: Date) =>
+    /** Finds who holds claims made after `since`, and `own` if it is an id. Run it with `QueueTransactions`. */
+    findClaimOwners: (own: string | null, since: Date) =>
       records<ClaimOwner>()(sql`
         WITH connected AS MATERIALIZED (
           SELECT DISTINCT application_name AS name FROM pg_stat_activity WHERE datname = current_database()
@@ -39,8 +39,34 @@ const make = Effect.gen(function* () {
         SELECT owner AS id, ${applicationNameOf("")} || owner IN (SELECT name FROM connected) AS "isConnected"
         FROM (
           SELECT owner FROM webhook_queue WHERE lease IS NOT NULL AND claimed_at > ${since} AND owner IS NOT NULL
-          UNION SELECT ${nodeId}::uuid
+          UNION SELECT own FROM (SELECT ${own}::uuid AS own) AS own WHERE own IS NOT NULL
         ) AS holder`),
+
+    /**
+     * Holds these claims under an id, and returns their leases. Skips rows whose outcome is being stored: waiting for
+     * several locks could deadlock. Run it with `QueueTransactions`.
+     */
+    setOwner: (leases: ReadonlyArray<string>, owner: string) =>
+      Effect.map(
+        records<{ readonly lease: string }>()(sql`
+          UPDATE webhook_queue SET owner = ${owner}::uuid
+          WHERE ctid = ANY(ARRAY(
+            SELECT ctid FROM webhook_queue WHERE lease IS NOT NULL AND lease = ANY(${leases}::uuid[])
+            FOR UPDATE SKIP LOCKED))
+          RETURNING lease`),
+        (rows) => rows.map(({ lease }) => lease),
+      ),
+
+    /** Leaves the claims made after `since` under these ids to their leases alone. Skips locked rows like `setOwner`. */
+    disownClaimsOf: (owners: ReadonlyArray<string>, since: Date) =>
+      Effect.asVoid(
+        Effect.orDie(sql`
+          UPDATE webhook_queue SET owner = NULL
+          WHERE ctid = ANY(ARRAY(
+            SELECT ctid FROM webhook_queue
+            WHERE lease IS NOT NULL AND claimed_at > ${since} AND owner = ANY(${owners}::uuid[])
+            FOR UPDATE SKIP LOCKED))`),
+      ),
 
     /**
      * Releases the claims that these nodes made after `since`, due at `at`, and returns how many. The claims stay
