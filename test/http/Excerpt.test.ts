@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Predicate, Schema } from "effect"
-import { beginningOfLong, excerptOfBeginning, isShort, wholeExcerpt } from "../../src/http/body/Excerpt.ts"
+import { excerptOfBeginning, isShort, makeValueCounter, wholeExcerpt } from "../../src/http/body/Excerpt.ts"
 
 type Path = ReadonlyArray<string>
 
@@ -19,13 +19,25 @@ const valueAt = (value: unknown, path: Path): unknown =>
     value,
   )
 
+const bytesOf = (json: unknown): Buffer => Buffer.from(JSON.stringify(json))
+
+/** The beginning of a body that is received in parts; `undefined` if it has no more values than allowed. */
+const beginningOf = (body: Buffer, maxValues: number, excerptValues: number, partLength = body.length) => {
+  const counter = makeValueCounter(maxValues, excerptValues)
+  for (let start = 0; start < body.length; start += partLength) {
+    if (counter.count(body.subarray(start, start + partLength))) return counter.beginning()
+  }
+  return undefined
+}
+
 const small = Schema.Struct({ json: Schema.Json })
 
 describe("an excerpt", () => {
   it.prop("the beginning of a text is JSON, and complete where it says so", [small, Schema.Json], ([body, other]) => {
     const json: unknown = JSON.parse(JSON.stringify({ ...body, other: [other, body], "7": other }))
-    const beginning = beginningOfLong(JSON.stringify(json), 2, 2)
+    const beginning = beginningOf(bytesOf(json), 2, 2)
     assert.isDefined(beginning)
+    for (const length of [1, 3, 7]) assert.strictEqual(beginningOf(bytesOf(json), 2, 2, length), beginning)
     const excerpt = excerptOfBeginning(JSON.parse(beginning))
     for (const [path, value] of pathsOf(json)) {
       if (excerpt.isComplete(path)) assert.deepStrictEqual(valueAt(excerpt.json, path), value)
@@ -36,14 +48,13 @@ describe("an excerpt", () => {
   })
 
   it.prop("a text without more values has no beginning of its own", [Schema.Json], ([json]) => {
-    const text = JSON.stringify(json)
-    assert.isUndefined(beginningOfLong(text, text.length, 1))
+    const bytes = bytesOf(json)
+    assert.isUndefined(beginningOf(bytes, bytes.length, 1))
   })
 
   it("commas and brackets in strings are no values", () => {
-    const text = JSON.stringify({ a: '",",[{'.repeat(20), b: 1 })
-    assert.isUndefined(beginningOfLong(text, 2, 1))
-    assert.strictEqual(beginningOfLong(JSON.stringify(["\\", '"', [1, 2], 3]), 3, 3), String.raw`["\\","\"",[1]]`)
+    assert.isUndefined(beginningOf(bytesOf({ a: '",",[{'.repeat(20), b: 1 }), 2, 1))
+    assert.strictEqual(beginningOf(bytesOf(["\\", '"', [1, 2], 3]), 3, 3), String.raw`["\\","\"",[1]]`)
   })
 
   it("a whole value is complete everywhere", () => {

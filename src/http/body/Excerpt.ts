@@ -4,9 +4,6 @@
  */
 import { Predicate } from "effect"
 
-/** The maximum number of values in a body: properties of objects and items of arrays, at all depths together. */
-export const MAX_VALUES = 30_000
-
 /** Errors are looked for in this many values. */
 export const EXCERPT_VALUES = 2_000
 
@@ -20,51 +17,61 @@ export interface Excerpt {
 const QUOTE = 0x22
 const COMMA = 0x2c
 const BACKSLASH = 0x5c
-const OPENING = new Map([
-  [0x5b, "]"],
-  [0x7b, "}"],
-])
-const CLOSING = new Set([0x5d, 0x7d])
-
-/** The position of the quote that ends a string; the text's length if there is none. */
-const endOfString = (text: string, start: number): number => {
-  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
-    let backslashes = 0
-    while (text.charCodeAt(end - 1 - backslashes) === BACKSLASH) backslashes++
-    if (backslashes % 2 === 0) return end
-  }
-  return text.length
-}
+const OPENING_BRACKET = 0x5b
+const CLOSING_BRACKET = 0x5d
+const OPENING_BRACE = 0x7b
+const CLOSING_BRACE = 0x7d
 
 /**
- * The first {@link EXCERPT_VALUES} values of a JSON text with more than `maxValues`, closed so that they are JSON again;
- * `undefined` for other texts. The text is not parsed: parsing an object of 85,000 properties takes three times as long
- * as receiving it.
+ * Counts the values of a JSON body while it is received. It is not parsed: parsing an object of 85,000 properties takes
+ * three times as long as receiving it.
  */
-export const beginningOfLong = (
-  text: string,
-  maxValues: number,
-  excerptValues = EXCERPT_VALUES,
-): string | undefined => {
-  // Each value but the last one takes at least a character and a comma.
-  if (text.length < maxValues * 2) return undefined
+export const makeValueCounter = (maxValues: number, excerptValues = EXCERPT_VALUES) => {
+  const head: Array<Buffer> = []
   const open: Array<string> = []
   let commas = 0
-  let beginning = ""
-  for (let index = 0; index < text.length; index++) {
-    const code = text.charCodeAt(index)
-    if (code === QUOTE) index = endOfString(text, index)
-    else if (code === COMMA) {
-      commas++
-      if (commas === excerptValues) beginning = text.slice(0, index) + open.toReversed().join("")
-      if (commas >= maxValues) return beginning
-    } else if (CLOSING.has(code)) open.pop()
-    else {
-      const closing = OPENING.get(code)
-      if (closing !== undefined) open.push(closing)
-    }
+  let isInString = false
+  let isEscaped = false
+  let beginning: string | undefined
+
+  const keepBeginning = (chunk: Buffer, end: number): void => {
+    head.push(chunk.subarray(0, end))
+    beginning = Buffer.concat(head).toString() + open.toReversed().join("")
+    head.length = 0
   }
-  return undefined
+
+  return {
+    /** Counts the next part. Returns whether the body has more values than allowed. */
+    count: (chunk: Buffer): boolean => {
+      for (let index = 0; index < chunk.length; index++) {
+        const byte = chunk[index]
+        if (isEscaped) isEscaped = false
+        else if (isInString) {
+          if (byte === QUOTE) isInString = false
+          else if (byte === BACKSLASH) isEscaped = true
+        } else if (byte === QUOTE) isInString = true
+        else if (byte === COMMA) {
+          if (++commas === excerptValues) keepBeginning(chunk, index)
+          if (commas >= maxValues) return true
+        } else if (byte === CLOSING_BRACKET || byte === CLOSING_BRACE) open.pop()
+        else if (byte === OPENING_BRACKET) open.push("]")
+        else if (byte === OPENING_BRACE) open.push("}")
+      }
+      if (beginning === undefined) head.push(chunk)
+      return false
+    },
+    /** The first `excerptValues` values, closed so that they are JSON again; `undefined` if there are no more. */
+    beginning: (): string | undefined => beginning,
+  }
+}
+
+/** The beginning of a JSON body with more than {@link EXCERPT_VALUES} values; `undefined` for other bodies. */
+export const beginningOfLong = (body: Buffer): string | undefined => {
+  // Each value but the last one takes at least a character and a comma.
+  if (body.length < EXCERPT_VALUES * 2) return undefined
+  const counter = makeValueCounter(EXCERPT_VALUES)
+  counter.count(body)
+  return counter.beginning()
 }
 
 const makeExcerpt = (json: unknown, cut: ReadonlySet<unknown>): Excerpt => ({

@@ -13,8 +13,8 @@ import { AcceptsSecret, annotationOf, RequestValidation } from "../../kernel/con
 import { parseJson } from "../../kernel/values/Decimal.ts"
 import { MalformedBody, ValidationFailed } from "../../kernel/contract/Problem.ts"
 import type { ValidationError } from "../../kernel/contract/Problem.ts"
-import { readBufferedBody } from "../body/BufferedBody.ts"
-import { beginningOfLong, EXCERPT_VALUES, excerptOfBeginning, MAX_VALUES, wholeExcerpt } from "../body/Excerpt.ts"
+import { beginningOfLong, excerptOfBeginning, wholeExcerpt } from "../body/Excerpt.ts"
+import { MAX_VALUES, receiveBody } from "../body/ReceivedBody.ts"
 import { fairShares, weightOf } from "../FairShares.ts"
 import { excerptErrors, validationErrors } from "../body/ValidationErrors.ts"
 
@@ -67,7 +67,7 @@ const rejectedBody = Effect.fnUntraced(function* (
   const text = yield* Effect.orDie(request.text)
   if (text === "") return failed([{ location: "body", message: "must be a JSON object" }])
   const contentType = contentTypeOf(request)
-  const beginning = beginningOfLong(text, EXCERPT_VALUES)
+  const beginning = beginningOfLong(Buffer.from(text))
   if (beginning !== undefined) {
     const errors = errorsAtBeginning(endpoint, contentType, beginning)
     if (errors === undefined) return malformed("is not valid JSON")
@@ -133,29 +133,7 @@ const unsupportedEncoding = HttpServerResponse.text(
 )
 
 // Decoding would silently replace invalid bytes with U+FFFD and store a different text than the caller sent.
-const requireUtf8 = (bytes: ArrayBuffer | Uint8Array) =>
-  isUtf8(bytes) ? Effect.void : Effect.fail(malformed("is not UTF-8"))
-
-const requireUtf8Body = (request: HttpServerRequest.HttpServerRequest) => {
-  const whole = readBufferedBody(request)
-  return whole === undefined ? Effect.flatMap(Effect.orDie(request.arrayBuffer), requireUtf8) : requireUtf8(whole)
-}
-
-// Each value takes a character and a comma at least.
-const mayHaveManyValues = ({ headers }: HttpServerRequest.HttpServerRequest): boolean =>
-  Number(headers["content-length"] ?? Infinity) >= MAX_VALUES * 2
-
-/** Rejects bodies with too many values before they are parsed. The body must have been received. */
-const requireFewValues = (request: HttpServerRequest.HttpServerRequest, endpoint: HttpApiEndpoint.Top) =>
-  Effect.flatMap(
-    Effect.suspend(() => Effect.orDie(request.text)),
-    (text) => {
-      const beginning = beginningOfLong(text, MAX_VALUES)
-      return beginning === undefined
-        ? Effect.void
-        : Effect.fail(tooManyValues(endpoint, contentTypeOf(request), beginning))
-    },
-  )
+const requireUtf8 = (bytes: Uint8Array) => (isUtf8(bytes) ? Effect.void : Effect.fail(malformed("is not UTF-8")))
 
 /**
  * Middleware of every API. Requires uncompressed UTF-8 bodies, reports decoding errors by location, and shares the process
@@ -177,11 +155,14 @@ export const layer = Layer.effect(
         if (!mayHaveBody(request)) return fairly(handled)
         if (isEncoded(request)) return Effect.succeed(unsupportedEncoding)
         if (!mayHaveJson(request)) return fairly(handled)
-        const work = mayHaveManyValues(request)
-          ? Effect.andThen(requireFewValues(request, options.endpoint), handled)
-          : handled
         // The body is received first: a slow sender must not take a turn.
-        return Effect.andThen(requireUtf8Body(request), fairly(work))
+        return Effect.flatMap(receiveBody(request), (received) =>
+          fairly(
+            "bytes" in received
+              ? Effect.andThen(requireUtf8(received.bytes), handled)
+              : Effect.fail(tooManyValues(options.endpoint, contentTypeOf(request), received.beginning)),
+          ),
+        )
       }),
     )
   }),
