@@ -1,8 +1,8 @@
 import { PgClient } from "@effect/sql-pg"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, Fiber, Layer, Option, Redacted } from "effect"
-import { releaseResultsPeriodically } from "../../src/infra/database/DedicatedConnections.ts"
 import { socketsTo } from "../../src/infra/database/Keepalive.ts"
+import { keepUp } from "../../src/infra/database/Upkeep.ts"
 import { databaseProxy } from "../support/cable.ts"
 import { TestDatabase, testSql } from "../support/TestDatabase.ts"
 
@@ -72,7 +72,7 @@ describe("a connection to the database", () => {
   it.live("an idle shared connection stays open, because the release statement keeps it active", () =>
     Effect.gen(function* () {
       const { opened, sql } = yield* clientWithShortLimit(250)
-      yield* releaseResultsPeriodically(sql)
+      yield* keepUp(sql)
       yield* Effect.sleep(4_000)
       assert.strictEqual(opened.length, 1)
     }).pipe(Effect.scoped, Effect.provide(testSql)),

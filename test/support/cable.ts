@@ -8,13 +8,14 @@ import { join } from "node:path"
 export const databaseProxy = (databaseUrl: string) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
-      const target = new URL(databaseUrl)
-      const socketDirectory = target.searchParams.get("host")
-      const port = target.port || "5432"
-      const open = () =>
-        socketDirectory === null
+      let target = new URL(databaseUrl)
+      const open = () => {
+        const socketDirectory = target.searchParams.get("host")
+        const port = target.port || "5432"
+        return socketDirectory === null
           ? connect(Number(port), target.hostname)
           : connect(join(socketDirectory, `.s.PGSQL.${port}`))
+      }
       const sockets = new Set<Socket>()
       const upstreams = new Set<Socket>()
       let isCut = false
@@ -61,6 +62,10 @@ export const databaseProxy = (databaseUrl: string) =>
         mend: () => {
           isCut = false
           isSilent = false
+        },
+        /** Leads new connections to another server. Open ones stay with the server that they have. */
+        move: (otherUrl: string) => {
+          target = new URL(otherUrl)
         },
         /** Keeps connections open but forwards nothing, like half-open connections. */
         silence: () => {

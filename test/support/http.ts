@@ -16,6 +16,7 @@ export interface CallOptions {
   /** Sent unchanged, instead of `body`. */
   readonly rawBody?: string
   readonly headers?: Record<string, string>
+  readonly signal?: AbortSignal
 }
 
 /** Sends a request. Rejects only if there is no response. */
@@ -30,6 +31,7 @@ export const request = async (method: string, url: string, options: CallOptions 
     },
     redirect: "manual",
     ...(body === undefined ? {} : { body }),
+    ...(options.signal === undefined ? {} : { signal: options.signal }),
   })
   const text = await response.text()
   if (response.ok) recordIssued(text)

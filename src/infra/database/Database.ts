@@ -9,9 +9,10 @@ import type { SqlError } from "effect/sql/SqlError"
 import { applicationNameOf, NodeId } from "../../kernel/ports/NodeId.ts"
 import { Settings } from "../Settings.ts"
 import * as EmbeddedPostgres from "../embedded/EmbeddedPostgres.ts"
-import { releaseResultsPeriodically } from "./DedicatedConnections.ts"
 import { socketsTo } from "./Keepalive.ts"
 import { migrate } from "./Migrations.ts"
+import * as ReadOnlyConnections from "./ReadOnlyConnections.ts"
+import { keepUp } from "./Upkeep.ts"
 
 /** The database cannot be used. The message says why and what to do. */
 export class DatabaseUnavailable extends Schema.TaggedError<DatabaseUnavailable>()("DatabaseUnavailable", {
@@ -102,7 +103,9 @@ export const connection = (whenRunning: WhenRunning) =>
     }),
   )
 
-const releasing = Layer.effectDiscard(Effect.flatMap(SqlClient.SqlClient, releaseResultsPeriodically))
+const upkeep = Layer.effectDiscard(Effect.flatMap(PgClient.PgClient, (sql) => keepUp(sql))).pipe(
+  Layer.provideMerge(ReadOnlyConnections.layer),
+)
 
 /** Connects to the database and migrates it. */
 export const layer = (whenRunning: WhenRunning) =>
@@ -114,4 +117,4 @@ export const layer = (whenRunning: WhenRunning) =>
           Effect.fail(new DatabaseUnavailable({ message: `The schema cannot be migrated: ${error.message}` })),
       }),
     ),
-  ).pipe(Layer.provideMerge(releasing), Layer.provideMerge(connection(whenRunning)))
+  ).pipe(Layer.provideMerge(upkeep), Layer.provideMerge(connection(whenRunning)))

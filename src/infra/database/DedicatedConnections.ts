@@ -1,29 +1,13 @@
-/** Opens the dedicated connections of `kernel/database/Connections.ts`, and releases the results that shared connections retain. */
+/** Opens the dedicated connections of `kernel/database/Connections.ts`. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
-import type { SqlClient } from "effect/sql/SqlClient"
 import { AttemptEnds, Commits, HotPath } from "../../kernel/database/Connections.ts"
 import { makeFairQueue } from "../../kernel/concurrency/FairQueue.ts"
 import type { Ask } from "../../kernel/database/Connections.ts"
-import { isNotConnected } from "../../kernel/database/Statements.ts"
+import { isNotConnected, isReadOnly } from "../../kernel/database/Statements.ts"
 import { Transaction } from "../../kernel/database/Transactions.ts"
-
-/**
- * Releases the results that shared connections retain. The client retains a connection's results until no statement is
- * in flight there, which under constant load may never happen. Reserving a connection waits for such a moment;
- * meanwhile statements use another connection, or wait if there is none. The query also keeps an idle connection alive.
- */
-export const releaseResults = (sql: SqlClient): Effect.Effect<void> =>
-  // If the database is unavailable, there are no results to release.
-  Effect.ignore(Effect.scoped(Effect.flatMap(sql.reserve, (reserved) => reserved.executeRaw("SELECT 1", []))))
-
-/** Runs {@link releaseResults} every second until the scope closes, once the connections are used. */
-export const releaseResultsPeriodically = (sql: SqlClient, isUsed: () => boolean = () => true) =>
-  Effect.suspend(() => (isUsed() ? releaseResults(sql) : Effect.void)).pipe(
-    Effect.delay("1 second"),
-    Effect.forever,
-    Effect.forkScoped,
-  )
+import { ReadOnlyConnections } from "./ReadOnlyConnections.ts"
+import { keepUp } from "./Upkeep.ts"
 
 /** A dedicated connection, opened at its first use. */
 interface Dedicated {
@@ -38,7 +22,7 @@ const openDedicated = Effect.fnUntraced(function* (sql: PgClient.PgClient) {
   const options = { ...sql.config, maxConnections: 1, multiplex: true, multiplexConcurrency: MAX_IN_FLIGHT }
   const services = yield* Effect.orDie(Layer.build(PgClient.layer(options)))
   const connection: Dedicated = { sql: Context.get(services, PgClient.PgClient), inFlight: 0, isUsed: false }
-  yield* releaseResultsPeriodically(connection.sql, () => connection.isUsed)
+  yield* keepUp(connection.sql, () => connection.isUsed)
   return connection
 })
 
@@ -49,6 +33,7 @@ const openDedicated = Effect.fnUntraced(function* (sql: PgClient.PgClient) {
  */
 const dedicated = Effect.fnUntraced(function* (connections: number) {
   const sql = yield* PgClient.PgClient
+  const { noticed } = yield* ReadOnlyConnections
   const { maxConnections = connections }: PgClient.PgPoolConfig = sql.config
   const all = yield* Effect.replicateEffect(openDedicated(sql), Math.min(connections, maxConnections))
   const ask: Ask = (statement) =>
@@ -59,7 +44,11 @@ const dedicated = Effect.fnUntraced(function* (connections: number) {
       connection.isUsed = true
       return Effect.onExit(
         // Other errors are not retried: they would fail on the pool too, possibly after a long time.
-        Effect.catchIf(statement(connection.sql), isNotConnected, () => statement(sql)),
+        Effect.catch(statement(connection.sql), (error) => {
+          if (isNotConnected(error)) return statement(sql)
+          if (isReadOnly(error)) noticed()
+          return Effect.fail(error)
+        }),
         () => Effect.sync(() => void connection.inFlight--),
       )
     })

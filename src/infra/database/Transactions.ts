@@ -4,7 +4,9 @@ import { Context, Effect, Layer, Schedule } from "effect"
 import { isSqlError } from "effect/sql/SqlError"
 import { makeFairQueue } from "../../kernel/concurrency/FairQueue.ts"
 import { RequestOwner } from "../../kernel/contract/Caller.ts"
+import { isReadOnly } from "../../kernel/database/Statements.ts"
 import { Transaction, Transactions } from "../../kernel/database/Transactions.ts"
+import { ReadOnlyConnections } from "./ReadOnlyConnections.ts"
 
 // Retries only conflicts after which the database has rolled back. A connection lost during COMMIT is not retried,
 // because that transaction may have committed.
@@ -21,6 +23,7 @@ export const layer = Layer.effect(
     const sql = yield* PgClient.PgClient
     const { maxConnections }: PgClient.PgPoolConfig = sql.config
     const inTurn = makeFairQueue(sharesOf(maxConnections))
+    const { noticed } = yield* ReadOnlyConnections
     const backOff = Schedule.exponential("5 millis").pipe(Schedule.jittered)
     const begin = <A, E, R>(work: Effect.Effect<A, E, R>) =>
       Effect.suspend(() => {
@@ -33,7 +36,10 @@ export const layer = Layer.effect(
         return attempt.pipe(
           Effect.catchDefect((defect) => (isSqlError(defect) ? Effect.fail(defect) : Effect.die(defect))),
           Effect.retry({ schedule: backOff, times: 5, while: isConflict }),
-          Effect.catchIf(isSqlError, (error) => Effect.die(error)),
+          Effect.catchIf(isSqlError, (error) => {
+            if (isReadOnly(error)) noticed()
+            return Effect.die(error)
+          }),
           Effect.tapError(() => Effect.all(rolledBack, { discard: true })),
         )
       })

@@ -80,6 +80,9 @@ export const sqlStateOf = ({ cause }: { readonly cause: unknown }): string => {
   return /^[0-9A-Z]{5}$/.test(code) ? code : ""
 }
 
+/** Whether the session could not write, because the database is read-only or a standby. */
+export const isReadOnly = ({ reason }: SqlError): boolean => sqlStateOf(reason) === "25006"
+
 const SHUTDOWN_CLASS = "57P"
 
 /**
