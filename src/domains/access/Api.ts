@@ -22,7 +22,15 @@ import {
   RotateTokenNotLive,
   ServiceAccountNotFound,
 } from "./Errors.ts"
-import { AccessToken, CreateServiceAccount, IssuedToken, IssueToken, RotateToken, ServiceAccount } from "./Model.ts"
+import {
+  AccessToken,
+  CreateServiceAccount,
+  IssuedToken,
+  IssueToken,
+  RotateToken,
+  ServiceAccount,
+  UpdateServiceAccount,
+} from "./Model.ts"
 
 const account = { serviceAccountSlug: PathName }
 const token = { ...account, tokenSlug: PathName }
@@ -64,6 +72,34 @@ export class ServiceAccountsApi extends HttpApiGroup.make("serviceAccounts")
     })
       .annotate(RequiredScope, "read:tokens")
       .annotateMerge(OpenApi.annotations({ summary: "Read a service account and its tokens" })),
+    HttpApiEndpoint.patch("update", "/service-accounts/:serviceAccountSlug", {
+      params: account,
+      payload: UpdateServiceAccount,
+      success: ServiceAccount,
+      error: ServiceAccountNotFound,
+    })
+      .annotate(RequiredScope, "write:tokens")
+      .annotateMerge(exampleBody({ name: "Build server", externalId: "ci-7" }))
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Update a service account",
+          description:
+            "Omitted properties stay unchanged; `externalId: null` clears it. The slug is immutable. Requests with the account's tokens act under the new name; what they did before keeps the old one.",
+        }),
+      ),
+    HttpApiEndpoint.delete("delete", "/service-accounts/:serviceAccountSlug", {
+      params: account,
+      success: HttpApiSchema.NoContent,
+      error: ServiceAccountNotFound,
+    })
+      .annotate(RequiredScope, "write:tokens")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Delete a service account",
+          description:
+            "Revokes all its tokens: the next request with one of them fails, on every node. Records and events keep the account's name.",
+        }),
+      ),
     HttpApiEndpoint.post("issueToken", "/service-accounts/:serviceAccountSlug/tokens", {
       params: account,
       headers: idempotencyHeaders,

@@ -20,6 +20,8 @@ export const serviceAccounts = handlersOf(
       create: ({ payload }) =>
         Effect.map(accounts.create(payload), (account) => created(`/api/service-accounts/${account.slug}`, account)),
       get: ({ params }) => accounts.get(params.serviceAccountSlug),
+      update: ({ params, payload }) => accounts.update(params.serviceAccountSlug, payload),
+      delete: ({ params }) => accounts.delete(params.serviceAccountSlug),
       issueToken: ({ params, payload }) =>
         Effect.map(accounts.issueToken(params.serviceAccountSlug, payload), (token) =>
           created(`/api/service-accounts/${params.serviceAccountSlug}/tokens/${token.slug}`, token),

@@ -101,6 +101,20 @@ const make = Effect.gen(function* () {
         WHERE ${ownedBy(owner)} AND slug = ${slug} AND revoked_at IS NULL
         RETURNING ${tokenColumns}`),
 
+    /** Revokes all live tokens of an owner and returns them. */
+    revokeTokensOf: (owner: TokenOwner, by: ActorReference, at: Date) =>
+      records<AccessToken>()(sql`
+        UPDATE credentials SET revoked_at = ${at}, revoked_by = ${sql.json(by)}
+        WHERE ${ownedBy(owner)} AND revoked_at IS NULL
+        RETURNING ${tokenColumns}`),
+
+    /** Stores the identity that requests with the tokens of this owner act as. */
+    renameActor: (owner: TokenOwner, actor: ActorReference) =>
+      Effect.asVoid(
+        Effect.orDie(sql`
+          UPDATE credentials SET actor = ${sql.json(actor)} WHERE ${ownedBy(owner)} AND revoked_at IS NULL`),
+      ),
+
     /** Reads a token for rotation and locks its row until the transaction ends. */
     lockToken: (owner: TokenOwner, slug: string) =>
       decodedOne(RotatableToken)(sql`
@@ -202,6 +216,28 @@ const make = Effect.gen(function* () {
     findServiceAccount: (organizationId: string, slug: string) =>
       record<Omit<ServiceAccount, "tokens">>()(sql`
         SELECT ${accountColumns} FROM service_accounts WHERE organization_id = ${organizationId} AND slug = ${slug}`),
+
+    lockServiceAccount: (organizationId: string, slug: string) =>
+      record<Omit<ServiceAccount, "tokens">>()(sql`
+        SELECT ${accountColumns} FROM service_accounts
+        WHERE organization_id = ${organizationId} AND slug = ${slug} FOR UPDATE`),
+
+    lockServiceAccountForShare: (organizationId: string, slug: string) =>
+      record<Omit<ServiceAccount, "tokens">>()(sql`
+        SELECT ${accountColumns} FROM service_accounts
+        WHERE organization_id = ${organizationId} AND slug = ${slug} FOR SHARE`),
+
+    updateServiceAccount: (organizationId: string, row: Omit<ServiceAccount, "tokens">) =>
+      Effect.asVoid(
+        Effect.orDie(sql`
+          UPDATE service_accounts SET name = ${row.name}, external_id = ${row.externalId}
+          WHERE organization_id = ${organizationId} AND id = ${row.id}`),
+      ),
+
+    deleteServiceAccount: (organizationId: string, id: string) =>
+      Effect.asVoid(
+        Effect.orDie(sql`DELETE FROM service_accounts WHERE organization_id = ${organizationId} AND id = ${id}`),
+      ),
 
     listServiceAccounts: (organizationId: string, after: Position | null, count: number) =>
       records<ServiceAccount>()(sql`

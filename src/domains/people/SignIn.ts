@@ -41,7 +41,11 @@ const make = Effect.gen(function* () {
   ) {
     yield* transactions.run(
       Effect.gen(function* () {
-        const user = known ?? (yield* Effect.orDie(ensureUser(provider.issuer, claims)))
+        const { id } = known ?? (yield* Effect.orDie(ensureUser(provider.issuer, claims)))
+        const person = yield* repo.lockUserForShare(id)
+        // A concurrent request removed the person.
+        if (Option.isNone(person)) return
+        const user = person.value
         yield* repo.lockMembership(organizationId, user.id)
         const history = yield* repo.membershipHistory(organizationId, user.id)
         // A concurrent request created or removed the membership. The caller reads its current state.
@@ -56,8 +60,9 @@ const make = Effect.gen(function* () {
     const organization = organizationOf(claims, provider.organizationClaim)
     if (Option.isNone(organization)) return yield* notAMember()
     const [row, ambiguous] = yield* repo.findSignedIn(organization.value, provider.issuer, claims.subject)
-    // One organization's slug may be the external id of another. An ambiguous name is rejected.
-    if (row === undefined || ambiguous !== undefined) return yield* notAMember()
+    // One organization's slug may be the external id of another. An ambiguous name is rejected. A removed person has no
+    // membership and gets none by signing in.
+    if (row === undefined || ambiguous !== undefined || row.isUserRemoved) return yield* notAMember()
     return {
       organizationId: row.organizationId,
       user: row.userId === null || row.userName === null ? undefined : { id: row.userId, name: row.userName },
