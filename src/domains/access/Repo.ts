@@ -5,6 +5,7 @@ import type { ActorReference } from "../../kernel/contract/Caller.ts"
 import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
 import { HotPath } from "../../kernel/database/Connections.ts"
+import { isRemoved } from "../../kernel/database/RemovedOrganizations.ts"
 import { decoded, decodedOne, advisoryLock, record, records, returnedRow } from "../../kernel/database/Statements.ts"
 import { RotatableToken, StoredCredential } from "./Model.ts"
 import type { AccessToken, CredentialKind, ServiceAccount, TokenHashes } from "./Model.ts"
@@ -49,6 +50,8 @@ const make = Effect.gen(function* () {
   const storedColumns = sql.literal(`id, kind, organization_id AS "organizationId", actor, scopes,
     lookup_hash AS "lookupHash", salt, verification_hash AS "verificationHash", pepper_id AS "pepperId",
     expires_at AS "expiresAt", revoked_at AS "revokedAt"`)
+  // Credentials of a removed organization do not exist, although their rows are deleted later.
+  const isUsable = sql.literal(`NOT ${isRemoved("credentials.organization_id")}`)
   const storedRow = decodedOne(StoredCredential)
   const ownedBy = (owner: TokenOwner) =>
     sql`organization_id IS NOT DISTINCT FROM ${owner.organizationId}::uuid AND owner_id = ${owner.ownerId}`
@@ -59,14 +62,19 @@ const make = Effect.gen(function* () {
       records<StoredCredential>()(
         ask(
           (own) => own`SELECT ${storedColumns} FROM credentials
-          WHERE lookup_hash = ANY(${hashes.map((hex) => Buffer.from(hex, "hex"))}::bytea[])`,
+          WHERE lookup_hash = ANY(${hashes.map((hex) => Buffer.from(hex, "hex"))}::bytea[]) AND ${isUsable}`,
         ),
       ),
 
     findByIds: (ids: ReadonlyArray<string>) =>
       records<StoredCredential>()(
-        ask((own) => own`SELECT ${storedColumns} FROM credentials WHERE id = ANY(${ids}::uuid[])`),
+        ask((own) => own`SELECT ${storedColumns} FROM credentials WHERE id = ANY(${ids}::uuid[]) AND ${isUsable}`),
       ),
+
+    /** Reads what a credential says about itself. */
+    findCredential: (id: string) =>
+      record<Pick<AccessToken, "id" | "slug" | "name" | "scopes" | "expiresAt">>()(sql`
+        SELECT id, slug, name, scopes, expires_at AS "expiresAt" FROM credentials WHERE id = ${id}`),
 
     lockForShare: (id: string) => storedRow(sql`SELECT ${storedColumns} FROM credentials WHERE id = ${id} FOR SHARE`),
 
@@ -179,6 +187,7 @@ const make = Effect.gen(function* () {
         WHERE id = ANY (ARRAY (
           SELECT id FROM credentials
           WHERE kind = 'organization' AND expires_at <= ${at} AND revoked_at IS NULL AND expiry_told_at IS NULL
+            AND ${isUsable}
           ORDER BY expires_at LIMIT ${count} FOR UPDATE SKIP LOCKED))
         RETURNING ${tokenColumns}, organization_id AS "organizationId", (
           SELECT accounts.slug FROM service_accounts accounts

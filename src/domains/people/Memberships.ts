@@ -92,11 +92,7 @@ const make = Effect.gen(function* () {
     return { ...page, items: page.items.map(recordOf) }
   })
 
-  const update = Effect.fn("Memberships.update")(function* (
-    orgId: string,
-    userId: string,
-    { role }: UpdateMembership,
-  ) {
+  const update = Effect.fn("Memberships.update")(function* (orgId: string, userId: string, { role }: UpdateMembership) {
     const { actor } = yield* Operator
     const { id: organizationId } = yield* organizations.get(orgId)
     if (isPlatformIdentity(userId)) {

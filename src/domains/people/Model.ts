@@ -66,4 +66,6 @@ export interface Person {
   readonly user: ActorReference
   readonly role: Role
   readonly scopes: ReadonlyArray<string>
+  /** When the person's token ends. */
+  readonly expiresAt: Date
 }

@@ -9,7 +9,7 @@ import { Transactions } from "../../kernel/database/Transactions.ts"
 import { Memberships } from "./Memberships.ts"
 import type { Person, User } from "./Model.ts"
 import { PeopleRepo } from "./Repo.ts"
-import { organizationOf, profileOf, scopesFor } from "./Rules.ts"
+import { endOf, organizationOf, profileOf, scopesFor } from "./Rules.ts"
 
 // An unknown organization and a foreign one get the same error, so that it does not reveal which organizations exist.
 const notAMember = () =>
@@ -88,6 +88,7 @@ const make = Effect.gen(function* () {
       user,
       role: membership.role,
       scopes: scopesFor(membership.role, claims),
+      expiresAt: endOf(claims),
     }
     return person
   })
