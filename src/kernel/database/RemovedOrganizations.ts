@@ -1,6 +1,6 @@
 /**
  * Removed organizations. Their credentials fail and their work stops at once; the sweeper deletes their rows afterwards.
- * Each domain lists its tables in `Removal.ts`, rows that refer to others first.
+ * Each domain exports a `removal` with its tables, those that refer to others first.
  */
 import { PgClient } from "@effect/sql-pg"
 import { Effect } from "effect"
