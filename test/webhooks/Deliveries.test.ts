@@ -23,7 +23,6 @@ import {
   queueOf,
   Receiver,
   START,
-  waitUntil,
   withTestClock,
   deliverEverything,
 } from "./EngineFixture.ts"
@@ -602,44 +601,5 @@ layer(testServices, { excludeTestServices: true })("deliveries", (it) => {
         }),
       ),
     ),
-  )
-
-  it.effect(
-    "a removed organization gets no delivery more: neither queued ones, retries, nor those of stored events",
-    () =>
-      withTestClock(
-        onNode(
-          Effect.gen(function* () {
-            const sql = yield* PgClient.PgClient
-            const receiver = yield* Receiver
-            const [deliveries, provider] = [yield* Deliveries, yield* WebhookProvider]
-            const [removed, other] = [yield* createOrganization, yield* createOrganization]
-            for (const organizationId of [removed, other]) {
-              yield* createEndpoint(organizationId)
-              yield* emitEvent(organizationId)
-            }
-            receiver.respond = () => Effect.succeed(respondWith(500))
-            assert.strictEqual(yield* deliverEverything, 2)
-            for (const organizationId of [removed, other]) yield* emitEvent(organizationId)
-            yield* provider.publishDue
-            for (const organizationId of [removed, other]) yield* emitEvent(organizationId)
-            yield* sql`UPDATE organizations SET removed_at = ${new Date(START)} WHERE id = ${removed}`
-            receiver.received.length = 0
-            receiver.respond = () => Effect.succeed(respondWith(200))
-            yield* TestClock.adjust("1 hour")
-            yield* deliverEverything
-            assert.deepStrictEqual(
-              receiver.received.map(({ organizationId }) => organizationId),
-              [other, other, other],
-            )
-            yield* waitUntil(
-              "the backlog is deleted",
-              Effect.map(queueOf(removed), (rows) => rows.length === 0).pipe(Effect.orDie),
-            )
-            assert.deepStrictEqual(yield* sql`SELECT 1 FROM webhook_outbox WHERE organization_id = ${removed}`, [])
-            assert.strictEqual(yield* deliveries.deliverDue, 0)
-          }),
-        ),
-      ),
   )
 })
