@@ -23,6 +23,7 @@ import { OrganizationRetention } from "../organizations/Retention.ts"
 import { removal as people } from "../people/Removal.ts"
 import { removal as releases } from "../releases/Removal.ts"
 import { removal as usage } from "../usage/Removal.ts"
+import { QueueTransactions } from "../webhooks/queue/QueueTransactions.ts"
 import { removal as webhooks } from "../webhooks/Removal.ts"
 import { removal as zones } from "../zones/Removal.ts"
 
@@ -34,6 +35,7 @@ export const LATE_ROWS = Duration.minutes(10)
 
 const make = Effect.gen(function* () {
   const organizations = yield* OrganizationRetention
+  const transactions = yield* QueueTransactions
 
   // Stored responses first, because they are found by credentials. Otherwise against the order of the domains, so that no
   // row is deleted before those that refer to it. Deletions emit no events, so the stream goes last.
@@ -62,7 +64,8 @@ const make = Effect.gen(function* () {
     let done = 0
     for (const { deleteSome } of rows) {
       if (done >= count) break
-      done += yield* deleteSome(organizationId, count - done)
+      // By index: a scan of the table would pass over all rows that were deleted before, in every batch.
+      done += yield* transactions.run(deleteSome(organizationId, count - done), { joins: "nested" })
     }
     return done
   })
