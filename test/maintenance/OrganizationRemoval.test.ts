@@ -227,7 +227,7 @@ layer(TestService.layer, { excludeTestServices: true })("a removed organization"
             Effect.map(internal("GET", "/tokens/validate", { token }), ({ status }) => status),
           ]),
         )
-      assert.deepStrictEqual((yield* statuses(tenant.token)).flat().toSorted(), [200, 200, 200, 200, 200, 200])
+      assert.deepStrictEqual((yield* statuses(tenant.token)).flat(), [200, 200, 200, 200, 200, 200])
       yield* remove(tenant)
       for (const token of [tenant.token, String(issued.body.token)]) {
         assert.deepStrictEqual(yield* statuses(token), [
@@ -293,7 +293,10 @@ layer(TestService.layer, { excludeTestServices: true })("a removed organization"
         4,
         { concurrency: 4 },
       )
-      assert.deepStrictEqual(responses.map(({ status }) => status).toSorted(), [204, 404, 404, 404])
+      assert.sameMembers(
+        responses.map(({ status }) => status),
+        [204, 404, 404, 404],
+      )
       const second = yield* create
       assert.strictEqual(second.status, 201)
       assert.notStrictEqual(second.body.id, first.body.id)
