@@ -33,6 +33,7 @@ import catalogVersions from "./0025_catalog_versions.ts"
 import webhookLeases from "./0026_webhook_leases.ts"
 import secretKeyChecks from "./0027_secret_key_checks.ts"
 import idempotencyTargets from "./0028_idempotency_targets.ts"
+import removals from "./0029_removals.ts"
 
 export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.SqlClient>> = {
   "0001_access": access,
@@ -63,4 +64,5 @@ export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.
   "0026_webhook_leases": webhookLeases,
   "0027_secret_key_checks": secretKeyChecks,
   "0028_idempotency_targets": idempotencyTargets,
+  "0029_removals": removals,
 }

@@ -1,5 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import { randomUUID } from "node:crypto"
 import { TestService } from "../support/TestService.ts"
 
 const MISSING = "01999999-0000-7000-8000-000000000000"
@@ -51,6 +52,17 @@ layer(TestService.layer, { excludeTestServices: true })("the operator", (it) => 
       const me = yield* platform("GET", "/platform/me", { token: operator })
       assert.strictEqual(me.body.identity.name, "system:platform")
       assert.isNull(me.body.organizationId)
+      const expiresAt = "2099-01-01T00:00:00.000Z"
+      const body = { name: "Terraform", scopes: ["read:users"], expiresAt }
+      const issued = yield* platform("POST", "/platform/credentials", { token: operator, body })
+      const own = yield* platform("GET", "/platform/me", { token: issued.body.token })
+      assert.deepStrictEqual(own.body.credential, {
+        id: issued.body.id,
+        slug: issued.body.slug,
+        name: "Terraform",
+        scopes: ["read:users"],
+        expiresAt,
+      })
     }),
   )
 
@@ -61,8 +73,12 @@ layer(TestService.layer, { excludeTestServices: true })("the operator", (it) => 
       const first = yield* create({ name: "Acme", slug: "acme", externalId: "crm-1" })
       assert.strictEqual(first.status, 201)
       assert.strictEqual((yield* create({ name: "Acme", slug: "acme" })).body.code, "CreateOrganization.SlugTaken")
-      const taken = yield* create({ name: "Acme", externalId: "crm-1" })
-      assert.strictEqual(taken.body.code, "CreateOrganization.ExternalIdTaken")
+      const other = yield* create({ name: "Other" })
+      const taken = yield* platform("PATCH", `/platform/organizations/${other.body.id}`, {
+        token,
+        body: { externalId: "crm-1" },
+      })
+      assert.strictEqual(taken.body.code, "UpdateOrganization.ExternalIdTaken")
       const path = `/platform/organizations/${first.body.id}`
       const renamed = yield* platform("PATCH", path, { token, body: { name: "Acme Inc", externalId: null } })
       assert.strictEqual(renamed.status, 200)
@@ -71,6 +87,28 @@ layer(TestService.layer, { excludeTestServices: true })("the operator", (it) => 
       assert.deepStrictEqual((yield* platform("GET", path, { token })).body, renamed.body)
       const missing = yield* platform("GET", `/platform/organizations/${MISSING}`, { token })
       assert.strictEqual(missing.body.code, "Organization.NotFound")
+    }),
+  )
+
+  it.effect("creates one organization per external id, and answers further creations with it", () =>
+    Effect.gen(function* () {
+      const { operator: token, platform } = yield* TestService
+      const externalId = `crm-${randomUUID()}`
+      const create = (name: string) =>
+        platform("POST", "/platform/organizations", { token, body: { name, externalId } })
+      const responses = yield* Effect.all(
+        Array.from({ length: 6 }, (_, index) => create(`Acme ${index}`)),
+        { concurrency: 6 },
+      )
+      assert.sameMembers(
+        responses.map(({ status }) => status),
+        [200, 200, 200, 200, 200, 201],
+      )
+      const created = responses.find(({ status }) => status === 201)
+      assert.strictEqual(created?.headers.get("location"), `/api/platform/organizations/${created?.body.id}`)
+      for (const { body } of responses) assert.deepStrictEqual(body, created?.body)
+      const again = yield* create("Renamed")
+      assert.deepStrictEqual([again.status, again.body], [200, created?.body])
     }),
   )
 

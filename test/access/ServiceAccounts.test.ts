@@ -12,6 +12,14 @@ const issue = (core: Call, { token }: Tenant, account: string, body: object) =>
     body: { name: "deploys", scopes: ["read:releases"], ...body },
   })
 
+/** What `GET /me` says about the organization. */
+const organizationOf = ({ organizationId }: Tenant) =>
+  Effect.gen(function* () {
+    const { operator, platform } = yield* TestService
+    const { body } = yield* platform("GET", `/platform/organizations/${organizationId}`, { token: operator })
+    return { id: organizationId, name: body.name, slug: body.slug }
+  })
+
 layer(TestService.layer, { excludeTestServices: true })("service accounts", (it) => {
   it.effect("a service account without a slug gets its name, a hyphen and six random characters", () =>
     Effect.gen(function* () {
@@ -58,6 +66,8 @@ layer(TestService.layer, { excludeTestServices: true })("service accounts", (it)
         kind: "SERVICE_ACCOUNT",
         role: null,
         organizationId: owner.organizationId,
+        organization: yield* organizationOf(owner),
+        credential: { id: issued.body.id, name: "deploys", expiresAt: null },
         scopes: ["write:components"],
       })
       const listed = yield* core("GET", `/service-accounts/${account}/tokens`, { token: owner.token })
@@ -127,6 +137,102 @@ layer(TestService.layer, { excludeTestServices: true })("service accounts", (it)
         const rejected = yield* issue(core, owner, account, body)
         assert.strictEqual(rejected.status, 422, rejected.text)
         assert.strictEqual(rejected.body.errors[0].location, location)
+      }
+    }),
+  )
+
+  it.effect("an update changes name and external id, and its tokens act under the new name from then on", () =>
+    Effect.gen(function* () {
+      const { core, tenant } = yield* TestService
+      const owner = yield* tenant()
+      const account = yield* accountOf(core, owner)
+      const issued = yield* issue(core, owner, account, { scopes: ["write:components"] })
+      const part = (name: string) =>
+        core("POST", "/components", { token: issued.body.token, body: { name, version: "1" } })
+      const before = yield* part("before")
+      const path = `/service-accounts/${account}`
+      const change = (body: object) => core("PATCH", path, { token: owner.token, body })
+      const updated = yield* change({ name: "Build farm", externalId: "ci-7" })
+      assert.strictEqual(updated.status, 200)
+      assert.deepInclude(updated.body, { slug: account, name: "Build farm", externalId: "ci-7" })
+      assert.deepStrictEqual((yield* core("GET", path, { token: owner.token })).body, updated.body)
+      assert.strictEqual((yield* part("after")).body.createdBy.name, "Build farm")
+      const kept = yield* core("GET", `/components/${before.body.slug}`, { token: owner.token })
+      assert.strictEqual(kept.body.createdBy.name, "ci")
+      assert.deepInclude((yield* change({ externalId: null })).body, { name: "Build farm", externalId: null })
+      const { body } = yield* core("GET", "/events?type=SERVICE_ACCOUNT_UPDATED", { token: owner.token })
+      assert.deepStrictEqual(body.items[0].data, { ...updated.body, tokens: null })
+      assert.strictEqual(body.items.length, 2)
+      const missing = yield* core("PATCH", "/service-accounts/nope", { token: owner.token, body: { name: "x" } })
+      assert.deepStrictEqual([missing.status, missing.body.code], [404, "ServiceAccount.NotFound"])
+    }),
+  )
+
+  it.effect("a deletion revokes the tokens, emits its events, and keeps the name in what the account did", () =>
+    Effect.gen(function* () {
+      const { core, tenant } = yield* TestService
+      const owner = yield* tenant()
+      const account = yield* accountOf(core, owner)
+      const tokens = [
+        yield* issue(core, owner, account, { scopes: ["write:components"] }),
+        yield* issue(core, owner, account, { name: "second" }),
+      ].map(({ body }) => body)
+      const part = yield* core("POST", "/components", { token: tokens[0].token, body: { name: "part", version: "1" } })
+      const path = `/service-accounts/${account}`
+      const deleted = yield* core("DELETE", path, { token: owner.token })
+      assert.deepStrictEqual([deleted.status, deleted.text], [204, ""])
+      for (const { token } of tokens) assert.strictEqual((yield* core("GET", "/me", { token })).status, 401)
+      for (const response of [
+        yield* core("GET", path, { token: owner.token }),
+        yield* core("DELETE", path, { token: owner.token }),
+        yield* issue(core, owner, account, {}),
+      ]) {
+        assert.deepStrictEqual([response.status, response.body.code], [404, "ServiceAccount.NotFound"])
+      }
+      assert.notInclude((yield* core("GET", "/service-accounts", { token: owner.token })).text, account)
+      const { body } = yield* core("GET", "/events?limit=200", { token: owner.token })
+      assert.deepStrictEqual(
+        body.items.slice(-3).map(({ data, type }: { data: { slug: string }; type: string }) => [type, data.slug]),
+        [...tokens.map(({ slug }) => ["TOKEN_REVOKED", slug]), ["SERVICE_ACCOUNT_DELETED", account]],
+      )
+      const kept = yield* core("GET", `/components/${part.body.slug}`, { token: owner.token })
+      assert.strictEqual(kept.body.createdBy.name, "ci")
+      const reused = yield* core("POST", "/service-accounts", {
+        token: owner.token,
+        body: { name: "new", slug: account },
+      })
+      assert.strictEqual(reused.status, 201)
+      assert.deepStrictEqual((yield* core("GET", path, { token: owner.token })).body.tokens, [])
+    }),
+  )
+
+  it.effect("no token of a deleted account works, even if it was issued or rotated at the same time", () =>
+    Effect.gen(function* () {
+      const { core, tenant } = yield* TestService
+      const owner = yield* tenant()
+      for (let round = 0; round < 5; round++) {
+        const account = yield* accountOf(core, owner)
+        const path = `/service-accounts/${account}`
+        const { body } = yield* issue(core, owner, account, { slug: `old-${round}` })
+        const rotate = core("POST", `${path}/tokens/${body.slug}/rotate`, {
+          token: owner.token,
+          body: { gracePeriodSeconds: 600 },
+        })
+        const [deleted, ...issued] = yield* Effect.all(
+          [
+            core("DELETE", path, { token: owner.token }),
+            rotate,
+            ...[1, 2, 3].map(() => issue(core, owner, account, {})),
+          ],
+          { concurrency: "unbounded" },
+        )
+        assert.strictEqual(deleted.status, 204)
+        for (const response of issued) {
+          assert.include([201, 404, 409], response.status)
+          if (response.status !== 201) continue
+          assert.strictEqual((yield* core("GET", "/me", { token: response.body.token })).status, 401)
+        }
+        assert.strictEqual((yield* core("GET", "/me", { token: body.token })).status, 401)
       }
     }),
   )

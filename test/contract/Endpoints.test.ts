@@ -22,7 +22,7 @@ const STATUSES: ReadonlyArray<readonly [RegExp, number]> = [
   [/^Ofrep\.(BulkEvaluationFailure|EvaluationFailure)$/, 400],
   [/\.NotFound$|^GetLicenseFamily\.NoPublishedVersion$/, 404],
   [
-    /\.ScopeNotHeld$|^Auth\.(MissingScope|AdminOnly|NotAMember|WrongCredentialKind)$|^RemoveMembership\.PlatformIdentity$|^ActivateConnector\.NotLicensed$/,
+    /\.ScopeNotHeld$|^Auth\.(MissingScope|AdminOnly|NotAMember|WrongCredentialKind)$|\.PlatformIdentity$|^ActivateConnector\.NotLicensed$/,
     403,
   ],
   [/^Auth\.InvalidCredential$/, 401],

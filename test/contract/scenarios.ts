@@ -10,6 +10,7 @@ import type { Endpoint } from "./endpoints.ts"
 /** Slugs and ids of a populated organization. */
 export interface Fixture {
   readonly organizationId: string
+  readonly organizationSlug: string
   readonly serviceAccount: string
   readonly token: string
   readonly mintedToken: string
@@ -63,6 +64,9 @@ export const populate = Effect.fnUntraced(function* (options: {
     },
   )
   const operate = postSuccessfully(options.platform, options.operator)
+  const organization = yield* options.platform("GET", `/platform/organizations/${organizationId}`, {
+    token: options.operator,
+  })
   const user = yield* operate("/platform/users", { name: "Bob" })
   const member = yield* operate("/platform/users", { name: "Anna" })
   yield* operate(`/platform/organizations/${organizationId}/memberships`, { userId: member.id, role: "MEMBER" })
@@ -111,6 +115,7 @@ export const populate = Effect.fnUntraced(function* (options: {
   const reservation = yield* post(`/instances/${instance.slug}/entitlements/api-calls/reservations`, {})
   const fixture: Fixture = {
     organizationId,
+    organizationSlug: organization.body.slug,
     serviceAccount: account.slug,
     token: issued.slug,
     mintedToken: minted.slug,
@@ -202,6 +207,7 @@ export const exceptions: Readonly<Record<string, Exception>> = {
   },
   "organizationTokens.mint": { body: () => ({ name: "more", scopes: ["read:releases"] }) },
   "organizationTokens.revoke": { parameters: { tokenSlug: ({ mintedToken }) => mintedToken } },
+  "organizations.delete": { query: ({ organizationSlug }) => `?confirm=${organizationSlug}` },
   "platformCredentials.create": { body: () => ({ name: "more", scopes: ["read:organizations"] }) },
   "platformCredentials.revoke": { parameters: { slug: () => "unknown" } },
   "releases.create": { body: () => ({ version: "2.0.0" }) },

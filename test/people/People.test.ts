@@ -227,4 +227,83 @@ layer(TestService.layer, { excludeTestServices: true })("people", (it) => {
       assert.deepStrictEqual([rejected.status, rejected.body.code], [403, "Auth.MissingScope"])
     }),
   )
+
+  it.effect("a role is changed by a patch, with its event", () =>
+    Effect.gen(function* () {
+      const { add, call, events, path, user } = yield* setup
+      const anna = yield* user("Anna")
+      const created = yield* add(anna, "VIEWER")
+      const updated = yield* call("PATCH", `${path}/${anna}`, { role: "ADMIN" })
+      assert.deepStrictEqual([updated.status, updated.body], [200, { ...created.body, role: "ADMIN" }])
+      assert.deepStrictEqual((yield* call("GET", path)).body.items, [updated.body])
+      assert.deepStrictEqual(
+        (yield* events).map(({ type }: { type: string }) => type),
+        ["MEMBERSHIP_CREATED", "MEMBERSHIP_UPDATED"],
+      )
+      assert.strictEqual((yield* call("PATCH", `${path}/${anna}`, { role: "OWNER" })).status, 422)
+      const platform = yield* call("PATCH", `${path}/${platformIdentity.id}`, { role: "VIEWER" })
+      assert.deepStrictEqual([platform.status, platform.body.code], [403, "UpdateMembership.PlatformIdentity"])
+      yield* call("DELETE", `${path}/${anna}`)
+      const former = yield* call("PATCH", `${path}/${anna}`, { role: "VIEWER" })
+      assert.deepStrictEqual([former.status, former.body.code], [404, "Membership.NotFound"])
+    }),
+  )
+
+  it.effect("a removed user is gone, with all memberships; former memberships keep the name", () =>
+    Effect.gen(function* () {
+      const one = yield* setup
+      const other = yield* setup
+      const { call } = one
+      const anna = yield* one.user("Anna")
+      yield* one.add(anna)
+      yield* other.add(anna, "ADMIN")
+      const removed = yield* call("DELETE", `/platform/users/${anna}`)
+      assert.deepStrictEqual([removed.status, removed.text], [204, ""])
+      for (const response of [
+        yield* call("GET", `/platform/users/${anna}`),
+        yield* call("DELETE", `/platform/users/${anna}`),
+      ]) {
+        assert.deepStrictEqual([response.status, response.body.code], [404, "User.NotFound"])
+      }
+      assert.notInclude((yield* call("GET", "/platform/users?limit=200")).text, anna)
+      assert.strictEqual((yield* one.add(anna)).body.errors[0].location, "body.userId")
+      for (const { events, path } of [one, other]) {
+        assert.deepStrictEqual((yield* call("GET", path)).body.items, [])
+        const [former] = (yield* call("GET", `${path}?includeRemoved=true`)).body.items
+        assert.deepInclude(former, { userId: anna, userName: "Anna" })
+        assert.deepStrictEqual((yield* events).at(-1), { type: "MEMBERSHIP_REMOVED", userId: anna, isRemoved: true })
+      }
+    }),
+  )
+
+  it.effect("a user who is removed while being added to an organization is a member of none", () =>
+    Effect.gen(function* () {
+      const { add, call, path, user } = yield* setup
+      for (let round = 0; round < 5; round++) {
+        const anna = yield* user("Anna")
+        const [added, removed] = yield* Effect.all([add(anna), call("DELETE", `/platform/users/${anna}`)], {
+          concurrency: 2,
+        })
+        assert.include([201, 422], added.status)
+        assert.strictEqual(removed.status, 204)
+        assert.deepStrictEqual((yield* call("GET", path)).body.items, [])
+      }
+    }),
+  )
+
+  it.effect("system:platform cannot be removed, and removing a user needs the scope delete:users", () =>
+    Effect.gen(function* () {
+      const { call, user } = yield* setup
+      const { platform } = yield* TestService
+      for (const id of [platformIdentity.id, platformIdentity.id.toUpperCase()]) {
+        const rejected = yield* call("DELETE", `/platform/users/${id}`)
+        assert.deepStrictEqual([rejected.status, rejected.body.code], [403, "RemoveUser.PlatformIdentity"])
+      }
+      const anna = yield* user("Anna")
+      const credential = yield* call("POST", "/platform/credentials", { name: "writer", scopes: ["write:*"] })
+      const rejected = yield* platform("DELETE", `/platform/users/${anna}`, { token: credential.body.token })
+      assert.deepStrictEqual([rejected.status, rejected.body.code], [403, "Auth.MissingScope"])
+      assert.strictEqual((yield* call("GET", `/platform/users/${anna}`)).status, 200)
+    }),
+  )
 })

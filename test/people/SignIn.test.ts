@@ -12,14 +12,18 @@ const coded = ({ body, status }: HttpResponse) => [status, body?.code]
 layer(serviceWithIssuer(), { excludeTestServices: true })("a signed-in person", (it) => {
   it.effect("acts as themselves in the organization of the token", () =>
     Effect.gen(function* () {
-      const { as, organizationId, person } = yield* office
+      const { as, operate, organizationId, person } = yield* office
       const anna = yield* person("ADMIN")
-      const me = yield* as(anna.subject)("GET", "/me")
+      const { body: organization } = yield* operate("GET", `/platform/organizations/${organizationId}`)
+      const me = yield* as(anna.subject, { exp: 4_070_908_800 })("GET", "/me")
+      assert.match(me.body.credential.id, /^[0-9a-f-]{36}$/)
       assert.deepStrictEqual(me.body, {
         identity: { id: anna.id, name: "Anna" },
         kind: "PERSON",
         role: "ADMIN",
         organizationId,
+        organization: { id: organizationId, name: organization.name, slug: organization.slug },
+        credential: { id: me.body.credential.id, name: "Anna", expiresAt: "2099-01-01T00:00:00.000Z" },
         scopes: ["write:*"],
       })
       const created = yield* as(anna.subject)("POST", "/components", { body: { name: "part", version: "1" } })
@@ -27,6 +31,34 @@ layer(serviceWithIssuer(), { excludeTestServices: true })("a signed-in person", 
       assert.deepStrictEqual(created.body.createdBy, { id: anna.id, name: "Anna" })
       const events = yield* as(anna.subject)("GET", "/events")
       assert.deepStrictEqual(events.body.items.at(-1).actor, { id: anna.id, name: "Anna" })
+    }),
+  )
+
+  it.effect("has the rights of a new role with the next request", () =>
+    Effect.gen(function* () {
+      const { as, memberships, operate, person } = yield* office
+      const anna = yield* person("VIEWER")
+      const create = as(anna.subject)("POST", "/components", { body: { name: "part", version: "1" } })
+      assert.deepStrictEqual(coded(yield* create), [403, "Auth.MissingScope"])
+      yield* operate("PATCH", `${memberships}/${anna.id}`, { role: "MEMBER" })
+      assert.strictEqual((yield* create).status, 201)
+      yield* operate("PATCH", `${memberships}/${anna.id}`, { role: "VIEWER" })
+      assert.deepStrictEqual(coded(yield* create), [403, "Auth.MissingScope"])
+    }),
+  )
+
+  it.effect("belongs to no organization that was removed, even if its slug is used again", () =>
+    Effect.gen(function* () {
+      const { as, operate, organizationId, person } = yield* office
+      const anna = yield* person("ADMIN")
+      const path = `/platform/organizations/${organizationId}`
+      const { slug } = (yield* operate("GET", path)).body
+      const removed = yield* operate("DELETE", `${path}?confirm=${slug}`)
+      assert.strictEqual(removed.status, 204)
+      yield* operate("POST", "/platform/organizations", { name: "Successor", slug })
+      for (const org_id of [organizationId, slug, `removed:${organizationId}`]) {
+        assert.deepStrictEqual(coded(yield* as(anna.subject, { org_id })("GET", "/me")), [403, "Auth.NotAMember"])
+      }
     }),
   )
 
@@ -353,7 +385,9 @@ layer(provisioning, { excludeTestServices: true })("just-in-time provisioning", 
       const [first] = responses
       assert.deepStrictEqual(first?.body.role, "MEMBER")
       assert.strictEqual(first?.body.identity.name, "Anna Kowalska")
-      for (const response of responses) assert.deepStrictEqual(response.body, first?.body)
+      for (const { body } of responses) {
+        assert.deepStrictEqual([body.identity, body.credential.id], [first?.body.identity, first?.body.credential.id])
+      }
       const members = (yield* operate("GET", memberships)).body.items
       assert.strictEqual(members.length, 1)
       assert.deepInclude(members[0], { userId: first?.body.identity.id, role: "MEMBER", organizationId })
@@ -412,6 +446,45 @@ layer(provisioning, { excludeTestServices: true })("just-in-time provisioning", 
           concurrency: 7,
         })
         assert.deepStrictEqual(coded(yield* as(subject)("GET", "/me")), [403, "Auth.NotAMember"])
+      }
+    }),
+  )
+
+  it.effect("a removed user comes back neither here nor elsewhere, until the operator creates the person again", () =>
+    Effect.gen(function* () {
+      const { as, issuer, operate } = yield* office
+      const elsewhere = yield* office
+      const subject = `anna-${randomUUID()}`
+      const me = yield* as(subject)("GET", "/me")
+      yield* operate("DELETE", `/platform/users/${me.body.identity.id}`)
+      const rejected = yield* Effect.all(
+        [as, elsewhere.as, as, elsewhere.as].map((signIn) => signIn(subject)("GET", "/me")),
+        { concurrency: 4 },
+      )
+      assert.deepStrictEqual(
+        rejected.map(coded),
+        rejected.map(() => [403, "Auth.NotAMember"]),
+      )
+      const again = yield* operate("POST", "/platform/users", { name: "Anna", issuer: issuer.url, subject })
+      assert.strictEqual(again.status, 201)
+      assert.notStrictEqual(again.body.id, me.body.identity.id)
+      assert.strictEqual((yield* as(subject)("GET", "/me")).body.identity.id, again.body.id)
+    }),
+  )
+
+  it.effect("a removal of the user during concurrent first requests is not undone", () =>
+    Effect.gen(function* () {
+      const one = yield* office
+      for (let round = 0; round < 5; round++) {
+        const other = yield* office
+        const subject = `racer-${randomUUID()}`
+        const me = yield* one.as(subject)("GET", "/me")
+        const removal = one.operate("DELETE", `/platform/users/${me.body.identity.id}`)
+        yield* Effect.all([removal, ...Array.from({ length: 6 }, () => other.as(subject)("GET", "/me"))], {
+          concurrency: 7,
+        })
+        assert.deepStrictEqual(coded(yield* other.as(subject)("GET", "/me")), [403, "Auth.NotAMember"])
+        assert.deepStrictEqual((yield* one.operate("GET", other.memberships)).body.items, [])
       }
     }),
   )

@@ -14,6 +14,7 @@ import { Uuid } from "../../kernel/values/Identifiers.ts"
 import { Page, pageQuery } from "../../kernel/contract/Page.ts"
 import { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
 import { PathName } from "../../kernel/values/Text.ts"
+import { Timestamp } from "../../kernel/values/Timestamp.ts"
 import {
   AccessTokenNotFound,
   CreateServiceAccountSlugTaken,
@@ -22,7 +23,15 @@ import {
   RotateTokenNotLive,
   ServiceAccountNotFound,
 } from "./Errors.ts"
-import { AccessToken, CreateServiceAccount, IssuedToken, IssueToken, RotateToken, ServiceAccount } from "./Model.ts"
+import {
+  AccessToken,
+  CreateServiceAccount,
+  IssuedToken,
+  IssueToken,
+  RotateToken,
+  ServiceAccount,
+  UpdateServiceAccount,
+} from "./Model.ts"
 
 const account = { serviceAccountSlug: PathName }
 const token = { ...account, tokenSlug: PathName }
@@ -64,6 +73,34 @@ export class ServiceAccountsApi extends HttpApiGroup.make("serviceAccounts")
     })
       .annotate(RequiredScope, "read:tokens")
       .annotateMerge(OpenApi.annotations({ summary: "Read a service account and its tokens" })),
+    HttpApiEndpoint.patch("update", "/service-accounts/:serviceAccountSlug", {
+      params: account,
+      payload: UpdateServiceAccount,
+      success: ServiceAccount,
+      error: ServiceAccountNotFound,
+    })
+      .annotate(RequiredScope, "write:tokens")
+      .annotateMerge(exampleBody({ name: "Build server", externalId: "ci-7" }))
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Update a service account",
+          description:
+            "Omitted properties stay unchanged; `externalId: null` clears it. The slug is immutable. Requests with the account's tokens act under the new name; what they did before keeps the old one.",
+        }),
+      ),
+    HttpApiEndpoint.delete("delete", "/service-accounts/:serviceAccountSlug", {
+      params: account,
+      success: HttpApiSchema.NoContent,
+      error: ServiceAccountNotFound,
+    })
+      .annotate(RequiredScope, "write:tokens")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Delete a service account",
+          description:
+            "Revokes all its tokens: the next request with one of them fails, on every node. Records and events keep the account's name.",
+        }),
+      ),
     HttpApiEndpoint.post("issueToken", "/service-accounts/:serviceAccountSlug/tokens", {
       params: account,
       headers: idempotencyHeaders,
@@ -139,20 +176,44 @@ export class ServiceAccountsApi extends HttpApiGroup.make("serviceAccounts")
     }),
   ) {}
 
-/** The identity and scopes that the credential of a request resolves to. */
-export const Me = Schema.Struct({
+const caller = {
   identity: ActorReference,
   kind: Schema.Literals(["PERSON", "SERVICE_ACCOUNT", "PLATFORM"]).annotate({ description: "Kind of identity" }),
   role: Schema.NullOr(Role).annotate({ description: "A person's role in the organization; `null` for machines" }),
   organizationId: Schema.NullOr(Uuid).annotate({ description: "`null` for the platform identity" }),
   scopes: Schema.Array(Schema.String),
+}
+
+/** The credential of a request on the core listener, and what it resolves to. */
+export const Me = Schema.Struct({
+  ...caller,
+  organization: Schema.Struct({ id: Uuid, name: Schema.String, slug: Schema.String }),
+  credential: Schema.Struct({
+    id: Uuid,
+    name: Schema.String,
+    expiresAt: Schema.NullOr(Timestamp),
+  }).annotate({ description: "The token. For a person, the membership, the person's name and the end of the JWT" }),
+})
+
+/** The credential of a request on the platform listener, and what it resolves to. */
+export const PlatformMe = Schema.Struct({
+  ...caller,
+  credential: Schema.Struct({
+    id: Uuid,
+    slug: Schema.String,
+    name: Schema.String,
+    scopes: Schema.Array(Schema.String),
+    expiresAt: Schema.NullOr(Timestamp),
+  }),
 })
 
 export class MeApi extends HttpApiGroup.make("me")
   .add(
     HttpApiEndpoint.get("me", "/me", { success: Me })
       .annotate(RequiredScope, "any-credential")
-      .annotateMerge(OpenApi.annotations({ summary: "Read the caller's identity and scopes" })),
+      .annotateMerge(
+        OpenApi.annotations({ summary: "Read the caller's identity, organization, credential and scopes" }),
+      ),
   )
   .annotateMerge(
     OpenApi.annotations({ title: "Caller", description: "The identity that the credential authenticates." }),

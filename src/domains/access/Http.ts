@@ -1,11 +1,10 @@
 /** Handlers of the service account endpoints and `GET /me`. */
 import { Effect } from "effect"
 import * as Apis from "../../kernel/contract/Apis.ts"
-import { Caller } from "../../kernel/contract/Caller.ts"
 import { created } from "../../kernel/contract/Endpoint.ts"
 import { handlersOf } from "../../kernel/contract/Handlers.ts"
 import { MeApi, ServiceAccountsApi } from "./Api.ts"
-import { kindOf } from "./Rules.ts"
+import { Me } from "./Me.ts"
 import { TokenRotation } from "./TokenRotation.ts"
 import { ServiceAccounts } from "./ServiceAccounts.ts"
 
@@ -20,6 +19,8 @@ export const serviceAccounts = handlersOf(
       create: ({ payload }) =>
         Effect.map(accounts.create(payload), (account) => created(`/api/service-accounts/${account.slug}`, account)),
       get: ({ params }) => accounts.get(params.serviceAccountSlug),
+      update: ({ params, payload }) => accounts.update(params.serviceAccountSlug, payload),
+      delete: ({ params }) => accounts.delete(params.serviceAccountSlug),
       issueToken: ({ params, payload }) =>
         Effect.map(accounts.issueToken(params.serviceAccountSlug, payload), (token) =>
           created(`/api/service-accounts/${params.serviceAccountSlug}/tokens/${token.slug}`, token),
@@ -38,15 +39,9 @@ export const me = handlersOf(
   Apis.core(MeApi),
   "me",
   Effect.fn(function* (handlers) {
+    const me = yield* Me
     return handlers.handleAll({
-      me: () =>
-        Effect.map(Caller, ({ actor, organizationId, role, scopes }) => ({
-          identity: actor,
-          kind: kindOf(actor, role),
-          role: role ?? null,
-          organizationId,
-          scopes,
-        })),
+      me: () => me.ofCaller(),
     })
   }),
 )

@@ -1,5 +1,6 @@
 /** The layer of credentials: service accounts, tokens, platform credentials. */
 import { Layer } from "effect"
+import { Me } from "./Me.ts"
 import { OrganizationTokens } from "./OrganizationTokens.ts"
 import { PlatformCredentials } from "./PlatformCredentials.ts"
 import { AccessRepo } from "./Repo.ts"
@@ -12,7 +13,7 @@ import { TokenHasher } from "./tokens/TokenHasher.ts"
 import { TokenIssuer } from "./tokens/TokenIssuer.ts"
 
 /** The services of this domain on their repositories. */
-export const layer = Layer.mergeAll(OrganizationTokens.layer, TokenRetention.layer, TokenRotation.layer).pipe(
+export const layer = Layer.mergeAll(Me.layer, OrganizationTokens.layer, TokenRetention.layer, TokenRotation.layer).pipe(
   Layer.provideMerge(ServiceAccounts.layer),
   Layer.provideMerge(Layer.merge(PlatformCredentials.layer, GatewayTokens.layer)),
   Layer.provideMerge(Layer.merge(Credentials.layer, TokenIssuer.layer)),

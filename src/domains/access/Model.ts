@@ -108,6 +108,13 @@ export const CreateServiceAccount = Schema.Struct({
   slug: Schema.optionalKey(Slug),
 })
 
+/** Body of `PATCH /service-accounts/{slug}`; `null` clears the external id. */
+export const UpdateServiceAccount = Schema.Struct({
+  name: Schema.optionalKey(Name),
+  externalId: Schema.optionalKey(Schema.NullOr(Name)),
+})
+export type UpdateServiceAccount = typeof UpdateServiceAccount.Type
+
 const scopesOf = <S extends Schema.Top>(scope: S) => Schema.Array(scope).check(Schema.isBetweenLength(1, 50))
 
 /** Body of `POST /service-accounts/{slug}/tokens`. */

@@ -13,7 +13,7 @@ import { Page, pageQuery } from "../../kernel/contract/Page.ts"
 import { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
 import { PathName } from "../../kernel/values/Text.ts"
 import { OrganizationNotFound } from "../organizations/Errors.ts"
-import { Me } from "./Api.ts"
+import { PlatformMe } from "./Api.ts"
 import {
   AccessTokenNotFound,
   CreatePlatformCredentialScopeNotHeld,
@@ -123,9 +123,9 @@ export class PlatformCredentialsApi extends HttpApiGroup.make("platformCredentia
 
 export class PlatformMeApi extends HttpApiGroup.make("platformMe")
   .add(
-    HttpApiEndpoint.get("me", "/platform/me", { success: Me })
+    HttpApiEndpoint.get("me", "/platform/me", { success: PlatformMe })
       .annotate(RequiredScope, "any-credential")
-      .annotateMerge(OpenApi.annotations({ summary: "Read the caller's identity and scopes" })),
+      .annotateMerge(OpenApi.annotations({ summary: "Read the caller's identity, credential and scopes" })),
   )
   .annotateMerge(
     OpenApi.annotations({ title: "Caller", description: "The identity that the credential authenticates." }),

@@ -1,10 +1,10 @@
 /** Handlers of the platform credential and minted token endpoints, and `GET /platform/me`. */
 import { Effect } from "effect"
 import * as Apis from "../../kernel/contract/Apis.ts"
-import { Operator } from "../../kernel/contract/Caller.ts"
 import { created } from "../../kernel/contract/Endpoint.ts"
 import { handlersOf } from "../../kernel/contract/Handlers.ts"
 import { OrganizationTokensApi, PlatformCredentialsApi, PlatformMeApi } from "./PlatformApi.ts"
+import { Me } from "./Me.ts"
 import { OrganizationTokens } from "./OrganizationTokens.ts"
 import { PlatformCredentials } from "./PlatformCredentials.ts"
 
@@ -44,15 +44,9 @@ export const platformMe = handlersOf(
   Apis.platform(PlatformMeApi),
   "platformMe",
   Effect.fn(function* (handlers) {
+    const me = yield* Me
     return handlers.handleAll({
-      me: () =>
-        Effect.map(Operator, ({ actor, scopes }) => ({
-          identity: actor,
-          kind: "PLATFORM" as const,
-          role: null,
-          organizationId: null,
-          scopes,
-        })),
+      me: () => me.ofOperator(),
     })
   }),
 )

@@ -5,6 +5,7 @@ import type { ActorReference } from "../../kernel/contract/Caller.ts"
 import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
 import { HotPath } from "../../kernel/database/Connections.ts"
+import { isRemoved } from "../../kernel/database/RemovedOrganizations.ts"
 import { decoded, decodedOne, advisoryLock, record, records, returnedRow } from "../../kernel/database/Statements.ts"
 import { RotatableToken, StoredCredential } from "./Model.ts"
 import type { AccessToken, CredentialKind, ServiceAccount, TokenHashes } from "./Model.ts"
@@ -49,6 +50,8 @@ const make = Effect.gen(function* () {
   const storedColumns = sql.literal(`id, kind, organization_id AS "organizationId", actor, scopes,
     lookup_hash AS "lookupHash", salt, verification_hash AS "verificationHash", pepper_id AS "pepperId",
     expires_at AS "expiresAt", revoked_at AS "revokedAt"`)
+  // Credentials of a removed organization do not exist, although their rows are deleted later.
+  const isUsable = sql.literal(`NOT ${isRemoved("credentials.organization_id")}`)
   const storedRow = decodedOne(StoredCredential)
   const ownedBy = (owner: TokenOwner) =>
     sql`organization_id IS NOT DISTINCT FROM ${owner.organizationId}::uuid AND owner_id = ${owner.ownerId}`
@@ -59,14 +62,19 @@ const make = Effect.gen(function* () {
       records<StoredCredential>()(
         ask(
           (own) => own`SELECT ${storedColumns} FROM credentials
-          WHERE lookup_hash = ANY(${hashes.map((hex) => Buffer.from(hex, "hex"))}::bytea[])`,
+          WHERE lookup_hash = ANY(${hashes.map((hex) => Buffer.from(hex, "hex"))}::bytea[]) AND ${isUsable}`,
         ),
       ),
 
     findByIds: (ids: ReadonlyArray<string>) =>
       records<StoredCredential>()(
-        ask((own) => own`SELECT ${storedColumns} FROM credentials WHERE id = ANY(${ids}::uuid[])`),
+        ask((own) => own`SELECT ${storedColumns} FROM credentials WHERE id = ANY(${ids}::uuid[]) AND ${isUsable}`),
       ),
+
+    /** Reads what a credential says about itself. */
+    findCredential: (id: string) =>
+      record<Pick<AccessToken, "id" | "slug" | "name" | "scopes" | "expiresAt">>()(sql`
+        SELECT id, slug, name, scopes, expires_at AS "expiresAt" FROM credentials WHERE id = ${id}`),
 
     lockForShare: (id: string) => storedRow(sql`SELECT ${storedColumns} FROM credentials WHERE id = ${id} FOR SHARE`),
 
@@ -100,6 +108,20 @@ const make = Effect.gen(function* () {
         UPDATE credentials SET revoked_at = ${at}, revoked_by = ${sql.json(by)}
         WHERE ${ownedBy(owner)} AND slug = ${slug} AND revoked_at IS NULL
         RETURNING ${tokenColumns}`),
+
+    /** Revokes all live tokens of an owner and returns them. */
+    revokeTokensOf: (owner: TokenOwner, by: ActorReference, at: Date) =>
+      records<AccessToken>()(sql`
+        UPDATE credentials SET revoked_at = ${at}, revoked_by = ${sql.json(by)}
+        WHERE ${ownedBy(owner)} AND revoked_at IS NULL
+        RETURNING ${tokenColumns}`),
+
+    /** Stores the identity that requests with the tokens of this owner act as. */
+    renameActor: (owner: TokenOwner, actor: ActorReference) =>
+      Effect.asVoid(
+        Effect.orDie(sql`
+          UPDATE credentials SET actor = ${sql.json(actor)} WHERE ${ownedBy(owner)} AND revoked_at IS NULL`),
+      ),
 
     /** Reads a token for rotation and locks its row until the transaction ends. */
     lockToken: (owner: TokenOwner, slug: string) =>
@@ -165,6 +187,7 @@ const make = Effect.gen(function* () {
         WHERE id = ANY (ARRAY (
           SELECT id FROM credentials
           WHERE kind = 'organization' AND expires_at <= ${at} AND revoked_at IS NULL AND expiry_told_at IS NULL
+            AND ${isUsable}
           ORDER BY expires_at LIMIT ${count} FOR UPDATE SKIP LOCKED))
         RETURNING ${tokenColumns}, organization_id AS "organizationId", (
           SELECT accounts.slug FROM service_accounts accounts
@@ -202,6 +225,28 @@ const make = Effect.gen(function* () {
     findServiceAccount: (organizationId: string, slug: string) =>
       record<Omit<ServiceAccount, "tokens">>()(sql`
         SELECT ${accountColumns} FROM service_accounts WHERE organization_id = ${organizationId} AND slug = ${slug}`),
+
+    lockServiceAccount: (organizationId: string, slug: string) =>
+      record<Omit<ServiceAccount, "tokens">>()(sql`
+        SELECT ${accountColumns} FROM service_accounts
+        WHERE organization_id = ${organizationId} AND slug = ${slug} FOR UPDATE`),
+
+    lockServiceAccountForShare: (organizationId: string, slug: string) =>
+      record<Omit<ServiceAccount, "tokens">>()(sql`
+        SELECT ${accountColumns} FROM service_accounts
+        WHERE organization_id = ${organizationId} AND slug = ${slug} FOR SHARE`),
+
+    updateServiceAccount: (organizationId: string, row: Omit<ServiceAccount, "tokens">) =>
+      Effect.asVoid(
+        Effect.orDie(sql`
+          UPDATE service_accounts SET name = ${row.name}, external_id = ${row.externalId}
+          WHERE organization_id = ${organizationId} AND id = ${row.id}`),
+      ),
+
+    deleteServiceAccount: (organizationId: string, id: string) =>
+      Effect.asVoid(
+        Effect.orDie(sql`DELETE FROM service_accounts WHERE organization_id = ${organizationId} AND id = ${id}`),
+      ),
 
     listServiceAccounts: (organizationId: string, after: Position | null, count: number) =>
       records<ServiceAccount>()(sql`

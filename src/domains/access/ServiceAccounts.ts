@@ -9,7 +9,7 @@ import { noSuch } from "../../kernel/contract/Problem.ts"
 import { missingScopes } from "../../kernel/contract/Scope.ts"
 import { slugify, insertWithFreeSlug } from "../../kernel/values/Slug.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
-import { Transactions } from "../../kernel/database/Transactions.ts"
+import { Transaction, Transactions } from "../../kernel/database/Transactions.ts"
 import {
   AccessTokenNotFound,
   CreateServiceAccountSlugTaken,
@@ -18,8 +18,10 @@ import {
   ServiceAccountNotFound,
 } from "./Errors.ts"
 import { TokenIssuer } from "./tokens/TokenIssuer.ts"
-import type { CreateServiceAccount, IssueToken, ServiceAccount } from "./Model.ts"
+import type { CreateServiceAccount, IssueToken, ServiceAccount, UpdateServiceAccount } from "./Model.ts"
 import { AccessRepo } from "./Repo.ts"
+
+const notFound = (slug: string) => new ServiceAccountNotFound({ detail: noSuch("service account", slug) })
 
 const make = Effect.gen(function* () {
   const repo = yield* AccessRepo
@@ -31,10 +33,22 @@ const make = Effect.gen(function* () {
   /** Reads a service account by its slug, without its tokens. */
   const find = Effect.fnUntraced(function* (organizationId: string, slug: string) {
     const account = yield* repo.findServiceAccount(organizationId, slug)
-    if (Option.isNone(account)) {
-      return yield* new ServiceAccountNotFound({ detail: noSuch("service account", slug) })
-    }
-    return account.value
+    return Option.isSome(account) ? account.value : yield* notFound(slug)
+  })
+
+  /**
+   * Reads a service account that is about to get a token. Its deletion waits for the transaction, and then revokes that
+   * token too.
+   */
+  const lockForToken = Effect.fnUntraced(function* (organizationId: string, slug: string) {
+    yield* Transaction
+    const account = yield* repo.lockServiceAccountForShare(organizationId, slug)
+    return Option.isSome(account) ? account.value : yield* notFound(slug)
+  })
+
+  const lock = Effect.fnUntraced(function* (organizationId: string, slug: string) {
+    const account = yield* repo.lockServiceAccount(organizationId, slug)
+    return Option.isSome(account) ? account.value : yield* notFound(slug)
   })
 
   const create = Effect.fn("ServiceAccounts.create")(function* (input: typeof CreateServiceAccount.Type) {
@@ -76,9 +90,39 @@ const make = Effect.gen(function* () {
     )
   })
 
+  const update = Effect.fn("ServiceAccounts.update")(function* (slug: string, input: UpdateServiceAccount) {
+    const caller = yield* Caller
+    return yield* transactions.run(
+      Effect.gen(function* () {
+        const current = yield* lock(caller.organizationId, slug)
+        const updated: ServiceAccount = { ...current, ...input, tokens: null }
+        const owner = { organizationId: caller.organizationId, ownerId: current.id }
+        yield* repo.updateServiceAccount(caller.organizationId, updated)
+        if (updated.name !== current.name) yield* repo.renameActor(owner, { id: current.id, name: updated.name })
+        yield* events.emit(caller, "SERVICE_ACCOUNT_UPDATED", updated)
+        return { ...updated, tokens: yield* repo.tokensOf(owner) }
+      }),
+    )
+  })
+
+  const remove = Effect.fn("ServiceAccounts.delete")(function* (slug: string) {
+    const caller = yield* Caller
+    yield* transactions.run(
+      Effect.gen(function* () {
+        const account = yield* lock(caller.organizationId, slug)
+        const owner = { organizationId: caller.organizationId, ownerId: account.id }
+        for (const token of yield* repo.revokeTokensOf(owner, caller.actor, yield* now)) {
+          yield* events.emit(caller, "TOKEN_REVOKED", { ...token, serviceAccountSlug: account.slug })
+        }
+        yield* repo.deleteServiceAccount(caller.organizationId, account.id)
+        yield* events.emit(caller, "SERVICE_ACCOUNT_DELETED", { ...account, tokens: null })
+      }),
+    )
+  })
+
   const issueToken = Effect.fn("ServiceAccounts.issueToken")(function* (slug: string, input: IssueToken) {
     const caller = yield* Caller
-    const account = yield* find(caller.organizationId, slug)
+    yield* find(caller.organizationId, slug)
     const missing = missingScopes(caller.scopes, input.scopes)
     if (missing.length > 0) {
       return yield* new IssueTokenScopeNotHeld({
@@ -87,6 +131,7 @@ const make = Effect.gen(function* () {
     }
     return yield* transactions.run(
       Effect.gen(function* () {
+        const account = yield* lockForToken(caller.organizationId, slug)
         const issued = yield* tokenIssuer.issue({
           kind: "organization",
           organizationId: caller.organizationId,
@@ -133,7 +178,7 @@ const make = Effect.gen(function* () {
     )
   })
 
-  return { find, create, get, list, issueToken, listTokens, revokeToken }
+  return { create, get, list, update, delete: remove, lockForToken, issueToken, listTokens, revokeToken }
 })
 
 /** Manages service accounts. Every method acts in the caller's organization. */

@@ -26,10 +26,10 @@ const make = Effect.gen(function* () {
     { gracePeriodSeconds = 0 }: RotateToken,
   ) {
     const caller = yield* Caller
-    const account = yield* accounts.find(caller.organizationId, accountSlug)
-    const owner = { organizationId: caller.organizationId, ownerId: account.id }
     return yield* transactions.run(
       Effect.gen(function* () {
+        const account = yield* accounts.lockForToken(caller.organizationId, accountSlug)
+        const owner = { organizationId: caller.organizationId, ownerId: account.id }
         // The row lock serializes this rotation with revocations and other rotations of the token.
         const token = Option.getOrUndefined(yield* repo.lockToken(owner, tokenSlug))
         if (token === undefined) return yield* new AccessTokenNotFound({ detail: noSuch("access token", tokenSlug) })

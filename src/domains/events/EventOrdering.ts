@@ -3,6 +3,9 @@ import { Context, Effect, Layer } from "effect"
 import { Transactions } from "../../kernel/database/Transactions.ts"
 import { EventsRepo } from "./Repo.ts"
 
+/** The head of the stream of a removed organization. */
+export const REMOVED = -1
+
 /** Orders events. Readers call it before they read; writers never wait for it. */
 export class EventOrdering extends Context.Service<
   EventOrdering,
@@ -11,7 +14,7 @@ export class EventOrdering extends Context.Service<
     readonly assignPositions: (organizationId: string) => Effect.Effect<void>
     /** Calls {@link place} and returns the last position of the stream. */
     readonly head: (organizationId: string) => Effect.Effect<number>
-    /** Calls {@link place} for several streams and returns their last positions. */
+    /** Calls {@link place} for several streams and returns their last positions, or {@link REMOVED}. */
     readonly advance: (organizationIds: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<string, number>>
   }
 >()("keyshelf/events/EventOrdering") {
@@ -32,7 +35,10 @@ export class EventOrdering extends Context.Service<
       const heads = (organizationIds: ReadonlyArray<string>) =>
         Effect.map(
           repo.heads(organizationIds),
-          (rows) => new Map(rows.map(({ head, organizationId }) => [organizationId, Number(head)] as const)),
+          (rows) =>
+            new Map(
+              rows.map(({ head, isRemoved, organizationId }) => [organizationId, isRemoved ? REMOVED : Number(head)]),
+            ),
         )
 
       return EventOrdering.of({

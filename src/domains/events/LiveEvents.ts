@@ -35,7 +35,8 @@ export class LiveEvents extends Context.Service<
   LiveEvents,
   {
     /**
-     * Opens a live stream and returns its text. It ends when the credential becomes invalid or the process shuts down.
+     * Opens a live stream and returns its text. It ends when the credential becomes invalid, the organization is
+     * removed or the process shuts down.
      * Run it in the scope of the request and on the fiber that writes the response, which a stalled client interrupts.
      */
     readonly follow: (
@@ -60,7 +61,7 @@ export class LiveEvents extends Context.Service<
         const listing = listingOf(organizationId, filter)
         const idAt = (position: number) => cursors.seal(listing, [position])
         const from = cursor === undefined ? undefined : Number((yield* cursors.open(listing, cursor))[0])
-        const { grown, head } = yield* followers.subscribe(organizationId)
+        const { grown, head, isRemoved } = yield* followers.subscribe(organizationId)
         const start = from ?? head
         const begin = yield* Clock.currentTimeMillis
 
@@ -108,6 +109,7 @@ export class LiveEvents extends Context.Service<
         const next = Effect.gen(function* () {
           handedAt = undefined
           for (;;) {
+            if (isRemoved()) return undefined
             const at = yield* Clock.currentTimeMillis
             const text = at >= heartbeatAt ? yield* heartbeat : mayHaveMore ? yield* read : ""
             if (text !== "") {

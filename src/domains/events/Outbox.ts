@@ -2,6 +2,7 @@
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import type { EventRecord } from "../../kernel/contract/Event.ts"
+import { isRemoved } from "../../kernel/database/RemovedOrganizations.ts"
 import { column, eventRecords, records } from "../../kernel/database/Statements.ts"
 
 /** Identifies an event of the outbox. */
@@ -109,13 +110,14 @@ const make = Effect.gen(function* () {
           WHERE organization_id = ${organizationId} AND event_id = ${eventId} AND due_at = ${dueAt}`),
       ),
 
-    /** Reads the events with their content. Events that are no longer stored are missing. */
+    /** Reads the events with their content. Events that are no longer stored, and those of removed organizations, are missing. */
     findEvents: (keys: ReadonlyArray<OutboxKey>) =>
       eventRecords<EventRecord>()(sql`
         SELECT event.id, event.type, event.occurred_at AS "timestamp", event.organization_id AS "organizationId",
           event.actor, event.data::text AS data
         FROM ${keyRows(keys)}
-        JOIN events event ON event.organization_id = key."organizationId" AND event.id = key."eventId"`),
+        JOIN events event ON event.organization_id = key."organizationId" AND event.id = key."eventId"
+        WHERE NOT ${sql.literal(isRemoved("event.organization_id"))}`),
   }
 })
 

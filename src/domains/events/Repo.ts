@@ -4,6 +4,7 @@ import { Context, Effect, Layer, Option } from "effect"
 import type { Fragment } from "effect/sql/Statement"
 import type { EventRecord } from "../../kernel/contract/Event.ts"
 import { Commits } from "../../kernel/database/Connections.ts"
+import { isRemoved } from "../../kernel/database/RemovedOrganizations.ts"
 import { eventRecords, advisoryLock, record, records, returnedRow } from "../../kernel/database/Statements.ts"
 import type { EventFilter, PositionedEvent } from "./Model.ts"
 import { OutboxCondition, outboxInsertion } from "./OutboxSql.ts"
@@ -65,8 +66,10 @@ const make = Effect.gen(function* () {
 
     /** The last position of each stream. Streams without events are omitted. */
     heads: (organizationIds: ReadonlyArray<string>) =>
-      records<{ readonly organizationId: string; readonly head: string }>()(sql`
-        SELECT organization_id AS "organizationId", head::text AS head FROM event_streams
+      records<{ readonly organizationId: string; readonly head: string; readonly isRemoved: boolean }>()(sql`
+        SELECT organization_id AS "organizationId", head::text AS head,
+          ${sql.literal(isRemoved("event_streams.organization_id"))} AS "isRemoved"
+        FROM event_streams
         WHERE organization_id = ANY(${organizationIds}::uuid[])`),
 
     /** Serializes the ordering of one stream: locks it until the transaction ends. */

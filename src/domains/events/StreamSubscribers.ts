@@ -3,7 +3,7 @@ import { Context, Effect, Latch, Layer } from "effect"
 import type { Scope } from "effect"
 import { Signals } from "../../kernel/ports/Signals.ts"
 import { FollowEventsNodeFull, FollowEventsTooManyStreams } from "./Errors.ts"
-import { EventOrdering } from "./EventOrdering.ts"
+import { EventOrdering, REMOVED } from "./EventOrdering.ts"
 
 /** The limits and intervals of live streams. */
 export interface LiveStreamLimits {
@@ -36,7 +36,12 @@ export interface Subscriber {
   readonly head: number
   /** Waits until the stream may have grown since the last call returned, or since the follower was added. */
   readonly grown: Effect.Effect<void>
+  /** Whether the organization was removed, so that the stream ends. */
+  readonly isRemoved: () => boolean
 }
+
+// The head of a stream that was not polled yet.
+const UNKNOWN = -2
 
 interface OrganizationStream {
   head: number
@@ -103,7 +108,7 @@ export class EventSubscribers extends Context.Service<
             detail: `This node already has ${pace.streamsPerProcess} open streams, the maximum. Retry later.`,
           })
         }
-        const stream: OrganizationStream = streams.get(organizationId) ?? { head: -1, waiters: new Set() }
+        const stream: OrganizationStream = streams.get(organizationId) ?? { head: UNKNOWN, waiters: new Set() }
         if (stream.waiters.size >= pace.streamsPerOrganization) {
           return yield* new FollowEventsTooManyStreams({
             detail: `The organization already has ${pace.streamsPerOrganization} open streams on this node, the maximum. Close some first.`,
@@ -119,11 +124,13 @@ export class EventSubscribers extends Context.Service<
 
       return EventSubscribers.of({
         subscribe: Effect.fnUntraced(function* (organizationId) {
-          const { waiter } = yield* Effect.acquireRelease(enter(organizationId), ({ stream, waiter }) =>
+          const { stream, waiter } = yield* Effect.acquireRelease(enter(organizationId), ({ stream, waiter }) =>
             Effect.sync(() => leave(organizationId, stream, waiter)),
           )
           const grown = Effect.map(waiter.await, () => void waiter.closeUnsafe())
-          return { head: yield* ordering.head(organizationId), grown }
+          const head = yield* ordering.head(organizationId)
+          if (head === REMOVED) stream.head = REMOVED
+          return { head, grown, isRemoved: () => stream.head === REMOVED }
         }),
         open: Effect.sync(() => open),
       })

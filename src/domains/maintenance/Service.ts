@@ -1,6 +1,6 @@
 /**
  * The sweeper: emits the expiry events of tokens and deletes rows whose retention has ended (interface specification,
- * section 8; contract, section 8). Each batch commits separately, which keeps transactions short. Batches skip rows
+ * section 8; contract, section 8) and those of removed organizations. Each batch commits separately, which keeps transactions short. Batches skip rows
  * that another node has locked, so any number of nodes can sweep concurrently.
  */
 import { Cause, Context, Effect, Exit, Layer, Metric } from "effect"
@@ -11,6 +11,7 @@ import { EventRetention } from "../events/Retention.ts"
 import { IdempotencyRetention } from "../idempotency/Retention.ts"
 import { UsageRetention } from "../usage/Retention.ts"
 import { WebhookRetention } from "../webhooks/Retention.ts"
+import { OrganizationRemoval } from "./OrganizationRemoval.ts"
 
 /** Rows per transaction. */
 export const BATCH_SIZE = 1000
@@ -30,6 +31,7 @@ const make = Effect.gen(function* () {
     ...(yield* UsageRetention).jobs,
     ...(yield* WebhookRetention).jobs,
     ...(yield* EventRetention).jobs,
+    ...(yield* OrganizationRemoval).jobs,
   ]
 
   /** The kinds of rows that a sweep processes. */

@@ -1,17 +1,12 @@
 /** Platform endpoints of organizations. */
-import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Created, Idempotency, idempotencyHeaders, RequiredScope } from "../../kernel/contract/Endpoint.ts"
 import { exampleBody } from "../../kernel/contract/Example.ts"
 import { Uuid } from "../../kernel/values/Identifiers.ts"
 import { Page, pageQuery } from "../../kernel/contract/Page.ts"
-import { InvalidCursor } from "../../kernel/contract/Problem.ts"
-import {
-  CreateOrganizationExternalIdTaken,
-  CreateOrganizationSlugTaken,
-  OrganizationNotFound,
-  UpdateOrganizationExternalIdTaken,
-} from "./Errors.ts"
-import { CreateOrganization, Organization, UpdateOrganization } from "./Model.ts"
+import { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
+import { CreateOrganizationSlugTaken, OrganizationNotFound, UpdateOrganizationExternalIdTaken } from "./Errors.ts"
+import { CreateOrganization, Organization, removalConfirmation, UpdateOrganization } from "./Model.ts"
 
 const organization = { orgId: Uuid }
 
@@ -27,13 +22,19 @@ export class OrganizationsApi extends HttpApiGroup.make("organizations")
     HttpApiEndpoint.post("create", "/platform/organizations", {
       headers: idempotencyHeaders,
       payload: CreateOrganization,
-      success: Created(Organization),
-      error: [CreateOrganizationSlugTaken, CreateOrganizationExternalIdTaken],
+      success: [Created(Organization), Organization],
+      error: CreateOrganizationSlugTaken,
     })
       .middleware(Idempotency)
       .annotate(RequiredScope, "write:organizations")
       .annotateMerge(exampleBody({ name: "Acme", slug: "acme", externalId: "crm-1017" }))
-      .annotateMerge(OpenApi.annotations({ summary: "Create an organization" })),
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Create an organization",
+          description:
+            "Returns 201 for a new organization. If an organization has this `externalId`, returns it unchanged with 200, so that the request is safe to repeat.",
+        }),
+      ),
     HttpApiEndpoint.get("get", "/platform/organizations/:orgId", {
       params: organization,
       success: Organization,
@@ -53,6 +54,20 @@ export class OrganizationsApi extends HttpApiGroup.make("organizations")
         OpenApi.annotations({
           summary: "Update an organization",
           description: "Omitted properties stay unchanged; `externalId: null` clears it. The slug is immutable.",
+        }),
+      ),
+    HttpApiEndpoint.delete("delete", "/platform/organizations/:orgId", {
+      params: organization,
+      query: removalConfirmation,
+      success: HttpApiSchema.NoContent,
+      error: [OrganizationNotFound, ValidationFailed],
+    })
+      .annotate(RequiredScope, "delete:organizations")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Remove an organization",
+          description:
+            "Cannot be undone. All credentials of the organization stop working with their next request, on every node, its webhooks are no longer sent, and it answers like an organization that does not exist. Its records are deleted afterwards, in batches. Its slug and external id can be used again at once.",
         }),
       ),
   )

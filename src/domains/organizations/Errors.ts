@@ -13,12 +13,6 @@ export class CreateOrganizationSlugTaken extends Problem<CreateOrganizationSlugT
   "Another organization has this slug",
 ) {}
 
-export class CreateOrganizationExternalIdTaken extends Problem<CreateOrganizationExternalIdTaken>()(
-  "CreateOrganization.ExternalIdTaken",
-  409,
-  "Another organization has this external id",
-) {}
-
 export class UpdateOrganizationExternalIdTaken extends Problem<UpdateOrganizationExternalIdTaken>()(
   "UpdateOrganization.ExternalIdTaken",
   409,

@@ -26,6 +26,11 @@ export const CreateOrganization = Schema.Struct({
 })
 export type CreateOrganization = typeof CreateOrganization.Type
 
+/** Query of `DELETE /platform/organizations/{orgId}`. */
+export const removalConfirmation = {
+  confirm: Schema.String.annotate({ description: "The slug of the organization, as a safeguard against mistakes" }),
+}
+
 /** Body of `PATCH /platform/organizations/{orgId}`; `null` clears the external id. */
 export const UpdateOrganization = Schema.Struct({
   name: Schema.optionalKey(Name),

@@ -3,8 +3,15 @@ import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
+import type { ActorReference } from "../../kernel/contract/Caller.ts"
 import { advisoryLock, record, records, returnedRow } from "../../kernel/database/Statements.ts"
 import type { Organization } from "./Model.ts"
+
+/** An organization that was removed. */
+export interface RemovedOrganization {
+  readonly id: string
+  readonly removedAt: Date
+}
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
@@ -21,12 +28,19 @@ const make = Effect.gen(function* () {
         ON CONFLICT ON CONSTRAINT organizations_slug DO NOTHING
         RETURNING id`),
 
-    find: (id: string) => record<Organization>()(sql`SELECT ${columns} FROM organizations WHERE id = ${id}`),
+    find: (id: string) =>
+      record<Organization>()(sql`SELECT ${columns} FROM organizations WHERE id = ${id} AND removed_at IS NULL`),
 
-    lock: (id: string) => record<Organization>()(sql`SELECT ${columns} FROM organizations WHERE id = ${id} FOR UPDATE`),
+    lock: (id: string) =>
+      record<Organization>()(sql`
+        SELECT ${columns} FROM organizations WHERE id = ${id} AND removed_at IS NULL FOR UPDATE`),
 
     /** Locks all external ids until the transaction ends, so that two organizations cannot take the same one. */
     lockExternalIds: advisoryLock(sql, "organizations.external_id"),
+
+    /** The organization with this external id. A removed one has none. */
+    findByExternalId: (externalId: string) =>
+      record<Organization>()(sql`SELECT ${columns} FROM organizations WHERE external_id = ${externalId}`),
 
     hasExternalId: (externalId: string, exceptId: string) =>
       returnedRow(sql`SELECT 1 FROM organizations WHERE external_id = ${externalId} AND id <> ${exceptId}`),
@@ -41,7 +55,25 @@ const make = Effect.gen(function* () {
 
     list: (after: Position | null, count: number) =>
       records<Organization>()(sql`
-        SELECT ${columns} FROM organizations WHERE id < ${idBefore(after)} ORDER BY id DESC LIMIT ${count}`),
+        SELECT ${columns} FROM organizations
+        WHERE id < ${idBefore(after)} AND removed_at IS NULL ORDER BY id DESC LIMIT ${count}`),
+
+    /** Marks the organization as removed. No slug contains a colon, so its own one is free afterwards. */
+    remove: (id: string, by: ActorReference, at: Date) =>
+      Effect.asVoid(
+        Effect.orDie(sql`
+          UPDATE organizations SET removed_at = ${at}, removed_by = ${sql.json(by)}, slug = 'removed:' || id,
+            external_id = NULL
+          WHERE id = ${id}`),
+      ),
+
+    /** Removed organizations whose rows are being deleted. */
+    listRemoved: records<RemovedOrganization>()(
+      sql`SELECT id, removed_at AS "removedAt" FROM organizations WHERE removed_at IS NOT NULL ORDER BY id`,
+    ),
+
+    deleteRemoved: (id: string) =>
+      Effect.asVoid(Effect.orDie(sql`DELETE FROM organizations WHERE id = ${id} AND removed_at IS NOT NULL`)),
   }
 })
 

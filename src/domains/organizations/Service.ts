@@ -4,16 +4,12 @@ import { Operator } from "../../kernel/contract/Caller.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
 import { byId, Cursors } from "../../kernel/contract/Page.ts"
 import type { PageRequest } from "../../kernel/contract/Page.ts"
-import { noSuch } from "../../kernel/contract/Problem.ts"
+import { invalid, noSuch } from "../../kernel/contract/Problem.ts"
 import { slugify, insertWithFreeSlug } from "../../kernel/values/Slug.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
-import {
-  CreateOrganizationExternalIdTaken,
-  CreateOrganizationSlugTaken,
-  OrganizationNotFound,
-  UpdateOrganizationExternalIdTaken,
-} from "./Errors.ts"
+import { Signals } from "../../kernel/ports/Signals.ts"
+import { CreateOrganizationSlugTaken, OrganizationNotFound, UpdateOrganizationExternalIdTaken } from "./Errors.ts"
 import type { CreateOrganization, Organization, UpdateOrganization } from "./Model.ts"
 import { OrganizationsRepo } from "./Repo.ts"
 
@@ -26,6 +22,7 @@ const make = Effect.gen(function* () {
   const repo = yield* OrganizationsRepo
   const cursors = yield* Cursors
   const transactions = yield* Transactions
+  const signals = yield* Signals
 
   const isExternalIdTaken = (externalId: string | null, exceptId: string) =>
     externalId === null
@@ -46,8 +43,10 @@ const make = Effect.gen(function* () {
     }
     return yield* transactions.run(
       Effect.gen(function* () {
-        if (yield* isExternalIdTaken(organization.externalId, organization.id)) {
-          return yield* new CreateOrganizationExternalIdTaken(externalIdTaken(organization.externalId ?? ""))
+        if (organization.externalId !== null) {
+          yield* repo.lockExternalIds
+          const existing = yield* repo.findByExternalId(organization.externalId)
+          if (Option.isSome(existing)) return { organization: existing.value, isNew: false }
         }
         const slug = yield* insertWithFreeSlug({
           explicit: input.slug,
@@ -58,7 +57,7 @@ const make = Effect.gen(function* () {
               detail: `Another organization has the slug "${slug}". Choose a different slug.`,
             }),
         })
-        return { ...organization, slug } satisfies Organization
+        return { organization: { ...organization, slug } satisfies Organization, isNew: true }
       }),
     )
   })
@@ -94,7 +93,26 @@ const make = Effect.gen(function* () {
     )
   })
 
-  return { create, get, list, update }
+  const remove = Effect.fn("Organizations.remove")(function* (id: string, confirmation: string) {
+    const { actor, credentialId } = yield* Operator
+    yield* transactions.run(
+      Effect.gen(function* () {
+        const current = yield* repo.lock(id)
+        if (Option.isNone(current)) return yield* notFound(id)
+        if (confirmation !== current.value.slug) {
+          return yield* invalid("query.confirm", "must be the slug of the organization", confirmation)
+        }
+        yield* repo.remove(id, actor, yield* now)
+        // Ends its live streams.
+        yield* signals.notify("events")
+      }),
+    )
+    yield* Effect.logInfo("Organization removed").pipe(
+      Effect.annotateLogs({ organizationId: id, actor: actor.name, credentialId }),
+    )
+  })
+
+  return { create, get, list, update, remove }
 })
 
 /** Manages the tenants of this installation. Only the operator has access. */

@@ -21,6 +21,20 @@ export class CreateMembershipAlreadyMember extends Problem<CreateMembershipAlrea
   "The user is a member already",
 ) {}
 
+/** `system:platform` cannot be removed. */
+export class RemoveUserPlatformIdentity extends Problem<RemoveUserPlatformIdentity>()(
+  "RemoveUser.PlatformIdentity",
+  403,
+  "The platform identity stays",
+) {}
+
+/** `system:platform` has no role. */
+export class UpdateMembershipPlatformIdentity extends Problem<UpdateMembershipPlatformIdentity>()(
+  "UpdateMembership.PlatformIdentity",
+  403,
+  "The platform identity has no role",
+) {}
+
 /** `system:platform` is a member of every organization and cannot be removed. */
 export class RemoveMembershipPlatformIdentity extends Problem<RemoveMembershipPlatformIdentity>()(
   "RemoveMembership.PlatformIdentity",

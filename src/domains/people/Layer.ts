@@ -6,7 +6,7 @@ import { SignIn } from "./SignIn.ts"
 import { Users } from "./Users.ts"
 
 /** The services of this domain on their repositories. */
-export const layer = SignIn.layer.pipe(
-  Layer.provideMerge(Layer.merge(Users.layer, Memberships.layer)),
+export const layer = Layer.merge(SignIn.layer, Users.layer).pipe(
+  Layer.provideMerge(Memberships.layer),
   Layer.provideMerge(PeopleRepo.layer),
 )

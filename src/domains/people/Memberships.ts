@@ -10,12 +10,21 @@ import { invalid } from "../../kernel/contract/Problem.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
 import { Organizations } from "../organizations/Service.ts"
-import { CreateMembershipAlreadyMember, MembershipNotFound, RemoveMembershipPlatformIdentity } from "./Errors.ts"
-import type { CreateMembership, Membership } from "./Model.ts"
+import {
+  CreateMembershipAlreadyMember,
+  MembershipNotFound,
+  RemoveMembershipPlatformIdentity,
+  UpdateMembershipPlatformIdentity,
+} from "./Errors.ts"
+import type { CreateMembership, Membership, UpdateMembership } from "./Model.ts"
 import { PeopleRepo } from "./Repo.ts"
 import type { MembershipRow } from "./Repo.ts"
 
 const recordOf = ({ id: _, ...membership }: MembershipRow): Membership => membership
+
+const isPlatformIdentity = (userId: string): boolean => userId.toLowerCase() === platformIdentity.id
+const notAMember = (userId: string) =>
+  new MembershipNotFound({ detail: `The user ${userId} is not a member of this organization.` })
 
 const make = Effect.gen(function* () {
   const repo = yield* PeopleRepo
@@ -49,19 +58,19 @@ const make = Effect.gen(function* () {
   const create = Effect.fn("Memberships.create")(function* (orgId: string, { role, userId }: CreateMembership) {
     const { actor } = yield* Operator
     const { id: organizationId } = yield* organizations.get(orgId)
-    if (userId.toLowerCase() === platformIdentity.id) {
+    if (isPlatformIdentity(userId)) {
       return yield* new CreateMembershipAlreadyMember({
         detail: `${platformIdentity.name} is a member of every organization and cannot be added.`,
       })
     }
     return yield* transactions.run(
       Effect.gen(function* () {
-        const user = yield* repo.findUser(userId)
+        const user = yield* repo.lockUserForShare(userId)
         if (Option.isNone(user)) return yield* invalid("body.userId", "must be the id of an existing user", userId)
         yield* repo.lockMembership(organizationId, userId)
         if ((yield* repo.membershipHistory(organizationId, userId)).some(({ removed }) => !removed)) {
           return yield* new CreateMembershipAlreadyMember({
-            detail: `${user.value.name} is already a member. To change the role, remove the membership and add it again.`,
+            detail: `${user.value.name} is already a member. To change the role, send a PATCH to the membership.`,
           })
         }
         return recordOf(yield* add(organizationId, user.value, role, actor))
@@ -83,10 +92,37 @@ const make = Effect.gen(function* () {
     return { ...page, items: page.items.map(recordOf) }
   })
 
+  const update = Effect.fn("Memberships.update")(function* (orgId: string, userId: string, { role }: UpdateMembership) {
+    const { actor } = yield* Operator
+    const { id: organizationId } = yield* organizations.get(orgId)
+    if (isPlatformIdentity(userId)) {
+      return yield* new UpdateMembershipPlatformIdentity({
+        detail: `${platformIdentity.name} is a member of every organization and has no role.`,
+      })
+    }
+    return yield* transactions.run(
+      Effect.gen(function* () {
+        yield* repo.lockMembership(organizationId, userId)
+        const updated = yield* repo.updateRole(organizationId, userId, role)
+        if (Option.isNone(updated)) return yield* notAMember(userId)
+        const membership = recordOf(updated.value)
+        yield* events.emit({ organizationId, actor }, "MEMBERSHIP_UPDATED", membership)
+        return membership
+      }),
+    )
+  })
+
+  /** Ends all memberships of a person in all organizations. The caller holds the lock of the person. */
+  const removeAllOf = Effect.fnUntraced(function* (userId: string, actor: ActorReference) {
+    for (const row of yield* repo.removeMembershipsOf(userId, actor, yield* now)) {
+      yield* events.emit({ organizationId: row.organizationId, actor }, "MEMBERSHIP_REMOVED", recordOf(row))
+    }
+  })
+
   const remove = Effect.fn("Memberships.remove")(function* (orgId: string, userId: string) {
     const { actor } = yield* Operator
     const { id: organizationId } = yield* organizations.get(orgId)
-    if (userId.toLowerCase() === platformIdentity.id) {
+    if (isPlatformIdentity(userId)) {
       return yield* new RemoveMembershipPlatformIdentity({
         detail: `${platformIdentity.name} is a member of every organization and cannot be removed.`,
       })
@@ -95,15 +131,13 @@ const make = Effect.gen(function* () {
       Effect.gen(function* () {
         yield* repo.lockMembership(organizationId, userId)
         const removed = yield* repo.removeMembership(organizationId, userId, actor, yield* now)
-        if (Option.isNone(removed)) {
-          return yield* new MembershipNotFound({ detail: `The user ${userId} is not a member of this organization.` })
-        }
+        if (Option.isNone(removed)) return yield* notAMember(userId)
         yield* events.emit({ organizationId, actor }, "MEMBERSHIP_REMOVED", recordOf(removed.value))
       }),
     )
   })
 
-  return { add, create, list, remove }
+  return { add, create, list, update, remove, removeAllOf }
 })
 
 /** Manages the memberships of people in organizations. */

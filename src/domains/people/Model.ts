@@ -48,6 +48,10 @@ export type Membership = typeof Membership.Type
 export const CreateMembership = Schema.Struct({ userId: Uuid, role: Role })
 export type CreateMembership = typeof CreateMembership.Type
 
+/** Body of `PATCH /platform/organizations/{orgId}/memberships/{userId}`. */
+export const UpdateMembership = Schema.Struct({ role: Role })
+export type UpdateMembership = typeof UpdateMembership.Type
+
 /** Query filters of the membership list. */
 export const membershipFilters = {
   includeRemoved: Schema.optionalKey(
@@ -62,4 +66,6 @@ export interface Person {
   readonly user: ActorReference
   readonly role: Role
   readonly scopes: ReadonlyArray<string>
+  /** When the person's token ends. */
+  readonly expiresAt: Date
 }

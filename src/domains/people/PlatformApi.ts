@@ -11,9 +11,11 @@ import {
   CreateUserIdentityTaken,
   MembershipNotFound,
   RemoveMembershipPlatformIdentity,
+  RemoveUserPlatformIdentity,
+  UpdateMembershipPlatformIdentity,
   UserNotFound,
 } from "./Errors.ts"
-import { CreateMembership, CreateUser, Membership, membershipFilters, User } from "./Model.ts"
+import { CreateMembership, CreateUser, Membership, membershipFilters, UpdateMembership, User } from "./Model.ts"
 
 const organization = { orgId: Uuid }
 
@@ -56,6 +58,19 @@ export class UsersApi extends HttpApiGroup.make("users")
     })
       .annotate(RequiredScope, "read:users")
       .annotateMerge(OpenApi.annotations({ summary: "Read a user" })),
+    HttpApiEndpoint.delete("remove", "/platform/users/:userId", {
+      params: { userId: Uuid },
+      success: HttpApiSchema.NoContent,
+      error: [UserNotFound, RemoveUserPlatformIdentity],
+    })
+      .annotate(RequiredScope, "delete:users")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Remove a user",
+          description:
+            "Ends all memberships of the person with their next request. Records and events keep the name. Signing in again does not bring the person back; create a user with the same issuer and subject to do so. `system:platform` cannot be removed.",
+        }),
+      ),
   )
   .annotateMerge(OpenApi.annotations({ title: "Users", description: "The people of this installation." })) {}
 
@@ -88,7 +103,21 @@ export class MembershipsApi extends HttpApiGroup.make("memberships")
         OpenApi.annotations({
           summary: "Add a user to an organization",
           description:
-            "`ADMIN` has full access. `MEMBER` reads everything and writes customers, instances, deployment zones, releases and components. `VIEWER` reads everything. To change the role, remove the membership and add it again. A removed user can be added again.",
+            "`ADMIN` has full access. `MEMBER` reads everything and writes customers, instances, deployment zones, releases and components. `VIEWER` reads everything. A removed user can be added again.",
+        }),
+      ),
+    HttpApiEndpoint.patch("update", "/platform/organizations/:orgId/memberships/:userId", {
+      params: { ...organization, userId: Uuid },
+      payload: UpdateMembership,
+      success: Membership,
+      error: [OrganizationNotFound, MembershipNotFound, UpdateMembershipPlatformIdentity],
+    })
+      .annotate(RequiredScope, "write:memberships")
+      .annotateMerge(exampleBody({ role: "ADMIN" }))
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Change the role of a member",
+          description: "Applies to the person's next request. `system:platform` has no role to change.",
         }),
       ),
     HttpApiEndpoint.delete("remove", "/platform/organizations/:orgId/memberships/:userId", {

@@ -17,6 +17,7 @@ export const users = handlersOf(
       create: ({ payload }) =>
         Effect.map(users.create(payload), (user) => created(`/api/platform/users/${user.id}`, user)),
       get: ({ params }) => users.get(params.userId),
+      remove: ({ params }) => users.remove(params.userId),
     })
   }),
 )
@@ -32,6 +33,7 @@ export const memberships = handlersOf(
         Effect.map(memberships.create(params.orgId, payload), (membership) =>
           created(`/api/platform/organizations/${params.orgId}/memberships/${membership.userId}`, membership),
         ),
+      update: ({ params, payload }) => memberships.update(params.orgId, params.userId, payload),
       remove: ({ params }) => memberships.remove(params.orgId, params.userId),
     })
   }),

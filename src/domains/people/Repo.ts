@@ -26,6 +26,7 @@ const make = Effect.gen(function* () {
     Schema.Struct({
       organizationId: Schema.String,
       userId: Schema.NullOr(Schema.String),
+      isUserRemoved: Schema.Boolean,
       userName: Schema.NullOr(Schema.String),
       membershipId: Schema.NullOr(Schema.String),
       role: Schema.NullOr(Role),
@@ -43,7 +44,29 @@ const make = Effect.gen(function* () {
         RETURNING id`),
 
     findUser: (id: string) =>
-      record<User>()(sql`SELECT ${userColumns} FROM users WHERE id = ${id} AND id <> ${platformIdentity.id}`),
+      record<User>()(sql`
+        SELECT ${userColumns} FROM users
+        WHERE id = ${id} AND removed_at IS NULL AND id <> ${platformIdentity.id}`),
+
+    /** Locks a person who gets a membership. A removal of the person waits for the transaction, or comes first. */
+    lockUserForShare: (id: string) =>
+      record<User>()(sql`
+        SELECT ${userColumns} FROM users
+        WHERE id = ${id} AND removed_at IS NULL AND id <> ${platformIdentity.id} FOR SHARE`),
+
+    /** Marks a person as removed and forgets the e-mail address. Returns false if there is no such person. */
+    removeUser: (id: string, by: ActorReference, at: Date) =>
+      returnedRow(sql`
+        UPDATE users SET removed_at = ${at}, removed_by = ${sql.json(by)}, email = NULL
+        WHERE id = ${id} AND removed_at IS NULL RETURNING id`),
+
+    /** Takes issuer and subject from the removed person that has them, so that another person can have them. */
+    releaseIdentity: (issuer: string, subject: string) =>
+      Effect.asVoid(
+        Effect.orDie(sql`
+          UPDATE users SET issuer = NULL, subject = NULL
+          WHERE issuer = ${issuer} AND subject = ${subject} AND removed_at IS NOT NULL`),
+      ),
 
     findUserByIdentity: (issuer: string, subject: string) =>
       record<User>()(sql`SELECT ${userColumns} FROM users WHERE issuer = ${issuer} AND subject = ${subject}`),
@@ -51,7 +74,7 @@ const make = Effect.gen(function* () {
     listUsers: (after: Position | null, count: number) =>
       records<User>()(sql`
         SELECT ${userColumns} FROM users
-        WHERE id < ${idBefore(after)} AND id <> ${platformIdentity.id}
+        WHERE id < ${idBefore(after)} AND removed_at IS NULL AND id <> ${platformIdentity.id}
         ORDER BY id DESC LIMIT ${count}`),
 
     /**
@@ -61,13 +84,14 @@ const make = Effect.gen(function* () {
     findSignedIn: (organization: string, issuer: string, subject: string) =>
       signedIn(sql`
         SELECT organizations.id AS "organizationId", users.id AS "userId", users.name AS "userName",
-          memberships.id AS "membershipId", memberships.role
+          users.removed_at IS NOT NULL AS "isUserRemoved", memberships.id AS "membershipId", memberships.role
         FROM organizations
         LEFT JOIN users ON users.issuer = ${issuer} AND users.subject = ${subject}
         LEFT JOIN memberships ON memberships.organization_id = organizations.id
           AND memberships.user_id = users.id AND memberships.removed_at IS NULL
-        WHERE organizations.id = ${isUuid(organization) ? organization : null}::uuid
-          OR organizations.slug = ${organization} OR organizations.external_id = ${organization}
+        WHERE organizations.removed_at IS NULL AND (
+          organizations.id = ${isUuid(organization) ? organization : null}::uuid
+          OR organizations.slug = ${organization} OR organizations.external_id = ${organization})
         LIMIT 2`),
 
     /** Locks a person's membership until the transaction ends, so that creations and removals run one at a time. */
@@ -87,6 +111,23 @@ const make = Effect.gen(function* () {
           VALUES (${row.organizationId}, ${row.id}, ${row.userId}, ${row.role}, ${row.createdAt},
             ${sql.json(row.createdBy)})`),
       ),
+
+    /** Changes the role of the current membership. Returns the changed row, or none if the person is not a member. */
+    updateRole: (organizationId: string, userId: string, role: Role) =>
+      record<MembershipRow>()(sql`
+        UPDATE memberships SET role = ${role}
+        FROM users
+        WHERE memberships.organization_id = ${organizationId} AND memberships.user_id = ${userId}
+          AND memberships.removed_at IS NULL AND users.id = memberships.user_id
+        RETURNING ${membershipColumns}`),
+
+    /** Ends all current memberships of a person and returns the changed rows. */
+    removeMembershipsOf: (userId: string, by: ActorReference, at: Date) =>
+      records<MembershipRow>()(sql`
+        UPDATE memberships SET removed_at = ${at}, removed_by = ${sql.json(by)}
+        FROM users
+        WHERE memberships.user_id = ${userId} AND memberships.removed_at IS NULL AND users.id = memberships.user_id
+        RETURNING ${membershipColumns}`),
 
     /** Ends the current membership. Returns the changed row, or none if the person is not a member. */
     removeMembership: (organizationId: string, userId: string, by: ActorReference, at: Date) =>

@@ -67,6 +67,12 @@ export const scopesFor = (role: Role, claims: Claims): ReadonlyArray<string> =>
     onSome: (to) => intersectScopes(scopesOf(role), to),
   })
 
+// The last instant that a response can represent.
+const LAST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
+
+/** When the token with these claims ends. Its verification required `exp`. */
+export const endOf = (claims: Claims): Date => new Date(Math.min(Number(claims.all["exp"]) * 1000, LAST_INSTANT))
+
 const isIdentity = Schema.is(Identity)
 const isName = Schema.is(Name)
 const isEmail = Schema.is(Email)

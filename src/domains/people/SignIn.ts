@@ -9,7 +9,7 @@ import { Transactions } from "../../kernel/database/Transactions.ts"
 import { Memberships } from "./Memberships.ts"
 import type { Person, User } from "./Model.ts"
 import { PeopleRepo } from "./Repo.ts"
-import { organizationOf, profileOf, scopesFor } from "./Rules.ts"
+import { endOf, organizationOf, profileOf, scopesFor } from "./Rules.ts"
 
 // An unknown organization and a foreign one get the same error, so that it does not reveal which organizations exist.
 const notAMember = () =>
@@ -41,7 +41,11 @@ const make = Effect.gen(function* () {
   ) {
     yield* transactions.run(
       Effect.gen(function* () {
-        const user = known ?? (yield* Effect.orDie(ensureUser(provider.issuer, claims)))
+        const { id } = known ?? (yield* Effect.orDie(ensureUser(provider.issuer, claims)))
+        const person = yield* repo.lockUserForShare(id)
+        // A concurrent request removed the person.
+        if (Option.isNone(person)) return
+        const user = person.value
         yield* repo.lockMembership(organizationId, user.id)
         const history = yield* repo.membershipHistory(organizationId, user.id)
         // A concurrent request created or removed the membership. The caller reads its current state.
@@ -56,8 +60,9 @@ const make = Effect.gen(function* () {
     const organization = organizationOf(claims, provider.organizationClaim)
     if (Option.isNone(organization)) return yield* notAMember()
     const [row, ambiguous] = yield* repo.findSignedIn(organization.value, provider.issuer, claims.subject)
-    // One organization's slug may be the external id of another. An ambiguous name is rejected.
-    if (row === undefined || ambiguous !== undefined) return yield* notAMember()
+    // One organization's slug may be the external id of another. An ambiguous name is rejected. A removed person has no
+    // membership and gets none by signing in.
+    if (row === undefined || ambiguous !== undefined || row.isUserRemoved) return yield* notAMember()
     return {
       organizationId: row.organizationId,
       user: row.userId === null || row.userName === null ? undefined : { id: row.userId, name: row.userName },
@@ -83,6 +88,7 @@ const make = Effect.gen(function* () {
       user,
       role: membership.role,
       scopes: scopesFor(membership.role, claims),
+      expiresAt: endOf(claims),
     }
     return person
   })

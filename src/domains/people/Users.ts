@@ -1,18 +1,22 @@
 /** The operator's use cases for people. */
 import { Context, Effect, Layer, Option } from "effect"
-import { Operator } from "../../kernel/contract/Caller.ts"
+import { Operator, platformIdentity } from "../../kernel/contract/Caller.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
 import { byId, Cursors } from "../../kernel/contract/Page.ts"
 import type { PageRequest } from "../../kernel/contract/Page.ts"
 import { invalid, noSuch } from "../../kernel/contract/Problem.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
-import { CreateUserIdentityTaken, UserNotFound } from "./Errors.ts"
+import { CreateUserIdentityTaken, RemoveUserPlatformIdentity, UserNotFound } from "./Errors.ts"
+import { Memberships } from "./Memberships.ts"
 import type { CreateUser, User } from "./Model.ts"
 import { PeopleRepo } from "./Repo.ts"
 
+const notFound = (id: string) => new UserNotFound({ detail: noSuch("user", id) })
+
 const make = Effect.gen(function* () {
   const repo = yield* PeopleRepo
+  const memberships = yield* Memberships
   const cursors = yield* Cursors
   const transactions = yield* Transactions
 
@@ -31,7 +35,12 @@ const make = Effect.gen(function* () {
       const [missing, given] = user.issuer === null ? ["issuer", "subject"] : ["subject", "issuer"]
       return yield* invalid(`body.${missing}`, `is required with ${given}`)
     }
-    if (!(yield* transactions.run(repo.insertUser(user)))) {
+    // A removed person keeps the identity until the operator creates the person again.
+    const insert =
+      user.issuer === null || user.subject === null
+        ? repo.insertUser(user)
+        : Effect.andThen(repo.releaseIdentity(user.issuer, user.subject), repo.insertUser(user))
+    if (!(yield* transactions.run(insert))) {
       return yield* new CreateUserIdentityTaken({
         detail: `Another user has the subject "${user.subject}" of the issuer ${user.issuer}. Use that user instead.`,
       })
@@ -41,14 +50,28 @@ const make = Effect.gen(function* () {
 
   const get = Effect.fn("Users.get")(function* (id: string) {
     const user = yield* repo.findUser(id)
-    return Option.isSome(user) ? user.value : yield* new UserNotFound({ detail: noSuch("user", id) })
+    return Option.isSome(user) ? user.value : yield* notFound(id)
   })
 
   const list = Effect.fn("Users.list")(function* (request: PageRequest) {
     return yield* cursors.page({ name: "users", organizationId: null }, request, repo.listUsers, byId)
   })
 
-  return { create, get, list }
+  const remove = Effect.fn("Users.remove")(function* (id: string) {
+    const { actor } = yield* Operator
+    if (id.toLowerCase() === platformIdentity.id) {
+      return yield* new RemoveUserPlatformIdentity({ detail: `${platformIdentity.name} cannot be removed.` })
+    }
+    yield* transactions.run(
+      Effect.gen(function* () {
+        // Whoever adds a membership of the person holds its lock, so the removal sees that membership.
+        if (!(yield* repo.removeUser(id, actor, yield* now))) return yield* notFound(id)
+        yield* memberships.removeAllOf(id, actor)
+      }),
+    )
+  })
+
+  return { create, get, list, remove }
 })
 
 /** Manages the people of this installation, without `system:platform`. */

@@ -66,8 +66,8 @@ const organizationCallers = Effect.gen(function* () {
     const verified = yield* Effect.option(identityTokens.verify(credential))
     if (Option.isNone(verified)) return yield* byToken(credential)
     const { claims, provider } = verified.value
-    const { membershipId, organizationId, role, scopes, user } = yield* people.admit(provider, claims)
-    return Caller.of({ credentialId: membershipId, organizationId, actor: user, scopes, role })
+    const { expiresAt, membershipId, organizationId, role, scopes, user } = yield* people.admit(provider, claims)
+    return Caller.of({ credentialId: membershipId, organizationId, actor: user, scopes, role, expiresAt })
   })
 
   return (credential: Redacted.Redacted) =>

@@ -30,6 +30,8 @@ export class Caller extends Context.Service<
     readonly organizationId: string
     /** The role of a person; machines have none. */
     readonly role?: Role
+    /** When a person's token ends. */
+    readonly expiresAt?: Date
   }
 >()("keyshelf/kernel/Caller") {}
 

@@ -4,12 +4,13 @@ import { Context, Effect, Layer } from "effect"
 import type { ActorReference } from "../../../kernel/contract/Caller.ts"
 import type { EventName } from "../../../kernel/contract/Event.ts"
 import { AttemptEnds } from "../../../kernel/database/Connections.ts"
+import { isRemoved } from "../../../kernel/database/RemovedOrganizations.ts"
 import { column, eventRecords, records } from "../../../kernel/database/Statements.ts"
 import { TEST_EVENT } from "../Model.ts"
 import type { ClaimedRow } from "../queue/QueueRepo.ts"
 
 /**
- * What a claimed delivery sends. `url` is `null` if its endpoint has ended, the last four if its event is no longer
+ * What a claimed delivery sends. `url` is `null` if its endpoint or organization has ended, the last four if its event is no longer
  * stored.
  */
 export interface Subject {
@@ -83,7 +84,8 @@ const make = Effect.gen(function* () {
         ) AS claimed ("organizationId", "endpointId", "eventId", "eventName", lease)
         LEFT JOIN LATERAL (
           SELECT url FROM webhook_endpoints WHERE organization_id = claimed."organizationId" AND id = claimed."endpointId"
-            AND (disabled_at IS NULL OR claimed."eventName" = ${TEST_EVENT}) OFFSET 0
+            AND (disabled_at IS NULL OR claimed."eventName" = ${TEST_EVENT})
+            AND NOT ${sql.literal(isRemoved('claimed."organizationId"'))} OFFSET 0
         ) endpoint ON true
         LEFT JOIN LATERAL (
           SELECT type, occurred_at, actor, data FROM events

@@ -3,6 +3,7 @@ import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import { idBefore } from "../../../kernel/contract/Page.ts"
 import type { Position } from "../../../kernel/contract/Page.ts"
+import { isRemoved } from "../../../kernel/database/RemovedOrganizations.ts"
 import { column, advisoryLock, record, records } from "../../../kernel/database/Statements.ts"
 import type { ActorReference } from "../../../kernel/contract/Caller.ts"
 import type { WebhookEndpoint } from "../Model.ts"
@@ -92,12 +93,13 @@ const make = Effect.gen(function* () {
         Effect.orDie(sql`DELETE FROM webhook_endpoints WHERE organization_id = ${organizationId} AND id = ${id}`),
       ),
 
-    /** Finds the enabled endpoints of these organizations. None of them can end before the transaction does. */
+    /** Finds the enabled endpoints of these organizations, unless they are removed. None of them can end before the transaction does. */
     findSubscribers: (organizationIds: ReadonlyArray<string>) =>
       records<Subscriber>()(sql`
         SELECT organization_id AS "organizationId", id, event_names AS "eventNames", created_at AS "createdAt"
         FROM webhook_endpoints
         WHERE organization_id = ANY(${organizationIds}::uuid[]) AND disabled_at IS NULL
+          AND NOT ${sql.literal(isRemoved("webhook_endpoints.organization_id"))}
         ORDER BY organization_id, id FOR SHARE`),
 
     /** Finds those of these endpoints that are enabled and have only failed since the given time or longer. */

@@ -5,6 +5,7 @@
  */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option } from "effect"
+import { isRemoved } from "../../../kernel/database/RemovedOrganizations.ts"
 import { record, records, returnedRow } from "../../../kernel/database/Statements.ts"
 import { TEST_EVENT } from "../Model.ts"
 
@@ -28,14 +29,15 @@ const make = Effect.gen(function* () {
 
   return {
     /**
-     * Returns how the endpoint ended, if it did. Locks it, so that no request can enable it before the transaction
+     * Returns how the endpoint ended, if it did; those of a removed organization count as deleted. Locks it, so that no request can enable it before the transaction
      * ends.
      */
     findEnd: ({ endpointId, organizationId }: EndpointKey) =>
       Effect.map(
         record<{ disabled: boolean }>()(sql`
           SELECT disabled_at IS NOT NULL AS disabled FROM webhook_endpoints
-          WHERE organization_id = ${organizationId} AND id = ${endpointId} FOR SHARE`),
+          WHERE organization_id = ${organizationId} AND id = ${endpointId}
+            AND NOT ${sql.literal(isRemoved("webhook_endpoints.organization_id"))} FOR SHARE`),
         Option.match({
           onNone: (): EndpointEnd | undefined => "deleted",
           onSome: ({ disabled }) => (disabled ? "disabled" : undefined),

@@ -1,0 +1,11 @@
+/** The rows of a removed organization in this domain. */
+import { rowsIn } from "../../kernel/database/RemovedOrganizations.ts"
+
+export const removal = rowsIn(
+  "usage_reservations",
+  "usage_transactions",
+  "usage_event_ids",
+  "usage_unique_keys",
+  "usage_events",
+  "usage_totals",
+)
