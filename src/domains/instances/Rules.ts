@@ -33,7 +33,7 @@ const namingErrors = (
   const [first, ...others] = namings(body, properties)
   if (first === undefined) {
     return isRequired
-      ? [{ location: `body.${properties[0]}`, message: `is required: send one of ${properties.join(", ")}` }]
+      ? [{ location: `body.${properties[0]}`, message: `required: send one of ${properties.join(", ")}` }]
       : []
   }
   return others.map(({ property, value }) => ({

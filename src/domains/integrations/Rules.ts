@@ -41,7 +41,7 @@ export const recordErrors = (record: IntegrationRecord): ReadonlyArray<Validatio
     : [
         {
           location: "body.integrationMetadata",
-          message: "is too large: the merged metadata can have at most 16 KiB, 4 levels and 64 keys",
+          message: "must be at most 16 KiB, 4 levels and 64 keys per object after the merge",
         },
       ]
 
@@ -57,7 +57,7 @@ export const creationErrors = (input: UpsertInstance): ReadonlyArray<ValidationE
     .filter((property) => input[property] === undefined)
     .map((property) => ({
       location: `body.${property}`,
-      message: "is required: no instance has this external id yet, so the request creates one",
+      message: "required: no instance has this external id yet, so the request creates one",
     }))
 
 const resultRecordProperties = ({ last_error, metadata, web_url }: IntegrationRecord) => ({

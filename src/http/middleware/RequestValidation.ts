@@ -16,6 +16,7 @@ import type { ValidationError } from "../../kernel/contract/Problem.ts"
 import { readBufferedBody } from "../body/BufferedBody.ts"
 import { beginningOfLong, EXCERPT_VALUES, excerptOfBeginning, MAX_VALUES, wholeExcerpt } from "../body/Excerpt.ts"
 import { fairShares, weightOf } from "../FairShares.ts"
+import { queryErrors } from "./QueryRules.ts"
 import { excerptErrors, validationErrors } from "../body/ValidationErrors.ts"
 
 const failed = (errors: ReadonlyArray<ValidationError>) =>
@@ -158,8 +159,8 @@ const requireFewValues = (request: HttpServerRequest.HttpServerRequest, endpoint
   )
 
 /**
- * Middleware of every API. Requires uncompressed UTF-8 bodies, reports decoding errors by location, and shares the process
- * fairly between organizations.
+ * Middleware of every API. Requires declared query members and uncompressed UTF-8 bodies, reports decoding errors by
+ * location, and shares the process fairly between organizations.
  */
 export const layer = Layer.effect(
   RequestValidation,
@@ -171,6 +172,8 @@ export const layer = Layer.effect(
       Effect.withFiber(({ context }) => {
         const request = Context.getUnsafe(context, HttpServerRequest.HttpServerRequest)
         const { organizationId } = Context.getUnsafe(context, RequestOwner)
+        const wrong = queryErrors(options.endpoint, request.url)
+        if (wrong.length > 0) return Effect.fail(failed(wrong))
         const handled = transform(handler, options)
         const fairly = <A, E, R>(work: Effect.Effect<A, E, R>) =>
           inTurn(organizationId ?? "", weightOf(request, options.endpoint), work)
