@@ -1,13 +1,15 @@
 /** Endpoints of customers. */
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { ConnectorNotActive } from "../connectors/Errors.ts"
 import { Created, Idempotency, idempotencyHeaders, RequiredScope } from "../../kernel/contract/Endpoint.ts"
 import { exampleBody } from "../../kernel/contract/Example.ts"
 import { Page, pageQuery } from "../../kernel/contract/Page.ts"
-import { InvalidCursor } from "../../kernel/contract/Problem.ts"
+import { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
 import { PathName } from "../../kernel/values/Text.ts"
 import {
   CreateCustomerExternalIdTaken,
   CreateCustomerSlugTaken,
+  CreateIntegrationExternalIdTaken,
   CustomerNotFound,
   DeleteCustomerInUse,
   UpdateCustomerExternalIdTaken,
@@ -29,7 +31,13 @@ export class CustomersApi extends HttpApiGroup.make("customers")
       headers: idempotencyHeaders,
       payload: CreateCustomer,
       success: Created(Customer),
-      error: [CreateCustomerSlugTaken, CreateCustomerExternalIdTaken],
+      error: [
+        CreateCustomerSlugTaken,
+        CreateCustomerExternalIdTaken,
+        ConnectorNotActive,
+        CreateIntegrationExternalIdTaken,
+        ValidationFailed,
+      ],
     })
       .middleware(Idempotency)
       .annotate(RequiredScope, "write:customers")
@@ -38,7 +46,7 @@ export class CustomersApi extends HttpApiGroup.make("customers")
         OpenApi.annotations({
           summary: "Create a customer",
           description:
-            "`externalCustomerId` must be unique in the organization. If `slug` is omitted, it is generated from the name.",
+            "`externalCustomerId` must be unique in the organization. If `slug` is omitted, it is generated from the name. `integrations` creates integration records with it, all or none; their connectors must be registered and active.",
         }),
       ),
     HttpApiEndpoint.get("get", "/customers/:customerSlug", {

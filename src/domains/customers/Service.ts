@@ -180,6 +180,7 @@ const make = Effect.gen(function* () {
     update: (slug: string, input: UpdateCustomer) => change({ customerSlug: slug }, input),
     delete: remove,
     keep: lockShared,
+    find: (organizationId: string, id: string) => repo.findById(organizationId, id),
     /** Changes a customer and stores more within the transaction. */
     change,
     /** Stores something that is part of a customer's record, under the lock of the customer. */

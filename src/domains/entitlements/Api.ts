@@ -45,7 +45,7 @@ export class EntitlementsApi extends HttpApiGroup.make("entitlements")
         OpenApi.annotations({
           summary: "Create an entitlement",
           description:
-            "Only entitlements of the type `NUMBER` are measured. By default they use `SUM`, no reset period and the anchor `CALENDAR`. For other types, `aggregationMethod`, `resetPeriod` and `resetAnchor` are rejected with 422.",
+            "Only entitlements of the type `NUMBER` are measured. By default they use `SUM`, no reset period and the anchor `CALENDAR`. For other types, `aggregationMethod`, `resetPeriod` and `resetAnchor` are rejected with 422. `groupSlugs` adds it to groups.",
         }),
       ),
     HttpApiEndpoint.get("get", "/entitlements/:entitlementSlug", {

@@ -3,7 +3,7 @@ import { Schema } from "effect"
 import { ActorReference } from "../../kernel/contract/Caller.ts"
 import { Uuid } from "../../kernel/values/Identifiers.ts"
 import { Slug } from "../../kernel/values/Slug.ts"
-import { Description, Name, Text } from "../../kernel/values/Text.ts"
+import { Description, Name, PathName, Text } from "../../kernel/values/Text.ts"
 import { Timestamp } from "../../kernel/values/Timestamp.ts"
 
 /** The types of entitlements. The interface specification shows `NUMBER` only. */
@@ -88,6 +88,11 @@ export const CreateEntitlement = Schema.Struct({
   aggregationMethod: optional(AggregationMethod.annotate({ description: "Only for `NUMBER`; default `SUM`" })),
   resetPeriod: optional(ResetPeriod.annotate({ description: "Only for `NUMBER`; if omitted, usage never resets" })),
   resetAnchor: optional(ResetAnchor.annotate({ description: "Only for `NUMBER`; default `CALENDAR`" })),
+  groupSlugs: Schema.optionalKey(
+    Schema.Array(PathName)
+      .check(Schema.isMaxLength(100, { expected: "at most 100 slugs" }))
+      .annotate({ description: "Slugs of the groups that get the entitlement" }),
+  ),
   ...changeable,
 })
 export type CreateEntitlement = typeof CreateEntitlement.Type

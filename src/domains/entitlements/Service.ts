@@ -10,11 +10,14 @@ import { slugify, insertWithFreeSlug } from "../../kernel/values/Slug.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
 import { CreateEntitlementSlugTaken, DeleteEntitlementInUse, EntitlementNotFound } from "./Errors.ts"
+import type { NewMemberships } from "./GroupMemberships.ts"
 import type { CreateEntitlement, Entitlement, UpdateEntitlement } from "./Model.ts"
 import { EntitlementsRepo } from "./Repo.ts"
 import { applyChanges, measurementOf, measurementErrors } from "./Rules.ts"
 
 const notFound = (slug: string) => new EntitlementNotFound({ detail: noSuch("entitlement", slug) })
+
+const withoutGroups: NewMemberships = { groups: [], join: () => Effect.void }
 
 const make = Effect.gen(function* () {
   const repo = yield* EntitlementsRepo
@@ -22,7 +25,10 @@ const make = Effect.gen(function* () {
   const cursors = yield* Cursors
   const transactions = yield* Transactions
 
-  const create = Effect.fn("Entitlements.create")(function* (input: CreateEntitlement) {
+  const create = Effect.fn("Entitlements.create")(function* (
+    input: CreateEntitlement,
+    { groups, join }: NewMemberships = withoutGroups,
+  ) {
     const caller = yield* Caller
     const misplaced = measurementErrors(input)
     if (misplaced.length > 0) {
@@ -38,8 +44,8 @@ const make = Effect.gen(function* () {
       type: input.type,
       ...measurementOf(input),
       ...applyChanges(input),
-      groupSlugs: [],
-      entitlementGroups: [],
+      groupSlugs: groups.map(({ slug }) => slug),
+      entitlementGroups: groups,
       createdAt: at,
       updatedAt: at,
       createdBy: caller.actor,
@@ -56,6 +62,7 @@ const make = Effect.gen(function* () {
           detail: `Another entitlement has the slug "${slug}". Choose a different slug.`,
         }),
     })
+    if (groups.length > 0) yield* join(entitlement.id)
     return { ...entitlement, slug }
   })
 

@@ -1,6 +1,8 @@
 /** Endpoints of instances. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { ConnectorNotActive } from "../connectors/Errors.ts"
+import { CreateIntegrationExternalIdTaken } from "../customers/Errors.ts"
 import { Created, Idempotency, idempotencyHeaders, RequiredScope } from "../../kernel/contract/Endpoint.ts"
 import { exampleBody } from "../../kernel/contract/Example.ts"
 import { Page, pageQuery } from "../../kernel/contract/Page.ts"
@@ -39,7 +41,13 @@ export class InstancesApi extends HttpApiGroup.make("instances")
       headers: idempotencyHeaders,
       payload: CreateInstance,
       success: Created(Instance),
-      error: [CreateInstanceSlugTaken, CreateInstanceLicenseArchived, ValidationFailed],
+      error: [
+        CreateInstanceSlugTaken,
+        CreateInstanceLicenseArchived,
+        ConnectorNotActive,
+        CreateIntegrationExternalIdTaken,
+        ValidationFailed,
+      ],
     })
       .middleware(Idempotency)
       .annotate(RequiredScope, "write:instances")
@@ -56,7 +64,7 @@ export class InstancesApi extends HttpApiGroup.make("instances")
         OpenApi.annotations({
           summary: "Create an instance",
           description:
-            "Send exactly one of `customerId` and `customerSlug`, and exactly one of `licenseId`, `licenseSlug` and `licenseFamilySlug`. A family resolves to its current version. Draft versions can be assigned, archived versions cannot. `endLicenseDate` must be after `startLicenseDate`. If `slug` is omitted, it is generated from the name.",
+            "Send exactly one of `customerId` and `customerSlug`, and exactly one of `licenseId`, `licenseSlug` and `licenseFamilySlug`. A family resolves to its current version. Draft versions can be assigned, archived versions cannot. `endLicenseDate` must be after `startLicenseDate`. If `slug` is omitted, it is generated from the name. `integrations` creates integration records with it, all or none; their connectors must be registered and active.",
         }),
       ),
     HttpApiEndpoint.get("get", "/instances/:instanceSlug", {

@@ -1,6 +1,6 @@
 /** Instances: what a customer runs under a license, between two dates (interface specification, section 1). */
 import { Schema } from "effect"
-import { Integrations } from "../customers/Model.ts"
+import { Integrations, NewIntegrations } from "../customers/Model.ts"
 import { ActorReference } from "../../kernel/contract/Caller.ts"
 import { Uuid } from "../../kernel/values/Identifiers.ts"
 import { Slug } from "../../kernel/values/Slug.ts"
@@ -13,7 +13,9 @@ export const Instance = Schema.Struct({
   slug: Schema.String,
   description: Schema.NullOr(Schema.String),
   customerId: Uuid,
+  customerSlug: Schema.String,
   licenseId: Uuid.annotate({ description: "The license version of the instance" }),
+  licenseSlug: Schema.String.annotate({ description: "Slug of the license version" }),
   deploymentZoneId: Schema.NullOr(Uuid),
   startLicenseDate: Timestamp.annotate({ description: "The license grants access from this time on" }),
   endLicenseDate: Schema.NullOr(Timestamp).annotate({ description: "From this time on, the license grants no access" }),
@@ -51,6 +53,7 @@ export const CreateInstance = Schema.Struct({
   endLicenseDate: TimestampInput,
   ...names,
   ...optional,
+  integrations: NewIntegrations,
 })
 export type CreateInstance = typeof CreateInstance.Type
 

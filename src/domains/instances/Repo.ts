@@ -11,8 +11,12 @@ import type { Instance, InstanceFilters } from "./Model.ts"
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const { ask } = yield* HotPath
-  const columns = sql.literal(`id, name, slug, description, customer_id AS "customerId", license_id AS "licenseId",
-    deployment_zone_id AS "deploymentZoneId", start_license_date AS "startLicenseDate",
+  const slugOf = (table: "customers" | "licenses", column: string) => `(
+    SELECT named.slug FROM ${table} named
+    WHERE named.organization_id = instances.organization_id AND named.id = instances.${column})`
+  const columns = sql.literal(`id, name, slug, description, customer_id AS "customerId",
+    ${slugOf("customers", "customer_id")} AS "customerSlug", license_id AS "licenseId",
+    ${slugOf("licenses", "license_id")} AS "licenseSlug", deployment_zone_id AS "deploymentZoneId", start_license_date AS "startLicenseDate",
     end_license_date AS "endLicenseDate", metadata, ${integrationsOf("instances")} AS integrations, created_at AS "createdAt",
     updated_at AS "updatedAt", created_by AS "createdBy", updated_by AS "updatedBy"`)
 

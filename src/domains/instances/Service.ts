@@ -45,18 +45,20 @@ const make = Effect.gen(function* () {
   const cursors = yield* Cursors
   const transactions = yield* Transactions
 
-  /** The id of the named customer, `null` if none is named. It cannot be deleted before the transaction ends. */
-  const customerId = Effect.fnUntraced(function* (organizationId: string, naming: Reference | undefined) {
+  /** The named customer, `null` if none is named. It cannot be deleted before the transaction ends. */
+  const customerOf = Effect.fnUntraced(function* (organizationId: string, naming: Reference | undefined) {
     if (naming === undefined) return null
     const customer = yield* customers.keep(organizationId, { [naming.property]: naming.value })
-    return Option.isSome(customer) ? customer.value.id : yield* unknownName("customer", naming)
+    return Option.isSome(customer)
+      ? { customerId: customer.value.id, customerSlug: customer.value.slug }
+      : yield* unknownName("customer", naming)
   })
 
   /**
-   * The id of the named license version, `null` if none is named. A newly assigned version must not be archived, and
+   * The named license version, `null` if none is named. A newly assigned version must not be archived, and
    * is locked: it cannot be archived or deleted before the transaction ends.
    */
-  const licenseId = Effect.fnUntraced(function* <E>(
+  const licenseOf = Effect.fnUntraced(function* <E>(
     organizationId: string,
     naming: Reference | undefined,
     options: { readonly assigned: string | null; readonly whenArchived: (problem: { readonly detail: string }) => E },
@@ -65,13 +67,14 @@ const make = Effect.gen(function* () {
     const kind = naming.property === "licenseFamilySlug" ? "license family with a published version" : "license"
     const named = yield* licenses.resolve(organizationId, { [naming.property]: naming.value })
     if (Option.isNone(named)) return yield* unknownName(kind, naming)
-    if (named.value.id === options.assigned) return named.value.id
+    const chosen = { licenseId: named.value.id, licenseSlug: named.value.slug }
+    if (named.value.id === options.assigned) return chosen
     const license = yield* licenses.lock(organizationId, named.value.id)
     if (Option.isNone(license)) return yield* unknownName(kind, naming)
     if (license.value.lifecycleState === "ARCHIVED") {
       return yield* Effect.fail(options.whenArchived(archived(license.value.slug)))
     }
-    return license.value.id
+    return chosen
   })
 
   const zoneId = Effect.fnUntraced(function* (organizationId: string, id: string | null) {
@@ -100,12 +103,11 @@ const make = Effect.gen(function* () {
           name: input.name,
           description: input.description ?? null,
           // Both are named, or validation would have failed.
-          customerId: (yield* customerId(organizationId, customerReference(input))) ?? "",
-          licenseId:
-            (yield* licenseId(organizationId, licenseReference(input), {
-              assigned: null,
-              whenArchived: (problem) => new CreateInstanceLicenseArchived(problem),
-            })) ?? "",
+          ...((yield* customerOf(organizationId, customerReference(input))) ?? { customerId: "", customerSlug: "" }),
+          ...((yield* licenseOf(organizationId, licenseReference(input), {
+            assigned: null,
+            whenArchived: (problem) => new CreateInstanceLicenseArchived(problem),
+          })) ?? { licenseId: "", licenseSlug: "" }),
           deploymentZoneId: yield* zoneId(organizationId, input.deploymentZoneId ?? null),
           startLicenseDate: input.startLicenseDate,
           endLicenseDate: input.endLicenseDate,
@@ -196,8 +198,8 @@ const make = Effect.gen(function* () {
         yield* failWithErrors(changeErrors(current, input))
         const metadata = input.metadata === undefined ? current.metadata : (input.metadata ?? {})
         yield* metadataValues.check(organizationId, "INSTANCE", current.metadata, metadata)
-        const namedCustomer = yield* customerId(organizationId, customerReference(input))
-        const namedLicense = yield* licenseId(organizationId, licenseReference(input), {
+        const namedCustomer = yield* customerOf(organizationId, customerReference(input))
+        const namedLicense = yield* licenseOf(organizationId, licenseReference(input), {
           assigned: current.licenseId,
           whenArchived: (problem) => new UpdateInstanceLicenseArchived(problem),
         })
@@ -205,8 +207,8 @@ const make = Effect.gen(function* () {
           ...current,
           name: input.name ?? current.name,
           description: input.description === undefined ? current.description : input.description,
-          customerId: namedCustomer ?? current.customerId,
-          licenseId: namedLicense ?? current.licenseId,
+          ...namedCustomer,
+          ...namedLicense,
           deploymentZoneId:
             input.deploymentZoneId === undefined
               ? current.deploymentZoneId
@@ -243,6 +245,7 @@ const make = Effect.gen(function* () {
     list,
     update: (slug: string, input: UpdateInstance) => change({ instanceSlug: slug }, input),
     delete: remove,
+    find: (organizationId: string, id: string) => repo.findById(organizationId, id),
     /** Changes an instance and stores more within the transaction. */
     change,
     /** Stores something that is part of an instance's record, under the lock of the instance. */

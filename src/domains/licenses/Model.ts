@@ -87,6 +87,35 @@ export const LicenseFamily = Schema.Struct({
 })
 export type LicenseFamily = typeof LicenseFamily.Type
 
+/** The maximum number of versions in a family's response. */
+export const MAX_VERSIONS = 200
+
+/** A family with the versions that the request asks for. */
+export const ResolvedLicenseFamily = Schema.Struct({
+  ...LicenseFamily.fields,
+  version: Schema.optionalKey(License).annotate({ description: "The version of the query parameter `version`" }),
+  versions: Schema.optionalKey(
+    Schema.Array(License).annotate({
+      description: `All versions, highest first, at most ${MAX_VERSIONS}; only with \`include=versions\``,
+    }),
+  ),
+})
+export type ResolvedLicenseFamily = typeof ResolvedLicenseFamily.Type
+
+/** What a request asks of a family beside its current version. */
+export const familyQuery = {
+  version: Schema.optionalKey(
+    Schema.String.check(Schema.isPattern(/^[1-9]\d{0,8}$/, { expected: "the number of a version" })).annotate({
+      description: "Number of a version, which is returned as `version`",
+    }),
+  ),
+  include: Schema.optionalKey(Schema.Literal("versions").annotate({ description: "Returns all versions too" })),
+}
+export interface FamilyQuery {
+  readonly version?: string
+  readonly include?: "versions"
+}
+
 const VALUE =
   "Depends on the type of the entitlement: a number (`-1` is unlimited), a boolean, or a configuration object"
 const GrantValue = Schema.Union([Schema.Finite, Schema.Boolean, FreeObject]).annotate({

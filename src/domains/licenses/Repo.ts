@@ -83,6 +83,17 @@ const make = Effect.gen(function* () {
             AND license.lifecycle_state = 'PUBLISHED') published
         ORDER BY "familyId", "isDefault" DESC, version::integer DESC`),
 
+    findVersion: (organizationId: string, familyId: string, version: number) =>
+      record<License>()(sql`
+        ${licenses} WHERE license.organization_id = ${organizationId} AND license.family_id = ${familyId}
+          AND license.version = ${version}`),
+
+    /** The versions of a family, highest first. */
+    listVersions: (organizationId: string, familyId: string, count: number) =>
+      records<License>()(sql`
+        ${licenses} WHERE license.organization_id = ${organizationId} AND license.family_id = ${familyId}
+        ORDER BY license.version DESC LIMIT ${count}`),
+
     /** Stores the row if its slug is free and returns whether it was. */
     insert: (organizationId: string, row: License) =>
       returnedRow(sql`
