@@ -32,6 +32,7 @@ import usageRoom from "./0024_usage_room.ts"
 import catalogVersions from "./0025_catalog_versions.ts"
 import webhookLeases from "./0026_webhook_leases.ts"
 import secretKeyChecks from "./0027_secret_key_checks.ts"
+import listFilters from "./0028_list_filters.ts"
 
 export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.SqlClient>> = {
   "0001_access": access,
@@ -61,4 +62,5 @@ export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.
   "0025_catalog_versions": catalogVersions,
   "0026_webhook_leases": webhookLeases,
   "0027_secret_key_checks": secretKeyChecks,
+  "0028_list_filters": listFilters,
 }

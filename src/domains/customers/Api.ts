@@ -3,6 +3,7 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/ht
 import { ConnectorNotActive } from "../connectors/Errors.ts"
 import { Created, Idempotency, idempotencyHeaders, RequiredScope } from "../../kernel/contract/Endpoint.ts"
 import { exampleBody } from "../../kernel/contract/Example.ts"
+import { rewritable } from "../../kernel/contract/Rewritable.ts"
 import { Page, pageQuery } from "../../kernel/contract/Page.ts"
 import { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
 import { PathName } from "../../kernel/values/Text.ts"
@@ -14,14 +15,14 @@ import {
   DeleteCustomerInUse,
   UpdateCustomerExternalIdTaken,
 } from "./Errors.ts"
-import { CreateCustomer, Customer, UpdateCustomer } from "./Model.ts"
+import { CreateCustomer, Customer, customerFilters, UpdateCustomer } from "./Model.ts"
 
 const customer = { customerSlug: PathName }
 
 export class CustomersApi extends HttpApiGroup.make("customers")
   .add(
     HttpApiEndpoint.get("list", "/customers", {
-      query: pageQuery,
+      query: { ...pageQuery, ...customerFilters },
       success: Page(Customer),
       error: InvalidCursor,
     })
@@ -58,9 +59,9 @@ export class CustomersApi extends HttpApiGroup.make("customers")
       .annotateMerge(OpenApi.annotations({ summary: "Read a customer" })),
     HttpApiEndpoint.patch("update", "/customers/:customerSlug", {
       params: customer,
-      payload: UpdateCustomer,
+      payload: rewritable(Customer, UpdateCustomer),
       success: Customer,
-      error: [CustomerNotFound, UpdateCustomerExternalIdTaken],
+      error: [CustomerNotFound, UpdateCustomerExternalIdTaken, ValidationFailed],
     })
       .annotate(RequiredScope, "write:customers")
       .annotateMerge(exampleBody({ domain: null, externalCustomerId: "crm-4711" }))

@@ -1,9 +1,10 @@
 /** Customers, to whom an organization issues licenses (interface specification, section 2). */
 import { Schema } from "effect"
 import { ActorReference } from "../../kernel/contract/Caller.ts"
+import { nameFilter } from "../../kernel/contract/Page.ts"
 import { Uuid } from "../../kernel/values/Identifiers.ts"
 import { Slug } from "../../kernel/values/Slug.ts"
-import { FreeObject, Name, Text } from "../../kernel/values/Text.ts"
+import { FreeObject, Name, PathName, Text } from "../../kernel/values/Text.ts"
 import { Timestamp, TimestampInput } from "../../kernel/values/Timestamp.ts"
 
 /** Links a customer or an instance to a third-party system. The specification fixes the property names. */
@@ -99,6 +100,22 @@ export const UpdateCustomer = Schema.Struct({
   externalCustomerId: Schema.optionalKey(Schema.NullOr(Name)),
 })
 export type UpdateCustomer = typeof UpdateCustomer.Type
+
+/** Filters of `GET /customers`. */
+export const customerFilters = {
+  ...nameFilter,
+  domain: Schema.optionalKey(
+    PathName.annotate({ description: "Only customers with this domain; letter case does not matter" }),
+  ),
+  externalCustomerId: Schema.optionalKey(
+    PathName.annotate({ description: "Only the customer with this identifier of yours" }),
+  ),
+}
+export interface CustomerFilters {
+  readonly q?: string
+  readonly domain?: string
+  readonly externalCustomerId?: string
+}
 
 /** Identifies a customer by id or by slug. */
 export interface CustomerChoice {

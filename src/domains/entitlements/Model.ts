@@ -1,6 +1,7 @@
 /** Entitlements: what a license can grant (interface specification, section 2; contract, section 5). */
 import { Schema } from "effect"
 import { ActorReference } from "../../kernel/contract/Caller.ts"
+import { nameFilter } from "../../kernel/contract/Page.ts"
 import { Uuid } from "../../kernel/values/Identifiers.ts"
 import { Slug } from "../../kernel/values/Slug.ts"
 import { Description, Name, PathName, Text } from "../../kernel/values/Text.ts"
@@ -96,6 +97,18 @@ export const CreateEntitlement = Schema.Struct({
   ...changeable,
 })
 export type CreateEntitlement = typeof CreateEntitlement.Type
+
+/** Filters of `GET /entitlements`. */
+export const entitlementFilters = {
+  ...nameFilter,
+  type: Schema.optionalKey(EntitlementType),
+  group: Schema.optionalKey(PathName.annotate({ description: "Only entitlements in the group with this slug" })),
+}
+export interface EntitlementFilters {
+  readonly q?: string
+  readonly type?: EntitlementType
+  readonly group?: string
+}
 
 /** Body of `PUT /entitlements/{entitlementSlug}`. */
 export const UpdateEntitlement = Schema.Struct({ name: Schema.optionalKey(Name), ...changeable })

@@ -5,6 +5,7 @@ import type { GroupMemberships } from "../entitlements/GroupMemberships.ts"
 import { Entitlements } from "../entitlements/Service.ts"
 import { Events } from "../events/Service.ts"
 import { Caller } from "../../kernel/contract/Caller.ts"
+import { requireUnchanged } from "../../kernel/contract/Rewritable.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
 import { byId, Cursors } from "../../kernel/contract/Page.ts"
 import type { PageRequest } from "../../kernel/contract/Page.ts"
@@ -13,7 +14,8 @@ import { slugify, insertWithFreeSlug } from "../../kernel/values/Slug.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transaction, Transactions } from "../../kernel/database/Transactions.ts"
 import { CreateEntitlementGroupSlugTaken, EntitlementGroupNotFound } from "./Errors.ts"
-import type { CreateEntitlementGroup, EntitlementGroup, UpdateEntitlementGroup } from "./Model.ts"
+import { UpdateEntitlementGroup } from "./Model.ts"
+import type { CreateEntitlementGroup, EntitlementGroup } from "./Model.ts"
 import { EntitlementGroupsRepo } from "./Repo.ts"
 
 const notFound = (slug: string) => new EntitlementGroupNotFound({ detail: noSuch("entitlement group", slug) })
@@ -86,6 +88,7 @@ const make = Effect.gen(function* () {
     yield* transactions.run(
       Effect.gen(function* () {
         const group = yield* lock(organizationId, slug)
+        yield* requireUnchanged(UpdateEntitlementGroup, group, input)
         yield* save({
           ...group,
           name: input.name ?? group.name,

@@ -3,8 +3,9 @@ import { Context, Effect, Layer, Option } from "effect"
 import { Customers } from "../customers/Service.ts"
 import { Events } from "../events/Service.ts"
 import { Caller } from "../../kernel/contract/Caller.ts"
+import { requireUnchanged } from "../../kernel/contract/Rewritable.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
-import { byId, Cursors } from "../../kernel/contract/Page.ts"
+import { byId, Cursors, filtersOf } from "../../kernel/contract/Page.ts"
 import type { PageRequest } from "../../kernel/contract/Page.ts"
 import { invalid, noSuch, failWithErrors } from "../../kernel/contract/Problem.ts"
 import { slugify, insertWithFreeSlug } from "../../kernel/values/Slug.ts"
@@ -19,9 +20,17 @@ import {
   InstanceNotFound,
   UpdateInstanceLicenseArchived,
 } from "./Errors.ts"
-import type { Instance, InstanceChange, InstanceChoice, InstanceFilters, NewInstance, UpdateInstance } from "./Model.ts"
+import { UpdateInstance } from "./Model.ts"
+import type { Instance, InstanceChange, InstanceChoice, InstanceFilters, NewInstance } from "./Model.ts"
 import { InstancesRepo } from "./Repo.ts"
-import { changeErrors, creationErrors, customerReference, licenseReference } from "./Rules.ts"
+import {
+  changeErrors,
+  clearedEndErrors,
+  creationErrors,
+  customerReference,
+  licenseReference,
+  withoutCurrentNames,
+} from "./Rules.ts"
 import type { Reference } from "./Rules.ts"
 
 const notFound = (slug: string) => new InstanceNotFound({ detail: noSuch("instance", slug) })
@@ -143,18 +152,9 @@ const make = Effect.gen(function* () {
     return Option.isSome(instance) ? instance.value : yield* notFound(slug)
   })
 
-  const list = Effect.fn("Instances.list")(function* ({
-    customer,
-    license,
-    zone,
-    ...request
-  }: PageRequest & InstanceFilters) {
+  const list = Effect.fn("Instances.list")(function* (request: PageRequest & InstanceFilters) {
     const { organizationId } = yield* Caller
-    const filters = {
-      ...(customer === undefined ? {} : { customer }),
-      ...(license === undefined ? {} : { license }),
-      ...(zone === undefined ? {} : { zone }),
-    }
+    const filters = filtersOf(request)
     return yield* cursors.page(
       { name: "instances", organizationId, filters },
       request,
@@ -188,13 +188,15 @@ const make = Effect.gen(function* () {
 
   const change = Effect.fn("Instances.change")(function* <E = never>(
     choice: InstanceChoice,
-    input: InstanceChange,
+    sent: InstanceChange,
     withinTransaction?: WithinTransaction<E>,
   ) {
     return yield* changing(
       choice,
       Effect.fnUntraced(function* (current, organizationId) {
         if (withinTransaction !== undefined) yield* withinTransaction(current)
+        yield* requireUnchanged(UpdateInstance, current, sent)
+        const input = withoutCurrentNames(current, sent)
         yield* failWithErrors(changeErrors(current, input))
         const metadata = input.metadata === undefined ? current.metadata : (input.metadata ?? {})
         yield* metadataValues.check(organizationId, "INSTANCE", current.metadata, metadata)
@@ -243,7 +245,8 @@ const make = Effect.gen(function* () {
     create,
     get,
     list,
-    update: (slug: string, input: UpdateInstance) => change({ instanceSlug: slug }, input),
+    update: (slug: string, input: UpdateInstance) =>
+      change({ instanceSlug: slug }, input, (current) => failWithErrors(clearedEndErrors(current, input))),
     delete: remove,
     find: (organizationId: string, id: string) => repo.findById(organizationId, id),
     /** Changes an instance and stores more within the transaction. */

@@ -2,6 +2,7 @@
 import { Schema } from "effect"
 import { ActorReference } from "../../kernel/contract/Caller.ts"
 import { Amount } from "../../kernel/values/Decimal.ts"
+import { nameFilter } from "../../kernel/contract/Page.ts"
 import { Uuid } from "../../kernel/values/Identifiers.ts"
 import { Slug } from "../../kernel/values/Slug.ts"
 import { Description, FreeObject, Name, PathName } from "../../kernel/values/Text.ts"
@@ -70,10 +71,18 @@ export type UpdateLicense = typeof UpdateLicense.Type
 export const licenseFilters = {
   family: Schema.optionalKey(PathName.annotate({ description: "Only versions of the family with this slug" })),
   lifecycleState: Schema.optionalKey(LifecycleState),
+  type: Schema.optionalKey(LicenseType),
+  entitlement: Schema.optionalKey(
+    PathName.annotate({ description: "Only versions that grant the entitlement with this slug" }),
+  ),
+  ...nameFilter,
 }
 export interface LicenseFilters {
+  readonly q?: string
   readonly family?: string
   readonly lifecycleState?: LifecycleState
+  readonly type?: LicenseType
+  readonly entitlement?: string
 }
 
 export const LicenseFamily = Schema.Struct({
