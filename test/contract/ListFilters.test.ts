@@ -52,6 +52,7 @@ layer(TestService.layer, { excludeTestServices: true })("the filters of lists", 
         ["/customers?externalCustomerId=CRM-1", []],
       ])
       const page = yield* list("/customers?q=acme&limit=1")
+      assert.strictEqual(page.body.items.length, 1)
       const other = yield* list(`/customers?q=acm&cursor=${page.body.nextCursor}`)
       assert.strictEqual(other.body.code, "Request.InvalidCursor")
       assert.strictEqual((yield* list("/customers?q=%00")).status, 422)

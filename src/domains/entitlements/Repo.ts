@@ -5,6 +5,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import { afterInDisplayOrder } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
 import { pageIds, prefixOf } from "../../kernel/database/Pages.ts"
+import type { Unordered } from "../../kernel/database/Pages.ts"
 import { record, records, returnedRow } from "../../kernel/database/Statements.ts"
 import type { Entitlement, EntitlementFilters } from "./Model.ts"
 
@@ -38,10 +39,14 @@ const make = Effect.gen(function* () {
     updated_at AS "updatedAt", created_by AS "createdBy", updated_by AS "updatedBy"`)
   const columns = columnsWith(groups)
   const pageOf = pageIds(sql, "display")
-  const inGroup = (organizationId: string, slug: string) => sql`id IN (
-    SELECT m.entitlement_id FROM entitlement_group_members m
-    WHERE m.organization_id = ${organizationId} AND m.group_id =
-      (SELECT id FROM entitlement_groups WHERE organization_id = ${organizationId} AND slug = ${slug}))`
+  const inGroup = (organizationId: string, slug: string): Unordered => {
+    const members = sql`FROM entitlement_group_members m WHERE m.organization_id = ${organizationId} AND m.group_id =
+      (SELECT id FROM entitlement_groups WHERE organization_id = ${organizationId} AND slug = ${slug})`
+    return {
+      matches: sql`EXISTS (SELECT 1 ${members} AND m.entitlement_id = entitlements.id)`,
+      indexed: [sql`id = ANY(ARRAY(SELECT m.entitlement_id ${members}))`],
+    }
+  }
 
   return {
     /** The statement that stores the row if its slug is free. */
@@ -75,7 +80,7 @@ const make = Effect.gen(function* () {
               count,
               where: filters.type === undefined ? [] : [sql`type = ${filters.type}`],
               unordered: [
-                ...(filters.group === undefined ? [] : [[inGroup(organizationId, filters.group)]]),
+                ...(filters.group === undefined ? [] : [inGroup(organizationId, filters.group)]),
                 ...(filters.q === undefined ? [] : [prefixOf(sql, filters.q)]),
               ],
             })}))

@@ -2,6 +2,7 @@
 import type { PgClient } from "@effect/sql-pg"
 import type { Fragment } from "effect/sql/Statement"
 import { pageIds, prefixOf } from "../../kernel/database/Pages.ts"
+import type { Unordered } from "../../kernel/database/Pages.ts"
 import type { InstanceFilters } from "./Model.ts"
 
 /** The conditions of a range of dates, of which at least one limit is given. */
@@ -10,13 +11,14 @@ const between = (
   column: "end_license_date" | "start_license_date",
   from: Date | undefined,
   to: Date | undefined,
-): ReadonlyArray<ReadonlyArray<Fragment>> => {
+): ReadonlyArray<Unordered> => {
   const date = sql.literal(column)
   const limits = [
     ...(from === undefined ? [] : [sql`${date} >= ${from}`]),
     ...(to === undefined ? [] : [sql`${date} < ${to}`]),
   ]
-  return limits.length === 0 ? [] : [[sql.and(limits)]]
+  const range = sql.and(limits)
+  return limits.length === 0 ? [] : [{ matches: range, indexed: [range] }]
 }
 
 /** Builds the statement of a page's ids. An unknown slug yields NULL, which equals no column. */

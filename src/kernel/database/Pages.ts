@@ -1,16 +1,21 @@
 /**
  * The ids of a page of a filtered list. A filter whose index does not have the order of the list, such as a prefix or a
- * range of dates, is served in two ways: few matches are read from its index and sorted; of many, the first ones are
- * found in the order of the list.
+ * range of dates, is served in two ways: the first rows of the list are looked at; if they contain no page, all matches are
+ * read from the index and sorted.
  */
 import type { PgClient } from "@effect/sql-pg"
 import type { Fragment } from "effect/sql/Statement"
 
-/** The number of matches of each condition that are sorted. More are not read. */
-const FEW = 25_000
+/** So many rows of the list are looked at first. If a filter matches many rows, they contain a page. */
+const PROBED_ROWS = 3000
 
-/** A filter: a row matches if it meets one of these conditions. Each has an index of its own. */
-export type Unordered = ReadonlyArray<Fragment>
+/** A filter that has no index in the order of the list. */
+export interface Unordered {
+  /** Whether a row matches. */
+  readonly matches: Fragment
+  /** One or two conditions with an index each. A row matches if it meets one of them. */
+  readonly indexed: ReadonlyArray<Fragment>
+}
 
 export interface PageFilters {
   readonly table: "customers" | "deployment_zones" | "entitlements" | "instances" | "licenses"
@@ -35,45 +40,45 @@ export const pageIds =
   ({ after, count, organizationId, table, unordered, where }: PageFilters): Fragment => {
     const [position, sorted] = [sql.literal(orders[order][0]), sql.literal(orders[order][1])]
     const rows = sql.literal(table)
-    const ofOrganization = sql`organization_id = ${organizationId}`
-    const scope = [ofOrganization, after]
+    const scope = [sql`organization_id = ${organizationId}`, after]
+    const inOrder = (limit: number) =>
+      sql`FROM ${rows} WHERE ${sql.and([...scope, ...where])} ORDER BY ${sorted} LIMIT ${limit}`
     const [first, ...others] = unordered
-    // Behind IS TRUE a condition is no reason for the planner to leave the order of the list.
-    const further = [...where, ...others.map((filter) => sql`(${sql.or(filter)}) IS TRUE`)]
-    if (first === undefined) {
-      return sql`SELECT id FROM ${rows} WHERE ${sql.and([...scope, ...further])} ORDER BY ${sorted} LIMIT ${count}`
-    }
-    const [one, two = sql`false`] = first.map(
-      (condition) => sql`SELECT ${position} FROM ${rows} WHERE ${sql.and([...scope, condition])} LIMIT ${FEW}`,
+    if (first === undefined) return sql`SELECT id ${inOrder(count)}`
+    const [one, two] = first.indexed.map(
+      (condition) => sql`SELECT ${position} FROM ${rows} WHERE ${sql.and([...scope, condition])}`,
     )
-    const matches = first.length === 1 ? sql`${one}` : sql`(${one}) UNION ALL (${two})`
-    // A row that meets both conditions is there twice, so twice as many rows contain a page.
-    const fromMatches =
+    const matches = two === undefined ? sql`${one ?? sql`SELECT 1`}` : sql`(${one ?? two}) UNION ALL (${two})`
+    const further = [...where, ...others.map((filter) => filter.matches)]
+    // OFFSET 0 keeps the planner from leaving the index for the order. A row that meets both conditions is there twice, so
+    // twice as many rows contain a page.
+    const sortedMatches =
       further.length === 0
-        ? sql`SELECT DISTINCT id FROM (SELECT * FROM matches ORDER BY ${sorted} LIMIT ${2 * count}) best
-            WHERE (SELECT few FROM amount)`
-        : sql`SELECT id FROM ${rows} WHERE ${sql.and([
-            sql`(SELECT few FROM amount)`,
-            ofOrganization,
-            sql`id IN (SELECT id FROM matches)`,
+        ? sql`SELECT DISTINCT ${position} FROM (
+            SELECT * FROM (${matches} OFFSET 0) matches ORDER BY ${sorted} LIMIT ${2 * count}) best`
+        : sql`SELECT ${position} FROM ${rows} WHERE ${sql.and([
+            ...scope,
             ...further,
+            sql`id = ANY(ARRAY(SELECT id FROM (${matches} OFFSET 0) matches))`,
           ])} ORDER BY ${sorted} LIMIT ${count}`
-    const inOrder = sql`SELECT id FROM ${rows} WHERE ${sql.and([
-      sql`NOT (SELECT few FROM amount)`,
-      ...scope,
-      sql`(${sql.or(first)}) IS TRUE`,
-      ...further,
-    ])} ORDER BY ${sorted} LIMIT ${count}`
     return sql`
-      WITH matches AS MATERIALIZED (${matches}),
-        amount AS MATERIALIZED (SELECT count(*) < ${FEW} AS few FROM matches)
-      (${fromMatches}) UNION ALL (${inOrder})`
+      WITH probed AS MATERIALIZED (
+        SELECT ${position} FROM (SELECT * ${inOrder(PROBED_ROWS)}) ${rows}
+        WHERE ${sql.and(unordered.map((filter) => filter.matches))} LIMIT ${count}
+      ), answered AS MATERIALIZED (SELECT count(*) = ${count} AS yes FROM probed)
+      SELECT id FROM (
+        SELECT ${position} FROM probed WHERE (SELECT yes FROM answered)
+        UNION ALL
+        SELECT ${position} FROM (${sortedMatches}) found WHERE NOT (SELECT yes FROM answered)
+      ) page ORDER BY ${sorted} LIMIT ${count}`
   }
 
 /** The prefix of a name or a slug, without case. */
-export const prefixOf = (sql: PgClient.PgClient, q: string): Unordered =>
-  ['lower(name) COLLATE "C"', 'slug COLLATE "C"'].map((text) => {
+export const prefixOf = (sql: PgClient.PgClient, q: string): Unordered => {
+  const indexed = ['lower(name) COLLATE "C"', 'slug COLLATE "C"'].map((text) => {
     const value = sql.literal(text)
     // The greatest character follows every text with this prefix.
     return sql`${value} >= lower(${q}::text) AND ${value} < lower(${q}::text) || chr(1114111)`
   })
+  return { matches: sql.or(indexed), indexed }
+}
