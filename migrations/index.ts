@@ -34,6 +34,7 @@ import webhookLeases from "./0026_webhook_leases.ts"
 import secretKeyChecks from "./0027_secret_key_checks.ts"
 import idempotencyTargets from "./0028_idempotency_targets.ts"
 import removals from "./0029_removals.ts"
+import listFilters from "./0030_list_filters.ts"
 
 export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.SqlClient>> = {
   "0001_access": access,
@@ -65,4 +66,5 @@ export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.
   "0027_secret_key_checks": secretKeyChecks,
   "0028_idempotency_targets": idempotencyTargets,
   "0029_removals": removals,
+  "0030_list_filters": listFilters,
 }

@@ -44,10 +44,10 @@ const setup = Effect.gen(function* () {
   const service = yield* TestService
   const owner = yield* service.tenant()
   const fixture = yield* populate({ ...service, ...owner })
-  const call = (endpoint: Endpoint, options: CallOptions = {}, at: Fixture = fixture) => {
+  const call = (endpoint: Endpoint, options: CallOptions = {}, at: Fixture = fixture, query = "") => {
     const { body, path } = scenarioOf(endpoint, at)
     const listener = endpoint.api === "platform" ? service.platform : service.core
-    return listener(endpoint.method, path, {
+    return listener(endpoint.method, path + (path.includes("?") ? query.replace("?", "&") : query), {
       ...(body === undefined || options.rawBody !== undefined ? {} : { body }),
       ...options,
     })
@@ -221,6 +221,50 @@ layer(TestService.layer, { excludeTestServices: true })("every endpoint rejects"
           "body.surprise",
         )
       }
+    }),
+  )
+
+  it.effect("a body of wrong values with plain messages", () =>
+    Effect.gen(function* () {
+      const { call, right, fixture } = yield* setup
+      for (const endpoint of withStrictBody) {
+        const names = Object.keys({ ...endpoint.example, ...scenarioOf(endpoint, fixture).body })
+        for (const value of [[[1]], {}, "", -1.5, null, undefined]) {
+          const body = { ...Object.fromEntries(names.map((name) => [name, value])), surprise: 1 }
+          const response = yield* call(endpoint, { token: right(endpoint), body })
+          if (allowsUnknownProperties.includes(endpoint.id)) continue
+          assertProblem(endpoint, response, 422, "Request.ValidationFailed")
+          for (const { message } of response.body.errors) {
+            assert.match(message, /^(unknown property|required|must )/, `${endpoint.id}: ${response.text}`)
+            assert.notMatch(message, /undefined|<filter>|RegExp/, `${endpoint.id}: ${response.text}`)
+          }
+        }
+      }
+    }),
+  )
+
+  it.effect("an unknown query member with its location, and does nothing", () =>
+    Effect.gen(function* () {
+      const { call, fixture, owner, right, core } = yield* setup
+      for (const endpoint of endpoints) {
+        const response = yield* call(endpoint, { token: right(endpoint) }, fixture, "?dryRun=true&dryRun=false")
+        assertProblem(endpoint, response, 422, "Request.ValidationFailed")
+        assert.deepStrictEqual(response.body.errors, [
+          { location: "query.dryRun", message: "unknown property", value: "true" },
+        ])
+      }
+      assert.strictEqual((yield* core("GET", `/instances/${fixture.instance}`, { token: owner.token })).status, 200)
+    }),
+  )
+
+  it.effect("a query member that is sent twice, unless it is a list", () =>
+    Effect.gen(function* () {
+      const { core, owner } = yield* setup
+      const twice = yield* core("GET", "/licenses?limit=1&limit=2", { token: owner.token })
+      assert.strictEqual(twice.status, 422, twice.text)
+      assert.deepStrictEqual(twice.body.errors, [{ location: "query.limit", message: "must be sent only once" }])
+      const list = yield* core("GET", "/events?type=INSTANCE_CREATION&type=INSTANCE_DELETED", { token: owner.token })
+      assert.strictEqual(list.status, 200, list.text)
     }),
   )
 

@@ -89,6 +89,29 @@ layer(TestService.layer, { excludeTestServices: true })("entitlement groups", (i
       }),
   )
 
+  it.effect("an entitlement is created in groups, and the groups change with it", () =>
+    Effect.gen(function* () {
+      const { get, group, post } = yield* setup
+      yield* post("/entitlement-groups", { name: "All" })
+      const body = { name: "API", slug: "api", type: "NUMBER" }
+      const unknown = yield* post("/entitlements", { ...body, groupSlugs: ["all", "nothing"] })
+      assert.strictEqual(unknown.status, 422)
+      assert.strictEqual(unknown.body.errors[0].location, "body.groupSlugs[1]")
+      const created = yield* post("/entitlements", { ...body, groupSlugs: ["team-features", "all", "all"] })
+      assert.strictEqual(created.status, 201, created.text)
+      assert.deepStrictEqual(created.body.groupSlugs, ["all", "team-features"])
+      assert.deepStrictEqual((yield* get("/entitlements/api")).body, created.body)
+      const changed = (yield* get("/entitlement-groups/team-features")).body
+      assert.deepStrictEqual(changed.entitlementSlugs, ["api"])
+      assert.notStrictEqual(changed.updatedAt, group.body.updatedAt)
+      const events: ReadonlyArray<{ type: string }> = (yield* get("/events?limit=200")).body.items
+      assert.deepStrictEqual(
+        events.slice(-3).map(({ type }) => type),
+        ["ENTITLEMENT_CREATED", "ENTITLEMENT_GROUP_UPDATED", "ENTITLEMENT_GROUP_UPDATED"],
+      )
+    }),
+  )
+
   it.effect("an unknown entitlement is rejected with its location in a body, and not found in a path", () =>
     Effect.gen(function* () {
       const { core, post, token } = yield* setup

@@ -147,7 +147,7 @@ layer(TestService.layer, { excludeTestServices: true })("upserts of customers", 
     Effect.gen(function* () {
       const { call, upsertCustomer } = yield* openCrm
       const bad: ReadonlyArray<[object, string]> = [
-        [{ error: "x" }, "body.error"],
+        [{ error: 1 }, "body.error"],
         [{ externalCustomerId: "x" }, "body.externalCustomerId"],
         [{ name: null }, "body.name"],
         [{ slug: null }, "body.slug"],

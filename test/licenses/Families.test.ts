@@ -33,6 +33,25 @@ layer(TestService.layer, { excludeTestServices: true })("license families", (it)
     }),
   )
 
+  it.effect("a family returns a version by its number, and all its versions, also if none is published", () =>
+    Effect.gen(function* () {
+      const { call, license } = yield* vendor
+      const first = (yield* license({ lifecycleState: "DRAFT" })).body
+      const draft = yield* call("GET", "/license-families/gold?version=1&include=versions")
+      assert.strictEqual(draft.status, 200, draft.text)
+      assert.deepStrictEqual([draft.body.currentVersion, draft.body.version], [null, first])
+      const second = (yield* license({ familySlug: "gold" })).body
+      const { body } = yield* call("GET", "/license-families/gold?include=versions")
+      assert.deepStrictEqual(body.versions, [second, first])
+      assert.deepStrictEqual([body.currentVersion.slug, body.version], ["gold-v2", undefined])
+      const missing = yield* call("GET", "/license-families/gold?version=3")
+      assert.deepStrictEqual(rejectionOf(missing), [404, "License.NotFound"])
+      for (const query of ["version=0", "version=x", "include=all"]) {
+        assert.strictEqual((yield* call("GET", `/license-families/gold?${query}`)).status, 422, query)
+      }
+    }),
+  )
+
   it.effect("families are listed newest first, each with its current version", () =>
     Effect.gen(function* () {
       const { call, license } = yield* vendor

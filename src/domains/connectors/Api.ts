@@ -8,6 +8,7 @@ import {
   CallsThirdParty,
 } from "../../kernel/contract/Endpoint.ts"
 import { exampleBody } from "../../kernel/contract/Example.ts"
+import { rewritable } from "../../kernel/contract/Rewritable.ts"
 import { Page, pageQuery } from "../../kernel/contract/Page.ts"
 import { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
 import {
@@ -94,7 +95,7 @@ export class ConnectorsApi extends HttpApiGroup.make("connectors")
       ),
     HttpApiEndpoint.put("putSettings", "/connectors/:connectorName/settings", {
       params: connector,
-      payload: PutSettings,
+      payload: rewritable(SettingsRecord, PutSettings),
       success: SettingsRecord,
       error: [ConnectorNotFound, ValidationFailed],
     })

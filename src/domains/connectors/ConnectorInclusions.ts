@@ -1,11 +1,13 @@
 /** Use cases for connector inclusions: which connectors an organization's license includes. Set by the operator. */
 import { Context, Effect, Layer, Option } from "effect"
 import { Operator } from "../../kernel/contract/Caller.ts"
+import { requireUnchanged } from "../../kernel/contract/Rewritable.ts"
 import { ValidationFailed } from "../../kernel/contract/Problem.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
 import { Organizations } from "../organizations/Service.ts"
-import type { ConnectorInclusion, SetConnectorInclusion } from "./Model.ts"
+import { SetConnectorInclusion } from "./Model.ts"
+import type { ConnectorInclusion } from "./Model.ts"
 import { ConnectorRegistry } from "./ConnectorRegistry.ts"
 import { ConnectorsRepo } from "./Repo.ts"
 import { includedByDefault } from "./Rules.ts"
@@ -38,6 +40,7 @@ const make = Effect.gen(function* () {
     return yield* transactions.run(
       Effect.gen(function* () {
         yield* repo.lockInclusion(id, "change")
+        yield* requireUnchanged(SetConnectorInclusion, yield* find(id), input)
         const registered = (yield* registry.all).map(({ name }) => name)
         // A removed connector may remain in the list, so that a list that was read can be sent back.
         const known = new Set(["*", ...registered, ...(yield* find(id)).connectors])

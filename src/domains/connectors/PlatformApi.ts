@@ -2,6 +2,7 @@
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Created, Idempotency, idempotencyHeaders, RequiredScope } from "../../kernel/contract/Endpoint.ts"
 import { exampleBody } from "../../kernel/contract/Example.ts"
+import { rewritable } from "../../kernel/contract/Rewritable.ts"
 import { Uuid } from "../../kernel/values/Identifiers.ts"
 import { Page, pageQuery } from "../../kernel/contract/Page.ts"
 import { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
@@ -91,7 +92,7 @@ export class ConnectorInclusionsApi extends HttpApiGroup.make("connectorInclusio
       ),
     HttpApiEndpoint.put("put", "/platform/organizations/:orgId/license", {
       params: organization,
-      payload: SetConnectorInclusion,
+      payload: rewritable(ConnectorInclusion, SetConnectorInclusion),
       success: ConnectorInclusion,
       error: [OrganizationNotFound, ValidationFailed],
     })

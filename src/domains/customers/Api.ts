@@ -1,25 +1,28 @@
 /** Endpoints of customers. */
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { ConnectorNotActive } from "../connectors/Errors.ts"
 import { Created, Idempotency, idempotencyHeaders, RequiredScope } from "../../kernel/contract/Endpoint.ts"
 import { exampleBody } from "../../kernel/contract/Example.ts"
+import { rewritable } from "../../kernel/contract/Rewritable.ts"
 import { Page, pageQuery } from "../../kernel/contract/Page.ts"
-import { InvalidCursor } from "../../kernel/contract/Problem.ts"
+import { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
 import { PathName } from "../../kernel/values/Text.ts"
 import {
   CreateCustomerExternalIdTaken,
   CreateCustomerSlugTaken,
+  CreateIntegrationExternalIdTaken,
   CustomerNotFound,
   DeleteCustomerInUse,
   UpdateCustomerExternalIdTaken,
 } from "./Errors.ts"
-import { CreateCustomer, Customer, UpdateCustomer } from "./Model.ts"
+import { CreateCustomer, Customer, customerFilters, UpdateCustomer } from "./Model.ts"
 
 const customer = { customerSlug: PathName }
 
 export class CustomersApi extends HttpApiGroup.make("customers")
   .add(
     HttpApiEndpoint.get("list", "/customers", {
-      query: pageQuery,
+      query: { ...pageQuery, ...customerFilters },
       success: Page(Customer),
       error: InvalidCursor,
     })
@@ -29,7 +32,13 @@ export class CustomersApi extends HttpApiGroup.make("customers")
       headers: idempotencyHeaders,
       payload: CreateCustomer,
       success: Created(Customer),
-      error: [CreateCustomerSlugTaken, CreateCustomerExternalIdTaken],
+      error: [
+        CreateCustomerSlugTaken,
+        CreateCustomerExternalIdTaken,
+        ConnectorNotActive,
+        CreateIntegrationExternalIdTaken,
+        ValidationFailed,
+      ],
     })
       .middleware(Idempotency)
       .annotate(RequiredScope, "write:customers")
@@ -38,7 +47,7 @@ export class CustomersApi extends HttpApiGroup.make("customers")
         OpenApi.annotations({
           summary: "Create a customer",
           description:
-            "`externalCustomerId` must be unique in the organization. If `slug` is omitted, it is generated from the name.",
+            "`externalCustomerId` must be unique in the organization. If `slug` is omitted, it is generated from the name. `integrations` creates integration records with it, all or none; their connectors must be registered and active.",
         }),
       ),
     HttpApiEndpoint.get("get", "/customers/:customerSlug", {
@@ -50,9 +59,9 @@ export class CustomersApi extends HttpApiGroup.make("customers")
       .annotateMerge(OpenApi.annotations({ summary: "Read a customer" })),
     HttpApiEndpoint.patch("update", "/customers/:customerSlug", {
       params: customer,
-      payload: UpdateCustomer,
+      payload: rewritable(Customer, UpdateCustomer),
       success: Customer,
-      error: [CustomerNotFound, UpdateCustomerExternalIdTaken],
+      error: [CustomerNotFound, UpdateCustomerExternalIdTaken, ValidationFailed],
     })
       .annotate(RequiredScope, "write:customers")
       .annotateMerge(exampleBody({ domain: null, externalCustomerId: "crm-4711" }))

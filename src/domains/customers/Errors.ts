@@ -26,3 +26,9 @@ export class DeleteCustomerInUse extends Problem<DeleteCustomerInUse>()(
   409,
   "The customer has instances",
 ) {}
+
+export class CreateIntegrationExternalIdTaken extends Problem<CreateIntegrationExternalIdTaken>()(
+  "CreateIntegration.ExternalIdTaken",
+  409,
+  "The external id belongs to another resource",
+) {}

@@ -5,6 +5,7 @@ import { created } from "../../kernel/contract/Endpoint.ts"
 import { handlersOf } from "../../kernel/contract/Handlers.ts"
 import { jsonResponse } from "../../kernel/contract/JsonResponse.ts"
 import { CustomersApi } from "./Api.ts"
+import { IntegrationLinks } from "./IntegrationLinks.ts"
 import { Customers } from "./Service.ts"
 
 export const customers = handlersOf(
@@ -12,10 +13,14 @@ export const customers = handlersOf(
   "customers",
   Effect.fn(function* (handlers) {
     const customers = yield* Customers
+    const links = yield* IntegrationLinks
     return handlers.handleAll({
       list: ({ query }) => customers.list(query),
       create: ({ payload }) =>
-        Effect.map(customers.create(payload), (customer) => created(`/api/customers/${customer.slug}`, customer)),
+        Effect.map(
+          links.creating("CUSTOMER", payload.integrations, (link) => customers.create(payload, link)),
+          (customer) => created(`/api/customers/${customer.slug}`, customer),
+        ),
       get: ({ params }) => Effect.map(customers.get(params.customerSlug), jsonResponse),
       update: ({ params, payload }) => customers.update(params.customerSlug, payload),
       delete: ({ params }) => customers.delete(params.customerSlug),

@@ -1,10 +1,11 @@
 /** Customers, to whom an organization issues licenses (interface specification, section 2). */
 import { Schema } from "effect"
 import { ActorReference } from "../../kernel/contract/Caller.ts"
+import { nameFilter } from "../../kernel/contract/Page.ts"
 import { Uuid } from "../../kernel/values/Identifiers.ts"
 import { Slug } from "../../kernel/values/Slug.ts"
-import { Name } from "../../kernel/values/Text.ts"
-import { Timestamp } from "../../kernel/values/Timestamp.ts"
+import { FreeObject, Name, PathName, Text } from "../../kernel/values/Text.ts"
+import { Timestamp, TimestampInput } from "../../kernel/values/Timestamp.ts"
 
 /** Links a customer or an instance to a third-party system. The specification fixes the property names. */
 export const IntegrationRecord = Schema.Struct({
@@ -24,6 +25,47 @@ export const Integrations = Schema.Record(Schema.String, IntegrationRecord).anno
   description: "Integration records by connector name",
 })
 export type Integrations = typeof Integrations.Type
+
+/** Identifier of a resource in the third-party system: any text of 1 to 255 characters. */
+export const ExternalId = Name.annotate({ description: "Identifier in the third-party system" })
+
+const MAX_URL_LENGTH = 2048
+
+const isWebUrl = (text: string): boolean => {
+  if (text.length > MAX_URL_LENGTH || !text.isWellFormed() || /[\s\p{Cc}]/u.test(text)) return false
+  const url = URL.parse(text)
+  return url !== null && (url.protocol === "https:" || url.protocol === "http:")
+}
+
+export const WebUrl = Schema.String.check(
+  Schema.makeFilter(isWebUrl, {
+    expected: `an http or https URL of at most ${MAX_URL_LENGTH} characters`,
+    toJsonSchema: () => ({ format: "uri", maxLength: MAX_URL_LENGTH }),
+  }),
+)
+
+/** The last error of an integration. */
+export const LastError = Text(0, 4000).annotate({ description: "Last error of the integration" })
+
+/** Body of the operations on one record. `null` clears an optional property. */
+export const WriteIntegration = Schema.Struct({
+  external_id: ExternalId,
+  metadata: Schema.optionalKey(Schema.NullOr(FreeObject)),
+  web_url: Schema.optionalKey(Schema.NullOr(WebUrl)),
+  last_error: Schema.optionalKey(Schema.NullOr(LastError)),
+  synced_at: Schema.optionalKey(Schema.NullOr(TimestampInput)),
+})
+export type WriteIntegration = typeof WriteIntegration.Type
+
+const MAX_NEW_INTEGRATIONS = 50
+
+/** The integration records of a new customer or instance, by connector name. */
+export const NewIntegrations = Schema.optionalKey(
+  Schema.Record(Schema.String, WriteIntegration)
+    .check(Schema.isMaxProperties(MAX_NEW_INTEGRATIONS, { expected: `at most ${MAX_NEW_INTEGRATIONS} records` }))
+    .annotate({ description: "Integration records by connector name, created together with the record" }),
+)
+export type NewIntegrations = Readonly<Record<string, WriteIntegration>> | undefined
 
 export const Customer = Schema.Struct({
   id: Uuid,
@@ -47,6 +89,7 @@ export const CreateCustomer = Schema.Struct({
   slug: Schema.optionalKey(Slug),
   domain: Schema.optionalKey(Schema.NullOr(Name)),
   externalCustomerId: Schema.optionalKey(Schema.NullOr(Name)),
+  integrations: NewIntegrations,
 })
 export type CreateCustomer = typeof CreateCustomer.Type
 
@@ -57,6 +100,22 @@ export const UpdateCustomer = Schema.Struct({
   externalCustomerId: Schema.optionalKey(Schema.NullOr(Name)),
 })
 export type UpdateCustomer = typeof UpdateCustomer.Type
+
+/** Filters of `GET /customers`. */
+export const customerFilters = {
+  ...nameFilter,
+  domain: Schema.optionalKey(
+    PathName.annotate({ description: "Only customers with this domain; letter case does not matter" }),
+  ),
+  externalCustomerId: Schema.optionalKey(
+    PathName.annotate({ description: "Only the customer with this identifier of yours" }),
+  ),
+}
+export interface CustomerFilters {
+  readonly q?: string
+  readonly domain?: string
+  readonly externalCustomerId?: string
+}
 
 /** Identifies a customer by id or by slug. */
 export interface CustomerChoice {

@@ -4,13 +4,15 @@ import { Context, Effect, Layer, Option } from "effect"
 import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
 import { HotPath } from "../../kernel/database/Connections.ts"
+import { pageIds, prefixOf } from "../../kernel/database/Pages.ts"
 import { integrationsOf } from "./IntegrationRecordsSql.ts"
 import { advisoryLock, record, records, returnedRow } from "../../kernel/database/Statements.ts"
-import type { Customer } from "./Model.ts"
+import type { Customer, CustomerFilters } from "./Model.ts"
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const { ask } = yield* HotPath
+  const pageOf = pageIds(sql, "newest")
   const columns = sql.literal(`id, name, slug, domain, external_customer_id AS "externalCustomerId",
     ${integrationsOf("customers")} AS integrations, created_at AS "createdAt", updated_at AS "updatedAt", created_by AS "createdBy",
     updated_by AS "updatedBy"`)
@@ -43,11 +45,23 @@ const make = Effect.gen(function* () {
         ),
       ),
 
-    list: (organizationId: string, after: Position | null, count: number) =>
+    list: (organizationId: string, filters: CustomerFilters, after: Position | null, count: number) =>
       records<Customer>()(sql`
         SELECT ${columns} FROM customers
-        WHERE organization_id = ${organizationId} AND id < ${idBefore(after)}
-        ORDER BY id DESC LIMIT ${count}`),
+        WHERE organization_id = ${organizationId} AND id = ANY(ARRAY(${pageOf({
+          table: "customers",
+          organizationId,
+          after: sql`id < ${idBefore(after)}`,
+          count,
+          where: [
+            ...(filters.domain === undefined ? [] : [sql`lower(domain) = lower(${filters.domain}::text)`]),
+            ...(filters.externalCustomerId === undefined
+              ? []
+              : [sql`external_customer_id = ${filters.externalCustomerId}`]),
+          ],
+          unordered: filters.q === undefined ? [] : [prefixOf(sql, filters.q)],
+        })}))
+        ORDER BY id DESC`),
 
     /**
      * Locks the row: it can be changed or deleted, and gets no instance before the transaction ends. After a wait for

@@ -2,8 +2,9 @@
 import { Context, Effect, Layer, Option } from "effect"
 import { Events } from "../events/Service.ts"
 import { Caller } from "../../kernel/contract/Caller.ts"
+import { changesIn, requireUnchanged } from "../../kernel/contract/Rewritable.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
-import { byId, Cursors } from "../../kernel/contract/Page.ts"
+import { byId, Cursors, filtersOf } from "../../kernel/contract/Page.ts"
 import type { PageRequest } from "../../kernel/contract/Page.ts"
 import { noSuch } from "../../kernel/contract/Problem.ts"
 import { slugify, insertWithFreeSlug } from "../../kernel/values/Slug.ts"
@@ -16,7 +17,8 @@ import {
   DeleteCustomerInUse,
   UpdateCustomerExternalIdTaken,
 } from "./Errors.ts"
-import type { CreateCustomer, Customer, CustomerChoice, UpdateCustomer } from "./Model.ts"
+import { UpdateCustomer } from "./Model.ts"
+import type { CreateCustomer, Customer, CustomerChoice, CustomerFilters } from "./Model.ts"
 import { CustomersRepo } from "./Repo.ts"
 
 const notFound = (slug: string) => new CustomerNotFound({ detail: noSuch("customer", slug) })
@@ -94,12 +96,13 @@ const make = Effect.gen(function* () {
     return Option.isSome(customer) ? customer.value : yield* notFound(slug)
   })
 
-  const list = Effect.fn("Customers.list")(function* (request: PageRequest) {
+  const list = Effect.fn("Customers.list")(function* (request: PageRequest & CustomerFilters) {
     const { organizationId } = yield* Caller
+    const filters = filtersOf(request)
     return yield* cursors.page(
-      { name: "customers", organizationId },
+      { name: "customers", organizationId, filters },
       request,
-      (after, count) => repo.list(organizationId, after, count),
+      (after, count) => repo.list(organizationId, filters, after, count),
       byId,
     )
   })
@@ -134,7 +137,8 @@ const make = Effect.gen(function* () {
     return yield* changing(
       choice,
       Effect.fnUntraced(function* (current, organizationId) {
-        const updated: Customer = { ...current, ...input }
+        yield* requireUnchanged(UpdateCustomer, current, input)
+        const updated: Customer = { ...current, ...changesIn(UpdateCustomer, input) }
         if (yield* isExternalIdTaken(updated, organizationId)) {
           return yield* new UpdateCustomerExternalIdTaken(externalIdTaken(updated.externalCustomerId))
         }
@@ -180,6 +184,7 @@ const make = Effect.gen(function* () {
     update: (slug: string, input: UpdateCustomer) => change({ customerSlug: slug }, input),
     delete: remove,
     keep: lockShared,
+    find: (organizationId: string, id: string) => repo.findById(organizationId, id),
     /** Changes a customer and stores more within the transaction. */
     change,
     /** Stores something that is part of a customer's record, under the lock of the customer. */

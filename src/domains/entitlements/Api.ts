@@ -2,18 +2,19 @@
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Created, Idempotency, idempotencyHeaders, RequiredScope } from "../../kernel/contract/Endpoint.ts"
 import { exampleBody } from "../../kernel/contract/Example.ts"
+import { rewritable } from "../../kernel/contract/Rewritable.ts"
 import { Page, pageQuery } from "../../kernel/contract/Page.ts"
 import { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
 import { PathName } from "../../kernel/values/Text.ts"
 import { CreateEntitlementSlugTaken, DeleteEntitlementInUse, EntitlementNotFound } from "./Errors.ts"
-import { CreateEntitlement, Entitlement, UpdateEntitlement } from "./Model.ts"
+import { CreateEntitlement, Entitlement, entitlementFilters, UpdateEntitlement } from "./Model.ts"
 
 const entitlement = { entitlementSlug: PathName }
 
 export class EntitlementsApi extends HttpApiGroup.make("entitlements")
   .add(
     HttpApiEndpoint.get("list", "/entitlements", {
-      query: pageQuery,
+      query: { ...pageQuery, ...entitlementFilters },
       success: Page(Entitlement),
       error: InvalidCursor,
     })
@@ -45,7 +46,7 @@ export class EntitlementsApi extends HttpApiGroup.make("entitlements")
         OpenApi.annotations({
           summary: "Create an entitlement",
           description:
-            "Only entitlements of the type `NUMBER` are measured. By default they use `SUM`, no reset period and the anchor `CALENDAR`. For other types, `aggregationMethod`, `resetPeriod` and `resetAnchor` are rejected with 422.",
+            "Only entitlements of the type `NUMBER` are measured. By default they use `SUM`, no reset period and the anchor `CALENDAR`. For other types, `aggregationMethod`, `resetPeriod` and `resetAnchor` are rejected with 422. `groupSlugs` adds it to groups.",
         }),
       ),
     HttpApiEndpoint.get("get", "/entitlements/:entitlementSlug", {
@@ -57,9 +58,9 @@ export class EntitlementsApi extends HttpApiGroup.make("entitlements")
       .annotateMerge(OpenApi.annotations({ summary: "Read an entitlement" })),
     HttpApiEndpoint.put("update", "/entitlements/:entitlementSlug", {
       params: entitlement,
-      payload: UpdateEntitlement,
+      payload: rewritable(Entitlement, UpdateEntitlement),
       success: HttpApiSchema.NoContent,
-      error: EntitlementNotFound,
+      error: [EntitlementNotFound, ValidationFailed],
     })
       .annotate(RequiredScope, "write:entitlements")
       .annotateMerge(exampleBody({ name: "API calls", description: "Calls of the public API" }))

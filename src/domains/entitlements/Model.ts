@@ -1,9 +1,10 @@
 /** Entitlements: what a license can grant (interface specification, section 2; contract, section 5). */
 import { Schema } from "effect"
 import { ActorReference } from "../../kernel/contract/Caller.ts"
+import { nameFilter } from "../../kernel/contract/Page.ts"
 import { Uuid } from "../../kernel/values/Identifiers.ts"
 import { Slug } from "../../kernel/values/Slug.ts"
-import { Description, Name, Text } from "../../kernel/values/Text.ts"
+import { Description, Name, PathName, Text } from "../../kernel/values/Text.ts"
 import { Timestamp } from "../../kernel/values/Timestamp.ts"
 
 /** The types of entitlements. The interface specification shows `NUMBER` only. */
@@ -88,9 +89,26 @@ export const CreateEntitlement = Schema.Struct({
   aggregationMethod: optional(AggregationMethod.annotate({ description: "Only for `NUMBER`; default `SUM`" })),
   resetPeriod: optional(ResetPeriod.annotate({ description: "Only for `NUMBER`; if omitted, usage never resets" })),
   resetAnchor: optional(ResetAnchor.annotate({ description: "Only for `NUMBER`; default `CALENDAR`" })),
+  groupSlugs: Schema.optionalKey(
+    Schema.Array(PathName)
+      .check(Schema.isMaxLength(100, { expected: "at most 100 slugs" }))
+      .annotate({ description: "Slugs of the groups that get the entitlement" }),
+  ),
   ...changeable,
 })
 export type CreateEntitlement = typeof CreateEntitlement.Type
+
+/** Filters of `GET /entitlements`. */
+export const entitlementFilters = {
+  ...nameFilter,
+  type: Schema.optionalKey(EntitlementType),
+  group: Schema.optionalKey(PathName.annotate({ description: "Only entitlements in the group with this slug" })),
+}
+export interface EntitlementFilters {
+  readonly q?: string
+  readonly type?: EntitlementType
+  readonly group?: string
+}
 
 /** Body of `PUT /entitlements/{entitlementSlug}`. */
 export const UpdateEntitlement = Schema.Struct({ name: Schema.optionalKey(Name), ...changeable })

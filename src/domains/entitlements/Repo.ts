@@ -4,8 +4,10 @@ import { Context, Effect, Layer, Option } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { afterInDisplayOrder } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
+import { pageIds, prefixOf } from "../../kernel/database/Pages.ts"
+import type { Unordered } from "../../kernel/database/Pages.ts"
 import { record, records, returnedRow } from "../../kernel/database/Statements.ts"
-import type { Entitlement } from "./Model.ts"
+import type { Entitlement, EntitlementFilters } from "./Model.ts"
 
 // The groups of a row as one JSON column, which also supplies the group slugs.
 const groups = `coalesce((
@@ -36,6 +38,15 @@ const make = Effect.gen(function* () {
     warning_threshold_percent AS "warningThresholdPercent", ${groups} AS "entitlementGroups", created_at AS "createdAt",
     updated_at AS "updatedAt", created_by AS "createdBy", updated_by AS "updatedBy"`)
   const columns = columnsWith(groups)
+  const pageOf = pageIds(sql, "display")
+  const inGroup = (organizationId: string, slug: string): Unordered => {
+    const members = sql`FROM entitlement_group_members m WHERE m.organization_id = ${organizationId} AND m.group_id =
+      (SELECT id FROM entitlement_groups WHERE organization_id = ${organizationId} AND slug = ${slug})`
+    return {
+      matches: sql`EXISTS (SELECT 1 ${members} AND m.entitlement_id = entitlements.id)`,
+      indexed: [sql`id = ANY(ARRAY(SELECT m.entitlement_id ${members}))`],
+    }
+  }
 
   return {
     /** The statement that stores the row if its slug is free. */
@@ -56,14 +67,23 @@ const make = Effect.gen(function* () {
         sql`SELECT ${columns} FROM entitlements WHERE organization_id = ${organizationId} AND slug = ${slug}`,
       ),
 
-    list: (organizationId: string, after: Position | null, count: number) => {
+    list: (organizationId: string, filters: EntitlementFilters, after: Position | null, count: number) => {
       const [displayOrder, id] = afterInDisplayOrder(after)
       return Effect.map(
         records<Row>()(sql`
           WITH page AS MATERIALIZED (
             SELECT * FROM entitlements
-            WHERE organization_id = ${organizationId} AND (display_order, id) > (${displayOrder}, ${id})
-            ORDER BY display_order, id LIMIT ${count}
+            WHERE organization_id = ${organizationId} AND id = ANY(ARRAY(${pageOf({
+              table: "entitlements",
+              organizationId,
+              after: sql`(display_order, id) > (${displayOrder}, ${id}::uuid)`,
+              count,
+              where: filters.type === undefined ? [] : [sql`type = ${filters.type}`],
+              unordered: [
+                ...(filters.group === undefined ? [] : [inGroup(organizationId, filters.group)]),
+                ...(filters.q === undefined ? [] : [prefixOf(sql, filters.q)]),
+              ],
+            })}))
           ), groups AS MATERIALIZED (
             SELECT m.entitlement_id,
               jsonb_agg(jsonb_build_object('id', g.id, 'name', g.name, 'slug', g.slug) ORDER BY g.slug) AS records

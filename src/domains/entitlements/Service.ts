@@ -2,19 +2,24 @@
 import { Context, Effect, Layer, Option } from "effect"
 import { Events } from "../events/Service.ts"
 import { Caller } from "../../kernel/contract/Caller.ts"
+import { requireUnchanged } from "../../kernel/contract/Rewritable.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
-import { Cursors } from "../../kernel/contract/Page.ts"
+import { Cursors, filtersOf } from "../../kernel/contract/Page.ts"
 import type { PageRequest } from "../../kernel/contract/Page.ts"
 import { noSuch, ValidationFailed } from "../../kernel/contract/Problem.ts"
 import { slugify, insertWithFreeSlug } from "../../kernel/values/Slug.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
 import { CreateEntitlementSlugTaken, DeleteEntitlementInUse, EntitlementNotFound } from "./Errors.ts"
-import type { CreateEntitlement, Entitlement, UpdateEntitlement } from "./Model.ts"
+import type { NewMemberships } from "./GroupMemberships.ts"
+import { UpdateEntitlement } from "./Model.ts"
+import type { CreateEntitlement, Entitlement, EntitlementFilters } from "./Model.ts"
 import { EntitlementsRepo } from "./Repo.ts"
 import { applyChanges, measurementOf, measurementErrors } from "./Rules.ts"
 
 const notFound = (slug: string) => new EntitlementNotFound({ detail: noSuch("entitlement", slug) })
+
+const withoutGroups: NewMemberships = { groups: [], join: () => Effect.void }
 
 const make = Effect.gen(function* () {
   const repo = yield* EntitlementsRepo
@@ -22,7 +27,10 @@ const make = Effect.gen(function* () {
   const cursors = yield* Cursors
   const transactions = yield* Transactions
 
-  const create = Effect.fn("Entitlements.create")(function* (input: CreateEntitlement) {
+  const create = Effect.fn("Entitlements.create")(function* (
+    input: CreateEntitlement,
+    { groups, join }: NewMemberships = withoutGroups,
+  ) {
     const caller = yield* Caller
     const misplaced = measurementErrors(input)
     if (misplaced.length > 0) {
@@ -38,8 +46,8 @@ const make = Effect.gen(function* () {
       type: input.type,
       ...measurementOf(input),
       ...applyChanges(input),
-      groupSlugs: [],
-      entitlementGroups: [],
+      groupSlugs: groups.map(({ slug }) => slug),
+      entitlementGroups: groups,
       createdAt: at,
       updatedAt: at,
       createdBy: caller.actor,
@@ -56,6 +64,7 @@ const make = Effect.gen(function* () {
           detail: `Another entitlement has the slug "${slug}". Choose a different slug.`,
         }),
     })
+    if (groups.length > 0) yield* join(entitlement.id)
     return { ...entitlement, slug }
   })
 
@@ -65,12 +74,13 @@ const make = Effect.gen(function* () {
     return Option.isSome(entitlement) ? entitlement.value : yield* notFound(slug)
   })
 
-  const list = Effect.fn("Entitlements.list")(function* (request: PageRequest) {
+  const list = Effect.fn("Entitlements.list")(function* (request: PageRequest & EntitlementFilters) {
     const { organizationId } = yield* Caller
+    const filters = filtersOf(request)
     return yield* cursors.page(
-      { name: "entitlements", organizationId },
+      { name: "entitlements", organizationId, filters },
       request,
-      (after, count) => repo.list(organizationId, after, count),
+      (after, count) => repo.list(organizationId, filters, after, count),
       (entitlement) => [entitlement.displayOrder, entitlement.id],
     )
   })
@@ -81,6 +91,7 @@ const make = Effect.gen(function* () {
       Effect.gen(function* () {
         const current = yield* repo.lockBySlug(caller.organizationId, slug)
         if (Option.isNone(current)) return yield* notFound(slug)
+        yield* requireUnchanged(UpdateEntitlement, current.value, input)
         const updated: Entitlement = {
           ...current.value,
           name: input.name ?? current.value.name,

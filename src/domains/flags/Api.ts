@@ -3,6 +3,7 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Created, Idempotency, idempotencyHeaders, ReadsMany, RequiredScope } from "../../kernel/contract/Endpoint.ts"
 import { exampleBody } from "../../kernel/contract/Example.ts"
+import { rewritable } from "../../kernel/contract/Rewritable.ts"
 import { Page, pageQuery } from "../../kernel/contract/Page.ts"
 import { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
 import { PathName } from "../../kernel/values/Text.ts"
@@ -66,7 +67,7 @@ export class FeatureFlagsApi extends HttpApiGroup.make("featureFlags")
       .annotateMerge(OpenApi.annotations({ summary: "Read a feature flag" })),
     HttpApiEndpoint.put("update", "/feature-flags/:key", {
       params: flag,
-      payload: UpdateFeatureFlag,
+      payload: rewritable(FeatureFlag, UpdateFeatureFlag),
       success: HttpApiSchema.NoContent,
       error: [FeatureFlagNotFound, ValidationFailed],
     })

@@ -2,6 +2,7 @@
 import { Context, Effect, Layer, Option } from "effect"
 import { Events } from "../events/Service.ts"
 import { Caller } from "../../kernel/contract/Caller.ts"
+import { requireUnchanged } from "../../kernel/contract/Rewritable.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
 import { byId, Cursors } from "../../kernel/contract/Page.ts"
 import type { PageRequest } from "../../kernel/contract/Page.ts"
@@ -9,7 +10,8 @@ import { noSuch, ValidationFailed } from "../../kernel/contract/Problem.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
 import { CreateFeatureFlagKeyTaken, FeatureFlagNotFound } from "./Errors.ts"
-import type { CreateFeatureFlag, FeatureFlag, Manifest, UpdateFeatureFlag } from "./Model.ts"
+import { UpdateFeatureFlag } from "./Model.ts"
+import type { CreateFeatureFlag, FeatureFlag, Manifest } from "./Model.ts"
 import { FlagsRepo } from "./Repo.ts"
 import { applyUpdate, validateFlag, toManifestFlag } from "./Rules.ts"
 
@@ -82,6 +84,7 @@ const make = Effect.gen(function* () {
       Effect.gen(function* () {
         const current = yield* repo.lockByKey(caller.organizationId, key)
         if (Option.isNone(current)) return yield* notFound(key)
+        yield* requireUnchanged(UpdateFeatureFlag, current.value, input)
         const updated = yield* validate({
           ...current.value,
           ...applyUpdate(key, input, current.value),

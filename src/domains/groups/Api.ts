@@ -3,6 +3,7 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/ht
 import { EntitlementNotFound } from "../entitlements/Errors.ts"
 import { Created, Idempotency, idempotencyHeaders, RequiredScope } from "../../kernel/contract/Endpoint.ts"
 import { exampleBody } from "../../kernel/contract/Example.ts"
+import { rewritable } from "../../kernel/contract/Rewritable.ts"
 import { Page, pageQuery } from "../../kernel/contract/Page.ts"
 import { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
 import { PathName } from "../../kernel/values/Text.ts"
@@ -39,9 +40,9 @@ export class EntitlementGroupsApi extends HttpApiGroup.make("entitlementGroups")
       .annotateMerge(OpenApi.annotations({ summary: "Read an entitlement group" })),
     HttpApiEndpoint.put("update", "/entitlement-groups/:entitlementGroupSlug", {
       params: group,
-      payload: UpdateEntitlementGroup,
+      payload: rewritable(EntitlementGroup, UpdateEntitlementGroup),
       success: HttpApiSchema.NoContent,
-      error: EntitlementGroupNotFound,
+      error: [EntitlementGroupNotFound, ValidationFailed],
     })
       .annotate(RequiredScope, "write:entitlements")
       .annotateMerge(exampleBody({ description: "Features for teams" }))

@@ -1,7 +1,16 @@
 /** The layer of entitlement groups. */
-import { Layer } from "effect"
+import { Effect, Layer } from "effect"
+import { GroupMemberships } from "../entitlements/GroupMemberships.ts"
 import { EntitlementGroupsRepo } from "./Repo.ts"
 import { EntitlementGroups } from "./Service.ts"
 
+const memberships = Layer.effect(
+  GroupMemberships,
+  Effect.map(EntitlementGroups, ({ creating }) => ({ creating })),
+)
+
 /** The services of this domain on their repositories. */
-export const layer = EntitlementGroups.layer.pipe(Layer.provideMerge(EntitlementGroupsRepo.layer))
+export const layer = memberships.pipe(
+  Layer.provideMerge(EntitlementGroups.layer),
+  Layer.provideMerge(EntitlementGroupsRepo.layer),
+)

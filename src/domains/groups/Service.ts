@@ -1,18 +1,21 @@
 /** Use cases of entitlement groups. */
 import { Context, Effect, Layer, Option } from "effect"
 import { EntitlementNotFound } from "../entitlements/Errors.ts"
+import type { GroupMemberships } from "../entitlements/GroupMemberships.ts"
 import { Entitlements } from "../entitlements/Service.ts"
 import { Events } from "../events/Service.ts"
 import { Caller } from "../../kernel/contract/Caller.ts"
+import { requireUnchanged } from "../../kernel/contract/Rewritable.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
 import { byId, Cursors } from "../../kernel/contract/Page.ts"
 import type { PageRequest } from "../../kernel/contract/Page.ts"
 import { invalid, noSuch } from "../../kernel/contract/Problem.ts"
 import { slugify, insertWithFreeSlug } from "../../kernel/values/Slug.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
-import { Transactions } from "../../kernel/database/Transactions.ts"
+import { Transaction, Transactions } from "../../kernel/database/Transactions.ts"
 import { CreateEntitlementGroupSlugTaken, EntitlementGroupNotFound } from "./Errors.ts"
-import type { CreateEntitlementGroup, EntitlementGroup, UpdateEntitlementGroup } from "./Model.ts"
+import { UpdateEntitlementGroup } from "./Model.ts"
+import type { CreateEntitlementGroup, EntitlementGroup } from "./Model.ts"
 import { EntitlementGroupsRepo } from "./Repo.ts"
 
 const notFound = (slug: string) => new EntitlementGroupNotFound({ detail: noSuch("entitlement group", slug) })
@@ -85,6 +88,7 @@ const make = Effect.gen(function* () {
     yield* transactions.run(
       Effect.gen(function* () {
         const group = yield* lock(organizationId, slug)
+        yield* requireUnchanged(UpdateEntitlementGroup, group, input)
         yield* save({
           ...group,
           name: input.name ?? group.name,
@@ -134,7 +138,51 @@ const make = Effect.gen(function* () {
     )
   })
 
-  return { create, get, list, update, delete: remove, attach, detach }
+  /** Locks the groups in one order, so that creations cannot deadlock. */
+  const lockGroups = Effect.fnUntraced(function* (slugs: ReadonlyArray<string>) {
+    const { organizationId } = yield* Caller
+    const groups: Array<EntitlementGroup> = []
+    for (const slug of [...new Set(slugs)].sort()) {
+      const group = yield* repo.lockBySlug(organizationId, slug)
+      if (Option.isNone(group)) {
+        const location = `body.groupSlugs[${slugs.indexOf(slug)}]`
+        return yield* invalid(location, "must be the slug of an existing entitlement group", slug)
+      }
+      groups.push(group.value)
+    }
+    return groups
+  })
+
+  const creating: GroupMemberships["Service"]["creating"] = (slugs, create) =>
+    transactions.run(
+      Effect.gen(function* () {
+        const transaction = yield* Transaction
+        const groups = yield* lockGroups(slugs)
+        const join = Effect.fnUntraced(
+          function* (entitlementId: string) {
+            const { organizationId } = yield* Caller
+            for (const group of groups) {
+              yield* repo.attach(organizationId, group.id, entitlementId)
+              yield* save(group)
+            }
+          },
+          Effect.provideService(Transaction, transaction),
+        )
+        return yield* create({ groups: groups.map(({ id, name, slug }) => ({ id, name, slug })), join })
+      }),
+    )
+
+  return {
+    create,
+    get,
+    list,
+    update,
+    delete: remove,
+    attach,
+    detach,
+    /** Creates an entitlement as a member of groups. */
+    creating,
+  }
 })
 
 /** Manages entitlement groups of the caller's organization. */

@@ -1,8 +1,10 @@
 /** Endpoints of instances. */
-import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { ConnectorNotActive } from "../connectors/Errors.ts"
+import { CreateIntegrationExternalIdTaken } from "../customers/Errors.ts"
 import { Created, Idempotency, idempotencyHeaders, RequiredScope } from "../../kernel/contract/Endpoint.ts"
 import { exampleBody } from "../../kernel/contract/Example.ts"
+import { rewritable } from "../../kernel/contract/Rewritable.ts"
 import { Page, pageQuery } from "../../kernel/contract/Page.ts"
 import { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
 import { PathName } from "../../kernel/values/Text.ts"
@@ -12,19 +14,14 @@ import {
   InstanceNotFound,
   UpdateInstanceLicenseArchived,
 } from "./Errors.ts"
-import { CreateInstance, Instance, UpdateInstance } from "./Model.ts"
+import { CreateInstance, Instance, instanceFilters, UpdateInstance } from "./Model.ts"
 
 const instance = { instanceSlug: PathName }
 
 export class InstancesApi extends HttpApiGroup.make("instances")
   .add(
     HttpApiEndpoint.get("list", "/instances", {
-      query: {
-        ...pageQuery,
-        customer: Schema.optionalKey(PathName.annotate({ description: "Slug of the customer" })),
-        license: Schema.optionalKey(PathName.annotate({ description: "Slug of the license version" })),
-        zone: Schema.optionalKey(PathName.annotate({ description: "Slug of the deployment zone" })),
-      },
+      query: { ...pageQuery, ...instanceFilters },
       success: Page(Instance),
       error: InvalidCursor,
     })
@@ -39,7 +36,13 @@ export class InstancesApi extends HttpApiGroup.make("instances")
       headers: idempotencyHeaders,
       payload: CreateInstance,
       success: Created(Instance),
-      error: [CreateInstanceSlugTaken, CreateInstanceLicenseArchived, ValidationFailed],
+      error: [
+        CreateInstanceSlugTaken,
+        CreateInstanceLicenseArchived,
+        ConnectorNotActive,
+        CreateIntegrationExternalIdTaken,
+        ValidationFailed,
+      ],
     })
       .middleware(Idempotency)
       .annotate(RequiredScope, "write:instances")
@@ -56,7 +59,7 @@ export class InstancesApi extends HttpApiGroup.make("instances")
         OpenApi.annotations({
           summary: "Create an instance",
           description:
-            "Send exactly one of `customerId` and `customerSlug`, and exactly one of `licenseId`, `licenseSlug` and `licenseFamilySlug`. A family resolves to its current version. Draft versions can be assigned, archived versions cannot. `endLicenseDate` must be after `startLicenseDate`. If `slug` is omitted, it is generated from the name.",
+            "Send exactly one of `customerId` and `customerSlug`, and exactly one of `licenseId`, `licenseSlug` and `licenseFamilySlug`. A family resolves to its current version. Draft versions can be assigned, archived versions cannot. `endLicenseDate` must be after `startLicenseDate`. If `slug` is omitted, it is generated from the name. `integrations` creates integration records with it, all or none; their connectors must be registered and active.",
         }),
       ),
     HttpApiEndpoint.get("get", "/instances/:instanceSlug", {
@@ -68,7 +71,7 @@ export class InstancesApi extends HttpApiGroup.make("instances")
       .annotateMerge(OpenApi.annotations({ summary: "Read an instance" })),
     HttpApiEndpoint.patch("update", "/instances/:instanceSlug", {
       params: instance,
-      payload: UpdateInstance,
+      payload: rewritable(Instance, UpdateInstance),
       success: Instance,
       error: [InstanceNotFound, UpdateInstanceLicenseArchived, ValidationFailed],
     })

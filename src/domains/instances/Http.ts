@@ -2,6 +2,7 @@
 import { Effect } from "effect"
 import * as Apis from "../../kernel/contract/Apis.ts"
 import { created } from "../../kernel/contract/Endpoint.ts"
+import { IntegrationLinks } from "../customers/IntegrationLinks.ts"
 import { handlersOf } from "../../kernel/contract/Handlers.ts"
 import { InstancesApi } from "./Api.ts"
 import { Instances } from "./Service.ts"
@@ -11,10 +12,14 @@ export const instances = handlersOf(
   "instances",
   Effect.fn(function* (handlers) {
     const instances = yield* Instances
+    const links = yield* IntegrationLinks
     return handlers.handleAll({
       list: ({ query }) => instances.list(query),
       create: ({ payload }) =>
-        Effect.map(instances.create(payload), (instance) => created(`/api/instances/${instance.slug}`, instance)),
+        Effect.map(
+          links.creating("INSTANCE", payload.integrations, (link) => instances.create(payload, link)),
+          (instance) => created(`/api/instances/${instance.slug}`, instance),
+        ),
       get: ({ params }) => instances.get(params.instanceSlug),
       update: ({ params, payload }) => instances.update(params.instanceSlug, payload),
       delete: ({ params }) => instances.delete(params.instanceSlug),

@@ -1,7 +1,8 @@
 /** Instances: what a customer runs under a license, between two dates (interface specification, section 1). */
 import { Schema } from "effect"
-import { Integrations } from "../customers/Model.ts"
+import { Integrations, NewIntegrations } from "../customers/Model.ts"
 import { ActorReference } from "../../kernel/contract/Caller.ts"
+import { nameFilter } from "../../kernel/contract/Page.ts"
 import { Uuid } from "../../kernel/values/Identifiers.ts"
 import { Slug } from "../../kernel/values/Slug.ts"
 import { Description, FreeObject, Name, PathName } from "../../kernel/values/Text.ts"
@@ -13,7 +14,9 @@ export const Instance = Schema.Struct({
   slug: Schema.String,
   description: Schema.NullOr(Schema.String),
   customerId: Uuid,
+  customerSlug: Schema.String,
   licenseId: Uuid.annotate({ description: "The license version of the instance" }),
+  licenseSlug: Schema.String.annotate({ description: "Slug of the license version" }),
   deploymentZoneId: Schema.NullOr(Uuid),
   startLicenseDate: Timestamp.annotate({ description: "The license grants access from this time on" }),
   endLicenseDate: Schema.NullOr(Timestamp).annotate({ description: "From this time on, the license grants no access" }),
@@ -51,6 +54,7 @@ export const CreateInstance = Schema.Struct({
   endLicenseDate: TimestampInput,
   ...names,
   ...optional,
+  integrations: NewIntegrations,
 })
 export type CreateInstance = typeof CreateInstance.Type
 
@@ -58,7 +62,9 @@ export type CreateInstance = typeof CreateInstance.Type
 export const UpdateInstance = Schema.Struct({
   name: Schema.optionalKey(Name),
   startLicenseDate: Schema.optionalKey(TimestampInput),
-  endLicenseDate: Schema.optionalKey(TimestampInput),
+  endLicenseDate: Schema.optionalKey(Schema.NullOr(TimestampInput)).annotate({
+    description: "`null` only if the instance has no end date",
+  }),
   ...names,
   ...optional,
 })
@@ -68,14 +74,38 @@ export type UpdateInstance = typeof UpdateInstance.Type
 export type NewInstance = Omit<CreateInstance, "endLicenseDate"> & { readonly endLicenseDate: Date | null }
 
 /** A change to an instance. Only upserts by external id can remove the end date. */
-export type InstanceChange = Omit<UpdateInstance, "endLicenseDate"> & { readonly endLicenseDate?: Date | null }
+export type InstanceChange = UpdateInstance
 
 /** Identifies an instance by id or by slug. */
 export type InstanceChoice = { readonly instanceId: string } | { readonly instanceSlug: string }
 
-/** Filters of a list, by slug: customer, license version, deployment zone. */
+const BEFORE = "Only instances whose license %s before this time"
+const AFTER = "Only instances whose license %s at or after this time"
+const time = (description: string, verb: string) =>
+  Schema.optionalKey(TimestampInput.annotate({ description: description.replace("%s", verb) }))
+
+/** Filters of `GET /instances`. An instance without an end date ends neither before nor after a time. */
+export const instanceFilters = {
+  ...nameFilter,
+  customer: Schema.optionalKey(PathName.annotate({ description: "Slug of the customer" })),
+  license: Schema.optionalKey(PathName.annotate({ description: "Slug of the license version" })),
+  licenseFamily: Schema.optionalKey(
+    PathName.annotate({ description: "Slug of the license family, with all its versions" }),
+  ),
+  zone: Schema.optionalKey(PathName.annotate({ description: "Slug of the deployment zone" })),
+  startsBefore: time(BEFORE, "starts"),
+  startsAfter: time(AFTER, "starts"),
+  endsBefore: time(BEFORE, "ends"),
+  endsAfter: time(AFTER, "ends"),
+}
 export interface InstanceFilters {
+  readonly q?: string
   readonly customer?: string
   readonly license?: string
+  readonly licenseFamily?: string
   readonly zone?: string
+  readonly startsBefore?: Date
+  readonly startsAfter?: Date
+  readonly endsBefore?: Date
+  readonly endsAfter?: Date
 }

@@ -6,33 +6,22 @@ import type { Position } from "../../kernel/contract/Page.ts"
 import { HotPath } from "../../kernel/database/Connections.ts"
 import { integrationsOf } from "../customers/IntegrationRecordsSql.ts"
 import { record, records, returnedRow } from "../../kernel/database/Statements.ts"
+import { instanceIds } from "./ListSql.ts"
 import type { Instance, InstanceFilters } from "./Model.ts"
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const { ask } = yield* HotPath
-  const columns = sql.literal(`id, name, slug, description, customer_id AS "customerId", license_id AS "licenseId",
-    deployment_zone_id AS "deploymentZoneId", start_license_date AS "startLicenseDate",
+  const slugOf = (table: "customers" | "licenses", column: string) => `(
+    SELECT named.slug FROM ${table} named
+    WHERE named.organization_id = instances.organization_id AND named.id = instances.${column})`
+  const columns = sql.literal(`id, name, slug, description, customer_id AS "customerId",
+    ${slugOf("customers", "customer_id")} AS "customerSlug", license_id AS "licenseId",
+    ${slugOf("licenses", "license_id")} AS "licenseSlug", deployment_zone_id AS "deploymentZoneId", start_license_date AS "startLicenseDate",
     end_license_date AS "endLicenseDate", metadata, ${integrationsOf("instances")} AS integrations, created_at AS "createdAt",
     updated_at AS "updatedAt", created_by AS "createdBy", updated_by AS "updatedBy"`)
 
-  // An unknown slug yields NULL, which equals no column.
-  const matching = (organizationId: string, { customer, license, zone }: InstanceFilters) => [
-    ...(customer === undefined
-      ? []
-      : [
-          sql`customer_id = (SELECT id FROM customers WHERE organization_id = ${organizationId} AND slug = ${customer})`,
-        ]),
-    ...(license === undefined
-      ? []
-      : [sql`license_id = (SELECT id FROM licenses WHERE organization_id = ${organizationId} AND slug = ${license})`]),
-    ...(zone === undefined
-      ? []
-      : [
-          sql`deployment_zone_id =
-            (SELECT id FROM deployment_zones WHERE organization_id = ${organizationId} AND slug = ${zone})`,
-        ]),
-  ]
+  const idsOf = instanceIds(sql)
 
   return {
     /** Stores the row if its slug is free and returns whether it was. */
@@ -64,12 +53,9 @@ const make = Effect.gen(function* () {
     list: (organizationId: string, filters: InstanceFilters, after: Position | null, count: number) =>
       records<Instance>()(sql`
         SELECT ${columns} FROM instances
-        WHERE ${sql.and([
-          sql`organization_id = ${organizationId}`,
-          sql`id < ${idBefore(after)}`,
-          ...matching(organizationId, filters),
-        ])}
-        ORDER BY id DESC LIMIT ${count}`),
+        WHERE organization_id = ${organizationId}
+          AND id = ANY(ARRAY(${idsOf(organizationId, filters, sql`id < ${idBefore(after)}`, count)}))
+        ORDER BY id DESC`),
 
     /**
      * Locks the row until the transaction ends. After a wait for the lock, `integrations` can be stale. `update` and

@@ -33,7 +33,7 @@ const namingErrors = (
   const [first, ...others] = namings(body, properties)
   if (first === undefined) {
     return isRequired
-      ? [{ location: `body.${properties[0]}`, message: `is required: send one of ${properties.join(", ")}` }]
+      ? [{ location: `body.${properties[0]}`, message: `required: send one of ${properties.join(", ")}` }]
       : []
   }
   return others.map(({ property, value }) => ({
@@ -60,6 +60,27 @@ export const creationErrors = (body: NewInstance): ReadonlyArray<ValidationError
   ...namingErrors(body, licenseProperties, true),
   ...termErrors(body, body),
 ]
+
+/**
+ * The body without the names of the current customer and the current license: a record that was read names both, by id and
+ * by slug, and can be sent back with one of them changed.
+ */
+export const withoutCurrentNames = (current: Instance, body: InstanceChange): InstanceChange => {
+  const { customerId, customerSlug, licenseId, licenseSlug, ...others } = body
+  return {
+    ...others,
+    ...(customerId === undefined || customerId.toLowerCase() === current.customerId ? {} : { customerId }),
+    ...(customerSlug === undefined || customerSlug === current.customerSlug ? {} : { customerSlug }),
+    ...(licenseId === undefined || licenseId.toLowerCase() === current.licenseId ? {} : { licenseId }),
+    ...(licenseSlug === undefined || licenseSlug === current.licenseSlug ? {} : { licenseSlug }),
+  }
+}
+
+/** Validation errors of an end date that a PATCH must not remove. */
+export const clearedEndErrors = (current: Instance, body: InstanceChange): ReadonlyArray<ValidationError> =>
+  body.endLicenseDate === null && current.endLicenseDate !== null
+    ? [{ location: "body.endLicenseDate", message: "must be a date: the end date cannot be removed", value: null }]
+    : []
 
 /** Validation errors of the body of a change to this instance. */
 export const changeErrors = (current: Instance, body: InstanceChange): ReadonlyArray<ValidationError> => [

@@ -3,8 +3,9 @@ import { Context, Effect, Layer, Option } from "effect"
 import { Customers } from "../customers/Service.ts"
 import { Events } from "../events/Service.ts"
 import { Caller } from "../../kernel/contract/Caller.ts"
+import { requireUnchanged } from "../../kernel/contract/Rewritable.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
-import { byId, Cursors } from "../../kernel/contract/Page.ts"
+import { byId, Cursors, filtersOf } from "../../kernel/contract/Page.ts"
 import type { PageRequest } from "../../kernel/contract/Page.ts"
 import { invalid, noSuch, failWithErrors } from "../../kernel/contract/Problem.ts"
 import { slugify, insertWithFreeSlug } from "../../kernel/values/Slug.ts"
@@ -19,9 +20,17 @@ import {
   InstanceNotFound,
   UpdateInstanceLicenseArchived,
 } from "./Errors.ts"
-import type { Instance, InstanceChange, InstanceChoice, InstanceFilters, NewInstance, UpdateInstance } from "./Model.ts"
+import { UpdateInstance } from "./Model.ts"
+import type { Instance, InstanceChange, InstanceChoice, InstanceFilters, NewInstance } from "./Model.ts"
 import { InstancesRepo } from "./Repo.ts"
-import { changeErrors, creationErrors, customerReference, licenseReference } from "./Rules.ts"
+import {
+  changeErrors,
+  clearedEndErrors,
+  creationErrors,
+  customerReference,
+  licenseReference,
+  withoutCurrentNames,
+} from "./Rules.ts"
 import type { Reference } from "./Rules.ts"
 
 const notFound = (slug: string) => new InstanceNotFound({ detail: noSuch("instance", slug) })
@@ -45,18 +54,20 @@ const make = Effect.gen(function* () {
   const cursors = yield* Cursors
   const transactions = yield* Transactions
 
-  /** The id of the named customer, `null` if none is named. It cannot be deleted before the transaction ends. */
-  const customerId = Effect.fnUntraced(function* (organizationId: string, naming: Reference | undefined) {
+  /** The named customer, `null` if none is named. It cannot be deleted before the transaction ends. */
+  const customerOf = Effect.fnUntraced(function* (organizationId: string, naming: Reference | undefined) {
     if (naming === undefined) return null
     const customer = yield* customers.keep(organizationId, { [naming.property]: naming.value })
-    return Option.isSome(customer) ? customer.value.id : yield* unknownName("customer", naming)
+    return Option.isSome(customer)
+      ? { customerId: customer.value.id, customerSlug: customer.value.slug }
+      : yield* unknownName("customer", naming)
   })
 
   /**
-   * The id of the named license version, `null` if none is named. A newly assigned version must not be archived, and
+   * The named license version, `null` if none is named. A newly assigned version must not be archived, and
    * is locked: it cannot be archived or deleted before the transaction ends.
    */
-  const licenseId = Effect.fnUntraced(function* <E>(
+  const licenseOf = Effect.fnUntraced(function* <E>(
     organizationId: string,
     naming: Reference | undefined,
     options: { readonly assigned: string | null; readonly whenArchived: (problem: { readonly detail: string }) => E },
@@ -65,13 +76,14 @@ const make = Effect.gen(function* () {
     const kind = naming.property === "licenseFamilySlug" ? "license family with a published version" : "license"
     const named = yield* licenses.resolve(organizationId, { [naming.property]: naming.value })
     if (Option.isNone(named)) return yield* unknownName(kind, naming)
-    if (named.value.id === options.assigned) return named.value.id
+    const chosen = { licenseId: named.value.id, licenseSlug: named.value.slug }
+    if (named.value.id === options.assigned) return chosen
     const license = yield* licenses.lock(organizationId, named.value.id)
     if (Option.isNone(license)) return yield* unknownName(kind, naming)
     if (license.value.lifecycleState === "ARCHIVED") {
       return yield* Effect.fail(options.whenArchived(archived(license.value.slug)))
     }
-    return license.value.id
+    return chosen
   })
 
   const zoneId = Effect.fnUntraced(function* (organizationId: string, id: string | null) {
@@ -100,12 +112,11 @@ const make = Effect.gen(function* () {
           name: input.name,
           description: input.description ?? null,
           // Both are named, or validation would have failed.
-          customerId: (yield* customerId(organizationId, customerReference(input))) ?? "",
-          licenseId:
-            (yield* licenseId(organizationId, licenseReference(input), {
-              assigned: null,
-              whenArchived: (problem) => new CreateInstanceLicenseArchived(problem),
-            })) ?? "",
+          ...((yield* customerOf(organizationId, customerReference(input))) ?? { customerId: "", customerSlug: "" }),
+          ...((yield* licenseOf(organizationId, licenseReference(input), {
+            assigned: null,
+            whenArchived: (problem) => new CreateInstanceLicenseArchived(problem),
+          })) ?? { licenseId: "", licenseSlug: "" }),
           deploymentZoneId: yield* zoneId(organizationId, input.deploymentZoneId ?? null),
           startLicenseDate: input.startLicenseDate,
           endLicenseDate: input.endLicenseDate,
@@ -141,18 +152,9 @@ const make = Effect.gen(function* () {
     return Option.isSome(instance) ? instance.value : yield* notFound(slug)
   })
 
-  const list = Effect.fn("Instances.list")(function* ({
-    customer,
-    license,
-    zone,
-    ...request
-  }: PageRequest & InstanceFilters) {
+  const list = Effect.fn("Instances.list")(function* (request: PageRequest & InstanceFilters) {
     const { organizationId } = yield* Caller
-    const filters = {
-      ...(customer === undefined ? {} : { customer }),
-      ...(license === undefined ? {} : { license }),
-      ...(zone === undefined ? {} : { zone }),
-    }
+    const filters = filtersOf(request)
     return yield* cursors.page(
       { name: "instances", organizationId, filters },
       request,
@@ -186,18 +188,20 @@ const make = Effect.gen(function* () {
 
   const change = Effect.fn("Instances.change")(function* <E = never>(
     choice: InstanceChoice,
-    input: InstanceChange,
+    sent: InstanceChange,
     withinTransaction?: WithinTransaction<E>,
   ) {
     return yield* changing(
       choice,
       Effect.fnUntraced(function* (current, organizationId) {
         if (withinTransaction !== undefined) yield* withinTransaction(current)
+        yield* requireUnchanged(UpdateInstance, current, sent)
+        const input = withoutCurrentNames(current, sent)
         yield* failWithErrors(changeErrors(current, input))
         const metadata = input.metadata === undefined ? current.metadata : (input.metadata ?? {})
         yield* metadataValues.check(organizationId, "INSTANCE", current.metadata, metadata)
-        const namedCustomer = yield* customerId(organizationId, customerReference(input))
-        const namedLicense = yield* licenseId(organizationId, licenseReference(input), {
+        const namedCustomer = yield* customerOf(organizationId, customerReference(input))
+        const namedLicense = yield* licenseOf(organizationId, licenseReference(input), {
           assigned: current.licenseId,
           whenArchived: (problem) => new UpdateInstanceLicenseArchived(problem),
         })
@@ -205,8 +209,8 @@ const make = Effect.gen(function* () {
           ...current,
           name: input.name ?? current.name,
           description: input.description === undefined ? current.description : input.description,
-          customerId: namedCustomer ?? current.customerId,
-          licenseId: namedLicense ?? current.licenseId,
+          ...namedCustomer,
+          ...namedLicense,
           deploymentZoneId:
             input.deploymentZoneId === undefined
               ? current.deploymentZoneId
@@ -241,8 +245,10 @@ const make = Effect.gen(function* () {
     create,
     get,
     list,
-    update: (slug: string, input: UpdateInstance) => change({ instanceSlug: slug }, input),
+    update: (slug: string, input: UpdateInstance) =>
+      change({ instanceSlug: slug }, input, (current) => failWithErrors(clearedEndErrors(current, input))),
     delete: remove,
+    find: (organizationId: string, id: string) => repo.findById(organizationId, id),
     /** Changes an instance and stores more within the transaction. */
     change,
     /** Stores something that is part of an instance's record, under the lock of the instance. */

@@ -2,8 +2,8 @@
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { ConnectorNotActive, ConnectorNotFound } from "../connectors/Errors.ts"
 import { ConnectorName } from "../connectors/Model.ts"
-import { CustomerNotFound } from "../customers/Errors.ts"
-import { IntegrationRecord } from "../customers/Model.ts"
+import { CreateIntegrationExternalIdTaken, CustomerNotFound } from "../customers/Errors.ts"
+import { ExternalId, IntegrationRecord, WriteIntegration } from "../customers/Model.ts"
 import { InstanceNotFound } from "../instances/Errors.ts"
 import { Created, Idempotency, idempotencyHeaders, RequiredScope } from "../../kernel/contract/Endpoint.ts"
 import { exampleBody } from "../../kernel/contract/Example.ts"
@@ -12,7 +12,6 @@ import { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.t
 import { PathName } from "../../kernel/values/Text.ts"
 import {
   CreateIntegrationAlreadyExists,
-  CreateIntegrationExternalIdTaken,
   IntegrationRecordNotFound,
   UpdateIntegrationExternalIdTaken,
   UpsertCustomerSlugTaken,
@@ -22,18 +21,16 @@ import {
 import {
   Adapter,
   CustomerUpsertResult,
-  ExternalId,
   InstanceUpsertResult,
   NamedIntegrationRecord,
   UpsertCustomer,
   UpsertInstance,
-  WriteIntegration,
 } from "./Model.ts"
 
 const created = Created(IntegrationRecord)
 const connectorRule = "The connector must be registered and active to write; reading and deleting do not require it."
 const creation = `${connectorRule} An external id is unique per connector and kind of resource.`
-const replacement = `Creates the record or changes its external id; its other properties stay unchanged. ${creation}`
+const replacement = `Creates the record or changes it. Omitted properties stay unchanged; \`null\` clears an optional property. \`metadata\` is replaced as a whole. ${creation}`
 const listing = "Newest first."
 const removal = "Deletes only the record, not the resource that it belongs to."
 
@@ -178,11 +175,26 @@ export class InstanceIntegrationsApi extends HttpApiGroup.make("instanceIntegrat
   ) {}
 
 const upsertRules =
-  "Omitted properties stay unchanged; `null` clears an optional property. The slug is immutable: sending a different one is rejected with 422. `integrationMetadata` is merged into the `metadata` of the record, `webUrl` replaces its `web_url`, and `synced_at` is set. `last_error` stays unchanged and is returned as `error`. The connector must be registered and active."
+  "Omitted properties stay unchanged; `null` clears an optional property. The slug is immutable: sending a different one is rejected with 422. `integrationMetadata` is merged into the `metadata` of the record, `webUrl` replaces its `web_url`, and `synced_at` is set. `error` replaces its `last_error`. The connector must be registered and active."
 const upserted = { adapter: Adapter, externalId: ExternalId }
+const reading = "The same result as of the upsert. The connector does not have to be active."
 
 export class IntegrationUpsertsApi extends HttpApiGroup.make("integrationUpserts")
   .add(
+    HttpApiEndpoint.get("getCustomer", "/integration/:adapter/customer/:externalId", {
+      params: upserted,
+      success: CustomerUpsertResult,
+      error: [IntegrationRecordNotFound, ValidationFailed],
+    })
+      .annotate(RequiredScope, "read:customers")
+      .annotateMerge(OpenApi.annotations({ summary: "Read the customer with an external id", description: reading })),
+    HttpApiEndpoint.get("getInstance", "/integration/:adapter/instance/:externalId", {
+      params: upserted,
+      success: InstanceUpsertResult,
+      error: [IntegrationRecordNotFound, ValidationFailed],
+    })
+      .annotate(RequiredScope, "read:instances")
+      .annotateMerge(OpenApi.annotations({ summary: "Read the instance with an external id", description: reading })),
     HttpApiEndpoint.patch("customer", "/integration/:adapter/customer/:externalId", {
       params: upserted,
       payload: UpsertCustomer,

@@ -13,12 +13,6 @@ export class CreateIntegrationAlreadyExists extends Problem<CreateIntegrationAlr
   "There is a record of this integration already",
 ) {}
 
-export class CreateIntegrationExternalIdTaken extends Problem<CreateIntegrationExternalIdTaken>()(
-  "CreateIntegration.ExternalIdTaken",
-  409,
-  "The external id belongs to another resource",
-) {}
-
 export class UpdateIntegrationExternalIdTaken extends Problem<UpdateIntegrationExternalIdTaken>()(
   "UpdateIntegration.ExternalIdTaken",
   409,

@@ -18,10 +18,10 @@ export const customerIntegrations = handlersOf(
       list: ({ params, query }) => ofCustomers.list(params.customerSlug, query),
       get: ({ params }) => ofCustomers.get(params.customerSlug, params.integrationName),
       create: ({ params: { customerSlug, integrationName }, payload }) =>
-        Effect.map(ofCustomers.create(customerSlug, integrationName, payload.external_id), (record) =>
+        Effect.map(ofCustomers.create(customerSlug, integrationName, payload), (record) =>
           created(`/api/customers/${customerSlug}/integrations/${integrationName}`, record),
         ),
-      put: ({ params, payload }) => ofCustomers.put(params.customerSlug, params.integrationName, payload.external_id),
+      put: ({ params, payload }) => ofCustomers.put(params.customerSlug, params.integrationName, payload),
       delete: ({ params }) => ofCustomers.delete(params.customerSlug, params.integrationName),
     })
   }),
@@ -36,10 +36,10 @@ export const instanceIntegrations = handlersOf(
       list: ({ params, query }) => ofInstances.list(params.instanceSlug, query),
       get: ({ params }) => ofInstances.get(params.instanceSlug, params.integrationName),
       create: ({ params: { instanceSlug, integrationName }, payload }) =>
-        Effect.map(ofInstances.create(instanceSlug, integrationName, payload.external_id), (record) =>
+        Effect.map(ofInstances.create(instanceSlug, integrationName, payload), (record) =>
           created(`/api/instances/${instanceSlug}/integrations/${integrationName}`, record),
         ),
-      put: ({ params, payload }) => ofInstances.put(params.instanceSlug, params.integrationName, payload.external_id),
+      put: ({ params, payload }) => ofInstances.put(params.instanceSlug, params.integrationName, payload),
       delete: ({ params }) => ofInstances.delete(params.instanceSlug, params.integrationName),
     })
   }),
@@ -55,6 +55,10 @@ export const integrationUpserts = handlersOf(
   Effect.fn(function* (handlers) {
     const upserts = yield* IntegrationUpserts
     return handlers.handleAll({
+      getCustomer: ({ params, request }) =>
+        Effect.andThen(wholeExternalId(request), upserts.getCustomer(params.adapter, params.externalId)),
+      getInstance: ({ params, request }) =>
+        Effect.andThen(wholeExternalId(request), upserts.getInstance(params.adapter, params.externalId)),
       customer: ({ params, payload, request }) =>
         Effect.andThen(wholeExternalId(request), upserts.customer(params.adapter, params.externalId, payload)),
       instance: ({ params, payload, request }) =>

@@ -1,10 +1,11 @@
 /** The layer of integration records. */
 import { Layer } from "effect"
+import * as Links from "./Links.ts"
 import { IntegrationRecords } from "./Records.ts"
 import { IntegrationsRepo } from "./Repo.ts"
 import { IntegrationUpserts } from "./Upserts.ts"
 
 /** The services of this domain on their repositories. */
-export const layer = Layer.merge(IntegrationRecords.layer, IntegrationUpserts.layer).pipe(
+export const layer = Layer.mergeAll(IntegrationRecords.layer, IntegrationUpserts.layer, Links.layer).pipe(
   Layer.provideMerge(IntegrationsRepo.layer),
 )

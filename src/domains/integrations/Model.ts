@@ -1,6 +1,6 @@
 /** Integration records link customers and instances to third-party systems (interface specification, section 2). */
 import { Schema } from "effect"
-import { IntegrationRecord } from "../customers/Model.ts"
+import { ExternalId, IntegrationRecord, LastError, WebUrl } from "../customers/Model.ts"
 import { Uuid } from "../../kernel/values/Identifiers.ts"
 import { Slug } from "../../kernel/values/Slug.ts"
 import { Description, FreeObject, Name } from "../../kernel/values/Text.ts"
@@ -9,8 +9,12 @@ import { Timestamp, TimestampInput } from "../../kernel/values/Timestamp.ts"
 /** The kind of resource that a record belongs to. */
 export type IntegrationKind = "CUSTOMER" | "INSTANCE"
 
-/** Identifier of a resource in the third-party system: any text of 1 to 255 characters. */
-export const ExternalId = Name.annotate({ description: "Identifier in the third-party system" })
+/** Identifies a record by its external id. */
+export interface ExternalKey {
+  readonly kind: IntegrationKind
+  readonly connector: string
+  readonly externalId: string
+}
 
 const PREFIX = "service.integration."
 
@@ -30,31 +34,15 @@ export const NamedIntegrationRecord = Schema.Struct({
 })
 export type NamedIntegrationRecord = typeof NamedIntegrationRecord.Type
 
-/** Body of the operations on one record. */
-export const WriteIntegration = Schema.Struct({ external_id: ExternalId })
-export type WriteIntegration = typeof WriteIntegration.Type
-
-const MAX_URL_LENGTH = 2048
-
-const isWebUrl = (text: string): boolean => {
-  if (text.length > MAX_URL_LENGTH || !text.isWellFormed() || /[\s\p{Cc}]/u.test(text)) return false
-  const url = URL.parse(text)
-  return url !== null && (url.protocol === "https:" || url.protocol === "http:")
-}
-
-const WebUrl = Schema.String.check(
-  Schema.makeFilter(isWebUrl, {
-    expected: `an http or https URL of at most ${MAX_URL_LENGTH} characters`,
-    toJsonSchema: () => ({ format: "uri", maxLength: MAX_URL_LENGTH }),
-  }),
-)
-
 /** The properties of the record in the bodies of both upserts. */
 const recordProperties = {
   integrationMetadata: Schema.optionalKey(Schema.NullOr(FreeObject)).annotate({
     description: "Merged into the `metadata` of the record; a `null` value removes its key, `null` removes all keys",
   }),
   webUrl: Schema.optionalKey(Schema.NullOr(WebUrl)),
+  error: Schema.optionalKey(Schema.NullOr(LastError)).annotate({
+    description: "Stored as `last_error`; `null` or an empty text clears it",
+  }),
 }
 
 /** Body of `PATCH /integration/{adapter}/customer/{externalId}`; `null` clears an optional property. */
@@ -71,8 +59,8 @@ export const UpsertInstance = Schema.Struct({
   name: Schema.optionalKey(Name),
   slug: Schema.optionalKey(Slug),
   description: Schema.optionalKey(Schema.NullOr(Description)),
-  customerExternalId: Schema.optionalKey(ExternalId).annotate({
-    description: "External id of the customer in the same adapter",
+  customerExternalId: Schema.optionalKey(Schema.NullOr(ExternalId)).annotate({
+    description: "External id of the customer in the same adapter; `null` only if its customer has none",
   }),
   licenseId: Schema.optionalKey(Uuid),
   deploymentZoneId: Schema.optionalKey(Schema.NullOr(Uuid)),
@@ -83,7 +71,7 @@ export const UpsertInstance = Schema.Struct({
 export type UpsertInstance = typeof UpsertInstance.Type
 
 /** The properties that both upserts share. */
-export type UpsertRecord = Pick<UpsertCustomer, "integrationMetadata" | "webUrl">
+export type UpsertRecord = Pick<UpsertCustomer, "error" | "integrationMetadata" | "webUrl">
 
 const resultRecordProperties = {
   error: Schema.String.annotate({ description: "Last error of the integration; empty if there is none" }),

@@ -1,7 +1,8 @@
 /** Use cases of integration records, for customers and for instances. */
 import { Context, Effect, Layer, Option } from "effect"
 import { Connectors } from "../connectors/Service.ts"
-import type { IntegrationRecord, Integrations } from "../customers/Model.ts"
+import { CreateIntegrationExternalIdTaken } from "../customers/Errors.ts"
+import type { IntegrationRecord, Integrations, WriteIntegration } from "../customers/Model.ts"
 import { Customers } from "../customers/Service.ts"
 import { Instances } from "../instances/Service.ts"
 import { Caller } from "../../kernel/contract/Caller.ts"
@@ -13,14 +14,12 @@ import { Transactions } from "../../kernel/database/Transactions.ts"
 import type { Transaction } from "../../kernel/database/Transactions.ts"
 import {
   CreateIntegrationAlreadyExists,
-  CreateIntegrationExternalIdTaken,
   IntegrationRecordNotFound,
   UpdateIntegrationExternalIdTaken,
 } from "./Errors.ts"
 import type { IntegrationKind } from "./Model.ts"
 import { IntegrationsRepo } from "./Repo.ts"
-import type { ExternalKey } from "./Repo.ts"
-import { newRecord } from "./Rules.ts"
+import { externalIdTaken as taken, newRecord, writeRecord } from "./Rules.ts"
 
 /** The customer or instance that records belong to. */
 interface Owner {
@@ -44,10 +43,6 @@ const recordOf = (owner: Owner, slug: string, name: string) => {
   const record = owner.integrations[name]
   return record === undefined ? Effect.fail(noRecord(slug, name)) : Effect.succeed(record)
 }
-
-const taken = ({ connector, externalId, kind }: ExternalKey) => ({
-  detail: `Another ${kind.toLowerCase()} has the external id "${externalId}" in ${connector}. Choose a different external id.`,
-})
 
 const make = Effect.gen(function* () {
   const repo = yield* IntegrationsRepo
@@ -104,7 +99,12 @@ const make = Effect.gen(function* () {
       return yield* recordOf(yield* owners.get(slug), slug, name)
     })
 
-    const create = Effect.fn("IntegrationRecords.create")(function* (slug: string, name: string, externalId: string) {
+    const create = Effect.fn("IntegrationRecords.create")(function* (
+      slug: string,
+      name: string,
+      input: WriteIntegration,
+    ) {
+      const externalId = input.external_id
       const owner = yield* write(
         slug,
         name,
@@ -118,13 +118,14 @@ const make = Effect.gen(function* () {
           if (isTaken) {
             return yield* new CreateIntegrationExternalIdTaken(taken({ kind, connector: name, externalId }))
           }
-          return newRecord(externalId)
+          return writeRecord(newRecord(externalId), input)
         }),
       )
       return yield* Effect.orDie(recordOf(owner, slug, name))
     })
 
-    const put = Effect.fn("IntegrationRecords.put")(function* (slug: string, name: string, externalId: string) {
+    const put = Effect.fn("IntegrationRecords.put")(function* (slug: string, name: string, input: WriteIntegration) {
+      const externalId = input.external_id
       const owner = yield* write(
         slug,
         name,
@@ -133,7 +134,10 @@ const make = Effect.gen(function* () {
           if (isTaken) {
             return yield* new UpdateIntegrationExternalIdTaken(taken({ kind, connector: name, externalId }))
           }
-          return Option.isSome(current) ? { ...current.value, external_id: externalId } : newRecord(externalId)
+          return writeRecord(
+            Option.getOrElse(current, () => newRecord(externalId)),
+            input,
+          )
         }),
       )
       return yield* Effect.orDie(recordOf(owner, slug, name))

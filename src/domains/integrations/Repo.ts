@@ -6,20 +6,13 @@ import type { ActorReference } from "../../kernel/contract/Caller.ts"
 import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
 import { advisoryLock, record, records, returnedRow } from "../../kernel/database/Statements.ts"
-import type { IntegrationKind, NamedIntegrationRecord } from "./Model.ts"
+import type { ExternalKey, IntegrationKind, NamedIntegrationRecord } from "./Model.ts"
 
 /** Identifies a record by its resource and connector. */
 export interface RecordKey {
   readonly kind: IntegrationKind
   readonly resourceId: string
   readonly connector: string
-}
-
-/** Identifies a record by its external id. */
-export interface ExternalKey {
-  readonly kind: IntegrationKind
-  readonly connector: string
-  readonly externalId: string
 }
 
 /** The actor and time of a write. `id` becomes the id of a new record. */

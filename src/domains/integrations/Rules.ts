@@ -1,10 +1,10 @@
 /** Rules of integration records (contract, section 5, "Customers, instances"). Pure. */
 import { Schema } from "effect"
-import type { Customer, IntegrationRecord } from "../customers/Model.ts"
+import type { Customer, IntegrationRecord, WriteIntegration } from "../customers/Model.ts"
 import type { Instance } from "../instances/Model.ts"
 import type { ValidationError } from "../../kernel/contract/Problem.ts"
 import { FreeObject } from "../../kernel/values/Text.ts"
-import type { CustomerUpsertResult, InstanceUpsertResult, UpsertInstance, UpsertRecord } from "./Model.ts"
+import type { CustomerUpsertResult, ExternalKey, InstanceUpsertResult, UpsertInstance, UpsertRecord } from "./Model.ts"
 
 type Metadata = IntegrationRecord["metadata"]
 
@@ -24,11 +24,26 @@ export const mergeMetadata = (metadata: Metadata, patch: Metadata | null | undef
   return Object.fromEntries(Object.entries({ ...metadata, ...patch }).filter(([, value]) => value !== null))
 }
 
-/** The record after an upsert. Its last error stays: only the integration knows when it is resolved. */
+/** The record after it is written. Omitted properties stay unchanged. */
+export const writeRecord = (current: IntegrationRecord, input: WriteIntegration): IntegrationRecord => ({
+  external_id: input.external_id,
+  last_error: input.last_error === undefined ? current.last_error : input.last_error,
+  metadata: input.metadata === undefined ? current.metadata : (input.metadata ?? {}),
+  synced_at: input.synced_at === undefined ? current.synced_at : (input.synced_at?.toISOString() ?? null),
+  web_url: input.web_url === undefined ? current.web_url : input.web_url,
+})
+
+/** What is wrong with an external id that another resource has. */
+export const externalIdTaken = ({ connector, externalId, kind }: ExternalKey) => ({
+  detail: `Another ${kind.toLowerCase()} has the external id "${externalId}" in ${connector}. Choose a different external id.`,
+})
+
+/** The record after an upsert. Its last error stays unless the upsert names one: only the integration knows when it is resolved. */
 export const applyUpsert = (current: IntegrationRecord, input: UpsertRecord, at: Date): IntegrationRecord => ({
   ...current,
   metadata: mergeMetadata(current.metadata, input.integrationMetadata),
   web_url: input.webUrl === undefined ? current.web_url : input.webUrl,
+  last_error: input.error === undefined ? current.last_error : input.error || null,
   synced_at: at.toISOString(),
 })
 
@@ -41,7 +56,7 @@ export const recordErrors = (record: IntegrationRecord): ReadonlyArray<Validatio
     : [
         {
           location: "body.integrationMetadata",
-          message: "is too large: the merged metadata can have at most 16 KiB, 4 levels and 64 keys",
+          message: "must be at most 16 KiB, 4 levels and 64 keys per object after the merge",
         },
       ]
 
@@ -54,10 +69,10 @@ export const slugErrors = (current: string, sent: string | undefined): ReadonlyA
 /** Validation errors for properties that a new instance requires. */
 export const creationErrors = (input: UpsertInstance): ReadonlyArray<ValidationError> =>
   (["customerExternalId", "licenseId"] as const)
-    .filter((property) => input[property] === undefined)
+    .filter((property) => (input[property] ?? undefined) === undefined)
     .map((property) => ({
       location: `body.${property}`,
-      message: "is required: no instance has this external id yet, so the request creates one",
+      message: "required: no instance has this external id yet, so the request creates one",
     }))
 
 const resultRecordProperties = ({ last_error, metadata, web_url }: IntegrationRecord) => ({

@@ -6,17 +6,22 @@ import { Context, Effect, Layer, Option, Schema } from "effect"
 import { Connectors } from "../connectors/Service.ts"
 import type { IntegrationRecord, Integrations } from "../customers/Model.ts"
 import { Customers } from "../customers/Service.ts"
+import type { Instance } from "../instances/Model.ts"
 import { Instances } from "../instances/Service.ts"
 import { Caller } from "../../kernel/contract/Caller.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
 import { invalid, failWithErrors } from "../../kernel/contract/Problem.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
-import { UpsertCustomerSlugTaken, UpsertInstanceLicenseArchived, UpsertInstanceSlugTaken } from "./Errors.ts"
+import {
+  IntegrationRecordNotFound,
+  UpsertCustomerSlugTaken,
+  UpsertInstanceLicenseArchived,
+  UpsertInstanceSlugTaken,
+} from "./Errors.ts"
 import { connectorOf } from "./Model.ts"
-import type { UpsertCustomer, UpsertInstance, UpsertRecord } from "./Model.ts"
+import type { ExternalKey, UpsertCustomer, UpsertInstance, UpsertRecord } from "./Model.ts"
 import { IntegrationsRepo } from "./Repo.ts"
-import type { ExternalKey } from "./Repo.ts"
 import {
   creationErrors,
   customerResult,
@@ -81,7 +86,7 @@ const make = Effect.gen(function* () {
     const caller = yield* Caller
     const { organizationId } = caller
     const key: ExternalKey = { kind: "CUSTOMER", connector: connectorOf(adapter), externalId }
-    const { integrationMetadata: _, slug, webUrl: __, ...properties } = input
+    const { error: ___, integrationMetadata: _, slug, webUrl: __, ...properties } = input
     const upsert = Effect.gen(function* () {
       const holder = yield* repo.findResource(organizationId, key)
       return Option.isSome(holder)
@@ -122,6 +127,58 @@ const make = Effect.gen(function* () {
         )
   })
 
+  /** A result that says `null` can be sent back: the customer of the instance has no record in the adapter. */
+  const requireNoExternalId = Effect.fnUntraced(function* (
+    organizationId: string,
+    { customerId }: Instance,
+    connector: string,
+  ) {
+    const current = yield* repo.find(organizationId, { kind: "CUSTOMER", resourceId: customerId, connector })
+    if (Option.isSome(current)) {
+      return yield* invalid("body.customerExternalId", "must be the external id of a customer or be omitted", null)
+    }
+  })
+
+  const resultOf = (organizationId: string, record: Instance, key: ExternalKey) =>
+    Effect.map(
+      repo.find(organizationId, { kind: "CUSTOMER", resourceId: record.customerId, connector: key.connector }),
+      (ofCustomer) =>
+        instanceResult(
+          record,
+          recordIn(record, key),
+          Option.match(ofCustomer, { onNone: () => null, onSome: ({ external_id }) => external_id }),
+        ),
+    )
+
+  /** The resource with an external id, and the key of its record. */
+  const holding = Effect.fnUntraced(function* <A extends { readonly integrations: Integrations }>(
+    key: ExternalKey,
+    find: (organizationId: string, id: string) => Effect.Effect<Option.Option<A>>,
+  ) {
+    const { organizationId } = yield* Caller
+    const holder = yield* repo.findResource(organizationId, key)
+    const found = Option.isSome(holder) ? yield* find(organizationId, holder.value) : Option.none<A>()
+    // The external id can move to another resource between both reads.
+    if (Option.isNone(found) || found.value.integrations[key.connector]?.external_id !== key.externalId) {
+      return yield* new IntegrationRecordNotFound({
+        detail: `No ${key.kind.toLowerCase()} has the external id "${key.externalId}" in ${key.connector}.`,
+      })
+    }
+    return found.value
+  })
+
+  const getCustomer = Effect.fn("IntegrationUpserts.getCustomer")(function* (adapter: string, externalId: string) {
+    const key: ExternalKey = { kind: "CUSTOMER", connector: connectorOf(adapter), externalId }
+    const customer = yield* holding(key, customers.find)
+    return customerResult(customer, recordIn(customer, key))
+  })
+
+  const getInstance = Effect.fn("IntegrationUpserts.getInstance")(function* (adapter: string, externalId: string) {
+    const { organizationId } = yield* Caller
+    const key: ExternalKey = { kind: "INSTANCE", connector: connectorOf(adapter), externalId }
+    return yield* resultOf(organizationId, yield* holding(key, instances.find), key)
+  })
+
   const instance = Effect.fn("IntegrationUpserts.instance")(function* (
     adapter: string,
     externalId: string,
@@ -131,17 +188,20 @@ const make = Effect.gen(function* () {
     const { organizationId } = caller
     const connector = connectorOf(adapter)
     const key: ExternalKey = { kind: "INSTANCE", connector, externalId }
-    const { customerExternalId, integrationMetadata: _, slug, webUrl: __, ...others } = input
+    const { customerExternalId, error: ___, integrationMetadata: _, slug, webUrl: __, ...others } = input
     const upsert = Effect.gen(function* () {
       const holder = yield* repo.findResource(organizationId, key)
       if (Option.isNone(holder)) yield* failWithErrors(creationErrors(input))
       const properties =
-        customerExternalId === undefined
+        customerExternalId === undefined || customerExternalId === null
           ? others
           : { ...others, customerId: yield* customerIdOf(organizationId, connector, customerExternalId) }
       if (Option.isSome(holder)) {
         return yield* instances.change({ instanceId: holder.value }, properties, (known) =>
-          store(caller, key, known, input, true),
+          Effect.andThen(
+            customerExternalId === null ? requireNoExternalId(organizationId, known, connector) : Effect.void,
+            store(caller, key, known, input, true),
+          ),
         )
       }
       return yield* instances.create(
@@ -163,22 +223,12 @@ const make = Effect.gen(function* () {
         "Instance.NotFound": Effect.die,
         Moved: Effect.die,
       }),
-      Effect.flatMap((record) =>
-        Effect.map(
-          repo.find(organizationId, { kind: "CUSTOMER", resourceId: record.customerId, connector }),
-          (ofCustomer) =>
-            instanceResult(
-              record,
-              recordIn(record, key),
-              Option.match(ofCustomer, { onNone: () => null, onSome: ({ external_id }) => external_id }),
-            ),
-        ),
-      ),
+      Effect.flatMap((record) => resultOf(organizationId, record, key)),
     )
     return yield* serialize(organizationId, key, upsert)
   })
 
-  return { customer, instance }
+  return { customer, instance, getCustomer, getInstance }
 })
 
 /** Upserts customers and instances of the caller's organization by external id. */

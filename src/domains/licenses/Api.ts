@@ -2,6 +2,7 @@
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Created, Idempotency, idempotencyHeaders, RequiredScope } from "../../kernel/contract/Endpoint.ts"
 import { exampleBody } from "../../kernel/contract/Example.ts"
+import { rewritable } from "../../kernel/contract/Rewritable.ts"
 import { Page, pageQuery } from "../../kernel/contract/Page.ts"
 import { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
 import { PathName } from "../../kernel/values/Text.ts"
@@ -32,7 +33,7 @@ export class LicensesApi extends HttpApiGroup.make("licenses")
       .annotateMerge(
         OpenApi.annotations({
           summary: "List licenses",
-          description: "Versions of all families, newest first. An unknown family returns an empty page.",
+          description: "Versions of all families, newest first. A filter that matches no record returns an empty page.",
         }),
       ),
     HttpApiEndpoint.post("create", "/licenses", {
@@ -60,9 +61,9 @@ export class LicensesApi extends HttpApiGroup.make("licenses")
       .annotateMerge(OpenApi.annotations({ summary: "Read a license version" })),
     HttpApiEndpoint.put("update", "/licenses/:licenseSlug", {
       params: license,
-      payload: UpdateLicense,
+      payload: rewritable(License, UpdateLicense),
       success: HttpApiSchema.NoContent,
-      error: [LicenseNotFound, UpdateLicenseDefaultMustBePublished],
+      error: [LicenseNotFound, UpdateLicenseDefaultMustBePublished, ValidationFailed],
     })
       .annotate(RequiredScope, "write:licenses")
       .annotateMerge(exampleBody({ isDefault: false }))

@@ -4,9 +4,11 @@ import { Caller } from "../../kernel/contract/Caller.ts"
 import { byId, Cursors } from "../../kernel/contract/Page.ts"
 import type { PageRequest } from "../../kernel/contract/Page.ts"
 import { noSuch } from "../../kernel/contract/Problem.ts"
-import { GetLicenseFamilyNoPublishedVersion, LicenseFamilyNotFound } from "./Errors.ts"
-import type { LicenseFamily } from "./Model.ts"
+import { GetLicenseFamilyNoPublishedVersion, LicenseFamilyNotFound, LicenseNotFound } from "./Errors.ts"
+import { MAX_VERSIONS } from "./Model.ts"
+import type { FamilyQuery, LicenseFamily, ResolvedLicenseFamily } from "./Model.ts"
 import { LicensesRepo } from "./Repo.ts"
+import type { FamilyRow } from "./Repo.ts"
 
 const make = Effect.gen(function* () {
   const repo = yield* LicensesRepo
@@ -31,17 +33,30 @@ const make = Effect.gen(function* () {
     return { ...page, items }
   })
 
-  const get = Effect.fn("LicenseFamilies.get")(function* (slug: string) {
+  const versionOf = Effect.fnUntraced(function* (organizationId: string, family: FamilyRow, version: string) {
+    const found = yield* repo.findVersion(organizationId, family.id, Number(version))
+    if (Option.isSome(found)) return found.value
+    return yield* new LicenseNotFound({ detail: `The license family "${family.slug}" has no version ${version}.` })
+  })
+
+  const get = Effect.fn("LicenseFamilies.get")(function* (slug: string, { include, version }: FamilyQuery) {
     const { organizationId } = yield* Caller
     const family = yield* repo.findFamily(organizationId, slug)
     if (Option.isNone(family)) return yield* new LicenseFamilyNotFound({ detail: noSuch("license family", slug) })
     const [currentVersion] = yield* repo.currentVersions(organizationId, [family.value.id])
-    if (currentVersion === undefined) {
+    if (currentVersion === undefined && include === undefined && version === undefined) {
       return yield* new GetLicenseFamilyNoPublishedVersion({
         detail: `The license family "${slug}" has no published version. Publish a version first.`,
       })
     }
-    return { ...family.value, currentVersion } satisfies LicenseFamily
+    const resolved: LicenseFamily = { ...family.value, currentVersion: currentVersion ?? null }
+    return {
+      ...resolved,
+      ...(version === undefined ? {} : { version: yield* versionOf(organizationId, family.value, version) }),
+      ...(include === undefined
+        ? {}
+        : { versions: yield* repo.listVersions(organizationId, family.value.id, MAX_VERSIONS) }),
+    } satisfies ResolvedLicenseFamily
   })
 
   return { get, list }

@@ -4,8 +4,8 @@ import { RequiredScope } from "../../kernel/contract/Endpoint.ts"
 import { Page, pageQuery } from "../../kernel/contract/Page.ts"
 import { InvalidCursor } from "../../kernel/contract/Problem.ts"
 import { PathName } from "../../kernel/values/Text.ts"
-import { GetLicenseFamilyNoPublishedVersion, LicenseFamilyNotFound } from "./Errors.ts"
-import { LicenseFamily } from "./Model.ts"
+import { GetLicenseFamilyNoPublishedVersion, LicenseFamilyNotFound, LicenseNotFound } from "./Errors.ts"
+import { familyQuery, LicenseFamily, ResolvedLicenseFamily } from "./Model.ts"
 
 export class LicenseFamiliesApi extends HttpApiGroup.make("licenseFamilies")
   .add(
@@ -23,15 +23,16 @@ export class LicenseFamiliesApi extends HttpApiGroup.make("licenseFamilies")
       ),
     HttpApiEndpoint.get("get", "/license-families/:licenseFamilySlug", {
       params: { licenseFamilySlug: PathName },
-      success: LicenseFamily,
-      error: [LicenseFamilyNotFound, GetLicenseFamilyNoPublishedVersion],
+      query: familyQuery,
+      success: ResolvedLicenseFamily,
+      error: [LicenseFamilyNotFound, LicenseNotFound, GetLicenseFamilyNoPublishedVersion],
     })
       .annotate(RequiredScope, "read:licenses")
       .annotateMerge(
         OpenApi.annotations({
           summary: "Resolve a license family",
           description:
-            "`currentVersion` is the default version, otherwise the highest published version. A family without a published version returns 404.",
+            "`currentVersion` is the default version, otherwise the highest published version. A family without a published version returns 404, unless `version` or `include` is sent: `currentVersion` is then `null`. `version` also returns the version with that number, `include=versions` all versions.",
         }),
       ),
   )

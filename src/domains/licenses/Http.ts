@@ -36,7 +36,7 @@ export const licenseFamilies = handlersOf(
     const families = yield* LicenseFamilies
     return handlers.handleAll({
       list: ({ query }) => families.list(query),
-      get: ({ params }) => families.get(params.licenseFamilySlug),
+      get: ({ params, query }) => families.get(params.licenseFamilySlug, query),
     })
   }),
 )

@@ -2,6 +2,7 @@
 import { Schema } from "effect"
 import { ActorReference } from "../../kernel/contract/Caller.ts"
 import { Amount } from "../../kernel/values/Decimal.ts"
+import { nameFilter } from "../../kernel/contract/Page.ts"
 import { Uuid } from "../../kernel/values/Identifiers.ts"
 import { Slug } from "../../kernel/values/Slug.ts"
 import { Description, FreeObject, Name, PathName } from "../../kernel/values/Text.ts"
@@ -70,10 +71,18 @@ export type UpdateLicense = typeof UpdateLicense.Type
 export const licenseFilters = {
   family: Schema.optionalKey(PathName.annotate({ description: "Only versions of the family with this slug" })),
   lifecycleState: Schema.optionalKey(LifecycleState),
+  type: Schema.optionalKey(LicenseType),
+  entitlement: Schema.optionalKey(
+    PathName.annotate({ description: "Only versions that grant the entitlement with this slug" }),
+  ),
+  ...nameFilter,
 }
 export interface LicenseFilters {
+  readonly q?: string
   readonly family?: string
   readonly lifecycleState?: LifecycleState
+  readonly type?: LicenseType
+  readonly entitlement?: string
 }
 
 export const LicenseFamily = Schema.Struct({
@@ -86,6 +95,35 @@ export const LicenseFamily = Schema.Struct({
   createdBy: ActorReference,
 })
 export type LicenseFamily = typeof LicenseFamily.Type
+
+/** The maximum number of versions in a family's response. */
+export const MAX_VERSIONS = 200
+
+/** A family with the versions that the request asks for. */
+export const ResolvedLicenseFamily = Schema.Struct({
+  ...LicenseFamily.fields,
+  version: Schema.optionalKey(License).annotate({ description: "The version of the query parameter `version`" }),
+  versions: Schema.optionalKey(
+    Schema.Array(License).annotate({
+      description: `All versions, highest first, at most ${MAX_VERSIONS}; only with \`include=versions\``,
+    }),
+  ),
+})
+export type ResolvedLicenseFamily = typeof ResolvedLicenseFamily.Type
+
+/** What a request asks of a family beside its current version. */
+export const familyQuery = {
+  version: Schema.optionalKey(
+    Schema.String.check(Schema.isPattern(/^[1-9]\d{0,8}$/, { expected: "the number of a version" })).annotate({
+      description: "Number of a version, which is returned as `version`",
+    }),
+  ),
+  include: Schema.optionalKey(Schema.Literal("versions").annotate({ description: "Returns all versions too" })),
+}
+export interface FamilyQuery {
+  readonly version?: string
+  readonly include?: "versions"
+}
 
 const VALUE =
   "Depends on the type of the entitlement: a number (`-1` is unlimited), a boolean, or a configuration object"

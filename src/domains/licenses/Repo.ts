@@ -5,6 +5,7 @@ import type { ActorReference } from "../../kernel/contract/Caller.ts"
 import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
 import { record, records, returnedRow } from "../../kernel/database/Statements.ts"
+import { licenseIds } from "./ListSql.ts"
 import type { License, LicenseFamily, LicenseFilters } from "./Model.ts"
 
 /** A family without its current version. */
@@ -29,6 +30,8 @@ const make = Effect.gen(function* () {
   const families = sql.literal(
     `SELECT id, slug, created_at AS "createdAt", created_by AS "createdBy" FROM license_families`,
   )
+
+  const idsOf = licenseIds(sql)
 
   return {
     /** Stores a family, which counts its first version already, and returns whether the slug was free. */
@@ -83,6 +86,17 @@ const make = Effect.gen(function* () {
             AND license.lifecycle_state = 'PUBLISHED') published
         ORDER BY "familyId", "isDefault" DESC, version::integer DESC`),
 
+    findVersion: (organizationId: string, familyId: string, version: number) =>
+      record<License>()(sql`
+        ${licenses} WHERE license.organization_id = ${organizationId} AND license.family_id = ${familyId}
+          AND license.version = ${version}`),
+
+    /** The versions of a family, highest first. */
+    listVersions: (organizationId: string, familyId: string, count: number) =>
+      records<License>()(sql`
+        ${licenses} WHERE license.organization_id = ${organizationId} AND license.family_id = ${familyId}
+        ORDER BY license.version DESC LIMIT ${count}`),
+
     /** Stores the row if its slug is free and returns whether it was. */
     insert: (organizationId: string, row: License) =>
       returnedRow(sql`
@@ -102,13 +116,9 @@ const make = Effect.gen(function* () {
 
     list: (organizationId: string, filters: LicenseFilters, after: Position | null, count: number) =>
       records<License>()(sql`
-        ${licenses} WHERE ${sql.and([
-          sql`license.organization_id = ${organizationId}`,
-          sql`license.id < ${idBefore(after)}`,
-          ...(filters.family === undefined ? [] : [sql`family.slug = ${filters.family}`]),
-          ...(filters.lifecycleState === undefined ? [] : [sql`license.lifecycle_state = ${filters.lifecycleState}`]),
-        ])}
-        ORDER BY license.id DESC LIMIT ${count}`),
+        ${licenses} WHERE license.organization_id = ${organizationId}
+          AND license.id = ANY(ARRAY(${idsOf(organizationId, filters, idBefore(after), count)}))
+        ORDER BY license.id DESC`),
 
     /** Locks the row: it cannot change, and no instance can start to use it, before the transaction ends. */
     lockBySlug: (organizationId: string, slug: string) =>

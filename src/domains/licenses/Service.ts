@@ -2,8 +2,9 @@
 import { Context, Effect, Layer, Option } from "effect"
 import { Events } from "../events/Service.ts"
 import { Caller } from "../../kernel/contract/Caller.ts"
+import { requireUnchanged } from "../../kernel/contract/Rewritable.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
-import { byId, Cursors } from "../../kernel/contract/Page.ts"
+import { byId, Cursors, filtersOf } from "../../kernel/contract/Page.ts"
 import type { PageRequest } from "../../kernel/contract/Page.ts"
 import { invalid, noSuch } from "../../kernel/contract/Problem.ts"
 import { slugify, insertWithFreeSlug } from "../../kernel/values/Slug.ts"
@@ -17,7 +18,8 @@ import {
   LicenseNotFound,
   UpdateLicenseDefaultMustBePublished,
 } from "./Errors.ts"
-import type { CreateLicense, License, LicenseFilters, UpdateLicense } from "./Model.ts"
+import { UpdateLicense } from "./Model.ts"
+import type { CreateLicense, License, LicenseFilters } from "./Model.ts"
 import { LicensesRepo } from "./Repo.ts"
 import type { FamilyRow } from "./Repo.ts"
 import { slugOfVersion } from "./Rules.ts"
@@ -159,10 +161,7 @@ const make = Effect.gen(function* () {
 
   const list = Effect.fn("Licenses.list")(function* (request: PageRequest & LicenseFilters) {
     const { organizationId } = yield* Caller
-    const filters = {
-      ...(request.family === undefined ? {} : { family: request.family }),
-      ...(request.lifecycleState === undefined ? {} : { lifecycleState: request.lifecycleState }),
-    }
+    const filters = filtersOf(request)
     return yield* cursors.page(
       { name: "licenses", organizationId, filters },
       request,
@@ -180,6 +179,7 @@ const make = Effect.gen(function* () {
         const found = yield* repo.lockBySlug(caller.organizationId, slug)
         if (Option.isNone(found)) return yield* notFound(slug)
         const current = found.value
+        yield* requireUnchanged(UpdateLicense, current, input)
         const updated: License = {
           ...current,
           name: input.name ?? current.name,

@@ -2,6 +2,7 @@
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { AdminsOnly, Created, Idempotency, idempotencyHeaders, RequiredScope } from "../../kernel/contract/Endpoint.ts"
 import { exampleBody } from "../../kernel/contract/Example.ts"
+import { rewritable } from "../../kernel/contract/Rewritable.ts"
 import { Uuid } from "../../kernel/values/Identifiers.ts"
 import { Page, pageQuery } from "../../kernel/contract/Page.ts"
 import { AdminOnly, InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
@@ -58,7 +59,7 @@ export class MetadataFieldsApi extends HttpApiGroup.make("metadataFields")
       ),
     HttpApiEndpoint.patch("update", "/metadata-fields/:metadataFieldId", {
       params: field,
-      payload: UpdateMetadataField,
+      payload: rewritable(MetadataField, UpdateMetadataField),
       success: MetadataField,
       error: [MetadataFieldNotFound, ValidationFailed, AdminOnly],
     })

@@ -2,6 +2,7 @@
 import { Context, Effect, Layer, Option } from "effect"
 import { Events } from "../events/Service.ts"
 import { Caller } from "../../kernel/contract/Caller.ts"
+import { requireUnchanged } from "../../kernel/contract/Rewritable.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
 import { Cursors } from "../../kernel/contract/Page.ts"
 import type { PageRequest } from "../../kernel/contract/Page.ts"
@@ -9,7 +10,8 @@ import { noSuch, describeErrors, failWithErrors } from "../../kernel/contract/Pr
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
 import { CreateMetadataFieldKeyTaken, MetadataFieldNotFound, UnarchiveMetadataFieldKeyTaken } from "./Errors.ts"
-import type { CreateMetadataField, DryRun, MetadataField, ResourceType, UpdateMetadataField, Verdict } from "./Model.ts"
+import { UpdateMetadataField } from "./Model.ts"
+import type { CreateMetadataField, DryRun, MetadataField, ResourceType, Verdict } from "./Model.ts"
 import { MetadataFieldsRepo } from "./Repo.ts"
 import type { MetadataFieldRow } from "./Repo.ts"
 import { schemaErrors } from "./jsonschema/SchemaPolicy.ts"
@@ -94,6 +96,7 @@ const make = Effect.gen(function* () {
     return yield* transactions.run(
       Effect.gen(function* () {
         const current = yield* lock(caller.organizationId, id)
+        yield* requireUnchanged(UpdateMetadataField, recordOf(current), input)
         const updated: MetadataFieldRow = {
           ...current,
           label: input.label ?? current.label,

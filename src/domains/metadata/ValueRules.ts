@@ -41,13 +41,13 @@ export const metadataErrors = (fields: ReadonlyArray<FieldRule>, before: Metadat
       }))
     }
     if (fieldsOfKey.length === 0) {
-      return [{ location, message: "is not the key of a metadata field", ...echoOf(value) }]
+      return [{ location, message: "must be the key of a metadata field", ...echoOf(value) }]
     }
     if (Object.hasOwn(before, key) && isEqualJson(before[key], value)) return []
     return [
       {
         location,
-        message: "belongs to an archived field: send the stored value unchanged, or omit the key",
+        message: "must be the stored value or be omitted: the field is archived",
         ...echoOf(value),
       },
     ]

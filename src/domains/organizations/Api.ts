@@ -2,6 +2,7 @@
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Created, Idempotency, idempotencyHeaders, RequiredScope } from "../../kernel/contract/Endpoint.ts"
 import { exampleBody } from "../../kernel/contract/Example.ts"
+import { rewritable } from "../../kernel/contract/Rewritable.ts"
 import { Uuid } from "../../kernel/values/Identifiers.ts"
 import { Page, pageQuery } from "../../kernel/contract/Page.ts"
 import { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
@@ -44,9 +45,9 @@ export class OrganizationsApi extends HttpApiGroup.make("organizations")
       .annotateMerge(OpenApi.annotations({ summary: "Read an organization" })),
     HttpApiEndpoint.patch("update", "/platform/organizations/:orgId", {
       params: organization,
-      payload: UpdateOrganization,
+      payload: rewritable(Organization, UpdateOrganization),
       success: Organization,
-      error: [OrganizationNotFound, UpdateOrganizationExternalIdTaken],
+      error: [OrganizationNotFound, UpdateOrganizationExternalIdTaken, ValidationFailed],
     })
       .annotate(RequiredScope, "write:organizations")
       .annotateMerge(exampleBody({ name: "Acme Inc." }))

@@ -1,6 +1,7 @@
 /** The operator's use cases for organizations. */
 import { Context, Effect, Layer, Option } from "effect"
 import { Operator } from "../../kernel/contract/Caller.ts"
+import { requireUnchanged } from "../../kernel/contract/Rewritable.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
 import { byId, Cursors } from "../../kernel/contract/Page.ts"
 import type { PageRequest } from "../../kernel/contract/Page.ts"
@@ -10,7 +11,8 @@ import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
 import { Signals } from "../../kernel/ports/Signals.ts"
 import { CreateOrganizationSlugTaken, OrganizationNotFound, UpdateOrganizationExternalIdTaken } from "./Errors.ts"
-import type { CreateOrganization, Organization, UpdateOrganization } from "./Model.ts"
+import { UpdateOrganization } from "./Model.ts"
+import type { CreateOrganization, Organization } from "./Model.ts"
 import { OrganizationsRepo } from "./Repo.ts"
 
 const notFound = (id: string) => new OrganizationNotFound({ detail: noSuch("organization", id) })
@@ -77,6 +79,7 @@ const make = Effect.gen(function* () {
       Effect.gen(function* () {
         const current = yield* repo.lock(id)
         if (Option.isNone(current)) return yield* notFound(id)
+        yield* requireUnchanged(UpdateOrganization, current.value, input)
         const updated: Organization = {
           ...current.value,
           name: input.name ?? current.value.name,

@@ -33,7 +33,7 @@ const make = Effect.gen(function* () {
     }
     if ((user.issuer === null) !== (user.subject === null)) {
       const [missing, given] = user.issuer === null ? ["issuer", "subject"] : ["subject", "issuer"]
-      return yield* invalid(`body.${missing}`, `is required with ${given}`)
+      return yield* invalid(`body.${missing}`, `required with ${given}`)
     }
     // A removed person keeps the identity until the operator creates the person again.
     const insert =

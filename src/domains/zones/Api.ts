@@ -2,23 +2,29 @@
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Created, Idempotency, idempotencyHeaders, RequiredScope } from "../../kernel/contract/Endpoint.ts"
 import { exampleBody } from "../../kernel/contract/Example.ts"
+import { rewritable } from "../../kernel/contract/Rewritable.ts"
 import { Page, pageQuery } from "../../kernel/contract/Page.ts"
 import { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
 import { PathName } from "../../kernel/values/Text.ts"
 import { CreateDeploymentZoneSlugTaken, DeleteDeploymentZoneInUse, DeploymentZoneNotFound } from "./Errors.ts"
-import { CreateDeploymentZone, Deployment, DeploymentZone, UpdateDeploymentZone } from "./Model.ts"
+import { CreateDeploymentZone, Deployment, DeploymentZone, UpdateDeploymentZone, zoneFilters } from "./Model.ts"
 
 const zone = { deploymentZoneSlug: PathName }
 
 export class DeploymentZonesApi extends HttpApiGroup.make("deploymentZones")
   .add(
     HttpApiEndpoint.get("list", "/deployment-zones", {
-      query: pageQuery,
+      query: { ...pageQuery, ...zoneFilters },
       success: Page(DeploymentZone),
       error: InvalidCursor,
     })
       .annotate(RequiredScope, "read:deployment_zones")
-      .annotateMerge(OpenApi.annotations({ summary: "List deployment zones", description: "Newest first." })),
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "List deployment zones",
+          description: "Newest first. A filter that matches no record returns an empty page.",
+        }),
+      ),
     HttpApiEndpoint.post("create", "/deployment-zones", {
       headers: idempotencyHeaders,
       payload: CreateDeploymentZone,
@@ -46,7 +52,7 @@ export class DeploymentZonesApi extends HttpApiGroup.make("deploymentZones")
       .annotateMerge(OpenApi.annotations({ summary: "Read a deployment zone" })),
     HttpApiEndpoint.put("update", "/deployment-zones/:deploymentZoneSlug", {
       params: zone,
-      payload: UpdateDeploymentZone,
+      payload: rewritable(DeploymentZone, UpdateDeploymentZone),
       success: HttpApiSchema.NoContent,
       error: [DeploymentZoneNotFound, ValidationFailed],
     })

@@ -1,9 +1,10 @@
 /** Deployment zones and their deployment history (interface specification, section 2). */
 import { Schema } from "effect"
 import { ActorReference } from "../../kernel/contract/Caller.ts"
+import { nameFilter } from "../../kernel/contract/Page.ts"
 import { Uuid } from "../../kernel/values/Identifiers.ts"
 import { Slug } from "../../kernel/values/Slug.ts"
-import { Description, FreeObject, Name, Text } from "../../kernel/values/Text.ts"
+import { Description, FreeObject, Name, PathName, Text } from "../../kernel/values/Text.ts"
 import { Timestamp } from "../../kernel/values/Timestamp.ts"
 
 const ZoneType = Text(1, 64).annotate({
@@ -48,6 +49,18 @@ export const UpdateDeploymentZone = Schema.Struct({
   releaseId: Schema.optionalKey(Schema.NullOr(Uuid)),
 })
 export type UpdateDeploymentZone = typeof UpdateDeploymentZone.Type
+
+/** Filters of `GET /deployment-zones`. */
+export const zoneFilters = {
+  ...nameFilter,
+  type: Schema.optionalKey(PathName.annotate({ description: "Only zones of this type" })),
+  release: Schema.optionalKey(PathName.annotate({ description: "Only zones that run the release with this slug" })),
+}
+export interface ZoneFilters {
+  readonly q?: string
+  readonly type?: string
+  readonly release?: string
+}
 
 /** One entry of a zone's deployment history. It remains after its release is deleted, so it copies slug and version. */
 export const Deployment = Schema.Struct({

@@ -3,11 +3,13 @@ import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
+import { pageIds, prefixOf } from "../../kernel/database/Pages.ts"
 import { record, records, returnedRow } from "../../kernel/database/Statements.ts"
-import type { Deployment, DeploymentZone } from "./Model.ts"
+import type { Deployment, DeploymentZone, ZoneFilters } from "./Model.ts"
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
+  const pageOf = pageIds(sql, "newest")
   const columns = sql.literal(`id, name, slug, description, type, metadata, release_id AS "releaseId",
     created_at AS "createdAt", updated_at AS "updatedAt", created_by AS "createdBy", updated_by AS "updatedBy"`)
 
@@ -28,11 +30,27 @@ const make = Effect.gen(function* () {
         sql`SELECT ${columns} FROM deployment_zones WHERE organization_id = ${organizationId} AND slug = ${slug}`,
       ),
 
-    list: (organizationId: string, after: Position | null, count: number) =>
+    list: (organizationId: string, filters: ZoneFilters, after: Position | null, count: number) =>
       records<DeploymentZone>()(sql`
         SELECT ${columns} FROM deployment_zones
-        WHERE organization_id = ${organizationId} AND id < ${idBefore(after)}
-        ORDER BY id DESC LIMIT ${count}`),
+        WHERE organization_id = ${organizationId} AND id = ANY(ARRAY(${pageOf({
+          table: "deployment_zones",
+          organizationId,
+          after: sql`id < ${idBefore(after)}`,
+          count,
+          where: [
+            ...(filters.type === undefined ? [] : [sql`type = ${filters.type}`]),
+            // An unknown slug yields NULL, which equals no column.
+            ...(filters.release === undefined
+              ? []
+              : [
+                  sql`release_id =
+                    (SELECT id FROM releases WHERE organization_id = ${organizationId} AND slug = ${filters.release})`,
+                ]),
+          ],
+          unordered: filters.q === undefined ? [] : [prefixOf(sql, filters.q)],
+        })}))
+        ORDER BY id DESC`),
 
     /** Locks the row: changes to one zone are serialized, and no instance can use it before the transaction ends. */
     lockBySlug: (organizationId: string, slug: string) =>

@@ -3,8 +3,9 @@ import { Context, Effect, Layer, Option } from "effect"
 import { Events } from "../events/Service.ts"
 import type { EventSource } from "../events/Service.ts"
 import { Caller } from "../../kernel/contract/Caller.ts"
+import { requireUnchanged } from "../../kernel/contract/Rewritable.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
-import { byId, Cursors } from "../../kernel/contract/Page.ts"
+import { byId, Cursors, filtersOf } from "../../kernel/contract/Page.ts"
 import type { PageRequest } from "../../kernel/contract/Page.ts"
 import { invalid, noSuch } from "../../kernel/contract/Problem.ts"
 import { slugify, insertWithFreeSlug } from "../../kernel/values/Slug.ts"
@@ -12,7 +13,8 @@ import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
 import { MetadataValues } from "../metadata/MetadataValues.ts"
 import { CreateDeploymentZoneSlugTaken, DeleteDeploymentZoneInUse, DeploymentZoneNotFound } from "./Errors.ts"
-import type { CreateDeploymentZone, Deployment, DeploymentZone, UpdateDeploymentZone } from "./Model.ts"
+import { UpdateDeploymentZone } from "./Model.ts"
+import type { CreateDeploymentZone, Deployment, DeploymentZone, ZoneFilters } from "./Model.ts"
 import { DeploymentZonesRepo } from "./Repo.ts"
 
 const notFound = (slug: string) => new DeploymentZoneNotFound({ detail: noSuch("deployment zone", slug) })
@@ -103,12 +105,13 @@ const make = Effect.gen(function* () {
     return yield* find(organizationId, slug)
   })
 
-  const list = Effect.fn("DeploymentZones.list")(function* (request: PageRequest) {
+  const list = Effect.fn("DeploymentZones.list")(function* (request: PageRequest & ZoneFilters) {
     const { organizationId } = yield* Caller
+    const filters = filtersOf(request)
     return yield* cursors.page(
-      { name: "deployment-zones", organizationId },
+      { name: "deployment-zones", organizationId, filters },
       request,
-      (after, count) => repo.list(organizationId, after, count),
+      (after, count) => repo.list(organizationId, filters, after, count),
       byId,
     )
   })
@@ -120,6 +123,7 @@ const make = Effect.gen(function* () {
         const locked = yield* repo.lockBySlug(caller.organizationId, slug)
         if (Option.isNone(locked)) return yield* notFound(slug)
         const current = locked.value
+        yield* requireUnchanged(UpdateDeploymentZone, current, input)
         const metadata = input.metadata === undefined ? current.metadata : (input.metadata ?? {})
         yield* metadataValues.check(caller.organizationId, "DEPLOYMENT_ZONE", current.metadata, metadata)
         const releaseId = input.releaseId === undefined ? current.releaseId : (input.releaseId?.toLowerCase() ?? null)

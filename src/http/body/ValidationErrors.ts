@@ -1,15 +1,48 @@
 /** Turns the issues of a decoder into validation errors with their locations (contract, section 3). */
 import { Exit, Option, Predicate, Schema, SchemaIssue } from "effect"
 import type { HttpApiEndpoint } from "effect/http-api"
+import { MAX_ERRORS } from "../../kernel/contract/Problem.ts"
 import type { ValidationError } from "../../kernel/contract/Problem.ts"
 import { isShort } from "./Excerpt.ts"
 import type { Excerpt } from "./Excerpt.ts"
 
 const MAX_ECHO_LENGTH = 1024
-// Limits the response to a body with many errors, which could otherwise be larger than the body.
-const MAX_ERRORS = 100
+/** The message of a property or query member that is not declared. */
+export const UNKNOWN = "unknown property"
 
-const issuesOf = SchemaIssue.makeFormatterStandardSchemaV1()
+const NOUNS: Readonly<Record<string, string>> = {
+  string: "a string",
+  number: "a number",
+  boolean: "true or false",
+  object: "an object",
+  array: "an array",
+}
+
+const LITERAL = /^("|\d|null$)/
+
+const partInWords = (part: string): string =>
+  NOUNS[part] ?? (part.startsWith("{") ? "an object" : part.replace(/^a value (?=between|greater|less)/, ""))
+
+/** What a schema expects, as words: `"A" | "B" | "C"` becomes `one of "A", "B", "C"`. */
+const inWords = (expected: string): string => {
+  const parts = expected.split(" | ").map(partInWords)
+  return parts.length > 2 && parts.every((part) => LITERAL.test(part))
+    ? `one of ${parts.join(", ")}`
+    : parts.join(" or ")
+}
+
+// Effect's own messages begin with "Expected".
+const inPlainWords = (message: string): string => {
+  const expected = /^Expected (.*)$/s.exec(message)?.[1]
+  return expected === undefined ? message : `must be ${inWords(expected)}`
+}
+
+const issuesOf = SchemaIssue.makeFormatterStandardSchemaV1({
+  leafHook: (issue) => {
+    if (issue._tag === "UnexpectedKey") return UNKNOWN
+    return issue._tag === "MissingKey" ? "required" : SchemaIssue.defaultLeafHook(issue)
+  },
+})
 
 type Path = ReadonlyArray<PropertyKey>
 
@@ -38,7 +71,7 @@ const echo = (value: unknown): { readonly value?: unknown } =>
 const locatedIssues = (issue: SchemaIssue.Issue): ReadonlyArray<Located> =>
   issuesOf(issue).issues.map(({ message, path = [] }) => ({
     path: path.map((segment) => (Predicate.isObject(segment) ? segment.key : segment)) as Path,
-    message,
+    message: inPlainWords(message),
   }))
 
 const errorsOf = (located: ReadonlyArray<Located>, part: string, input: unknown): ReadonlyArray<ValidationError> =>

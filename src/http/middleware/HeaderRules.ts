@@ -28,7 +28,7 @@ const malformed = (header: "host" | "authorization", detail: string, message: st
   return Effect.suspend(() => HttpServerRespondable.toResponse(new MalformedBody({ detail, errors })))
 }
 
-const missingHost = malformed("host", "The `Host` header is missing. Send it with every request.", "is required")
+const missingHost = malformed("host", "The `Host` header is missing. Send it with every request.", "required")
 const repeatedHost = malformed("host", "The request has several `Host` headers. Send one.", "must be sent only once")
 const repeatedCredential = malformed(
   "authorization",

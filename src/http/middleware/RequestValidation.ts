@@ -16,6 +16,7 @@ import type { ValidationError } from "../../kernel/contract/Problem.ts"
 import { beginningOfLong, excerptOfBeginning, wholeExcerpt } from "../body/Excerpt.ts"
 import { MAX_VALUES, receiveBody } from "../body/ReceivedBody.ts"
 import { fairShares, weightOf } from "../FairShares.ts"
+import { queryErrors } from "./QueryRules.ts"
 import { excerptErrors, validationErrors } from "../body/ValidationErrors.ts"
 
 const failed = (errors: ReadonlyArray<ValidationError>) =>
@@ -136,8 +137,8 @@ const unsupportedEncoding = HttpServerResponse.text(
 const requireUtf8 = (bytes: Uint8Array) => (isUtf8(bytes) ? Effect.void : Effect.fail(malformed("is not UTF-8")))
 
 /**
- * Middleware of every API. Requires uncompressed UTF-8 bodies, reports decoding errors by location, and shares the process
- * fairly between organizations.
+ * Middleware of every API. Requires declared query members and uncompressed UTF-8 bodies, reports decoding errors by
+ * location, and shares the process fairly between organizations.
  */
 export const layer = Layer.effect(
   RequestValidation,
@@ -149,6 +150,8 @@ export const layer = Layer.effect(
       Effect.withFiber(({ context }) => {
         const request = Context.getUnsafe(context, HttpServerRequest.HttpServerRequest)
         const { organizationId } = Context.getUnsafe(context, RequestOwner)
+        const wrong = queryErrors(options.endpoint, request.url)
+        if (wrong.length > 0) return Effect.fail(failed(wrong))
         const handled = transform(handler, options)
         const fairly = <A, E, R>(work: Effect.Effect<A, E, R>) =>
           inTurn(organizationId ?? "", weightOf(request, options.endpoint), work)

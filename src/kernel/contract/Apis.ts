@@ -9,7 +9,7 @@ import type { HttpApiGroup } from "effect/http-api"
 import { OrganizationAccess, PlatformAccess, RateLimits, RequestValidation } from "./Endpoint.ts"
 
 /**
- * Bodies reject unknown properties; queries and headers ignore unknown names. The decoder stops at the first error, so that a
+ * Bodies reject unknown properties, and so do queries (`RequestValidation`); headers ignore unknown names. The decoder stops at the first error, so that a
  * body of many errors costs no more than one of few. The middleware then collects up to a hundred.
  */
 export const strictBodies = Context.make(HttpApi.PayloadParseOptions, {

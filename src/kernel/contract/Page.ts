@@ -3,6 +3,7 @@ import { Context, Schema, SchemaTransformation } from "effect"
 import type { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
 import type { InvalidCursor } from "./Problem.ts"
+import { Text } from "../values/Text.ts"
 import { toJson } from "./JsonResponse.ts"
 
 /** The default number of items per page. */
@@ -27,6 +28,15 @@ const Limit = Schema.String.check(Schema.isPattern(/^\d{1,10}$/, { expected: `a 
 export const pageQuery = {
   cursor: Schema.optionalKey(Schema.String.annotate({ description: "`nextCursor` of the previous page" })),
   limit: Schema.optionalKey(Limit),
+}
+
+/** The filter of lists of named records. */
+export const nameFilter = {
+  q: Schema.optionalKey(
+    Text(0, 255).annotate({
+      description: "Only records whose name or slug begins with this text; letter case does not matter",
+    }),
+  ),
 }
 
 /** The page that a client requests. */
@@ -73,7 +83,16 @@ export const byId = (item: { readonly id: string }): Position => [item.id]
 export interface Listing {
   readonly name: string
   readonly organizationId: string | null
-  readonly filters?: Readonly<Record<string, string | undefined>>
+  readonly filters?: Readonly<Record<string, string | Date | undefined>>
+}
+
+/** The filters of a request: what it has beside the page. An empty text filters nothing. */
+export const filtersOf = <Request extends PageRequest>(request: Request): Omit<Request, keyof PageRequest> => {
+  const { cursor: _, limit: __, ...filters } = request
+  return Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined && value !== "")) as Omit<
+    Request,
+    keyof PageRequest
+  >
 }
 
 /** Seals positions into cursors, which clients cannot alter or use for another list. */

@@ -127,12 +127,18 @@ export const invalid = (location: string, message: string, value?: unknown): Val
 export const describeErrors = (errors: ReadonlyArray<ValidationError>): string =>
   errors.map(({ location, message }) => `${location} ${message}`).join("; ")
 
-/** Fails with all validation errors of a request, if there are any. */
+/** Limits the response to a request with many errors, which could otherwise be larger than the request. */
+export const MAX_ERRORS = 100
+
+/** Fails with the validation errors of a request, if there are any. */
 export const failWithErrors = (
-  errors: ReadonlyArray<ValidationError>,
-  detail = `${describeErrors(errors)}.`,
-): Effect.Effect<void, ValidationFailed> =>
-  errors.length === 0 ? Effect.void : Effect.fail(new ValidationFailed({ detail, errors }))
+  all: ReadonlyArray<ValidationError>,
+  detail?: string,
+): Effect.Effect<void, ValidationFailed> => {
+  if (all.length === 0) return Effect.void
+  const errors = all.slice(0, MAX_ERRORS)
+  return Effect.fail(new ValidationFailed({ detail: detail ?? `${describeErrors(errors)}.`, errors }))
+}
 
 /** The `detail` of a look-up without a result. */
 export const noSuch = (kind: string, name: string): string => `There is no ${kind} "${name}".`

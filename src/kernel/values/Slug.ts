@@ -10,7 +10,7 @@ export const Slug = Schema.String.check(
   Schema.isPattern(/^[a-z0-9][a-z0-9-]*[a-z0-9]$/, {
     expected: "a slug: lower-case letters, digits and hyphens, without a hyphen at either end",
   }),
-  Schema.isBetweenLength(2, MAX_LENGTH),
+  Schema.isBetweenLength(2, MAX_LENGTH, { expected: `2 to ${MAX_LENGTH} characters` }),
 )
 
 /**

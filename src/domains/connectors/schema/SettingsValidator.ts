@@ -43,7 +43,7 @@ const errorOf = (error: ErrorObject): SettingsError => {
   const params = error.params as Record<string, unknown>
   const property = params["additionalProperty"] ?? params["unevaluatedProperty"] ?? params["missingProperty"]
   if (typeof property !== "string") return { path, message: error.message ?? "is not valid" }
-  return { path: [...path, property], message: "missingProperty" in params ? "is required" : "is not a known setting" }
+  return { path: [...path, property], message: "missingProperty" in params ? "required" : "unknown property" }
 }
 
 /** Returns up to `max` validation errors of a document, or an empty list if it is valid. */

@@ -1,6 +1,7 @@
 /** Use cases for connector settings: encrypted at rest, returned without their secrets. */
 import { Context, Effect, Layer, Option, Predicate } from "effect"
 import { Caller } from "../../../kernel/contract/Caller.ts"
+import { requireUnchanged } from "../../../kernel/contract/Rewritable.ts"
 import { ValidationFailed } from "../../../kernel/contract/Problem.ts"
 import type { ValidationError } from "../../../kernel/contract/Problem.ts"
 import { SecretBox } from "../../../kernel/ports/SecretBox.ts"
@@ -10,7 +11,8 @@ import { Transactions } from "../../../kernel/database/Transactions.ts"
 import { ConnectorSettingsNotFound } from "../Errors.ts"
 import { changedExposures, removeFormerSecrets } from "./SettingsMerge.ts"
 import { mergeToValid } from "./ValidMerge.ts"
-import type { JsonObject, PutSettings, SettingsRecord } from "../Model.ts"
+import { PutSettings } from "../Model.ts"
+import type { JsonObject, SettingsRecord } from "../Model.ts"
 import { redact, settingsAt } from "./Redaction.ts"
 import { ConnectorRegistry } from "../ConnectorRegistry.ts"
 import { ConnectorsRepo } from "../Repo.ts"
@@ -132,6 +134,7 @@ const make = Effect.gen(function* () {
         yield* repo.lockSettings(organizationId, name)
         const row = yield* repo.findSettings(organizationId, name)
         const schema = connector.settings_schema
+        yield* requireUnchanged(PutSettings, Option.isSome(row) ? { connector_name: name, ...row.value } : {}, input)
         const at = Option.isSome(row) ? settingsAt(schema, row.value.settingsSchema) : settingsAt(schema)
         const stored = Option.isSome(row)
           ? removeFormerSecrets(at, settingsAt(schema), yield* opened(organizationId, name, row.value))

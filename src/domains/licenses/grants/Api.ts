@@ -3,6 +3,7 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/ht
 import { EntitlementNotFound } from "../../entitlements/Errors.ts"
 import { Created, Idempotency, idempotencyHeaders, RequiredScope } from "../../../kernel/contract/Endpoint.ts"
 import { exampleBody } from "../../../kernel/contract/Example.ts"
+import { rewritable } from "../../../kernel/contract/Rewritable.ts"
 import { Page, pageQuery } from "../../../kernel/contract/Page.ts"
 import { InvalidCursor, ValidationFailed } from "../../../kernel/contract/Problem.ts"
 import { PathName } from "../../../kernel/values/Text.ts"
@@ -46,7 +47,7 @@ export class LicenseEntitlementsApi extends HttpApiGroup.make("licenseEntitlemen
       ),
     HttpApiEndpoint.put("update", "/licenses/:licenseSlug/entitlements/:entitlementSlug", {
       params: grant,
-      payload: UpdateGrant,
+      payload: rewritable(Grant, UpdateGrant),
       success: HttpApiSchema.NoContent,
       error: [LicenseNotFound, EntitlementNotFound, ValidationFailed],
     })

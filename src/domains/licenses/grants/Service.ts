@@ -10,6 +10,7 @@ import { EntitlementNotFound } from "../../entitlements/Errors.ts"
 import { Entitlements } from "../../entitlements/Service.ts"
 import { Events } from "../../events/Service.ts"
 import { Caller } from "../../../kernel/contract/Caller.ts"
+import { requireUnchanged } from "../../../kernel/contract/Rewritable.ts"
 import { Cursors } from "../../../kernel/contract/Page.ts"
 import type { PageRequest } from "../../../kernel/contract/Page.ts"
 import { invalid, noSuch } from "../../../kernel/contract/Problem.ts"
@@ -18,7 +19,8 @@ import { Transactions } from "../../../kernel/database/Transactions.ts"
 import { AssignLicenseEntitlementAlreadyAssigned, LicenseNotFound } from "../Errors.ts"
 import { LicenseGrantsRepo } from "./Repo.ts"
 import type { GrantRow } from "./Repo.ts"
-import type { CreateGrant, Grant, UpdateGrant } from "../Model.ts"
+import { UpdateGrant } from "../Model.ts"
+import type { CreateGrant, Grant } from "../Model.ts"
 import { LicensesRepo } from "../Repo.ts"
 import { overageError, valueError } from "../Rules.ts"
 
@@ -110,6 +112,7 @@ const make = Effect.gen(function* () {
     yield* transactions.run(
       Effect.gen(function* () {
         const current = yield* lockGrant(caller.organizationId, licenseSlug, entitlementSlug)
+        yield* requireUnchanged(UpdateGrant, current, input)
         const updated = {
           ...current,
           value: input.value ?? current.value,

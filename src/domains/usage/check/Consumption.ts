@@ -63,7 +63,7 @@ const make = Effect.gen(function* () {
     if (!allows(caller.scopes, "write:instances")) {
       return yield* new MissingScope({ detail: "Consuming needs the scope write:instances." })
     }
-    if (request.at !== undefined) return yield* invalid("body.at", "cannot be set together with `consume`", request.at)
+    if (request.at !== undefined) return yield* invalid("body.at", "must be omitted with `consume`", request.at)
     return yield* ledger.apply(consumeOperation(caller, instanceSlug, request, findInstance))
   })
 

@@ -31,7 +31,7 @@ export const valueError = (
 ): string | undefined => {
   const method = methodOf(meter)
   if (value === undefined) {
-    return method === "UNIQUE_COUNT" || (method === "COUNT" && behavior === "append") ? undefined : "is required"
+    return method === "UNIQUE_COUNT" || (method === "COUNT" && behavior === "append") ? undefined : "required"
   }
   if (!isStorable(value)) return "must have at most 18 digits"
   if (method === "UNIQUE_COUNT" || !BigDecimal.isNegative(value)) return undefined

@@ -25,7 +25,7 @@ export const bodyValidationError = (meter: Meter, report: ReportUsage): UsageVal
   if (methodOf(meter) === "UNIQUE_COUNT") {
     if (behavior === "set")
       return { location: "body.behavior", message: "must be append for a UNIQUE_COUNT", value: "set" }
-    if (uniqueKey === undefined) return { location: "body.uniqueKey", message: "is required for a UNIQUE_COUNT" }
+    if (uniqueKey === undefined) return { location: "body.uniqueKey", message: "required for a UNIQUE_COUNT" }
   }
   const message = valueError(meter, behavior, reportedValue(report))
   return message === undefined ? undefined : { location: "body.value", message, value }

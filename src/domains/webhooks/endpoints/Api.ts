@@ -8,6 +8,7 @@ import {
   RequiredScope,
 } from "../../../kernel/contract/Endpoint.ts"
 import { exampleBody } from "../../../kernel/contract/Example.ts"
+import { rewritable } from "../../../kernel/contract/Rewritable.ts"
 import { Page, pageQuery } from "../../../kernel/contract/Page.ts"
 import { InvalidCursor, ValidationFailed } from "../../../kernel/contract/Problem.ts"
 import { Uuid } from "../../../kernel/values/Identifiers.ts"
@@ -63,7 +64,7 @@ export class WebhookEndpointsApi extends HttpApiGroup.make("webhookEndpoints")
       .annotateMerge(OpenApi.annotations({ summary: "Read a webhook endpoint" })),
     HttpApiEndpoint.put("update", "/webhooks/:id", {
       params: endpoint,
-      payload: UpdateWebhookEndpoint,
+      payload: rewritable(WebhookEndpoint, UpdateWebhookEndpoint),
       success: HttpApiSchema.NoContent,
       error: [WebhookEndpointNotFound, ValidationFailed],
     })

@@ -2,6 +2,7 @@
 import { Context, Effect, Layer, Option, Redacted } from "effect"
 import { Events } from "../../events/Service.ts"
 import { Caller } from "../../../kernel/contract/Caller.ts"
+import { requireUnchanged } from "../../../kernel/contract/Rewritable.ts"
 import { newId } from "../../../kernel/values/Identifiers.ts"
 import { OutboundHttp } from "../../../kernel/ports/OutboundHttp.ts"
 import { byId, Cursors } from "../../../kernel/contract/Page.ts"
@@ -11,7 +12,8 @@ import { now } from "../../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
 import type { Transaction } from "../../../kernel/database/Transactions.ts"
 import { CreateWebhookEndpointLimitReached, WebhookEndpointNotFound } from "../Errors.ts"
-import type { CreateWebhookEndpoint, QueuedDelivery, UpdateWebhookEndpoint, WebhookEndpoint } from "../Model.ts"
+import { UpdateWebhookEndpoint } from "../Model.ts"
+import type { CreateWebhookEndpoint, QueuedDelivery, WebhookEndpoint } from "../Model.ts"
 import { BacklogRemover } from "../queue/BacklogRemover.ts"
 import { WebhookQueue } from "../queue/Queue.ts"
 import { EndpointsRepo } from "./Repo.ts"
@@ -97,6 +99,7 @@ const make = Effect.gen(function* () {
     yield* withLock(
       id,
       Effect.fnUntraced(function* (current, caller) {
+        yield* requireUnchanged(UpdateWebhookEndpoint, current, input)
         const updated: WebhookEndpoint = {
           ...current,
           url: input.url === undefined ? current.url : canonicalUrl(input.url),
