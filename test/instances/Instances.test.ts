@@ -100,7 +100,8 @@ layer(TestService.layer, { excludeTestServices: true })("instances", (it) => {
         "body.licenseFamilySlug",
       ])
       yield* call("POST", "/instances", { ...body, customerSlug: "acme", licenseSlug: "pro" })
-      assert.deepStrictEqual(rejection(yield* call("PATCH", "/instances/instance-a", twice)).places, [
+      const otherTwice = { ...twice, customerSlug: "other", licenseSlug: "other" }
+      assert.deepStrictEqual(rejection(yield* call("PATCH", "/instances/instance-a", otherTwice)).places, [
         "body.customerSlug",
         "body.licenseFamilySlug",
       ])

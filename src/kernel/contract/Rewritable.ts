@@ -2,9 +2,8 @@
  * Records that can be written back (contract, part 2, section 10): the body of a PUT or PATCH may have the members of the
  * record that cannot be changed, if they equal what is stored.
  */
-import { Schema } from "effect"
+import { Equal, Schema } from "effect"
 import type { Effect } from "effect"
-import { isDeepStrictEqual } from "node:util"
 import { failWithErrors } from "./Problem.ts"
 import type { ValidationFailed } from "./Problem.ts"
 
@@ -43,7 +42,7 @@ export const requireUnchanged = (
 ): Effect.Effect<void, ValidationFailed> =>
   failWithErrors(
     Object.entries(sent).flatMap(([name, value]) =>
-      Object.hasOwn(update.fields, name) || isDeepStrictEqual(jsonOf(Reflect.get(current, name)), value)
+      Object.hasOwn(update.fields, name) || Equal.equals(jsonOf(Reflect.get(current, name)), value)
         ? []
         : [{ location: `body.${name}`, message: "must equal what is stored or be omitted", ...echo(value) }],
     ),
