@@ -57,7 +57,7 @@ layer(TestService.layer, { excludeTestServices: true })("a record that was read"
       }
       assert.sameMembers(
         updates.map(({ id }) => id).filter((id) => !written.includes(id)),
-        ["licenseEntitlements.update", "metadataFields.update"],
+        ["licenseEntitlements.update", "memberships.update", "metadataFields.update"],
       )
     }),
   )

@@ -114,6 +114,22 @@ layer(TestService.layer, { excludeTestServices: true })("people", (it) => {
     }),
   )
 
+  it.effect("a membership that was read can be written back with another role, and nothing else", () =>
+    Effect.gen(function* () {
+      const { add, call, path, user } = yield* setup
+      const anna = yield* user("Anna")
+      const { body: membership } = yield* add(anna)
+      const change = (body: object) => call("PATCH", `${path}/${anna}`, body)
+      assert.deepInclude((yield* change({ ...membership, role: "ADMIN" })).body, { ...membership, role: "ADMIN" })
+      const renamed = yield* change({ ...membership, userName: "Other" })
+      assert.strictEqual(renamed.status, 422)
+      assert.deepStrictEqual(
+        renamed.body.errors.map(({ location }: { location: string }) => location),
+        ["body.userName"],
+      )
+    }),
+  )
+
   it.effect("a removed person can be added again in another role, a current member cannot", () =>
     Effect.gen(function* () {
       const { add, call, path, user } = yield* setup

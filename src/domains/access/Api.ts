@@ -10,6 +10,7 @@ import {
   RequiredScope,
 } from "../../kernel/contract/Endpoint.ts"
 import { exampleBody } from "../../kernel/contract/Example.ts"
+import { rewritable } from "../../kernel/contract/Rewritable.ts"
 import { Uuid } from "../../kernel/values/Identifiers.ts"
 import { Page, pageQuery } from "../../kernel/contract/Page.ts"
 import { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
@@ -75,7 +76,7 @@ export class ServiceAccountsApi extends HttpApiGroup.make("serviceAccounts")
       .annotateMerge(OpenApi.annotations({ summary: "Read a service account and its tokens" })),
     HttpApiEndpoint.patch("update", "/service-accounts/:serviceAccountSlug", {
       params: account,
-      payload: UpdateServiceAccount,
+      payload: rewritable(ServiceAccount, UpdateServiceAccount),
       success: ServiceAccount,
       error: ServiceAccountNotFound,
     })

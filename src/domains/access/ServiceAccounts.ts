@@ -2,6 +2,7 @@
 import { Context, Effect, Layer, Option, Redacted } from "effect"
 import { Events } from "../events/Service.ts"
 import { Caller } from "../../kernel/contract/Caller.ts"
+import { changesIn, requireUnchanged } from "../../kernel/contract/Rewritable.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
 import { byId, Cursors } from "../../kernel/contract/Page.ts"
 import type { PageRequest } from "../../kernel/contract/Page.ts"
@@ -18,7 +19,8 @@ import {
   ServiceAccountNotFound,
 } from "./Errors.ts"
 import { TokenIssuer } from "./tokens/TokenIssuer.ts"
-import type { CreateServiceAccount, IssueToken, ServiceAccount, UpdateServiceAccount } from "./Model.ts"
+import { UpdateServiceAccount } from "./Model.ts"
+import type { CreateServiceAccount, IssueToken, ServiceAccount } from "./Model.ts"
 import { AccessRepo } from "./Repo.ts"
 
 const notFound = (slug: string) => new ServiceAccountNotFound({ detail: noSuch("service account", slug) })
@@ -95,12 +97,14 @@ const make = Effect.gen(function* () {
     return yield* transactions.run(
       Effect.gen(function* () {
         const current = yield* lock(caller.organizationId, slug)
-        const updated: ServiceAccount = { ...current, ...input, tokens: null }
         const owner = { organizationId: caller.organizationId, ownerId: current.id }
+        const tokens = yield* repo.tokensOf(owner)
+        yield* requireUnchanged(UpdateServiceAccount, { ...current, tokens }, input)
+        const updated: ServiceAccount = { ...current, ...changesIn(UpdateServiceAccount, input), tokens: null }
         yield* repo.updateServiceAccount(caller.organizationId, updated)
         if (updated.name !== current.name) yield* repo.renameActor(owner, { id: current.id, name: updated.name })
         yield* events.emit(caller, "SERVICE_ACCOUNT_UPDATED", updated)
-        return { ...updated, tokens: yield* repo.tokensOf(owner) }
+        return { ...updated, tokens }
       }),
     )
   })

@@ -16,7 +16,9 @@ import {
   RemoveMembershipPlatformIdentity,
   UpdateMembershipPlatformIdentity,
 } from "./Errors.ts"
-import type { CreateMembership, Membership, UpdateMembership } from "./Model.ts"
+import { UpdateMembership } from "./Model.ts"
+import type { CreateMembership, Membership } from "./Model.ts"
+import { requireUnchanged } from "../../kernel/contract/Rewritable.ts"
 import { PeopleRepo } from "./Repo.ts"
 import type { MembershipRow } from "./Repo.ts"
 
@@ -92,7 +94,7 @@ const make = Effect.gen(function* () {
     return { ...page, items: page.items.map(recordOf) }
   })
 
-  const update = Effect.fn("Memberships.update")(function* (orgId: string, userId: string, { role }: UpdateMembership) {
+  const update = Effect.fn("Memberships.update")(function* (orgId: string, userId: string, input: UpdateMembership) {
     const { actor } = yield* Operator
     const { id: organizationId } = yield* organizations.get(orgId)
     if (isPlatformIdentity(userId)) {
@@ -103,9 +105,10 @@ const make = Effect.gen(function* () {
     return yield* transactions.run(
       Effect.gen(function* () {
         yield* repo.lockMembership(organizationId, userId)
-        const updated = yield* repo.updateRole(organizationId, userId, role)
+        const updated = yield* repo.updateRole(organizationId, userId, input.role)
         if (Option.isNone(updated)) return yield* notAMember(userId)
         const membership = recordOf(updated.value)
+        yield* requireUnchanged(UpdateMembership, membership, input)
         yield* events.emit({ organizationId, actor }, "MEMBERSHIP_UPDATED", membership)
         return membership
       }),

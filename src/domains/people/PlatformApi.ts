@@ -2,6 +2,7 @@
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Created, Idempotency, idempotencyHeaders, RequiredScope } from "../../kernel/contract/Endpoint.ts"
 import { exampleBody } from "../../kernel/contract/Example.ts"
+import { rewritable } from "../../kernel/contract/Rewritable.ts"
 import { Uuid } from "../../kernel/values/Identifiers.ts"
 import { Page, pageQuery } from "../../kernel/contract/Page.ts"
 import { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
@@ -108,7 +109,7 @@ export class MembershipsApi extends HttpApiGroup.make("memberships")
       ),
     HttpApiEndpoint.patch("update", "/platform/organizations/:orgId/memberships/:userId", {
       params: { ...organization, userId: Uuid },
-      payload: UpdateMembership,
+      payload: rewritable(Membership, UpdateMembership),
       success: Membership,
       error: [OrganizationNotFound, MembershipNotFound, UpdateMembershipPlatformIdentity],
     })
