@@ -85,10 +85,10 @@ const make = Effect.fnUntraced(function* (options: SignalOptions) {
 
   const watch = Effect.gen(function* () {
     yield* check
-    arriving = true
-    yield* Effect.logInfo("Receiving signals from other nodes")
     // Signals may have been missed before, so all waiters check for work.
     for (const topic of signalTopics) wake(topic)
+    arriving = true
+    yield* Effect.logInfo("Receiving signals from other nodes")
     return yield* check.pipe(Effect.delay(interval), Effect.forever)
   })
 
