@@ -99,8 +99,8 @@ const make = Effect.fnUntraced(function* (options: SignalOptions) {
     const connection = yield* PgConnection.make({
       ...sql.config,
       url: Option.getOrElse(options.listenUrl, () => sql.config.url),
-      // A listening connection may be silent for long, and has its own health check.
-      stream: undefined,
+      // The pool's sockets lead to the pool's address.
+      stream: Option.isSome(options.listenUrl) ? undefined : sql.config.stream,
       applicationName: "keyshelf listener",
       multiplex: false,
       prepare: false,

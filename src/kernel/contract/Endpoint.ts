@@ -2,6 +2,7 @@
 import { Context, Schema } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { HttpApiMiddleware, HttpApiSchema, HttpApiSecurity } from "effect/http-api"
+import type { HttpApiEndpoint } from "effect/http-api"
 import type { Caller, Operator, RequestOwner } from "./Caller.ts"
 import {
   IdempotencyKeyInFlight,
@@ -53,6 +54,20 @@ export const annotationOf = <I, A>(
   endpoint: { readonly annotations: Context.Context<never> },
   key: Context.Key<I, A>,
 ): A | undefined => Context.getOrUndefined(endpoint.annotations as Context.Context<I>, key)
+
+/** A function of an endpoint that computes each result once. */
+export const oncePerEndpoint = <A>(
+  compute: (endpoint: HttpApiEndpoint.Top) => A,
+): ((endpoint: HttpApiEndpoint.Top) => A) => {
+  const results = new WeakMap<HttpApiEndpoint.Top, { readonly result: A }>()
+  return (endpoint) => {
+    const known = results.get(endpoint)
+    if (known !== undefined) return known.result
+    const result = compute(endpoint)
+    results.set(endpoint, { result })
+    return result
+  }
+}
 
 const bearer = HttpApiSecurity.bearer
 
