@@ -17,11 +17,11 @@ const MAX_RECOVERY_MILLIS = 5_000
 const PROBE_MILLIS = 50
 const PROBE_TIMEOUT_MILLIS = 1_000
 
-/** How the standby takes over. */
+/** What happens to the former primary before the standby takes over, and once the nodes have recovered. */
 const MODES = {
-  "crashed primary": ({ moveAddress, primary, promote }: Replicas) =>
-    Effect.andThen(primary.crash, Effect.andThen(promote, moveAddress)),
-  "running primary": ({ moveAddress, promote }: Replicas) => Effect.andThen(promote, moveAddress),
+  "crashed primary": { before: ({ primary }: Replicas) => primary.crash, after: () => Effect.void },
+  // It must end before anyone reads there what it has confirmed to nobody.
+  "running primary": { before: () => Effect.void, after: ({ primary }: Replicas) => primary.crash },
 }
 type Mode = keyof typeof MODES
 
@@ -66,10 +66,11 @@ const failOver = Effect.fnUntraced(function* (setting: ScenarioOptions, mode: Mo
   const millis = yield* usage.during(
     Effect.gen(function* () {
       yield* Effect.sleep((seconds * 1000) / 2)
-      yield* MODES[mode](pair)
+      yield* MODES[mode].before(pair)
+      yield* pair.promote
+      yield* pair.moveAddress
       const taken = yield* Effect.forEach(nodes, (node) => recoveryOf(node, owner), { concurrency: "unbounded" })
-      // Nobody may read from it what it confirmed to nobody.
-      yield* pair.primary.crash
+      yield* MODES[mode].after(pair)
       yield* Effect.sleep((seconds * 1000) / 2)
       yield* usage.stop
       return Math.max(...taken)
