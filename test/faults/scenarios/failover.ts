@@ -15,6 +15,10 @@ import type { ScenarioOptions, Verdict } from "../support/World.ts"
 /** Maximum time until every node writes and is ready again, once the address leads to the new primary. */
 const MAX_RECOVERY_MILLIS = 5_000
 const PROBE_MILLIS = 50
+/** Maximum time from a claim to its request. Each commit is stored by two servers, on the same disk here. */
+const MAX_START_MILLIS = 5_000
+/** How much slower the clients write than with one server. */
+const SLOWNESS = 4
 const PROBE_TIMEOUT_MILLIS = 1_000
 
 /** What happens to the former primary before the standby takes over, and once the nodes have recovered. */
@@ -54,11 +58,12 @@ const recoveryOf = (node: AnyNode, { token }: Tenant) =>
   })
 
 const failOver = Effect.fnUntraced(function* (setting: ScenarioOptions, mode: Mode) {
-  const { perSecond, random } = setting
+  const { random } = setting
+  const perSecond = setting.perSecond / SLOWNESS
   const seconds = setting.seconds / 2
   const pair = yield* Effect.orDie(replicas({ synchronous: true }))
   const installation = yield* open({ url: pair.address.url }, setting.limits)
-  const fixture = yield* fixtureOn(installation, setting)
+  const fixture = yield* fixtureOn(installation, { ...setting, perSecond })
   const { nodes } = fixture
   const owner = yield* tenant(installation, nodes[0], "Counter")
   const load = yield* fixture.begin
@@ -77,7 +82,12 @@ const failOver = Effect.fnUntraced(function* (setting: ScenarioOptions, mode: Mo
     }),
   )
   yield* deleteEndingEndpoint(fixture)
-  const { verdict }: { readonly verdict: Verdict } = yield* conclude(fixture, load, leaseOf(setting) + 15_000)
+  const { verdict }: { readonly verdict: Verdict } = yield* conclude(
+    fixture,
+    load,
+    leaseOf(setting) + 15_000,
+    MAX_START_MILLIS,
+  )
   const used = yield* usage.conclude
   const bounds: ReadonlyArray<Violation> =
     millis > MAX_RECOVERY_MILLIS
