@@ -2,9 +2,9 @@
  * Fault: under load, a synchronous standby becomes the primary and takes over the address of the database. The former
  * primary has crashed, or it still runs and its commits wait for the standby that it lost.
  */
-import { Effect } from "effect"
+import { Effect, Fiber } from "effect"
 import type { Violation } from "../support/Checker.ts"
-import { open, tenant, until } from "../support/Installation.ts"
+import { clock, open, OPEN_LEASES, tenant, until } from "../support/Installation.ts"
 import type { AnyNode, Tenant } from "../support/Installation.ts"
 import { reasonToSkip, replicas } from "../support/Replicas.ts"
 import type { Replicas } from "../support/Replicas.ts"
@@ -73,8 +73,19 @@ const failOver = Effect.fnUntraced(function* (setting: ScenarioOptions, mode: Mo
       yield* Effect.sleep((seconds * 1000) / 2)
       yield* MODES[mode].before(pair)
       yield* pair.promote
+      // What is being sent may be sent again: its end may be lost, and until both nodes are connected to the new primary,
+      // one may take the other for dead.
+      const leases = new Set<string>()
+      installation.crashes.push({ node: "primary", kind: "killed", at: clock(), leases })
+      const noteLeases = Effect.gen(function* () {
+        const rows = yield* pair.standby.runIn(new URL(installation.url).pathname.slice(1), OPEN_LEASES)
+        for (const { name } of rows) leases.add(String(name))
+      })
+      yield* noteLeases
       yield* pair.moveAddress
+      const noting = yield* Effect.forkScoped(Effect.forever(Effect.delay(noteLeases, PROBE_MILLIS)))
       const taken = yield* Effect.forEach(nodes, (node) => recoveryOf(node, owner), { concurrency: "unbounded" })
+      yield* Fiber.interrupt(noting)
       yield* MODES[mode].after(pair)
       yield* Effect.sleep((seconds * 1000) / 2)
       yield* usage.stop
