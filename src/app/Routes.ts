@@ -30,6 +30,7 @@ import * as EndpointsHttp from "../domains/webhooks/endpoints/Http.ts"
 import * as HistoryHttp from "../domains/webhooks/history/Http.ts"
 import * as DeploymentZonesHttp from "../domains/zones/Http.ts"
 import * as Authentication from "../http/middleware/Authentication.ts"
+import * as Cors from "../http/middleware/Cors.ts"
 import * as Idempotency from "../http/middleware/Idempotency.ts"
 import * as MethodNotAllowed from "../http/middleware/MethodNotAllowed.ts"
 import * as ProblemResponses from "../http/middleware/ProblemResponses.ts"
@@ -87,11 +88,13 @@ const forOrganizations = <A, E, R>(routes: Layer.Layer<A, E, R>) =>
     Layer.provideMerge(ProblemResponses.layer),
   )
 
+const forBrowsers = <A, E, R>(routes: Layer.Layer<A, E, R>) => Layer.provideMerge(routes, Cors.layer)
+
 /** Routes of the core listener. */
-export const coreRoutes = forOrganizations(Layer.mergeAll(core, webhooks))
+export const coreRoutes = forBrowsers(forOrganizations(Layer.mergeAll(core, webhooks)))
 
 /** Routes of the core listener when webhook management has a dedicated listener. */
-export const coreRoutesWithoutWebhooks = forOrganizations(core)
+export const coreRoutesWithoutWebhooks = forBrowsers(forOrganizations(core))
 
 /** Routes of the dedicated webhook listener. */
 export const webhookRoutes = forOrganizations(webhooks)
