@@ -30,6 +30,7 @@ import * as EndpointsHttp from "../domains/webhooks/endpoints/Http.ts"
 import * as HistoryHttp from "../domains/webhooks/history/Http.ts"
 import * as DeploymentZonesHttp from "../domains/zones/Http.ts"
 import * as Authentication from "../http/middleware/Authentication.ts"
+import * as BinaryEvents from "../http/middleware/BinaryEvents.ts"
 import * as Cors from "../http/middleware/Cors.ts"
 import * as Idempotency from "../http/middleware/Idempotency.ts"
 import * as MethodNotAllowed from "../http/middleware/MethodNotAllowed.ts"
@@ -41,7 +42,7 @@ import * as Health from "../http/routes/Health.ts"
 import * as TokenValidation from "../http/routes/TokenValidation.ts"
 import * as Metrics from "../infra/telemetry/Metrics.ts"
 
-const middlewares = Layer.mergeAll(RequestValidation.layer, RateLimits.layer, Idempotency.layer)
+const middlewares = Layer.mergeAll(RequestValidation.layer, RateLimits.layer, Idempotency.layer, BinaryEvents.layer)
 
 const coreHandlers = Layer.mergeAll(
   AccessHttp.me,

@@ -92,6 +92,14 @@ export class Idempotency extends HttpApiMiddleware.Service<Idempotency, { requir
   { error: [IdempotencyKeyInFlight, IdempotencyKeyReused, SecretNotReplayable] },
 ) {}
 
+/**
+ * Turns a CloudEvent in binary mode (`ce-*` headers) into one in structured mode, before anything else reads the body.
+ * It must be added after {@link Idempotency}, so that a key is bound to the headers too.
+ */
+export class BinaryEvents extends HttpApiMiddleware.Service<BinaryEvents>()("keyshelf/kernel/BinaryEvents", {
+  error: [MalformedBody, ValidationFailed],
+}) {}
+
 /** Headers of every POST. */
 export const idempotencyHeaders = {
   "idempotency-key": Schema.optionalKey(
