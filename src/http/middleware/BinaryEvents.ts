@@ -69,7 +69,7 @@ const structured = Effect.fnUntraced(function* (request: Request) {
   const attributes = JSON.stringify(yield* readAttributes(request.headers))
   const text = `${attributes.slice(0, -1)}${yield* readData(request)}}`
   const event = request.modify({
-    headers: { ...request.headers, "content-type": "application/cloudevents+json" } as Request["headers"],
+    headers: { ...request.headers, "content-type": "application/cloudevents+json" },
   })
   return Object.defineProperty(event, "text", { value: Effect.succeed(text) })
 })

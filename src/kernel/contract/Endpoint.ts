@@ -43,6 +43,12 @@ export class AcceptsSecret extends Context.Service<AcceptsSecret, true>()("keysh
 export class CallsThirdParty extends Context.Service<CallsThirdParty, true>()("keyshelf/kernel/CallsThirdParty") {}
 
 /**
+ * Marks an endpoint that works in several transactions and can be repeated safely. Its response is not stored for
+ * replay: storing it would make one transaction of all of them.
+ */
+export class RunsInPieces extends Context.Service<RunsInPieces, true>()("keyshelf/kernel/RunsInPieces") {}
+
+/**
  * Marks an endpoint that reads as many records as the organization has. Endpoints with pages need no mark. The work of
  * both takes turns with that of other organizations.
  */
