@@ -44,6 +44,12 @@ export class AcceptsSecret extends Context.Service<AcceptsSecret, true>()("keysh
 export class CallsThirdParty extends Context.Service<CallsThirdParty, true>()("keyshelf/kernel/CallsThirdParty") {}
 
 /**
+ * Marks an endpoint that works in several transactions and can be repeated safely. Its response is not stored for
+ * replay: storing it would make one transaction of all of them.
+ */
+export class RunsInPieces extends Context.Service<RunsInPieces, true>()("keyshelf/kernel/RunsInPieces") {}
+
+/**
  * Marks an endpoint that reads as many records as the organization has. Endpoints with pages need no mark. The work of
  * both takes turns with that of other organizations.
  */
@@ -106,6 +112,14 @@ export class Idempotency extends HttpApiMiddleware.Service<Idempotency, { requir
   "keyshelf/kernel/Idempotency",
   { error: [IdempotencyKeyInFlight, IdempotencyKeyReused, SecretNotReplayable] },
 ) {}
+
+/**
+ * Turns a CloudEvent in binary mode (`ce-*` headers) into one in structured mode, before anything else reads the body.
+ * It must be added after {@link Idempotency}, so that a key is bound to the headers too.
+ */
+export class BinaryEvents extends HttpApiMiddleware.Service<BinaryEvents>()("keyshelf/kernel/BinaryEvents", {
+  error: [MalformedBody, ValidationFailed],
+}) {}
 
 /** Headers of every POST. */
 export const idempotencyHeaders = {
