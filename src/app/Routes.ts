@@ -35,7 +35,7 @@ import * as MethodNotAllowed from "../http/middleware/MethodNotAllowed.ts"
 import * as ProblemResponses from "../http/middleware/ProblemResponses.ts"
 import * as RateLimits from "../http/middleware/RateLimits.ts"
 import * as RequestValidation from "../http/middleware/RequestValidation.ts"
-import * as Documentation from "../http/routes/Documentation.ts"
+import * as Documentation from "../http/routes/documentation/Documentation.ts"
 import * as Health from "../http/routes/Health.ts"
 import * as TokenValidation from "../http/routes/TokenValidation.ts"
 import * as Metrics from "../infra/telemetry/Metrics.ts"
@@ -71,7 +71,6 @@ const coreHandlers = Layer.mergeAll(
 const core = Layer.mergeAll(
   HttpApiBuilder.layer(CoreApi).pipe(Layer.provide(coreHandlers)),
   MethodNotAllowed.layer(CoreApi),
-  Documentation.layer,
 )
 
 const webhooks = Layer.mergeAll(
@@ -88,10 +87,10 @@ const forOrganizations = <A, E, R>(routes: Layer.Layer<A, E, R>) =>
   )
 
 /** Routes of the core listener. */
-export const coreRoutes = forOrganizations(Layer.mergeAll(core, webhooks))
+export const coreRoutes = forOrganizations(Layer.mergeAll(core, webhooks, Documentation.layer("core", "webhooks")))
 
 /** Routes of the core listener when webhook management has a dedicated listener. */
-export const coreRoutesWithoutWebhooks = forOrganizations(core)
+export const coreRoutesWithoutWebhooks = forOrganizations(Layer.mergeAll(core, Documentation.layer("core")))
 
 /** Routes of the dedicated webhook listener. */
 export const webhookRoutes = forOrganizations(webhooks)
@@ -111,6 +110,7 @@ const platformHandlers = Layer.mergeAll(
 export const platformRoutes = Layer.mergeAll(
   HttpApiBuilder.layer(PlatformApi).pipe(Layer.provide(platformHandlers)),
   MethodNotAllowed.layer(PlatformApi),
+  Documentation.layer("platform"),
 ).pipe(
   Layer.provide([middlewares, Authentication.platformAccess]),
   // Outermost, so that it completes the responses of all other layers.
