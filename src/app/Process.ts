@@ -179,7 +179,9 @@ const banner = Effect.fnUntraced(function* (credential: Option.Option<Redacted.R
     ...(roles.has("webhooks") && Option.isSome(webhooksPort)
       ? [`  Webhook API   http://${shown}:${webhooksPort.value}/api`]
       : []),
-    ...(roles.has("platform") ? [`  Platform API  http://${shown}:${platformPort}/api`] : []),
+    ...(roles.has("platform")
+      ? [`  Platform API  http://${shown}:${platformPort}/api (documentation: http://${shown}:${platformPort}/docs)`]
+      : []),
     ...(roles.has("internal") ? [`  Health        http://${shown}:${internalPort}/health/ready`] : []),
     ...(Option.isSome(credential)
       ? [
