@@ -42,7 +42,6 @@ export const NOT_RUN: ReadonlyArray<NotRun> = [
     reason: INSTALLS,
   },
   { page: "docs/operating.md", begins: "docker build -t keyshelf:0.1.0 .", reason: "It needs a container engine." },
-  { page: "docs/operating.md", begins: "keyshelf migrate --dry-run     # lists what would be applied", reason: SERVER },
   { page: "docs/operating.md", begins: "export SERVICE_DATABASE_URL=postgres://...", reason: SERVER },
   { page: "docs/operating.md", begins: "createdb keyshelf_restored", reason: SERVER },
   {
