@@ -1,6 +1,8 @@
 /**
  * `npm test`: types, lint, format, generated files, and the suite on the embedded database; then what depends on the server
  * once more on a PostgreSQL server, if one is reachable at `TEST_DATABASE_URL` or on this machine.
+ *
+ * `npm test -- test/usage` runs only the tests in these files or folders. Options of Vitest, such as `-t <name>`, work too.
  */
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Redacted } from "effect"
@@ -43,6 +45,12 @@ const isReachable = (url: string): Promise<boolean> =>
       Effect.catch(() => Effect.succeed(false)),
     ),
   )
+
+const part = process.argv.slice(2)
+if (part.length > 0) {
+  run(`Tests of ${part.join(" ")}`, [script("vitest"), "run", "--maxWorkers=2", ...part])
+  process.exit(0)
+}
 
 run("Types", [script("typescript", "tsc"), "--noEmit"])
 run("Lint", [script("oxlint"), "--type-aware", "--deny-warnings"])

@@ -30,6 +30,9 @@ fi
 echo "Restoring ..." >&2
 pg_restore --exit-on-error --single-transaction --no-owner --no-privileges --dbname="$address" "$file"
 echo "Gathering statistics ..." >&2
-query "ANALYZE" > /dev/null
+# Only Keyshelf's tables: ANALYZE of everything warns about each table of PostgreSQL that the role does not own.
+tables="$(query "SELECT string_agg(oid::regclass::text, ', ') FROM pg_class
+  WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition")"
+query "ANALYZE $tables" > /dev/null
 query "SELECT 'Restored ' || (SELECT count(*) FROM organizations) || ' organizations and ' || (SELECT count(*) FROM credentials)
   || ' credentials, schema ' || (SELECT max(migration_id) FROM keyshelf_migrations)"

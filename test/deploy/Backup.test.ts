@@ -28,6 +28,26 @@ const run = (script: string, argument: string, url: Redacted.Redacted) =>
       }),
   )
 
+/** The URL of a database for a role that owns it but is no superuser, as on a server of yours. */
+const asPlainOwner = Effect.fnUntraced(function* (url: Redacted.Redacted) {
+  const address = new URL(Redacted.value(url))
+  const database = decodeURIComponent(address.pathname.slice(1))
+  const role = `${database}_owner`
+  yield* Effect.acquireRelease(
+    Effect.andThen(
+      query(url, `CREATE ROLE "${role}" LOGIN PASSWORD 'plain'`),
+      query(url, `ALTER DATABASE "${database}" OWNER TO "${role}"`),
+    ),
+    () =>
+      Effect.andThen(query(url, `REASSIGN OWNED BY "${role}" TO CURRENT_USER`), query(url, `DROP ROLE "${role}"`)).pipe(
+        Effect.orDie,
+      ),
+  )
+  address.username = role
+  address.password = "plain"
+  return Redacted.make(address.href)
+})
+
 /** The reason why the scripts cannot run here, if there is one. */
 const missingRequirement = Effect.gen(function* () {
   const version = spawnSync("pg_dump", ["--version"], { encoding: "utf8" })
@@ -72,8 +92,9 @@ describe(title, { timeout: 120_000 }, () => {
         assert.notInclude(readFileSync(made.output).toString("latin1"), token)
 
         const target = yield* emptyDatabase
-        const restored = yield* run("restore.sh", made.output, target)
+        const restored = yield* run("restore.sh", made.output, yield* asPlainOwner(target))
         assert.strictEqual(restored.code, 0, restored.errors)
+        assert.strictEqual(restored.errors, "Restoring ...\nGathering statistics ...\n", "no warnings")
         assert.match(restored.output, /Restored 1 organizations and 2 credentials, schema \d+/)
 
         const again = yield* run("restore.sh", made.output, target)

@@ -1,0 +1,57 @@
+/** The blocks of commands that the tests of the pages do not run. They have the tag `console`; `begins` is their first line. */
+export interface NotRun {
+  readonly page: string
+  readonly begins: string
+  readonly reason: string
+}
+
+const INSTALLS = "It installs packages from a registry. The tests run in such a checkout already."
+const SERVES = "It does not end: it serves until it is stopped. Tests of start, image and gateways cover it."
+const SERVER = "It needs a PostgreSQL server and its client programs. test/deploy/Backup.test.ts runs these scripts."
+
+export const NOT_RUN: ReadonlyArray<NotRun> = [
+  { page: "README.md", begins: "npm ci && npm start", reason: INSTALLS },
+  { page: "README.md", begins: "npm ci && npm test", reason: INSTALLS },
+  {
+    page: "README.md",
+    begins: "KEYSHELF_PLATFORM_CREDENTIAL=ksm_... npm run demo",
+    reason: "It uses the default ports. The tests of the demo run it on free ones.",
+  },
+  { page: "docs/client.md", begins: "npm install --omit=optional keyshelf", reason: INSTALLS },
+  {
+    page: "docs/feature-flags.md",
+    begins:
+      'openfeature pull --provider-url https://keyshelf.example.com/api --auth-token "$KEYSHELF_TOKEN" --no-prompt',
+    reason: "It needs the OpenFeature CLI, which is no package of npm.",
+  },
+  {
+    page: "docs/gateways.md",
+    begins: "cp deploy/nginx/keyshelf.conf deploy/nginx/upstreams.conf /etc/nginx/conf.d/",
+    reason: "It changes the nginx of the machine. The tests of the gateways run this configuration.",
+  },
+  {
+    page: "docs/gateways.md",
+    begins: "KEYSHELF_GATEWAY=api.example.com KEYSHELF_CORE=127.0.0.1:8080 KEYSHELF_INTERNAL=127.0.0.1:8082 \\",
+    reason: SERVES,
+  },
+  { page: "docs/operating.md", begins: "npm ci && npm start", reason: INSTALLS },
+  {
+    page: "docs/operating.md",
+    begins:
+      "npm ci                # builds dist/server; only `bin`, `dist/server`, `openapi` and `package.json` are needed at run time",
+    reason: INSTALLS,
+  },
+  { page: "docs/operating.md", begins: "docker build -t keyshelf:0.1.0 .", reason: "It needs a container engine." },
+  { page: "docs/operating.md", begins: "export SERVICE_DATABASE_URL=postgres://...", reason: SERVER },
+  { page: "docs/operating.md", begins: "createdb keyshelf_restored", reason: SERVER },
+  {
+    page: "docs/scaling.md",
+    begins: "SERVICE_DATABASE_URL=postgres://keyshelf:...@pgbouncer:6432/keyshelf",
+    reason: "These are settings of a process, not commands.",
+  },
+  {
+    page: "docs/maintainers/fault-tests.md",
+    begins: "npm run faults                                   # all faults; takes half an hour",
+    reason: "It takes half an hour. The suite runs a part of the faults.",
+  },
+]
