@@ -3,28 +3,39 @@
  * is annotated again, e.g. with the status of a response, and numbers the copies. A name here has one schema.
  */
 import { Predicate } from "effect"
+import type { SchemaAST } from "effect"
 import { componentOf } from "../kernel/contract/Component.ts"
+import { descriptionsOf } from "./Descriptions.ts"
+import type { Descriptions } from "./Descriptions.ts"
 import { isPart, mapDeep, mapValues, partOf } from "./Parts.ts"
 import type { Part } from "./Parts.ts"
 
 interface Candidate {
-  readonly ast: Parameters<typeof componentOf>[0]
+  readonly ast: SchemaAST.AST
   readonly identifier: string | undefined
 }
 
-/** Examples by component name. */
-export type ComponentExamples = ReadonlyMap<string, unknown>
+/** What the definitions say of a component beside its schema. */
+export interface ComponentFacts {
+  readonly example?: unknown
+  readonly descriptions: Descriptions
+}
 
-/** Options of the generator that name the components, and the examples that it meets. One document each. */
+/** The components of a document by name. */
+export type Components = ReadonlyMap<string, ComponentFacts>
+
+/** Options of the generator that name the components, and the components that it meets. For one document. */
 export const nameComponents = () => {
-  const examples = new Map<string, unknown>()
+  const components = new Map<string, ComponentFacts>()
   const referencePolicy = ({ ast, identifier }: Candidate): string | undefined => {
     const component = componentOf(ast)
-    if (component?.example !== undefined) examples.set(component.name, component.example)
+    if (component !== undefined) {
+      components.set(component.name, { example: component.example, descriptions: descriptionsOf(ast) })
+    }
     // Problems have their code as identifier: `Customer.NotFound` is the component `CustomerNotFound`.
     return component?.name ?? identifier?.replace(/Encoded$/, "").replaceAll(".", "")
   }
-  return { examples, options: { referencePolicy } }
+  return { components, options: { referencePolicy } }
 }
 
 const PREFIX = "#/components/schemas/"
@@ -83,7 +94,10 @@ export const mergeCopies = (document: Part): Part => {
   return mapDeep(
     {
       ...document,
-      components: { ...partOf(document, "components"), schemas: Object.fromEntries(names.map((name) => [name, merged.get(name)])) },
+      components: {
+        ...partOf(document, "components"),
+        schemas: Object.fromEntries(names.map((name) => [name, merged.get(name)])),
+      },
     },
     rewrite,
   )
@@ -91,14 +105,27 @@ export const mergeCopies = (document: Part): Part => {
 
 const isMergeable = (schema: Part, parts: ReadonlyArray<unknown>): parts is ReadonlyArray<Part> => {
   const names = parts.flatMap((part) => (isPart(part) ? Object.keys(part) : ["$ref"]))
-  return !names.includes("$ref") && new Set([...names, ...Object.keys(schema)]).size === names.length + Object.keys(schema).length
+  return (
+    !names.includes("$ref") &&
+    new Set([...names, ...Object.keys(schema)]).size === names.length + Object.keys(schema).length
+  )
 }
 
-/** Writes `{ "type": "string", "allOf": [{ "format": "uuid" }] }` as one schema. Generators understand that better. */
-export const flatten = (document: Part): Part =>
+const withoutAllOf = (part: Part): Part => {
+  const { allOf, ...schema } = part
+  return Array.isArray(allOf) && isMergeable(schema, allOf) ? Object.assign({}, schema, ...allOf) : part
+}
+
+const isFree = (part: Part): boolean => part["type"] === "object" && !("additionalProperties" in part)
+
+/**
+ * Writes schemas so that generators understand them: `{ "type": "string", "allOf": [{ "format": "uuid" }] }` as one schema, and
+ * an object with any properties as such, which would otherwise become one without properties.
+ */
+export const simplify = (document: Part): Part =>
   mapDeep(document, (part) => {
-    const { allOf, ...schema } = part
-    return Array.isArray(allOf) && isMergeable(schema, allOf) ? Object.assign({}, schema, ...allOf) : part
+    const schema = withoutAllOf(part)
+    return isFree(schema) ? { ...schema, additionalProperties: true } : schema
   })
 
 /** The schemas of a document by name, each changed. */

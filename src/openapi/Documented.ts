@@ -2,12 +2,15 @@
 import { OpenApi } from "effect/http-api"
 import type { HttpApi, HttpApiGroup } from "effect/http-api"
 import { version } from "../infra/Version.ts"
-import { flatten, mergeCopies, nameComponents } from "./Components.ts"
-import { withPageLimit } from "./Limits.ts"
+import { simplify, mapSchemas, mergeCopies, nameComponents } from "./Components.ts"
+import { describeProperties } from "./Descriptions.ts"
+import { exampleValues, withExamples } from "./Examples.ts"
+import { withParameters } from "./Parameters.ts"
 import { withOperationId } from "./OperationIds.ts"
 import { isPart, mapOperations, mapValues, partOf } from "./Parts.ts"
 import type { OperationChange, Part } from "./Parts.ts"
 import { withProblems } from "./Problems.ts"
+import { openResponses } from "./ResponseSchemas.ts"
 import { withScopes } from "./Scopes.ts"
 
 /** The document with the version of this build. The API definitions do not know it: the published client has no `package.json`. */
@@ -49,12 +52,20 @@ const sorted = (document: Part): Part => {
 export const documentOf = <Id extends string, Groups extends HttpApiGroup.Constraint>(
   api: HttpApi.HttpApi<Id, Groups>,
 ): Part => {
-  const { options } = nameComponents()
+  const { components, options } = nameComponents()
   const generated: unknown = OpenApi.fromApi(api, options)
-  const secured = withScopes(api)
-  const changes: ReadonlyArray<OperationChange> = [secured, withPageLimit, withOperationId, withOptionalBody]
-  const document = mapOperations(flatten(mergeCopies(generated as Part)), (operation, at) =>
-    changes.reduce((changed, change) => change(changed, at), operation),
+  const named = mapSchemas(simplify(mergeCopies(generated as Part)), (schema, name) =>
+    describeProperties(schema, components.get(name)?.descriptions ?? new Map()),
   )
-  return sorted(withBearer(withVersion(withProblems(document))))
+  const changes: ReadonlyArray<OperationChange> = [
+    withScopes(api),
+    withOperationId,
+    withParameters(api),
+    withOptionalBody,
+    withExamples(exampleValues(named, components)),
+  ]
+  const changed = mapOperations(named, (operation, at) =>
+    changes.reduce((changing, change) => change(changing, at), operation),
+  )
+  return sorted(withBearer(withVersion(openResponses(withProblems(changed)))))
 }

@@ -25,7 +25,9 @@ const collect = (api: AnyApi, entries: Map<string, Entry>) =>
   HttpApi.reflect(api as HttpApi.HttpApi<string, HttpApiGroup.Top>, {
     onGroup: () => {},
     onEndpoint: ({ endpoint, errors, middleware }) => {
-      const shared = new Set([...middleware].flatMap((service) => [...service.error].map((error) => problemOf(error)?.code)))
+      const shared = new Set(
+        [...middleware].flatMap((service) => [...service.error].map((error) => problemOf(error)?.code)),
+      )
       for (const [status, schemas] of errors) {
         for (const schema of schemas) {
           const problem = problemOf(schema)
@@ -50,12 +52,15 @@ export const errorsPage = (apis: ReadonlyArray<AnyApi>): string => {
   for (const api of apis) collect(api, entries)
   for (const [status, [code, title]] of Object.entries(undeclaredProblems)) {
     const key = `${status} ${code}`
-    if (!entries.has(key)) entries.set(key, { code, status: Number(status), title, operations: new Set(["every listener"]) })
+    if (!entries.has(key))
+      entries.set(key, { code, status: Number(status), title, operations: new Set(["every listener"]) })
   }
   const rows = [...entries.values()]
     .sort((left, right) => left.status - right.status || (left.code < right.code ? -1 : 1))
     .map(({ code, operations, status, title }) => {
-      const where = [...operations].sort().map((operation) => (operation.startsWith("every") ? operation : `\`${operation}\``))
+      const where = [...operations]
+        .sort()
+        .map((operation) => (operation.startsWith("every") ? operation : `\`${operation}\``))
       return `| ${status} | \`${code}\` | ${cell(title)} | ${cell(where.join("<br>"))} |`
     })
   return `# Errors

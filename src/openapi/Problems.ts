@@ -27,7 +27,11 @@ const fixedOf = (schema: Part, property: string): unknown =>
 const problemOf = (schema: Part): Fixed | undefined => {
   const type = fixedOf(schema, "type")
   if (!Predicate.isString(type) || !type.startsWith(URN)) return undefined
-  return { code: String(fixedOf(schema, "code")), status: Number(fixedOf(schema, "status")), title: String(fixedOf(schema, "title")) }
+  return {
+    code: String(fixedOf(schema, "code")),
+    status: Number(fixedOf(schema, "status")),
+    title: String(fixedOf(schema, "title")),
+  }
 }
 
 const undeclared = (status: number): Fixed => {

@@ -10,7 +10,9 @@ import type { OperationChange } from "./Parts.ts"
 
 const keyOf = (method: string, path: string): string => `${method.toLowerCase()} ${path.replaceAll(/:(\w+)/g, "{$1}")}`
 
-const requiredScopes = <Id extends string, Groups extends HttpApiGroup.Constraint>(api: HttpApi.HttpApi<Id, Groups>) => {
+const requiredScopes = <Id extends string, Groups extends HttpApiGroup.Constraint>(
+  api: HttpApi.HttpApi<Id, Groups>,
+) => {
   const scopes = new Map<string, string>()
   HttpApi.reflect(api, {
     onGroup: () => {},

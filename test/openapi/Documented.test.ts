@@ -1,40 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { CoreApi } from "../../src/api/CoreApi.ts"
-import { documentOf } from "../../src/openapi/Documented.ts"
-import { PlatformApi } from "../../src/api/PlatformApi.ts"
-import { WebhookApi } from "../../src/api/WebhookApi.ts"
-
-interface Operation {
-  readonly operationId: string
-  // eslint-disable-next-line typescript/no-explicit-any -- bodies have many shapes
-  readonly requestBody?: any
-  readonly security: ReadonlyArray<Readonly<Record<string, Array<string>>>>
-  readonly parameters?: ReadonlyArray<{ readonly name: string; readonly in: string; readonly schema: object }>
-  // eslint-disable-next-line typescript/no-explicit-any -- responses have many shapes
-  readonly responses: Readonly<Record<string, any>>
-}
-
-// eslint-disable-next-line typescript/no-explicit-any -- schemas have many shapes
-type Schema = any
-
-interface Document {
-  readonly servers: ReadonlyArray<{ readonly url: string }>
-  readonly paths: object
-  readonly components: {
-    readonly schemas: Readonly<Record<string, Schema>>
-    readonly responses: Readonly<Record<string, object>>
-    readonly securitySchemes: Readonly<Record<string, object>>
-  }
-}
-
-type Operations = Readonly<Record<string, Operation>>
-
-const operationsOf = (document: { readonly paths: object }) =>
-  Object.entries(document.paths).flatMap(([path, operations]) =>
-    Object.entries(operations as Operations).map(([method, operation]) => [`${method} ${path}`, operation] as const),
-  )
-
-const documents = [documentOf(CoreApi), documentOf(PlatformApi), documentOf(WebhookApi)] as unknown as ReadonlyArray<Document>
+import { documents, operationsOf } from "./documents.ts"
+import type { Operation, Schema } from "./documents.ts"
 
 describe("scopes in the documents", () => {
   it("every operation names the one scope that it requires; only /me requires none", () => {
@@ -47,7 +13,7 @@ describe("scopes in the documents", () => {
   })
 
   it("the scopes match the specification", () => {
-    const operations = new Map<string, Operations[string]>(documents.flatMap(operationsOf))
+    const operations = new Map<string, Operation>(documents.flatMap(operationsOf))
     const scopeOf = (name: string) => Object.values(operations.get(name)?.security[0] ?? {})
     assert.deepStrictEqual(scopeOf("get /api/components/{componentSlug}"), [["read:components"]])
     assert.deepStrictEqual(scopeOf("put /api/connectors/{connectorName}/activation"), [["write:organizations"]])
@@ -70,6 +36,30 @@ describe("lists in the documents", () => {
   })
 })
 
+describe("parameters in the documents", () => {
+  it("each has a description", () => {
+    for (const [name, { parameters }] of documents.flatMap(operationsOf)) {
+      for (const parameter of parameters ?? []) {
+        assert.match(parameter.description ?? "", /^[A-Z`].{8,}/, `${name} ${parameter.name}`)
+      }
+    }
+  })
+
+  it("the description follows from the name, or is what the definition says", () => {
+    const operations = new Map<string, Operation>(documents.flatMap(operationsOf))
+    const descriptionOf = (operation: string, name: string) =>
+      operations.get(operation)?.parameters?.find((parameter) => parameter.name === name)?.description
+    assert.strictEqual(
+      descriptionOf("get /api/deployment-zones/{deploymentZoneSlug}", "deploymentZoneSlug"),
+      "Slug of the deployment zone",
+    )
+    assert.strictEqual(
+      descriptionOf("get /api/instances", "startsBefore"),
+      "Only instances whose license starts before this time",
+    )
+  })
+})
+
 describe("shared error responses in the documents", () => {
   it("every operation declares 500 and 503, and also 413 and 415 if it takes a body", () => {
     for (const [name, { responses }] of documents.flatMap(operationsOf)) {
@@ -88,7 +78,12 @@ describe("shared error responses in the documents", () => {
   it("each shared response is described once, as a problem document", () => {
     for (const document of documents) {
       const { responses, schemas } = document.components
-      const codes = ["Request.BodyTooLarge", "Request.UnsupportedMediaType", "Service.InternalError", "Service.Unavailable"]
+      const codes = [
+        "Request.BodyTooLarge",
+        "Request.UnsupportedMediaType",
+        "Service.InternalError",
+        "Service.Unavailable",
+      ]
       const names = codes.map((code) => code.replace(".", ""))
       assert.sameMembers(Object.keys(responses), names)
       for (const code of codes) {
@@ -214,9 +209,9 @@ describe("where the documents send requests", () => {
   })
 
   it("a body that can be left out is not required", () => {
-    const bodies = documents.flatMap(operationsOf).flatMap(([, { operationId, requestBody }]) =>
-      requestBody?.required === false ? [operationId] : [],
-    )
+    const bodies = documents
+      .flatMap(operationsOf)
+      .flatMap(([, { operationId, requestBody }]) => (requestBody?.required === false ? [operationId] : []))
     assert.sameMembers(bodies, ["rotateServiceAccountToken", "createReservation", "commitReservation"])
   })
 })

@@ -203,7 +203,7 @@ export const Me = Schema.Struct({
     ...component("CredentialReference", { name: "Nightly deploys", expiresAt: "2027-01-31T00:00:00.000Z" }),
     description: "The token. For a person, the membership, the person's name and the end of the JWT",
   }),
-}).annotate(component("Me", { scopes: ["read:customers"] }))
+}).annotate(component("Me", { role: null, scopes: ["read:customers"] }))
 
 /** The credential of a request on the platform listener, and what it resolves to. */
 export const PlatformMe = Schema.Struct({

@@ -24,7 +24,7 @@ import {
 } from "./Errors.ts"
 import { AccessToken, CreatePlatformCredential, IssuedToken, MintToken } from "./Model.ts"
 
-const organization = { orgId: Uuid }
+const organization = { orgId: Uuid.annotate({ description: "Id of the organization" }) }
 
 export class OrganizationTokensApi extends HttpApiGroup.make("organizationTokens")
   .add(
@@ -105,7 +105,7 @@ export class PlatformCredentialsApi extends HttpApiGroup.make("platformCredentia
         }),
       ),
     HttpApiEndpoint.delete("revoke", "/platform/credentials/:slug", {
-      params: { slug: PathName },
+      params: { slug: PathName.annotate({ description: "Slug of the credential" }) },
       success: HttpApiSchema.NoContent,
       error: PlatformCredentialNotFound,
     })

@@ -12,7 +12,7 @@ export const ConnectorName = Schema.String.check(
     expected: "a connector name: service.integration.<kind>.<adapter>",
   }),
   Schema.isMaxLength(255),
-)
+).annotate({ description: "Name of the connector: `service.integration.<kind>.<adapter>`" })
 
 const JsonObject = Schema.Record(Schema.String, Schema.Unknown)
 

@@ -16,7 +16,7 @@ import {
   SetConnectorInclusion,
 } from "./Model.ts"
 
-const organization = { orgId: Uuid }
+const organization = { orgId: Uuid.annotate({ description: "Id of the organization" }) }
 
 export class ConnectorRegistryApi extends HttpApiGroup.make("connectorRegistry")
   .add(

@@ -123,7 +123,7 @@ export type CreateEntitlement = typeof CreateEntitlement.Type
 /** Filters of `GET /entitlements`. */
 export const entitlementFilters = {
   ...nameFilter,
-  type: Schema.optionalKey(EntitlementType),
+  type: Schema.optionalKey(EntitlementType).annotate({ description: "Only entitlements of this type" }),
   group: Schema.optionalKey(PathName.annotate({ description: "Only entitlements in the group with this slug" })),
 }
 export interface EntitlementFilters {

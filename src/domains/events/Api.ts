@@ -17,34 +17,16 @@ const streamContent = {
       "One Server-Sent Event per event: `id` is a cursor, `event` is the event name, `data` is the event as JSON on one line. A comment every 15 seconds keeps the connection open.",
   },
   example:
-    'id: 2bWx0...\nevent: CUSTOMER_CREATION\ndata: {"id":"0198c2b0-5f3e-7c1d-a3b4-9d2f6c1e8a70","type":"CUSTOMER_CREATION", ...}\n\n',
-}
-
-const parameters: Readonly<Record<string, string>> = {
-  type: "Only events with these names. Separate several names by commas or repeat the parameter.",
-  resource:
-    "Only events about this record: the `id` in `data`, otherwise the slug, otherwise the instance, license or connector that `data` names",
-  actor: "Only events of the actor with this id, as `actor.id` of an event",
-  since: "Only events with this `timestamp` or a later one: ISO 8601 with an offset",
-  until: "Only events with an earlier `timestamp`: ISO 8601 with an offset",
-  "last-event-id": "Live stream only: the `id` of the last event received. Takes precedence over `cursor`.",
-}
-
-interface Parameter {
-  readonly name: string
+    'id: 2bWx0Qk7\nevent: CUSTOMER_DELETED\ndata: {"id":"0198c2b0-5f3e-7c1d-a3b4-9d2f6c1e8a70","type":"CUSTOMER_DELETED","timestamp":"2026-01-31T09:00:00.000Z","organizationId":"019c1335-fa80-7c1d-a3b4-9d2f6c1e8a71","actor":{"id":"019c1335-fa80-7c1d-a3b4-9d2f6c1e8a72","name":"Build server"},"data":{"id":"019c1335-fa80-7c1d-a3b4-9d2f6c1e8a73","slug":"globex","name":"Globex"}}\n\n',
 }
 
 interface Responses {
   readonly [status: string]: { readonly content?: Readonly<Record<string, object>> }
 }
 
-// The generator documents only a stream of bytes, and omits descriptions of checked or decoded parameters.
-const describe = (operation: { readonly parameters: ReadonlyArray<Parameter>; readonly responses: Responses }) => ({
+// The generator documents only a stream of bytes.
+const describe = (operation: { readonly responses: Responses }) => ({
   ...operation,
-  parameters: operation.parameters.map((parameter) => {
-    const description = parameters[parameter.name]
-    return description === undefined ? parameter : { ...parameter, description }
-  }),
   responses: {
     ...operation.responses,
     200: { ...operation.responses["200"], content: { ...operation.responses["200"]?.content, [LIVE]: streamContent } },
@@ -56,7 +38,9 @@ export class EventsApi extends HttpApiGroup.make("events")
     HttpApiEndpoint.get("list", "/events", {
       query: { ...pageQuery, ...filterQuery },
       headers: {
-        "last-event-id": Schema.optionalKey(Schema.String),
+        "last-event-id": Schema.optionalKey(Schema.String).annotate({
+          description: "Live stream only: the `id` of the last event received. Takes precedence over `cursor`.",
+        }),
       },
       success: [Page(EventRecord), HttpApiSchema.StreamUint8Array({ contentType: LIVE })],
       error: [InvalidCursor, FollowEventsTooManyStreams, FollowEventsNodeFull],

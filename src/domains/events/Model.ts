@@ -45,11 +45,22 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** The query parameters that filter the stream. */
 export const filterQuery = {
-  type: Schema.optionalKey(EventNames),
-  resource: Schema.optionalKey(Text(1, 255)),
-  actor: Schema.optionalKey(Text(1, 255)),
-  since: Schema.optionalKey(TimestampInput),
-  until: Schema.optionalKey(TimestampInput),
+  type: Schema.optionalKey(EventNames).annotate({
+    description: "Only events with these names. Separate several names by commas or repeat the parameter.",
+  }),
+  resource: Schema.optionalKey(Text(1, 255)).annotate({
+    description:
+      "Only events about this record: the `id` in `data`, otherwise the slug, otherwise the instance, license or connector that `data` names",
+  }),
+  actor: Schema.optionalKey(Text(1, 255)).annotate({
+    description: "Only events of the actor with this id, as `actor.id` of an event",
+  }),
+  since: Schema.optionalKey(TimestampInput).annotate({
+    description: "Only events with this `timestamp` or a later one: ISO 8601 with an offset",
+  }),
+  until: Schema.optionalKey(TimestampInput).annotate({
+    description: "Only events with an earlier `timestamp`: ISO 8601 with an offset",
+  }),
 }
 
 interface FilterQuery extends Omit<EventFilter, "types"> {

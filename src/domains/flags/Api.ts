@@ -10,7 +10,7 @@ import { PathName } from "../../kernel/values/Text.ts"
 import { CreateFeatureFlagKeyTaken, FeatureFlagNotFound } from "./Errors.ts"
 import { CreateFeatureFlag, FeatureFlag, Manifest, UpdateFeatureFlag } from "./Model.ts"
 
-const flag = { key: PathName }
+const flag = { key: PathName.annotate({ description: "Key of the flag" }) }
 
 export class FeatureFlagsApi extends HttpApiGroup.make("featureFlags")
   .add(

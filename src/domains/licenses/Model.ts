@@ -84,8 +84,8 @@ export type UpdateLicense = typeof UpdateLicense.Type
 /** Filters of `GET /licenses`. */
 export const licenseFilters = {
   family: Schema.optionalKey(PathName.annotate({ description: "Only versions of the family with this slug" })),
-  lifecycleState: Schema.optionalKey(LifecycleState),
-  type: Schema.optionalKey(LicenseType),
+  lifecycleState: Schema.optionalKey(LifecycleState).annotate({ description: "Only versions in this state" }),
+  type: Schema.optionalKey(LicenseType).annotate({ description: "Only licenses of this type" }),
   entitlement: Schema.optionalKey(
     PathName.annotate({ description: "Only versions that grant the entitlement with this slug" }),
   ),

@@ -9,7 +9,7 @@ import { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.t
 import { CreateOrganizationSlugTaken, OrganizationNotFound, UpdateOrganizationExternalIdTaken } from "./Errors.ts"
 import { CreateOrganization, Organization, removalConfirmation, UpdateOrganization } from "./Model.ts"
 
-const organization = { orgId: Uuid }
+const organization = { orgId: Uuid.annotate({ description: "Id of the organization" }) }
 
 export class OrganizationsApi extends HttpApiGroup.make("organizations")
   .add(

@@ -18,7 +18,7 @@ import {
 } from "./Errors.ts"
 import { CreateMembership, CreateUser, Membership, membershipFilters, UpdateMembership, User } from "./Model.ts"
 
-const organization = { orgId: Uuid }
+const organization = { orgId: Uuid.annotate({ description: "Id of the organization" }) }
 
 export class UsersApi extends HttpApiGroup.make("users")
   .add(

@@ -177,7 +177,7 @@ export const historyFilters = {
       }),
     ).annotate({ description: "Name of events, or the id of one event" }),
   ),
-  state: Schema.optionalKey(AttemptState),
+  state: Schema.optionalKey(AttemptState).annotate({ description: "Only attempts in this state" }),
   statusCode: Schema.optionalKey(StatusCode),
   since: Schema.optionalKey(TimestampInput.annotate({ description: "Only attempts that began at this time or later" })),
   until: Schema.optionalKey(TimestampInput.annotate({ description: "Only attempts that began before this time" })),

@@ -62,10 +62,13 @@ export const isSameInstant = (left: Date | null, right: Date | null): boolean =>
 export const Timestamp = Schema.Date.annotate({
   description: "UTC, `YYYY-MM-DDTHH:mm:ss.sssZ`",
   toCodecJson: () =>
-    Schema.link<Date>()(Schema.String.annotate({ expected: "a string that will be decoded as a Date" }), {
-      decode: SchemaGetter.Date(),
-      encode: SchemaGetter.transform(instantText),
-    }),
+    Schema.link<Date>()(
+      Schema.String.annotate({ expected: "a string that will be decoded as a Date", format: "date-time" }),
+      {
+        decode: SchemaGetter.Date(),
+        encode: SchemaGetter.transform(instantText),
+      },
+    ),
 })
 
 /** An instant as clients send it: ISO 8601 with an offset, e.g. `2026-01-31T10:00:00+01:00`. */

@@ -8,7 +8,7 @@ import { BulkEvaluation, EvaluationRequest, EvaluationSuccess, errorResponses } 
 export class OfrepApi extends HttpApiGroup.make("ofrep")
   .add(
     HttpApiEndpoint.post("evaluate", "/ofrep/v1/evaluate/flags/:key", {
-      params: { key: Schema.String },
+      params: { key: Schema.String.annotate({ description: "Key of the flag" }) },
       headers: idempotencyHeaders,
       payload: EvaluationRequest,
       success: EvaluationSuccess,

@@ -24,7 +24,7 @@ export const UsageEntry = Schema.Struct({
   currentPeriodEnd: Schema.NullOr(Timestamp).annotate({
     description: "`null` if usage never resets",
   }),
-  entitlementId: Schema.String,
+  entitlementId: Schema.String.annotate({ format: "uuid" }),
   entitlementName: Schema.String,
   entitlementSlug: Schema.String,
   entitlementType: EntitlementType,

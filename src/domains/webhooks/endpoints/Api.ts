@@ -21,7 +21,7 @@ import {
   WebhookEndpointWithSecret,
 } from "../Model.ts"
 
-const endpoint = { id: Uuid }
+const endpoint = { id: Uuid.annotate({ description: "Id of the webhook endpoint" }) }
 
 export class WebhookEndpointsApi extends HttpApiGroup.make("webhookEndpoints")
   .add(

@@ -47,7 +47,7 @@ export class WebhookHistoryApi extends HttpApiGroup.make("webhookHistory")
         }),
       ),
     HttpApiEndpoint.post("recover", "/webhooks/:id/recover", {
-      params: { id: Uuid },
+      params: { id: Uuid.annotate({ description: "Id of the webhook endpoint" }) },
       headers: idempotencyHeaders,
       payload: RecoverDeliveries,
       success: Recovered,
