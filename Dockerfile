@@ -29,9 +29,10 @@ LABEL org.opencontainers.image.title="Keyshelf" \
 WORKDIR /app
 # The image contains the bundle only: no packages, no sources.
 COPY --from=bundle /app/dist/server ./dist/server
-COPY package.json LICENSE ./
+COPY package.json LICENSE README.md ./
 COPY bin ./bin
 COPY openapi ./openapi
+COPY docs ./docs
 # Stores compiled code in the image: starts are faster, and the root filesystem can be read-only.
 ENV NODE_ENV=production \
     NODE_COMPILE_CACHE=/app/.compile-cache \

@@ -35,6 +35,7 @@ import secretKeyChecks from "./0027_secret_key_checks.ts"
 import idempotencyTargets from "./0028_idempotency_targets.ts"
 import removals from "./0029_removals.ts"
 import listFilters from "./0030_list_filters.ts"
+import historyFilters from "./0031_history_filters.ts"
 
 export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.SqlClient>> = {
   "0001_access": access,
@@ -67,4 +68,5 @@ export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.
   "0028_idempotency_targets": idempotencyTargets,
   "0029_removals": removals,
   "0030_list_filters": listFilters,
+  "0031_history_filters": historyFilters,
 }

@@ -12,6 +12,7 @@ import * as SweeperWorker from "../domains/maintenance/Worker.ts"
 import * as Database from "../infra/database/Database.ts"
 import * as DatabaseClock from "../infra/database/DatabaseClock.ts"
 import * as FileDescriptors from "../infra/FileDescriptors.ts"
+import * as Cors from "../http/middleware/Cors.ts"
 import * as Health from "../http/routes/Health.ts"
 import * as OpenIdKeys from "../infra/outbound/OpenIdKeys.ts"
 import * as Listeners from "../http/Listeners.ts"
@@ -48,6 +49,12 @@ export const backend = (whenRunning: Database.WhenRunning) =>
       Layer.effect(
         AuthMode,
         Effect.map(Settings, ({ authMode }) => authMode),
+      ),
+    ),
+    Layer.provideMerge(
+      Layer.effect(
+        Cors.AllowedOrigins,
+        Effect.map(Settings, ({ corsOrigins }) => Option.getOrUndefined(corsOrigins)),
       ),
     ),
     Layer.provideMerge(
@@ -172,7 +179,9 @@ const banner = Effect.fnUntraced(function* (credential: Option.Option<Redacted.R
     ...(roles.has("webhooks") && Option.isSome(webhooksPort)
       ? [`  Webhook API   http://${shown}:${webhooksPort.value}/api`]
       : []),
-    ...(roles.has("platform") ? [`  Platform API  http://${shown}:${platformPort}/api`] : []),
+    ...(roles.has("platform")
+      ? [`  Platform API  http://${shown}:${platformPort}/api (documentation: http://${shown}:${platformPort}/docs)`]
+      : []),
     ...(roles.has("internal") ? [`  Health        http://${shown}:${internalPort}/health/ready`] : []),
     ...(Option.isSome(credential)
       ? [

@@ -30,17 +30,19 @@ import * as EndpointsHttp from "../domains/webhooks/endpoints/Http.ts"
 import * as HistoryHttp from "../domains/webhooks/history/Http.ts"
 import * as DeploymentZonesHttp from "../domains/zones/Http.ts"
 import * as Authentication from "../http/middleware/Authentication.ts"
+import * as BinaryEvents from "../http/middleware/BinaryEvents.ts"
+import * as Cors from "../http/middleware/Cors.ts"
 import * as Idempotency from "../http/middleware/Idempotency.ts"
 import * as MethodNotAllowed from "../http/middleware/MethodNotAllowed.ts"
 import * as ProblemResponses from "../http/middleware/ProblemResponses.ts"
 import * as RateLimits from "../http/middleware/RateLimits.ts"
 import * as RequestValidation from "../http/middleware/RequestValidation.ts"
-import * as Documentation from "../http/routes/Documentation.ts"
+import * as Documentation from "../http/routes/documentation/Documentation.ts"
 import * as Health from "../http/routes/Health.ts"
 import * as TokenValidation from "../http/routes/TokenValidation.ts"
 import * as Metrics from "../infra/telemetry/Metrics.ts"
 
-const middlewares = Layer.mergeAll(RequestValidation.layer, RateLimits.layer, Idempotency.layer)
+const middlewares = Layer.mergeAll(RequestValidation.layer, RateLimits.layer, Idempotency.layer, BinaryEvents.layer)
 
 const coreHandlers = Layer.mergeAll(
   AccessHttp.me,
@@ -71,7 +73,6 @@ const coreHandlers = Layer.mergeAll(
 const core = Layer.mergeAll(
   HttpApiBuilder.layer(CoreApi).pipe(Layer.provide(coreHandlers)),
   MethodNotAllowed.layer(CoreApi),
-  Documentation.layer,
 )
 
 const webhooks = Layer.mergeAll(
@@ -87,11 +88,17 @@ const forOrganizations = <A, E, R>(routes: Layer.Layer<A, E, R>) =>
     Layer.provideMerge(ProblemResponses.layer),
   )
 
+const forBrowsers = <A, E, R>(routes: Layer.Layer<A, E, R>) => Layer.provideMerge(routes, Cors.layer)
+
 /** Routes of the core listener. */
-export const coreRoutes = forOrganizations(Layer.mergeAll(core, webhooks))
+export const coreRoutes = forBrowsers(
+  forOrganizations(Layer.mergeAll(core, webhooks, Documentation.layer("core", "webhooks"))),
+)
 
 /** Routes of the core listener when webhook management has a dedicated listener. */
-export const coreRoutesWithoutWebhooks = forOrganizations(core)
+export const coreRoutesWithoutWebhooks = forBrowsers(
+  forOrganizations(Layer.mergeAll(core, Documentation.layer("core"))),
+)
 
 /** Routes of the dedicated webhook listener. */
 export const webhookRoutes = forOrganizations(webhooks)
@@ -111,6 +118,7 @@ const platformHandlers = Layer.mergeAll(
 export const platformRoutes = Layer.mergeAll(
   HttpApiBuilder.layer(PlatformApi).pipe(Layer.provide(platformHandlers)),
   MethodNotAllowed.layer(PlatformApi),
+  Documentation.layer("platform"),
 ).pipe(
   Layer.provide([middlewares, Authentication.platformAccess]),
   // Outermost, so that it completes the responses of all other layers.

@@ -19,7 +19,7 @@ export const makeGuard = (isLimited: boolean): Effect.Effect<Guard> =>
     Effect.map(FileDescriptors, (descriptors) => (server: Server) => {
       const run = Effect.runForkWith(context)
       server.on("error", (error: NodeJS.ErrnoException) => {
-        // Until then, the error belongs to whoever opens the listener.
+        // Until then, the code that opens the listener handles the error.
         if (!server.listening) return
         if (isExhaustion(error.code)) descriptors.reportExhaustion()
         else run(Effect.logError(`A listener failed: ${error.code ?? error.message}`))

@@ -6,7 +6,7 @@ import { Exit, Option, SchemaAST } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
 import type { EndedWork, FairQueueBounds } from "../kernel/concurrency/FairQueue.ts"
-import { annotationOf, ReadsMany } from "../kernel/contract/Endpoint.ts"
+import { annotationOf, oncePerEndpoint, ReadsMany } from "../kernel/contract/Endpoint.ts"
 import { DEFAULT_LIMIT } from "../kernel/contract/Page.ts"
 import { MalformedBody, ValidationFailed } from "../kernel/contract/Problem.ts"
 
@@ -50,16 +50,10 @@ const ofPage: WeightOfUrl = (url) =>
   PAGE * Math.ceil(Number(/[?&]limit=(\d+)/.exec(url)?.[1] ?? DEFAULT_LIMIT) / DEFAULT_LIMIT)
 const ofAllRecords: WeightOfUrl = () => MAX_WEIGHT / 2
 
-const weights = new WeakMap<HttpApiEndpoint.Top, WeightOfUrl>()
-
-// Found once for each endpoint.
-const weightOfEndpoint = (endpoint: HttpApiEndpoint.Top): WeightOfUrl => {
-  const known = weights.get(endpoint)
-  if (known !== undefined) return known
-  const found = annotationOf(endpoint, ReadsMany) === true ? ofAllRecords : hasPages(endpoint) ? ofPage : ofOneRecord
-  weights.set(endpoint, found)
-  return found
-}
+const weightOfEndpoint = oncePerEndpoint((endpoint): WeightOfUrl => {
+  if (annotationOf(endpoint, ReadsMany) === true) return ofAllRecords
+  return hasPages(endpoint) ? ofPage : ofOneRecord
+})
 
 // Up to a quarter of a megabyte, two of an organization run at a time; larger ones alone.
 const weightOfBody = (length: number): number => {

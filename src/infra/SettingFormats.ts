@@ -45,6 +45,25 @@ export const BootstrapCredential = Schema.String.check(
   Schema.isPattern(/^ksm_[A-Za-z0-9_-]{43}$/, { expected: "ksm_ followed by 43 characters of base64url" }),
 )
 
+/** The origins that may call from browsers: `*`, or a set of them. */
+export type CorsOrigins = "*" | ReadonlySet<string>
+
+// As browsers send it: without a path, a default port, capital letters or wildcards.
+const isOrigin = (text: string): boolean => {
+  const url = text.includes("*") ? null : URL.parse(text)
+  return url !== null && (url.protocol === "https:" || url.protocol === "http:") && url.origin === text
+}
+
+const originsIn = (text: string): ReadonlyArray<string> => text.split(",").map((part) => part.trim())
+
+export const CorsOriginsText = Schema.String.check(
+  Schema.makeFilter((text) => text.trim() === "*" || originsIn(text).every(isOrigin), {
+    expected: "* or a comma-separated list of origins without path, such as https://app.example.com",
+  }),
+)
+
+export const corsOriginsOf = (text: string): CorsOrigins => (text.trim() === "*" ? "*" : new Set(originsIn(text)))
+
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
 
 /** Whether content from a URL can be trusted: an https URL, or an http URL on this machine. */

@@ -9,6 +9,8 @@ import {
   YesNo,
   Roles,
   Networks,
+  CorsOriginsText,
+  corsOriginsOf,
   PostgresUrl,
   BootstrapCredential,
   TrustworthyUrl,
@@ -175,6 +177,8 @@ const load = Effect.gen(function* () {
       onNone: () => [],
       onSome: (text) => text.split(",").map((part) => IpNetwork.fromStringUnsafe(part.trim())),
     }),
+    /** Origins whose scripts may call the core listener. Absent: none. */
+    corsOrigins: Option.map(yield* optionalSetting("SERVICE_CORS_ORIGINS", CorsOriginsText), corsOriginsOf),
     /** Absent: requests are not limited. */
     rateLimit: Option.map(yield* optionalSetting("SERVICE_RATE_LIMIT", RateLimitText), rateLimitOf),
     /** Redis, in which all processes share request counts. Absent: each process counts separately. */

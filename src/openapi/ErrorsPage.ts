@@ -3,6 +3,7 @@ import { Predicate } from "effect"
 import type { Schema } from "effect"
 import { HttpApi } from "effect/http-api"
 import type { HttpApiGroup } from "effect/http-api"
+import { PROBLEM_CODE } from "../kernel/contract/Problem.ts"
 import { undeclaredProblems } from "../kernel/contract/UndeclaredProblems.ts"
 
 type AnyApi = Pick<HttpApi.Top, "identifier" | "annotations">
@@ -16,10 +17,8 @@ interface Entry {
 
 // The code and title of a problem class are annotations, which endpoints keep when they wrap it.
 const problemOf = (schema: Schema.Top): { readonly code: string; readonly title: string } | undefined => {
-  const { description, identifier } = schema.ast.annotations ?? {}
-  return Predicate.isString(identifier) && Predicate.isString(description)
-    ? { code: identifier, title: description }
-    : undefined
+  const { [PROBLEM_CODE]: code, description } = schema.ast.annotations ?? {}
+  return Predicate.isString(code) && Predicate.isString(description) ? { code, title: description } : undefined
 }
 
 const collect = (api: AnyApi, entries: Map<string, Entry>) =>
@@ -31,8 +30,10 @@ const collect = (api: AnyApi, entries: Map<string, Entry>) =>
         for (const schema of schemas) {
           const problem = problemOf(schema)
           if (problem === undefined) continue
-          const entry = entries.get(problem.code) ?? { ...problem, status, operations: new Set() }
-          entries.set(problem.code, entry)
+          // The rejection of a single usage event has the code of another problem, with another status.
+          const key = `${status} ${problem.code}`
+          const entry = entries.get(key) ?? { ...problem, status, operations: new Set() }
+          entries.set(key, entry)
           entry.operations.add(
             shared.has(problem.code) ? "every operation it applies to" : `${endpoint.method} ${endpoint.path}`,
           )
@@ -48,7 +49,8 @@ export const errorsPage = (apis: ReadonlyArray<AnyApi>): string => {
   const entries = new Map<string, Entry>()
   for (const api of apis) collect(api, entries)
   for (const [status, [code, title]] of Object.entries(undeclaredProblems)) {
-    if (!entries.has(code)) entries.set(code, { code, status: Number(status), title, operations: new Set(["every listener"]) })
+    const key = `${status} ${code}`
+    if (!entries.has(key)) entries.set(key, { code, status: Number(status), title, operations: new Set(["every listener"]) })
   }
   const rows = [...entries.values()]
     .sort((left, right) => left.status - right.status || (left.code < right.code ? -1 : 1))

@@ -31,6 +31,8 @@ const STATUSES: ReadonlyArray<readonly [RegExp, number]> = [
   [/^FollowEvents\.NodeFull$/, 503],
   [/^Request\.(MalformedBody|InvalidCursor)$/, 400],
   [/^Request\.ValidationFailed$|^IdempotencyKey\.Reused$/, 422],
+  // The rejections of a single usage event have the codes of other problems.
+  [/^UsageEvent\./, 422],
 ]
 
 /** A fixture in which every record has the same id and slug. */

@@ -1,3 +1,4 @@
+import { PgClient } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { Events } from "../../src/domains/events/Service.ts"
@@ -110,6 +111,86 @@ layer(TestService.layer, { excludeTestServices: true })("filters of the event st
       }),
   )
 
+  it.effect("an actor filters the events that it caused, alone and combined with names and a resource", () =>
+    Effect.gen(function* () {
+      const { customer, list, organizationId } = yield* fixture
+      const events = yield* Events
+      const transactions = yield* Transactions
+      const actor = { id: "0199bbbb-0000-7000-8000-000000000000", name: "another" }
+      yield* transactions.run(
+        Effect.gen(function* () {
+          yield* events.emit({ organizationId, actor }, "CUSTOMER_UPDATED", customer)
+          yield* events.emit({ organizationId, actor }, "CUSTOMER_CREATION", { id: "another" })
+        }),
+      )
+      const all: ReadonlyArray<Item & { readonly actor: { readonly id: string } }> = (yield* list("limit=100")).body
+        .items
+      const actors = [...new Set(all.map(({ actor }) => actor.id))]
+      assert.isAtLeast(actors.length, 2)
+      for (const actor of [...actors, "0199aaaa-0000-7000-8000-000000000000"]) {
+        const expected = all.filter((item) => item.actor.id === actor)
+        assert.deepStrictEqual((yield* list(`actor=${actor.toUpperCase()}&limit=100`)).body.items, expected, actor)
+        for (const types of [["CUSTOMER_CREATION"], ["COMPONENT_CREATED", "CUSTOMER_UPDATED"]]) {
+          assert.deepStrictEqual(
+            (yield* list(`actor=${actor}&type=${types.join()}`)).body.items,
+            expected.filter(({ type }) => types.includes(type)),
+          )
+        }
+        assert.deepStrictEqual(
+          (yield* list(`actor=${actor}&resource=${customer.id}`)).body.items,
+          expected.filter(({ data }) => data.id === customer.id),
+        )
+      }
+      const first = yield* list(`actor=${actors[0]}&limit=1`)
+      const rest = yield* list(`actor=${actors[0]}&limit=100&cursor=${first.body.nextCursor}`)
+      assert.deepStrictEqual(
+        [...first.body.items, ...rest.body.items],
+        all.filter((item) => item.actor.id === actors[0]),
+      )
+    }),
+  )
+
+  it.effect("a time range has its first instant and not its last, alone and combined with other filters", () =>
+    Effect.gen(function* () {
+      const { list, organizationId } = yield* fixture
+      const sql = yield* PgClient.PgClient
+      yield* list("limit=1")
+      // The events of today come after them.
+      yield* sql`UPDATE events SET position = position + 5000 WHERE organization_id = ${organizationId}`
+      yield* sql`UPDATE event_streams SET head = head + 5000 WHERE organization_id = ${organizationId}`
+      // Events of ten hours. The third got its position after the fourth, because it committed later.
+      const start = Date.UTC(2026, 0, 1)
+      const at = (minutes: number) => new Date(start + minutes * 60_000).toISOString()
+      const minutes = [1, 60, 120, 121, 180, 240, 300, 301, 360, 600]
+      for (const [index, minute] of minutes.entries()) {
+        const millis = (start + minute * 60_000).toString(16).padStart(12, "0")
+        yield* sql`INSERT INTO events (organization_id, id, position, type, occurred_at, actor, resource, data)
+          VALUES (${organizationId}, ${`${millis.slice(0, 8)}-${millis.slice(8)}-7000-8000-00000000000${index}`},
+            ${index === 3 ? 1002 : index === 2 ? 1003 : 1000 + index}, ${index % 2 === 0 ? "RELEASE_CREATED" : "RELEASE_DELETED"},
+            ${new Date(at(minute))}, ${sql.json(platformIdentity)}, ${`r${minute}`}, '{}')`
+      }
+      const found = (query: string) =>
+        Effect.map(list(`limit=100&${query}`), ({ body }) =>
+          body.items.map(({ timestamp }: { timestamp: string }) => (Date.parse(timestamp) - start) / 60_000),
+        )
+      assert.deepStrictEqual(yield* found(`since=${at(120)}&until=${at(300)}`), [121, 120, 180, 240])
+      assert.deepStrictEqual(yield* found(`until=${at(60)}`), [1])
+      assert.deepStrictEqual(yield* found(`since=${at(301)}&until=${at(100_000)}`), [301, 360, 600])
+      assert.deepStrictEqual(yield* found(`since=${at(121)}&until=${at(121)}`), [])
+      assert.deepStrictEqual(yield* found(`since=${at(120)}&until=${at(301)}&type=RELEASE_CREATED`), [120, 180, 300])
+      assert.deepStrictEqual(
+        yield* found(`since=${at(120)}&until=${at(301)}&actor=${platformIdentity.id}&type=RELEASE_DELETED`),
+        [121, 240],
+      )
+      assert.deepStrictEqual(yield* found(`since=${at(120)}&until=${at(301)}&resource=r240`), [240])
+      const first = yield* list(`since=${at(120)}&until=${at(300)}&limit=3`)
+      const next = yield* list(`since=${at(120)}&until=${at(300)}&limit=3&cursor=${first.body.nextCursor}`)
+      assert.deepStrictEqual([next.body.items.length, next.body.hasMore], [1, false])
+      const other = yield* list(`since=${at(121)}&until=${at(300)}&cursor=${first.body.nextCursor}`)
+      assert.strictEqual(other.body.code, "Request.InvalidCursor")
+    }),
+  )
+
   it.effect("unknown names and invalid resources are rejected with their location", () =>
     Effect.gen(function* () {
       const { list } = yield* fixture
@@ -119,6 +200,9 @@ layer(TestService.layer, { excludeTestServices: true })("filters of the event st
         ["type=", "query.type"],
         ["type=*", "query.type"],
         ["resource=", "query.resource"],
+        ["actor=", "query.actor"],
+        ["since=yesterday", "query.since"],
+        ["until=2026-01-31T09:00:00", "query.until"],
         [`resource=${"x".repeat(256)}`, "query.resource"],
         ["resource=%00", "query.resource"],
         ["resource=a&resource=b", "query.resource"],

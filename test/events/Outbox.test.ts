@@ -7,6 +7,7 @@ import { platformIdentity } from "../../src/kernel/contract/Caller.ts"
 import { Signals } from "../../src/kernel/ports/Signals.ts"
 import { Transactions } from "../../src/kernel/database/Transactions.ts"
 import { TestService } from "../support/TestService.ts"
+import { waitUntil } from "../webhooks/EngineFixture.ts"
 
 const DAY = 86_400_000
 
@@ -131,6 +132,8 @@ layer(TestService.layer, { excludeTestServices: true })("the webhook outbox", (i
       yield* sql`UPDATE webhook_endpoints SET disabled_at = created_at WHERE organization_id = ${source.organizationId}`
       const signals = yield* Signals
       const readers = yield* signals.subscribe("events")
+      // Connecting for signals of other nodes wakes every subscriber once, so that is done first.
+      yield* waitUntil("signals of other nodes are received", signals.listening)
       const webhooks = yield* Effect.forkChild(yield* signals.subscribe("webhooks"))
       yield* emit("in a transaction")
       yield* readers

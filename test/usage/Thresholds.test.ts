@@ -56,6 +56,22 @@ layer(TestService.layer, { excludeTestServices: true })("thresholds", (it) => {
     }),
   )
 
+  it.effect("emit one event when parallel requests under keys are rejected, and answer all of them", () =>
+    Effect.gen(function* () {
+      const { metered, report, thresholds } = yield* openMeteredShop
+      yield* metered("calls", 1)
+      const responses = yield* Effect.all(
+        Array.from({ length: 40 }, (_, index) => report("calls", { value: 2 }, { "idempotency-key": `key-${index}` })),
+        { concurrency: 40 },
+      ).pipe(Effect.timeout("20 seconds"))
+      assert.deepStrictEqual(
+        responses.filter(({ status }) => status !== 409),
+        [],
+      )
+      assert.deepStrictEqual(yield* thresholds, ["CAP_EXCEEDED"])
+    }),
+  )
+
   it.effect("emit the event of a rejection under an idempotency key before the response", () =>
     Effect.gen(function* () {
       const { metered, report, thresholds } = yield* openMeteredShop

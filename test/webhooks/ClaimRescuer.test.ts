@@ -314,7 +314,7 @@ layer(testServices, { excludeTestServices: true })("nodes that share a queue", (
     ),
   )
 
-  it.effect("a node without a pooler and one behind it take over from each other", () =>
+  it.effect("a node without a pooler and a node with one take over from each other", () =>
     withTestClock(
       Effect.gen(function* () {
         yield* clearQueues

@@ -70,6 +70,64 @@ layer(TestService.layer, { excludeTestServices: true })("the delivery history", 
     }),
   )
 
+  it.effect("a status and a time range filter attempts, alone and combined, and page by page", () =>
+    Effect.gen(function* () {
+      const { call, createEndpoint, createPartitions, enqueue, insertAttempts } = yield* openWebhookFixture
+      yield* createPartitions("2026-01-01", "2026-01-02")
+      const { id: endpointId } = yield* createEndpoint()
+      const at = (hour: number) => `2026-01-0${hour < 24 ? 1 : 2}T${String(hour % 24).padStart(2, "0")}:00:00.000Z`
+      // Every third attempt failed with 500, the others succeeded with 200.
+      yield* insertAttempts(
+        Array.from({ length: 30 }, (_, hour) => ({
+          endpointId: hour < 15 ? endpointId : absent,
+          timestamp: at(hour),
+          state: hour % 3 === 0 ? "Failed" : "Success",
+        })),
+      )
+      const claimedAt = new Date(at(10))
+      const leasedUntil = new Date(Date.now() + 60_000)
+      yield* enqueue({ endpointId, deliveryId: randomUUID(), attempt: 1, lease: randomUUID(), claimedAt, leasedUntil })
+      const hours = (query: string) =>
+        Effect.map(call("GET", `/webhooks/history?limit=200&${query}`), ({ body }) =>
+          body.items.map(
+            ({ timestamp }: { timestamp: string }) => (Date.parse(timestamp) - Date.parse(at(0))) / 3_600_000,
+          ),
+        )
+      assert.deepStrictEqual(yield* hours("statusCode=500"), [27, 24, 21, 18, 15, 12, 9, 6, 3, 0])
+      assert.deepStrictEqual(yield* hours("statusCode=404"), [])
+      assert.deepStrictEqual(yield* hours(`statusCode=500&endpoint=${endpointId}`), [12, 9, 6, 3, 0])
+      assert.deepStrictEqual(yield* hours(`statusCode=200&since=${at(22)}&until=${at(27)}`), [26, 25, 23, 22])
+      assert.deepStrictEqual(
+        yield* hours(`statusCode=500&state=Failed&event=CUSTOMER_CREATION&until=${at(7)}`),
+        [6, 3, 0],
+      )
+      // The attempt in flight has a time but no status.
+      assert.deepStrictEqual(yield* hours(`since=${at(9)}&until=${at(11)}`), [10, 10, 9])
+      assert.deepStrictEqual(yield* hours(`state=Sending&since=${at(10)}`), [10])
+      assert.deepStrictEqual(yield* hours(`state=Sending&since=${at(11)}`), [])
+      assert.deepStrictEqual(yield* hours("state=Sending&statusCode=200"), [])
+      const query = `statusCode=500&since=${at(3)}&limit=2`
+      const first = yield* call("GET", `/webhooks/history?${query}`)
+      const second = yield* call("GET", `/webhooks/history?${query}&cursor=${first.body.nextCursor}`)
+      assert.deepStrictEqual(
+        [...first.body.items, ...second.body.items].map(({ timestamp }) => timestamp),
+        [27, 24, 21, 18].map(at),
+      )
+      for (const filters of [`statusCode=200&since=${at(3)}`, `statusCode=500&since=${at(4)}`, "statusCode=500"]) {
+        const other = yield* call("GET", `/webhooks/history?${filters}&cursor=${first.body.nextCursor}`)
+        assert.strictEqual(rejectionOf(other).code, "Request.InvalidCursor", filters)
+      }
+      for (const [wrong, place] of [
+        ["statusCode=99", "query.statusCode"],
+        ["statusCode=ok", "query.statusCode"],
+        ["since=2026-02-30T00:00:00Z", "query.since"],
+        ["until=tomorrow", "query.until"],
+      ]) {
+        assert.deepStrictEqual(rejectionOf(yield* call("GET", `/webhooks/history?${wrong}`)).places, [place])
+      }
+    }),
+  )
+
   it.effect("an attempt whose event is no longer stored has no request body", () =>
     Effect.gen(function* () {
       const { insertAttempts, call, createPartitions } = yield* openWebhookFixture

@@ -38,7 +38,6 @@ layer(TestService.layer, { excludeTestServices: true })("retrying a delivery", (
       assert.strictEqual(lane?.endpointId, endpointId)
       assert.isAtLeast(lane?.headDueAt.getTime() ?? 0, before - 1000)
       assert.isAtMost(lane?.headDueAt.getTime() ?? Infinity, Date.now() + 1000)
-      assert.strictEqual(rejectionOf(yield* retry).code, "RetryDelivery.NotFailed")
     }),
   )
 
@@ -53,52 +52,79 @@ layer(TestService.layer, { excludeTestServices: true })("retrying a delivery", (
     }),
   )
 
-  it.effect("a delivery can be retried again after a failed retry, but not after a successful one", () =>
+  it.effect("a delivery can be retried again after a failed retry, and sent again after a successful one", () =>
     Effect.gen(function* () {
       const { at, insertAttempts, queue, retry, sql, tenant } = yield* failed
       const end = sql`DELETE FROM webhook_queue WHERE organization_id = ${tenant.organizationId}`
+      const attempts = Effect.map(queue, (rows) => rows.map(({ attempt }) => attempt))
       yield* retry
       yield* end
       yield* insertAttempts([{ ...at(7), state: "Failed" }])
       assert.strictEqual((yield* retry).status, 202)
-      assert.deepStrictEqual(
-        (yield* queue).map(({ attempt }) => attempt),
-        [8],
-      )
+      assert.deepStrictEqual(yield* attempts, [8])
       yield* end
       yield* insertAttempts([{ ...at(8), state: "Success" }])
-      assert.deepStrictEqual(rejectionOf(yield* retry), { status: 409, code: "RetryDelivery.NotFailed", places: [] })
-      assert.deepStrictEqual(yield* queue, [])
+      assert.strictEqual((yield* retry).status, 202)
+      assert.deepStrictEqual(yield* attempts, [9])
     }),
   )
 
-  it.effect("one of several concurrent retries is accepted", () =>
+  it.effect("a delivery that succeeded at once is sent once more, outside the schedule of retries", () =>
+    Effect.gen(function* () {
+      const { call, createEndpoint, insertAttempts, queue } = yield* failed
+      const { id: endpointId } = yield* createEndpoint()
+      const delivery = { endpointId, deliveryId: randomUUID(), eventId: randomUUID() }
+      yield* insertAttempts([{ ...delivery, timestamp: "2026-01-01T00:00:00Z" }])
+      assert.strictEqual((yield* call("POST", `/webhooks/history/${delivery.deliveryId}/retry`)).status, 202)
+      const { deliveryId: id, eventId } = delivery
+      assert.deepStrictEqual(yield* queue, [{ id, endpointId, eventId, attempt: 7, lease: null }])
+    }),
+  )
+
+  it.effect("several concurrent retries enqueue one attempt", () =>
     Effect.gen(function* () {
       const { queue, retry } = yield* failed
       const answers = yield* Effect.all(
         Array.from({ length: 6 }, () => retry),
         { concurrency: "unbounded" },
       )
+      assert.deepStrictEqual([...new Set(answers.map(({ status }) => status))], [202])
       assert.deepStrictEqual(
-        answers.map(({ status }) => status).toSorted((a, b) => a - b),
-        [202, 409, 409, 409, 409, 409],
+        (yield* queue).map(({ attempt }) => attempt),
+        [7],
       )
-      assert.strictEqual((yield* queue).length, 1)
     }),
   )
 
-  it.effect("a delivery with a pending attempt is not retried", () =>
+  it.effect("a pending delivery is tried at once, unless it is being sent right now", () =>
     Effect.gen(function* () {
-      const { insertAttempts, call, createEndpoint, enqueue } = yield* failed
+      const { call, createEndpoint, enqueue, insertAttempts, lanes, queue, sql, tenant } = yield* failed
       const { id: endpointId } = yield* createEndpoint()
-      const tested = (yield* call("POST", `/webhooks/${endpointId}/test`)).body
-      const waiting = randomUUID()
+      const [waiting, sending] = [randomUUID(), randomUUID()]
       yield* insertAttempts([{ endpointId, deliveryId: waiting, timestamp: "2026-01-01T00:00:00Z", state: "Failure" }])
-      yield* enqueue({ endpointId, deliveryId: waiting, attempt: 2 })
-      for (const deliveryId of [tested.deliveryId, waiting]) {
-        const rejected = yield* call("POST", `/webhooks/history/${deliveryId}/retry`)
-        assert.deepStrictEqual(rejectionOf(rejected), { status: 409, code: "RetryDelivery.NotFailed", places: [] })
-      }
+      const inAnHour = new Date(Date.now() + 3_600_000)
+      yield* enqueue({ endpointId, deliveryId: waiting, attempt: 2, leasedUntil: inAnHour })
+      const claim = { lease: randomUUID(), claimedAt: new Date(), leasedUntil: inAnHour }
+      yield* enqueue({ endpointId, deliveryId: sending, attempt: 1, ...claim })
+      const before = Date.now() - 1000
+      assert.strictEqual((yield* call("POST", `/webhooks/history/${waiting}/retry`)).status, 202)
+      const dueAt = (id: string) =>
+        Effect.map(
+          sql<{ dueAt: Date }>`SELECT due_at AS "dueAt" FROM webhook_queue
+            WHERE organization_id = ${tenant.organizationId} AND id = ${id}`,
+          ([row]) => row?.dueAt.getTime() ?? 0,
+        )
+      const due = yield* dueAt(waiting)
+      assert.isAtLeast(due, before)
+      assert.isAtMost(due, Date.now() + 1000)
+      assert.strictEqual((yield* lanes)[0]?.headDueAt.getTime(), due)
+      const rejected = yield* call("POST", `/webhooks/history/${sending}/retry`)
+      assert.deepStrictEqual(rejectionOf(rejected), { status: 409, code: "RetryDelivery.NotFailed", places: [] })
+      assert.strictEqual(yield* dueAt(sending), inAnHour.getTime())
+      assert.deepStrictEqual(
+        (yield* queue).filter(({ id }) => id === waiting).map(({ attempt }) => attempt),
+        [2],
+      )
     }),
   )
 

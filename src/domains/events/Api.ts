@@ -24,6 +24,9 @@ const parameters: Readonly<Record<string, string>> = {
   type: "Only events with these names. Separate several names by commas or repeat the parameter.",
   resource:
     "Only events about this record: the `id` in `data`, otherwise the slug, otherwise the instance, license or connector that `data` names",
+  actor: "Only events of the actor with this id, as `actor.id` of an event",
+  since: "Only events with this `timestamp` or a later one: ISO 8601 with an offset",
+  until: "Only events with an earlier `timestamp`: ISO 8601 with an offset",
   "last-event-id": "Live stream only: the `id` of the last event received. Takes precedence over `cursor`.",
 }
 

@@ -3,6 +3,7 @@ import { Effect, Schema, SchemaGetter, SchemaIssue } from "effect"
 import { EventName, eventNames } from "../../kernel/contract/Event.ts"
 import type { EventRecord } from "../../kernel/contract/Event.ts"
 import { Text } from "../../kernel/values/Text.ts"
+import { TimestampInput } from "../../kernel/values/Timestamp.ts"
 
 /** Selects events of the stream. An omitted property selects all. */
 export interface EventFilter {
@@ -10,6 +11,12 @@ export interface EventFilter {
   readonly types?: ReadonlyArray<EventName>
   /** The record that the event is about, as returned by `resourceOf`. */
   readonly resource?: string
+  /** The id of the actor. */
+  readonly actor?: string
+  /** Events that occurred at this time or later. */
+  readonly since?: Date
+  /** Events that occurred before this time. */
+  readonly until?: Date
 }
 
 /** An event with its position in the stream. */
@@ -40,16 +47,23 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 export const filterQuery = {
   type: Schema.optionalKey(EventNames),
   resource: Schema.optionalKey(Text(1, 255)),
+  actor: Schema.optionalKey(Text(1, 255)),
+  since: Schema.optionalKey(TimestampInput),
+  until: Schema.optionalKey(TimestampInput),
 }
 
-/** The filter for these parameters. */
-export const filterOf = (query: {
+interface FilterQuery extends Omit<EventFilter, "types"> {
   readonly type?: ReadonlyArray<EventName>
-  readonly resource?: string
-}): EventFilter => ({
-  ...(query.type === undefined ? {} : { types: query.type }),
-  // UUIDs are case-insensitive.
-  ...(query.resource === undefined
-    ? {}
-    : { resource: UUID.test(query.resource) ? query.resource.toLowerCase() : query.resource }),
+}
+
+// UUIDs are case-insensitive.
+const canonicalId = (text: string): string => (UUID.test(text) ? text.toLowerCase() : text)
+
+/** The filter for these parameters. */
+export const filterOf = ({ actor, resource, since, type, until }: FilterQuery): EventFilter => ({
+  ...(type === undefined ? {} : { types: type }),
+  ...(resource === undefined ? {} : { resource: canonicalId(resource) }),
+  ...(actor === undefined ? {} : { actor: canonicalId(actor) }),
+  ...(since === undefined ? {} : { since }),
+  ...(until === undefined ? {} : { until }),
 })

@@ -8,7 +8,10 @@ import { isRemoved } from "../../kernel/database/RemovedOrganizations.ts"
 import { eventRecords, advisoryLock, record, records, returnedRow } from "../../kernel/database/Statements.ts"
 import type { EventFilter, PositionedEvent } from "./Model.ts"
 import { OutboxCondition, outboxInsertion } from "./OutboxSql.ts"
-import { lowestIdAt, resourceOf } from "./Rules.ts"
+import { boundsOf, lowestIdAt, resourceOf } from "./Rules.ts"
+
+/** Beyond every position: the highest `bigint`. */
+const END = "9223372036854775807"
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
@@ -23,6 +26,46 @@ const make = Effect.gen(function* () {
     INSERT INTO events (organization_id, id, type, occurred_at, actor, resource, data)
     SELECT ${event.organizationId}::uuid, ${event.id}::uuid, ${event.type}, ${event.timestamp}::timestamptz,
       ${sql.json(event.actor)}::jsonb, ${resourceOf(event.data)}, ${JSON.stringify(event.data)}::text::json ${from}`
+
+  /**
+   * The conditions of a time range: the exact one, and one on positions, without which a page would read the stream
+   * from its start, or to its end. The primary key finds the events that bound the positions.
+   */
+  const timeRange = (organizationId: string, filter: EventFilter, events: string): ReadonlyArray<Fragment> => {
+    const bounds = boundsOf(filter)
+    const positionOf = (condition: Fragment, order: string) => sql`(
+      SELECT bound.position FROM events bound
+      WHERE bound.organization_id = ${organizationId} AND bound.position IS NOT NULL AND bound.id ${condition}
+      ORDER BY bound.id ${sql.literal(order)} LIMIT 1)`
+    const row = sql.literal(events)
+    return [
+      ...(filter.since === undefined || bounds.since === undefined
+        ? []
+        : [
+            sql`${row}.occurred_at >= ${filter.since}`,
+            sql`${row}.position > coalesce(${positionOf(sql`< ${bounds.since}::uuid`, "DESC")}, 0)`,
+          ]),
+      ...(filter.until === undefined || bounds.until === undefined
+        ? []
+        : [
+            sql`${row}.occurred_at < ${filter.until}`,
+            sql`${row}.position < coalesce(${positionOf(sql`>= ${bounds.until}::uuid`, "ASC")}, ${sql.literal(END)})`,
+          ]),
+    ]
+  }
+
+  // Steps from each type to the next one in the index, instead of reading all events of the actor.
+  const typesOfActor = (organizationId: string, actor: string): Fragment => {
+    const next = (after: Fragment) => sql`(
+      SELECT typed.type FROM events typed
+      WHERE typed.organization_id = ${organizationId} AND typed.actor->>'id' = ${actor} AND typed.position IS NOT NULL
+        ${after} ORDER BY typed.type LIMIT 1)`
+    return sql`(
+      WITH RECURSIVE types (type) AS (
+        SELECT ${next(sql``)} UNION ALL
+        SELECT ${next(sql`AND typed.type > types.type`)} FROM types WHERE types.type IS NOT NULL
+      ) SELECT type FROM types WHERE type IS NOT NULL) AS wanted`
+  }
 
   return {
     insert: (event: EventRecord) => Effect.asVoid(Effect.orDie(insertion(event))),
@@ -93,25 +136,35 @@ const make = Effect.gen(function* () {
       ),
 
     /**
-     * Reads events after a position. With several names, reads one index range per name and merges the ranges. So
+     * Reads events after a position. With names or an actor, reads one index range per name and merges the ranges. So
      * neither a rare nor a frequent name causes a scan of the whole stream.
      */
     readAfter: (organizationId: string, filter: EventFilter, position: number, count: number) => {
-      const about = filter.resource === undefined ? sql`` : sql`AND resource = ${filter.resource}`
-      if (filter.types === undefined || filter.resource !== undefined) {
+      const conditions = (events: string): Fragment =>
+        sql.and([
+          sql`${sql.literal(events)}.organization_id = ${organizationId}`,
+          sql`${sql.literal(events)}.position > ${position}`,
+          ...timeRange(organizationId, filter, events),
+          ...(filter.actor === undefined ? [] : [sql`${sql.literal(events)}.actor->>'id' = ${filter.actor}`]),
+        ])
+      if (filter.resource !== undefined || (filter.types === undefined && filter.actor === undefined)) {
+        const about = filter.resource === undefined ? sql`` : sql`AND resource = ${filter.resource}`
         const named = filter.types === undefined ? sql`` : sql`AND type = ANY(${filter.types}::text[])`
         return eventRecords<PositionedEvent>()(sql`
-          SELECT ${columns} FROM events
-          WHERE organization_id = ${organizationId} AND events.position > ${position} ${about} ${named}
+          SELECT ${columns} FROM events WHERE ${conditions("events")} ${about} ${named}
           ORDER BY events.position LIMIT ${count}`)
       }
+      const wanted =
+        filter.types === undefined
+          ? typesOfActor(organizationId, filter.actor ?? "")
+          : sql`unnest(${filter.types}::text[]) AS wanted (type)`
       return eventRecords<PositionedEvent>()(sql`
         SELECT ${columns} FROM events
         WHERE organization_id = ${organizationId} AND events.position = ANY(ARRAY(
-          SELECT found.position FROM unnest(${filter.types}::text[]) AS wanted (type)
+          SELECT found.position FROM ${wanted}
           CROSS JOIN LATERAL (
             SELECT ranged.position FROM events ranged
-            WHERE ranged.organization_id = ${organizationId} AND ranged.type = wanted.type AND ranged.position > ${position}
+            WHERE ${conditions("ranged")} AND ranged.type = wanted.type
             ORDER BY ranged.position LIMIT ${count}
           ) AS found
           ORDER BY found.position LIMIT ${count}))

@@ -21,7 +21,13 @@ export const resourceOf = (data: object): string | null => {
 export const listingOf = (organizationId: string, filter: EventFilter): Listing => ({
   name: "events",
   organizationId,
-  filters: { type: filter.types?.join(","), resource: filter.resource },
+  filters: {
+    type: filter.types?.join(","),
+    resource: filter.resource,
+    actor: filter.actor,
+    since: filter.since?.toISOString(),
+    until: filter.until?.toISOString(),
+  },
 })
 
 const STREAM = "text/event-stream"
@@ -52,3 +58,18 @@ export const lowestIdAt = (at: Date): string => {
   const millis = Math.max(0, at.getTime()).toString(16).padStart(12, "0")
   return `${millis.slice(0, 8)}-${millis.slice(8)}-0000-0000-000000000000`
 }
+
+/**
+ * How much later than another event an event can get its position although it occurred earlier. Positions follow
+ * commits, and a request ends within a minute.
+ */
+const MAX_DISORDER_MS = 300_000
+
+/**
+ * Ids that bound the positions of a time range: each event that occurred at `since` or later comes after the events
+ * with ids below `since`, and each that occurred before `until` comes before the events with ids from `until` on.
+ */
+export const boundsOf = ({ since, until }: EventFilter): { readonly since?: string; readonly until?: string } => ({
+  ...(since === undefined ? {} : { since: lowestIdAt(new Date(since.getTime() - MAX_DISORDER_MS)) }),
+  ...(until === undefined ? {} : { until: lowestIdAt(new Date(until.getTime() + MAX_DISORDER_MS)) }),
+})

@@ -64,7 +64,7 @@ const make = Effect.gen(function* () {
     }
     yield* transactions.run(
       Effect.gen(function* () {
-        // Whoever adds a membership of the person holds its lock, so the removal sees that membership.
+        // A transaction that adds a membership of the person holds this lock too, so the removal sees that membership.
         if (!(yield* repo.removeUser(id, actor, yield* now))) return yield* notFound(id)
         yield* memberships.removeAllOf(id, actor)
       }),

@@ -30,3 +30,27 @@ export class ReservationNotHeld extends Problem<ReservationNotHeld>()(
   409,
   "The reservation is not held any more",
 ) {}
+
+// The rejections of a CloudEvent that was sent alone (contract, part 2, section 10). An emitter looks at the status, and
+// any 422 means that the same event would be rejected again.
+
+export class UsageEventInstanceNotFound extends Problem<UsageEventInstanceNotFound>()(
+  "Instance.NotFound",
+  422,
+  "No such instance",
+  "UsageEvent.InstanceNotFound",
+) {}
+
+export class UsageEventEntitlementNotFound extends Problem<UsageEventEntitlementNotFound>()(
+  "Entitlement.NotFound",
+  422,
+  "No such entitlement",
+  "UsageEvent.EntitlementNotFound",
+) {}
+
+export class UsageEventThresholdExceeded extends Problem<UsageEventThresholdExceeded>()(
+  "ReportUsage.ThresholdExceeded",
+  422,
+  "The license does not allow this much",
+  "UsageEvent.ThresholdExceeded",
+) {}

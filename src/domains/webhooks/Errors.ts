@@ -30,3 +30,9 @@ export class RetryDeliveryEndpointNotActive extends Problem<RetryDeliveryEndpoin
   409,
   "The delivery's endpoint is disabled or deleted",
 ) {}
+
+export class RecoverDeliveriesEndpointNotActive extends Problem<RecoverDeliveriesEndpointNotActive>()(
+  "RecoverDeliveries.EndpointNotActive",
+  409,
+  "The endpoint is disabled",
+) {}

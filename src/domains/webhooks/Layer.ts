@@ -10,6 +10,8 @@ import { SigningSecrets } from "./endpoints/SigningSecrets.ts"
 import { Partitions } from "./history/Partitions.ts"
 import { PartitionsRepo } from "./history/PartitionsRepo.ts"
 import { HistoryRepo } from "./history/Repo.ts"
+import { WebhookRecovery } from "./history/Recovery.ts"
+import { RecoveryRepo } from "./history/RecoveryRepo.ts"
 import { WebhookHistory } from "./history/Service.ts"
 import { ClaimRescuer } from "./maintenance/ClaimRescuer.ts"
 import { LaneRepair } from "./maintenance/LaneRepair.ts"
@@ -24,10 +26,22 @@ import { QueueTransactions } from "./queue/QueueTransactions.ts"
 import { WebhookRetention } from "./Retention.ts"
 
 /** Endpoints, their secrets and the delivery history, with their repositories. */
-export const layer = Layer.mergeAll(WebhookEndpoints.layer, WebhookHistory.layer, WebhookRetention.layer).pipe(
+export const layer = Layer.mergeAll(
+  WebhookEndpoints.layer,
+  WebhookHistory.layer,
+  WebhookRecovery.layer,
+  WebhookRetention.layer,
+).pipe(
   Layer.provideMerge(Layer.mergeAll(WebhookQueue.layer, BacklogRemover.layer, SigningSecrets.layer)),
   Layer.provideMerge(
-    Layer.mergeAll(EndpointsRepo.layer, HistoryRepo.layer, BacklogRepo.layer, QueueRepo.layer, QueueTransactions.layer),
+    Layer.mergeAll(
+      EndpointsRepo.layer,
+      HistoryRepo.layer,
+      RecoveryRepo.layer,
+      BacklogRepo.layer,
+      QueueRepo.layer,
+      QueueTransactions.layer,
+    ),
   ),
 )
 

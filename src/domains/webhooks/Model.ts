@@ -9,7 +9,7 @@ import { eventNames, isEventName } from "../../kernel/contract/Event.ts"
 import type { EventName } from "../../kernel/contract/Event.ts"
 import { Uuid } from "../../kernel/values/Identifiers.ts"
 import { Description, Text } from "../../kernel/values/Text.ts"
-import { Timestamp } from "../../kernel/values/Timestamp.ts"
+import { Timestamp, TimestampInput } from "../../kernel/values/Timestamp.ts"
 
 /** The event of a test. It is delivered to the tested endpoint only, even if that is disabled. */
 export const TEST_EVENT = "WEBHOOK_ENDPOINT_TESTED" satisfies EventName
@@ -79,6 +79,21 @@ export type QueuedDelivery = typeof QueuedDelivery.Type
 /** The response to a request that queues a delivery. */
 export const Queued = QueuedDelivery.pipe(HttpApiSchema.status(202))
 
+/** Body of `POST /webhooks/{id}/recover`. */
+export const RecoverDeliveries = Schema.Struct({
+  since: TimestampInput.annotate({ description: "Deliveries whose first attempt began at this time or later" }),
+  until: Schema.optionalKey(
+    TimestampInput.annotate({ description: "Deliveries whose first attempt began before this time; default now" }),
+  ),
+})
+
+export type RecoverDeliveries = typeof RecoverDeliveries.Type
+
+/** The response to a recovery. */
+export const Recovered = Schema.Struct({
+  count: Schema.Int.annotate({ description: "How many deliveries are tried again" }),
+}).pipe(HttpApiSchema.status(202))
+
 /**
  * States of an attempt (interface specification, section 3): in flight, succeeded, failed with a retry pending, failed.
  */
@@ -111,6 +126,11 @@ export type WebhookAttempt = typeof WebhookAttempt.Type
 
 const isUuid = Schema.is(Uuid)
 
+const StatusCode = Schema.FiniteFromString.check(
+  Schema.isInt(),
+  Schema.isBetween({ minimum: 100, maximum: 599 }, { expected: "a status code, 100 to 599" }),
+).annotate({ description: "Only attempts that were answered with this status" })
+
 /** Filters of the history. `event` is the name of events, or the id of one event. */
 export const historyFilters = {
   endpoint: Schema.optionalKey(Uuid.annotate({ description: "Id of an endpoint, which may be deleted" })),
@@ -122,6 +142,9 @@ export const historyFilters = {
     ).annotate({ description: "Name of events, or the id of one event" }),
   ),
   state: Schema.optionalKey(AttemptState),
+  statusCode: Schema.optionalKey(StatusCode),
+  since: Schema.optionalKey(TimestampInput.annotate({ description: "Only attempts that began at this time or later" })),
+  until: Schema.optionalKey(TimestampInput.annotate({ description: "Only attempts that began before this time" })),
 }
 
 /** The filters of a request. */
@@ -129,4 +152,7 @@ export interface HistoryFilters {
   readonly endpoint?: string
   readonly event?: string
   readonly state?: AttemptState
+  readonly statusCode?: number
+  readonly since?: Date
+  readonly until?: Date
 }

@@ -26,8 +26,9 @@ type Source = ReturnType<typeof NodeHttpServerRequest.toIncomingMessage>
 const decoder = new TextDecoder()
 
 const serveFromMemory = (request: HttpServerRequest.HttpServerRequest, bytes: Uint8Array): ReceivedBody => {
+  let text: string | undefined
   Object.defineProperties(request, {
-    text: { value: Effect.sync(() => decoder.decode(bytes)) },
+    text: { value: Effect.sync(() => (text ??= decoder.decode(bytes))) },
     arrayBuffer: { value: Effect.sync(() => Uint8Array.from(bytes).buffer) },
   })
   return { bytes }

@@ -1,6 +1,7 @@
 /** Turns the issues of a decoder into validation errors with their locations (contract, section 3). */
 import { Exit, Option, Predicate, Schema, SchemaIssue } from "effect"
 import type { HttpApiEndpoint } from "effect/http-api"
+import { oncePerEndpoint } from "../../kernel/contract/Endpoint.ts"
 import { MAX_ERRORS } from "../../kernel/contract/Problem.ts"
 import type { ValidationError } from "../../kernel/contract/Problem.ts"
 import { isShort } from "./Excerpt.ts"
@@ -90,23 +91,19 @@ export const validationErrors = (
 
 type Decode = (json: unknown) => Exit.Exit<unknown, Schema.SchemaError>
 
-const decoders = new WeakMap<HttpApiEndpoint.Top, Map<string, Decode>>()
-
-/** The decoder of an endpoint's JSON body that reports all errors; `undefined` for other content types. */
-const decoderOf = (endpoint: HttpApiEndpoint.Top, contentType: string): Decode | undefined => {
-  const schemas = endpoint.payload.get(contentType)?.schemas
-  if (schemas === undefined) return undefined
-  const known = decoders.get(endpoint) ?? new Map<string, Decode>()
-  decoders.set(endpoint, known)
-  const decode =
-    known.get(contentType) ??
-    Schema.decodeUnknownExit(Schema.Union(schemas as ReadonlyArray<Schema.Codec<unknown>>), {
-      onExcessProperty: "error",
-      errors: "all",
-    })
-  known.set(contentType, decode)
-  return decode
-}
+/** The decoders of an endpoint's JSON bodies that report all errors, by content type. */
+const decodersOf = oncePerEndpoint(
+  ({ payload }): ReadonlyMap<string, Decode> =>
+    new Map(
+      [...payload].map(([contentType, { schemas }]) => [
+        contentType,
+        Schema.decodeUnknownExit(Schema.Union(schemas as ReadonlyArray<Schema.Codec<unknown>>), {
+          onExcessProperty: "error",
+          errors: "all",
+        }),
+      ]),
+    ),
+)
 
 /**
  * The errors of a body that an excerpt of it shows with certainty, at most 100. `input` is what the errors quote: the
@@ -118,7 +115,7 @@ export const excerptErrors = (
   excerpt: Excerpt,
   input: unknown,
 ): ReadonlyArray<ValidationError> => {
-  const exit = decoderOf(endpoint, contentType)?.(excerpt.json)
+  const exit = decodersOf(endpoint).get(contentType)?.(excerpt.json)
   const error = exit === undefined ? Option.none() : Exit.findErrorOption(exit)
   if (Option.isNone(error)) return []
   const certain = locatedIssues(error.value.issue).filter(({ path }) => excerpt.isComplete(path))

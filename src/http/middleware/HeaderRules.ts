@@ -24,7 +24,7 @@ const isNodeRequest = (source: object): source is NodeRequest =>
 
 const malformed = (header: "host" | "authorization", detail: string, message: string) => {
   const errors = [{ location: `header.${header}`, message }]
-  // A new problem for every request, because each has its own `errorId`.
+  // Each request gets its own problem, because each has its own `errorId`.
   return Effect.suspend(() => HttpServerRespondable.toResponse(new MalformedBody({ detail, errors })))
 }
 

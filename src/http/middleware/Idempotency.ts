@@ -8,7 +8,13 @@ import { createHash } from "node:crypto"
 import { IdempotencyRepo } from "../../domains/idempotency/Repo.ts"
 import type { StoredResponse } from "../../domains/idempotency/Repo.ts"
 import { RequestOwner } from "../../kernel/contract/Caller.ts"
-import { annotationOf, ReturnsSecret, Idempotency, CallsThirdParty } from "../../kernel/contract/Endpoint.ts"
+import {
+  annotationOf,
+  ReturnsSecret,
+  Idempotency,
+  CallsThirdParty,
+  RunsInPieces,
+} from "../../kernel/contract/Endpoint.ts"
 import { IdempotencyKeyInFlight, IdempotencyKeyReused, SecretNotReplayable } from "../../kernel/contract/Problem.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
@@ -131,6 +137,7 @@ export const layer = Layer.effect(
         // Passes a malformed key to the handler, whose header schema rejects it with its location.
         if (key === undefined || !KEY.test(key)) return handler
         if (annotationOf(endpoint, CallsThirdParty) === true) return handler
+        if (annotationOf(endpoint, RunsInPieces) === true) return handler
         return transactions.run(runOnce(storedKey(key), handler, annotationOf(endpoint, ReturnsSecret) === true))
       }),
     )

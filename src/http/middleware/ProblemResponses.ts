@@ -16,6 +16,7 @@ import type { ProblemDocument } from "../../kernel/contract/UndeclaredProblems.t
 import { isNotConnected, isReadOnly, sqlStateOf } from "../../kernel/database/Statements.ts"
 import { CurrentLifecycle } from "../../kernel/ports/Lifecycle.ts"
 import { parseJson } from "../../kernel/values/Decimal.ts"
+import { compressed } from "./Compression.ts"
 import { headerRule, platformHeaderRule } from "./HeaderRules.ts"
 import type { HeaderRule } from "./HeaderRules.ts"
 import * as RequestsInFlight from "./RequestDeadlines.ts"
@@ -174,7 +175,8 @@ const withRule = (rule: HeaderRule) =>
             onSuccess: (response) => {
               if (response.status >= 400) return completed(response)
               countSuccess(fiber.context, response)
-              return Effect.succeed(finish(response))
+              const compressing = compressed(request, response)
+              return compressing === undefined ? Effect.succeed(finish(response)) : Effect.map(compressing, finish)
             },
             onFailure: (cause) => {
               if (!Cause.hasInterruptsOnly(cause)) {

@@ -4,6 +4,7 @@
  */
 import { SchemaAST } from "effect"
 import type { HttpApiEndpoint } from "effect/http-api"
+import { oncePerEndpoint } from "../../kernel/contract/Endpoint.ts"
 import { MAX_ERRORS } from "../../kernel/contract/Problem.ts"
 import type { ValidationError } from "../../kernel/contract/Problem.ts"
 import { UNKNOWN } from "../body/ValidationErrors.ts"
@@ -14,22 +15,12 @@ type Declared = ReadonlyMap<string, boolean>
 const isRepeatable = (type: SchemaAST.AST): boolean =>
   type._tag === "Arrays" || (type._tag === "Union" && type.types.some(isRepeatable))
 
-const membersOf = ({ query }: HttpApiEndpoint.Top): Declared => {
+const declaredBy = oncePerEndpoint(({ query }): Declared => {
   const encoded = query === undefined ? undefined : SchemaAST.toEncoded(query.ast)
   return encoded?._tag === "Objects"
     ? new Map(encoded.propertySignatures.map(({ name, type }) => [String(name), isRepeatable(type)]))
     : new Map()
-}
-
-const declared = new WeakMap<HttpApiEndpoint.Top, Declared>()
-
-const declaredBy = (endpoint: HttpApiEndpoint.Top): Declared => {
-  const known = declared.get(endpoint)
-  if (known !== undefined) return known
-  const members = membersOf(endpoint)
-  declared.set(endpoint, members)
-  return members
-}
+})
 
 const errorsOf = (endpoint: HttpApiEndpoint.Top, query: string): ReadonlyArray<ValidationError> => {
   const members = declaredBy(endpoint)

@@ -9,9 +9,9 @@ import type { SqlError } from "effect/sql/SqlError"
 import { applicationNameOf, NodeId } from "../../kernel/ports/NodeId.ts"
 import { Settings } from "../Settings.ts"
 import * as EmbeddedPostgres from "../embedded/EmbeddedPostgres.ts"
-import { socketsTo } from "./Keepalive.ts"
 import { migrate } from "./Migrations.ts"
 import * as ReadOnlyConnections from "./ReadOnlyConnections.ts"
+import { ServerSockets, serverSocketsOf } from "./ServerSockets.ts"
 import { keepUp } from "./Upkeep.ts"
 
 /** The database cannot be used. The message says why and what to do. */
@@ -29,11 +29,12 @@ const addressOf = (url: string): string => {
 
 const clientFor = (
   url: Redacted.Redacted,
+  open: ServerSockets["open"],
   options: { readonly nodeId: string; readonly poolSize: number; readonly prepare: boolean },
 ) =>
   PgClient.layer({
     url,
-    stream: Option.getOrUndefined(socketsTo(Redacted.value(url))),
+    stream: open,
     applicationName: applicationNameOf(options.nodeId),
     maxConnections: options.poolSize,
     // The pool closes an idle connection within twice this time, before its socket would treat the silence as a lost
@@ -96,7 +97,11 @@ export const connection = (whenRunning: WhenRunning) =>
         poolSize: settings.databasePoolSize,
         prepare: settings.databasePrepare,
       }
-      const client = Layer.effectDiscard(checkVersion).pipe(Layer.provideMerge(clientFor(url, options)))
+      const sockets = serverSocketsOf(Redacted.value(url))
+      const client = Layer.effectDiscard(checkVersion).pipe(
+        Layer.provideMerge(clientFor(url, sockets.open, options)),
+        Layer.merge(Layer.succeed(ServerSockets, sockets)),
+      )
       return yield* Layer.build(client).pipe(
         Effect.catchTag("SqlError", (error) => Effect.fail(unavailable(name, error))),
       )

@@ -85,10 +85,10 @@ const make = Effect.fnUntraced(function* (options: SignalOptions) {
 
   const watch = Effect.gen(function* () {
     yield* check
-    arriving = true
-    yield* Effect.logInfo("Receiving signals from other nodes")
     // Signals may have been missed before, so all waiters check for work.
     for (const topic of signalTopics) wake(topic)
+    arriving = true
+    yield* Effect.logInfo("Receiving signals from other nodes")
     return yield* check.pipe(Effect.delay(interval), Effect.forever)
   })
 
@@ -99,8 +99,8 @@ const make = Effect.fnUntraced(function* (options: SignalOptions) {
     const connection = yield* PgConnection.make({
       ...sql.config,
       url: Option.getOrElse(options.listenUrl, () => sql.config.url),
-      // A listening connection may be silent for long, and has its own health check.
-      stream: undefined,
+      // The pool's sockets lead to the pool's address.
+      stream: Option.isSome(options.listenUrl) ? undefined : sql.config.stream,
       applicationName: "keyshelf listener",
       multiplex: false,
       prepare: false,

@@ -1,15 +1,20 @@
 /**
- * Replaces connections that cannot write. A session keeps the read-only setting with which it began, and after a
- * failover a connection may still lead to the former primary. Such connections are closed as soon as a new one can
- * write. Until then they stay open, because they answer reads.
+ * Replaces connections that cannot write. A session keeps the read-only setting with which it began. Such connections
+ * are closed as soon as a new one can write. Until then they stay open, because they answer reads.
+ *
+ * Connections to a former server are closed as soon as a new one leads to another server ({@link ServerSockets}).
  */
 import { PgClient, PgConnection } from "@effect/sql-pg"
-import { Context, Effect, Latch, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import type { Scope } from "effect"
 import type { Connection } from "effect/sql/SqlConnection"
+import { ServerSockets } from "./ServerSockets.ts"
 
-/** How often a new connection is tried while the database cannot write. */
+/** How often a new connection is tried while the database cannot write or a connection gets no response. */
 const INTERVAL = "1 second"
+
+/** How often the connections are looked at. */
+const CHECK_INTERVAL = "500 millis"
 
 /** How long that may take, and how long the replacement of one client's connections. */
 const LIMIT = "2 seconds"
@@ -37,8 +42,11 @@ export const ReadOnlyConnections = Context.Reference<Watch>("keyshelf.reference/
 /** Whether transactions of a session cannot write. Also true on a standby. */
 export const IS_READ_ONLY = "current_setting('transaction_read_only')::boolean"
 
-// A connection that began later than this needs no replacement, nor do those behind it in the pool.
+// A connection that began later than this can write, as can those behind it in the pool.
 const NOW = "clock_timestamp()::text"
+
+// Two servers never have the same. It stays the same when a standby is promoted.
+const SERVER = "pg_postmaster_start_time()::text"
 
 const inspect = (connection: Connection, since: string) =>
   Effect.map(
@@ -76,39 +84,57 @@ const replaceConnections = ({ sql }: Watched, since: string) =>
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
+  const sockets = yield* ServerSockets
   const clients = new Set<Watched>()
-  const suspected = Latch.makeUnsafe(false)
+  // Whether a connection could not write, and no new one was tried since.
+  let isSuspected = false
   let canWrite = true
 
   const askNewConnection = Effect.gen(function* () {
-    const connection = yield* PgConnection.make({ ...sql.config, multiplex: false, prepare: false })
-    const [row] = yield* connection.queryValues(`SELECT ${IS_READ_ONLY}, ${NOW}`)
-    return { isReadOnly: row?.[0] === true, at: String(row?.[1]) }
+    const askedAt = performance.now()
+    const connection = yield* PgConnection.make({ ...sql.config, stream: undefined, multiplex: false, prepare: false })
+    const [row] = yield* connection.queryValues(`SELECT ${IS_READ_ONLY}, ${NOW}, ${SERVER}`)
+    return { isReadOnly: row?.[0] === true, at: String(row?.[1]), server: String(row?.[2]), askedAt }
   }).pipe(Effect.scoped, Effect.timeout(LIMIT))
 
-  const recover = Effect.gen(function* () {
-    yield* suspected.await
-    suspected.closeUnsafe()
-    const { at, isReadOnly } = yield* askNewConnection
+  const closeFormer = Effect.fnUntraced(function* (server: string, askedAt: number) {
+    const closed = sockets.leadTo(server, askedAt)
+    if (closed === 0) return
+    yield* Effect.logWarning(
+      `The database's address leads to another server; closed ${closed} connections to the former`,
+    )
+  })
+
+  const replaceReadOnly = Effect.fnUntraced(function* (isReadOnly: boolean, at: string) {
     if (isReadOnly) {
-      suspected.openUnsafe()
       if (canWrite) yield* Effect.logWarning("The database accepts no changes; they fail until it does")
       canWrite = false
       return
     }
+    isSuspected = false
     const used = [...clients].filter(({ isUsed }) => isUsed())
     yield* Effect.forEach(used, (client) => replaceConnections(client, at), { concurrency: "unbounded" })
     if (!canWrite) yield* Effect.logInfo("The database accepts changes again")
     canWrite = true
+  })
+
+  const recover = Effect.gen(function* () {
+    if (!sockets.shouldAsk() && !isSuspected) return yield* Effect.sleep(CHECK_INTERVAL)
+    const wasSuspected = isSuspected
+    const { askedAt, at, isReadOnly, server } = yield* askNewConnection
+    yield* closeFormer(server, askedAt)
+    if (wasSuspected) yield* replaceReadOnly(isReadOnly, at)
+    yield* Effect.sleep(INTERVAL)
   }).pipe(
-    // The database is away. The connections are inspected once it is back.
-    Effect.catch(() => Effect.sync(() => void suspected.openUnsafe())),
-    Effect.andThen(Effect.sleep(INTERVAL)),
+    // The database is away. The next turn asks again.
+    Effect.catch(() => Effect.sleep(INTERVAL)),
   )
 
   yield* Effect.forkScoped(Effect.forever(recover))
   const watch: Watch = {
-    noticed: () => void suspected.openUnsafe(),
+    noticed: () => {
+      isSuspected = true
+    },
     canWrite: () => canWrite,
     add: (watched) =>
       Effect.acquireRelease(

@@ -16,6 +16,10 @@ const isConflict = (error: unknown): boolean =>
 // Each transaction has a connection of its own. An organization leaves half of the pool to others.
 const sharesOf = (connections = 1) => ({ perKey: Math.max(1, Math.floor(connections / 2)), total: connections })
 
+// Work after a rollback is part of the same turn. If it waited for another one, requests that all hold one would wait for
+// each other.
+const withinTurn = Effect.updateContext(Context.omit(RequestOwner))
+
 /** {@link Transactions} on the SQL client, retried on conflicts. */
 export const layer = Layer.effect(
   Transactions,
@@ -40,7 +44,7 @@ export const layer = Layer.effect(
             if (isReadOnly(error)) noticed()
             return Effect.die(error)
           }),
-          Effect.tapError(() => Effect.all(rolledBack, { discard: true })),
+          Effect.tapError(() => withinTurn(Effect.all(rolledBack, { discard: true }))),
         )
       })
     return Transactions.of({

@@ -179,7 +179,7 @@ export const makeFairQueue = ({
     if (waiting.turn !== undefined) return release(waiting.turn)
     queue.waiting.splice(queue.waiting.indexOf(waiting), 1)
     if (queue.waiting.length === 0) waitingQueues.delete(queue)
-    // The work behind it may fit.
+    // The next work in the queue may fit.
     grantLater()
   }
 

@@ -2,6 +2,7 @@
 import { Context, Schema } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { HttpApiMiddleware, HttpApiSchema, HttpApiSecurity } from "effect/http-api"
+import type { HttpApiEndpoint } from "effect/http-api"
 import type { Caller, Operator, RequestOwner } from "./Caller.ts"
 import {
   IdempotencyKeyInFlight,
@@ -43,6 +44,12 @@ export class AcceptsSecret extends Context.Service<AcceptsSecret, true>()("keysh
 export class CallsThirdParty extends Context.Service<CallsThirdParty, true>()("keyshelf/kernel/CallsThirdParty") {}
 
 /**
+ * Marks an endpoint that works in several transactions and can be repeated safely. Its response is not stored for
+ * replay: storing it would make one transaction of all of them.
+ */
+export class RunsInPieces extends Context.Service<RunsInPieces, true>()("keyshelf/kernel/RunsInPieces") {}
+
+/**
  * Marks an endpoint that reads as many records as the organization has. Endpoints with pages need no mark. The work of
  * both takes turns with that of other organizations.
  */
@@ -53,6 +60,20 @@ export const annotationOf = <I, A>(
   endpoint: { readonly annotations: Context.Context<never> },
   key: Context.Key<I, A>,
 ): A | undefined => Context.getOrUndefined(endpoint.annotations as Context.Context<I>, key)
+
+/** A function of an endpoint that computes each result once. */
+export const oncePerEndpoint = <A>(
+  compute: (endpoint: HttpApiEndpoint.Top) => A,
+): ((endpoint: HttpApiEndpoint.Top) => A) => {
+  const results = new WeakMap<HttpApiEndpoint.Top, { readonly result: A }>()
+  return (endpoint) => {
+    const known = results.get(endpoint)
+    if (known !== undefined) return known.result
+    const result = compute(endpoint)
+    results.set(endpoint, { result })
+    return result
+  }
+}
 
 const bearer = HttpApiSecurity.bearer
 
@@ -91,6 +112,14 @@ export class Idempotency extends HttpApiMiddleware.Service<Idempotency, { requir
   "keyshelf/kernel/Idempotency",
   { error: [IdempotencyKeyInFlight, IdempotencyKeyReused, SecretNotReplayable] },
 ) {}
+
+/**
+ * Turns a CloudEvent in binary mode (`ce-*` headers) into one in structured mode, before anything else reads the body.
+ * It must be added after {@link Idempotency}, so that a key is bound to the headers too.
+ */
+export class BinaryEvents extends HttpApiMiddleware.Service<BinaryEvents>()("keyshelf/kernel/BinaryEvents", {
+  error: [MalformedBody, ValidationFailed],
+}) {}
 
 /** Headers of every POST. */
 export const idempotencyHeaders = {

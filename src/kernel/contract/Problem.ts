@@ -37,9 +37,13 @@ type ProblemOf<Self, Code extends string, Status extends number> = HttpApiError.
   {}
 >
 
+/** The annotation with the code of a problem class. */
+export const PROBLEM_CODE = "keyshelfProblemCode"
+
 /**
  * Declares a problem as a yieldable error class: `new CustomerNotFound({ detail })`. `code` is the machine code and
- * the tag for `Effect.catchTag`; the problem's `type` is `urn:keyshelf:problem:<code>`.
+ * the tag for `Effect.catchTag`; the problem's `type` is `urn:keyshelf:problem:<code>`. A code that occurs with a second
+ * status needs a second `name` in the OpenAPI documents.
  */
 export const Problem =
   <Self>() =>
@@ -47,9 +51,11 @@ export const Problem =
     code: Code,
     status: Status,
     title: string,
+    name: string = code,
   ): ProblemOf<Self, Code, Status> =>
     HttpApiError.Problem<unknown>()(code, { type: `urn:keyshelf:problem:${code}`, status, title }, fieldsOf(code), {
-      identifier: code,
+      identifier: name,
+      [PROBLEM_CODE]: code,
     }) as unknown as ProblemOf<Self, Code, Status>
 
 /** The body is not JSON. */

@@ -1,126 +1,9 @@
-/**
- * Fault: two nodes are killed while clients use up hard limits. Each request without a response is retried on the other
- * node, with the same transaction id or `Idempotency-Key`, until it is answered.
- */
-import { Deferred, Effect, Predicate } from "effect"
-import { request } from "../../support/http.ts"
-import type { HttpResponse } from "../../support/http.ts"
-import { call, open, tenant, until } from "../support/Installation.ts"
-import type { AnyNode, Installation, Tenant } from "../support/Installation.ts"
-import { checkUsage } from "../support/UsageChecker.ts"
-import type { StoredUsage, UsageKind, UsageOperation } from "../support/UsageChecker.ts"
+/** Fault: two nodes are killed while clients use up hard limits, and retry on the other node. */
+import { Deferred, Effect } from "effect"
+import { open, tenant, until } from "../support/Installation.ts"
+import type { AnyNode } from "../support/Installation.ts"
+import { beginUsage } from "../support/UsageLoad.ts"
 import type { ScenarioOptions, Verdict } from "../support/World.ts"
-
-const CLIENTS = 16
-const CAP = 60
-/** The demand of an instance is about three times its cap, so that its limit is reached while nodes are killed. */
-const OPERATIONS_PER_INSTANCE = 90
-const KINDS: readonly [UsageKind, ...ReadonlyArray<UsageKind>] = ["transaction", "key", "consume"]
-const PAUSE_MILLIS = 20
-/** How much busier the clients are than those of other faults, so that a kill finds requests in flight. */
-const BUSYNESS = 4
-const MAX_RETRY_MILLIS = 60_000
-const ENTITLEMENT = "calls"
-
-const pause = (millis: number) => new Promise<void>((resolve) => setTimeout(resolve, millis))
-
-/** Sends the one request of an operation, always with the same bytes. */
-const send = (node: AnyNode, { token }: Tenant, { instance, kind, marker, value }: UsageOperation) => {
-  const path = `${node.core}/api/instances/${instance}`
-  const headers: Record<string, string> = kind === "transaction" ? {} : { "idempotency-key": marker }
-  const [url, body] =
-    kind === "consume"
-      ? [`${path}/check`, { checks: [{ entitlement: ENTITLEMENT, requested: value }], consume: true }]
-      : [
-          `${path}/entitlements/${ENTITLEMENT}/usage`,
-          { value, uniqueKey: marker, ...(kind === "transaction" ? { transactionId: marker } : {}) },
-        ]
-  return request("POST", url, { token, body, headers }).catch((error: unknown) => {
-    const cause = error instanceof Error ? error.cause : undefined
-    return Predicate.hasProperty(cause, "code") && cause.code === "ECONNREFUSED"
-      ? ("refused" as const)
-      : ("cut" as const)
-  })
-}
-
-/** What a response says about the operation; `undefined` if it says to try again. */
-const outcomeOf = ({ kind }: UsageOperation, { body, status }: HttpResponse): UsageOperation["outcome"] | undefined => {
-  if (status === 200) return kind === "consume" && body.checks[0].allowed === false ? "rejected" : "acknowledged"
-  if (status === 409 && body.code === "ReportUsage.ThresholdExceeded") return "rejected"
-  if ((status === 409 && body.code === "IdempotencyKey.InFlight") || status === 429 || status === 503) return undefined
-  throw new Error(`${status} ${JSON.stringify(body)}`)
-}
-
-const usageIn = ({ kind }: UsageOperation, { body, status }: HttpResponse): number | null => {
-  if (status !== 200) return null
-  return Number(kind === "consume" ? body.checks[0].usage : body.usageValue.value)
-}
-
-/** Retries on the nodes in turns, until a response says what happened. */
-const settle = async (nodes: readonly [AnyNode, AnyNode], owner: Tenant, operation: UsageOperation, first: number) => {
-  const deadline = Date.now() + MAX_RETRY_MILLIS
-  while (operation.outcome === "unknown" && Date.now() < deadline) {
-    const node = nodes[(first + operation.attempts) % 2] ?? nodes[0]
-    operation.attempts++
-    const response = await send(node, owner, operation)
-    if (response === "refused" || response === "cut") {
-      if (response === "cut") operation.cut++
-      await pause(PAUSE_MILLIS)
-      continue
-    }
-    const outcome = outcomeOf(operation, response)
-    if (outcome === undefined) {
-      await pause(PAUSE_MILLIS)
-      continue
-    }
-    operation.outcome = outcome
-    operation.usage = usageIn(operation, response)
-  }
-}
-
-const createCatalog = Effect.fnUntraced(function* (node: AnyNode, { token }: Tenant, instances: ReadonlyArray<string>) {
-  const create = (path: string, body: object) => call("POST", `${node.core}/api${path}`, token, body)
-  yield* create("/licenses", { name: "Pro", slug: "pro", type: "PAID" })
-  yield* create("/entitlements", { name: ENTITLEMENT, slug: ENTITLEMENT, type: "NUMBER", aggregationMethod: "SUM" })
-  yield* create("/licenses/pro/entitlements", { entitlementSlug: ENTITLEMENT, value: CAP })
-  yield* create("/customers", { name: "Acme", slug: "acme" })
-  const dates = { startLicenseDate: "2025-01-01T00:00:00Z", endLicenseDate: "2099-01-01T00:00:00Z" }
-  yield* Effect.forEach(
-    instances,
-    (slug) => create("/instances", { name: slug, slug, customerSlug: "acme", licenseSlug: "pro", ...dates }),
-    { concurrency: 4, discard: true },
-  )
-})
-
-/** Reads what is stored of each instance, through each node and in the database. */
-const storedUsage = Effect.fnUntraced(function* (
-  { sql }: Installation,
-  nodes: ReadonlyArray<AnyNode>,
-  { organizationId, token }: Tenant,
-  instances: ReadonlyArray<string>,
-) {
-  const rows = yield* Effect.orDie(sql<{ slug: string; marker: string }>`
-    SELECT instances.slug, usage_events.unique_key AS marker FROM usage_events
-    JOIN instances ON instances.organization_id = usage_events.organization_id AND instances.id = usage_events.instance_id
-    WHERE usage_events.organization_id = ${organizationId} AND usage_events.unique_key IS NOT NULL`)
-  const markers = Map.groupBy(rows, ({ slug }) => slug)
-  return yield* Effect.forEach(instances, (instance) =>
-    Effect.gen(function* () {
-      const answers = yield* Effect.forEach(nodes, (node) =>
-        call("GET", `${node.core}/api/instances/${instance}/entitlements/${ENTITLEMENT}/usage`, token),
-      )
-      const stored: StoredUsage = {
-        instance,
-        answers: answers.map(({ body }) => ({
-          value: Number(body.usageValue.value),
-          count: Number(body.usageValue.event_count),
-        })),
-        markers: (markers.get(instance) ?? []).map(({ marker }) => marker),
-      }
-      return stored
-    }),
-  )
-})
 
 /** Kills and restarts one of two nodes every one to three seconds while clients use up the caps of many instances. */
 export const cap = Effect.fnUntraced(function* (setting: ScenarioOptions) {
@@ -129,47 +12,14 @@ export const cap = Effect.fnUntraced(function* (setting: ScenarioOptions) {
 })
 
 const run = Effect.fnUntraced(function* (setting: ScenarioOptions, broken: Deferred.Deferred<never>) {
-  const { random, seconds } = setting
-  const perSecond = setting.perSecond * BUSYNESS
+  const { perSecond, random, seconds } = setting
   const installation = yield* open(setting.server, setting.limits)
   const one = yield* installation.node("one")
   const two = yield* installation.node("two")
   const nodes = [one, two] as const
   yield* Effect.all([one.start, two.start], { concurrency: 2 })
   const acme = yield* tenant(installation, one, "Acme")
-  const demand = perSecond * Math.max(seconds, 1)
-  const instances = Array.from(
-    { length: Math.ceil(demand / OPERATIONS_PER_INSTANCE) + 1 },
-    (_, index) => `site-${index}`,
-  )
-  yield* createCatalog(one, acme, instances)
-
-  const operations: Array<UsageOperation> = []
-  const load = { isEnding: false }
-  const client = async () => {
-    while (!load.isEnding) {
-      const number = operations.length
-      const operation: UsageOperation = {
-        marker: `use-${number}`,
-        kind: random.pick(KINDS),
-        instance: instances[Math.floor(number / OPERATIONS_PER_INSTANCE)] ?? instances[instances.length - 1] ?? "",
-        value: Math.floor(random.between(1, 4)),
-        outcome: "unknown",
-        attempts: 0,
-        cut: 0,
-        usage: null,
-        replay: null,
-      }
-      operations.push(operation)
-      await settle(nodes, acme, operation, number)
-      await pause(random.next() * ((2000 * CLIENTS) / perSecond))
-    }
-  }
-  const failed = yield* Deferred.make<never>()
-  const clients = Array.from({ length: CLIENTS }, client)
-  for (const running of clients) {
-    running.catch((error: unknown) => Effect.runFork(Deferred.die(failed, error)))
-  }
+  const load = yield* beginUsage({ installation, nodes, owner: acme, perSecond, random, seconds })
 
   const kill = Effect.gen(function* () {
     const began = performance.now()
@@ -181,44 +31,11 @@ const run = Effect.fnUntraced(function* (setting: ScenarioOptions, broken: Defer
       yield* victim.kill
       yield* Effect.forkScoped(Effect.tapCause(victim.start, (cause) => Deferred.failCause(broken, cause)))
     }
-    load.isEnding = true
     yield* until("the last restart is done", () => nodes.every(({ isReady }) => isReady()), 40_000)
-    yield* Effect.promise(() => Promise.all(clients))
+    yield* load.stop
   })
-  yield* Effect.raceFirst(kill, Deferred.await(failed))
-
-  // Everything that was acknowledged is sent once more, to the node that did not acknowledge it.
-  const used = operations.filter(({ outcome }) => outcome === "acknowledged")
-  yield* Effect.forEach(
-    used,
-    (operation) =>
-      Effect.promise(async () => {
-        const index = operations.indexOf(operation)
-        const response = await send(nodes[(index + operation.attempts) % 2] ?? one, acme, operation)
-        if (response === "refused" || response === "cut") throw new Error(`${operation.marker}: ${response}`)
-        operation.replay = {
-          status: response.status,
-          // A repeated transaction returns the current usage, and says only by that that it was not counted.
-          isReplay: operation.kind === "transaction" || response.headers.get("idempotent-replayed") === "true",
-        }
-      }),
-    { concurrency: CLIENTS, discard: true },
-  )
-  const stored = yield* storedUsage(installation, nodes, acme, instances)
-  const violations = checkUsage({ cap: CAP, operations, stored })
-  const count = (matches: (operation: UsageOperation) => boolean) => operations.filter(matches).length
-  const result: Verdict = {
-    figures: {
-      kills: installation.crashes.length,
-      acknowledged: used.length,
-      rejected: count(({ outcome }) => outcome === "rejected"),
-      "full instances": stored.filter(({ answers }) => answers.every(({ value }) => value === CAP)).length,
-      retried: count(({ attempts }) => attempts > 1),
-      "cut requests": operations.reduce((sum, { cut }) => sum + cut, 0),
-      replayed: count(({ replay }) => replay !== null),
-      ...Object.fromEntries(KINDS.map((kind) => [kind, count((operation) => operation.kind === kind)])),
-    },
-    violations,
-  }
+  yield* load.during(kill)
+  const { figures, violations } = yield* load.conclude
+  const result: Verdict = { figures: { kills: installation.crashes.length, ...figures }, violations }
   return result
 })

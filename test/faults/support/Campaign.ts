@@ -5,6 +5,7 @@ import { database } from "../scenarios/database.ts"
 import { ddl } from "../scenarios/ddl.ts"
 import { diskfull } from "../scenarios/diskfull.ts"
 import { exhaustion } from "../scenarios/exhaustion.ts"
+import { failover } from "../scenarios/failover.ts"
 import { fairness } from "../scenarios/fairness.ts"
 import { fanout } from "../scenarios/fanout.ts"
 import { holders } from "../scenarios/holders.ts"
@@ -31,6 +32,7 @@ export const faults = {
   shutdown,
   terminations,
   database,
+  failover,
   receivers,
   signals,
   fairness,

@@ -11,7 +11,7 @@ export const invariants = {
   I5: "every request is verified by the public library",
   I6: "no request arrives later than 31 s after the endpoint was deleted",
   I7: "no endpoint receives an event of another organization",
-  I8: "an accepted event is repeated only if its lease was open when a node died or was suspended",
+  I8: "an accepted event is repeated only if its lease was open when a node or a primary died or was suspended",
   I9: "every received request is recorded correctly, unless a node died with it",
   I10: "the service stays within the limits of this fault",
   U1: "usage never passes its cap, in no response and at no end",

@@ -24,7 +24,7 @@ export interface Server {
   readonly tablespace?: string
 }
 
-/** A node that died or was suspended, and all deliveries that were leased at that time. */
+/** A node or primary that died or was suspended, and all deliveries that were leased at that time. */
 export interface Crash {
   readonly node: string
   readonly kind: "killed" | "stopped"
@@ -52,6 +52,9 @@ export interface Node {
   /** Sends SIGTERM and waits until the process has exited. */
   readonly terminate: Effect.Effect<Ended & { readonly millis: number }>
 }
+
+/** The statement that reads all deliveries that are leased, as `<endpoint id>/<event id>`. */
+export const OPEN_LEASES = "SELECT endpoint_id || '/' || event_id AS name FROM webhook_queue WHERE lease IS NOT NULL"
 
 /** An organization and its token. */
 export interface Tenant {
@@ -130,8 +133,7 @@ export const open = Effect.fnUntraced(function* (server: Server, limits: LimitsI
   const crashes: Array<Crash> = []
 
   const leases = Effect.map(
-    Effect.orDie(sql<{ name: string }>`
-      SELECT endpoint_id || '/' || event_id AS name FROM webhook_queue WHERE lease IS NOT NULL`),
+    Effect.orDie(sql.unsafe<{ name: string }>(OPEN_LEASES)),
     (rows) => new Set(rows.map(({ name }) => name)),
   )
 

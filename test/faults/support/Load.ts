@@ -39,7 +39,8 @@ const rolledBack = (sql: PgClient.PgClient, { organizationId }: Tenant, marker: 
         return yield* Effect.fail("rolled back" as const)
       }),
     )
-    .pipe(Effect.ignore)
+    // If the connection is lost, the rollback cannot be sent, which the client reports as a defect.
+    .pipe(Effect.ignoreCause)
 
 /** Writes customers and components at a constant rate until stopped, including rejected and rolled-back writes. */
 export const begin = Effect.fnUntraced(function* (options: {

@@ -14,6 +14,7 @@ import { createParent, locate, socketDirOf, socketPort } from "../../../src/infr
 import type { DataDirectory } from "../../../src/infra/embedded/DataDirectory.ts"
 import * as PgServer from "../../../src/infra/embedded/Server.ts"
 import { databaseProxy } from "../../support/cable.ts"
+import { databaseUrl } from "../../support/databaseUrl.ts"
 import { temporaryDirectory } from "../../support/ServiceProcess.ts"
 
 const run = promisify(execFile)
@@ -47,6 +48,9 @@ const startServer = Effect.fnUntraced(function* (place: DataDirectory, binaries:
     dataDir: place.dataDir,
     /** Runs statements on a connection of their own and returns the rows of the last one. */
     run: (...statements: ReadonlyArray<string>) => Effect.orDie(statementsOn(url, ...statements)),
+    /** The same in another database of the server. */
+    runIn: (database: string, ...statements: ReadonlyArray<string>) =>
+      Effect.orDie(statementsOn(Redacted.make(databaseUrl(Redacted.value(url), database)), ...statements)),
     /** Stops the server at once, like `pg_ctl stop -m immediate`. */
     crash: Effect.sync(() => {
       const [pid = ""] = readFileSync(join(place.dataDir, "postmaster.pid"), "utf8").split("\n")

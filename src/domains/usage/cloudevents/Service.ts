@@ -3,8 +3,10 @@
  */
 import { Context, Effect, Exit, Layer, Option } from "effect"
 import { Caller } from "../../../kernel/contract/Caller.ts"
+import { ValidationFailed } from "../../../kernel/contract/Problem.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { Transaction } from "../../../kernel/database/Transactions.ts"
+import { UsageEventEntitlementNotFound, UsageEventInstanceNotFound, UsageEventThresholdExceeded } from "../Errors.ts"
 import { Ledger } from "../ledger/Ledger.ts"
 import { lockedOperation } from "../ledger/Operation.ts"
 import { makeBatchCounting, noOutcomes } from "./BatchCounting.ts"
@@ -76,6 +78,20 @@ const countBatches = Effect.fnUntraced(function* <E, R>(strategy: Strategy<E, R>
   )
 })
 
+/** The problem of an event that was sent alone. */
+const rejectionOf = ({ code, message: detail = "The event cannot be counted." }: CloudEventResult) => {
+  switch (code) {
+    case "Instance.NotFound":
+      return new UsageEventInstanceNotFound({ detail })
+    case "Entitlement.NotFound":
+      return new UsageEventEntitlementNotFound({ detail })
+    case "ReportUsage.ThresholdExceeded":
+      return new UsageEventThresholdExceeded({ detail })
+    default:
+      return new ValidationFailed({ detail, errors: [{ location: "body", message: detail }] })
+  }
+}
+
 const make = Effect.gen(function* () {
   const { setWise, underLocks } = yield* makeBatchCounting
   const ledger = yield* Ledger
@@ -111,7 +127,15 @@ const make = Effect.gen(function* () {
     return { results: yield* grouped(`${organizationId} ${credentialId} ${group}`, sent) }
   })
 
-  return { report }
+  /** The same for one event. Fails with the code of its problem if it is rejected. */
+  const reportOne = Effect.fn("CloudEvents.reportOne")(function* (sent: unknown) {
+    const reported = yield* report([sent])
+    const [result] = reported.results
+    const problem = result?.status === "rejected" ? rejectionOf(result) : undefined
+    return problem === undefined ? reported : yield* problem
+  })
+
+  return { report, reportOne }
 })
 
 /** Usage that arrives as CloudEvents. */

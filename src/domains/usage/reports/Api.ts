@@ -4,12 +4,18 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/ht
 import { EntitlementNotFound } from "../../entitlements/Errors.ts"
 import { EntitlementGroupNotFound } from "../../groups/Errors.ts"
 import { InstanceNotFound } from "../../instances/Errors.ts"
-import { Idempotency, idempotencyHeaders, RequiredScope } from "../../../kernel/contract/Endpoint.ts"
+import { BinaryEvents, Idempotency, idempotencyHeaders, RequiredScope } from "../../../kernel/contract/Endpoint.ts"
 import { exampleBody } from "../../../kernel/contract/Example.ts"
 import { Page, pageQuery } from "../../../kernel/contract/Page.ts"
 import { InvalidCursor, ValidationFailed } from "../../../kernel/contract/Problem.ts"
 import { PathName } from "../../../kernel/values/Text.ts"
-import { ReportUsageThresholdExceeded, ReportUsageTransactionIdReused } from "../Errors.ts"
+import {
+  ReportUsageThresholdExceeded,
+  ReportUsageTransactionIdReused,
+  UsageEventEntitlementNotFound,
+  UsageEventInstanceNotFound,
+  UsageEventThresholdExceeded,
+} from "../Errors.ts"
 import { CloudEvent, CloudEventBatch, CloudEventResults } from "../cloudevents/Model.ts"
 import { ReportUsage } from "./Model.ts"
 import { UsageEntry } from "../ledger/Model.ts"
@@ -101,9 +107,10 @@ export class UsageApi extends HttpApiGroup.make("usage")
         Schema.Union([CloudEvent, CloudEventBatch]),
       ],
       success: CloudEventResults,
-      error: ValidationFailed,
+      error: [ValidationFailed, UsageEventInstanceNotFound, UsageEventEntitlementNotFound, UsageEventThresholdExceeded],
     })
       .middleware(Idempotency)
+      .middleware(BinaryEvents)
       .annotate(RequiredScope, "write:instances")
       .annotateMerge(
         exampleBody(gatewayEvent, {
@@ -114,7 +121,7 @@ export class UsageApi extends HttpApiGroup.make("usage")
         OpenApi.annotations({
           summary: "Report usage as CloudEvents",
           description:
-            "Takes one CloudEvent, or up to 1,000. Each has its own result: `accepted`, `rejected` with the code of its problem, or `duplicate` if an event with the same `source` and `id` was accepted in the last 35 days.",
+            "Takes one CloudEvent in structured or binary mode, or up to 1,000 in a batch. Each has its own result: `accepted`, `rejected` with the code of its problem, or `duplicate` if an event with the same `source` and `id` was accepted in the last 35 days. An event that is sent alone and rejected is 422 with that code. In binary mode, `ce-specversion`, `ce-id`, `ce-source`, `ce-type`, `ce-subject` and `ce-time` are headers with percent-encoded values, and the body is `data`.",
         }),
       ),
   )

@@ -7,8 +7,6 @@ import { CloudEvents } from "../cloudevents/Service.ts"
 import { UsageApi } from "./Api.ts"
 import { UsageReports } from "./Service.ts"
 
-const asBatch = (sent: unknown): ReadonlyArray<unknown> => (Array.isArray(sent) ? sent : [sent])
-
 export const usage = handlersOf(
   Apis.core(UsageApi),
   "usage",
@@ -24,7 +22,9 @@ export const usage = handlersOf(
         ),
       ofGroup: ({ params, query }) => reports.ofGroup(params.entitlementGroupSlug, query.instance),
       reportEvents: ({ payload }) =>
-        Effect.flatMap(withSentDigits(payload, ["data", "value"]), (sent) => cloudEvents.report(asBatch(sent))),
+        Effect.flatMap(withSentDigits(payload, ["data", "value"]), (sent) =>
+          Array.isArray(sent) ? cloudEvents.report(sent) : cloudEvents.reportOne(sent),
+        ),
     })
   }),
 )

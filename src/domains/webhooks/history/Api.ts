@@ -1,11 +1,18 @@
 /** Endpoints of the delivery history (contract, section 6). */
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { Idempotency, idempotencyHeaders, RequiredScope } from "../../../kernel/contract/Endpoint.ts"
+import { Idempotency, idempotencyHeaders, RequiredScope, RunsInPieces } from "../../../kernel/contract/Endpoint.ts"
+import { exampleBody } from "../../../kernel/contract/Example.ts"
 import { Page, pageQuery } from "../../../kernel/contract/Page.ts"
-import { InvalidCursor } from "../../../kernel/contract/Problem.ts"
+import { InvalidCursor, ValidationFailed } from "../../../kernel/contract/Problem.ts"
 import { Uuid } from "../../../kernel/values/Identifiers.ts"
-import { RetryDeliveryEndpointNotActive, RetryDeliveryNotFailed, WebhookDeliveryNotFound } from "../Errors.ts"
-import { historyFilters, Queued, WebhookAttempt } from "../Model.ts"
+import {
+  RecoverDeliveriesEndpointNotActive,
+  RetryDeliveryEndpointNotActive,
+  RetryDeliveryNotFailed,
+  WebhookDeliveryNotFound,
+  WebhookEndpointNotFound,
+} from "../Errors.ts"
+import { historyFilters, Queued, RecoverDeliveries, Recovered, WebhookAttempt } from "../Model.ts"
 
 export class WebhookHistoryApi extends HttpApiGroup.make("webhookHistory")
   .add(
@@ -32,9 +39,27 @@ export class WebhookHistoryApi extends HttpApiGroup.make("webhookHistory")
       .annotate(RequiredScope, "write:webhooks")
       .annotateMerge(
         OpenApi.annotations({
-          summary: "Retry a failed delivery",
+          summary: "Retry a delivery",
           description:
-            "Makes one more attempt immediately, with the same `webhook-id`. The last attempt must be `Failed`, and the endpoint must be enabled.",
+            "Makes an attempt immediately, with the same `webhook-id`: the next one of a pending delivery, one more of any other, also after a success. A delivery that is being sent right now is 409, and so is one whose endpoint is disabled or deleted.",
+        }),
+      ),
+    HttpApiEndpoint.post("recover", "/webhooks/:id/recover", {
+      params: { id: Uuid },
+      headers: idempotencyHeaders,
+      payload: RecoverDeliveries,
+      success: Recovered,
+      error: [WebhookEndpointNotFound, RecoverDeliveriesEndpointNotActive, ValidationFailed],
+    })
+      .middleware(Idempotency)
+      .annotate(RunsInPieces, true)
+      .annotate(RequiredScope, "write:webhooks")
+      .annotateMerge(exampleBody({ since: "2026-01-31T09:00:00Z", until: "2026-01-31T12:00:00Z" }))
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Recover the deliveries of a time",
+          description:
+            "Tries all deliveries of the endpoint again that did not succeed and whose first attempt began in this time, oldest first. They are spread over time, so that new deliveries are not delayed. Use it after an outage of the receiver. Deliveries that are being sent right now are not counted. The request can be repeated safely.",
         }),
       ),
   )

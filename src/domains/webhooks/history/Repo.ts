@@ -5,7 +5,7 @@ import type { Fragment } from "effect/sql/Statement"
 import type { ActorReference } from "../../../kernel/contract/Caller.ts"
 import { isEventName } from "../../../kernel/contract/Event.ts"
 import type { Position } from "../../../kernel/contract/Page.ts"
-import { eventRecords, advisoryLock, record, returnedRow } from "../../../kernel/database/Statements.ts"
+import { eventRecords, advisoryLock, record } from "../../../kernel/database/Statements.ts"
 import type { AttemptState, HistoryFilters, WebhookAttempt } from "../Model.ts"
 import { TEST_EVENT } from "../Model.ts"
 
@@ -19,6 +19,13 @@ export type AttemptEntry = Omit<WebhookAttempt, "requestBody"> & {
 
 /** The properties of a last attempt on which a retry depends. */
 export type LastAttempt = Pick<WebhookAttempt, "attempt" | "endpointId" | "eventId" | "eventName" | "state">
+
+/** The pending attempt of a delivery. */
+export interface PendingAttempt {
+  readonly endpointId: string
+  readonly eventId: string
+  readonly isSending: boolean
+}
 
 /** States as literals: PostgreSQL uses the partial index of failures only if the statement contains the state. */
 const literals: Readonly<Record<AttemptState, string>> = {
@@ -52,6 +59,12 @@ const make = Effect.gen(function* () {
         : [sql`event_id = ${event}`]),
   ]
 
+  /** The conditions of a time range on the column with the time of the attempt. */
+  const during = (column: string, { since, until }: HistoryFilters): ReadonlyArray<Fragment> => [
+    ...(since === undefined ? [] : [sql`${sql.literal(column)} >= ${since}::timestamptz`]),
+    ...(until === undefined ? [] : [sql`${sql.literal(column)} < ${until}::timestamptz`]),
+  ]
+
   const ended = (organizationId: string, filters: HistoryFilters, [timestamp, id]: Position, count: number) => {
     // The inner query reads keys from an index, the outer one looks up each attempt. The costs of a generic plan then
     // equal those of one for these values, so PostgreSQL keeps the generic plan.
@@ -67,6 +80,8 @@ const make = Effect.gen(function* () {
           sql`"timestamp" <= ${timestamp}::timestamptz`,
           sql`("timestamp", id) < (${timestamp}::timestamptz, ${id}::uuid)`,
           ...matching(filters),
+          ...during(`"timestamp"`, filters),
+          ...(filters.statusCode === undefined ? [] : [sql`status_code = ${filters.statusCode}`]),
           ...(filters.state === undefined ? [] : [sql`state = ${sql.literal(literals[filters.state])}`]),
         ])} ${newestFirst} LIMIT ${limit(count)}
       ) AS key
@@ -95,6 +110,9 @@ const make = Effect.gen(function* () {
       isPending,
       sql`(claimed_at, lease) < (${timestamp}::timestamptz, ${id}::uuid)`,
       ...matching(filters),
+      ...during("claimed_at", filters),
+      // An attempt in flight has no status yet.
+      ...(filters.statusCode === undefined ? [] : [sql`false`]),
     ])} ORDER BY claimed_at DESC, lease DESC LIMIT ${limit(count)})`
 
   const attempts = (
@@ -139,11 +157,20 @@ const make = Effect.gen(function* () {
     lockRetries: (organizationId: string, deliveryId: string) =>
       advisoryLock(sql, `webhook-retry/${organizationId}/${deliveryId}`),
 
-    /** Whether the delivery has a pending attempt. */
-    isPending: (organizationId: string, deliveryId: string) =>
-      returnedRow(sql`
-        SELECT 1 FROM webhook_queue
-        WHERE organization_id = ${organizationId} AND id = ${deliveryId} AND ${isPending}`),
+    /** Locks the delivery's pending attempt, if it has one. Returns whether it is being sent at this time. */
+    lockPending: (organizationId: string, deliveryId: string, at: Date) =>
+      record<PendingAttempt>()(sql`
+        SELECT endpoint_id AS "endpointId", event_id AS "eventId", lease IS NOT NULL AND due_at > ${at} AS "isSending"
+        FROM webhook_queue
+        WHERE organization_id = ${organizationId} AND id = ${deliveryId} AND ${isPending} FOR UPDATE`),
+
+    /** Makes a pending attempt due, unless it is due earlier. */
+    makeDue: (organizationId: string, deliveryId: string, at: Date) =>
+      Effect.asVoid(
+        Effect.orDie(sql`
+          UPDATE webhook_queue SET due_at = least(due_at, ${at}::timestamptz)
+          WHERE organization_id = ${organizationId} AND id = ${deliveryId}`),
+      ),
 
     /** Finds the last ended attempt of a delivery. */
     findLastAttempt: (organizationId: string, deliveryId: string) =>

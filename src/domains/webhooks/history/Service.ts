@@ -15,6 +15,9 @@ import type { HistoryFilters, QueuedDelivery, WebhookAttempt } from "../Model.ts
 import { WebhookQueue } from "../queue/Queue.ts"
 import { EndpointsRepo } from "../endpoints/Repo.ts"
 
+/** The first attempt after the schedule of six. It is made once. */
+const FIRST_REQUESTED_ATTEMPT = 7
+
 const attemptOf = (
   organizationId: string,
   { actor, data, eventType, occurredAt, ...attempt }: AttemptEntry,
@@ -36,19 +39,26 @@ const make = Effect.gen(function* () {
   const list = Effect.fn("WebhookHistory.list")(function* ({
     endpoint,
     event,
+    since,
     state,
+    statusCode,
+    until,
     ...request
   }: PageRequest & HistoryFilters) {
     const { organizationId } = yield* Caller
-    const filters = {
+    const filters: HistoryFilters = {
       ...(endpoint === undefined ? {} : { endpoint }),
       ...(event === undefined ? {} : { event }),
       ...(state === undefined ? {} : { state }),
+      ...(statusCode === undefined ? {} : { statusCode }),
+      ...(since === undefined ? {} : { since }),
+      ...(until === undefined ? {} : { until }),
     }
+    const bound = { ...filters, statusCode: statusCode?.toString() }
     const at = yield* now
     const isPlannedByValues = endpoint !== undefined && isEventName(event)
     const page = yield* cursors.page(
-      { name: "webhook-history", organizationId, filters },
+      { name: "webhook-history", organizationId, filters: bound },
       request,
       (after, count) => {
         const rows = repo.list(organizationId, filters, after, count, at)
@@ -61,20 +71,26 @@ const make = Effect.gen(function* () {
 
   const retry = Effect.fn("WebhookHistory.retry")(function* (deliveryId: string) {
     const { organizationId } = yield* Caller
-    const notFailed = (detail: string) => new RetryDeliveryNotFailed({ detail })
     return yield* transactions.run(
       Effect.gen(function* () {
         yield* repo.lockRetries(organizationId, deliveryId)
+        const at = yield* now
         // In this order: an attempt that leaves the queue in between is already in the history.
-        const isPending = yield* repo.isPending(organizationId, deliveryId)
+        const pending = yield* repo.lockPending(organizationId, deliveryId, at)
+        if (Option.isSome(pending)) {
+          const { endpointId, eventId, isSending } = pending.value
+          if (isSending) return yield* new RetryDeliveryNotFailed({ detail: "The delivery is being sent right now." })
+          yield* repo.makeDue(organizationId, deliveryId, at)
+          yield* queue.announce({ organizationId, endpointId, dueAt: at })
+          const queued: QueuedDelivery = { deliveryId, eventId }
+          return queued
+        }
         const last = yield* repo.findLastAttempt(organizationId, deliveryId)
-        if (isPending) return yield* notFailed("The delivery still has a pending attempt.")
         if (Option.isNone(last)) {
           return yield* new WebhookDeliveryNotFound({ detail: noSuch("webhook delivery", deliveryId) })
         }
-        const { attempt, endpointId, eventId, eventName, state } = last.value
         // A `Failure` without a pending attempt is final: it ended at the same time as its endpoint.
-        if (state === "Success") return yield* notFailed("The delivery has succeeded.")
+        const { attempt, endpointId, eventId, eventName, state } = last.value
         const endpoint = yield* endpoints.lockForShare(organizationId, endpointId)
         if (Option.isNone(endpoint) || endpoint.value.disabledAt !== null) {
           return yield* new RetryDeliveryEndpointNotActive({
@@ -89,8 +105,9 @@ const make = Effect.gen(function* () {
           eventId,
           eventName,
           deliveryId,
-          attempt: attempt + 1,
-          dueAt: yield* now,
+          // A delivery that has succeeded is sent once more, and not retried.
+          attempt: state === "Success" ? Math.max(attempt + 1, FIRST_REQUESTED_ATTEMPT) : attempt + 1,
+          dueAt: at,
         })
         const queued: QueuedDelivery = { deliveryId, eventId }
         return queued

@@ -4,6 +4,7 @@ import { newId } from "../../../kernel/values/Identifiers.ts"
 import { Signals } from "../../../kernel/ports/Signals.ts"
 import { Transaction } from "../../../kernel/database/Transactions.ts"
 import { QueueRepo } from "./QueueRepo.ts"
+import type { LaneHead } from "./QueueRepo.ts"
 
 /** A delivery to enqueue. */
 export interface NewDelivery {
@@ -27,6 +28,8 @@ export class WebhookQueue extends Context.Service<
      * delivery that is already pending is not changed.
      */
     readonly enqueue: (delivery: NewDelivery) => Effect.Effect<string, never, Transaction>
+    /** Tells the dispatchers of a pending delivery that the caller's transaction has made due at this time. */
+    readonly announce: (lane: LaneHead) => Effect.Effect<void, never, Transaction>
   }
 >()("keyshelf/webhooks/queue/WebhookQueue") {
   static readonly layer = Layer.effect(
@@ -34,15 +37,19 @@ export class WebhookQueue extends Context.Service<
     Effect.gen(function* () {
       const repo = yield* QueueRepo
       const signals = yield* Signals
+      const announce = Effect.fnUntraced(function* (lane: LaneHead) {
+        yield* Transaction
+        yield* repo.lowerLaneHeads([lane])
+        yield* signals.notify("webhooks")
+      })
       return WebhookQueue.of({
+        announce,
         enqueue: Effect.fnUntraced(function* ({ organizationId, endpointId, eventId, eventName, dueAt, ...rest }) {
-          yield* Transaction
           const id = rest.deliveryId ?? (yield* newId)
           yield* repo.insert([
             { organizationId, id, endpointId, eventId, eventName, attempt: rest.attempt ?? 1, dueAt },
           ])
-          yield* repo.lowerLaneHeads([{ organizationId, endpointId, dueAt }])
-          yield* signals.notify("webhooks")
+          yield* announce({ organizationId, endpointId, dueAt })
           return id
         }),
       })

@@ -1,0 +1,124 @@
+/**
+ * Recovers an endpoint after an outage: its deliveries of a time that did not succeed are tried again (contract, part
+ * 2, section 10). It works in pieces, each in a transaction of its own. If the process ends in between, the pieces so
+ * far are queued; the same request again queues the rest, and no delivery twice.
+ */
+import { Context, Effect, Layer, Option } from "effect"
+import { Caller } from "../../../kernel/contract/Caller.ts"
+import type { Position } from "../../../kernel/contract/Page.ts"
+import { failWithErrors, noSuch } from "../../../kernel/contract/Problem.ts"
+import { Transactions } from "../../../kernel/database/Transactions.ts"
+import { Signals } from "../../../kernel/ports/Signals.ts"
+import { DAY_MS, now } from "../../../kernel/values/Timestamp.ts"
+import { RecoverDeliveriesEndpointNotActive, WebhookEndpointNotFound } from "../Errors.ts"
+import type { RecoverDeliveries } from "../Model.ts"
+import { EndpointsRepo } from "../endpoints/Repo.ts"
+import { QueueRepo } from "../queue/QueueRepo.ts"
+import { RecoveryRepo } from "./RecoveryRepo.ts"
+import type { TimeRange } from "./RecoveryRepo.ts"
+
+/** Deliveries per transaction: one piece takes some tenths of a second. */
+const MAX_PIECE = 1000
+
+const FIRST: Position = ["-infinity", "00000000-0000-0000-0000-000000000000"]
+
+const MIN_STEP_MS = 5
+const MAX_STEP_MS = 2000
+const DEFAULT_STEP_MS = 100
+
+/**
+ * The time between two recovered deliveries. Deliveries of an endpoint are sent in the order in which they are due. If
+ * all recovered ones were due now, new ones would wait for them. Half of what the endpoint can take (four at a time)
+ * remains for new ones.
+ */
+const stepFor = (meanDurationMs: number | null): number =>
+  meanDurationMs === null ? DEFAULT_STEP_MS : Math.min(MAX_STEP_MS, Math.max(MIN_STEP_MS, meanDurationMs / 2))
+
+const make = Effect.gen(function* () {
+  const repo = yield* RecoveryRepo
+  const endpoints = yield* EndpointsRepo
+  const queue = yield* QueueRepo
+  const signals = yield* Signals
+  const transactions = yield* Transactions
+
+  const lockEndpoint = Effect.fnUntraced(function* (organizationId: string, id: string) {
+    const endpoint = yield* endpoints.lockForShare(organizationId, id)
+    if (Option.isNone(endpoint)) return yield* new WebhookEndpointNotFound({ detail: noSuch("webhook endpoint", id) })
+    if (endpoint.value.disabledAt === null) return
+    return yield* new RecoverDeliveriesEndpointNotActive({ detail: "The endpoint is disabled. Enable it first." })
+  })
+
+  const recover = Effect.fn("WebhookRecovery.recover")(function* (endpointId: string, input: RecoverDeliveries) {
+    const { organizationId } = yield* Caller
+    const at = yield* now
+    const range: TimeRange = { since: input.since, until: input.until ?? at }
+    yield* failWithErrors(
+      range.since < range.until ? [] : [{ location: "body.since", message: "must be before `until`, and in the past" }],
+    )
+    const key = { organizationId, endpointId }
+    const step = stepFor(yield* repo.meanDuration(key, new Date(at.getTime() - DAY_MS)))
+    let count = 0
+    let after = FIRST
+
+    const recoverPiece = Effect.gen(function* () {
+      yield* lockEndpoint(organizationId, endpointId)
+      const found = yield* repo.findCandidates(key, range, after, MAX_PIECE)
+      const last = found.at(-1)
+      if (last === undefined) return undefined
+      // An attempt whose lease was lost is stored beside the one that followed it, with the same number.
+      const candidates = [...new Map(found.map((candidate) => [candidate.deliveryId, candidate])).values()]
+      const ids = candidates.map(({ deliveryId }) => deliveryId)
+      const waiting = new Set(yield* repo.lockWaiting(organizationId, ids))
+      const queued = new Set(yield* repo.findQueued(organizationId, ids))
+      const missing = ids.filter((id) => !queued.has(id))
+      const since = found[0]?.timestamp ?? range.since
+      const failed = new Map((yield* repo.findFailed(organizationId, missing, since)).map((row) => [row.id, row]))
+      const start = yield* now
+      const recovered = candidates
+        .filter(({ deliveryId }) => waiting.has(deliveryId) || failed.has(deliveryId))
+        .map(({ deliveryId }, index) => ({
+          id: deliveryId,
+          dueAt: new Date(Math.max(at.getTime() + (count + index) * step, start.getTime())),
+        }))
+      yield* repo.advance(
+        organizationId,
+        recovered.filter(({ id }) => waiting.has(id)),
+      )
+      yield* queue.insert(
+        recovered
+          .flatMap(({ dueAt, id }) => {
+            const row = failed.get(id)
+            return row === undefined ? [] : [{ ...row, organizationId, endpointId, attempt: row.attempt + 1, dueAt }]
+          })
+          .toSorted((left, right) => (left.id < right.id ? -1 : 1)),
+      )
+      const [first] = recovered
+      if (first !== undefined) {
+        yield* queue.lowerLaneHeads([{ organizationId, endpointId, dueAt: first.dueAt }])
+        yield* signals.notify("webhooks")
+      }
+      return {
+        recovered: recovered.length,
+        last: [last.timestamp.toISOString(), last.id] as const,
+        isLast: found.length < MAX_PIECE,
+      }
+    })
+
+    for (;;) {
+      const piece = yield* transactions.run(recoverPiece)
+      if (piece === undefined) return { count }
+      count += piece.recovered
+      after = piece.last
+      if (piece.isLast) return { count }
+    }
+  })
+
+  return { recover }
+})
+
+/** Tries the failed deliveries of the caller's webhook endpoints again. */
+export class WebhookRecovery extends Context.Service<WebhookRecovery, Effect.Success<typeof make>>()(
+  "keyshelf/webhooks/history/WebhookRecovery",
+) {
+  static readonly layer = Layer.effect(WebhookRecovery, make)
+}

@@ -1,0 +1,118 @@
+/** SQL of the recovery of an endpoint: the deliveries of a time that did not succeed, in bounded pieces. */
+import { PgClient } from "@effect/sql-pg"
+import { Context, Effect, Layer } from "effect"
+import type { Position } from "../../../kernel/contract/Page.ts"
+import { column, records } from "../../../kernel/database/Statements.ts"
+import type { QueueRow } from "../queue/QueueRepo.ts"
+
+/** A delivery that may be recovered, with the time and id of its first attempt. */
+export interface Candidate {
+  readonly deliveryId: string
+  readonly timestamp: Date
+  readonly id: string
+}
+
+/** A time range: from `since` on, before `until`. */
+export interface TimeRange {
+  readonly since: Date
+  readonly until: Date
+}
+
+/** Identifies an endpoint. */
+interface EndpointKey {
+  readonly organizationId: string
+  readonly endpointId: string
+}
+
+const RECENT_ATTEMPTS = 50
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+
+  return {
+    /** The mean duration of the last successful attempts in milliseconds; `null` if there is none. */
+    meanDuration: ({ endpointId, organizationId }: EndpointKey, since: Date) =>
+      Effect.map(
+        records<{ mean: number | null }>()(sql`
+          SELECT avg(duration_ms)::float8 AS mean FROM (
+            SELECT duration_ms FROM webhook_attempts
+            WHERE organization_id = ${organizationId} AND endpoint_id = ${endpointId} AND "timestamp" >= ${since}
+              AND state = 'Success'
+            ORDER BY "timestamp" DESC, id DESC LIMIT ${RECENT_ATTEMPTS}) AS recent`),
+        ([row]) => row?.mean ?? null,
+      ),
+
+    /** Finds up to `count` deliveries whose first attempt was no success, in the order of these attempts. */
+    findCandidates: (
+      { endpointId, organizationId }: EndpointKey,
+      { since, until }: TimeRange,
+      [timestamp, id]: Position,
+      count: number,
+    ) => {
+      // The state is a literal, so that PostgreSQL uses the partial index of an endpoint's failures.
+      const inState = (state: "Failure" | "Failed") => sql`
+        (SELECT delivery_id AS "deliveryId", "timestamp", id FROM webhook_attempts
+        WHERE organization_id = ${organizationId} AND endpoint_id = ${endpointId} AND state = ${sql.literal(`'${state}'`)}
+          AND attempt = 1 AND "timestamp" >= ${since} AND "timestamp" < ${until}
+          -- Implied by the next condition, but excludes the partitions of earlier days.
+          AND "timestamp" >= ${timestamp}::timestamptz
+          AND ("timestamp", id) > (${timestamp}::timestamptz, ${id}::uuid)
+        ORDER BY "timestamp", id LIMIT ${count})`
+      return records<Candidate>()(sql`
+        SELECT * FROM (${inState("Failure")} UNION ALL ${inState("Failed")}) AS attempts
+        ORDER BY "timestamp", id LIMIT ${count}`)
+    },
+
+    /** Locks those of these deliveries that wait for an attempt, and returns their ids. No claim can take them then. */
+    lockWaiting: (organizationId: string, deliveryIds: ReadonlyArray<string>) =>
+      Effect.map(
+        records<{ id: string }>()(sql`
+          SELECT id FROM webhook_queue
+          WHERE organization_id = ${organizationId} AND id = ANY(${deliveryIds}::uuid[]) AND lease IS NULL
+          ORDER BY id FOR UPDATE SKIP LOCKED`),
+        (rows) => rows.map(({ id }) => id),
+      ),
+
+    /** Makes locked deliveries due at these times, unless they are due earlier. */
+    advance: (organizationId: string, rows: ReadonlyArray<Pick<QueueRow, "id" | "dueAt">>) =>
+      Effect.asVoid(
+        Effect.orDie(sql`
+          UPDATE webhook_queue SET due_at = least(webhook_queue.due_at, advanced."dueAt")
+          FROM unnest(
+            (SELECT ${column("uuid", rows, ({ id }) => id)}), ${column("timestamptz", rows, ({ dueAt }) => dueAt)}
+          ) AS advanced (id, "dueAt")
+          WHERE webhook_queue.organization_id = ${organizationId} AND webhook_queue.id = advanced.id`),
+      ),
+
+    /** Which of these deliveries are in the queue. */
+    findQueued: (organizationId: string, deliveryIds: ReadonlyArray<string>) =>
+      Effect.map(
+        records<{ id: string }>()(sql`
+          SELECT id FROM webhook_queue
+          WHERE organization_id = ${organizationId} AND id = ANY(${deliveryIds}::uuid[])`),
+        (rows) => rows.map(({ id }) => id),
+      ),
+
+    /**
+     * Finds the last attempts of these deliveries, unless they succeeded. None is older than `since`. Must run after
+     * {@link findQueued}: a delivery that left the queue in between is then in the history. One scan of each partition,
+     * because a look-up per delivery would open all partitions each time.
+     */
+    findFailed: (organizationId: string, deliveryIds: ReadonlyArray<string>, since: Date) =>
+      records<Pick<QueueRow, "attempt" | "eventId" | "eventName" | "id">>()(sql`
+        SELECT id, attempt, "eventId", "eventName" FROM (
+          SELECT DISTINCT ON (delivery_id) delivery_id AS id, attempt, event_id AS "eventId", event_name AS "eventName", state
+          FROM webhook_attempts
+          WHERE organization_id = ${organizationId} AND delivery_id = ANY(${deliveryIds}::uuid[])
+            AND "timestamp" >= ${since}
+          ORDER BY delivery_id, attempt DESC, "timestamp" DESC
+        ) AS last WHERE state <> 'Success'`),
+  }
+})
+
+/** Deliveries that can be recovered. */
+export class RecoveryRepo extends Context.Service<RecoveryRepo, Effect.Success<typeof make>>()(
+  "keyshelf/webhooks/history/RecoveryRepo",
+) {
+  static readonly layer = Layer.effect(RecoveryRepo, make)
+}

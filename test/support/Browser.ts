@@ -1,0 +1,78 @@
+/** Drives a Chromium of this machine, if there is one: pages of the service as people use them. */
+import { Effect } from "effect"
+import type { Scope } from "effect"
+import { spawnSync } from "node:child_process"
+import { chromium } from "playwright-core"
+import type { BrowserContextOptions, Page } from "playwright-core"
+
+const PATHS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"]
+
+const executablePath = PATHS.find((path) => spawnSync(path, ["--version"], { stdio: "ignore" }).status === 0)
+
+/** Why tests in a browser are skipped, or `undefined` if a browser is installed. */
+export const whyNoBrowser = executablePath === undefined ? "no Chromium is installed" : undefined
+
+/** The name of a test, with the reason if it is skipped. */
+export const inBrowser = (name: string): string =>
+  whyNoBrowser === undefined ? name : `${name} (skipped: ${whyNoBrowser})`
+
+const FLAGS = [
+  "--headless",
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--disable-dev-shm-usage",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+]
+
+/** A tab with a profile of its own, and what it did that tests check. */
+export interface Tab {
+  readonly page: Page
+  /** Origins of all requests, blocked ones included. `data:` and `blob:` URLs have none. */
+  readonly origins: ReadonlySet<string>
+  /** Errors of the console, among them violations of the content security policy, and uncaught exceptions. */
+  readonly errors: ReadonlyArray<string>
+}
+
+const watched = (page: Page): Tab => {
+  const origins = new Set<string>()
+  const errors: Array<string> = []
+  page.on("request", (request) => {
+    const { origin } = new URL(request.url())
+    if (origin !== "null") origins.add(origin)
+  })
+  page.on("console", (message) => {
+    if (message.type() === "error" || /content security policy/i.test(message.text())) errors.push(message.text())
+  })
+  page.on("pageerror", (error) => errors.push(String(error)))
+  return { page, origins, errors }
+}
+
+/** A running browser. */
+export interface Browser {
+  /** Opens an empty tab with an empty profile, which is closed with the scope. */
+  readonly newTab: (options?: BrowserContextOptions) => Effect.Effect<Tab, never, Scope.Scope>
+}
+
+/**
+ * Starts the browser, and ends it with the scope. Dies without one: guard tests by `skipIf(whyNoBrowser !== undefined)`. Requests that the
+ * browser makes by itself, such as for updates, are off.
+ */
+export const launch: Effect.Effect<Browser, never, Scope.Scope> = Effect.acquireRelease(
+  Effect.promise(() => chromium.launch({ executablePath: executablePath ?? "chromium", args: FLAGS, timeout: 60_000 })),
+  (browser) => Effect.promise(() => browser.close()),
+).pipe(
+  Effect.map((browser) => ({
+    newTab: (options) =>
+      Effect.acquireRelease(
+        Effect.promise(() => browser.newContext(options)),
+        (context) => Effect.promise(() => context.close()),
+      ).pipe(
+        Effect.flatMap((context) => Effect.promise(() => context.newPage())),
+        Effect.map(watched),
+      ),
+  })),
+)
