@@ -51,6 +51,6 @@ export class CoreApi extends Apis.core(
     title: "Keyshelf Core API",
     description:
       "Manage the customers, instances, licenses, entitlements, usage, releases and deployments of one organization.",
-    servers: [{ url: "http://127.0.0.1:8080", description: "Core listener on this machine" }],
+    servers: [{ url: "/", description: "The listener of this API" }],
   }),
 ) {}

@@ -19,6 +19,6 @@ export class PlatformApi extends Apis.platform(
   OpenApi.annotations({
     title: "Keyshelf Platform API",
     description: "Manage organizations, users, connectors and platform credentials as the operator of an installation.",
-    servers: [{ url: "http://127.0.0.1:8081", description: "Platform listener on this machine" }],
+    servers: [{ url: "/", description: "The listener of this API" }],
   }),
 ) {}

@@ -9,6 +9,6 @@ export class WebhookApi extends Apis.webhooks(WebhookEndpointsApi, WebhookHistor
     title: "Keyshelf webhook API",
     description:
       "Manage an organization's webhook endpoints and read their delivery history. The core listener serves this API unless `SERVICE_WEBHOOKS_PORT` sets a dedicated port.",
-    servers: [{ url: "http://127.0.0.1:8080", description: "Core listener on this machine" }],
+    servers: [{ url: "/", description: "The listener of this API" }],
   }),
 ) {}

@@ -3,13 +3,12 @@
  * are up to date.
  */
 import { Effect, FileSystem, Path, Schema } from "effect"
-import { OpenApi } from "effect/http-api"
 import { CoreApi } from "../api/CoreApi.ts"
 import { PlatformApi } from "../api/PlatformApi.ts"
 import { WebhookApi } from "../api/WebhookApi.ts"
 import { packageFile } from "../infra/PackageFiles.ts"
 import { errorsPage } from "./ErrorsPage.ts"
-import { withDocumentation } from "./Documented.ts"
+import { documentOf } from "./Documented.ts"
 
 /** A committed document differs from the generated one. */
 export class DocumentsOutdated extends Schema.TaggedError<DocumentsOutdated>()("DocumentsOutdated", {
@@ -18,9 +17,9 @@ export class DocumentsOutdated extends Schema.TaggedError<DocumentsOutdated>()("
 
 /** The text of each document, by its path in the repository. */
 export const documents = (): Readonly<Record<string, string>> => ({
-  "openapi/core.json": text(OpenApi.fromApi(withDocumentation(CoreApi))),
-  "openapi/platform.json": text(OpenApi.fromApi(withDocumentation(PlatformApi))),
-  "openapi/webhooks.json": text(OpenApi.fromApi(withDocumentation(WebhookApi))),
+  "openapi/core.json": text(documentOf(CoreApi)),
+  "openapi/platform.json": text(documentOf(PlatformApi)),
+  "openapi/webhooks.json": text(documentOf(WebhookApi)),
   "docs/errors.md": errorsPage([CoreApi, PlatformApi, WebhookApi]),
 })
 

@@ -4,7 +4,7 @@
  */
 import { Predicate } from "effect"
 import { DEFAULT_LIMIT, MAX_LIMIT } from "../kernel/contract/Page.ts"
-import type { OperationChange } from "./Operations.ts"
+import type { OperationChange } from "./Parts.ts"
 
 const schema = { type: "integer", minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT }
 

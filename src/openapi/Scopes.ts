@@ -5,8 +5,8 @@
 import { HttpApi } from "effect/http-api"
 import type { HttpApiGroup } from "effect/http-api"
 import { annotationOf, RequiredScope } from "../kernel/contract/Endpoint.ts"
-import { mapValues } from "./Operations.ts"
-import type { OperationChange } from "./Operations.ts"
+import { mapValues } from "./Parts.ts"
+import type { OperationChange } from "./Parts.ts"
 
 const keyOf = (method: string, path: string): string => `${method.toLowerCase()} ${path.replaceAll(/:(\w+)/g, "{$1}")}`
 

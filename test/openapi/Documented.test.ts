@@ -1,15 +1,30 @@
 import { assert, describe, it } from "@effect/vitest"
-import { OpenApi } from "effect/http-api"
 import { CoreApi } from "../../src/api/CoreApi.ts"
-import { withDocumentation } from "../../src/openapi/Documented.ts"
+import { documentOf } from "../../src/openapi/Documented.ts"
 import { PlatformApi } from "../../src/api/PlatformApi.ts"
 import { WebhookApi } from "../../src/api/WebhookApi.ts"
 
 interface Operation {
+  readonly operationId: string
+  // eslint-disable-next-line typescript/no-explicit-any -- bodies have many shapes
+  readonly requestBody?: any
   readonly security: ReadonlyArray<Readonly<Record<string, Array<string>>>>
   readonly parameters?: ReadonlyArray<{ readonly name: string; readonly in: string; readonly schema: object }>
   // eslint-disable-next-line typescript/no-explicit-any -- responses have many shapes
   readonly responses: Readonly<Record<string, any>>
+}
+
+// eslint-disable-next-line typescript/no-explicit-any -- schemas have many shapes
+type Schema = any
+
+interface Document {
+  readonly servers: ReadonlyArray<{ readonly url: string }>
+  readonly paths: object
+  readonly components: {
+    readonly schemas: Readonly<Record<string, Schema>>
+    readonly responses: Readonly<Record<string, object>>
+    readonly securitySchemes: Readonly<Record<string, object>>
+  }
 }
 
 type Operations = Readonly<Record<string, Operation>>
@@ -19,11 +34,7 @@ const operationsOf = (document: { readonly paths: object }) =>
     Object.entries(operations as Operations).map(([method, operation]) => [`${method} ${path}`, operation] as const),
   )
 
-const documents = [
-  OpenApi.fromApi(withDocumentation(CoreApi)),
-  OpenApi.fromApi(withDocumentation(PlatformApi)),
-  OpenApi.fromApi(withDocumentation(WebhookApi)),
-]
+const documents = [documentOf(CoreApi), documentOf(PlatformApi), documentOf(WebhookApi)] as unknown as ReadonlyArray<Document>
 
 describe("scopes in the documents", () => {
   it("every operation names the one scope that it requires; only /me requires none", () => {
@@ -76,16 +87,15 @@ describe("shared error responses in the documents", () => {
 
   it("each shared response is described once, as a problem document", () => {
     for (const document of documents) {
-      const components: { schemas: Record<string, object>; responses?: Record<string, object> } = document.components
-      const names = ["Request.BodyTooLarge", "Request.UnsupportedMediaType", "Service.InternalError", "Service.Unavailable"]
-      assert.sameMembers(Object.keys(components.responses ?? {}), names)
-      for (const name of names) {
-        assert.nestedPropertyVal(components.schemas, `${name.replace(".", "\\.")}Encoded.properties.code.enum[0]`, name)
-        assert.nestedPropertyVal(
-          components.schemas,
-          `${name.replace(".", "\\.")}Encoded.properties.type.enum[0]`,
-          `urn:keyshelf:problem:${name}`,
-        )
+      const { responses, schemas } = document.components
+      const codes = ["Request.BodyTooLarge", "Request.UnsupportedMediaType", "Service.InternalError", "Service.Unavailable"]
+      const names = codes.map((code) => code.replace(".", ""))
+      assert.sameMembers(Object.keys(responses), names)
+      for (const code of codes) {
+        const [base, own] = schemas[code.replace(".", "")].allOf
+        assert.deepStrictEqual(base, { $ref: "#/components/schemas/Problem" })
+        assert.deepStrictEqual(own.properties.code.enum, [code])
+        assert.deepStrictEqual(own.properties.type.enum, [`urn:keyshelf:problem:${code}`])
       }
     }
   })
@@ -95,8 +105,8 @@ describe("shared error responses in the documents", () => {
     const schema = operations.get("get /api/events")?.responses["503"].content["application/problem+json"].schema
     assert.deepStrictEqual(schema, {
       anyOf: [
-        { $ref: "#/components/schemas/FollowEvents.NodeFullEncoded" },
-        { $ref: "#/components/schemas/Service.UnavailableEncoded" },
+        { $ref: "#/components/schemas/FollowEventsNodeFull" },
+        { $ref: "#/components/schemas/ServiceUnavailable" },
       ],
     })
   })
@@ -113,5 +123,100 @@ describe("shared error responses in the documents", () => {
         assert.isDefined(found, reference)
       }
     }
+  })
+})
+
+const nodesOf = (value: unknown, path: string): ReadonlyArray<readonly [path: string, node: Schema]> => {
+  if (typeof value !== "object" || value === null) return []
+  return [
+    [path, value],
+    ...Object.entries(value)
+      .filter(([key]) => key !== "example" && key !== "enum")
+      .flatMap(([key, child]) => nodesOf(child, `${path}/${key}`)),
+  ]
+}
+
+describe("names in the documents", () => {
+  it("each operation has an id of its own, like a function", () => {
+    for (const document of documents) {
+      const ids = operationsOf(document).map(([, { operationId }]) => operationId)
+      assert.strictEqual(new Set(ids).size, ids.length)
+      for (const id of ids) assert.match(id, /^[a-z]+([A-Z][a-z]+)*$/)
+    }
+    const ids = documents.flatMap(operationsOf).map(([, { operationId }]) => operationId)
+    assert.includeMembers(ids, [
+      "listCustomers",
+      "createCustomer",
+      "getCustomer",
+      "updateCustomer",
+      "deleteCustomer",
+      "checkInstance",
+      "getLicenseFamily",
+      "issueServiceAccountToken",
+    ])
+  })
+
+  it("records, bodies, pages and enums have names", () => {
+    const [{ components } = { components: { schemas: {} } }] = documents
+    assert.includeMembers(Object.keys(components.schemas), [
+      "Customer",
+      "CreateCustomer",
+      "UpdateCustomer",
+      "CustomerPage",
+      "LicenseType",
+      "Problem",
+      "CustomerNotFound",
+    ])
+    for (const name of documents.flatMap(({ components: { schemas } }) => Object.keys(schemas))) {
+      assert.match(name, /^[A-Z][A-Za-z]+$/)
+    }
+  })
+
+  it("every object with properties and every enum is a component", () => {
+    for (const { components, paths } of documents) {
+      const schemas = Object.entries(components.schemas).filter(([, { allOf }]) => allOf === undefined)
+      const anonymous = [
+        ...schemas.flatMap(([name, schema]) => nodesOf(schema, name).slice(1)),
+        ...nodesOf(paths, "").filter(([path]) => !path.includes("/parameters/")),
+      ].filter(([, node]) => (node.type === "object" && node.properties !== undefined) || node.enum?.length > 1)
+      assert.deepStrictEqual(
+        anonymous.map(([path]) => path),
+        [],
+      )
+    }
+  })
+
+  it("every JSON body and success is a component, alternatives of them, or a list of them", () => {
+    const named = (schema: Schema): boolean =>
+      schema.$ref !== undefined || (schema.anyOf?.every(named) ?? (schema.type === "array" && named(schema.items)))
+    for (const [name, { requestBody, responses }] of documents.flatMap(operationsOf)) {
+      const successes = Object.entries(responses).filter(([status]) => status.startsWith("2"))
+      for (const { content = {} } of [requestBody ?? {}, ...successes.map(([, response]) => response)]) {
+        for (const [type, { schema }] of Object.entries<Schema>(content)) {
+          assert.isTrue(type === "text/event-stream" || named(schema), `${name}: ${type}`)
+        }
+      }
+    }
+  })
+})
+
+describe("where the documents send requests", () => {
+  it("requests go to the listener of the API, with a bearer token", () => {
+    for (const { components, servers } of documents) {
+      assert.deepStrictEqual(
+        servers.map(({ url }) => url),
+        ["/"],
+      )
+      for (const scheme of Object.values(components.securitySchemes)) {
+        assert.deepInclude(scheme, { type: "http", scheme: "bearer" })
+      }
+    }
+  })
+
+  it("a body that can be left out is not required", () => {
+    const bodies = documents.flatMap(operationsOf).flatMap(([, { operationId, requestBody }]) =>
+      requestBody?.required === false ? [operationId] : [],
+    )
+    assert.sameMembers(bodies, ["rotateServiceAccountToken", "createReservation", "commitReservation"])
   })
 })

@@ -1,6 +1,7 @@
 /** Endpoints of service accounts and their tokens, and `GET /me`. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { component } from "../../kernel/contract/Component.ts"
 import { ActorReference, Role } from "../../kernel/contract/Caller.ts"
 import {
   ReturnsSecret,
@@ -179,7 +180,10 @@ export class ServiceAccountsApi extends HttpApiGroup.make("serviceAccounts")
 
 const caller = {
   identity: ActorReference,
-  kind: Schema.Literals(["PERSON", "SERVICE_ACCOUNT", "PLATFORM"]).annotate({ description: "Kind of identity" }),
+  kind: Schema.Literals(["PERSON", "SERVICE_ACCOUNT", "PLATFORM"]).annotate({
+    ...component("CallerKind", "SERVICE_ACCOUNT"),
+    description: "Kind of identity",
+  }),
   role: Schema.NullOr(Role).annotate({ description: "A person's role in the organization; `null` for machines" }),
   organizationId: Schema.NullOr(Uuid).annotate({ description: "`null` for the platform identity" }),
   scopes: Schema.Array(Schema.String),
@@ -188,13 +192,18 @@ const caller = {
 /** The credential of a request on the core listener, and what it resolves to. */
 export const Me = Schema.Struct({
   ...caller,
-  organization: Schema.Struct({ id: Uuid, name: Schema.String, slug: Schema.String }),
+  organization: Schema.Struct({ id: Uuid, name: Schema.String, slug: Schema.String }).annotate(
+    component("OrganizationReference", { name: "Acme", slug: "acme" }),
+  ),
   credential: Schema.Struct({
     id: Uuid,
     name: Schema.String,
     expiresAt: Schema.NullOr(Timestamp),
-  }).annotate({ description: "The token. For a person, the membership, the person's name and the end of the JWT" }),
-})
+  }).annotate({
+    ...component("CredentialReference", { name: "Nightly deploys", expiresAt: "2027-01-31T00:00:00.000Z" }),
+    description: "The token. For a person, the membership, the person's name and the end of the JWT",
+  }),
+}).annotate(component("Me", { scopes: ["read:customers"] }))
 
 /** The credential of a request on the platform listener, and what it resolves to. */
 export const PlatformMe = Schema.Struct({
@@ -205,15 +214,25 @@ export const PlatformMe = Schema.Struct({
     name: Schema.String,
     scopes: Schema.Array(Schema.String),
     expiresAt: Schema.NullOr(Timestamp),
-  }),
-})
+  }).annotate(
+    component("PlatformCredentialReference", {
+      name: "Terraform",
+      slug: "terraform",
+      scopes: ["write:*"],
+      expiresAt: null,
+    }),
+  ),
+}).annotate(component("PlatformMe", { role: null, organizationId: null, scopes: ["write:*"] }))
 
 export class MeApi extends HttpApiGroup.make("me")
   .add(
     HttpApiEndpoint.get("me", "/me", { success: Me })
       .annotate(RequiredScope, "any-credential")
       .annotateMerge(
-        OpenApi.annotations({ summary: "Read the caller's identity, organization, credential and scopes" }),
+        OpenApi.annotations({
+          identifier: "getMe",
+          summary: "Read the caller's identity, organization, credential and scopes",
+        }),
       ),
   )
   .annotateMerge(

@@ -1,5 +1,6 @@
 /** Service accounts and access tokens (interface specification, sections 2 and 5). */
 import { Schema } from "effect"
+import { component } from "../../kernel/contract/Component.ts"
 import { ActorReference } from "../../kernel/contract/Caller.ts"
 import { Uuid } from "../../kernel/values/Identifiers.ts"
 import { OrganizationScope, PlatformScope } from "../../kernel/contract/Scope.ts"
@@ -38,6 +39,16 @@ export const StoredCredential = Schema.Struct({
 })
 export type StoredCredential = typeof StoredCredential.Type
 
+const tokenExample = {
+  name: "Nightly deploys",
+  slug: "nightly-deploys",
+  scopes: ["write:releases", "read:customers"],
+  lastFour: "xTnE",
+  expiresAt: "2027-01-31T00:00:00.000Z",
+  revokedAt: null,
+  revokedBy: null,
+}
+
 /** A token without its secret. Revoked tokens remain in lists, with the time and the actor of the revocation. */
 export const AccessToken = Schema.Struct({
   id: Uuid,
@@ -51,14 +62,20 @@ export const AccessToken = Schema.Struct({
   revokedBy: Schema.NullOr(ActorReference),
   createdAt: Timestamp,
   createdBy: ActorReference,
-})
+}).annotate(component("AccessToken", tokenExample))
 export type AccessToken = typeof AccessToken.Type
 
 /** The response to issuing a token: the only one that contains its secret. */
 export const IssuedToken = Schema.Struct({
   ...AccessToken.fields,
   token: Schema.String.annotate({ description: "The secret, returned only in this response" }),
-})
+}).annotate(
+  component("IssuedToken", {
+    ...tokenExample,
+    lastUsedAt: null,
+    token: "ksh_3Jq0m1VbYpLw8RtZcN5sUe2GhXk7DfA9oQi4WyBxTnE",
+  }),
+)
 export type IssuedToken = typeof IssuedToken.Type
 
 const MAX_GRACE_SECONDS = 31_536_000
@@ -73,7 +90,7 @@ export const RotateToken = Schema.Struct({
       ),
     ),
   ).annotate({ description: "How long the old token keeps working, in seconds. The default 0 revokes it immediately" }),
-})
+}).annotate(component("RotateToken"))
 export type RotateToken = typeof RotateToken.Type
 
 /** The columns of a token that rotation reads. */
@@ -99,20 +116,20 @@ export const ServiceAccount = Schema.Struct({
   tokens: Schema.NullOr(Schema.Array(AccessToken)).annotate({
     description: "`null` in lists and in create responses",
   }),
-})
+}).annotate(component("ServiceAccount", { name: "Build server", slug: "build-server-k3x9ya", externalId: "ci-7" }))
 export type ServiceAccount = typeof ServiceAccount.Type
 
 /** Body of `POST /service-accounts`. */
 export const CreateServiceAccount = Schema.Struct({
   name: Name,
   slug: Schema.optionalKey(Slug),
-})
+}).annotate(component("CreateServiceAccount"))
 
 /** Body of `PATCH /service-accounts/{slug}`; `null` clears the external id. */
 export const UpdateServiceAccount = Schema.Struct({
   name: Schema.optionalKey(Name),
   externalId: Schema.optionalKey(Schema.NullOr(Name)),
-})
+}).annotate(component("UpdateServiceAccount"))
 export type UpdateServiceAccount = typeof UpdateServiceAccount.Type
 
 const scopesOf = <S extends Schema.Top>(scope: S) => Schema.Array(scope).check(Schema.isBetweenLength(1, 50))
@@ -123,7 +140,7 @@ export const IssueToken = Schema.Struct({
   slug: Schema.optionalKey(Slug),
   scopes: scopesOf(OrganizationScope),
   expiresAt: Schema.optionalKey(Schema.NullOr(TimestampInput)),
-})
+}).annotate(component("IssueToken"))
 export type IssueToken = typeof IssueToken.Type
 
 /**
@@ -132,12 +149,12 @@ export type IssueToken = typeof IssueToken.Type
 export const MintToken = Schema.Struct({
   ...IssueToken.fields,
   scopes: Schema.optionalKey(scopesOf(OrganizationScope)),
-})
+}).annotate(component("MintToken"))
 export type MintToken = typeof MintToken.Type
 
 /** Body of `POST /platform/credentials`. */
 export const CreatePlatformCredential = Schema.Struct({
   ...IssueToken.fields,
   scopes: scopesOf(PlatformScope),
-})
+}).annotate(component("CreatePlatformCredential"))
 export type CreatePlatformCredential = typeof CreatePlatformCredential.Type

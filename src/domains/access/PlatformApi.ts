@@ -125,7 +125,12 @@ export class PlatformMeApi extends HttpApiGroup.make("platformMe")
   .add(
     HttpApiEndpoint.get("me", "/platform/me", { success: PlatformMe })
       .annotate(RequiredScope, "any-credential")
-      .annotateMerge(OpenApi.annotations({ summary: "Read the caller's identity, credential and scopes" })),
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "getPlatformMe",
+          summary: "Read the caller's identity, credential and scopes",
+        }),
+      ),
   )
   .annotateMerge(
     OpenApi.annotations({ title: "Caller", description: "The identity that the credential authenticates." }),

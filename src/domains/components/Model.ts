@@ -1,5 +1,6 @@
 /** Components: the versioned parts of releases (interface specification, section 2). */
 import { Schema } from "effect"
+import { component } from "../../kernel/contract/Component.ts"
 import { ActorReference } from "../../kernel/contract/Caller.ts"
 import { Uuid } from "../../kernel/values/Identifiers.ts"
 import { Slug } from "../../kernel/values/Slug.ts"
@@ -17,7 +18,15 @@ export const Component = Schema.Struct({
   }),
   createdAt: Timestamp,
   createdBy: ActorReference,
-})
+}).annotate(
+  component("Component", {
+    name: "Search",
+    version: "1.2.0",
+    slug: "search-1-2-0",
+    description: "Full-text search",
+    previousComponentId: null,
+  }),
+)
 export type Component = typeof Component.Type
 
 /** Body of `POST /components`. */
@@ -27,5 +36,5 @@ export const CreateComponent = Schema.Struct({
   slug: Schema.optionalKey(Slug),
   description: Schema.optionalKey(Schema.NullOr(Description)),
   previousComponentId: Schema.optionalKey(Schema.NullOr(Uuid)),
-})
+}).annotate(component("CreateComponent"))
 export type CreateComponent = typeof CreateComponent.Type

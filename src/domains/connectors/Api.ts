@@ -50,6 +50,7 @@ export class ConnectorsApi extends HttpApiGroup.make("connectors")
       .annotate(RequiredScope, "read:organizations")
       .annotateMerge(
         OpenApi.annotations({
+          identifier: "getConnectorState",
           summary: "Read a connector's state",
           description: "Returns `available: false` for a connector that the installation does not have.",
         }),
@@ -83,7 +84,12 @@ export class ConnectorsApi extends HttpApiGroup.make("connectors")
       error: ConnectorNotFound,
     })
       .annotate(RequiredScope, "read:organizations")
-      .annotateMerge(OpenApi.annotations({ summary: "Read a connector's settings schema" })),
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "getConnectorSettingsSchema",
+          summary: "Read a connector's settings schema",
+        }),
+      ),
     HttpApiEndpoint.get("getSettings", "/connectors/:connectorName/settings", {
       params: connector,
       success: SettingsRecord,

@@ -1,5 +1,6 @@
 /** Connectors: integrations with third-party systems, registered per installation and activated per organization. */
 import { Schema } from "effect"
+import { component } from "../../kernel/contract/Component.ts"
 import { ActorReference } from "../../kernel/contract/Caller.ts"
 import { Uuid } from "../../kernel/values/Identifiers.ts"
 import { Text } from "../../kernel/values/Text.ts"
@@ -18,6 +19,12 @@ const JsonObject = Schema.Record(Schema.String, Schema.Unknown)
 /** A JSON object with any properties. */
 export type JsonObject = typeof JsonObject.Type
 
+const settingsSchema = {
+  type: "object",
+  properties: { url: { type: "string", format: "uri" }, apiKey: { type: "string", writeOnly: true } },
+  required: ["url", "apiKey"],
+}
+
 /** A connector of the installation. Built-in connectors are part of the service and have no dates or actors. */
 export const RegisteredConnector = Schema.Struct({
   name: Schema.String,
@@ -28,7 +35,14 @@ export const RegisteredConnector = Schema.Struct({
   createdBy: Schema.NullOr(ActorReference),
   updatedAt: Schema.NullOr(Timestamp),
   updatedBy: Schema.NullOr(ActorReference),
-})
+}).annotate(
+  component("RegisteredConnector", {
+    name: "service.integration.crm.acme",
+    version: "1.0.0",
+    settings_schema: settingsSchema,
+    builtIn: false,
+  }),
+)
 export type RegisteredConnector = typeof RegisteredConnector.Type
 
 /** Body of `POST /platform/connectors`. */
@@ -38,7 +52,7 @@ export const RegisterConnector = Schema.Struct({
   settings_schema: JsonObject.annotate({
     description: "JSON Schema 2020-12 of the settings. Mark secrets with `writeOnly`",
   }),
-})
+}).annotate(component("RegisterConnector"))
 export type RegisterConnector = typeof RegisterConnector.Type
 
 const IncludedConnectors = Schema.Array(Schema.Union([Schema.Literal("*"), ConnectorName])).check(
@@ -51,14 +65,18 @@ export const ConnectorInclusion = Schema.Struct({
   connectors: Schema.Array(Schema.String).annotate({ description: '`"*"` includes every connector' }),
   updatedAt: Schema.NullOr(Timestamp),
   updatedBy: Schema.NullOr(ActorReference),
-})
+}).annotate(component("ConnectorInclusion", { connectors: ["service.integration.crm.salesforce"] }))
 export type ConnectorInclusion = typeof ConnectorInclusion.Type
 
 /** Body of `PUT /platform/organizations/{orgId}/license`. */
-export const SetConnectorInclusion = Schema.Struct({ connectors: IncludedConnectors })
+export const SetConnectorInclusion = Schema.Struct({ connectors: IncludedConnectors }).annotate(
+  component("SetConnectorInclusion"),
+)
 export type SetConnectorInclusion = typeof SetConnectorInclusion.Type
 
-export const Activation = Schema.Struct({ activatedAt: Timestamp, connectorName: Schema.String })
+export const Activation = Schema.Struct({ activatedAt: Timestamp, connectorName: Schema.String }).annotate(
+  component("ConnectorActivation", { connectorName: "service.integration.crm.salesforce" }),
+)
 export type Activation = typeof Activation.Type
 
 export const ConnectorState = Schema.Struct({
@@ -70,14 +88,28 @@ export const ConnectorState = Schema.Struct({
   version: Schema.NullOr(Schema.String).annotate({
     description: "Version of the settings schema, `null` if the connector is not available",
   }),
-})
+}).annotate(
+  component("ConnectorState", {
+    connectorName: "service.integration.crm.salesforce",
+    available: true,
+    entitled: true,
+    activated: true,
+    version: "1.0.0",
+  }),
+)
 export type ConnectorState = typeof ConnectorState.Type
 
 export const SettingsSchema = Schema.Struct({
   connector_name: Schema.String,
   schema: JsonObject,
   version: Schema.String,
-})
+}).annotate(
+  component("ConnectorSettingsSchema", {
+    connector_name: "service.integration.crm.acme",
+    schema: settingsSchema,
+    version: "1.0.0",
+  }),
+)
 export type SettingsSchema = typeof SettingsSchema.Type
 
 export const SettingsRecord = Schema.Struct({
@@ -86,7 +118,13 @@ export const SettingsRecord = Schema.Struct({
   version: Schema.String.annotate({ description: "Version of the schema when the settings were stored" }),
   updatedAt: Timestamp,
   updatedBy: ActorReference,
-})
+}).annotate(
+  component("ConnectorSettings", {
+    connector_name: "service.integration.crm.acme",
+    settings: { url: "https://crm.acme.example", apiKey: "***" },
+    version: "1.0.0",
+  }),
+)
 export type SettingsRecord = typeof SettingsRecord.Type
 
 /** Body of `PUT /connectors/{connectorName}/settings`. */
@@ -94,12 +132,12 @@ export const PutSettings = Schema.Struct({
   settings: JsonObject.annotate({
     description: "The settings. A secret sent as `***` or omitted keeps its stored value",
   }),
-})
+}).annotate(component("PutConnectorSettings"))
 export type PutSettings = typeof PutSettings.Type
 
 export const TestResult = Schema.Struct({
-  status: Schema.Literals(["succeeded", "failed"]),
+  status: Schema.Literals(["succeeded", "failed"]).annotate(component("ConnectorTestStatus", "succeeded")),
   message: Schema.String,
   checkedAt: Timestamp,
-})
+}).annotate(component("ConnectorTestResult", { message: "The connection works." }))
 export type TestResult = typeof TestResult.Type

@@ -28,6 +28,7 @@ export class ConnectorRegistryApi extends HttpApiGroup.make("connectorRegistry")
       .annotate(RequiredScope, "read:organizations")
       .annotateMerge(
         OpenApi.annotations({
+          identifier: "listRegisteredConnectors",
           summary: "List the connectors of the installation",
           description: "Newest first, built-in connectors last.",
         }),
@@ -53,6 +54,7 @@ export class ConnectorRegistryApi extends HttpApiGroup.make("connectorRegistry")
       )
       .annotateMerge(
         OpenApi.annotations({
+          identifier: "registerConnector",
           summary: "Register a connector",
           description:
             "Returns 201 for a new name. If the name is already registered, replaces its version and schema and returns 200. Stored settings are retained, and the secrets of the old schema stay hidden.",
@@ -66,6 +68,7 @@ export class ConnectorRegistryApi extends HttpApiGroup.make("connectorRegistry")
       .annotate(RequiredScope, "write:organizations")
       .annotateMerge(
         OpenApi.annotations({
+          identifier: "deleteRegisteredConnector",
           summary: "Remove a connector",
           description:
             "Activations and settings of organizations are retained, in case the connector is registered again.",

@@ -1,5 +1,6 @@
 /** Customers, to whom an organization issues licenses (interface specification, section 2). */
 import { Schema } from "effect"
+import { component } from "../../kernel/contract/Component.ts"
 import { ActorReference } from "../../kernel/contract/Caller.ts"
 import { nameFilter } from "../../kernel/contract/Page.ts"
 import { Uuid } from "../../kernel/values/Identifiers.ts"
@@ -17,7 +18,14 @@ export const IntegrationRecord = Schema.Struct({
     Schema.String.annotate({ format: "date-time", description: "UTC, `YYYY-MM-DDTHH:mm:ss.sssZ`" }),
   ),
   web_url: Schema.NullOr(Schema.String),
-})
+}).annotate(
+  component("IntegrationRecord", {
+    external_id: "0014x00001AbCdE",
+    last_error: null,
+    metadata: { owner: "sales-emea" },
+    web_url: "https://acme.my.salesforce.example/0014x00001AbCdE",
+  }),
+)
 export type IntegrationRecord = typeof IntegrationRecord.Type
 
 /** Integration records by connector name. */
@@ -54,7 +62,7 @@ export const WriteIntegration = Schema.Struct({
   web_url: Schema.optionalKey(Schema.NullOr(WebUrl)),
   last_error: Schema.optionalKey(Schema.NullOr(LastError)),
   synced_at: Schema.optionalKey(Schema.NullOr(TimestampInput)),
-})
+}).annotate(component("WriteIntegration"))
 export type WriteIntegration = typeof WriteIntegration.Type
 
 const MAX_NEW_INTEGRATIONS = 50
@@ -80,7 +88,15 @@ export const Customer = Schema.Struct({
   updatedAt: Timestamp,
   createdBy: ActorReference,
   updatedBy: ActorReference,
-})
+}).annotate(
+  component("Customer", {
+    name: "Globex",
+    slug: "globex",
+    domain: "globex.example",
+    externalCustomerId: "crm-4711",
+    integrations: {},
+  }),
+)
 export type Customer = typeof Customer.Type
 
 /** Body of `POST /customers`. */
@@ -90,7 +106,7 @@ export const CreateCustomer = Schema.Struct({
   domain: Schema.optionalKey(Schema.NullOr(Name)),
   externalCustomerId: Schema.optionalKey(Schema.NullOr(Name)),
   integrations: NewIntegrations,
-})
+}).annotate(component("CreateCustomer"))
 export type CreateCustomer = typeof CreateCustomer.Type
 
 /** Body of `PATCH /customers/{customerSlug}`; `null` clears an optional property. */
@@ -98,7 +114,7 @@ export const UpdateCustomer = Schema.Struct({
   name: Schema.optionalKey(Name),
   domain: Schema.optionalKey(Schema.NullOr(Name)),
   externalCustomerId: Schema.optionalKey(Schema.NullOr(Name)),
-})
+}).annotate(component("UpdateCustomer"))
 export type UpdateCustomer = typeof UpdateCustomer.Type
 
 /** Filters of `GET /customers`. */

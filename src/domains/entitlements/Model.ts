@@ -1,5 +1,6 @@
 /** Entitlements: what a license can grant (interface specification, section 2; contract, section 5). */
 import { Schema } from "effect"
+import { component } from "../../kernel/contract/Component.ts"
 import { ActorReference } from "../../kernel/contract/Caller.ts"
 import { nameFilter } from "../../kernel/contract/Page.ts"
 import { Uuid } from "../../kernel/values/Identifiers.ts"
@@ -23,12 +24,17 @@ export type ResetPeriod = (typeof resetPeriods)[number]
 export const resetAnchors = ["CALENDAR", "LICENSE_START"] as const
 export type ResetAnchor = (typeof resetAnchors)[number]
 
-const EntitlementType = Schema.Literals(entitlementTypes)
-const AggregationMethod = Schema.Literals(aggregationMethods)
-const ResetPeriod = Schema.Literals(resetPeriods)
-const ResetAnchor = Schema.Literals(resetAnchors)
+export const EntitlementType = Schema.Literals(entitlementTypes).annotate(component("EntitlementType", "NUMBER"))
+const AggregationMethod = Schema.Literals(aggregationMethods).annotate(component("AggregationMethod", "SUM"))
+export const ResetPeriod = Schema.Literals(resetPeriods).annotate(component("ResetPeriod", "MONTH"))
+export const ResetAnchor = Schema.Literals(resetAnchors).annotate(component("ResetAnchor", "CALENDAR"))
 
 const nullOr = <S extends Schema.Top>(schema: S, description: string) => Schema.NullOr(schema).annotate({ description })
+
+/** A group that an entitlement belongs to. */
+const EntitlementGroupReference = Schema.Struct({ id: Uuid, name: Schema.String, slug: Schema.String }).annotate(
+  component("EntitlementGroupReference", { name: "Platform", slug: "platform" }),
+)
 
 export const Entitlement = Schema.Struct({
   id: Uuid,
@@ -49,12 +55,28 @@ export const Entitlement = Schema.Struct({
   userFacing: Schema.Boolean,
   warningThresholdPercent: Schema.NullOr(Schema.Int),
   groupSlugs: Schema.Array(Schema.String),
-  entitlementGroups: Schema.Array(Schema.Struct({ id: Uuid, name: Schema.String, slug: Schema.String })),
+  entitlementGroups: Schema.Array(EntitlementGroupReference),
   createdAt: Timestamp,
   updatedAt: Timestamp,
   createdBy: ActorReference,
   updatedBy: ActorReference,
-})
+}).annotate(
+  component("Entitlement", {
+    slug: "api-calls",
+    name: "API calls",
+    description: "Requests to the public API",
+    unitSingular: "call",
+    unitPlural: "calls",
+    saleUnitFactor: 1000,
+    saleUnitSingular: "thousand calls",
+    saleUnitPlural: "thousand calls",
+    displayOrder: 10,
+    icon: null,
+    userFacing: true,
+    warningThresholdPercent: 80,
+    groupSlugs: ["platform"],
+  }),
+)
 export type Entitlement = typeof Entitlement.Type
 
 const optional = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
@@ -95,7 +117,7 @@ export const CreateEntitlement = Schema.Struct({
       .annotate({ description: "Slugs of the groups that get the entitlement" }),
   ),
   ...changeable,
-})
+}).annotate(component("CreateEntitlement"))
 export type CreateEntitlement = typeof CreateEntitlement.Type
 
 /** Filters of `GET /entitlements`. */
@@ -111,5 +133,7 @@ export interface EntitlementFilters {
 }
 
 /** Body of `PUT /entitlements/{entitlementSlug}`. */
-export const UpdateEntitlement = Schema.Struct({ name: Schema.optionalKey(Name), ...changeable })
+export const UpdateEntitlement = Schema.Struct({ name: Schema.optionalKey(Name), ...changeable }).annotate(
+  component("UpdateEntitlement"),
+)
 export type UpdateEntitlement = typeof UpdateEntitlement.Type

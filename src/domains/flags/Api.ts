@@ -100,6 +100,7 @@ export class FeatureFlagsApi extends HttpApiGroup.make("featureFlags")
       .annotate(ReadsMany, true)
       .annotateMerge(
         OpenApi.annotations({
+          identifier: "getFeatureFlagManifest",
           summary: "Read the flag manifest",
           description:
             "Returns the OpenFeature manifest for `openfeature pull`: all flags with a `metadata.fallback_value`, sorted by key. Send the cached `ETag` in `If-None-Match` to get 304 if nothing has changed.",

@@ -2,6 +2,7 @@
  * Schemas of feature flags and the manifest (interface specification, section 2; contract, sections 5 and 9, "Flags").
  */
 import { Effect, Schema } from "effect"
+import { component } from "../../kernel/contract/Component.ts"
 import { ActorReference } from "../../kernel/contract/Caller.ts"
 import { Uuid } from "../../kernel/values/Identifiers.ts"
 import { Description, FreeObject, Name, Text } from "../../kernel/values/Text.ts"
@@ -45,7 +46,7 @@ const MAX_TARGETINGS = 100
 const MAX_CONDITIONS = 20
 const MAX_VALUES = 100
 
-const FlagType = Schema.Literals(flagTypes)
+const FlagType = Schema.Literals(flagTypes).annotate(component("FeatureFlagType", "boolean"))
 
 /** Key of a flag. It must be usable in a path, in a file name and in generated source code. */
 export const FlagKey = Schema.String.check(
@@ -59,14 +60,14 @@ export const Variant = Schema.Struct({
   value: Schema.Unknown.annotate({
     description: "Value of the flag's type; objects have the same limits as `metadata`",
   }),
-})
+}).annotate(component("FeatureFlagVariant", { name: "on", value: true }))
 export type Variant = typeof Variant.Type
 
 export const Condition = Schema.Struct({
   attribute: Text(1, 255).annotate({
     description: "Property of the evaluation context, such as `targetingKey`; dots address nested objects",
   }),
-  operator: Schema.Literals(operators),
+  operator: Schema.Literals(operators).annotate(component("FeatureFlagOperator", "EQUALS")),
   values: Schema.Array(Schema.Unknown)
     .check(Schema.isMaxLength(MAX_VALUES))
     .annotate({
@@ -74,7 +75,7 @@ export const Condition = Schema.Struct({
         "Strings, numbers or booleans, depending on the operator. `IN`, `NOT_IN`, `CONTAINS`, `STARTS_WITH` and `ENDS_WITH` take one or more values. `EXISTS` takes none, or `false` to require absence. All others take exactly one",
     })
     .pipe(Schema.withDecodingDefaultKey(Effect.succeed([]))),
-})
+}).annotate(component("FeatureFlagCondition", { attribute: "plan", values: ["pro"] }))
 export type Condition = typeof Condition.Type
 
 export const Targeting = Schema.Struct({
@@ -86,7 +87,7 @@ export const Targeting = Schema.Struct({
   percentage: Schema.optionalKey(Schema.NullOr(Schema.Finite)).annotate({
     description: "Percentage of targeting keys to serve, 0 to 100 with up to three decimals; all if absent or `null`",
   }),
-})
+}).annotate(component("FeatureFlagTargeting", { name: "Customers of the pro plan", variant: "on" }))
 export type Targeting = typeof Targeting.Type
 
 export const FeatureFlag = Schema.Struct({
@@ -104,7 +105,20 @@ export const FeatureFlag = Schema.Struct({
   updatedAt: Timestamp,
   createdBy: ActorReference,
   updatedBy: ActorReference,
-})
+}).annotate(
+  component("FeatureFlag", {
+    key: "new-dashboard",
+    name: "New dashboard",
+    description: null,
+    enabled: true,
+    metadata: { fallback_value: false },
+    variants: [
+      { name: "on", value: true },
+      { name: "off", value: false },
+    ],
+    defaultVariant: "off",
+  }),
+)
 export type FeatureFlag = typeof FeatureFlag.Type
 
 const optional = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
@@ -129,11 +143,13 @@ const changeable = {
 }
 
 /** Body of `POST /feature-flags`. */
-export const CreateFeatureFlag = Schema.Struct({ key: FlagKey, type: FlagType, ...changeable })
+export const CreateFeatureFlag = Schema.Struct({ key: FlagKey, type: FlagType, ...changeable }).annotate(
+  component("CreateFeatureFlag"),
+)
 export type CreateFeatureFlag = typeof CreateFeatureFlag.Type
 
 /** Body of `PUT /feature-flags/{key}`. */
-export const UpdateFeatureFlag = Schema.Struct(changeable)
+export const UpdateFeatureFlag = Schema.Struct(changeable).annotate(component("UpdateFeatureFlag"))
 export type UpdateFeatureFlag = typeof UpdateFeatureFlag.Type
 
 /** A flag in the OpenFeature manifest. */
@@ -143,9 +159,18 @@ export const ManifestFlag = Schema.Struct({
   description: Schema.String.annotate({ description: "Single line; empty if the flag has no description" }),
   type: FlagType,
   defaultValue: Schema.Unknown.annotate({ description: "The flag's `metadata.fallback_value`" }),
-})
+}).annotate(
+  component("FeatureFlagManifestEntry", {
+    key: "new-dashboard",
+    name: "New dashboard",
+    description: "",
+    defaultValue: false,
+  }),
+)
 export type ManifestFlag = typeof ManifestFlag.Type
 
 /** Response of `GET /openfeature/v0/manifest`. */
-export const Manifest = Schema.Struct({ flags: Schema.Array(ManifestFlag) })
+export const Manifest = Schema.Struct({ flags: Schema.Array(ManifestFlag) }).annotate(
+  component("FeatureFlagManifest", {}),
+)
 export type Manifest = typeof Manifest.Type

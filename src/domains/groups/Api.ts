@@ -76,6 +76,7 @@ export class EntitlementGroupsApi extends HttpApiGroup.make("entitlementGroups")
       .annotateMerge(exampleBody({ entitlementSlug: "api-calls" }))
       .annotateMerge(
         OpenApi.annotations({
+          identifier: "addEntitlementToGroup",
           summary: "Add an entitlement to a group",
           description: "An entitlement can be in any number of groups. Adding it again has no effect.",
         }),
@@ -88,6 +89,7 @@ export class EntitlementGroupsApi extends HttpApiGroup.make("entitlementGroups")
       .annotate(RequiredScope, "write:entitlements")
       .annotateMerge(
         OpenApi.annotations({
+          identifier: "removeEntitlementFromGroup",
           summary: "Remove an entitlement from a group",
           description: "Has no effect if the entitlement is not in the group.",
         }),

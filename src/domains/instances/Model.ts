@@ -1,5 +1,6 @@
 /** Instances: what a customer runs under a license, between two dates (interface specification, section 1). */
 import { Schema } from "effect"
+import { component } from "../../kernel/contract/Component.ts"
 import { Integrations, NewIntegrations } from "../customers/Model.ts"
 import { ActorReference } from "../../kernel/contract/Caller.ts"
 import { nameFilter } from "../../kernel/contract/Page.ts"
@@ -26,7 +27,19 @@ export const Instance = Schema.Struct({
   updatedAt: Timestamp,
   createdBy: ActorReference,
   updatedBy: ActorReference,
-})
+}).annotate(
+  component("Instance", {
+    name: "Globex production",
+    slug: "globex-production",
+    description: null,
+    customerSlug: "globex",
+    licenseSlug: "pro",
+    startLicenseDate: "2026-01-01T00:00:00.000Z",
+    endLicenseDate: "2027-01-01T00:00:00.000Z",
+    metadata: { region: "eu" },
+    integrations: {},
+  }),
+)
 export type Instance = typeof Instance.Type
 
 /** The properties that name the customer and the license. A body has at most one of each group. */
@@ -55,7 +68,7 @@ export const CreateInstance = Schema.Struct({
   ...names,
   ...optional,
   integrations: NewIntegrations,
-})
+}).annotate(component("CreateInstance"))
 export type CreateInstance = typeof CreateInstance.Type
 
 /** Body of `PATCH /instances/{instanceSlug}`; `null` clears an optional property. */
@@ -67,7 +80,7 @@ export const UpdateInstance = Schema.Struct({
   }),
   ...names,
   ...optional,
-})
+}).annotate(component("UpdateInstance"))
 export type UpdateInstance = typeof UpdateInstance.Type
 
 /** A new instance. Only upserts by external id can omit the end date. */

@@ -187,14 +187,26 @@ export class IntegrationUpsertsApi extends HttpApiGroup.make("integrationUpserts
       error: [IntegrationRecordNotFound, ValidationFailed],
     })
       .annotate(RequiredScope, "read:customers")
-      .annotateMerge(OpenApi.annotations({ summary: "Read the customer with an external id", description: reading })),
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "getCustomerByExternalId",
+          summary: "Read the customer with an external id",
+          description: reading,
+        }),
+      ),
     HttpApiEndpoint.get("getInstance", "/integration/:adapter/instance/:externalId", {
       params: upserted,
       success: InstanceUpsertResult,
       error: [IntegrationRecordNotFound, ValidationFailed],
     })
       .annotate(RequiredScope, "read:instances")
-      .annotateMerge(OpenApi.annotations({ summary: "Read the instance with an external id", description: reading })),
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "getInstanceByExternalId",
+          summary: "Read the instance with an external id",
+          description: reading,
+        }),
+      ),
     HttpApiEndpoint.patch("customer", "/integration/:adapter/customer/:externalId", {
       params: upserted,
       payload: UpsertCustomer,
@@ -207,6 +219,7 @@ export class IntegrationUpsertsApi extends HttpApiGroup.make("integrationUpserts
       )
       .annotateMerge(
         OpenApi.annotations({
+          identifier: "upsertCustomer",
           summary: "Create or update the customer with an external id",
           description: `An unknown external id creates a customer. Its name defaults to the external id. ${upsertRules}`,
         }),
@@ -233,6 +246,7 @@ export class IntegrationUpsertsApi extends HttpApiGroup.make("integrationUpserts
       )
       .annotateMerge(
         OpenApi.annotations({
+          identifier: "upsertInstance",
           summary: "Create or update the instance with an external id",
           description: `An unknown external id creates an instance, which requires \`customerExternalId\` and \`licenseId\`. The name defaults to the external id, the start date to now, and the end date to none. ${upsertRules}`,
         }),

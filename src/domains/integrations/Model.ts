@@ -1,5 +1,6 @@
 /** Integration records link customers and instances to third-party systems (interface specification, section 2). */
 import { Schema } from "effect"
+import { component } from "../../kernel/contract/Component.ts"
 import { ExternalId, IntegrationRecord, LastError, WebUrl } from "../customers/Model.ts"
 import { Uuid } from "../../kernel/values/Identifiers.ts"
 import { Slug } from "../../kernel/values/Slug.ts"
@@ -31,7 +32,15 @@ export const connectorOf = (adapter: string): string => PREFIX + adapter
 export const NamedIntegrationRecord = Schema.Struct({
   integrationName: Schema.String.annotate({ description: "Name of the connector" }),
   ...IntegrationRecord.fields,
-})
+}).annotate(
+  component("NamedIntegrationRecord", {
+    integrationName: "service.integration.crm.salesforce",
+    external_id: "0014x00001AbCdE",
+    last_error: null,
+    metadata: { owner: "sales-emea" },
+    web_url: "https://acme.my.salesforce.example/0014x00001AbCdE",
+  }),
+)
 export type NamedIntegrationRecord = typeof NamedIntegrationRecord.Type
 
 /** The properties of the record in the bodies of both upserts. */
@@ -51,7 +60,7 @@ export const UpsertCustomer = Schema.Struct({
   slug: Schema.optionalKey(Slug),
   domain: Schema.optionalKey(Schema.NullOr(Name)),
   ...recordProperties,
-})
+}).annotate(component("UpsertCustomer"))
 export type UpsertCustomer = typeof UpsertCustomer.Type
 
 /** Body of `PATCH /integration/{adapter}/instance/{externalId}`; `null` clears an optional property. */
@@ -67,7 +76,7 @@ export const UpsertInstance = Schema.Struct({
   startLicenseDate: Schema.optionalKey(TimestampInput),
   endLicenseDate: Schema.optionalKey(Schema.NullOr(TimestampInput)),
   ...recordProperties,
-})
+}).annotate(component("UpsertInstance"))
 export type UpsertInstance = typeof UpsertInstance.Type
 
 /** The properties that both upserts share. */
@@ -84,7 +93,16 @@ export const CustomerUpsertResult = Schema.Struct({
   slug: Schema.String,
   domain: Schema.NullOr(Schema.String),
   ...resultRecordProperties,
-})
+}).annotate(
+  component("CustomerUpsertResult", {
+    name: "Globex",
+    slug: "globex",
+    domain: "globex.example",
+    error: "",
+    integrationMetadata: { owner: "sales-emea" },
+    webUrl: "https://acme.my.salesforce.example/0014x00001AbCdE",
+  }),
+)
 export type CustomerUpsertResult = typeof CustomerUpsertResult.Type
 
 export const InstanceUpsertResult = Schema.Struct({
@@ -99,5 +117,17 @@ export const InstanceUpsertResult = Schema.Struct({
   startLicenseDate: Timestamp,
   endLicenseDate: Schema.NullOr(Timestamp),
   ...resultRecordProperties,
-})
+}).annotate(
+  component("InstanceUpsertResult", {
+    name: "Globex production",
+    slug: "globex-production",
+    description: null,
+    customerExternalId: "0014x00001AbCdE",
+    error: "",
+    integrationMetadata: {},
+    webUrl: null,
+    startLicenseDate: "2026-01-01T00:00:00.000Z",
+    endLicenseDate: "2027-01-01T00:00:00.000Z",
+  }),
+)
 export type InstanceUpsertResult = typeof InstanceUpsertResult.Type

@@ -1,5 +1,6 @@
 /** Licenses: versions of families, and their grants (interface specification, section 2; contract, section 5). */
 import { Schema } from "effect"
+import { component } from "../../kernel/contract/Component.ts"
 import { ActorReference } from "../../kernel/contract/Caller.ts"
 import { Amount } from "../../kernel/values/Decimal.ts"
 import { nameFilter } from "../../kernel/contract/Page.ts"
@@ -16,9 +17,9 @@ export type LicenseType = (typeof licenseTypes)[number]
 export const lifecycleStates = ["DRAFT", "PUBLISHED", "ARCHIVED"] as const
 export type LifecycleState = (typeof lifecycleStates)[number]
 
-const LicenseType = Schema.Literals(licenseTypes)
+const LicenseType = Schema.Literals(licenseTypes).annotate(component("LicenseType", "PAID"))
 
-export const LifecycleState = Schema.Literals(lifecycleStates)
+export const LifecycleState = Schema.Literals(lifecycleStates).annotate(component("LifecycleState", "PUBLISHED"))
 
 export const License = Schema.Struct({
   id: Uuid,
@@ -36,7 +37,17 @@ export const License = Schema.Struct({
   updatedAt: Timestamp,
   createdBy: ActorReference,
   updatedBy: ActorReference,
-})
+}).annotate(
+  component("License", {
+    familySlug: "pro",
+    slug: "pro",
+    name: "Pro",
+    version: "1",
+    versionName: "2026",
+    description: null,
+    isDefault: true,
+  }),
+)
 export type License = typeof License.Type
 
 const optional = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
@@ -50,11 +61,14 @@ export const CreateLicense = Schema.Struct({
   familySlug: optional(PathName.annotate({ description: "Slug of the family to which the version is added" })),
   familyId: optional(Uuid.annotate({ description: "Id of the family to which the version is added" })),
   lifecycleState: Schema.optionalKey(
-    Schema.Literals(["DRAFT", "PUBLISHED"]).annotate({ description: "Default `PUBLISHED`" }),
+    Schema.Literals(["DRAFT", "PUBLISHED"]).annotate({
+      ...component("InitialLifecycleState"),
+      description: "Default `PUBLISHED`",
+    }),
   ),
   isDefault: Schema.optionalKey(Schema.Boolean.annotate({ description: "Default `false`" })),
   versionName: optional(Name),
-})
+}).annotate(component("CreateLicense"))
 export type CreateLicense = typeof CreateLicense.Type
 
 /** Body of `PUT /licenses/{licenseSlug}`. */
@@ -64,7 +78,7 @@ export const UpdateLicense = Schema.Struct({
   description: optional(Description),
   versionName: optional(Name),
   isDefault: Schema.optionalKey(Schema.Boolean),
-})
+}).annotate(component("UpdateLicense"))
 export type UpdateLicense = typeof UpdateLicense.Type
 
 /** Filters of `GET /licenses`. */
@@ -93,7 +107,7 @@ export const LicenseFamily = Schema.Struct({
   }),
   createdAt: Timestamp,
   createdBy: ActorReference,
-})
+}).annotate(component("LicenseFamily", { slug: "pro" }))
 export type LicenseFamily = typeof LicenseFamily.Type
 
 /** The maximum number of versions in a family's response. */
@@ -108,7 +122,7 @@ export const ResolvedLicenseFamily = Schema.Struct({
       description: `All versions, highest first, at most ${MAX_VERSIONS}; only with \`include=versions\``,
     }),
   ),
-})
+}).annotate(component("ResolvedLicenseFamily", { slug: "pro" }))
 export type ResolvedLicenseFamily = typeof ResolvedLicenseFamily.Type
 
 /** What a request asks of a family beside its current version. */
@@ -142,7 +156,7 @@ export const Grant = Schema.Struct({
   entitlementSlug: Schema.String,
   value: GrantedValue,
   overagePercent: OveragePercent,
-})
+}).annotate(component("LicenseEntitlement", { entitlementSlug: "api-calls", value: 10_000, overagePercent: 10 }))
 export type Grant = typeof Grant.Type
 
 /** Body of `POST /licenses/{licenseSlug}/entitlements`. */
@@ -150,12 +164,12 @@ export const CreateGrant = Schema.Struct({
   entitlementSlug: PathName,
   value: GrantValue,
   overagePercent: Schema.optionalKey(OveragePercent),
-})
+}).annotate(component("AssignLicenseEntitlement"))
 export type CreateGrant = typeof CreateGrant.Type
 
 /** Body of `PUT /licenses/{licenseSlug}/entitlements/{entitlementSlug}`. */
 export const UpdateGrant = Schema.Struct({
   value: Schema.optionalKey(GrantValue),
   overagePercent: Schema.optionalKey(OveragePercent),
-})
+}).annotate(component("UpdateLicenseEntitlement"))
 export type UpdateGrant = typeof UpdateGrant.Type

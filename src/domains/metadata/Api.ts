@@ -116,6 +116,7 @@ export class MetadataFieldsApi extends HttpApiGroup.make("metadataFields")
       .annotateMerge(exampleBody({ value: "eu" }))
       .annotateMerge(
         OpenApi.annotations({
+          identifier: "dryRunMetadataField",
           summary: "Check a value against a metadata field",
           description: "Stores nothing. Also returns 200 for an invalid value, with at most 20 validation errors.",
         }),

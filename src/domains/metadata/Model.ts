@@ -1,12 +1,15 @@
 /** Metadata fields: schemas for the metadata of zones and instances (interface specification, section 2). */
 import { Schema } from "effect"
+import { component } from "../../kernel/contract/Component.ts"
 import { ActorReference } from "../../kernel/contract/Caller.ts"
 import { Uuid } from "../../kernel/values/Identifiers.ts"
 import { FreeObject, Name } from "../../kernel/values/Text.ts"
 import { Timestamp } from "../../kernel/values/Timestamp.ts"
 
 /** The kind of resource whose metadata a field describes. */
-export const ResourceType = Schema.Literals(["DEPLOYMENT_ZONE", "INSTANCE"])
+export const ResourceType = Schema.Literals(["DEPLOYMENT_ZONE", "INSTANCE"]).annotate(
+  component("MetadataResourceType", "INSTANCE"),
+)
 export type ResourceType = typeof ResourceType.Type
 
 const Key = Schema.String.check(
@@ -37,7 +40,14 @@ export const MetadataField = Schema.Struct({
   updatedAt: Timestamp,
   createdBy: ActorReference,
   updatedBy: ActorReference,
-})
+}).annotate(
+  component("MetadataField", {
+    key: "region",
+    label: "Region",
+    jsonSchema: { type: "string", enum: ["eu", "us"] },
+    displayOrder: 0,
+  }),
+)
 export type MetadataField = typeof MetadataField.Type
 
 /** Body of `POST /metadata-fields`. */
@@ -47,7 +57,7 @@ export const CreateMetadataField = Schema.Struct({
   label: Name,
   resourceType: ResourceType,
   displayOrder: Schema.optionalKey(Schema.NullOr(DisplayOrder)),
-})
+}).annotate(component("CreateMetadataField"))
 export type CreateMetadataField = typeof CreateMetadataField.Type
 
 /** Body of `PATCH /metadata-fields/{metadataFieldId}`. Omitted properties keep their values. */
@@ -55,7 +65,7 @@ export const UpdateMetadataField = Schema.Struct({
   label: Schema.optionalKey(Name),
   jsonSchema: Schema.optionalKey(JsonSchema),
   displayOrder: Schema.optionalKey(Schema.NullOr(DisplayOrder)),
-})
+}).annotate(component("UpdateMetadataField"))
 export type UpdateMetadataField = typeof UpdateMetadataField.Type
 
 const isMetadataOfOneKey = Schema.is(FreeObject)
@@ -67,21 +77,22 @@ export const DryRun = Schema.Struct({
       expected: "a value of at most 16 KiB, 3 levels and 64 keys per object, without NUL or lone surrogates",
     }),
   ).annotate({ description: "Any JSON value that `metadata` can hold" }),
-})
+}).annotate(component("MetadataFieldDryRun"))
 export type DryRun = typeof DryRun.Type
+
+/** An error of a value, as a dry-run reports it. */
+const MetadataValueError = Schema.Struct({
+  location: Schema.String.annotate({
+    description: "Location of the error in the value, e.g. `body.value/racks/0`",
+  }),
+  message: Schema.String,
+}).annotate(component("MetadataValueError", { location: "body.value", message: 'must be one of "eu", "us"' }))
 
 /** The response of a dry-run. */
 export const Verdict = Schema.Struct({
   valid: Schema.Boolean,
-  errors: Schema.Array(
-    Schema.Struct({
-      location: Schema.String.annotate({
-        description: "Location of the error in the value, e.g. `body.value/racks/0`",
-      }),
-      message: Schema.String,
-    }),
-  ),
-})
+  errors: Schema.Array(MetadataValueError),
+}).annotate(component("MetadataFieldVerdict", { valid: false }))
 export type Verdict = typeof Verdict.Type
 
 /** Query filters of the list. */

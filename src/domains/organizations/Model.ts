@@ -1,5 +1,6 @@
 /** Organizations: the tenants of an installation (contract, section 7). */
 import { Schema } from "effect"
+import { component } from "../../kernel/contract/Component.ts"
 import { ActorReference } from "../../kernel/contract/Caller.ts"
 import { Uuid } from "../../kernel/values/Identifiers.ts"
 import { Slug } from "../../kernel/values/Slug.ts"
@@ -15,7 +16,7 @@ export const Organization = Schema.Struct({
   updatedAt: Timestamp,
   createdBy: ActorReference,
   updatedBy: ActorReference,
-})
+}).annotate(component("Organization", { name: "Acme", slug: "acme", externalId: "crm-42" }))
 export type Organization = typeof Organization.Type
 
 /** Body of `POST /platform/organizations`. */
@@ -23,7 +24,7 @@ export const CreateOrganization = Schema.Struct({
   name: Name,
   slug: Schema.optionalKey(Slug),
   externalId: Schema.optionalKey(Schema.NullOr(Name)),
-})
+}).annotate(component("CreateOrganization"))
 export type CreateOrganization = typeof CreateOrganization.Type
 
 /** Query of `DELETE /platform/organizations/{orgId}`. */
@@ -35,5 +36,5 @@ export const removalConfirmation = {
 export const UpdateOrganization = Schema.Struct({
   name: Schema.optionalKey(Name),
   externalId: Schema.optionalKey(Schema.NullOr(Name)),
-})
+}).annotate(component("UpdateOrganization"))
 export type UpdateOrganization = typeof UpdateOrganization.Type

@@ -1,5 +1,6 @@
 /** People and the organizations they belong to (interface specification, section 5.9; contract, section 7). */
 import { Schema } from "effect"
+import { component } from "../../kernel/contract/Component.ts"
 import { ActorReference, Role } from "../../kernel/contract/Caller.ts"
 import { Uuid } from "../../kernel/values/Identifiers.ts"
 import { Name, Text } from "../../kernel/values/Text.ts"
@@ -14,7 +15,14 @@ export const User = Schema.Struct({
   subject: Schema.NullOr(Schema.String).annotate({ description: "`sub` of the person's tokens" }),
   createdAt: Timestamp,
   createdBy: ActorReference,
-})
+}).annotate(
+  component("User", {
+    name: "Ada Lovelace",
+    email: "ada@acme.example",
+    issuer: "https://login.acme.example",
+    subject: "00u1a2b3c4",
+  }),
+)
 export type User = typeof User.Type
 
 /** An e-mail address. Only its form is checked. */
@@ -29,7 +37,7 @@ export const CreateUser = Schema.Struct({
   email: Schema.optionalKey(Schema.NullOr(Email)),
   issuer: Schema.optionalKey(Schema.NullOr(Identity)),
   subject: Schema.optionalKey(Schema.NullOr(Identity)),
-})
+}).annotate(component("CreateUser"))
 export type CreateUser = typeof CreateUser.Type
 
 /** The membership of a person in an organization. Removed memberships are retained with the time of removal. */
@@ -41,15 +49,15 @@ export const Membership = Schema.Struct({
   createdAt: Timestamp,
   createdBy: ActorReference,
   removedAt: Schema.NullOr(Timestamp),
-})
+}).annotate(component("Membership", { userName: "Ada Lovelace", removedAt: null }))
 export type Membership = typeof Membership.Type
 
 /** Body of `POST /platform/organizations/{orgId}/memberships`. */
-export const CreateMembership = Schema.Struct({ userId: Uuid, role: Role })
+export const CreateMembership = Schema.Struct({ userId: Uuid, role: Role }).annotate(component("CreateMembership"))
 export type CreateMembership = typeof CreateMembership.Type
 
 /** Body of `PATCH /platform/organizations/{orgId}/memberships/{userId}`. */
-export const UpdateMembership = Schema.Struct({ role: Role })
+export const UpdateMembership = Schema.Struct({ role: Role }).annotate(component("UpdateMembership"))
 export type UpdateMembership = typeof UpdateMembership.Type
 
 /** Query filters of the membership list. */

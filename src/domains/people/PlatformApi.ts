@@ -67,6 +67,7 @@ export class UsersApi extends HttpApiGroup.make("users")
       .annotate(RequiredScope, "delete:users")
       .annotateMerge(
         OpenApi.annotations({
+          identifier: "deleteUser",
           summary: "Remove a user",
           description:
             "Ends all memberships of the person with their next request. Records and events keep the name. Signing in again does not bring the person back; create a user with the same issuer and subject to do so. `system:platform` cannot be removed.",

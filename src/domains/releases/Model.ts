@@ -1,5 +1,6 @@
 /** Releases: immutable sets of components that deployment zones run (interface specification, section 2). */
 import { Schema } from "effect"
+import { component } from "../../kernel/contract/Component.ts"
 import { Component } from "../components/Model.ts"
 import { ActorReference } from "../../kernel/contract/Caller.ts"
 import { Uuid } from "../../kernel/values/Identifiers.ts"
@@ -23,7 +24,7 @@ export const Release = Schema.Struct({
   }),
   createdAt: Timestamp,
   createdBy: ActorReference,
-})
+}).annotate(component("Release", { slug: "2026-1", version: "2026.1", description: "The first release of 2026" }))
 export type Release = typeof Release.Type
 
 /** Body of `POST /releases`. */
@@ -32,5 +33,5 @@ export const CreateRelease = Schema.Struct({
   slug: Schema.optionalKey(Slug),
   description: Schema.optionalKey(Schema.NullOr(Description)),
   componentIds: Schema.optionalKey(Schema.Array(Uuid).check(Schema.isMaxLength(MAX_COMPONENTS))),
-})
+}).annotate(component("CreateRelease"))
 export type CreateRelease = typeof CreateRelease.Type

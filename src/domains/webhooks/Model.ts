@@ -4,6 +4,7 @@
  */
 import { Schema } from "effect"
 import { HttpApiSchema } from "effect/http-api"
+import { component } from "../../kernel/contract/Component.ts"
 import { ActorReference } from "../../kernel/contract/Caller.ts"
 import { eventNames, isEventName } from "../../kernel/contract/Event.ts"
 import type { EventName } from "../../kernel/contract/Event.ts"
@@ -15,7 +16,7 @@ import { Timestamp, TimestampInput } from "../../kernel/values/Timestamp.ts"
 export const TEST_EVENT = "WEBHOOK_ENDPOINT_TESTED" satisfies EventName
 
 /** A subscription: the name of an event, or `*` for all events, including those of later versions. */
-export const Subscription = Schema.Literals(["*", ...eventNames])
+export const Subscription = Schema.Literals(["*", ...eventNames]).annotate(component("EventSubscription", "*"))
 
 export type Subscription = typeof Subscription.Type
 
@@ -32,7 +33,15 @@ export const WebhookEndpoint = Schema.Struct({
   updatedAt: Timestamp,
   createdBy: ActorReference,
   updatedBy: ActorReference,
-})
+}).annotate(
+  component("WebhookEndpoint", {
+    url: "https://example.com/keyshelf-events",
+    eventNames: ["CUSTOMER_CREATION", "INSTANCE_CREATION"],
+    description: "Synchronizes our billing",
+    disabledAt: null,
+    disabledReason: null,
+  }),
+)
 
 export type WebhookEndpoint = typeof WebhookEndpoint.Type
 
@@ -43,7 +52,16 @@ export const WebhookEndpointWithSecret = Schema.Struct({
     description:
       "`whsec_` and 32 random bytes in base64, the format of Standard Webhooks libraries; returned only here",
   }),
-})
+}).annotate(
+  component("WebhookEndpointWithSecret", {
+    url: "https://example.com/keyshelf-events",
+    eventNames: ["CUSTOMER_CREATION", "INSTANCE_CREATION"],
+    description: "Synchronizes our billing",
+    disabledAt: null,
+    disabledReason: null,
+    secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwP3yRkzXqUuM=",
+  }),
+)
 
 export type WebhookEndpointWithSecret = typeof WebhookEndpointWithSecret.Type
 
@@ -58,7 +76,7 @@ export const CreateWebhookEndpoint = Schema.Struct({
   url: Url,
   eventNames: Subscriptions,
   description: Schema.optionalKey(Schema.NullOr(Description)),
-})
+}).annotate(component("CreateWebhookEndpoint"))
 
 export type CreateWebhookEndpoint = typeof CreateWebhookEndpoint.Type
 
@@ -67,12 +85,14 @@ export const UpdateWebhookEndpoint = Schema.Struct({
   url: Schema.optionalKey(Url),
   eventNames: Schema.optionalKey(Subscriptions),
   description: Schema.optionalKey(Schema.NullOr(Description)),
-})
+}).annotate(component("UpdateWebhookEndpoint"))
 
 export type UpdateWebhookEndpoint = typeof UpdateWebhookEndpoint.Type
 
 /** The queued delivery of a `test` or `retry`. */
-export const QueuedDelivery = Schema.Struct({ deliveryId: Uuid, eventId: Uuid })
+export const QueuedDelivery = Schema.Struct({ deliveryId: Uuid, eventId: Uuid }).annotate(
+  component("QueuedDelivery", {}),
+)
 
 export type QueuedDelivery = typeof QueuedDelivery.Type
 
@@ -85,19 +105,23 @@ export const RecoverDeliveries = Schema.Struct({
   until: Schema.optionalKey(
     TimestampInput.annotate({ description: "Deliveries whose first attempt began before this time; default now" }),
   ),
-})
+}).annotate(component("RecoverDeliveries"))
 
 export type RecoverDeliveries = typeof RecoverDeliveries.Type
 
 /** The response to a recovery. */
 export const Recovered = Schema.Struct({
   count: Schema.Int.annotate({ description: "How many deliveries are tried again" }),
-}).pipe(HttpApiSchema.status(202))
+})
+  .annotate(component("RecoveredDeliveries", { count: 12 }))
+  .pipe(HttpApiSchema.status(202))
 
 /**
  * States of an attempt (interface specification, section 3): in flight, succeeded, failed with a retry pending, failed.
  */
-export const AttemptState = Schema.Literals(["Sending", "Success", "Failure", "Failed"])
+export const AttemptState = Schema.Literals(["Sending", "Success", "Failure", "Failed"]).annotate(
+  component("WebhookAttemptState", "Success"),
+)
 
 export type AttemptState = typeof AttemptState.Type
 
@@ -120,7 +144,19 @@ export const WebhookAttempt = Schema.Struct({
   durationMs: Schema.NullOr(Schema.Int).annotate({ description: "`null` while the attempt is in flight" }),
   nextAttemptAt: Schema.NullOr(Timestamp).annotate({ description: "When the next attempt is due after a `Failure`" }),
   timestamp: Timestamp.annotate({ description: "When the attempt began" }),
-})
+}).annotate(
+  component("WebhookAttempt", {
+    eventName: "CUSTOMER_CREATION",
+    endpointUrl: "https://example.com/keyshelf-events",
+    attempt: 1,
+    statusCode: 204,
+    requestBody: "{}",
+    responseBody: "",
+    error: null,
+    durationMs: 41,
+    nextAttemptAt: null,
+  }),
+)
 
 export type WebhookAttempt = typeof WebhookAttempt.Type
 

@@ -86,6 +86,7 @@ export class DeploymentZonesApi extends HttpApiGroup.make("deploymentZones")
       .annotate(RequiredScope, "read:deployment_zones")
       .annotateMerge(
         OpenApi.annotations({
+          identifier: "listDeployments",
           summary: "List deployments to a zone",
           description: "Newest first. Entries remain after their release is deleted.",
         }),

@@ -1,5 +1,6 @@
 /** Deployment zones and their deployment history (interface specification, section 2). */
 import { Schema } from "effect"
+import { component } from "../../kernel/contract/Component.ts"
 import { ActorReference } from "../../kernel/contract/Caller.ts"
 import { nameFilter } from "../../kernel/contract/Page.ts"
 import { Uuid } from "../../kernel/values/Identifiers.ts"
@@ -26,7 +27,15 @@ export const DeploymentZone = Schema.Struct({
   updatedAt: Timestamp,
   createdBy: ActorReference,
   updatedBy: ActorReference,
-})
+}).annotate(
+  component("DeploymentZone", {
+    name: "Frankfurt",
+    slug: "frankfurt",
+    description: null,
+    type: "production",
+    metadata: { region: "eu" },
+  }),
+)
 export type DeploymentZone = typeof DeploymentZone.Type
 
 /** Body of `POST /deployment-zones`. */
@@ -37,7 +46,7 @@ export const CreateDeploymentZone = Schema.Struct({
   type: ZoneType,
   metadata: Schema.optionalKey(Schema.NullOr(FreeObject)),
   releaseId: Schema.optionalKey(Schema.NullOr(Uuid)),
-})
+}).annotate(component("CreateDeploymentZone"))
 export type CreateDeploymentZone = typeof CreateDeploymentZone.Type
 
 /** Body of `PUT /deployment-zones/{deploymentZoneSlug}`; `null` clears a property, an omitted one stays unchanged. */
@@ -47,7 +56,7 @@ export const UpdateDeploymentZone = Schema.Struct({
   type: Schema.optionalKey(ZoneType),
   metadata: Schema.optionalKey(Schema.NullOr(FreeObject)),
   releaseId: Schema.optionalKey(Schema.NullOr(Uuid)),
-})
+}).annotate(component("UpdateDeploymentZone"))
 export type UpdateDeploymentZone = typeof UpdateDeploymentZone.Type
 
 /** Filters of `GET /deployment-zones`. */
@@ -70,5 +79,5 @@ export const Deployment = Schema.Struct({
   releaseVersion: Schema.String,
   deployedAt: Timestamp,
   deployedBy: ActorReference,
-})
+}).annotate(component("Deployment", { releaseSlug: "2026-1", releaseVersion: "2026.1" }))
 export type Deployment = typeof Deployment.Type

@@ -1,9 +1,12 @@
 /** The caller of a request. The authentication of each listener provides it to the handlers. */
 import { Context, Schema } from "effect"
+import { component } from "./Component.ts"
 import { Uuid } from "../values/Identifiers.ts"
 
 /** A reference to an acting identity: a person, a service account or the platform identity. */
-export const ActorReference = Schema.Struct({ id: Uuid, name: Schema.String })
+export const ActorReference = Schema.Struct({ id: Uuid, name: Schema.String }).annotate(
+  component("Actor", { name: "Build server" }),
+)
 export type ActorReference = typeof ActorReference.Type
 
 /** The platform identity: a member of every organization, never listed, and never changed (section 5.10). */
@@ -13,7 +16,7 @@ export const platformIdentity: ActorReference = {
 }
 
 /** The role of a person in an organization. Machines have scopes but no role. */
-export const Role = Schema.Literals(["ADMIN", "MEMBER", "VIEWER"])
+export const Role = Schema.Literals(["ADMIN", "MEMBER", "VIEWER"]).annotate(component("Role", "MEMBER"))
 export type Role = typeof Role.Type
 
 interface Authenticated {

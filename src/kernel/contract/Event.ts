@@ -1,5 +1,6 @@
 /** Events of an organization's stream (interface specification, section 6; contract, section 6). */
 import { Schema } from "effect"
+import { component } from "./Component.ts"
 import { ActorReference } from "./Caller.ts"
 import { Uuid } from "../values/Identifiers.ts"
 import { Timestamp } from "../values/Timestamp.ts"
@@ -67,7 +68,7 @@ export const eventNames = [
   "WEBHOOK_ENDPOINT_TESTED",
 ] as const
 
-export const EventName = Schema.Literals(eventNames)
+export const EventName = Schema.Literals(eventNames).annotate(component("EventName", "CUSTOMER_CREATION"))
 export type EventName = typeof EventName.Type
 
 /** Whether a text is the name of an event. */
@@ -81,5 +82,5 @@ export const EventRecord = Schema.Struct({
   organizationId: Uuid,
   actor: ActorReference,
   data: Schema.Record(Schema.String, Schema.Unknown),
-})
+}).annotate(component("Event", { data: { name: "Globex", slug: "globex" } }))
 export type EventRecord = typeof EventRecord.Type

@@ -2,6 +2,7 @@
 import { Context, Schema, SchemaTransformation } from "effect"
 import type { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
+import { component, componentOf } from "./Component.ts"
 import type { InvalidCursor } from "./Problem.ts"
 import { Text } from "../values/Text.ts"
 import { toJson } from "./JsonResponse.ts"
@@ -45,13 +46,16 @@ export interface PageRequest {
   readonly limit?: number
 }
 
+/** The name of the items in the documents. A test finds pages of schemas without one. */
+const nameOf = (item: Schema.Top): string => componentOf(item.ast)?.name ?? ""
+
 /** A page of items. `nextCursor` is `""` on the last page. */
 export const Page = <Item extends Schema.Top>(item: Item) =>
   Schema.Struct({
     items: Schema.Array(item),
     hasMore: Schema.Boolean,
     nextCursor: Schema.String.annotate({ description: "Cursor of the next page, empty on the last page" }),
-  })
+  }).annotate(component(`${nameOf(item)}Page`, { hasMore: false, nextCursor: "" }))
 
 export interface Page<Item> {
   readonly items: ReadonlyArray<Item>

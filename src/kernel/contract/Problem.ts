@@ -5,6 +5,7 @@
  */
 import { Effect, Schema } from "effect"
 import { HttpApiError } from "effect/http-api"
+import { component } from "./Component.ts"
 
 /** A validation error: its place in the request (`body.items[3].name`), a message, and the value that was sent. */
 export const ValidationError = Schema.Struct({
@@ -13,7 +14,7 @@ export const ValidationError = Schema.Struct({
   }),
   message: Schema.String.annotate({ description: "What is wrong with the value" }),
   value: Schema.optionalKey(Schema.Unknown).annotate({ description: "The value that was sent, unless it is a secret" }),
-})
+}).annotate(component("ValidationError", { location: "body.name", message: "required" }))
 export type ValidationError = typeof ValidationError.Type
 
 const fieldsOf = <const Code extends string>(code: Code) => ({

@@ -1,5 +1,6 @@
 /** Scopes: the permissions of a credential (interface specification, section 5.7; contract, section 4). Pure. */
 import { Schema } from "effect"
+import { component } from "./Component.ts"
 
 /** Modules of the Core API. */
 export const coreModules = [
@@ -32,10 +33,14 @@ const scopesFor = (modules: ReadonlyArray<PlatformModule>): ReadonlyArray<Scope>
   actions.flatMap((action) => [...modules, "*" as const].map((module) => `${action}:${module}` as const))
 
 /** A scope that an organization's token can have. */
-export const OrganizationScope = Schema.Literals(scopesFor(coreModules))
+export const OrganizationScope = Schema.Literals(scopesFor(coreModules)).annotate(
+  component("OrganizationScope", "read:customers"),
+)
 
 /** A scope that a platform credential can have. */
-export const PlatformScope = Schema.Literals(scopesFor(platformModules))
+export const PlatformScope = Schema.Literals(scopesFor(platformModules)).annotate(
+  component("PlatformScope", "write:organizations"),
+)
 
 const parts = (scope: string): [action: string, module: string] => {
   const colon = scope.indexOf(":")

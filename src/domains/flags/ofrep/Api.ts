@@ -19,6 +19,7 @@ export class OfrepApi extends HttpApiGroup.make("ofrep")
       .annotateMerge(exampleBody({ context: { targetingKey: "globex-prod", plan: "pro" } }))
       .annotateMerge(
         OpenApi.annotations({
+          identifier: "evaluateFlag",
           summary: "Evaluate a flag",
           description:
             "Evaluates a flag for a context and changes nothing. The flag `entitlement.<slug>` returns an entitlement of the instance whose slug is `targetingKey`: access, the remaining amount (-1 if unlimited) or the configuration. If the response has no `value`, clients use the default in their code.",
@@ -42,6 +43,7 @@ export class OfrepApi extends HttpApiGroup.make("ofrep")
       .annotateMerge(exampleBody({ context: { targetingKey: "globex-prod", plan: "pro" } }))
       .annotateMerge(
         OpenApi.annotations({
+          identifier: "evaluateFlags",
           summary: "Evaluate all flags",
           description:
             "Evaluates all flags for a context, sorted by key, and changes nothing. A flag that cannot be evaluated has its own error. If `targetingKey` is the slug of an instance, its entitlements are included.",

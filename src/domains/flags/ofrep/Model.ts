@@ -1,6 +1,7 @@
 /** Requests and responses of OFREP, the OpenFeature Remote Evaluation Protocol (OpenAPI 0.3.0). */
 import { Option, Predicate, Schema } from "effect"
 import { HttpApiSchema } from "effect/http-api"
+import { component } from "../../../kernel/contract/Component.ts"
 
 /** Why an evaluation returned its value. */
 export const reasons = ["STATIC", "TARGETING_MATCH", "SPLIT", "DISABLED"] as const
@@ -16,10 +17,10 @@ export const Context = Schema.StructWithRest(
     }),
   }),
   [Schema.Record(Schema.String, Schema.Unknown)],
-)
+).annotate(component("EvaluationContext"))
 export type Context = { readonly targetingKey?: string } & Readonly<Record<string, unknown>>
 
-export const EvaluationRequest = Schema.Struct({ context: Context })
+export const EvaluationRequest = Schema.Struct({ context: Context }).annotate(component("EvaluationRequest"))
 
 const metadata = Schema.Record(Schema.String, Schema.Union([Schema.String, Schema.Finite, Schema.Boolean]))
 
@@ -29,17 +30,26 @@ export const EvaluationSuccess = Schema.Struct({
   value: Schema.optionalKey(Schema.Unknown).annotate({
     description: "Value of the flag's type; if absent, use the default in your code",
   }),
-  reason: Schema.Literals(reasons),
+  reason: Schema.Literals(reasons).annotate(component("EvaluationReason", "STATIC")),
   variant: Schema.optionalKey(Schema.String),
   metadata,
-})
+}).annotate(
+  component("EvaluationSuccess", {
+    key: "new-dashboard",
+    value: true,
+    variant: "on",
+    metadata: { fallback_value: false },
+  }),
+)
 export type EvaluationSuccess = typeof EvaluationSuccess.Type
 
-const failureOf = <const Code extends string>(codes: ReadonlyArray<Code>) =>
-  Schema.Struct({ key: Schema.String, errorCode: Schema.Literals(codes), errorDetails: Schema.String })
+const failureOf = <const Code extends string>(codes: Schema.Literals<ReadonlyArray<Code>>) =>
+  Schema.Struct({ key: Schema.String, errorCode: codes, errorDetails: Schema.String })
 
-export const EvaluationFailure = failureOf(errorCodes)
-export const FlagNotFound = failureOf(["FLAG_NOT_FOUND"])
+export const EvaluationFailure = failureOf(
+  Schema.Literals(errorCodes).annotate(component("EvaluationErrorCode")),
+).annotate(component("EvaluationFailure"))
+export const FlagNotFound = failureOf(Schema.Literals(["FLAG_NOT_FOUND"])).annotate(component("EvaluationFlagNotFound"))
 
 /** Result of evaluating one flag. */
 export type Evaluation = EvaluationSuccess | typeof EvaluationFailure.Type | typeof FlagNotFound.Type
@@ -48,13 +58,18 @@ export type Evaluation = EvaluationSuccess | typeof EvaluationFailure.Type | typ
 export const BulkEvaluation = Schema.Struct({
   flags: Schema.Array(Schema.Union([EvaluationSuccess, EvaluationFailure])),
   metadata,
-})
+}).annotate(
+  component("BulkEvaluation", {
+    flags: [{ key: "new-dashboard", value: true, reason: "STATIC", variant: "on", metadata: {} }],
+    metadata: {},
+  }),
+)
 export type BulkEvaluation = { readonly flags: ReadonlyArray<Evaluation>; readonly metadata: typeof metadata.Type }
 
 export const BulkEvaluationFailure = Schema.Struct({
-  errorCode: Schema.Literals(["PARSE_ERROR", "INVALID_CONTEXT"]),
+  errorCode: Schema.Literals(["PARSE_ERROR", "INVALID_CONTEXT"]).annotate(component("BulkEvaluationErrorCode")),
   errorDetails: Schema.String,
-})
+}).annotate(component("BulkEvaluationFailure"))
 export type RequestError = typeof BulkEvaluationFailure.Type
 
 /** Error responses with the statuses that OFREP defines. */

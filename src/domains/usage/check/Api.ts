@@ -21,6 +21,7 @@ export class CheckApi extends HttpApiGroup.make("check")
       .annotateMerge(exampleBody({ checks: [{ entitlement: "api-calls", requested: 25 }, { entitlement: "sso" }] }))
       .annotateMerge(
         OpenApi.annotations({
+          identifier: "checkInstance",
           summary: "Check what an instance may use",
           description:
             "Returns an answer for each check, in the order of the request. It changes nothing, unless `consume` is true: then the requested amounts are used if all of them are allowed, otherwise none is, and `write:instances` is required. A denied check is not an error: `allowed` is false and `reason` says why. `GRANTED`, `UNLIMITED` and `SOFT_LIMIT` (above the limit, within its overage) allow. `LIMIT_REACHED`, `NOT_GRANTED`, `ENTITLEMENT_NOT_FOUND`, `LICENSE_NOT_STARTED` and `LICENSE_EXPIRED` deny. The figures describe the state before the request, or after it if consumed; `remaining` excludes reserved quantities. A past `at` uses the license, dates and grants at that instant, and the usage up to and including it. `explain` adds to each answer everything that it was decided on.",

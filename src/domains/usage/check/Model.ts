@@ -1,9 +1,10 @@
 /** Bodies of checks, and the explanation of their answers for people who support users. */
 import { Schema } from "effect"
+import { component } from "../../../kernel/contract/Component.ts"
 import { Amount } from "../../../kernel/values/Decimal.ts"
 import { PathName } from "../../../kernel/values/Text.ts"
 import { Timestamp, TimestampInput } from "../../../kernel/values/Timestamp.ts"
-import { resetAnchors, resetPeriods } from "../../entitlements/Model.ts"
+import { ResetAnchor, ResetPeriod } from "../../entitlements/Model.ts"
 import type { EntitlementType } from "../../entitlements/Model.ts"
 import { LifecycleState } from "../../licenses/Model.ts"
 import { checkReasons } from "../rules/Decision.ts"
@@ -20,34 +21,34 @@ export const Explanation = Schema.Struct({
     lifecycleState: LifecycleState,
     startLicenseDate: Timestamp,
     endLicenseDate: Schema.NullOr(Timestamp),
-  }).annotate({ description: "The license version of the instance, with its dates" }),
+  }).annotate({ ...component("CheckedLicense"), description: "The license version of the instance, with its dates" }),
   grant: Schema.NullOr(
     Schema.Struct({
       value: Schema.Union([Amount, Schema.Boolean, Schema.Record(Schema.String, Schema.Unknown)]),
       overagePercent: Schema.Finite,
-    }),
+    }).annotate(component("CheckedGrant")),
   ).annotate({ description: "The grant of the license version; `null` if there is none" }),
   window: Schema.NullOr(
     Schema.Struct({
       start: Timestamp,
       end: Schema.NullOr(Timestamp).annotate({ description: "Exclusive; `null` if usage never resets" }),
-      resetPeriod: Schema.NullOr(Schema.Literals(resetPeriods)),
-      resetAnchor: Schema.NullOr(Schema.Literals(resetAnchors)),
-    }),
+      resetPeriod: Schema.NullOr(ResetPeriod),
+      resetAnchor: Schema.NullOr(ResetAnchor),
+    }).annotate(component("UsageWindow")),
   ).annotate({ description: "The usage period; `null` unless the entitlement is a `NUMBER`" }),
   overageRule: Schema.NullOr(
     Schema.Struct({
-      kind: Schema.Literals(overageKinds),
+      kind: Schema.Literals(overageKinds).annotate(component("OverageKind", "HARD")),
       limit: Amount.annotate({ description: "Usage above it is overage; -1 if unlimited" }),
       cap: Amount.annotate({ description: "Usage above it is denied; -1 if unlimited" }),
-    }),
+    }).annotate(component("OverageRule")),
   ).annotate({ description: "`null` unless a `NUMBER` is granted" }),
   held: Schema.NullOr(Amount).annotate({
     description:
       "The quantity that reservations hold in the window, at the same instant as the figures; `null` unless a `NUMBER`",
   }),
   text: Schema.String.annotate({ description: "The same in a few sentences" }),
-})
+}).annotate(component("CheckExplanation"))
 
 export type Explanation = typeof Explanation.Type
 
@@ -63,7 +64,7 @@ export const CheckRequest = Schema.Struct({
           description: "For a `NUMBER`, the additional amount; default 1. With 0, whether usage is within the limit",
         }),
       ),
-    }),
+    }).annotate(component("EntitlementCheck")),
   ).check(Schema.isMinLength(1), Schema.isMaxLength(MAX_CHECKS)),
   consume: Schema.optionalKey(
     Schema.Boolean.annotate({
@@ -78,7 +79,7 @@ export const CheckRequest = Schema.Struct({
   explain: Schema.optionalKey(
     Schema.Boolean.annotate({ description: "Whether to add an `explanation` to each answer" }),
   ),
-})
+}).annotate(component("CheckRequest"))
 
 export type CheckRequest = typeof CheckRequest.Type
 
@@ -88,7 +89,7 @@ const figure = (description: string) => Schema.NullOr(Amount).annotate({ descrip
 export const CheckAnswer = Schema.Struct({
   entitlement: Schema.String,
   allowed: Schema.Boolean,
-  reason: Schema.Literals(checkReasons),
+  reason: Schema.Literals(checkReasons).annotate(component("CheckReason", "GRANTED")),
   limit: figure("What the license grants per period, -1 if unlimited; `null` unless a `NUMBER` is granted"),
   usage: figure("The usage in the period; `null` unless the entitlement is a `NUMBER`"),
   remaining: figure(
@@ -100,7 +101,18 @@ export const CheckAnswer = Schema.Struct({
     description: "`null` if usage never resets",
   }),
   explanation: Schema.optionalKey(Explanation.annotate({ description: "Only with `explain`" })),
-})
+}).annotate(
+  component("CheckAnswer", {
+    entitlement: "api-calls",
+    allowed: true,
+    limit: 10_000,
+    usage: 2_500,
+    remaining: 7_500,
+    overage: 0,
+    currentPeriodStart: "2026-01-01T00:00:00.000Z",
+    currentPeriodEnd: "2026-02-01T00:00:00.000Z",
+  }),
+)
 
 /** The result of a request: an answer for each check, in the order of the request. */
 export const CheckResult = Schema.Struct({
@@ -108,7 +120,7 @@ export const CheckResult = Schema.Struct({
   license: Schema.String.annotate({ description: "Slug of its license version" }),
   at: Timestamp,
   checks: Schema.Array(CheckAnswer),
-})
+}).annotate(component("CheckResult", { instance: "globex-production", license: "pro" }))
 
 export type CheckResult = typeof CheckResult.Type
 

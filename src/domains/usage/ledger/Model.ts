@@ -1,19 +1,20 @@
 /** Meters, and usage as the API returns it (contract, section 5). */
 import { Schema } from "effect"
+import { component } from "../../../kernel/contract/Component.ts"
 import { Amount } from "../../../kernel/values/Decimal.ts"
 import { Timestamp } from "../../../kernel/values/Timestamp.ts"
-import { entitlementTypes } from "../../entitlements/Model.ts"
-import type { AggregationMethod, EntitlementType, ResetAnchor, ResetPeriod } from "../../entitlements/Model.ts"
+import { EntitlementType } from "../../entitlements/Model.ts"
+import type { AggregationMethod, ResetAnchor, ResetPeriod } from "../../entitlements/Model.ts"
 import type { CheckedInstance } from "../rules/Terms.ts"
 
 const valueTypes = ["number", "unlimited", "boolean", "config"] as const
 
 /** An amount, or the number that represents it: -1 for unlimited, 1 and 0 for granted and not granted. */
 export const UsageValue = Schema.Struct({
-  type: Schema.Literals(valueTypes),
+  type: Schema.Literals(valueTypes).annotate(component("UsageValueType", "number")),
   value: Amount,
   event_count: Schema.Int.annotate({ description: "The number of reports in the value" }),
-})
+}).annotate(component("UsageValue", { value: 2_500, event_count: 17 }))
 
 export type UsageValue = typeof UsageValue.Type
 
@@ -26,10 +27,18 @@ export const UsageEntry = Schema.Struct({
   entitlementId: Schema.String,
   entitlementName: Schema.String,
   entitlementSlug: Schema.String,
-  entitlementType: Schema.Literals(entitlementTypes),
+  entitlementType: EntitlementType,
   licenseValue: UsageValue,
   usageValue: UsageValue,
-})
+}).annotate(
+  component("Usage", {
+    entitlementName: "API calls",
+    entitlementSlug: "api-calls",
+    licenseValue: { type: "number", value: 10_000, event_count: 0 },
+    currentPeriodStart: "2026-01-01T00:00:00.000Z",
+    currentPeriodEnd: "2026-02-01T00:00:00.000Z",
+  }),
+)
 
 export type UsageEntry = typeof UsageEntry.Type
 

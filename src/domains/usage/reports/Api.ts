@@ -94,6 +94,7 @@ export class UsageApi extends HttpApiGroup.make("usage")
       .annotate(RequiredScope, "read:entitlements")
       .annotateMerge(
         OpenApi.annotations({
+          identifier: "getEntitlementGroupUsage",
           summary: "Read the usage of an entitlement group",
           description:
             "Returns all entitlements of the group by display order, granted or not, each in its current period.",

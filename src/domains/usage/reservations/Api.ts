@@ -27,6 +27,7 @@ export class ReservationsApi extends HttpApiGroup.make("reservations")
       .annotateMerge(exampleBody({ quantity: 500, expiresInSeconds: 600, metadata: { job: "export-0007" } }))
       .annotateMerge(
         OpenApi.annotations({
+          identifier: "createReservation",
           summary: "Reserve a quantity",
           description:
             "Reserves a quantity of an entitlement until it is committed, released or expired: checks, consumed checks and other reports leave room for it. Use it for work whose cost is known only afterwards: reserve the maximum, do the work, commit what it used. Only a `SUM` or a `COUNT` can be reserved. A quantity that the license does not allow, on top of what is used and reserved, is rejected. The body is optional.",

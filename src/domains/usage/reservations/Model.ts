@@ -1,5 +1,6 @@
 /** Reservations: quantities that are reserved for a limited time (contract, section 9, "Reservations"). */
 import { Schema } from "effect"
+import { component } from "../../../kernel/contract/Component.ts"
 import { ActorReference } from "../../../kernel/contract/Caller.ts"
 import { Amount } from "../../../kernel/values/Decimal.ts"
 import { Uuid } from "../../../kernel/values/Identifiers.ts"
@@ -20,7 +21,7 @@ export const Reservation = Schema.Struct({
   instance: Schema.String.annotate({ description: "Slug of the instance" }),
   entitlement: Schema.String.annotate({ description: "Slug of the entitlement" }),
   quantity: Amount.annotate({ description: "The reserved quantity. A commit does not change it" }),
-  state: Schema.Literals(reservationStates),
+  state: Schema.Literals(reservationStates).annotate(component("ReservationState", "HELD")),
   expiresAt: Timestamp,
   committedQuantity: Schema.NullOr(Amount).annotate({
     description: "The quantity that the commit used; `null` unless `COMMITTED`",
@@ -28,7 +29,16 @@ export const Reservation = Schema.Struct({
   metadata: Schema.NullOr(Schema.Record(Schema.String, Schema.Unknown)),
   createdAt: Timestamp,
   createdBy: ActorReference,
-})
+}).annotate(
+  component("Reservation", {
+    instance: "globex-production",
+    entitlement: "api-calls",
+    quantity: 100,
+    expiresAt: "2026-01-31T09:05:00.000Z",
+    committedQuantity: null,
+    metadata: null,
+  }),
+)
 export type Reservation = typeof Reservation.Type
 
 /**
@@ -46,7 +56,7 @@ export const Reserve = Schema.Struct({
     }),
   ),
   metadata: Schema.optionalKey(FreeObject),
-})
+}).annotate(component("CreateReservation"))
 export type Reserve = typeof Reserve.Type
 
 /** Body of `POST /reservations/{reservationId}/commit`. */
@@ -56,7 +66,7 @@ export const Commit = Schema.Struct({
       description: "The quantity that was used, at most the reserved one; default all of it. The rest is released",
     }),
   ),
-})
+}).annotate(component("CommitReservation"))
 export type Commit = typeof Commit.Type
 
 /** A stored reservation. An expired one still has the state `HELD`. */

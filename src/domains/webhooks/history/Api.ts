@@ -24,6 +24,7 @@ export class WebhookHistoryApi extends HttpApiGroup.make("webhookHistory")
       .annotate(RequiredScope, "read:webhooks")
       .annotateMerge(
         OpenApi.annotations({
+          identifier: "listWebhookAttempts",
           summary: "List delivery attempts",
           description:
             "Newest first, one item per attempt, including attempts in flight (`Sending`). Attempts are stored for 30 days, unless the installation sets another period.",
@@ -39,6 +40,7 @@ export class WebhookHistoryApi extends HttpApiGroup.make("webhookHistory")
       .annotate(RequiredScope, "write:webhooks")
       .annotateMerge(
         OpenApi.annotations({
+          identifier: "retryWebhookDelivery",
           summary: "Retry a delivery",
           description:
             "Makes an attempt immediately, with the same `webhook-id`: the next one of a pending delivery, one more of any other, also after a success. A delivery that is being sent right now is 409, and so is one whose endpoint is disabled or deleted.",
@@ -57,6 +59,7 @@ export class WebhookHistoryApi extends HttpApiGroup.make("webhookHistory")
       .annotateMerge(exampleBody({ since: "2026-01-31T09:00:00Z", until: "2026-01-31T12:00:00Z" }))
       .annotateMerge(
         OpenApi.annotations({
+          identifier: "recoverWebhookDeliveries",
           summary: "Recover the deliveries of a time",
           description:
             "Tries all deliveries of the endpoint again that did not succeed and whose first attempt began in this time, oldest first. They are spread over time, so that new deliveries are not delayed. Use it after an outage of the receiver. Deliveries that are being sent right now are not counted. The request can be repeated safely.",
