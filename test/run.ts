@@ -77,6 +77,7 @@ const runOnce = [
   "test/deploy/**",
   "test/kernel/**",
   "test/openapi/**",
+  "test/pages/**",
   "test/http/**",
   "test/infra/**",
   "test/connectors/ConnectorVerification.test.ts",

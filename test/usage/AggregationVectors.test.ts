@@ -52,7 +52,7 @@ layer(TestService.layer, { excludeTestServices: true })(
               type: "meter",
               data: method === "COUNT" ? value : { value },
             }
-            const { body } = yield* call("POST", "/usage-events", sent)
+            const { body } = yield* call("POST", "/usage-events", [sent])
             const [{ code, status }] = body.results
             const isRefused = expectedError !== undefined || value === null
             assert.deepStrictEqual(

@@ -59,6 +59,8 @@ const make = Effect.gen(function* () {
     const step = stepFor(yield* repo.meanDuration(key, new Date(at.getTime() - DAY_MS)))
     let count = 0
     let after = FIRST
+    /** When the next delivery is due: one step after the one before it, so that they stay in order. */
+    let nextDueAt = at.getTime()
 
     const recoverPiece = Effect.gen(function* () {
       yield* lockEndpoint(organizationId, endpointId)
@@ -73,12 +75,12 @@ const make = Effect.gen(function* () {
       const missing = ids.filter((id) => !queued.has(id))
       const since = found[0]?.timestamp ?? range.since
       const failed = new Map((yield* repo.findFailed(organizationId, missing, since)).map((row) => [row.id, row]))
-      const start = yield* now
+      const firstDueAt = Math.max(nextDueAt, (yield* now).getTime())
       const recovered = candidates
         .filter(({ deliveryId }) => waiting.has(deliveryId) || failed.has(deliveryId))
         .map(({ deliveryId }, index) => ({
           id: deliveryId,
-          dueAt: new Date(Math.max(at.getTime() + (count + index) * step, start.getTime())),
+          dueAt: new Date(firstDueAt + index * step),
         }))
       yield* repo.advance(
         organizationId,
@@ -99,6 +101,7 @@ const make = Effect.gen(function* () {
       }
       return {
         recovered: recovered.length,
+        nextDueAt: firstDueAt + recovered.length * step,
         last: [last.timestamp.toISOString(), last.id] as const,
         isLast: found.length < MAX_PIECE,
       }
@@ -109,6 +112,7 @@ const make = Effect.gen(function* () {
       if (piece === undefined) return { count }
       count += piece.recovered
       after = piece.last
+      nextDueAt = piece.nextDueAt
       if (piece.isLast) return { count }
     }
   })

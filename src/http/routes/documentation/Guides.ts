@@ -16,9 +16,21 @@ const ROOT = "/docs/pages"
 const GROUPS = [
   {
     title: "Use",
-    pages: ["client", "usage", "events", "webhooks", "feature-flags", "metadata-fields", "connectors", "errors"],
+    pages: [
+      "concepts",
+      "requests",
+      "client",
+      "usage",
+      "events",
+      "webhooks",
+      "feature-flags",
+      "metadata-fields",
+      "connectors",
+      "errors",
+      "comparison",
+    ],
   },
-  { title: "Run", pages: ["operating", "scaling", "performance", "observability", "sign-in", "gateways"] },
+  { title: "Run", pages: ["operating", "upgrading", "scaling", "performance", "observability", "sign-in", "gateways"] },
   { title: "Develop", pages: ["architecture", "adding-an-endpoint", "decisions"] },
   { title: "Background", pages: [] },
 ] as const
@@ -124,8 +136,17 @@ const searchIndexOf = (guides: ReadonlyArray<Guide>): Asset.Asset =>
 
 const load = async () => {
   const listed = await readdir(packageFile("docs"), { recursive: true, encoding: "utf8" })
-  const markdown = listed.map((file) => file.replaceAll("\\", "/")).filter((file) => file.endsWith(".md"))
-  const files = new Set([START, ...markdown.sort().map((file) => `docs/${file}`)])
+  const names = listed.map((file) => file.replaceAll("\\", "/")).sort()
+  const files = new Set([START, ...names.filter((file) => file.endsWith(".md")).map((file) => `docs/${file}`)])
+  // Pages name their pictures relative to themselves.
+  const pictures = await Promise.all(
+    names
+      .filter((file) => file.endsWith(".svg"))
+      .map(async (file) => {
+        const text = await readFile(packageFile(`docs/${file}`), "utf8")
+        return [`${ROOT}/${file}`, Asset.make(text, "image/svg+xml", STRICT_POLICY)] as const
+      }),
+  )
   const guides = await Promise.all(
     Array.from(files, async (file): Promise<Guide> => {
       const text = await readFile(packageFile(file), "utf8")
@@ -133,7 +154,7 @@ const load = async () => {
     }),
   )
   return {
-    pages: new Map(guides.map((guide) => [guide.path, htmlOf(guides, guide)])),
+    pages: new Map([...pictures, ...guides.map((guide) => [guide.path, htmlOf(guides, guide)] as const)]),
     searchIndex: searchIndexOf(guides),
   }
 }
@@ -141,7 +162,7 @@ const load = async () => {
 // On the first visit and not at startup, because most processes serve no page.
 const loaded = Asset.once(load)
 
-/** Serves a page by the request's path, 404 if there is none. */
+/** Serves a page or picture by the request's path, 404 if there is none. */
 export const guide = Effect.gen(function* () {
   const request = yield* HttpServerRequest.HttpServerRequest
   const { pages } = yield* loaded
