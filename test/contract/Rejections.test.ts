@@ -360,6 +360,6 @@ layer(TestService.layer, { excludeTestServices: true })("every endpoint works", 
           )
         }
       }),
-    120_000,
+    300_000,
   )
 })
