@@ -116,15 +116,22 @@ const withoutAllOf = (part: Part): Part => {
   return Array.isArray(allOf) && isMergeable(schema, allOf) ? Object.assign({}, schema, ...allOf) : part
 }
 
+const withoutSingleAnyOf = (part: Part): Part => {
+  const { anyOf, ...schema } = part
+  return Array.isArray(anyOf) && anyOf.length === 1 && isMergeable(schema, anyOf)
+    ? Object.assign({}, schema, ...anyOf)
+    : part
+}
+
 const isFree = (part: Part): boolean => part["type"] === "object" && !("additionalProperties" in part)
 
 /**
- * Writes schemas so that generators understand them: `{ "type": "string", "allOf": [{ "format": "uuid" }] }` as one schema, and
- * an object with any properties as such, which would otherwise become one without properties.
+ * Writes schemas so that generators understand them: `{ "type": "string", "allOf": [{ "format": "uuid" }] }` as one schema, a
+ * choice of one as that one, and an object with any properties as such, which would otherwise become one without properties.
  */
 export const simplify = (document: Part): Part =>
   mapDeep(document, (part) => {
-    const schema = withoutAllOf(part)
+    const schema = withoutSingleAnyOf(withoutAllOf(part))
     return isFree(schema) ? { ...schema, additionalProperties: true } : schema
   })
 

@@ -12,9 +12,16 @@ import type { OperationChange, Part } from "./Parts.ts"
 import { withProblems } from "./Problems.ts"
 import { openResponses } from "./ResponseSchemas.ts"
 import { withScopes } from "./Scopes.ts"
+import { moveEvents } from "./Webhooks.ts"
 
-/** The document with the version of this build. The API definitions do not know it: the published client has no `package.json`. */
-const withVersion = (document: Part): Part => ({ ...document, info: { ...partOf(document, "info"), version } })
+/**
+ * The document with the version of this build and the license. The API definitions do not know the version: the published
+ * client has no `package.json`.
+ */
+const withInfo = (document: Part): Part => ({
+  ...document,
+  info: { ...partOf(document, "info"), version, license: { name: "Apache License 2.0", identifier: "Apache-2.0" } },
+})
 
 // The registry of HTTP authentication schemes spells it `Bearer`, OpenAPI's tools compare it with `bearer`.
 const withBearer = (document: Part): Part => ({
@@ -57,15 +64,16 @@ export const documentOf = <Id extends string, Groups extends HttpApiGroup.Constr
   const named = mapSchemas(simplify(mergeCopies(generated as Part)), (schema, name) =>
     describeProperties(schema, components.get(name)?.descriptions ?? new Map()),
   )
+  const example = exampleValues(named, components)
   const changes: ReadonlyArray<OperationChange> = [
     withScopes(api),
     withOperationId,
     withParameters(api),
     withOptionalBody,
-    withExamples(exampleValues(named, components)),
+    withExamples(example),
   ]
   const changed = mapOperations(named, (operation, at) =>
     changes.reduce((changing, change) => change(changing, at), operation),
   )
-  return sorted(withBearer(withVersion(openResponses(withProblems(changed)))))
+  return sorted(withBearer(withInfo(openResponses(withProblems(moveEvents(changed, example))))))
 }

@@ -9,6 +9,7 @@ import { WebhookApi } from "../api/WebhookApi.ts"
 import { packageFile } from "../infra/PackageFiles.ts"
 import { errorsPage } from "./ErrorsPage.ts"
 import { documentOf } from "./Documented.ts"
+import { addEvents } from "./Webhooks.ts"
 
 /** A committed document differs from the generated one. */
 export class DocumentsOutdated extends Schema.TaggedError<DocumentsOutdated>()("DocumentsOutdated", {
@@ -19,7 +20,7 @@ export class DocumentsOutdated extends Schema.TaggedError<DocumentsOutdated>()("
 export const documents = (): Readonly<Record<string, string>> => ({
   "openapi/core.json": text(documentOf(CoreApi)),
   "openapi/platform.json": text(documentOf(PlatformApi)),
-  "openapi/webhooks.json": text(documentOf(WebhookApi)),
+  "openapi/webhooks.json": text(documentOf(addEvents(WebhookApi))),
   "docs/errors.md": errorsPage([CoreApi, PlatformApi, WebhookApi]),
 })
 

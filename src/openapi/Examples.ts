@@ -12,10 +12,13 @@ const TIME = "2026-01-31T09:00:00.000Z"
 
 /** What an id is called where it is not called after its record. */
 const NOUNS: Readonly<Record<string, string>> = {
+  deploymentInZone: "deployment",
   endpoint: "webhookEndpoint",
   family: "licenseFamily",
   issuedToken: "accessToken",
   resolvedLicenseFamily: "licenseFamily",
+  rotatedToken: "accessToken",
+  tokenOfServiceAccount: "accessToken",
   webhookEndpointWithSecret: "webhookEndpoint",
 }
 

@@ -64,10 +64,11 @@ const baseOf = (schema: Part): Part => ({
   type: "object",
   description: "A problem document (RFC 9457). Branch on `code`, show `detail`, and quote `errorId` to support",
   properties: {
+    ...partOf(schema, "properties"),
+    // These are fixed in each kind of problem, and so in the one that the others are taken from.
     type: { type: "string", description: `\`${URN}<code>\`` },
     title: { type: "string", description: "The kind of problem in words" },
     status: { type: "integer", description: "The status of the response" },
-    ...partOf(schema, "properties"),
     code: { type: "string", description: "The kind of problem, e.g. `Customer.NotFound`" },
   },
   required: ["type", "title", "status", "code", "detail", "instance", "errorId", "errors"],

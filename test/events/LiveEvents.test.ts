@@ -10,10 +10,13 @@ import { platformIdentity } from "../../src/kernel/contract/Caller.ts"
 import { newId } from "../../src/kernel/values/Identifiers.ts"
 import { now } from "../../src/kernel/values/Timestamp.ts"
 import { Transactions } from "../../src/kernel/database/Transactions.ts"
+import { allowInventedEvents } from "../support/eventSchemas.ts"
 import { TestService } from "../support/TestService.ts"
 import type { Call } from "../support/TestService.ts"
 import { anotherNode, follow, names } from "./support.ts"
 import type { Received } from "./support.ts"
+
+allowInventedEvents()
 
 const pace = { streamsPerOrganization: 3, streamsPerProcess: 8, heartbeatMillis: 200, stalledMillis: 1000 }
 

@@ -7,9 +7,12 @@ import { now } from "../../src/kernel/values/Timestamp.ts"
 import { endpoints } from "../contract/endpoints.ts"
 import { populate, scenarioOf } from "../contract/scenarios.ts"
 import { anotherNode, follow } from "../events/support.ts"
+import { allowInventedEvents } from "../support/eventSchemas.ts"
 import { TestService } from "../support/TestService.ts"
 import type { Tenant } from "../support/TestService.ts"
 import { sweep } from "./sweeping.ts"
+
+allowInventedEvents()
 
 /** All tables with rows of organizations. A partition counts as part of its table. */
 const tables = Effect.gen(function* () {

@@ -1,9 +1,12 @@
 import { PgClient } from "@effect/sql-pg"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Schedule } from "effect"
+import { allowInventedEvents } from "../support/eventSchemas.ts"
 import { request } from "../support/http.ts"
 import { installation } from "../support/Nodes.ts"
 import { TestDatabase, testSql } from "../support/TestDatabase.ts"
+
+allowInventedEvents()
 
 const EVENTS = 40_000
 

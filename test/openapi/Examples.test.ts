@@ -1,6 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
-import { documents, operationsOf, validatorOf } from "./documents.ts"
-import type { Operation, Schema } from "./documents.ts"
+import { validatorOf } from "../support/schemas.ts"
+import { documents, operationsOf } from "./documents.ts"
+import type { Schema } from "../support/schemas.ts"
+import type { Operation } from "./documents.ts"
 
 const examplesOf = (content: Schema): ReadonlyArray<readonly [type: string, media: Schema]> =>
   Object.entries(content ?? {})

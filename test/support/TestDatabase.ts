@@ -4,6 +4,7 @@ import { Context, Effect, Layer, Option, Redacted } from "effect"
 import { randomBytes } from "node:crypto"
 import { inject } from "vitest"
 import { databaseUrl } from "./databaseUrl.ts"
+import { findInvalidEvents } from "./eventSchemas.ts"
 import { findSecretColumns } from "./secretScan.ts"
 
 const onServer = (statement: string) =>
@@ -30,6 +31,20 @@ const assertNoSecrets = Effect.fnUntraced(function* (url: Redacted.Redacted) {
   }
 })
 
+// Validates the events that the tests emitted.
+const assertDocumentedEvents = Effect.fnUntraced(function* (url: Redacted.Redacted) {
+  const errors = yield* Effect.orDie(
+    Effect.provide(findInvalidEvents, PgClient.layer({ url, maxConnections: 1 }), { local: true }),
+  )
+  if (errors.length > 0) {
+    yield* Effect.die(
+      new Error(
+        `Found events that differ from openapi/webhooks.json: ${errors.join("; ")}. If a test invents events on purpose, call allowInventedEvents of test/support/eventSchemas.ts.`,
+      ),
+    )
+  }
+})
+
 const created = Effect.acquireRelease(
   Effect.gen(function* () {
     const name = `keyshelf_test_${randomBytes(6).toString("hex")}`
@@ -37,7 +52,9 @@ const created = Effect.acquireRelease(
     return { name, url: Redacted.make(databaseUrl(inject("serverUrl"), name)) }
   }),
   ({ name, url }) =>
-    assertNoSecrets(url).pipe(Effect.ensuring(Effect.orDie(onServer(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)))),
+    Effect.andThen(assertNoSecrets(url), assertDocumentedEvents(url)).pipe(
+      Effect.ensuring(Effect.orDie(onServer(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`))),
+    ),
 )
 
 /** The URL of a new migrated database, or of the existing one if a second service is built. */

@@ -21,6 +21,9 @@ import { SigningSecrets } from "../../src/domains/webhooks/endpoints/SigningSecr
 import { WebhookSender } from "../../src/domains/webhooks/delivery/Sender.ts"
 import type { AttemptOutcome, WebhookRequest } from "../../src/domains/webhooks/delivery/Sender.ts"
 import { layer as worker } from "../../src/domains/webhooks/delivery/Worker.ts"
+import { allowInventedEvents } from "../support/eventSchemas.ts"
+
+allowInventedEvents()
 
 /** A response with this status. */
 export const respondWith = (statusCode: number): AttemptOutcome => ({ statusCode, responseBody: "", error: null })

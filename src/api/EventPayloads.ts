@@ -1,0 +1,166 @@
+/**
+ * The payload of each event: the body of a delivery to a webhook endpoint, and an item of `GET /events` (contract, section 6, and
+ * contract, part 2, section 10). The documents describe them as webhooks, and the suite validates all emitted events against them.
+ */
+import { Array as Arr, Schema } from "effect"
+import { AccessToken, ServiceAccount } from "../domains/access/Model.ts"
+import { Component } from "../domains/components/Model.ts"
+import { Activation } from "../domains/connectors/Model.ts"
+import { Customer } from "../domains/customers/Model.ts"
+import { Entitlement } from "../domains/entitlements/Model.ts"
+import { FeatureFlag } from "../domains/flags/Model.ts"
+import { EntitlementGroup } from "../domains/groups/Model.ts"
+import { Instance } from "../domains/instances/Model.ts"
+import { Grant, License } from "../domains/licenses/Model.ts"
+import { MetadataField } from "../domains/metadata/Model.ts"
+import { Membership } from "../domains/people/Model.ts"
+import { Release } from "../domains/releases/Model.ts"
+import { UsageEntry } from "../domains/usage/ledger/Model.ts"
+import { WebhookEndpoint } from "../domains/webhooks/Model.ts"
+import { Deployment, DeploymentZone } from "../domains/zones/Model.ts"
+import { component, componentOf } from "../kernel/contract/Component.ts"
+import { eventNames, EventRecord } from "../kernel/contract/Event.ts"
+import type { EventName } from "../kernel/contract/Event.ts"
+import { Uuid } from "../kernel/values/Identifiers.ts"
+
+/** What an event adds to a record or its parent, beside the example of the record itself. */
+const extended = <F extends Schema.Struct.Fields, G extends Schema.Struct.Fields>(
+  name: string,
+  record: Schema.Struct<F>,
+  fields: G,
+  example: object,
+) => {
+  const inherited = componentOf(record.ast)?.example as object | undefined
+  return Schema.Struct({ ...record.fields, ...fields }).annotate(component(name, { ...inherited, ...example }))
+}
+
+const Token = extended(
+  "TokenOfServiceAccount",
+  AccessToken,
+  {
+    serviceAccountSlug: Schema.optionalKey(
+      Schema.String.annotate({ description: "The owner of the token. Tokens that the operator issued have none" }),
+    ),
+  },
+  { serviceAccountSlug: "build-server-k3x9ya" },
+)
+
+const RotatedToken = extended(
+  "RotatedToken",
+  AccessToken,
+  {
+    serviceAccountSlug: Schema.String,
+    rotatedTo: Schema.String.annotate({ description: "Slug of the successor" }),
+  },
+  { serviceAccountSlug: "build-server-k3x9ya", rotatedTo: "nightly-deploys-7hw2mq" },
+)
+
+const GrantOfLicense = extended("EntitlementOfLicense", Grant, { licenseSlug: Schema.String }, { licenseSlug: "pro-2" })
+
+const DeploymentInZone = extended(
+  "DeploymentInZone",
+  Deployment,
+  { deploymentZoneId: Uuid, deploymentZoneSlug: Schema.String },
+  { deploymentZoneSlug: "globex-berlin" },
+)
+
+const UsageOfInstance = extended(
+  "UsageOfInstance",
+  UsageEntry,
+  { instanceId: Uuid, instanceSlug: Schema.String, licenseSlug: Schema.String },
+  { instanceSlug: "globex-production", licenseSlug: "pro-2" },
+)
+
+/** The schema of `data` by event (the record after the change, or before a deletion), and what happened. */
+const events = {
+  LICENSE_ARCHIVED: [License, "A license was archived"],
+  SYSTEM_ORGANIZATION_TOKEN_ISSUED: [AccessToken, "The operator issued a token of the organization"],
+  CUSTOMER_CREATION: [Customer, "A customer was created"],
+  INSTANCE_CREATION: [Instance, "An instance was created"],
+  CUSTOMER_UPDATED: [Customer, "A customer was changed, or one of its integration records"],
+  CUSTOMER_DELETED: [Customer, "A customer was deleted"],
+  INSTANCE_UPDATED: [Instance, "An instance was changed, or one of its integration records"],
+  INSTANCE_DELETED: [Instance, "An instance was deleted"],
+  LICENSE_CREATED: [License, "A license was created"],
+  LICENSE_UPDATED: [License, "A license was changed"],
+  LICENSE_DELETED: [License, "A license was deleted"],
+  LICENSE_PUBLISHED: [License, "A license was published"],
+  LICENSE_UNARCHIVED: [License, "An archived license was restored"],
+  LICENSE_ENTITLEMENT_ASSIGNED: [GrantOfLicense, "A license grants one more entitlement"],
+  LICENSE_ENTITLEMENT_UPDATED: [GrantOfLicense, "What a license grants of an entitlement was changed"],
+  LICENSE_ENTITLEMENT_UNASSIGNED: [GrantOfLicense, "A license no longer grants an entitlement"],
+  ENTITLEMENT_CREATED: [Entitlement, "An entitlement was created"],
+  ENTITLEMENT_UPDATED: [Entitlement, "An entitlement was changed"],
+  ENTITLEMENT_DELETED: [Entitlement, "An entitlement was deleted"],
+  ENTITLEMENT_GROUP_CREATED: [EntitlementGroup, "An entitlement group was created"],
+  ENTITLEMENT_GROUP_UPDATED: [EntitlementGroup, "An entitlement group was changed, or its entitlements"],
+  ENTITLEMENT_GROUP_DELETED: [EntitlementGroup, "An entitlement group was deleted"],
+  ENTITLEMENT_USAGE_WARNING_THRESHOLD_REACHED: [
+    UsageOfInstance,
+    "The usage of an instance reached the warning threshold, once per period",
+  ],
+  ENTITLEMENT_USAGE_LIMIT_REACHED: [
+    UsageOfInstance,
+    "The usage of an instance reached the granted value, once per period",
+  ],
+  ENTITLEMENT_USAGE_CAP_EXCEEDED: [
+    UsageOfInstance,
+    "Usage was rejected because it would exceed the cap, once per period",
+  ],
+  FEATURE_FLAG_CREATED: [FeatureFlag, "A feature flag was created"],
+  FEATURE_FLAG_UPDATED: [FeatureFlag, "A feature flag was changed"],
+  FEATURE_FLAG_DELETED: [FeatureFlag, "A feature flag was deleted"],
+  RELEASE_CREATED: [Release, "A release was created"],
+  RELEASE_DELETED: [Release, "A release was deleted"],
+  RELEASE_DEPLOYED: [DeploymentInZone, "A release was deployed to a deployment zone"],
+  COMPONENT_CREATED: [Component, "A component was created"],
+  COMPONENT_DELETED: [Component, "A component was deleted"],
+  DEPLOYMENT_ZONE_CREATED: [DeploymentZone, "A deployment zone was created"],
+  DEPLOYMENT_ZONE_UPDATED: [DeploymentZone, "A deployment zone was changed"],
+  DEPLOYMENT_ZONE_DELETED: [DeploymentZone, "A deployment zone was deleted"],
+  METADATA_FIELD_CREATED: [MetadataField, "A metadata field was created"],
+  METADATA_FIELD_UPDATED: [MetadataField, "A metadata field was changed"],
+  METADATA_FIELD_ARCHIVED: [MetadataField, "A metadata field was archived"],
+  METADATA_FIELD_UNARCHIVED: [MetadataField, "An archived metadata field was restored"],
+  CONNECTOR_ACTIVATED: [Activation, "A connector was activated"],
+  CONNECTOR_DEACTIVATED: [Activation, "A connector was deactivated"],
+  MEMBERSHIP_CREATED: [Membership, "A person became a member of the organization"],
+  MEMBERSHIP_UPDATED: [Membership, "The role of a member was changed"],
+  MEMBERSHIP_REMOVED: [Membership, "A person is no longer a member of the organization"],
+  SERVICE_ACCOUNT_CREATED: [ServiceAccount, "A service account was created"],
+  SERVICE_ACCOUNT_UPDATED: [ServiceAccount, "A service account was changed"],
+  SERVICE_ACCOUNT_DELETED: [ServiceAccount, "A service account was deleted, with its tokens"],
+  TOKEN_ISSUED: [Token, "A token of a service account was issued"],
+  TOKEN_REVOKED: [Token, "A token was revoked"],
+  TOKEN_ROTATED: [RotatedToken, "A token was replaced by its successor"],
+  TOKEN_EXPIRED: [Token, "A token expired"],
+  WEBHOOK_ENDPOINT_CREATED: [WebhookEndpoint, "A webhook endpoint was created"],
+  WEBHOOK_ENDPOINT_UPDATED: [WebhookEndpoint, "A webhook endpoint was changed"],
+  WEBHOOK_ENDPOINT_DELETED: [WebhookEndpoint, "A webhook endpoint was deleted"],
+  WEBHOOK_ENDPOINT_DISABLED: [WebhookEndpoint, "A webhook endpoint was disabled because all its deliveries failed"],
+  WEBHOOK_ENDPOINT_ENABLED: [WebhookEndpoint, "A disabled webhook endpoint was enabled"],
+  WEBHOOK_ENDPOINT_SECRET_ROTATED: [WebhookEndpoint, "The secret of a webhook endpoint was replaced"],
+  WEBHOOK_ENDPOINT_TESTED: [WebhookEndpoint, "A test was requested; it is delivered only to the tested endpoint"],
+} as const satisfies Readonly<Record<EventName, readonly [data: Schema.Top, summary: string]>>
+
+const capitalized = (word: string): string => word.charAt(0) + word.slice(1).toLowerCase()
+
+/** The component of an event's payload: `CUSTOMER_CREATION` is `CustomerCreationEvent`. */
+export const componentNameOf = (name: EventName): string => `${name.split("_").map(capitalized).join("")}Event`
+
+/** The payload of an event, as JSON in the body of a delivery. */
+export interface EventPayload {
+  readonly event: EventName
+  /** What happened, as a sentence without a full stop. */
+  readonly summary: string
+  readonly schema: Schema.Top
+}
+
+/** The payloads of all events. */
+export const eventPayloads = Arr.map(eventNames, (event): EventPayload => ({
+  event,
+  summary: events[event][1],
+  schema: Schema.Struct({ ...EventRecord.fields, type: Schema.Literal(event), data: events[event][0] }).annotate(
+    component(componentNameOf(event)),
+  ),
+}))
