@@ -65,6 +65,110 @@ const make = Effect.gen(function* () {
   const isLeaseValid = sql.literal(`queue.organization_id = made."organizationId" AND queue.id = made."deliveryId"
     AND queue.lease IS NOT DISTINCT FROM made.id`)
 
+  /**
+   * Stores outcomes whose deliveries the statement sees. A delivery that another transaction changed while the statement
+   * waited for its lock is locked, but its new row is not visible: it stays unsettled, and nothing of it is stored.
+   */
+  const storeVisible = (rows: ReadonlyArray<AttemptRow>, healths: ReadonlyArray<EndpointHealth>) =>
+    records<{ lease: string; isSettled: boolean }>()(
+      ask(
+        (connection) => connection`
+      WITH made AS MATERIALIZED (
+        SELECT * FROM unnest(
+          (SELECT ${column("uuid", rows, ({ organizationId }) => organizationId)}),
+          ${column("timestamptz", rows, ({ timestamp }) => timestamp)},
+          ${column("uuid", rows, ({ id }) => id)},
+          ${column("uuid", rows, ({ deliveryId }) => deliveryId)},
+          ${column("uuid", rows, ({ eventId }) => eventId)},
+          ${column("text", rows, ({ eventName }) => eventName)},
+          ${column("uuid", rows, ({ endpointId }) => endpointId)},
+          ${column("text", rows, ({ endpointUrl }) => endpointUrl)},
+          ${column("int2", rows, ({ attempt }) => attempt)},
+          ${column("text", rows, ({ state }) => state)},
+          ${column("int2", rows, ({ statusCode }) => statusCode)},
+          ${column("text", rows, ({ responseBody }) => responseBody)},
+          ${column("text", rows, ({ error }) => error)},
+          ${column("int4", rows, ({ durationMs }) => durationMs)},
+          ${column("timestamptz", rows, ({ nextAttemptAt }) => nextAttemptAt)},
+          ${column("bool", rows, ({ wasSent }) => wasSent)}
+        ) AS made ("organizationId", "timestamp", id, "deliveryId", "eventId", "eventName", "endpointId", "endpointUrl",
+          attempt, state, "statusCode", "responseBody", error, "durationMs", "nextAttemptAt", "wasSent")
+      ), lost AS MATERIALIZED (
+        SELECT made."organizationId", made."endpointId" FROM made
+        WHERE NOT EXISTS (SELECT 1 FROM webhook_queue queue WHERE ${isLeaseValid} OFFSET 0)
+      ), changing AS MATERIALIZED (
+        SELECT endpoint.organization_id, endpoint.id, health."failingSince"
+        FROM unnest(
+          (SELECT ${column("uuid", healths, ({ organizationId }) => organizationId)}),
+          ${column("uuid", healths, ({ endpointId }) => endpointId)},
+          ${column("bool", healths, ({ succeeded }) => succeeded)},
+          ${column("timestamptz", healths, ({ failingSince }) => failingSince)}
+        ) AS health ("organizationId", "endpointId", succeeded, "failingSince")
+        JOIN webhook_endpoints endpoint
+          ON endpoint.organization_id = health."organizationId" AND endpoint.id = health."endpointId"
+        WHERE CASE WHEN health.succeeded THEN endpoint.failing_since IS DISTINCT FROM health."failingSince"
+            ELSE endpoint.failing_since IS NULL END
+          AND NOT EXISTS (SELECT 1 FROM lost
+            WHERE lost."organizationId" = health."organizationId" AND lost."endpointId" = health."endpointId")
+        ORDER BY endpoint.organization_id, endpoint.id FOR NO KEY UPDATE OF endpoint
+      ), updated_health AS (
+        UPDATE webhook_endpoints SET failing_since = changing."failingSince" FROM changing
+        WHERE webhook_endpoints.organization_id = changing.organization_id AND webhook_endpoints.id = changing.id
+      ), locked AS MATERIALIZED (
+        SELECT leased.location, made.id AS lease, made.attempt, made."nextAttemptAt"
+        FROM (SELECT * FROM made WHERE (SELECT count(*) FROM changing) IS NOT NULL
+          ORDER BY "organizationId", "deliveryId") AS made
+        CROSS JOIN LATERAL (SELECT queue.ctid AS location FROM webhook_queue queue WHERE ${isLeaseValid} FOR UPDATE) AS leased
+      ), ended AS (
+        DELETE FROM webhook_queue
+        WHERE ctid = ANY(ARRAY(SELECT location FROM locked WHERE "nextAttemptAt" IS NULL)) RETURNING lease
+      ), rescheduled AS (
+        UPDATE webhook_queue SET attempt = locked.attempt + 1, due_at = locked."nextAttemptAt", lease = NULL,
+          claimed_at = NULL, claims = 0
+        FROM locked
+        WHERE webhook_queue.ctid = ANY(ARRAY(SELECT location FROM locked WHERE "nextAttemptAt" IS NOT NULL))
+          AND webhook_queue.ctid = locked.location
+        RETURNING locked.lease
+      ), settled AS MATERIALIZED (
+        SELECT lease FROM ended UNION ALL SELECT lease FROM rescheduled
+      ), heads AS (
+        INSERT INTO webhook_lanes AS lane (organization_id, endpoint_id, head_due_at, last_served_at)
+        SELECT made."organizationId", made."endpointId", min(made."nextAttemptAt"), 'epoch'
+        FROM made JOIN settled ON settled.lease = made.id
+        WHERE made."nextAttemptAt" IS NOT NULL
+        GROUP BY made."organizationId", made."endpointId" ORDER BY made."organizationId", made."endpointId"
+        ON CONFLICT (organization_id, endpoint_id) DO UPDATE SET head_due_at = excluded.head_due_at
+        WHERE lane.head_due_at > excluded.head_due_at
+      ), recorded AS (
+        INSERT INTO webhook_attempts (organization_id, "timestamp", id, delivery_id, event_id, event_name, endpoint_id,
+          endpoint_url, attempt, state, status_code, response_body, error, duration_ms, next_attempt_at)
+        SELECT made."organizationId", made."timestamp", made.id, made."deliveryId", made."eventId", made."eventName",
+          made."endpointId", made."endpointUrl", made.attempt,
+          CASE WHEN settled.lease IS NULL AND made.state = 'Failed' THEN 'Failure' ELSE made.state END,
+          made."statusCode", made."responseBody", made.error, made."durationMs",
+          CASE WHEN settled.lease IS NOT NULL THEN made."nextAttemptAt" END
+        FROM made LEFT JOIN settled ON settled.lease = made.id
+        WHERE settled.lease IS NOT NULL OR made."wasSent" AND made.id NOT IN (SELECT lease FROM locked)
+        ON CONFLICT (organization_id, "timestamp", id) DO NOTHING
+      )
+      SELECT lease, true AS "isSettled" FROM settled
+      UNION ALL SELECT lease, false FROM locked WHERE lease NOT IN (SELECT lease FROM settled)`,
+      ),
+    )
+
+  const storeOutcomes = (
+    rows: ReadonlyArray<AttemptRow>,
+    healths: ReadonlyArray<EndpointHealth>,
+  ): Effect.Effect<ReadonlySet<string>> =>
+    Effect.flatMap(storeVisible(rows, healths), (found) => {
+      const leases = (isWanted: boolean) =>
+        new Set(found.filter(({ isSettled }) => isSettled === isWanted).map(({ lease }) => lease))
+      const [settled, unsettled] = [leases(true), leases(false)]
+      if (unsettled.size === 0) return Effect.succeed(settled)
+      const again = rows.filter(({ id }) => unsettled.has(id))
+      return Effect.map(storeOutcomes(again, []), (others) => new Set([...settled, ...others]))
+    })
+
   return {
     /** Finds what these claims send. Run it with `QueueTransactions`, so that each claim is looked up by index. */
     findSubjects: (rows: ReadonlyArray<ClaimedRow>, at: Date) =>
@@ -101,94 +205,7 @@ const make = Effect.gen(function* () {
      * An endpoint with a lost lease keeps its health, which the next attempt decides. An attempt that is already
      * stored, by a commit whose response was lost, is not changed.
      */
-    storeOutcomes: (rows: ReadonlyArray<AttemptRow>, healths: ReadonlyArray<EndpointHealth>) =>
-      Effect.map(
-        records<{ lease: string }>()(
-          ask(
-            (connection) => connection`
-          WITH made AS MATERIALIZED (
-            SELECT * FROM unnest(
-              (SELECT ${column("uuid", rows, ({ organizationId }) => organizationId)}),
-              ${column("timestamptz", rows, ({ timestamp }) => timestamp)},
-              ${column("uuid", rows, ({ id }) => id)},
-              ${column("uuid", rows, ({ deliveryId }) => deliveryId)},
-              ${column("uuid", rows, ({ eventId }) => eventId)},
-              ${column("text", rows, ({ eventName }) => eventName)},
-              ${column("uuid", rows, ({ endpointId }) => endpointId)},
-              ${column("text", rows, ({ endpointUrl }) => endpointUrl)},
-              ${column("int2", rows, ({ attempt }) => attempt)},
-              ${column("text", rows, ({ state }) => state)},
-              ${column("int2", rows, ({ statusCode }) => statusCode)},
-              ${column("text", rows, ({ responseBody }) => responseBody)},
-              ${column("text", rows, ({ error }) => error)},
-              ${column("int4", rows, ({ durationMs }) => durationMs)},
-              ${column("timestamptz", rows, ({ nextAttemptAt }) => nextAttemptAt)},
-              ${column("bool", rows, ({ wasSent }) => wasSent)}
-            ) AS made ("organizationId", "timestamp", id, "deliveryId", "eventId", "eventName", "endpointId", "endpointUrl",
-              attempt, state, "statusCode", "responseBody", error, "durationMs", "nextAttemptAt", "wasSent")
-          ), lost AS MATERIALIZED (
-            SELECT made."organizationId", made."endpointId" FROM made
-            WHERE NOT EXISTS (SELECT 1 FROM webhook_queue queue WHERE ${isLeaseValid} OFFSET 0)
-          ), changing AS MATERIALIZED (
-            SELECT endpoint.organization_id, endpoint.id, health."failingSince"
-            FROM unnest(
-              (SELECT ${column("uuid", healths, ({ organizationId }) => organizationId)}),
-              ${column("uuid", healths, ({ endpointId }) => endpointId)},
-              ${column("bool", healths, ({ succeeded }) => succeeded)},
-              ${column("timestamptz", healths, ({ failingSince }) => failingSince)}
-            ) AS health ("organizationId", "endpointId", succeeded, "failingSince")
-            JOIN webhook_endpoints endpoint
-              ON endpoint.organization_id = health."organizationId" AND endpoint.id = health."endpointId"
-            WHERE CASE WHEN health.succeeded THEN endpoint.failing_since IS DISTINCT FROM health."failingSince"
-                ELSE endpoint.failing_since IS NULL END
-              AND NOT EXISTS (SELECT 1 FROM lost
-                WHERE lost."organizationId" = health."organizationId" AND lost."endpointId" = health."endpointId")
-            ORDER BY endpoint.organization_id, endpoint.id FOR NO KEY UPDATE OF endpoint
-          ), updated_health AS (
-            UPDATE webhook_endpoints SET failing_since = changing."failingSince" FROM changing
-            WHERE webhook_endpoints.organization_id = changing.organization_id AND webhook_endpoints.id = changing.id
-          ), locked AS MATERIALIZED (
-            SELECT leased.location, made.id AS lease, made.attempt, made."nextAttemptAt"
-            FROM (SELECT * FROM made WHERE (SELECT count(*) FROM changing) IS NOT NULL
-              ORDER BY "organizationId", "deliveryId") AS made
-            CROSS JOIN LATERAL (SELECT queue.ctid AS location FROM webhook_queue queue WHERE ${isLeaseValid} FOR UPDATE) AS leased
-          ), ended AS (
-            DELETE FROM webhook_queue
-            WHERE ctid = ANY(ARRAY(SELECT location FROM locked WHERE "nextAttemptAt" IS NULL)) RETURNING lease
-          ), rescheduled AS (
-            UPDATE webhook_queue SET attempt = locked.attempt + 1, due_at = locked."nextAttemptAt", lease = NULL,
-              claimed_at = NULL, claims = 0
-            FROM locked
-            WHERE webhook_queue.ctid = ANY(ARRAY(SELECT location FROM locked WHERE "nextAttemptAt" IS NOT NULL))
-              AND webhook_queue.ctid = locked.location
-            RETURNING locked.lease
-          ), settled AS MATERIALIZED (
-            SELECT lease FROM ended UNION ALL SELECT lease FROM rescheduled
-          ), heads AS (
-            INSERT INTO webhook_lanes AS lane (organization_id, endpoint_id, head_due_at, last_served_at)
-            SELECT made."organizationId", made."endpointId", min(made."nextAttemptAt"), 'epoch'
-            FROM made JOIN settled ON settled.lease = made.id
-            WHERE made."nextAttemptAt" IS NOT NULL
-            GROUP BY made."organizationId", made."endpointId" ORDER BY made."organizationId", made."endpointId"
-            ON CONFLICT (organization_id, endpoint_id) DO UPDATE SET head_due_at = excluded.head_due_at
-            WHERE lane.head_due_at > excluded.head_due_at
-          ), recorded AS (
-            INSERT INTO webhook_attempts (organization_id, "timestamp", id, delivery_id, event_id, event_name, endpoint_id,
-              endpoint_url, attempt, state, status_code, response_body, error, duration_ms, next_attempt_at)
-            SELECT made."organizationId", made."timestamp", made.id, made."deliveryId", made."eventId", made."eventName",
-              made."endpointId", made."endpointUrl", made.attempt,
-              CASE WHEN settled.lease IS NULL AND made.state = 'Failed' THEN 'Failure' ELSE made.state END,
-              made."statusCode", made."responseBody", made.error, made."durationMs",
-              CASE WHEN settled.lease IS NOT NULL THEN made."nextAttemptAt" END
-            FROM made LEFT JOIN settled ON settled.lease = made.id
-            WHERE settled.lease IS NOT NULL OR made."wasSent"
-            ON CONFLICT (organization_id, "timestamp", id) DO NOTHING
-          )
-          SELECT lease FROM settled`,
-          ),
-        ),
-        (settled) => new Set(settled.map((row) => row.lease)),
-      ),
+    storeOutcomes,
   }
 })
 
