@@ -71,11 +71,9 @@ layer(testServices, { excludeTestServices: true })("the record of an attempt", (
           assert.strictEqual(yield* Fiber.join(delivering), 1)
           const isSuccess = status === 200
           assert.deepStrictEqual(
-            (yield* attemptsOf(organizationId)).slice(1).map(({ attempt, nextAttemptAt, state }) => [
-              attempt,
-              state,
-              nextAttemptAt === null,
-            ]),
+            (yield* attemptsOf(organizationId))
+              .slice(1)
+              .map(({ attempt, nextAttemptAt, state }) => [attempt, state, nextAttemptAt === null]),
             [[1, isSuccess ? "Success" : "Failure", isSuccess]],
           )
           assert.deepStrictEqual(
