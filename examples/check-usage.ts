@@ -7,7 +7,7 @@
  */
 import { Config, Console, Effect } from "effect"
 import { FetchHttpClient } from "effect/http"
-import { idempotent, makeCoreClient } from "keyshelf/client"
+import { idempotent, makeCoreClient } from "@keyshelf/client/effect"
 
 const program = Effect.gen(function* () {
   const core = yield* makeCoreClient({
@@ -17,20 +17,17 @@ const program = Effect.gen(function* () {
 
   // The catalogue: 100 API calls a month, with a hard limit.
   yield* core.entitlements.create({
-    headers: {},
     payload: { name: "API calls", slug: "api-calls", type: "NUMBER", resetPeriod: "MONTH" },
   })
-  yield* core.licenses.create({ headers: {}, payload: { name: "Team", slug: "team", type: "PAID", isDefault: true } })
+  yield* core.licenses.create({ payload: { name: "Team", slug: "team", type: "PAID", isDefault: true } })
   yield* core.licenseEntitlements.assign({
     params: { licenseSlug: "team" },
-    headers: {},
     payload: { entitlementSlug: "api-calls", value: 100 },
   })
 
   // A customer with an instance on the current version of the license.
-  yield* core.customers.create({ headers: {}, payload: { name: "Globex", slug: "globex" } })
+  yield* core.customers.create({ payload: { name: "Globex", slug: "globex" } })
   yield* core.instances.create({
-    headers: {},
     payload: {
       name: "Globex production",
       slug: "globex-prod",
@@ -44,7 +41,6 @@ const program = Effect.gen(function* () {
   // Check 40 calls. A check changes nothing.
   const checked = yield* core.check.check({
     params: { instanceSlug: "globex-prod" },
-    headers: {},
     payload: { checks: [{ entitlement: "api-calls", requested: 40 }] },
   })
   for (const { allowed, reason, remaining } of checked.checks) {

@@ -1,14 +1,17 @@
 /**
- * `keyshelf/client`: typed clients, derived from the API definitions that the service itself uses. Every response and
- * every problem is decoded; a problem is an error class that `Effect.catchTag` matches by its code. The client contains
- * no server code and no Node.js module.
+ * `@keyshelf/client/effect`: typed clients, derived from the API definitions that the service itself uses. Every response
+ * and every problem is decoded; a problem is an error class that `Effect.catchTag` matches by its code. The client
+ * contains no server code and no Node.js module.
  */
-import { Redacted } from "effect"
+import { Effect, Redacted } from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"
 import { HttpApiClient } from "effect/http-api"
+import type { HttpApi, HttpApiGroup } from "effect/http-api"
 import { CoreApi } from "../api/CoreApi.ts"
 import { PlatformApi } from "../api/PlatformApi.ts"
 import { WebhookApi } from "../api/WebhookApi.ts"
+import { withOptionalHeaders } from "./OptionalHeaders.ts"
+import type { ClientOf } from "./OptionalHeaders.ts"
 import { retrying } from "./Retry.ts"
 
 export { CoreApi, PlatformApi, WebhookApi }
@@ -39,23 +42,30 @@ const transport = ({ baseUrl, retries, token }: ClientOptions) => ({
     ),
 })
 
+const make = <Id extends string, Groups extends HttpApiGroup.Constraint>(
+  api: HttpApi.HttpApi<Id, Groups>,
+  options: ClientOptions,
+) => Effect.map(HttpApiClient.make(api, transport(options)), (client) => withOptionalHeaders<Groups>(client as object))
+
 /**
- * Creates a client of the Core API: `core.check.check({ params, headers, payload })`. It needs an `HttpClient`, such as
+ * Creates a client of the Core API: `core.check.check({ params, payload })`. It needs an `HttpClient`, such as
  * `FetchHttpClient.layer`.
  */
-export const makeCoreClient = (options: ClientOptions) => HttpApiClient.make(CoreApi, transport(options))
+export const makeCoreClient = (options: ClientOptions) => make(CoreApi, options)
 
 /** Creates a client of the Platform API, for operators. */
-export const makePlatformClient = (options: ClientOptions) => HttpApiClient.make(PlatformApi, transport(options))
+export const makePlatformClient = (options: ClientOptions) => make(PlatformApi, options)
 
 /** Creates a client of the webhook API. */
-export const makeWebhookClient = (options: ClientOptions) => HttpApiClient.make(WebhookApi, transport(options))
+export const makeWebhookClient = (options: ClientOptions) => make(WebhookApi, options)
+
+type GroupsOf<Api> = Api extends HttpApi.HttpApi<infer _Id, infer Groups> ? Groups : never
 
 /** The type of a Core API client. */
-export type CoreClient = HttpApiClient.ForApi<typeof CoreApi>
+export type CoreClient = ClientOf<GroupsOf<typeof CoreApi>>
 
 /** The type of a Platform API client. */
-export type PlatformClient = HttpApiClient.ForApi<typeof PlatformApi>
+export type PlatformClient = ClientOf<GroupsOf<typeof PlatformApi>>
 
 /**
  * Headers that make a POST safe to retry for 24 hours. Pass your own key, such as a job's id, or a random key is used.

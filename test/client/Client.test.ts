@@ -2,11 +2,10 @@ import { assert, describe, it, layer } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { FetchHttpClient } from "effect/http"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
-import { createServer } from "node:http"
-import type { AddressInfo } from "node:net"
 import { dirname, join, relative, resolve } from "node:path"
 import * as client from "../../src/client/index.ts"
 import { TestService } from "../support/TestService.ts"
+import { scripted } from "./scripted.ts"
 
 const source = resolve(import.meta.dirname, "../../src")
 
@@ -64,24 +63,6 @@ describe("the imports of the client", () => {
     }
   })
 })
-
-/** A server that returns the given responses in order, and then repeats the last one. */
-const scripted = (responses: ReadonlyArray<readonly [status: number, headers?: Record<string, string>]>) =>
-  Effect.acquireRelease(
-    Effect.promise(async () => {
-      let count = 0
-      const server = createServer((request, response) => {
-        const [status, headers] = responses[Math.min(count++, responses.length - 1)] ?? [500]
-        request.resume().on("end", () => {
-          response.writeHead(status, { "content-type": "application/json", ...headers })
-          response.end(status === 200 ? '{"items":[],"hasMore":false,"nextCursor":""}' : "{}")
-        })
-      })
-      await new Promise<void>((done) => server.listen(0, "127.0.0.1", done))
-      return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, calls: () => count }
-    }),
-    ({ server }) => Effect.sync(() => server.close()),
-  )
 
 const coreAt = (baseUrl: string, retries?: number) =>
   client.makeCoreClient({ baseUrl, token: Redacted.make("ksh_x"), ...(retries === undefined ? {} : { retries }) })
@@ -152,7 +133,6 @@ layer(TestService.layer, { excludeTestServices: true })("the typed client", (it)
       assert.instanceOf(unknown, client.CustomerNotFound)
       const locations = yield* core.instances
         .create({
-          headers: {},
           payload: {
             name: "x",
             customerSlug: "nobody",

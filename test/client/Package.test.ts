@@ -1,50 +1,216 @@
-import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
-import { spawn } from "node:child_process"
-import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
-import { join, resolve } from "node:path"
-import { temporaryDirectory } from "../support/ServiceProcess.ts"
+import { assert, describe, it, layer } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { copyFileSync, readFileSync, writeFileSync } from "node:fs"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
+import { join } from "node:path"
+import { gzipSync } from "node:zlib"
+import { rolldown } from "rolldown"
+import * as Cors from "../../src/http/middleware/Cors.ts"
+import * as Browser from "../support/Browser.ts"
 import { TestService } from "../support/TestService.ts"
+import { consumer, packed, root, run, strict, tsc, whyNoPackage, withPackage } from "./packed.ts"
 
-const root = resolve(import.meta.dirname, "../..")
-const tsc = join(root, "node_modules/typescript/bin/tsc")
+const MAX_ARCHIVE_BYTES = 512 * 1024
+const MAX_GZIPPED_BYTES = 10 * 1024
 
-const run = (cwd: string, args: ReadonlyArray<string>, env: Record<string, string> = {}) =>
-  Effect.promise(
-    () =>
-      new Promise<{ code: number | null; output: string }>((done) => {
-        const child = spawn(process.execPath, args, { cwd, env: { PATH: process.env["PATH"] ?? "", ...env } })
-        let output = ""
-        child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()))
-        child.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()))
-        child.on("close", (code) => done({ code, output }))
-      }),
+/** A program of a customer of the Promise client. */
+const PROGRAM = `
+import { createClient, createWebhookClient, isProblem, paginate } from "@keyshelf/client"
+import type { Core, CoreProblem, WebhookEvent } from "@keyshelf/client"
+
+const [baseUrl = "", token = ""] = process.argv.slice(2)
+const client = createClient({ baseUrl, token: async () => token })
+const webhooks = createWebhookClient({ baseUrl, token })
+
+for (const name of ["Globex", "Initech", "Umbrella"]) await client.createCustomer({ body: { name } })
+const slugs: Array<string> = []
+for await (const customer of paginate(client.listCustomers, { query: { limit: 1 } })) slugs.push(customer.slug)
+
+const once = { body: { name: "Hooli" }, idempotencyKey: "order-4711" }
+const first = await client.createCustomer(once)
+let replayed: string | null = null
+const second = await client.createCustomer({ ...once, onResponse: ({ headers }) => (replayed = headers.get("idempotent-replayed")) })
+
+let missing: CoreProblem<"getCustomer">["code"] | undefined
+try {
+  await client.getCustomer({ path: { customerSlug: "nobody" } })
+} catch (error) {
+  if (isProblem(error, "Customer.NotFound")) missing = error.code
+}
+const wrong = await client.createCustomer({ body: { name: "" } }).catch((error: unknown) => error)
+const deleted: undefined = await client.deleteCustomer({ path: { customerSlug: "umbrella" } })
+const customer: Core["Customer"] = first
+export const slugOf = (event: WebhookEvent): string => (event.type === "CUSTOMER_DELETED" ? event.data.slug : event.type)
+
+console.log(JSON.stringify({
+  slugs,
+  same: customer.id === second.id,
+  replayed,
+  missing,
+  wrong: isProblem(wrong) ? wrong.errors.map(({ location }) => location) : wrong,
+  deleted: deleted === undefined,
+  webhooks: (await webhooks.listWebhookEndpoints()).items.length,
+}))
+`
+
+const ONE_OPERATION = `
+import { createClient } from "@keyshelf/client"
+export const isAllowed = async (baseUrl, token) => {
+  const { checks } = await createClient({ baseUrl, token }).checkInstance({
+    path: { instanceSlug: "globex-prod" },
+    body: { checks: [{ entitlement: "api-calls" }] },
+  })
+  return checks.every(({ allowed }) => allowed)
+}
+`
+
+/** The page of a vendor: it uses both clients from another origin than the service's. */
+const PAGE = `
+import { createClient, isProblem } from "@keyshelf/client"
+import { makeCoreClient } from "@keyshelf/client/effect"
+import { Effect, Redacted } from "effect"
+import { FetchHttpClient } from "effect/http"
+
+const metadata = { region: "eu", note: "größer" }
+const dates = { startLicenseDate: "2026-01-01T00:00:00Z", endLicenseDate: "2027-01-01T00:00:00Z" }
+
+globalThis.useBoth = async (baseUrl, token) => {
+  const client = createClient({ baseUrl, token })
+  await client.createLicense({ body: { name: "Pro", slug: "pro", type: "PAID" } })
+  for (const key of Object.keys(metadata)) {
+    const jsonSchema = { type: "string" }
+    await client.createMetadataField({ body: { key, label: key, resourceType: "INSTANCE", jsonSchema } })
+  }
+  await client.createCustomer({ body: { name: "Globex" } })
+  const created = await client.createInstance({
+    body: { name: "Production", customerSlug: "globex", licenseSlug: "pro", metadata, ...dates },
+    idempotencyKey: "order-1",
+  })
+  const missing = await client.getInstance({ path: { instanceSlug: "nothing" } }).catch((error) => error)
+  const withEffect = Effect.gen(function* () {
+    const core = yield* makeCoreClient({ baseUrl, token: Redacted.make(token) })
+    yield* core.customers.create({ payload: { name: "Initech" } })
+    return yield* core.instances.get({ params: { instanceSlug: created.slug } })
+  })
+  const read = await Effect.runPromise(withEffect.pipe(Effect.provide(FetchHttpClient.layer)))
+  return { created: created.metadata, read: read.metadata, missing: isProblem(missing) ? missing.code : String(missing) }
+}
+`
+
+const startPage = (script: string) =>
+  Effect.acquireRelease(
+    Effect.promise(async () => {
+      const server = createServer((request, response) => {
+        const isScript = request.url === "/page.js"
+        response.writeHead(200, { "content-type": isScript ? "text/javascript" : "text/html" })
+        response.end(
+          isScript ? script : '<link rel="icon" href="data:,"><script type="module" src="/page.js"></script>',
+        )
+      })
+      await new Promise<void>((done) => server.listen(0, "127.0.0.1", done))
+      return { server, origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
+    }),
+    ({ server }) => Effect.sync(() => server.close()),
+  ).pipe(Effect.map(({ origin }) => origin))
+
+describe.skipIf(whyNoPackage !== undefined)(withPackage("the packed client"), () => {
+  it.effect("has no dependency, no binary, no module of Node.js and nothing of the server, and weighs little", () =>
+    Effect.gen(function* () {
+      const { installed, manifest } = yield* consumer({ effect: false })
+      assert.notProperty(manifest, "dependencies")
+      assert.notProperty(manifest, "bin")
+      assert.isBelow(packed.size, MAX_ARCHIVE_BYTES)
+      const paths = packed.files.map(({ path }) => path)
+      assert.includeMembers(paths, ["package.json", "README.md", "LICENSE", "dist/promise/index.js"])
+      for (const path of paths) {
+        assert.match(path, /^(package\.json|README\.md|LICENSE|dist\/(promise|effect)\/.*\.(js|d\.ts))$/)
+        assert.notMatch(path, /\/(Repo|Service|Http|Layer)\.js$/)
+        if (!path.endsWith(".js")) continue
+        assert.notMatch(readFileSync(join(installed, path), "utf8"), /from "node:|\bBuffer\.|\bprocess\.\w/, path)
+      }
+    }).pipe(Effect.scoped),
   )
 
-/** A project with the package installed: the client files that `npm pack` ships, and `effect`. */
-const consumer = Effect.gen(function* () {
-  const directory = yield* temporaryDirectory
-  const installed = join(directory, "node_modules/keyshelf")
-  mkdirSync(installed, { recursive: true })
-  copyFileSync(join(root, "package.json"), join(installed, "package.json"))
-  const built = yield* run(root, [tsc, "--project", "tsconfig.client.json", "--outDir", join(installed, "dist/client")])
-  assert.strictEqual(built.code, 0, built.output)
-  symlinkSync(join(root, "node_modules/effect"), join(directory, "node_modules/effect"))
-  writeFileSync(join(directory, "package.json"), '{"type": "module"}')
-  copyFileSync(join(root, "examples/check-usage.ts"), join(directory, "check-usage.ts"))
-  return directory
+  it.effect("a bundle that calls one operation has at most 10 KB gzipped", () =>
+    Effect.gen(function* () {
+      const { directory } = yield* consumer({ effect: false })
+      const entry = join(directory, "one.js")
+      writeFileSync(entry, ONE_OPERATION)
+      const [chunk] = yield* Effect.promise(async () => {
+        const bundle = await rolldown({ input: entry, platform: "browser" })
+        return (await bundle.generate({ minify: true })).output
+      })
+      assert.isBelow(gzipSync(chunk.code).byteLength, MAX_GZIPPED_BYTES)
+      assert.notInclude(chunk.code, "/api/platform")
+    }).pipe(Effect.scoped),
+  )
 })
 
-const strict = ["--noEmit", "--strict", "--exactOptionalPropertyTypes", "--module", "nodenext", "--target", "es2024"]
+layer(TestService.layer, { excludeTestServices: true, timeout: 60_000 })(withPackage("the installed client"), (it) => {
+  const packaged = it.effect.skipIf(whyNoPackage !== undefined)
 
-layer(TestService.layer, { excludeTestServices: true, timeout: 60_000 })("the installed package", (it) => {
-  it.effect(
-    "keyshelf/client runs the example in a separate project, and its types include each endpoint's problems",
+  packaged(
+    "a strict program creates, lists, repeats, deletes, and tells problems apart",
     () =>
       Effect.gen(function* () {
         const { origins, tenant } = yield* TestService
         const { token } = yield* tenant()
-        const directory = yield* consumer
+        const { directory } = yield* consumer({ effect: false })
+        writeFileSync(join(directory, "program.ts"), PROGRAM)
+        writeFileSync(
+          join(directory, "globals.d.ts"),
+          "declare const process: { readonly argv: ReadonlyArray<string> }",
+        )
+        const checked = yield* run(directory, [tsc, ...strict, "--types", "", "program.ts", "globals.d.ts"])
+        assert.strictEqual(checked.code, 0, checked.output)
+        const played = yield* run(directory, ["program.ts", origins.core, token])
+        assert.strictEqual(played.code, 0, played.output)
+        assert.deepStrictEqual(JSON.parse(played.output), {
+          slugs: ["umbrella", "initech", "globex"],
+          same: true,
+          replayed: "true",
+          missing: "Customer.NotFound",
+          wrong: ["body.name"],
+          deleted: true,
+          webhooks: 0,
+        })
+      }),
+    180_000,
+  )
+
+  packaged(
+    "a misspelt filter, a missing path and a wrong body do not compile",
+    () =>
+      Effect.gen(function* () {
+        const { directory } = yield* consumer({ effect: false })
+        const calls = [
+          `client.listCustomers({ query: { domian: "globex.example" } })`,
+          `client.getCustomer()`,
+          `client.createCustomer({ body: { title: "Globex" } })`,
+        ]
+        writeFileSync(
+          join(directory, "wrong.ts"),
+          `import { createClient } from "@keyshelf/client"\nconst client = createClient({ baseUrl: "", token: "" })\n${calls.join("\n")}`,
+        )
+        const { output } = yield* run(directory, [tsc, ...strict, "wrong.ts"])
+        assert.deepStrictEqual(
+          [...output.matchAll(/^wrong\.ts\((\d+)/gm)].map(([, line]) => Number(line)),
+          [3, 4, 5],
+          output,
+        )
+      }),
+    180_000,
+  )
+
+  packaged(
+    "the Effect client runs the example, and its types include each endpoint's problems",
+    () =>
+      Effect.gen(function* () {
+        const { origins, tenant } = yield* TestService
+        const { token } = yield* tenant()
+        const { directory } = yield* consumer({ effect: true })
+        copyFileSync(join(root, "examples/check-usage.ts"), join(directory, "check-usage.ts"))
         const played = yield* run(directory, ["check-usage.ts"], { KEYSHELF_URL: origins.core, KEYSHELF_TOKEN: token })
         assert.strictEqual(played.code, 0, played.output)
         assert.deepStrictEqual(played.output.trim().split("\n"), [
@@ -63,6 +229,47 @@ layer(TestService.layer, { excludeTestServices: true, timeout: 60_000 })("the in
         assert.isNotEmpty(typeErrors, checked.output)
         for (const error of typeErrors) assert.match(error, /^wrong\.ts/)
         assert.include(checked.output, "Customer.NotFound")
+      }),
+    180_000,
+  )
+})
+
+const service = TestService.layer.pipe(Layer.provide(Layer.succeed(Cors.AllowedOrigins, "*")))
+
+layer(service, { excludeTestServices: true, timeout: 60_000 })("the clients in a browser", (it) => {
+  it.effect.skipIf(Browser.whyNoBrowser !== undefined || whyNoPackage !== undefined)(
+    withPackage(Browser.inBrowser("both call the service from another origin, and decode metadata")),
+    () =>
+      Effect.gen(function* () {
+        const { origins, tenant } = yield* TestService
+        const { token } = yield* tenant()
+        const { directory } = yield* consumer({ effect: true })
+        const entry = join(directory, "page.js")
+        writeFileSync(entry, PAGE)
+        const [chunk] = yield* Effect.promise(async () => {
+          const bundle = await rolldown({ input: entry, platform: "browser" })
+          return (await bundle.generate({ minify: true })).output
+        })
+        const origin = yield* startPage(chunk.code)
+        const browser = yield* Browser.launch
+        const tab = yield* browser.newTab()
+        const used = yield* Effect.promise(async () => {
+          await tab.page.goto(origin)
+          await tab.page.waitForFunction("globalThis.useBoth !== undefined")
+          return tab.page.evaluate(
+            ([url, credential]) =>
+              (globalThis as unknown as { useBoth: (...args: ReadonlyArray<unknown>) => unknown }).useBoth(
+                url,
+                credential,
+              ),
+            [origins.core, token],
+          )
+        })
+        const metadata = { region: "eu", note: "größer" }
+        assert.deepStrictEqual(used, { created: metadata, read: metadata, missing: "Instance.NotFound" })
+        // Chromium reports the 404 that the page asked for.
+        assert.lengthOf(tab.errors, 1)
+        assert.match(tab.errors[0] ?? "", /404/)
       }),
     180_000,
   )

@@ -1,6 +1,7 @@
 /** Rules for inclusions, lists and stored documents of connectors. Pure. */
 import { Predicate } from "effect"
 import type { Position } from "../../kernel/contract/Page.ts"
+import { fitsBytes } from "../../kernel/values/Text.ts"
 
 /** The default inclusion: an organization may activate every connector. */
 export const includedByDefault: ReadonlyArray<string> = ["*"]
@@ -33,5 +34,5 @@ const isSound = (value: unknown, depth: number): boolean => {
 /** The reason why a settings document or a schema cannot be stored, or `undefined` if it can. */
 export const documentError = (document: unknown): string | undefined => {
   if (!isSound(document, 1)) return `must not contain NUL or lone surrogates, or more than ${MAX_DEPTH} levels`
-  return Buffer.byteLength(JSON.stringify(document)) > MAX_BYTES ? "must be at most 64 KiB" : undefined
+  return fitsBytes(JSON.stringify(document), MAX_BYTES) ? undefined : "must be at most 64 KiB"
 }

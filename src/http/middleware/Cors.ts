@@ -28,6 +28,7 @@ const REQUEST_HEADERS = [
   "x-request-id",
   "traceparent",
   "tracestate",
+  "b3",
   "ce-specversion",
   "ce-id",
   "ce-source",

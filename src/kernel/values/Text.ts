@@ -46,9 +46,19 @@ const withinLimits = (value: unknown, depth: number): boolean => {
   )
 }
 
+const encoder = new TextEncoder()
+
+// Each UTF-16 code unit takes at most three bytes, so that most texts need not be encoded. The clients use this in
+// browsers, which have no `Buffer`.
+const MAX_BYTES_PER_UNIT = 3
+
+/** Whether a text has at most so many bytes in UTF-8. */
+export const fitsBytes = (text: string, maximum: number): boolean =>
+  text.length <= maximum && (text.length * MAX_BYTES_PER_UNIT <= maximum || encoder.encode(text).byteLength <= maximum)
+
 /** An object with any properties, such as `metadata`: at most 16 KiB as JSON, four levels, 64 keys in each object. */
 export const FreeObject = Schema.Record(Schema.String, Schema.Unknown).check(
-  Schema.makeFilter((value) => withinLimits(value, 1) && Buffer.byteLength(JSON.stringify(value)) <= LIMITS.bytes, {
+  Schema.makeFilter((value) => withinLimits(value, 1) && fitsBytes(JSON.stringify(value), LIMITS.bytes), {
     expected: "an object of at most 16 KiB, 4 levels and 64 keys per object, without NUL or lone surrogates",
   }),
 )

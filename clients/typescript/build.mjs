@@ -1,0 +1,53 @@
+/**
+ * Builds the package: types and a table of operations from the OpenAPI documents, the Promise client, and the Effect client from the
+ * API definitions of the service. It runs when the package is packed; nothing that it writes is committed.
+ */
+import openapiTS, { astToString } from "openapi-typescript"
+import { spawnSync } from "node:child_process"
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { createRequire } from "node:module"
+import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
+
+const here = dirname(fileURLToPath(import.meta.url))
+const root = join(here, "../..")
+const generated = join(here, "src/generated")
+const require = createRequire(import.meta.url)
+
+/** Compiles a project with a compiler, or ends the build with its errors. */
+const compile = (compiler, ...args) => {
+  const { status } = spawnSync(process.execPath, [compiler, ...args], { cwd: here, stdio: "inherit" })
+  if (status !== 0) process.exit(1)
+}
+
+/** Method and path by operation id. */
+const tableOf = ({ paths }) =>
+  Object.fromEntries(
+    Object.entries(paths).flatMap(([path, operations]) =>
+      Object.entries(operations).map(([method, { operationId }]) => [operationId, `${method.toUpperCase()} ${path}`]),
+    ),
+  )
+
+rmSync(generated, { recursive: true, force: true })
+rmSync(join(here, "dist"), { recursive: true, force: true })
+mkdirSync(generated, { recursive: true })
+for (const name of ["core", "platform", "webhooks"]) {
+  const document = JSON.parse(readFileSync(join(root, `openapi/${name}.json`), "utf8"))
+  const types = astToString(await openapiTS(document))
+  const table = `\n/** Method and path by operation. */\nexport const table = ${JSON.stringify(tableOf(document), null, 2)} as const\n`
+  // Editors show the description of an operation; its example is in the reference.
+  writeFileSync(
+    join(generated, `${name}.ts`),
+    types.replaceAll(/\n *\* @example (?:(?!\*\/)[^])*?(?=\n *\*\/)/g, "") + table,
+  )
+}
+// npm packs a license that lies beside the manifest.
+copyFileSync(join(root, "LICENSE"), join(here, "LICENSE"))
+compile(require.resolve("typescript/bin/tsc"), "--project", "tsconfig.json")
+compile(
+  join(root, "node_modules/typescript/bin/tsc"),
+  "--project",
+  join(root, "tsconfig.client.json"),
+  "--outDir",
+  join(here, "dist/effect"),
+)

@@ -1,0 +1,63 @@
+/** What a call can fail with. */
+
+/** What is wrong with a value of the request, and where: `body.items[3].name`. */
+export interface ValidationError {
+  readonly location: string
+  readonly message: string
+  readonly value?: unknown
+}
+
+/** A problem document (RFC 9457). */
+export interface Problem<Code extends string = string> {
+  /** The kind of problem, such as `Customer.NotFound`. Branch on it. */
+  readonly code: Code
+  readonly status: number
+  readonly title: string
+  /** What is wrong and what to do, for people. */
+  readonly detail: string
+  /** The id of this occurrence. Quote it to support. */
+  readonly errorId: string
+  readonly errors: ReadonlyArray<ValidationError>
+}
+
+const textOf = (body: unknown, name: string): string | undefined => {
+  const value = typeof body === "object" && body !== null ? (body as Record<string, unknown>)[name] : undefined
+  return typeof value === "string" ? value : undefined
+}
+
+/** The service rejected the request, or could not handle it. */
+export class ProblemError<Code extends string = string> extends Error {
+  override readonly name = "ProblemError"
+  /** The code of the problem; `HTTP.<status>` if something else than the service responded, such as a proxy. */
+  readonly code: Code
+  readonly status: number
+  readonly detail: string
+  readonly errorId: string
+  readonly errors: ReadonlyArray<ValidationError>
+  /** The body of the response as it was sent. Operations of other specifications, such as OFREP, have bodies of their own. */
+  readonly body: unknown
+
+  constructor(status: number, body: unknown) {
+    const code = (textOf(body, "code") ?? textOf(body, "errorCode") ?? `HTTP.${status}`) as Code
+    const detail = textOf(body, "detail") ?? textOf(body, "errorDetails") ?? `The response has status ${status}.`
+    super(`${code}: ${detail}`)
+    this.code = code
+    this.status = status
+    this.detail = detail
+    this.errorId = textOf(body, "errorId") ?? ""
+    this.errors = (body as Partial<Problem> | null | undefined)?.errors ?? []
+    this.body = body
+  }
+}
+
+/** There was no response: the service could not be reached, or the time was up. `cause` is the error of `fetch`. */
+export class ConnectionError extends Error {
+  override readonly name = "ConnectionError"
+  constructor(origin: string, cause: unknown) {
+    super(`${origin} did not respond: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+  }
+}
+
+/** Whether an error is a problem, and has this code if one is given: `isProblem(error, "Customer.NotFound")`. */
+export const isProblem = <Code extends string = string>(error: unknown, code?: Code): error is ProblemError<Code> =>
+  error instanceof ProblemError && (code === undefined || error.code === code)

@@ -1,0 +1,89 @@
+/** The package `@keyshelf/client` as npm packs it, and projects that have it installed. */
+import { Effect } from "effect"
+import { spawn, spawnSync } from "node:child_process"
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join, resolve } from "node:path"
+import { temporaryDirectory } from "../support/ServiceProcess.ts"
+
+export const root = resolve(import.meta.dirname, "../..")
+const source = join(root, "clients/typescript")
+
+/** The compiler of the repository. */
+export const tsc = join(root, "node_modules/typescript/bin/tsc")
+
+const npm = (...args: ReadonlyArray<string>) =>
+  spawnSync("npm", [...args, "--prefix", source], { cwd: source, encoding: "utf8", timeout: 240_000 })
+
+const destination = mkdtempSync(join(tmpdir(), "keyshelf-client-"))
+process.once("exit", () => rmSync(destination, { recursive: true, force: true }))
+
+/** What npm says about a packed package. */
+export interface Packed {
+  readonly filename: string
+  /** Bytes of the archive. */
+  readonly size: number
+  readonly files: ReadonlyArray<{ readonly path: string }>
+}
+
+const pack = (): Packed | string => {
+  const installed = npm("ci", "--no-audit", "--no-fund")
+  if (installed.status !== 0) return `the tools of the client cannot be installed: ${installed.stderr.split("\n")[0]}`
+  const { status, stderr, stdout } = npm("pack", "--json", "--pack-destination", destination)
+  if (status !== 0) throw new Error(`The client cannot be packed: ${stdout}${stderr}`)
+  // The build prints before npm does.
+  const [packed]: ReadonlyArray<Packed> = Object.values(JSON.parse(stdout.slice(stdout.search(/^[[{]/m))))
+  if (packed === undefined) throw new Error(`npm packed nothing: ${stdout}`)
+  return packed
+}
+
+const outcome = pack()
+
+/** Why tests of the package are skipped, or `undefined`. */
+export const whyNoPackage = typeof outcome === "string" ? outcome : undefined
+
+/** The packed package. */
+export const packed: Packed = typeof outcome === "string" ? { filename: "", size: 0, files: [] } : outcome
+
+/** The name of a test, with the reason if it is skipped. */
+export const withPackage = (name: string): string =>
+  whyNoPackage === undefined ? name : `${name} (skipped: ${whyNoPackage})`
+
+/** Runs Node.js in a folder. */
+export const run = (cwd: string, args: ReadonlyArray<string>, env: Record<string, string> = {}) =>
+  Effect.promise(
+    () =>
+      new Promise<{ code: number | null; output: string }>((done) => {
+        const child = spawn(process.execPath, args, { cwd, env: { PATH: process.env["PATH"] ?? "", ...env } })
+        let output = ""
+        child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()))
+        child.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()))
+        child.on("close", (code) => done({ code, output }))
+      }),
+  )
+
+/** An empty project with the package installed, and with `effect` if it is wanted. */
+export const consumer = Effect.fnUntraced(function* (options: { readonly effect: boolean }) {
+  const directory = yield* temporaryDirectory
+  const installed = join(directory, "node_modules/@keyshelf/client")
+  mkdirSync(installed, { recursive: true })
+  const archive = join(destination, packed.filename.replace("@", "").replace("/", "-"))
+  spawnSync("tar", ["--extract", "--gzip", "--file", archive, "--strip-components=1", "--directory", installed])
+  if (options.effect) symlinkSync(join(root, "node_modules/effect"), join(directory, "node_modules/effect"))
+  writeFileSync(join(directory, "package.json"), '{"type": "module"}')
+  return { directory, installed, manifest: JSON.parse(readFileSync(join(installed, "package.json"), "utf8")) }
+})
+
+/** Flags of the strictest compiler. */
+export const strict = [
+  "--noEmit",
+  "--strict",
+  "--exactOptionalPropertyTypes",
+  "--noUncheckedIndexedAccess",
+  "--module",
+  "nodenext",
+  "--target",
+  "es2024",
+  "--lib",
+  "es2024,dom,dom.iterable",
+]
