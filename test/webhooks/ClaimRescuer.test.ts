@@ -1,6 +1,6 @@
 import { PgClient, PgConnection } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
-import { Effect, Exit, Layer, Scope } from "effect"
+import { Deferred, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { Liveness } from "../../src/kernel/ports/Liveness.ts"
 import { applicationNameOf, NodeId } from "../../src/kernel/ports/NodeId.ts"
@@ -383,6 +383,48 @@ layer(testServices, { excludeTestServices: true })("nodes that share a queue", (
         yield* node.look
         assert.deepStrictEqual(yield* ownersOf(organizationId), [session], "an earlier session ended, this one did not")
         assert.strictEqual(yield* other.lookFor(10), 0)
+      }),
+    ),
+  )
+
+  it.effect("a claim that is in flight when the sign of life is seen gets its owner too", () =>
+    withTestClock(
+      Effect.gen(function* () {
+        yield* clearQueues
+        const sql = yield* PgClient.PgClient
+        const node = yield* pooled
+        yield* node.loseSession
+        yield* node.look
+        const organizationId = yield* createDelivery(node.fanOut)
+        const isLocked = yield* Deferred.make<void>()
+        const mayContinue = yield* Deferred.make<void>()
+        const locking = yield* Effect.forkChild(
+          sql.withTransaction(
+            Effect.gen(function* () {
+              yield* sql`LOCK TABLE webhook_lanes IN SHARE MODE`
+              yield* Deferred.succeed(isLocked, undefined)
+              yield* Deferred.await(mayContinue)
+            }),
+          ),
+        )
+        yield* Deferred.await(isLocked)
+        const claiming = yield* Effect.forkChild(node.claim)
+        yield* eventually(
+          "the claim waits",
+          Effect.map(
+            Effect.orDie(sql`
+              SELECT 1 FROM pg_locks JOIN pg_database ON pg_database.oid = database
+              WHERE NOT granted AND relation = 'webhook_lanes'::regclass AND datname = current_database()`),
+            (rows) => rows.length > 0,
+          ),
+        )
+        const session = yield* node.openSession
+        yield* node.look
+        yield* node.adopt
+        yield* Deferred.succeed(mayContinue, undefined)
+        yield* Fiber.join(locking)
+        assert.lengthOf(yield* Fiber.join(claiming), 1)
+        assert.deepStrictEqual(yield* ownersOf(organizationId), [session])
       }),
     ),
   )

@@ -146,6 +146,17 @@ export const makeClaimer = Effect.fnUntraced(function* (speeds: SpeedTracker) {
       (subjects) => new Map(subjects.map((subject) => [subject.lease, subject])),
     )
 
+  const adopt = Effect.gen(function* () {
+    const owner = yield* rescuer.owner
+    if (owner === null) return
+    const leases = [...own].filter(([, held]) => held.owner !== owner).map(([lease]) => lease)
+    if (leases.length === 0) return
+    for (const lease of yield* queueTransactions.run(maintenance.setOwner(leases, owner))) {
+      const held = own.get(lease)
+      if (held !== undefined) own.set(lease, { ...held, owner })
+    }
+  })
+
   const claimAs = Effect.fnUntraced(function* (leases: ReadonlyArray<string>, at: Date) {
     const owner = yield* rescuer.owner
     const rows = yield* claimRows(leases, owner, at)
@@ -170,6 +181,9 @@ export const makeClaimer = Effect.fnUntraced(function* (speeds: SpeedTracker) {
       metrics.deliveryLag.updateUnsafe((at.getTime() - row.dueAt.getTime()) / 1000, context)
     }
     for (const endpoint of ended.values()) yield* backlogs.deleteInBackground(endpoint)
+    // The sign of life was seen while the claim was in flight, and `adopt` could not find it. Without an owner it would wait
+    // for its lease if this process died now. If this fails, the next run of the rescuer adopts.
+    if ((yield* rescuer.owner) !== owner) yield* Effect.ignoreCause(adopt)
     return claims
   })
 
@@ -178,17 +192,6 @@ export const makeClaimer = Effect.fnUntraced(function* (speeds: SpeedTracker) {
     if (leases.length === 0) return
     yield* transactions.run(queue.releaseLeases(leases, at))
     for (const lease of leases) unconfirmed.delete(lease)
-  })
-
-  const adopt = Effect.gen(function* () {
-    const owner = yield* rescuer.owner
-    if (owner === null) return
-    const leases = [...own].filter(([, held]) => held.owner !== owner).map(([lease]) => lease)
-    if (leases.length === 0) return
-    for (const lease of yield* queueTransactions.run(maintenance.setOwner(leases, owner))) {
-      const held = own.get(lease)
-      if (held !== undefined) own.set(lease, { ...held, owner })
-    }
   })
 
   const claim = Effect.fn("Deliveries.claim")(function* (max: number) {
