@@ -188,6 +188,9 @@ const banner = Effect.fnUntraced(function* (credential: Option.Option<Redacted.R
           "",
           "  The operator's platform credential, shown this once (keep it; `keyshelf platform-credential create` creates another):",
           `  ${Redacted.value(credential.value)}`,
+          "",
+          "  To see what the service does, run this in another terminal:",
+          "  KEYSHELF_PLATFORM_CREDENTIAL=ksm_... npm run demo",
         ]
       : []),
   ]

@@ -4,27 +4,40 @@ import { Console, Context, Effect, Layer, Predicate, Redacted, Schema, SchemaIss
 /** The demo cannot continue. The message states what happened and what to do. */
 export class DemoFailed extends Schema.TaggedError<DemoFailed>()("DemoFailed", { message: Schema.String }) {}
 
-/** The URLs of the two listeners, without `/api`. */
+/** The URLs of the listeners, without `/api`. */
 export interface Origins {
   readonly core: string
   readonly platform: string
+  /** The listener of the webhook API: that of the Core API, unless it has one of its own. */
+  readonly webhooks: string
 }
 
 /** One request of the story. */
 export interface Request {
   readonly on: keyof Origins
   readonly token: Redacted.Redacted
-  readonly method: "GET" | "POST" | "PUT" | "DELETE"
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
   /** The path after `/api`. */
   readonly path: string
   readonly body?: object
 }
 
+/** Builds Core API requests with one token. */
+export const as = (token: Redacted.Redacted) => (method: Request["method"], path: string, body?: object) => ({
+  on: "core" as const,
+  token,
+  method,
+  path,
+  ...(body === undefined ? {} : { body }),
+})
+
+export type Calls = ReturnType<typeof as>
+
 const MAX_LINES = 30
 const audit = new Set(["createdAt", "createdBy", "updatedAt", "updatedBy"])
 
 const shorten = (text: string): string =>
-  text.replaceAll(/(ks[hm]_[A-Za-z0-9_-]{4})[A-Za-z0-9_-]+/g, (_, shown: string) => `${shown}…`)
+  text.replaceAll(/((?:ks[hm]_|whsec_)[A-Za-z0-9_+/-]{4})[A-Za-z0-9_+/=-]+/g, (_, shown: string) => `${shown}…`)
 
 /** Shortens a long list to its last item, which is the newest event of the stream. */
 const sample = (list: ReadonlyArray<unknown>): ReadonlyArray<unknown> =>
@@ -65,11 +78,11 @@ const codeOf = (body: unknown): string =>
 const stopped = (request: Request, reason: string) =>
   new DemoFailed({ message: `The demo stopped at ${request.method} /api${request.path}: ${reason}` })
 
-const make = (origins: Origins) => {
+const make = (origins: Origins, log: (line: string) => Effect.Effect<void>) => {
   const send = Effect.fnUntraced(function* (request: Request) {
     const origin = origins[request.on]
-    yield* Console.log(`  → ${request.method} ${origin}/api${request.path}`)
-    if (request.body !== undefined) yield* Console.log(show(request.body))
+    yield* log(`  → ${request.method} ${origin}/api${request.path}`)
+    if (request.body !== undefined) yield* log(show(request.body))
     const { status, text } = yield* Effect.tryPromise({
       try: async (signal) => {
         const response = await fetch(`${origin}/api${request.path}`, {
@@ -89,32 +102,42 @@ const make = (origins: Origins) => {
         }),
     })
     const body = text === "" ? undefined : parse(text)
-    yield* Console.log(`  ← ${status}`)
-    if (body !== undefined) yield* Console.log(show(body))
+    yield* log(`  ← ${status}`)
+    if (body !== undefined) yield* log(show(body))
     return { status, body }
   })
 
-  const expectStatus = Effect.fnUntraced(function* (request: Request, status: number) {
+  const expectOneOf = Effect.fnUntraced(function* (request: Request, statuses: ReadonlyArray<number>) {
     const response = yield* send(request)
-    if (response.status === status) return response.body
+    if (statuses.includes(response.status)) return response
     const detail = Predicate.hasProperty(response.body, "detail") ? ` ${String(response.body.detail)}` : ""
     return yield* stopped(
       request,
-      `expected ${status}, but the response is ${response.status} ${codeOf(response.body)}.${detail}`,
+      `expected ${statuses.join(" or ")}, but the response is ${response.status} ${codeOf(response.body)}.${detail}`,
     )
   })
+
+  const expectStatus = (request: Request, status: number) =>
+    Effect.map(expectOneOf(request, [status]), ({ body }) => body)
+
+  const shape = <A, I>(request: Request, body: unknown, expected: Schema.Codec<A, I>) =>
+    Schema.decodeUnknownEffect(expected)(body).pipe(
+      Effect.mapError((error) => stopped(request, `the response has an unexpected shape. ${explain(error.issue)}`)),
+    )
 
   return {
     /** Prints the sentence that introduces a step. */
     print: (sentence: string) => Console.log(`\n${sentence}\n`),
 
     /** Sends a request that must succeed with this status and a response of this shape. */
-    expectSuccess: Effect.fnUntraced(function* <A, I>(request: Request, status: number, shape: Schema.Codec<A, I>) {
-      const body = yield* expectStatus(request, status)
-      return yield* Schema.decodeUnknownEffect(shape)(body).pipe(
-        Effect.mapError((error) => stopped(request, `the response has an unexpected shape. ${explain(error.issue)}`)),
-      )
-    }),
+    expectSuccess: <A, I>(request: Request, status: number, expected: Schema.Codec<A, I>) =>
+      Effect.flatMap(expectStatus(request, status), (body) => shape(request, body, expected)),
+
+    /** Sends a request that may have one of several statuses. */
+    expectOneOf,
+
+    /** Requires that a response has this shape. */
+    shape,
 
     /** Sends a request that must succeed with an empty response. */
     expectEmpty: (request: Request) => Effect.asVoid(expectStatus(request, 204)),
@@ -131,5 +154,12 @@ const make = (origins: Origins) => {
 
 /** Calls the service and prints everything to the console. */
 export class Stage extends Context.Service<Stage, ReturnType<typeof make>>()("keyshelf/demo/Stage") {
-  static readonly layer = (origins: Origins) => Layer.succeed(Stage, make(origins))
+  static readonly layer = (origins: Origins) => Layer.succeed(Stage, make(origins, Console.log))
+
+  /** Prints the steps, but not the requests. */
+  static readonly quiet = (origins: Origins) =>
+    Layer.succeed(
+      Stage,
+      make(origins, () => Effect.void),
+    )
 }

@@ -2,33 +2,16 @@
 import { Effect, Redacted, Schema } from "effect"
 import { randomBytes } from "node:crypto"
 import { DAY_MS, now } from "../kernel/values/Timestamp.ts"
-import { DemoFailed, Stage } from "./Demo.ts"
-import type { Request } from "./Demo.ts"
+import { as, DemoFailed, Stage } from "./Demo.ts"
+import type { Calls } from "./Demo.ts"
+import { checkEntitlements, evaluateFlags, useUntilLimit } from "./Product.ts"
+import { receiveWebhook } from "./Webhook.ts"
 
 const WithId = Schema.Struct({ id: Schema.String })
 const WithSlug = Schema.Struct({ id: Schema.String, slug: Schema.String })
 const Issued = Schema.Struct({ slug: Schema.String, token: Schema.String })
-const Allowed = Schema.Struct({
-  checks: Schema.Array(Schema.Struct({ entitlement: Schema.String, allowed: Schema.Literal(true) })),
-})
 const Archived = Schema.Struct({ lifecycleState: Schema.Literal("ARCHIVED") })
-const Slugs = Schema.Struct({
-  items: Schema.Array(Schema.Struct({ slug: Schema.String })),
-  hasMore: Schema.Boolean,
-  nextCursor: Schema.String,
-})
 const EventTypes = Schema.Struct({ items: Schema.Array(Schema.Struct({ type: Schema.String })) })
-
-/** Builds Core API requests with one token. */
-const as = (token: Redacted.Redacted) => (method: Request["method"], path: string, body?: object) => ({
-  on: "core" as const,
-  token,
-  method,
-  path,
-  ...(body === undefined ? {} : { body }),
-})
-
-type Calls = ReturnType<typeof as>
 
 const openOrganization = Effect.fnUntraced(function* (operator: Redacted.Redacted) {
   const { expectSuccess: succeeds, print } = yield* Stage
@@ -129,7 +112,7 @@ const sellLicense = Effect.fnUntraced(function* (pipeline: Calls) {
     201,
     WithSlug,
   )
-  return { license, instance, order: { customerSlug: customer.slug, licenseSlug: license.slug, ...dates } }
+  return { customer, license, instance, order: { customerSlug: customer.slug, licenseSlug: license.slug, ...dates } }
 })
 
 const shipRelease = Effect.fnUntraced(function* (pipeline: Calls) {
@@ -152,32 +135,6 @@ const shipRelease = Effect.fnUntraced(function* (pipeline: Calls) {
     201,
     Schema.Struct({ releaseId: Schema.Literal(release.id) }),
   )
-})
-
-const checkEntitlements = Effect.fnUntraced(function* (pipeline: Calls, instanceSlug: string) {
-  const { expectSuccess: succeeds, print } = yield* Stage
-  yield* print("3. The product checks at run time: may this instance make 250 calls, and may it use single sign-on?")
-  yield* succeeds(
-    pipeline("POST", `/instances/${instanceSlug}/check`, {
-      checks: [{ entitlement: "api-calls", requested: 250 }, { entitlement: "sso" }],
-    }),
-    200,
-    Allowed,
-  )
-  yield* print("   Lists are paginated: `nextCursor` of one page requests the next.")
-  const seen: Array<string> = []
-  let query = "limit=1"
-  for (let pages = 0, hasMore = true; hasMore && pages < 3; pages++) {
-    const page = yield* succeeds(pipeline("GET", `/entitlements?${query}`), 200, Slugs)
-    seen.push(...page.items.map((item) => item.slug))
-    query = `limit=1&cursor=${encodeURIComponent(page.nextCursor)}`
-    hasMore = page.hasMore
-  }
-  if (seen.toSorted().join() !== "api-calls,sso") {
-    return yield* new DemoFailed({
-      message: `The demo stopped at GET /api/entitlements: its pages must contain api-calls and sso once each, but contain ${seen.join(", ") || "nothing"}.`,
-    })
-  }
 })
 
 const archiveLicense = Effect.fnUntraced(function* (
@@ -225,6 +182,9 @@ export const play = Effect.fn("Demo.play")(function* (operator: Redacted.Redacte
   const sold = yield* sellLicense(pipeline)
   yield* shipRelease(pipeline)
   yield* checkEntitlements(pipeline, sold.instance.slug)
+  yield* useUntilLimit(pipeline, sold.instance.slug)
+  yield* evaluateFlags(first, sold.instance.slug)
+  yield* receiveWebhook(first, sold.customer.slug)
   yield* archiveLicense(pipeline, sold)
   yield* revokeToken(first, pipeline, tokenPath)
 })

@@ -1,0 +1,44 @@
+/**
+ * The older usage of the furnished organization. The API takes usage of the last 35 days, as its users must not change what was billed.
+ * So this reports each month to the use case itself, with a clock that is set back, in a process that has the database.
+ */
+import { Clock, Effect } from "effect"
+import { CloudEvents } from "../domains/usage/cloudevents/Service.ts"
+import { Caller, platformIdentity } from "../kernel/contract/Caller.ts"
+import { DAY_MS } from "../kernel/values/Timestamp.ts"
+import { DemoFailed } from "./Demo.ts"
+import { batchesOf, RECENT_DAYS, usageOfDay } from "./Furnish.ts"
+import type { Furnished } from "./Furnish.ts"
+
+/** Three days are reported at a time, so that a year takes seconds. */
+const STEP_DAYS = 3
+const OLDEST_DAYS = 364
+
+const setBackTo = (clock: Clock.Clock, time: Date): Clock.Clock =>
+  Object.assign(Object.create(clock) as Clock.Clock, {
+    currentTimeMillisUnsafe: () => time.getTime(),
+    currentTimeMillis: Effect.sync(() => time.getTime()),
+  })
+
+/** Reports usage from a year ago until what the API was told. */
+export const reportPastUsage = Effect.fn("Demo.reportPastUsage")(function* ({ instances, organizationId }: Furnished) {
+  const cloudEvents = yield* CloudEvents
+  const clock = yield* Clock.Clock
+  const today = yield* Clock.currentTimeMillis
+  const caller = Caller.of({ credentialId: platformIdentity.id, organizationId, actor: platformIdentity, scopes: [] })
+  for (let back = OLDEST_DAYS; back > RECENT_DAYS; back -= STEP_DAYS) {
+    const day = new Date(today - back * DAY_MS)
+    const events = instances.flatMap((instance) => usageOfDay(instance, day, STEP_DAYS))
+    for (const batch of batchesOf(events)) {
+      const { results } = yield* cloudEvents
+        .report(batch)
+        .pipe(Effect.provideService(Caller, caller), Effect.provideService(Clock.Clock, setBackTo(clock, day)))
+      const rejected = results.find(({ status }) => status !== "accepted")
+      if (rejected !== undefined) {
+        return yield* new DemoFailed({
+          message: `The usage of ${day.toISOString()} was ${rejected.status}: ${rejected.message ?? ""}`,
+        })
+      }
+    }
+  }
+})
