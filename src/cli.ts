@@ -5,6 +5,7 @@ import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Cause, Console, Effect, Exit, Option, Runtime } from "effect"
 import { CliError, Command, Flag } from "effect/cli"
+import { endWithReader } from "./cli/ClosedPipes.ts"
 import { credentialCommand } from "./cli/Credentials.ts"
 import { demoCommand } from "./cli/Demo.ts"
 import { doctorCommand } from "./cli/Doctor.ts"
@@ -44,6 +45,8 @@ const keyshelf = Command.make("keyshelf").pipe(
     demoCommand,
   ]),
 )
+
+endWithReader(process.argv.includes("serve"))
 
 // npm does not forward SIGTERM. When npm has exited, this process stops itself, so that it does not keep the ports.
 if (process.env["npm_lifecycle_event"] !== undefined) {

@@ -1,20 +1,25 @@
 /** `keyshelf doctor`: checks everything that the service needs, whether it is running or not. It changes nothing. */
-import { Console, Effect, Logger } from "effect"
-import { Command } from "effect/cli"
+import { Console, Context, Effect, Logger } from "effect"
+import { Command, Flag } from "effect/cli"
 import * as Database from "../infra/database/Database.ts"
 import { Settings } from "../infra/Settings.ts"
 import * as DatabaseChecks from "./doctor/DatabaseChecks.ts"
 import * as KeyChecks from "./doctor/KeyChecks.ts"
 import * as MachineChecks from "./doctor/MachineChecks.ts"
 import * as PartnerChecks from "./doctor/PartnerChecks.ts"
-import { failed, withDefectsAsFindings, formatFinding, ok } from "./doctor/Report.ts"
+import { failed, withDefectsAsFindings, formatFinding, ok, worstOf } from "./doctor/Report.ts"
 import type { Finding } from "./doctor/Report.ts"
 import * as SettingsCheck from "./doctor/SettingsCheck.ts"
 import { databaseExists } from "./EmbeddedState.ts"
 import { CommandFailed } from "./Failure.ts"
 
-const print = (findings: ReadonlyArray<Finding>) =>
-  Effect.forEach(findings, (finding) => Console.log(formatFinding(finding)))
+/** Whether the report is one JSON document, which is complete only at the end. */
+const IsJson = Context.Reference<boolean>("keyshelf.reference/cli/doctor/IsJson", { defaultValue: () => false })
+
+const print = Effect.fnUntraced(function* (findings: ReadonlyArray<Finding>) {
+  if (yield* IsJson) return
+  yield* Effect.forEach(findings, (finding) => Console.log(formatFinding(finding)))
+})
 
 const connected = Effect.gen(function* () {
   const findings: Array<Finding> = []
@@ -67,15 +72,22 @@ const examine = Effect.gen(function* () {
 
 export const doctorCommand = Command.make(
   "doctor",
-  {},
-  Effect.fn(function* () {
-    const findings = yield* examine
+  {
+    json: Flag.Boolean("json").pipe(
+      Flag.withDescription("Print one JSON document: `result`, and `findings` with `state`, `part` and `text`"),
+      Flag.withDefault(false),
+    ),
+  },
+  Effect.fn(function* ({ json }) {
+    const findings = yield* examine.pipe(Effect.provideService(IsJson, json))
+    const result = worstOf(findings)
+    if (json) yield* Console.log(JSON.stringify({ result, findings }, null, 2))
     const count = (state: Finding["state"]) => findings.filter((finding) => finding.state === state).length
-    const failures = count("FAILED")
-    if (failures > 0) {
-      return yield* new CommandFailed({ message: `${failures} of ${findings.length} checks failed.` })
+    if (result === "FAILED") {
+      return yield* new CommandFailed({ message: `${count("FAILED")} of ${findings.length} checks failed.` })
     }
-    yield* Console.log(count("warning") === 0 ? "No problems found." : `Nothing failed. Warnings: ${count("warning")}.`)
+    if (json) return
+    yield* Console.log(result === "ok" ? "No problems found." : `Nothing failed. Warnings: ${count("warning")}.`)
   }),
 ).pipe(
   Command.withDescription(

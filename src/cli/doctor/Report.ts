@@ -23,6 +23,10 @@ export const failed = (part: string, text: string): Finding => ({ state: "FAILED
 export const formatFinding = ({ part, state, text }: Finding): string =>
   `${state.padEnd(7)}  ${part.padEnd(11)}  ${text.replaceAll(/\s+/g, " ").trim()}`
 
+/** The worst state of a report. Pure. */
+export const worstOf = (findings: ReadonlyArray<Finding>): State =>
+  (["FAILED", "warning"] as const).find((state) => findings.some((finding) => finding.state === state)) ?? "ok"
+
 /** Turns defects of a check into findings, so that the other checks still run. */
 export const withDefectsAsFindings = <R>(part: string, check: Check<R>): Check<R> =>
   Effect.catchDefect(check, (defect) =>
