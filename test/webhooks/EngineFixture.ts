@@ -1,6 +1,6 @@
 /** Endpoints, events, nodes and a receiver for tests of the delivery engine. */
 import { PgClient } from "@effect/sql-pg"
-import { Context, Effect, Layer } from "effect"
+import { Context, Duration, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { Events } from "../../src/domains/events/Service.ts"
 import { platformIdentity } from "../../src/kernel/contract/Caller.ts"
@@ -95,15 +95,19 @@ export const nodeLayerWith = <E, R>(liveness: Layer.Layer<Liveness, E, R>) =>
 /** The engine of one node, delivering to the receiver in memory. */
 export const nodeLayer = nodeLayerWith(directLiveness)
 
-/** Starts a node that works until the scope closes, like a process with the role `dispatcher`. */
-export const startNode = (limits: Partial<Limits> = {}) =>
+/** Starts a node with this engine that works until the scope closes, like a process with the role `dispatcher`. */
+export const startNodeOn = <ROut, E, R>(engineOfNode: Layer.Layer<ROut, E, R>, limits: Partial<Limits> = {}) =>
   Effect.gen(function* () {
     const defaults: Limits = yield* DeliveryLimits
-    const all: Limits = { ...defaults, ...limits }
+    // The connections of tests do not carry the id of a node.
+    const all: Limits = { ...defaults, unseenFor: Duration.zero, ...limits }
     yield* Layer.build(
-      Layer.fresh(worker.pipe(Layer.provide(nodeLayer), Layer.provide(Layer.succeed(DeliveryLimits, all)))),
+      Layer.fresh(worker.pipe(Layer.provide(engineOfNode), Layer.provide(Layer.succeed(DeliveryLimits, all)))),
     )
   })
+
+/** Starts a node that works until the scope closes. */
+export const startNode = (limits: Partial<Limits> = {}) => startNodeOn(nodeLayer, limits)
 
 /** Waits up to 20 s for a condition. */
 export const waitUntil = <R>(what: string, condition: Effect.Effect<boolean, never, R>) =>

@@ -17,6 +17,8 @@ export interface Limits {
   readonly lease: Duration.Duration
   /** How long a node must be disconnected before its claims are released. */
   readonly disconnectedFor: Duration.Duration
+  /** How long a new node waits until the database shows its sign of life. Behind some poolers it never does. */
+  readonly unseenFor: Duration.Duration
   /** The timeout of the whole exchange with the receiver. */
   readonly timeout: Duration.Duration
   /** How long attempts are stored (`SERVICE_RETENTION_WEBHOOK_HISTORY`). */
@@ -42,6 +44,7 @@ export const DeliveryLimits = Context.Reference<Limits>("keyshelf.reference/webh
     organizationAhead: 256,
     lease: Duration.seconds(60),
     disconnectedFor: Duration.seconds(5),
+    unseenFor: Duration.seconds(2),
     timeout: Duration.seconds(30),
     history: Duration.days(30),
     disableAfter: Duration.days(5),

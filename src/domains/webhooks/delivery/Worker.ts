@@ -14,6 +14,8 @@
  * | `full`     | waits until an attempt was sent or recorded          | `batching`                                  |
  * | `idle`     | waits for a signal, an attempt, the due time or poll | `batching`                                  |
  *
+ * It begins once the database shows the node's sign of life, at most 2 s after the start.
+ *
  * Attempts run concurrently with the loop, each in the phases of `AttemptLoad`. On shutdown both loops are interrupted,
  * a claim in flight is released, and the attempts get `shutdownTimeout` to end.
  */
@@ -37,6 +39,8 @@ type DeliveryState = "batching" | "checking" | "claiming" | "full" | "idle"
 const MIN_TO_CLAIM_AGAIN = 32
 
 const AFTER_FAILED_RESCUE = Duration.seconds(1)
+
+const UNSEEN_CHECK = Duration.millis(20)
 
 const MIN_BACKOFF_MS = 250
 const MAX_BACKOFF_MS = 5000
@@ -189,6 +193,19 @@ const startMaintenance = Effect.fnUntraced(function* (load: AttemptLoad) {
   yield* sampler.sample.pipe(Effect.ignoreCause, Effect.repeat(Schedule.spaced("10 seconds")), Effect.forkScoped)
 })
 
+/**
+ * Waits until other nodes can see this one. What it claimed before would have no owner, and wait for its lease if this
+ * process died in its first moments.
+ */
+const untilSeen = Effect.gen(function* () {
+  const { owner } = yield* ClaimRescuer
+  const { unseenFor } = yield* DeliveryLimits
+  yield* owner.pipe(
+    Effect.repeat({ until: (id) => id !== null, schedule: Schedule.spaced(UNSEEN_CHECK) }),
+    Effect.timeoutOption(unseenFor),
+  )
+})
+
 /** Runs while its scope is open. When it closes, it stops claiming and waits for the attempts in flight. */
 export const layer = Layer.effectDiscard(
   Effect.gen(function* () {
@@ -216,7 +233,7 @@ export const layer = Layer.effectDiscard(
     yield* Effect.acquireRelease(
       Effect.all([
         Effect.forkDetach(repeatForever(publishing, publish)),
-        Effect.forkDetach(repeatForever(delivering, deliver)),
+        Effect.forkDetach(Effect.andThen(untilSeen, repeatForever(delivering, deliver))),
       ]),
       (loops) =>
         Effect.gen(function* () {
