@@ -30,6 +30,7 @@ const endedOf = ({ at, attempt, endpoint, status }: typeof Ended.Type, index: nu
     attempt,
     claims: 1,
     lease: `l${index}`,
+    location: `(0,${index + 1})`,
     dueAt: new Date(0),
   },
   url: "https://example.com/",

@@ -48,6 +48,7 @@ const stateOf = (ended: EndedAttempt, isLeaseValid: boolean): AttemptRow["state"
 export const attemptRowOf = (ended: EndedAttempt, isLeaseValid: boolean): AttemptRow => {
   const { claim, outcome } = ended
   return {
+    location: claim.location,
     organizationId: claim.organizationId,
     timestamp: ended.startedAt,
     id: claim.lease,

@@ -39,6 +39,8 @@ export interface ClaimedRow extends QueueRow {
   readonly claims: number
   /** The id of the attempt. */
   readonly lease: string
+  /** Where the row is, until another transaction changes it (`ctid`). */
+  readonly location: string
 }
 
 /** Identifies a claim. */
@@ -234,7 +236,7 @@ const make = Effect.gen(function* () {
           lease = ((SELECT ${leases}::uuid[])::uuid[])[array_position(ARRAY(SELECT location FROM chosen), webhook_queue.ctid)]
         WHERE webhook_queue.ctid = ANY(ARRAY(SELECT location FROM chosen))
         RETURNING organization_id AS "organizationId", id, endpoint_id AS "endpointId", event_id AS "eventId",
-          event_name AS "eventName", attempt, claims, lease,
+          event_name AS "eventName", attempt, claims, lease, webhook_queue.ctid::text AS location,
           (ARRAY(SELECT due_at FROM chosen))[array_position((SELECT ${leases}::uuid[]), lease)] AS "dueAt"`)
     },
 
