@@ -22,6 +22,7 @@ import * as ProcessMetrics from "../infra/telemetry/ProcessMetrics.ts"
 import * as RateBudgets from "../infra/RateBudgets.ts"
 import * as RequestDeadlines from "../http/middleware/RequestDeadlines.ts"
 import * as ListenNotify from "../infra/database/ListenNotify.ts"
+import { hostInUrl } from "../infra/HostUrl.ts"
 import * as LivenessSession from "../infra/database/LivenessSession.ts"
 import { Settings } from "../infra/Settings.ts"
 import { collectAfterStart } from "./StartupGc.ts"
@@ -170,7 +171,7 @@ const firstCredential = Effect.gen(function* () {
 
 const banner = Effect.fnUntraced(function* (credential: Option.Option<Redacted.Redacted>) {
   const { corePort, host, internalPort, platformPort, roles, webhooksPort } = yield* Settings
-  const shown = host.includes(":") ? `[${host}]` : host
+  const shown = hostInUrl(host)
   const lines = [
     "Keyshelf is ready.",
     ...(roles.has("core")

@@ -1,6 +1,7 @@
 /** `keyshelf demo`: plays the main story against a running service. */
 import { Config, Console, Effect, Layer, Option, Redacted } from "effect"
 import { Command, Flag } from "effect/cli"
+import { reachableHost } from "../infra/HostUrl.ts"
 import { Settings } from "../infra/Settings.ts"
 import { backend } from "../app/Process.ts"
 import { DemoFailed, Stage } from "../demo/Demo.ts"
@@ -20,17 +21,10 @@ const origin = (name: string, setting: string, description: string) =>
     Flag.optional,
   )
 
-// The wildcard addresses listen on all interfaces. This machine reaches them at its loopback address.
-const reachable = (host: string): string => {
-  if (host === "0.0.0.0") return "127.0.0.1"
-  if (host === "::") return "[::1]"
-  return host.includes(":") ? `[${host}]` : host
-}
-
 /** The listeners of the service that runs with the settings of this environment. */
 const configuredOrigins = Effect.gen(function* () {
   const { corePort, host, platformPort, webhooksPort } = yield* Settings
-  const at = (port: number) => `http://${reachable(host)}:${port}`
+  const at = (port: number) => `http://${reachableHost(host)}:${port}`
   return { core: at(corePort), platform: at(platformPort), webhooks: Option.map(webhooksPort, at) }
 }).pipe(Effect.provide(Settings.layer))
 

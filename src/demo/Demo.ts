@@ -22,14 +22,16 @@ export interface Request {
   readonly body?: object
 }
 
-/** Builds Core API requests with one token. */
-export const as = (token: Redacted.Redacted) => (method: Request["method"], path: string, body?: object) => ({
-  on: "core" as const,
-  token,
-  method,
-  path,
-  ...(body === undefined ? {} : { body }),
-})
+/** Builds requests with one token, to the Core API unless another one is named. */
+export const as =
+  (token: Redacted.Redacted, on: Request["on"] = "core") =>
+  (method: Request["method"], path: string, body?: object): Request => ({
+    on,
+    token,
+    method,
+    path,
+    ...(body === undefined ? {} : { body }),
+  })
 
 export type Calls = ReturnType<typeof as>
 

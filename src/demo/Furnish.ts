@@ -2,7 +2,8 @@
  * `keyshelf demo --keep`: an organization as it looks after a year of work. Everything goes through the API, except for the usage
  * that is too old for it (`PastUsage.ts`).
  */
-import { Effect, Redacted, Schema } from "effect"
+import { Array as Arr, Effect, Redacted, Schema } from "effect"
+import { MAX_EVENTS } from "../domains/usage/cloudevents/Model.ts"
 import { DAY_MS, now } from "../kernel/values/Timestamp.ts"
 import { as, Stage } from "./Demo.ts"
 import type { Calls } from "./Demo.ts"
@@ -36,7 +37,6 @@ const UNREACHABLE = "https://erp.example.invalid/keyshelf"
 /** How far back the API takes usage. */
 export const RECENT_DAYS = 34
 const YEAR_DAYS = 365
-const MAX_EVENTS = 1_000
 
 /** The usage of a day as CloudEvents, with the calls of so many days. */
 export const usageOfDay = (
@@ -64,25 +64,14 @@ export const usageOfDay = (
   ]
 }
 
-/** Splits a list into batches of the API's maximum. */
-export const batchesOf = <A>(items: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>> =>
-  Array.from({ length: Math.ceil(items.length / MAX_EVENTS) }, (_, index) =>
-    items.slice(index * MAX_EVENTS, (index + 1) * MAX_EVENTS),
-  )
-
 const openOrganization = Effect.fnUntraced(function* (operator: Redacted.Redacted) {
   const { expectSuccess: succeeds } = yield* Stage
   const at = yield* now
   const name = `Furnished demo ${at.toISOString().slice(0, 16).replace("T", " ")}`
-  const onPlatform = (path: string, body: object) => ({
-    on: "platform" as const,
-    token: operator,
-    method: "POST" as const,
-    path,
-    body,
-  })
-  const { id } = yield* succeeds(onPlatform("/platform/organizations", { name }), 201, WithId)
-  const issued = yield* succeeds(onPlatform(`/platform/organizations/${id}/tokens`, { name: "Demo" }), 201, Token)
+  const onPlatform = as(operator, "platform")
+  const { id } = yield* succeeds(onPlatform("POST", "/platform/organizations", { name }), 201, WithId)
+  const token = onPlatform("POST", `/platform/organizations/${id}/tokens`, { name: "Demo" })
+  const issued = yield* succeeds(token, 201, Token)
   return { organizationId: id, organizationName: name, token: Redacted.make(issued.token) }
 })
 
@@ -190,7 +179,8 @@ const reportRecentUsage = Effect.fnUntraced(function* (call: Calls, instances: R
   const today = (yield* now).getTime()
   const days = Array.from({ length: RECENT_DAYS }, (_, index) => new Date(today - (RECENT_DAYS - index) * DAY_MS))
   const events = days.flatMap((day) => instances.flatMap((instance) => usageOfDay(instance, day)))
-  for (const batch of batchesOf(events)) yield* succeeds(call("POST", "/usage-events", batch), 200, Results)
+  for (const batch of Arr.chunksOf(events, MAX_EVENTS))
+    yield* succeeds(call("POST", "/usage-events", batch), 200, Results)
 })
 
 /** Furnishes a new organization. Prints a line for each step. */
@@ -200,7 +190,7 @@ export const furnish = Effect.fn("Demo.furnish")(function* (operator: Redacted.R
   const organization = yield* openOrganization(operator)
   const call = as(organization.token)
   const endpoint = { url: UNREACHABLE, eventNames: ["RELEASE_DEPLOYED", "LICENSE_CREATED"], description: "ERP (away)" }
-  yield* succeeds({ ...call("POST", "/webhooks", endpoint), on: "webhooks" }, 201, WithId)
+  yield* succeeds(as(organization.token, "webhooks")("POST", "/webhooks", endpoint), 201, WithId)
   yield* createCatalogue(call)
   const zoneIds = yield* shipReleases(call)
   yield* print(`  ${versions.length} license versions, ${entitlements.length} entitlements, ${zones.length} zones`)

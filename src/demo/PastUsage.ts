@@ -1,24 +1,20 @@
 /**
  * The older usage of the furnished organization. The API takes usage of the last 35 days, as its users must not change what was billed.
- * So this reports each month to the use case itself, with a clock that is set back, in a process that has the database.
+ * So this reports it to the use case itself, with a clock that is set back, in a process that has the database.
  */
-import { Clock, Effect } from "effect"
+import { Array as Arr, Clock, Effect } from "effect"
+import { MAX_EVENTS } from "../domains/usage/cloudevents/Model.ts"
 import { CloudEvents } from "../domains/usage/cloudevents/Service.ts"
 import { Caller, platformIdentity } from "../kernel/contract/Caller.ts"
+import { shiftedClock } from "../kernel/values/ShiftedClock.ts"
 import { DAY_MS } from "../kernel/values/Timestamp.ts"
 import { DemoFailed } from "./Demo.ts"
-import { batchesOf, RECENT_DAYS, usageOfDay } from "./Furnish.ts"
+import { RECENT_DAYS, usageOfDay } from "./Furnish.ts"
 import type { Furnished } from "./Furnish.ts"
 
 /** Three days are reported at a time, so that a year takes seconds. */
 const STEP_DAYS = 3
 const OLDEST_DAYS = 364
-
-const setBackTo = (clock: Clock.Clock, time: Date): Clock.Clock =>
-  Object.assign(Object.create(clock) as Clock.Clock, {
-    currentTimeMillisUnsafe: () => time.getTime(),
-    currentTimeMillis: Effect.sync(() => time.getTime()),
-  })
 
 /** Reports usage from a year ago until what the API was told. */
 export const reportPastUsage = Effect.fn("Demo.reportPastUsage")(function* ({ instances, organizationId }: Furnished) {
@@ -27,12 +23,13 @@ export const reportPastUsage = Effect.fn("Demo.reportPastUsage")(function* ({ in
   const today = yield* Clock.currentTimeMillis
   const caller = Caller.of({ credentialId: platformIdentity.id, organizationId, actor: platformIdentity, scopes: [] })
   for (let back = OLDEST_DAYS; back > RECENT_DAYS; back -= STEP_DAYS) {
+    const setBack = shiftedClock(clock, () => -back * DAY_MS)
     const day = new Date(today - back * DAY_MS)
     const events = instances.flatMap((instance) => usageOfDay(instance, day, STEP_DAYS))
-    for (const batch of batchesOf(events)) {
+    for (const batch of Arr.chunksOf(events, MAX_EVENTS)) {
       const { results } = yield* cloudEvents
         .report(batch)
-        .pipe(Effect.provideService(Caller, caller), Effect.provideService(Clock.Clock, setBackTo(clock, day)))
+        .pipe(Effect.provideService(Caller, caller), Effect.provideService(Clock.Clock, setBack))
       const rejected = results.find(({ status }) => status !== "accepted")
       if (rejected !== undefined) {
         return yield* new DemoFailed({

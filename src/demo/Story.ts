@@ -15,15 +15,10 @@ const EventTypes = Schema.Struct({ items: Schema.Array(Schema.Struct({ type: Sch
 
 const openOrganization = Effect.fnUntraced(function* (operator: Redacted.Redacted) {
   const { expectSuccess: succeeds, print } = yield* Stage
+  const onPlatform = as(operator, "platform")
   yield* print("1. The operator creates an organization, the tenant that contains everything else.")
   const organization = yield* succeeds(
-    {
-      on: "platform",
-      token: operator,
-      method: "POST",
-      path: "/platform/organizations",
-      body: { name: `Demo ${randomBytes(3).toString("hex")}` },
-    },
+    onPlatform("POST", "/platform/organizations", { name: `Demo ${randomBytes(3).toString("hex")}` }),
     201,
     WithId,
   )
@@ -31,17 +26,11 @@ const openOrganization = Effect.fnUntraced(function* (operator: Redacted.Redacte
     "   Then the operator issues its first token. Only this response contains the secret; it is shortened here.",
   )
   const first = yield* succeeds(
-    {
-      on: "platform",
-      token: operator,
-      method: "POST",
-      path: `/platform/organizations/${organization.id}/tokens`,
-      body: { name: "First token" },
-    },
+    onPlatform("POST", `/platform/organizations/${organization.id}/tokens`, { name: "First token" }),
     201,
     Issued,
   )
-  return as(Redacted.make(first.token))
+  return Redacted.make(first.token)
 })
 
 const issueNarrowerToken = Effect.fnUntraced(function* (first: Calls) {
@@ -177,14 +166,15 @@ const revokeToken = Effect.fnUntraced(function* (first: Calls, pipeline: Calls, 
 
 /** Plays the story, starting with an operator's platform credential. */
 export const play = Effect.fn("Demo.play")(function* (operator: Redacted.Redacted) {
-  const first = yield* openOrganization(operator)
+  const firstToken = yield* openOrganization(operator)
+  const first = as(firstToken)
   const { pipeline, tokenPath } = yield* issueNarrowerToken(first)
   const sold = yield* sellLicense(pipeline)
   yield* shipRelease(pipeline)
   yield* checkEntitlements(pipeline, sold.instance.slug)
   yield* useUntilLimit(pipeline, sold.instance.slug)
   yield* evaluateFlags(first, sold.instance.slug)
-  yield* receiveWebhook(first, sold.customer.slug)
+  yield* receiveWebhook(first, as(firstToken, "webhooks"), sold.customer.slug)
   yield* archiveLicense(pipeline, sold)
   yield* revokeToken(first, pipeline, tokenPath)
 })

@@ -62,11 +62,15 @@ const isNotAllowed = (body: unknown): boolean => JSON.stringify(body ?? null).in
  * Creates an endpoint for a receiver of its own, changes something, and waits for the event. By default the service sends to
  * public `https` addresses only: then it says so, and goes on.
  */
-export const receiveWebhook = Effect.fn("Demo.receiveWebhook")(function* (call: Calls, customerSlug: string) {
+export const receiveWebhook = Effect.fn("Demo.receiveWebhook")(function* (
+  call: Calls,
+  onWebhooks: Calls,
+  customerSlug: string,
+) {
   const { expectEmpty, expectOneOf, expectSuccess: succeeds, print, shape } = yield* Stage
   const { delivery, url } = yield* startReceiver
   yield* print("   Webhooks push events to the vendor's systems. This demo has a receiver of its own ...")
-  const request = { ...call("POST", "/webhooks", { url, eventNames: ["CUSTOMER_UPDATED"] }), on: "webhooks" as const }
+  const request = onWebhooks("POST", "/webhooks", { url, eventNames: ["CUSTOMER_UPDATED"] })
   const { body, status } = yield* expectOneOf(request, [201, 422])
   if (status === 422) {
     if (!isNotAllowed(body)) return yield* new DemoFailed({ message: "The demo stopped at POST /api/webhooks: 422." })
@@ -87,5 +91,5 @@ export const receiveWebhook = Effect.fn("Demo.receiveWebhook")(function* (call: 
         ? print(`   It received, with a genuine signature:\n\n    ${delivered.body}`)
         : new DemoFailed({ message: "The demo stopped: the signature of the webhook is not genuine." }),
   })
-  yield* expectEmpty({ ...call("DELETE", `/webhooks/${endpoint.id}`), on: "webhooks" })
+  yield* expectEmpty(onWebhooks("DELETE", `/webhooks/${endpoint.id}`))
 }, Effect.scoped)

@@ -4,6 +4,7 @@ import { access, constants, stat, statfs } from "node:fs/promises"
 import { createServer } from "node:net"
 import { dirname, join, resolve } from "node:path"
 import { maxConnectionsOf, openFilesLimit, reserveOf } from "../../infra/FileDescriptors.ts"
+import { reachableHost } from "../../infra/HostUrl.ts"
 import type { Role } from "../../infra/SettingFormats.ts"
 import type { Settings } from "../../infra/Settings.ts"
 import { failed, ok, warning } from "./Report.ts"
@@ -22,17 +23,12 @@ const tryToListen = (host: string, port: number): Promise<string | undefined> =>
     server.listen(port, host, () => server.close(() => done(undefined)))
   })
 
-/**
- * Whether a Keyshelf responds at the internal port. For a wildcard address, the request goes to the loopback interface.
- */
-const serviceRuns = (host: string, port: number): Promise<boolean> => {
-  const target = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host
-  const authority = target.includes(":") ? `[${target}]` : target
-  return fetch(`http://${authority}:${port}/health/live`, { signal: AbortSignal.timeout(2_000) }).then(
+/** Whether a Keyshelf responds at the internal port. */
+const serviceRuns = (host: string, port: number): Promise<boolean> =>
+  fetch(`http://${reachableHost(host)}:${port}/health/live`, { signal: AbortSignal.timeout(2_000) }).then(
     (response) => response.status === 200,
     () => false,
   )
-}
 
 /** Checks that the listeners of this process's roles can be opened, or that the running service has them open. */
 export const ports = (settings: Settings["Service"]): Check =>

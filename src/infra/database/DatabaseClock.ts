@@ -4,6 +4,7 @@
  */
 import { Clock, Effect, Layer, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
+import { shiftedClock } from "../../kernel/values/ShiftedClock.ts"
 
 // A smaller difference is within the error of measuring over the network.
 const TOLERANCE_MS = 20
@@ -34,13 +35,6 @@ export const layer = Layer.effect(
       Effect.repeat(Schedule.spaced("1 minute")),
       Effect.forkScoped,
     )
-    const millis = () => system.currentTimeMillisUnsafe() + offset
-    const nanos = () => system.currentTimeNanosUnsafe() + BigInt(offset) * 1_000_000n
-    return Object.assign(Object.create(system) as Clock.Clock, {
-      currentTimeMillisUnsafe: millis,
-      currentTimeMillis: Effect.sync(millis),
-      currentTimeNanosUnsafe: nanos,
-      currentTimeNanos: Effect.sync(nanos),
-    })
+    return shiftedClock(system, () => offset)
   }),
 )
