@@ -12,6 +12,15 @@ import { Uuid } from "../../kernel/values/Identifiers.ts"
 import { Description, Text } from "../../kernel/values/Text.ts"
 import { Timestamp, TimestampInput } from "../../kernel/values/Timestamp.ts"
 
+/** Identifies an endpoint. */
+export interface EndpointKey {
+  readonly organizationId: string
+  readonly endpointId: string
+}
+
+/** The key of an endpoint as one text. */
+export const endpointName = ({ endpointId, organizationId }: EndpointKey): string => `${organizationId}/${endpointId}`
+
 /** The event of a test. It is delivered to the tested endpoint only, even if that is disabled. */
 export const TEST_EVENT = "WEBHOOK_ENDPOINT_TESTED" satisfies EventName
 

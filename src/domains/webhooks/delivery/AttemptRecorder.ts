@@ -7,6 +7,7 @@ import { isSqlError } from "effect/sql/SqlError"
 import { makeGroupCommit } from "../../../kernel/concurrency/GroupCommit.ts"
 import { Partitions } from "../history/Partitions.ts"
 import * as metrics from "../Metrics.ts"
+import { endpointName } from "../Model.ts"
 import type { ClaimedRow } from "../queue/QueueRepo.ts"
 import { AttemptsRepo } from "./AttemptsRepo.ts"
 import type { AttemptRow, EndpointHealth } from "./AttemptsRepo.ts"
@@ -74,7 +75,7 @@ export const endpointHealthOf = (ended: ReadonlyArray<EndedAttempt>): ReadonlyAr
   for (const { claim, endedAt, outcome } of ended.toSorted((a, b) => a.endedAt.getTime() - b.endedAt.getTime())) {
     if (!wasSent(outcome)) continue
     const { endpointId, organizationId } = claim
-    const key = `${organizationId}/${endpointId}`
+    const key = endpointName(claim)
     const before = byEndpoint.get(key)
     byEndpoint.set(
       key,

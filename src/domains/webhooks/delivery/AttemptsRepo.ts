@@ -6,7 +6,7 @@ import type { EventName } from "../../../kernel/contract/Event.ts"
 import { AttemptEnds } from "../../../kernel/database/Connections.ts"
 import { isRemoved } from "../../../kernel/database/RemovedOrganizations.ts"
 import { column, eventRecords, records } from "../../../kernel/database/Statements.ts"
-import { TEST_EVENT } from "../Model.ts"
+import { endpointName, TEST_EVENT } from "../Model.ts"
 import type { ClaimedRow } from "../queue/QueueRepo.ts"
 
 /**
@@ -182,14 +182,6 @@ const make = Effect.gen(function* () {
       ),
     )
 
-  const endpointOf = ({
-    endpointId,
-    organizationId,
-  }: {
-    readonly organizationId: string
-    readonly endpointId: string
-  }) => `${organizationId}/${endpointId}`
-
   const storeBy = (
     lookUp: keyof typeof lookUps,
     rows: ReadonlyArray<AttemptRow>,
@@ -201,12 +193,12 @@ const make = Effect.gen(function* () {
       // By key, a delivery that is not even locked has lost its lease.
       const again = rows.filter(({ id }) => !settled.has(id) && (lookUp === "location" || locked.has(id)))
       if (again.length === 0) return Effect.succeed(settled)
-      const endpoints = new Set(again.map(endpointOf))
+      const endpoints = new Set(again.map(endpointName))
       return Effect.map(
         storeBy(
           "key",
           again,
-          healths.filter((health) => endpoints.has(endpointOf(health))),
+          healths.filter((health) => endpoints.has(endpointName(health))),
         ),
         (others) => new Set([...settled, ...others]),
       )
@@ -245,7 +237,7 @@ const make = Effect.gen(function* () {
     /**
      * Stores the outcomes of attempts: reschedules or deletes their deliveries, updates since when endpoints fail, and
      * inserts the attempts into the history. Returns the leases that were still valid; only those change the queue. It
-     * is one statement, because each costs a round trip. Its parts lock in the order of `QueueRepo`, because each reads
+     * is one statement, because each costs a round trip; a second one is for rows that were moved or lost. Its parts lock in the order of `QueueRepo`, because each reads
      * the one before it.
      *
      * An endpoint with a lost lease keeps its health, which the next attempt decides. An attempt that is already

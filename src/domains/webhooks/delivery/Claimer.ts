@@ -10,6 +10,7 @@ import { SigningSecrets } from "../endpoints/SigningSecrets.ts"
 import { ClaimRescuer } from "../maintenance/ClaimRescuer.ts"
 import { QueueMaintenanceRepo } from "../maintenance/Repo.ts"
 import * as metrics from "../Metrics.ts"
+import { endpointName } from "../Model.ts"
 import { BacklogRemover } from "../queue/BacklogRemover.ts"
 import { QueueRepo } from "../queue/QueueRepo.ts"
 import type { ClaimedRow, LockedLane } from "../queue/QueueRepo.ts"
@@ -167,7 +168,7 @@ export const makeClaimer = Effect.fnUntraced(function* (speeds: SpeedTracker) {
     const context = yield* Effect.context()
     for (const row of rows) {
       const subject = subjects.get(row.lease)
-      if (subject === undefined || subject.url === null) ended.set(`${row.organizationId}/${row.endpointId}`, row)
+      if (subject === undefined || subject.url === null) ended.set(endpointName(row), row)
       else {
         claims.push({
           row,

@@ -7,7 +7,7 @@ import { DeliveryLimits } from "../DeliveryLimits.ts"
 import { EndpointsRepo } from "../endpoints/Repo.ts"
 import * as metrics from "../Metrics.ts"
 import { BacklogRemover } from "../queue/BacklogRemover.ts"
-import type { EndpointKey } from "../queue/BacklogRepo.ts"
+import type { EndpointKey } from "../Model.ts"
 
 /** Disables failing endpoints. */
 export class EndpointDisabler extends Context.Service<

@@ -4,6 +4,7 @@ import { Context, Effect, Layer } from "effect"
 import type { Position } from "../../../kernel/contract/Page.ts"
 import { column, records } from "../../../kernel/database/Statements.ts"
 import type { QueueRow } from "../queue/QueueRepo.ts"
+import type { EndpointKey } from "../Model.ts"
 
 /** A delivery that may be recovered, with the time and id of its first attempt. */
 export interface Candidate {
@@ -16,12 +17,6 @@ export interface Candidate {
 export interface TimeRange {
   readonly since: Date
   readonly until: Date
-}
-
-/** Identifies an endpoint. */
-interface EndpointKey {
-  readonly organizationId: string
-  readonly endpointId: string
 }
 
 const RECENT_ATTEMPTS = 50

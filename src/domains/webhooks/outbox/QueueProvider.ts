@@ -4,6 +4,7 @@ import { newId } from "../../../kernel/values/Identifiers.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { Outbox } from "../../events/Outbox.ts"
 import { EndpointsRepo } from "../endpoints/Repo.ts"
+import { endpointName } from "../Model.ts"
 import { QueueRepo } from "../queue/QueueRepo.ts"
 import type { LaneHead, QueueRow } from "../queue/QueueRepo.ts"
 import { QueueTransactions } from "../queue/QueueTransactions.ts"
@@ -22,7 +23,7 @@ const chunksOf = Arr.chunksOf(MAX_ROWS_PER_STATEMENT)
 const headsOf = (rows: ReadonlyArray<QueueRow>): ReadonlyArray<LaneHead> => {
   const heads = new Map<string, QueueRow>()
   for (const row of rows) {
-    const lane = `${row.organizationId}/${row.endpointId}`
+    const lane = endpointName(row)
     const head = heads.get(lane)
     if (head === undefined || row.dueAt < head.dueAt) heads.set(lane, row)
   }

@@ -5,8 +5,10 @@
  */
 import { Context, Effect, Layer, Queue } from "effect"
 import { Transaction } from "../../../kernel/database/Transactions.ts"
+import { endpointName } from "../Model.ts"
+import type { EndpointKey } from "../Model.ts"
 import { BacklogRepo } from "./BacklogRepo.ts"
-import type { EndpointEnd, EndpointKey } from "./BacklogRepo.ts"
+import type { EndpointEnd } from "./BacklogRepo.ts"
 import { QueueTransactions } from "./QueueTransactions.ts"
 
 /** Deliveries per transaction: one batch takes some tenths of a second. */
@@ -19,8 +21,6 @@ const reasons: Readonly<Record<EndpointEnd, string>> = {
   deleted: "the endpoint was deleted",
   disabled: "the endpoint was disabled",
 }
-
-const nameOf = ({ endpointId, organizationId }: EndpointKey) => `${organizationId}/${endpointId}`
 
 /** Deletes backlogs of ended endpoints. */
 export class BacklogRemover extends Context.Service<
@@ -76,7 +76,7 @@ export class BacklogRemover extends Context.Service<
           Effect.catchCause((cause) =>
             Effect.logWarning("The backlog of an ended webhook endpoint was not deleted; the sweeper retries", cause),
           ),
-          Effect.ensuring(Effect.sync(() => queued.delete(nameOf(endpoint)))),
+          Effect.ensuring(Effect.sync(() => queued.delete(endpointName(endpoint)))),
         )
       })
       yield* Effect.forkScoped(Effect.forever(deleteNext))
@@ -89,8 +89,8 @@ export class BacklogRemover extends Context.Service<
         deleteAll,
         deleteInBackground: (endpoint) =>
           Effect.suspend(() => {
-            if (queued.has(nameOf(endpoint))) return Effect.void
-            queued.add(nameOf(endpoint))
+            if (queued.has(endpointName(endpoint))) return Effect.void
+            queued.add(endpointName(endpoint))
             return Effect.asVoid(Queue.offer(ended, endpoint))
           }),
         hasBacklog: Effect.fnUntraced(function* (endpoint) {

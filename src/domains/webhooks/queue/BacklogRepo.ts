@@ -8,12 +8,7 @@ import { Context, Effect, Layer, Option } from "effect"
 import { isRemoved } from "../../../kernel/database/RemovedOrganizations.ts"
 import { record, records, returnedRow } from "../../../kernel/database/Statements.ts"
 import { TEST_EVENT } from "../Model.ts"
-
-/** Identifies an endpoint. */
-export interface EndpointKey {
-  readonly organizationId: string
-  readonly endpointId: string
-}
+import type { EndpointKey } from "../Model.ts"
 
 /** How an endpoint ended. */
 export type EndpointEnd = "deleted" | "disabled"
