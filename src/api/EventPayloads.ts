@@ -2,7 +2,7 @@
  * The payload of each event: the body of a delivery to a webhook endpoint, and an item of `GET /events` (contract, section 6, and
  * contract, part 2, section 10). The documents describe them as webhooks, and the suite validates all emitted events against them.
  */
-import { Array as Arr, Schema } from "effect"
+import { Array as Arr, Schema, String as Str } from "effect"
 import { AccessToken, ServiceAccount } from "../domains/access/Model.ts"
 import { Component } from "../domains/components/Model.ts"
 import { Activation } from "../domains/connectors/Model.ts"
@@ -143,10 +143,8 @@ const events = {
   WEBHOOK_ENDPOINT_TESTED: [WebhookEndpoint, "A test was requested; it is delivered only to the tested endpoint"],
 } as const satisfies Readonly<Record<EventName, readonly [data: Schema.Top, summary: string]>>
 
-const capitalized = (word: string): string => word.charAt(0) + word.slice(1).toLowerCase()
-
 /** The component of an event's payload: `CUSTOMER_CREATION` is `CustomerCreationEvent`. */
-export const componentNameOf = (name: EventName): string => `${name.split("_").map(capitalized).join("")}Event`
+export const componentNameOf = (name: EventName): string => `${Str.snakeToPascal(name.toLowerCase())}Event`
 
 /** The payload of an event, as JSON in the body of a delivery. */
 export interface EventPayload {

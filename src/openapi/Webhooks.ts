@@ -2,7 +2,7 @@
  * The `webhooks` section of a document (contract, part 2, section 10): what the service sends to webhook endpoints. The
  * generator knows no webhooks, so each event is an endpoint of a group of its own first, and then moves to the section.
  */
-import { Array as Arr, Schema } from "effect"
+import { Array as Arr, Schema, String as Str } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import type { HttpApi } from "effect/http-api"
 import { eventPayloads } from "../api/EventPayloads.ts"
@@ -15,7 +15,7 @@ const FOLDER = "/webhook-events/"
 /** Headers of a delivery, as Standard Webhooks defines them. */
 const headers = {
   "webhook-id": Uuid.annotate({
-    description: "Id of the event: the same for every attempt, so that you can ignore repetitions",
+    description: "Id of the event, the same in every attempt. Use it to ignore duplicates",
   }),
   "webhook-timestamp": Schema.String.annotate({
     description: "Time of the attempt in seconds since 1970; part of the signature",
@@ -26,9 +26,6 @@ const headers = {
   }),
 }
 
-const camelCased = (name: string): string =>
-  name.toLowerCase().replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
-
 class WebhookEvents extends HttpApiGroup.make("events")
   .add(
     ...Arr.map(eventPayloads, ({ event, schema, summary }) =>
@@ -36,7 +33,7 @@ class WebhookEvents extends HttpApiGroup.make("events")
         headers: Schema.Struct(headers),
         payload: schema,
         success: HttpApiSchema.NoContent,
-      }).annotateMerge(OpenApi.annotations({ identifier: camelCased(event), summary })),
+      }).annotateMerge(OpenApi.annotations({ identifier: Str.snakeToCamel(event.toLowerCase()), summary })),
     ),
   )
   .annotateMerge(
@@ -49,8 +46,8 @@ export const addEvents = <Id extends string, Groups extends HttpApiGroup.Constra
 ) => api.add(WebhookEvents)
 
 const deliveryOf = (operation: Part, example: (schema: Part) => unknown): Part => {
-  const { operationId, parameters, requestBody, summary, tags } = operation
-  const body = isPart(requestBody) ? requestBody : {}
+  const { operationId, parameters, summary, tags } = operation
+  const body = partOf(operation, "requestBody")
   return {
     tags,
     operationId,
@@ -81,7 +78,7 @@ export const moveEvents = (document: Part, example: (schema: Part) => unknown): 
     webhooks: Object.fromEntries(
       events.map(([path, methods]) => [
         path.slice(FOLDER.length),
-        { post: deliveryOf(partOf({ methods }, "methods")["post"] as Part, example) },
+        { post: deliveryOf(partOf(isPart(methods) ? methods : {}, "post"), example) },
       ]),
     ),
   }

@@ -7,8 +7,8 @@ export interface ClientOptions {
   /** The listener's URL without `/api`: `https://keyshelf.example` */
   readonly baseUrl: string | URL
   /**
-   * A `ksh_` token or an identity provider's token for the Core and webhook APIs, a `ksm_` credential for the Platform API; or a
-   * function that returns it, which is called for every request.
+   * A `ksh_` token or an identity provider's token for the Core and webhook APIs, a `ksm_` credential for the Platform API. The
+   * client calls a function for each request.
    */
   readonly token: string | (() => string | Promise<string>)
   /** The maximum number of retries of a request; 2 by default. */
