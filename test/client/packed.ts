@@ -1,10 +1,12 @@
 /** The package `@keyshelf/client` as npm packs it, and projects that have it installed. */
 import { Effect } from "effect"
-import { spawn, spawnSync } from "node:child_process"
+import { spawnSync } from "node:child_process"
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
+import { runNode } from "../support/runNode.ts"
 import { temporaryDirectory } from "../support/ServiceProcess.ts"
+import { withReason } from "../support/skipped.ts"
 
 export const root = resolve(import.meta.dirname, "../..")
 const source = join(root, "clients/typescript")
@@ -46,21 +48,14 @@ export const whyNoPackage = typeof outcome === "string" ? outcome : undefined
 export const packed: Packed = typeof outcome === "string" ? { filename: "", size: 0, files: [] } : outcome
 
 /** The name of a test, with the reason if it is skipped. */
-export const withPackage = (name: string): string =>
-  whyNoPackage === undefined ? name : `${name} (skipped: ${whyNoPackage})`
+export const withPackage = (name: string): string => withReason(name, whyNoPackage)
 
-/** Runs Node.js in a folder. */
+/** Runs a script in a folder. Returns all that it prints. */
 export const run = (cwd: string, args: ReadonlyArray<string>, env: Record<string, string> = {}) =>
-  Effect.promise(
-    () =>
-      new Promise<{ code: number | null; output: string }>((done) => {
-        const child = spawn(process.execPath, args, { cwd, env: { PATH: process.env["PATH"] ?? "", ...env } })
-        let output = ""
-        child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()))
-        child.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()))
-        child.on("close", (code) => done({ code, output }))
-      }),
-  )
+  Effect.promise(async () => {
+    const { code, stderr, stdout } = await runNode(args, { cwd, env: { PATH: process.env["PATH"] ?? "", ...env } })
+    return { code, output: stdout + stderr }
+  })
 
 /** An empty project with the package installed, and with `effect` if it is wanted. */
 export const consumer = Effect.fnUntraced(function* (options: { readonly effect: boolean }) {

@@ -10,6 +10,7 @@ import { resolve } from "node:path"
 import { makeGuard } from "../../src/http/ConnectionLimit.ts"
 import { FileDescriptors, make, maxConnectionsOf } from "../../src/infra/FileDescriptors.ts"
 import { limited } from "../support/ServiceProcess.ts"
+import { withReason } from "../support/skipped.ts"
 
 const why = process.platform === "linux" ? undefined : "only Linux reports the limit of open files"
 
@@ -51,7 +52,7 @@ console.log(JSON.stringify(results))
 process.exit(0)
 `
 
-describe.skipIf(why !== undefined)(`without a free descriptor${why === undefined ? "" : ` (skipped: ${why})`}`, () => {
+describe.skipIf(why !== undefined)(withReason("without a free descriptor", why), () => {
   it("an outbound call fails with its own code, by address and by name, and works again afterwards", () => {
     const [command, args] = limited(64, ["--input-type=module-typescript", "--eval", SCRIPT])
     const { stderr, stdout } = spawnSync(command, args, {

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Redacted } from "effect"
+import { Effect, Redacted, Schedule } from "effect"
 import { randomBytes } from "node:crypto"
 import { request } from "../support/http.ts"
 import { freePorts, randomCredential, start } from "../support/ServiceProcess.ts"
@@ -103,11 +103,9 @@ describe("the demo against a service with settings of its own", { timeout: 180_0
           assert.isNotEmpty(warned.items)
 
           // The first attempts may still be under way.
-          for (;;) {
-            const { items } = yield* get("/webhooks/history?state=Failure")
-            if (items.length > 0) break
-            yield* Effect.sleep("100 millis")
-          }
+          yield* get("/webhooks/history?state=Failure").pipe(
+            Effect.repeat({ until: ({ items }) => items.length > 0, schedule: Schedule.spaced("100 millis") }),
+          )
         }),
       ),
   )

@@ -24,9 +24,9 @@ const STRICT = {
 
 const run = (...args: Parameters<typeof runTool>) =>
   Effect.promise(async () => {
-    const { output, status } = await runTool(...args)
-    assert.strictEqual(status, 0, output)
-    return output
+    const { code, stderr, stdout } = await runTool(...args)
+    assert.strictEqual(code, 0, stdout + stderr)
+    return stdout + stderr
   })
 
 /** Compiles a program against what was generated in the same folder. */

@@ -1,12 +1,13 @@
 /** Generators and a linter of OpenAPI documents. They are installed when their tests run, because nothing else needs them. */
-import { execFile, spawnSync } from "node:child_process"
+import { spawnSync } from "node:child_process"
 import { join, resolve } from "node:path"
-import { promisify } from "node:util"
+import { runNode } from "../support/runNode.ts"
+import type { Outcome } from "../support/runNode.ts"
+import { withReason } from "../support/skipped.ts"
 
 const folder = resolve(import.meta.dirname, "generators")
 
-/** A folder of the repository, in which the generated clients find their packages. */
-export const root = resolve(import.meta.dirname, "../..")
+const root = resolve(import.meta.dirname, "../..")
 
 /** The committed documents. */
 export const documentFiles = ["core", "platform", "webhooks"].map((name) => ({
@@ -27,8 +28,7 @@ const install = (): string | undefined => {
 export const whyNoTools = install()
 
 /** The name of a suite, with the reason if it is skipped. */
-export const withTools = (name: string): string =>
-  whyNoTools === undefined ? name : `${name} (skipped: ${whyNoTools})`
+export const withTools = (name: string): string => withReason(name, whyNoTools)
 
 const scripts = {
   "openapi-typescript": "openapi-typescript/bin/cli.js",
@@ -37,25 +37,12 @@ const scripts = {
   tsc: "typescript/bin/tsc",
 } as const
 
-/** The result of a command. */
-export interface Outcome {
-  readonly status: number
-  readonly output: string
-}
+const MAX_MILLIS = 120_000
 
 /** Runs a tool in a folder. */
-export const runTool = async (
-  name: keyof typeof scripts,
-  args: ReadonlyArray<string>,
-  cwd: string,
-): Promise<Outcome> => {
-  const command = [join(folder, "node_modules", scripts[name]), ...args]
-  const env = { ...process.env, REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true", NO_COLOR: "1" }
-  try {
-    const { stderr, stdout } = await promisify(execFile)(process.execPath, command, { cwd, env, timeout: 120_000 })
-    return { status: 0, output: stdout + stderr }
-  } catch (error) {
-    const { code, stderr, stdout } = error as { code?: number; stdout?: string; stderr?: string }
-    return { status: code ?? 1, output: `${stdout ?? ""}${stderr ?? ""}` || String(error) }
-  }
-}
+export const runTool = (name: keyof typeof scripts, args: ReadonlyArray<string>, cwd: string): Promise<Outcome> =>
+  runNode([join(folder, "node_modules", scripts[name]), ...args], {
+    cwd,
+    env: { ...process.env, REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true", NO_COLOR: "1" },
+    timeoutMillis: MAX_MILLIS,
+  })

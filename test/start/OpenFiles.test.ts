@@ -10,6 +10,7 @@ import { request } from "../support/http.ts"
 import type { CallOptions } from "../support/http.ts"
 import * as RawConnection from "../support/RawConnection.ts"
 import { randomCredential, settings, start, temporaryDirectory } from "../support/ServiceProcess.ts"
+import { withReason } from "../support/skipped.ts"
 
 const LIMIT = 96
 const FLOOD = 150
@@ -60,7 +61,7 @@ const receiver = Effect.acquireRelease(
     }),
 )
 
-describe.skipIf(why !== undefined)(`a process with few files${why === undefined ? "" : ` (skipped: ${why})`}`, () => {
+describe.skipIf(why !== undefined)(withReason("a process with few files", why), () => {
   it.live(
     "closes the connections beyond its limit, keeps serving, delivering and responding to probes, logs once, and recovers",
     () =>

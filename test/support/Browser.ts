@@ -4,6 +4,7 @@ import type { Scope } from "effect"
 import { spawnSync } from "node:child_process"
 import { chromium } from "playwright-core"
 import type { BrowserContextOptions, Page } from "playwright-core"
+import { withReason } from "./skipped.ts"
 
 const PATHS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"]
 
@@ -13,8 +14,7 @@ const executablePath = PATHS.find((path) => spawnSync(path, ["--version"], { std
 export const whyNoBrowser = executablePath === undefined ? "no Chromium is installed" : undefined
 
 /** The name of a test, with the reason if it is skipped. */
-export const inBrowser = (name: string): string =>
-  whyNoBrowser === undefined ? name : `${name} (skipped: ${whyNoBrowser})`
+export const inBrowser = (name: string): string => withReason(name, whyNoBrowser)
 
 const FLAGS = [
   "--headless",

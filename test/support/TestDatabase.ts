@@ -17,33 +17,29 @@ const onServer = (statement: string) =>
     }),
   )
 
-// Searches the database for secrets that the tests left in clear text.
-const assertNoSecrets = Effect.fnUntraced(function* (url: Redacted.Redacted) {
-  const places = yield* Effect.orDie(
-    Effect.provide(findSecretColumns, PgClient.layer({ url, maxConnections: 1 }), { local: true }),
-  )
-  if (places.length > 0) {
-    yield* Effect.die(
-      new Error(
-        `Found secrets in clear text in ${places.join(", ")}. If a test stores such text on purpose, exempt it with isData of test/support/issuedSecrets.ts.`,
-      ),
-    )
-  }
-})
+// What the tests must not leave in a database, and what to do about it.
+const inspections = [
+  {
+    find: findSecretColumns,
+    explain: (places: string) =>
+      `Found secrets in clear text in ${places}. If a test stores such text on purpose, exempt it with isData of test/support/issuedSecrets.ts.`,
+  },
+  {
+    find: findInvalidEvents,
+    explain: (errors: string) =>
+      `Found events that differ from openapi/webhooks.json: ${errors}. If a test invents events on purpose, call allowInventedEvents of test/support/eventSchemas.ts.`,
+  },
+]
 
-// Validates the events that the tests emitted.
-const assertDocumentedEvents = Effect.fnUntraced(function* (url: Redacted.Redacted) {
-  const errors = yield* Effect.orDie(
-    Effect.provide(findInvalidEvents, PgClient.layer({ url, maxConnections: 1 }), { local: true }),
-  )
-  if (errors.length > 0) {
-    yield* Effect.die(
-      new Error(
-        `Found events that differ from openapi/webhooks.json: ${errors.join("; ")}. If a test invents events on purpose, call allowInventedEvents of test/support/eventSchemas.ts.`,
-      ),
-    )
-  }
-})
+const inspect = (url: Redacted.Redacted) =>
+  Effect.forEach(
+    inspections,
+    Effect.fnUntraced(function* ({ explain, find }) {
+      const found = yield* Effect.orDie(find)
+      if (found.length > 0) yield* Effect.die(new Error(explain(found.join(", "))))
+    }),
+    { discard: true },
+  ).pipe(Effect.provide(PgClient.layer({ url, maxConnections: 1 }), { local: true }), Effect.orDie)
 
 const created = Effect.acquireRelease(
   Effect.gen(function* () {
@@ -52,9 +48,7 @@ const created = Effect.acquireRelease(
     return { name, url: Redacted.make(databaseUrl(inject("serverUrl"), name)) }
   }),
   ({ name, url }) =>
-    Effect.andThen(assertNoSecrets(url), assertDocumentedEvents(url)).pipe(
-      Effect.ensuring(Effect.orDie(onServer(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`))),
-    ),
+    inspect(url).pipe(Effect.ensuring(Effect.orDie(onServer(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)))),
 )
 
 /** The URL of a new migrated database, or of the existing one if a second service is built. */
