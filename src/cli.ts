@@ -10,6 +10,7 @@ import { credentialCommand } from "./cli/Credentials.ts"
 import { demoCommand } from "./cli/Demo.ts"
 import { doctorCommand } from "./cli/Doctor.ts"
 import { migrateCommand } from "./cli/Migrate.ts"
+import { makeRemoteCommands } from "./cli/remote/Commands.ts"
 import { version } from "./infra/Version.ts"
 import { serve } from "./app/Process.ts"
 import * as Documents from "./openapi/Documents.ts"
@@ -34,19 +35,23 @@ const openapiCommand = Command.make(
   }),
 ).pipe(Command.withDescription("Generate the OpenAPI documents and docs/errors.md"))
 
+// The command follows the flags for all commands, of which one has a value.
+const isService =
+  process.argv.slice(2).find((text, at, all) => !text.startsWith("-") && all[at - 1] !== "--log-level") === "serve"
+
 const keyshelf = Command.make("keyshelf").pipe(
   Command.withDescription("Licensing and entitlement service"),
   Command.withSubcommands([
-    serveCommand,
-    migrateCommand,
-    credentialCommand,
-    doctorCommand,
-    openapiCommand,
-    demoCommand,
+    {
+      group: "Run the service",
+      commands: [serveCommand, migrateCommand, credentialCommand, doctorCommand, openapiCommand, demoCommand],
+    },
+    // They read the API documents, which the service does not need.
+    ...(isService ? [] : [{ group: "Use a running service", commands: makeRemoteCommands() }]),
   ]),
 )
 
-endWithReader(process.argv.includes("serve"))
+endWithReader(isService)
 
 // npm does not forward SIGTERM. When npm has exited, this process stops itself, so that it does not keep the ports.
 if (process.env["npm_lifecycle_event"] !== undefined) {

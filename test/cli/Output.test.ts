@@ -1,12 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { spawn } from "node:child_process"
-import { join, resolve } from "node:path"
-import { text } from "node:stream/consumers"
 import { request } from "../support/http.ts"
 import { randomCredential, settings, start, temporaryDirectory } from "../support/ServiceProcess.ts"
-
-const cli = join(resolve(import.meta.dirname, "../.."), "src/cli.ts")
+import { shell } from "./shell.ts"
 
 const Report = Schema.fromJsonString(
   Schema.Struct({
@@ -16,18 +12,6 @@ const Report = Schema.fromJsonString(
     ),
   }),
 )
-
-/** Runs a command line of a shell, in which `keyshelf` is the command of this checkout. */
-const shell = (line: string, env: Record<string, string>) =>
-  Effect.promise(async () => {
-    const child = spawn("sh", ["-c", `keyshelf() { "${process.execPath}" "${cli}" "$@"; }; ${line}`], {
-      env: { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "", ...env },
-      stdio: ["ignore", "pipe", "pipe"],
-    })
-    const exit = new Promise<number | null>((done) => child.on("close", done))
-    const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)])
-    return { code: await exit, stdout, stderr }
-  })
 
 const environment = Effect.gen(function* () {
   const directory = yield* temporaryDirectory

@@ -11,10 +11,11 @@ interface Fields {
   readonly fields: Schema.Struct.Fields
 }
 
+/** The description of the members that an update cannot change. */
+export const CANNOT_BE_CHANGED = "Cannot be changed: must equal what is stored, if sent"
+
 // Compared with the stored value, which is valid: any other value is wrong.
-const unchanged = Schema.optionalKey(
-  Schema.Unknown.annotate({ readOnly: true, description: "Cannot be changed: must equal what is stored, if sent" }),
-)
+const unchanged = Schema.optionalKey(Schema.Unknown.annotate({ readOnly: true, description: CANNOT_BE_CHANGED }))
 
 /** The body of an update: what it can change, and the other members of the record. */
 export const rewritable = <const Update extends Schema.Struct.Fields>(

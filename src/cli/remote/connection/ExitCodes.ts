@@ -1,0 +1,23 @@
+/** How the commands that ask a service end (docs/command-line.md). */
+
+/** The exit codes. 1 is any other failure, such as a wrong flag. */
+export const EXIT_CODES = {
+  done: 0,
+  failed: 1,
+  /** The service rejected the request. */
+  rejected: 2,
+  /** `check` only: at least one entitlement is not allowed. */
+  notAllowed: 3,
+  /** The credential is missing, wrong, or lacks a scope. */
+  unauthorized: 4,
+  notFound: 5,
+  /** No response, or one that says to try again later. */
+  unavailable: 6,
+} as const
+
+/** The exit code for the status of a response that is not a success. */
+export const exitCodeOf = (status: number): number => {
+  if (status === 401 || status === 403) return EXIT_CODES.unauthorized
+  if (status === 404) return EXIT_CODES.notFound
+  return status === 429 || status >= 500 ? EXIT_CODES.unavailable : EXIT_CODES.rejected
+}

@@ -1,0 +1,123 @@
+/** The stored profiles: services that a user asks, each with its credential. The file is readable by its owner only. */
+import { Effect, Option, Predicate, Redacted, Schema } from "effect"
+import { randomUUID } from "node:crypto"
+import { chmod, mkdir, readFile, rename, writeFile } from "node:fs/promises"
+import { homedir } from "node:os"
+import { dirname, join } from "node:path"
+import { CommandFailed } from "../../Failure.ts"
+
+/** A service and the credential for it. */
+export interface Target {
+  /** The origin of a listener, without `/api`. */
+  readonly url: string
+  readonly token: Redacted.Redacted
+}
+
+const Stored = Schema.Struct({
+  /** The profile that is used when a command names none. */
+  current: Schema.NullOr(Schema.String),
+  profiles: Schema.Record(
+    Schema.String,
+    Schema.Struct({ url: Schema.String, token: Schema.RedactedFromValue(Schema.String) }),
+  ),
+})
+export type Stored = typeof Stored.Type
+
+const File = Schema.fromJsonString(Stored)
+
+const isMissing = (error: unknown): boolean => Predicate.hasProperty(error, "code") && error.code === "ENOENT"
+
+/** The path of the file: in `XDG_CONFIG_HOME`, on Windows in `APPDATA`, otherwise in `~/.config`. */
+export const profilesFile = (env: Readonly<Record<string, string | undefined>>): string => {
+  const named = process.platform === "win32" ? env["APPDATA"] : env["XDG_CONFIG_HOME"]
+  const folder = named === undefined || named === "" ? join(homedir(), ".config") : named
+  return join(folder, "keyshelf", "profiles.json")
+}
+
+const path = () => profilesFile(process.env)
+
+/** Reads the stored profiles. Without a file there are none. */
+export const readProfiles = Effect.gen(function* () {
+  const text = yield* Effect.tryPromise({
+    try: () =>
+      readFile(path(), "utf8").catch((error: unknown) => (isMissing(error) ? undefined : Promise.reject(error))),
+    catch: (error) => new CommandFailed({ message: `The profiles cannot be read. ${String(error)}` }),
+  })
+  if (text === undefined) return { current: null, profiles: {} } satisfies Stored
+  return yield* Schema.decodeUnknownEffect(File)(text).pipe(
+    // The cause would contain the tokens.
+    Effect.mapError(
+      () =>
+        new CommandFailed({
+          message: `${path()} is not a file of profiles. Correct it, or delete it and set them again.`,
+        }),
+    ),
+  )
+})
+
+/** Replaces the stored profiles as a whole: a reader sees the file before or after. */
+export const writeProfiles = Effect.fnUntraced(function* (stored: Stored) {
+  const text = yield* Effect.orDie(Schema.encodeEffect(File)(stored))
+  yield* Effect.tryPromise({
+    try: async () => {
+      const file = path()
+      const next = `${file}.${randomUUID()}`
+      await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+      await writeFile(next, `${text}\n`, { mode: 0o600 })
+      await chmod(next, 0o600)
+      await rename(next, file)
+    },
+    catch: (error) => new CommandFailed({ message: `The profiles cannot be stored. ${String(error)}` }),
+  })
+})
+
+const HELP = "Set KEYSHELF_URL and KEYSHELF_TOKEN, or store a profile with `keyshelf profile set NAME --url URL`."
+
+/** The origin of a URL, which may end with the path of an API. */
+export const originOf = (url: string): Effect.Effect<string, CommandFailed> => {
+  const parsed = URL.parse(url.replace(/(\/api(\/platform)?)?\/*$/, ""))
+  if (parsed !== null && ["http:", "https:"].includes(parsed.protocol) && parsed.username === "") {
+    return Effect.succeed(parsed.href.replace(/\/$/, ""))
+  }
+  return Effect.fail(
+    new CommandFailed({
+      message: "The URL of the service must look like https://keyshelf.example.com or http://127.0.0.1:8080.",
+    }),
+  )
+}
+
+const stored = Effect.fnUntraced(function* (name: string) {
+  const { profiles } = yield* readProfiles
+  const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined
+  if (profile !== undefined) return profile satisfies Target
+  const known = Object.keys(profiles)
+  return yield* new CommandFailed({
+    message: `No profile "${name}" is stored. ${known.length === 0 ? HELP : `Stored profiles: ${known.join(", ")}.`}`,
+  })
+})
+
+const variable = (name: string) => {
+  const value = process.env[name]?.trim()
+  return value === undefined || value === "" ? undefined : value
+}
+
+/**
+ * The service that a command asks: the profile of its flag, otherwise `KEYSHELF_URL` with `KEYSHELF_TOKEN`, otherwise the
+ * profile of `KEYSHELF_PROFILE`, otherwise the current profile.
+ */
+export const targetOf = Effect.fnUntraced(function* (flag: Option.Option<string>) {
+  if (Option.isSome(flag)) return yield* stored(flag.value)
+  const url = variable("KEYSHELF_URL")
+  const token = variable("KEYSHELF_TOKEN")
+  if (url !== undefined && token !== undefined) {
+    return { url: yield* originOf(url), token: Redacted.make(token) } satisfies Target
+  }
+  // A profile's token must not go to another service than its own.
+  if (url !== undefined || token !== undefined) {
+    return yield* new CommandFailed({
+      message: "KEYSHELF_URL and KEYSHELF_TOKEN belong together. Set both, or neither.",
+    })
+  }
+  const name = variable("KEYSHELF_PROFILE") ?? (yield* readProfiles).current
+  return name === null ? yield* new CommandFailed({ message: `No service is chosen. ${HELP}` }) : yield* stored(name)
+})
