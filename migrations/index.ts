@@ -36,6 +36,7 @@ import idempotencyTargets from "./0028_idempotency_targets.ts"
 import removals from "./0029_removals.ts"
 import listFilters from "./0030_list_filters.ts"
 import historyFilters from "./0031_history_filters.ts"
+import eventPrevious from "./0032_event_previous.ts"
 
 export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.SqlClient>> = {
   "0001_access": access,
@@ -69,4 +70,5 @@ export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.
   "0029_removals": removals,
   "0030_list_filters": listFilters,
   "0031_history_filters": historyFilters,
+  "0032_event_previous": eventPrevious,
 }

@@ -2,7 +2,7 @@
  * The payload of each event: the body of a delivery to a webhook endpoint, and an item of `GET /events` (contract, section 6, and
  * contract, part 2, section 10). The documents describe them as webhooks, and the suite validates all emitted events against them.
  */
-import { Array as Arr, Schema, String as Str } from "effect"
+import { Array as Arr, Record, Schema, SchemaAST, String as Str } from "effect"
 import { AccessToken, ServiceAccount } from "../domains/access/Model.ts"
 import { Component } from "../domains/components/Model.ts"
 import { Activation } from "../domains/connectors/Model.ts"
@@ -19,8 +19,8 @@ import { UsageEntry } from "../domains/usage/ledger/Model.ts"
 import { WebhookEndpoint } from "../domains/webhooks/Model.ts"
 import { Deployment, DeploymentZone } from "../domains/zones/Model.ts"
 import { component, componentOf } from "../kernel/contract/Component.ts"
-import { eventNames, EventRecord } from "../kernel/contract/Event.ts"
-import type { EventName } from "../kernel/contract/Event.ts"
+import { eventNames, EventRecord, isChangeName } from "../kernel/contract/Event.ts"
+import type { ChangeName, EventName } from "../kernel/contract/Event.ts"
 import { Uuid } from "../kernel/values/Identifiers.ts"
 
 /** What an event adds to a record or its parent, beside the example of the record itself. */
@@ -71,29 +71,44 @@ const UsageOfInstance = extended(
   { instanceSlug: "globex-production", licenseSlug: "pro-2" },
 )
 
-/** The schema of `data` by event (the record after the change, or before a deletion), and what happened. */
+/**
+ * By event: the schema of `data` (the record after the change, or before a deletion), what happened, and of a change an example of
+ * what was before.
+ */
 const events = {
-  LICENSE_ARCHIVED: [License, "A license was archived"],
+  LICENSE_ARCHIVED: [License, "A license was archived", { lifecycleState: "PUBLISHED" }],
   SYSTEM_ORGANIZATION_TOKEN_ISSUED: [AccessToken, "The operator issued a token of the organization"],
   CUSTOMER_CREATION: [Customer, "A customer was created"],
   INSTANCE_CREATION: [Instance, "An instance was created"],
-  CUSTOMER_UPDATED: [Customer, "A customer was changed, or one of its integration records"],
+  CUSTOMER_UPDATED: [
+    Customer,
+    "A customer was changed, or one of its integration records",
+    { name: "Globex Inc.", domain: null },
+  ],
   CUSTOMER_DELETED: [Customer, "A customer was deleted"],
-  INSTANCE_UPDATED: [Instance, "An instance was changed, or one of its integration records"],
+  INSTANCE_UPDATED: [
+    Instance,
+    "An instance was changed, or one of its integration records",
+    { endLicenseDate: "2026-12-31T00:00:00.000Z" },
+  ],
   INSTANCE_DELETED: [Instance, "An instance was deleted"],
   LICENSE_CREATED: [License, "A license was created"],
-  LICENSE_UPDATED: [License, "A license was changed"],
+  LICENSE_UPDATED: [License, "A license was changed", { isDefault: false }],
   LICENSE_DELETED: [License, "A license was deleted"],
-  LICENSE_PUBLISHED: [License, "A license was published"],
-  LICENSE_UNARCHIVED: [License, "An archived license was restored"],
+  LICENSE_PUBLISHED: [License, "A license was published", { lifecycleState: "DRAFT" }],
+  LICENSE_UNARCHIVED: [License, "An archived license was restored", { lifecycleState: "ARCHIVED" }],
   LICENSE_ENTITLEMENT_ASSIGNED: [GrantOfLicense, "A license grants one more entitlement"],
-  LICENSE_ENTITLEMENT_UPDATED: [GrantOfLicense, "What a license grants of an entitlement was changed"],
+  LICENSE_ENTITLEMENT_UPDATED: [GrantOfLicense, "What a license grants of an entitlement was changed", { value: 500 }],
   LICENSE_ENTITLEMENT_UNASSIGNED: [GrantOfLicense, "A license no longer grants an entitlement"],
   ENTITLEMENT_CREATED: [Entitlement, "An entitlement was created"],
-  ENTITLEMENT_UPDATED: [Entitlement, "An entitlement was changed"],
+  ENTITLEMENT_UPDATED: [Entitlement, "An entitlement was changed", { name: "Calls" }],
   ENTITLEMENT_DELETED: [Entitlement, "An entitlement was deleted"],
   ENTITLEMENT_GROUP_CREATED: [EntitlementGroup, "An entitlement group was created"],
-  ENTITLEMENT_GROUP_UPDATED: [EntitlementGroup, "An entitlement group was changed, or its entitlements"],
+  ENTITLEMENT_GROUP_UPDATED: [
+    EntitlementGroup,
+    "An entitlement group was changed, or its entitlements",
+    { entitlementSlugs: [] },
+  ],
   ENTITLEMENT_GROUP_DELETED: [EntitlementGroup, "An entitlement group was deleted"],
   ENTITLEMENT_USAGE_WARNING_THRESHOLD_REACHED: [
     UsageOfInstance,
@@ -108,7 +123,7 @@ const events = {
     "Usage was rejected because it would exceed the cap, once per period",
   ],
   FEATURE_FLAG_CREATED: [FeatureFlag, "A feature flag was created"],
-  FEATURE_FLAG_UPDATED: [FeatureFlag, "A feature flag was changed"],
+  FEATURE_FLAG_UPDATED: [FeatureFlag, "A feature flag was changed", { enabled: false }],
   FEATURE_FLAG_DELETED: [FeatureFlag, "A feature flag was deleted"],
   RELEASE_CREATED: [Release, "A release was created"],
   RELEASE_DELETED: [Release, "A release was deleted"],
@@ -116,35 +131,58 @@ const events = {
   COMPONENT_CREATED: [Component, "A component was created"],
   COMPONENT_DELETED: [Component, "A component was deleted"],
   DEPLOYMENT_ZONE_CREATED: [DeploymentZone, "A deployment zone was created"],
-  DEPLOYMENT_ZONE_UPDATED: [DeploymentZone, "A deployment zone was changed"],
+  DEPLOYMENT_ZONE_UPDATED: [DeploymentZone, "A deployment zone was changed", { releaseId: null }],
   DEPLOYMENT_ZONE_DELETED: [DeploymentZone, "A deployment zone was deleted"],
   METADATA_FIELD_CREATED: [MetadataField, "A metadata field was created"],
-  METADATA_FIELD_UPDATED: [MetadataField, "A metadata field was changed"],
-  METADATA_FIELD_ARCHIVED: [MetadataField, "A metadata field was archived"],
-  METADATA_FIELD_UNARCHIVED: [MetadataField, "An archived metadata field was restored"],
+  METADATA_FIELD_UPDATED: [MetadataField, "A metadata field was changed", { label: "Area" }],
+  METADATA_FIELD_ARCHIVED: [MetadataField, "A metadata field was archived", { archivedAt: null }],
+  METADATA_FIELD_UNARCHIVED: [
+    MetadataField,
+    "An archived metadata field was restored",
+    { archivedAt: "2026-01-30T09:00:00.000Z" },
+  ],
   CONNECTOR_ACTIVATED: [Activation, "A connector was activated"],
   CONNECTOR_DEACTIVATED: [Activation, "A connector was deactivated"],
   MEMBERSHIP_CREATED: [Membership, "A person became a member of the organization"],
-  MEMBERSHIP_UPDATED: [Membership, "The role of a member was changed"],
+  MEMBERSHIP_UPDATED: [Membership, "The role of a member was changed", { role: "MEMBER" }],
   MEMBERSHIP_REMOVED: [Membership, "A person is no longer a member of the organization"],
   SERVICE_ACCOUNT_CREATED: [ServiceAccount, "A service account was created"],
-  SERVICE_ACCOUNT_UPDATED: [ServiceAccount, "A service account was changed"],
+  SERVICE_ACCOUNT_UPDATED: [ServiceAccount, "A service account was changed", { name: "Old build server" }],
   SERVICE_ACCOUNT_DELETED: [ServiceAccount, "A service account was deleted, with its tokens"],
   TOKEN_ISSUED: [Token, "A token of a service account was issued"],
   TOKEN_REVOKED: [Token, "A token was revoked"],
   TOKEN_ROTATED: [RotatedToken, "A token was replaced by its successor"],
   TOKEN_EXPIRED: [Token, "A token expired"],
   WEBHOOK_ENDPOINT_CREATED: [WebhookEndpoint, "A webhook endpoint was created"],
-  WEBHOOK_ENDPOINT_UPDATED: [WebhookEndpoint, "A webhook endpoint was changed"],
+  WEBHOOK_ENDPOINT_UPDATED: [WebhookEndpoint, "A webhook endpoint was changed", { eventNames: ["CUSTOMER_CREATION"] }],
   WEBHOOK_ENDPOINT_DELETED: [WebhookEndpoint, "A webhook endpoint was deleted"],
   WEBHOOK_ENDPOINT_DISABLED: [WebhookEndpoint, "A webhook endpoint was disabled because all its deliveries failed"],
   WEBHOOK_ENDPOINT_ENABLED: [WebhookEndpoint, "A disabled webhook endpoint was enabled"],
   WEBHOOK_ENDPOINT_SECRET_ROTATED: [WebhookEndpoint, "The secret of a webhook endpoint was replaced"],
   WEBHOOK_ENDPOINT_TESTED: [WebhookEndpoint, "A test was requested; it is delivered only to the tested endpoint"],
-} as const satisfies Readonly<Record<EventName, readonly [data: Schema.Top, summary: string]>>
+} as const satisfies Readonly<Record<EventName, readonly [data: Schema.Top, summary: string, previous?: object]>>
 
 /** The component of an event's payload: `CUSTOMER_CREATION` is `CustomerCreationEvent`. */
-export const componentNameOf = (name: EventName): string => `${Str.snakeToPascal(name.toLowerCase())}Event`
+export const componentNameOf = (name: EventName): string => `${nameOf(name)}Event`
+
+const nameOf = (name: EventName): string => Str.snakeToPascal(name.toLowerCase())
+
+/** The properties of a record that a change gave another value. Who changed the record and when is not among them. */
+const previousOf = (event: ChangeName, data: Schema.Struct<Schema.Struct.Fields>) => {
+  const { updatedAt: _at, updatedBy: _by, ...fields } = data.fields
+  // A property that the record had not is `null`.
+  const before = (field: Schema.Constraint) =>
+    Schema.optionalKey(
+      SchemaAST.isOptional(field.ast) && "schema" in field && Schema.isSchema(field.schema)
+        ? Schema.NullOr(field.schema)
+        : field,
+    )
+  return Schema.Struct(Record.map(fields, before)).annotate({
+    ...component(`${nameOf(event)}Previous`),
+    description:
+      "The properties of `data` that changed, with their values before. Absent in events of versions before it",
+  })
+}
 
 /** The payload of an event, as JSON in the body of a delivery. */
 export interface EventPayload {
@@ -154,11 +192,24 @@ export interface EventPayload {
   readonly schema: Schema.Top
 }
 
+const { previous: _previous, ...envelope } = EventRecord.fields
+
+const payloadOf = (event: EventName, data: Schema.Struct<Schema.Struct.Fields>) =>
+  Schema.Struct({
+    ...envelope,
+    type: Schema.Literal(event),
+    data,
+    ...(isChangeName(event) ? { previous: Schema.optionalKey(previousOf(event, data)) } : {}),
+  })
+
+const exampleOf = (event: EventName) => {
+  const [, , previous]: readonly [Schema.Top, string, object?] = events[event]
+  return previous === undefined ? {} : { previous }
+}
+
 /** The payloads of all events. */
 export const eventPayloads = Arr.map(eventNames, (event): EventPayload => ({
   event,
   summary: events[event][1],
-  schema: Schema.Struct({ ...EventRecord.fields, type: Schema.Literal(event), data: events[event][0] }).annotate(
-    component(componentNameOf(event)),
-  ),
+  schema: payloadOf(event, events[event][0]).annotate(component(componentNameOf(event), exampleOf(event))),
 }))

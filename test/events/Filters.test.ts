@@ -122,7 +122,7 @@ layer(TestService.layer, { excludeTestServices: true })("filters of the event st
       const actor = { id: "0199bbbb-0000-7000-8000-000000000000", name: "another" }
       yield* transactions.run(
         Effect.gen(function* () {
-          yield* events.emit({ organizationId, actor }, "CUSTOMER_UPDATED", customer)
+          yield* events.emitChange({ organizationId, actor }, "CUSTOMER_UPDATED", customer, customer)
           yield* events.emit({ organizationId, actor }, "CUSTOMER_CREATION", { id: "another" })
         }),
       )

@@ -3,6 +3,7 @@ import { PgClient } from "@effect/sql-pg"
 import { Effect } from "effect"
 import { readFileSync } from "node:fs"
 import { validatorOf } from "./schemas.ts"
+import { isChangeName, isEventName } from "../../src/kernel/contract/Event.ts"
 import type { Schema, SchemaDocument } from "./schemas.ts"
 
 // Some tests emit many thousands of the same kind.
@@ -19,13 +20,15 @@ export const eventValidator = () => {
     readFileSync(new URL("../../openapi/webhooks.json", import.meta.url), "utf8"),
   )
   const validate = validatorOf(document)
-  return (event: { readonly type: string }): ReadonlyArray<string> => {
+  return (event: { readonly type: string; readonly previous?: unknown }): ReadonlyArray<string> => {
     const webhook = document.webhooks[event.type]
-    return webhook === undefined
-      ? [`${event.type} is not documented`]
-      : validate(webhook.post.requestBody.content["application/json"].schema, event).map(
-          (error) => `${event.type} ${error}`,
-        )
+    if (webhook === undefined) return [`${event.type} is not documented`]
+    const isChange = isEventName(event.type) && isChangeName(event.type)
+    if (isChange !== (event.previous !== undefined))
+      return [`${event.type} ${isChange ? "lacks" : "has"} previous values`]
+    return validate(webhook.post.requestBody.content["application/json"].schema, event).map(
+      (error) => `${event.type} ${error}`,
+    )
   }
 }
 
@@ -40,8 +43,8 @@ export const allowInventedEvents = (): void => {
 export const findInvalidEvents = Effect.gen(function* () {
   if (areInventedAllowed) return []
   const sql = yield* PgClient.PgClient
-  const rows = yield* sql<{ event: string }>`
-    SELECT json_build_object(
+  const rows = yield* sql<{ event: string; previous: string | null }>`
+    SELECT previous::text AS previous, json_build_object(
       'id', id, 'type', type, 'organizationId', organization_id, 'actor', actor, 'data', data,
       'timestamp', to_char(occurred_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
     )::text AS event
@@ -49,5 +52,8 @@ export const findInvalidEvents = Effect.gen(function* () {
     WHERE number <= ${MAX_PER_TYPE}`
   if (rows.length === 0) return []
   const errorsOf = eventValidator()
-  return [...new Set(rows.flatMap(({ event }) => errorsOf(JSON.parse(event))))].slice(0, MAX_ERRORS)
+  const errors = rows.flatMap(({ event, previous }) =>
+    errorsOf({ ...JSON.parse(event), ...(previous === null ? {} : { previous: JSON.parse(previous) }) }),
+  )
+  return [...new Set(errors)].slice(0, MAX_ERRORS)
 })

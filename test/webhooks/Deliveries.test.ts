@@ -157,6 +157,30 @@ layer(testServices, { excludeTestServices: true })("deliveries", (it) => {
     ),
   )
 
+  it.effect("a delivery of a change contains what was before, with all digits", () =>
+    withTestClock(
+      onNode(
+        Effect.gen(function* () {
+          const receiver = yield* Receiver
+          const organizationId = yield* createOrganization
+          yield* createEndpoint(organizationId)
+          const grant = { licenseSlug: "pro", value: amountOf(BigDecimal.fromStringUnsafe("123456789012345678.5")) }
+          const events = yield* Events
+          const transactions = yield* Transactions
+          yield* transactions.run(
+            events.emitChange({ organizationId, actor: platformIdentity }, "LICENSE_ENTITLEMENT_UPDATED", grant, {
+              ...grant,
+              value: 2,
+            }),
+          )
+          yield* deliverEverything
+          const end = `"data":{"licenseSlug":"pro","value":2},"previous":{"value":123456789012345678.5}}`
+          assert.isTrue(receiver.received[0]?.body.endsWith(end), receiver.received[0]?.body)
+        }),
+      ),
+    ),
+  )
+
   for (const restarted of [false, true]) {
     it.effect(
       `a failing delivery is attempted six times by the schedule, then is Failed${restarted ? ", even with restarts in between" : ""}`,

@@ -4,7 +4,7 @@ import { Context, Duration, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { Events } from "../../src/domains/events/Service.ts"
 import { platformIdentity } from "../../src/kernel/contract/Caller.ts"
-import type { EventName } from "../../src/kernel/contract/Event.ts"
+import type { RecordEventName } from "../../src/kernel/contract/Event.ts"
 import { Liveness } from "../../src/kernel/ports/Liveness.ts"
 import { NodeId } from "../../src/kernel/ports/NodeId.ts"
 import { Signals } from "../../src/kernel/ports/Signals.ts"
@@ -161,7 +161,7 @@ export const createEndpoint = Effect.fnUntraced(function* (
 /** Emits an event in a transaction. */
 export const emitEvent = Effect.fnUntraced(function* (
   organizationId: string,
-  type: EventName = "COMPONENT_CREATED",
+  type: RecordEventName = "COMPONENT_CREATED",
   data: object = { name: "part" },
 ) {
   const events = yield* Events

@@ -103,7 +103,7 @@ const make = Effect.gen(function* () {
         const updated: ServiceAccount = { ...current, ...changesIn(UpdateServiceAccount, input), tokens: null }
         yield* repo.updateServiceAccount(caller.organizationId, updated)
         if (updated.name !== current.name) yield* repo.renameActor(owner, { id: current.id, name: updated.name })
-        yield* events.emit(caller, "SERVICE_ACCOUNT_UPDATED", updated)
+        yield* events.emitChange(caller, "SERVICE_ACCOUNT_UPDATED", { ...current, tokens: null }, updated)
         return { ...updated, tokens }
       }),
     )

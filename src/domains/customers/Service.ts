@@ -123,7 +123,7 @@ const make = Effect.gen(function* () {
         const decided = yield* decide(current.value, caller.organizationId)
         const updated = { ...decided, updatedAt: yield* now, updatedBy: caller.actor }
         const record = yield* repo.update(caller.organizationId, updated)
-        yield* events.emit(caller, "CUSTOMER_UPDATED", record)
+        yield* events.emitChange(caller, "CUSTOMER_UPDATED", current.value, record)
         return record
       }),
     )

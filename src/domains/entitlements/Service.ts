@@ -100,7 +100,7 @@ const make = Effect.gen(function* () {
           updatedBy: caller.actor,
         }
         yield* repo.update(caller.organizationId, updated)
-        yield* events.emit(caller, "ENTITLEMENT_UPDATED", updated)
+        yield* events.emitChange(caller, "ENTITLEMENT_UPDATED", current.value, updated)
       }),
     )
   })

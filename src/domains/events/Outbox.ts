@@ -114,7 +114,7 @@ const make = Effect.gen(function* () {
     findEvents: (keys: ReadonlyArray<OutboxKey>) =>
       eventRecords<EventRecord>()(sql`
         SELECT event.id, event.type, event.occurred_at AS "timestamp", event.organization_id AS "organizationId",
-          event.actor, event.data::text AS data
+          event.actor, event.data::text AS data, event.previous::text AS previous
         FROM ${keyRows(keys)}
         JOIN events event ON event.organization_id = key."organizationId" AND event.id = key."eventId"
         WHERE NOT ${sql.literal(isRemoved("event.organization_id"))}`),

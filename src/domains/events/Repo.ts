@@ -17,15 +17,16 @@ const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const { askFor } = yield* Commits
   const columns = sql.literal(`id, type, occurred_at AS "timestamp", organization_id AS "organizationId", actor,
-    data::text AS data, position::text AS position`)
+    data::text AS data, previous::text AS previous, position::text AS position`)
 
   const enqueue = sql.literal(outboxInsertion(yield* OutboxCondition))
 
   /** The statement that stores the event, once for each row of `from`. */
   const insertion = (event: EventRecord, from: Fragment = sql.literal("")) => sql`
-    INSERT INTO events (organization_id, id, type, occurred_at, actor, resource, data)
+    INSERT INTO events (organization_id, id, type, occurred_at, actor, resource, data, previous)
     SELECT ${event.organizationId}::uuid, ${event.id}::uuid, ${event.type}, ${event.timestamp}::timestamptz,
-      ${sql.json(event.actor)}::jsonb, ${resourceOf(event.data)}, ${JSON.stringify(event.data)}::text::json ${from}`
+      ${sql.json(event.actor)}::jsonb, ${resourceOf(event.data)}, ${JSON.stringify(event.data)}::text::json,
+      ${event.previous === undefined ? null : JSON.stringify(event.previous)}::text::json ${from}`
 
   /**
    * The conditions of a time range: the exact one, and one on positions, without which a page would read the stream

@@ -1,6 +1,7 @@
 /** Rules of the event stream: resources, listings and content negotiation. Pure. */
-import { Predicate } from "effect"
+import { Equal, Predicate } from "effect"
 import type { Listing } from "../../kernel/contract/Page.ts"
+import { parseJson } from "../../kernel/values/Decimal.ts"
 import type { EventFilter } from "./Model.ts"
 
 const RESOURCE_PROPERTIES = ["id", "slug", "instanceId", "licenseSlug", "connectorName"] as const
@@ -16,6 +17,25 @@ export const resourceOf = (data: object): string | null => {
   }
   return null
 }
+
+/** Who changed a record and when is in the event already. */
+const NOT_PREVIOUS: ReadonlyArray<string> = ["updatedAt", "updatedBy"]
+
+// As it is stored: the order of properties does not count, and amounts keep all digits.
+const stored = (value: unknown): unknown => (value === undefined ? undefined : parseJson(JSON.stringify(value)))
+
+/**
+ * The properties of a record that a change gave another value, with their values before it: `null` if the record had none (design
+ * of offline use and audit, B5).
+ * Written over the record after the change, they give the record before it, but for `updatedAt` and `updatedBy`.
+ */
+export const previousOf = (before: object, after: object): Record<string, unknown> =>
+  Object.fromEntries(
+    [...new Set([...Object.keys(after), ...Object.keys(before)])]
+      .filter((name) => !NOT_PREVIOUS.includes(name))
+      .map((name) => [name, Reflect.get(before, name) ?? null] as const)
+      .filter(([name, value]) => !Equal.equals(stored(value), stored(Reflect.get(after, name) ?? null))),
+  )
 
 /** The listing of a filtered stream. Cursors are bound to it, hence to the filter. */
 export const listingOf = (organizationId: string, filter: EventFilter): Listing => ({

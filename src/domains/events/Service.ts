@@ -2,7 +2,7 @@
 import { Context, Effect, Layer, Option } from "effect"
 import type { Fragment } from "effect/sql/Statement"
 import type { ActorReference } from "../../kernel/contract/Caller.ts"
-import type { EventName, EventRecord } from "../../kernel/contract/Event.ts"
+import type { ChangeName, EventName, EventRecord, RecordEventName } from "../../kernel/contract/Event.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
 import { Cursors, DEFAULT_LIMIT } from "../../kernel/contract/Page.ts"
 import type { Page, PageRequest } from "../../kernel/contract/Page.ts"
@@ -13,7 +13,7 @@ import { Transaction } from "../../kernel/database/Transactions.ts"
 import type { EventFilter } from "./Model.ts"
 import { EventOrdering } from "./EventOrdering.ts"
 import { EventsRepo } from "./Repo.ts"
-import { listingOf } from "./Rules.ts"
+import { listingOf, previousOf } from "./Rules.ts"
 
 /** The organization and the actor of an event. A `Caller` is a source. */
 export interface EventSource {
@@ -29,16 +29,28 @@ export class Events extends Context.Service<
      * Stores an event and its outbox row within the transaction of the change: all commit or none. `data` is the record
      * after the change, or before a deletion.
      */
-    readonly emit: (source: EventSource, type: EventName, data: object) => Effect.Effect<void, never, Transaction>
+    readonly emit: (source: EventSource, type: RecordEventName, data: object) => Effect.Effect<void, never, Transaction>
+    /** Emits the event of a change to a record. `before` and `after` are the record before and after it. */
+    readonly emitChange: (
+      source: EventSource,
+      type: ChangeName,
+      before: object,
+      after: object,
+    ) => Effect.Effect<void, never, Transaction>
     /**
      * Runs a change of one row (`INSERT ... RETURNING`) and stores its event in one statement. It needs no transaction,
      * and so takes a quarter of the round trips. Returns whether a row changed; otherwise no event is stored.
      */
-    readonly emitWith: (change: Fragment, source: EventSource, type: EventName, data: object) => Effect.Effect<boolean>
+    readonly emitWith: (
+      change: Fragment,
+      source: EventSource,
+      type: RecordEventName,
+      data: object,
+    ) => Effect.Effect<boolean>
     /** Adds an event to the stream without delivering it to webhook endpoints. */
     readonly record: (
       source: EventSource,
-      type: EventName,
+      type: RecordEventName,
       data: object,
     ) => Effect.Effect<EventRecord, never, Transaction>
     /** Lists events, oldest first. `nextCursor` is usable on the last page too, so that clients can poll. */
@@ -73,15 +85,26 @@ export class Events extends Context.Service<
       const announce = (isQueued: boolean) =>
         isQueued ? Effect.andThen(signals.notify("webhooks"), signals.notify("events")) : signals.notify("events")
 
-      const emit = Effect.fnUntraced(function* (source: EventSource, type: EventName, data: object) {
+      const emit = Effect.fnUntraced(function* (source: EventSource, type: RecordEventName, data: object) {
         yield* Transaction
         yield* announce(yield* repo.insertForDelivery(yield* eventOf(source, type, data)))
+      })
+
+      const emitChange = Effect.fnUntraced(function* (
+        source: EventSource,
+        type: ChangeName,
+        before: object,
+        after: object,
+      ) {
+        yield* Transaction
+        const event = { ...(yield* eventOf(source, type, after)), previous: previousOf(before, after) }
+        yield* announce(yield* repo.insertForDelivery(event))
       })
 
       const emitWith = Effect.fnUntraced(function* (
         change: Fragment,
         source: EventSource,
-        type: EventName,
+        type: RecordEventName,
         data: object,
       ) {
         const handedOver = yield* repo.insertWithChange(change, yield* eventOf(source, type, data))
@@ -90,7 +113,7 @@ export class Events extends Context.Service<
         return true
       })
 
-      const record = Effect.fnUntraced(function* (source: EventSource, type: EventName, data: object) {
+      const record = Effect.fnUntraced(function* (source: EventSource, type: RecordEventName, data: object) {
         yield* Transaction
         const event = yield* eventOf(source, type, data)
         yield* repo.insert(event)
@@ -116,7 +139,7 @@ export class Events extends Context.Service<
         }
       })
 
-      return Events.of({ emit, emitWith, record, list })
+      return Events.of({ emit, emitChange, emitWith, record, list })
     }),
   )
 }

@@ -92,7 +92,7 @@ const make = Effect.gen(function* () {
           updatedBy: caller.actor,
         })
         yield* repo.update(caller.organizationId, updated)
-        yield* events.emit(caller, "FEATURE_FLAG_UPDATED", updated)
+        yield* events.emitChange(caller, "FEATURE_FLAG_UPDATED", current.value, updated)
       }),
     )
   })

@@ -32,12 +32,12 @@ const make = Effect.gen(function* () {
     return Option.isSome(group) ? group.value : yield* notFound(slug)
   })
 
-  /** Stores a locked group and emits its event. Rereads it, because `attach` and `detach` change its entitlements. */
-  const save = Effect.fnUntraced(function* (group: EntitlementGroup) {
+  /** Stores a change of a locked group and emits its event. Rereads it, because `attach` and `detach` change its entitlements. */
+  const save = Effect.fnUntraced(function* (group: EntitlementGroup, change: Partial<EntitlementGroup> = {}) {
     const caller = yield* Caller
-    yield* repo.update(caller.organizationId, { ...group, updatedAt: yield* now, updatedBy: caller.actor })
+    yield* repo.update(caller.organizationId, { ...group, ...change, updatedAt: yield* now, updatedBy: caller.actor })
     const saved = yield* repo.findBySlug(caller.organizationId, group.slug)
-    if (Option.isSome(saved)) yield* events.emit(caller, "ENTITLEMENT_GROUP_UPDATED", saved.value)
+    if (Option.isSome(saved)) yield* events.emitChange(caller, "ENTITLEMENT_GROUP_UPDATED", group, saved.value)
   })
 
   const create = Effect.fn("EntitlementGroups.create")(function* (input: CreateEntitlementGroup) {
@@ -89,8 +89,7 @@ const make = Effect.gen(function* () {
       Effect.gen(function* () {
         const group = yield* lock(organizationId, slug)
         yield* requireUnchanged(UpdateEntitlementGroup, group, input)
-        yield* save({
-          ...group,
+        yield* save(group, {
           name: input.name ?? group.name,
           description: input.description === undefined ? group.description : input.description,
         })

@@ -2,7 +2,7 @@
 import { Context, Effect, Layer, Option } from "effect"
 import { Events } from "../events/Service.ts"
 import { Caller } from "../../kernel/contract/Caller.ts"
-import type { EventName } from "../../kernel/contract/Event.ts"
+import type { ChangeName } from "../../kernel/contract/Event.ts"
 import { noSuch } from "../../kernel/contract/Problem.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
@@ -48,7 +48,7 @@ const make = Effect.gen(function* () {
     name: string,
     allowed: (license: License) => Effect.Effect<void, E>,
     next: LifecycleState,
-    event: EventName,
+    event: ChangeName,
   ) =>
     Effect.fn(name)(function* (slug: string) {
       const caller = yield* Caller
@@ -65,7 +65,7 @@ const make = Effect.gen(function* () {
             updatedBy: caller.actor,
           }
           yield* repo.update(caller.organizationId, license)
-          yield* events.emit(caller, event, license)
+          yield* events.emitChange(caller, event, found.value, license)
           return license
         }),
       )

@@ -50,7 +50,7 @@ const make = Effect.gen(function* () {
     if (Option.isNone(previous)) return
     const updated: License = { ...previous.value, isDefault: false, updatedAt: at, updatedBy: caller.actor }
     yield* repo.update(caller.organizationId, updated)
-    yield* events.emit(caller, "LICENSE_UPDATED", updated)
+    yield* events.emitChange(caller, "LICENSE_UPDATED", previous.value, updated)
   })
 
   const familyOf = Effect.fnUntraced(function* (organizationId: string, input: CreateLicense) {
@@ -195,7 +195,7 @@ const make = Effect.gen(function* () {
         }
         if (updated.isDefault && !current.isDefault) yield* clearDefault(caller, current.familyId, updated.updatedAt)
         yield* repo.update(caller.organizationId, updated)
-        yield* events.emit(caller, "LICENSE_UPDATED", updated)
+        yield* events.emitChange(caller, "LICENSE_UPDATED", current, updated)
       }),
     )
   })

@@ -107,7 +107,7 @@ const make = Effect.gen(function* () {
         }
         yield* repo.update(caller.organizationId, updated)
         const record = recordOf(updated)
-        yield* events.emit(caller, "METADATA_FIELD_UPDATED", record)
+        yield* events.emitChange(caller, "METADATA_FIELD_UPDATED", recordOf(current), record)
         return record
       }),
     )
@@ -123,7 +123,7 @@ const make = Effect.gen(function* () {
         const archived: MetadataFieldRow = { ...current, archivedAt: at, updatedAt: at, updatedBy: caller.actor }
         yield* repo.update(caller.organizationId, archived)
         const record = recordOf(archived)
-        yield* events.emit(caller, "METADATA_FIELD_ARCHIVED", record)
+        yield* events.emitChange(caller, "METADATA_FIELD_ARCHIVED", recordOf(current), record)
         return record
       }),
     )
@@ -146,7 +146,7 @@ const make = Effect.gen(function* () {
         const active = { ...current, archivedAt: null, updatedAt: yield* now, updatedBy: caller.actor }
         yield* repo.update(organizationId, active)
         const record = recordOf(active)
-        yield* events.emit(caller, "METADATA_FIELD_UNARCHIVED", record)
+        yield* events.emitChange(caller, "METADATA_FIELD_UNARCHIVED", recordOf(current), record)
         return record
       }),
     )

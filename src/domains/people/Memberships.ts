@@ -105,11 +105,12 @@ const make = Effect.gen(function* () {
     return yield* transactions.run(
       Effect.gen(function* () {
         yield* repo.lockMembership(organizationId, userId)
-        const updated = yield* repo.updateRole(organizationId, userId, input.role)
-        if (Option.isNone(updated)) return yield* notAMember(userId)
-        const membership = recordOf(updated.value)
+        const current = yield* repo.lockCurrentMembership(organizationId, userId)
+        if (Option.isNone(current)) return yield* notAMember(userId)
+        const membership = recordOf({ ...current.value, role: input.role })
         yield* requireUnchanged(UpdateMembership, membership, input)
-        yield* events.emit({ organizationId, actor }, "MEMBERSHIP_UPDATED", membership)
+        yield* repo.updateRole(organizationId, userId, input.role)
+        yield* events.emitChange({ organizationId, actor }, "MEMBERSHIP_UPDATED", recordOf(current.value), membership)
         return membership
       }),
     )

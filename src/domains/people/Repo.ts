@@ -112,14 +112,20 @@ const make = Effect.gen(function* () {
             ${sql.json(row.createdBy)})`),
       ),
 
-    /** Changes the role of the current membership. Returns the changed row, or none if the person is not a member. */
-    updateRole: (organizationId: string, userId: string, role: Role) =>
+    /** Reads the current membership and locks its row until the transaction ends. */
+    lockCurrentMembership: (organizationId: string, userId: string) =>
       record<MembershipRow>()(sql`
-        UPDATE memberships SET role = ${role}
-        FROM users
+        SELECT ${membershipColumns} FROM memberships JOIN users ON users.id = memberships.user_id
         WHERE memberships.organization_id = ${organizationId} AND memberships.user_id = ${userId}
-          AND memberships.removed_at IS NULL AND users.id = memberships.user_id
-        RETURNING ${membershipColumns}`),
+          AND memberships.removed_at IS NULL FOR UPDATE OF memberships`),
+
+    /** Changes the role of the current membership. */
+    updateRole: (organizationId: string, userId: string, role: Role) =>
+      Effect.asVoid(
+        Effect.orDie(sql`
+          UPDATE memberships SET role = ${role}
+          WHERE organization_id = ${organizationId} AND user_id = ${userId} AND removed_at IS NULL`),
+      ),
 
     /** Ends all current memberships of a person and returns the changed rows. */
     removeMembershipsOf: (userId: string, by: ActorReference, at: Date) =>

@@ -142,7 +142,7 @@ const make = Effect.gen(function* () {
           updatedBy: caller.actor,
         }
         yield* repo.update(caller.organizationId, updated)
-        yield* events.emit(caller, "DEPLOYMENT_ZONE_UPDATED", updated)
+        yield* events.emitChange(caller, "DEPLOYMENT_ZONE_UPDATED", current, updated)
         if (next !== undefined) yield* recordDeployment(caller, updated, next)
       }),
     )

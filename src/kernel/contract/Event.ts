@@ -71,10 +71,31 @@ export const eventNames = [
 export const EventName = Schema.Literals(eventNames).annotate(component("EventName", "CUSTOMER_CREATION"))
 export type EventName = typeof EventName.Type
 
+const STATE_CHANGES = [
+  "LICENSE_PUBLISHED",
+  "LICENSE_ARCHIVED",
+  "LICENSE_UNARCHIVED",
+  "METADATA_FIELD_ARCHIVED",
+  "METADATA_FIELD_UNARCHIVED",
+] as const satisfies ReadonlyArray<EventName>
+
+/** Events of changes to a record. They carry what the changed properties were before (contract, part 2, section 11). */
+export type ChangeName = Extract<EventName, `${string}_UPDATED` | (typeof STATE_CHANGES)[number]>
+
+/** All other events: they carry the record, but no values before. */
+export type RecordEventName = Exclude<EventName, ChangeName>
+
+/** Whether an event is a change of a record. */
+export const isChangeName = (name: EventName): name is ChangeName =>
+  name.endsWith("_UPDATED") || STATE_CHANGES.some((change) => change === name)
+
 /** Whether a text is the name of an event. */
 export const isEventName = Schema.is(EventName)
 
-/** An event in `GET /events` and webhook deliveries. `data` is the record after the change, or before a deletion. */
+/**
+ * An event in `GET /events` and webhook deliveries. `data` is the record after the change, or before a deletion; `previous` are
+ * the changed properties of `data` with their values before, of changes only.
+ */
 export const EventRecord = Schema.Struct({
   id: Uuid,
   type: EventName,
@@ -82,5 +103,11 @@ export const EventRecord = Schema.Struct({
   organizationId: Uuid,
   actor: ActorReference,
   data: Schema.Record(Schema.String, Schema.Unknown),
-}).annotate(component("Event", { data: { name: "Globex", slug: "globex" } }))
+  previous: Schema.optionalKey(
+    Schema.Record(Schema.String, Schema.Unknown).annotate({
+      description:
+        "Of changes only: the properties of `data` that changed, with their values before, without `updatedAt` and `updatedBy`",
+    }),
+  ),
+}).annotate(component("Event", { data: { name: "Globex", slug: "globex" }, previous: { name: "Globex Inc." } }))
 export type EventRecord = typeof EventRecord.Type

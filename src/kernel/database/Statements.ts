@@ -24,13 +24,20 @@ export const record =
   <R>(statement: Statement<R>): Effect.Effect<Option.Option<A>, never, R> =>
     Effect.map(Effect.orDie(statement), (rows) => Option.fromNullishOr(rows[0] as A | undefined))
 
-/** {@link records} for events. Their statement reads `data::text`, so that amounts keep all digits. */
+/** Reads one row for {@link eventRecords}. An event without `previous` does not have the property. */
+const eventRecord = <A extends { readonly data: unknown; readonly previous?: unknown }>(row: A): A => {
+  if (!Predicate.isString(row.data)) return row
+  const { previous, ...event } = { ...row, data: parseJson(row.data) }
+  return (Predicate.isString(previous) ? { ...event, previous: parseJson(previous) } : event) as A
+}
+
+/**
+ * {@link records} for events. Their statement reads `data::text` and `previous::text`, so that amounts keep all digits.
+ */
 export const eventRecords =
-  <A extends { readonly data: unknown }>() =>
+  <A extends { readonly data: unknown; readonly previous?: unknown }>() =>
   <R>(statement: Statement<R>): Effect.Effect<ReadonlyArray<A>, never, R> =>
-    Effect.map(records<A>()(statement), (rows) =>
-      rows.map((row) => (Predicate.isString(row.data) ? { ...row, data: parseJson(row.data) } : row)),
-    )
+    Effect.map(records<A>()(statement), (rows) => rows.map(eventRecord))
 
 /** Returns rows decoded by a schema, for rows that decisions depend on. */
 export const decoded = <A, I>(row: Schema.Codec<A, I>) => {

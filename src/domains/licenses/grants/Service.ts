@@ -120,7 +120,12 @@ const make = Effect.gen(function* () {
         }
         yield* validate(current.entitlementType, updated)
         yield* repo.update(caller.organizationId, updated, { at: yield* now })
-        yield* events.emit(caller, "LICENSE_ENTITLEMENT_UPDATED", { licenseSlug, ...recordOf(updated) })
+        yield* events.emitChange(
+          caller,
+          "LICENSE_ENTITLEMENT_UPDATED",
+          { licenseSlug, ...recordOf(current) },
+          { licenseSlug, ...recordOf(updated) },
+        )
       }),
     )
   })

@@ -15,7 +15,7 @@ import { Context, Effect, Layer, Option } from "effect"
 import type { EventSource } from "../../events/Service.ts"
 import { Events } from "../../events/Service.ts"
 import { Caller } from "../../../kernel/contract/Caller.ts"
-import type { EventName } from "../../../kernel/contract/Event.ts"
+import type { RecordEventName } from "../../../kernel/contract/Event.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { Transaction, Transactions } from "../../../kernel/database/Transactions.ts"
 import {
@@ -38,7 +38,7 @@ import type { TotalRow } from "./LedgerRepo.ts"
 import type { Meter, UsageEntry } from "./Model.ts"
 import { OptimisticRepo } from "./OptimisticRepo.ts"
 
-const thresholdEvents: Record<keyof Crossings, EventName> = {
+const thresholdEvents: Record<keyof Crossings, RecordEventName> = {
   warned: "ENTITLEMENT_USAGE_WARNING_THRESHOLD_REACHED",
   limitReached: "ENTITLEMENT_USAGE_LIMIT_REACHED",
   capExceeded: "ENTITLEMENT_USAGE_CAP_EXCEEDED",

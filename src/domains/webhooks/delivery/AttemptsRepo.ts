@@ -22,6 +22,7 @@ export interface Subject {
   readonly occurredAt: Date | null
   readonly actor: ActorReference | null
   readonly data: Record<string, unknown> | null
+  readonly previous?: Record<string, unknown>
 }
 
 /** An ended attempt. Its state and next attempt are stored only if its lease was still valid. */
@@ -212,7 +213,7 @@ const make = Effect.gen(function* () {
     findSubjects: (rows: ReadonlyArray<ClaimedRow>, at: Date) =>
       eventRecords<Subject>()(sql`
         SELECT claimed.lease, endpoint.url, event.type, event.occurred_at AS "occurredAt", event.actor,
-          event.data::text AS data,
+          event.data::text AS data, event.previous::text AS previous,
           ARRAY(SELECT secret.sealed FROM webhook_secrets secret
             WHERE secret.organization_id = claimed."organizationId" AND secret.endpoint_id = claimed."endpointId"
               AND (secret.expires_at IS NULL OR secret.expires_at > ${at})
@@ -230,7 +231,7 @@ const make = Effect.gen(function* () {
             AND NOT ${sql.literal(isRemoved('claimed."organizationId"'))} OFFSET 0
         ) endpoint ON true
         LEFT JOIN LATERAL (
-          SELECT type, occurred_at, actor, data FROM events
+          SELECT type, occurred_at, actor, data, previous FROM events
           WHERE organization_id = claimed."organizationId" AND id = claimed."eventId" OFFSET 0
         ) event ON true`),
 

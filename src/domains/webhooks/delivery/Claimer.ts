@@ -52,10 +52,18 @@ interface OwnClaim {
   readonly owner: string | null
 }
 
-const eventOf = (row: ClaimedRow, { actor, data, occurredAt, type }: Subject): EventRecord | null =>
+const eventOf = (row: ClaimedRow, { actor, data, occurredAt, previous, type }: Subject): EventRecord | null =>
   type === null || occurredAt === null || actor === null || data === null
     ? null
-    : { id: row.eventId, type, timestamp: occurredAt, organizationId: row.organizationId, actor, data }
+    : {
+        id: row.eventId,
+        type,
+        timestamp: occurredAt,
+        organizationId: row.organizationId,
+        actor,
+        data,
+        ...(previous === undefined ? {} : { previous }),
+      }
 
 /** The claims of this node. */
 export interface Claimer {

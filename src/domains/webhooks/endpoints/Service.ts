@@ -109,7 +109,7 @@ const make = Effect.gen(function* () {
           updatedBy: caller.actor,
         }
         yield* repo.update(caller.organizationId, updated)
-        yield* events.emit(caller, "WEBHOOK_ENDPOINT_UPDATED", updated)
+        yield* events.emitChange(caller, "WEBHOOK_ENDPOINT_UPDATED", current, updated)
       }),
     )
   })

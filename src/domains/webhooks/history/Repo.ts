@@ -15,6 +15,7 @@ export type AttemptEntry = Omit<WebhookAttempt, "requestBody"> & {
   readonly occurredAt: Date | null
   readonly actor: ActorReference | null
   readonly data: Record<string, unknown> | null
+  readonly previous?: Record<string, unknown>
 }
 
 /** The properties of a last attempt on which a retry depends. */
@@ -143,11 +144,12 @@ const make = Effect.gen(function* () {
     list: (organizationId: string, filters: HistoryFilters, after: Position | null, count: number, at: Date) =>
       Effect.map(
         eventRecords<AttemptEntry>()(sql`
-        SELECT page.*, events.type AS "eventType", events.occurred_at AS "occurredAt", events.actor, events.data::text AS data
+        SELECT page.*, events.type AS "eventType", events.occurred_at AS "occurredAt", events.actor, events.data::text AS data,
+          events.previous::text AS previous
         FROM ${attempts(organizationId, filters, after ?? ["infinity", "ffffffff-ffff-ffff-ffff-ffffffffffff"], count, at)}
           AS page
         LEFT JOIN LATERAL (
-          SELECT type, occurred_at, actor, data FROM events
+          SELECT type, occurred_at, actor, data, previous FROM events
           WHERE organization_id = ${organizationId} AND id = page."eventId" LIMIT 1) AS events ON true
         ORDER BY page."timestamp" DESC, page.id DESC`),
         (rows) => rows.slice(0, count),

@@ -20,13 +20,21 @@ const FIRST_REQUESTED_ATTEMPT = 7
 
 const attemptOf = (
   organizationId: string,
-  { actor, data, eventType, occurredAt, ...attempt }: AttemptEntry,
+  { actor, data, eventType, occurredAt, previous, ...attempt }: AttemptEntry,
 ): WebhookAttempt => ({
   ...attempt,
   requestBody:
     actor === null || data === null || occurredAt === null || !isEventName(eventType)
       ? null
-      : serializePayload({ id: attempt.eventId, type: eventType, timestamp: occurredAt, organizationId, actor, data }),
+      : serializePayload({
+          id: attempt.eventId,
+          type: eventType,
+          timestamp: occurredAt,
+          organizationId,
+          actor,
+          data,
+          ...(previous === undefined ? {} : { previous }),
+        }),
 })
 
 const make = Effect.gen(function* () {
