@@ -153,14 +153,43 @@ layer(TestService.layer, { excludeTestServices: true })("instances", (it) => {
       assert.deepStrictEqual(rejection(yield* call("PATCH", "/instances/prod", late)).places, ["body.startLicenseDate"])
       const both = { ...late, endLicenseDate: "2026-06-01T00:00:00.001Z" }
       assert.strictEqual((yield* call("PATCH", "/instances/prod", both)).status, 200)
-      const endless = yield* call("PATCH", "/instances/prod", { endLicenseDate: null })
-      assert.deepStrictEqual(rejection(endless).places, ["body.endLicenseDate"])
       const nonsense = { name: "B", customerSlug: "acme", licenseSlug: "pro", startLicenseDate: "2025-02-30T00:00:00Z" }
       assert.deepStrictEqual(rejection(yield* call("POST", "/instances", nonsense)).places.sort(), [
         "body.endLicenseDate",
         "body.startLicenseDate",
       ])
     }),
+  )
+
+  it.effect(
+    "a license without an end never ends, from the creation on or from a change on, and can get an end again",
+    () =>
+      Effect.gen(function* () {
+        const { call, license } = yield* createShop
+        yield* license("pro")
+        yield* call("POST", "/entitlements", { name: "SSO", slug: "sso", type: "BOOLEAN" })
+        yield* call("POST", "/licenses/pro/entitlements", { entitlementSlug: "sso", value: true })
+        yield* call("POST", "/customers", { name: "Acme" })
+        const good = { customerSlug: "acme", licenseSlug: "pro", startLicenseDate: "2020-01-01T00:00:00Z" }
+        const reasonAt = Effect.fnUntraced(function* (at: string) {
+          const { body } = yield* call("POST", "/instances/prod/check", { checks: [{ entitlement: "sso" }], at })
+          return body.checks[0].reason
+        })
+
+        const missing = yield* call("POST", "/instances", { name: "Prod", ...good })
+        assert.deepStrictEqual(rejection(missing).places, ["body.endLicenseDate"])
+        const created = yield* call("POST", "/instances", { name: "Prod", ...good, endLicenseDate: null })
+        assert.deepStrictEqual([created.status, created.body.endLicenseDate], [201, null])
+        assert.strictEqual(yield* reasonAt("9000-01-01T00:00:00Z"), "GRANTED")
+        assert.deepStrictEqual((yield* call("GET", "/instances?endsBefore=9000-01-01T00:00:00Z")).body.items, [])
+
+        const ended = yield* call("PATCH", "/instances/prod", { endLicenseDate: "2021-01-01T00:00:00Z" })
+        assert.strictEqual(ended.status, 200)
+        assert.strictEqual(yield* reasonAt("9000-01-01T00:00:00Z"), "LICENSE_EXPIRED")
+        const endless = yield* call("PATCH", "/instances/prod", { endLicenseDate: null })
+        assert.deepStrictEqual([endless.status, endless.body.endLicenseDate], [200, null])
+        assert.strictEqual(yield* reasonAt("9000-01-01T00:00:00Z"), "GRANTED")
+      }),
   )
 
   it.effect("a family resolves to its current version; drafts can be assigned, archived versions cannot", () =>

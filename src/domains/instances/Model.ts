@@ -20,7 +20,9 @@ export const Instance = Schema.Struct({
   licenseSlug: Schema.String.annotate({ description: "Slug of the license version" }),
   deploymentZoneId: Schema.NullOr(Uuid),
   startLicenseDate: Timestamp.annotate({ description: "The license grants access from this time on" }),
-  endLicenseDate: Schema.NullOr(Timestamp).annotate({ description: "From this time on, the license grants no access" }),
+  endLicenseDate: Schema.NullOr(Timestamp).annotate({
+    description: "From this time on, the license grants no access; `null`: it never ends",
+  }),
   metadata: Schema.Record(Schema.String, Schema.Unknown),
   integrations: Integrations,
   createdAt: Timestamp,
@@ -64,7 +66,7 @@ export const CreateInstance = Schema.Struct({
   name: Name,
   slug: Schema.optionalKey(Slug),
   startLicenseDate: TimestampInput,
-  endLicenseDate: TimestampInput,
+  endLicenseDate: Schema.NullOr(TimestampInput).annotate({ description: "`null`: the license never ends" }),
   ...names,
   ...optional,
   integrations: NewIntegrations,
@@ -76,18 +78,12 @@ export const UpdateInstance = Schema.Struct({
   name: Schema.optionalKey(Name),
   startLicenseDate: Schema.optionalKey(TimestampInput),
   endLicenseDate: Schema.optionalKey(Schema.NullOr(TimestampInput)).annotate({
-    description: "`null` only if the instance has no end date",
+    description: "`null`: the license never ends",
   }),
   ...names,
   ...optional,
 }).annotate(component("UpdateInstance"))
 export type UpdateInstance = typeof UpdateInstance.Type
-
-/** A new instance. Only upserts by external id can omit the end date. */
-export type NewInstance = Omit<CreateInstance, "endLicenseDate"> & { readonly endLicenseDate: Date | null }
-
-/** A change to an instance. Only upserts by external id can remove the end date. */
-export type InstanceChange = UpdateInstance
 
 /** Identifies an instance by id or by slug. */
 export type InstanceChoice = { readonly instanceId: string } | { readonly instanceSlug: string }

@@ -1,8 +1,8 @@
 /** Validation of the bodies of instances (contract, section 5, "Customers, instances"). Pure. */
 import type { ValidationError } from "../../kernel/contract/Problem.ts"
-import type { Instance, InstanceChange, NewInstance } from "./Model.ts"
+import type { Instance, UpdateInstance, CreateInstance } from "./Model.ts"
 
-type Body = NewInstance | InstanceChange
+type Body = CreateInstance | UpdateInstance
 
 const customerProperties = ["customerId", "customerSlug"] as const
 const licenseProperties = ["licenseId", "licenseSlug", "licenseFamilySlug"] as const
@@ -55,7 +55,7 @@ export const termErrors = (
 }
 
 /** Validation errors of the body of a creation. */
-export const creationErrors = (body: NewInstance): ReadonlyArray<ValidationError> => [
+export const creationErrors = (body: CreateInstance): ReadonlyArray<ValidationError> => [
   ...namingErrors(body, customerProperties, true),
   ...namingErrors(body, licenseProperties, true),
   ...termErrors(body, body),
@@ -65,7 +65,7 @@ export const creationErrors = (body: NewInstance): ReadonlyArray<ValidationError
  * The body without the names of the current customer and the current license: a record that was read names both, by id and
  * by slug, and can be sent back with one of them changed.
  */
-export const withoutCurrentNames = (current: Instance, body: InstanceChange): InstanceChange => {
+export const withoutCurrentNames = (current: Instance, body: UpdateInstance): UpdateInstance => {
   const { customerId, customerSlug, licenseId, licenseSlug, ...others } = body
   return {
     ...others,
@@ -76,14 +76,8 @@ export const withoutCurrentNames = (current: Instance, body: InstanceChange): In
   }
 }
 
-/** Validation errors of an end date that a PATCH must not remove. */
-export const clearedEndErrors = (current: Instance, body: InstanceChange): ReadonlyArray<ValidationError> =>
-  body.endLicenseDate === null && current.endLicenseDate !== null
-    ? [{ location: "body.endLicenseDate", message: "must be a date: the end date cannot be removed", value: null }]
-    : []
-
 /** Validation errors of the body of a change to this instance. */
-export const changeErrors = (current: Instance, body: InstanceChange): ReadonlyArray<ValidationError> => [
+export const changeErrors = (current: Instance, body: UpdateInstance): ReadonlyArray<ValidationError> => [
   ...namingErrors(body, customerProperties, false),
   ...namingErrors(body, licenseProperties, false),
   ...termErrors({ ...current, ...body }, body),

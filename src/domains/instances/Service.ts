@@ -21,16 +21,9 @@ import {
   UpdateInstanceLicenseArchived,
 } from "./Errors.ts"
 import { UpdateInstance } from "./Model.ts"
-import type { Instance, InstanceChange, InstanceChoice, InstanceFilters, NewInstance } from "./Model.ts"
+import type { CreateInstance, Instance, InstanceChoice, InstanceFilters } from "./Model.ts"
 import { InstancesRepo } from "./Repo.ts"
-import {
-  changeErrors,
-  clearedEndErrors,
-  creationErrors,
-  customerReference,
-  licenseReference,
-  withoutCurrentNames,
-} from "./Rules.ts"
+import { changeErrors, creationErrors, customerReference, licenseReference, withoutCurrentNames } from "./Rules.ts"
 import type { Reference } from "./Rules.ts"
 
 const notFound = (slug: string) => new InstanceNotFound({ detail: noSuch("instance", slug) })
@@ -95,7 +88,7 @@ const make = Effect.gen(function* () {
   })
 
   const create = Effect.fn("Instances.create")(function* <E = never>(
-    input: NewInstance,
+    input: CreateInstance,
     withinTransaction?: WithinTransaction<E>,
   ) {
     const caller = yield* Caller
@@ -188,7 +181,7 @@ const make = Effect.gen(function* () {
 
   const change = Effect.fn("Instances.change")(function* <E = never>(
     choice: InstanceChoice,
-    sent: InstanceChange,
+    sent: UpdateInstance,
     withinTransaction?: WithinTransaction<E>,
   ) {
     return yield* changing(
@@ -245,8 +238,7 @@ const make = Effect.gen(function* () {
     create,
     get,
     list,
-    update: (slug: string, input: UpdateInstance) =>
-      change({ instanceSlug: slug }, input, (current) => failWithErrors(clearedEndErrors(current, input))),
+    update: (slug: string, input: UpdateInstance) => change({ instanceSlug: slug }, input),
     delete: remove,
     find: (organizationId: string, id: string) => repo.findById(organizationId, id),
     /** Changes an instance and stores more within the transaction. */
