@@ -37,6 +37,7 @@ import removals from "./0029_removals.ts"
 import listFilters from "./0030_list_filters.ts"
 import historyFilters from "./0031_history_filters.ts"
 import eventPrevious from "./0032_event_previous.ts"
+import grace from "./0033_grace.ts"
 
 export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.SqlClient>> = {
   "0001_access": access,
@@ -71,4 +72,5 @@ export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.
   "0030_list_filters": listFilters,
   "0031_history_filters": historyFilters,
   "0032_event_previous": eventPrevious,
+  "0033_grace": grace,
 }

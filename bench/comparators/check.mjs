@@ -87,6 +87,7 @@ export const checkResponse = (rows, checks, at) => {
     instance: first.instance,
     license: first.license,
     at: at.toISOString(),
+    graceEndsAt: null,
     checks: checks.map(({ entitlement, requested = 1 }) => {
       const row = known.get(entitlement)
       return row === undefined

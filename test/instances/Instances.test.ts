@@ -35,6 +35,7 @@ layer(TestService.layer, { excludeTestServices: true })("instances", (it) => {
         licenseSlug: "pro",
         deploymentZoneId: zone.id,
         ...term,
+        graceDays: null,
         metadata: {},
         integrations: {},
         createdAt: created.body.createdAt,

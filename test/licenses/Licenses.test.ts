@@ -24,6 +24,7 @@ layer(TestService.layer, { excludeTestServices: true })("licenses", (it) => {
         type: "PAID",
         isDefault: false,
         lifecycleState: "PUBLISHED",
+        graceDays: 0,
         updatedAt: createdAt,
         updatedBy: createdBy,
       })

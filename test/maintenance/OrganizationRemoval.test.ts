@@ -72,6 +72,7 @@ const crowdedOrganization = Effect.gen(function* () {
     data: { value: 1 },
   })
   yield* call("PUT", "/licenses/pro/entitlements/api-calls", { value: 9 })
+  yield* call("PUT", "/licenses/pro", { graceDays: 9 })
   yield* call("PATCH", `/instances/${fixture.instance}`, { endLicenseDate: "2098-01-01T00:00:00Z" })
   yield* service.platform("PUT", `/platform/organizations/${organizationId}/license`, {
     token: service.operator,

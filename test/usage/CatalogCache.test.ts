@@ -235,7 +235,7 @@ layer(services, { excludeTestServices: true })("random changes between checks", 
         const change = () => {
           const slug = any(slugs)
           const grants = `/licenses/${any(["pro", "team"])}/entitlements`
-          switch (random(9)) {
+          switch (random(11)) {
             case 0:
               return call("PUT", `${grants}/${slug}`, { value: valueOf(slug) })
             case 1:
@@ -252,6 +252,10 @@ layer(services, { excludeTestServices: true })("random changes between checks", 
                 endLicenseDate: any([null, "2099-01-01T00:00:00Z", daysAgo(1)]),
               })
             case 7:
+              return call("PATCH", "/instances/prod", { graceDays: any([null, 0, 7]) })
+            case 8:
+              return call("PUT", `/licenses/${any(["pro", "team"])}`, { graceDays: any([0, 7, 14]) })
+            case 9:
               return call("POST", `/instances/prod/entitlements/${any(slugs.slice(2))}/reservations`, { quantity: 1 })
             default:
               return report(slug, { value: 1 + random(3) })
@@ -418,6 +422,8 @@ test("a full catalog cache is cleared and filled again", () => {
     license: "pro",
     startLicenseDate: at,
     endLicenseDate: null,
+    graceDays: 0,
+    licenseGraceDays: 0,
     licenseId: "1",
     catalogVersion: null,
     entitlement: "calls",

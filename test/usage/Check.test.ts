@@ -81,6 +81,7 @@ layer(TestService.layer, { excludeTestServices: true })("checks", (it) => {
         instance: "prod",
         license: "pro",
         at: IN_JUNE,
+        graceEndsAt: null,
         checks: [
           { entitlement: "sso", allowed: true, reason: "GRANTED", ...unmeasured },
           { ...calls, allowed: true, reason: "GRANTED" },

@@ -1,7 +1,15 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, BigDecimal, Schema } from "effect"
 import { entitlementTypes } from "../../src/domains/entitlements/Model.ts"
-import { allows, type CheckSubject, decide, figures, type Grant } from "../../src/domains/usage/rules/Decision.ts"
+import {
+  allows,
+  type CheckSubject,
+  decide,
+  figures,
+  graceEndAt,
+  type Grant,
+} from "../../src/domains/usage/rules/Decision.ts"
+import { DAY_MS } from "../../src/kernel/values/Timestamp.ts"
 import { CheckResult } from "../../src/domains/usage/check/Model.ts"
 import { checkReasons } from "../../src/domains/usage/rules/Decision.ts"
 import { checkAsText } from "../../src/domains/usage/check/CheckResponse.ts"
@@ -13,7 +21,11 @@ const number = { slug: "api-calls", type: "NUMBER" } as const
 const boolean = { slug: "single-sign-on", type: "BOOLEAN" } as const
 const config = { slug: "regions", type: "CONFIG" } as const
 
-const license = { startLicenseDate: utc("2025-01-01T00:00:00Z"), endLicenseDate: utc("2026-01-01T00:00:00Z") }
+const license = {
+  startLicenseDate: utc("2025-01-01T00:00:00Z"),
+  endLicenseDate: utc("2026-01-01T00:00:00Z"),
+  graceDays: 0,
+}
 const period = { start: utc("2025-06-01T00:00:00Z"), end: utc("2025-07-01T00:00:00Z") }
 const running = { instance: license, at: utc("2025-06-15T00:00:00Z"), period }
 
@@ -56,8 +68,19 @@ describe("the license is decided on first", () => {
   })
 
   it("a license without an end never expires", () => {
-    const instance = { startLicenseDate: license.startLicenseDate, endLicenseDate: null }
+    const instance = { startLicenseDate: license.startLicenseDate, endLicenseDate: null, graceDays: 30 }
     assert.strictEqual(reasonOf({ instance, at: utc("9999-12-31T23:59:59.999Z") }), "GRANTED")
+  })
+
+  it("after its end, a license grants access until the last millisecond of its grace period", () => {
+    const instance = { ...license, graceDays: 7 }
+    assert.strictEqual(reasonOf({ instance, at: utc("2025-12-31T23:59:59.999Z") }), "GRANTED")
+    assert.strictEqual(reasonOf({ instance, at: license.endLicenseDate }), "IN_GRACE")
+    assert.strictEqual(reasonOf({ instance, at: utc("2026-01-07T23:59:59.999Z") }), "IN_GRACE")
+    assert.strictEqual(reasonOf({ instance, at: utc("2026-01-08T00:00:00Z") }), "LICENSE_EXPIRED")
+    assert.isNull(graceEndAt(instance, utc("2025-12-31T23:59:59.999Z")))
+    assert.deepStrictEqual(graceEndAt(instance, license.endLicenseDate), utc("2026-01-08T00:00:00Z"))
+    assert.isNull(graceEndAt(instance, utc("2026-01-08T00:00:00Z")))
   })
 
   it("an expired license is the reason rather than a missing grant or a reached limit", () => {
@@ -196,6 +219,7 @@ const milliseconds = (minimum: number, maximum: number) => Schema.Int.check(Sche
 const startTime = license.startLicenseDate.getTime()
 const endTime = license.endLicenseDate.getTime()
 const beforeStart = milliseconds(0, startTime - 1)
+const graceDays = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 365 }))
 const sinceEnd = milliseconds(endTime, endTime * 2)
 const whileRunning = milliseconds(startTime, endTime - 1)
 const anyEntitlement = Arbitrary.map(Arbitrary.schema(Schema.Literals(entitlementTypes)), (type) => ({
@@ -229,12 +253,28 @@ describe("for all numbers", () => {
   )
 
   it.prop(
+    "the grace period allows exactly what the running license allows, with the same figures",
+    { ...anySubject, days: graceDays, time: milliseconds(endTime, endTime + 366 * DAY_MS) },
+    ({ days, time, ...subject }) => {
+      const instance = { ...license, graceDays: days }
+      const before = check({ ...subject, instance, at: new Date(endTime - 1) })
+      const after = check({ ...subject, instance, at: new Date(time) })
+      const isOver = time >= endTime + days * DAY_MS
+      const reason = isOver ? "LICENSE_EXPIRED" : before.allowed ? "IN_GRACE" : before.reason
+      assert.deepStrictEqual(after, { ...before, allowed: before.allowed && !isOver, reason })
+    },
+    manyRuns,
+  )
+
+  it.prop(
     "the serialized response is the same as one encoded by its schema",
-    { ...anySubject, time: milliseconds(0, endTime * 2) },
-    ({ time, ...subject }) => {
+    { ...anySubject, days: graceDays, time: milliseconds(0, endTime * 2) },
+    ({ days, time, ...subject }) => {
       const at = new Date(time)
-      const answer = { entitlement: "any", ...check({ ...subject, at }) }
-      const result = { instance: "any", license: "any", at, checks: [answer, answer] }
+      const instance = { ...license, graceDays: days }
+      const answer = { entitlement: "any", ...check({ ...subject, instance, at }) }
+      const graceEndsAt = graceEndAt(instance, at)
+      const result = { instance: "any", license: "any", at, graceEndsAt, checks: [answer, answer] }
       const written: unknown = JSON.parse(checkAsText(result))
       assert.deepStrictEqual(written, JSON.parse(JSON.stringify(encodeResult(result))))
       decodeResult(written)
@@ -335,7 +375,7 @@ describe("for all numbers", () => {
   )
 })
 
-it("three reasons allow and five deny", () => {
-  assert.deepStrictEqual(checkReasons.filter(allows), ["GRANTED", "UNLIMITED", "SOFT_LIMIT"])
-  assert.strictEqual(checkReasons.length, 8)
+it("four reasons allow and five deny", () => {
+  assert.deepStrictEqual(checkReasons.filter(allows), ["GRANTED", "UNLIMITED", "SOFT_LIMIT", "IN_GRACE"])
+  assert.strictEqual(checkReasons.length, 9)
 })

@@ -38,7 +38,7 @@ layer(TestService.layer, { excludeTestServices: true })("an explanation", (it) =
       assert.deepStrictEqual([answer.reason, answer.usage, answer.remaining, answer.overage], ["SOFT_LIMIT", 190, 5, 0])
       const { text, ...rest } = explanation
       assert.deepStrictEqual(rest, {
-        license: { slug: "pro-v2", version: "2", family: "pro", lifecycleState: "ARCHIVED", ...dates },
+        license: { slug: "pro-v2", version: "2", family: "pro", lifecycleState: "ARCHIVED", ...dates, graceDays: 0 },
         grant: { value: 200, overagePercent: 12.5 },
         window: {
           start: answer.currentPeriodStart,

@@ -19,6 +19,7 @@ const calls: Meter = {
   license: "pro",
   startLicenseDate: at,
   endLicenseDate: null,
+  graceDays: 0,
   entitlementId: "e",
   entitlement: "calls",
   entitlementName: "Calls",

@@ -22,6 +22,7 @@ const meter = (more: Partial<Meter> = {}): Meter => ({
   license: "pro",
   startLicenseDate: minutes(0),
   endLicenseDate: null,
+  graceDays: 0,
   organizationId: "o",
   instanceId: "i",
   entitlementId: "e",

@@ -21,6 +21,7 @@ export class NotAllowed extends Schema.TaggedError<NotAllowed>()("NotAllowed", {
 const Checked = Schema.Struct({
   license: Schema.String,
   at: Schema.String,
+  graceEndsAt: Schema.optionalKey(Schema.NullOr(Schema.String)),
   checks: Schema.Array(
     Schema.StructWithRest(
       Schema.Struct({
@@ -64,14 +65,20 @@ const run = Effect.fnUntraced(function* (request: {
     body: Option.some(request.body),
     idempotencyKey: Option.orElseSome(request.idempotencyKey, () => globalThis.crypto.randomUUID()),
   })
-  const { at, checks, license } = yield* Schema.decodeUnknownEffect(Checked)(response).pipe(
+  const {
+    at,
+    checks,
+    graceEndsAt = null,
+    license,
+  } = yield* Schema.decodeUnknownEffect(Checked)(response).pipe(
     Effect.mapError((error) => new CommandFailed({ message: `The response is not that of a check. ${error.message}` })),
   )
   if (request.isJson) {
     yield* Console.log(json(response))
   } else {
     yield* Console.log(listText(["entitlement", "allowed", "reason", "limit", "usage", "remaining"], checks))
-    yield* Console.log(`\nLicense ${license}, at ${at}`)
+    const grace = graceEndsAt === null ? "" : `, in grace until ${graceEndsAt}`
+    yield* Console.log(`\nLicense ${license}, at ${at}${grace}`)
     for (const { entitlement, explanation } of checks) yield* Console.log(`${entitlement}: ${explanation.text}`)
   }
   const refused = checks.filter(({ allowed }) => !allowed)

@@ -2,6 +2,7 @@
 import { Schema } from "effect"
 import { component } from "../../kernel/contract/Component.ts"
 import { Integrations, NewIntegrations } from "../customers/Model.ts"
+import { GraceDays } from "../licenses/Model.ts"
 import { ActorReference } from "../../kernel/contract/Caller.ts"
 import { nameFilter } from "../../kernel/contract/Page.ts"
 import { Uuid } from "../../kernel/values/Identifiers.ts"
@@ -23,6 +24,9 @@ export const Instance = Schema.Struct({
   endLicenseDate: Schema.NullOr(Timestamp).annotate({
     description: "From this time on, the license grants no access; `null`: it never ends",
   }),
+  graceDays: Schema.NullOr(GraceDays).annotate({
+    description: "Days of access after the end of the license; `null`: those of the license version",
+  }),
   metadata: Schema.Record(Schema.String, Schema.Unknown),
   integrations: Integrations,
   createdAt: Timestamp,
@@ -38,6 +42,7 @@ export const Instance = Schema.Struct({
     licenseSlug: "pro",
     startLicenseDate: "2026-01-01T00:00:00.000Z",
     endLicenseDate: "2027-01-01T00:00:00.000Z",
+    graceDays: null,
     metadata: { region: "eu" },
     integrations: {},
   }),
@@ -59,6 +64,9 @@ const optional = {
   description: Schema.optionalKey(Schema.NullOr(Description)),
   deploymentZoneId: Schema.optionalKey(Schema.NullOr(Uuid)),
   metadata: Schema.optionalKey(Schema.NullOr(FreeObject)),
+  graceDays: Schema.optionalKey(Schema.NullOr(GraceDays)).annotate({
+    description: "Days of access after the end of the license; `null`: those of the license version",
+  }),
 }
 
 /** Body of `POST /instances`. */

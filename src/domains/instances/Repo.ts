@@ -18,7 +18,7 @@ const make = Effect.gen(function* () {
   const columns = sql.literal(`id, name, slug, description, customer_id AS "customerId",
     ${slugOf("customers", "customer_id")} AS "customerSlug", license_id AS "licenseId",
     ${slugOf("licenses", "license_id")} AS "licenseSlug", deployment_zone_id AS "deploymentZoneId", start_license_date AS "startLicenseDate",
-    end_license_date AS "endLicenseDate", metadata, ${integrationsOf("instances")} AS integrations, created_at AS "createdAt",
+    end_license_date AS "endLicenseDate", grace_days AS "graceDays", metadata, ${integrationsOf("instances")} AS integrations, created_at AS "createdAt",
     updated_at AS "updatedAt", created_by AS "createdBy", updated_by AS "updatedBy"`)
 
   const idsOf = instanceIds(sql)
@@ -28,11 +28,11 @@ const make = Effect.gen(function* () {
     insert: (organizationId: string, row: Instance) =>
       returnedRow(sql`
         INSERT INTO instances (organization_id, id, name, slug, description, customer_id, license_id,
-          deployment_zone_id, start_license_date, end_license_date, metadata, created_at, created_by, updated_at,
+          deployment_zone_id, start_license_date, end_license_date, grace_days, metadata, created_at, created_by, updated_at,
           updated_by)
         VALUES (${organizationId}, ${row.id}, ${row.name}, ${row.slug}, ${row.description}, ${row.customerId},
           ${row.licenseId}, ${row.deploymentZoneId}, ${row.startLicenseDate}, ${row.endLicenseDate},
-          ${sql.json(row.metadata)}, ${row.createdAt}, ${sql.json(row.createdBy)}, ${row.updatedAt},
+          ${row.graceDays}, ${sql.json(row.metadata)}, ${row.createdAt}, ${sql.json(row.createdBy)}, ${row.updatedAt},
           ${sql.json(row.updatedBy)})
         ON CONFLICT ON CONSTRAINT instances_slug DO NOTHING
         RETURNING id`),
@@ -81,17 +81,19 @@ const make = Effect.gen(function* () {
         record<Instance>()(sql`
           WITH before AS (
             INSERT INTO past_instance_terms (organization_id, instance_id, until, license_id, start_license_date,
-              end_license_date)
-            SELECT organization_id, id, ${row.updatedAt}, license_id, start_license_date, end_license_date FROM instances
+              end_license_date, grace_days)
+            SELECT organization_id, id, ${row.updatedAt}, license_id, start_license_date, end_license_date, grace_days
+            FROM instances
             WHERE organization_id = ${organizationId} AND id = ${row.id}
-              AND (license_id, start_license_date, end_license_date) IS DISTINCT FROM
-                (${row.licenseId}::uuid, ${row.startLicenseDate}::timestamptz, ${row.endLicenseDate}::timestamptz)
+              AND (license_id, start_license_date, end_license_date, grace_days) IS DISTINCT FROM
+                (${row.licenseId}::uuid, ${row.startLicenseDate}::timestamptz, ${row.endLicenseDate}::timestamptz,
+                  ${row.graceDays}::smallint)
             ON CONFLICT DO NOTHING
           )
           UPDATE instances SET name = ${row.name}, description = ${row.description}, customer_id = ${row.customerId},
             license_id = ${row.licenseId}, deployment_zone_id = ${row.deploymentZoneId},
             start_license_date = ${row.startLicenseDate}, end_license_date = ${row.endLicenseDate},
-            metadata = ${sql.json(row.metadata)}, updated_at = ${row.updatedAt}, updated_by = ${sql.json(row.updatedBy)}
+            grace_days = ${row.graceDays}, metadata = ${sql.json(row.metadata)}, updated_at = ${row.updatedAt}, updated_by = ${sql.json(row.updatedBy)}
           WHERE organization_id = ${organizationId} AND id = ${row.id}
           RETURNING ${columns}`),
         Option.getOrThrow,

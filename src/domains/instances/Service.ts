@@ -113,6 +113,7 @@ const make = Effect.gen(function* () {
           deploymentZoneId: yield* zoneId(organizationId, input.deploymentZoneId ?? null),
           startLicenseDate: input.startLicenseDate,
           endLicenseDate: input.endLicenseDate,
+          graceDays: input.graceDays ?? null,
           metadata,
           integrations: {},
           createdAt: at,
@@ -210,6 +211,7 @@ const make = Effect.gen(function* () {
               : yield* zoneId(organizationId, input.deploymentZoneId),
           startLicenseDate: input.startLicenseDate ?? current.startLicenseDate,
           endLicenseDate: input.endLicenseDate === undefined ? current.endLicenseDate : input.endLicenseDate,
+          graceDays: input.graceDays === undefined ? current.graceDays : input.graceDays,
           metadata,
         }
         return updated

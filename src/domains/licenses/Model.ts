@@ -21,6 +21,11 @@ const LicenseType = Schema.Literals(licenseTypes).annotate(component("LicenseTyp
 
 export const LifecycleState = Schema.Literals(lifecycleStates).annotate(component("LifecycleState", "PUBLISHED"))
 
+/** For how many days after its end a license still grants access. A day has 24 hours. */
+export const GraceDays = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 365 })).annotate({
+  description: "For how many days of 24 hours instances keep their access after the end of the license",
+})
+
 export const License = Schema.Struct({
   id: Uuid,
   familyId: Uuid,
@@ -33,6 +38,7 @@ export const License = Schema.Struct({
   type: LicenseType,
   isDefault: Schema.Boolean.annotate({ description: "Whether its family resolves to this version" }),
   lifecycleState: LifecycleState,
+  graceDays: GraceDays,
   createdAt: Timestamp,
   updatedAt: Timestamp,
   createdBy: ActorReference,
@@ -46,6 +52,7 @@ export const License = Schema.Struct({
     versionName: "2026",
     description: null,
     isDefault: true,
+    graceDays: 14,
   }),
 )
 export type License = typeof License.Type
@@ -68,6 +75,7 @@ export const CreateLicense = Schema.Struct({
   ),
   isDefault: Schema.optionalKey(Schema.Boolean.annotate({ description: "Default `false`" })),
   versionName: optional(Name),
+  graceDays: Schema.optionalKey(GraceDays).annotate({ description: "Default 0" }),
 }).annotate(component("CreateLicense"))
 export type CreateLicense = typeof CreateLicense.Type
 
@@ -78,6 +86,7 @@ export const UpdateLicense = Schema.Struct({
   description: optional(Description),
   versionName: optional(Name),
   isDefault: Schema.optionalKey(Schema.Boolean),
+  graceDays: Schema.optionalKey(GraceDays),
 }).annotate(component("UpdateLicense"))
 export type UpdateLicense = typeof UpdateLicense.Type
 

@@ -22,7 +22,7 @@ const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const licenses = sql.literal(`SELECT license.id, family.id AS "familyId", family.slug AS "familySlug", license.slug,
       license.name, license.version::text AS version, license.version_name AS "versionName", license.description,
-      license.type, license.is_default AS "isDefault", license.lifecycle_state AS "lifecycleState",
+      license.type, license.is_default AS "isDefault", license.lifecycle_state AS "lifecycleState", license.grace_days AS "graceDays",
       license.created_at AS "createdAt", license.updated_at AS "updatedAt", license.created_by AS "createdBy",
       license.updated_by AS "updatedBy"
     FROM licenses license
@@ -101,10 +101,10 @@ const make = Effect.gen(function* () {
     insert: (organizationId: string, row: License) =>
       returnedRow(sql`
         INSERT INTO licenses (organization_id, id, family_id, slug, name, version, version_name, description, type,
-          is_default, lifecycle_state, created_at, created_by, updated_at, updated_by)
+          is_default, lifecycle_state, grace_days, created_at, created_by, updated_at, updated_by)
         VALUES (${organizationId}, ${row.id}, ${row.familyId}, ${row.slug}, ${row.name}, ${Number(row.version)},
           ${row.versionName}, ${row.description}, ${row.type}, ${row.isDefault}, ${row.lifecycleState},
-          ${row.createdAt}, ${sql.json(row.createdBy)}, ${row.updatedAt}, ${sql.json(row.updatedBy)})
+          ${row.graceDays}, ${row.createdAt}, ${sql.json(row.createdBy)}, ${row.updatedAt}, ${sql.json(row.updatedBy)})
         ON CONFLICT ON CONSTRAINT licenses_slug DO NOTHING
         RETURNING id`),
 
@@ -142,11 +142,19 @@ const make = Effect.gen(function* () {
         WHERE license.organization_id = ${organizationId} AND license.family_id = ${familyId} AND license.is_default
         FOR UPDATE OF license`),
 
+    /** Updates a locked row. Stores the previous grace days if they change. */
     update: (organizationId: string, row: License) =>
       Effect.asVoid(
         Effect.orDie(sql`
+          WITH before AS (
+            INSERT INTO past_license_graces (organization_id, license_id, until, grace_days)
+            SELECT organization_id, id, ${row.updatedAt}, grace_days FROM licenses
+            WHERE organization_id = ${organizationId} AND id = ${row.id} AND grace_days <> ${row.graceDays}
+            ON CONFLICT DO NOTHING
+          )
           UPDATE licenses SET name = ${row.name}, type = ${row.type}, description = ${row.description},
             version_name = ${row.versionName}, is_default = ${row.isDefault}, lifecycle_state = ${row.lifecycleState},
+            grace_days = ${row.graceDays},
             updated_at = ${row.updatedAt}, updated_by = ${sql.json(row.updatedBy)}
           WHERE organization_id = ${organizationId} AND id = ${row.id}`),
       ),

@@ -133,6 +133,7 @@ const make = Effect.gen(function* () {
       type: input.type,
       isDefault: input.isDefault ?? false,
       lifecycleState: input.lifecycleState ?? "PUBLISHED",
+      graceDays: input.graceDays ?? 0,
       createdAt: at,
       updatedAt: at,
       createdBy: caller.actor,
@@ -187,6 +188,7 @@ const make = Effect.gen(function* () {
           description: input.description === undefined ? current.description : input.description,
           versionName: input.versionName === undefined ? current.versionName : input.versionName,
           isDefault: input.isDefault ?? current.isDefault,
+          graceDays: input.graceDays ?? current.graceDays,
           updatedAt: yield* now,
           updatedBy: caller.actor,
         }

@@ -20,7 +20,7 @@ export const familyJoin = `JOIN license_families f ON f.organization_id = l.orga
 
 /** The license `l` of the instance `i`, by one index look-up whatever the statistics are. */
 export const licenseJoin = `CROSS JOIN LATERAL (
-      SELECT slug FROM licenses WHERE organization_id = i.organization_id AND id = i.license_id OFFSET 0
+      SELECT slug, grace_days FROM licenses WHERE organization_id = i.organization_id AND id = i.license_id OFFSET 0
     ) l`
 
 /** The grant `g` of the entitlement `e` to the instance `i`, if there is one, by one index look-up as well. */
@@ -47,12 +47,15 @@ export const totalsAround = (columns: string): string => `LEFT JOIN LATERAL (
       OFFSET 0
     ) t ON true`
 
+/** The days of access after the end of the license: of the instance `i`, otherwise of its license `l`. */
+export const graceDays = `coalesce(i.grace_days, l.grace_days) AS "graceDays"`
+
 /**
  * The columns of a check: of the instance `i`, its license `l`, the entitlement `e`, its grant `g`, a total `t` and
  * reservations `h`.
  */
 export const checkedColumns = `i.slug AS instance, l.slug AS license, i.start_license_date AS "startLicenseDate",
-  i.end_license_date AS "endLicenseDate", e.slug AS entitlement, e.type, e.reset_period AS "resetPeriod",
+  i.end_license_date AS "endLicenseDate", ${graceDays}, e.slug AS entitlement, e.type, e.reset_period AS "resetPeriod",
   e.reset_anchor AS "resetAnchor",
   CASE jsonb_typeof(g.value) WHEN 'object' THEN '{}' ELSE g.value #>> '{}' END AS granted,
   g.overage_percent AS "overagePercent", t.period_start AS "periodStart", t.value::text AS used, h.quantity::text AS held`

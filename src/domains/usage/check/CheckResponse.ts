@@ -1,7 +1,7 @@
 /** From the basis of a check to its response and the response's JSON. Pure. */
 import { decimalOfAmount } from "../../../kernel/values/Decimal.ts"
 import { instantText } from "../../../kernel/values/Timestamp.ts"
-import { decide } from "../rules/Decision.ts"
+import { decide, graceEndAt } from "../rules/Decision.ts"
 import { explain } from "./Explanation.ts"
 import type { CheckRequest, CheckResult, Standing } from "./Model.ts"
 import type { CheckedInstance, CheckRow } from "../rules/Terms.ts"
@@ -29,7 +29,7 @@ export const answersTo = ({ bases, instance }: CheckBasis, checks: Checks, at: D
 /** The response to a check. */
 export const checkResultOf = (basis: CheckBasis, checks: Checks, at: Date): CheckResult => {
   const { instance, license } = basis.instance
-  return { instance, license, at, checks: answersTo(basis, checks, at) }
+  return { instance, license, at, graceEndsAt: graceEndAt(basis.instance, at), checks: answersTo(basis, checks, at) }
 }
 
 // Most entitlements of a check have the same period.
@@ -70,15 +70,17 @@ export const answersAsText = (answers: CheckResult["checks"]): string => {
 export const responseText = (
   { instance, license }: Pick<CheckedInstance, "instance" | "license">,
   at: Date,
+  graceEndsAt: Date | null,
   answers: string,
 ): string => {
   const names = `"instance":${JSON.stringify(instance)},"license":${JSON.stringify(license)}`
-  return `{${names},"at":"${instantText(at)}","checks":${answers}}`
+  const end = graceEndsAt === null ? "null" : `"${instantText(graceEndsAt)}"`
+  return `{${names},"at":"${instantText(at)}","graceEndsAt":${end},"checks":${answers}}`
 }
 
 /** The response as JSON text, in the order of its schema. */
 export const checkAsText = (result: CheckResult): string =>
-  responseText(result, result.at, answersAsText(result.checks))
+  responseText(result, result.at, result.graceEndsAt, answersAsText(result.checks))
 
 /** The standing of the instance with every entitlement of the rows. */
 export const standings = (rows: ReadonlyArray<CheckRow>, at: Date): ReadonlyArray<Standing> => {

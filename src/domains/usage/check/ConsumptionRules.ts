@@ -5,7 +5,7 @@ import { decimalOfAmount, isStorable, one, zero } from "../../../kernel/values/D
 import { invalid } from "../../../kernel/contract/Problem.ts"
 import { accountName, withCapExceeded, isConsumable, limitFor, methodOf, post } from "../ledger/Account.ts"
 import type { Account, Accounts } from "../ledger/Account.ts"
-import { decide, figures } from "../rules/Decision.ts"
+import { decide, figures, graceEndAt } from "../rules/Decision.ts"
 import type { CheckSubject, Decision } from "../rules/Decision.ts"
 import { explain } from "./Explanation.ts"
 import type { CheckedInstance } from "../rules/Terms.ts"
@@ -123,7 +123,13 @@ export const decideConsumption = (
       : {}),
   }))
   return {
-    result: { instance: instance.instance, license: instance.license, at, checks: answers },
+    result: {
+      instance: instance.instance,
+      license: instance.license,
+      at,
+      graceEndsAt: graceEndAt(instance, at),
+      checks: answers,
+    },
     accounts: left,
   }
 }

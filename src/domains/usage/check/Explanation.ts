@@ -1,7 +1,7 @@
 /** Explains the answer of a check by everything that it was decided on. Pure. */
 import { BigDecimal } from "effect"
 import { amountOf, decimalText, one } from "../../../kernel/values/Decimal.ts"
-import { capOf, isUnlimited } from "../rules/Decision.ts"
+import { accessEndOf, capOf, isUnlimited } from "../rules/Decision.ts"
 import type { CheckSubject, Decision } from "../rules/Decision.ts"
 import type { Explanation } from "./Model.ts"
 import type { LicenseFacts } from "../rules/Terms.ts"
@@ -64,11 +64,15 @@ const decisionText = (explained: ExplanationInput): string => {
     case "LICENSE_NOT_STARTED":
       return `Denied: the license of "${instance.instance}" starts on ${instance.startLicenseDate.toISOString()}.`
     case "LICENSE_EXPIRED":
-      return `Denied: the license of "${instance.instance}" ended on ${instance.endLicenseDate?.toISOString() ?? ""}.`
+      return `Denied: the license of "${instance.instance}" ended on ${instance.endLicenseDate?.toISOString() ?? ""}${
+        instance.graceDays === 0 ? "" : `, and its grace period on ${accessEndOf(instance)?.toISOString() ?? ""}`
+      }.`
     case "NOT_GRANTED":
       return `Denied: ${nameOf(explained)} does not grant "${slug}".`
     case "UNLIMITED":
       return `Allowed: ${nameOf(explained)} grants "${slug}" without a limit.`
+    case "IN_GRACE":
+      return `Allowed until ${accessEndOf(instance)?.toISOString() ?? ""}, in the grace period: the license of "${instance.instance}" ended on ${instance.endLicenseDate?.toISOString() ?? ""}.`
     case "GRANTED":
       return subject.entitlement?.type === "NUMBER"
         ? `Allowed: with ${decimalText(requested)} more, the total of "${slug}" is ${total}, and ${limitText(explained)}.`
@@ -103,6 +107,7 @@ export const explain = (explained: ExplanationInput): Explanation => {
       ...facts,
       startLicenseDate: instance.startLicenseDate,
       endLicenseDate: instance.endLicenseDate,
+      graceDays: instance.graceDays,
     },
     grant: grantOf(explained),
     window:

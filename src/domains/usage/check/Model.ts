@@ -21,6 +21,7 @@ export const Explanation = Schema.Struct({
     lifecycleState: LifecycleState,
     startLicenseDate: Timestamp,
     endLicenseDate: Schema.NullOr(Timestamp),
+    graceDays: Schema.Finite.annotate({ description: "Days of access after the end, of the instance or its license" }),
   }).annotate({ ...component("CheckedLicense"), description: "The license version of the instance, with its dates" }),
   grant: Schema.NullOr(
     Schema.Struct({
@@ -119,8 +120,11 @@ export const CheckResult = Schema.Struct({
   instance: Schema.String.annotate({ description: "Slug of the instance" }),
   license: Schema.String.annotate({ description: "Slug of its license version" }),
   at: Timestamp,
+  graceEndsAt: Schema.NullOr(Timestamp).annotate({
+    description: "When access ends, if the license has ended and is in its grace period; otherwise `null`",
+  }),
   checks: Schema.Array(CheckAnswer),
-}).annotate(component("CheckResult", { instance: "globex-production", license: "pro" }))
+}).annotate(component("CheckResult", { instance: "globex-production", license: "pro", graceEndsAt: null }))
 
 export type CheckResult = typeof CheckResult.Type
 

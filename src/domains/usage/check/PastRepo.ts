@@ -66,7 +66,8 @@ const usedIn = (row: SummedUp): BigDecimal.BigDecimal =>
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const columns = sql.literal(`i.id AS "instanceId", i.slug AS instance, l.slug AS license,
-    terms.start_license_date AS "startLicenseDate", terms.end_license_date AS "endLicenseDate", e.id AS "entitlementId",
+    terms.start_license_date AS "startLicenseDate", terms.end_license_date AS "endLicenseDate",
+    coalesce(terms.grace_days, before.grace_days, l.grace_days) AS "graceDays", e.id AS "entitlementId",
     e.slug AS entitlement, e.type, e.aggregation_method AS "aggregationMethod", e.reset_period AS "resetPeriod",
     e.reset_anchor AS "resetAnchor", CASE jsonb_typeof(g.value) WHEN 'object' THEN '{}' ELSE g.value #>> '{}' END AS granted,
     g.overage_percent AS "overagePercent", NULL AS "periodStart", NULL AS used, h.quantity::text AS held`)
@@ -76,16 +77,21 @@ const make = Effect.gen(function* () {
 
   // No terms are stored for the time before the instance was created. Its present terms are used for that time.
   const termsAndLicense = sql.literal(`LEFT JOIN LATERAL (
-      SELECT license_id, start_license_date, end_license_date FROM past_instance_terms
+      SELECT license_id, start_license_date, end_license_date, grace_days FROM past_instance_terms
       WHERE organization_id = i.organization_id AND instance_id = i.id AND until > asked.at AND i.created_at <= asked.at
       ORDER BY until LIMIT 1
     ) past ON true
     CROSS JOIN LATERAL (
-      SELECT past.license_id, past.start_license_date, past.end_license_date WHERE past.license_id IS NOT NULL
+      SELECT past.license_id, past.start_license_date, past.end_license_date, past.grace_days WHERE past.license_id IS NOT NULL
       UNION ALL
-      SELECT i.license_id, i.start_license_date, i.end_license_date WHERE past.license_id IS NULL
+      SELECT i.license_id, i.start_license_date, i.end_license_date, i.grace_days WHERE past.license_id IS NULL
     ) terms
-    JOIN licenses l ON l.organization_id = i.organization_id AND l.id = terms.license_id`)
+    JOIN licenses l ON l.organization_id = i.organization_id AND l.id = terms.license_id
+    LEFT JOIN LATERAL (
+      SELECT grace_days FROM past_license_graces
+      WHERE organization_id = l.organization_id AND license_id = l.id AND until > asked.at AND i.created_at <= asked.at
+      ORDER BY until LIMIT 1
+    ) before ON true`)
   const grants = sql.literal(`LEFT JOIN LATERAL (
       SELECT true AS is_known, value, overage_percent FROM past_license_grants
       WHERE organization_id = l.organization_id AND license_id = l.id AND entitlement_id = e.id AND until > asked.at

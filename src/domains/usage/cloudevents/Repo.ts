@@ -11,6 +11,7 @@ type Instance = Pick<Meter, "instanceId" | "instance"> & {
   readonly licenseId: string
   readonly startLicenseDate: string
   readonly endLicenseDate: string | null
+  readonly graceDays: number | null
 }
 type Entitlement = Pick<
   Meter,
@@ -31,7 +32,7 @@ type Grant = Pick<Meter, "granted" | "overagePercent"> & {
 interface TermsRow {
   readonly instances: ReadonlyArray<Instance>
   readonly entitlements: ReadonlyArray<Entitlement>
-  readonly licenses: ReadonlyArray<{ readonly licenseId: string; readonly license: string }>
+  readonly licenses: ReadonlyArray<{ readonly licenseId: string; readonly license: string; readonly graceDays: number }>
   readonly grants: ReadonlyArray<Grant>
 }
 
@@ -43,13 +44,15 @@ export interface Terms {
 }
 
 const termsOf = (organizationId: string, row: TermsRow): Terms => {
-  const licenses = new Map(row.licenses.map(({ license, licenseId }) => [licenseId, license]))
+  const licenses = new Map(row.licenses.map((license) => [license.licenseId, license]))
   const granted = Map.groupBy(row.grants, ({ entitlementId }) => entitlementId)
   const instances = new Map(
-    row.instances.map(({ endLicenseDate, instance, instanceId, licenseId, startLicenseDate }) => {
+    row.instances.map(({ endLicenseDate, graceDays, instance, instanceId, licenseId, startLicenseDate }) => {
+      const license = licenses.get(licenseId)
       const startDate = new Date(startLicenseDate)
       const endDate = endLicenseDate === null ? null : new Date(endLicenseDate)
-      return [instance, { instanceId, licenseId, license: licenses.get(licenseId) ?? "", startDate, endDate }]
+      const days = graceDays ?? license?.graceDays ?? 0
+      return [instance, { instanceId, licenseId, license: license?.license ?? "", startDate, endDate, days }]
     }),
   )
   const entitlements = new Map(
@@ -76,6 +79,7 @@ const termsOf = (organizationId: string, row: TermsRow): Terms => {
         license: found.license,
         startLicenseDate: found.startDate,
         endLicenseDate: found.endDate,
+        graceDays: found.days,
         entitlementId: terms.entitlementId,
         entitlement,
         entitlementName: terms.entitlementName,
@@ -125,7 +129,7 @@ const make = Effect.gen(function* () {
         record<TermsRow>()(sql`
           WITH i AS MATERIALIZED (
             SELECT id AS "instanceId", slug AS instance, license_id AS "licenseId",
-              start_license_date AS "startLicenseDate", end_license_date AS "endLicenseDate"
+              start_license_date AS "startLicenseDate", end_license_date AS "endLicenseDate", grace_days AS "graceDays"
             FROM instances
             WHERE organization_id = ${organizationId} AND slug = ANY(ARRAY(SELECT unnest(${instances}::text[])))
           ), e AS MATERIALIZED (
@@ -135,9 +139,9 @@ const make = Effect.gen(function* () {
             FROM entitlements
             WHERE organization_id = ${organizationId} AND slug = ANY(ARRAY(SELECT unnest(${entitlements}::text[])))
           ), l AS MATERIALIZED (
-            SELECT used."licenseId", found.license FROM (SELECT DISTINCT "licenseId" FROM i) used
+            SELECT used."licenseId", found.license, found."graceDays" FROM (SELECT DISTINCT "licenseId" FROM i) used
             CROSS JOIN LATERAL (
-              SELECT slug AS license FROM licenses
+              SELECT slug AS license, grace_days AS "graceDays" FROM licenses
               WHERE organization_id = ${organizationId} AND id = used."licenseId" OFFSET 0
             ) found
           ), g AS MATERIALIZED (

@@ -2,6 +2,7 @@
 import { BigDecimal } from "effect"
 import { isStorable, decimalText } from "../../../kernel/values/Decimal.ts"
 import { DAY_MS, isBefore } from "../../../kernel/values/Timestamp.ts"
+import { accessEndOf } from "../rules/Decision.ts"
 import { methodOf } from "./Account.ts"
 import type { Account, RejectionReason } from "./Account.ts"
 import type { Meter } from "./Model.ts"
@@ -15,8 +16,8 @@ const MAX_AHEAD_MS = 5 * 60_000
 /** Validates the instant of usage. The message completes a phrase that names the property. */
 export const timestampError = (meter: Meter, timestamp: Date, now: Date): string | undefined => {
   if (isBefore(timestamp, meter.startLicenseDate)) return "must not be before the license starts"
-  if (meter.endLicenseDate !== null && !isBefore(timestamp, meter.endLicenseDate))
-    return "must be before the license ends"
+  const end = accessEndOf(meter)
+  if (end !== null && !isBefore(timestamp, end)) return "must be before the license ends"
   if (timestamp.getTime() < now.getTime() - RETENTION_MS) return "must not be more than 35 days ago"
   return timestamp.getTime() > now.getTime() + MAX_AHEAD_MS
     ? "must not be more than 5 minutes in the future"

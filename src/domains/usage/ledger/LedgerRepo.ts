@@ -7,7 +7,7 @@ import type { TotalKey } from "./Account.ts"
 import type { Total, UsageEvent } from "../rules/Aggregation.ts"
 import type { Crossings } from "../rules/Limits.ts"
 import type { Meter } from "./Model.ts"
-import { explainedColumns, familyJoin } from "../TermsSql.ts"
+import { explainedColumns, familyJoin, graceDays } from "../TermsSql.ts"
 
 /** A stored total, with decimals as texts. */
 export interface StoredTotal extends TotalKey, Crossings, Omit<Total, "value" | "sum"> {
@@ -55,7 +55,7 @@ export const totalRowOf = (row: StoredTotal): TotalRow => ({
 /** The columns of a meter: of the instance `i`, its license `l`, the entitlement `e` and its grant `g`. */
 export const meterColumns = `i.organization_id AS "organizationId", i.id AS "instanceId", i.slug AS instance,
     l.slug AS license, i.start_license_date AS "startLicenseDate", i.end_license_date AS "endLicenseDate",
-    e.id AS "entitlementId", e.slug AS entitlement, e.name AS "entitlementName", e.type,
+    ${graceDays}, e.id AS "entitlementId", e.slug AS entitlement, e.name AS "entitlementName", e.type,
     e.aggregation_method AS "aggregationMethod", e.reset_period AS "resetPeriod", e.reset_anchor AS "resetAnchor",
     e.warning_threshold_percent AS "warningThresholdPercent", e.display_order AS "displayOrder",
     CASE jsonb_typeof(g.value) WHEN 'object' THEN '{}' ELSE g.value #>> '{}' END AS granted,

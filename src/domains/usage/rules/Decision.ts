@@ -5,16 +5,17 @@
  */
 import { BigDecimal } from "effect"
 import { amountOf, hundred, hundredth, one, unlimited, zero } from "../../../kernel/values/Decimal.ts"
-import { isBefore } from "../../../kernel/values/Timestamp.ts"
+import { DAY_MS, isBefore } from "../../../kernel/values/Timestamp.ts"
 import type { EntitlementType } from "../../entitlements/Model.ts"
 import { contains } from "./Period.ts"
 import type { Period } from "./Period.ts"
 
-/** The reasons of a check: the first three allow, the others deny (contract section 5). */
+/** The reasons of a check: the first four allow, the others deny (contract section 5). */
 export const checkReasons = [
   "GRANTED",
   "UNLIMITED",
   "SOFT_LIMIT",
+  "IN_GRACE",
   "LIMIT_REACHED",
   "NOT_GRANTED",
   "ENTITLEMENT_NOT_FOUND",
@@ -46,6 +47,13 @@ export interface Basis {
   readonly period: Period | null
 }
 
+/** A license is running in `[startLicenseDate, endLicenseDate)`, then in grace for so many days. Without an end it never expires. */
+export interface Term {
+  readonly startLicenseDate: Date
+  readonly endLicenseDate: Date | null
+  readonly graceDays: number
+}
+
 /** Everything that a decision depends on. */
 export interface CheckSubject extends Basis {
   /**
@@ -53,8 +61,8 @@ export interface CheckSubject extends Basis {
    * uses it.
    */
   readonly requested?: BigDecimal.BigDecimal | undefined
-  /** The license is running in `[startLicenseDate, endLicenseDate)`. Without an end it never expires. */
-  readonly instance: { readonly startLicenseDate: Date; readonly endLicenseDate: Date | null }
+  /** The term of the license. */
+  readonly instance: Term
   /** The instant of the check. */
   readonly at: Date
 }
@@ -91,7 +99,7 @@ export interface Decision {
  *
  * 1. An entitlement that the organization does not have is denied: `ENTITLEMENT_NOT_FOUND`.
  * 2. Before the license starts, everything is denied: `LICENSE_NOT_STARTED`.
- * 3. From the instant when the license ends, everything is denied: `LICENSE_EXPIRED`.
+ * 3. From the instant when the license and its grace period end, everything is denied: `LICENSE_EXPIRED`.
  * 4. An entitlement is denied if the license does not grant it, grants `false`, or grants a value of another type:
  *    `NOT_GRANTED`.
  * 5. A boolean `true` and a configuration are allowed: `GRANTED`. For a number:
@@ -99,6 +107,8 @@ export interface Decision {
  * 7. A request is allowed if usage, reservations and the request are within the limit: `GRANTED`.
  * 8. It is allowed if they are within the limit plus `overagePercent` of it: `SOFT_LIMIT`.
  * 9. Anything more is denied: `LIMIT_REACHED`.
+ *
+ * What is allowed after the end of the license, in its grace period, has the reason `IN_GRACE` instead.
  *
  * The order is part of the product: the reason of an expired license is the expiry, not a reached limit. The rules are
  * contract section 5, "Entitlements, usage, check", and section 9, "Check".
@@ -120,7 +130,7 @@ export const decide = (subject: CheckSubject): Decision => {
 
 /** Whether this reason allows access. */
 export const allows = (reason: CheckReason): boolean =>
-  reason === "GRANTED" || reason === "UNLIMITED" || reason === "SOFT_LIMIT"
+  reason === "GRANTED" || reason === "UNLIMITED" || reason === "SOFT_LIMIT" || reason === "IN_GRACE"
 
 /**
  * The figures of a limit, a usage and what reservations hold. After a consumed check they describe the new state
@@ -163,17 +173,39 @@ export const isWithinSoftLimit = (
 ): boolean => isWithinLimit(amount, capOf(limit, overagePercent))
 
 const reasonFor = (subject: CheckSubject): CheckReason => {
-  const { entitlement, grant, instance, at } = subject
+  const { entitlement, instance, at } = subject
   if (entitlement === null) return "ENTITLEMENT_NOT_FOUND"
   if (isBefore(at, instance.startLicenseDate)) return "LICENSE_NOT_STARTED"
-  if (instance.endLicenseDate !== null && !isBefore(at, instance.endLicenseDate)) return "LICENSE_EXPIRED"
+  if (!isEnded(instance, at)) return reasonWhileRunning(subject)
+  if (graceEndAt(instance, at) === null) return "LICENSE_EXPIRED"
+  const reason = reasonWhileRunning(subject)
+  return allows(reason) ? "IN_GRACE" : reason
+}
+
+const reasonWhileRunning = (subject: CheckSubject): CheckReason => {
+  const { entitlement, grant } = subject
+  if (entitlement === null) return "ENTITLEMENT_NOT_FOUND"
   if (grant === null || !grantsSomething[entitlement.type](grant.value)) return "NOT_GRANTED"
   if (!isQuantity(grant.value)) return "GRANTED"
   return reasonForAmount(grant.value, grant.overagePercent, amountAfter(subject))
 }
 
-/** Whether the license is running at an instant. */
-export const isRunning = ({ endLicenseDate, startLicenseDate }: CheckSubject["instance"], at: Date): boolean =>
+/** When access ends: at the end of the grace period. `null` if the license never ends. */
+export const accessEndOf = ({ endLicenseDate, graceDays }: Omit<Term, "startLicenseDate">): Date | null =>
+  endLicenseDate === null ? null : new Date(endLicenseDate.getTime() + graceDays * DAY_MS)
+
+/** The end of the grace period at an instant in it; `null` at any other instant. */
+export const graceEndAt = (term: Term, at: Date): Date | null => {
+  if (!isEnded(term, at)) return null
+  const end = accessEndOf(term)
+  return end !== null && isBefore(at, end) ? end : null
+}
+
+const isEnded = ({ endLicenseDate }: Term, at: Date): boolean =>
+  endLicenseDate !== null && !isBefore(at, endLicenseDate)
+
+/** Whether the license is running at an instant, and not in grace. */
+export const isRunning = ({ endLicenseDate, startLicenseDate }: Term, at: Date): boolean =>
   contains({ start: startLicenseDate, end: endLicenseDate }, at)
 
 const reasonForAmount = (

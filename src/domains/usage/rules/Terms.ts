@@ -20,6 +20,8 @@ export interface CheckedInstance {
   readonly license: string
   readonly startLicenseDate: Date
   readonly endLicenseDate: Date | null
+  /** For how many days after the end of the license access goes on. */
+  readonly graceDays: number
   /** Read only for an explanation. */
   readonly facts?: LicenseFacts
 }

@@ -6,7 +6,7 @@
 import { makeLruCache } from "../../../../kernel/concurrency/LruCache.ts"
 import { isSameInstant } from "../../../../kernel/values/Timestamp.ts"
 import type { CheckBasis } from "../../rules/CheckBasis.ts"
-import { isRunning } from "../../rules/Decision.ts"
+import { graceEndAt, isRunning } from "../../rules/Decision.ts"
 import type { CheckedInstance } from "../../rules/Terms.ts"
 import { answersAsText, answersTo, responseText } from "../CheckResponse.ts"
 import type { CheckRequest } from "../Model.ts"
@@ -41,13 +41,14 @@ class RepeatedBasis implements CheckBasis {
 
 /**
  * The response to a check as JSON text, with cached answers where there are any. The instant matters only for whether
- * the license is running: the basis belongs to the periods of its instant. So answers outside the license's dates are
- * not cached.
+ * the license is running: the basis belongs to the periods of its instant. So answers outside the license's dates, also
+ * those in the grace period, are not cached.
  */
 export const cachedResponseText = (basis: CheckBasis, checks: Checks, at: Date): string =>
   responseText(
     basis.instance,
     at,
+    graceEndAt(basis.instance, at),
     basis instanceof RepeatedBasis && isRunning(basis.instance, at)
       ? basis.answersTo(checks, at)
       : answersAsText(answersTo(basis, checks, at)),
@@ -66,7 +67,8 @@ const isSameRow = (one: UsageRow, other: UsageRow | undefined): boolean =>
   one.licenseId === other.licenseId &&
   one.catalogVersion === other.catalogVersion &&
   isSameInstant(one.startLicenseDate, other.startLicenseDate) &&
-  isSameInstant(one.endLicenseDate, other.endLicenseDate)
+  isSameInstant(one.endLicenseDate, other.endLicenseDate) &&
+  one.graceDays === other.graceDays
 
 const areSameRows = (some: ReadonlyArray<UsageRow>, others: ReadonlyArray<UsageRow>): boolean =>
   some.length === others.length && some.every((row, position) => isSameRow(row, others[position]))

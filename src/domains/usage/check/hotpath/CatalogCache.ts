@@ -19,6 +19,7 @@ interface CachedEntitlement extends Pick<CheckedEntitlement, "type" | "resetPeri
 
 interface CachedLicense {
   readonly slug: string
+  readonly graceDays: number
   /** By the slug of the entitlement; `null` if it is not granted. */
   readonly grants: Map<string, Grant | null>
 }
@@ -145,12 +146,13 @@ export const makeCatalogCache = (maxFacts = MAX_FACTS) => {
         const usage = decimalOrZero(used[question]?.[index])
         bases.push({ entitlement, grant, usage, held: decimalOrZero(held[question]?.[index]), period })
       }
-      const { endLicenseDate, startLicenseDate: start } = first
+      const { endLicenseDate, graceDays, startLicenseDate: start } = first
       const instance: CheckedInstance = {
         instance: instanceSlug,
         license: license.slug,
         startLicenseDate: start,
         endLicenseDate,
+        graceDays: graceDays ?? license.graceDays,
       }
       return { instance, bases }
     },
@@ -166,7 +168,11 @@ export const makeCatalogCache = (maxFacts = MAX_FACTS) => {
         const catalog = catalogOf(question.organizationId, row.catalogVersion)
         const license =
           catalog.licenses.get(row.licenseId) ??
-          store(catalog.licenses, row.licenseId, { slug: row.license, grants: new Map<string, Grant | null>() })
+          store(catalog.licenses, row.licenseId, {
+            slug: row.license,
+            graceDays: row.licenseGraceDays,
+            grants: new Map<string, Grant | null>(),
+          })
         if (row.entitlement === null) continue
         const { entitlement: slug, entitlementId: id, resetAnchor, resetPeriod, type } = row
         const entitlement =

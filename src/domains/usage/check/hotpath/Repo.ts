@@ -27,8 +27,10 @@ interface Versioned {
 
 /** A row of a check with everything that it is decided on. */
 export type CatalogRow = CheckedInstance &
-  Versioned &
-  ((CheckedEntitlement & { readonly entitlementId: string }) | { readonly entitlement: null })
+  Versioned & { readonly licenseGraceDays: number } & (
+    | (CheckedEntitlement & { readonly entitlementId: string })
+    | { readonly entitlement: null }
+  )
 
 /** What is left to read where the catalog is cached: the usage in a period. Its start is a text, as it is sent. */
 export interface WantedUsage {
@@ -45,7 +47,9 @@ export interface UsageQuestion extends AsOf {
 }
 
 /** The row of a {@link UsageQuestion}. */
-export interface UsageRow extends Omit<CheckedInstance, "instance" | "license" | "facts">, Versioned {
+export interface UsageRow extends Pick<CheckedInstance, "startLicenseDate" | "endLicenseDate">, Versioned {
+  /** Of the instance itself; `null` if it has those of its license. */
+  readonly graceDays: number | null
   /** An array in PostgreSQL's text format: the total of each entitlement, in the order of the question. */
   readonly used: string
   /** The same of what reservations hold; `null` if the instance has none. */
@@ -66,7 +70,7 @@ const make = Effect.gen(function* () {
   const isSharded = yield* hasCitus(sql)
   const ownOrganization = sql.literal(`asked."organizationId"`)
   const columns = sql.literal(
-    `${checkedColumns}, e.id AS "entitlementId", i.license_id AS "licenseId", c.version AS "catalogVersion"`,
+    `${checkedColumns}, l.grace_days AS "licenseGraceDays", e.id AS "entitlementId", i.license_id AS "licenseId", c.version AS "catalogVersion"`,
   )
   const license = sql.literal(licenseJoin)
   const grantsAndUsage = sql.literal(grantsAndUsageJoins)
@@ -92,7 +96,7 @@ const make = Effect.gen(function* () {
         FROM jsonb_to_recordset(${sql.json(questions.map((question, number) => toJson({ number, ...question })))})
           AS asked (number int, "organizationId" uuid, instance text, entitlements text[], at timestamptz, known timestamptz)
         CROSS JOIN LATERAL (
-          SELECT organization_id, id, slug, license_id, start_license_date, end_license_date FROM instances
+          SELECT organization_id, id, slug, license_id, start_license_date, end_license_date, grace_days FROM instances
           WHERE organization_id = ${within ?? ownOrganization} AND slug = asked.instance OFFSET 0
         ) i
         ${license}
@@ -111,7 +115,7 @@ const make = Effect.gen(function* () {
         ask(
           (own) => own`
         SELECT asked.number::int - 1 AS number, i.license_id AS "licenseId", i.start_license_date AS "startLicenseDate",
-          i.end_license_date AS "endLicenseDate", c.version AS "catalogVersion",
+          i.end_license_date AS "endLicenseDate", i.grace_days AS "graceDays", c.version AS "catalogVersion",
           ARRAY(
             SELECT (
               SELECT value FROM usage_totals WHERE organization_id = i.organization_id AND instance_id = i.id
@@ -128,7 +132,7 @@ const make = Effect.gen(function* () {
         ) WITH ORDINALITY
           AS asked ("organizationId", instance, "entitlementIds", "periodStart", at, known, number)
         CROSS JOIN LATERAL (
-          SELECT organization_id, id, license_id, start_license_date, end_license_date FROM instances
+          SELECT organization_id, id, license_id, start_license_date, end_license_date, grace_days FROM instances
           WHERE organization_id = asked."organizationId" AND slug = asked.instance OFFSET 0
         ) i
         ${catalogVersion}`,
