@@ -8,7 +8,7 @@ import { chmod, mkdtemp, rm } from "node:fs/promises"
 import { createServer } from "node:net"
 import type { AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { join, resolve } from "node:path"
 
 import { leakedIn } from "./issuedSecrets.ts"
 
@@ -78,7 +78,7 @@ export const limited = (openFiles: number, args: ReadonlyArray<string>): readonl
   ["-c", `ulimit -n ${openFiles} && exec "$0" "$@"`, process.execPath, ...args],
 ]
 
-/** Starts `keyshelf <args>`, or another entry file. The process is stopped when the scope closes. */
+/** Starts `keyshelf <args>`, or another entry file, relative to this checkout. The process is stopped when the scope closes. */
 export const start = (
   args: ReadonlyArray<string>,
   env: Record<string, string>,
@@ -87,7 +87,7 @@ export const start = (
 ): Effect.Effect<ServiceProcess, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.sync(() => {
-      const all = [join(root, entry), ...args]
+      const all = [resolve(root, entry), ...args]
       const [command, rest] = openFiles === undefined ? [process.execPath, all] : limited(openFiles, all)
       const child = spawn(command, rest, {
         cwd: root,
