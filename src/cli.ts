@@ -35,23 +35,29 @@ const openapiCommand = Command.make(
   }),
 ).pipe(Command.withDescription("Generate the OpenAPI documents and docs/errors.md"))
 
+const localCommands = [
+  serveCommand,
+  migrateCommand,
+  credentialCommand,
+  doctorCommand,
+  openapiCommand,
+  demoCommand,
+] as const
+
 // The command follows the flags for all commands, of which one has a value.
-const isService =
-  process.argv.slice(2).find((text, at, all) => !text.startsWith("-") && all[at - 1] !== "--log-level") === "serve"
+const requested = process.argv.slice(2).find((text, at, all) => !text.startsWith("-") && all[at - 1] !== "--log-level")
+const isLocal = localCommands.some(({ name }) => name === requested)
 
 const keyshelf = Command.make("keyshelf").pipe(
   Command.withDescription("Licensing and entitlement service"),
   Command.withSubcommands([
-    {
-      group: "Run the service",
-      commands: [serveCommand, migrateCommand, credentialCommand, doctorCommand, openapiCommand, demoCommand],
-    },
-    // They read the API documents, which the service does not need.
-    ...(isService ? [] : [{ group: "Use a running service", commands: makeRemoteCommands() }]),
+    { group: "Run the service", commands: localCommands },
+    // They read the API documents, which no local command needs, and which `openapi` writes.
+    ...(isLocal ? [] : [{ group: "Use a running service", commands: makeRemoteCommands() }]),
   ]),
 )
 
-endWithReader(isService)
+endWithReader(requested === "serve")
 
 // npm does not forward SIGTERM. When npm has exited, this process stops itself, so that it does not keep the ports.
 if (process.env["npm_lifecycle_event"] !== undefined) {
