@@ -2,7 +2,7 @@
  * Describes the parameters of operations (contract, part 2, section 10). A description is that of the parameter's schema.
  * Without one it follows from the name: `customerSlug` is the slug of the customer.
  */
-import { Predicate } from "effect"
+import { Predicate, String as Str } from "effect"
 import { HttpApi } from "effect/http-api"
 import type { HttpApiGroup } from "effect/http-api"
 import { DEFAULT_LIMIT, MAX_LIMIT } from "../kernel/contract/Page.ts"
@@ -14,7 +14,7 @@ import type { OperationChange, Part } from "./Parts.ts"
 // The generator describes it as undecoded text, and generated clients would then require a string.
 const pageLimit = { type: "integer", minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT }
 
-const words = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+const words = Str.noCase()
 
 /** The description of a path parameter whose name is a noun and what it is identified by. */
 export const descriptionOf = (name: string): string | undefined => {

@@ -273,6 +273,3 @@ export const NOUNS: ReadonlyArray<Noun> = [
 
 /** The list of the events, to which `events` adds `tail`. */
 export const EVENTS = list("listEvents", "timestamp", "type", "actor", "data")
-
-/** Operations that other commands use. */
-export const OTHERS = { me: "getMe", platformMe: "getPlatformMe", check: "checkInstance" } as const

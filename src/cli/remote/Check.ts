@@ -2,10 +2,8 @@
 import { Console, Effect, Option, Runtime, Schema } from "effect"
 import { Argument, CliError, Command, Flag } from "effect/cli"
 import { CommandFailed } from "../Failure.ts"
-import { now } from "../../kernel/values/Timestamp.ts"
 import { EXIT_CODES } from "./connection/ExitCodes.ts"
-import { common, idempotencyKey } from "./Flags.ts"
-import { forms, instant } from "./Instants.ts"
+import { common, idempotencyKey, instantFlag, pathArgument } from "./Flags.ts"
 import { json, listText } from "./Output.ts"
 import { Service } from "./connection/Service.ts"
 import { asking } from "./connection/Target.ts"
@@ -34,21 +32,18 @@ const Checked = Schema.Struct({
   ),
 })
 
-const invalid = (option: string, value: string, expected: string) =>
-  new CliError.InvalidValue({ option, value, expected, kind: option === "entitlement" ? "argument" : "flag" })
-
 /** Reads `seats` or `seats=5`. */
 const checkOf = Effect.fnUntraced(function* (text: string) {
   const [, entitlement = text, amount] = /^(.*)=(.*)$/s.exec(text) ?? []
   if (amount === undefined) return { entitlement }
   const requested = Number(amount)
   if (amount.trim() !== "" && Number.isFinite(requested)) return { entitlement, requested }
-  return yield* invalid("entitlement", text, "a slug, or a slug and an amount such as seats=5")
-})
-
-const timeOf = Effect.fnUntraced(function* (text: string) {
-  const at = instant(text, yield* now)
-  return Option.isSome(at) ? at.value : yield* invalid("at", text, forms.past)
+  return yield* new CliError.InvalidValue({
+    option: "entitlement",
+    value: text,
+    expected: "a slug, or a slug and an amount such as seats=5",
+    kind: "argument",
+  })
 })
 
 const run = Effect.fnUntraced(function* (request: {
@@ -93,7 +88,7 @@ export const checkCommand = Command.make(
   "check",
   {
     ...common,
-    instance: Argument.String("instance-slug").pipe(Argument.withDescription("Slug of the instance")),
+    instance: pathArgument("instance-slug", "Slug of the instance"),
     checks: Argument.String("entitlement").pipe(
       Argument.mapEffect(checkOf),
       Argument.withDescription("Slug of an entitlement, with an amount if needed: seats=5"),
@@ -103,9 +98,7 @@ export const checkCommand = Command.make(
       Flag.withDescription("Use the amounts if all of them are allowed; otherwise nothing is used"),
       Flag.withDefault(false),
     ),
-    at: Flag.String("at").pipe(
-      Flag.mapEffect(timeOf),
-      Flag.withMetavar("time"),
+    at: instantFlag("at", true).pipe(
       Flag.withDescription("The instant of the check; also how long ago, such as 24h; default: now"),
       Flag.optional,
     ),

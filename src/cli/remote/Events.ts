@@ -6,13 +6,10 @@ import { HttpClientRequest } from "effect/http"
 import { EXIT_CODES } from "./connection/ExitCodes.ts"
 import { flagsFor } from "./Flags.ts"
 import type { Operation } from "./Operations.ts"
-import { eventText, readPage } from "./Lists.ts"
-import { requestOf } from "./Requests.ts"
-import type { Values } from "./Requests.ts"
-import type { Request } from "./connection/Service.ts"
+import { eventText, pagesOf } from "./Lists.ts"
+import { asked } from "./Requests.ts"
 import { noResponse, Service } from "./connection/Service.ts"
-import type { RequestFailed } from "./connection/Service.ts"
-import { asking } from "./connection/Target.ts"
+import type { Request, RequestFailed } from "./connection/Service.ts"
 
 // The service sends a comment every 15 seconds, and tells readers to reconnect after this time (docs/events.md).
 const MAX_SILENCE = Duration.seconds(30)
@@ -42,21 +39,17 @@ const follow = Effect.fnUntraced(function* ({ count, isJson, request }: Tail) {
     yield* Console.log(isJson ? JSON.stringify(event) : eventText(event))
   })
 
-  /** Prints what was stored before, and returns where the live stream goes on. */
-  const readPast = Effect.gen(function* () {
-    let hasMore = true
-    while (hasMore && reader.left > 0) {
-      const query = {
-        ...request.query,
-        limit: "200",
-        ...(reader.position === undefined ? {} : { cursor: reader.position }),
-      }
-      const page = yield* readPage({ ...request, query })
-      yield* Effect.forEach(page.items, print, { discard: true })
-      reader.position = page.nextCursor
-      hasMore = page.hasMore
-    }
-  })
+  /** Prints what was stored before. The live stream goes on from there. */
+  const readPast = pagesOf(request).pipe(
+    Stream.tap(({ items, nextCursor }) =>
+      Effect.gen(function* () {
+        yield* Effect.forEach(items, print, { discard: true })
+        reader.position = nextCursor
+      }),
+    ),
+    Stream.takeUntil(() => reader.left === 0),
+    Stream.runDrain,
+  )
 
   /** One connection, until it breaks or enough events are printed. */
   const readLive = Effect.gen(function* () {
@@ -125,10 +118,8 @@ export const tailCommand = (list: Operation) => {
       ),
     },
     Effect.fn(function* (values) {
-      const tail = Effect.flatMap(requestOf(operation, values as Values), (request) =>
-        follow({ request, isJson: values.json, count: Option.getOrElse(values.count, () => Infinity) }),
-      )
-      yield* asking(values, tail)
+      const count = Option.getOrElse(values.count, () => Infinity)
+      yield* asked(operation, values, (request) => follow({ request, isJson: values.json, count }))
     }),
   ).pipe(
     Command.withDescription(

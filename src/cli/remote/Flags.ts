@@ -1,5 +1,5 @@
 /** The flags and arguments of an operation. */
-import { Effect, Option, Schema } from "effect"
+import { Effect, Option, Schema, String as Str } from "effect"
 import { Argument, CliError, Flag } from "effect/cli"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { forms, instant } from "./Instants.ts"
@@ -9,14 +9,14 @@ import type { Input, Operation } from "./Operations.ts"
 export type Given = Readonly<Record<string, Option.Option<unknown>>>
 
 /** The name of a flag: `externalCustomerId` is `--external-customer-id`. */
-export const flagName = (name: string): string =>
-  name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`).replaceAll("_", "-")
+export const flagName = (name: string): string => Str.kebabCase(name)
 
 const Json = Schema.fromJsonString(Schema.Json)
 
 const plain = (description: string | undefined) => (description ?? "").replaceAll("`", "")
 
-const instantFlag = (name: string, isPast: boolean) =>
+/** A flag for a time, which `isPast` allows to be how long ago. */
+export const instantFlag = (name: string, isPast: boolean) =>
   Flag.String(name).pipe(
     Flag.mapEffect((value) =>
       Effect.flatMap(now, (at) =>
@@ -44,7 +44,7 @@ const flagOf = (input: Input): Flag.Flag<Option.Option<unknown>> => {
   const name = flagName(input.name)
   const isPast = PAST.includes(input.name)
   const { notation } = input
-  const described = (flag: Flag.Flag<unknown>, hint = "") => {
+  const described = <A>(flag: Flag.Flag<A>, hint = ""): Flag.Flag<A> => {
     const parts = [plain(input.description), hint, input.isRequired ? "required" : ""]
     return Flag.withDescription(flag, parts.filter((part) => part !== "").join("; "))
   }
@@ -60,10 +60,12 @@ const flagOf = (input: Input): Flag.Flag<Option.Option<unknown>> => {
     case "words":
       return Flag.optional(described(Flag.Literals(name, notation.words)))
     case "texts":
-      return Flag.String(name).pipe(
-        Flag.between(0, 1000),
-        Flag.map((texts) => (texts.length === 0 ? Option.none() : Option.some(texts))),
-        Flag.withDescription([plain(input.description), "can be repeated"].filter((part) => part !== "").join("; ")),
+      return described(
+        Flag.String(name).pipe(
+          Flag.between(0, 1000),
+          Flag.map((texts) => (texts.length === 0 ? Option.none() : Option.some(texts))),
+        ),
+        "can be repeated",
       )
     case "json":
       return Flag.optional(
@@ -98,6 +100,17 @@ const wholeBody = Flag.String("body").pipe(
   Flag.optional,
 )
 
+/** The argument for a part of a path. */
+export const pathArgument = (name: string, description: string) =>
+  Argument.String(name).pipe(
+    // In a path, these would name another resource.
+    Argument.filter(
+      (text) => !["", ".", ".."].includes(text),
+      () => "Expected a name, not a path",
+    ),
+    Argument.withDescription(description),
+  )
+
 /** The flags and arguments of an operation. The values of path, query and body are under these names. */
 export const flagsFor = (operation: Operation) => ({
   ...common,
@@ -106,17 +119,7 @@ export const flagsFor = (operation: Operation) => ({
     ...(operation.takesBody ? { body: wholeBody } : {}),
   },
   path: Object.fromEntries(
-    operation.pathInputs.map(({ description, name }) => [
-      name,
-      Argument.String(flagName(name)).pipe(
-        // In a path, these would name another resource.
-        Argument.filter(
-          (text) => !["", ".", ".."].includes(text),
-          () => "Expected a name, not a path",
-        ),
-        Argument.withDescription(plain(description)),
-      ),
-    ]),
+    operation.pathInputs.map(({ description, name }) => [name, pathArgument(flagName(name), plain(description))]),
   ),
   query: flagsOf(operation.queryInputs),
   body: flagsOf(operation.bodyInputs),

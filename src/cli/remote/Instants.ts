@@ -1,7 +1,8 @@
 /** Times as people write them on a command line. Pure. */
 import { DateTime, Option } from "effect"
+import { DAY_MS } from "../../kernel/values/Timestamp.ts"
 
-const UNIT_MILLIS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+const UNIT_MILLIS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: DAY_MS }
 
 const AGO = /^(\d{1,9})([smhd])$/
 const DATE = /^\d{4}-\d\d-\d\d$/

@@ -1,5 +1,5 @@
 /** Pages of lists, and events, as text. */
-import { Effect, Predicate, Schema } from "effect"
+import { Effect, Option, Predicate, Schema, Stream } from "effect"
 import { CommandFailed } from "../Failure.ts"
 import { lineOf } from "./Output.ts"
 import type { Request } from "./connection/Service.ts"
@@ -11,6 +11,8 @@ const Page = Schema.Struct({
   nextCursor: Schema.String,
 })
 
+const MAX_PAGE = 200
+
 /** Reads one page of a list. */
 export const readPage = Effect.fnUntraced(function* (request: Request) {
   const { send } = yield* Service
@@ -20,6 +22,15 @@ export const readPage = Effect.fnUntraced(function* (request: Request) {
     ),
   )
 })
+
+/** All pages of a list, one after the other, so that a list of any length needs the memory of one page. */
+export const pagesOf = (request: Request) =>
+  Stream.paginate({ limit: String(MAX_PAGE), ...request.query }, (query) =>
+    Effect.map(readPage({ ...request, query }), (page) => [
+      [page],
+      page.hasMore ? Option.some({ ...query, cursor: page.nextCursor }) : Option.none(),
+    ]),
+  )
 
 const TYPE_WIDTH = 28
 

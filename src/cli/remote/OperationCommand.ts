@@ -1,18 +1,14 @@
 /** The command of one operation: sends its request and prints the response. */
-import { Console, Effect, Option } from "effect"
+import { Console, Effect, Stream } from "effect"
 import { Command, Flag } from "effect/cli"
 import type { Entry } from "./Catalog.ts"
 import { flagsFor } from "./Flags.ts"
-import { readPage } from "./Lists.ts"
+import { pagesOf, readPage } from "./Lists.ts"
 import type { Operation } from "./Operations.ts"
 import { json, listText, recordText } from "./Output.ts"
-import { requestOf } from "./Requests.ts"
-import type { Values } from "./Requests.ts"
+import { asked } from "./Requests.ts"
 import type { Request } from "./connection/Service.ts"
 import { Service } from "./connection/Service.ts"
-import { asking } from "./connection/Target.ts"
-
-const MAX_PAGE = 200
 
 const all = Flag.Boolean("all").pipe(
   Flag.withDescription("Read all pages, not only the first"),
@@ -27,22 +23,18 @@ const onePage = Effect.fnUntraced(function* (request: Request, columns: Readonly
   if (hasMore) yield* Console.error(`There is more: add --all, or --cursor ${nextCursor}`)
 })
 
-/** Prints page after page, so that a list of any length needs the memory of one page. */
 const allPages = Effect.fnUntraced(function* (request: Request, columns: ReadonlyArray<string>, isJson: boolean) {
-  let next: Option.Option<Request> = Option.some({ ...request, query: { limit: String(MAX_PAGE), ...request.query } })
   let isFirst = true
   if (isJson) yield* Console.log('{"items": [')
-  while (Option.isSome(next)) {
-    const { hasMore, items, nextCursor } = yield* readPage(next.value)
-    if (items.length > 0) {
+  yield* Stream.runForEach(
+    pagesOf(request),
+    Effect.fnUntraced(function* ({ items }) {
+      if (items.length === 0) return
       const text = isJson ? items.map((item) => JSON.stringify(item)).join(",\n") : listText(columns, items)
       yield* Console.log(isJson && !isFirst ? `,${text}` : text)
       isFirst = false
-    }
-    next = hasMore
-      ? Option.some({ ...request, query: { limit: String(MAX_PAGE), ...request.query, cursor: nextCursor } })
-      : Option.none()
-  }
+    }),
+  )
   if (isJson) return yield* Console.log('], "hasMore": false, "nextCursor": ""}')
   if (isFirst) yield* Console.error("Nothing found.")
 })
@@ -63,10 +55,7 @@ export const operationCommand = (name: string, operation: Operation, { columns }
       name,
       flags,
       Effect.fn(function* (values) {
-        yield* asking(
-          values,
-          Effect.flatMap(requestOf(operation, values as Values), (request) => oneRecord(request, values.json)),
-        )
+        yield* asked(operation, values, (request) => oneRecord(request, values.json))
       }),
     ).pipe(describe)
   }
@@ -75,10 +64,7 @@ export const operationCommand = (name: string, operation: Operation, { columns }
     { ...flags, all },
     Effect.fn(function* (values) {
       const print = values.all ? allPages : onePage
-      yield* asking(
-        values,
-        Effect.flatMap(requestOf(operation, values as Values), (request) => print(request, columns, values.json)),
-      )
+      yield* asked(operation, values, (request) => print(request, columns, values.json))
     }),
   ).pipe(describe)
 }

@@ -1,5 +1,5 @@
 /** Prints what the service returns, for people as text or for programs as JSON. */
-import { Predicate } from "effect"
+import { Predicate, String as Str } from "effect"
 import { table } from "../Table.ts"
 
 const MAX_CELL_LENGTH = 60
@@ -33,7 +33,7 @@ const cellOf = (value: unknown): string => {
 }
 
 /** `licenseSlug` as a heading: `license slug`. */
-const headingOf = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+const headingOf = Str.noCase()
 
 /** The items of a page as a table. */
 export const listText = (
@@ -41,7 +41,7 @@ export const listText = (
   items: ReadonlyArray<Readonly<Record<string, unknown>>>,
 ): string =>
   table(
-    columns.map(headingOf),
+    columns.map((column) => headingOf(column)),
     items.map((item) => columns.map((column) => cellOf(item[column]))),
   )
 

@@ -1,9 +1,10 @@
 /** `keyshelf profile`: stores which services a user asks, and with which credential. */
-import { Console, Effect, Redacted, Stdio, Stream } from "effect"
+import { Console, Effect, Redacted } from "effect"
 import { Argument, Command, Flag, Prompt } from "effect/cli"
 import { CommandFailed } from "../Failure.ts"
 import { table } from "../Table.ts"
 import { json, recordText } from "./Output.ts"
+import { readStandardInput } from "./StandardInput.ts"
 import { originOf, readProfiles, writeProfiles } from "./connection/Profiles.ts"
 import { Service } from "./connection/Service.ts"
 import { identity } from "./WhoAmI.ts"
@@ -19,11 +20,7 @@ const name = Argument.String("name").pipe(
 /** The token is not an argument: other users of the machine can read the arguments of a process. */
 const readToken = Effect.gen(function* () {
   if (process.stdin.isTTY) return yield* Prompt.run(Prompt.Password({ message: "Token" }))
-  const { stdin } = yield* Stdio.Stdio
-  const text = yield* Stream.mkString(Stream.decodeText(stdin)).pipe(
-    Effect.mapError(() => new CommandFailed({ message: "The token cannot be read from standard input." })),
-  )
-  return Redacted.make(text.trim())
+  return Redacted.make((yield* readStandardInput("The token")).trim())
 })
 
 const set = Command.make(

@@ -1,10 +1,13 @@
 /** Makes the request that a command line asks for. */
-import { Effect, Option, Predicate, Schema, Stdio, Stream } from "effect"
+import { Effect, Option, Predicate, Schema } from "effect"
 import { readFile } from "node:fs/promises"
+import { reason } from "../../infra/embedded/Errors.ts"
 import { CommandFailed } from "../Failure.ts"
 import type { Given } from "./Flags.ts"
 import type { Request } from "./connection/Service.ts"
+import { asking } from "./connection/Target.ts"
 import type { Operation } from "./Operations.ts"
+import { readStandardInput } from "./StandardInput.ts"
 
 /** What a user gave, by the names of `flagsFor`. */
 export interface Values {
@@ -26,20 +29,12 @@ const presentIn = (given: Given): ReadonlyArray<readonly [string, unknown]> =>
   Object.entries(given).flatMap(([name, value]) => (Option.isSome(value) ? [[name, value.value] as const] : []))
 
 const read = Effect.fnUntraced(function* (source: string) {
-  if (source === "-") {
-    const { stdin } = yield* Stdio.Stdio
-    return yield* Stream.mkString(Stream.decodeText(stdin)).pipe(
-      Effect.mapError(() => new CommandFailed({ message: "The body cannot be read from standard input." })),
-    )
-  }
+  if (source === "-") return yield* readStandardInput("The body")
   if (!source.startsWith("@")) return source
   const file = source.slice(1)
   return yield* Effect.tryPromise({
     try: () => readFile(file, "utf8"),
-    catch: (error) =>
-      new CommandFailed({
-        message: `The body cannot be read from ${file}: ${Predicate.isError(error) ? error.message : String(error)}`,
-      }),
+    catch: (error) => new CommandFailed({ message: `The body cannot be read from ${file}: ${reason(error)}` }),
   })
 })
 
@@ -60,7 +55,7 @@ const bodyOf = Effect.fnUntraced(function* ({ body, options }: Values) {
 })
 
 /** The request of an operation with these values. A POST is sent with a key, so that it can be retried. */
-export const requestOf = Effect.fnUntraced(function* (operation: Operation, values: Values) {
+const requestOf = Effect.fnUntraced(function* (operation: Operation, values: Values) {
   const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values.path[name] ?? ""))
   const query = presentIn(values.query).map(
     ([name, value]) => [name, Array.isArray(value) ? value.map(String) : String(value)] as const,
@@ -74,4 +69,13 @@ export const requestOf = Effect.fnUntraced(function* (operation: Operation, valu
       ? Option.orElseSome(values.options.idempotencyKey ?? Option.none(), () => globalThis.crypto.randomUUID())
       : Option.none(),
   } satisfies Request
+})
+
+/** Runs a command with the request of its operation, against the service that its flags choose. */
+export const asked = Effect.fnUntraced(function* <A, E, R>(
+  operation: Operation,
+  flags: Values & Parameters<typeof asking>[0],
+  command: (request: Request) => Effect.Effect<A, E, R>,
+) {
+  return yield* asking(flags, Effect.flatMap(requestOf(operation, flags), command))
 })

@@ -1,9 +1,7 @@
 /** How the commands that ask a service end (docs/command-line.md). */
 
-/** The exit codes. 1 is any other failure, such as a wrong flag. */
+/** The exit codes of failures. Any other failure, such as a wrong flag, is 1. */
 export const EXIT_CODES = {
-  done: 0,
-  failed: 1,
   /** The service rejected the request. */
   rejected: 2,
   /** `check` only: at least one entitlement is not allowed. */

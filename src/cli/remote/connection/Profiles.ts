@@ -1,9 +1,10 @@
 /** The stored profiles: services that a user asks, each with its credential. The file is readable by its owner only. */
-import { Effect, Option, Predicate, Redacted, Schema } from "effect"
+import { Effect, Option, Redacted, Schema } from "effect"
 import { randomUUID } from "node:crypto"
 import { chmod, mkdir, readFile, rename, writeFile } from "node:fs/promises"
 import { homedir } from "node:os"
 import { dirname, join } from "node:path"
+import { errorCode } from "../../../infra/embedded/Errors.ts"
 import { CommandFailed } from "../../Failure.ts"
 
 /** A service and the credential for it. */
@@ -25,8 +26,6 @@ export type Stored = typeof Stored.Type
 
 const File = Schema.fromJsonString(Stored)
 
-const isMissing = (error: unknown): boolean => Predicate.hasProperty(error, "code") && error.code === "ENOENT"
-
 /** The path of the file: in `XDG_CONFIG_HOME`, on Windows in `APPDATA`, otherwise in `~/.config`. */
 export const profilesFile = (env: Readonly<Record<string, string | undefined>>): string => {
   const named = process.platform === "win32" ? env["APPDATA"] : env["XDG_CONFIG_HOME"]
@@ -40,7 +39,9 @@ const path = () => profilesFile(process.env)
 export const readProfiles = Effect.gen(function* () {
   const text = yield* Effect.tryPromise({
     try: () =>
-      readFile(path(), "utf8").catch((error: unknown) => (isMissing(error) ? undefined : Promise.reject(error))),
+      readFile(path(), "utf8").catch((error: unknown) =>
+        errorCode(error) === "ENOENT" ? undefined : Promise.reject(error),
+      ),
     catch: (error) => new CommandFailed({ message: `The profiles cannot be read. ${String(error)}` }),
   })
   if (text === undefined) return { current: null, profiles: {} } satisfies Stored

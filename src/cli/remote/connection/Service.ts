@@ -3,6 +3,7 @@ import { Context, Effect, Layer, Option, Predicate, Redacted, Runtime, Schema } 
 import { FetchHttpClient, HttpBody, HttpClient, HttpClientRequest } from "effect/http"
 import type { HttpClientResponse } from "effect/http"
 import { retrying } from "../../../client/Retry.ts"
+import { prefixes } from "../../../domains/access/Model.ts"
 import { CommandFailed } from "../../Failure.ts"
 import { EXIT_CODES, exitCodeOf } from "./ExitCodes.ts"
 import type { Target } from "./Profiles.ts"
@@ -115,7 +116,7 @@ const make = Effect.fnUntraced(function* ({ token, url }: Target) {
     return yield* new CommandFailed({ message: `${url} does not respond with JSON. Is it a Keyshelf?` })
   })
 
-  return { url, execute, send, isOperator: Redacted.value(token).startsWith("ksm_") }
+  return { url, execute, send, isOperator: Redacted.value(token).startsWith(prefixes.platform) }
 })
 
 /** The service that a command asks. */

@@ -1,5 +1,6 @@
 /** Runs a command against the service that its flags and the environment choose. */
 import { Effect, Option } from "effect"
+import { json } from "../Output.ts"
 import { targetOf } from "./Profiles.ts"
 import { RequestFailed, Service } from "./Service.ts"
 
@@ -14,7 +15,7 @@ export const asking = Effect.fnUntraced(function* <A, E, R>(
     Effect.mapError((error) =>
       flags.json && error instanceof RequestFailed && error.body !== undefined
         ? new RequestFailed({
-            message: JSON.stringify(error.body, null, 2),
+            message: json(error.body),
             exitCode: error.exitCode,
             body: error.body,
           })
