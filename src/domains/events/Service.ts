@@ -85,9 +85,13 @@ export class Events extends Context.Service<
       const announce = (isQueued: boolean) =>
         isQueued ? Effect.andThen(signals.notify("webhooks"), signals.notify("events")) : signals.notify("events")
 
-      const emit = Effect.fnUntraced(function* (source: EventSource, type: RecordEventName, data: object) {
+      const deliver = Effect.fnUntraced(function* (event: EventRecord) {
         yield* Transaction
-        yield* announce(yield* repo.insertForDelivery(yield* eventOf(source, type, data)))
+        yield* announce(yield* repo.insertForDelivery(event))
+      })
+
+      const emit = Effect.fnUntraced(function* (source: EventSource, type: RecordEventName, data: object) {
+        yield* deliver(yield* eventOf(source, type, data))
       })
 
       const emitChange = Effect.fnUntraced(function* (
@@ -96,9 +100,7 @@ export class Events extends Context.Service<
         before: object,
         after: object,
       ) {
-        yield* Transaction
-        const event = { ...(yield* eventOf(source, type, after)), previous: previousOf(before, after) }
-        yield* announce(yield* repo.insertForDelivery(event))
+        yield* deliver({ ...(yield* eventOf(source, type, after)), previous: previousOf(before, after) })
       })
 
       const emitWith = Effect.fnUntraced(function* (

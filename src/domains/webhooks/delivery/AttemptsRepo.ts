@@ -1,28 +1,22 @@
 /** SQL of attempts: what they send, and what their outcomes change. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
-import type { ActorReference } from "../../../kernel/contract/Caller.ts"
-import type { EventName } from "../../../kernel/contract/Event.ts"
 import { AttemptEnds } from "../../../kernel/database/Connections.ts"
 import { isRemoved } from "../../../kernel/database/RemovedOrganizations.ts"
 import { column, eventRecords, records } from "../../../kernel/database/Statements.ts"
 import { endpointName, TEST_EVENT } from "../Model.ts"
+import type { StoredEvent } from "../Payload.ts"
 import type { ClaimedRow } from "../queue/QueueRepo.ts"
 
 /**
  * What a claimed delivery sends. `url` is `null` if its endpoint or organization has ended, the last four if its event is no longer
  * stored.
  */
-export interface Subject {
+export interface Subject extends StoredEvent {
   readonly lease: string
   readonly url: string | null
   /** The active secrets, newest first. */
   readonly sealed: ReadonlyArray<string>
-  readonly type: EventName | null
-  readonly occurredAt: Date | null
-  readonly actor: ActorReference | null
-  readonly data: Record<string, unknown> | null
-  readonly previous?: Record<string, unknown>
 }
 
 /** An ended attempt. Its state and next attempt are stored only if its lease was still valid. */

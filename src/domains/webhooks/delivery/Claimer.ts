@@ -11,12 +11,12 @@ import { ClaimRescuer } from "../maintenance/ClaimRescuer.ts"
 import { QueueMaintenanceRepo } from "../maintenance/Repo.ts"
 import * as metrics from "../Metrics.ts"
 import { endpointName } from "../Model.ts"
+import { eventOf } from "../Payload.ts"
 import { BacklogRemover } from "../queue/BacklogRemover.ts"
 import { QueueRepo } from "../queue/QueueRepo.ts"
 import type { ClaimedRow, LockedLane } from "../queue/QueueRepo.ts"
 import { QueueTransactions } from "../queue/QueueTransactions.ts"
 import { AttemptsRepo } from "./AttemptsRepo.ts"
-import type { Subject } from "./AttemptsRepo.ts"
 import type { SpeedTracker } from "./ConcurrencyLimiter.ts"
 
 /** A claimed delivery, with everything that its attempt sends. */
@@ -51,19 +51,6 @@ interface OwnClaim {
   /** The id under which it is held, as far as this node knows. */
   readonly owner: string | null
 }
-
-const eventOf = (row: ClaimedRow, { actor, data, occurredAt, previous, type }: Subject): EventRecord | null =>
-  type === null || occurredAt === null || actor === null || data === null
-    ? null
-    : {
-        id: row.eventId,
-        type,
-        timestamp: occurredAt,
-        organizationId: row.organizationId,
-        actor,
-        data,
-        ...(previous === undefined ? {} : { previous }),
-      }
 
 /** The claims of this node. */
 export interface Claimer {

@@ -2,21 +2,16 @@
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import type { Fragment } from "effect/sql/Statement"
-import type { ActorReference } from "../../../kernel/contract/Caller.ts"
 import { isEventName } from "../../../kernel/contract/Event.ts"
 import type { Position } from "../../../kernel/contract/Page.ts"
 import { eventRecords, advisoryLock, record } from "../../../kernel/database/Statements.ts"
 import type { AttemptState, HistoryFilters, WebhookAttempt } from "../Model.ts"
 import { TEST_EVENT } from "../Model.ts"
+import type { StoredEvent } from "../Payload.ts"
 
 /** An attempt, with its event to rebuild the request body. The event is `null` if it is no longer stored. */
-export type AttemptEntry = Omit<WebhookAttempt, "requestBody"> & {
-  readonly eventType: string
-  readonly occurredAt: Date | null
-  readonly actor: ActorReference | null
-  readonly data: Record<string, unknown> | null
-  readonly previous?: Record<string, unknown>
-}
+export type AttemptEntry = Omit<WebhookAttempt, "requestBody"> &
+  Omit<StoredEvent, "type"> & { readonly eventType: string | null }
 
 /** The properties of a last attempt on which a retry depends. */
 export type LastAttempt = Pick<WebhookAttempt, "attempt" | "endpointId" | "eventId" | "eventName" | "state">

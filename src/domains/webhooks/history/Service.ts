@@ -7,7 +7,7 @@ import type { PageRequest } from "../../../kernel/contract/Page.ts"
 import { noSuch } from "../../../kernel/contract/Problem.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
-import { serializePayload } from "../Payload.ts"
+import { eventOf, serializePayload } from "../Payload.ts"
 import { RetryDeliveryEndpointNotActive, RetryDeliveryNotFailed, WebhookDeliveryNotFound } from "../Errors.ts"
 import { HistoryRepo } from "./Repo.ts"
 import type { AttemptEntry } from "./Repo.ts"
@@ -21,21 +21,12 @@ const FIRST_REQUESTED_ATTEMPT = 7
 const attemptOf = (
   organizationId: string,
   { actor, data, eventType, occurredAt, previous, ...attempt }: AttemptEntry,
-): WebhookAttempt => ({
-  ...attempt,
-  requestBody:
-    actor === null || data === null || occurredAt === null || !isEventName(eventType)
-      ? null
-      : serializePayload({
-          id: attempt.eventId,
-          type: eventType,
-          timestamp: occurredAt,
-          organizationId,
-          actor,
-          data,
-          ...(previous === undefined ? {} : { previous }),
-        }),
-})
+): WebhookAttempt => {
+  const type = isEventName(eventType) ? eventType : null
+  const stored = { actor, data, occurredAt, type, ...(previous === undefined ? {} : { previous }) }
+  const event = eventOf({ organizationId, eventId: attempt.eventId }, stored)
+  return { ...attempt, requestBody: event === null ? null : serializePayload(event) }
+}
 
 const make = Effect.gen(function* () {
   const repo = yield* HistoryRepo
