@@ -170,7 +170,7 @@ const nameOf = (name: EventName): string => Str.snakeToPascal(name.toLowerCase()
 /** The properties of a record that a change gave another value. Who changed the record and when is not among them. */
 const previousOf = (event: ChangeName, data: Schema.Struct<Schema.Struct.Fields>) => {
   const { updatedAt: _at, updatedBy: _by, ...fields } = data.fields
-  // A property that the record had not is `null`.
+  // A property that the record did not have is `null`.
   const before = (field: Schema.Constraint) =>
     Schema.optionalKey(
       SchemaAST.isOptional(field.ast) && "schema" in field && Schema.isSchema(field.schema)
@@ -180,7 +180,7 @@ const previousOf = (event: ChangeName, data: Schema.Struct<Schema.Struct.Fields>
   return Schema.Struct(Record.map(fields, before)).annotate({
     ...component(`${nameOf(event)}Previous`),
     description:
-      "The properties of `data` that changed, with their values before. Absent in events of versions before it",
+      "The properties of `data` that changed, with their values before. Events of earlier versions do not have it",
   })
 }
 

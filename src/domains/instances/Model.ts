@@ -10,6 +10,10 @@ import { Slug } from "../../kernel/values/Slug.ts"
 import { Description, FreeObject, Name, PathName } from "../../kernel/values/Text.ts"
 import { Timestamp, TimestampInput } from "../../kernel/values/Timestamp.ts"
 
+const OwnGraceDays = Schema.NullOr(GraceDays).annotate({
+  description: "Days of access after the end of the license; `null`: those of the license version",
+})
+
 export const Instance = Schema.Struct({
   id: Uuid,
   name: Schema.String,
@@ -24,9 +28,7 @@ export const Instance = Schema.Struct({
   endLicenseDate: Schema.NullOr(Timestamp).annotate({
     description: "From this time on, the license grants no access; `null`: it never ends",
   }),
-  graceDays: Schema.NullOr(GraceDays).annotate({
-    description: "Days of access after the end of the license; `null`: those of the license version",
-  }),
+  graceDays: OwnGraceDays,
   metadata: Schema.Record(Schema.String, Schema.Unknown),
   integrations: Integrations,
   createdAt: Timestamp,
@@ -64,9 +66,7 @@ const optional = {
   description: Schema.optionalKey(Schema.NullOr(Description)),
   deploymentZoneId: Schema.optionalKey(Schema.NullOr(Uuid)),
   metadata: Schema.optionalKey(Schema.NullOr(FreeObject)),
-  graceDays: Schema.optionalKey(Schema.NullOr(GraceDays)).annotate({
-    description: "Days of access after the end of the license; `null`: those of the license version",
-  }),
+  graceDays: Schema.optionalKey(OwnGraceDays),
 }
 
 /** Body of `POST /instances`. */

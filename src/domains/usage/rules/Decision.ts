@@ -176,16 +176,15 @@ const reasonFor = (subject: CheckSubject): CheckReason => {
   const { entitlement, instance, at } = subject
   if (entitlement === null) return "ENTITLEMENT_NOT_FOUND"
   if (isBefore(at, instance.startLicenseDate)) return "LICENSE_NOT_STARTED"
-  if (!isEnded(instance, at)) return reasonWhileRunning(subject)
-  if (graceEndAt(instance, at) === null) return "LICENSE_EXPIRED"
-  const reason = reasonWhileRunning(subject)
-  return allows(reason) ? "IN_GRACE" : reason
+  const hasEnded = isEnded(instance, at)
+  if (hasEnded && graceEndAt(instance, at) === null) return "LICENSE_EXPIRED"
+  const reason = reasonByGrant(entitlement.type, subject)
+  return hasEnded && allows(reason) ? "IN_GRACE" : reason
 }
 
-const reasonWhileRunning = (subject: CheckSubject): CheckReason => {
-  const { entitlement, grant } = subject
-  if (entitlement === null) return "ENTITLEMENT_NOT_FOUND"
-  if (grant === null || !grantsSomething[entitlement.type](grant.value)) return "NOT_GRANTED"
+const reasonByGrant = (type: EntitlementType, subject: CheckSubject): CheckReason => {
+  const { grant } = subject
+  if (grant === null || !grantsSomething[type](grant.value)) return "NOT_GRANTED"
   if (!isQuantity(grant.value)) return "GRANTED"
   return reasonForAmount(grant.value, grant.overagePercent, amountAfter(subject))
 }
