@@ -4,12 +4,13 @@ import { spawn } from "node:child_process"
 import { join, resolve } from "node:path"
 import { text } from "node:stream/consumers"
 
-const cli = join(resolve(import.meta.dirname, "../.."), "bin/keyshelf.mjs")
+/** The program of this checkout, for `node`. */
+export const program = join(resolve(import.meta.dirname, "../.."), "bin/keyshelf.mjs")
 
 /** Runs a command line of a shell, in which `keyshelf` is a command. */
 export const shell = (line: string, env: Record<string, string>) =>
   Effect.promise(async () => {
-    const child = spawn("sh", ["-c", `keyshelf() { "${process.execPath}" "${cli}" "$@"; }; ${line}`], {
+    const child = spawn("sh", ["-c", `keyshelf() { "${process.execPath}" "${program}" "$@"; }; ${line}`], {
       env: { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "", ...env },
       stdio: ["ignore", "pipe", "pipe"],
     })

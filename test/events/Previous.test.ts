@@ -52,7 +52,7 @@ describe("the previous values of a change", () => {
 })
 
 layer(TestService.layer, { excludeTestServices: true })("events of changes", (it) => {
-  it.effect("carry what was before, in the stream, live and for every kind of record", () =>
+  it.effect("have the values before the change, in pages and live, for every kind of record", () =>
     Effect.gen(function* () {
       const { core, operator, origins, platform, tenant } = yield* TestService
       const { organizationId, token } = yield* tenant()

@@ -166,11 +166,11 @@ layer(TestService.layer, { excludeTestServices: true })("instances", (it) => {
     "a license without an end never ends, from the creation on or from a change on, and can get an end again",
     () =>
       Effect.gen(function* () {
-        const { call, license } = yield* createShop
+        const { call, customer, entitlement, grant, license } = yield* createShop
         yield* license("pro")
-        yield* call("POST", "/entitlements", { name: "SSO", slug: "sso", type: "BOOLEAN" })
-        yield* call("POST", "/licenses/pro/entitlements", { entitlementSlug: "sso", value: true })
-        yield* call("POST", "/customers", { name: "Acme" })
+        yield* entitlement("sso", { type: "BOOLEAN" })
+        yield* grant("pro", "sso", true)
+        yield* customer("Acme")
         const good = { customerSlug: "acme", licenseSlug: "pro", startLicenseDate: "2020-01-01T00:00:00Z" }
         const reasonAt = Effect.fnUntraced(function* (at: string) {
           const { body } = yield* call("POST", "/instances/prod/check", { checks: [{ entitlement: "sso" }], at })

@@ -1,11 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Option } from "effect"
-import { readFileSync } from "node:fs"
 import { EVENTS, NOUNS } from "../../../src/cli/remote/Catalog.ts"
 import type { Entry } from "../../../src/cli/remote/Catalog.ts"
 import { makeRemoteCommands } from "../../../src/cli/remote/Commands.ts"
 import { flagName } from "../../../src/cli/remote/Flags.ts"
 import { readOperations } from "../../../src/cli/remote/Operations.ts"
+import { documents, operationsOf } from "../../openapi/documents.ts"
+import type { Schema } from "../../support/schemas.ts"
 
 const CONNECTORS = "Connectors are set up once, with settings that contain secrets"
 const ADAPTERS = "Adapters of other systems write these records"
@@ -60,46 +61,16 @@ const entries: ReadonlyArray<Entry> = [
   EVENTS,
 ]
 
-interface Shape {
-  readonly $ref?: string
-  readonly properties?: Readonly<Record<string, Shape>>
-  readonly items?: Shape
-}
-
-interface Document {
-  readonly paths: Readonly<
-    Record<
-      string,
-      Readonly<
-        Record<
-          string,
-          {
-            readonly operationId: string
-            readonly responses: Readonly<
-              Record<string, { readonly content?: Readonly<Record<string, { readonly schema: Shape }>> }>
-            >
-          }
-        >
-      >
-    >
-  >
-  readonly components: { readonly schemas: Readonly<Record<string, Shape>> }
-}
-
 /** The properties of the items of a list, by its operation. */
 const itemsOf = (operationId: string): ReadonlyArray<string> =>
-  ["core", "platform", "webhooks"].flatMap((api) => {
-    const document = JSON.parse(readFileSync(`openapi/${api}.json`, "utf8")) as Document
-    const resolve = (shape: Shape | undefined): Shape =>
-      shape?.$ref === undefined
-        ? (shape ?? {})
-        : resolve(document.components.schemas[shape.$ref.split("/").at(-1) ?? ""])
-    return Object.values(document.paths)
-      .flatMap((methods) => Object.values(methods))
-      .filter((operation) => operation.operationId === operationId)
-      .flatMap(({ responses }) => {
-        const page = resolve(responses["200"]?.content?.["application/json"]?.schema)
-        return Object.keys(resolve(resolve(page.properties?.["items"]).items).properties ?? {})
+  documents.flatMap((document) => {
+    const resolve = (schema: Schema): Schema =>
+      schema?.$ref === undefined ? (schema ?? {}) : resolve(document.components.schemas[schema.$ref.split("/").at(-1)])
+    return operationsOf(document)
+      .filter(([, operation]) => operation.operationId === operationId)
+      .flatMap(([, { responses }]) => {
+        const page = resolve(responses["200"]?.content["application/json"].schema)
+        return Object.keys(resolve(resolve(page.properties.items).items).properties)
       })
   })
 

@@ -2,9 +2,10 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { spawn } from "node:child_process"
 import { existsSync, readFileSync, statSync } from "node:fs"
-import { join, resolve } from "node:path"
+import { join } from "node:path"
+import { createInterface } from "node:readline"
 import { randomCredential, settings, start, temporaryDirectory } from "../../support/ServiceProcess.ts"
-import { shell } from "../shell.ts"
+import { program, shell } from "../shell.ts"
 
 const Issued = Schema.fromJsonString(Schema.Struct({ token: Schema.String }))
 const Created = Schema.fromJsonString(Schema.Struct({ id: Schema.String }))
@@ -154,15 +155,14 @@ describe("the command line for daily work", { timeout: 180_000 }, () => {
     Effect.gen(function* () {
       const { done, env, service, user } = yield* world
       const lines: Array<string> = []
-      const cli = join(resolve(import.meta.dirname, "../../.."), "bin/keyshelf.mjs")
       const tail = yield* Effect.acquireRelease(
         Effect.sync(() => {
           const child = spawn(
             process.execPath,
-            [cli, "events", "tail", "--type", "CUSTOMER_CREATION", "--count", "4", "--json"],
+            [program, "events", "tail", "--type", "CUSTOMER_CREATION", "--count", "4", "--json"],
             { env: { PATH: process.env["PATH"] ?? "", ...user }, stdio: ["ignore", "pipe", "inherit"] },
           )
-          child.stdout.setEncoding("utf8").on("data", (text: string) => lines.push(...text.trim().split("\n")))
+          createInterface(child.stdout).on("line", (line) => lines.push(line))
           return { child, closed: new Promise<number | null>((ended) => child.on("close", ended)) }
         }),
         ({ child }) => Effect.sync(() => child.kill("SIGKILL")),
