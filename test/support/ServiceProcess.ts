@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import type { Scope } from "effect"
 import { spawn } from "node:child_process"
 import type { ChildProcess } from "node:child_process"
-import { randomBytes } from "node:crypto"
+import { randomBytes, randomInt } from "node:crypto"
 import { chmod, mkdtemp, rm } from "node:fs/promises"
 import { createServer } from "node:net"
 import type { AddressInfo } from "node:net"
@@ -27,19 +27,24 @@ export const temporaryDirectory: Effect.Effect<string, never, Scope.Scope> = Eff
   (directory) => Effect.promise(() => rm(directory, { recursive: true, force: true })),
 )
 
+// Outgoing connections take ports from 32768 up. A test that restarts a process must find its ports free again.
+const lowestPort = 20_000
+const highestPort = 32_000
+
+/** Listens on a free port outside the range of outgoing connections. */
+const listenOutsideOutgoing = (): Promise<ReturnType<typeof createServer>> =>
+  new Promise((resolve, reject) => {
+    const server = createServer()
+    const attempt = () => server.listen(randomInt(lowestPort, highestPort), "127.0.0.1")
+    server.on("error", (error: NodeJS.ErrnoException) => (error.code === "EADDRINUSE" ? attempt() : reject(error)))
+    server.on("listening", () => resolve(server))
+    attempt()
+  })
+
 /** Finds ports that are currently free. */
 export const freePorts = (count: number): Effect.Effect<ReadonlyArray<number>> =>
   Effect.promise(async () => {
-    const servers = await Promise.all(
-      Array.from(
-        { length: count },
-        () =>
-          new Promise<ReturnType<typeof createServer>>((resolve) => {
-            const server = createServer()
-            server.listen(0, "127.0.0.1", () => resolve(server))
-          }),
-      ),
-    )
+    const servers = await Promise.all(Array.from({ length: count }, listenOutsideOutgoing))
     const ports = servers.map((server) => (server.address() as AddressInfo).port)
     await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
     return ports
