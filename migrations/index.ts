@@ -38,6 +38,7 @@ import listFilters from "./0030_list_filters.ts"
 import historyFilters from "./0031_history_filters.ts"
 import eventPrevious from "./0032_event_previous.ts"
 import grace from "./0033_grace.ts"
+import termNotices from "./0034_term_notices.ts"
 
 export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.SqlClient>> = {
   "0001_access": access,
@@ -73,4 +74,5 @@ export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.
   "0031_history_filters": historyFilters,
   "0032_event_previous": eventPrevious,
   "0033_grace": grace,
+  "0034_term_notices": termNotices,
 }

@@ -71,6 +71,13 @@ const UsageOfInstance = extended(
   { instanceSlug: "globex-production", licenseSlug: "pro-2" },
 )
 
+const EndingInstance = extended(
+  "EndingInstance",
+  Instance,
+  { daysLeft: Schema.Int.annotate({ description: "Days until the end, rounded up; 0 if the event is late" }) },
+  { daysLeft: 7 },
+)
+
 /**
  * By event: the schema of `data` (the record after the change, or before a deletion), what happened, and of a change an example of
  * what was before.
@@ -92,6 +99,9 @@ const events = {
     { endLicenseDate: "2026-12-31T00:00:00.000Z" },
   ],
   INSTANCE_DELETED: [Instance, "An instance was deleted"],
+  INSTANCE_TERM_ENDING: [EndingInstance, "The license of an instance ends soon, once per lead time and end date"],
+  INSTANCE_TERM_ENDED: [Instance, "The license of an instance ended, once per end date"],
+  INSTANCE_GRACE_ENDED: [Instance, "The grace period of an instance ended, once per end date"],
   LICENSE_CREATED: [License, "A license was created"],
   LICENSE_UPDATED: [License, "A license was changed", { isDefault: false }],
   LICENSE_DELETED: [License, "A license was deleted"],

@@ -8,6 +8,8 @@ import * as InstallationKeys from "./InstallationKeys.ts"
 import { coreRoutes, coreRoutesWithoutWebhooks, internalRoutes, platformRoutes, webhookRoutes } from "./Routes.ts"
 import { services } from "./Services.ts"
 import { CurrentRetentionPeriods } from "../kernel/ports/RetentionPeriods.ts"
+import * as TermNoticesWorker from "../domains/instances/terms/Worker.ts"
+import { CurrentTermLeads } from "../domains/instances/terms/Leads.ts"
 import * as SweeperWorker from "../domains/maintenance/Worker.ts"
 import * as Database from "../infra/database/Database.ts"
 import * as DatabaseClock from "../infra/database/DatabaseClock.ts"
@@ -62,6 +64,12 @@ export const backend = (whenRunning: Database.WhenRunning) =>
       Layer.effect(
         CurrentRetentionPeriods,
         Effect.map(Settings, ({ retention }) => retention),
+      ),
+    ),
+    Layer.provideMerge(
+      Layer.effect(
+        CurrentTermLeads,
+        Effect.map(Settings, ({ termNotices }) => termNotices),
       ),
     ),
     Layer.provideMerge(
@@ -121,7 +129,7 @@ const listeners = Layer.unwrap(
           )
         : Layer.empty,
       when("platform", Listeners.serve(platformRoutes, { host, port: platformPort, setting: "SERVICE_PLATFORM_PORT" })),
-      when("sweeper", SweeperWorker.layer),
+      when("sweeper", Layer.merge(SweeperWorker.layer, TermNoticesWorker.layer)),
       when("dispatcher", dispatcher),
     )
   }),

@@ -1,5 +1,5 @@
 /** The formats of settings: what the text of an environment variable may be. Pure. */
-import { Duration, Effect, Option, Result, Schema, SchemaGetter, SchemaIssue } from "effect"
+import { Array as Arr, Duration, Effect, Option, Result, Schema, SchemaGetter, SchemaIssue } from "effect"
 import { IpNetwork } from "effect/net"
 import type { RateLimit } from "../kernel/ports/RateBudgets.ts"
 
@@ -102,7 +102,7 @@ export const OtlpEndpoint = Schema.String.check(
 
 const MAX_DURATION = Duration.days(36_500)
 
-/** A duration in a setting: a number and a unit, such as `90 days` or `12 hours`. Positive, and at most 36,500 days. */
+/** A duration in a setting: a number and a unit, such as `90 days`, `12 hours` or `30d`. Positive, and at most 36,500 days. */
 export const DurationText = Schema.String.pipe(
   Schema.decodeTo(Schema.Duration, {
     decode: SchemaGetter.transformEffect((text: string) =>
@@ -124,8 +124,33 @@ export const DurationText = Schema.String.pipe(
   }),
 )
 
+/** Durations, separated by commas, such as `30d,7d,1d`. Without repetitions. */
+export const DurationsText = Schema.String.pipe(
+  Schema.decodeTo(Schema.Array(Schema.Duration), {
+    decode: SchemaGetter.transformEffect((text: string) =>
+      Effect.map(
+        Effect.forEach(text.split(","), (part) => Schema.decodeEffect(DurationText)(part)),
+        Arr.dedupe,
+      ).pipe(Effect.mapError((error) => error.issue)),
+    ),
+    encode: SchemaGetter.transform((durations: ReadonlyArray<Duration.Duration>) =>
+      durations.map((duration) => `${Duration.toMillis(duration)} millis`).join(),
+    ),
+  }),
+)
+
+const units = { s: "seconds", m: "minutes", h: "hours", d: "days", w: "weeks" } as const
+
 const parseDuration = (text: string): Option.Option<Duration.Duration> => {
-  const words = /^(\d{1,9}(?:\.\d{1,3})?)\s*(second|minute|hour|day|week)s?$/i.exec(text.trim())
+  const words = /^(\d{1,9}(?:\.\d{1,3})?)\s*(?:(s|m|h|d|w)|(?:second|minute|hour|day|week)s?)$/i.exec(text.trim())
   if (words === null) return Option.none()
-  return Duration.fromInput(`${Number(words[1])} ${(words[2] ?? "").toLowerCase() as "day"}s`)
+  const [, amount, short] = words
+  const unit = (
+    short ??
+    text
+      .trim()
+      .replace(/^[\d.\s]+/, "")
+      .charAt(0)
+  ).toLowerCase()
+  return Duration.fromInput(`${Number(amount)} ${units[unit as keyof typeof units]}`)
 }

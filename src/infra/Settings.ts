@@ -19,6 +19,7 @@ import {
   RedisUrl,
   OtlpEndpoint,
   DurationText,
+  DurationsText,
 } from "./SettingFormats.ts"
 import type { Role } from "./SettingFormats.ts"
 
@@ -168,6 +169,8 @@ const load = Effect.gen(function* () {
     authMode: yield* setting("SERVICE_AUTH_MODE", Schema.Literals(["direct", "gateway"]), "direct"),
     identityProvider: yield* identityProvider,
     retention: yield* retention,
+    /** How long before the end of a license it is announced. */
+    termNotices: yield* setting("SERVICE_TERM_NOTICES", DurationsText, [30, 7, 1].map(Duration.days)),
     webhooksAllowInsecure: (yield* setting("SERVICE_WEBHOOKS_ALLOW_INSECURE", YesNo, "false")) === "true",
     /** Maximum number of deliveries in flight on this node. */
     webhooksConcurrency: yield* setting("SERVICE_WEBHOOKS_CONCURRENCY", WebhooksConcurrency, 256),

@@ -2,6 +2,7 @@ import { PgClient } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
 import { Duration, Effect } from "effect"
 import { randomUUID } from "node:crypto"
+import { TermNotices } from "../../src/domains/instances/terms/Service.ts"
 import { LATE_ROWS, OrganizationRemoval } from "../../src/domains/maintenance/OrganizationRemoval.ts"
 import { now } from "../../src/kernel/values/Timestamp.ts"
 import { endpoints } from "../contract/endpoints.ts"
@@ -73,6 +74,9 @@ const crowdedOrganization = Effect.gen(function* () {
   })
   yield* call("PUT", "/licenses/pro/entitlements/api-calls", { value: 9 })
   yield* call("PUT", "/licenses/pro", { graceDays: 9 })
+  const soon = new Date((yield* now).getTime() + 86_400_000).toISOString()
+  yield* call("PATCH", `/instances/${fixture.instance}`, { endLicenseDate: soon })
+  yield* (yield* TermNotices).emitDue
   yield* call("PATCH", `/instances/${fixture.instance}`, { endLicenseDate: "2098-01-01T00:00:00Z" })
   yield* service.platform("PUT", `/platform/organizations/${organizationId}/license`, {
     token: service.operator,

@@ -50,6 +50,12 @@ const make = Effect.gen(function* () {
         ),
       ),
 
+    /** Reads the records of ids, in any order. */
+    listByIds: (organizationId: string, ids: ReadonlyArray<string>) =>
+      records<Instance>()(
+        sql`SELECT ${columns} FROM instances WHERE organization_id = ${organizationId} AND id = ANY(${ids}::uuid[])`,
+      ),
+
     list: (organizationId: string, filters: InstanceFilters, after: Position | null, count: number) =>
       records<Instance>()(sql`
         SELECT ${columns} FROM instances

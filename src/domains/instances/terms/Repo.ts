@@ -1,0 +1,105 @@
+/** SQL of the events about the end of a license: what is due, and what was emitted. */
+import { PgClient } from "@effect/sql-pg"
+import { Context, Effect, Layer } from "effect"
+import { isRemoved } from "../../../kernel/database/RemovedOrganizations.ts"
+import { column, records } from "../../../kernel/database/Statements.ts"
+
+/** An instance that may have a notice due. */
+export interface Candidate {
+  readonly organizationId: string
+  readonly instanceId: string
+}
+
+/** The end of an instance's license, and the keys of the notices that were emitted for it. */
+export interface TermRow {
+  readonly instanceId: string
+  readonly endLicenseDate: Date | null
+  readonly graceDays: number
+  readonly setAt: Date
+  readonly emitted: ReadonlyArray<string>
+}
+
+/** When to look at an instance again. */
+export interface NextLook {
+  readonly instanceId: string
+  readonly dueAt: Date | null
+}
+
+/** A notice that was emitted. */
+export interface EmittedNotice {
+  readonly instanceId: string
+  readonly endLicenseDate: Date
+  readonly key: string
+}
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const run = (statement: Effect.Effect<unknown, unknown>) => Effect.asVoid(Effect.orDie(statement))
+
+  return {
+    /** Up to `count` instances of all organizations that are due, longest first. Takes no locks. */
+    due: (at: Date, count: number) =>
+      records<Candidate>()(sql`
+        SELECT organization_id AS "organizationId", instance_id AS "instanceId" FROM term_schedules
+        WHERE due_at <= ${at} AND NOT ${sql.literal(isRemoved("term_schedules.organization_id"))}
+        ORDER BY due_at LIMIT ${count}`),
+
+    /** Locks those instances' schedules that are still due, but for those that another transaction holds. */
+    lockDue: (organizationId: string, instanceIds: ReadonlyArray<string>, at: Date) =>
+      records<{ readonly instanceId: string }>()(sql`
+        SELECT instance_id AS "instanceId" FROM term_schedules
+        WHERE organization_id = ${organizationId} AND instance_id = ANY(${instanceIds}::uuid[]) AND due_at <= ${at}
+        FOR UPDATE SKIP LOCKED`),
+
+    /** Reads the terms of instances whose schedules are locked. A statement of its own: it sees all that the locks waited for. */
+    terms: (organizationId: string, instanceIds: ReadonlyArray<string>) =>
+      records<TermRow>()(sql`
+        SELECT schedule.instance_id AS "instanceId", instance.end_license_date AS "endLicenseDate",
+          coalesce(instance.grace_days, license.grace_days) AS "graceDays", schedule.set_at AS "setAt",
+          ARRAY(
+            SELECT notice FROM term_notices emitted
+            WHERE emitted.organization_id = ${organizationId} AND emitted.instance_id = schedule.instance_id
+              AND emitted.end_license_date = instance.end_license_date
+          ) AS emitted
+        FROM term_schedules schedule
+        JOIN instances instance ON instance.organization_id = ${organizationId} AND instance.id = schedule.instance_id
+        JOIN licenses license ON license.organization_id = ${organizationId} AND license.id = instance.license_id
+        WHERE schedule.organization_id = ${organizationId} AND schedule.instance_id = ANY(${instanceIds}::uuid[])
+        ORDER BY schedule.instance_id`),
+
+    insertNotices: (organizationId: string, at: Date, rows: ReadonlyArray<EmittedNotice>) =>
+      run(sql`
+        INSERT INTO term_notices (organization_id, instance_id, end_license_date, notice, emitted_at)
+        SELECT ${organizationId}, instance_id, end_license_date, notice, ${at}
+        FROM unnest(${column("uuid", rows, (row) => row.instanceId)}, (SELECT ${column("timestamptz", rows, (row) => row.endLicenseDate)}),
+          ${column("text", rows, (row) => row.key)}) AS emitted (instance_id, end_license_date, notice)`),
+
+    /** Stores when to look at instances again, and the lead times that this rests on. */
+    schedule: (organizationId: string, leads: string, rows: ReadonlyArray<NextLook>) =>
+      run(sql`
+        UPDATE term_schedules SET due_at = next.due_at, leads = ${leads}
+        FROM unnest(${column("uuid", rows, (row) => row.instanceId)}, (SELECT ${column("timestamptz", rows, (row) => row.dueAt)}))
+          AS next (instance_id, due_at)
+        WHERE term_schedules.organization_id = ${organizationId} AND term_schedules.instance_id = next.instance_id`),
+
+    /** Makes up to `count` instances due that were scheduled by other lead times. Returns how many. */
+    lookAgain: (leads: string, count: number) =>
+      Effect.map(
+        records()(sql`
+          UPDATE term_schedules SET due_at = 'epoch', leads = ${leads}
+          WHERE (organization_id, instance_id) IN (
+            SELECT organization_id, instance_id FROM term_schedules
+            WHERE due_at IS NOT NULL AND leads <> ${leads}
+            LIMIT ${count} FOR UPDATE SKIP LOCKED)
+          RETURNING 1`),
+        (rows) => rows.length,
+      ),
+  }
+})
+
+/** Stores and reads what is known of the ends of licenses. */
+export class TermsRepo extends Context.Service<TermsRepo, Effect.Success<typeof make>>()(
+  "keyshelf/instances/terms/Repo",
+) {
+  static readonly layer = Layer.effect(TermsRepo, make)
+}

@@ -1,0 +1,109 @@
+/**
+ * Emits the events about the end of a license, each once per instance and end date (contract, part 2, section 11). A notice and its event
+ * are stored in one transaction, under the lock of the instance's schedule. So a killed process emits neither or both, and of two
+ * nodes one emits.
+ */
+import { Array as Arr, Context, Duration, Effect, Layer } from "effect"
+import { platformIdentity } from "../../../kernel/contract/Caller.ts"
+import { Transactions } from "../../../kernel/database/Transactions.ts"
+import { now } from "../../../kernel/values/Timestamp.ts"
+import { Events } from "../../events/Service.ts"
+import type { Instance } from "../Model.ts"
+import { InstancesRepo } from "../Repo.ts"
+import { CurrentTermLeads } from "./Leads.ts"
+import { TermsRepo } from "./Repo.ts"
+import type { TermRow } from "./Repo.ts"
+import { daysLeft, noticesOf, planOf } from "./Rules.ts"
+import type { Notice } from "./Rules.ts"
+
+/** Instances per pass, hence at most so many per transaction. */
+export const TERM_BATCH = 500
+
+/** Emits the events about the ends of licenses. */
+export class TermNotices extends Context.Service<
+  TermNotices,
+  {
+    /** Looks at up to {@link TERM_BATCH} due instances of all organizations. Returns how many were due. */
+    readonly emitDue: Effect.Effect<number>
+    /** Makes all instances due that were scheduled by other lead times than those of this process. */
+    readonly applyLeads: Effect.Effect<void>
+  }
+>()("keyshelf/instances/terms/TermNotices") {
+  static readonly layer = Layer.effect(
+    TermNotices,
+    Effect.gen(function* () {
+      const repo = yield* TermsRepo
+      const instances = yield* InstancesRepo
+      const events = yield* Events
+      const transactions = yield* Transactions
+      const leads = yield* CurrentTermLeads
+      const leadsText = leads.map(Duration.toMillis).join()
+
+      const planFor = ({ emitted, endLicenseDate, ...term }: TermRow, at: Date) =>
+        endLicenseDate === null
+          ? { due: [], next: null }
+          : planOf(noticesOf({ ...term, endLicenseDate }, leads), new Set(emitted), at)
+
+      const emit = Effect.fnUntraced(function* (organizationId: string, instance: Instance, notice: Notice, at: Date) {
+        const source = { organizationId, actor: platformIdentity }
+        const left = instance.endLicenseDate === null ? 0 : daysLeft(instance.endLicenseDate, at)
+        yield* events.emit(
+          source,
+          notice.event,
+          notice.event === "INSTANCE_TERM_ENDING" ? { ...instance, daysLeft: left } : instance,
+        )
+      })
+
+      const emitFor = Effect.fnUntraced(function* (organizationId: string, candidates: ReadonlyArray<string>) {
+        const at = yield* now
+        const locked = yield* repo.lockDue(organizationId, candidates, at)
+        const terms = yield* repo.terms(
+          organizationId,
+          locked.map(({ instanceId }) => instanceId),
+        )
+        const plans = terms.map((term) => ({ term, plan: planFor(term, at) }))
+        const speaking = plans.filter(({ plan }) => plan.due.length > 0).map(({ term }) => term.instanceId)
+        const records = new Map(
+          (yield* instances.listByIds(organizationId, speaking)).map((record) => [record.id, record]),
+        )
+        const emitted = plans.flatMap(({ plan, term: { endLicenseDate, instanceId } }) => {
+          const instance = records.get(instanceId)
+          return instance === undefined || endLicenseDate === null
+            ? []
+            : plan.due.map((notice) => ({ instance, instanceId, endLicenseDate, notice, key: notice.key }))
+        })
+        yield* repo.insertNotices(organizationId, at, emitted)
+        for (const { instance, notice } of emitted) yield* emit(organizationId, instance, notice, at)
+        yield* repo.schedule(
+          organizationId,
+          leadsText,
+          plans.map(({ plan, term }) => ({ instanceId: term.instanceId, dueAt: plan.next })),
+        )
+      })
+
+      return TermNotices.of({
+        emitDue: Effect.gen(function* () {
+          const candidates = yield* repo.due(yield* now, TERM_BATCH)
+          const byOrganization = Object.entries(Arr.groupBy(candidates, (row) => row.organizationId))
+          // One organization's failure does not keep the others waiting.
+          const exits = yield* Effect.forEach(byOrganization, ([organizationId, due]) =>
+            Effect.exit(
+              transactions.run(
+                emitFor(
+                  organizationId,
+                  due.map(({ instanceId }) => instanceId),
+                ),
+              ),
+            ),
+          )
+          yield* Effect.all(exits, { discard: true })
+          return candidates.length
+        }).pipe(Effect.withSpan("TermNotices.emitDue")),
+        applyLeads: Effect.repeat(repo.lookAgain(leadsText, TERM_BATCH), { while: (count) => count > 0 }).pipe(
+          Effect.asVoid,
+          Effect.withSpan("TermNotices.applyLeads"),
+        ),
+      })
+    }),
+  )
+}
