@@ -39,6 +39,7 @@ import historyFilters from "./0031_history_filters.ts"
 import eventPrevious from "./0032_event_previous.ts"
 import grace from "./0033_grace.ts"
 import termNotices from "./0034_term_notices.ts"
+import overrides from "./0035_overrides.ts"
 
 export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.SqlClient>> = {
   "0001_access": access,
@@ -75,4 +76,5 @@ export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.
   "0032_event_previous": eventPrevious,
   "0033_grace": grace,
   "0034_term_notices": termNotices,
+  "0035_overrides": overrides,
 }

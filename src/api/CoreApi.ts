@@ -10,6 +10,7 @@ import { FeatureFlagsApi } from "../domains/flags/Api.ts"
 import { OfrepApi } from "../domains/flags/ofrep/Api.ts"
 import { EntitlementGroupsApi } from "../domains/groups/Api.ts"
 import { InstancesApi } from "../domains/instances/Api.ts"
+import { OverridesApi } from "../domains/instances/overrides/Api.ts"
 import { CustomerIntegrationsApi, InstanceIntegrationsApi, IntegrationUpsertsApi } from "../domains/integrations/Api.ts"
 import { LicensesApi } from "../domains/licenses/Api.ts"
 import { LicenseFamiliesApi } from "../domains/licenses/FamiliesApi.ts"
@@ -41,6 +42,7 @@ export class CoreApi extends Apis.core(
   CustomerIntegrationsApi,
   InstanceIntegrationsApi,
   IntegrationUpsertsApi,
+  OverridesApi,
   CheckApi,
   UsageApi,
   ReservationsApi,

@@ -11,6 +11,7 @@ import { Entitlement } from "../domains/entitlements/Model.ts"
 import { FeatureFlag } from "../domains/flags/Model.ts"
 import { EntitlementGroup } from "../domains/groups/Model.ts"
 import { Instance } from "../domains/instances/Model.ts"
+import { Override } from "../domains/instances/overrides/Model.ts"
 import { Grant, License } from "../domains/licenses/Model.ts"
 import { MetadataField } from "../domains/metadata/Model.ts"
 import { Membership } from "../domains/people/Model.ts"
@@ -99,6 +100,12 @@ const events = {
     { endLicenseDate: "2026-12-31T00:00:00.000Z" },
   ],
   INSTANCE_DELETED: [Instance, "An instance was deleted"],
+  INSTANCE_ENTITLEMENT_OVERRIDDEN: [
+    Override,
+    "An instance got an override of an entitlement, or another one instead",
+    { value: 2_000 },
+  ],
+  INSTANCE_ENTITLEMENT_OVERRIDE_REMOVED: [Override, "An override of an instance was removed"],
   INSTANCE_TERM_ENDING: [EndingInstance, "The license of an instance ends soon, once per lead time and end date"],
   INSTANCE_TERM_ENDED: [Instance, "The license of an instance ended, once per end date"],
   INSTANCE_GRACE_ENDED: [Instance, "The grace period of an instance ended, once per end date"],

@@ -112,6 +112,7 @@ export const populate = Effect.fnUntraced(function* (options: {
   })
   const webhook = yield* post("/webhooks", { url: "https://example.com/events", eventNames: ["*"] })
   const tested = yield* post(`/webhooks/${webhook.id}/test`)
+  yield* put(`/instances/${instance.slug}/entitlements/api-calls/override`, { mode: "ADD", value: 1 })
   const reservation = yield* post(`/instances/${instance.slug}/entitlements/api-calls/reservations`, {})
   const fixture: Fixture = {
     organizationId,

@@ -24,7 +24,9 @@ export const eventValidator = () => {
     const webhook = document.webhooks[event.type]
     if (webhook === undefined) return [`${event.type} is not documented`]
     const isChange = isEventName(event.type) && isChangeName(event.type)
-    if (isChange !== (event.previous !== undefined))
+    // The first override of an entitlement changes no other one.
+    const mayLackPrevious = event.type === "INSTANCE_ENTITLEMENT_OVERRIDDEN"
+    if (isChange !== (event.previous !== undefined) && !mayLackPrevious)
       return [`${event.type} ${isChange ? "lacks" : "has"} previous values`]
     return validate(webhook.post.requestBody.content["application/json"].schema, event).map(
       (error) => `${event.type} ${error}`,

@@ -235,7 +235,7 @@ layer(services, { excludeTestServices: true })("random changes between checks", 
         const change = () => {
           const slug = any(slugs)
           const grants = `/licenses/${any(["pro", "team"])}/entitlements`
-          switch (random(11)) {
+          switch (random(13)) {
             case 0:
               return call("PUT", `${grants}/${slug}`, { value: valueOf(slug) })
             case 1:
@@ -257,6 +257,19 @@ layer(services, { excludeTestServices: true })("random changes between checks", 
               return call("PUT", `/licenses/${any(["pro", "team"])}`, { graceDays: any([0, 7, 14]) })
             case 9:
               return call("POST", `/instances/prod/entitlements/${any(slugs.slice(2))}/reservations`, { quantity: 1 })
+            case 10: {
+              const override = `/instances/prod/entitlements/${slug}/override`
+              const soon = new Date(Date.now() + random(60_000) + 30_000).toISOString()
+              const times = any([{}, { endsAt: soon }, { startsAt: soon }])
+              const value = valueOf(slug)
+              return random(3) === 0
+                ? call("DELETE", override)
+                : call("PUT", override, {
+                    mode: any(typeof value === "number" ? ["SET", "ADD"] : ["SET"]),
+                    value,
+                    ...times,
+                  })
+            }
             default:
               return report(slug, { value: 1 + random(3) })
           }
@@ -432,6 +445,7 @@ test("a full catalog cache is cleared and filled again", () => {
     resetPeriod: "MONTH",
     resetAnchor: "CALENDAR",
     granted: "5",
+    override: null,
     overagePercent: 0,
     periodStart: null,
     used: null,

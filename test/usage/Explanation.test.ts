@@ -39,7 +39,7 @@ layer(TestService.layer, { excludeTestServices: true })("an explanation", (it) =
       const { text, ...rest } = explanation
       assert.deepStrictEqual(rest, {
         license: { slug: "pro-v2", version: "2", family: "pro", lifecycleState: "ARCHIVED", ...dates, graceDays: 0 },
-        grant: { value: 200, overagePercent: 12.5 },
+        grant: { source: "LICENSE", value: 200, overagePercent: 12.5 },
         window: {
           start: answer.currentPeriodStart,
           end: answer.currentPeriodEnd,

@@ -29,8 +29,7 @@ const calls: Meter = {
   resetAnchor: null,
   warningThresholdPercent: null,
   displayOrder: 0,
-  granted: "100",
-  overagePercent: 0,
+  grant: { value: BigDecimal.fromBigInt(100n), overagePercent: 0 },
 }
 
 const total = {

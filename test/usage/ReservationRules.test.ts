@@ -34,13 +34,12 @@ const meter = (more: Partial<Meter> = {}): Meter => ({
   resetAnchor: "CALENDAR",
   warningThresholdPercent: null,
   displayOrder: 0,
-  granted: "10",
-  overagePercent: 0,
+  grant: { value: BigDecimal.fromBigInt(10n), overagePercent: 0 },
   ...more,
 })
 
 const OVERAGE = 20
-const calls = meter({ overagePercent: OVERAGE })
+const calls = meter({ grant: { value: BigDecimal.fromBigInt(10n), overagePercent: OVERAGE } })
 const cap = capOf(BigDecimal.fromBigInt(10n), OVERAGE)
 
 interface Held {

@@ -103,6 +103,16 @@ export const NOUNS: ReadonlyArray<Noun> = [
     },
   },
   {
+    name: "overrides",
+    about: "Other terms of an instance than those of its license",
+    commands: {
+      list: list("listOverrides", "entitlement", "mode", "value", "overagePercent", "startsAt", "endsAt", "reason"),
+      get: "getOverride",
+      put: "putOverride",
+      remove: "deleteOverride",
+    },
+  },
+  {
     name: "licenses",
     about: "License versions",
     commands: {

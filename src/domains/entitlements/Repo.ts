@@ -127,6 +127,14 @@ const make = Effect.gen(function* () {
         SELECT 1 FROM license_entitlements WHERE organization_id = ${organizationId} AND entitlement_id = ${id}
         LIMIT 1`),
 
+    /** Whether an override of an instance is in force at an instant or starts later. */
+    isOverridden: (organizationId: string, id: string, at: Date) =>
+      returnedRow(sql`
+        SELECT 1 FROM entitlement_overrides
+        WHERE organization_id = ${organizationId} AND entitlement_id = ${id} AND ended_at IS NULL
+          AND (ends_at IS NULL OR ends_at > ${at})
+        LIMIT 1`),
+
     hasUsage: (organizationId: string, id: string) =>
       returnedRow(sql`
         SELECT 1 FROM usage_totals WHERE organization_id = ${organizationId} AND entitlement_id = ${id} LIMIT 1`),

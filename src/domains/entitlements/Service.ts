@@ -116,6 +116,11 @@ const make = Effect.gen(function* () {
             detail: `A license grants the entitlement "${slug}". Remove it from all licenses first.`,
           })
         }
+        if (yield* repo.isOverridden(caller.organizationId, entitlement.value.id, yield* now)) {
+          return yield* new DeleteEntitlementInUse({
+            detail: `An instance has an override of the entitlement "${slug}". Remove it first.`,
+          })
+        }
         // Deleting the entitlement would also delete its usage, which may still have to be billed.
         if (yield* repo.hasUsage(caller.organizationId, entitlement.value.id)) {
           return yield* new DeleteEntitlementInUse({

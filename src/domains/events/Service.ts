@@ -30,11 +30,14 @@ export class Events extends Context.Service<
      * after the change, or before a deletion.
      */
     readonly emit: (source: EventSource, type: RecordEventName, data: object) => Effect.Effect<void, never, Transaction>
-    /** Emits the event of a change to a record. `before` and `after` are the record before and after it. */
+    /**
+     * Emits the event of a change to a record. `before` and `after` are the record before and after it; there is no `previous` if
+     * there was none before.
+     */
     readonly emitChange: (
       source: EventSource,
       type: ChangeName,
-      before: object,
+      before: object | null,
       after: object,
     ) => Effect.Effect<void, never, Transaction>
     /**
@@ -97,10 +100,11 @@ export class Events extends Context.Service<
       const emitChange = Effect.fnUntraced(function* (
         source: EventSource,
         type: ChangeName,
-        before: object,
+        before: object | null,
         after: object,
       ) {
-        yield* deliver({ ...(yield* eventOf(source, type, after)), previous: previousOf(before, after) })
+        const event = yield* eventOf(source, type, after)
+        yield* deliver(before === null ? event : { ...event, previous: previousOf(before, after) })
       })
 
       const emitWith = Effect.fnUntraced(function* (

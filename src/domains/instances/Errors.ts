@@ -3,6 +3,8 @@ import { Problem } from "../../kernel/contract/Problem.ts"
 
 export class InstanceNotFound extends Problem<InstanceNotFound>()("Instance.NotFound", 404, "Instance not found") {}
 
+export class OverrideNotFound extends Problem<OverrideNotFound>()("Override.NotFound", 404, "Override not found") {}
+
 export class CreateInstanceSlugTaken extends Problem<CreateInstanceSlugTaken>()(
   "CreateInstance.SlugTaken",
   409,

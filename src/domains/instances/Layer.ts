@@ -1,11 +1,13 @@
 /** The layer of instances. */
 import { Layer } from "effect"
+import { OverridesRepo } from "./overrides/Repo.ts"
+import { Overrides } from "./overrides/Service.ts"
 import { InstancesRepo } from "./Repo.ts"
 import { Instances } from "./Service.ts"
 import { TermsRepo } from "./terms/Repo.ts"
 import { TermNotices } from "./terms/Service.ts"
 
 /** The services of this domain on their repositories. */
-export const layer = Layer.merge(Instances.layer, TermNotices.layer).pipe(
-  Layer.provideMerge(Layer.merge(InstancesRepo.layer, TermsRepo.layer)),
+export const layer = Layer.mergeAll(Instances.layer, Overrides.layer, TermNotices.layer).pipe(
+  Layer.provideMerge(Layer.mergeAll(InstancesRepo.layer, OverridesRepo.layer, TermsRepo.layer)),
 )

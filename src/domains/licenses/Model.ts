@@ -150,14 +150,15 @@ export interface FamilyQuery {
 
 const VALUE =
   "Depends on the type of the entitlement: a number (`-1` is unlimited), a boolean, or a configuration object"
-const GrantValue = Schema.Union([Schema.Finite, Schema.Boolean, FreeObject]).annotate({
+export const GrantValue = Schema.Union([Schema.Finite, Schema.Boolean, FreeObject]).annotate({
   description: VALUE,
 })
 export type GrantValue = typeof GrantValue.Type
 
-const GrantedValue = Schema.Union([Amount, Schema.Boolean, FreeObject]).annotate({ description: VALUE })
+/** {@link GrantValue} in responses, where a number has all its digits. */
+export const GrantedValue = Schema.Union([Amount, Schema.Boolean, FreeObject]).annotate({ description: VALUE })
 
-const OveragePercent = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1000 })).annotate({
+export const OveragePercent = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1000 })).annotate({
   description: "Percentage by which usage may exceed the value; 0 is a hard limit",
 })
 

@@ -3,6 +3,7 @@
  * `check/Repo.ts` (a single check), `check/hotpath/Repo.ts` (batched checks) and `check/PastRepo.ts` (checks of the
  * past). Usage joins tables of other domains, because a check has to read all of them in one statement.
  */
+import { currentOverride } from "../instances/overrides/OverridesSql.ts"
 
 /** The instant of a check. */
 export interface AsOf {
@@ -58,7 +59,7 @@ export const checkedColumns = `i.slug AS instance, l.slug AS license, i.start_li
   i.end_license_date AS "endLicenseDate", ${graceDays}, e.slug AS entitlement, e.type, e.reset_period AS "resetPeriod",
   e.reset_anchor AS "resetAnchor",
   CASE jsonb_typeof(g.value) WHEN 'object' THEN '{}' ELSE g.value #>> '{}' END AS granted,
-  g.overage_percent AS "overagePercent", t.period_start AS "periodStart", t.value::text AS used, h.quantity::text AS held`
+  g.overage_percent AS "overagePercent", ${currentOverride}, t.period_start AS "periodStart", t.value::text AS used, h.quantity::text AS held`
 
 /** The quantity that reservations of the instance `i` hold of the entitlement of this id. */
 export const heldQuantity = (entitlementId: string): string => `SELECT sum(quantity) AS quantity FROM usage_reservations

@@ -15,6 +15,8 @@ export const eventNames = [
   "CUSTOMER_DELETED",
   "INSTANCE_UPDATED",
   "INSTANCE_DELETED",
+  "INSTANCE_ENTITLEMENT_OVERRIDDEN",
+  "INSTANCE_ENTITLEMENT_OVERRIDE_REMOVED",
   "INSTANCE_TERM_ENDING",
   "INSTANCE_TERM_ENDED",
   "INSTANCE_GRACE_ENDED",
@@ -80,6 +82,8 @@ const STATE_CHANGES = [
   "LICENSE_UNARCHIVED",
   "METADATA_FIELD_ARCHIVED",
   "METADATA_FIELD_UNARCHIVED",
+  // Without `previous` if there was no override before.
+  "INSTANCE_ENTITLEMENT_OVERRIDDEN",
 ] as const satisfies ReadonlyArray<EventName>
 
 /** Events of changes to a record. They carry what the changed properties were before (contract, part 2, section 11). */

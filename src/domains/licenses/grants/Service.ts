@@ -35,7 +35,8 @@ const recordOf = ({ entitlementSlug, overagePercent, value }: GrantRow): Grant =
   overagePercent,
 })
 
-const validate = Effect.fnUntraced(function* (type: EntitlementType, grant: Grant) {
+/** Fails if a grant does not fit the type of its entitlement. */
+const validate = Effect.fnUntraced(function* (type: EntitlementType, grant: Pick<Grant, "value" | "overagePercent">) {
   const value = valueError(type, grant.value)
   if (value !== undefined) return yield* invalid("body.value", value, grant.value)
   const overage = overageError(type, grant.overagePercent)
@@ -141,7 +142,7 @@ const make = Effect.gen(function* () {
     )
   })
 
-  return { create, list, update, delete: remove }
+  return { create, list, update, delete: remove, validate }
 })
 
 /** Manages the grants of license versions in the caller's organization. */

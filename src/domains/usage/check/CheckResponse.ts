@@ -2,6 +2,7 @@
 import { decimalOfAmount } from "../../../kernel/values/Decimal.ts"
 import { instantText } from "../../../kernel/values/Timestamp.ts"
 import { decide, graceEndAt } from "../rules/Decision.ts"
+import { configurationOf } from "../rules/Grants.ts"
 import { explain } from "./Explanation.ts"
 import type { CheckRequest, CheckResult, Standing } from "./Model.ts"
 import type { CheckedInstance, CheckRow } from "../rules/Terms.ts"
@@ -93,9 +94,16 @@ export const standings = (rows: ReadonlyArray<CheckRow>, at: Date): ReadonlyArra
     slugs.map((entitlement) => ({ entitlement })),
     at,
   )
-  return answers.flatMap((answer) => {
+  return answers.flatMap((answer, position) => {
     const row = known.get(answer.entitlement)
     if (row === undefined) return []
-    return [{ type: row.type, configuration: row.type === "CONFIG" ? (row.configuration ?? null) : null, answer }]
+    const grant = basis.bases[position]?.grant ?? null
+    return [
+      {
+        type: row.type,
+        configuration: row.type === "CONFIG" ? configurationOf(grant, row.configuration) : null,
+        answer,
+      },
+    ]
   })
 }

@@ -11,7 +11,7 @@ import { explain } from "./Explanation.ts"
 import type { CheckedInstance } from "../rules/Terms.ts"
 import type { CheckRequest, CheckResult } from "./Model.ts"
 import type { Meter } from "../ledger/Model.ts"
-import { grantOf, periodOf } from "../rules/Terms.ts"
+import { periodOf } from "../rules/Terms.ts"
 
 /** The amount of an item. A `COUNT` counts the request itself, whatever amount it has. */
 const amountOf = (meter: Meter | undefined, requested: number | undefined): BigDecimal.BigDecimal =>
@@ -61,7 +61,7 @@ const decideAll = (
     const account = accounts.get(name)
     const subject = {
       entitlement: meter === undefined ? null : { slug, type: meter.type },
-      grant: meter === undefined ? null : grantOf(meter),
+      grant: meter?.grant ?? null,
       usage: account?.total.value ?? zero,
       held: account?.held ?? zero,
       requested: amount,

@@ -2,6 +2,7 @@
 import { BigDecimal } from "effect"
 import { amountOf, decimalText, one } from "../../../kernel/values/Decimal.ts"
 import { accessEndOf, capOf, isUnlimited } from "../rules/Decision.ts"
+import { configurationOf } from "../rules/Grants.ts"
 import type { CheckSubject, Decision } from "../rules/Decision.ts"
 import type { Explanation } from "./Model.ts"
 import type { LicenseFacts } from "../rules/Terms.ts"
@@ -22,12 +23,16 @@ export interface ExplanationInput {
   readonly consumed?: boolean
 }
 
-const grantOf = ({ entitlement, subject: { grant } }: ExplanationInput): Explanation["grant"] => {
+const shownGrantOf = ({ entitlement, subject: { grant } }: ExplanationInput): Explanation["grant"] => {
   if (grant === null) return null
-  const { overagePercent, value } = grant
-  if (typeof value === "boolean") return { value, overagePercent }
-  if (BigDecimal.isBigDecimal(value)) return { value: amountOf(value), overagePercent }
-  return { value: entitlement?.configuration ?? {}, overagePercent }
+  const { overagePercent, override, value } = grant
+  const source =
+    override === undefined
+      ? ({ source: "LICENSE" } as const)
+      : ({ source: "OVERRIDE", by: override.by, at: new Date(override.at), reason: override.reason } as const)
+  if (typeof value === "boolean") return { value, overagePercent, ...source }
+  if (BigDecimal.isBigDecimal(value)) return { value: amountOf(value), overagePercent, ...source }
+  return { value: configurationOf(grant, entitlement?.configuration) ?? {}, overagePercent, ...source }
 }
 
 const ruleOf = ({ subject }: ExplanationInput): Explanation["overageRule"] => {
@@ -41,8 +46,16 @@ const ruleOf = ({ subject }: ExplanationInput): Explanation["overageRule"] => {
   }
 }
 
-const nameOf = ({ facts, instance }: ExplanationInput): string =>
+const licenseName = ({ facts, instance }: ExplanationInput): string =>
   `license "${instance.license}" (version ${facts.version})`
+
+/** What grants or denies: the license, an override, or both. */
+const nameOf = (explained: ExplanationInput): string => {
+  const override = explained.subject.grant?.override
+  if (override === undefined) return licenseName(explained)
+  const name = `an override by ${override.by.name}${override.reason === null ? "" : ` ("${override.reason}")`}`
+  return override.mode === "ADD" ? `${licenseName(explained)} with ${name}` : name
+}
 
 /** The limit in words: what is granted, and how far usage may exceed it. */
 const limitText = (explained: ExplanationInput): string => {
@@ -109,7 +122,7 @@ export const explain = (explained: ExplanationInput): Explanation => {
       endLicenseDate: instance.endLicenseDate,
       graceDays: instance.graceDays,
     },
-    grant: grantOf(explained),
+    grant: shownGrantOf(explained),
     window:
       subject.period === null
         ? null

@@ -1,5 +1,6 @@
 /** Bodies of checks, and the explanation of their answers for people who support users. */
 import { Schema } from "effect"
+import { ActorReference } from "../../../kernel/contract/Caller.ts"
 import { component } from "../../../kernel/contract/Component.ts"
 import { Amount } from "../../../kernel/values/Decimal.ts"
 import { PathName } from "../../../kernel/values/Text.ts"
@@ -11,6 +12,9 @@ import { checkReasons } from "../rules/Decision.ts"
 
 /** `HARD`: nothing above the limit. `SOFT`: overage up to a cap. `UNLIMITED`: no limit. */
 export const overageKinds = ["HARD", "SOFT", "UNLIMITED"] as const
+
+/** Where a grant is from: the license version, or an override of the instance. */
+export const grantSources = ["LICENSE", "OVERRIDE"] as const
 
 /** Everything that one answer of a check was decided on. */
 export const Explanation = Schema.Struct({
@@ -25,10 +29,16 @@ export const Explanation = Schema.Struct({
   }).annotate({ ...component("CheckedLicense"), description: "The license version of the instance, with its dates" }),
   grant: Schema.NullOr(
     Schema.Struct({
+      source: Schema.Literals(grantSources).annotate(component("GrantSource", "LICENSE")),
       value: Schema.Union([Amount, Schema.Boolean, Schema.Record(Schema.String, Schema.Unknown)]),
       overagePercent: Schema.Finite,
+      by: Schema.optionalKey(ActorReference).annotate({ description: "Who made the override" }),
+      at: Schema.optionalKey(Timestamp).annotate({ description: "When the override was made" }),
+      reason: Schema.optionalKey(Schema.NullOr(Schema.String)).annotate({ description: "The reason of the override" }),
     }).annotate(component("CheckedGrant")),
-  ).annotate({ description: "The grant of the license version; `null` if there is none" }),
+  ).annotate({
+    description: "What is granted, by the license version or by an override of the instance; `null` if nothing is",
+  }),
   window: Schema.NullOr(
     Schema.Struct({
       start: Timestamp,
@@ -75,7 +85,7 @@ export const CheckRequest = Schema.Struct({
   ),
   at: Schema.optionalKey(TimestampInput).annotate({
     description:
-      "The instant of the check; default now. A past check uses the license, dates and grants at that instant, and the usage up to and including it. Not allowed with `consume`",
+      "The instant of the check; default now. A past check uses the license, dates, grants and overrides at that instant, and the usage up to and including it. Not allowed with `consume`",
   }),
   explain: Schema.optionalKey(
     Schema.Boolean.annotate({ description: "Whether to add an `explanation` to each answer" }),
@@ -91,7 +101,7 @@ export const CheckAnswer = Schema.Struct({
   entitlement: Schema.String,
   allowed: Schema.Boolean,
   reason: Schema.Literals(checkReasons).annotate(component("CheckReason", "GRANTED")),
-  limit: figure("What the license grants per period, -1 if unlimited; `null` unless a `NUMBER` is granted"),
+  limit: figure("What is granted per period, -1 if unlimited; `null` unless a `NUMBER` is granted"),
   usage: figure("The usage in the period; `null` unless the entitlement is a `NUMBER`"),
   remaining: figure(
     "What is still available before the request, or after it if consumed: the limit minus usage and reserved quantities; -1 if unlimited",

@@ -6,6 +6,7 @@ import { storedDecimal } from "../../../kernel/values/Decimal.ts"
 import { records } from "../../../kernel/database/Statements.ts"
 import { valueOf } from "../rules/Aggregation.ts"
 import type { CheckedEntitlement, CheckedInstance } from "../rules/Terms.ts"
+import { pastOverrideJoin } from "../../instances/overrides/OverridesSql.ts"
 import { explainedColumns, familyJoin } from "../TermsSql.ts"
 
 interface Measured {
@@ -70,7 +71,7 @@ const make = Effect.gen(function* () {
     coalesce(terms.grace_days, before.grace_days, l.grace_days) AS "graceDays", e.id AS "entitlementId",
     e.slug AS entitlement, e.type, e.aggregation_method AS "aggregationMethod", e.reset_period AS "resetPeriod",
     e.reset_anchor AS "resetAnchor", CASE jsonb_typeof(g.value) WHEN 'object' THEN '{}' ELSE g.value #>> '{}' END AS granted,
-    g.overage_percent AS "overagePercent", NULL AS "periodStart", NULL AS used, h.quantity::text AS held`)
+    g.overage_percent AS "overagePercent", overridden.override, NULL AS "periodStart", NULL AS used, h.quantity::text AS held`)
   const explained = sql.literal(explainedColumns)
   const family = sql.literal(familyJoin)
   const nothing = sql.literal("")
@@ -104,6 +105,7 @@ const make = Effect.gen(function* () {
       SELECT coalesce(granted.value, present.value) AS value,
         coalesce(granted.overage_percent, present.overage_percent) AS overage_percent
     ) g`)
+  const overrides = sql.literal(pastOverrideJoin)
   // No reservation lives longer than a day.
   const reservations = sql.literal(`LEFT JOIN LATERAL (
       SELECT sum(quantity) AS quantity FROM usage_reservations
@@ -132,6 +134,7 @@ const make = Effect.gen(function* () {
         LEFT JOIN entitlements e
           ON e.organization_id = i.organization_id AND e.slug = ANY(ARRAY(SELECT unnest(${entitlements}::text[])))
         ${grants}
+        ${overrides}
         ${reservations}
         WHERE i.organization_id = ${organizationId} AND i.slug = ${instanceSlug}`),
 

@@ -85,11 +85,12 @@ export const makeBatchCounting = Effect.gen(function* () {
   })
 
   /** The terms of the events' meters. */
-  const terms = (organizationId: string, events: ReadonlyArray<ParsedEvent>) =>
+  const terms = (organizationId: string, events: ReadonlyArray<ParsedEvent>, at: Date) =>
     tallies.terms(
       organizationId,
       slugs(events, ({ instance }) => instance),
       slugs(events, ({ entitlement }) => entitlement),
+      at,
     )
 
   /** Whether usage and reservations exceed the cap of a limit. */
@@ -139,7 +140,11 @@ export const makeBatchCounting = Effect.gen(function* () {
   })
 
   /** The same, and the meters cannot be deleted until the transaction ends. */
-  const lockedTerms = Effect.fnUntraced(function* (organizationId: string, events: ReadonlyArray<ParsedEvent>) {
+  const lockedTerms = Effect.fnUntraced(function* (
+    organizationId: string,
+    events: ReadonlyArray<ParsedEvent>,
+    at: Date,
+  ) {
     const pairs = Map.groupBy(events, meterName)
     const found = yield* repo.keep(
       organizationId,
@@ -147,6 +152,7 @@ export const makeBatchCounting = Effect.gen(function* () {
         instance: event?.instance ?? "",
         entitlement: event?.entitlement ?? "",
       })),
+      at,
     )
     const meters = new Map<string, Meter>(found.map((meter) => [meterName(meter), meter] as const))
     const instances =

@@ -8,7 +8,6 @@ import { limitOf, thresholdsOf } from "../rules/Limits.ts"
 import type { Thresholds } from "../rules/Limits.ts"
 import { contains } from "../rules/Period.ts"
 import type { Period } from "../rules/Period.ts"
-import { grantOf } from "../rules/Terms.ts"
 import type { CountableEvent } from "./Rules.ts"
 
 /** The function with a cache of its results by key. The cache lives as long as the returned function. */
@@ -52,16 +51,17 @@ interface PeriodEvents {
   readonly events: [CountableEvent, ...Array<CountableEvent>]
 }
 
+const limitKey = ({ grant, warningThresholdPercent }: Meter): string =>
+  grant !== null && BigDecimal.isBigDecimal(grant.value)
+    ? `${grant.value.value} ${grant.value.scale} ${grant.overagePercent} ${warningThresholdPercent}`
+    : ""
+
 /** The limits of meters, with their thresholds. Hundreds of meters share the few grants of their licenses. */
 const makeLimitCache = () =>
-  memoized(
-    ({ granted, overagePercent, warningThresholdPercent }: Meter) =>
-      `${granted} ${overagePercent} ${warningThresholdPercent}`,
-    (meter) => {
-      const limit = limitOf(grantOf(meter))
-      return { isGranted: limit !== null, thresholds: limit && thresholdsOf(limit, meter.warningThresholdPercent) }
-    },
-  )
+  memoized(limitKey, (meter: Meter) => {
+    const limit = limitOf(meter.grant)
+    return { isGranted: limit !== null, thresholds: limit && thresholdsOf(limit, meter.warningThresholdPercent) }
+  })
 
 const groupByPeriod = (events: ReadonlyArray<CountableEvent>): ReadonlyArray<PeriodEvents> => {
   const byMeter = new Map<Meter, Array<PeriodEvents>>()

@@ -4,7 +4,10 @@ import { BigDecimal, Context, Effect, Layer, Option } from "effect"
 import type { ActorReference } from "../../../kernel/contract/Caller.ts"
 import { column, record, records } from "../../../kernel/database/Statements.ts"
 import type { Thresholds } from "../rules/Limits.ts"
+import type { AppliedOverride } from "../../instances/overrides/Model.ts"
 import type { Meter } from "../ledger/Model.ts"
+import { grantAt, licensedGrant } from "../rules/Grants.ts"
+import type { LicensedTerms } from "../rules/Grants.ts"
 import type { BatchTotals, Tally } from "./BatchTotals.ts"
 
 type Instance = Pick<Meter, "instanceId" | "instance"> & {
@@ -12,6 +15,8 @@ type Instance = Pick<Meter, "instanceId" | "instance"> & {
   readonly startLicenseDate: string
   readonly endLicenseDate: string | null
   readonly graceDays: number | null
+  /** By the id of the entitlement. */
+  readonly overrides: Readonly<Record<string, AppliedOverride>> | null
 }
 type Entitlement = Pick<
   Meter,
@@ -25,7 +30,7 @@ type Entitlement = Pick<
   | "warningThresholdPercent"
   | "displayOrder"
 >
-type Grant = Pick<Meter, "granted" | "overagePercent"> & {
+type LicenseGrant = LicensedTerms & {
   readonly licenseId: string
   readonly entitlementId: string
 }
@@ -33,7 +38,7 @@ interface TermsRow {
   readonly instances: ReadonlyArray<Instance>
   readonly entitlements: ReadonlyArray<Entitlement>
   readonly licenses: ReadonlyArray<{ readonly licenseId: string; readonly license: string; readonly graceDays: number }>
-  readonly grants: ReadonlyArray<Grant>
+  readonly grants: ReadonlyArray<LicenseGrant>
 }
 
 /** Instances and entitlements of an organization, and the grants of the instances' licenses. */
@@ -43,21 +48,23 @@ export interface Terms {
   readonly meterOf: (instance: string, entitlement: string) => Meter | undefined
 }
 
-const termsOf = (organizationId: string, row: TermsRow): Terms => {
+const termsOf = (organizationId: string, row: TermsRow, at: Date): Terms => {
   const licenses = new Map(row.licenses.map((license) => [license.licenseId, license]))
   const granted = Map.groupBy(row.grants, ({ entitlementId }) => entitlementId)
   const instances = new Map(
-    row.instances.map(({ endLicenseDate, graceDays, instance, instanceId, licenseId, startLicenseDate }) => {
+    row.instances.map(({ endLicenseDate, graceDays, instance, instanceId, licenseId, overrides, startLicenseDate }) => {
       const license = licenses.get(licenseId)
       const startDate = new Date(startLicenseDate)
       const endDate = endLicenseDate === null ? null : new Date(endLicenseDate)
       const days = graceDays ?? license?.graceDays ?? 0
-      return [instance, { instanceId, licenseId, license: license?.license ?? "", startDate, endDate, days }]
+      return [instance, { instanceId, licenseId, license: license?.license ?? "", startDate, endDate, days, overrides }]
     }),
   )
   const entitlements = new Map(
     row.entitlements.map((terms) => {
-      const grants = new Map(granted.get(terms.entitlementId)?.map((grant) => [grant.licenseId, grant]))
+      const grants = new Map(
+        granted.get(terms.entitlementId)?.map((grant) => [grant.licenseId, licensedGrant(grant)] as const),
+      )
       return [terms.entitlement, { terms, grants, meters: new Map<string, Meter>() }]
     }),
   )
@@ -70,7 +77,7 @@ const termsOf = (organizationId: string, row: TermsRow): Terms => {
       const found = instances.get(instance)
       if (found === undefined || metered === undefined) return undefined
       const { grants, meters, terms } = metered
-      const grant = grants.get(found.licenseId)
+      const licensed = grants.get(found.licenseId) ?? null
       // Property by property: there are hundreds of meters, and a spread allocates each several times.
       const meter: Meter = {
         organizationId,
@@ -89,8 +96,7 @@ const termsOf = (organizationId: string, row: TermsRow): Terms => {
         resetAnchor: terms.resetAnchor,
         warningThresholdPercent: terms.warningThresholdPercent,
         displayOrder: terms.displayOrder,
-        granted: grant?.granted ?? null,
-        overagePercent: grant?.overagePercent ?? null,
+        grant: grantAt(licensed, found.overrides?.[terms.entitlementId], at),
       }
       meters.set(instance, meter)
       return meter
@@ -124,12 +130,12 @@ const make = Effect.gen(function* () {
      * after a concurrent change, never half of it. It returns each row once, as JSON: a row for each meter would repeat
      * the same few values hundreds of times. The fences force index look-ups and one plan.
      */
-    terms: (organizationId: string, instances: ReadonlyArray<string>, entitlements: ReadonlyArray<string>) =>
+    terms: (organizationId: string, instances: ReadonlyArray<string>, entitlements: ReadonlyArray<string>, at: Date) =>
       Effect.map(
         record<TermsRow>()(sql`
           WITH i AS MATERIALIZED (
             SELECT id AS "instanceId", slug AS instance, license_id AS "licenseId",
-              start_license_date AS "startLicenseDate", end_license_date AS "endLicenseDate", grace_days AS "graceDays"
+              start_license_date AS "startLicenseDate", end_license_date AS "endLicenseDate", grace_days AS "graceDays", overrides
             FROM instances
             WHERE organization_id = ${organizationId} AND slug = ANY(ARRAY(SELECT unnest(${instances}::text[])))
           ), e AS MATERIALIZED (
@@ -158,7 +164,7 @@ const make = Effect.gen(function* () {
             (SELECT coalesce(json_agg(e), '[]') FROM e) AS entitlements,
             (SELECT coalesce(json_agg(l), '[]') FROM l) AS licenses,
             (SELECT coalesce(json_agg(g), '[]') FROM g) AS grants`),
-        (row) => termsOf(organizationId, Option.getOrThrow(row)),
+        (row) => termsOf(organizationId, Option.getOrThrow(row), at),
       ),
 
     /**

@@ -30,7 +30,7 @@ const MAX_BATCHES = 8
 
 /** A counting strategy: it finds the terms of events, and counts the valid ones. */
 interface Strategy<E, R> {
-  readonly terms: (organizationId: string, events: ReadonlyArray<ParsedEvent>) => Effect.Effect<Terms>
+  readonly terms: (organizationId: string, events: ReadonlyArray<ParsedEvent>, at: Date) => Effect.Effect<Terms>
   readonly count: (events: ReadonlyArray<CountableEvent>, at: Date) => Effect.Effect<Outcomes, E, R>
 }
 
@@ -52,7 +52,7 @@ const validateBatches = Effect.fnUntraced(function* <E, R>(
 ) {
   const { organizationId } = yield* Caller
   const read = sent.map((batch) => batch.map((event) => parseEvent(event, at)))
-  const { instances, meterOf } = yield* terms(organizationId, read.flat().filter(isEvent))
+  const { instances, meterOf } = yield* terms(organizationId, read.flat().filter(isEvent), at)
   return read.map((batch) =>
     batch.map((event) =>
       isEvent(event)

@@ -1,9 +1,9 @@
 /** Decides which usage is accepted by its age, digits and sign, and why other usage is rejected. Pure. */
 import { BigDecimal } from "effect"
-import { isStorable, decimalText } from "../../../kernel/values/Decimal.ts"
+import { isStorable, decimalText, zero } from "../../../kernel/values/Decimal.ts"
 import { DAY_MS, isBefore } from "../../../kernel/values/Timestamp.ts"
 import { accessEndOf } from "../rules/Decision.ts"
-import { methodOf } from "./Account.ts"
+import { limitFor, methodOf } from "./Account.ts"
 import type { Account, RejectionReason } from "./Account.ts"
 import type { Meter } from "./Model.ts"
 
@@ -47,6 +47,12 @@ export interface UsageValidationError {
   readonly value?: unknown
 }
 
+/** The limit of a meter in words, with its overage. */
+export const limitText = (meter: Meter): string => {
+  const limit = limitFor(meter)
+  return `${decimalText(limit?.value ?? zero)} (${limit?.overagePercent ?? 0} % overage)`
+}
+
 /** The detail of a rejection. */
 export const rejectionText = (rejection: RejectionReason, { held, meter, total }: Account): string => {
   const what = `"${meter.entitlement}" of "${meter.instance}"`
@@ -54,7 +60,7 @@ export const rejectionText = (rejection: RejectionReason, { held, meter, total }
     case "not-granted":
       return `The license "${meter.license}" does not grant ${what}.`
     case "cap":
-      return `The limit of ${what} is ${meter.granted} (${meter.overagePercent ?? 0} % overage); ${decimalText(total.value)} is used in the period and ${decimalText(held)} is held by reservations.`
+      return `The limit of ${what} is ${limitText(meter)}; ${decimalText(total.value)} is used in the period and ${decimalText(held)} is held by reservations.`
     case "negative":
       return `The total of ${what} would fall below zero.`
   }

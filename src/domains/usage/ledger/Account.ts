@@ -14,7 +14,7 @@ import type { Crossings, Limit } from "../rules/Limits.ts"
 import type { Meter, UsageEntry, UsageValue } from "./Model.ts"
 import { contains } from "../rules/Period.ts"
 import type { Period } from "../rules/Period.ts"
-import { grantOf, periodOf } from "../rules/Terms.ts"
+import { periodOf } from "../rules/Terms.ts"
 
 /** An event as it arrives, with what is stored along with it. */
 export interface ReportedEvent extends UsageEvent {
@@ -91,11 +91,11 @@ export const periodFor = (meter: Meter, at: Date): Period => lastPeriod(meter, a
 // A batch reports many times for the same few meters, and every response contains the limit.
 const limits = new WeakMap<Meter, Limit | null>()
 
-/** The limit that a meter's license sets; `null` if it grants no number. */
+/** The limit of a meter; `null` if no number is granted. */
 export const limitFor = (meter: Meter): Limit | null => {
   const cached = limits.get(meter)
   if (cached !== undefined) return cached
-  const limit = limitOf(grantOf(meter))
+  const limit = limitOf(meter.grant)
   limits.set(meter, limit)
   return limit
 }
@@ -218,9 +218,9 @@ const licenseValue = (meter: Meter): UsageValue => {
     case "NUMBER":
       return amountGranted(meter)
     case "BOOLEAN":
-      return truth("boolean", meter.granted === "true")
+      return truth("boolean", meter.grant?.value === true)
     case "CONFIG":
-      return truth("config", meter.granted !== null)
+      return truth("config", meter.grant !== null)
   }
 }
 

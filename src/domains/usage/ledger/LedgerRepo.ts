@@ -1,12 +1,16 @@
 /** SQL of meters, totals and usage events. `LockedLedger` states the lock order. */
 import { PgClient } from "@effect/sql-pg"
 import { BigDecimal, Context, Effect, Layer } from "effect"
+import type { SqlError } from "effect/sql/SqlError"
 import { storedDecimal } from "../../../kernel/values/Decimal.ts"
 import { records } from "../../../kernel/database/Statements.ts"
 import type { TotalKey } from "./Account.ts"
 import type { Total, UsageEvent } from "../rules/Aggregation.ts"
 import type { Crossings } from "../rules/Limits.ts"
 import type { Meter } from "./Model.ts"
+import { currentOverride, isOverridden } from "../../instances/overrides/OverridesSql.ts"
+import { grantOf } from "../rules/Grants.ts"
+import type { GrantedTerms } from "../rules/Grants.ts"
 import { explainedColumns, familyJoin, graceDays } from "../TermsSql.ts"
 
 /** A stored total, with decimals as texts. */
@@ -59,7 +63,13 @@ export const meterColumns = `i.organization_id AS "organizationId", i.id AS "ins
     e.aggregation_method AS "aggregationMethod", e.reset_period AS "resetPeriod", e.reset_anchor AS "resetAnchor",
     e.warning_threshold_percent AS "warningThresholdPercent", e.display_order AS "displayOrder",
     CASE jsonb_typeof(g.value) WHEN 'object' THEN '{}' ELSE g.value #>> '{}' END AS granted,
-    g.overage_percent AS "overagePercent"`
+    g.overage_percent AS "overagePercent", ${currentOverride}`
+
+/** A meter as it is read. */
+export type MeterRow = Omit<Meter, "grant"> & GrantedTerms
+
+/** The meter, with what is granted at an instant. */
+export const meterOf = <Row extends MeterRow>(row: Row, at: Date): Row & Meter => ({ ...row, grant: grantOf(row, at) })
 
 /** The columns of the total `t`, without those of its instance and entitlement. */
 export const totalColumns = `t.period_start AS "periodStart", t.value::text AS value,
@@ -78,6 +88,11 @@ const make = Effect.gen(function* () {
   const nothing = sql.literal("")
   const totals = sql.literal(`t.instance_id AS "instanceId", t.entitlement_id AS "entitlementId", ${totalColumns}`)
   const keyColumns = sql.literal(`"instanceId" uuid, "entitlementId" uuid, "periodStart" timestamptz`)
+  const overridden = sql.literal(isOverridden)
+  const metersAt =
+    (at: Date) =>
+    (statement: Effect.Effect<ReadonlyArray<unknown>, SqlError>): Effect.Effect<ReadonlyArray<Meter>> =>
+      Effect.map(records<MeterRow>()(statement), (rows) => rows.map((row) => meterOf(row, at)))
   const asRows = Effect.map((rows: ReadonlyArray<StoredTotal>) => rows.map(totalRowOf))
 
   return {
@@ -88,9 +103,10 @@ const make = Effect.gen(function* () {
     keep: (
       organizationId: string,
       pairs: ReadonlyArray<{ readonly instance: string; readonly entitlement: string }>,
+      at: Date,
       explain = false,
     ) =>
-      records<Meter>()(sql`
+      metersAt(at)(sql`
         SELECT ${meters}${explain ? explained : nothing}
         FROM jsonb_to_recordset(${sql.json(pairs)}) AS asked (instance text, entitlement text)
         JOIN instances i ON i.organization_id = ${organizationId} AND i.slug = asked.instance
@@ -100,27 +116,29 @@ const make = Effect.gen(function* () {
         FOR KEY SHARE OF i, e`),
 
     /** The meter of an instance and an entitlement; no row if one of them does not exist. */
-    find: (organizationId: string, instance: string, entitlement: string) =>
-      records<Meter>()(sql`
+    find: (organizationId: string, instance: string, entitlement: string, at: Date) =>
+      metersAt(at)(sql`
         SELECT ${meters} FROM instances i JOIN entitlements e ON e.organization_id = i.organization_id ${grants}
         WHERE i.organization_id = ${organizationId} AND i.slug = ${instance} AND e.slug = ${entitlement}`),
 
-    /** A page of the meters that the instance's license grants, by display order. */
+    /** A page of the meters that the instance's license or an override grants, by display order. */
     listGranted: (
       organizationId: string,
       instance: string,
       [displayOrder, id]: readonly [number, string],
       count: number,
+      at: Date,
     ) =>
-      records<Meter>()(sql`
+      metersAt(at)(sql`
         SELECT ${meters} FROM instances i JOIN entitlements e ON e.organization_id = i.organization_id ${grants}
-        WHERE i.organization_id = ${organizationId} AND i.slug = ${instance} AND g.value IS NOT NULL
+        CROSS JOIN (SELECT ${at}::timestamptz AS at) asked
+        WHERE i.organization_id = ${organizationId} AND i.slug = ${instance} AND (g.value IS NOT NULL OR ${overridden})
           AND (e.display_order, e.id) > (${displayOrder}, ${id})
         ORDER BY e.display_order, e.id LIMIT ${count}`),
 
     /** The meters of these entitlements, granted or not, by display order. */
-    listAmong: (organizationId: string, instance: string, entitlements: ReadonlyArray<string>) =>
-      records<Meter>()(sql`
+    listAmong: (organizationId: string, instance: string, entitlements: ReadonlyArray<string>, at: Date) =>
+      metersAt(at)(sql`
         SELECT ${meters} FROM instances i
         JOIN entitlements e ON e.organization_id = i.organization_id
           AND e.slug IN (SELECT jsonb_array_elements_text(${sql.json(entitlements)}))

@@ -5,6 +5,7 @@ import { Amount } from "../../../kernel/values/Decimal.ts"
 import { Timestamp } from "../../../kernel/values/Timestamp.ts"
 import { EntitlementType } from "../../entitlements/Model.ts"
 import type { AggregationMethod, ResetAnchor, ResetPeriod } from "../../entitlements/Model.ts"
+import type { Grant } from "../rules/Decision.ts"
 import type { CheckedInstance } from "../rules/Terms.ts"
 
 const valueTypes = ["number", "unlimited", "boolean", "config"] as const
@@ -55,8 +56,8 @@ export interface Meter extends CheckedInstance {
   readonly resetAnchor: ResetAnchor | null
   readonly warningThresholdPercent: number | null
   readonly displayOrder: number
-  readonly granted: string | null
-  readonly overagePercent: number | null
+  /** What was granted when the meter was read. */
+  readonly grant: Grant | null
   /** Read only for an explanation. */
   readonly configuration?: Readonly<Record<string, unknown>> | null
 }

@@ -9,8 +9,8 @@ import { storedDecimal } from "../../../kernel/values/Decimal.ts"
 import { isBefore } from "../../../kernel/values/Timestamp.ts"
 import { grantJoin, licenseJoin, totalsAround } from "../TermsSql.ts"
 import type { Account } from "./Account.ts"
-import { meterColumns, totalColumns, totalRowOf } from "./LedgerRepo.ts"
-import type { LockedTotal, StoredTotal } from "./LedgerRepo.ts"
+import { meterColumns, meterOf, totalColumns, totalRowOf } from "./LedgerRepo.ts"
+import type { LockedTotal, MeterRow, StoredTotal } from "./LedgerRepo.ts"
 import type { Meter } from "./Model.ts"
 import type { MeterName } from "./Operation.ts"
 
@@ -25,16 +25,17 @@ export interface OrganizationMeterName extends MeterName {
   readonly organizationId: string
 }
 
-type SnapshotRow = Meter &
+type SnapshotRow = MeterRow &
   (
     | (StoredTotal & { readonly held: string; readonly decidedAt: Date | null })
     | { readonly periodStart: null; readonly held: string }
   )
 
 const snapshotOf = (row: SnapshotRow, at: Date): MeterSnapshot => {
-  if (row.periodStart === null) return { meter: row, total: null }
+  const meter = meterOf(row, at)
+  if (row.periodStart === null) return { meter, total: null }
   const decidedAt = row.decidedAt !== null && isBefore(at, row.decidedAt) ? row.decidedAt : at
-  return { meter: row, total: { ...totalRowOf(row), held: storedDecimal(row.held), decidedAt } }
+  return { meter, total: { ...totalRowOf(row), held: storedDecimal(row.held), decidedAt } }
 }
 
 const make = Effect.gen(function* () {

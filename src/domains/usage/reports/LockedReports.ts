@@ -88,7 +88,7 @@ export const makeLockedReportOperation = Effect.fnUntraced(function* (failMissin
 
   const decide = Effect.fnUntraced(function* (ledger: LockedAccounts, { entitlement, instance, report }: Report) {
     const { organizationId } = yield* Caller
-    const [meter] = yield* repo.keep(organizationId, [{ instance, entitlement }])
+    const [meter] = yield* repo.keep(organizationId, [{ instance, entitlement }], yield* now)
     if (meter === undefined) return yield* failMissing(organizationId, instance, entitlement)
     const at = yield* now
     const timestamp = report.timestamp ?? at

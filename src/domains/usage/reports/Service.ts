@@ -48,29 +48,32 @@ const make = Effect.gen(function* () {
 
   const get = Effect.fn("UsageReports.get")(function* (instance: string, entitlement: string) {
     const { organizationId } = yield* Caller
-    const meters = yield* repo.find(organizationId, instance, entitlement)
-    const [entry] = yield* ledger.entries(organizationId, meters, yield* now)
+    const at = yield* now
+    const meters = yield* repo.find(organizationId, instance, entitlement, at)
+    const [entry] = yield* ledger.entries(organizationId, meters, at)
     return entry ?? (yield* failMissing(organizationId, instance, entitlement))
   })
 
   const list = Effect.fn("UsageReports.list")(function* (instance: string, request: PageRequest) {
     const { organizationId } = yield* Caller
     yield* requireInstance(organizationId, instance)
+    const at = yield* now
     const page = yield* cursors.page(
       { name: "usage", organizationId, filters: { instance } },
       request,
-      (after, count) => repo.listGranted(organizationId, instance, afterInDisplayOrder(after), count),
+      (after, count) => repo.listGranted(organizationId, instance, afterInDisplayOrder(after), count, at),
       (meter) => [meter.displayOrder, meter.entitlementId],
     )
-    return { ...page, items: yield* ledger.entries(organizationId, page.items, yield* now) }
+    return { ...page, items: yield* ledger.entries(organizationId, page.items, at) }
   })
 
   const ofGroup = Effect.fn("UsageReports.ofGroup")(function* (groupSlug: string, instance: string) {
     const { organizationId } = yield* Caller
     const group = yield* groups.get(groupSlug)
     yield* requireInstance(organizationId, instance)
-    const meters = yield* repo.listAmong(organizationId, instance, group.entitlementSlugs)
-    return yield* ledger.entries(organizationId, meters, yield* now)
+    const at = yield* now
+    const meters = yield* repo.listAmong(organizationId, instance, group.entitlementSlugs, at)
+    return yield* ledger.entries(organizationId, meters, at)
   })
 
   return {

@@ -16,9 +16,10 @@ import { decide } from "../rules/Decision.ts"
 import type { Decision } from "../rules/Decision.ts"
 import type { Meter } from "../ledger/Model.ts"
 import type { Period } from "../rules/Period.ts"
+import { limitText } from "../ledger/Acceptance.ts"
 import type { UsageValidationError } from "../ledger/Acceptance.ts"
 import type { Reservation, ReservationState, StoredReservation } from "./Model.ts"
-import { grantOf, periodOf } from "../rules/Terms.ts"
+import { periodOf } from "../rules/Terms.ts"
 
 const numberOf = (decimal: string): number => amountOf(storedDecimal(decimal))
 
@@ -107,7 +108,7 @@ export const decideReservation = (
 ): Decision =>
   decide({
     entitlement: { slug: meter.entitlement, type: meter.type },
-    grant: grantOf(meter),
+    grant: meter.grant,
     usage: account?.total.value ?? zero,
     held: account?.held ?? zero,
     requested: quantity,
@@ -136,7 +137,7 @@ export const reserveRejectionText = (meter: Meter, { reason }: Decision, account
       return `The license "${meter.license}" does not grant ${what}.`
     default: {
       const [used, held] = [account?.total.value ?? zero, account?.held ?? zero].map(decimalText)
-      return `The limit of ${what} is ${meter.granted} (${meter.overagePercent ?? 0} % overage); ${used} is used in the period and ${held} is held by reservations.`
+      return `The limit of ${what} is ${limitText(meter)}; ${used} is used in the period and ${held} is held by reservations.`
     }
   }
 }

@@ -32,7 +32,7 @@ const make = Effect.gen(function* () {
   ) {
     const { organizationId } = yield* Caller
     const decide = Effect.fnUntraced(function* (accounts: LockedAccounts) {
-      const [meter] = yield* meters.keep(organizationId, [{ instance, entitlement }])
+      const [meter] = yield* meters.keep(organizationId, [{ instance, entitlement }], yield* now)
       if (meter === undefined) return yield* reports.failMissing(organizationId, instance, entitlement)
       const error = reserveValidationError(meter, request.quantity)
       if (error !== undefined) return yield* invalid(error.location, error.message, error.value)
@@ -54,7 +54,7 @@ const make = Effect.gen(function* () {
       const stored = yield* locked.find(organizationId, id)
       const present = yield* now
       if (stateAt(stored, present) !== "HELD") return yield* notHeld(stored, present)
-      const [meter] = yield* meters.keep(organizationId, [stored])
+      const [meter] = yield* meters.keep(organizationId, [stored], present)
       if (meter === undefined) return yield* notFound(id)
       const error = commitValidationError(meter, stored, quantity)
       if (error !== undefined) return yield* invalid(error.location, error.message, error.value)

@@ -3,7 +3,8 @@ import type { BigDecimal } from "effect"
 import type { Basis } from "./Decision.ts"
 import type { Period } from "./Period.ts"
 import { zero } from "../../../kernel/values/Decimal.ts"
-import { decimalOrZero, grantOf, periodOf } from "./Terms.ts"
+import { grantOf } from "./Grants.ts"
+import { decimalOrZero, periodOf } from "./Terms.ts"
 import type { CheckedEntitlement, CheckedInstance, CheckRow } from "./Terms.ts"
 
 /** The total of this very period. A total of another period is not usage of this one. */
@@ -52,7 +53,7 @@ export const checkBasisOf = (
     const period = periodOf(row, instance, at)
     return {
       entitlement: { slug, type: row.type },
-      grant: grantOf(row),
+      grant: grantOf(row, at),
       usage: usageIn(period, totals),
       held: decimalOrZero(row.held),
       period,

@@ -7,6 +7,7 @@ import { BigDecimal } from "effect"
 import { amountOf, hundred, hundredth, one, unlimited, zero } from "../../../kernel/values/Decimal.ts"
 import { DAY_MS, isBefore } from "../../../kernel/values/Timestamp.ts"
 import type { EntitlementType } from "../../entitlements/Model.ts"
+import type { AppliedOverride } from "../../instances/overrides/Model.ts"
 import { contains } from "./Period.ts"
 import type { Period } from "./Period.ts"
 
@@ -25,19 +26,21 @@ export const checkReasons = [
 
 export type CheckReason = (typeof checkReasons)[number]
 
-/** What a license grants of one entitlement (contract section 5, "Licenses"). */
+/** What an instance is granted of one entitlement (contract section 5, "Licenses"; part 2, section 11, "Overrides"). */
 export interface Grant {
   /** A decimal in the entitlement's units per period, `-1` for unlimited; a boolean; or a configuration object. */
   readonly value: BigDecimal.BigDecimal | boolean | Readonly<Record<string, unknown>>
   /** How far usage may exceed the limit, in percent of the limit: `0` is a hard limit. */
   readonly overagePercent: number
+  /** The override that it follows from, if one is in force. */
+  readonly override?: AppliedOverride
 }
 
 /** The facts about an instance and an entitlement that every decision needs. */
 export interface Basis {
   /** `null`: the organization has no entitlement of the requested slug. */
   readonly entitlement: { readonly slug: string; readonly type: EntitlementType } | null
-  /** `null`: the instance's license version does not grant it. */
+  /** `null`: neither the license version nor an override grants it. */
   readonly grant: Grant | null
   /** The usage in `period`, in the entitlement's units. Only a `NUMBER` has any. */
   readonly usage: BigDecimal.BigDecimal

@@ -1,9 +1,9 @@
 /** The terms of a check: an instance, its license and what the license grants. Types and parsers. Pure. */
-import { BigDecimal, Option } from "effect"
-import { decimalOfText, storedDecimal, zero } from "../../../kernel/values/Decimal.ts"
+import type { BigDecimal } from "effect"
+import { storedDecimal, zero } from "../../../kernel/values/Decimal.ts"
 import type { EntitlementType, ResetAnchor, ResetPeriod } from "../../entitlements/Model.ts"
 import type { LifecycleState } from "../../licenses/Model.ts"
-import type { Grant } from "./Decision.ts"
+import type { GrantedTerms } from "./Grants.ts"
 import { periodAt } from "./Period.ts"
 import type { Period } from "./Period.ts"
 
@@ -26,15 +26,12 @@ export interface CheckedInstance {
   readonly facts?: LicenseFacts
 }
 
-/** An entitlement of a check, its grant, and a usage total that may belong to the current period. */
-export interface CheckedEntitlement {
+/** An entitlement of a check, what is granted of it, and a usage total that may belong to the current period. */
+export interface CheckedEntitlement extends GrantedTerms {
   readonly entitlement: string
   readonly type: EntitlementType
   readonly resetPeriod: ResetPeriod | null
   readonly resetAnchor: ResetAnchor | null
-  /** A decimal, `true`, `false`, or `{}` for a configuration; `null` if the license grants nothing. */
-  readonly granted: string | null
-  readonly overagePercent: number | null
   readonly periodStart: Date | null
   /** A decimal. */
   readonly used: string | null
@@ -46,23 +43,6 @@ export interface CheckedEntitlement {
 
 /** A row without an entitlement is an instance of which only unknown entitlements were requested. */
 export type CheckRow = CheckedInstance & (CheckedEntitlement | { readonly entitlement: null })
-
-const grantValue = (text: string): Option.Option<Grant["value"]> => {
-  if (text === "true" || text === "false") return Option.some(text === "true")
-  return text === "{}" ? Option.some({}) : decimalOfText(text)
-}
-
-/** Parses a grant. A value that no license can contain grants nothing, because the default is to deny. */
-export const grantOf = ({
-  granted,
-  overagePercent,
-}: Pick<CheckedEntitlement, "granted" | "overagePercent">): Grant | null =>
-  granted === null
-    ? null
-    : Option.match(grantValue(granted), {
-        onNone: () => null,
-        onSome: (value) => ({ value, overagePercent: overagePercent ?? 0 }),
-      })
 
 type Resetting = Pick<CheckedEntitlement, "type" | "resetPeriod" | "resetAnchor">
 

@@ -68,7 +68,10 @@ const isSameRow = (one: UsageRow, other: UsageRow | undefined): boolean =>
   one.catalogVersion === other.catalogVersion &&
   isSameInstant(one.startLicenseDate, other.startLicenseDate) &&
   isSameInstant(one.endLicenseDate, other.endLicenseDate) &&
-  one.graceDays === other.graceDays
+  one.graceDays === other.graceDays &&
+  // Overrides start and end without a change of the row.
+  one.overrides === null &&
+  other.overrides === null
 
 const areSameRows = (some: ReadonlyArray<UsageRow>, others: ReadonlyArray<UsageRow>): boolean =>
   some.length === others.length && some.every((row, position) => isSameRow(row, others[position]))
@@ -91,10 +94,10 @@ export class KnownCheck {
   }
 
   /** The basis of the rows, cached if they are repeated; `undefined` if they belong to another catalog. */
-  basisOf(catalogs: CatalogCache, instance: string, rows: ReadonlyArray<UsageRow>): CheckBasis | undefined {
+  basisOf(catalogs: CatalogCache, instance: string, rows: ReadonlyArray<UsageRow>, at: Date): CheckBasis | undefined {
     const isRepeated = this.rows !== undefined && areSameRows(rows, this.rows)
     if (isRepeated && this.repeated !== undefined) return this.repeated
-    const basis = catalogs.basisOf(this.usage, instance, rows)
+    const basis = catalogs.basisOf(this.usage, instance, rows, at)
     if (basis === undefined) return undefined
     this.rows = rows
     this.repeated = isRepeated ? new RepeatedBasis(basis) : undefined
@@ -119,9 +122,9 @@ export const makeAnswerCache = (catalogs: CatalogCache, maxSize = MAX_SIZE) => {
     },
 
     /** The basis of a check from the rows of its usage; `undefined` if they belong to another catalog. */
-    basisOf: (check: KnownCheck, instance: string, rows: ReadonlyArray<UsageRow>): CheckBasis | undefined => {
+    basisOf: (check: KnownCheck, instance: string, rows: ReadonlyArray<UsageRow>, at: Date): CheckBasis | undefined => {
       const { isNew } = check
-      const basis = check.basisOf(catalogs, instance, rows)
+      const basis = check.basisOf(catalogs, instance, rows, at)
       if (basis === undefined) checks.delete(check.name)
       else if (isNew) checks.set(check.name, check)
       return basis

@@ -9,7 +9,8 @@ import type { Basis, Grant } from "../../rules/Decision.ts"
 import type { CheckedEntitlement, CheckedInstance } from "../../rules/Terms.ts"
 import { contains } from "../../rules/Period.ts"
 import type { Period } from "../../rules/Period.ts"
-import { decimalOrZero, grantOf, periodOf } from "../../rules/Terms.ts"
+import { grantAt, licensedGrant } from "../../rules/Grants.ts"
+import { decimalOrZero, periodOf } from "../../rules/Terms.ts"
 import type { CheckBasis } from "../../rules/CheckBasis.ts"
 
 interface CachedEntitlement extends Pick<CheckedEntitlement, "type" | "resetPeriod" | "resetAnchor"> {
@@ -20,7 +21,7 @@ interface CachedEntitlement extends Pick<CheckedEntitlement, "type" | "resetPeri
 interface CachedLicense {
   readonly slug: string
   readonly graceDays: number
-  /** By the slug of the entitlement; `null` if it is not granted. */
+  /** What the license itself grants, by the slug of the entitlement; `null` if nothing. */
   readonly grants: Map<string, Grant | null>
 }
 
@@ -131,6 +132,7 @@ export const makeCatalogCache = (maxFacts = MAX_FACTS) => {
       { entitlements, catalog, startLicenseDate }: UsageQuery,
       instanceSlug: string,
       rows: ReadonlyArray<UsageRow>,
+      at: Date,
     ): CheckBasis | undefined => {
       const [first] = rows
       const license = first === undefined ? undefined : catalog.licenses.get(first.licenseId)
@@ -141,8 +143,9 @@ export const makeCatalogCache = (maxFacts = MAX_FACTS) => {
       const held = rows.map((row) => (row.held === null ? [] : itemsOf(row.held)))
       const bases: Array<Basis> = []
       for (const { entitlement, index, period, question } of entitlements) {
-        const grant = license.grants.get(entitlement.slug)
-        if (grant === undefined) return undefined
+        const licensed = license.grants.get(entitlement.slug)
+        if (licensed === undefined) return undefined
+        const grant = first.overrides === null ? licensed : grantAt(licensed, first.overrides[entitlement.id], at)
         const usage = decimalOrZero(used[question]?.[index])
         bases.push({ entitlement, grant, usage, held: decimalOrZero(held[question]?.[index]), period })
       }
@@ -178,7 +181,7 @@ export const makeCatalogCache = (maxFacts = MAX_FACTS) => {
         const entitlement =
           catalog.entitlements.get(slug) ??
           store(catalog.entitlements, slug, { slug, id, type, resetPeriod, resetAnchor })
-        if (!license.grants.has(slug)) store(license.grants, slug, grantOf(row))
+        if (!license.grants.has(slug)) store(license.grants, slug, licensedGrant(row))
         if (!needsStart(entitlement)) continue
         const known = starts.get(nameOf(question))
         if (known === undefined || !isSameInstant(known, row.startLicenseDate)) {

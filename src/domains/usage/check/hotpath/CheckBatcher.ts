@@ -106,7 +106,7 @@ export const makeCheckBatcher = (repo: CheckBatchRepo["Service"]) => {
       const end = start + known.usage.questions.length
       const own = byNumber.slice(start, end).filter((row) => row !== undefined)
       start = end
-      const basis = answerCache.basisOf(known, check.question.instance, own)
+      const basis = answerCache.basisOf(known, check.question.instance, own, check.question.at)
       if (basis === undefined) outdated.push(check)
       else check.answer(Exit.succeed(basis))
     }

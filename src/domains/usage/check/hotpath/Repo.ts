@@ -5,6 +5,7 @@ import { HotPath } from "../../../../kernel/database/Connections.ts"
 import { hasCitus, records } from "../../../../kernel/database/Statements.ts"
 import { instantText } from "../../../../kernel/values/Timestamp.ts"
 import { toJson } from "../../../../kernel/contract/JsonResponse.ts"
+import type { AppliedOverride } from "../../../instances/overrides/Model.ts"
 import type { CheckedEntitlement, CheckedInstance } from "../../rules/Terms.ts"
 import { checkedColumns, grantsAndUsageJoins, heldQuantity, licenseJoin } from "../../TermsSql.ts"
 import type { AsOf } from "../../TermsSql.ts"
@@ -50,6 +51,8 @@ export interface UsageQuestion extends AsOf {
 export interface UsageRow extends Pick<CheckedInstance, "startLicenseDate" | "endLicenseDate">, Versioned {
   /** Of the instance itself; `null` if it has those of its license. */
   readonly graceDays: number | null
+  /** Of the instance, by the id of the entitlement; `null` if it has none. */
+  readonly overrides: Readonly<Record<string, AppliedOverride>> | null
   /** An array in PostgreSQL's text format: the total of each entitlement, in the order of the question. */
   readonly used: string
   /** The same of what reservations hold; `null` if the instance has none. */
@@ -96,7 +99,8 @@ const make = Effect.gen(function* () {
         FROM jsonb_to_recordset(${sql.json(questions.map((question, number) => toJson({ number, ...question })))})
           AS asked (number int, "organizationId" uuid, instance text, entitlements text[], at timestamptz, known timestamptz)
         CROSS JOIN LATERAL (
-          SELECT organization_id, id, slug, license_id, start_license_date, end_license_date, grace_days FROM instances
+          SELECT organization_id, id, slug, license_id, start_license_date, end_license_date, grace_days, overrides
+          FROM instances
           WHERE organization_id = ${within ?? ownOrganization} AND slug = asked.instance OFFSET 0
         ) i
         ${license}
@@ -115,7 +119,7 @@ const make = Effect.gen(function* () {
         ask(
           (own) => own`
         SELECT asked.number::int - 1 AS number, i.license_id AS "licenseId", i.start_license_date AS "startLicenseDate",
-          i.end_license_date AS "endLicenseDate", i.grace_days AS "graceDays", c.version AS "catalogVersion",
+          i.end_license_date AS "endLicenseDate", i.grace_days AS "graceDays", i.overrides, c.version AS "catalogVersion",
           ARRAY(
             SELECT (
               SELECT value FROM usage_totals WHERE organization_id = i.organization_id AND instance_id = i.id
@@ -132,7 +136,7 @@ const make = Effect.gen(function* () {
         ) WITH ORDINALITY
           AS asked ("organizationId", instance, "entitlementIds", "periodStart", at, known, number)
         CROSS JOIN LATERAL (
-          SELECT organization_id, id, license_id, start_license_date, end_license_date, grace_days FROM instances
+          SELECT organization_id, id, license_id, start_license_date, end_license_date, grace_days, overrides FROM instances
           WHERE organization_id = asked."organizationId" AND slug = asked.instance OFFSET 0
         ) i
         ${catalogVersion}`,

@@ -1,0 +1,121 @@
+/** Use cases of overrides. */
+import { Context, Effect, Layer, Option } from "effect"
+import { Caller } from "../../../kernel/contract/Caller.ts"
+import { byId, Cursors } from "../../../kernel/contract/Page.ts"
+import type { PageRequest } from "../../../kernel/contract/Page.ts"
+import { requireUnchanged } from "../../../kernel/contract/Rewritable.ts"
+import { failWithErrors, noSuch } from "../../../kernel/contract/Problem.ts"
+import { Transactions } from "../../../kernel/database/Transactions.ts"
+import { newId } from "../../../kernel/values/Identifiers.ts"
+import { now } from "../../../kernel/values/Timestamp.ts"
+import { EntitlementNotFound } from "../../entitlements/Errors.ts"
+import { Entitlements } from "../../entitlements/Service.ts"
+import { Events } from "../../events/Service.ts"
+import { LicenseGrants } from "../../licenses/grants/Service.ts"
+import { InstanceNotFound, OverrideNotFound } from "../Errors.ts"
+import { PutOverride } from "./Model.ts"
+import type { Override } from "./Model.ts"
+import { OverridesRepo } from "./Repo.ts"
+import { isSame, overrideErrors, replacingTerms, sentTerms } from "./Rules.ts"
+
+const notFound = (instance: string, entitlement: string) =>
+  new OverrideNotFound({ detail: `The instance "${instance}" has no override of the entitlement "${entitlement}".` })
+
+const make = Effect.gen(function* () {
+  const repo = yield* OverridesRepo
+  const entitlements = yield* Entitlements
+  const grants = yield* LicenseGrants
+  const events = yield* Events
+  const cursors = yield* Cursors
+  const transactions = yield* Transactions
+
+  const required = <Row>(found: Option.Option<Row>, slug: string) =>
+    Option.isSome(found) ? Effect.succeed(found.value) : new InstanceNotFound({ detail: noSuch("instance", slug) })
+
+  /** The instance and the entitlement. Neither can be deleted before the transaction ends. */
+  const keep = Effect.fnUntraced(function* (organizationId: string, instanceSlug: string, entitlementSlug: string) {
+    const instance = yield* required(yield* repo.lockInstance(organizationId, instanceSlug), instanceSlug)
+    const entitlement = yield* entitlements.lockShared(organizationId, entitlementSlug)
+    if (Option.isNone(entitlement)) {
+      return yield* new EntitlementNotFound({ detail: noSuch("entitlement", entitlementSlug) })
+    }
+    return { instance, entitlement: entitlement.value }
+  })
+
+  const put = Effect.fn("Overrides.put")(function* (instanceSlug: string, entitlementSlug: string, sent: PutOverride) {
+    const { actor, organizationId } = yield* Caller
+    return yield* transactions.run(
+      Effect.gen(function* () {
+        const { entitlement, instance } = yield* keep(organizationId, instanceSlug, entitlementSlug)
+        const at = yield* now
+        const found = yield* repo.find(organizationId, instance.id, entitlementSlug, at)
+        const current = Option.getOrNull(found)
+        yield* requireUnchanged(PutOverride, current ?? {}, sent)
+        const asked = sentTerms(sent, current, at)
+        if (current !== null && isSame(current, asked)) return current
+        const terms = replacingTerms(asked, current, at)
+        yield* failWithErrors(overrideErrors(entitlement.type, terms, at))
+        yield* grants.validate(entitlement.type, { ...terms, overagePercent: terms.overagePercent ?? 0 })
+        const ids = { instanceId: instance.id, entitlementId: entitlement.id }
+        const override = {
+          id: yield* newId,
+          instance: instance.slug,
+          entitlement: entitlement.slug,
+          ...terms,
+          createdAt: at,
+          createdBy: actor,
+        }
+        yield* repo.end(organizationId, ids, actor, at)
+        yield* repo.insert(organizationId, { ...override, ...ids })
+        const stored: Override = { ...override, endedAt: null, endedBy: null }
+        yield* events.emitChange({ organizationId, actor }, "INSTANCE_ENTITLEMENT_OVERRIDDEN", current, stored)
+        return stored
+      }),
+    )
+  })
+
+  const get = Effect.fn("Overrides.get")(function* (instanceSlug: string, entitlementSlug: string) {
+    const { organizationId } = yield* Caller
+    const instance = yield* required(yield* repo.findInstance(organizationId, instanceSlug), instanceSlug)
+    const found = yield* repo.find(organizationId, instance.id, entitlementSlug, yield* now)
+    return Option.isSome(found) ? found.value : yield* notFound(instanceSlug, entitlementSlug)
+  })
+
+  const remove = Effect.fn("Overrides.delete")(function* (instanceSlug: string, entitlementSlug: string) {
+    const { actor, organizationId } = yield* Caller
+    yield* transactions.run(
+      Effect.gen(function* () {
+        const { entitlement, instance } = yield* keep(organizationId, instanceSlug, entitlementSlug)
+        const at = yield* now
+        const found = yield* repo.find(organizationId, instance.id, entitlementSlug, at)
+        if (Option.isNone(found)) return yield* notFound(instanceSlug, entitlementSlug)
+        yield* repo.end(organizationId, { instanceId: instance.id, entitlementId: entitlement.id }, actor, at)
+        yield* events.emit({ organizationId, actor }, "INSTANCE_ENTITLEMENT_OVERRIDE_REMOVED", found.value)
+      }),
+    )
+  })
+
+  const list = Effect.fn("Overrides.list")(function* (
+    instanceSlug: string,
+    { history = "false", ...request }: PageRequest & { readonly history?: "true" | "false" },
+  ) {
+    const { organizationId } = yield* Caller
+    const instance = yield* required(yield* repo.findInstance(organizationId, instanceSlug), instanceSlug)
+    const at = yield* now
+    return yield* cursors.page(
+      { name: "overrides", organizationId, filters: { instance: instance.id, history } },
+      request,
+      (after, count) => repo.list(organizationId, instance.id, { at, history: history === "true" }, after, count),
+      byId,
+    )
+  })
+
+  return { put, get, delete: remove, list }
+})
+
+/** Manages overrides of instances in the caller's organization. */
+export class Overrides extends Context.Service<Overrides, Effect.Success<typeof make>>()(
+  "keyshelf/instances/overrides/Overrides",
+) {
+  static readonly layer = Layer.effect(Overrides, make)
+}
