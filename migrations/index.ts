@@ -40,6 +40,7 @@ import eventPrevious from "./0032_event_previous.ts"
 import grace from "./0033_grace.ts"
 import termNotices from "./0034_term_notices.ts"
 import overrides from "./0035_overrides.ts"
+import leases from "./0036_leases.ts"
 
 export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.SqlClient>> = {
   "0001_access": access,
@@ -77,4 +78,5 @@ export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.
   "0033_grace": grace,
   "0034_term_notices": termNotices,
   "0035_overrides": overrides,
+  "0036_leases": leases,
 }

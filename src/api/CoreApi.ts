@@ -18,6 +18,7 @@ import { LicenseEntitlementsApi } from "../domains/licenses/grants/Api.ts"
 import { MetadataFieldsApi } from "../domains/metadata/Api.ts"
 import { ReleasesApi } from "../domains/releases/Api.ts"
 import { CheckApi } from "../domains/usage/check/Api.ts"
+import { LeasesApi } from "../domains/usage/leases/Api.ts"
 import { UsageApi } from "../domains/usage/reports/Api.ts"
 import { ReservationsApi } from "../domains/usage/reservations/Api.ts"
 import { DeploymentZonesApi } from "../domains/zones/Api.ts"
@@ -46,6 +47,7 @@ export class CoreApi extends Apis.core(
   CheckApi,
   UsageApi,
   ReservationsApi,
+  LeasesApi,
   FeatureFlagsApi,
   OfrepApi,
 ).annotateMerge(

@@ -25,6 +25,7 @@ import * as OrganizationsHttp from "../domains/organizations/Http.ts"
 import * as PeoplePlatformHttp from "../domains/people/PlatformHttp.ts"
 import * as ReleasesHttp from "../domains/releases/Http.ts"
 import * as CheckHttp from "../domains/usage/check/Http.ts"
+import * as LeasesHttp from "../domains/usage/leases/Http.ts"
 import * as ReportsHttp from "../domains/usage/reports/Http.ts"
 import * as ReservationsHttp from "../domains/usage/reservations/Http.ts"
 import * as EndpointsHttp from "../domains/webhooks/endpoints/Http.ts"
@@ -62,6 +63,7 @@ const coreHandlers = Layer.mergeAll(
   CheckHttp.check,
   ReportsHttp.usage,
   ReservationsHttp.reservations,
+  LeasesHttp.leases,
   FlagsHttp.featureFlags,
   OfrepHttp.ofrep,
   EntitlementsHttp.entitlements,

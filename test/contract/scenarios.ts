@@ -30,6 +30,9 @@ export interface Fixture {
   readonly instance: string
   readonly flag: string
   readonly reservation: string
+  /** A CONCURRENT entitlement, and a lease of it. */
+  readonly seats: string
+  readonly lease: string
   readonly webhook: string
   readonly delivery: string
 }
@@ -113,6 +116,9 @@ export const populate = Effect.fnUntraced(function* (options: {
   const webhook = yield* post("/webhooks", { url: "https://example.com/events", eventNames: ["*"] })
   const tested = yield* post(`/webhooks/${webhook.id}/test`)
   yield* put(`/instances/${instance.slug}/entitlements/api-calls/override`, { mode: "ADD", value: 1 })
+  yield* post("/entitlements", { name: "Editors", slug: "editors", type: "NUMBER", aggregationMethod: "CONCURRENT" })
+  yield* post("/licenses/pro/entitlements", { entitlementSlug: "editors", value: 5 })
+  const lease = yield* post(`/instances/${instance.slug}/entitlements/editors/leases`, { holder: "bob" })
   const reservation = yield* post(`/instances/${instance.slug}/entitlements/api-calls/reservations`, {})
   const fixture: Fixture = {
     organizationId,
@@ -135,6 +141,8 @@ export const populate = Effect.fnUntraced(function* (options: {
     instance: instance.slug,
     flag: flag.key,
     reservation: reservation.id,
+    seats: "editors",
+    lease: lease.id,
     webhook: webhook.id,
     delivery: tested.deliveryId,
   }
@@ -166,6 +174,7 @@ const parameters: Readonly<Record<string, (fixture: Fixture) => string>> = {
   instanceSlug: ({ instance }) => instance,
   integrationName: () => integration,
   key: ({ flag }) => flag,
+  leaseId: ({ lease }) => lease,
   licenseFamilySlug: ({ license }) => license,
   licenseSlug: ({ license }) => license,
   metadataFieldId: ({ metadataField }) => metadataField,
@@ -185,6 +194,7 @@ interface Exception {
   readonly body?: (fixture: Fixture) => object
 }
 
+const onSeats = { entitlementSlug: ({ seats }: Fixture) => seats }
 const onDraft = { licenseSlug: ({ draft }: Fixture) => draft }
 
 /** By `group.endpoint`. */
@@ -196,6 +206,9 @@ export const exceptions: Readonly<Record<string, Exception>> = {
   "deploymentZones.update": { body: () => ({ name: "Renamed" }) },
   "entitlements.create": { body: () => ({ name: "SSO", type: "BOOLEAN" }) },
   "integrationUpserts.instance": { body: () => ({ name: "Renamed" }) },
+  "leases.acquire": { parameters: onSeats },
+  "leases.list": { parameters: onSeats },
+  "leases.release": { parameters: onSeats },
   "licenseEntitlements.assign": { parameters: onDraft },
   "licenses.create": { body: () => ({ name: "Trial", type: "TRIAL" }) },
   "licenses.delete": { parameters: onDraft },

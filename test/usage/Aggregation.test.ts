@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, BigDecimal, Schema } from "effect"
-import type { AggregationMethod } from "../../src/domains/entitlements/Model.ts"
+import type { ReportAggregation } from "../../src/domains/entitlements/Model.ts"
 import { aggregationMethods } from "../../src/domains/entitlements/Model.ts"
 import { add, fold, isLateSet, emptyTotal } from "../../src/domains/usage/rules/Aggregation.ts"
 import type { Total, UsageEvent } from "../../src/domains/usage/rules/Aggregation.ts"
@@ -16,13 +16,13 @@ const eventOf = ([minute, value, behavior = "append", key]: Shorthand): UsageEve
   uniqueKey: key ?? null,
 })
 
-const usageOf = (method: AggregationMethod, ...events: ReadonlyArray<Shorthand>) => {
+const usageOf = (method: ReportAggregation, ...events: ReadonlyArray<Shorthand>) => {
   const { eventCount, value } = fold(method, events.map(eventOf))
   return [BigDecimal.toNumberUnsafe(value), eventCount]
 }
 
 /** The incrementally computed total, event by event in the order of arrival. */
-const maintain = (method: AggregationMethod, events: ReadonlyArray<UsageEvent>): Total =>
+const maintain = (method: ReportAggregation, events: ReadonlyArray<UsageEvent>): Total =>
   events.reduce((total, event, index) => {
     const before = events.slice(0, index)
     const laterEvents = isLateSet(total, event) ? before.filter(({ timestamp }) => timestamp > event.timestamp) : []
@@ -88,14 +88,14 @@ const kinds = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 3 }))
 const keys = Schema.Literals(["a", "b", "c", "d"])
 const history = Arbitrary.schema(Schema.Array(Schema.Tuple([minutes, cents, kinds, keys])))
 
-const eventsOf = (rows: ReadonlyArray<readonly [number, number, number, string]>, method: AggregationMethod) =>
+const eventsOf = (rows: ReadonlyArray<readonly [number, number, number, string]>, method: ReportAggregation) =>
   rows.map(([minute, value, kind, key]) => ({
     ...eventOf([minute, 0, kind === 0 && method !== "UNIQUE_COUNT" ? "set" : "append", key]),
     value: BigDecimal.make(BigInt(value), 2),
   }))
 
 /** The definition in another form: from the newest set on, without state. */
-const plainly = (method: AggregationMethod, events: ReadonlyArray<UsageEvent>): number => {
+const plainly = (method: ReportAggregation, events: ReadonlyArray<UsageEvent>): number => {
   const ordered = events
     .map((event, arrival) => ({ ...event, arrival, cents: Math.round(BigDecimal.toNumberUnsafe(event.value) * 100) }))
     .sort((one, other) => one.timestamp.getTime() - other.timestamp.getTime() || one.arrival - other.arrival)
@@ -104,7 +104,7 @@ const plainly = (method: AggregationMethod, events: ReadonlyArray<UsageEvent>): 
   const values = counting.map((event) => event.cents)
   if (values.length === 0) return 0
   const sum = values.reduce((one, other) => one + other, 0)
-  const byMethod: Record<AggregationMethod, number> = {
+  const byMethod: Record<ReportAggregation, number> = {
     SUM: sum,
     COUNT: newestSet === -1 ? values.length * 100 : (values[0] ?? 0) + (values.length - 1) * 100,
     AVERAGE: sum / values.length,

@@ -446,6 +446,7 @@ test("a full catalog cache is cleared and filled again", () => {
     resetAnchor: "CALENDAR",
     granted: "5",
     override: null,
+    aggregationMethod: "SUM",
     overagePercent: 0,
     periodStart: null,
     used: null,

@@ -2,7 +2,7 @@ import { PgClient } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
 import { Arbitrary, BigDecimal, Effect, Schema } from "effect"
 import { randomUUID } from "node:crypto"
-import type { AggregationMethod } from "../../src/domains/entitlements/Model.ts"
+import type { ReportAggregation } from "../../src/domains/entitlements/Model.ts"
 import { aggregationMethods } from "../../src/domains/entitlements/Model.ts"
 import { fold } from "../../src/domains/usage/rules/Aggregation.ts"
 import type { UsageEvent } from "../../src/domains/usage/rules/Aggregation.ts"
@@ -24,7 +24,7 @@ const history = Arbitrary.schema(Schema.Array(Schema.Tuple([minutes, values, kin
 /** The events of a history, in the order of arrival. Thirds, so that averages have infinitely many digits. */
 const eventsOf = (
   rows: ReadonlyArray<readonly [number, number, number, string]>,
-  method: AggregationMethod,
+  method: ReportAggregation,
 ): ReadonlyArray<UsageEvent> =>
   rows.map(([minute, value, kind, uniqueKey]) => ({
     timestamp: new Date(start + minute * MINUTE),
@@ -36,7 +36,7 @@ const eventsOf = (
 /** Stores a history after all its events have arrived. */
 const stored = Effect.fnUntraced(function* (
   organizationId: string,
-  method: AggregationMethod,
+  method: ReportAggregation,
   events: ReadonlyArray<UsageEvent>,
 ) {
   const sql = yield* PgClient.PgClient

@@ -187,6 +187,15 @@ export const NOUNS: ReadonlyArray<Noun> = [
     },
   },
   {
+    name: "leases",
+    about: "Seats of an instance that are held now",
+    commands: {
+      list: list("listLeases", "id", "holder", "acquiredAt", "renewedAt", "expiresAt"),
+      acquire: "acquireLease",
+      release: "releaseLease",
+    },
+  },
+  {
     name: "reservations",
     about: "Reserved quantities of an entitlement",
     commands: {

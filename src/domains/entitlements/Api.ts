@@ -46,7 +46,7 @@ export class EntitlementsApi extends HttpApiGroup.make("entitlements")
         OpenApi.annotations({
           summary: "Create an entitlement",
           description:
-            "Only entitlements of the type `NUMBER` are measured. By default they use `SUM`, no reset period and the anchor `CALENDAR`. For other types, `aggregationMethod`, `resetPeriod` and `resetAnchor` are rejected with 422. `groupSlugs` adds it to groups.",
+            "Only entitlements of the type `NUMBER` are measured. By default they use `SUM`, no reset period and the anchor `CALENDAR`. For other types, `aggregationMethod`, `resetPeriod` and `resetAnchor` are rejected with 422. `CONCURRENT` counts leases, not reports, and has no reset period. `groupSlugs` adds it to groups.",
         }),
       ),
     HttpApiEndpoint.get("get", "/entitlements/:entitlementSlug", {

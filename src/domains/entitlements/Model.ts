@@ -14,7 +14,11 @@ export type EntitlementType = (typeof entitlementTypes)[number]
 
 /** How the usage of a period is computed from its reports. */
 export const aggregationMethods = ["SUM", "COUNT", "AVERAGE", "MIN", "MAX", "LATEST", "UNIQUE_COUNT"] as const
-export type AggregationMethod = (typeof aggregationMethods)[number]
+/** How reports are aggregated. */
+export type ReportAggregation = (typeof aggregationMethods)[number]
+
+/** `CONCURRENT` has no reports: its usage is how many hold a lease at one time. */
+export type AggregationMethod = ReportAggregation | "CONCURRENT"
 
 /** How often usage resets to zero. */
 export const resetPeriods = ["HOUR", "DAY", "WEEK", "MONTH", "YEAR"] as const
@@ -25,7 +29,9 @@ export const resetAnchors = ["CALENDAR", "LICENSE_START"] as const
 export type ResetAnchor = (typeof resetAnchors)[number]
 
 export const EntitlementType = Schema.Literals(entitlementTypes).annotate(component("EntitlementType", "NUMBER"))
-const AggregationMethod = Schema.Literals(aggregationMethods).annotate(component("AggregationMethod", "SUM"))
+const AggregationMethod = Schema.Literals([...aggregationMethods, "CONCURRENT"]).annotate(
+  component("AggregationMethod", "SUM"),
+)
 export const ResetPeriod = Schema.Literals(resetPeriods).annotate(component("ResetPeriod", "MONTH"))
 export const ResetAnchor = Schema.Literals(resetAnchors).annotate(component("ResetAnchor", "CALENDAR"))
 
@@ -109,7 +115,11 @@ export const CreateEntitlement = Schema.Struct({
   type: EntitlementType,
   slug: Schema.optionalKey(Slug),
   aggregationMethod: optional(AggregationMethod.annotate({ description: "Only for `NUMBER`; default `SUM`" })),
-  resetPeriod: optional(ResetPeriod.annotate({ description: "Only for `NUMBER`; if omitted, usage never resets" })),
+  resetPeriod: optional(
+    ResetPeriod.annotate({
+      description: "Only for `NUMBER`, but not for `CONCURRENT`; if omitted, usage never resets",
+    }),
+  ),
   resetAnchor: optional(ResetAnchor.annotate({ description: "Only for `NUMBER`; default `CALENDAR`" })),
   groupSlugs: Schema.optionalKey(
     Schema.Array(PathName)

@@ -17,10 +17,21 @@ export const measurementOf = (input: CreateEntitlement): Measurement =>
       }
     : unmeasured
 
-/** Validation errors for measurement properties of a type that is not measured. */
+const resetErrors = ({ aggregationMethod, resetPeriod }: CreateEntitlement): ReadonlyArray<ValidationError> =>
+  aggregationMethod === "CONCURRENT" && (resetPeriod ?? null) !== null
+    ? [
+        {
+          location: "body.resetPeriod",
+          message: "must be omitted for CONCURRENT: leases end by time",
+          value: resetPeriod,
+        },
+      ]
+    : []
+
+/** Validation errors for measurement properties that do not fit the type or the aggregation. */
 export const measurementErrors = (input: CreateEntitlement): ReadonlyArray<ValidationError> =>
   input.type === "NUMBER"
-    ? []
+    ? resetErrors(input)
     : (["aggregationMethod", "resetPeriod", "resetAnchor"] as const)
         .filter((property) => (input[property] ?? null) !== null)
         .map((property) => ({

@@ -13,6 +13,20 @@ export class ReportUsageTransactionIdReused extends Problem<ReportUsageTransacti
   "The transaction id belongs to another report",
 ) {}
 
+export class ReportUsageNotReportable extends Problem<ReportUsageNotReportable>()(
+  "ReportUsage.NotReportable",
+  409,
+  "The usage of this entitlement is not reported",
+) {}
+
+export class AcquireLeaseLimitReached extends Problem<AcquireLeaseLimitReached>()(
+  "AcquireLease.LimitReached",
+  409,
+  "The license does not allow one more to hold it",
+) {}
+
+export class LeaseNotFound extends Problem<LeaseNotFound>()("Lease.NotFound", 404, "No such live lease") {}
+
 export class ReserveLimitReached extends Problem<ReserveLimitReached>()(
   "Reserve.LimitReached",
   409,
@@ -53,4 +67,11 @@ export class UsageEventThresholdExceeded extends Problem<UsageEventThresholdExce
   422,
   "The license does not allow this much",
   "UsageEvent.ThresholdExceeded",
+) {}
+
+export class UsageEventNotReportable extends Problem<UsageEventNotReportable>()(
+  "ReportUsage.NotReportable",
+  422,
+  "The usage of this entitlement is not reported",
+  "UsageEvent.NotReportable",
 ) {}

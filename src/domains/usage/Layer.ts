@@ -1,4 +1,4 @@
-/** The layer of usage: ledger, checks, reports, CloudEvents, reservations. */
+/** The layer of usage: ledger, checks, reports, CloudEvents, reservations, leases. */
 import { Layer } from "effect"
 import { CheckRepo } from "./check/Repo.ts"
 import { PastRepo } from "./check/PastRepo.ts"
@@ -13,6 +13,8 @@ import { Ledger } from "./ledger/Ledger.ts"
 import { LockedLedger } from "./ledger/LockedLedger.ts"
 import { OptimisticLedger } from "./ledger/OptimisticLedger.ts"
 import { OptimisticRepo } from "./ledger/OptimisticRepo.ts"
+import { LeasesRepo } from "./leases/Repo.ts"
+import { Leases } from "./leases/Service.ts"
 import { UsageReports } from "./reports/Service.ts"
 import { ReservationsRepo } from "./reservations/Repo.ts"
 import { Reservations } from "./reservations/Service.ts"
@@ -24,6 +26,7 @@ export const layer = Layer.mergeAll(
   Consumption.layer,
   CloudEvents.layer,
   Reservations.layer,
+  Leases.layer,
   UsageRetention.layer,
 ).pipe(
   Layer.provideMerge(UsageReports.layer),
@@ -39,6 +42,7 @@ export const layer = Layer.mergeAll(
       OptimisticRepo.layer,
       CloudEventsRepo.layer,
       ReservationsRepo.layer,
+      LeasesRepo.layer,
     ),
   ),
 )

@@ -2,6 +2,8 @@
 import { rowsIn } from "../../kernel/database/RemovedOrganizations.ts"
 
 export const removal = rowsIn(
+  "usage_leases",
+  "usage_seats",
   "usage_reservations",
   "usage_transactions",
   "usage_event_ids",

@@ -1,14 +1,15 @@
-/** Retention of usage: transaction ids and event ids until they expire, finished reservations for a week. */
+/** Retention of usage: transaction ids and event ids until they expire, finished reservations for a week, leases for a day. */
 import { Context, Duration, Effect, Layer } from "effect"
 import { deleteExpired } from "../../kernel/database/ExpiredRows.ts"
 import type { RetentionJob } from "../../kernel/database/ExpiredRows.ts"
 import { endedBefore } from "../../kernel/ports/RetentionPeriods.ts"
+import { LeasesRepo } from "./leases/Repo.ts"
 import { ReservationsRepo } from "./reservations/Repo.ts"
 
 // During this time a late commit gets the state of the reservation instead of a 404.
 const FINISHED_RESERVATIONS = Duration.days(7)
 
-/** Deletes expired ids and finished reservations. Committed usage stays counted. */
+/** Deletes expired ids, finished reservations and leases that ended. Committed usage stays counted. */
 export class UsageRetention extends Context.Service<UsageRetention, { readonly jobs: ReadonlyArray<RetentionJob> }>()(
   "keyshelf/usage/Retention",
 ) {
@@ -16,6 +17,7 @@ export class UsageRetention extends Context.Service<UsageRetention, { readonly j
     UsageRetention,
     Effect.gen(function* () {
       const reservations = yield* ReservationsRepo
+      const leases = yield* LeasesRepo
       return UsageRetention.of({
         jobs: [
           yield* deleteExpired("usage_transactions"),
@@ -24,6 +26,7 @@ export class UsageRetention extends Context.Service<UsageRetention, { readonly j
             kind: "usage_reservations",
             step: (at, count) => reservations.deleteFinished(endedBefore(at, FINISHED_RESERVATIONS), count),
           },
+          { kind: "usage_leases", step: leases.deleteEnded },
         ],
       })
     }),

@@ -51,6 +51,11 @@ export const totalsAround = (columns: string): string => `LEFT JOIN LATERAL (
 /** The days of access after the end of the license: of the instance `i`, otherwise of its license `l`. */
 export const graceDays = `coalesce(i.grace_days, l.grace_days) AS "graceDays"`
 
+/** How many hold a lease of the instance `i` and the entitlement of this id at `asked.at`. */
+export const liveLeases = (entitlementId: string): string => `SELECT count(*) FROM usage_leases
+      WHERE organization_id = i.organization_id AND instance_id = i.id AND entitlement_id = ${entitlementId}
+        AND expires_at > asked.at AND acquired_at <= asked.known`
+
 /**
  * The columns of a check: of the instance `i`, its license `l`, the entitlement `e`, its grant `g`, a total `t` and
  * reservations `h`.
@@ -59,7 +64,9 @@ export const checkedColumns = `i.slug AS instance, l.slug AS license, i.start_li
   i.end_license_date AS "endLicenseDate", ${graceDays}, e.slug AS entitlement, e.type, e.reset_period AS "resetPeriod",
   e.reset_anchor AS "resetAnchor",
   CASE jsonb_typeof(g.value) WHEN 'object' THEN '{}' ELSE g.value #>> '{}' END AS granted,
-  g.overage_percent AS "overagePercent", ${currentOverride}, t.period_start AS "periodStart", t.value::text AS used, h.quantity::text AS held`
+  g.overage_percent AS "overagePercent", ${currentOverride},
+  CASE e.aggregation_method WHEN 'CONCURRENT' THEN i.start_license_date ELSE t.period_start END AS "periodStart",
+  CASE e.aggregation_method WHEN 'CONCURRENT' THEN (${liveLeases("e.id")})::text ELSE t.value::text END AS used, h.quantity::text AS held`
 
 /** The quantity that reservations of the instance `i` hold of the entitlement of this id. */
 export const heldQuantity = (entitlementId: string): string => `SELECT sum(quantity) AS quantity FROM usage_reservations

@@ -3,7 +3,15 @@ import { BigDecimal } from "effect"
 import type { ActorReference } from "../../../kernel/contract/Caller.ts"
 import { decimalOfAmount, isStorable, one, zero } from "../../../kernel/values/Decimal.ts"
 import { invalid } from "../../../kernel/contract/Problem.ts"
-import { accountName, withCapExceeded, isConsumable, limitFor, methodOf, post } from "../ledger/Account.ts"
+import {
+  accountName,
+  withCapExceeded,
+  isConcurrent,
+  isConsumable,
+  limitFor,
+  methodOf,
+  post,
+} from "../ledger/Account.ts"
 import type { Account, Accounts } from "../ledger/Account.ts"
 import { decide, figures, graceEndAt } from "../rules/Decision.ts"
 import type { CheckSubject, Decision } from "../rules/Decision.ts"
@@ -25,7 +33,7 @@ export const consumeValidationError = (checks: CheckRequest["checks"], meters: R
     const meter = meters.get(entitlement)
     if (!isMetered(meter)) continue
     if (!isConsumable(meter)) {
-      const message = `cannot be consumed, because its aggregation is ${methodOf(meter)}; report its usage instead`
+      const message = `cannot be consumed, because its aggregation is ${methodOf(meter)}; ${isConcurrent(meter) ? "acquire a lease" : "report its usage"} instead`
       return invalid(`body.checks[${index}].entitlement`, message, entitlement)
     }
     if (!isStorable(amountOf(meter, requested))) {

@@ -1,13 +1,13 @@
 /** SQL of checks of the past: the terms and grants at an instant, and the usage up to it. */
 import { PgClient } from "@effect/sql-pg"
 import { BigDecimal, Context, Effect, Layer } from "effect"
-import type { AggregationMethod } from "../../entitlements/Model.ts"
+import type { AggregationMethod, ReportAggregation } from "../../entitlements/Model.ts"
 import { storedDecimal } from "../../../kernel/values/Decimal.ts"
 import { records } from "../../../kernel/database/Statements.ts"
 import { valueOf } from "../rules/Aggregation.ts"
 import type { CheckedEntitlement, CheckedInstance } from "../rules/Terms.ts"
 import { pastOverrideJoin } from "../../instances/overrides/OverridesSql.ts"
-import { explainedColumns, familyJoin } from "../TermsSql.ts"
+import { explainedColumns, familyJoin, liveLeases } from "../TermsSql.ts"
 
 interface Measured {
   readonly instanceId: string
@@ -23,7 +23,7 @@ export interface PastUsageKey {
   readonly instanceId: string
   readonly entitlementId: string
   readonly periodStart: Date
-  readonly method: AggregationMethod
+  readonly method: ReportAggregation
 }
 
 /** The usage in that period; a decimal. */
@@ -36,7 +36,7 @@ export interface PastUsage {
 interface SummedUp {
   readonly entitlementId: string
   readonly periodStart: Date
-  readonly method: AggregationMethod
+  readonly method: ReportAggregation
   /**
    * The present total of the period, if all its events count; otherwise the sums of the events up to the instant do.
    */
@@ -71,7 +71,9 @@ const make = Effect.gen(function* () {
     coalesce(terms.grace_days, before.grace_days, l.grace_days) AS "graceDays", e.id AS "entitlementId",
     e.slug AS entitlement, e.type, e.aggregation_method AS "aggregationMethod", e.reset_period AS "resetPeriod",
     e.reset_anchor AS "resetAnchor", CASE jsonb_typeof(g.value) WHEN 'object' THEN '{}' ELSE g.value #>> '{}' END AS granted,
-    g.overage_percent AS "overagePercent", overridden.override, NULL AS "periodStart", NULL AS used, h.quantity::text AS held`)
+    g.overage_percent AS "overagePercent", overridden.override,
+    CASE e.aggregation_method WHEN 'CONCURRENT' THEN terms.start_license_date END AS "periodStart",
+    CASE e.aggregation_method WHEN 'CONCURRENT' THEN (${liveLeases("e.id")})::text END AS used, h.quantity::text AS held`)
   const explained = sql.literal(explainedColumns)
   const family = sql.literal(familyJoin)
   const nothing = sql.literal("")
@@ -128,7 +130,7 @@ const make = Effect.gen(function* () {
       records<PastRow>()(sql`
         SELECT ${columns}${explain ? explained : nothing}
         FROM instances i
-        CROSS JOIN (SELECT ${at}::timestamptz AS at) asked
+        CROSS JOIN (SELECT ${at}::timestamptz AS at, ${at}::timestamptz AS known) asked
         ${termsAndLicense}
         ${explain ? family : nothing}
         LEFT JOIN entitlements e

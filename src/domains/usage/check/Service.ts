@@ -39,7 +39,9 @@ const make = Effect.gen(function* () {
       const period = row.entitlement === null ? null : periodOf(row, row, at)
       if (row.entitlement === null || period === null) return []
       const { aggregationMethod, entitlementId, instanceId } = row
-      return [{ instanceId, entitlementId, periodStart: period.start, method: aggregationMethod ?? "SUM" }]
+      const method = aggregationMethod ?? "SUM"
+      // Leases are counted with the terms.
+      return method === "CONCURRENT" ? [] : [{ instanceId, entitlementId, periodStart: period.start, method }]
     })
     const used = keys.length === 0 ? [] : yield* past.usageUntil(organizationId, keys, at)
     const usages = new Map(used.map((usage) => [usage.entitlementId, usage] as const))

@@ -2,11 +2,11 @@
 import { BigDecimal, Option, Predicate, Schema } from "effect"
 import { Text } from "../../../kernel/values/Text.ts"
 import { TimestampInput } from "../../../kernel/values/Timestamp.ts"
-import { methodOf } from "../ledger/Account.ts"
+import { isConcurrent, methodOf } from "../ledger/Account.ts"
 import { parseDecimal, zero } from "../../../kernel/values/Decimal.ts"
 import type { CloudEventResult } from "./Model.ts"
 import type { Meter } from "../ledger/Model.ts"
-import { timestampError, valueError } from "../ledger/Acceptance.ts"
+import { notReportableText, timestampError, valueError } from "../ledger/Acceptance.ts"
 
 /** The outcome of an event. */
 export type Outcome = Pick<CloudEventResult, "status" | "code" | "message">
@@ -127,6 +127,9 @@ export const checkEvent = (
       ? rejected("Entitlement.NotFound", `There is no entitlement "${event.entitlement}".`)
       : rejected("Instance.NotFound", `There is no instance "${event.instance}".`)
     return { id: event.id, outcome }
+  }
+  if (isConcurrent(meter)) {
+    return { id: event.id, outcome: rejected("ReportUsage.NotReportable", notReportableText(meter)) }
   }
   const error = eventError(event, meter, now)
   if (error !== undefined) return { id: event.id, outcome: invalidEvent(error) }

@@ -6,7 +6,12 @@ import { Caller } from "../../../kernel/contract/Caller.ts"
 import { ValidationFailed } from "../../../kernel/contract/Problem.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { Transaction } from "../../../kernel/database/Transactions.ts"
-import { UsageEventEntitlementNotFound, UsageEventInstanceNotFound, UsageEventThresholdExceeded } from "../Errors.ts"
+import {
+  UsageEventEntitlementNotFound,
+  UsageEventInstanceNotFound,
+  UsageEventNotReportable,
+  UsageEventThresholdExceeded,
+} from "../Errors.ts"
 import { Ledger } from "../ledger/Ledger.ts"
 import { lockedOperation } from "../ledger/Operation.ts"
 import { makeBatchCounting, noOutcomes } from "./BatchCounting.ts"
@@ -87,6 +92,8 @@ const rejectionOf = ({ code, message: detail = "The event cannot be counted." }:
       return new UsageEventEntitlementNotFound({ detail })
     case "ReportUsage.ThresholdExceeded":
       return new UsageEventThresholdExceeded({ detail })
+    case "ReportUsage.NotReportable":
+      return new UsageEventNotReportable({ detail })
     default:
       return new ValidationFailed({ detail, errors: [{ location: "body", message: detail }] })
   }

@@ -47,6 +47,10 @@ export interface UsageValidationError {
   readonly value?: unknown
 }
 
+/** Why nothing is reported for a meter with seats. */
+export const notReportableText = ({ entitlement }: Meter): string =>
+  `The entitlement "${entitlement}" is CONCURRENT: its usage is how many hold a lease. Acquire a lease instead.`
+
 /** The limit of a meter in words, with its overage. */
 export const limitText = (meter: Meter): string => {
   const limit = limitFor(meter)

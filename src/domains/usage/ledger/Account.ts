@@ -4,7 +4,7 @@
  */
 import { BigDecimal } from "effect"
 import { amountOf } from "../../../kernel/values/Decimal.ts"
-import type { AggregationMethod } from "../../entitlements/Model.ts"
+import type { AggregationMethod, ReportAggregation } from "../../entitlements/Model.ts"
 import type { ActorReference } from "../../../kernel/contract/Caller.ts"
 import { add } from "../rules/Aggregation.ts"
 import type { Total, UsageEvent } from "../rules/Aggregation.ts"
@@ -156,6 +156,17 @@ export const withCapExceeded = (account: Account): Account => ({
   crossings: { ...account.crossings, capExceeded: true },
 })
 
+/** Whether its usage is how many hold a lease, so that nothing is reported, consumed or reserved. */
+export const isConcurrent = ({ aggregationMethod }: Pick<Meter, "aggregationMethod">): boolean =>
+  aggregationMethod === "CONCURRENT"
+
+/** How its reports are aggregated. */
+const reportMethodOf = (meter: Meter): ReportAggregation => {
+  const method = methodOf(meter)
+  if (method === "CONCURRENT") throw new Error("Leases are not reported")
+  return method
+}
+
 /** Whether an amount of it can be consumed or reserved. */
 export const isConsumable = (meter: Meter): boolean => {
   const method = methodOf(meter)
@@ -180,9 +191,10 @@ export const post = (
   { isReserved = false, laterEvents = [] }: PostOptions = {},
 ): { readonly account: Account; readonly rejection?: RejectionReason } => {
   const { meter, total } = account
-  const key = methodOf(meter) === "UNIQUE_COUNT" ? event.uniqueKey : null
+  const method = reportMethodOf(meter)
+  const key = method === "UNIQUE_COUNT" ? event.uniqueKey : null
   const isNewKey = key !== null && !account.knownKeys.has(key) && !account.newKeys.has(key)
-  const next = add(methodOf(meter), total, event, { isNewKey, laterEvents })
+  const next = add(method, total, event, { isNewKey, laterEvents })
   const limit = limitFor(meter)
   if (BigDecimal.isNegative(next.value)) return { account, rejection: "negative" }
   const rejection = isReserved ? undefined : rejectionReason(limit, total.value, next.value, account.held)

@@ -3,7 +3,7 @@ import { PgClient } from "@effect/sql-pg"
 import { BigDecimal, Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { storedDecimal } from "../../../kernel/values/Decimal.ts"
-import { records } from "../../../kernel/database/Statements.ts"
+import { record, records } from "../../../kernel/database/Statements.ts"
 import type { TotalKey } from "./Account.ts"
 import type { Total, UsageEvent } from "../rules/Aggregation.ts"
 import type { Crossings } from "../rules/Limits.ts"
@@ -65,6 +65,12 @@ export const meterColumns = `i.organization_id AS "organizationId", i.id AS "ins
     CASE jsonb_typeof(g.value) WHEN 'object' THEN '{}' ELSE g.value #>> '{}' END AS granted,
     g.overage_percent AS "overagePercent", ${currentOverride}`
 
+/** Names a meter by slugs. */
+interface MeterPair {
+  readonly instance: string
+  readonly entitlement: string
+}
+
 /** A meter as it is read. */
 export type MeterRow = Omit<Meter, "grant"> & GrantedTerms
 
@@ -93,6 +99,14 @@ const make = Effect.gen(function* () {
     (at: Date) =>
     (statement: Effect.Effect<ReadonlyArray<unknown>, SqlError>): Effect.Effect<ReadonlyArray<Meter>> =>
       Effect.map(records<MeterRow>()(statement), (rows) => rows.map((row) => meterOf(row, at)))
+  const kept = (organizationId: string, pairs: ReadonlyArray<MeterPair>, explain: boolean) => sql`
+    SELECT ${meters}${explain ? explained : nothing}
+    FROM jsonb_to_recordset(${sql.json(pairs)}) AS asked (instance text, entitlement text)
+    JOIN instances i ON i.organization_id = ${organizationId} AND i.slug = asked.instance
+    JOIN entitlements e ON e.organization_id = ${organizationId} AND e.slug = asked.entitlement
+    ${grants}
+    ${explain ? family : nothing}
+    FOR KEY SHARE OF i, e`
   const asRows = Effect.map((rows: ReadonlyArray<StoredTotal>) => rows.map(totalRowOf))
 
   return {
@@ -100,20 +114,11 @@ const make = Effect.gen(function* () {
      * The meters of these pairs that exist. Their instances and entitlements cannot be deleted until the transaction
      * ends. With `explain`, it reads what only an explanation shows.
      */
-    keep: (
-      organizationId: string,
-      pairs: ReadonlyArray<{ readonly instance: string; readonly entitlement: string }>,
-      at: Date,
-      explain = false,
-    ) =>
-      metersAt(at)(sql`
-        SELECT ${meters}${explain ? explained : nothing}
-        FROM jsonb_to_recordset(${sql.json(pairs)}) AS asked (instance text, entitlement text)
-        JOIN instances i ON i.organization_id = ${organizationId} AND i.slug = asked.instance
-        JOIN entitlements e ON e.organization_id = ${organizationId} AND e.slug = asked.entitlement
-        ${grants}
-        ${explain ? family : nothing}
-        FOR KEY SHARE OF i, e`),
+    keep: (organizationId: string, pairs: ReadonlyArray<MeterPair>, at: Date, explain = false) =>
+      metersAt(at)(kept(organizationId, pairs, explain)),
+
+    /** The same for one pair, before it is known at which instant it is decided. */
+    keepTerms: (organizationId: string, pair: MeterPair) => record<MeterRow>()(kept(organizationId, [pair], false)),
 
     /** The meter of an instance and an entitlement; no row if one of them does not exist. */
     find: (organizationId: string, instance: string, entitlement: string, at: Date) =>
@@ -151,6 +156,19 @@ const make = Effect.gen(function* () {
       records<{ readonly slug: string }>()(sql`
         SELECT slug FROM instances WHERE organization_id = ${organizationId}
           AND slug IN (SELECT jsonb_array_elements_text(${sql.json(slugs)}))`),
+
+    /** How many hold a lease of these at an instant. Absent where nobody does. */
+    liveLeases: (
+      organizationId: string,
+      among: ReadonlyArray<Pick<TotalKey, "instanceId" | "entitlementId">>,
+      at: Date,
+    ) =>
+      records<Pick<TotalKey, "instanceId" | "entitlementId"> & { readonly count: number }>()(sql`
+        SELECT lease.instance_id AS "instanceId", lease.entitlement_id AS "entitlementId", count(*)::int AS count
+        FROM jsonb_to_recordset(${sql.json(among)}) AS asked ("instanceId" uuid, "entitlementId" uuid)
+        JOIN usage_leases lease ON lease.organization_id = ${organizationId} AND lease.instance_id = asked."instanceId"
+          AND lease.entitlement_id = asked."entitlementId" AND lease.expires_at > ${at}
+        GROUP BY 1, 2`),
 
     /** The totals of these keys that exist. */
     totals: (organizationId: string, among: ReadonlyArray<TotalKey>) =>

@@ -11,7 +11,7 @@
  *
  * The optimistic ledger skips locked totals, so that it never waits (`OptimisticRepo.store`).
  */
-import { Context, Effect, Layer, Option } from "effect"
+import { BigDecimal, Context, Effect, Layer, Option } from "effect"
 import type { EventSource } from "../../events/Service.ts"
 import { Events } from "../../events/Service.ts"
 import { Caller } from "../../../kernel/contract/Caller.ts"
@@ -23,6 +23,7 @@ import {
   accountOf,
   entryOf,
   isChanged,
+  isConcurrent,
   periodFor,
   totalKeyOf,
   totalNameOf,
@@ -30,6 +31,7 @@ import {
 } from "./Account.ts"
 import type { Account, MeterUse } from "./Account.ts"
 import { emptyTotal } from "../rules/Aggregation.ts"
+import type { Total } from "../rules/Aggregation.ts"
 import { newlyCrossed } from "../rules/Limits.ts"
 import type { Crossings } from "../rules/Limits.ts"
 import type { LockedOperations } from "./LockedAccounts.ts"
@@ -60,6 +62,19 @@ const keysToLookUp = (uses: ReadonlyArray<MeterUse>) =>
       ? [{ ...totalKeyOf(use), uniqueKey: use.uniqueKey }]
       : [],
   )
+
+const idsOf = ({ entitlementId, instanceId }: Meter) => ({ instanceId, entitlementId })
+
+/** How many hold a lease of the meter, as a total. No reports are in it. */
+const leasedTotal = (
+  meter: Meter,
+  live: ReadonlyArray<{ readonly instanceId: string; readonly entitlementId: string; readonly count: number }>,
+): Total => {
+  const own = live.find(
+    ({ entitlementId, instanceId }) => entitlementId === meter.entitlementId && instanceId === meter.instanceId,
+  )
+  return { ...emptyTotal, value: BigDecimal.fromNumberUnsafe(own?.count ?? 0) }
+}
 
 const make = Effect.gen(function* () {
   const repo = yield* LedgerRepo
@@ -144,7 +159,12 @@ const make = Effect.gen(function* () {
             organizationId,
             meters.map((meter) => totalKeyOf({ meter, at })),
           )
-    const totals = new Map(rows.map((row) => [totalNameOf(row), row.total] as const))
+    const leased = meters.filter(isConcurrent)
+    const live = leased.length === 0 ? [] : yield* repo.liveLeases(organizationId, leased.map(idsOf), at)
+    const totals = new Map<string, Total>([
+      ...rows.map((row) => [totalNameOf(row), row.total] as const),
+      ...leased.map((meter) => [accountName({ meter, at }), leasedTotal(meter, live)] as const),
+    ])
     return meters.map((meter): UsageEntry =>
       entryOf(meter, periodFor(meter, at), totals.get(accountName({ meter, at })) ?? emptyTotal),
     )

@@ -10,10 +10,12 @@ import { Page, pageQuery } from "../../../kernel/contract/Page.ts"
 import { InvalidCursor, ValidationFailed } from "../../../kernel/contract/Problem.ts"
 import { PathName } from "../../../kernel/values/Text.ts"
 import {
+  ReportUsageNotReportable,
   ReportUsageThresholdExceeded,
   ReportUsageTransactionIdReused,
   UsageEventEntitlementNotFound,
   UsageEventInstanceNotFound,
+  UsageEventNotReportable,
   UsageEventThresholdExceeded,
 } from "../Errors.ts"
 import { CloudEvent, CloudEventBatch, CloudEventResults } from "../cloudevents/Model.ts"
@@ -70,6 +72,7 @@ export class UsageApi extends HttpApiGroup.make("usage")
       error: [
         InstanceNotFound,
         EntitlementNotFound,
+        ReportUsageNotReportable,
         ReportUsageThresholdExceeded,
         ReportUsageTransactionIdReused,
         ValidationFailed,
@@ -108,7 +111,13 @@ export class UsageApi extends HttpApiGroup.make("usage")
         Schema.Union([CloudEvent, CloudEventBatch]),
       ],
       success: CloudEventResults,
-      error: [ValidationFailed, UsageEventInstanceNotFound, UsageEventEntitlementNotFound, UsageEventThresholdExceeded],
+      error: [
+        ValidationFailed,
+        UsageEventInstanceNotFound,
+        UsageEventEntitlementNotFound,
+        UsageEventNotReportable,
+        UsageEventThresholdExceeded,
+      ],
     })
       .middleware(Idempotency)
       .middleware(BinaryEvents)

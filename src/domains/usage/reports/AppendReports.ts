@@ -8,12 +8,16 @@ import type { InstanceNotFound } from "../../instances/Errors.ts"
 import type { Caller } from "../../../kernel/contract/Caller.ts"
 import { invalid } from "../../../kernel/contract/Problem.ts"
 import type { ValidationFailed } from "../../../kernel/contract/Problem.ts"
-import { accountIn, accountName, entryOf, post } from "../ledger/Account.ts"
-import type { ReportUsageThresholdExceeded, ReportUsageTransactionIdReused } from "../Errors.ts"
+import { accountIn, accountName, entryOf, isConcurrent, post } from "../ledger/Account.ts"
+import type {
+  ReportUsageNotReportable,
+  ReportUsageThresholdExceeded,
+  ReportUsageTransactionIdReused,
+} from "../Errors.ts"
 import type { UsageEntry } from "../ledger/Model.ts"
 import type { Operation } from "../ledger/Operation.ts"
 import type { ReportUsage } from "./Model.ts"
-import { reportValidationError, eventOf, rejectionProblem } from "./Rules.ts"
+import { reportValidationError, eventOf, notReportable, rejectionProblem } from "./Rules.ts"
 
 /** A report for an entitlement of an instance. */
 export interface Report {
@@ -30,7 +34,12 @@ export type FailMissing = (
 ) => Effect.Effect<never, InstanceNotFound | EntitlementNotFound>
 
 /** Why a report is rejected. */
-export type Rejection = InstanceNotFound | EntitlementNotFound | ValidationFailed | ReportUsageThresholdExceeded
+export type Rejection =
+  | InstanceNotFound
+  | EntitlementNotFound
+  | ValidationFailed
+  | ReportUsageNotReportable
+  | ReportUsageThresholdExceeded
 
 /** Whether the report is decided on its account alone: it has no id to look up, and no total to compute again. */
 export const isAppend = ({ behavior = "append", transactionId }: ReportUsage): boolean =>
@@ -48,6 +57,7 @@ export const appendOperation = (
   meters: [{ instance, entitlement }],
   prepare: ([meter], at) => {
     if (meter === undefined) return failMissing(organizationId, instance, entitlement)
+    if (isConcurrent(meter)) return Effect.fail(notReportable(meter))
     const timestamp = report.timestamp ?? at
     const error = reportValidationError(meter, report, timestamp, at)
     if (error !== undefined) return Effect.fail(invalid(error.location, error.message, error.value))

@@ -8,7 +8,7 @@ import { invalid } from "../../../kernel/contract/Problem.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { ReportUsageTransactionIdReused } from "../Errors.ts"
 import { RETENTION_MS, timestampError } from "../ledger/Acceptance.ts"
-import { accountIn, accountName, entryOf, post } from "../ledger/Account.ts"
+import { accountIn, accountName, entryOf, isConcurrent, post } from "../ledger/Account.ts"
 import { CountedIdsRepo } from "../ledger/CountedIdsRepo.ts"
 import { LedgerRepo } from "../ledger/LedgerRepo.ts"
 import type { LockedAccounts } from "../ledger/LockedAccounts.ts"
@@ -18,7 +18,14 @@ import type { LockedOperation } from "../ledger/Operation.ts"
 import { isLateSet } from "../rules/Aggregation.ts"
 import type { FailMissing, Rejection, Report } from "./AppendReports.ts"
 import type { ReportUsage } from "./Model.ts"
-import { reportValidationError, eventOf, rejectionProblem, reportedValue, bodyValidationError } from "./Rules.ts"
+import {
+  reportValidationError,
+  eventOf,
+  notReportable,
+  rejectionProblem,
+  reportedValue,
+  bodyValidationError,
+} from "./Rules.ts"
 
 /** The report as it is stored with its transaction id, to recognize it when it is sent again. */
 const storedReport = (report: ReportUsage) => {
@@ -90,6 +97,7 @@ export const makeLockedReportOperation = Effect.fnUntraced(function* (failMissin
     const { organizationId } = yield* Caller
     const [meter] = yield* repo.keep(organizationId, [{ instance, entitlement }], yield* now)
     if (meter === undefined) return yield* failMissing(organizationId, instance, entitlement)
+    if (isConcurrent(meter)) return yield* notReportable(meter)
     const at = yield* now
     const timestamp = report.timestamp ?? at
     const { transactionId } = report

@@ -3,8 +3,8 @@ import { BigDecimal, Predicate } from "effect"
 import type { ActorReference } from "../../../kernel/contract/Caller.ts"
 import { invalid } from "../../../kernel/contract/Problem.ts"
 import { parseDecimal, zero } from "../../../kernel/values/Decimal.ts"
-import { ReportUsageThresholdExceeded } from "../Errors.ts"
-import { rejectionText, timestampError, valueError } from "../ledger/Acceptance.ts"
+import { ReportUsageNotReportable, ReportUsageThresholdExceeded } from "../Errors.ts"
+import { notReportableText, rejectionText, timestampError, valueError } from "../ledger/Acceptance.ts"
 import type { UsageValidationError } from "../ledger/Acceptance.ts"
 import { methodOf } from "../ledger/Account.ts"
 import type { Account, RejectionReason, ReportedEvent } from "../ledger/Account.ts"
@@ -14,6 +14,9 @@ import type { ReportUsage } from "./Model.ts"
 /** The reported value; `undefined` if there is none. */
 export const reportedValue = ({ value }: ReportUsage): BigDecimal.BigDecimal | undefined =>
   parseDecimal(Predicate.hasProperty(value, "value") ? value.value : value)
+
+/** The problem of a report where nothing is reported. */
+export const notReportable = (meter: Meter) => new ReportUsageNotReportable({ detail: notReportableText(meter) })
 
 /** Validates a report for this meter, except its timestamp. */
 export const bodyValidationError = (meter: Meter, report: ReportUsage): UsageValidationError | undefined => {

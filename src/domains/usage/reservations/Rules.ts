@@ -15,6 +15,7 @@ import { isConsumable, methodOf, periodFor } from "../ledger/Account.ts"
 import { decide } from "../rules/Decision.ts"
 import type { Decision } from "../rules/Decision.ts"
 import type { Meter } from "../ledger/Model.ts"
+import { refusalText } from "../rules/Refusals.ts"
 import type { Period } from "../rules/Period.ts"
 import { limitText } from "../ledger/Acceptance.ts"
 import type { UsageValidationError } from "../ledger/Acceptance.ts"
@@ -127,17 +128,9 @@ export const findFullAccount = (
 
 /** The detail of a rejected reservation. */
 export const reserveRejectionText = (meter: Meter, { reason }: Decision, account?: Account): string => {
-  const what = `"${meter.entitlement}" of "${meter.instance}"`
-  switch (reason) {
-    case "LICENSE_NOT_STARTED":
-      return `The license of "${meter.instance}" starts on ${meter.startLicenseDate.toISOString()}.`
-    case "LICENSE_EXPIRED":
-      return `The license of "${meter.instance}" ended on ${meter.endLicenseDate?.toISOString() ?? ""}.`
-    case "NOT_GRANTED":
-      return `The license "${meter.license}" does not grant ${what}.`
-    default: {
-      const [used, held] = [account?.total.value ?? zero, account?.held ?? zero].map(decimalText)
-      return `The limit of ${what} is ${limitText(meter)}; ${used} is used in the period and ${held} is held by reservations.`
-    }
-  }
+  const [used, held] = [account?.total.value ?? zero, account?.held ?? zero].map(decimalText)
+  return (
+    refusalText(meter, reason) ??
+    `The limit of "${meter.entitlement}" of "${meter.instance}" is ${limitText(meter)}; ${used} is used in the period and ${held} is held by reservations.`
+  )
 }

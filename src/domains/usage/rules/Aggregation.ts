@@ -7,7 +7,7 @@
  */
 import { BigDecimal } from "effect"
 import { one, zero } from "../../../kernel/values/Decimal.ts"
-import type { AggregationMethod } from "../../entitlements/Model.ts"
+import type { ReportAggregation } from "../../entitlements/Model.ts"
 import { isBefore } from "../../../kernel/values/Timestamp.ts"
 
 /** A value that was reported for an instant. */
@@ -55,7 +55,7 @@ const average = (sum: BigDecimal.BigDecimal, count: number): BigDecimal.BigDecim
     mode: "half-from-zero",
   })
 
-const appended = (method: AggregationMethod, total: Total, event: UsageEvent, isNewKey: boolean): Total["value"] => {
+const appended = (method: ReportAggregation, total: Total, event: UsageEvent, isNewKey: boolean): Total["value"] => {
   const { value } = event
   switch (method) {
     case "SUM":
@@ -75,7 +75,7 @@ const appended = (method: AggregationMethod, total: Total, event: UsageEvent, is
   }
 }
 
-const append = (method: AggregationMethod, total: Total, event: UsageEvent, isNewKey: boolean): Total => ({
+const append = (method: ReportAggregation, total: Total, event: UsageEvent, isNewKey: boolean): Total => ({
   ...total,
   value: appended(method, total, event, isNewKey),
   sum: BigDecimal.sum(total.sum, event.value),
@@ -103,7 +103,7 @@ const inOrder = <Event extends UsageEvent>(events: ReadonlyArray<Event>): Readon
   events.toSorted((event, other) => event.timestamp.getTime() - other.timestamp.getTime())
 
 /** The total of a period's events, which are passed in the order of arrival. */
-export const fold = (method: AggregationMethod, events: ReadonlyArray<UsageEvent>): Total => {
+export const fold = (method: ReportAggregation, events: ReadonlyArray<UsageEvent>): Total => {
   const keys = new Set<string | null>()
   return inOrder(events).reduce((total, event) => {
     const isNewKey = !keys.has(event.uniqueKey)
@@ -127,7 +127,7 @@ export interface Summary {
 }
 
 /** The usage of a summary. */
-export const valueOf = (method: AggregationMethod, summary: Summary): BigDecimal.BigDecimal => {
+export const valueOf = (method: ReportAggregation, summary: Summary): BigDecimal.BigDecimal => {
   const { count, replacedBy, sum } = summary
   switch (method) {
     case "SUM":
@@ -165,7 +165,7 @@ export interface Addition {
 
 /** The total after one more event. */
 export const add = (
-  method: AggregationMethod,
+  method: ReportAggregation,
   total: Total,
   event: UsageEvent,
   { isNewKey, laterEvents }: Addition,

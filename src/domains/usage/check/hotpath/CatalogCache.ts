@@ -16,6 +16,8 @@ import type { CheckBasis } from "../../rules/CheckBasis.ts"
 interface CachedEntitlement extends Pick<CheckedEntitlement, "type" | "resetPeriod" | "resetAnchor"> {
   readonly slug: string
   readonly id: string
+  /** Whether its usage is how many hold a lease. */
+  readonly isLeased: boolean
 }
 
 interface CachedLicense {
@@ -92,8 +94,8 @@ export const makeCatalogCache = (maxFacts = MAX_FACTS) => {
       if (catalog === undefined) return undefined
       const queried: Array<QueriedEntitlement> = []
       const questions: Array<WantedUsage & { readonly entitlementIds: Array<string> }> = []
-      // The starts of the periods of these questions.
-      const periodStarts: Array<number> = []
+      // The starts of the periods of these questions; leases have their own.
+      const periodStarts: Array<string> = []
       let startLicenseDate: Date | undefined
       for (const slug of entitlements) {
         const entitlement = catalog.entitlements.get(slug)
@@ -107,10 +109,13 @@ export const makeCatalogCache = (maxFacts = MAX_FACTS) => {
           queried.push({ entitlement, period, question: 0, index: -1 })
           continue
         }
-        let number = periodStarts.indexOf(period.start.getTime())
+        const { isLeased } = entitlement
+        const name = `${period.start.getTime()}${isLeased ? " leased" : ""}`
+        let number = periodStarts.indexOf(name)
         if (number === -1) {
-          number = periodStarts.push(period.start.getTime()) - 1
-          questions.push({ organizationId, instance, entitlementIds: [], periodStart: instantText(period.start) })
+          number = periodStarts.push(name) - 1
+          const asked = { organizationId, instance, entitlementIds: [], periodStart: instantText(period.start) }
+          questions.push(isLeased ? { ...asked, leased: true } : asked)
         }
         const ids = questions[number]?.entitlementIds ?? []
         queried.push({ entitlement, period, question: number, index: ids.push(entitlement.id) - 1 })
@@ -177,10 +182,11 @@ export const makeCatalogCache = (maxFacts = MAX_FACTS) => {
             grants: new Map<string, Grant | null>(),
           })
         if (row.entitlement === null) continue
-        const { entitlement: slug, entitlementId: id, resetAnchor, resetPeriod, type } = row
+        const { aggregationMethod, entitlement: slug, entitlementId: id, resetAnchor, resetPeriod, type } = row
+        const isLeased = aggregationMethod === "CONCURRENT"
         const entitlement =
           catalog.entitlements.get(slug) ??
-          store(catalog.entitlements, slug, { slug, id, type, resetPeriod, resetAnchor })
+          store(catalog.entitlements, slug, { slug, id, type, resetPeriod, resetAnchor, isLeased })
         if (!license.grants.has(slug)) store(license.grants, slug, licensedGrant(row))
         if (!needsStart(entitlement)) continue
         const known = starts.get(nameOf(question))

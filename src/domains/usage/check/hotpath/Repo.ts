@@ -5,9 +5,10 @@ import { HotPath } from "../../../../kernel/database/Connections.ts"
 import { hasCitus, records } from "../../../../kernel/database/Statements.ts"
 import { instantText } from "../../../../kernel/values/Timestamp.ts"
 import { toJson } from "../../../../kernel/contract/JsonResponse.ts"
+import type { AggregationMethod } from "../../../entitlements/Model.ts"
 import type { AppliedOverride } from "../../../instances/overrides/Model.ts"
 import type { CheckedEntitlement, CheckedInstance } from "../../rules/Terms.ts"
-import { checkedColumns, grantsAndUsageJoins, heldQuantity, licenseJoin } from "../../TermsSql.ts"
+import { checkedColumns, grantsAndUsageJoins, heldQuantity, licenseJoin, liveLeases } from "../../TermsSql.ts"
 import type { AsOf } from "../../TermsSql.ts"
 
 /** A check of an instance. */
@@ -29,16 +30,18 @@ interface Versioned {
 /** A row of a check with everything that it is decided on. */
 export type CatalogRow = CheckedInstance &
   Versioned & { readonly licenseGraceDays: number } & (
-    | (CheckedEntitlement & { readonly entitlementId: string })
+    | (CheckedEntitlement & { readonly entitlementId: string; readonly aggregationMethod: AggregationMethod | null })
     | { readonly entitlement: null }
   )
 
-/** What is left to read where the catalog is cached: the usage in a period. Its start is a text, as it is sent. */
+/** What is left to read where the catalog is cached: the usage in a period, or leases. Its start is a text, as it is sent. */
 export interface WantedUsage {
   readonly organizationId: string
   readonly instance: string
   readonly entitlementIds: ReadonlyArray<string>
   readonly periodStart: string
+  /** Whether the usage is how many hold a lease. */
+  readonly leased?: boolean
 }
 
 /** {@link WantedUsage} at an instant. */
@@ -73,7 +76,7 @@ const make = Effect.gen(function* () {
   const isSharded = yield* hasCitus(sql)
   const ownOrganization = sql.literal(`asked."organizationId"`)
   const columns = sql.literal(
-    `${checkedColumns}, l.grace_days AS "licenseGraceDays", e.id AS "entitlementId", i.license_id AS "licenseId", c.version AS "catalogVersion"`,
+    `${checkedColumns}, l.grace_days AS "licenseGraceDays", e.id AS "entitlementId", e.aggregation_method AS "aggregationMethod", i.license_id AS "licenseId", c.version AS "catalogVersion"`,
   )
   const license = sql.literal(licenseJoin)
   const grantsAndUsage = sql.literal(grantsAndUsageJoins)
@@ -81,6 +84,7 @@ const make = Effect.gen(function* () {
       SELECT version FROM catalog_versions WHERE organization_id = i.organization_id OFFSET 0
     ) c ON true`)
   const held = sql.literal(heldQuantity("wanted.id"))
+  const live = sql.literal(liveLeases("wanted.id"))
 
   return {
     /** Whether tables may be sharded by organization. Then a statement can contain only one organization. */
@@ -106,7 +110,7 @@ const make = Effect.gen(function* () {
         ${license}
         ${catalogVersion}
         LEFT JOIN LATERAL (
-          SELECT id, slug, type, reset_period, reset_anchor FROM entitlements
+          SELECT id, slug, type, aggregation_method, reset_period, reset_anchor FROM entitlements
           WHERE organization_id = i.organization_id AND slug = ANY(asked.entitlements) OFFSET 0
         ) e ON true
         ${grantsAndUsage}`,
@@ -120,21 +124,22 @@ const make = Effect.gen(function* () {
           (own) => own`
         SELECT asked.number::int - 1 AS number, i.license_id AS "licenseId", i.start_license_date AS "startLicenseDate",
           i.end_license_date AS "endLicenseDate", i.grace_days AS "graceDays", i.overrides, c.version AS "catalogVersion",
-          ARRAY(
+          CASE WHEN asked.leased THEN ARRAY(SELECT (${live}) FROM unnest(asked."entitlementIds") AS wanted (id))::text
+          ELSE ARRAY(
             SELECT (
               SELECT value FROM usage_totals WHERE organization_id = i.organization_id AND instance_id = i.id
                 AND entitlement_id = wanted.id AND period_start = asked."periodStart"
             ) FROM unnest(asked."entitlementIds") AS wanted (id)
-          )::text AS used,
+          )::text END AS used,
           CASE WHEN EXISTS (
             SELECT 1 FROM usage_reservations
             WHERE organization_id = i.organization_id AND instance_id = i.id AND state = 'HELD'
           ) THEN ARRAY(SELECT (${held}) FROM unnest(asked."entitlementIds") AS wanted (id))::text END AS held
         FROM ROWS FROM (
           jsonb_to_recordset(${`[${questions.map(withInstants).join(",")}]`}::text::jsonb) AS ("organizationId" uuid, instance text, "entitlementIds" uuid[],
-            "periodStart" timestamptz, at timestamptz, known timestamptz)
+            "periodStart" timestamptz, leased boolean, at timestamptz, known timestamptz)
         ) WITH ORDINALITY
-          AS asked ("organizationId", instance, "entitlementIds", "periodStart", at, known, number)
+          AS asked ("organizationId", instance, "entitlementIds", "periodStart", leased, at, known, number)
         CROSS JOIN LATERAL (
           SELECT organization_id, id, license_id, start_license_date, end_license_date, grace_days, overrides FROM instances
           WHERE organization_id = asked."organizationId" AND slug = asked.instance OFFSET 0

@@ -1,0 +1,125 @@
+/** SQL of leases, and of the seats that lock them. What is held is also read with checks (`TermsSql.ts`). */
+import { PgClient } from "@effect/sql-pg"
+import { Context, Effect, Layer, Option } from "effect"
+import { idBefore } from "../../../kernel/contract/Page.ts"
+import type { Position } from "../../../kernel/contract/Page.ts"
+import { record, records, returnedRow } from "../../../kernel/database/Statements.ts"
+import type { Meter } from "../ledger/Model.ts"
+import type { Lease } from "./Model.ts"
+
+type Seats = Pick<Meter, "organizationId" | "instanceId" | "entitlementId">
+
+/** The locked seats of an instance and an entitlement. */
+export interface LockedSeats {
+  /** The instant of this decision, not before that of any other one on them. */
+  readonly at: Date
+  /** At least the number of live leases. */
+  readonly mostHeld: number
+}
+
+/** A lease as it is stored. */
+export interface LeaseRow extends Omit<Lease, "instance" | "entitlement"> {
+  readonly sweepAfter: Date
+}
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const columns =
+    sql.literal(`lease.id, lease.holder, lease.acquired_at AS "acquiredAt", lease.renewed_at AS "renewedAt",
+    lease.expires_at AS "expiresAt", lease.metadata`)
+  const of = ({ entitlementId, instanceId, organizationId }: Seats) => sql`
+    lease.organization_id = ${organizationId} AND lease.instance_id = ${instanceId} AND lease.entitlement_id = ${entitlementId}`
+  const run = (statement: Effect.Effect<unknown, unknown>) => Effect.asVoid(Effect.orDie(statement))
+  const count = Effect.map((row: Option.Option<{ readonly count: number }>) => Option.getOrThrow(row).count)
+
+  return {
+    /** Locks the leases of the seats until the transaction ends. */
+    lock: ({ entitlementId, instanceId, organizationId }: Seats, at: Date) =>
+      Effect.map(
+        record<LockedSeats>()(sql`
+          INSERT INTO usage_seats AS seats (organization_id, instance_id, entitlement_id, decided_at, most_held)
+          VALUES (${organizationId}, ${instanceId}, ${entitlementId}, ${at}, 0)
+          ON CONFLICT (organization_id, instance_id, entitlement_id)
+            DO UPDATE SET decided_at = greatest(seats.decided_at, excluded.decided_at)
+          RETURNING decided_at AS at, most_held AS "mostHeld"`),
+        Option.getOrThrow,
+      ),
+
+    /** Stores how many leases are live at most. */
+    storeMostHeld: ({ entitlementId, instanceId, organizationId }: Seats, mostHeld: number) =>
+      run(sql`
+        UPDATE usage_seats SET most_held = ${mostHeld}
+        WHERE organization_id = ${organizationId} AND instance_id = ${instanceId} AND entitlement_id = ${entitlementId}`),
+
+    /** The live lease of a holder. */
+    findLive: (seats: Seats, holder: string, at: Date) =>
+      record<Omit<LeaseRow, "sweepAfter">>()(sql`
+        SELECT ${columns} FROM usage_leases lease
+        WHERE ${of(seats)} AND lease.holder = ${holder} AND lease.expires_at > ${at}`),
+
+    /** Deletes the leases of the seats that have ended, and counts the others. */
+    countLive: (seats: Seats, at: Date) =>
+      count(
+        record<{ readonly count: number }>()(sql`
+          WITH ended AS (DELETE FROM usage_leases lease WHERE ${of(seats)} AND lease.expires_at <= ${at})
+          SELECT count(*)::int AS count FROM usage_leases lease WHERE ${of(seats)} AND lease.expires_at > ${at}`),
+      ),
+
+    /** Counts the live leases that were acquired before another one. */
+    countBefore: (seats: Seats, { acquiredAt, id }: Pick<LeaseRow, "acquiredAt" | "id">, at: Date) =>
+      count(
+        record<{ readonly count: number }>()(sql`
+          SELECT count(*)::int AS count FROM usage_leases lease
+          WHERE ${of(seats)} AND lease.expires_at > ${at} AND (lease.acquired_at, lease.id) < (${acquiredAt}, ${id}::uuid)`),
+      ),
+
+    insert: ({ entitlementId, instanceId, organizationId }: Seats, row: LeaseRow) =>
+      run(sql`
+        INSERT INTO usage_leases (organization_id, id, instance_id, entitlement_id, holder, acquired_at, renewed_at,
+          expires_at, sweep_after, metadata)
+        VALUES (${organizationId}, ${row.id}, ${instanceId}, ${entitlementId}, ${row.holder}, ${row.acquiredAt},
+          ${row.renewedAt}, ${row.expiresAt}, ${row.sweepAfter}, ${row.metadata === null ? null : sql.json(row.metadata)})`),
+
+    renew: ({ organizationId }: Seats, row: LeaseRow) =>
+      run(sql`
+        UPDATE usage_leases SET renewed_at = ${row.renewedAt}, expires_at = ${row.expiresAt}, sweep_after = ${row.sweepAfter},
+          metadata = ${row.metadata === null ? null : sql.json(row.metadata)}
+        WHERE organization_id = ${organizationId} AND id = ${row.id}`),
+
+    /** Ends a live lease. Returns whether it was. */
+    end: (seats: Seats, id: string, at: Date) =>
+      returnedRow(sql`
+        DELETE FROM usage_leases lease WHERE ${of(seats)} AND lease.id = ${id} AND lease.expires_at > ${at} RETURNING id`),
+
+    /** Live leases, newest first. */
+    list: (
+      seats: Seats,
+      filter: { readonly at: Date; readonly holder: string | undefined },
+      after: Position | null,
+      limit: number,
+    ) =>
+      records<Omit<LeaseRow, "sweepAfter">>()(sql`
+        SELECT ${columns} FROM usage_leases lease
+        WHERE ${of(seats)} AND lease.expires_at > ${filter.at} AND lease.id < ${idBefore(after)}
+          ${filter.holder === undefined ? sql.literal("") : sql`AND lease.holder = ${filter.holder}`}
+        ORDER BY lease.id DESC LIMIT ${limit}`),
+
+    /** Deletes up to `limit` leases of all organizations that ended on an earlier day. Returns how many. */
+    deleteEnded: (at: Date, limit: number) =>
+      Effect.map(
+        records()(sql`
+          DELETE FROM usage_leases WHERE ctid = ANY(ARRAY(
+            SELECT ctid FROM usage_leases WHERE sweep_after <= ${at} AND expires_at <= ${at}
+            ORDER BY sweep_after LIMIT ${limit} FOR UPDATE SKIP LOCKED))
+          RETURNING 1`),
+        (rows) => rows.length,
+      ),
+  }
+})
+
+/** Rows of leases. */
+export class LeasesRepo extends Context.Service<LeasesRepo, Effect.Success<typeof make>>()(
+  "keyshelf/usage/leases/Repo",
+) {
+  static readonly layer = Layer.effect(LeasesRepo, make)
+}
