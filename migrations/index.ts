@@ -41,6 +41,7 @@ import grace from "./0033_grace.ts"
 import termNotices from "./0034_term_notices.ts"
 import overrides from "./0035_overrides.ts"
 import leases from "./0036_leases.ts"
+import licenseKeys from "./0037_license_keys.ts"
 
 export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.SqlClient>> = {
   "0001_access": access,
@@ -79,4 +80,5 @@ export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.
   "0034_term_notices": termNotices,
   "0035_overrides": overrides,
   "0036_leases": leases,
+  "0037_license_keys": licenseKeys,
 }

@@ -10,6 +10,7 @@ import { FeatureFlagsApi } from "../domains/flags/Api.ts"
 import { OfrepApi } from "../domains/flags/ofrep/Api.ts"
 import { EntitlementGroupsApi } from "../domains/groups/Api.ts"
 import { InstancesApi } from "../domains/instances/Api.ts"
+import { LicenseKeysApi } from "../domains/instances/keys/Api.ts"
 import { OverridesApi } from "../domains/instances/overrides/Api.ts"
 import { CustomerIntegrationsApi, InstanceIntegrationsApi, IntegrationUpsertsApi } from "../domains/integrations/Api.ts"
 import { LicensesApi } from "../domains/licenses/Api.ts"
@@ -44,6 +45,7 @@ export class CoreApi extends Apis.core(
   InstanceIntegrationsApi,
   IntegrationUpsertsApi,
   OverridesApi,
+  LicenseKeysApi,
   CheckApi,
   UsageApi,
   ReservationsApi,

@@ -40,7 +40,12 @@ const Token = extended(
   AccessToken,
   {
     serviceAccountSlug: Schema.optionalKey(
-      Schema.String.annotate({ description: "The owner of the token. Tokens that the operator issued have none" }),
+      Schema.String.annotate({
+        description: "The owner of the token. License keys and tokens that the operator issued have none",
+      }),
+    ),
+    instanceSlug: Schema.optionalKey(
+      Schema.String.annotate({ description: "The instance that a license key is confined to" }),
     ),
   },
   { serviceAccountSlug: "build-server-k3x9ya" },
@@ -50,7 +55,8 @@ const RotatedToken = extended(
   "RotatedToken",
   AccessToken,
   {
-    serviceAccountSlug: Schema.String,
+    serviceAccountSlug: Schema.optionalKey(Schema.String),
+    instanceSlug: Schema.optionalKey(Schema.String),
     rotatedTo: Schema.String.annotate({ description: "Slug of the successor" }),
   },
   { serviceAccountSlug: "build-server-k3x9ya", rotatedTo: "nightly-deploys-7hw2mq" },

@@ -15,6 +15,7 @@ import * as EventsHttp from "../domains/events/Http.ts"
 import * as FlagsHttp from "../domains/flags/Http.ts"
 import * as OfrepHttp from "../domains/flags/ofrep/Http.ts"
 import * as GroupsHttp from "../domains/groups/Http.ts"
+import * as LicenseKeysHttp from "../domains/instances/keys/Http.ts"
 import * as OverridesHttp from "../domains/instances/overrides/Http.ts"
 import * as InstancesHttp from "../domains/instances/Http.ts"
 import * as IntegrationsHttp from "../domains/integrations/Http.ts"
@@ -57,6 +58,7 @@ const coreHandlers = Layer.mergeAll(
   CustomersHttp.customers,
   InstancesHttp.instances,
   OverridesHttp.overrides,
+  LicenseKeysHttp.licenseKeys,
   IntegrationsHttp.customerIntegrations,
   IntegrationsHttp.instanceIntegrations,
   IntegrationsHttp.integrationUpserts,

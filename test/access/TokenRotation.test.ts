@@ -4,7 +4,6 @@ import { Context, Effect, Layer, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { randomUUID } from "node:crypto"
 import type { IssuedToken } from "../../src/domains/access/Model.ts"
-import { TokenRotation } from "../../src/domains/access/TokenRotation.ts"
 import { Credentials } from "../../src/domains/access/tokens/Credentials.ts"
 import { ServiceAccounts } from "../../src/domains/access/ServiceAccounts.ts"
 import { Caller, platformIdentity } from "../../src/kernel/contract/Caller.ts"
@@ -56,7 +55,7 @@ const atInstant = <A, E, R>(
   Effect.gen(function* () {
     const { tenant } = yield* TestService
     const { organizationId } = yield* tenant()
-    const [accounts, rotation, credentials] = [yield* ServiceAccounts, yield* TokenRotation, yield* Credentials]
+    const [accounts, credentials] = [yield* ServiceAccounts, yield* Credentials]
     const caller = { credentialId: randomUUID(), organizationId, actor: platformIdentity, scopes: ["write:*"] }
     const asCaller = Effect.provideService(Caller, caller)
     yield* Effect.gen(function* () {
@@ -67,7 +66,9 @@ const atInstant = <A, E, R>(
         issue: (expiresAt) =>
           asCaller(Effect.orDie(accounts.issueToken(slug, { name: "t", scopes: ["read:releases"], expiresAt }))),
         rotate: (token, gracePeriodSeconds) =>
-          asCaller(rotation.rotate(slug, token.slug, gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds })),
+          asCaller(
+            accounts.rotateToken(slug, token.slug, gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
+          ),
         works: (token) =>
           credentials.authenticate("organization", Redacted.make(token.token)).pipe(
             Effect.as(true),

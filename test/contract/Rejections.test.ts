@@ -66,7 +66,12 @@ const withBody = endpoints.filter(({ hasBody }) => hasBody)
 // CloudEvents can have extension attributes, hence unknown properties.
 const allowsUnknownProperties = ["usage.reportEvents"]
 // All properties have defaults, so the body can be missing or `null`.
-const hasOptionalBody = ["reservations.reserve", "reservations.commit", "serviceAccounts.rotateToken"]
+const hasOptionalBody = [
+  "licenseKeys.rotate",
+  "reservations.reserve",
+  "reservations.commit",
+  "serviceAccounts.rotateToken",
+]
 const withStrictBody = withBody.filter(isProblem)
 
 layer(TestService.layer, { excludeTestServices: true })("every endpoint rejects", (it) => {
@@ -336,7 +341,9 @@ layer(TestService.layer, { excludeTestServices: true })("every endpoint works", 
           const owner = yield* tenant()
           const fixture = yield* populate({ ...service, ...owner })
           const { body, path } = scenarioOf(endpoint, fixture)
-          const scopes = endpoint.scope === "any-credential" ? ["read:webhooks"] : [endpoint.scope ?? ""]
+          // A license key can have only scopes that its creator holds.
+          const granted = endpoint.group === "licenseKeys" ? ["read:instances"] : []
+          const scopes = endpoint.scope === "any-credential" ? ["read:webhooks"] : [endpoint.scope ?? "", ...granted]
           const token =
             endpoint.api === "platform"
               ? String(

@@ -33,6 +33,7 @@ export interface Fixture {
   /** A CONCURRENT entitlement, and a lease of it. */
   readonly seats: string
   readonly lease: string
+  readonly licenseKey: string
   readonly webhook: string
   readonly delivery: string
 }
@@ -119,6 +120,7 @@ export const populate = Effect.fnUntraced(function* (options: {
   yield* post("/entitlements", { name: "Editors", slug: "editors", type: "NUMBER", aggregationMethod: "CONCURRENT" })
   yield* post("/licenses/pro/entitlements", { entitlementSlug: "editors", value: 5 })
   const lease = yield* post(`/instances/${instance.slug}/entitlements/editors/leases`, { holder: "bob" })
+  const licenseKey = yield* post(`/instances/${instance.slug}/keys`, { name: "on site", scopes: ["read:instances"] })
   const reservation = yield* post(`/instances/${instance.slug}/entitlements/api-calls/reservations`, {})
   const fixture: Fixture = {
     organizationId,
@@ -143,6 +145,7 @@ export const populate = Effect.fnUntraced(function* (options: {
     reservation: reservation.id,
     seats: "editors",
     lease: lease.id,
+    licenseKey: licenseKey.slug,
     webhook: webhook.id,
     delivery: tested.deliveryId,
   }
@@ -174,6 +177,7 @@ const parameters: Readonly<Record<string, (fixture: Fixture) => string>> = {
   instanceSlug: ({ instance }) => instance,
   integrationName: () => integration,
   key: ({ flag }) => flag,
+  keySlug: ({ licenseKey }) => licenseKey,
   leaseId: ({ lease }) => lease,
   licenseFamilySlug: ({ license }) => license,
   licenseSlug: ({ license }) => license,
@@ -209,6 +213,7 @@ export const exceptions: Readonly<Record<string, Exception>> = {
   "leases.acquire": { parameters: onSeats },
   "leases.list": { parameters: onSeats },
   "leases.release": { parameters: onSeats },
+  "licenseKeys.create": { body: () => ({ name: "more", scopes: ["read:instances"] }) },
   "licenseEntitlements.assign": { parameters: onDraft },
   "licenses.create": { body: () => ({ name: "Trial", type: "TRIAL" }) },
   "licenses.delete": { parameters: onDraft },

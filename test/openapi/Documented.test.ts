@@ -215,6 +215,11 @@ describe("where the documents send requests", () => {
     const bodies = documents
       .flatMap(operationsOf)
       .flatMap(([, { operationId, requestBody }]) => (requestBody?.required === false ? [operationId] : []))
-    assert.sameMembers(bodies, ["rotateServiceAccountToken", "createReservation", "commitReservation"])
+    assert.sameMembers(bodies, [
+      "rotateServiceAccountToken",
+      "rotateLicenseKey",
+      "createReservation",
+      "commitReservation",
+    ])
   })
 })

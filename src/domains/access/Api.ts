@@ -8,6 +8,7 @@ import {
   Created,
   Idempotency,
   idempotencyHeaders,
+  OpenToLicenseKeys,
   RequiredScope,
 } from "../../kernel/contract/Endpoint.ts"
 import { exampleBody } from "../../kernel/contract/Example.ts"
@@ -180,9 +181,9 @@ export class ServiceAccountsApi extends HttpApiGroup.make("serviceAccounts")
 
 const caller = {
   identity: ActorReference,
-  kind: Schema.Literals(["PERSON", "SERVICE_ACCOUNT", "PLATFORM"]).annotate({
+  kind: Schema.Literals(["PERSON", "SERVICE_ACCOUNT", "INSTANCE", "PLATFORM"]).annotate({
     ...component("CallerKind", "SERVICE_ACCOUNT"),
-    description: "Kind of identity",
+    description: "Kind of identity; `INSTANCE` for a license key",
   }),
   role: Schema.NullOr(Role).annotate({ description: "A person's role in the organization; `null` for machines" }),
   organizationId: Schema.NullOr(Uuid).annotate({ description: "`null` for the platform identity" }),
@@ -194,6 +195,12 @@ export const Me = Schema.Struct({
   ...caller,
   organization: Schema.Struct({ id: Uuid, name: Schema.String, slug: Schema.String }).annotate(
     component("OrganizationReference", { name: "Acme", slug: "acme" }),
+  ),
+  instance: Schema.optionalKey(
+    Schema.Struct({ id: Uuid, slug: Schema.String }).annotate({
+      ...component("InstanceReference", { slug: "globex-production" }),
+      description: "The instance that a license key is confined to; only for license keys",
+    }),
   ),
   credential: Schema.Struct({
     id: Uuid,
@@ -228,6 +235,7 @@ export class MeApi extends HttpApiGroup.make("me")
   .add(
     HttpApiEndpoint.get("me", "/me", { success: Me })
       .annotate(RequiredScope, "any-credential")
+      .annotate(OpenToLicenseKeys, "by-service")
       .annotateMerge(
         OpenApi.annotations({
           identifier: "getMe",

@@ -5,7 +5,6 @@ import { created } from "../../kernel/contract/Endpoint.ts"
 import { handlersOf } from "../../kernel/contract/Handlers.ts"
 import { MeApi, ServiceAccountsApi } from "./Api.ts"
 import { Me } from "./Me.ts"
-import { TokenRotation } from "./TokenRotation.ts"
 import { ServiceAccounts } from "./ServiceAccounts.ts"
 
 export const serviceAccounts = handlersOf(
@@ -13,7 +12,6 @@ export const serviceAccounts = handlersOf(
   "serviceAccounts",
   Effect.fn(function* (handlers) {
     const accounts = yield* ServiceAccounts
-    const rotation = yield* TokenRotation
     return handlers.handleAll({
       list: ({ query }) => accounts.list(query),
       create: ({ payload }) =>
@@ -27,7 +25,7 @@ export const serviceAccounts = handlersOf(
         ),
       listTokens: ({ params, query }) => accounts.listTokens(params.serviceAccountSlug, query),
       rotateToken: ({ params, payload = {} }) =>
-        Effect.map(rotation.rotate(params.serviceAccountSlug, params.tokenSlug, payload), (token) =>
+        Effect.map(accounts.rotateToken(params.serviceAccountSlug, params.tokenSlug, payload), (token) =>
           created(`/api/service-accounts/${params.serviceAccountSlug}/tokens/${token.slug}`, token),
         ),
       revokeToken: ({ params }) => accounts.revokeToken(params.serviceAccountSlug, params.tokenSlug),

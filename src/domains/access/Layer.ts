@@ -5,16 +5,17 @@ import { OrganizationTokens } from "./OrganizationTokens.ts"
 import { PlatformCredentials } from "./PlatformCredentials.ts"
 import { AccessRepo } from "./Repo.ts"
 import { ServiceAccounts } from "./ServiceAccounts.ts"
-import { TokenRotation } from "./TokenRotation.ts"
 import { Credentials } from "./tokens/Credentials.ts"
+import { OwnedTokens } from "./tokens/OwnedTokens.ts"
 import { GatewayTokens } from "./tokens/GatewayTokens.ts"
 import { TokenRetention } from "./tokens/Retention.ts"
 import { TokenHasher } from "./tokens/TokenHasher.ts"
 import { TokenIssuer } from "./tokens/TokenIssuer.ts"
 
 /** The services of this domain on their repositories. */
-export const layer = Layer.mergeAll(Me.layer, OrganizationTokens.layer, TokenRetention.layer, TokenRotation.layer).pipe(
+export const layer = Layer.mergeAll(Me.layer, OrganizationTokens.layer, TokenRetention.layer).pipe(
   Layer.provideMerge(ServiceAccounts.layer),
+  Layer.provideMerge(OwnedTokens.layer),
   Layer.provideMerge(Layer.merge(PlatformCredentials.layer, GatewayTokens.layer)),
   Layer.provideMerge(Layer.merge(Credentials.layer, TokenIssuer.layer)),
   Layer.provideMerge(Layer.merge(AccessRepo.layer, TokenHasher.layer)),

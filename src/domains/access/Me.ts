@@ -17,7 +17,7 @@ const make = Effect.gen(function* () {
   })
 
   const ofCaller = Effect.fn("Me.ofCaller")(function* () {
-    const { actor, credentialId, organizationId, role, scopes, ...caller } = yield* Caller
+    const { actor, confinedTo, credentialId, organizationId, role, scopes, ...caller } = yield* Caller
     const organization = yield* Effect.catchTag(organizations.get(organizationId), "Organization.NotFound", () =>
       invalidCredential(),
     )
@@ -27,10 +27,11 @@ const make = Effect.gen(function* () {
         : { id: credentialId, name: actor.name, expiresAt: caller.expiresAt ?? null }
     return {
       identity: actor,
-      kind: kindOf(actor, role),
+      kind: kindOf({ actor, ...(confinedTo && { confinedTo }), ...(role && { role }) }),
       role: role ?? null,
       organizationId,
       organization: { id: organization.id, name: organization.name, slug: organization.slug },
+      ...(confinedTo && { instance: confinedTo }),
       credential: { id, name, expiresAt },
       scopes,
     }

@@ -8,7 +8,7 @@ import { Slug } from "../../kernel/values/Slug.ts"
 import { Name } from "../../kernel/values/Text.ts"
 import { Timestamp, TimestampInput } from "../../kernel/values/Timestamp.ts"
 
-/** The two kinds of stored credential. Tokens of the identity provider are not stored. */
+/** The two kinds of credential that listeners accept. Tokens of the identity provider are not stored. */
 export type CredentialKind = "organization" | "platform"
 
 /** Token prefixes by kind. They differ in the third character (section 5, rule 1). */
@@ -26,8 +26,11 @@ export interface TokenHashes {
 /** The columns of a credential that authentication reads. */
 export const StoredCredential = Schema.Struct({
   id: Schema.String,
-  kind: Schema.Literals(["organization", "platform"]),
+  /** `instance`: a license key, which is an organization's token that is confined to an instance. */
+  kind: Schema.Literals(["organization", "platform", "instance"]),
   organizationId: Schema.NullOr(Schema.String),
+  instanceId: Schema.NullOr(Schema.String),
+  instanceSlug: Schema.NullOr(Schema.String),
   actor: ActorReference,
   scopes: Schema.Array(Schema.String),
   lookupHash: Schema.Uint8Array,

@@ -1,7 +1,7 @@
 /** SQL statements for service accounts and credentials. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Schema } from "effect"
-import type { ActorReference } from "../../kernel/contract/Caller.ts"
+import type { ActorReference, Confinement } from "../../kernel/contract/Caller.ts"
 import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
 import { HotPath } from "../../kernel/database/Connections.ts"
@@ -17,6 +17,7 @@ export interface NewCredential {
   readonly organizationId: string | null
   /** The identity that the credential authenticates. */
   readonly owner: ActorReference
+  readonly confinedTo: Confinement | null
   readonly parentId: string | null
   readonly name: string
   readonly slug: string
@@ -33,10 +34,11 @@ export interface TokenOwner {
   readonly ownerId: string
 }
 
-/** An expired token with its organization and, unless the operator minted it, its service account. */
+/** An expired token with its organization and, unless the operator minted it, its service account or instance. */
 export interface ExpiredToken extends AccessToken {
   readonly organizationId: string
   readonly serviceAccountSlug: string | null
+  readonly instanceSlug: string | null
 }
 
 const make = Effect.gen(function* () {
@@ -47,7 +49,8 @@ const make = Effect.gen(function* () {
     created_at AS "createdAt", created_by AS "createdBy"`)
   const accountColumns = sql.literal(`id, name, slug, external_id AS "externalId", created_at AS "createdAt",
     created_by AS "createdBy"`)
-  const storedColumns = sql.literal(`id, kind, organization_id AS "organizationId", actor, scopes,
+  const storedColumns = sql.literal(`id, kind, organization_id AS "organizationId", instance_id AS "instanceId",
+    instance_slug AS "instanceSlug", actor, scopes,
     lookup_hash AS "lookupHash", salt, verification_hash AS "verificationHash", pepper_id AS "pepperId",
     expires_at AS "expiresAt", revoked_at AS "revokedAt"`)
   // Credentials of a removed organization do not exist, although their rows are deleted later.
@@ -80,9 +83,10 @@ const make = Effect.gen(function* () {
 
     insertCredential: (row: NewCredential) =>
       returnedRow(sql`
-        INSERT INTO credentials (id, kind, organization_id, owner_id, actor, parent_id, name, slug, scopes, lookup_hash,
+        INSERT INTO credentials (id, kind, organization_id, instance_id, instance_slug, owner_id, actor, parent_id, name, slug, scopes, lookup_hash,
           salt, verification_hash, pepper_id, last_four, expires_at, created_at, created_by)
-        VALUES (${row.id}, ${row.kind}, ${row.organizationId}, ${row.owner.id}, ${sql.json(row.owner)},
+        VALUES (${row.id}, ${row.confinedTo === null ? row.kind : "instance"}, ${row.organizationId},
+          ${row.confinedTo?.id ?? null}, ${row.confinedTo?.slug ?? null}, ${row.owner.id}, ${sql.json(row.owner)},
           ${row.parentId}, ${row.name}, ${row.slug}, ${row.scopes}::text[], ${row.hashes.lookupHash}, ${row.hashes.salt},
           ${row.hashes.verificationHash}, ${row.hashes.pepperId}, ${row.hashes.lastFour}, ${row.expiresAt},
           ${row.createdAt}, ${sql.json(row.createdBy)})
@@ -186,10 +190,10 @@ const make = Effect.gen(function* () {
         UPDATE credentials SET expiry_told_at = ${at}
         WHERE id = ANY (ARRAY (
           SELECT id FROM credentials
-          WHERE kind = 'organization' AND expires_at <= ${at} AND revoked_at IS NULL AND expiry_told_at IS NULL
+          WHERE kind <> 'platform' AND expires_at <= ${at} AND revoked_at IS NULL AND expiry_told_at IS NULL
             AND ${isUsable}
           ORDER BY expires_at LIMIT ${count} FOR UPDATE SKIP LOCKED))
-        RETURNING ${tokenColumns}, organization_id AS "organizationId", (
+        RETURNING ${tokenColumns}, organization_id AS "organizationId", instance_slug AS "instanceSlug", (
           SELECT accounts.slug FROM service_accounts accounts
           WHERE accounts.organization_id = credentials.organization_id AND accounts.id = credentials.owner_id
         ) AS "serviceAccountSlug"`),
@@ -198,7 +202,7 @@ const make = Effect.gen(function* () {
      * Deletes credentials that ended before an instant and returns their number. A platform credential is retained as
      * long as any token that it minted, an expired token until its event was emitted.
      */
-    deleteRetired: (kind: CredentialKind, before: Date, count: number) =>
+    deleteRetired: (kind: StoredCredential["kind"], before: Date, count: number) =>
       Effect.map(
         Effect.orDie(sql`
           DELETE FROM credentials WHERE id = ANY (ARRAY (

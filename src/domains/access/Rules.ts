@@ -1,6 +1,6 @@
 /** Rules for credentials. Pure. */
 import { platformIdentity } from "../../kernel/contract/Caller.ts"
-import type { ActorReference, Role } from "../../kernel/contract/Caller.ts"
+import type { Caller } from "../../kernel/contract/Caller.ts"
 import { isBefore } from "../../kernel/values/Timestamp.ts"
 import type { CredentialKind, RotatableToken, StoredCredential } from "./Model.ts"
 import { prefixes } from "./Model.ts"
@@ -16,15 +16,24 @@ export const isOfKind = (text: string, kind: CredentialKind): boolean => text.st
 
 /** Whether the row is a credential of this kind that is neither revoked nor expired. */
 export const isLive = (row: StoredCredential, kind: CredentialKind, at: Date): boolean =>
-  row.kind === kind && row.revokedAt === null && isUsableExpiry(row.expiresAt, at)
+  (row.kind === "platform") === (kind === "platform") && row.revokedAt === null && isUsableExpiry(row.expiresAt, at)
 
 /** Whether an expiry is absent or in the future. */
 export const isUsableExpiry = (expiresAt: Date | null, at: Date): boolean =>
   expiresAt === null || isBefore(at, expiresAt)
 
-/** The kind of identity of a credential. Only people have roles. */
-export const kindOf = (actor: ActorReference, role: Role | undefined): "PERSON" | "SERVICE_ACCOUNT" | "PLATFORM" => {
+/** The kind of identity of a caller. Only people have roles, and only license keys are confined. */
+export const kindOf = ({
+  actor,
+  confinedTo,
+  role,
+}: Pick<Caller["Service"], "actor" | "confinedTo" | "role">):
+  | "PERSON"
+  | "SERVICE_ACCOUNT"
+  | "INSTANCE"
+  | "PLATFORM" => {
   if (role !== undefined) return "PERSON"
+  if (confinedTo !== undefined) return "INSTANCE"
   return actor.id === platformIdentity.id ? "PLATFORM" : "SERVICE_ACCOUNT"
 }
 

@@ -2,7 +2,13 @@
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { ConnectorNotActive } from "../connectors/Errors.ts"
 import { CreateIntegrationExternalIdTaken } from "../customers/Errors.ts"
-import { Created, Idempotency, idempotencyHeaders, RequiredScope } from "../../kernel/contract/Endpoint.ts"
+import {
+  Created,
+  Idempotency,
+  idempotencyHeaders,
+  OpenToLicenseKeys,
+  RequiredScope,
+} from "../../kernel/contract/Endpoint.ts"
 import { exampleBody } from "../../kernel/contract/Example.ts"
 import { rewritable } from "../../kernel/contract/Rewritable.ts"
 import { Page, pageQuery } from "../../kernel/contract/Page.ts"
@@ -68,6 +74,7 @@ export class InstancesApi extends HttpApiGroup.make("instances")
       error: InstanceNotFound,
     })
       .annotate(RequiredScope, "read:instances")
+      .annotate(OpenToLicenseKeys, "by-path")
       .annotateMerge(OpenApi.annotations({ summary: "Read an instance" })),
     HttpApiEndpoint.patch("update", "/instances/:instanceSlug", {
       params: instance,

@@ -1,6 +1,7 @@
 /** The layer of instances. */
 import { Layer } from "effect"
 import { OverridesRepo } from "./overrides/Repo.ts"
+import { LicenseKeys } from "./keys/Service.ts"
 import { Overrides } from "./overrides/Service.ts"
 import { InstancesRepo } from "./Repo.ts"
 import { Instances } from "./Service.ts"
@@ -8,6 +9,7 @@ import { TermsRepo } from "./terms/Repo.ts"
 import { TermNotices } from "./terms/Service.ts"
 
 /** The services of this domain on their repositories. */
-export const layer = Layer.mergeAll(Instances.layer, Overrides.layer, TermNotices.layer).pipe(
+export const layer = Layer.mergeAll(LicenseKeys.layer, Overrides.layer, TermNotices.layer).pipe(
+  Layer.provideMerge(Instances.layer),
   Layer.provideMerge(Layer.mergeAll(InstancesRepo.layer, OverridesRepo.layer, TermsRepo.layer)),
 )

@@ -71,6 +71,11 @@ const make = Effect.gen(function* () {
       record<Instance>()(sql`
         SELECT ${columns} FROM instances WHERE organization_id = ${organizationId} AND slug = ${slug} FOR UPDATE`),
 
+    /** Finds an instance and locks it against deletion until the transaction ends. */
+    lockBySlugShared: (organizationId: string, slug: string) =>
+      record<Pick<Instance, "id" | "name" | "slug">>()(sql`
+        SELECT id, name, slug FROM instances WHERE organization_id = ${organizationId} AND slug = ${slug} FOR KEY SHARE`),
+
     /** Like {@link lockBySlug}. */
     lockById: (organizationId: string, id: string) =>
       record<Instance>()(sql`

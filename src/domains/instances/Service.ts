@@ -1,5 +1,6 @@
 /** Use cases of instances. */
 import { Context, Effect, Layer, Option } from "effect"
+import { OwnedTokens } from "../access/tokens/OwnedTokens.ts"
 import { Customers } from "../customers/Service.ts"
 import { Events } from "../events/Service.ts"
 import { Caller } from "../../kernel/contract/Caller.ts"
@@ -22,6 +23,7 @@ import {
 } from "./Errors.ts"
 import { UpdateInstance } from "./Model.ts"
 import type { CreateInstance, Instance, InstanceChoice, InstanceFilters } from "./Model.ts"
+import { keyOwner } from "./keys/Rules.ts"
 import { InstancesRepo } from "./Repo.ts"
 import { changeErrors, creationErrors, customerReference, licenseReference, withoutCurrentNames } from "./Rules.ts"
 import type { Reference } from "./Rules.ts"
@@ -43,6 +45,7 @@ const make = Effect.gen(function* () {
   const customers = yield* Customers
   const licenses = yield* Licenses
   const metadataValues = yield* MetadataValues
+  const tokens = yield* OwnedTokens
   const events = yield* Events
   const cursors = yield* Cursors
   const transactions = yield* Transactions
@@ -223,12 +226,20 @@ const make = Effect.gen(function* () {
     return yield* changing({ instanceSlug: slug }, (current) => Effect.as(withinTransaction(current), current))
   })
 
+  /** The instance. It cannot be deleted before the transaction ends. */
+  const keep = Effect.fnUntraced(function* (slug: string) {
+    const { organizationId } = yield* Caller
+    const instance = yield* repo.lockBySlugShared(organizationId, slug)
+    return Option.isSome(instance) ? instance.value : yield* notFound(slug)
+  })
+
   const remove = Effect.fn("Instances.delete")(function* (slug: string) {
     const caller = yield* Caller
     yield* transactions.run(
       Effect.gen(function* () {
         const instance = yield* repo.lockBySlug(caller.organizationId, slug)
         if (Option.isNone(instance)) return yield* notFound(slug)
+        yield* tokens.revokeAll(keyOwner(instance.value))
         yield* repo.deleteUsage(caller.organizationId, instance.value.id)
         const deleted = yield* repo.delete(caller.organizationId, instance.value.id)
         yield* events.emit(caller, "INSTANCE_DELETED", deleted)
@@ -239,6 +250,7 @@ const make = Effect.gen(function* () {
   return {
     create,
     get,
+    keep,
     list,
     update: (slug: string, input: UpdateInstance) => change({ instanceSlug: slug }, input),
     delete: remove,

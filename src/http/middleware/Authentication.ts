@@ -1,6 +1,6 @@
 /** Authenticates requests on the core and platform listeners, and checks scopes before every handler. */
 import { Effect, Layer, Option, Redacted } from "effect"
-import { HttpServerRespondable } from "effect/http"
+import { HttpServerRequest, HttpServerRespondable } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
 import { AuthMode, GatewayTokens } from "../../domains/access/tokens/GatewayTokens.ts"
 import { IdentityTokens } from "../../domains/access/tokens/IdentityTokens.ts"
@@ -10,12 +10,15 @@ import type { Role } from "../../kernel/contract/Caller.ts"
 import {
   AdminsOnly,
   annotationOf,
+  oncePerEndpoint,
+  OpenToLicenseKeys,
   OrganizationAccess,
   PlatformAccess,
   RequiredScope,
 } from "../../kernel/contract/Endpoint.ts"
-import { AdminOnly, MissingScope } from "../../kernel/contract/Problem.ts"
+import { AdminOnly, MissingScope, noSuch } from "../../kernel/contract/Problem.ts"
 import { allows } from "../../kernel/contract/Scope.ts"
+import { InstanceNotFound } from "../../domains/instances/Errors.ts"
 import { SignIn } from "../../domains/people/SignIn.ts"
 import { recordCaller } from "./RequestLog.ts"
 
@@ -35,6 +38,26 @@ const requireScope = (
     }),
   )
 }
+
+const requireOpenToLicenseKeys = (endpoint: HttpApiEndpoint.Top): Effect.Effect<void, MissingScope> =>
+  annotationOf(endpoint, OpenToLicenseKeys) === undefined
+    ? Effect.fail(
+        new MissingScope({
+          detail: "A license key may not call this operation. Use a token of a service account.",
+        }),
+      )
+    : Effect.void
+
+const positionOfInstance = oncePerEndpoint((endpoint) =>
+  annotationOf(endpoint, OpenToLicenseKeys) === "by-path" ? endpoint.path.split("/").indexOf(":instanceSlug") : -1,
+)
+
+/** The instance that the path of a request names. As it was sent: a slug needs no encoding, so an encoded one is another one. */
+const instanceInPath = (endpoint: HttpApiEndpoint.Top) =>
+  Effect.map(HttpServerRequest.HttpServerRequest, ({ url }) => {
+    const position = positionOfInstance(endpoint)
+    return position === -1 ? undefined : (url.replace(/[?#].*$/, "").split("/")[position] ?? "")
+  })
 
 // Only chooses a verifier by the text's shape; that verifier still checks the credential.
 const looksLikeJwt = (text: string): boolean => /^[\w-]+\.[\w-]+\.[\w-]*$/.test(text)
@@ -57,8 +80,11 @@ const organizationCallers = Effect.gen(function* () {
     const row = yield* rowOf(credential)
     // Cannot happen: a table constraint requires the organization of an organization credential.
     if (row.organizationId === null) return yield* Effect.die(new Error(`Credential ${row.id} has no organization`))
-    const { actor, id, organizationId, scopes } = row
-    return Caller.of({ credentialId: id, organizationId, actor, scopes })
+    const { actor, id, instanceId, instanceSlug, organizationId, scopes } = row
+    const caller = { credentialId: id, organizationId, actor, scopes }
+    return instanceId === null || instanceSlug === null
+      ? Caller.of(caller)
+      : Caller.of({ ...caller, confinedTo: { id: instanceId, slug: instanceSlug } })
   })
 
   /** Authenticates a JWT of the identity provider, for a person with a membership. */
@@ -100,7 +126,15 @@ export const organizationAccess = Layer.effect(
           const detail = `This operation needs the role ADMIN; yours is ${caller.role}.`
           return yield* HttpServerRespondable.toResponse(new AdminOnly({ detail }))
         }
+        if (caller.confinedTo !== undefined) yield* requireOpenToLicenseKeys(endpoint)
         yield* requireScope(endpoint, caller.scopes)
+        if (caller.confinedTo !== undefined) {
+          const named = yield* instanceInPath(endpoint)
+          // Every endpoint whose path names an instance declares this error.
+          if (named !== undefined && named !== caller.confinedTo.slug) {
+            return yield* HttpServerRespondable.toResponse(new InstanceNotFound({ detail: noSuch("instance", named) }))
+          }
+        }
         const { credentialId, organizationId } = caller
         // Provided separately: adding a service to a context is cheap, but merging two contexts copies all services.
         return yield* handler.pipe(

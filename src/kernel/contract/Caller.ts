@@ -19,6 +19,12 @@ export const platformIdentity: ActorReference = {
 export const Role = Schema.Literals(["ADMIN", "MEMBER", "VIEWER"]).annotate(component("Role", "MEMBER"))
 export type Role = typeof Role.Type
 
+/** The instance that a license key is confined to. */
+export interface Confinement {
+  readonly id: string
+  readonly slug: string
+}
+
 interface Authenticated {
   /** The id of the row that authenticated the request: a token, or the membership of a person. */
   readonly credentialId: string
@@ -35,6 +41,8 @@ export class Caller extends Context.Service<
     readonly role?: Role
     /** When a person's token ends. */
     readonly expiresAt?: Date
+    /** Other instances do not exist for the caller, a license key. */
+    readonly confinedTo?: Confinement
   }
 >()("keyshelf/kernel/Caller") {}
 
@@ -46,3 +54,7 @@ export class RequestOwner extends Context.Service<
   RequestOwner,
   { readonly organizationId: string | null; readonly credentialId: string }
 >()("keyshelf/kernel/RequestOwner") {}
+
+/** Whether an instance exists for the caller, by its slug. */
+export const mayUseInstance = ({ confinedTo }: Pick<Caller["Service"], "confinedTo">, slug: string): boolean =>
+  confinedTo === undefined || confinedTo.slug === slug

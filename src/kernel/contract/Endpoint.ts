@@ -26,6 +26,14 @@ export class RequiredScope extends Context.Service<RequiredScope, Scope | "any-c
   "keyshelf/kernel/RequiredScope",
 ) {}
 
+/**
+ * Marks an endpoint that a license key may call: only for its own instance, which the path names, or which the service looks up
+ * (`by-service`). All others refuse license keys.
+ */
+export class OpenToLicenseKeys extends Context.Service<OpenToLicenseKeys, "by-path" | "by-service">()(
+  "keyshelf/kernel/OpenToLicenseKeys",
+) {}
+
 /** Marks an endpoint that people may call only with the role `ADMIN`. Machines need only its scope. */
 export class AdminsOnly extends Context.Service<AdminsOnly, true>()("keyshelf/kernel/AdminsOnly") {}
 

@@ -21,8 +21,12 @@ const make = Effect.gen(function* () {
     return yield* transactions.run(
       Effect.gen(function* () {
         const expired = yield* repo.claimExpired(yield* now, count)
-        for (const { organizationId, serviceAccountSlug, ...token } of expired) {
-          const data = serviceAccountSlug === null ? token : { ...token, serviceAccountSlug }
+        for (const { instanceSlug, organizationId, serviceAccountSlug, ...token } of expired) {
+          const data = {
+            ...token,
+            ...(serviceAccountSlug === null ? {} : { serviceAccountSlug }),
+            ...(instanceSlug === null ? {} : { instanceSlug }),
+          }
           yield* events.emit({ organizationId, actor: platformIdentity }, "TOKEN_EXPIRED", data)
         }
         return expired.length
@@ -34,8 +38,11 @@ const make = Effect.gen(function* () {
    * Deletes up to `count` credentials that ended before an instant, tokens before their parents. Returns the number.
    */
   const deleteRetired = Effect.fn("TokenRetention.deleteRetired")(function* (before: Date, count: number) {
-    const tokens = yield* repo.deleteRetired("organization", before, count)
-    return tokens === count ? tokens : tokens + (yield* repo.deleteRetired("platform", before, count - tokens))
+    let deleted = 0
+    for (const kind of ["organization", "instance", "platform"] as const) {
+      if (deleted < count) deleted += yield* repo.deleteRetired(kind, before, count - deleted)
+    }
+    return deleted
   })
 
   const { retiredTokens } = yield* CurrentRetentionPeriods

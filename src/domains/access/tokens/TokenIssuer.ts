@@ -1,7 +1,7 @@
 /** Issues credentials. Only this module creates secrets and inserts their rows. */
 import { Context, Effect, Layer } from "effect"
 import type { Redacted } from "effect"
-import type { ActorReference } from "../../../kernel/contract/Caller.ts"
+import type { ActorReference, Confinement } from "../../../kernel/contract/Caller.ts"
 import { newId } from "../../../kernel/values/Identifiers.ts"
 import { invalid } from "../../../kernel/contract/Problem.ts"
 import type { ValidationFailed } from "../../../kernel/contract/Problem.ts"
@@ -19,6 +19,8 @@ export interface IssueRequest<E> {
   readonly organizationId: string | null
   /** The identity that the new credential authenticates. */
   readonly owner: ActorReference
+  /** The instance that a license key is confined to. */
+  readonly confinedTo?: Confinement | null
   /** The platform credential that mints it. Revoking the parent revokes the token. */
   readonly parentId: string | null
   readonly issuer: ActorReference
@@ -65,6 +67,7 @@ export class TokenIssuer extends Context.Service<
                 kind: options.kind,
                 organizationId: options.organizationId,
                 owner: options.owner,
+                confinedTo: options.confinedTo ?? null,
                 parentId: options.parentId,
                 name: options.request.name,
                 slug,

@@ -1,8 +1,15 @@
 /** OFREP endpoints, through which OpenFeature providers evaluate flags. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { Idempotency, idempotencyHeaders, ReadsMany, RequiredScope } from "../../../kernel/contract/Endpoint.ts"
+import {
+  Idempotency,
+  idempotencyHeaders,
+  ReadsMany,
+  OpenToLicenseKeys,
+  RequiredScope,
+} from "../../../kernel/contract/Endpoint.ts"
 import { exampleBody } from "../../../kernel/contract/Example.ts"
+import { InstanceNotFound } from "../../instances/Errors.ts"
 import { BulkEvaluation, EvaluationRequest, EvaluationSuccess, errorResponses } from "./Model.ts"
 
 export class OfrepApi extends HttpApiGroup.make("ofrep")
@@ -12,10 +19,11 @@ export class OfrepApi extends HttpApiGroup.make("ofrep")
       headers: idempotencyHeaders,
       payload: EvaluationRequest,
       success: EvaluationSuccess,
-      error: [errorResponses.evaluation, errorResponses.notFound],
+      error: [errorResponses.evaluation, errorResponses.notFound, InstanceNotFound],
     })
       .middleware(Idempotency)
       .annotate(RequiredScope, "read:feature_flags")
+      .annotate(OpenToLicenseKeys, "by-service")
       .annotateMerge(exampleBody({ context: { targetingKey: "globex-prod", plan: "pro" } }))
       .annotateMerge(
         OpenApi.annotations({
@@ -35,10 +43,11 @@ export class OfrepApi extends HttpApiGroup.make("ofrep")
         HttpApiSchema.WithHeaders(BulkEvaluation, { etag: Schema.String }),
         HttpApiSchema.WithHeaders(HttpApiSchema.Empty(304), { etag: Schema.String }),
       ],
-      error: errorResponses.bulk,
+      error: [errorResponses.bulk, InstanceNotFound],
     })
       .middleware(Idempotency)
       .annotate(RequiredScope, "read:feature_flags")
+      .annotate(OpenToLicenseKeys, "by-service")
       .annotate(ReadsMany, true)
       .annotateMerge(exampleBody({ context: { targetingKey: "globex-prod", plan: "pro" } }))
       .annotateMerge(

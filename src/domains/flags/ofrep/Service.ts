@@ -2,7 +2,9 @@
 import { Context as Service, Effect, Layer, Option, Schema } from "effect"
 import { mapInPieces } from "../../../kernel/concurrency/Pieces.ts"
 import { Caller } from "../../../kernel/contract/Caller.ts"
+import { noSuch } from "../../../kernel/contract/Problem.ts"
 import { Slug } from "../../../kernel/values/Slug.ts"
+import { InstanceNotFound } from "../../instances/Errors.ts"
 import type { Standing } from "../../usage/check/Model.ts"
 import { Usage } from "../../usage/check/Service.ts"
 import { entitlementFlag } from "./EntitlementFlags.ts"
@@ -67,12 +69,23 @@ const make = Effect.gen(function* () {
     } satisfies BulkEvaluation
   })
 
+  /** The context of a caller. For a license key, only its own instance exists, which is also the default. */
+  const contextOf = Effect.fnUntraced(function* (context: Context) {
+    const { confinedTo } = yield* Caller
+    if (confinedTo === undefined) return context
+    const targetingKey = targetingKeyOf(context) ?? confinedTo.slug
+    if (targetingKey === confinedTo.slug) return { ...context, targetingKey }
+    return yield* new InstanceNotFound({ detail: noSuch("instance", targetingKey) })
+  })
+
   return {
     /** Evaluates one flag. Products may call this for each of their own requests. */
-    evaluate: (key: string, context: Context) =>
-      key.startsWith(ENTITLEMENT_PREFIX) ? evaluateEntitlement(key, context) : evaluateFlag(key, context),
+    evaluate: (key: string, sent: Context) =>
+      Effect.flatMap(contextOf(sent), (context) =>
+        key.startsWith(ENTITLEMENT_PREFIX) ? evaluateEntitlement(key, context) : evaluateFlag(key, context),
+      ),
     /** Evaluates all flags, and all entitlements if the targeting key names an instance. Sorted by key. */
-    all: evaluateAll,
+    all: (sent: Context) => Effect.flatMap(contextOf(sent), evaluateAll),
   }
 })
 

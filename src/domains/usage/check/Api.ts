@@ -1,7 +1,7 @@
 /** Endpoints of the check. */
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { InstanceNotFound } from "../../instances/Errors.ts"
-import { Idempotency, idempotencyHeaders, RequiredScope } from "../../../kernel/contract/Endpoint.ts"
+import { Idempotency, idempotencyHeaders, OpenToLicenseKeys, RequiredScope } from "../../../kernel/contract/Endpoint.ts"
 import { exampleBody } from "../../../kernel/contract/Example.ts"
 import { MissingScope, ValidationFailed } from "../../../kernel/contract/Problem.ts"
 import { PathName } from "../../../kernel/values/Text.ts"
@@ -18,6 +18,7 @@ export class CheckApi extends HttpApiGroup.make("check")
     })
       .middleware(Idempotency)
       .annotate(RequiredScope, "read:instances")
+      .annotate(OpenToLicenseKeys, "by-path")
       .annotateMerge(exampleBody({ checks: [{ entitlement: "api-calls", requested: 25 }, { entitlement: "sso" }] }))
       .annotateMerge(
         OpenApi.annotations({

@@ -2,7 +2,7 @@
  * Usage as CloudEvents 1.0: each event has its own outcome and is counted once (contract sections 5 and 9, "Usage").
  */
 import { Context, Effect, Exit, Layer, Option } from "effect"
-import { Caller } from "../../../kernel/contract/Caller.ts"
+import { Caller, mayUseInstance } from "../../../kernel/contract/Caller.ts"
 import { ValidationFailed } from "../../../kernel/contract/Problem.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { Transaction } from "../../../kernel/database/Transactions.ts"
@@ -55,13 +55,16 @@ const validateBatches = Effect.fnUntraced(function* <E, R>(
   sent: ReadonlyArray<Batch>,
   at: Date,
 ) {
-  const { organizationId } = yield* Caller
+  const caller = yield* Caller
+  const { organizationId } = caller
   const read = sent.map((batch) => batch.map((event) => parseEvent(event, at)))
   const { instances, meterOf } = yield* terms(organizationId, read.flat().filter(isEvent), at)
   return read.map((batch) =>
     batch.map((event) =>
       isEvent(event)
-        ? checkEvent(event, meterOf(event.instance, event.entitlement), instances.has(event.instance), at)
+        ? mayUseInstance(caller, event.instance)
+          ? checkEvent(event, meterOf(event.instance, event.entitlement), instances.has(event.instance), at)
+          : checkEvent(event, undefined, false, at)
         : event,
     ),
   )

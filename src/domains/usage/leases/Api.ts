@@ -1,6 +1,12 @@
 /** Endpoints of leases. */
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { Created, Idempotency, idempotencyHeaders, RequiredScope } from "../../../kernel/contract/Endpoint.ts"
+import {
+  Created,
+  Idempotency,
+  idempotencyHeaders,
+  OpenToLicenseKeys,
+  RequiredScope,
+} from "../../../kernel/contract/Endpoint.ts"
 import { exampleBody } from "../../../kernel/contract/Example.ts"
 import { Page, pageQuery } from "../../../kernel/contract/Page.ts"
 import { InvalidCursor, ValidationFailed } from "../../../kernel/contract/Problem.ts"
@@ -23,6 +29,7 @@ export class LeasesApi extends HttpApiGroup.make("leases")
       error: [InstanceNotFound, EntitlementNotFound, InvalidCursor, ValidationFailed],
     })
       .annotate(RequiredScope, "read:instances")
+      .annotate(OpenToLicenseKeys, "by-path")
       .annotateMerge(OpenApi.annotations({ summary: "List leases", description: "The live ones, newest first." })),
     HttpApiEndpoint.post("acquire", PATH, {
       params: meter,
@@ -33,6 +40,7 @@ export class LeasesApi extends HttpApiGroup.make("leases")
     })
       .middleware(Idempotency)
       .annotate(RequiredScope, "write:instances")
+      .annotate(OpenToLicenseKeys, "by-path")
       .annotateMerge(exampleBody({ holder: "anna@globex.example", ttlSeconds: 600, metadata: { host: "ws-12" } }))
       .annotateMerge(
         OpenApi.annotations({
@@ -48,6 +56,7 @@ export class LeasesApi extends HttpApiGroup.make("leases")
       error: [InstanceNotFound, EntitlementNotFound, LeaseNotFound, ValidationFailed],
     })
       .annotate(RequiredScope, "write:instances")
+      .annotate(OpenToLicenseKeys, "by-path")
       .annotateMerge(OpenApi.annotations({ summary: "Release a lease", description: "The seat is free at once." })),
   )
   .annotateMerge(

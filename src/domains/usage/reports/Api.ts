@@ -4,7 +4,13 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/ht
 import { EntitlementNotFound } from "../../entitlements/Errors.ts"
 import { EntitlementGroupNotFound } from "../../groups/Errors.ts"
 import { InstanceNotFound } from "../../instances/Errors.ts"
-import { BinaryEvents, Idempotency, idempotencyHeaders, RequiredScope } from "../../../kernel/contract/Endpoint.ts"
+import {
+  BinaryEvents,
+  Idempotency,
+  idempotencyHeaders,
+  OpenToLicenseKeys,
+  RequiredScope,
+} from "../../../kernel/contract/Endpoint.ts"
 import { exampleBody } from "../../../kernel/contract/Example.ts"
 import { Page, pageQuery } from "../../../kernel/contract/Page.ts"
 import { InvalidCursor, ValidationFailed } from "../../../kernel/contract/Problem.ts"
@@ -46,6 +52,7 @@ export class UsageApi extends HttpApiGroup.make("usage")
       error: [InstanceNotFound, InvalidCursor],
     })
       .annotate(RequiredScope, "read:instances")
+      .annotate(OpenToLicenseKeys, "by-path")
       .annotateMerge(
         OpenApi.annotations({
           summary: "List the usage of an instance",
@@ -58,6 +65,7 @@ export class UsageApi extends HttpApiGroup.make("usage")
       error: [InstanceNotFound, EntitlementNotFound],
     })
       .annotate(RequiredScope, "read:instances")
+      .annotate(OpenToLicenseKeys, "by-path")
       .annotateMerge(
         OpenApi.annotations({
           summary: "Read the usage of an entitlement",
@@ -80,6 +88,7 @@ export class UsageApi extends HttpApiGroup.make("usage")
     })
       .middleware(Idempotency)
       .annotate(RequiredScope, "write:instances")
+      .annotate(OpenToLicenseKeys, "by-path")
       .annotateMerge(exampleBody({ value: 25, transactionId: "job-2026-11-21-0007" }))
       .annotateMerge(
         OpenApi.annotations({
@@ -122,6 +131,7 @@ export class UsageApi extends HttpApiGroup.make("usage")
       .middleware(Idempotency)
       .middleware(BinaryEvents)
       .annotate(RequiredScope, "write:instances")
+      .annotate(OpenToLicenseKeys, "by-service")
       .annotateMerge(
         exampleBody(gatewayEvent, {
           [BATCH]: [gatewayEvent, { ...gatewayEvent, id: "request-0008", data: { value: 40 } }],

@@ -3,7 +3,13 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { EntitlementNotFound } from "../../entitlements/Errors.ts"
 import { InstanceNotFound } from "../../instances/Errors.ts"
-import { Created, Idempotency, idempotencyHeaders, RequiredScope } from "../../../kernel/contract/Endpoint.ts"
+import {
+  Created,
+  Idempotency,
+  idempotencyHeaders,
+  OpenToLicenseKeys,
+  RequiredScope,
+} from "../../../kernel/contract/Endpoint.ts"
 import { exampleBody } from "../../../kernel/contract/Example.ts"
 import { Uuid } from "../../../kernel/values/Identifiers.ts"
 import { ValidationFailed } from "../../../kernel/contract/Problem.ts"
@@ -24,6 +30,7 @@ export class ReservationsApi extends HttpApiGroup.make("reservations")
     })
       .middleware(Idempotency)
       .annotate(RequiredScope, "write:instances")
+      .annotate(OpenToLicenseKeys, "by-path")
       .annotateMerge(exampleBody({ quantity: 500, expiresInSeconds: 600, metadata: { job: "export-0007" } }))
       .annotateMerge(
         OpenApi.annotations({
@@ -39,6 +46,7 @@ export class ReservationsApi extends HttpApiGroup.make("reservations")
       error: ReservationNotFound,
     })
       .annotate(RequiredScope, "read:instances")
+      .annotate(OpenToLicenseKeys, "by-service")
       .annotateMerge(
         OpenApi.annotations({
           summary: "Read a reservation",
@@ -54,6 +62,7 @@ export class ReservationsApi extends HttpApiGroup.make("reservations")
     })
       .middleware(Idempotency)
       .annotate(RequiredScope, "write:instances")
+      .annotate(OpenToLicenseKeys, "by-service")
       .annotateMerge(exampleBody({ quantity: 430 }))
       .annotateMerge(
         OpenApi.annotations({
@@ -68,6 +77,7 @@ export class ReservationsApi extends HttpApiGroup.make("reservations")
       error: [ReservationNotFound, ReservationNotHeld],
     })
       .annotate(RequiredScope, "write:instances")
+      .annotate(OpenToLicenseKeys, "by-service")
       .annotateMerge(
         OpenApi.annotations({
           summary: "Release a reservation",

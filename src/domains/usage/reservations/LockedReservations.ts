@@ -3,7 +3,7 @@
  * decision, so the optimistic ledger cannot decide them.
  */
 import { BigDecimal, Effect, Option } from "effect"
-import { Caller } from "../../../kernel/contract/Caller.ts"
+import { Caller, mayUseInstance } from "../../../kernel/contract/Caller.ts"
 import { noSuch } from "../../../kernel/contract/Problem.ts"
 import { decimalOfAmount, storedDecimal, zero } from "../../../kernel/values/Decimal.ts"
 import { newId } from "../../../kernel/values/Identifiers.ts"
@@ -38,11 +38,13 @@ export const notHeld = (stored: StoredReservation, at: Date) => {
 export const makeLockedReservations = Effect.gen(function* () {
   const repo = yield* ReservationsRepo
 
+  /** The reservation, if its instance exists for the caller. */
   const find = Effect.fnUntraced(function* (organizationId: string, id: string) {
-    return yield* Option.match(yield* repo.find(organizationId, id), {
-      onNone: () => notFound(id),
-      onSome: Effect.succeed,
-    })
+    const caller = yield* Caller
+    const found = Option.filter(yield* repo.find(organizationId, id), ({ instance }) =>
+      mayUseInstance(caller, instance),
+    )
+    return Option.isSome(found) ? found.value : yield* notFound(id)
   })
 
   /** Reserves a quantity, or returns why not. A rejection is a value, so that its threshold event commits. */

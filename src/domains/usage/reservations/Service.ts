@@ -64,7 +64,8 @@ const make = Effect.gen(function* () {
   })
 
   const release = Effect.fn("Reservations.release")(function* (id: string) {
-    const { actor, organizationId } = yield* Caller
+    const { actor, confinedTo, organizationId } = yield* Caller
+    if (confinedTo !== undefined) yield* locked.find(organizationId, id)
     const at = yield* now
     const released = { state: "RELEASED", committedQuantity: null, at, actor } as const
     // A release cannot exceed a cap, so no total has to be locked.

@@ -1,0 +1,141 @@
+/** The commands about what is sold: customers, licenses, entitlements and usage. */
+import { list, tokenColumns } from "./Entries.ts"
+import type { Noun } from "./Entries.ts"
+
+export const SALES_NOUNS: ReadonlyArray<Noun> = [
+  {
+    name: "customers",
+    about: "Customers",
+    commands: {
+      list: list("listCustomers", "slug", "name", "domain", "externalCustomerId", "createdAt"),
+      get: "getCustomer",
+      create: "createCustomer",
+      update: "updateCustomer",
+      delete: "deleteCustomer",
+    },
+  },
+  {
+    name: "instances",
+    about: "Instances: what a customer runs, under a license for a term",
+    commands: {
+      list: list("listInstances", "slug", "customerSlug", "licenseSlug", "startLicenseDate", "endLicenseDate", "name"),
+      get: "getInstance",
+      create: "createInstance",
+      update: "updateInstance",
+      delete: "deleteInstance",
+    },
+  },
+  {
+    name: "license-keys",
+    about: "License keys: tokens that are confined to one instance",
+    commands: {
+      list: list("listLicenseKeys", ...tokenColumns),
+      create: "createLicenseKey",
+      rotate: "rotateLicenseKey",
+      revoke: "revokeLicenseKey",
+    },
+  },
+  {
+    name: "overrides",
+    about: "Other terms of an instance than those of its license",
+    commands: {
+      list: list("listOverrides", "entitlement", "mode", "value", "overagePercent", "startsAt", "endsAt", "reason"),
+      get: "getOverride",
+      put: "putOverride",
+      remove: "deleteOverride",
+    },
+  },
+  {
+    name: "licenses",
+    about: "License versions",
+    commands: {
+      list: list("listLicenses", "slug", "familySlug", "version", "lifecycleState", "type", "isDefault", "name"),
+      get: "getLicense",
+      create: "createLicense",
+      update: "updateLicense",
+      delete: "deleteLicense",
+      publish: "publishLicense",
+      archive: "archiveLicense",
+      unarchive: "unarchiveLicense",
+    },
+  },
+  {
+    name: "license-families",
+    about: "License families, each with a current version",
+    commands: {
+      list: list("listLicenseFamilies", "slug", "currentVersion", "createdAt"),
+      get: "getLicenseFamily",
+    },
+  },
+  {
+    name: "grants",
+    about: "Entitlements that a license version grants",
+    commands: {
+      list: list("listLicenseEntitlements", "entitlementSlug", "value", "overagePercent"),
+      add: "assignLicenseEntitlement",
+      update: "updateLicenseEntitlement",
+      remove: "unassignLicenseEntitlement",
+    },
+  },
+  {
+    name: "entitlements",
+    about: "Entitlements: features, limits and configurations",
+    commands: {
+      list: list("listEntitlements", "slug", "type", "aggregationMethod", "resetPeriod", "unitPlural", "name"),
+      get: "getEntitlement",
+      create: "createEntitlement",
+      update: "updateEntitlement",
+      delete: "deleteEntitlement",
+    },
+  },
+  {
+    name: "entitlement-groups",
+    about: "Groups of entitlements, whose usage can be read together",
+    commands: {
+      list: list("listEntitlementGroups", "slug", "name", "entitlementSlugs"),
+      get: "getEntitlementGroup",
+      create: "createEntitlementGroup",
+      update: "updateEntitlementGroup",
+      delete: "deleteEntitlementGroup",
+      add: "addEntitlementToGroup",
+      remove: "removeEntitlementFromGroup",
+      usage: "getEntitlementGroupUsage",
+    },
+  },
+  {
+    name: "usage",
+    about: "Usage of an instance",
+    commands: {
+      list: list(
+        "listUsage",
+        "entitlementSlug",
+        "entitlementType",
+        "licenseValue",
+        "usageValue",
+        "currentPeriodStart",
+        "currentPeriodEnd",
+      ),
+      get: "getUsage",
+      report: "reportUsage",
+    },
+  },
+  {
+    name: "leases",
+    about: "Seats of an instance that are held now",
+    commands: {
+      list: list("listLeases", "id", "holder", "acquiredAt", "renewedAt", "expiresAt"),
+      acquire: "acquireLease",
+      release: "releaseLease",
+    },
+  },
+  {
+    name: "reservations",
+    about: "Reserved quantities of an entitlement",
+    commands: {
+      create: "createReservation",
+      get: "getReservation",
+      commit: "commitReservation",
+      release: "releaseReservation",
+    },
+  },
+]
