@@ -42,6 +42,7 @@ import termNotices from "./0034_term_notices.ts"
 import overrides from "./0035_overrides.ts"
 import leases from "./0036_leases.ts"
 import licenseKeys from "./0037_license_keys.ts"
+import licenseMigrations from "./0038_license_migrations.ts"
 
 export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.SqlClient>> = {
   "0001_access": access,
@@ -81,4 +82,5 @@ export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.
   "0035_overrides": overrides,
   "0036_leases": leases,
   "0037_license_keys": licenseKeys,
+  "0038_license_migrations": licenseMigrations,
 }

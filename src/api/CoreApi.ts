@@ -17,6 +17,7 @@ import { LicensesApi } from "../domains/licenses/Api.ts"
 import { LicenseFamiliesApi } from "../domains/licenses/FamiliesApi.ts"
 import { LicenseEntitlementsApi } from "../domains/licenses/grants/Api.ts"
 import { MetadataFieldsApi } from "../domains/metadata/Api.ts"
+import { LicenseMigrationsApi } from "../domains/migrations/Api.ts"
 import { ReleasesApi } from "../domains/releases/Api.ts"
 import { CheckApi } from "../domains/usage/check/Api.ts"
 import { LeasesApi } from "../domains/usage/leases/Api.ts"
@@ -36,6 +37,7 @@ export class CoreApi extends Apis.core(
   LicensesApi,
   LicenseEntitlementsApi,
   LicenseFamiliesApi,
+  LicenseMigrationsApi,
   ReleasesApi,
   DeploymentZonesApi,
   MetadataFieldsApi,

@@ -14,6 +14,7 @@ import { Instance } from "../domains/instances/Model.ts"
 import { Override } from "../domains/instances/overrides/Model.ts"
 import { Grant, License } from "../domains/licenses/Model.ts"
 import { MetadataField } from "../domains/metadata/Model.ts"
+import { LicenseMigration } from "../domains/migrations/Model.ts"
 import { Membership } from "../domains/people/Model.ts"
 import { Release } from "../domains/releases/Model.ts"
 import { UsageEntry } from "../domains/usage/ledger/Model.ts"
@@ -120,6 +121,9 @@ const events = {
   LICENSE_DELETED: [License, "A license was deleted"],
   LICENSE_PUBLISHED: [License, "A license was published", { lifecycleState: "DRAFT" }],
   LICENSE_UNARCHIVED: [License, "An archived license was restored", { lifecycleState: "ARCHIVED" }],
+  LICENSE_MIGRATION_STARTED: [LicenseMigration, "A license migration started to move instances"],
+  LICENSE_MIGRATION_FINISHED: [LicenseMigration, "A license migration has moved its last instance"],
+  LICENSE_MIGRATION_REVERTED: [LicenseMigration, "A license migration was reverted: its last instance was moved back"],
   LICENSE_ENTITLEMENT_ASSIGNED: [GrantOfLicense, "A license grants one more entitlement"],
   LICENSE_ENTITLEMENT_UPDATED: [GrantOfLicense, "What a license grants of an entitlement was changed", { value: 500 }],
   LICENSE_ENTITLEMENT_UNASSIGNED: [GrantOfLicense, "A license no longer grants an entitlement"],

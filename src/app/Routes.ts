@@ -22,6 +22,7 @@ import * as IntegrationsHttp from "../domains/integrations/Http.ts"
 import * as GrantsHttp from "../domains/licenses/grants/Http.ts"
 import * as LicensesHttp from "../domains/licenses/Http.ts"
 import * as MetadataHttp from "../domains/metadata/Http.ts"
+import * as MigrationsHttp from "../domains/migrations/Http.ts"
 import * as OrganizationsHttp from "../domains/organizations/Http.ts"
 import * as PeoplePlatformHttp from "../domains/people/PlatformHttp.ts"
 import * as ReleasesHttp from "../domains/releases/Http.ts"
@@ -73,6 +74,7 @@ const coreHandlers = Layer.mergeAll(
   LicensesHttp.licenses,
   GrantsHttp.licenseEntitlements,
   LicensesHttp.licenseFamilies,
+  MigrationsHttp.licenseMigrations,
   EventsHttp.events,
 )
 

@@ -14,6 +14,7 @@ import * as Integrations from "../domains/integrations/Layer.ts"
 import * as Licenses from "../domains/licenses/Layer.ts"
 import * as Maintenance from "../domains/maintenance/Layer.ts"
 import * as Metadata from "../domains/metadata/Layer.ts"
+import * as Migrations from "../domains/migrations/Layer.ts"
 import * as Organizations from "../domains/organizations/Layer.ts"
 import * as People from "../domains/people/Layer.ts"
 import * as Releases from "../domains/releases/Layer.ts"
@@ -44,6 +45,7 @@ export const services = Maintenance.layer
   .pipe(
     Layer.provideMerge(Webhooks.layer),
     Layer.provideMerge(Flags.layer),
+    Layer.provideMerge(Migrations.layer),
     Layer.provideMerge(Usage.layer),
     Layer.provideMerge(Integrations.layer),
     Layer.provideMerge(Instances.layer),

@@ -39,6 +39,7 @@ const domains = [
   "instances",
   "integrations",
   "usage",
+  "migrations",
   "flags",
   "webhooks",
   "maintenance",

@@ -34,6 +34,8 @@ export interface Fixture {
   readonly seats: string
   readonly lease: string
   readonly licenseKey: string
+  /** A license migration that is scheduled. */
+  readonly migration: string
   readonly webhook: string
   readonly delivery: string
 }
@@ -121,6 +123,7 @@ export const populate = Effect.fnUntraced(function* (options: {
   yield* post("/licenses/pro/entitlements", { entitlementSlug: "editors", value: 5 })
   const lease = yield* post(`/instances/${instance.slug}/entitlements/editors/leases`, { holder: "bob" })
   const licenseKey = yield* post(`/instances/${instance.slug}/keys`, { name: "on site", scopes: ["read:instances"] })
+  const migration = yield* post("/licenses/pro/migrations", { toLicenseSlug: draft.slug, at: "2099-01-01T00:00:00Z" })
   const reservation = yield* post(`/instances/${instance.slug}/entitlements/api-calls/reservations`, {})
   const fixture: Fixture = {
     organizationId,
@@ -146,6 +149,7 @@ export const populate = Effect.fnUntraced(function* (options: {
     seats: "editors",
     lease: lease.id,
     licenseKey: licenseKey.slug,
+    migration: migration.id,
     webhook: webhook.id,
     delivery: tested.deliveryId,
   }
@@ -181,6 +185,7 @@ const parameters: Readonly<Record<string, (fixture: Fixture) => string>> = {
   leaseId: ({ lease }) => lease,
   licenseFamilySlug: ({ license }) => license,
   licenseSlug: ({ license }) => license,
+  migrationId: ({ migration }) => migration,
   metadataFieldId: ({ metadataField }) => metadataField,
   orgId: ({ organizationId }) => organizationId,
   releaseSlug: ({ release }) => release,
@@ -213,6 +218,9 @@ export const exceptions: Readonly<Record<string, Exception>> = {
   "leases.acquire": { parameters: onSeats },
   "leases.list": { parameters: onSeats },
   "leases.release": { parameters: onSeats },
+  "licenseMigrations.request": {
+    body: ({ draft }) => ({ toLicenseSlug: draft, at: "2099-01-01T00:00:00Z" }),
+  },
   "licenseKeys.create": { body: () => ({ name: "more", scopes: ["read:instances"] }) },
   "licenseEntitlements.assign": { parameters: onDraft },
   "licenses.create": { body: () => ({ name: "Trial", type: "TRIAL" }) },

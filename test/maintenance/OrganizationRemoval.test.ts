@@ -4,6 +4,7 @@ import { Duration, Effect } from "effect"
 import { randomUUID } from "node:crypto"
 import { TermNotices } from "../../src/domains/instances/terms/Service.ts"
 import { LATE_ROWS, OrganizationRemoval } from "../../src/domains/maintenance/OrganizationRemoval.ts"
+import { MigrationRunner } from "../../src/domains/migrations/Runner.ts"
 import { now } from "../../src/kernel/values/Timestamp.ts"
 import { endpoints } from "../contract/endpoints.ts"
 import { populate, scenarioOf } from "../contract/scenarios.ts"
@@ -77,6 +78,8 @@ const crowdedOrganization = Effect.gen(function* () {
   const soon = new Date((yield* now).getTime() + 86_400_000).toISOString()
   yield* call("PATCH", `/instances/${fixture.instance}`, { endLicenseDate: soon })
   yield* (yield* TermNotices).emitDue
+  yield* call("POST", "/licenses/pro/migrations", { toLicenseSlug: fixture.draft, instances: ["unknown"] })
+  yield* Effect.repeat((yield* MigrationRunner).step, { while: (more) => more })
   yield* call("PATCH", `/instances/${fixture.instance}`, { endLicenseDate: "2098-01-01T00:00:00Z" })
   yield* service.platform("PUT", `/platform/organizations/${organizationId}/license`, {
     token: service.operator,

@@ -3,13 +3,14 @@ import { Layer } from "effect"
 import { OverridesRepo } from "./overrides/Repo.ts"
 import { LicenseKeys } from "./keys/Service.ts"
 import { Overrides } from "./overrides/Service.ts"
+import { LicenseMoves } from "./LicenseMoves.ts"
 import { InstancesRepo } from "./Repo.ts"
 import { Instances } from "./Service.ts"
 import { TermsRepo } from "./terms/Repo.ts"
 import { TermNotices } from "./terms/Service.ts"
 
 /** The services of this domain on their repositories. */
-export const layer = Layer.mergeAll(LicenseKeys.layer, Overrides.layer, TermNotices.layer).pipe(
+export const layer = Layer.mergeAll(LicenseKeys.layer, LicenseMoves.layer, Overrides.layer, TermNotices.layer).pipe(
   Layer.provideMerge(Instances.layer),
   Layer.provideMerge(Layer.mergeAll(InstancesRepo.layer, OverridesRepo.layer, TermsRepo.layer)),
 )

@@ -1,6 +1,7 @@
 /** SQL of instances. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option } from "effect"
+import type { ActorReference } from "../../kernel/contract/Caller.ts"
 import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
 import { HotPath } from "../../kernel/database/Connections.ts"
@@ -80,6 +81,34 @@ const make = Effect.gen(function* () {
     lockById: (organizationId: string, id: string) =>
       record<Instance>()(sql`
         SELECT ${columns} FROM instances WHERE organization_id = ${organizationId} AND id = ${id} FOR UPDATE`),
+
+    /** Locks the rows in the order of their ids. They are read after the locks, so none of them is stale. */
+    lockByIds: Effect.fnUntraced(function* (organizationId: string, ids: ReadonlyArray<string>) {
+      const locked = yield* records<{ readonly id: string }>()(sql`
+        SELECT id FROM instances WHERE organization_id = ${organizationId} AND id = ANY(${ids}::uuid[])
+        ORDER BY id FOR UPDATE`)
+      return yield* records<Instance>()(sql`
+        SELECT ${columns} FROM instances
+        WHERE organization_id = ${organizationId} AND id = ANY(${locked.map(({ id }) => id)}::uuid[])`)
+    }),
+
+    /** Gives locked rows another license version, stores their previous terms, and returns the stored records. */
+    moveToLicense: (
+      organizationId: string,
+      ids: ReadonlyArray<string>,
+      { at, by, licenseId }: { readonly licenseId: string; readonly at: Date; readonly by: ActorReference },
+    ) =>
+      records<Instance>()(sql`
+        WITH before AS (
+          INSERT INTO past_instance_terms (organization_id, instance_id, until, license_id, start_license_date,
+            end_license_date, grace_days)
+          SELECT organization_id, id, ${at}, license_id, start_license_date, end_license_date, grace_days FROM instances
+          WHERE organization_id = ${organizationId} AND id = ANY(${ids}::uuid[])
+          ON CONFLICT DO NOTHING
+        )
+        UPDATE instances SET license_id = ${licenseId}, updated_at = ${at}, updated_by = ${sql.json(by)}
+        WHERE organization_id = ${organizationId} AND id = ANY(${ids}::uuid[])
+        RETURNING ${columns}`),
 
     /** Finds a deployment zone and locks it against deletion until the transaction ends. */
     lockZoneShared: (organizationId: string, id: string) =>

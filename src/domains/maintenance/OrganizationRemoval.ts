@@ -19,6 +19,7 @@ import { removal as instances } from "../instances/Removal.ts"
 import { removal as integrations } from "../integrations/Removal.ts"
 import { removal as licenses } from "../licenses/Removal.ts"
 import { removal as metadata } from "../metadata/Removal.ts"
+import { removal as migrations } from "../migrations/Removal.ts"
 import { OrganizationRetention } from "../organizations/Retention.ts"
 import { removal as people } from "../people/Removal.ts"
 import { removal as releases } from "../releases/Removal.ts"
@@ -44,6 +45,7 @@ const make = Effect.gen(function* () {
     access,
     webhooks,
     flags,
+    migrations,
     usage,
     integrations,
     instances,

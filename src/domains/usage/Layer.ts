@@ -13,6 +13,8 @@ import { Ledger } from "./ledger/Ledger.ts"
 import { LockedLedger } from "./ledger/LockedLedger.ts"
 import { OptimisticLedger } from "./ledger/OptimisticLedger.ts"
 import { OptimisticRepo } from "./ledger/OptimisticRepo.ts"
+import { ImpactRepo } from "./impact/Repo.ts"
+import { LicenseImpact } from "./impact/Service.ts"
 import { LeasesRepo } from "./leases/Repo.ts"
 import { Leases } from "./leases/Service.ts"
 import { UsageReports } from "./reports/Service.ts"
@@ -27,6 +29,7 @@ export const layer = Layer.mergeAll(
   CloudEvents.layer,
   Reservations.layer,
   Leases.layer,
+  LicenseImpact.layer,
   UsageRetention.layer,
 ).pipe(
   Layer.provideMerge(UsageReports.layer),
@@ -43,6 +46,7 @@ export const layer = Layer.mergeAll(
       CloudEventsRepo.layer,
       ReservationsRepo.layer,
       LeasesRepo.layer,
+      ImpactRepo.layer,
     ),
   ),
 )

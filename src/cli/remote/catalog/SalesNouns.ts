@@ -68,6 +68,18 @@ export const SALES_NOUNS: ReadonlyArray<Noun> = [
     },
   },
   {
+    name: "license-migrations",
+    about: "Moves of many instances to another license version",
+    commands: {
+      list: list("listLicenseMigrations", "id", "from", "to", "state", "at", "counts", "finishedAt"),
+      get: "getLicenseMigration",
+      request: "migrateLicense",
+      items: list("listLicenseMigrationItems", "instance", "state", "code"),
+      cancel: "cancelLicenseMigration",
+      revert: "revertLicenseMigration",
+    },
+  },
+  {
     name: "grants",
     about: "Entitlements that a license version grants",
     commands: {

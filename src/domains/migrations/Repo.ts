@@ -1,0 +1,171 @@
+/** SQL of license migrations. */
+import { PgClient } from "@effect/sql-pg"
+import { Context, Effect, Layer, Option } from "effect"
+import type { ActorReference } from "../../kernel/contract/Caller.ts"
+import { idBefore } from "../../kernel/contract/Page.ts"
+import type { Position } from "../../kernel/contract/Page.ts"
+import { isRemoved } from "../../kernel/database/RemovedOrganizations.ts"
+import { column, record, records } from "../../kernel/database/Statements.ts"
+import type { LicenseMigration, LicenseMigrationItem } from "./Model.ts"
+
+/** A migration as it is stored. */
+export interface MigrationRow extends LicenseMigration {
+  readonly organizationId: string
+  readonly fromLicenseId: string
+  readonly toLicenseId: string
+  readonly customerId: string | null
+  /** The instances that it names; `null`: all of the license. */
+  readonly instanceSlugs: ReadonlyArray<string> | null
+  readonly processed: number
+  /** The last instance that was looked at, in the order of ids. */
+  readonly cursorId: string | null
+  /** The last position that was looked at by the revert. */
+  readonly revertedTo: number
+  readonly revertedBy: ActorReference | null
+}
+
+/** An item to store. */
+export interface ItemRow extends LicenseMigrationItem {
+  readonly position: number
+  readonly instanceId: string | null
+}
+
+/** An instance that a migration may move. */
+export interface MigratedInstance {
+  readonly id: string
+  readonly slug: string
+  readonly licenseId: string
+  readonly customerId: string
+  readonly customer: string
+}
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const columns =
+    sql.literal(`organization_id AS "organizationId", id, from_license_id AS "fromLicenseId", from_slug AS "from",
+    to_license_id AS "toLicenseId", to_slug AS "to", customer_id AS "customerId", instance_slugs AS "instanceSlugs", state, at,
+    json_build_object('total', total, 'moved', moved, 'skipped', skipped, 'failed', failed) AS counts, processed,
+    cursor_id AS "cursorId", reverted_to AS "revertedTo", created_at AS "createdAt", created_by AS "createdBy",
+    finished_at AS "finishedAt", reverted_by AS "revertedBy"`)
+  const instance = sql.literal(
+    `i.id, i.slug, i.license_id AS "licenseId", i.customer_id AS "customerId", c.slug AS customer`,
+  )
+  const customerJoin = sql.literal(`JOIN customers c ON c.organization_id = i.organization_id AND c.id = i.customer_id`)
+  const run = (statement: Effect.Effect<unknown, unknown>) => Effect.asVoid(Effect.orDie(statement))
+  const ofCustomer = (customerId: string | null) =>
+    customerId === null ? sql.literal("") : sql`AND i.customer_id = ${customerId}`
+
+  return {
+    insert: (row: MigrationRow) =>
+      run(sql`
+        INSERT INTO license_migrations (organization_id, id, from_license_id, from_slug, to_license_id, to_slug, customer_id,
+          instance_slugs, state, at, total, created_at, created_by)
+        VALUES (${row.organizationId}, ${row.id}, ${row.fromLicenseId}, ${row.from}, ${row.toLicenseId}, ${row.to},
+          ${row.customerId}, ${row.instanceSlugs}::text[], ${row.state}, ${row.at}, ${row.counts.total}, ${row.createdAt},
+          ${sql.json(row.createdBy)})`),
+
+    find: (organizationId: string, id: string) =>
+      record<MigrationRow>()(
+        sql`SELECT ${columns} FROM license_migrations WHERE organization_id = ${organizationId} AND id = ${id}`,
+      ),
+
+    lock: (organizationId: string, id: string) =>
+      record<MigrationRow>()(sql`
+        SELECT ${columns} FROM license_migrations WHERE organization_id = ${organizationId} AND id = ${id} FOR UPDATE`),
+
+    list: (organizationId: string, after: Position | null, count: number) =>
+      records<MigrationRow>()(sql`
+        SELECT ${columns} FROM license_migrations
+        WHERE organization_id = ${organizationId} AND id < ${idBefore(after)} ORDER BY id DESC LIMIT ${count}`),
+
+    /**
+     * Locks a migration of any organization that has work to do, until the transaction ends: the one that waited longest.
+     * Skips those that another node works on.
+     */
+    claim: (at: Date) =>
+      record<MigrationRow>()(sql`
+        SELECT ${columns} FROM license_migrations
+        WHERE state IN ('SCHEDULED', 'RUNNING', 'REVERTING') AND (state <> 'SCHEDULED' OR at <= ${at})
+          AND NOT ${sql.literal(isRemoved("license_migrations.organization_id"))}
+        ORDER BY stepped_at NULLS FIRST, id LIMIT 1 FOR UPDATE SKIP LOCKED`),
+
+    /** Lets others come first. */
+    postpone: (organizationId: string, id: string, at: Date) =>
+      run(
+        sql`UPDATE license_migrations SET stepped_at = ${at} WHERE organization_id = ${organizationId} AND id = ${id}`,
+      ),
+
+    /** Stores how far a locked migration is. */
+    update: (row: MigrationRow, at: Date) =>
+      run(sql`
+        UPDATE license_migrations SET state = ${row.state}, total = ${row.counts.total}, moved = ${row.counts.moved},
+          skipped = ${row.counts.skipped}, failed = ${row.counts.failed}, processed = ${row.processed},
+          cursor_id = ${row.cursorId}, reverted_to = ${row.revertedTo}, finished_at = ${row.finishedAt}, stepped_at = ${at},
+          reverted_by = ${row.revertedBy === null ? null : sql.json(row.revertedBy)}
+        WHERE organization_id = ${row.organizationId} AND id = ${row.id}`),
+
+    /** Up to `count` instances of the license after the cursor, in the order of ids. */
+    next: ({ cursorId, customerId, fromLicenseId, organizationId }: MigrationRow, count: number) =>
+      records<MigratedInstance>()(sql`
+        SELECT ${instance} FROM instances i ${customerJoin}
+        WHERE i.organization_id = ${organizationId} AND i.license_id = ${fromLicenseId}
+          AND i.id > ${cursorId ?? "00000000-0000-0000-0000-000000000000"} ${ofCustomer(customerId)}
+        ORDER BY i.id LIMIT ${count}`),
+
+    /** Those of the named instances that exist. */
+    named: (organizationId: string, slugs: ReadonlyArray<string>) =>
+      records<MigratedInstance>()(sql`
+        SELECT ${instance} FROM instances i ${customerJoin}
+        WHERE i.organization_id = ${organizationId} AND i.slug = ANY(${slugs}::text[])`),
+
+    /** How many instances the license has, at most `limit`. */
+    count: ({ customerId, fromLicenseId, organizationId }: MigrationRow, limit: number) =>
+      Effect.map(
+        record<{ readonly count: number }>()(sql`
+          SELECT count(*)::int AS count FROM (
+            SELECT 1 FROM instances i
+            WHERE i.organization_id = ${organizationId} AND i.license_id = ${fromLicenseId} ${ofCustomer(customerId)}
+            LIMIT ${limit}) AS counted`),
+        (row) => Option.getOrThrow(row).count,
+      ),
+
+    insertItems: ({ id, organizationId }: MigrationRow, items: ReadonlyArray<ItemRow>) =>
+      run(sql`
+        INSERT INTO license_migration_items (organization_id, migration_id, position, instance_id, instance_slug, state, code)
+        SELECT ${organizationId}, ${id}, item.*
+        FROM unnest(${column("int4", items, (item) => item.position)}, (SELECT ${column("uuid", items, (item) => item.instanceId)}),
+          ${column("text", items, (item) => item.instance)}, ${column("text", items, (item) => item.state)},
+          ${column("text", items, (item) => item.code)}) AS item`),
+
+    /** Up to `count` moved instances after a position. */
+    movedAfter: ({ id, organizationId, revertedTo }: MigrationRow, count: number) =>
+      records<{ readonly position: number; readonly instanceId: string }>()(sql`
+        SELECT position, instance_id AS "instanceId" FROM license_migration_items
+        WHERE organization_id = ${organizationId} AND migration_id = ${id} AND position > ${revertedTo} AND state = 'MOVED'
+        ORDER BY position LIMIT ${count}`),
+
+    updateItems: (
+      { id, organizationId }: MigrationRow,
+      items: ReadonlyArray<Pick<ItemRow, "position" | "state" | "code">>,
+    ) =>
+      run(sql`
+        UPDATE license_migration_items SET state = item.state, code = item.code
+        FROM unnest(${column("int4", items, (item) => item.position)}, (SELECT ${column("text", items, (item) => item.state)}),
+          ${column("text", items, (item) => item.code)}) AS item (position, state, code)
+        WHERE organization_id = ${organizationId} AND migration_id = ${id}
+          AND license_migration_items.position = item.position`),
+
+    listItems: (organizationId: string, id: string, after: Position | null, count: number) =>
+      records<LicenseMigrationItem & { readonly position: number }>()(sql`
+        SELECT position, instance_slug AS instance, state, code FROM license_migration_items
+        WHERE organization_id = ${organizationId} AND migration_id = ${id} AND position > ${Number(after?.[0] ?? 0)}
+        ORDER BY position LIMIT ${count}`),
+  }
+})
+
+/** Stores and reads license migrations. */
+export class MigrationsRepo extends Context.Service<MigrationsRepo, Effect.Success<typeof make>>()(
+  "keyshelf/migrations/Repo",
+) {
+  static readonly layer = Layer.effect(MigrationsRepo, make)
+}

@@ -1,0 +1,179 @@
+/**
+ * Runs license migrations in batches. A batch is one transaction: it locks the migration, moves up to {@link BATCH} instances with
+ * their events, and stores how far it came. So a process that is killed leaves whole batches, any node goes on after them, and no two
+ * nodes work on the same migration.
+ */
+import { Context, Effect, Layer, Option } from "effect"
+import { Transactions } from "../../kernel/database/Transactions.ts"
+import { now } from "../../kernel/values/Timestamp.ts"
+import { Events } from "../events/Service.ts"
+import { LicenseMoves } from "../instances/LicenseMoves.ts"
+import { Licenses } from "../licenses/Service.ts"
+import { migrationOf } from "./Records.ts"
+import { MigrationsRepo } from "./Repo.ts"
+import type { ItemRow, MigratedInstance, MigrationRow } from "./Repo.ts"
+
+/** The most instances per transaction. */
+export const BATCH = 500
+
+/** An instance of a batch; without `instance`, no such instance exists. */
+interface Candidate {
+  readonly slug: string
+  readonly instance: MigratedInstance | undefined
+}
+
+const make = Effect.gen(function* () {
+  const repo = yield* MigrationsRepo
+  const licenses = yield* Licenses
+  const moves = yield* LicenseMoves
+  const events = yield* Events
+  const transactions = yield* Transactions
+
+  /** Who moves the instances: who asked for the migration, or for its revert. */
+  const sourceOf = ({ createdBy, organizationId, revertedBy }: MigrationRow) => ({
+    organizationId,
+    actor: revertedBy ?? createdBy,
+  })
+
+  /** The next instances, and whether there may be more after them. */
+  const nextBatch = Effect.fnUntraced(function* (row: MigrationRow) {
+    if (row.instanceSlugs === null) {
+      const found = yield* repo.next(row, BATCH)
+      const candidates = found.map((instance): Candidate => ({ slug: instance.slug, instance }))
+      return { candidates, cursorId: found.at(-1)?.id ?? row.cursorId, isLast: found.length < BATCH }
+    }
+    const slugs = row.instanceSlugs.slice(row.processed, row.processed + BATCH)
+    const found = new Map((yield* repo.named(row.organizationId, slugs)).map((instance) => [instance.slug, instance]))
+    return {
+      candidates: slugs.map((slug): Candidate => ({ slug, instance: found.get(slug) })),
+      cursorId: null,
+      isLast: row.processed + slugs.length >= row.instanceSlugs.length,
+    }
+  })
+
+  /** Why an instance is not concerned; `undefined` if it is. */
+  const whySkipped = (row: MigrationRow, { instance }: Candidate): string | undefined => {
+    if (instance === undefined) return "Instance.NotFound"
+    if (instance.licenseId !== row.fromLicenseId) return "LicenseMigration.OtherLicense"
+    return row.customerId !== null && instance.customerId !== row.customerId
+      ? "LicenseMigration.OtherCustomer"
+      : undefined
+  }
+
+  /** Why no instance can get the license version; `undefined` if it can. It cannot be archived before the transaction ends. */
+  const whyFailed = Effect.fnUntraced(function* (row: MigrationRow) {
+    const license = yield* licenses.lock(row.organizationId, row.toLicenseId)
+    if (Option.isNone(license)) return "License.NotFound"
+    return license.value.lifecycleState === "ARCHIVED" ? "MigrateLicense.LicenseArchived" : undefined
+  })
+
+  const moveBatch = Effect.fnUntraced(function* (row: MigrationRow) {
+    const { candidates, cursorId, isLast } = yield* nextBatch(row)
+    const failure = yield* whyFailed(row)
+    const concerned = candidates.flatMap((candidate) =>
+      candidate.instance === undefined || whySkipped(row, candidate) !== undefined ? [] : [candidate.instance.id],
+    )
+    const move = { from: row.fromLicenseId, to: row.toLicenseId }
+    const moved = failure === undefined ? yield* moves.move(sourceOf(row), concerned, move) : new Set<string>()
+    const items = candidates.map((candidate, index): ItemRow => {
+      const id = candidate.instance?.id ?? null
+      const item = { position: row.processed + index + 1, instanceId: id, instance: candidate.slug }
+      const skipped = whySkipped(row, candidate)
+      if (skipped !== undefined) return { ...item, state: "SKIPPED", code: skipped }
+      if (id !== null && moved.has(id)) return { ...item, state: "MOVED", code: null }
+      // Without a failure, it got another license since it was looked up.
+      return failure === undefined
+        ? { ...item, state: "SKIPPED", code: "LicenseMigration.OtherLicense" }
+        : { ...item, state: "FAILED", code: failure }
+    })
+    yield* repo.insertItems(row, items)
+    const number = (state: ItemRow["state"]) => items.filter((item) => item.state === state).length
+    const processed = row.processed + items.length
+    const at = yield* now
+    const next: MigrationRow = {
+      ...row,
+      processed,
+      cursorId,
+      state: isLast ? "DONE" : "RUNNING",
+      finishedAt: isLast ? at : null,
+      counts: {
+        total: isLast ? processed : row.counts.total,
+        moved: row.counts.moved + number("MOVED"),
+        skipped: row.counts.skipped + number("SKIPPED"),
+        failed: row.counts.failed + number("FAILED"),
+      },
+    }
+    yield* repo.update(next, at)
+    if (isLast) yield* events.emit(sourceOf(row), "LICENSE_MIGRATION_FINISHED", migrationOf(next))
+  })
+
+  const revertBatch = Effect.fnUntraced(function* (row: MigrationRow) {
+    const items = yield* repo.movedAfter(row, BATCH)
+    const original = yield* licenses.lock(row.organizationId, row.fromLicenseId)
+    const move = { from: row.toLicenseId, to: row.fromLicenseId }
+    const reverted = Option.isSome(original)
+      ? yield* moves.move(
+          sourceOf(row),
+          items.map(({ instanceId }) => instanceId),
+          move,
+        )
+      : new Set<string>()
+    const code = Option.isSome(original) ? "LicenseMigration.OtherLicense" : "License.NotFound"
+    yield* repo.updateItems(
+      row,
+      items.map(({ instanceId, position }) =>
+        reverted.has(instanceId) ? { position, state: "REVERTED", code: null } : { position, state: "KEPT", code },
+      ),
+    )
+    const isLast = items.length < BATCH
+    const next: MigrationRow = {
+      ...row,
+      revertedTo: items.at(-1)?.position ?? row.revertedTo,
+      state: isLast ? "REVERTED" : "REVERTING",
+    }
+    yield* repo.update(next, yield* now)
+    if (isLast) yield* events.emit(sourceOf(row), "LICENSE_MIGRATION_REVERTED", migrationOf(next))
+  })
+
+  const advance = Effect.fnUntraced(function* (row: MigrationRow) {
+    if (row.state === "REVERTING") return yield* revertBatch(row)
+    if (row.state === "SCHEDULED") {
+      yield* events.emit(sourceOf(row), "LICENSE_MIGRATION_STARTED", migrationOf({ ...row, state: "RUNNING" }))
+    }
+    yield* moveBatch(row)
+  })
+
+  const step = Effect.suspend(() => {
+    let claimed: MigrationRow | undefined
+    return transactions
+      .run(
+        Effect.gen(function* () {
+          const found = yield* repo.claim(yield* now)
+          if (Option.isNone(found)) return false
+          claimed = found.value
+          yield* advance(found.value)
+          return true
+        }),
+      )
+      .pipe(
+        // A migration whose batch fails does not keep the others waiting.
+        Effect.tapCause(() =>
+          claimed === undefined
+            ? Effect.void
+            : Effect.flatMap(now, (at) => repo.postpone(claimed?.organizationId ?? "", claimed?.id ?? "", at)),
+        ),
+      )
+  }).pipe(Effect.withSpan("MigrationRunner.step"))
+
+  return {
+    /** Runs one batch of some migration. Returns whether there was one. */
+    step,
+  }
+})
+
+/** Runs the license migrations of all organizations. */
+export class MigrationRunner extends Context.Service<MigrationRunner, Effect.Success<typeof make>>()(
+  "keyshelf/migrations/MigrationRunner",
+) {
+  static readonly layer = Layer.effect(MigrationRunner, make)
+}

@@ -1,0 +1,50 @@
+/** SQL of the impact of another license version: what instances have, and what they would have. */
+import { PgClient } from "@effect/sql-pg"
+import { Context, Effect, Layer } from "effect"
+import { records } from "../../../kernel/database/Statements.ts"
+import type { CheckedEntitlement, CheckedInstance } from "../rules/Terms.ts"
+import { checkedColumns, grantsAndUsageJoins, licenseJoin } from "../TermsSql.ts"
+import type { AsOf } from "../TermsSql.ts"
+
+/** A row of a check, with what the other license version grants. */
+export type ImpactRow = CheckedInstance &
+  CheckedEntitlement & {
+    readonly grantedAfter: string | null
+    readonly overageAfter: number | null
+    readonly graceAfter: number
+  }
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const columns = sql.literal(`${checkedColumns},
+    CASE jsonb_typeof(n.value) WHEN 'object' THEN '{}' ELSE n.value #>> '{}' END AS "grantedAfter",
+    n.overage_percent AS "overageAfter", coalesce(i.grace_days, nl.grace_days) AS "graceAfter"`)
+  const license = sql.literal(licenseJoin)
+  const grantsAndUsage = sql.literal(grantsAndUsageJoins)
+
+  return {
+    /** For these instances, every entitlement that their license or the other one grants. */
+    rows: (organizationId: string, ids: ReadonlyArray<string>, toLicenseId: string, { at, known }: AsOf) =>
+      records<ImpactRow>()(sql`
+        SELECT ${columns}
+        FROM instances i
+        CROSS JOIN (SELECT ${at}::timestamptz AS at, ${known}::timestamptz AS known) asked
+        ${license}
+        JOIN licenses nl ON nl.organization_id = i.organization_id AND nl.id = ${toLicenseId}
+        JOIN entitlements e ON e.organization_id = i.organization_id AND e.id IN (
+          SELECT entitlement_id FROM license_entitlements
+          WHERE organization_id = i.organization_id AND license_id IN (i.license_id, ${toLicenseId}))
+        ${grantsAndUsage}
+        LEFT JOIN license_entitlements n
+          ON n.organization_id = i.organization_id AND n.license_id = ${toLicenseId} AND n.entitlement_id = e.id
+        WHERE i.organization_id = ${organizationId} AND i.id = ANY(${ids}::uuid[])
+        ORDER BY i.id, e.id`),
+  }
+})
+
+/** Rows of the impact of another license version. */
+export class ImpactRepo extends Context.Service<ImpactRepo, Effect.Success<typeof make>>()(
+  "keyshelf/usage/impact/Repo",
+) {
+  static readonly layer = Layer.effect(ImpactRepo, make)
+}
