@@ -9,6 +9,7 @@ import { EventsApi } from "../domains/events/Api.ts"
 import { FeatureFlagsApi } from "../domains/flags/Api.ts"
 import { OfrepApi } from "../domains/flags/ofrep/Api.ts"
 import { EntitlementGroupsApi } from "../domains/groups/Api.ts"
+import { ImportsApi } from "../domains/imports/Api.ts"
 import { InstancesApi } from "../domains/instances/Api.ts"
 import { LicenseKeysApi } from "../domains/instances/keys/Api.ts"
 import { OverridesApi } from "../domains/instances/overrides/Api.ts"
@@ -46,6 +47,7 @@ export class CoreApi extends Apis.core(
   CustomerIntegrationsApi,
   InstanceIntegrationsApi,
   IntegrationUpsertsApi,
+  ImportsApi,
   OverridesApi,
   LicenseKeysApi,
   CheckApi,

@@ -17,6 +17,7 @@ import * as OfrepHttp from "../domains/flags/ofrep/Http.ts"
 import * as GroupsHttp from "../domains/groups/Http.ts"
 import * as LicenseKeysHttp from "../domains/instances/keys/Http.ts"
 import * as OverridesHttp from "../domains/instances/overrides/Http.ts"
+import * as ImportsHttp from "../domains/imports/Http.ts"
 import * as InstancesHttp from "../domains/instances/Http.ts"
 import * as IntegrationsHttp from "../domains/integrations/Http.ts"
 import * as GrantsHttp from "../domains/licenses/grants/Http.ts"
@@ -63,6 +64,7 @@ const coreHandlers = Layer.mergeAll(
   IntegrationsHttp.customerIntegrations,
   IntegrationsHttp.instanceIntegrations,
   IntegrationsHttp.integrationUpserts,
+  ImportsHttp.imports,
   CheckHttp.check,
   ReportsHttp.usage,
   ReservationsHttp.reservations,

@@ -9,6 +9,7 @@ import * as Events from "../domains/events/Layer.ts"
 import * as Flags from "../domains/flags/Layer.ts"
 import * as Groups from "../domains/groups/Layer.ts"
 import * as Idempotency from "../domains/idempotency/Layer.ts"
+import * as Imports from "../domains/imports/Layer.ts"
 import * as Instances from "../domains/instances/Layer.ts"
 import * as Integrations from "../domains/integrations/Layer.ts"
 import * as Licenses from "../domains/licenses/Layer.ts"
@@ -47,8 +48,11 @@ export const services = Maintenance.layer
     Layer.provideMerge(Flags.layer),
     Layer.provideMerge(Migrations.layer),
     Layer.provideMerge(Usage.layer),
+    Layer.provideMerge(Imports.layer),
     Layer.provideMerge(Integrations.layer),
     Layer.provideMerge(Instances.layer),
+  )
+  .pipe(
     Layer.provideMerge(Customers.layer),
     Layer.provideMerge(Licenses.layer),
     Layer.provideMerge(Groups.layer),

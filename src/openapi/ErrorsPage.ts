@@ -4,7 +4,7 @@ import type { Schema } from "effect"
 import { HttpApi } from "effect/http-api"
 import type { HttpApiGroup } from "effect/http-api"
 import { PROBLEM_CODE } from "../kernel/contract/Problem.ts"
-import { undeclaredProblems } from "../kernel/contract/UndeclaredProblems.ts"
+import { undeclaredProblems } from "../kernel/contract/Problem.ts"
 
 type AnyApi = Pick<HttpApi.Top, "identifier" | "annotations">
 

@@ -4,7 +4,7 @@
  * unsupported type, an internal error, an unavailable database. The documents describe those responses once.
  */
 import { Predicate } from "effect"
-import { undeclaredProblems } from "../kernel/contract/UndeclaredProblems.ts"
+import { undeclaredProblems } from "../kernel/contract/Problem.ts"
 import { mapSchemas, referenceTo } from "./Components.ts"
 import { listOf, mapOperations, partOf } from "./Parts.ts"
 import type { OperationChange, Part } from "./Parts.ts"

@@ -4,7 +4,7 @@
  */
 import { HttpApi } from "effect/http-api"
 import type { HttpApiGroup } from "effect/http-api"
-import { annotationOf, RequiredScope } from "../kernel/contract/Endpoint.ts"
+import { annotationOf, AnyOfScopes, RequiredScope } from "../kernel/contract/Endpoint.ts"
 import { mapValues } from "./Parts.ts"
 import type { OperationChange } from "./Parts.ts"
 
@@ -13,26 +13,30 @@ const keyOf = (method: string, path: string): string => `${method.toLowerCase()}
 const requiredScopes = <Id extends string, Groups extends HttpApiGroup.Constraint>(
   api: HttpApi.HttpApi<Id, Groups>,
 ) => {
-  const scopes = new Map<string, string>()
+  const scopes = new Map<string, ReadonlyArray<string>>()
   HttpApi.reflect(api, {
     onGroup: () => {},
     onEndpoint: ({ endpoint }) => {
       const scope = annotationOf(endpoint, RequiredScope)
-      if (scope !== undefined && scope !== "any-credential") scopes.set(keyOf(endpoint.method, endpoint.path), scope)
+      const alternatives = annotationOf(endpoint, AnyOfScopes) ?? (scope === "any-credential" ? [] : [scope ?? ""])
+      if (alternatives.length > 0) scopes.set(keyOf(endpoint.method, endpoint.path), alternatives)
     },
   })
   return scopes
 }
 
-/** Adds the required scope to the `security` of each operation. */
+/** Adds the required scope to the `security` of each operation. Scopes of which one is enough are alternatives. */
 export const withScopes = <Id extends string, Groups extends HttpApiGroup.Constraint>(
   api: HttpApi.HttpApi<Id, Groups>,
 ): OperationChange => {
-  const scopeOf = requiredScopes(api)
+  const scopesOf = requiredScopes(api)
   return (operation, { method, path }) => {
-    const scope = scopeOf.get(keyOf(method, path))
-    if (scope === undefined || !("security" in operation)) return operation
+    const alternatives = scopesOf.get(keyOf(method, path))
+    if (alternatives === undefined || !("security" in operation)) return operation
     const schemes = Array.isArray(operation["security"]) ? operation["security"] : []
-    return { ...operation, security: schemes.map((scheme: object) => mapValues(scheme, () => [scope])) }
+    return {
+      ...operation,
+      security: schemes.flatMap((scheme: object) => alternatives.map((scope) => mapValues(scheme, () => [scope]))),
+    }
   }
 }

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs"
 import { resolve } from "node:path"
 import { GATEWAY_TOKEN_PREFIX } from "../../src/domains/access/tokens/GatewayTokens.ts"
 import { invalidCredential } from "../../src/domains/access/tokens/Credentials.ts"
-import { problemFor } from "../../src/kernel/contract/UndeclaredProblems.ts"
+import { problemFor } from "../../src/kernel/contract/Problem.ts"
 
 const text = (file: string) => readFileSync(resolve(import.meta.dirname, "../../deploy", file), "utf8")
 

@@ -38,6 +38,7 @@ const domains = [
   "customers",
   "instances",
   "integrations",
+  "imports",
   "usage",
   "migrations",
   "flags",

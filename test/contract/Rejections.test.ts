@@ -345,8 +345,14 @@ layer(TestService.layer, { excludeTestServices: true })("every endpoint works", 
           const fixture = yield* populate({ ...service, ...owner })
           const { body, path } = scenarioOf(endpoint, fixture)
           // A license key can have only scopes that its creator holds.
-          const granted = endpoint.group === "licenseKeys" ? ["read:instances"] : []
-          const scopes = endpoint.scope === "any-credential" ? ["read:webhooks"] : [endpoint.scope ?? "", ...granted]
+          const granted =
+            endpoint.group === "licenseKeys"
+              ? ["read:instances"]
+              : endpoint.group === "imports"
+                ? ["write:customers"]
+                : []
+          const required = endpoint.scope === "any-credential" ? "read:webhooks" : (endpoint.scope ?? "")
+          const scopes = [required, ...granted]
           const token =
             endpoint.api === "platform"
               ? String(

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Predicate, Schema } from "effect"
-import { excerptOfBeginning, isShort, makeValueCounter, wholeExcerpt } from "../../src/http/body/Excerpt.ts"
+import { excerptOfBeginning, makeValueCounter, wholeExcerpt } from "../../src/http/body/Excerpt.ts"
+import { isShort } from "../../src/kernel/contract/DecodingErrors.ts"
 
 type Path = ReadonlyArray<string>
 

@@ -45,6 +45,11 @@ const make = Effect.gen(function* () {
         ),
       ),
 
+    findByExternalId: (organizationId: string, externalId: string) =>
+      record<Customer>()(sql`
+        SELECT ${columns} FROM customers
+        WHERE organization_id = ${organizationId} AND external_customer_id = ${externalId}`),
+
     list: (organizationId: string, filters: CustomerFilters, after: Position | null, count: number) =>
       records<Customer>()(sql`
         SELECT ${columns} FROM customers

@@ -185,6 +185,7 @@ const make = Effect.gen(function* () {
     delete: remove,
     keep: lockShared,
     find: (organizationId: string, id: string) => repo.findById(organizationId, id),
+    findByExternalId: (organizationId: string, externalId: string) => repo.findByExternalId(organizationId, externalId),
     /** Changes a customer and stores more within the transaction. */
     change,
     /** Stores something that is part of a customer's record, under the lock of the customer. */

@@ -109,22 +109,3 @@ export const excerptOfBeginning = (json: unknown): Excerpt => {
 
 /** The excerpt of a value that was not cut. */
 export const wholeExcerpt = (json: unknown): Excerpt => makeExcerpt(json, new Set())
-
-/** Whether a value takes at most about `maxLength` characters as JSON. It looks at no more than these. */
-export const isShort = (value: unknown, maxLength: number): boolean => {
-  let left = maxLength
-  const fits = (part: unknown): boolean => {
-    if (Predicate.isString(part)) left -= part.length + 2
-    else if (Array.isArray(part)) {
-      left -= part.length + 2
-      return left >= 0 && part.every(fits)
-    } else if (Predicate.isObject(part)) {
-      for (const name in part) {
-        left -= name.length + 4
-        if (left < 0 || !fits(Reflect.get(part, name))) return false
-      }
-    } else left -= String(part).length
-    return left >= 0
-  }
-  return fits(value)
-}

@@ -10,6 +10,7 @@ import type { Role } from "../../kernel/contract/Caller.ts"
 import {
   AdminsOnly,
   annotationOf,
+  AnyOfScopes,
   oncePerEndpoint,
   OpenToLicenseKeys,
   OrganizationAccess,
@@ -28,6 +29,14 @@ const requireScope = (
   held: ReadonlyArray<string>,
 ): Effect.Effect<void, MissingScope> => {
   const needed = annotationOf(endpoint, RequiredScope)
+  const anyOf = annotationOf(endpoint, AnyOfScopes)
+  if (anyOf !== undefined && !anyOf.some((scope) => allows(held, scope))) {
+    return Effect.fail(
+      new MissingScope({
+        detail: `This operation requires one of the scopes ${anyOf.join(", ")}. Use a credential with one.`,
+      }),
+    )
+  }
   if (needed === "any-credential" || (needed !== undefined && allows(held, needed))) return Effect.void
   return Effect.fail(
     new MissingScope({

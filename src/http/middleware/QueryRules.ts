@@ -7,7 +7,7 @@ import type { HttpApiEndpoint } from "effect/http-api"
 import { oncePerEndpoint } from "../../kernel/contract/Endpoint.ts"
 import { MAX_ERRORS } from "../../kernel/contract/Problem.ts"
 import type { ValidationError } from "../../kernel/contract/Problem.ts"
-import { UNKNOWN } from "../body/ValidationErrors.ts"
+import { UNKNOWN } from "../../kernel/contract/DecodingErrors.ts"
 
 /** The declared members, and whether each may be repeated. */
 type Declared = ReadonlyMap<string, boolean>

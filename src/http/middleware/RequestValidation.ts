@@ -17,7 +17,8 @@ import { beginningOfLong, excerptOfBeginning, wholeExcerpt } from "../body/Excer
 import { MAX_VALUES, receiveBody } from "../body/ReceivedBody.ts"
 import { fairShares, weightOf } from "../FairShares.ts"
 import { queryErrors } from "./QueryRules.ts"
-import { excerptErrors, validationErrors } from "../body/ValidationErrors.ts"
+import { validationErrors } from "../../kernel/contract/DecodingErrors.ts"
+import { excerptErrors } from "../body/ValidationErrors.ts"
 
 const failed = (errors: ReadonlyArray<ValidationError>) =>
   new ValidationFailed({

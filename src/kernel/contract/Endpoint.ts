@@ -34,6 +34,11 @@ export class OpenToLicenseKeys extends Context.Service<OpenToLicenseKeys, "by-pa
   "keyshelf/kernel/OpenToLicenseKeys",
 ) {}
 
+/**
+ * Scopes of which a caller needs at least one, where the body decides which one. The service checks that one.
+ */
+export class AnyOfScopes extends Context.Service<AnyOfScopes, ReadonlyArray<Scope>>()("keyshelf/kernel/AnyOfScopes") {}
+
 /** Marks an endpoint that people may call only with the role `ADMIN`. Machines need only its scope. */
 export class AdminsOnly extends Context.Service<AdminsOnly, true>()("keyshelf/kernel/AdminsOnly") {}
 

@@ -17,6 +17,7 @@ const WITHOUT_COMMAND: Readonly<Record<string, string>> = {
   getMe: "`keyshelf whoami` asks for it",
   getPlatformMe: "`keyshelf whoami` asks for it",
   checkInstance: "`keyshelf check` asks for it",
+  importRecords: "`keyshelf import` sends a file through it",
   reportUsageEvents: "For gateways and pipelines that send CloudEvents; `usage report` is for people",
   getFeatureFlagManifest: "For the OpenFeature command line",
   evaluateFlag: "For OpenFeature providers",

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { spawn } from "node:child_process"
-import { existsSync, readFileSync, statSync } from "node:fs"
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
 import { randomCredential, settings, start, temporaryDirectory } from "../../support/ServiceProcess.ts"
@@ -63,6 +63,47 @@ describe("the command line for daily work", { timeout: 180_000 }, () => {
       assert.match(yield* done("keyshelf events list --since 1h"), /CUSTOMER_CREATION/)
       // A value is removed by null, which only a body can have.
       assert.match(yield* done(`echo '{"domain": null}' | keyshelf customers update globex --body -`), /domain\n/)
+    }).pipe(Effect.scoped),
+  )
+
+  it.live("an import streams a file, names the rows that are rejected, and goes on after an interruption", () =>
+    Effect.gen(function* () {
+      const { directory, done, service, user } = yield* world
+      const rows = 2_500
+      const file = join(directory, "customers.csv")
+      const line = (number: number) => `"Customer, ${number}",crm-${number},`
+      const lines = Array.from({ length: rows }, (_, index) => line(index + 1))
+      lines[6] = ",crm-7,"
+      writeFileSync(file, `\uFEFFname,externalCustomerId,domain\r\n${lines.join("\r\n")}\r\n`)
+      const first = yield* shell(`keyshelf import customers ${file} --batch 1000`, user)
+      assert.strictEqual(first.code, 2, first.stderr)
+      assert.strictEqual(first.stdout, "row 7: Request.ValidationFailed: name required\n")
+      assert.include(first.stderr, "2,500 rows: 2,499 created, 0 updated, 0 unchanged, 1 rejected\n")
+      assert.include(first.stderr, "1 rows were rejected.")
+
+      writeFileSync(file, `name,externalCustomerId,domain\n${lines.with(6, line(7)).join("\n")}\n`)
+      const again = yield* done(`keyshelf import customers ${file} --json 2>/dev/null`)
+      assert.deepStrictEqual(JSON.parse(again), { rows, created: 1, updated: 0, unchanged: rows - 1, rejected: 0 })
+
+      const ndjson = join(directory, "more.ndjson")
+      const more = Array.from({ length: 30 }, (_, number) =>
+        JSON.stringify({ name: `M ${number}`, slug: `more-${number}` }),
+      )
+      writeFileSync(ndjson, more.join("\n"))
+      const stopped = yield* shell(`keyshelf import customers ${ndjson} --batch 10`, {
+        ...user,
+        KEYSHELF_URL: "http://127.0.0.1:1/api",
+      })
+      assert.include(stopped.stderr, "Go on with --from 1.")
+      const tail = yield* done(`keyshelf import customers ${ndjson} --batch 10 --from 21 --json 2>/dev/null`)
+      assert.deepStrictEqual(JSON.parse(tail), { rows: 10, created: 10, updated: 0, unchanged: 0, rejected: 0 })
+      const piped = yield* done(`keyshelf import customers - --format ndjson --json < ${ndjson} 2>/dev/null`)
+      assert.deepStrictEqual(JSON.parse(piped), { rows: 30, created: 20, updated: 0, unchanged: 10, rejected: 0 })
+      const broken = yield* shell("echo '{' | keyshelf import customers - --format ndjson", user)
+      assert.match(broken.stderr, /row 1 is not JSON/)
+      const missing = yield* shell("keyshelf import customers nowhere.csv", user)
+      assert.match(missing.stderr, /The rows cannot be read from nowhere\.csv: .*no such file/)
+      assert.isAbove(service.core.length, 0)
     }).pipe(Effect.scoped),
   )
 

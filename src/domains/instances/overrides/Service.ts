@@ -42,7 +42,12 @@ const make = Effect.gen(function* () {
     return { instance, entitlement: entitlement.value }
   })
 
-  const put = Effect.fn("Overrides.put")(function* (instanceSlug: string, entitlementSlug: string, sent: PutOverride) {
+  /** Stores an override, and says whether it is the first, another one, or the same again. */
+  const apply = Effect.fn("Overrides.apply")(function* (
+    instanceSlug: string,
+    entitlementSlug: string,
+    sent: PutOverride,
+  ) {
     const { actor, organizationId } = yield* Caller
     return yield* transactions.run(
       Effect.gen(function* () {
@@ -52,7 +57,7 @@ const make = Effect.gen(function* () {
         const current = Option.getOrNull(found)
         yield* requireUnchanged(PutOverride, current ?? {}, sent)
         const asked = sentTerms(sent, current, at)
-        if (current !== null && isSame(current, asked)) return current
+        if (current !== null && isSame(current, asked)) return { status: "unchanged" as const, override: current }
         const terms = replacingTerms(asked, current, at)
         yield* failWithErrors(overrideErrors(entitlement.type, terms, at))
         yield* grants.validate(entitlement.type, { ...terms, overagePercent: terms.overagePercent ?? 0 })
@@ -69,9 +74,13 @@ const make = Effect.gen(function* () {
         yield* repo.insert(organizationId, { ...override, ...ids })
         const stored: Override = { ...override, endedAt: null, endedBy: null }
         yield* events.emitChange({ organizationId, actor }, "INSTANCE_ENTITLEMENT_OVERRIDDEN", current, stored)
-        return stored
+        return { status: current === null ? ("created" as const) : ("updated" as const), override: stored }
       }),
     )
+  })
+
+  const put = Effect.fn("Overrides.put")(function* (instanceSlug: string, entitlementSlug: string, sent: PutOverride) {
+    return (yield* apply(instanceSlug, entitlementSlug, sent)).override
   })
 
   const get = Effect.fn("Overrides.get")(function* (instanceSlug: string, entitlementSlug: string) {
@@ -110,7 +119,7 @@ const make = Effect.gen(function* () {
     )
   })
 
-  return { put, get, delete: remove, list }
+  return { apply, put, get, delete: remove, list }
 })
 
 /** Manages overrides of instances in the caller's organization. */

@@ -1,0 +1,156 @@
+/** Applies one row of an import: creates the record, changes it, or finds that it is as the row says. */
+import { Context, Effect, Layer, Option, Schema } from "effect"
+import { Caller } from "../../kernel/contract/Caller.ts"
+import { validationErrors } from "../../kernel/contract/DecodingErrors.ts"
+import { invalid, ValidationFailed } from "../../kernel/contract/Problem.ts"
+import type { ValidationError } from "../../kernel/contract/Problem.ts"
+import { IntegrationLinks } from "../customers/IntegrationLinks.ts"
+import { CreateCustomer } from "../customers/Model.ts"
+import { Customers } from "../customers/Service.ts"
+import { CreateInstance } from "../instances/Model.ts"
+import { Overrides } from "../instances/overrides/Service.ts"
+import { Instances } from "../instances/Service.ts"
+import { Licenses } from "../licenses/Service.ts"
+import { OverrideRow } from "./Model.ts"
+import type { ImportKind, ImportStatus } from "./Model.ts"
+import { differences } from "./Rules.ts"
+
+/** The problem of a row that is rejected: that of the single operation. */
+export interface Refusal {
+  readonly code: string
+  readonly detail: string
+  readonly errors: ReadonlyArray<ValidationError>
+}
+
+/** What became of a row that was accepted. */
+export interface Applied {
+  readonly status: Exclude<ImportStatus, "rejected">
+  readonly slug: string
+}
+
+const applied = (status: Applied["status"], slug: string): Applied => ({ status, slug })
+
+const decoding = <A, I>(schema: Schema.Codec<A, I>) => {
+  const decode = Schema.decodeUnknownEffect(schema, { onExcessProperty: "error", errors: "all" })
+  return (row: unknown) =>
+    Effect.mapError(decode(row), ({ issue }) => {
+      const errors = validationErrors(issue, "body", row)
+      return new ValidationFailed({ detail: errors.map(({ message }) => message).join("; "), errors })
+    })
+}
+
+const decodeCustomer = decoding(CreateCustomer)
+const decodeInstance = decoding(CreateInstance)
+const decodeOverride = decoding(OverrideRow)
+
+const make = Effect.gen(function* () {
+  const customers = yield* Customers
+  const instances = yield* Instances
+  const licenses = yield* Licenses
+  const overrides = yield* Overrides
+  const links = yield* IntegrationLinks
+
+  const findCustomer = Effect.fnUntraced(function* ({ externalCustomerId, slug }: CreateCustomer) {
+    const { organizationId } = yield* Caller
+    if (externalCustomerId !== undefined && externalCustomerId !== null) {
+      const found = yield* customers.findByExternalId(organizationId, externalCustomerId)
+      if (Option.isSome(found)) return found
+    }
+    return slug === undefined ? Option.none() : yield* Effect.option(customers.get(slug))
+  })
+
+  const customer = Effect.fnUntraced(function* (sent: unknown) {
+    const row = yield* decodeCustomer(sent)
+    if (row.slug === undefined && (row.externalCustomerId ?? null) === null) {
+      const message = "required: send slug or externalCustomerId, by which the row is found again"
+      return yield* invalid("body.slug", message, undefined)
+    }
+    const found = yield* findCustomer(row)
+    if (Option.isNone(found)) {
+      const made = yield* links.creating("CUSTOMER", row.integrations, (link) => customers.create(row, link))
+      return applied("created", made.slug)
+    }
+    const { slug } = found.value
+    if (row.slug !== undefined && row.slug !== slug) {
+      return yield* invalid(
+        "body.slug",
+        `cannot be changed: the customer with this externalCustomerId is "${slug}"`,
+        row.slug,
+      )
+    }
+    const changes = differences(found.value, row, ["name", "domain", "externalCustomerId"])
+    if (Object.keys(changes).length === 0) return applied("unchanged", slug)
+    yield* customers.update(slug, changes)
+    return applied("updated", slug)
+  })
+
+  /** A family means the version that it resolves to now. */
+  const licenseNamed = Effect.fnUntraced(function* ({ licenseFamilySlug, ...row }: CreateInstance) {
+    if (licenseFamilySlug === undefined) return row
+    const { organizationId } = yield* Caller
+    const license = yield* licenses.resolve(organizationId, { licenseFamilySlug })
+    return Option.isSome(license) ? { ...row, licenseId: license.value.id } : { ...row, licenseFamilySlug }
+  })
+
+  const instance = Effect.fnUntraced(function* (sent: unknown) {
+    const row = yield* decodeInstance(sent)
+    if (row.slug === undefined) {
+      return yield* invalid("body.slug", "required: the row is found again by it", undefined)
+    }
+    const found = yield* Effect.option(instances.get(row.slug))
+    if (Option.isNone(found)) {
+      const made = yield* links.creating("INSTANCE", row.integrations, (link) => instances.create(row, link))
+      return applied("created", made.slug)
+    }
+    const changes = differences(found.value, yield* licenseNamed(row), [
+      "name",
+      "description",
+      "customerId",
+      "customerSlug",
+      "licenseId",
+      "licenseSlug",
+      "licenseFamilySlug",
+      "deploymentZoneId",
+      "startLicenseDate",
+      "endLicenseDate",
+      "graceDays",
+      "metadata",
+    ])
+    if (Object.keys(changes).length === 0) return applied("unchanged", row.slug)
+    yield* instances.update(row.slug, changes)
+    return applied("updated", row.slug)
+  })
+
+  const override = Effect.fnUntraced(function* (sent: unknown, value: unknown) {
+    const row = yield* decodeOverride(sent)
+    const { entitlement, instance: slug, ...terms } = row
+    // With all digits of a number, as it was sent.
+    const exact = typeof terms.value === "number" ? { ...terms, value: value as number } : terms
+    return applied((yield* overrides.apply(slug, entitlement, exact)).status, slug)
+  })
+
+  return {
+    /** Applies a row. `exact` is the same row with all digits of its numbers. */
+    apply: (
+      kind: ImportKind,
+      row: Readonly<Record<string, unknown>>,
+      exact: unknown,
+    ): Effect.Effect<Applied, Refusal, Caller> => {
+      switch (kind) {
+        case "customers":
+          return customer(row)
+        case "instances":
+          return instance(row)
+        case "overrides":
+          return override(row, Reflect.get(Object(exact), "value"))
+      }
+    },
+  }
+})
+
+/** Applies rows of imports. */
+export class ImportRows extends Context.Service<ImportRows, Effect.Success<typeof make>>()(
+  "keyshelf/imports/ImportRows",
+) {
+  static readonly layer = Layer.effect(ImportRows, make)
+}
