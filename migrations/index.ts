@@ -43,6 +43,7 @@ import overrides from "./0035_overrides.ts"
 import leases from "./0036_leases.ts"
 import licenseKeys from "./0037_license_keys.ts"
 import licenseMigrations from "./0038_license_migrations.ts"
+import usageHistory from "./0039_usage_history.ts"
 
 export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.SqlClient>> = {
   "0001_access": access,
@@ -83,4 +84,5 @@ export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.
   "0036_leases": leases,
   "0037_license_keys": licenseKeys,
   "0038_license_migrations": licenseMigrations,
+  "0039_usage_history": usageHistory,
 }

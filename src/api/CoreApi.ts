@@ -21,6 +21,7 @@ import { MetadataFieldsApi } from "../domains/metadata/Api.ts"
 import { LicenseMigrationsApi } from "../domains/migrations/Api.ts"
 import { ReleasesApi } from "../domains/releases/Api.ts"
 import { CheckApi } from "../domains/usage/check/Api.ts"
+import { UsageEventsApi } from "../domains/usage/history/Api.ts"
 import { LeasesApi } from "../domains/usage/leases/Api.ts"
 import { UsageApi } from "../domains/usage/reports/Api.ts"
 import { ReservationsApi } from "../domains/usage/reservations/Api.ts"
@@ -52,6 +53,7 @@ export class CoreApi extends Apis.core(
   LicenseKeysApi,
   CheckApi,
   UsageApi,
+  UsageEventsApi,
   ReservationsApi,
   LeasesApi,
   FeatureFlagsApi,

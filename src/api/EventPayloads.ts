@@ -17,6 +17,7 @@ import { MetadataField } from "../domains/metadata/Model.ts"
 import { LicenseMigration } from "../domains/migrations/Model.ts"
 import { Membership } from "../domains/people/Model.ts"
 import { Release } from "../domains/releases/Model.ts"
+import { UsageEventRecord } from "../domains/usage/history/Model.ts"
 import { UsageEntry } from "../domains/usage/ledger/Model.ts"
 import { WebhookEndpoint } from "../domains/webhooks/Model.ts"
 import { Deployment, DeploymentZone } from "../domains/zones/Model.ts"
@@ -77,6 +78,13 @@ const UsageOfInstance = extended(
   UsageEntry,
   { instanceId: Uuid, instanceSlug: Schema.String, licenseSlug: Schema.String },
   { instanceSlug: "globex-production", licenseSlug: "pro-2" },
+)
+
+const VoidedUsageEvent = extended(
+  "VoidedUsageEvent",
+  UsageEventRecord,
+  { instanceId: Uuid, instanceSlug: Schema.String, entitlementSlug: Schema.String },
+  { instanceSlug: "globex-production", entitlementSlug: "api-calls", voidedAt: "2026-01-31T09:00:00.000Z" },
 )
 
 const EndingInstance = extended(
@@ -149,6 +157,7 @@ const events = {
     UsageOfInstance,
     "Usage was rejected because it would exceed the cap, once per period",
   ],
+  USAGE_EVENT_VOIDED: [VoidedUsageEvent, "An event of usage was voided: it counts no more"],
   FEATURE_FLAG_CREATED: [FeatureFlag, "A feature flag was created"],
   FEATURE_FLAG_UPDATED: [FeatureFlag, "A feature flag was changed", { enabled: false }],
   FEATURE_FLAG_DELETED: [FeatureFlag, "A feature flag was deleted"],

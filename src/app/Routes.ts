@@ -28,6 +28,7 @@ import * as OrganizationsHttp from "../domains/organizations/Http.ts"
 import * as PeoplePlatformHttp from "../domains/people/PlatformHttp.ts"
 import * as ReleasesHttp from "../domains/releases/Http.ts"
 import * as CheckHttp from "../domains/usage/check/Http.ts"
+import * as UsageEventsHttp from "../domains/usage/history/Http.ts"
 import * as LeasesHttp from "../domains/usage/leases/Http.ts"
 import * as ReportsHttp from "../domains/usage/reports/Http.ts"
 import * as ReservationsHttp from "../domains/usage/reservations/Http.ts"
@@ -67,6 +68,7 @@ const coreHandlers = Layer.mergeAll(
   ImportsHttp.imports,
   CheckHttp.check,
   ReportsHttp.usage,
+  UsageEventsHttp.usageEvents,
   ReservationsHttp.reservations,
   LeasesHttp.leases,
   FlagsHttp.featureFlags,

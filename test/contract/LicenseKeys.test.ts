@@ -22,6 +22,8 @@ const OPEN = [
   "usage.list",
   "usage.report",
   "usage.reportEvents",
+  "usageEvents.history",
+  "usageEvents.list",
 ]
 
 const ALL_SCOPES = ["read:instances", "write:instances", "read:feature_flags", "read:licenses"]

@@ -30,6 +30,7 @@ export interface Fixture {
   readonly instance: string
   readonly flag: string
   readonly reservation: string
+  readonly usageEvent: string
   /** A CONCURRENT entitlement, and a lease of it. */
   readonly seats: string
   readonly lease: string
@@ -125,6 +126,9 @@ export const populate = Effect.fnUntraced(function* (options: {
   const licenseKey = yield* post(`/instances/${instance.slug}/keys`, { name: "on site", scopes: ["read:instances"] })
   const migration = yield* post("/licenses/pro/migrations", { toLicenseSlug: draft.slug, at: "2099-01-01T00:00:00Z" })
   const reservation = yield* post(`/instances/${instance.slug}/entitlements/api-calls/reservations`, {})
+  const usagePath = `/instances/${instance.slug}/entitlements/api-calls/usage`
+  yield* post(usagePath, { value: 1 })
+  const listed = yield* options.core("GET", `${usagePath}/events`, { token: options.token })
   const fixture: Fixture = {
     organizationId,
     organizationSlug: organization.body.slug,
@@ -146,6 +150,7 @@ export const populate = Effect.fnUntraced(function* (options: {
     instance: instance.slug,
     flag: flag.key,
     reservation: reservation.id,
+    usageEvent: listed.body.items[0].id,
     seats: "editors",
     lease: lease.id,
     licenseKey: licenseKey.slug,
@@ -176,6 +181,7 @@ const parameters: Readonly<Record<string, (fixture: Fixture) => string>> = {
   deploymentZoneSlug: ({ zone }) => zone,
   entitlementGroupSlug: ({ group }) => group,
   entitlementSlug: ({ entitlement }) => entitlement,
+  eventId: ({ usageEvent }) => usageEvent,
   externalId: () => "globex",
   id: ({ webhook }) => webhook,
   instanceSlug: ({ instance }) => instance,
@@ -241,6 +247,7 @@ export const exceptions: Readonly<Record<string, Exception>> = {
   "reservations.commit": { body: () => ({ quantity: 1 }) },
   "reservations.reserve": { body: () => ({ quantity: 1 }) },
   "serviceAccounts.issueToken": { body: () => ({ name: "more", scopes: ["read:releases"] }) },
+  "usageEvents.history": { query: () => "?bucket=DAY&from=2026-01-01T00%3A00%3A00Z&to=2026-01-03T00%3A00%3A00Z" },
   "usage.ofGroup": { query: ({ instance }) => `?instance=${instance}` },
   "usage.report": { body: () => ({ value: 1 }) },
   "usage.reportEvents": {

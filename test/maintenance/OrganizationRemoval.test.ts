@@ -5,6 +5,7 @@ import { randomUUID } from "node:crypto"
 import { TermNotices } from "../../src/domains/instances/terms/Service.ts"
 import { LATE_ROWS, OrganizationRemoval } from "../../src/domains/maintenance/OrganizationRemoval.ts"
 import { MigrationRunner } from "../../src/domains/migrations/Runner.ts"
+import { Rollups } from "../../src/domains/usage/history/Rollups.ts"
 import { now } from "../../src/kernel/values/Timestamp.ts"
 import { endpoints } from "../contract/endpoints.ts"
 import { populate, scenarioOf } from "../contract/scenarios.ts"
@@ -94,6 +95,8 @@ const crowdedOrganization = Effect.gen(function* () {
     SELECT organization_id, instance_id, entitlement_id, period_start, 1000 + number, ${at}, 'append', 1, ${at}, ${actor}
     FROM (SELECT * FROM usage_totals WHERE organization_id = ${organizationId} LIMIT 1) AS total,
       generate_series(1, ${MANY}::int) AS number`
+  yield* sql`UPDATE usage_totals SET event_count = 1000 + ${MANY} WHERE organization_id = ${organizationId}`
+  yield* (yield* Rollups).addMissing(at, 100)
   yield* sql`
     INSERT INTO events (organization_id, id, type, occurred_at, actor, data)
     SELECT ${organizationId}::uuid, gen_random_uuid(), 'CUSTOMER_UPDATED', ${at}, ${actor}, '{}'

@@ -27,6 +27,12 @@ export class AcquireLeaseLimitReached extends Problem<AcquireLeaseLimitReached>(
 
 export class LeaseNotFound extends Problem<LeaseNotFound>()("Lease.NotFound", 404, "No such live lease") {}
 
+export class UsageEventNotFound extends Problem<UsageEventNotFound>()(
+  "UsageEvent.NotFound",
+  404,
+  "No such usage event",
+) {}
+
 export class ReserveLimitReached extends Problem<ReserveLimitReached>()(
   "Reserve.LimitReached",
   409,

@@ -13,6 +13,10 @@ import { Ledger } from "./ledger/Ledger.ts"
 import { LockedLedger } from "./ledger/LockedLedger.ts"
 import { OptimisticLedger } from "./ledger/OptimisticLedger.ts"
 import { OptimisticRepo } from "./ledger/OptimisticRepo.ts"
+import { UsageEventsRepo } from "./history/Repo.ts"
+import { Rollups } from "./history/Rollups.ts"
+import { RollupsRepo } from "./history/RollupsRepo.ts"
+import { UsageEvents } from "./history/Service.ts"
 import { ImpactRepo } from "./impact/Repo.ts"
 import { LicenseImpact } from "./impact/Service.ts"
 import { LeasesRepo } from "./leases/Repo.ts"
@@ -30,7 +34,8 @@ export const layer = Layer.mergeAll(
   Reservations.layer,
   Leases.layer,
   LicenseImpact.layer,
-  UsageRetention.layer,
+  UsageEvents.layer,
+  UsageRetention.layer.pipe(Layer.provideMerge(Rollups.layer)),
 ).pipe(
   Layer.provideMerge(UsageReports.layer),
   Layer.provideMerge(Ledger.layer),
@@ -47,6 +52,8 @@ export const layer = Layer.mergeAll(
       ReservationsRepo.layer,
       LeasesRepo.layer,
       ImpactRepo.layer,
+      UsageEventsRepo.layer,
+      RollupsRepo.layer,
     ),
   ),
 )

@@ -7,6 +7,8 @@ export const removal = rowsIn(
   "usage_reservations",
   "usage_transactions",
   "usage_event_ids",
+  "usage_hours",
+  "usage_rollups",
   "usage_unique_keys",
   "usage_events",
   "usage_totals",

@@ -3,6 +3,7 @@ import { Context, Duration, Effect, Layer } from "effect"
 import { deleteExpired } from "../../kernel/database/ExpiredRows.ts"
 import type { RetentionJob } from "../../kernel/database/ExpiredRows.ts"
 import { endedBefore } from "../../kernel/ports/RetentionPeriods.ts"
+import { Rollups } from "./history/Rollups.ts"
 import { LeasesRepo } from "./leases/Repo.ts"
 import { ReservationsRepo } from "./reservations/Repo.ts"
 
@@ -18,6 +19,7 @@ export class UsageRetention extends Context.Service<UsageRetention, { readonly j
     Effect.gen(function* () {
       const reservations = yield* ReservationsRepo
       const leases = yield* LeasesRepo
+      const rollups = yield* Rollups
       return UsageRetention.of({
         jobs: [
           yield* deleteExpired("usage_transactions"),
@@ -27,6 +29,7 @@ export class UsageRetention extends Context.Service<UsageRetention, { readonly j
             step: (at, count) => reservations.deleteFinished(endedBefore(at, FINISHED_RESERVATIONS), count),
           },
           { kind: "usage_leases", step: leases.deleteEnded },
+          rollups.job,
         ],
       })
     }),

@@ -129,6 +129,18 @@ export const SALES_NOUNS: ReadonlyArray<Noun> = [
       ),
       get: "getUsage",
       report: "reportUsage",
+      events: list(
+        "listUsageEvents",
+        "id",
+        "timestamp",
+        "value",
+        "uniqueKey",
+        "transactionId",
+        "reportedBy",
+        "voidedAt",
+      ),
+      void: "voidUsageEvent",
+      history: "getUsageHistory",
     },
   },
   {

@@ -4,6 +4,8 @@ import { BigDecimal, Context, Effect, Layer } from "effect"
 import type { AggregationMethod, ReportAggregation } from "../../entitlements/Model.ts"
 import { storedDecimal } from "../../../kernel/values/Decimal.ts"
 import { records } from "../../../kernel/database/Statements.ts"
+import { summaryOf } from "../ledger/SummaryRow.ts"
+import type { SummaryRow } from "../ledger/SummaryRow.ts"
 import { valueOf } from "../rules/Aggregation.ts"
 import type { CheckedEntitlement, CheckedInstance } from "../rules/Terms.ts"
 import { pastOverrideJoin } from "../../instances/overrides/OverridesSql.ts"
@@ -33,7 +35,7 @@ export interface PastUsage {
   readonly used: string
 }
 
-interface SummedUp {
+interface SummedUp extends SummaryRow {
   readonly entitlementId: string
   readonly periodStart: Date
   readonly method: ReportAggregation
@@ -41,28 +43,10 @@ interface SummedUp {
    * The present total of the period, if all its events count; otherwise the sums of the events up to the instant do.
    */
   readonly total: string | null
-  readonly replacedBy: string | null
-  readonly count: number
-  readonly keys: number
-  readonly sum: string | null
-  readonly minimum: string | null
-  readonly maximum: string | null
-  readonly latest: string | null
 }
 
-const decimal = (text: string | null): BigDecimal.BigDecimal | null => (text === null ? null : storedDecimal(text))
-
 const usedIn = (row: SummedUp): BigDecimal.BigDecimal =>
-  decimal(row.total) ??
-  valueOf(row.method, {
-    replacedBy: decimal(row.replacedBy),
-    count: row.count,
-    keys: row.keys,
-    sum: decimal(row.sum),
-    minimum: decimal(row.minimum),
-    maximum: decimal(row.maximum),
-    latest: decimal(row.latest),
-  })
+  row.total === null ? valueOf(row.method, summaryOf(row)) : storedDecimal(row.total)
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
@@ -165,7 +149,7 @@ const make = Effect.gen(function* () {
             AND t.entitlement_id = asked."entitlementId" AND t.period_start = asked."periodStart"
           LEFT JOIN LATERAL (
             SELECT timestamp, ordinal, value FROM usage_events
-            WHERE ${ofTotal} AND t.set_at IS NOT NULL AND behavior = 'set' AND timestamp <= asked.at
+            WHERE ${ofTotal} AND t.set_at IS NOT NULL AND behavior = 'set' AND timestamp <= asked.at AND voided_at IS NULL
             ORDER BY timestamp DESC, ordinal DESC LIMIT 1
           ) newest_set ON true
           LEFT JOIN LATERAL (
@@ -173,14 +157,14 @@ const make = Effect.gen(function* () {
               min(value) FILTER (WHERE counts) AS minimum, max(value) FILTER (WHERE counts) AS maximum,
               count(DISTINCT unique_key) FILTER (WHERE counts AND asked.method = 'UNIQUE_COUNT') AS keys
             FROM (
-              SELECT value, unique_key, timestamp <= asked.at AND (newest_set.timestamp IS NULL
+              SELECT value, unique_key, voided_at IS NULL AND timestamp <= asked.at AND (newest_set.timestamp IS NULL
                 OR (timestamp, ordinal) >= (newest_set.timestamp, newest_set.ordinal)) AS counts
               FROM usage_events WHERE ${ofTotal}
             ) events
           ) counted ON true
           LEFT JOIN LATERAL (
             SELECT value FROM usage_events
-            WHERE ${ofTotal} AND asked.method = 'LATEST' AND timestamp <= asked.at
+            WHERE ${ofTotal} AND asked.method = 'LATEST' AND timestamp <= asked.at AND voided_at IS NULL
             ORDER BY timestamp DESC, ordinal DESC LIMIT 1
           ) latest ON true`),
         (rows) =>

@@ -44,9 +44,18 @@ const countOn = (
   const accounts = new Map(opened)
   const outcomes = new Map(
     events.map((countable): readonly [CountableEvent, Outcome] => {
-      const { meter, timestamp, uniqueKey, value } = countable
+      const { id, meter, source, timestamp, uniqueKey, value } = countable
       const name = accountName({ meter, at: timestamp })
-      const event = { timestamp, behavior: "append" as const, value, uniqueKey, metadata: null, reportedBy }
+      const event = {
+        timestamp,
+        behavior: "append" as const,
+        value,
+        uniqueKey,
+        metadata: null,
+        reportedBy,
+        transactionId: id,
+        source,
+      }
       const posted = post(accountIn(accounts, name), event)
       accounts.set(name, posted.account)
       if (posted.rejection === undefined) return [countable, ACCEPTED]

@@ -38,7 +38,7 @@ export interface Tally extends TotalKey {
 export interface TalliedEvent {
   readonly tally: number
   readonly rank: number
-  readonly event: Pick<CountableEvent, "timestamp" | "value" | "uniqueKey">
+  readonly event: Pick<CountableEvent, "id" | "source" | "timestamp" | "value" | "uniqueKey">
 }
 
 /** Whether the event can only raise its total. */

@@ -242,21 +242,23 @@ const make = Effect.gen(function* () {
             RETURNING 1
           ), stored AS (
             INSERT INTO usage_events (organization_id, instance_id, entitlement_id, period_start, ordinal, timestamp,
-              behavior, value, unique_key, metadata, reported_at, reported_by)
+              behavior, value, unique_key, metadata, reported_at, reported_by, transaction_id, source)
             SELECT ${organizationId}::uuid, ((SELECT instances FROM given))[sent.tally],
               ((SELECT entitlements FROM given))[sent.tally], ((SELECT periods FROM given))[sent.tally],
               ((SELECT array_agg(before ORDER BY place) FROM (
                 SELECT place, before FROM posted UNION ALL SELECT place, 0 FROM others
               ) begins))[sent.tally] + sent.rank,
               sent.timestamp, 'append', sent.value, sent.unique_key, NULL, ${at}::timestamptz,
-              ${sql.json(reportedBy)}
+              ${sql.json(reportedBy)}, sent.id, sent.source
             FROM unnest(
               (SELECT ${column("int4", events, ({ tally }) => tally)}),
               ${column("int4", events, ({ rank }) => rank)},
               ${column("timestamptz", events, ({ event }) => event.timestamp)},
               ${amounts(events, ({ event }) => event.value)}::numeric[],
-              ${column("text", events, ({ event }) => event.uniqueKey)}
-            ) AS sent (tally, rank, timestamp, value, unique_key)
+              ${column("text", events, ({ event }) => event.uniqueKey)},
+              ${column("text", events, ({ event }) => event.id)},
+              ${column("text", events, ({ event }) => event.source)}
+            ) AS sent (tally, rank, timestamp, value, unique_key, id, source)
             WHERE (SELECT count(*) FROM posted) + (SELECT count(*) FROM begun) = ${tallies.length}::int
           )
           SELECT ((SELECT count(*) FROM posted) + (SELECT count(*) FROM begun))::int AS taken`),

@@ -20,6 +20,10 @@ import { periodOf } from "../rules/Terms.ts"
 export interface ReportedEvent extends UsageEvent {
   readonly metadata: Readonly<Record<string, unknown>> | null
   readonly reportedBy: ActorReference
+  /** The transaction id of a report, or the id of a CloudEvent. */
+  readonly transactionId?: string | undefined
+  /** The source of a CloudEvent. */
+  readonly source?: string
 }
 
 /** An event that was counted, with its position in the order of arrival. */
@@ -147,8 +151,8 @@ export const accountOf = (
 })
 
 /** Whether the account has changes to store. */
-export const isChanged = ({ crossings, events, stored }: Account): boolean =>
-  events.length > 0 || newlyCrossed(stored.crossings, crossings).length > 0
+export const isChanged = ({ crossings, events, stored, total }: Account): boolean =>
+  events.length > 0 || total !== stored.total || newlyCrossed(stored.crossings, crossings).length > 0
 
 /** The account after usage was rejected because of its cap. */
 export const withCapExceeded = (account: Account): Account => ({
@@ -236,9 +240,9 @@ const licenseValue = (meter: Meter): UsageValue => {
   }
 }
 
-const usageValue = ({ type }: Meter, { value, eventCount }: Total): UsageValue => {
+const usageValue = ({ type }: Meter, { value, eventCount, voidedCount = 0 }: Total): UsageValue => {
   if (type !== "NUMBER") return truth(type === "BOOLEAN" ? "boolean" : "config", false)
-  return { type: "number", value: amountOf(value), event_count: eventCount }
+  return { type: "number", value: amountOf(value), event_count: eventCount - voidedCount }
 }
 
 /** The usage entry of a meter in a period. */

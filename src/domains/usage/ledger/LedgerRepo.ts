@@ -14,7 +14,8 @@ import type { GrantedTerms } from "../rules/Grants.ts"
 import { explainedColumns, familyJoin, graceDays } from "../TermsSql.ts"
 
 /** A stored total, with decimals as texts. */
-export interface StoredTotal extends TotalKey, Crossings, Omit<Total, "value" | "sum"> {
+export interface StoredTotal extends TotalKey, Crossings, Omit<Total, "value" | "sum" | "voidedCount"> {
+  readonly voidedCount: number
   readonly value: string
   readonly sum: string
   /** The location and the version of the row. Every change gives it another version. */
@@ -47,6 +48,7 @@ export const totalRowOf = (row: StoredTotal): TotalRow => ({
   total: {
     value: storedDecimal(row.value),
     eventCount: row.eventCount,
+    voidedCount: row.voidedCount,
     sum: storedDecimal(row.sum),
     valueCount: row.valueCount,
     setAt: row.setAt,
@@ -79,7 +81,7 @@ export const meterOf = <Row extends MeterRow>(row: Row, at: Date): Row & Meter =
 
 /** The columns of the total `t`, without those of its instance and entitlement. */
 export const totalColumns = `t.period_start AS "periodStart", t.value::text AS value,
-    t.event_count::float8 AS "eventCount", t.sum::text AS sum, t.value_count::float8 AS "valueCount", t.set_at AS "setAt",
+    t.event_count::float8 AS "eventCount", t.voided_count::float8 AS "voidedCount", t.sum::text AS sum, t.value_count::float8 AS "valueCount", t.set_at AS "setAt",
     t.latest_at AS "latestAt", t.last_at AS "lastAt", t.warned, t.limit_reached AS "limitReached",
     t.cap_exceeded AS "capExceeded", t.ctid::text AS location, t.xmin::text AS version`
 
@@ -221,7 +223,7 @@ const make = Effect.gen(function* () {
           SELECT timestamp, behavior, value::text AS value, unique_key AS "uniqueKey" FROM usage_events
           WHERE organization_id = ${organizationId} AND instance_id = ${key.instanceId}
             AND entitlement_id = ${key.entitlementId} AND period_start = ${key.periodStart}
-            AND timestamp > ${timestamp}
+            AND timestamp > ${timestamp} AND voided_at IS NULL
           ORDER BY ordinal`),
         (rows) => rows.map((row): UsageEvent => ({ ...row, value: storedDecimal(row.value) })),
       ),

@@ -13,6 +13,8 @@ export interface LockedAccounts {
    * waited for.
    */
   readonly open: (organizationId: string, uses: ReadonlyArray<MeterUse>) => Effect.Effect<Accounts>
+  /** The account of a meter in a period that may be over, locked as by `open`. */
+  readonly openPeriod: (meter: Meter, periodStart: Date) => Effect.Effect<Account | undefined>
   /** Stores accounts that `open` has locked, and emits an event for each threshold that they crossed. */
   readonly close: (caller: EventSource, accounts: ReadonlyArray<Account>) => Effect.Effect<void, never, Transaction>
   /** The usage entries of these meters for their periods at an instant. */

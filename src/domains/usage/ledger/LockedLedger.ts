@@ -103,6 +103,16 @@ const make = Effect.gen(function* () {
     return accounts
   })
 
+  const openPeriod = Effect.fnUntraced(function* (meter: Meter, periodStart: Date) {
+    const key = { instanceId: meter.instanceId, entitlementId: meter.entitlementId, periodStart, periodEnd: null }
+    const [row] = yield* repo.lockTotals(meter.organizationId, [key], yield* now)
+    if (row === undefined) return undefined
+    const period = periodFor(meter, periodStart)
+    // The reset period or the start of the license was another one when the period began.
+    const isSame = period.start.getTime() === periodStart.getTime()
+    return accountOf(meter, isSame ? period : { start: periodStart, end: null }, row)
+  })
+
   const emitCrossings = Effect.fnUntraced(function* (
     caller: EventSource,
     { crossings, meter, period, stored, total }: Account,
@@ -170,7 +180,7 @@ const make = Effect.gen(function* () {
     )
   })
 
-  return LockedLedger.of({ open, close, runWithCapEvent, entries })
+  return LockedLedger.of({ open, openPeriod, close, runWithCapEvent, entries })
 })
 
 /** Accounts of usage under locks. */

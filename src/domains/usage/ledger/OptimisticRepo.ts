@@ -129,10 +129,10 @@ const make = Effect.gen(function* () {
             SELECT organization_id AS id FROM changed GROUP BY organization_id HAVING count(*) = min(of_organization)
           ), counted AS (
             INSERT INTO usage_events (organization_id, instance_id, entitlement_id, period_start, ordinal, timestamp,
-              behavior, value, unique_key, metadata, reported_at, reported_by)
+              behavior, value, unique_key, metadata, reported_at, reported_by, transaction_id, source)
             SELECT changed.organization_id, changed.instance_id, changed.entitlement_id, changed.period_start,
               posted.ordinal, posted.timestamp, posted.behavior, posted.value, posted.unique_key, posted.metadata,
-              ${at}::timestamptz, posted.reported_by
+              ${at}::timestamptz, posted.reported_by, posted.transaction_id, posted.source
             FROM unnest(
               (SELECT ${column("int4", events, ({ n }) => n + 1)}),
               ${column("float8", events, ({ event }) => event.ordinal)},
@@ -141,8 +141,10 @@ const make = Effect.gen(function* () {
               ${column("text", events, ({ event }) => BigDecimal.format(event.value))}::numeric[],
               ${column("text", events, ({ event }) => event.uniqueKey)},
               ${column("text", events, ({ event }) => event.metadata && JSON.stringify(event.metadata))}::jsonb[],
-              ${column("text", events, ({ event }) => JSON.stringify(event.reportedBy))}::jsonb[]
-            ) AS posted (n, ordinal, timestamp, behavior, value, unique_key, metadata, reported_by)
+              ${column("text", events, ({ event }) => JSON.stringify(event.reportedBy))}::jsonb[],
+              ${column("text", events, ({ event }) => event.transactionId ?? null)},
+              ${column("text", events, ({ event }) => event.source ?? null)}
+            ) AS posted (n, ordinal, timestamp, behavior, value, unique_key, metadata, reported_by, transaction_id, source)
             JOIN changed ON changed.n = posted.n
             WHERE changed.organization_id IN (SELECT id FROM whole)
           )

@@ -55,6 +55,7 @@ export const eventOf = (report: ReportUsage, timestamp: Date, reportedBy: ActorR
   uniqueKey: report.uniqueKey ?? null,
   metadata: report.metadata ?? null,
   reportedBy,
+  transactionId: report.transactionId,
 })
 
 /** The problem of a rejected report. */

@@ -32,6 +32,8 @@ export interface Total {
   readonly setAt: Date | null
   readonly latestAt: Date | null
   readonly lastAt: Date | null
+  /** How many of the events were voided. `eventCount` counts them, because it numbers events. */
+  readonly voidedCount?: number
 }
 
 const AVERAGE_DECIMALS = 18

@@ -1,0 +1,130 @@
+/** SQL of the events of an entitlement, and of what voids one. */
+import { PgClient } from "@effect/sql-pg"
+import { Context, Effect, Layer, Option } from "effect"
+import type { ActorReference } from "../../../kernel/contract/Caller.ts"
+import type { Position } from "../../../kernel/contract/Page.ts"
+import { record, records } from "../../../kernel/database/Statements.ts"
+import { zero } from "../../../kernel/values/Decimal.ts"
+import type { ReportAggregation } from "../../entitlements/Model.ts"
+import type { TotalKey } from "../ledger/Account.ts"
+import type { Meter } from "../ledger/Model.ts"
+import { summaryOf } from "../ledger/SummaryRow.ts"
+import type { SummaryRow } from "../ledger/SummaryRow.ts"
+import { valueOf } from "../rules/Aggregation.ts"
+import type { Total } from "../rules/Aggregation.ts"
+import type { UsageEventFilters, UsageEventRecord } from "./Model.ts"
+import type { EventPlace } from "./Rules.ts"
+
+/** An event as it is stored. The value is a decimal. */
+export interface EventRow extends Omit<UsageEventRecord, "id" | "value">, EventPlace {
+  readonly behavior: "append" | "set"
+  readonly value: string
+}
+
+type Key = TotalKey & { readonly organizationId: string }
+
+interface Summed extends SummaryRow {
+  readonly setAt: Date | null
+  readonly latestAt: Date | null
+  readonly lastAt: Date | null
+}
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const columns =
+    sql.literal(`period_start AS "periodStart", ordinal::float8 AS ordinal, behavior, value::text AS value,
+    unique_key AS "uniqueKey", transaction_id AS "transactionId", source, timestamp, reported_at AS "reportedAt",
+    reported_by AS "reportedBy", metadata, voided_at AS "voidedAt", voided_by AS "voidedBy"`)
+  const of = ({ entitlementId, instanceId, organizationId, periodStart }: Key) => sql`
+    organization_id = ${organizationId} AND instance_id = ${instanceId} AND entitlement_id = ${entitlementId}
+    AND period_start = ${periodStart}`
+  const run = (statement: Effect.Effect<unknown, unknown>) => Effect.asVoid(Effect.orDie(statement))
+
+  return {
+    /** Events of a meter, newest first. */
+    list: (
+      { entitlementId, instanceId, organizationId }: Meter,
+      { since, until }: UsageEventFilters,
+      after: Position | null,
+      count: number,
+    ) =>
+      records<EventRow>()(sql`
+        SELECT ${columns} FROM usage_events
+        WHERE ${sql.and([
+          sql`organization_id = ${organizationId} AND instance_id = ${instanceId} AND entitlement_id = ${entitlementId}`,
+          ...(since === undefined ? [] : [sql`timestamp >= ${since}`]),
+          ...(until === undefined ? [] : [sql`timestamp < ${until} AND period_start < ${until}`]),
+          ...(after === null
+            ? []
+            : [
+                sql`period_start <= ${new Date(Number(after[0]))}
+                  AND (period_start, timestamp, ordinal) < (${new Date(Number(after[0]))}, ${new Date(Number(after[1]))},
+                    ${Number(after[2])}::float8)`,
+              ]),
+        ])}
+        ORDER BY period_start DESC, timestamp DESC, ordinal DESC LIMIT ${count}`),
+
+    /** An event that is not voided. */
+    find: (key: Key, ordinal: number) =>
+      record<EventRow>()(
+        sql`SELECT ${columns} FROM usage_events WHERE ${of(key)} AND ordinal = ${ordinal} AND voided_at IS NULL`,
+      ),
+
+    /** The total of a locked total's events without one of them, computed anew. */
+    totalWithout: (key: Key, ordinal: number, method: ReportAggregation, total: Total): Effect.Effect<Total> =>
+      Effect.map(
+        record<Summed>()(sql`
+          WITH left_over AS MATERIALIZED (
+            SELECT timestamp, ordinal, behavior, value, unique_key FROM usage_events
+            WHERE ${of(key)} AND ordinal <> ${ordinal} AND voided_at IS NULL
+          ), newest_set AS MATERIALIZED (
+            SELECT timestamp, ordinal, value FROM left_over WHERE behavior = 'set'
+            ORDER BY timestamp DESC, ordinal DESC LIMIT 1
+          ), counting AS MATERIALIZED (
+            SELECT * FROM left_over WHERE NOT EXISTS (SELECT 1 FROM newest_set)
+              OR (timestamp, ordinal) >= (SELECT timestamp, ordinal FROM newest_set)
+          )
+          SELECT (SELECT timestamp FROM newest_set) AS "setAt", (SELECT value::text FROM newest_set) AS "replacedBy",
+            count(*)::float8 AS count, count(DISTINCT unique_key)::float8 AS keys, sum(value)::text AS sum,
+            min(value)::text AS minimum, max(value)::text AS maximum,
+            (SELECT value::text FROM counting ORDER BY timestamp DESC, ordinal DESC LIMIT 1) AS latest,
+            max(timestamp) AS "latestAt", (SELECT max(timestamp) FROM left_over) AS "lastAt"
+          FROM counting`),
+        (found) => {
+          const row = Option.getOrThrow(found)
+          const summary = summaryOf(row)
+          return {
+            ...total,
+            value: valueOf(method, summary),
+            sum: summary.sum ?? zero,
+            valueCount: row.count,
+            setAt: row.setAt,
+            latestAt: row.latestAt,
+            lastAt: row.lastAt,
+          }
+        },
+      ),
+
+    /** Marks an event of a locked total as voided. Forgets its unique key, if no other event has it. */
+    markVoided: (key: Key, ordinal: number, by: ActorReference, at: Date) =>
+      run(sql`
+        WITH voided AS (
+          UPDATE usage_events SET voided_at = ${at}, voided_by = ${sql.json(by)}
+          WHERE ${of(key)} AND ordinal = ${ordinal} RETURNING unique_key
+        ), forgotten AS (
+          DELETE FROM usage_unique_keys k USING voided
+          WHERE ${of(key)} AND k.unique_key = voided.unique_key AND NOT EXISTS (
+            SELECT 1 FROM usage_events other
+            WHERE ${of(key)} AND other.unique_key = voided.unique_key AND other.ordinal <> ${ordinal}
+              AND other.voided_at IS NULL)
+        )
+        UPDATE usage_totals SET voided_count = voided_count + 1 WHERE ${of(key)}`),
+  }
+})
+
+/** Stores and reads events of usage. */
+export class UsageEventsRepo extends Context.Service<UsageEventsRepo, Effect.Success<typeof make>>()(
+  "keyshelf/usage/history/Repo",
+) {
+  static readonly layer = Layer.effect(UsageEventsRepo, make)
+}

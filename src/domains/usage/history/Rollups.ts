@@ -1,0 +1,50 @@
+/** Keeps the hours of totals with many events, so that a history need not read the events. A job of the sweeper. */
+import { Context, Effect, Layer } from "effect"
+import type { RetentionJob } from "../../../kernel/database/ExpiredRows.ts"
+import { Transactions } from "../../../kernel/database/Transactions.ts"
+import { RollupsRepo } from "./RollupsRepo.ts"
+
+// Looking for totals reads all of them.
+const INTERVAL_MS = 5 * 60_000
+
+/** Adds events to the hours of their totals. */
+export class Rollups extends Context.Service<
+  Rollups,
+  {
+    /** Adds what is missing for up to `count` totals. Returns how many were behind. */
+    readonly addMissing: (at: Date, count: number) => Effect.Effect<number>
+    readonly job: RetentionJob
+  }
+>()("keyshelf/usage/history/Rollups") {
+  static readonly layer = Layer.effect(
+    Rollups,
+    Effect.gen(function* () {
+      const repo = yield* RollupsRepo
+      const transactions = yield* Transactions
+      let lookedAt = Number.NEGATIVE_INFINITY
+
+      const addMissing = Effect.fn("Rollups.addMissing")(function* (at: Date, count: number) {
+        const behind = yield* repo.behind(at, count)
+        for (const key of behind) {
+          const addNext = transactions.run(Effect.flatMap(repo.lock(key), (rolledTo) => repo.addNext(key, rolledTo)))
+          yield* Effect.repeat(addNext, { while: (isBehind) => isBehind })
+        }
+        return behind.length
+      })
+
+      return Rollups.of({
+        addMissing,
+        job: {
+          kind: "usage_rollups",
+          step: (at, count) =>
+            Effect.suspend(() => {
+              if (at.getTime() - lookedAt < INTERVAL_MS) return Effect.succeed(0)
+              return Effect.tap(addMissing(at, count), (done) =>
+                Effect.sync(() => (lookedAt = done < count ? at.getTime() : lookedAt)),
+              )
+            }),
+        },
+      })
+    }),
+  )
+}

@@ -1,0 +1,246 @@
+/** SQL of the hours of totals: it adds events to them, corrects them, and reads a history. */
+import { PgClient } from "@effect/sql-pg"
+import { Context, Effect, Layer, Option } from "effect"
+import { record, records } from "../../../kernel/database/Statements.ts"
+import { storedDecimal } from "../../../kernel/values/Decimal.ts"
+import type { TotalKey } from "../ledger/Account.ts"
+import type { Meter } from "../ledger/Model.ts"
+import type { Total } from "../rules/Aggregation.ts"
+import type { HourSums, PeriodHours } from "./Rules.ts"
+
+export type RollupKey = TotalKey & { readonly organizationId: string }
+
+/** Totals with fewer events have no hours: reading their events is as fast. */
+const MIN_EVENTS = 500
+
+/** How long after its last event a total is over, so that all its events are added. */
+const OVER_AFTER_MS = 2 * 3_600_000
+
+/** The most events that one statement adds. */
+const MAX_ADDED = 200_000
+
+interface HourRow {
+  readonly periodStart: Date
+  readonly hour: Date
+  readonly count: number
+  readonly sum: string
+  readonly minimum: string | null
+  readonly maximum: string | null
+  readonly latest: string | null
+  readonly latestAt: Date | null
+  readonly latestOrdinal: number | null
+}
+
+interface HistoryRow {
+  readonly totals: ReadonlyArray<{
+    readonly periodStart: string
+    readonly value: string
+    readonly sum: string
+    readonly valueCount: number
+    readonly setAt: string | null
+  }>
+  readonly hours: ReadonlyArray<
+    Omit<HourRow, "periodStart" | "hour" | "latestAt"> & {
+      readonly periodStart: string
+      readonly hour: string
+      readonly latestAt: string | null
+    }
+  >
+}
+
+const hourOf = (row: HistoryRow["hours"][number]): HourSums => ({
+  hour: new Date(row.hour),
+  count: row.count,
+  sum: storedDecimal(row.sum),
+  minimum: row.minimum === null ? null : storedDecimal(row.minimum),
+  maximum: row.maximum === null ? null : storedDecimal(row.maximum),
+  latest:
+    row.latest === null || row.latestAt === null
+      ? null
+      : { value: storedDecimal(row.latest), at: new Date(row.latestAt), ordinal: row.latestOrdinal ?? 0 },
+})
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const run = (statement: Effect.Effect<unknown, unknown>) => Effect.asVoid(Effect.orDie(statement))
+  const of = ({ entitlementId, instanceId, organizationId, periodStart }: RollupKey, table = "") => {
+    const prefix = sql.literal(table)
+    return sql`${prefix}organization_id = ${organizationId} AND ${prefix}instance_id = ${instanceId}
+      AND ${prefix}entitlement_id = ${entitlementId} AND ${prefix}period_start = ${periodStart}`
+  }
+  const sums = sql.literal(`count(*) AS event_count, sum(value) AS sum, min(value) AS minimum, max(value) AS maximum,
+    (array_agg(value ORDER BY timestamp DESC, ordinal DESC))[1] AS latest, max(timestamp) AS latest_at,
+    (array_agg(ordinal ORDER BY timestamp DESC, ordinal DESC))[1] AS latest_ordinal`)
+  const key = ({ entitlementId, instanceId, organizationId, periodStart }: RollupKey) =>
+    sql`${organizationId}::uuid, ${instanceId}::uuid, ${entitlementId}::uuid, ${periodStart}::timestamptz`
+
+  return {
+    /** Totals with many events that their hours do not contain, of all organizations. */
+    behind: (at: Date, count: number) =>
+      records<RollupKey>()(sql`
+        SELECT t.organization_id AS "organizationId", t.instance_id AS "instanceId", t.entitlement_id AS "entitlementId",
+          t.period_start AS "periodStart"
+        FROM usage_totals t
+        LEFT JOIN usage_rollups r ON r.organization_id = t.organization_id AND r.instance_id = t.instance_id
+          AND r.entitlement_id = t.entitlement_id AND r.period_start = t.period_start
+        WHERE t.event_count > ${MIN_EVENTS} AND t.event_count > coalesce(r.rolled_to, 0)
+          + CASE WHEN t.last_at < ${new Date(at.getTime() - OVER_AFTER_MS)} THEN 0 ELSE ${MIN_EVENTS} END
+        LIMIT ${count}`),
+
+    /** Locks the hours of a total until the transaction ends, and returns up to which event they contain its usage. */
+    lock: Effect.fnUntraced(function* (rollup: RollupKey) {
+      yield* run(sql`
+        INSERT INTO usage_rollups (organization_id, instance_id, entitlement_id, period_start, rolled_to)
+        VALUES (${key(rollup)}, 0) ON CONFLICT DO NOTHING`)
+      const locked = yield* record<{ readonly rolledTo: number }>()(sql`
+        SELECT rolled_to::float8 AS "rolledTo" FROM usage_rollups WHERE ${of(rollup)} FOR UPDATE`)
+      return Option.getOrThrow(locked).rolledTo
+    }),
+
+    /** Adds the next events of a total to its locked hours. Returns whether more are left. */
+    addNext: (rollup: RollupKey, rolledTo: number) =>
+      Effect.map(
+        record<{ readonly isBehind: boolean }>()(sql`
+          WITH target AS MATERIALIZED (
+            SELECT event_count, least(event_count, ${rolledTo + MAX_ADDED}) AS rolled_to FROM usage_totals WHERE ${of(rollup)}
+          ), part AS (
+            SELECT date_trunc('hour', timestamp, 'UTC') AS hour, ${sums} FROM usage_events
+            WHERE ${of(rollup)} AND ordinal > ${rolledTo} AND ordinal <= (SELECT rolled_to FROM target)
+              AND voided_at IS NULL
+            GROUP BY 1
+          ), added AS (
+            INSERT INTO usage_hours AS h (organization_id, instance_id, entitlement_id, period_start, hour, event_count, sum,
+              minimum, maximum, latest, latest_at, latest_ordinal)
+            SELECT ${key(rollup)}, part.* FROM part
+            ON CONFLICT (organization_id, instance_id, entitlement_id, period_start, hour) DO UPDATE SET
+              event_count = h.event_count + excluded.event_count, sum = h.sum + excluded.sum,
+              minimum = least(h.minimum, excluded.minimum), maximum = greatest(h.maximum, excluded.maximum),
+              latest = CASE WHEN (excluded.latest_at, excluded.latest_ordinal) > (h.latest_at, h.latest_ordinal)
+                THEN excluded.latest ELSE h.latest END,
+              latest_ordinal = CASE WHEN (excluded.latest_at, excluded.latest_ordinal) > (h.latest_at, h.latest_ordinal)
+                THEN excluded.latest_ordinal ELSE h.latest_ordinal END,
+              latest_at = greatest(h.latest_at, excluded.latest_at)
+          )
+          UPDATE usage_rollups r SET rolled_to = target.rolled_to FROM target WHERE ${of(rollup, "r.")}
+          RETURNING target.event_count > target.rolled_to AS "isBehind"`),
+        (row) => Option.exists(row, ({ isBehind }) => isBehind),
+      ),
+
+    /** Takes an event out of its hour. Only the count and the sum are right then. */
+    subtract: (rollup: RollupKey, at: Date, value: string) =>
+      run(sql`
+        UPDATE usage_hours SET event_count = event_count - 1, sum = sum - ${value}::text::numeric
+        WHERE ${of(rollup)} AND hour = date_trunc('hour', ${at}::timestamptz, 'UTC')`),
+
+    /** Computes an hour of a total anew, up to the event that its hours contain. */
+    recompute: (rollup: RollupKey, at: Date, rolledTo: number) =>
+      run(sql`
+        WITH part AS (
+          SELECT ${sums} FROM usage_events
+          WHERE ${of(rollup)} AND ordinal <= ${rolledTo} AND voided_at IS NULL
+            AND timestamp >= date_trunc('hour', ${at}::timestamptz, 'UTC')
+            AND timestamp < date_trunc('hour', ${at}::timestamptz, 'UTC') + interval '1 hour'
+        )
+        UPDATE usage_hours h SET event_count = part.event_count, sum = coalesce(part.sum, 0), minimum = part.minimum,
+          maximum = part.maximum, latest = part.latest, latest_at = part.latest_at, latest_ordinal = part.latest_ordinal
+        FROM part WHERE ${of(rollup, "h.")} AND h.hour = date_trunc('hour', ${at}::timestamptz, 'UTC')`),
+
+    /**
+     * The totals that have events in a range, each with its hours: those that are stored, and those of the events that they do not
+     * contain yet. All in one statement, so that an event is in exactly one of them.
+     */
+    periods: (
+      { entitlementId, instanceId, organizationId }: Meter,
+      from: Date,
+      to: Date,
+    ): Effect.Effect<ReadonlyArray<PeriodHours>> =>
+      Effect.map(
+        record<HistoryRow>()(sql`
+          WITH t AS MATERIALIZED (
+            SELECT t.*, coalesce(r.rolled_to, 0) AS rolled_to FROM usage_totals t
+            LEFT JOIN usage_rollups r ON r.organization_id = t.organization_id AND r.instance_id = t.instance_id
+              AND r.entitlement_id = t.entitlement_id AND r.period_start = t.period_start
+            WHERE t.organization_id = ${organizationId} AND t.instance_id = ${instanceId}
+              AND t.entitlement_id = ${entitlementId} AND t.last_at >= ${from} AND t.period_start < ${to}
+          ), hours AS (
+            SELECT h.period_start, h.hour, h.event_count, h.sum, h.minimum, h.maximum, h.latest, h.latest_at, h.latest_ordinal
+            FROM t JOIN usage_hours h ON h.organization_id = t.organization_id AND h.instance_id = t.instance_id
+              AND h.entitlement_id = t.entitlement_id AND h.period_start = t.period_start
+            WHERE h.hour >= ${from} AND (h.hour < ${to} OR t.set_at IS NOT NULL) AND h.event_count > 0
+            UNION ALL
+            SELECT t.period_start, later.* FROM t CROSS JOIN LATERAL (
+              SELECT date_trunc('hour', timestamp, 'UTC') AS hour, ${sums} FROM usage_events e
+              WHERE e.organization_id = t.organization_id AND e.instance_id = t.instance_id
+                AND e.entitlement_id = t.entitlement_id AND e.period_start = t.period_start AND e.ordinal > t.rolled_to
+                AND e.voided_at IS NULL AND e.timestamp >= ${from} AND (e.timestamp < ${to} OR t.set_at IS NOT NULL)
+              GROUP BY 1
+            ) later WHERE t.event_count > t.rolled_to
+          )
+          SELECT (
+            SELECT coalesce(json_agg(json_build_object('periodStart', period_start, 'value', value::text, 'sum', sum::text,
+              'valueCount', value_count, 'setAt', set_at)), '[]') FROM t
+          ) AS totals, (
+            SELECT coalesce(json_agg(json_build_object('periodStart', period_start, 'hour', hour, 'count', event_count,
+              'sum', sum::text, 'minimum', minimum::text, 'maximum', maximum::text, 'latest', latest::text,
+              'latestAt', latest_at, 'latestOrdinal', latest_ordinal)), '[]') FROM hours
+          ) AS hours`),
+        (found) => {
+          const { hours, totals } = Option.getOrThrow(found)
+          const byPeriod = Map.groupBy(hours, ({ periodStart }) => periodStart)
+          return totals.map(({ periodStart, setAt, sum, value, valueCount }) => {
+            const total: Pick<Total, "value" | "sum" | "valueCount" | "setAt"> = {
+              value: storedDecimal(value),
+              sum: storedDecimal(sum),
+              valueCount,
+              setAt: setAt === null ? null : new Date(setAt),
+            }
+            return { periodStart: new Date(periodStart), total, hours: (byPeriod.get(periodStart) ?? []).map(hourOf) }
+          })
+        },
+      ),
+
+    /** The lowest and the highest value of a total from its newest `set` on, in the hour of the set. */
+    sinceSet: (rollup: RollupKey, setAt: Date) =>
+      Effect.map(
+        record<{ readonly minimum: string | null; readonly maximum: string | null }>()(sql`
+          WITH hour AS MATERIALIZED (
+            SELECT timestamp, ordinal, behavior, value FROM usage_events
+            WHERE ${of(rollup)} AND voided_at IS NULL AND timestamp >= ${setAt}
+              AND timestamp < date_trunc('hour', ${setAt}::timestamptz, 'UTC') + interval '1 hour'
+          ), newest_set AS MATERIALIZED (
+            SELECT timestamp, ordinal FROM hour WHERE behavior = 'set' ORDER BY timestamp DESC, ordinal DESC LIMIT 1
+          )
+          SELECT min(value)::text AS minimum, max(value)::text AS maximum FROM hour
+          WHERE (timestamp, ordinal) >= (SELECT timestamp, ordinal FROM newest_set)`),
+        (found) => {
+          const { maximum, minimum } = Option.getOrThrow(found)
+          return {
+            minimum: minimum === null ? null : storedDecimal(minimum),
+            maximum: maximum === null ? null : storedDecimal(maximum),
+          }
+        },
+      ),
+
+    /** The distinct unique keys and the events of each bucket, from the events themselves. */
+    uniqueKeys: (
+      { entitlementId, instanceId, organizationId }: Meter,
+      bucket: "HOUR" | "DAY" | "MONTH",
+      from: Date,
+      to: Date,
+    ) =>
+      records<{ readonly start: Date; readonly keys: number; readonly events: number }>()(sql`
+        SELECT date_trunc(${bucket.toLowerCase()}, timestamp, 'UTC') AS start, count(DISTINCT unique_key)::float8 AS keys,
+          count(*)::float8 AS events
+        FROM usage_events
+        WHERE organization_id = ${organizationId} AND instance_id = ${instanceId} AND entitlement_id = ${entitlementId}
+          AND period_start < ${to} AND timestamp >= ${from} AND timestamp < ${to} AND voided_at IS NULL
+        GROUP BY 1`),
+  }
+})
+
+/** Stores and reads the hours of totals. */
+export class RollupsRepo extends Context.Service<RollupsRepo, Effect.Success<typeof make>>()(
+  "keyshelf/usage/history/RollupsRepo",
+) {
+  static readonly layer = Layer.effect(RollupsRepo, make)
+}
