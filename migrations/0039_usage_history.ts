@@ -7,6 +7,9 @@ export default statements(
     ADD COLUMN source text,
     ADD COLUMN voided_at timestamptz,
     ADD COLUMN voided_by jsonb`,
+  // In the order in which events are listed. An operator may have created it before, without a lock (docs/upgrading.md).
+  `CREATE INDEX IF NOT EXISTS usage_events_time
+    ON usage_events (organization_id, instance_id, entitlement_id, period_start, timestamp, ordinal)`,
   `ALTER TABLE usage_totals ADD COLUMN voided_count bigint NOT NULL DEFAULT 0`,
   // Up to which event the hours of a total contain its usage. The lock of these hours.
   `CREATE TABLE usage_rollups (

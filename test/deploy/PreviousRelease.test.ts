@@ -1,6 +1,6 @@
 /** An upgrade as `docs/upgrading.md` describes it: a process of the previous release and one of this version, on one database. */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Redacted } from "effect"
+import { Effect, Redacted, Schedule } from "effect"
 import { execFileSync } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { symlinkSync } from "node:fs"
@@ -84,6 +84,29 @@ const orderAt = (origin: string, token: string) =>
       }),
   )
 
+/** A process of the previous release, with an organization that sells seats. */
+const shopOfOld = Effect.gen(function* () {
+  const { credential, entry, newer, older } = yield* world
+  const first = yield* startReady(older, entry)
+  const operate = caller(first.platform, credential)
+  const organization = yield* operate("POST", "/platform/organizations", { name: "Acme" })
+  const { token } = yield* operate("POST", `/platform/organizations/${organization.id}/tokens`, { name: "first" })
+  const old = caller(first.core, token)
+  yield* old("POST", "/entitlements", { name: "Seats", slug: "seats", type: "NUMBER" })
+  const family = yield* old("POST", "/licenses", { name: "Pro", slug: "pro", type: "PAID" })
+  yield* old("POST", "/licenses/pro/entitlements", { entitlementSlug: "seats", value: 100 })
+  const customer = yield* old("POST", "/customers", { name: "Globex", slug: "globex" })
+  yield* old("POST", "/instances", {
+    name: "Prod",
+    slug: "prod",
+    customerId: customer.id,
+    licenseId: family.id,
+    startLicenseDate: "2026-01-01T00:00:00Z",
+    endLicenseDate: "2099-01-01T00:00:00Z",
+  })
+  return { entry, first, newer, old, older, token }
+})
+
 const checks = (requested: number) => ({ checks: [{ entitlement: "seats", requested }] })
 
 describe.skipIf(whyNoRelease !== undefined)(
@@ -92,34 +115,17 @@ describe.skipIf(whyNoRelease !== undefined)(
   () => {
     it.live("serves beside one of this version, and alone again after it", () =>
       Effect.gen(function* () {
-        const { credential, entry, newer, older } = yield* world
-        const first = yield* startReady(older, entry)
-        const operate = caller(first.platform, credential)
-        const organization = yield* operate("POST", "/platform/organizations", { name: "Acme" })
-        const minted = yield* operate("POST", `/platform/organizations/${organization.id}/tokens`, { name: "first" })
-        const old = caller(first.core, minted.token)
-        yield* old("POST", "/entitlements", { name: "Seats", slug: "seats", type: "NUMBER" })
-        const family = yield* old("POST", "/licenses", { name: "Pro", slug: "pro", type: "PAID" })
-        yield* old("POST", "/licenses/pro/entitlements", { entitlementSlug: "seats", value: 100 })
-        const customer = yield* old("POST", "/customers", { name: "Globex", slug: "globex" })
-        yield* old("POST", "/instances", {
-          name: "Prod",
-          slug: "prod",
-          customerId: customer.id,
-          licenseId: family.id,
-          startLicenseDate: "2026-01-01T00:00:00Z",
-          endLicenseDate: "2099-01-01T00:00:00Z",
-        })
-        const order = yield* orderAt(first.core, minted.token)
+        const { entry, first, newer, old, older, token } = yield* shopOfOld
+        const order = yield* orderAt(first.core, token)
 
         // The new version migrates the database while the old process serves.
         const second = yield* startReady(newer)
-        const young = caller(second.core, minted.token)
+        const young = caller(second.core, token)
         for (const send of [old, young, old]) {
           const { checks: answers } = yield* send("POST", "/instances/prod/check", { ...checks(1), consume: true })
           assert.isTrue(answers[0].allowed)
         }
-        assert.deepStrictEqual(yield* orderAt(second.core, minted.token), order)
+        assert.deepStrictEqual(yield* orderAt(second.core, token), order)
 
         // Each works on what the other wrote.
         const changed = yield* young("PATCH", "/instances/prod", { endLicenseDate: null, graceDays: 7 })
@@ -162,6 +168,56 @@ describe.skipIf(whyNoRelease !== undefined)(
         yield* startReady(older, entry)
         const [answer] = (yield* old("POST", "/instances/prod/check", checks(0))).checks
         assert.deepStrictEqual([answer.allowed, answer.usage], [true, 100])
+      }).pipe(Effect.scoped),
+    )
+
+    it.live("keeps what only this version knows, and serves it what it may", () =>
+      Effect.gen(function* () {
+        const { first, newer, old, token } = yield* shopOfOld
+        yield* old("POST", "/instances/prod/entitlements/seats/usage", { value: 5, transactionId: "by-old" })
+        const second = yield* startReady(newer)
+        const young = caller(second.core, token)
+
+        // A license key is no token for the old process.
+        const key = yield* young("POST", "/instances/prod/keys", { name: "Prod" })
+        const withKey = (origin: string) =>
+          Effect.promise(() =>
+            request("POST", `${origin}/api/instances/prod/check`, { token: key.token, body: checks(1) }),
+          )
+        assert.strictEqual((yield* withKey(first.core)).status, 401)
+        assert.strictEqual((yield* withKey(second.core)).status, 200)
+
+        // Changes of the old process leave overrides alone, and are told by the end of the license.
+        const override = "/instances/prod/entitlements/seats/override"
+        yield* young("PUT", override, { mode: "ADD", value: 10, reason: "A gift" })
+        const soon = new Date(Date.now() + 3_600_000).toISOString()
+        yield* old("PATCH", "/instances/prod", { endLicenseDate: soon })
+        assert.strictEqual((yield* young("GET", override)).value, 10)
+        const [limited] = (yield* young("POST", "/instances/prod/check", checks(1))).checks
+        assert.deepStrictEqual([limited.limit, limited.usage], [110, 5])
+        const told = yield* Effect.repeat(young("GET", "/events?type=INSTANCE_TERM_ENDING"), {
+          until: ({ items }) => items.length > 0,
+          schedule: Schedule.spaced("200 millis"),
+        })
+        assert.strictEqual(told.items[0].data.slug, "prod")
+
+        // Usage that the old process counted can be seen and voided, and goes on there.
+        const usage = "/instances/prod/entitlements/seats/usage"
+        const [event] = (yield* young("GET", `${usage}/events`)).items
+        assert.deepStrictEqual([event.value, event.transactionId], [5, null])
+        yield* young("DELETE", `${usage}/events/${event.id}`)
+        const { usageValue } = yield* old("POST", usage, { value: 2 })
+        assert.deepStrictEqual(usageValue, { type: "number", value: 2, event_count: 2 })
+        assert.deepStrictEqual((yield* young("GET", usage)).usageValue, { type: "number", value: 2, event_count: 1 })
+
+        // The old process works with an instance that was moved.
+        const pro2 = yield* young("POST", "/licenses", { name: "Team", slug: "team", type: "PAID" })
+        const moved = yield* young("POST", "/licenses/pro/migrations", { toLicenseSlug: "team" })
+        yield* Effect.repeat(young("GET", `/license-migrations/${moved.id}`), {
+          until: ({ state }) => state === "DONE",
+          schedule: Schedule.spaced("100 millis"),
+        })
+        assert.strictEqual((yield* old("GET", "/instances/prod")).licenseId, pro2.id)
       }).pipe(Effect.scoped),
     )
   },

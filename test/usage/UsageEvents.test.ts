@@ -251,6 +251,11 @@ layer(TestService.layer, { excludeTestServices: true })("the events of usage", (
       assert.strictEqual(listed.length, 2)
       const voided = listed.find(({ id }: { id: string }) => id === event.id)
       assert.isString(voided.voidedAt)
+      const since = yield* events("calls", `?since=${voided.timestamp}`)
+      assert.include(
+        since.map(({ id }: { id: string }) => id),
+        voided.id,
+      )
       assert.isString(voided.voidedBy.name)
       for (const id of [event.id, "nonsense", "0-zz", `${event.id}0`]) {
         const gone = yield* voidEvent("calls", id)

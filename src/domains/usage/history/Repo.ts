@@ -32,8 +32,8 @@ interface Summed extends SummaryRow {
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const columns =
-    sql.literal(`period_start AS "periodStart", ordinal::float8 AS ordinal, behavior, value::text AS value,
-    unique_key AS "uniqueKey", transaction_id AS "transactionId", source, timestamp, reported_at AS "reportedAt",
+    sql.literal(`e.period_start AS "periodStart", e.ordinal::float8 AS ordinal, behavior, e.value::text AS value,
+    unique_key AS "uniqueKey", transaction_id AS "transactionId", source, e.timestamp, reported_at AS "reportedAt",
     reported_by AS "reportedBy", metadata, voided_at AS "voidedAt", voided_by AS "voidedBy"`)
   const of = ({ entitlementId, instanceId, organizationId, periodStart }: Key) => sql`
     organization_id = ${organizationId} AND instance_id = ${instanceId} AND entitlement_id = ${entitlementId}
@@ -41,33 +41,39 @@ const make = Effect.gen(function* () {
   const run = (statement: Effect.Effect<unknown, unknown>) => Effect.asVoid(Effect.orDie(statement))
 
   return {
-    /** Events of a meter, newest first. */
+    /** Events of a meter, newest first. Totals tell which periods have events, so that the index finds the times in each. */
     list: (
       { entitlementId, instanceId, organizationId }: Meter,
       { since, until }: UsageEventFilters,
       after: Position | null,
       count: number,
-    ) =>
-      records<EventRow>()(sql`
-        SELECT ${columns} FROM usage_events
+    ) => {
+      const [period, timestamp, ordinal] = after ?? []
+      const position = sql`${new Date(Number(period))}, ${new Date(Number(timestamp))}, ${Number(ordinal)}::bigint`
+      return records<EventRow>()(sql`
+        SELECT ${columns} FROM usage_totals t CROSS JOIN LATERAL (
+          SELECT * FROM usage_events
+          WHERE ${sql.and([
+            sql`organization_id = t.organization_id AND instance_id = t.instance_id
+              AND entitlement_id = t.entitlement_id AND period_start = t.period_start`,
+            ...(since === undefined ? [] : [sql`timestamp >= ${since}`]),
+            ...(until === undefined ? [] : [sql`timestamp < ${until}`]),
+            ...(after === null ? [] : [sql`(period_start, timestamp, ordinal) < (${position})`]),
+          ])}
+          ORDER BY timestamp DESC, ordinal DESC LIMIT ${count}
+        ) e
         WHERE ${sql.and([
-          sql`organization_id = ${organizationId} AND instance_id = ${instanceId} AND entitlement_id = ${entitlementId}`,
-          ...(since === undefined ? [] : [sql`timestamp >= ${since}`]),
-          ...(until === undefined ? [] : [sql`timestamp < ${until} AND period_start < ${until}`]),
-          ...(after === null
-            ? []
-            : [
-                sql`period_start <= ${new Date(Number(after[0]))}
-                  AND (period_start, timestamp, ordinal) < (${new Date(Number(after[0]))}, ${new Date(Number(after[1]))},
-                    ${Number(after[2])}::float8)`,
-              ]),
+          sql`t.organization_id = ${organizationId} AND t.instance_id = ${instanceId} AND t.entitlement_id = ${entitlementId}`,
+          ...(until === undefined ? [] : [sql`t.period_start < ${until}`]),
+          ...(after === null ? [] : [sql`t.period_start <= ${new Date(Number(period))}`]),
         ])}
-        ORDER BY period_start DESC, timestamp DESC, ordinal DESC LIMIT ${count}`),
+        ORDER BY e.period_start DESC, e.timestamp DESC, e.ordinal DESC LIMIT ${count}`)
+    },
 
     /** An event that is not voided. */
     find: (key: Key, ordinal: number) =>
       record<EventRow>()(
-        sql`SELECT ${columns} FROM usage_events WHERE ${of(key)} AND ordinal = ${ordinal} AND voided_at IS NULL`,
+        sql`SELECT ${columns} FROM usage_events e WHERE ${of(key)} AND ordinal = ${ordinal} AND voided_at IS NULL`,
       ),
 
     /** The total of a locked total's events without one of them, computed anew. */

@@ -145,6 +145,9 @@ const make = Effect.gen(function* () {
           maximum = part.maximum, latest = part.latest, latest_at = part.latest_at, latest_ordinal = part.latest_ordinal
         FROM part WHERE ${of(rollup, "h.")} AND h.hour = date_trunc('hour', ${at}::timestamptz, 'UTC')`),
 
+    /** Makes the transaction's statements start at once: to compile the plan of a history takes longer than to read it. */
+    planWithoutJit: run(sql`SELECT set_config('jit', 'off', true)`),
+
     /**
      * The totals that have events in a range, each with its hours: those that are stored, and those of the events that they do not
      * contain yet. All in one statement, so that an event is in exactly one of them.

@@ -92,6 +92,7 @@ const make = Effect.gen(function* () {
     const notFound = new UsageEventNotFound({ detail: noSuch("usage event", id) })
     yield* transactions.run(
       Effect.gen(function* () {
+        yield* rollups.planWithoutJit
         const [meter] = yield* meters.keep(organizationId, [{ instance, entitlement }], yield* now)
         if (meter === undefined) return yield* reports.failMissing(organizationId, instance, entitlement)
         const place = Option.filter(placeOf(id), () => isReported(meter))
@@ -155,7 +156,9 @@ const make = Effect.gen(function* () {
     const bounds = bucketBounds(query) ?? []
     const method = methodOf(meter) as ReportAggregation
     if (method === "UNIQUE_COUNT") return { items: yield* uniqueHistory(meter, query, bounds) }
-    const periods = yield* rollups.periods(meter, bounds[0] as Date, bounds.at(-1) as Date)
+    const periods = yield* transactions.run(
+      Effect.andThen(rollups.planWithoutJit, rollups.periods(meter, bounds[0] as Date, bounds.at(-1) as Date)),
+    )
     const exact = yield* Effect.forEach(periods, (period) => withSet(meter, period))
     return {
       items: bucketsOf(
