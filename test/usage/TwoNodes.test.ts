@@ -128,4 +128,64 @@ describe("two nodes on one database", { timeout: 120_000 }, () => {
       }
     }).pipe(Effect.provide(Layer.fresh(testSql))),
   )
+
+  it.live("void each event once, while both count more", () =>
+    Effect.gen(function* () {
+      const { call } = yield* openTwoNodes
+      const path = "/instances/prod/entitlements/calls/usage"
+      const statuses = new Map<string, number>()
+      const count = (what: string, status: number) =>
+        statuses.set(`${what} ${status}`, (statuses.get(`${what} ${status}`) ?? 0) + 1)
+      const client = async (number: number) => {
+        const random = randomIntegers(number + 1)
+        for (let turn = 0; turn < 20; turn++) {
+          const node = random(2)
+          const value = 1 + random(3)
+          const what = random(4)
+          if (what === 0) {
+            const { body } = await call(node, "GET", `${path}/events?limit=5`)
+            const id: string | undefined = body.items[random(body.items.length)]?.id
+            if (id === undefined) continue
+            const voided = await Promise.all([0, 1].map((each) => call(each, "DELETE", `${path}/events/${id}`)))
+            for (const { status } of voided) count("void", status)
+          } else if (what === 1) {
+            const checks = [{ entitlement: "calls", requested: value }]
+            count("consume", (await call(node, "POST", "/instances/prod/check", { checks, consume: true })).status)
+          } else if (what === 2) {
+            const event = { specversion: "1.0", source: "/tests", type: "calls", subject: "prod", data: { value } }
+            const sent = await call(node, "POST", "/usage-events", { ...event, id: `${number} ${turn}` })
+            count("event", sent.status)
+          } else {
+            count("report", (await call(node, "POST", path, { value })).status)
+          }
+        }
+      }
+      yield* Effect.promise(() => Promise.all(Array.from({ length: 12 }, (_, number) => client(number))))
+      // A rejection is one of the limit; nothing else fails.
+      const expected = ["void 204", "void 404", "consume 200", "event 200", "report 200", "event 409", "report 409"]
+      assert.deepStrictEqual(
+        [...statuses.keys()].filter((status) => !expected.includes(status)),
+        [],
+      )
+      const all = yield* Effect.promise(async () => {
+        const items: Array<{ readonly value: number; readonly voidedAt: string | null }> = []
+        for (let query = "?limit=200"; query !== "";) {
+          const { body } = await call(items.length, "GET", `${path}/events${query}`)
+          items.push(...body.items)
+          query = body.hasMore === true ? `?limit=200&cursor=${body.nextCursor}` : ""
+        }
+        return items
+      })
+      const left = all.filter(({ voidedAt }) => voidedAt === null)
+      assert.isAbove(all.length - left.length, 20)
+      assert.strictEqual(statuses.get("void 204"), all.length - left.length)
+      const sum = left.reduce((total, { value }) => total + value, 0)
+      for (const node of [0, 1]) {
+        const { body } = yield* Effect.promise(() => call(node, "GET", path))
+        assert.deepStrictEqual([body.usageValue.value, body.usageValue.event_count], [sum, left.length])
+      }
+      const { body } = yield* Effect.promise(() => call(0, "GET", "/events?type=USAGE_EVENT_VOIDED&limit=200"))
+      assert.strictEqual(body.items.length, all.length - left.length)
+    }).pipe(Effect.provide(Layer.fresh(testSql))),
+  )
 })

@@ -4,8 +4,8 @@ import type { RetentionJob } from "../../../kernel/database/ExpiredRows.ts"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
 import { RollupsRepo } from "./RollupsRepo.ts"
 
-// Looking for totals reads all of them.
-const INTERVAL_MS = 5 * 60_000
+// Not in every round of the sweeper: looking for totals reads all of them.
+const INTERVAL_MS = 60_000
 
 /** Adds events to the hours of their totals. */
 export class Rollups extends Context.Service<
