@@ -29,12 +29,13 @@ const whyNoRelease = (() => {
   }
 })()
 
-/** The code of the previous release, with the libraries of this checkout. Returns its entry file. */
+/** The bundle of the previous release, with the libraries of this checkout. Returns its entry file. */
 const previousRelease = Effect.gen(function* () {
   const directory = yield* temporaryDirectory
   execFileSync("tar", ["-x", "-C", directory], { input: git("archive", RELEASE) })
   symlinkSync(join(root, "node_modules"), join(directory, "node_modules"))
-  return join(directory, "src/cli.ts")
+  execFileSync(process.execPath, [join(directory, "bin/bundle.mjs")], { stdio: "pipe" })
+  return join(directory, "dist/server/cli.mjs")
 })
 
 /** Two processes' settings for one database. */
