@@ -188,7 +188,7 @@ describe.skipIf(whyNoRelease !== undefined)(
         assert.strictEqual((yield* withKey(first.core)).status, 401)
         assert.strictEqual((yield* withKey(second.core)).status, 200)
 
-        // Changes of the old process leave overrides alone, and are told by the end of the license.
+        // Changes of the old process keep overrides, and an end date that it sets emits its event.
         const override = "/instances/prod/entitlements/seats/override"
         yield* young("PUT", override, { mode: "ADD", value: 10, reason: "A gift" })
         const soon = new Date(Date.now() + 3_600_000).toISOString()

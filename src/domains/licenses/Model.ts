@@ -2,7 +2,7 @@
 import { Schema } from "effect"
 import { component } from "../../kernel/contract/Component.ts"
 import { ActorReference } from "../../kernel/contract/Caller.ts"
-import { Amount } from "../../kernel/values/Decimal.ts"
+import { Amount, parseJson } from "../../kernel/values/Decimal.ts"
 import { nameFilter } from "../../kernel/contract/Page.ts"
 import { Uuid } from "../../kernel/values/Identifiers.ts"
 import { Slug } from "../../kernel/values/Slug.ts"
@@ -154,6 +154,10 @@ export const GrantValue = Schema.Union([Schema.Finite, Schema.Boolean, FreeObjec
   description: VALUE,
 })
 export type GrantValue = typeof GrantValue.Type
+
+/** The value of a stored grant or override: numbers keep all their digits, configurations are ordinary JSON. */
+export const storedGrantValue = (text: string): GrantValue =>
+  (text.startsWith("{") ? JSON.parse(text) : parseJson(text)) as GrantValue
 
 /** {@link GrantValue} in responses, where a number has all its digits. */
 export const GrantedValue = Schema.Union([Amount, Schema.Boolean, FreeObject]).annotate({ description: VALUE })

@@ -5,7 +5,7 @@ import type { ActorReference } from "../../kernel/contract/Caller.ts"
 import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
 import { isRemoved } from "../../kernel/database/RemovedOrganizations.ts"
-import { column, record, records } from "../../kernel/database/Statements.ts"
+import { column, executed, record, records } from "../../kernel/database/Statements.ts"
 import type { LicenseMigration, LicenseMigrationItem } from "./Model.ts"
 
 /** A migration as it is stored. */
@@ -51,13 +51,12 @@ const make = Effect.gen(function* () {
     `i.id, i.slug, i.license_id AS "licenseId", i.customer_id AS "customerId", c.slug AS customer`,
   )
   const customerJoin = sql.literal(`JOIN customers c ON c.organization_id = i.organization_id AND c.id = i.customer_id`)
-  const run = (statement: Effect.Effect<unknown, unknown>) => Effect.asVoid(Effect.orDie(statement))
   const ofCustomer = (customerId: string | null) =>
     customerId === null ? sql.literal("") : sql`AND i.customer_id = ${customerId}`
 
   return {
     insert: (row: MigrationRow) =>
-      run(sql`
+      executed(sql`
         INSERT INTO license_migrations (organization_id, id, from_license_id, from_slug, to_license_id, to_slug, customer_id,
           instance_slugs, state, at, total, created_at, created_by)
         VALUES (${row.organizationId}, ${row.id}, ${row.fromLicenseId}, ${row.from}, ${row.toLicenseId}, ${row.to},
@@ -91,13 +90,13 @@ const make = Effect.gen(function* () {
 
     /** Lets others come first. */
     postpone: (organizationId: string, id: string, at: Date) =>
-      run(
+      executed(
         sql`UPDATE license_migrations SET stepped_at = ${at} WHERE organization_id = ${organizationId} AND id = ${id}`,
       ),
 
     /** Stores how far a locked migration is. */
     update: (row: MigrationRow, at: Date) =>
-      run(sql`
+      executed(sql`
         UPDATE license_migrations SET state = ${row.state}, total = ${row.counts.total}, moved = ${row.counts.moved},
           skipped = ${row.counts.skipped}, failed = ${row.counts.failed}, processed = ${row.processed},
           cursor_id = ${row.cursorId}, reverted_to = ${row.revertedTo}, finished_at = ${row.finishedAt}, stepped_at = ${at},
@@ -130,7 +129,7 @@ const make = Effect.gen(function* () {
       ),
 
     insertItems: ({ id, organizationId }: MigrationRow, items: ReadonlyArray<ItemRow>) =>
-      run(sql`
+      executed(sql`
         INSERT INTO license_migration_items (organization_id, migration_id, position, instance_id, instance_slug, state, code)
         SELECT ${organizationId}, ${id}, item.*
         FROM unnest(${column("int4", items, (item) => item.position)}, (SELECT ${column("uuid", items, (item) => item.instanceId)}),
@@ -148,7 +147,7 @@ const make = Effect.gen(function* () {
       { id, organizationId }: MigrationRow,
       items: ReadonlyArray<Pick<ItemRow, "position" | "state" | "code">>,
     ) =>
-      run(sql`
+      executed(sql`
         UPDATE license_migration_items SET state = item.state, code = item.code
         FROM unnest(${column("int4", items, (item) => item.position)}, (SELECT ${column("text", items, (item) => item.state)}),
           ${column("text", items, (item) => item.code)}) AS item (position, state, code)

@@ -20,6 +20,19 @@ export const BATCH = 500
 interface Candidate {
   readonly slug: string
   readonly instance: MigratedInstance | undefined
+  /** Why it is not concerned; `undefined` if it is. */
+  readonly skipped: string | undefined
+}
+
+const candidateOf = (row: MigrationRow, slug: string, instance: MigratedInstance | undefined): Candidate => {
+  const whySkipped = () => {
+    if (instance === undefined) return "Instance.NotFound"
+    if (instance.licenseId !== row.fromLicenseId) return "LicenseMigration.OtherLicense"
+    return row.customerId !== null && instance.customerId !== row.customerId
+      ? "LicenseMigration.OtherCustomer"
+      : undefined
+  }
+  return { slug, instance, skipped: whySkipped() }
 }
 
 const make = Effect.gen(function* () {
@@ -39,26 +52,17 @@ const make = Effect.gen(function* () {
   const nextBatch = Effect.fnUntraced(function* (row: MigrationRow) {
     if (row.instanceSlugs === null) {
       const found = yield* repo.next(row, BATCH)
-      const candidates = found.map((instance): Candidate => ({ slug: instance.slug, instance }))
+      const candidates = found.map((instance) => candidateOf(row, instance.slug, instance))
       return { candidates, cursorId: found.at(-1)?.id ?? row.cursorId, isLast: found.length < BATCH }
     }
     const slugs = row.instanceSlugs.slice(row.processed, row.processed + BATCH)
     const found = new Map((yield* repo.named(row.organizationId, slugs)).map((instance) => [instance.slug, instance]))
     return {
-      candidates: slugs.map((slug): Candidate => ({ slug, instance: found.get(slug) })),
+      candidates: slugs.map((slug) => candidateOf(row, slug, found.get(slug))),
       cursorId: null,
       isLast: row.processed + slugs.length >= row.instanceSlugs.length,
     }
   })
-
-  /** Why an instance is not concerned; `undefined` if it is. */
-  const whySkipped = (row: MigrationRow, { instance }: Candidate): string | undefined => {
-    if (instance === undefined) return "Instance.NotFound"
-    if (instance.licenseId !== row.fromLicenseId) return "LicenseMigration.OtherLicense"
-    return row.customerId !== null && instance.customerId !== row.customerId
-      ? "LicenseMigration.OtherCustomer"
-      : undefined
-  }
 
   /** Why no instance can get the license version; `undefined` if it can. It cannot be archived before the transaction ends. */
   const whyFailed = Effect.fnUntraced(function* (row: MigrationRow) {
@@ -70,15 +74,14 @@ const make = Effect.gen(function* () {
   const moveBatch = Effect.fnUntraced(function* (row: MigrationRow) {
     const { candidates, cursorId, isLast } = yield* nextBatch(row)
     const failure = yield* whyFailed(row)
-    const concerned = candidates.flatMap((candidate) =>
-      candidate.instance === undefined || whySkipped(row, candidate) !== undefined ? [] : [candidate.instance.id],
+    const concerned = candidates.flatMap(({ instance, skipped }) =>
+      instance === undefined || skipped !== undefined ? [] : [instance.id],
     )
     const move = { from: row.fromLicenseId, to: row.toLicenseId }
     const moved = failure === undefined ? yield* moves.move(sourceOf(row), concerned, move) : new Set<string>()
-    const items = candidates.map((candidate, index): ItemRow => {
-      const id = candidate.instance?.id ?? null
-      const item = { position: row.processed + index + 1, instanceId: id, instance: candidate.slug }
-      const skipped = whySkipped(row, candidate)
+    const items = candidates.map(({ instance, skipped, slug }, index): ItemRow => {
+      const id = instance?.id ?? null
+      const item = { position: row.processed + index + 1, instanceId: id, instance: slug }
       if (skipped !== undefined) return { ...item, state: "SKIPPED", code: skipped }
       if (id !== null && moved.has(id)) return { ...item, state: "MOVED", code: null }
       // Without a failure, it got another license since it was looked up.
@@ -157,11 +160,12 @@ const make = Effect.gen(function* () {
       )
       .pipe(
         // A migration whose batch fails does not keep the others waiting.
-        Effect.tapCause(() =>
-          claimed === undefined
+        Effect.tapCause(() => {
+          const row = claimed
+          return row === undefined
             ? Effect.void
-            : Effect.flatMap(now, (at) => repo.postpone(claimed?.organizationId ?? "", claimed?.id ?? "", at)),
-        ),
+            : Effect.flatMap(now, (at) => repo.postpone(row.organizationId, row.id, at))
+        }),
       )
   }).pipe(Effect.withSpan("MigrationRunner.step"))
 

@@ -18,6 +18,10 @@ export const records =
   <R>(statement: Statement<R>): Effect.Effect<ReadonlyArray<A>, never, R> =>
     Effect.orDie(statement as Effect.Effect<ReadonlyArray<A>, SqlError, R>)
 
+/** Runs a statement without reading its rows. */
+export const executed = <R>(statement: Statement<R>): Effect.Effect<void, never, R> =>
+  Effect.asVoid(Effect.orDie(statement))
+
 /** Returns the first row of {@link records}. */
 export const record =
   <A>() =>

@@ -3,8 +3,9 @@
  */
 import { Clock, Effect, Option, Schema, SchemaGetter, SchemaIssue } from "effect"
 
+export const HOUR_MS = 3_600_000
 /** A day of 24 hours. */
-export const DAY_MS = 86_400_000
+export const DAY_MS = 24 * HOUR_MS
 
 const ISO_8601 = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})(?:\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})$/
 

@@ -5,8 +5,7 @@ import { idBefore } from "../../../kernel/contract/Page.ts"
 import type { Position } from "../../../kernel/contract/Page.ts"
 import type { ActorReference } from "../../../kernel/contract/Caller.ts"
 import { record, records } from "../../../kernel/database/Statements.ts"
-import { parseJson } from "../../../kernel/values/Decimal.ts"
-import type { GrantValue } from "../../licenses/Model.ts"
+import { storedGrantValue } from "../../licenses/Model.ts"
 import type { Override } from "./Model.ts"
 import { appliedOverride } from "./OverridesSql.ts"
 
@@ -26,10 +25,9 @@ interface TextRow extends Omit<Override, "value"> {
   readonly value: string
 }
 
-/** Parses the value: numbers keep all their digits, configurations are ordinary JSON. */
 const rowOf = (row: TextRow): Override => ({
   ...row,
-  value: (row.value.startsWith("{") ? JSON.parse(row.value) : parseJson(row.value)) as GrantValue,
+  value: storedGrantValue(row.value),
 })
 
 const make = Effect.gen(function* () {

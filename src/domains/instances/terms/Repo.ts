@@ -2,7 +2,7 @@
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import { isRemoved } from "../../../kernel/database/RemovedOrganizations.ts"
-import { column, records } from "../../../kernel/database/Statements.ts"
+import { column, executed, records } from "../../../kernel/database/Statements.ts"
 
 /** An instance that may have a notice due. */
 export interface Candidate {
@@ -34,7 +34,6 @@ export interface EmittedNotice {
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
-  const run = (statement: Effect.Effect<unknown, unknown>) => Effect.asVoid(Effect.orDie(statement))
 
   return {
     /** Up to `count` instances of all organizations that are due, longest first. Takes no locks. */
@@ -68,7 +67,7 @@ const make = Effect.gen(function* () {
         ORDER BY schedule.instance_id`),
 
     insertNotices: (organizationId: string, at: Date, rows: ReadonlyArray<EmittedNotice>) =>
-      run(sql`
+      executed(sql`
         INSERT INTO term_notices (organization_id, instance_id, end_license_date, notice, emitted_at)
         SELECT ${organizationId}, instance_id, end_license_date, notice, ${at}
         FROM unnest(${column("uuid", rows, (row) => row.instanceId)}, (SELECT ${column("timestamptz", rows, (row) => row.endLicenseDate)}),
@@ -76,7 +75,7 @@ const make = Effect.gen(function* () {
 
     /** Stores when to look at instances again, and the lead times that this rests on. */
     schedule: (organizationId: string, leads: string, rows: ReadonlyArray<NextLook>) =>
-      run(sql`
+      executed(sql`
         UPDATE term_schedules SET due_at = next.due_at, leads = ${leads}
         FROM unnest(${column("uuid", rows, (row) => row.instanceId)}, (SELECT ${column("timestamptz", rows, (row) => row.dueAt)}))
           AS next (instance_id, due_at)

@@ -2,10 +2,10 @@
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option } from "effect"
 import type { EntitlementType } from "../../entitlements/Model.ts"
-import { parseJson } from "../../../kernel/values/Decimal.ts"
 import { afterInDisplayOrder } from "../../../kernel/contract/Page.ts"
 import type { Position } from "../../../kernel/contract/Page.ts"
 import { record, records, returnedRow } from "../../../kernel/database/Statements.ts"
+import { storedGrantValue } from "../Model.ts"
 import type { Grant, GrantValue } from "../Model.ts"
 
 /** A grant with the type and the list position of its entitlement. */
@@ -26,10 +26,9 @@ interface TextRow extends Omit<GrantRow, "value"> {
   readonly value: string
 }
 
-/** Parses the value: numbers keep all their digits, configurations are ordinary JSON. */
 const rowOf = (row: TextRow): GrantRow => ({
   ...row,
-  value: (row.value.startsWith("{") ? JSON.parse(row.value) : parseJson(row.value)) as GrantValue,
+  value: storedGrantValue(row.value),
 })
 
 /** The time at which a grant changes. */

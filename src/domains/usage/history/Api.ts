@@ -40,7 +40,7 @@ export class UsageEventsApi extends HttpApiGroup.make("usageEvents")
           identifier: "voidUsageEvent",
           summary: "Void an event of usage",
           description:
-            "The event counts no more: the usage of its period is computed anew, whatever the aggregation is. The event stays listed with who voided it, and its transaction id stays taken.",
+            "The event no longer counts. The usage of its period is recomputed without it, for every aggregation. The event stays in the list with `voidedAt` and `voidedBy`, and its transaction id cannot be used again.",
         }),
       ),
     HttpApiEndpoint.get("history", `${PATH}/history`, {

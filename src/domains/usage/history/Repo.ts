@@ -3,10 +3,9 @@ import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option } from "effect"
 import type { ActorReference } from "../../../kernel/contract/Caller.ts"
 import type { Position } from "../../../kernel/contract/Page.ts"
-import { record, records } from "../../../kernel/database/Statements.ts"
+import { executed, record, records } from "../../../kernel/database/Statements.ts"
 import { zero } from "../../../kernel/values/Decimal.ts"
 import type { ReportAggregation } from "../../entitlements/Model.ts"
-import type { TotalKey } from "../ledger/Account.ts"
 import type { Meter } from "../ledger/Model.ts"
 import { summaryOf } from "../ledger/SummaryRow.ts"
 import type { SummaryRow } from "../ledger/SummaryRow.ts"
@@ -14,14 +13,14 @@ import { valueOf } from "../rules/Aggregation.ts"
 import type { Total } from "../rules/Aggregation.ts"
 import type { UsageEventFilters, UsageEventRecord } from "./Model.ts"
 import type { EventPlace } from "./Rules.ts"
+import { ofTotal } from "./TotalSql.ts"
+import type { StoredTotalKey } from "./TotalSql.ts"
 
 /** An event as it is stored. The value is a decimal. */
 export interface EventRow extends Omit<UsageEventRecord, "id" | "value">, EventPlace {
   readonly behavior: "append" | "set"
   readonly value: string
 }
-
-type Key = TotalKey & { readonly organizationId: string }
 
 interface Summed extends SummaryRow {
   readonly setAt: Date | null
@@ -35,10 +34,7 @@ const make = Effect.gen(function* () {
     sql.literal(`e.period_start AS "periodStart", e.ordinal::float8 AS ordinal, behavior, e.value::text AS value,
     unique_key AS "uniqueKey", transaction_id AS "transactionId", source, e.timestamp, reported_at AS "reportedAt",
     reported_by AS "reportedBy", metadata, voided_at AS "voidedAt", voided_by AS "voidedBy"`)
-  const of = ({ entitlementId, instanceId, organizationId, periodStart }: Key) => sql`
-    organization_id = ${organizationId} AND instance_id = ${instanceId} AND entitlement_id = ${entitlementId}
-    AND period_start = ${periodStart}`
-  const run = (statement: Effect.Effect<unknown, unknown>) => Effect.asVoid(Effect.orDie(statement))
+  const of = ofTotal(sql)
 
   return {
     /** Events of a meter, newest first. Totals tell which periods have events, so that the index finds the times in each. */
@@ -71,13 +67,18 @@ const make = Effect.gen(function* () {
     },
 
     /** An event that is not voided. */
-    find: (key: Key, ordinal: number) =>
+    find: (key: StoredTotalKey, ordinal: number) =>
       record<EventRow>()(
         sql`SELECT ${columns} FROM usage_events e WHERE ${of(key)} AND ordinal = ${ordinal} AND voided_at IS NULL`,
       ),
 
-    /** The total of a locked total's events without one of them, computed anew. */
-    totalWithout: (key: Key, ordinal: number, method: ReportAggregation, total: Total): Effect.Effect<Total> =>
+    /** A locked total without one of its events, recomputed from the others. */
+    totalWithout: (
+      key: StoredTotalKey,
+      ordinal: number,
+      method: ReportAggregation,
+      total: Total,
+    ): Effect.Effect<Total> =>
       Effect.map(
         record<Summed>()(sql`
           WITH left_over AS MATERIALIZED (
@@ -112,8 +113,8 @@ const make = Effect.gen(function* () {
       ),
 
     /** Marks an event of a locked total as voided. Forgets its unique key, if no other event has it. */
-    markVoided: (key: Key, ordinal: number, by: ActorReference, at: Date) =>
-      run(sql`
+    markVoided: (key: StoredTotalKey, ordinal: number, by: ActorReference, at: Date) =>
+      executed(sql`
         WITH voided AS (
           UPDATE usage_events SET voided_at = ${at}, voided_by = ${sql.json(by)}
           WHERE ${of(key)} AND ordinal = ${ordinal} RETURNING unique_key

@@ -1,20 +1,20 @@
 /** SQL of the hours of totals: it adds events to them, corrects them, and reads a history. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option } from "effect"
-import { record, records } from "../../../kernel/database/Statements.ts"
+import { executed, record, records } from "../../../kernel/database/Statements.ts"
 import { storedDecimal } from "../../../kernel/values/Decimal.ts"
-import type { TotalKey } from "../ledger/Account.ts"
+import { HOUR_MS } from "../../../kernel/values/Timestamp.ts"
 import type { Meter } from "../ledger/Model.ts"
 import type { Total } from "../rules/Aggregation.ts"
 import type { HourSums, PeriodHours } from "./Rules.ts"
-
-export type RollupKey = TotalKey & { readonly organizationId: string }
+import { ofTotal } from "./TotalSql.ts"
+import type { StoredTotalKey } from "./TotalSql.ts"
 
 /** Totals with fewer events have no hours: reading their events is as fast. */
 const MIN_EVENTS = 500
 
 /** How long after its last event a total is over, so that all its events are added. */
-const OVER_AFTER_MS = 2 * 3_600_000
+const OVER_AFTER_MS = 2 * HOUR_MS
 
 /** The most events that one statement adds. */
 const MAX_ADDED = 200_000
@@ -62,22 +62,17 @@ const hourOf = (row: HistoryRow["hours"][number]): HourSums => ({
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
-  const run = (statement: Effect.Effect<unknown, unknown>) => Effect.asVoid(Effect.orDie(statement))
-  const of = ({ entitlementId, instanceId, organizationId, periodStart }: RollupKey, table = "") => {
-    const prefix = sql.literal(table)
-    return sql`${prefix}organization_id = ${organizationId} AND ${prefix}instance_id = ${instanceId}
-      AND ${prefix}entitlement_id = ${entitlementId} AND ${prefix}period_start = ${periodStart}`
-  }
+  const of = ofTotal(sql)
   const sums = sql.literal(`count(*) AS event_count, sum(value) AS sum, min(value) AS minimum, max(value) AS maximum,
     (array_agg(value ORDER BY timestamp DESC, ordinal DESC))[1] AS latest, max(timestamp) AS latest_at,
     (array_agg(ordinal ORDER BY timestamp DESC, ordinal DESC))[1] AS latest_ordinal`)
-  const key = ({ entitlementId, instanceId, organizationId, periodStart }: RollupKey) =>
+  const key = ({ entitlementId, instanceId, organizationId, periodStart }: StoredTotalKey) =>
     sql`${organizationId}::uuid, ${instanceId}::uuid, ${entitlementId}::uuid, ${periodStart}::timestamptz`
 
   return {
     /** Totals with many events that their hours do not contain, of all organizations. */
     behind: (at: Date, count: number) =>
-      records<RollupKey>()(sql`
+      records<StoredTotalKey>()(sql`
         SELECT t.organization_id AS "organizationId", t.instance_id AS "instanceId", t.entitlement_id AS "entitlementId",
           t.period_start AS "periodStart"
         FROM usage_totals t
@@ -88,8 +83,8 @@ const make = Effect.gen(function* () {
         LIMIT ${count}`),
 
     /** Locks the hours of a total until the transaction ends, and returns up to which event they contain its usage. */
-    lock: Effect.fnUntraced(function* (rollup: RollupKey) {
-      yield* run(sql`
+    lock: Effect.fnUntraced(function* (rollup: StoredTotalKey) {
+      yield* executed(sql`
         INSERT INTO usage_rollups (organization_id, instance_id, entitlement_id, period_start, rolled_to)
         VALUES (${key(rollup)}, 0) ON CONFLICT DO NOTHING`)
       const locked = yield* record<{ readonly rolledTo: number }>()(sql`
@@ -98,7 +93,7 @@ const make = Effect.gen(function* () {
     }),
 
     /** Adds the next events of a total to its locked hours. Returns whether more are left. */
-    addNext: (rollup: RollupKey, rolledTo: number) =>
+    addNext: (rollup: StoredTotalKey, rolledTo: number) =>
       Effect.map(
         record<{ readonly isBehind: boolean }>()(sql`
           WITH target AS MATERIALIZED (
@@ -127,14 +122,14 @@ const make = Effect.gen(function* () {
       ),
 
     /** Takes an event out of its hour. Only the count and the sum are right then. */
-    subtract: (rollup: RollupKey, at: Date, value: string) =>
-      run(sql`
+    subtract: (rollup: StoredTotalKey, at: Date, value: string) =>
+      executed(sql`
         UPDATE usage_hours SET event_count = event_count - 1, sum = sum - ${value}::text::numeric
         WHERE ${of(rollup)} AND hour = date_trunc('hour', ${at}::timestamptz, 'UTC')`),
 
-    /** Computes an hour of a total anew, up to the event that its hours contain. */
-    recompute: (rollup: RollupKey, at: Date, rolledTo: number) =>
-      run(sql`
+    /** Recomputes an hour of a total from its events, up to the last one that the hours include. */
+    recompute: (rollup: StoredTotalKey, at: Date, rolledTo: number) =>
+      executed(sql`
         WITH part AS (
           SELECT ${sums} FROM usage_events
           WHERE ${of(rollup)} AND ordinal <= ${rolledTo} AND voided_at IS NULL
@@ -146,7 +141,7 @@ const make = Effect.gen(function* () {
         FROM part WHERE ${of(rollup, "h.")} AND h.hour = date_trunc('hour', ${at}::timestamptz, 'UTC')`),
 
     /** Makes the transaction's statements start at once: to compile the plan of a history takes longer than to read it. */
-    planWithoutJit: run(sql`SELECT set_config('jit', 'off', true)`),
+    planWithoutJit: executed(sql`SELECT set_config('jit', 'off', true)`),
 
     /**
      * The totals that have events in a range, each with its hours: those that are stored, and those of the events that they do not
@@ -203,7 +198,7 @@ const make = Effect.gen(function* () {
       ),
 
     /** The lowest and the highest value of a total from its newest `set` on, in the hour of the set. */
-    sinceSet: (rollup: RollupKey, setAt: Date) =>
+    sinceSet: (rollup: StoredTotalKey, setAt: Date) =>
       Effect.map(
         record<{ readonly minimum: string | null; readonly maximum: string | null }>()(sql`
           WITH hour AS MATERIALIZED (

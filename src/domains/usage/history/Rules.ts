@@ -2,7 +2,7 @@
 import { BigDecimal, Option } from "effect"
 import type { ValidationError } from "../../../kernel/contract/Problem.ts"
 import { amountOf, zero } from "../../../kernel/values/Decimal.ts"
-import { DAY_MS } from "../../../kernel/values/Timestamp.ts"
+import { DAY_MS, HOUR_MS } from "../../../kernel/values/Timestamp.ts"
 import type { ReportAggregation } from "../../entitlements/Model.ts"
 import { valueOf } from "../rules/Aggregation.ts"
 import type { Total, UsageEvent } from "../rules/Aggregation.ts"
@@ -44,8 +44,6 @@ export const totalWithout = (method: ReportAggregation, total: Total, event: Usa
   const none = { replacedBy: null, keys: 0, minimum: null, maximum: null, latest: null }
   return { ...left, value: valueOf("AVERAGE", { ...none, count: valueCount, sum: valueCount === 0 ? null : sum }) }
 }
-
-const HOUR_MS = 3_600_000
 
 const startOfMonth = (at: Date, months = 0): Date =>
   new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + months, 1))

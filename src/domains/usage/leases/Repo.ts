@@ -3,7 +3,7 @@ import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option } from "effect"
 import { idBefore } from "../../../kernel/contract/Page.ts"
 import type { Position } from "../../../kernel/contract/Page.ts"
-import { record, records, returnedRow } from "../../../kernel/database/Statements.ts"
+import { executed, record, records, returnedRow } from "../../../kernel/database/Statements.ts"
 import type { Meter } from "../ledger/Model.ts"
 import type { Lease } from "./Model.ts"
 
@@ -29,7 +29,6 @@ const make = Effect.gen(function* () {
     lease.expires_at AS "expiresAt", lease.metadata`)
   const of = ({ entitlementId, instanceId, organizationId }: Seats) => sql`
     lease.organization_id = ${organizationId} AND lease.instance_id = ${instanceId} AND lease.entitlement_id = ${entitlementId}`
-  const run = (statement: Effect.Effect<unknown, unknown>) => Effect.asVoid(Effect.orDie(statement))
   const count = Effect.map((row: Option.Option<{ readonly count: number }>) => Option.getOrThrow(row).count)
 
   return {
@@ -47,7 +46,7 @@ const make = Effect.gen(function* () {
 
     /** Stores how many leases are live at most. */
     storeMostHeld: ({ entitlementId, instanceId, organizationId }: Seats, mostHeld: number) =>
-      run(sql`
+      executed(sql`
         UPDATE usage_seats SET most_held = ${mostHeld}
         WHERE organization_id = ${organizationId} AND instance_id = ${instanceId} AND entitlement_id = ${entitlementId}`),
 
@@ -74,14 +73,14 @@ const make = Effect.gen(function* () {
       ),
 
     insert: ({ entitlementId, instanceId, organizationId }: Seats, row: LeaseRow) =>
-      run(sql`
+      executed(sql`
         INSERT INTO usage_leases (organization_id, id, instance_id, entitlement_id, holder, acquired_at, renewed_at,
           expires_at, sweep_after, metadata)
         VALUES (${organizationId}, ${row.id}, ${instanceId}, ${entitlementId}, ${row.holder}, ${row.acquiredAt},
           ${row.renewedAt}, ${row.expiresAt}, ${row.sweepAfter}, ${row.metadata === null ? null : sql.json(row.metadata)})`),
 
     renew: ({ organizationId }: Seats, row: LeaseRow) =>
-      run(sql`
+      executed(sql`
         UPDATE usage_leases SET renewed_at = ${row.renewedAt}, expires_at = ${row.expiresAt}, sweep_after = ${row.sweepAfter},
           metadata = ${row.metadata === null ? null : sql.json(row.metadata)}
         WHERE organization_id = ${organizationId} AND id = ${row.id}`),

@@ -4,9 +4,8 @@
  */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
-import type { SqlError } from "effect/sql/SqlError"
 import type { Fragment } from "effect/sql/Statement"
-import { column, records } from "../../../kernel/database/Statements.ts"
+import { column, executed, records } from "../../../kernel/database/Statements.ts"
 
 /** A delivery to insert. */
 export interface QueueRow {
@@ -80,7 +79,6 @@ const MAX_LANES_PER_CLAIM = 64
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
-  const run = (statement: Effect.Effect<unknown, SqlError>) => Effect.asVoid(Effect.orDie(statement))
 
   // The rows of `queue` that count against the limits.
   const isInFlight = ({ inFlightSince, recording }: Pick<ClaimLimits, "recording" | "inFlightSince">) => sql`
@@ -102,7 +100,7 @@ const make = Effect.gen(function* () {
   const lowerLaneHeads = (heads: ReadonlyArray<LaneHead>) =>
     heads.length === 0
       ? Effect.void
-      : run(sql`
+      : executed(sql`
         INSERT INTO webhook_lanes AS lane (organization_id, endpoint_id, head_due_at, last_served_at)
         SELECT head."organizationId", head."endpointId", min(head."dueAt"), 'epoch'
         FROM unnest(
@@ -123,7 +121,7 @@ const make = Effect.gen(function* () {
   return {
     /** Inserts deliveries. A delivery that is already in the queue is not changed. */
     insert: (rows: ReadonlyArray<QueueRow>) =>
-      run(sql`
+      executed(sql`
         INSERT INTO webhook_queue (organization_id, id, endpoint_id, event_id, event_name, attempt, due_at)
         SELECT delivery."organizationId", delivery.id, delivery."endpointId", delivery."eventId", delivery."eventName",
           delivery.attempt, delivery."dueAt"
@@ -250,7 +248,7 @@ const make = Effect.gen(function* () {
         SELECT queue.due_at FROM webhook_queue queue
         WHERE queue.organization_id = webhook_lanes.organization_id AND queue.endpoint_id = webhook_lanes.endpoint_id ${among}
         ORDER BY queue.due_at LIMIT 1)`
-      return run(sql`
+      return executed(sql`
         UPDATE webhook_lanes SET last_served_at = ${at}, head_due_at = coalesce(
           ${first(sql`AND queue.due_at >= webhook_lanes.head_due_at`)}, ${first(sql``)}, 'infinity')
         WHERE ctid = ANY(${lanes.map((lane) => lane.rowLocation)}::text[]::tid[])`)
