@@ -38,6 +38,7 @@ import * as DeploymentZonesHttp from "../domains/zones/Http.ts"
 import * as Authentication from "../http/middleware/Authentication.ts"
 import * as BinaryEvents from "../http/middleware/BinaryEvents.ts"
 import * as Cors from "../http/middleware/Cors.ts"
+import * as DryRuns from "../http/middleware/DryRuns.ts"
 import * as Idempotency from "../http/middleware/Idempotency.ts"
 import * as MethodNotAllowed from "../http/middleware/MethodNotAllowed.ts"
 import * as ProblemResponses from "../http/middleware/ProblemResponses.ts"
@@ -48,7 +49,13 @@ import * as Health from "../http/routes/Health.ts"
 import * as TokenValidation from "../http/routes/TokenValidation.ts"
 import * as Metrics from "../infra/telemetry/Metrics.ts"
 
-const middlewares = Layer.mergeAll(RequestValidation.layer, RateLimits.layer, Idempotency.layer, BinaryEvents.layer)
+const middlewares = Layer.mergeAll(
+  RequestValidation.layer,
+  RateLimits.layer,
+  Idempotency.layer,
+  BinaryEvents.layer,
+  DryRuns.layer,
+)
 
 const coreHandlers = Layer.mergeAll(
   AccessHttp.me,

@@ -9,6 +9,7 @@ import * as Events from "../domains/events/Layer.ts"
 import * as Flags from "../domains/flags/Layer.ts"
 import * as Groups from "../domains/groups/Layer.ts"
 import * as Idempotency from "../domains/idempotency/Layer.ts"
+import * as Impact from "../domains/impact/Layer.ts"
 import * as Imports from "../domains/imports/Layer.ts"
 import * as Instances from "../domains/instances/Layer.ts"
 import * as Integrations from "../domains/integrations/Layer.ts"
@@ -45,6 +46,7 @@ const ports = Layer.mergeAll(
 export const services = Maintenance.layer
   .pipe(
     Layer.provideMerge(Webhooks.layer),
+    Layer.provideMerge(Impact.layer),
     Layer.provideMerge(Flags.layer),
     Layer.provideMerge(Migrations.layer),
     Layer.provideMerge(Usage.layer),

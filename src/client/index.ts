@@ -10,8 +10,8 @@ import type { HttpApi, HttpApiGroup } from "effect/http-api"
 import { CoreApi } from "../api/CoreApi.ts"
 import { PlatformApi } from "../api/PlatformApi.ts"
 import { WebhookApi } from "../api/WebhookApi.ts"
-import { withOptionalHeaders } from "./OptionalHeaders.ts"
-import type { ClientOf } from "./OptionalHeaders.ts"
+import { withOptionalParts } from "./OptionalParts.ts"
+import type { ClientOf } from "./OptionalParts.ts"
 import { retrying } from "./Retry.ts"
 
 export { CoreApi, PlatformApi, WebhookApi }
@@ -45,7 +45,7 @@ const transport = ({ baseUrl, retries, token }: ClientOptions) => ({
 const make = <Id extends string, Groups extends HttpApiGroup.Constraint>(
   api: HttpApi.HttpApi<Id, Groups>,
   options: ClientOptions,
-) => Effect.map(HttpApiClient.make(api, transport(options)), (client) => withOptionalHeaders<Groups>(client as object))
+) => Effect.map(HttpApiClient.make(api, transport(options)), (client) => withOptionalParts<Groups>(client as object))
 
 /**
  * Creates a client of the Core API: `core.check.check({ params, payload })`. It needs an `HttpClient`, such as

@@ -42,6 +42,7 @@ const domains = [
   "usage",
   "migrations",
   "flags",
+  "impact",
   "webhooks",
   "maintenance",
 ]

@@ -23,6 +23,8 @@ export interface Endpoint {
   /** The schemas of its encoded body. */
   readonly bodies: ReadonlyArray<Schema.Codec<unknown>>
   readonly takesIdempotencyKey: boolean
+  /** Whether it can be asked for a dry run. */
+  readonly hasDryRun: boolean
   /** The example of its body in the OpenAPI document. */
   readonly example: object | undefined
   /** Whether a value is a valid body. */
@@ -73,6 +75,7 @@ const describe = (
   middleware: endpoint.middlewares as unknown as ReadonlySet<HttpApiMiddleware.AnyService>,
   hasBody: endpoint.payload.size > 0,
   bodies: bodiesOf(endpoint),
+  hasDryRun: JSON.stringify(endpoint.query?.ast ?? null).includes('"dryRun"'),
   example: Context.getOrUndefined(endpoint.annotations as Context.Context<ExampleBody>, ExampleBody),
   accepts: (body) =>
     bodiesOf(endpoint).some((schema) =>

@@ -84,10 +84,22 @@ type RequestOf<O extends Operation> = CallOptions &
   Part<"query", O["parameters"]["query"]> &
   BodyPart<O>
 
-type Method<O extends Operation> =
+/** The answer to a dry run: a request with `query: { dryRun: "true" }`. */
+interface DryRun {
+  readonly dryRun: true
+}
+
+type RealMethod<O extends Operation> =
   Partial<RequestOf<O>> extends RequestOf<O>
-    ? (request?: RequestOf<O>) => Promise<SuccessOf<O>>
-    : (request: RequestOf<O>) => Promise<SuccessOf<O>>
+    ? (request?: RequestOf<O>) => Promise<Exclude<SuccessOf<O>, DryRun>>
+    : (request: RequestOf<O>) => Promise<Exclude<SuccessOf<O>, DryRun>>
+
+type Method<O extends Operation> = [Extract<SuccessOf<O>, DryRun>] extends [never]
+  ? RealMethod<O>
+  : ((
+      request: RequestOf<O> & { readonly query: { readonly dryRun: "true" } },
+    ) => Promise<Extract<SuccessOf<O>, DryRun>>) &
+      RealMethod<O>
 
 /** A client with a method for each operation. A method fails with a `ProblemError` or a `ConnectionError`. */
 export type ClientOf<Operations> = {

@@ -4,6 +4,8 @@ import { Created, Idempotency, idempotencyHeaders, RequiredScope } from "../../k
 import { exampleBody } from "../../kernel/contract/Example.ts"
 import { Page, pageQuery } from "../../kernel/contract/Page.ts"
 import { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
+import { DryRunImpact, dryRunQuery, DryRuns } from "../../kernel/contract/dryruns/DryRun.ts"
+import { DeletionDryRun } from "../../kernel/contract/dryruns/ImpactModels.ts"
 import { PathName } from "../../kernel/values/Text.ts"
 import { ComponentNotFound, CreateComponentSlugTaken, DeleteComponentLinkedToRelease } from "./Errors.ts"
 import { Component, CreateComponent } from "./Model.ts"
@@ -44,10 +46,13 @@ export class ComponentsApi extends HttpApiGroup.make("components")
       .annotateMerge(OpenApi.annotations({ summary: "Read a component" })),
     HttpApiEndpoint.delete("delete", "/components/:componentSlug", {
       params: component,
-      success: HttpApiSchema.NoContent,
+      query: dryRunQuery,
+      success: [HttpApiSchema.NoContent, DeletionDryRun],
       error: [ComponentNotFound, DeleteComponentLinkedToRelease],
     })
+      .middleware(DryRuns)
       .annotate(RequiredScope, "write:components")
+      .annotate(DryRunImpact, "deletion")
       .annotateMerge(
         OpenApi.annotations({
           summary: "Delete a component",

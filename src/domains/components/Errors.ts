@@ -1,5 +1,5 @@
 /** Problems of components (contract, section 3). */
-import { Problem } from "../../kernel/contract/Problem.ts"
+import { DeletionProblem, Problem } from "../../kernel/contract/Problem.ts"
 
 export class ComponentNotFound extends Problem<ComponentNotFound>()("Component.NotFound", 404, "Component not found") {}
 
@@ -9,8 +9,7 @@ export class CreateComponentSlugTaken extends Problem<CreateComponentSlugTaken>(
   "Another component has this slug",
 ) {}
 
-export class DeleteComponentLinkedToRelease extends Problem<DeleteComponentLinkedToRelease>()(
+export class DeleteComponentLinkedToRelease extends DeletionProblem<DeleteComponentLinkedToRelease>()(
   "DeleteComponent.LinkedToRelease",
-  409,
   "The component is part of a release",
 ) {}

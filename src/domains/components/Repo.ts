@@ -1,6 +1,7 @@
 /** SQL of components. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
+import { affectedRows } from "../../kernel/database/AffectedRows.ts"
 import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
 import { record, records, returnedRow } from "../../kernel/database/Statements.ts"
@@ -40,9 +41,14 @@ const make = Effect.gen(function* () {
       record<Component>()(sql`
         SELECT ${columns} FROM components WHERE organization_id = ${organizationId} AND slug = ${slug} FOR UPDATE`),
 
-    isLinked: (organizationId: string, id: string) =>
-      returnedRow(sql`
-        SELECT 1 FROM release_components WHERE organization_id = ${organizationId} AND component_id = ${id} LIMIT 1`),
+    releasesWith: (organizationId: string, id: string) =>
+      affectedRows<{ readonly slug: string }>()(
+        sql,
+        sql`
+          SELECT r.slug FROM release_components l
+          JOIN releases r ON r.organization_id = l.organization_id AND r.id = l.release_id
+          WHERE l.organization_id = ${organizationId} AND l.component_id = ${id} ORDER BY r.id`,
+      ),
 
     delete: (organizationId: string, id: string) =>
       Effect.asVoid(Effect.orDie(sql`DELETE FROM components WHERE organization_id = ${organizationId} AND id = ${id}`)),

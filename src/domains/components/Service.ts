@@ -70,8 +70,10 @@ const make = Effect.gen(function* () {
       Effect.gen(function* () {
         const component = yield* repo.lockBySlug(caller.organizationId, slug)
         if (Option.isNone(component)) return yield* notFound(slug)
-        if (yield* repo.isLinked(caller.organizationId, component.value.id)) {
+        const releases = yield* repo.releasesWith(caller.organizationId, component.value.id)
+        if (releases.count > 0) {
           return yield* new DeleteComponentLinkedToRelease({
+            impact: { blocking: [{ kind: "releases", ...releases }] },
             detail: `The component "${slug}" is part of a release. Delete the releases that contain it first.`,
           })
         }

@@ -1,4 +1,5 @@
 /** Endpoints of connectors. */
+import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import {
   Idempotency,
@@ -17,6 +18,8 @@ import {
   ConnectorSettingsNotFound,
   TestConnectorNotSupported,
 } from "./Errors.ts"
+import { DryRunImpact, DryRunOf, DryRuns, dryRunQuery } from "../../kernel/contract/dryruns/DryRun.ts"
+import { ConnectorImpact } from "../../kernel/contract/dryruns/ImpactModels.ts"
 import {
   Activation,
   ConnectorName,
@@ -28,6 +31,12 @@ import {
 } from "./Model.ts"
 
 const connector = { connectorName: ConnectorName }
+
+const DeactivationDryRun = DryRunOf("ConnectorDeactivation", {
+  status: 204,
+  body: Schema.Null,
+  impact: ConnectorImpact,
+})
 
 export class ConnectorsApi extends HttpApiGroup.make("connectors")
   .add(
@@ -69,9 +78,12 @@ export class ConnectorsApi extends HttpApiGroup.make("connectors")
       ),
     HttpApiEndpoint.delete("deactivate", "/connectors/:connectorName/activation", {
       params: connector,
-      success: HttpApiSchema.NoContent,
+      query: dryRunQuery,
+      success: [HttpApiSchema.NoContent, DeactivationDryRun],
     })
+      .middleware(DryRuns)
       .annotate(RequiredScope, "write:organizations")
+      .annotate(DryRunImpact, "connector")
       .annotateMerge(
         OpenApi.annotations({
           summary: "Deactivate a connector",

@@ -6,6 +6,8 @@ import { exampleBody } from "../../kernel/contract/Example.ts"
 import { rewritable } from "../../kernel/contract/Rewritable.ts"
 import { Page, pageQuery } from "../../kernel/contract/Page.ts"
 import { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
+import { DryRunImpact, dryRunQuery, DryRuns } from "../../kernel/contract/dryruns/DryRun.ts"
+import { DeletionDryRun } from "../../kernel/contract/dryruns/ImpactModels.ts"
 import { PathName } from "../../kernel/values/Text.ts"
 import {
   CreateCustomerExternalIdTaken,
@@ -74,10 +76,13 @@ export class CustomersApi extends HttpApiGroup.make("customers")
       ),
     HttpApiEndpoint.delete("delete", "/customers/:customerSlug", {
       params: customer,
-      success: HttpApiSchema.NoContent,
+      query: dryRunQuery,
+      success: [HttpApiSchema.NoContent, DeletionDryRun],
       error: [CustomerNotFound, DeleteCustomerInUse],
     })
+      .middleware(DryRuns)
       .annotate(RequiredScope, "write:customers")
+      .annotate(DryRunImpact, "deletion")
       .annotateMerge(
         OpenApi.annotations({
           summary: "Delete a customer",

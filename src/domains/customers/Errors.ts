@@ -1,5 +1,5 @@
 /** Problems of customers (contract, section 3). */
-import { Problem } from "../../kernel/contract/Problem.ts"
+import { DeletionProblem, Problem } from "../../kernel/contract/Problem.ts"
 
 export class CustomerNotFound extends Problem<CustomerNotFound>()("Customer.NotFound", 404, "Customer not found") {}
 
@@ -21,9 +21,8 @@ export class UpdateCustomerExternalIdTaken extends Problem<UpdateCustomerExterna
   "Another customer has this external id",
 ) {}
 
-export class DeleteCustomerInUse extends Problem<DeleteCustomerInUse>()(
+export class DeleteCustomerInUse extends DeletionProblem<DeleteCustomerInUse>()(
   "DeleteCustomer.InUse",
-  409,
   "The customer has instances",
 ) {}
 

@@ -1,6 +1,8 @@
 /** SQL of customers. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option } from "effect"
+import { affectedRows } from "../../kernel/database/AffectedRows.ts"
+import type { AffectedInstance } from "../../kernel/contract/dryruns/Impact.ts"
 import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
 import { HotPath } from "../../kernel/database/Connections.ts"
@@ -112,9 +114,12 @@ const make = Effect.gen(function* () {
         Option.getOrThrow,
       ),
 
-    hasInstances: (organizationId: string, id: string) =>
-      returnedRow(
-        sql`SELECT 1 FROM instances WHERE organization_id = ${organizationId} AND customer_id = ${id} LIMIT 1`,
+    instancesOf: (organizationId: string, { id, slug }: Customer) =>
+      affectedRows<AffectedInstance>()(
+        sql,
+        sql`
+          SELECT slug, ${slug}::text AS customer FROM instances
+          WHERE organization_id = ${organizationId} AND customer_id = ${id} ORDER BY id`,
       ),
 
     /** Deletes a locked customer and, by cascade, its integration records. Returns the deleted record. */

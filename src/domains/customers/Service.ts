@@ -2,6 +2,7 @@
 import { Context, Effect, Layer, Option } from "effect"
 import { Events } from "../events/Service.ts"
 import { Caller } from "../../kernel/contract/Caller.ts"
+import { namedTo } from "../../kernel/contract/dryruns/Impact.ts"
 import { changesIn, requireUnchanged } from "../../kernel/contract/Rewritable.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
 import { byId, Cursors, filtersOf } from "../../kernel/contract/Page.ts"
@@ -158,8 +159,10 @@ const make = Effect.gen(function* () {
       Effect.gen(function* () {
         const customer = yield* repo.lockBySlug(caller.organizationId, slug)
         if (Option.isNone(customer)) return yield* notFound(slug)
-        if (yield* repo.hasInstances(caller.organizationId, customer.value.id)) {
+        const instances = yield* repo.instancesOf(caller.organizationId, customer.value)
+        if (instances.count > 0) {
           return yield* new DeleteCustomerInUse({
+            impact: { blocking: [{ kind: "instances", ...namedTo(caller, instances) }] },
             detail: `The customer "${slug}" has instances. Delete them or move them to another customer first.`,
           })
         }

@@ -5,6 +5,8 @@ import { exampleBody } from "../../kernel/contract/Example.ts"
 import { rewritable } from "../../kernel/contract/Rewritable.ts"
 import { Page, pageQuery } from "../../kernel/contract/Page.ts"
 import { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
+import { DryRunImpact, dryRunQuery, DryRuns } from "../../kernel/contract/dryruns/DryRun.ts"
+import { DeletionDryRun } from "../../kernel/contract/dryruns/ImpactModels.ts"
 import { PathName } from "../../kernel/values/Text.ts"
 import { CreateEntitlementSlugTaken, DeleteEntitlementInUse, EntitlementNotFound } from "./Errors.ts"
 import { CreateEntitlement, Entitlement, entitlementFilters, UpdateEntitlement } from "./Model.ts"
@@ -73,10 +75,13 @@ export class EntitlementsApi extends HttpApiGroup.make("entitlements")
       ),
     HttpApiEndpoint.delete("delete", "/entitlements/:entitlementSlug", {
       params: entitlement,
-      success: HttpApiSchema.NoContent,
+      query: dryRunQuery,
+      success: [HttpApiSchema.NoContent, DeletionDryRun],
       error: [EntitlementNotFound, DeleteEntitlementInUse],
     })
+      .middleware(DryRuns)
       .annotate(RequiredScope, "write:entitlements")
+      .annotate(DryRunImpact, "deletion")
       .annotateMerge(
         OpenApi.annotations({
           summary: "Delete an entitlement",

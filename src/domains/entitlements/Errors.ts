@@ -1,5 +1,5 @@
 /** Problems of entitlements (contract, section 3). */
-import { Problem } from "../../kernel/contract/Problem.ts"
+import { DeletionProblem, Problem } from "../../kernel/contract/Problem.ts"
 
 export class EntitlementNotFound extends Problem<EntitlementNotFound>()(
   "Entitlement.NotFound",
@@ -13,8 +13,7 @@ export class CreateEntitlementSlugTaken extends Problem<CreateEntitlementSlugTak
   "Another entitlement has this slug",
 ) {}
 
-export class DeleteEntitlementInUse extends Problem<DeleteEntitlementInUse>()(
+export class DeleteEntitlementInUse extends DeletionProblem<DeleteEntitlementInUse>()(
   "DeleteEntitlement.InUse",
-  409,
   "The entitlement is in use",
 ) {}

@@ -2,11 +2,13 @@
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
+import { affectedRows } from "../../kernel/database/AffectedRows.ts"
+import type { AffectedInstance } from "../../kernel/contract/dryruns/Impact.ts"
 import { afterInDisplayOrder } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
 import { pageIds, prefixOf } from "../../kernel/database/Pages.ts"
 import type { Unordered } from "../../kernel/database/Pages.ts"
-import { record, records, returnedRow } from "../../kernel/database/Statements.ts"
+import { record, records } from "../../kernel/database/Statements.ts"
 import type { Entitlement, EntitlementFilters } from "./Model.ts"
 
 // The groups of a row as one JSON column, which also supplies the group slugs.
@@ -47,6 +49,8 @@ const make = Effect.gen(function* () {
       indexed: [sql`id = ANY(ARRAY(SELECT m.entitlement_id ${members}))`],
     }
   }
+
+  const instance = sql.literal("i.slug, c.slug AS customer")
 
   return {
     /** The statement that stores the row if its slug is free. */
@@ -122,22 +126,38 @@ const make = Effect.gen(function* () {
           WHERE organization_id = ${organizationId} AND id = ${row.id}`),
       ),
 
-    isGranted: (organizationId: string, id: string) =>
-      returnedRow(sql`
-        SELECT 1 FROM license_entitlements WHERE organization_id = ${organizationId} AND entitlement_id = ${id}
-        LIMIT 1`),
+    /** License versions that grant the entitlement. */
+    licensesGranting: (organizationId: string, id: string) =>
+      affectedRows<{ readonly slug: string }>()(
+        sql,
+        sql`
+          SELECT l.slug FROM license_entitlements g
+          JOIN licenses l ON l.organization_id = g.organization_id AND l.id = g.license_id
+          WHERE g.organization_id = ${organizationId} AND g.entitlement_id = ${id} ORDER BY l.id`,
+      ),
 
-    /** Whether an override of an instance is in force at an instant or starts later. */
-    isOverridden: (organizationId: string, id: string, at: Date) =>
-      returnedRow(sql`
-        SELECT 1 FROM entitlement_overrides
-        WHERE organization_id = ${organizationId} AND entitlement_id = ${id} AND ended_at IS NULL
-          AND (ends_at IS NULL OR ends_at > ${at})
-        LIMIT 1`),
+    /** Instances with an override that is in force at an instant or starts later. */
+    instancesOverriding: (organizationId: string, id: string, at: Date) =>
+      affectedRows<AffectedInstance>()(
+        sql,
+        sql`
+          SELECT DISTINCT ON (i.id) ${instance} FROM entitlement_overrides o
+          JOIN instances i ON i.organization_id = o.organization_id AND i.id = o.instance_id
+          JOIN customers c ON c.organization_id = i.organization_id AND c.id = i.customer_id
+          WHERE o.organization_id = ${organizationId} AND o.entitlement_id = ${id} AND o.ended_at IS NULL
+            AND (o.ends_at IS NULL OR o.ends_at > ${at}) ORDER BY i.id`,
+      ),
 
-    hasUsage: (organizationId: string, id: string) =>
-      returnedRow(sql`
-        SELECT 1 FROM usage_totals WHERE organization_id = ${organizationId} AND entitlement_id = ${id} LIMIT 1`),
+    /** Instances with usage of the entitlement. */
+    instancesUsing: (organizationId: string, id: string) =>
+      affectedRows<AffectedInstance>()(
+        sql,
+        sql`
+          SELECT DISTINCT ON (i.id) ${instance} FROM usage_totals t
+          JOIN instances i ON i.organization_id = t.organization_id AND i.id = t.instance_id
+          JOIN customers c ON c.organization_id = i.organization_id AND c.id = i.customer_id
+          WHERE t.organization_id = ${organizationId} AND t.entitlement_id = ${id} ORDER BY i.id`,
+      ),
 
     delete: (organizationId: string, id: string) =>
       Effect.asVoid(

@@ -2,6 +2,8 @@
 import { Context, Effect, Layer, Option } from "effect"
 import { Events } from "../events/Service.ts"
 import { Caller } from "../../kernel/contract/Caller.ts"
+import { namedTo } from "../../kernel/contract/dryruns/Impact.ts"
+import type { Blocking } from "../../kernel/contract/dryruns/Impact.ts"
 import { requireUnchanged } from "../../kernel/contract/Rewritable.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
 import { Cursors, filtersOf } from "../../kernel/contract/Page.ts"
@@ -105,28 +107,39 @@ const make = Effect.gen(function* () {
     )
   })
 
+  /** Fails if something stands against the deletion of an entitlement. */
+  const refuseInUse = Effect.fnUntraced(function* (caller: Caller["Service"], { id, slug }: Entitlement) {
+    const licenses = yield* repo.licensesGranting(caller.organizationId, id)
+    const overrides = yield* repo.instancesOverriding(caller.organizationId, id, yield* now)
+    // Deleting the entitlement would also delete its usage, which may still have to be billed.
+    const usage = yield* repo.instancesUsing(caller.organizationId, id)
+    const all: ReadonlyArray<readonly [Blocking, detail: string]> = [
+      [
+        { kind: "licenses", ...licenses },
+        `A license grants the entitlement "${slug}". Remove it from all licenses first.`,
+      ],
+      [
+        { kind: "overrides", ...namedTo(caller, overrides) },
+        `An instance has an override of the entitlement "${slug}". Remove it first.`,
+      ],
+      [
+        { kind: "usage", ...namedTo(caller, usage) },
+        `Some instances have usage of the entitlement "${slug}". Delete them first.`,
+      ],
+    ]
+    const blocking = all.filter(([{ count }]) => count > 0)
+    const [first] = blocking
+    if (first === undefined) return
+    return yield* new DeleteEntitlementInUse({ detail: first[1], impact: { blocking: blocking.map(([kind]) => kind) } })
+  })
+
   const remove = Effect.fn("Entitlements.delete")(function* (slug: string) {
     const caller = yield* Caller
     yield* transactions.run(
       Effect.gen(function* () {
         const entitlement = yield* repo.lockBySlug(caller.organizationId, slug)
         if (Option.isNone(entitlement)) return yield* notFound(slug)
-        if (yield* repo.isGranted(caller.organizationId, entitlement.value.id)) {
-          return yield* new DeleteEntitlementInUse({
-            detail: `A license grants the entitlement "${slug}". Remove it from all licenses first.`,
-          })
-        }
-        if (yield* repo.isOverridden(caller.organizationId, entitlement.value.id, yield* now)) {
-          return yield* new DeleteEntitlementInUse({
-            detail: `An instance has an override of the entitlement "${slug}". Remove it first.`,
-          })
-        }
-        // Deleting the entitlement would also delete its usage, which may still have to be billed.
-        if (yield* repo.hasUsage(caller.organizationId, entitlement.value.id)) {
-          return yield* new DeleteEntitlementInUse({
-            detail: `Some instances have usage of the entitlement "${slug}". Delete them first.`,
-          })
-        }
+        yield* refuseInUse(caller, entitlement.value)
         yield* repo.delete(caller.organizationId, entitlement.value.id)
         yield* events.emit(caller, "ENTITLEMENT_DELETED", entitlement.value)
       }),

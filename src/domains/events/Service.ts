@@ -2,6 +2,7 @@
 import { Context, Effect, Layer, Option } from "effect"
 import type { Fragment } from "effect/sql/Statement"
 import type { ActorReference } from "../../kernel/contract/Caller.ts"
+import { CurrentDryRun } from "../../kernel/contract/dryruns/DryRun.ts"
 import type { ChangeName, EventName, EventRecord, RecordEventName } from "../../kernel/contract/Event.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
 import { Cursors, DEFAULT_LIMIT } from "../../kernel/contract/Page.ts"
@@ -13,7 +14,7 @@ import { Transaction } from "../../kernel/database/Transactions.ts"
 import type { EventFilter } from "./Model.ts"
 import { EventOrdering } from "./EventOrdering.ts"
 import { EventsRepo } from "./Repo.ts"
-import { listingOf, previousOf } from "./Rules.ts"
+import { listingOf, previousOf, resourceOf } from "./Rules.ts"
 
 /** The organization and the actor of an event. A `Caller` is a source. */
 export interface EventSource {
@@ -84,6 +85,12 @@ export class Events extends Context.Service<
         return event
       })
 
+      /** A dry run answers with the events that it stored. */
+      const collect = ({ data, previous, type }: EventRecord) =>
+        Effect.map(CurrentDryRun, (events) => {
+          events?.push({ type, resource: resourceOf(data), data, ...(previous === undefined ? {} : { previous }) })
+        })
+
       // Without an outbox row there is nothing to deliver, so deliveries are not woken.
       const announce = (isQueued: boolean) =>
         isQueued ? Effect.andThen(signals.notify("webhooks"), signals.notify("events")) : signals.notify("events")
@@ -91,6 +98,7 @@ export class Events extends Context.Service<
       const deliver = Effect.fnUntraced(function* (event: EventRecord) {
         yield* Transaction
         yield* announce(yield* repo.insertForDelivery(event))
+        yield* collect(event)
       })
 
       const emit = Effect.fnUntraced(function* (source: EventSource, type: RecordEventName, data: object) {
@@ -113,9 +121,11 @@ export class Events extends Context.Service<
         type: RecordEventName,
         data: object,
       ) {
-        const handedOver = yield* repo.insertWithChange(change, yield* eventOf(source, type, data))
+        const event = yield* eventOf(source, type, data)
+        const handedOver = yield* repo.insertWithChange(change, event)
         if (Option.isNone(handedOver)) return false
         yield* announce(handedOver.value)
+        yield* collect(event)
         return true
       })
 
@@ -124,6 +134,7 @@ export class Events extends Context.Service<
         const event = yield* eventOf(source, type, data)
         yield* repo.insert(event)
         yield* signals.notify("events")
+        yield* collect(event)
         return event
       })
 

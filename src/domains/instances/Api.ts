@@ -1,4 +1,5 @@
 /** Endpoints of instances. */
+import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { ConnectorNotActive } from "../connectors/Errors.ts"
 import { CreateIntegrationExternalIdTaken } from "../customers/Errors.ts"
@@ -13,6 +14,8 @@ import { exampleBody } from "../../kernel/contract/Example.ts"
 import { rewritable } from "../../kernel/contract/Rewritable.ts"
 import { Page, pageQuery } from "../../kernel/contract/Page.ts"
 import { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
+import { DryRunImpact, DryRunOf, DryRuns, dryRunQuery } from "../../kernel/contract/dryruns/DryRun.ts"
+import { InstanceDeletionImpact, TurningImpact } from "../../kernel/contract/dryruns/ImpactModels.ts"
 import { PathName } from "../../kernel/values/Text.ts"
 import {
   CreateInstanceLicenseArchived,
@@ -23,6 +26,13 @@ import {
 import { CreateInstance, Instance, instanceFilters, UpdateInstance } from "./Model.ts"
 
 const instance = { instanceSlug: PathName }
+
+const InstanceChangeDryRun = DryRunOf("InstanceChange", { status: 200, body: Instance, impact: TurningImpact })
+const InstanceDeletionDryRun = DryRunOf("InstanceDeletion", {
+  status: 204,
+  body: Schema.Null,
+  impact: InstanceDeletionImpact,
+})
 
 export class InstancesApi extends HttpApiGroup.make("instances")
   .add(
@@ -79,10 +89,13 @@ export class InstancesApi extends HttpApiGroup.make("instances")
     HttpApiEndpoint.patch("update", "/instances/:instanceSlug", {
       params: instance,
       payload: rewritable(Instance, UpdateInstance),
-      success: Instance,
+      query: dryRunQuery,
+      success: [Instance, InstanceChangeDryRun],
       error: [InstanceNotFound, UpdateInstanceLicenseArchived, ValidationFailed],
     })
+      .middleware(DryRuns)
       .annotate(RequiredScope, "write:instances")
+      .annotate(DryRunImpact, "instance")
       .annotateMerge(exampleBody({ endLicenseDate: "2028-01-01T00:00:00Z" }))
       .annotateMerge(
         OpenApi.annotations({
@@ -93,10 +106,13 @@ export class InstancesApi extends HttpApiGroup.make("instances")
       ),
     HttpApiEndpoint.delete("delete", "/instances/:instanceSlug", {
       params: instance,
-      success: HttpApiSchema.NoContent,
+      query: dryRunQuery,
+      success: [HttpApiSchema.NoContent, InstanceDeletionDryRun],
       error: InstanceNotFound,
     })
+      .middleware(DryRuns)
       .annotate(RequiredScope, "write:instances")
+      .annotate(DryRunImpact, "instance-deletion")
       .annotateMerge(
         OpenApi.annotations({
           summary: "Delete an instance",

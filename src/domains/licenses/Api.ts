@@ -1,10 +1,13 @@
 /** Endpoints of licenses. */
+import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Created, Idempotency, idempotencyHeaders, RequiredScope } from "../../kernel/contract/Endpoint.ts"
 import { exampleBody } from "../../kernel/contract/Example.ts"
 import { rewritable } from "../../kernel/contract/Rewritable.ts"
 import { Page, pageQuery } from "../../kernel/contract/Page.ts"
 import { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
+import { DryRunImpact, DryRunOf, DryRuns, dryRunQuery } from "../../kernel/contract/dryruns/DryRun.ts"
+import { LicenseImpact } from "../../kernel/contract/dryruns/ImpactModels.ts"
 import { PathName } from "../../kernel/values/Text.ts"
 import {
   ArchiveLicenseDefaultMustBePublished,
@@ -21,6 +24,9 @@ import {
 import { CreateLicense, License, licenseFilters, UpdateLicense } from "./Model.ts"
 
 const license = { licenseSlug: PathName }
+
+const LicenseTransitionDryRun = DryRunOf("LicenseTransition", { status: 200, body: License, impact: LicenseImpact })
+const LicenseChangeDryRun = DryRunOf("LicenseChange", { status: 204, body: Schema.Null, impact: LicenseImpact })
 
 export class LicensesApi extends HttpApiGroup.make("licenses")
   .add(
@@ -62,10 +68,13 @@ export class LicensesApi extends HttpApiGroup.make("licenses")
     HttpApiEndpoint.put("update", "/licenses/:licenseSlug", {
       params: license,
       payload: rewritable(License, UpdateLicense),
-      success: HttpApiSchema.NoContent,
+      query: dryRunQuery,
+      success: [HttpApiSchema.NoContent, LicenseChangeDryRun],
       error: [LicenseNotFound, UpdateLicenseDefaultMustBePublished, ValidationFailed],
     })
+      .middleware(DryRuns)
       .annotate(RequiredScope, "write:licenses")
+      .annotate(DryRunImpact, "license")
       .annotateMerge(exampleBody({ isDefault: false }))
       .annotateMerge(
         OpenApi.annotations({
@@ -76,10 +85,13 @@ export class LicensesApi extends HttpApiGroup.make("licenses")
       ),
     HttpApiEndpoint.delete("delete", "/licenses/:licenseSlug", {
       params: license,
-      success: HttpApiSchema.NoContent,
+      query: dryRunQuery,
+      success: [HttpApiSchema.NoContent, LicenseChangeDryRun],
       error: [LicenseNotFound, DeleteLicenseNotADraft, DeleteLicenseInUse],
     })
+      .middleware(DryRuns)
       .annotate(RequiredScope, "write:licenses")
+      .annotate(DryRunImpact, "license")
       .annotateMerge(
         OpenApi.annotations({
           summary: "Delete a draft license version",
@@ -90,20 +102,26 @@ export class LicensesApi extends HttpApiGroup.make("licenses")
     HttpApiEndpoint.post("publish", "/licenses/:licenseSlug/publish", {
       headers: idempotencyHeaders,
       params: license,
-      success: License,
+      query: dryRunQuery,
+      success: [License, LicenseTransitionDryRun],
       error: [LicenseNotFound, PublishLicenseNotADraft],
     })
       .middleware(Idempotency)
+      .middleware(DryRuns)
       .annotate(RequiredScope, "write:licenses")
+      .annotate(DryRunImpact, "license")
       .annotateMerge(OpenApi.annotations({ summary: "Publish a draft license version" })),
     HttpApiEndpoint.post("archive", "/licenses/:licenseSlug/archive", {
       headers: idempotencyHeaders,
       params: license,
-      success: License,
+      query: dryRunQuery,
+      success: [License, LicenseTransitionDryRun],
       error: [LicenseNotFound, ArchiveLicenseNotPublished, ArchiveLicenseDefaultMustBePublished],
     })
       .middleware(Idempotency)
+      .middleware(DryRuns)
       .annotate(RequiredScope, "write:licenses")
+      .annotate(DryRunImpact, "license")
       .annotateMerge(
         OpenApi.annotations({
           summary: "Archive a license version",
@@ -114,11 +132,14 @@ export class LicensesApi extends HttpApiGroup.make("licenses")
     HttpApiEndpoint.post("unarchive", "/licenses/:licenseSlug/unarchive", {
       headers: idempotencyHeaders,
       params: license,
-      success: License,
+      query: dryRunQuery,
+      success: [License, LicenseTransitionDryRun],
       error: [LicenseNotFound, UnarchiveLicenseNotArchived],
     })
       .middleware(Idempotency)
+      .middleware(DryRuns)
       .annotate(RequiredScope, "write:licenses")
+      .annotate(DryRunImpact, "license")
       .annotateMerge(OpenApi.annotations({ summary: "Unarchive a license version" })),
   )
   .annotateMerge(

@@ -3,6 +3,8 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { AdminsOnly, Created, Idempotency, idempotencyHeaders, RequiredScope } from "../../kernel/contract/Endpoint.ts"
 import { exampleBody } from "../../kernel/contract/Example.ts"
 import { rewritable } from "../../kernel/contract/Rewritable.ts"
+import { DryRunImpact, DryRunOf, DryRuns, dryRunQuery } from "../../kernel/contract/dryruns/DryRun.ts"
+import { MetadataFieldImpact } from "../../kernel/contract/dryruns/ImpactModels.ts"
 import { Uuid } from "../../kernel/values/Identifiers.ts"
 import { Page, pageQuery } from "../../kernel/contract/Page.ts"
 import { AdminOnly, InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
@@ -17,6 +19,12 @@ import {
 } from "./Model.ts"
 
 const field = { metadataFieldId: Uuid }
+
+const MetadataFieldChangeDryRun = DryRunOf("MetadataFieldChange", {
+  status: 200,
+  body: MetadataField,
+  impact: MetadataFieldImpact,
+})
 
 export class MetadataFieldsApi extends HttpApiGroup.make("metadataFields")
   .add(
@@ -60,10 +68,13 @@ export class MetadataFieldsApi extends HttpApiGroup.make("metadataFields")
     HttpApiEndpoint.patch("update", "/metadata-fields/:metadataFieldId", {
       params: field,
       payload: rewritable(MetadataField, UpdateMetadataField),
-      success: MetadataField,
+      query: dryRunQuery,
+      success: [MetadataField, MetadataFieldChangeDryRun],
       error: [MetadataFieldNotFound, ValidationFailed, AdminOnly],
     })
+      .middleware(DryRuns)
       .annotate(RequiredScope, "write:metadata_fields")
+      .annotate(DryRunImpact, "metadata-field")
       .annotate(AdminsOnly, true)
       .annotateMerge(exampleBody({ label: "Hosting region" }))
       .annotateMerge(
@@ -76,11 +87,14 @@ export class MetadataFieldsApi extends HttpApiGroup.make("metadataFields")
     HttpApiEndpoint.post("archive", "/metadata-fields/:metadataFieldId/archive", {
       params: field,
       headers: idempotencyHeaders,
-      success: MetadataField,
+      query: dryRunQuery,
+      success: [MetadataField, MetadataFieldChangeDryRun],
       error: [MetadataFieldNotFound, AdminOnly],
     })
       .middleware(Idempotency)
+      .middleware(DryRuns)
       .annotate(RequiredScope, "write:metadata_fields")
+      .annotate(DryRunImpact, "metadata-field")
       .annotate(AdminsOnly, true)
       .annotateMerge(
         OpenApi.annotations({

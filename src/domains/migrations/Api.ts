@@ -1,7 +1,7 @@
 /** Endpoints of license migrations. */
-import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Idempotency, idempotencyHeaders, ReadsMany, RequiredScope } from "../../kernel/contract/Endpoint.ts"
+import { DryRunImpact, DryRunOf, dryRunQuery, DryRuns } from "../../kernel/contract/dryruns/DryRun.ts"
 import { exampleBody } from "../../kernel/contract/Example.ts"
 import { Page, pageQuery } from "../../kernel/contract/Page.ts"
 import { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
@@ -15,27 +15,26 @@ import {
   RevertMigrationNotDone,
   RevertMigrationTooLate,
 } from "./Errors.ts"
-import { LicenseMigration, LicenseMigrationItem, MigrateLicense, MigrationDryRun } from "./Model.ts"
+import { LicenseMigration, LicenseMigrationItem, MigrateLicense, MigrationImpact } from "./Model.ts"
 
 const migration = { migrationId: Uuid }
 const Accepted = LicenseMigration.pipe(HttpApiSchema.status(202))
+const MigrationDryRun = DryRunOf("Migration", { status: 202, body: LicenseMigration, impact: MigrationImpact })
 
 export class LicenseMigrationsApi extends HttpApiGroup.make("licenseMigrations")
   .add(
     HttpApiEndpoint.post("request", "/licenses/:licenseSlug/migrations", {
       params: { licenseSlug: PathName },
-      query: {
-        dryRun: Schema.optionalKey(
-          Schema.Literals(["true", "false"]).annotate({ description: "Whether only to say what would happen" }),
-        ),
-      },
+      query: dryRunQuery,
       headers: idempotencyHeaders,
       payload: MigrateLicense,
       success: [Accepted, MigrationDryRun],
       error: [LicenseNotFound, MigrateLicenseArchived, ValidationFailed],
     })
       .middleware(Idempotency)
+      .middleware(DryRuns)
       .annotate(RequiredScope, "write:licenses")
+      .annotate(DryRunImpact, "license-migration")
       .annotate(ReadsMany, true)
       .annotateMerge(exampleBody({ toLicenseSlug: "pro-v2", at: "2099-01-01T00:00:00Z" }))
       .annotateMerge(
@@ -43,7 +42,7 @@ export class LicenseMigrationsApi extends HttpApiGroup.make("licenseMigrations")
           identifier: "migrateLicense",
           summary: "Move instances to another license version",
           description:
-            "Moves all instances of the license version, those of a customer, or those that are named, now or at a time. Send exactly one of `toLicenseSlug` and `toLicenseFamilySlug`; a draft is allowed. The instances are moved in batches, each once, with an `INSTANCE_UPDATED`; usage and overrides stay. With `dryRun=true`, nothing is changed: the response is 200 with the instances, and with the checks that would be allowed or denied instead.",
+            "Moves all instances of the license version, those of a customer, or those that are named, now or at a time. Send exactly one of `toLicenseSlug` and `toLicenseFamilySlug`; a draft is allowed. The instances are moved in batches, each once, with an `INSTANCE_UPDATED`; usage and overrides stay.",
         }),
       ),
     HttpApiEndpoint.get("list", "/license-migrations", {

@@ -1,9 +1,7 @@
 /** Handlers of license migrations. */
 import { Effect } from "effect"
-import { HttpServerResponse } from "effect/http"
 import * as Apis from "../../kernel/contract/Apis.ts"
 import { handlersOf } from "../../kernel/contract/Handlers.ts"
-import { toJson } from "../../kernel/contract/JsonResponse.ts"
 import { LicenseMigrationsApi } from "./Api.ts"
 import { LicenseMigrations } from "./Service.ts"
 
@@ -13,12 +11,7 @@ export const licenseMigrations = handlersOf(
   Effect.fn(function* (handlers) {
     const migrations = yield* LicenseMigrations
     return handlers.handleAll({
-      request: ({ params, payload, query }) =>
-        query.dryRun === "true"
-          ? Effect.map(migrations.dryRun(params.licenseSlug, payload), (answer) =>
-              HttpServerResponse.jsonUnsafe({ ...answer, body: toJson(answer.body) }, { status: 200 }),
-            )
-          : migrations.request(params.licenseSlug, payload),
+      request: ({ params, payload }) => migrations.request(params.licenseSlug, payload),
       list: ({ query }) => migrations.list(query),
       get: ({ params }) => migrations.get(params.migrationId),
       items: ({ params, query }) => migrations.items(params.migrationId, query),

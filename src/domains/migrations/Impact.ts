@@ -1,24 +1,14 @@
-/** What a migration would do: the answer to a dry run. */
-import { Context, Effect, Layer } from "effect"
+/** What a migration would do: the impact of a dry run. */
+import { Context, Effect, Layer, Option } from "effect"
+import type { Caller } from "../../kernel/contract/Caller.ts"
+import { affectedOf, MAX_COUNTED, namedTo } from "../../kernel/contract/dryruns/Impact.ts"
+import type { TurningCheck } from "../../kernel/contract/dryruns/Impact.ts"
 import { LicenseImpact } from "../usage/impact/Service.ts"
-import type { TurningCheck } from "../usage/impact/Service.ts"
-import type { MigrationDryRun } from "./Model.ts"
+import type { MigrationImpact } from "./Model.ts"
 import { MigrationsRepo } from "./Repo.ts"
 import type { MigratedInstance, MigrationRow } from "./Repo.ts"
 
-/** So many items are shown. */
-const MAX_SHOWN = 100
-
-/** So many instances are looked at. */
-const MAX_COUNTED = 10_000
-
 const PAGE = 1_000
-
-const shown = <Item>(items: ReadonlyArray<Item>, truncated: boolean) => ({
-  count: Math.min(items.length, MAX_COUNTED),
-  truncated,
-  items: items.slice(0, MAX_SHOWN),
-})
 
 const make = Effect.gen(function* () {
   const repo = yield* MigrationsRepo
@@ -36,7 +26,8 @@ const make = Effect.gen(function* () {
     return yield* repo.next(row, MAX_COUNTED + 1)
   })
 
-  const of = Effect.fn("MigrationImpact.of")(function* (row: MigrationRow) {
+  const of = Effect.fn("MigrationImpacts.of")(function* (caller: Caller["Service"], id: string) {
+    const row = Option.getOrThrow(yield* repo.find(caller.organizationId, id))
     const instances: ReadonlyArray<MigratedInstance> = yield* instancesOf(row)
     const truncated = instances.length > MAX_COUNTED
     const counted = instances.slice(0, MAX_COUNTED)
@@ -45,22 +36,22 @@ const make = Effect.gen(function* () {
       const ids = counted.slice(start, start + PAGE).map(({ id }) => id)
       turning.push(...(yield* licenseImpact.turning(row.organizationId, ids, row.toLicenseId)))
     }
-    const impact: MigrationDryRun["impact"] = {
-      instances: shown(
-        counted.map(({ customer, slug }) => ({ slug, customer })),
-        truncated,
-      ),
-      turning: shown(turning, truncated || turning.length > MAX_COUNTED),
+    const impact: MigrationImpact = {
+      instances: namedTo(caller, affectedOf(instances.map(({ customer, slug }) => ({ slug, customer })))),
+      turning: namedTo(caller, affectedOf(turning, !truncated)),
     }
     return impact
   })
 
-  return { of }
+  return {
+    /** The impact of a requested migration. */
+    of,
+  }
 })
 
 /** Finds what a migration would do. */
-export class MigrationImpact extends Context.Service<MigrationImpact, Effect.Success<typeof make>>()(
-  "keyshelf/migrations/MigrationImpact",
+export class MigrationImpacts extends Context.Service<MigrationImpacts, Effect.Success<typeof make>>()(
+  "keyshelf/migrations/MigrationImpacts",
 ) {
-  static readonly layer = Layer.effect(MigrationImpact, make)
+  static readonly layer = Layer.effect(MigrationImpacts, make)
 }

@@ -2,7 +2,7 @@
 import { Schema } from "effect"
 import { ActorReference } from "../../kernel/contract/Caller.ts"
 import { component } from "../../kernel/contract/Component.ts"
-import { Amount } from "../../kernel/values/Decimal.ts"
+import { AffectedInstance, affectedSchema, TurningChecks } from "../../kernel/contract/dryruns/Impact.ts"
 import { Uuid } from "../../kernel/values/Identifiers.ts"
 import { PathName } from "../../kernel/values/Text.ts"
 import { Timestamp, TimestampInput } from "../../kernel/values/Timestamp.ts"
@@ -61,45 +61,9 @@ export const LicenseMigrationItem = Schema.Struct({
 }).annotate(component("LicenseMigrationItem", { instance: "globex-production", code: null }))
 export type LicenseMigrationItem = typeof LicenseMigrationItem.Type
 
-const impact = <S extends Schema.Top>(items: S, description: string) =>
-  Schema.Struct({
-    count: Schema.Int,
-    truncated: Schema.Boolean.annotate({ description: "Whether there are more than were counted" }),
-    items: Schema.Array(items).annotate({ description: "The first 100" }),
-  }).annotate({ description })
-
-const AffectedInstance = Schema.Struct({ slug: Schema.String, customer: Schema.String }).annotate(
-  component("AffectedInstance", { slug: "globex-production", customer: "globex" }),
-)
-
-const figure = Schema.NullOr(Amount)
-
-const TurningCheck = Schema.Struct({
-  slug: Schema.String.annotate({ description: "Slug of the instance" }),
-  entitlement: Schema.String.annotate({ description: "Slug of the entitlement" }),
-  usage: figure,
-  limit: figure.annotate({ description: "The limit afterwards; `null` if nothing is granted" }),
-  reason: Schema.Struct({ before: Schema.String, after: Schema.String }).annotate(
-    component("TurningReason", { before: "GRANTED", after: "LIMIT_REACHED" }),
-  ),
-}).annotate(component("TurningCheck", { slug: "globex-production", entitlement: "api-calls", usage: 800, limit: 500 }))
-
-/** The answer to a dry run: nothing is changed. */
-export const MigrationDryRun = Schema.Struct({
-  dryRun: Schema.Literal(true),
-  status: Schema.Int.annotate({ description: "The status of the real response" }),
-  body: LicenseMigration.annotate({ description: "The body of the real response; its id is an example" }),
-  events: Schema.Array(Schema.Unknown).annotate({
-    description: "Events of the request itself: none, because those of the migration follow it",
-  }),
-  impact: Schema.Struct({
-    instances: impact(AffectedInstance, "Instances that would be moved").annotate(
-      component("AffectedInstances", { count: 1, truncated: false }),
-    ),
-    turning: impact(
-      TurningCheck,
-      "Entitlements of these instances whose checks (`requested: 0`) would be allowed instead of denied, or denied instead of allowed",
-    ).annotate(component("TurningChecks", { count: 1, truncated: false })),
-  }).annotate(component("MigrationImpact")),
-}).annotate(component("MigrationDryRun", { status: 202, events: [] }))
-export type MigrationDryRun = typeof MigrationDryRun.Type
+/** What a migration would do. */
+export const MigrationImpact = Schema.Struct({
+  instances: affectedSchema("AffectedInstances", AffectedInstance, "Instances that would be moved"),
+  turning: TurningChecks,
+}).annotate(component("MigrationImpact"))
+export type MigrationImpact = typeof MigrationImpact.Type

@@ -17,8 +17,7 @@ import {
   RevertMigrationNotDone,
   RevertMigrationTooLate,
 } from "./Errors.ts"
-import { MigrationImpact } from "./Impact.ts"
-import type { MigrateLicense, MigrationDryRun } from "./Model.ts"
+import type { MigrateLicense } from "./Model.ts"
 import { migrationOf } from "./Records.ts"
 import { MigrationsRepo } from "./Repo.ts"
 import type { MigrationRow } from "./Repo.ts"
@@ -30,7 +29,6 @@ const make = Effect.gen(function* () {
   const repo = yield* MigrationsRepo
   const licenses = yield* Licenses
   const customers = yield* Customers
-  const impact = yield* MigrationImpact
   const cursors = yield* Cursors
   const transactions = yield* Transactions
 
@@ -104,18 +102,6 @@ const make = Effect.gen(function* () {
         return migrationOf(row)
       }),
     )
-  })
-
-  const dryRun = Effect.fn("LicenseMigrations.dryRun")(function* (licenseSlug: string, input: MigrateLicense) {
-    const row = yield* transactions.run(plan(licenseSlug, input))
-    const answer: MigrationDryRun = {
-      dryRun: true,
-      status: 202,
-      body: migrationOf(row),
-      events: [],
-      impact: yield* impact.of(row),
-    }
-    return answer
   })
 
   const required = (found: Option.Option<MigrationRow>, id: string) =>
@@ -201,7 +187,7 @@ const make = Effect.gen(function* () {
     )
   })
 
-  return { request, dryRun, get, list, items, cancel, revert }
+  return { request, get, list, items, cancel, revert }
 })
 
 /** Manages the license migrations of the caller's organization. */

@@ -4,6 +4,8 @@ import { Created, Idempotency, idempotencyHeaders, RequiredScope } from "../../k
 import { exampleBody } from "../../kernel/contract/Example.ts"
 import { Page, pageQuery } from "../../kernel/contract/Page.ts"
 import { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
+import { DryRunImpact, dryRunQuery, DryRuns } from "../../kernel/contract/dryruns/DryRun.ts"
+import { DeletionDryRun } from "../../kernel/contract/dryruns/ImpactModels.ts"
 import { PathName } from "../../kernel/values/Text.ts"
 import { CreateReleaseSlugTaken, DeleteReleaseDeployed, ReleaseNotFound } from "./Errors.ts"
 import { CreateRelease, Release } from "./Model.ts"
@@ -50,10 +52,13 @@ export class ReleasesApi extends HttpApiGroup.make("releases")
       .annotateMerge(OpenApi.annotations({ summary: "Read a release" })),
     HttpApiEndpoint.delete("delete", "/releases/:releaseSlug", {
       params: release,
-      success: HttpApiSchema.NoContent,
+      query: dryRunQuery,
+      success: [HttpApiSchema.NoContent, DeletionDryRun],
       error: [ReleaseNotFound, DeleteReleaseDeployed],
     })
+      .middleware(DryRuns)
       .annotate(RequiredScope, "write:releases")
+      .annotate(DryRunImpact, "deletion")
       .annotateMerge(
         OpenApi.annotations({
           summary: "Delete a release",

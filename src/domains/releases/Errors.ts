@@ -1,5 +1,5 @@
 /** Problems of releases (contract, section 3). */
-import { Problem } from "../../kernel/contract/Problem.ts"
+import { DeletionProblem, Problem } from "../../kernel/contract/Problem.ts"
 
 export class ReleaseNotFound extends Problem<ReleaseNotFound>()("Release.NotFound", 404, "Release not found") {}
 
@@ -9,8 +9,7 @@ export class CreateReleaseSlugTaken extends Problem<CreateReleaseSlugTaken>()(
   "Another release has this slug",
 ) {}
 
-export class DeleteReleaseDeployed extends Problem<DeleteReleaseDeployed>()(
+export class DeleteReleaseDeployed extends DeletionProblem<DeleteReleaseDeployed>()(
   "DeleteRelease.Deployed",
-  409,
   "A deployment zone is on the release",
 ) {}

@@ -2,6 +2,7 @@
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import type { Component } from "../components/Model.ts"
+import { affectedRows } from "../../kernel/database/AffectedRows.ts"
 import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
 import { record, records, returnedRow } from "../../kernel/database/Statements.ts"
@@ -74,9 +75,12 @@ const make = Effect.gen(function* () {
         SELECT ${columns} FROM releases WHERE organization_id = ${organizationId} AND slug = ${slug} FOR UPDATE`),
 
     /** Finds a zone that currently runs the release. */
-    findZoneOn: (organizationId: string, id: string) =>
-      record<{ readonly slug: string }>()(sql`
-        SELECT slug FROM deployment_zones WHERE organization_id = ${organizationId} AND release_id = ${id} LIMIT 1`),
+    zonesOn: (organizationId: string, id: string) =>
+      affectedRows<{ readonly slug: string }>()(
+        sql,
+        sql`
+          SELECT slug FROM deployment_zones WHERE organization_id = ${organizationId} AND release_id = ${id} ORDER BY id`,
+      ),
 
     /** Deletes the release and, by cascade, its links. */
     delete: (organizationId: string, id: string) =>

@@ -101,10 +101,12 @@ const make = Effect.gen(function* () {
       Effect.gen(function* () {
         const release = yield* repo.lockBySlug(caller.organizationId, slug)
         if (Option.isNone(release)) return yield* notFound(slug)
-        const zone = yield* repo.findZoneOn(caller.organizationId, release.value.id)
-        if (Option.isSome(zone)) {
+        const zones = yield* repo.zonesOn(caller.organizationId, release.value.id)
+        const [zone] = zones.items
+        if (zone !== undefined) {
           return yield* new DeleteReleaseDeployed({
-            detail: `The deployment zone "${zone.value.slug}" runs the release "${slug}". Switch it to another release first.`,
+            impact: { blocking: [{ kind: "deploymentZones", ...zones }] },
+            detail: `The deployment zone "${zone.slug}" runs the release "${slug}". Switch it to another release first.`,
           })
         }
         const record = yield* withOwnComponents(caller.organizationId, release.value)

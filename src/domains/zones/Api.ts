@@ -5,6 +5,8 @@ import { exampleBody } from "../../kernel/contract/Example.ts"
 import { rewritable } from "../../kernel/contract/Rewritable.ts"
 import { Page, pageQuery } from "../../kernel/contract/Page.ts"
 import { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
+import { DryRunImpact, dryRunQuery, DryRuns } from "../../kernel/contract/dryruns/DryRun.ts"
+import { DeletionDryRun } from "../../kernel/contract/dryruns/ImpactModels.ts"
 import { PathName } from "../../kernel/values/Text.ts"
 import { CreateDeploymentZoneSlugTaken, DeleteDeploymentZoneInUse, DeploymentZoneNotFound } from "./Errors.ts"
 import { CreateDeploymentZone, Deployment, DeploymentZone, UpdateDeploymentZone, zoneFilters } from "./Model.ts"
@@ -67,10 +69,13 @@ export class DeploymentZonesApi extends HttpApiGroup.make("deploymentZones")
       ),
     HttpApiEndpoint.delete("delete", "/deployment-zones/:deploymentZoneSlug", {
       params: zone,
-      success: HttpApiSchema.NoContent,
+      query: dryRunQuery,
+      success: [HttpApiSchema.NoContent, DeletionDryRun],
       error: [DeploymentZoneNotFound, DeleteDeploymentZoneInUse],
     })
+      .middleware(DryRuns)
       .annotate(RequiredScope, "write:deployment_zones")
+      .annotate(DryRunImpact, "deletion")
       .annotateMerge(
         OpenApi.annotations({
           summary: "Delete a deployment zone",

@@ -1,5 +1,5 @@
 /** Problems of deployment zones (contract, section 3). */
-import { Problem } from "../../kernel/contract/Problem.ts"
+import { DeletionProblem, Problem } from "../../kernel/contract/Problem.ts"
 
 export class DeploymentZoneNotFound extends Problem<DeploymentZoneNotFound>()(
   "DeploymentZone.NotFound",
@@ -13,8 +13,7 @@ export class CreateDeploymentZoneSlugTaken extends Problem<CreateDeploymentZoneS
   "Another deployment zone has this slug",
 ) {}
 
-export class DeleteDeploymentZoneInUse extends Problem<DeleteDeploymentZoneInUse>()(
+export class DeleteDeploymentZoneInUse extends DeletionProblem<DeleteDeploymentZoneInUse>()(
   "DeleteDeploymentZone.InUse",
-  409,
   "An instance uses the deployment zone",
 ) {}

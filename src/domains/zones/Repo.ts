@@ -1,6 +1,8 @@
 /** SQL of deployment zones and their deployments. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
+import { affectedRows } from "../../kernel/database/AffectedRows.ts"
+import type { AffectedInstance } from "../../kernel/contract/dryruns/Impact.ts"
 import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
 import { pageIds, prefixOf } from "../../kernel/database/Pages.ts"
@@ -67,9 +69,14 @@ const make = Effect.gen(function* () {
           WHERE organization_id = ${organizationId} AND id = ${row.id}`),
       ),
 
-    isUsed: (organizationId: string, id: string) =>
-      returnedRow(sql`
-        SELECT 1 FROM instances WHERE organization_id = ${organizationId} AND deployment_zone_id = ${id} LIMIT 1`),
+    instancesIn: (organizationId: string, id: string) =>
+      affectedRows<AffectedInstance>()(
+        sql,
+        sql`
+          SELECT i.slug, c.slug AS customer FROM instances i
+          JOIN customers c ON c.organization_id = i.organization_id AND c.id = i.customer_id
+          WHERE i.organization_id = ${organizationId} AND i.deployment_zone_id = ${id} ORDER BY i.id`,
+      ),
 
     /** Deletes the zone and, by cascade, its deployments. */
     delete: (organizationId: string, id: string) =>

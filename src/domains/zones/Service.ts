@@ -3,6 +3,7 @@ import { Context, Effect, Layer, Option } from "effect"
 import { Events } from "../events/Service.ts"
 import type { EventSource } from "../events/Service.ts"
 import { Caller } from "../../kernel/contract/Caller.ts"
+import { namedTo } from "../../kernel/contract/dryruns/Impact.ts"
 import { requireUnchanged } from "../../kernel/contract/Rewritable.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
 import { byId, Cursors, filtersOf } from "../../kernel/contract/Page.ts"
@@ -154,8 +155,10 @@ const make = Effect.gen(function* () {
       Effect.gen(function* () {
         const zone = yield* repo.lockBySlug(caller.organizationId, slug)
         if (Option.isNone(zone)) return yield* notFound(slug)
-        if (yield* repo.isUsed(caller.organizationId, zone.value.id)) {
+        const instances = yield* repo.instancesIn(caller.organizationId, zone.value.id)
+        if (instances.count > 0) {
           return yield* new DeleteDeploymentZoneInUse({
+            impact: { blocking: [{ kind: "instances", ...namedTo(caller, instances) }] },
             detail: `An instance uses the deployment zone "${slug}". Move its instances to another zone first.`,
           })
         }

@@ -15,6 +15,7 @@ import {
   CallsThirdParty,
   RunsInPieces,
 } from "../../kernel/contract/Endpoint.ts"
+import { CurrentDryRun } from "../../kernel/contract/dryruns/DryRun.ts"
 import { IdempotencyKeyInFlight, IdempotencyKeyReused, SecretNotReplayable } from "../../kernel/contract/Problem.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
@@ -138,7 +139,12 @@ export const layer = Layer.effect(
         if (key === undefined || !KEY.test(key)) return handler
         if (annotationOf(endpoint, CallsThirdParty) === true) return handler
         if (annotationOf(endpoint, RunsInPieces) === true) return handler
-        return transactions.run(runOnce(storedKey(key), handler, annotationOf(endpoint, ReturnsSecret) === true))
+        return Effect.flatMap(CurrentDryRun, (events) =>
+          // A dry run stores nothing, so its key stays free for the real request.
+          events !== undefined
+            ? handler
+            : transactions.run(runOnce(storedKey(key), handler, annotationOf(endpoint, ReturnsSecret) === true)),
+        )
       }),
     )
   }),

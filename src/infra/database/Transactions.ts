@@ -20,6 +20,27 @@ const sharesOf = (connections = 1) => ({ perKey: Math.max(1, Math.floor(connecti
 // each other.
 const withinTurn = Effect.updateContext(Context.omit(RequestOwner))
 
+/** Carries a result out of a transaction that is rolled back. */
+class Undone<A> {
+  readonly result: A
+  constructor(result: A) {
+    this.result = result
+  }
+}
+
+/** Fails with the result of work, so that its transaction rolls back. {@link caught} returns it. */
+const undone = <A, E, R>(work: Effect.Effect<A, E, R>): Effect.Effect<never, E | Undone<A>, R> =>
+  Effect.flatMap(work, (result) => Effect.fail(new Undone(result)))
+
+const caught = <A, E, R>(work: Effect.Effect<never, E | Undone<A>, R>) =>
+  Effect.catchIf(
+    work,
+    (error): error is Undone<A> => error instanceof Undone,
+    ({ result }) => Effect.succeed(result),
+  ) as Effect.Effect<A, E, R>
+
+const rehearsed: Transaction["Service"] = { open: true, afterRollback: () => undefined }
+
 /** {@link Transactions} on the SQL client, retried on conflicts. */
 export const layer = Layer.effect(
   Transactions,
@@ -47,14 +68,31 @@ export const layer = Layer.effect(
           Effect.tapError(() => withinTurn(Effect.all(rolledBack, { discard: true }))),
         )
       })
+    const inTurnOfOwner = <A, E, R>(transaction: Effect.Effect<A, E, R>) =>
+      Effect.withFiber<A, E, R>(({ context }) => {
+        const owner = Context.getOrUndefined(context, RequestOwner)
+        // Workers bound their transactions themselves.
+        return owner === undefined ? transaction : inTurn(owner.organizationId ?? "", 1, transaction)
+      })
+    const rehearse = <A, E, R, B>(
+      work: Effect.Effect<A, E, R>,
+      behind: (result: A) => Effect.Effect<Effect.Effect<B>>,
+    ) => {
+      const changed = Effect.provideService(work, Transaction, rehearsed).pipe(
+        Effect.flatMap((result) => Effect.map(behind(result), (before) => ({ result, before }))),
+      )
+      const transaction = Effect.gen(function* () {
+        const { before, result } = yield* caught(sql.withTransaction(undone(changed)))
+        return [result, yield* before] as const
+      })
+      return inTurnOfOwner(caught(begin(undone(transaction))))
+    }
     return Transactions.of({
       run: ((work: Effect.Effect<unknown, unknown, unknown>) =>
-        Effect.withFiber(({ context }) => {
-          if (Context.getOrUndefined(context, Transaction) !== undefined) return work
-          const owner = Context.getOrUndefined(context, RequestOwner)
-          // Workers bound their transactions themselves.
-          return owner === undefined ? begin(work) : inTurn(owner.organizationId ?? "", 1, begin(work))
-        })) as Transactions["Service"]["run"],
+        Effect.withFiber(({ context }) =>
+          Context.getOrUndefined(context, Transaction) !== undefined ? work : inTurnOfOwner(begin(work)),
+        )) as Transactions["Service"]["run"],
+      rehearse: rehearse as Transactions["Service"]["rehearse"],
     })
   }),
 )

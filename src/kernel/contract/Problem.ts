@@ -6,6 +6,7 @@
 import { Effect, Schema } from "effect"
 import { HttpApiError } from "effect/http-api"
 import { component } from "./Component.ts"
+import { DeletionImpact } from "./dryruns/Impact.ts"
 
 /** A validation error: its place in the request (`body.items[3].name`), a message, and the value that was sent. */
 export const ValidationError = Schema.Struct({
@@ -29,17 +30,30 @@ const fieldsOf = <const Code extends string>(code: Code) => ({
   errors: Schema.Array(ValidationError).pipe(Schema.withConstructorDefault(Effect.succeed([]))),
 })
 
-type ProblemOf<Self, Code extends string, Status extends number> = HttpApiError.ProblemClass<
+type ProblemOf<Self, Code extends string, Status extends number, Extensions = {}> = HttpApiError.ProblemClass<
   Self,
   Code,
   `urn:keyshelf:problem:${Code}`,
   Status,
-  ReturnType<typeof fieldsOf<Code>>,
+  ReturnType<typeof fieldsOf<Code>> & Extensions,
   {}
 >
 
 /** The annotation with the code of a problem class. */
 export const PROBLEM_CODE = "keyshelfProblemCode"
+
+const declareProblem = <const Code extends string, const Status extends number>(
+  code: Code,
+  status: Status,
+  title: string,
+  { extensions = {}, name = code }: { readonly extensions?: Schema.Struct.Fields; readonly name?: string } = {},
+) =>
+  HttpApiError.Problem<unknown>()(
+    code,
+    { type: `urn:keyshelf:problem:${code}`, status, title },
+    { ...fieldsOf(code), ...extensions },
+    { identifier: name, [PROBLEM_CODE]: code },
+  )
 
 /**
  * Declares a problem as a yieldable error class: `new CustomerNotFound({ detail })`. `code` is the machine code and
@@ -54,10 +68,20 @@ export const Problem =
     title: string,
     name: string = code,
   ): ProblemOf<Self, Code, Status> =>
-    HttpApiError.Problem<unknown>()(code, { type: `urn:keyshelf:problem:${code}`, status, title }, fieldsOf(code), {
-      identifier: name,
-      [PROBLEM_CODE]: code,
-    }) as unknown as ProblemOf<Self, Code, Status>
+    declareProblem(code, status, title, { name }) as unknown as ProblemOf<Self, Code, Status>
+
+const deletionExtensions = { impact: DeletionImpact }
+
+/** Declares the 409 of a deletion that something stands against. Its `impact` lists what. */
+export const DeletionProblem =
+  <Self>() =>
+  <const Code extends string>(code: Code, title: string): ProblemOf<Self, Code, 409, typeof deletionExtensions> =>
+    declareProblem(code, 409, title, { extensions: deletionExtensions }) as unknown as ProblemOf<
+      Self,
+      Code,
+      409,
+      typeof deletionExtensions
+    >
 
 /** The body is not JSON. */
 export class MalformedBody extends Problem<MalformedBody>()(

@@ -23,5 +23,13 @@ export class Transactions extends Context.Service<
   {
     /** Nested calls join the outer transaction. Serialization failures and deadlocks are retried. */
     readonly run: <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.Effect<A, E, Exclude<R, Transaction>>
+    /**
+     * Runs work in a transaction of its own and undoes it. `behind` reads what the work changed, and returns what reads
+     * the state before it: that runs once the work is undone, in the same transaction. Work for after a rollback is dropped.
+     */
+    readonly rehearse: <A, E, R, B>(
+      work: Effect.Effect<A, E, R>,
+      behind: (result: A) => Effect.Effect<Effect.Effect<B>>,
+    ) => Effect.Effect<readonly [result: A, before: B], E, Exclude<R, Transaction>>
   }
 >()("keyshelf/kernel/Transactions") {}

@@ -1,4 +1,5 @@
 /** Endpoints of grants. */
+import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { EntitlementNotFound } from "../../entitlements/Errors.ts"
 import { Created, Idempotency, idempotencyHeaders, RequiredScope } from "../../../kernel/contract/Endpoint.ts"
@@ -6,12 +7,17 @@ import { exampleBody } from "../../../kernel/contract/Example.ts"
 import { rewritable } from "../../../kernel/contract/Rewritable.ts"
 import { Page, pageQuery } from "../../../kernel/contract/Page.ts"
 import { InvalidCursor, ValidationFailed } from "../../../kernel/contract/Problem.ts"
+import { DryRunImpact, DryRunOf, DryRuns, dryRunQuery } from "../../../kernel/contract/dryruns/DryRun.ts"
+import { TurningImpact } from "../../../kernel/contract/dryruns/ImpactModels.ts"
 import { PathName } from "../../../kernel/values/Text.ts"
 import { AssignLicenseEntitlementAlreadyAssigned, LicenseNotFound } from "../Errors.ts"
 import { CreateGrant, Grant, UpdateGrant } from "../Model.ts"
 
 const license = { licenseSlug: PathName }
 const grant = { ...license, entitlementSlug: PathName }
+
+const AssignGrantDryRun = DryRunOf("AssignGrant", { status: 201, body: Grant, impact: TurningImpact })
+const GrantChangeDryRun = DryRunOf("GrantChange", { status: 204, body: Schema.Null, impact: TurningImpact })
 
 export class LicenseEntitlementsApi extends HttpApiGroup.make("licenseEntitlements")
   .add(
@@ -32,11 +38,14 @@ export class LicenseEntitlementsApi extends HttpApiGroup.make("licenseEntitlemen
       headers: idempotencyHeaders,
       params: license,
       payload: CreateGrant,
-      success: Created(Grant),
+      query: dryRunQuery,
+      success: [Created(Grant), AssignGrantDryRun],
       error: [LicenseNotFound, AssignLicenseEntitlementAlreadyAssigned, ValidationFailed],
     })
       .middleware(Idempotency)
+      .middleware(DryRuns)
       .annotate(RequiredScope, "write:licenses")
+      .annotate(DryRunImpact, "grant")
       .annotateMerge(exampleBody({ entitlementSlug: "api-calls", value: 1000, overagePercent: 10 }))
       .annotateMerge(
         OpenApi.annotations({
@@ -48,20 +57,26 @@ export class LicenseEntitlementsApi extends HttpApiGroup.make("licenseEntitlemen
     HttpApiEndpoint.put("update", "/licenses/:licenseSlug/entitlements/:entitlementSlug", {
       params: grant,
       payload: rewritable(Grant, UpdateGrant),
-      success: HttpApiSchema.NoContent,
+      query: dryRunQuery,
+      success: [HttpApiSchema.NoContent, GrantChangeDryRun],
       error: [LicenseNotFound, EntitlementNotFound, ValidationFailed],
     })
+      .middleware(DryRuns)
       .annotate(RequiredScope, "write:licenses")
+      .annotate(DryRunImpact, "grant")
       .annotateMerge(exampleBody({ value: 2000 }))
       .annotateMerge(
         OpenApi.annotations({ summary: "Update a grant", description: "Omitted properties stay unchanged." }),
       ),
     HttpApiEndpoint.delete("unassign", "/licenses/:licenseSlug/entitlements/:entitlementSlug", {
       params: grant,
-      success: HttpApiSchema.NoContent,
+      query: dryRunQuery,
+      success: [HttpApiSchema.NoContent, GrantChangeDryRun],
       error: [LicenseNotFound, EntitlementNotFound],
     })
+      .middleware(DryRuns)
       .annotate(RequiredScope, "write:licenses")
+      .annotate(DryRunImpact, "grant")
       .annotateMerge(OpenApi.annotations({ summary: "Remove an entitlement from a license" })),
   )
   .annotateMerge(

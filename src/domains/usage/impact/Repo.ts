@@ -1,4 +1,4 @@
-/** SQL of the impact of another license version: what instances have, and what they would have. */
+/** SQL of the impact of a change: what checks of instances decide on. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import { records } from "../../../kernel/database/Statements.ts"
@@ -14,6 +14,9 @@ export type ImpactRow = CheckedInstance &
     readonly graceAfter: number
   }
 
+/** Which entitlements of an instance are looked at: one, or all that these license versions or overrides of it grant. */
+export type LookedAt = { readonly entitlement: string } | { readonly licenseIds: ReadonlyArray<string> }
+
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const columns = sql.literal(`${checkedColumns},
@@ -22,7 +25,27 @@ const make = Effect.gen(function* () {
   const license = sql.literal(licenseJoin)
   const grantsAndUsage = sql.literal(grantsAndUsageJoins)
 
+  const checked = sql.literal(checkedColumns)
+
   return {
+    /** What checks of these instances decide on. */
+    checked: (organizationId: string, ids: ReadonlyArray<string>, which: LookedAt, { at, known }: AsOf) =>
+      records<CheckedInstance & CheckedEntitlement>()(sql`
+        SELECT ${checked}
+        FROM instances i
+        CROSS JOIN (SELECT ${at}::timestamptz AS at, ${known}::timestamptz AS known) asked
+        ${license}
+        JOIN entitlements e ON e.organization_id = i.organization_id AND ${
+          "entitlement" in which
+            ? sql`e.slug = ${which.entitlement}`
+            : sql`(i.overrides ? e.id::text OR e.id IN (
+                SELECT entitlement_id FROM license_entitlements
+                WHERE organization_id = ${organizationId} AND license_id = ANY(${which.licenseIds}::uuid[])))`
+        }
+        ${grantsAndUsage}
+        WHERE i.organization_id = ${organizationId} AND i.id = ANY(${ids}::uuid[])
+        ORDER BY i.id, e.id`),
+
     /** For these instances, every entitlement that their license or the other one grants. */
     rows: (organizationId: string, ids: ReadonlyArray<string>, toLicenseId: string, { at, known }: AsOf) =>
       records<ImpactRow>()(sql`
@@ -42,7 +65,7 @@ const make = Effect.gen(function* () {
   }
 })
 
-/** Rows of the impact of another license version. */
+/** Rows of the impact of a change. */
 export class ImpactRepo extends Context.Service<ImpactRepo, Effect.Success<typeof make>>()(
   "keyshelf/usage/impact/Repo",
 ) {

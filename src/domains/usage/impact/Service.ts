@@ -1,61 +1,58 @@
-/** Which checks of instances would turn with another license version (contract, part 2, section 11, "Migration"). */
+/** Which checks of instances a change would turn (contract, part 2, sections 11 and 12). */
 import { Context, Effect, Layer } from "effect"
+import type { TurningCheck } from "../../../kernel/contract/dryruns/Impact.ts"
 import { zero } from "../../../kernel/values/Decimal.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { checkBasisOf } from "../rules/CheckBasis.ts"
 import { decide } from "../rules/Decision.ts"
-import type { CheckReason, Decision } from "../rules/Decision.ts"
-import type { CheckRow } from "../rules/Terms.ts"
+import type { Decision } from "../rules/Decision.ts"
+import type { CheckedEntitlement, CheckedInstance } from "../rules/Terms.ts"
 import { ImpactRepo } from "./Repo.ts"
-import type { ImpactRow } from "./Repo.ts"
+import type { ImpactRow, LookedAt } from "./Repo.ts"
 
-/** A check that would be allowed instead of denied, or denied instead of allowed. */
-export interface TurningCheck {
+type Row = CheckedInstance & CheckedEntitlement
+
+/** A check that requests nothing more. */
+interface DecidedCheck {
   /** Slug of the instance. */
   readonly slug: string
   readonly entitlement: string
-  readonly usage: number | null
-  /** The limit afterwards. */
-  readonly limit: number | null
-  readonly reason: { readonly before: CheckReason; readonly after: CheckReason }
+  readonly decision: Decision
 }
 
-/** Decides a check that requests nothing more. */
-const decisionOf = (rows: ReadonlyArray<CheckRow>, slug: string, at: Date): Decision | undefined => {
-  const basis = checkBasisOf(rows, [slug], at)
-  const [subject] = basis?.bases ?? []
-  return basis === undefined || subject === undefined
-    ? undefined
-    : decide({ ...subject, requested: zero, instance: basis.instance, at })
+/** Decided checks, by instance and entitlement. */
+export type DecidedChecks = ReadonlyMap<string, DecidedCheck>
+
+const decidedChecks = (rows: ReadonlyArray<Row>, at: Date): DecidedChecks => {
+  const decided = new Map<string, DecidedCheck>()
+  for (const [key, own] of Map.groupBy(rows, ({ entitlement, instance }) => `${instance} ${entitlement}`)) {
+    const [{ entitlement, instance: slug }] = own as [Row]
+    const basis = checkBasisOf(own, [entitlement], at)
+    const [subject] = basis?.bases ?? []
+    if (basis === undefined || subject === undefined) continue
+    const decision = decide({ ...subject, requested: zero, instance: basis.instance, at })
+    decided.set(key, { slug, entitlement, decision })
+  }
+  return decided
 }
 
-const afterwards = (row: ImpactRow): CheckRow => ({
+const afterwards = (row: ImpactRow): Row => ({
   ...row,
   granted: row.grantedAfter,
   overagePercent: row.overageAfter,
   graceDays: row.graceAfter,
 })
 
-const turningIn = (rows: ReadonlyArray<ImpactRow>, at: Date): ReadonlyArray<TurningCheck> => {
-  const byCheck = Map.groupBy(rows, ({ entitlement, instance }) => `${instance} ${entitlement}`)
-  return Array.from(byCheck.values()).flatMap((own) => {
-    const [{ entitlement, instance: slug }] = own as [ImpactRow]
-    const before = decisionOf(own, entitlement, at)
-    const after = decisionOf(own.map(afterwards), entitlement, at)
-    if (before === undefined || after === undefined || before.allowed === after.allowed) return []
-    return [
-      {
-        slug,
-        entitlement,
-        usage: after.usage,
-        limit: after.limit,
-        reason: { before: before.reason, after: after.reason },
-      },
-    ]
+/** The checks that turn from before to after a change. */
+export const turningBetween = (before: DecidedChecks, after: DecidedChecks): ReadonlyArray<TurningCheck> =>
+  Array.from(before).flatMap(([key, { decision: earlier, entitlement, slug }]) => {
+    const later = after.get(key)?.decision
+    if (later === undefined || earlier.allowed === later.allowed) return []
+    const { limit, usage } = later
+    return [{ slug, entitlement, usage, limit, reason: { before: earlier.reason, after: later.reason } }]
   })
-}
 
-/** Finds what another license version would change. */
+/** Finds what a change of terms would turn. */
 export class LicenseImpact extends Context.Service<
   LicenseImpact,
   {
@@ -65,6 +62,13 @@ export class LicenseImpact extends Context.Service<
       instanceIds: ReadonlyArray<string>,
       toLicenseId: string,
     ) => Effect.Effect<ReadonlyArray<TurningCheck>>
+    /** Checks of these instances at an instant, as things are in the transaction. */
+    readonly checks: (
+      organizationId: string,
+      instanceIds: ReadonlyArray<string>,
+      which: LookedAt,
+      at: Date,
+    ) => Effect.Effect<DecidedChecks>
   }
 >()("keyshelf/usage/impact/LicenseImpact") {
   static readonly layer = Layer.effect(
@@ -74,7 +78,11 @@ export class LicenseImpact extends Context.Service<
       return LicenseImpact.of({
         turning: Effect.fnUntraced(function* (organizationId, instanceIds, toLicenseId) {
           const at = yield* now
-          return turningIn(yield* repo.rows(organizationId, instanceIds, toLicenseId, { at, known: at }), at)
+          const rows = yield* repo.rows(organizationId, instanceIds, toLicenseId, { at, known: at })
+          return turningBetween(decidedChecks(rows, at), decidedChecks(rows.map(afterwards), at))
+        }),
+        checks: Effect.fnUntraced(function* (organizationId, instanceIds, which, at) {
+          return decidedChecks(yield* repo.checked(organizationId, instanceIds, which, { at, known: at }), at)
         }),
       })
     }),

@@ -1,0 +1,8 @@
+/** The layer of the impact of changes. */
+import { Layer } from "effect"
+import { ImpactRepo } from "./Repo.ts"
+import { Impacts } from "./Service.ts"
+import { TurningImpacts } from "./TurningImpacts.ts"
+
+/** The services of this domain on their repository. */
+export const layer = Impacts.layer.pipe(Layer.provideMerge(TurningImpacts.layer), Layer.provideMerge(ImpactRepo.layer))

@@ -1,0 +1,132 @@
+/** SQL of the impact of changes: it reads tables of other domains, so that each impact takes one statement. */
+import { PgClient } from "@effect/sql-pg"
+import { Context, Effect, Layer, Option } from "effect"
+import { affectedRows } from "../../kernel/database/AffectedRows.ts"
+import { record, records } from "../../kernel/database/Statements.ts"
+import type { AffectedInstance } from "../../kernel/contract/dryruns/Impact.ts"
+import type {
+  ConnectorImpact,
+  InstanceDeletionImpact,
+  MetadataFieldImpact,
+} from "../../kernel/contract/dryruns/ImpactModels.ts"
+
+type ItemOf<A extends { readonly items: ReadonlyArray<unknown> }> = A["items"][number]
+
+/** The field that decides on the values of a key. */
+export interface DecidingField {
+  readonly key: string
+  readonly resourceType: "DEPLOYMENT_ZONE" | "INSTANCE"
+  readonly jsonSchema: unknown
+  readonly isArchived: boolean
+}
+
+/** A stored value of a metadata key. */
+export type StoredValue = ItemOf<MetadataFieldImpact["invalid"]> & { readonly id: string; readonly value: unknown }
+
+// As timestamps are written in JSON elsewhere.
+const instant = (column: string): string => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const timestamp = sql.literal(instant("u.timestamp"))
+  const expiresAt = sql.literal(instant("r.expires_at"))
+
+  return {
+    /** Instances with this license version. */
+    instancesOn: (organizationId: string, licenseSlug: string) =>
+      affectedRows<AffectedInstance>()(
+        sql,
+        sql`
+          SELECT i.slug, c.slug AS customer FROM licenses l
+          JOIN instances i ON i.organization_id = l.organization_id AND i.license_id = l.id
+          JOIN customers c ON c.organization_id = i.organization_id AND c.id = i.customer_id
+          WHERE l.organization_id = ${organizationId} AND l.slug = ${licenseSlug} ORDER BY i.id`,
+      ),
+
+    /** The ids of instances with this license version, after an id. */
+    instanceIdsOn: (organizationId: string, licenseSlug: string, after: string | null, count: number) =>
+      Effect.map(
+        records<{ readonly id: string }>()(sql`
+          SELECT i.id FROM licenses l
+          JOIN instances i ON i.organization_id = l.organization_id AND i.license_id = l.id
+          WHERE l.organization_id = ${organizationId} AND l.slug = ${licenseSlug}
+            AND (${after}::uuid IS NULL OR i.id > ${after}::uuid)
+          ORDER BY i.id LIMIT ${count}`),
+        (rows) => rows.map(({ id }) => id),
+      ),
+
+    /** The slug of the default version of a family. */
+    defaultOf: (organizationId: string, familySlug: string) =>
+      Effect.map(
+        record<{ readonly slug: string }>()(sql`
+          SELECT l.slug FROM license_families f
+          JOIN licenses l ON l.organization_id = f.organization_id AND l.family_id = f.id AND l.is_default
+          WHERE f.organization_id = ${organizationId} AND f.slug = ${familySlug}`),
+        Option.match({ onNone: () => null, onSome: ({ slug }) => slug }),
+      ),
+
+    usageEventsOf: (organizationId: string, instanceSlug: string) =>
+      affectedRows<ItemOf<InstanceDeletionImpact["usageEvents"]>>()(
+        sql,
+        sql`
+          SELECT e.slug AS entitlement, ${timestamp} AS timestamp FROM instances i
+          JOIN usage_events u ON u.organization_id = i.organization_id AND u.instance_id = i.id
+          JOIN entitlements e ON e.organization_id = u.organization_id AND e.id = u.entitlement_id
+          WHERE i.organization_id = ${organizationId} AND i.slug = ${instanceSlug}`,
+      ),
+
+    reservationsOf: (organizationId: string, instanceSlug: string, at: Date) =>
+      affectedRows<ItemOf<InstanceDeletionImpact["reservations"]>>()(
+        sql,
+        sql`
+          SELECT r.id, e.slug AS entitlement, ${expiresAt} AS "expiresAt" FROM instances i
+          JOIN usage_reservations r ON r.organization_id = i.organization_id AND r.instance_id = i.id
+          JOIN entitlements e ON e.organization_id = r.organization_id AND e.id = r.entitlement_id
+          WHERE i.organization_id = ${organizationId} AND i.slug = ${instanceSlug}
+            AND r.state = 'HELD' AND r.expires_at > ${at}
+          ORDER BY r.id`,
+      ),
+
+    /** The field that decides on values of the key of this field: the active one, otherwise this one. */
+    decidingField: (organizationId: string, fieldId: string) =>
+      record<DecidingField>()(sql`
+        SELECT d.key, d.resource_type AS "resourceType", d.json_schema AS "jsonSchema",
+          d.archived_at IS NOT NULL AS "isArchived"
+        FROM metadata_fields f
+        JOIN metadata_fields d ON d.organization_id = f.organization_id AND d.resource_type = f.resource_type
+          AND d.key = f.key AND (d.id = f.id OR d.archived_at IS NULL)
+        WHERE f.organization_id = ${organizationId} AND f.id = ${fieldId}
+        ORDER BY d.archived_at IS NOT NULL LIMIT 1`),
+
+    /** Stored values of a key, by the ids of their records, after an id. */
+    valuesOf: (organizationId: string, field: DecidingField, after: string | null, count: number) =>
+      field.resourceType === "INSTANCE"
+        ? records<StoredValue>()(sql`
+            SELECT i.id, i.slug, c.slug AS customer, i.metadata -> ${field.key} AS value FROM instances i
+            JOIN customers c ON c.organization_id = i.organization_id AND c.id = i.customer_id
+            WHERE i.organization_id = ${organizationId} AND i.metadata ? ${field.key}
+              AND (${after}::uuid IS NULL OR i.id > ${after}::uuid)
+            ORDER BY i.id LIMIT ${count}`)
+        : records<StoredValue>()(sql`
+            SELECT id, slug, metadata -> ${field.key} AS value FROM deployment_zones
+            WHERE organization_id = ${organizationId} AND metadata ? ${field.key}
+              AND (${after}::uuid IS NULL OR id > ${after}::uuid)
+            ORDER BY id LIMIT ${count}`),
+
+    integrationRecordsOf: (organizationId: string, connector: string) =>
+      affectedRows<ItemOf<ConnectorImpact["integrationRecords"]>>()(
+        sql,
+        sql`
+          SELECT r.kind, coalesce(c.slug, i.slug) AS slug, r.external_id AS "externalId" FROM integration_records r
+          LEFT JOIN customers c ON c.organization_id = r.organization_id AND c.id = r.customer_id
+          LEFT JOIN instances i ON i.organization_id = r.organization_id AND i.id = r.instance_id
+          WHERE r.organization_id = ${organizationId} AND r.connector = ${connector}
+          ORDER BY r.kind, r.external_id`,
+      ),
+  }
+})
+
+/** Reads what a change concerns. */
+export class ImpactRepo extends Context.Service<ImpactRepo, Effect.Success<typeof make>>()("keyshelf/impact/Repo") {
+  static readonly layer = Layer.effect(ImpactRepo, make)
+}

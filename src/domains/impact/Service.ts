@@ -1,0 +1,122 @@
+/** What a change would do to other records: the impact that a dry run tells (design of offline use and audit, C2). */
+import { Context, Effect, Layer, Option, Predicate } from "effect"
+import type { ImpactKind } from "../../kernel/contract/dryruns/DryRun.ts"
+import { affectedOf, namedTo } from "../../kernel/contract/dryruns/Impact.ts"
+import type { DeletionImpact } from "../../kernel/contract/dryruns/Impact.ts"
+import type {
+  ConnectorImpact,
+  InstanceDeletionImpact,
+  LicenseImpact as LicenseImpactRecord,
+  MetadataFieldImpact,
+} from "../../kernel/contract/dryruns/ImpactModels.ts"
+import { now } from "../../kernel/values/Timestamp.ts"
+import { Licenses } from "../licenses/Service.ts"
+import { validate } from "../metadata/jsonschema/Validator.ts"
+import type { Impact, Rehearsed } from "./Model.ts"
+import { MigrationImpacts } from "../migrations/Impact.ts"
+import { readPages } from "./Pages.ts"
+import { ImpactRepo } from "./Repo.ts"
+import type { StoredValue } from "./Repo.ts"
+import { TurningImpacts } from "./TurningImpacts.ts"
+
+/** An impact that reads the state before the change only. */
+const before =
+  (impact: (change: Rehearsed) => Effect.Effect<object>): Impact =>
+  (change) =>
+    Effect.succeed(impact(change))
+
+const noneBlocks: DeletionImpact = { blocking: [] }
+
+const make = Effect.gen(function* () {
+  const repo = yield* ImpactRepo
+  const licenses = yield* Licenses
+  const migrations = yield* MigrationImpacts
+  const { grant, instance } = yield* TurningImpacts
+
+  const family = Effect.fnUntraced(function* (organizationId: string, familySlug: string) {
+    const current = yield* licenses.resolve(organizationId, { licenseFamilySlug: familySlug })
+    return {
+      current: Option.match(current, { onNone: () => null, onSome: ({ slug }) => slug }),
+      default: yield* repo.defaultOf(organizationId, familySlug),
+    }
+  })
+
+  const license: Impact = Effect.fnUntraced(function* ({ caller, events, params }) {
+    const { organizationId } = caller
+    // Each of these changes emits an event with the version, also a deletion, of which nothing else is left.
+    const slug = events.map(({ data }) => data["familySlug"]).find(Predicate.isString) ?? ""
+    const after = yield* family(organizationId, slug)
+    return Effect.gen(function* () {
+      const earlier = yield* family(organizationId, slug)
+      const instances = yield* repo.instancesOn(organizationId, params["licenseSlug"] ?? "")
+      const impact: LicenseImpactRecord = {
+        instances: namedTo(caller, instances),
+        familyResolvesTo: { before: earlier.current, after: after.current },
+        losesDefault: earlier.default === after.default ? null : earlier.default,
+      }
+      return impact
+    })
+  })
+
+  const licenseMigration: Impact = Effect.fnUntraced(function* ({ body, caller }) {
+    const id = Predicate.hasProperty(body, "id") ? String(body.id) : ""
+    return Effect.succeed(yield* migrations.of(caller, id))
+  })
+
+  const instanceDeletion = before(
+    Effect.fnUntraced(function* ({ caller, params }) {
+      const { instanceSlug = "" } = params
+      const impact: InstanceDeletionImpact = {
+        usageEvents: yield* repo.usageEventsOf(caller.organizationId, instanceSlug),
+        reservations: yield* repo.reservationsOf(caller.organizationId, instanceSlug, yield* now),
+      }
+      return impact
+    }),
+  )
+
+  const metadataField: Impact = Effect.fnUntraced(function* ({ caller, params }) {
+    const found = yield* repo.decidingField(caller.organizationId, params["metadataFieldId"] ?? "")
+    if (Option.isNone(found)) return Effect.succeed({ invalid: affectedOf([]) })
+    const field = found.value
+    const isRejected = ({ value }: StoredValue) => field.isArchived || validate(field.jsonSchema, value).length > 0
+    const { found: invalid, isComplete } = yield* readPages(
+      (last: StoredValue | undefined, count) => repo.valuesOf(caller.organizationId, field, last?.id ?? null, count),
+      (page) => Effect.sync(() => page.filter(isRejected)),
+    )
+    const shown = affectedOf(
+      invalid.map(({ customer, slug }) => (customer === undefined ? { slug } : { slug, customer })),
+      isComplete,
+    )
+    const impact: MetadataFieldImpact = {
+      invalid: field.resourceType === "INSTANCE" ? namedTo(caller, shown) : shown,
+    }
+    return Effect.succeed(impact)
+  })
+
+  const connector = before(
+    Effect.fnUntraced(function* ({ caller, params }) {
+      const found = yield* repo.integrationRecordsOf(caller.organizationId, params["connectorName"] ?? "")
+      const impact: ConnectorImpact = { integrationRecords: namedTo(caller, found) }
+      return impact
+    }),
+  )
+
+  const impacts: Readonly<Record<ImpactKind, Impact>> = {
+    license,
+    "license-migration": licenseMigration,
+    grant,
+    instance,
+    "instance-deletion": instanceDeletion,
+    // What stands against a deletion refuses it, with its problem.
+    deletion: () => Effect.succeed(Effect.succeed(noneBlocks)),
+    "metadata-field": metadataField,
+    connector,
+  }
+
+  return { of: (kind: ImpactKind, change: Rehearsed) => impacts[kind](change) }
+})
+
+/** Finds the impact of a change. */
+export class Impacts extends Context.Service<Impacts, Effect.Success<typeof make>>()("keyshelf/impact/Impacts") {
+  static readonly layer = Layer.effect(Impacts, make)
+}

@@ -1,0 +1,67 @@
+/** Whose checks a changed grant or instance would turn. */
+import { Context, Effect, Layer, Predicate } from "effect"
+import { affectedOf, namedTo } from "../../kernel/contract/dryruns/Impact.ts"
+import type { TurningImpact } from "../../kernel/contract/dryruns/ImpactModels.ts"
+import { now } from "../../kernel/values/Timestamp.ts"
+import { LicenseImpact, turningBetween } from "../usage/impact/Service.ts"
+import type { DecidedChecks } from "../usage/impact/Service.ts"
+import type { Impact } from "./Model.ts"
+import { readPages } from "./Pages.ts"
+import { ImpactRepo } from "./Repo.ts"
+
+/** The state behind the change is read for so long, and then the state before it. */
+const MAX_MS = 1_000
+
+interface CheckedPage {
+  readonly ids: ReadonlyArray<string>
+  readonly behind: DecidedChecks
+}
+
+const make = Effect.gen(function* () {
+  const repo = yield* ImpactRepo
+  const licenseImpact = yield* LicenseImpact
+
+  const grant: Impact = Effect.fnUntraced(function* ({ caller, events, params }) {
+    const { organizationId } = caller
+    const at = yield* now
+    const { entitlementSlug = events.map(({ data }) => data["entitlementSlug"]).find(Predicate.isString) ?? "" } =
+      params
+    const checks = (ids: ReadonlyArray<string>) =>
+      licenseImpact.checks(organizationId, ids, { entitlement: entitlementSlug }, at)
+    const { found, isComplete } = yield* readPages(
+      (last: string | undefined, count) =>
+        repo.instanceIdsOn(organizationId, params["licenseSlug"] ?? "", last ?? null, count),
+      (ids) => Effect.map(checks(ids), (behind): ReadonlyArray<CheckedPage> => [{ ids, behind }]),
+      MAX_MS,
+    )
+    return Effect.gen(function* () {
+      const turning = yield* Effect.forEach(found, ({ behind, ids }) =>
+        Effect.map(checks(ids), (before) => turningBetween(before, behind)),
+      )
+      const impact: TurningImpact = { turning: namedTo(caller, affectedOf(turning.flat(), isComplete)) }
+      return impact
+    })
+  })
+
+  const instance: Impact = Effect.fnUntraced(function* ({ caller, events }) {
+    const at = yield* now
+    const [changed] = events
+    const ids = [changed?.data["id"]].filter(Predicate.isString)
+    const licenseIds = [changed?.data["licenseId"], changed?.previous?.["licenseId"]].filter(Predicate.isString)
+    const checks = licenseImpact.checks(caller.organizationId, ids, { licenseIds }, at)
+    const behind = yield* checks
+    return Effect.map(checks, (before) => {
+      const impact: TurningImpact = { turning: namedTo(caller, affectedOf(turningBetween(before, behind))) }
+      return impact
+    })
+  })
+
+  return { grant, instance }
+})
+
+/** Finds whose checks would turn. */
+export class TurningImpacts extends Context.Service<TurningImpacts, Effect.Success<typeof make>>()(
+  "keyshelf/impact/TurningImpacts",
+) {
+  static readonly layer = Layer.effect(TurningImpacts, make)
+}

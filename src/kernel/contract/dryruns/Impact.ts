@@ -1,0 +1,93 @@
+/** The impact of a change on other records, as dry runs and refused deletions tell it. */
+import { Schema } from "effect"
+import type { Caller } from "../Caller.ts"
+import { component } from "../Component.ts"
+import { allows } from "../Scope.ts"
+import { Amount } from "../../values/Decimal.ts"
+
+/** So many items are shown. */
+export const MAX_SHOWN = 100
+
+/** Counts end here. */
+export const MAX_COUNTED = 10_000
+
+/** Records that a change concerns. */
+export interface Affected<Item> {
+  /** At most {@link MAX_COUNTED}. */
+  readonly count: number
+  /** Whether there are more. */
+  readonly truncated: boolean
+  /** The first {@link MAX_SHOWN}; none if the caller may not read them. */
+  readonly items: ReadonlyArray<Item>
+}
+
+/** The schema of {@link Affected} records. */
+export const affectedSchema = <S extends Schema.Top>(name: string, items: S, description: string) =>
+  Schema.Struct({
+    count: Schema.Int.annotate({ description: "How many there are, at most 10,000" }),
+    truncated: Schema.Boolean.annotate({ description: "Whether there are more than were counted" }),
+    items: Schema.Array(items).annotate({
+      description: "The first 100. Instances are named only with the scope `read:instances`",
+    }),
+  }).annotate({ ...component(name, { count: 1, truncated: false }), description })
+
+/** The records to show. `isComplete` is false if there may be more than were found. */
+export const affectedOf = <Item>(found: ReadonlyArray<Item>, isComplete = true): Affected<Item> => ({
+  count: Math.min(found.length, MAX_COUNTED),
+  truncated: !isComplete || found.length > MAX_COUNTED,
+  items: found.slice(0, MAX_SHOWN),
+})
+
+/** Without the names of instances if the caller may not read them. */
+export const namedTo = <Item>({ scopes }: Caller["Service"], affected: Affected<Item>): Affected<Item> =>
+  allows(scopes, "read:instances") ? affected : { ...affected, items: [] }
+
+/** An instance by its slug, and its customer. */
+export const AffectedInstance = Schema.Struct({ slug: Schema.String, customer: Schema.String }).annotate(
+  component("AffectedInstance", { slug: "globex-production", customer: "globex" }),
+)
+export type AffectedInstance = typeof AffectedInstance.Type
+
+const figure = Schema.NullOr(Amount)
+
+/** A check that would be allowed instead of denied, or denied instead of allowed. */
+export const TurningCheck = Schema.Struct({
+  slug: Schema.String.annotate({ description: "Slug of the instance" }),
+  entitlement: Schema.String.annotate({ description: "Slug of the entitlement" }),
+  usage: figure,
+  limit: figure.annotate({ description: "The limit afterwards; `null` if nothing is granted" }),
+  reason: Schema.Struct({ before: Schema.String, after: Schema.String }).annotate(
+    component("TurningReason", { before: "GRANTED", after: "LIMIT_REACHED" }),
+  ),
+}).annotate(component("TurningCheck", { slug: "globex-production", entitlement: "api-calls", usage: 800, limit: 500 }))
+export type TurningCheck = typeof TurningCheck.Type
+
+/** The checks of instances that would turn. */
+export const TurningChecks = affectedSchema(
+  "TurningChecks",
+  TurningCheck,
+  "Entitlements of these instances whose checks (`requested: 0`) would be allowed instead of denied, or denied instead of allowed",
+)
+
+/** Records of one kind that stand against a deletion. */
+export const Blocking = Schema.Struct({
+  kind: Schema.Literals(["instances", "licenses", "overrides", "usage", "releases", "deploymentZones"]).annotate({
+    ...component("BlockingKind", "instances"),
+    description: "`overrides` and `usage` name the instances that have them",
+  }),
+  count: Schema.Int.annotate({ description: "How many there are, at most 10,000" }),
+  truncated: Schema.Boolean.annotate({ description: "Whether there are more than were counted" }),
+  items: Schema.Array(
+    Schema.Struct({
+      slug: Schema.String,
+      customer: Schema.optionalKey(Schema.String).annotate({ description: "Of an instance: the slug of its customer" }),
+    }).annotate(component("BlockingRecord", { slug: "globex-production", customer: "globex" })),
+  ).annotate({ description: "The first 100. Instances are named only with the scope `read:instances`" }),
+}).annotate(component("Blocking", { count: 1, truncated: false }))
+export type Blocking = typeof Blocking.Type
+
+/** What stands against a deletion. A deletion against which something stands is refused, with this in the problem. */
+export const DeletionImpact = Schema.Struct({
+  blocking: Schema.Array(Blocking).annotate({ description: "What stands against the deletion" }),
+}).annotate(component("DeletionImpact"))
+export type DeletionImpact = typeof DeletionImpact.Type

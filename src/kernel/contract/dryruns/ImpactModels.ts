@@ -1,0 +1,80 @@
+/** What dry runs tell about other records, by the kind of change (design of offline use and audit, C2). */
+import { Schema } from "effect"
+import { component } from "../Component.ts"
+import { Timestamp } from "../../values/Timestamp.ts"
+import { DryRunOf } from "./DryRun.ts"
+import { affectedSchema, AffectedInstance, DeletionImpact, TurningChecks } from "./Impact.ts"
+
+/** Of a change of a license version. */
+export const LicenseImpact = Schema.Struct({
+  instances: affectedSchema("InstancesOnLicense", AffectedInstance, "The instances with this license version"),
+  familyResolvesTo: Schema.Struct({
+    before: Schema.NullOr(Schema.String),
+    after: Schema.NullOr(Schema.String),
+  }).annotate({
+    ...component("FamilyResolvesTo", { before: "pro-v2", after: "pro" }),
+    description: "The version that the family resolves to; `null` if none",
+  }),
+  losesDefault: Schema.NullOr(Schema.String).annotate({
+    description: "The version that no longer is the default of the family; `null` if none",
+  }),
+}).annotate(component("LicenseImpact", { losesDefault: null }))
+export type LicenseImpact = typeof LicenseImpact.Type
+
+/** Of a change of a grant, or of an instance. */
+export const TurningImpact = Schema.Struct({ turning: TurningChecks }).annotate(component("TurningImpact"))
+export type TurningImpact = typeof TurningImpact.Type
+
+const DeletedUsageEvent = Schema.Struct({
+  entitlement: Schema.String,
+  timestamp: Timestamp.annotate({ description: "When it was used" }),
+}).annotate(component("DeletedUsageEvent", { entitlement: "api-calls" }))
+
+const DeletedReservation = Schema.Struct({
+  id: Schema.String,
+  entitlement: Schema.String,
+  expiresAt: Timestamp,
+}).annotate(component("DeletedReservation", { id: "0198c2b0-0a11-7d52-8a39-2f6c1e8a7054", entitlement: "api-calls" }))
+
+/** Of a deletion of an instance: what is deleted with it. */
+export const InstanceDeletionImpact = Schema.Struct({
+  usageEvents: affectedSchema("DeletedUsageEvents", DeletedUsageEvent, "Usage events of the instance, newest first"),
+  reservations: affectedSchema("DeletedReservations", DeletedReservation, "Its held reservations"),
+}).annotate(component("InstanceDeletionImpact"))
+export type InstanceDeletionImpact = typeof InstanceDeletionImpact.Type
+
+const InvalidRecord = Schema.Struct({
+  slug: Schema.String,
+  customer: Schema.optionalKey(Schema.String).annotate({ description: "Of an instance: the slug of its customer" }),
+}).annotate(component("InvalidRecord", { slug: "globex-production", customer: "globex" }))
+
+/** Of a change of a metadata field. */
+export const MetadataFieldImpact = Schema.Struct({
+  invalid: affectedSchema(
+    "InvalidRecords",
+    InvalidRecord,
+    "Records whose stored value would be rejected: it does not match the schema, or its field is archived",
+  ),
+}).annotate(component("MetadataFieldImpact"))
+export type MetadataFieldImpact = typeof MetadataFieldImpact.Type
+
+const LinkedRecord = Schema.Struct({
+  kind: Schema.Literals(["CUSTOMER", "INSTANCE"]).annotate(component("IntegrationKind", "CUSTOMER")),
+  slug: Schema.String.annotate({ description: "Slug of the customer or the instance" }),
+  externalId: Schema.String,
+}).annotate(
+  component("ConnectorIntegrationRecord", { kind: "CUSTOMER", slug: "globex", externalId: "0014x00001AbCdE" }),
+)
+
+/** Of the deactivation of a connector. */
+export const ConnectorImpact = Schema.Struct({
+  integrationRecords: affectedSchema(
+    "ConnectorIntegrationRecords",
+    LinkedRecord,
+    "Integration records of the connector: they stay, and cannot be changed while it is not active",
+  ),
+}).annotate(component("ConnectorImpact"))
+export type ConnectorImpact = typeof ConnectorImpact.Type
+
+/** The dry run of a deletion against which nothing stands. */
+export const DeletionDryRun = DryRunOf("Deletion", { status: 204, body: Schema.Null, impact: DeletionImpact })
