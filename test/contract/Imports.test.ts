@@ -7,6 +7,8 @@ const root = resolve(import.meta.dirname, "../../src")
 /** The storeys of the house. An import goes to a lower storey or stays in its folder. */
 const storeys: Readonly<Record<string, number>> = {
   kernel: 0,
+  // A module for other programs, which carries nothing of the service.
+  offline: 0,
   domains: 1,
   infra: 1,
   api: 2,
@@ -195,6 +197,25 @@ describe("the imports of the source", () => {
       }),
       [],
     )
+  })
+})
+
+describe("the offline module", () => {
+  const files = sources.filter((file) => topOf(file) === "offline")
+  const importedBy = (file: string) =>
+    Array.from(textOf(file).matchAll(/(?:\bfrom|\bimport|\brequire)\s*\(?\s*"([^"]+)"/g), ([, path = ""]) => path)
+
+  it("imports nothing but its own files: no package, no module of Node.js, no other storey", () => {
+    assert.isAbove(files.length, 5)
+    assert.deepStrictEqual(
+      files.flatMap((file) => importedBy(file).filter((path) => !/^\.\/\w+\.ts$/.test(path))),
+      [],
+    )
+  })
+
+  it("is imported by the command line alone", () => {
+    const importers = inside.filter(({ from, to }) => topOf(to) === "offline" && topOf(from) !== "offline")
+    assert.deepStrictEqual([...new Set(importers.map(({ from }) => topOf(from)))], ["cli"])
   })
 })
 
