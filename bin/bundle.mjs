@@ -6,7 +6,7 @@
  * It also bundles `src/offline` into `dist/offline`, which other programs import as `keyshelf/offline`.
  */
 import { spawnSync } from "node:child_process"
-import { rmSync } from "node:fs"
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 
@@ -40,13 +40,20 @@ const declareOffline = () => {
   const compiler = join(cwd, "node_modules/typescript/bin/tsc")
   const language = ["--target", "es2024", "--lib", "es2024,dom", "--module", "nodenext", "--types", "", "--strict"]
   const output = ["--declaration", "--emitDeclarationOnly", "--noEmitOnError", "--outDir", "dist/offline"]
-  const imports = ["--ignoreConfig", "--rewriteRelativeImportExtensions"]
+  const imports = ["--ignoreConfig", "--allowImportingTsExtensions"]
   const { status, stderr, stdout } = spawnSync(
     process.execPath,
     [compiler, "src/offline/index.ts", ...imports, ...language, ...output],
     { cwd, encoding: "utf8" },
   )
   if (status !== 0) console.error(`Skipped the types of keyshelf/offline: ${stdout}${stderr}`)
+  // The compiler leaves the names of the sources, which a package does not have.
+  const folder = join(cwd, "dist/offline")
+  for (const name of readdirSync(folder, { recursive: true })) {
+    if (!name.endsWith(".d.ts")) continue
+    const file = join(folder, name)
+    writeFileSync(file, readFileSync(file, "utf8").replaceAll(/(from "\.[^"]*)\.ts"/g, '$1.js"'))
+  }
 }
 
 const bundler = await import("rolldown").catch((error) => {

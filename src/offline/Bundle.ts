@@ -6,7 +6,7 @@ import type { BundleAnswer, BundleOptions, Claims, LearnedKeys, State } from "./
 import { openList } from "./Revocations.ts"
 import { open } from "./Token.ts"
 import type { Opened } from "./Token.ts"
-import { isRecord, millisOf, millisOrNow, own } from "./Values.ts"
+import { isRecord, millisOf, millisOrNow, own } from "./values/Unknown.ts"
 
 const MAX_LENGTH = 262_144
 

@@ -2,7 +2,7 @@
 import { check } from "./Faults.ts"
 import { isKey } from "./Keys.ts"
 import type { Claims, RevocationClaims } from "./Model.ts"
-import { isCount, isInstant, isRecord, isText } from "./Values.ts"
+import { isCount, isInstant, isRecord, isText } from "./values/Unknown.ts"
 
 type Is = (value: unknown) => boolean
 

@@ -1,8 +1,8 @@
 /** Decides by the claims of a valid bundle whether a product may use an entitlement. */
-import { decimalOf, HUNDRED, textOf, UNLIMITED } from "./Decimal.ts"
+import { decimalOf, HUNDRED, textOf, UNLIMITED } from "./values/Decimal.ts"
 import type { Claims, Decision, DecisionRequest } from "./Model.ts"
 import { periodAt } from "./Periods.ts"
-import { isRecord, millisOf, millisOrNow, own } from "./Values.ts"
+import { isRecord, millisOf, millisOrNow, own } from "./values/Unknown.ts"
 
 const answer = (allowed: boolean, reason: Decision["reason"], remaining: string | null = null): Decision => ({
   allowed,

@@ -1,6 +1,6 @@
 /** Fingerprints of the components of a machine, to which a bundle can be bound. */
-import { hashOf } from "./Bytes.ts"
-import { isText } from "./Values.ts"
+import { hashOf } from "./values/Bytes.ts"
+import { isText } from "./values/Unknown.ts"
 
 /**
  * The fingerprint of a component, such as `mac:8c:2e:3f:1a:4b:77`, for an instance. The component cannot be read from

@@ -2,11 +2,11 @@
  * A ledger of usage: one CloudEvent a line, each with the hash of the line before. The caller stores the lines and
  * uploads them when it can.
  */
-import { hashOf } from "./Bytes.ts"
-import { decimalOf, textOf } from "./Decimal.ts"
+import { hashOf } from "./values/Bytes.ts"
+import { decimalOf, textOf } from "./values/Decimal.ts"
 import { check } from "./Faults.ts"
 import type { Instant } from "./Model.ts"
-import { isCount, isRecord, isText, millisOrNow, own } from "./Values.ts"
+import { isCount, isRecord, isText, millisOrNow, own } from "./values/Unknown.ts"
 
 const SOURCE = /^urn:keyshelf:ledger:[0-9a-f-]{36}$/
 

@@ -1,6 +1,6 @@
 /** Usage periods of a bundle. It names all that touch its life, so this is no calendar arithmetic. */
 import type { Claims, Instant, Period } from "./Model.ts"
-import { millisOf, own } from "./Values.ts"
+import { millisOf, own } from "./values/Unknown.ts"
 
 const textOf = (millis: number): string => new Date(millis).toISOString()
 

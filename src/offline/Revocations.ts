@@ -5,7 +5,7 @@ import { makeKeyring } from "./Keys.ts"
 import type { Keyring } from "./Keys.ts"
 import type { RevocationAnswer, RevocationClaims, RevocationOptions } from "./Model.ts"
 import { open } from "./Token.ts"
-import { millisOrNow, own } from "./Values.ts"
+import { millisOrNow, own } from "./values/Unknown.ts"
 
 // An organization can have many revoked instances, so a list may be larger than a bundle.
 const MAX_LENGTH = 1 << 24

@@ -1,5 +1,5 @@
 /** Canonical base64url without padding (RFC 4648, 5), and SHA-256. */
-import { isText } from "./Values.ts"
+import { isText } from "./Unknown.ts"
 
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
