@@ -3,9 +3,7 @@ import { isText } from "./Unknown.ts"
 
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
-/** The value of each character, by its code. */
-const values: Array<number | undefined> = []
-for (let index = 0; index < ALPHABET.length; index++) values[ALPHABET.charCodeAt(index)] = index
+const values = new Map(Array.from(ALPHABET, (character, value) => [character.charCodeAt(0), value]))
 
 /** The bytes of a text, `undefined` if it is not canonical: other characters, padding, or spare bits that are not zero. */
 export const decoded = (text: unknown): Uint8Array<ArrayBuffer> | undefined => {
@@ -15,7 +13,7 @@ export const decoded = (text: unknown): Uint8Array<ArrayBuffer> | undefined => {
   let count = 0
   let length = 0
   for (let index = 0; index < text.length; index++) {
-    const value = values[text.charCodeAt(index)]
+    const value = values.get(text.charCodeAt(index))
     if (value === undefined) return undefined
     // Bits that are shifted out are already written.
     bits = (bits << 6) | value
