@@ -10,6 +10,7 @@ import { credentialCommand } from "./cli/Credentials.ts"
 import { demoCommand } from "./cli/Demo.ts"
 import { doctorCommand } from "./cli/Doctor.ts"
 import { migrateCommand } from "./cli/Migrate.ts"
+import { offlineCommand } from "./cli/Offline.ts"
 import { makeRemoteCommands } from "./cli/remote/Commands.ts"
 import { version } from "./infra/Version.ts"
 import { serve } from "./app/Process.ts"
@@ -42,6 +43,7 @@ const localCommands = [
   doctorCommand,
   openapiCommand,
   demoCommand,
+  offlineCommand,
 ] as const
 
 // The command follows the flags for all commands, of which one has a value.

@@ -7,6 +7,8 @@ const root = resolve(import.meta.dirname, "../../src")
 /** The storeys of the house. An import goes to a lower storey or stays in its folder. */
 const storeys: Readonly<Record<string, number>> = {
   kernel: 0,
+  // A module for other programs, which carries nothing of the service.
+  offline: 0,
   domains: 1,
   infra: 1,
   api: 2,
@@ -196,6 +198,28 @@ describe("the imports of the source", () => {
       }),
       [],
     )
+  })
+})
+
+describe("the offline module", () => {
+  const files = sources.filter((file) => topOf(file) === "offline")
+
+  it("imports nothing but its own files: no package, no module of Node.js, no other storey", () => {
+    assert.isAbove(files.length, 5)
+    const foreign = /(?:\bfrom\s+["']|^import\s+["']|\b(?:import|require)\(\s*["'`])(?!\.)/m
+    for (const text of ['import { join } from "node:path"', 'import "effect"', 'await import("jose")']) {
+      assert.match(text, foreign)
+    }
+    assert.deepStrictEqual(filesMatching(files, foreign), [])
+    assert.deepStrictEqual(
+      imports.filter(({ from, to }) => topOf(from) === "offline" && topOf(to) !== "offline"),
+      [],
+    )
+  })
+
+  it("is imported by the command line alone", () => {
+    const importers = inside.filter(({ from, to }) => topOf(to) === "offline" && topOf(from) !== "offline")
+    assert.deepStrictEqual([...new Set(importers.map(({ from }) => topOf(from)))], ["cli"])
   })
 })
 

@@ -4,7 +4,7 @@
 export const EXIT_CODES = {
   /** The service rejected the request. */
   rejected: 2,
-  /** `check` only: at least one entitlement is not allowed. */
+  /** `check`: at least one entitlement is not allowed. `offline verify`: the bundle is not valid. */
   notAllowed: 3,
   /** The credential is missing, wrong, or lacks a scope. */
   unauthorized: 4,

@@ -1,0 +1,25 @@
+/** Exact decimals as whole numbers of the smallest unit. */
+
+const DIGITS = 64
+
+const UNIT = 10n ** BigInt(DIGITS)
+
+export const HUNDRED = 100n * UNIT
+
+export const UNLIMITED = -UNIT
+
+const DECIMAL = /^(-?)(\d{1,64})(?:\.(\d{1,64}))?$/
+
+/** The decimal of a text or of a number as it is printed, `undefined` if there is none. */
+export const decimalOf = (value: unknown): bigint | undefined => {
+  if (typeof value !== "string" && typeof value !== "number" && typeof value !== "bigint") return undefined
+  const [, sign, whole = "", fraction = ""] = DECIMAL.exec(String(value)) ?? []
+  return sign === undefined ? undefined : BigInt(sign + whole + fraction.padEnd(DIGITS, "0"))
+}
+
+/** The text of a decimal, without zeros at its end. */
+export const textOf = (decimal: bigint): string => {
+  const digits = String(decimal < 0n ? -decimal : decimal).padStart(DIGITS + 1, "0")
+  const fraction = digits.slice(-DIGITS).replace(/0+$/, "")
+  return (decimal < 0n ? "-" : "") + digits.slice(0, -DIGITS) + (fraction === "" ? "" : `.${fraction}`)
+}
