@@ -15,6 +15,7 @@ import { Override } from "../domains/instances/overrides/Model.ts"
 import { Grant, License } from "../domains/licenses/Model.ts"
 import { MetadataField } from "../domains/metadata/Model.ts"
 import { LicenseMigration } from "../domains/migrations/Model.ts"
+import { OfflineBundle } from "../domains/offline/bundles/Model.ts"
 import { Membership } from "../domains/people/Model.ts"
 import { Release } from "../domains/releases/Model.ts"
 import { SigningKey } from "../domains/signing/Model.ts"
@@ -159,6 +160,8 @@ const events = {
     "Usage was rejected because it would exceed the cap, once per period",
   ],
   USAGE_EVENT_VOIDED: [VoidedUsageEvent, "An event of usage was voided: it counts no more"],
+  OFFLINE_BUNDLE_ISSUED: [OfflineBundle, "An offline bundle of an instance was issued"],
+  OFFLINE_BUNDLE_REVOKED: [OfflineBundle, "An offline bundle was revoked, and all of its instance before it"],
   FEATURE_FLAG_CREATED: [FeatureFlag, "A feature flag was created"],
   FEATURE_FLAG_UPDATED: [FeatureFlag, "A feature flag was changed", { enabled: false }],
   FEATURE_FLAG_DELETED: [FeatureFlag, "A feature flag was deleted"],

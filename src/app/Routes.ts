@@ -24,6 +24,8 @@ import * as GrantsHttp from "../domains/licenses/grants/Http.ts"
 import * as LicensesHttp from "../domains/licenses/Http.ts"
 import * as MetadataHttp from "../domains/metadata/Http.ts"
 import * as MigrationsHttp from "../domains/migrations/Http.ts"
+import * as OfflineBundlesHttp from "../domains/offline/bundles/Http.ts"
+import * as OfflineHttp from "../domains/offline/PublicHttp.ts"
 import * as OrganizationsHttp from "../domains/organizations/Http.ts"
 import * as PeoplePlatformHttp from "../domains/people/PlatformHttp.ts"
 import * as ReleasesHttp from "../domains/releases/Http.ts"
@@ -82,6 +84,8 @@ const coreHandlers = Layer.mergeAll(
   MigrationsHttp.licenseMigrations,
   EventsHttp.events,
   SigningHttp.signingKeys,
+  OfflineBundlesHttp.offlineBundles,
+  OfflineHttp.offline,
 )
 
 const core = Layer.mergeAll(
@@ -98,7 +102,7 @@ const webhooks = Layer.mergeAll(
 
 const forOrganizations = <A, E, R>(routes: Layer.Layer<A, E, R>) =>
   routes.pipe(
-    Layer.provide([middlewares, Authentication.organizationAccess]),
+    Layer.provide([middlewares, Authentication.organizationAccess, Authentication.publicAccess]),
     Layer.provideMerge(ProblemResponses.layer),
   )
 

@@ -16,6 +16,7 @@ import * as Licenses from "../domains/licenses/Layer.ts"
 import * as Maintenance from "../domains/maintenance/Layer.ts"
 import * as Metadata from "../domains/metadata/Layer.ts"
 import * as Migrations from "../domains/migrations/Layer.ts"
+import * as Offline from "../domains/offline/Layer.ts"
 import * as Organizations from "../domains/organizations/Layer.ts"
 import * as People from "../domains/people/Layer.ts"
 import * as Releases from "../domains/releases/Layer.ts"
@@ -46,6 +47,7 @@ const ports = Layer.mergeAll(
 export const services = Maintenance.layer
   .pipe(
     Layer.provideMerge(Webhooks.layer),
+    Layer.provideMerge(Offline.layer),
     Layer.provideMerge(Flags.layer),
     Layer.provideMerge(Migrations.layer),
     Layer.provideMerge(Usage.layer),

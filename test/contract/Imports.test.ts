@@ -43,6 +43,7 @@ const domains = [
   "usage",
   "migrations",
   "flags",
+  "offline",
   "webhooks",
   "maintenance",
 ]

@@ -37,6 +37,7 @@ export interface Fixture {
   readonly licenseKey: string
   /** A license migration that is scheduled. */
   readonly migration: string
+  readonly bundle: string
   /** A signing key that is next. */
   readonly signingKey: string
   readonly webhook: string
@@ -127,7 +128,7 @@ export const populate = Effect.fnUntraced(function* (options: {
   const lease = yield* post(`/instances/${instance.slug}/entitlements/editors/leases`, { holder: "bob" })
   const licenseKey = yield* post(`/instances/${instance.slug}/keys`, { name: "on site", scopes: ["read:instances"] })
   const migration = yield* post("/licenses/pro/migrations", { toLicenseSlug: draft.slug, at: "2099-01-01T00:00:00Z" })
-  yield* post("/signing-keys", { purpose: "offline" })
+  const bundle = yield* post(`/instances/${instance.slug}/offline-bundles`)
   const signingKey = yield* post("/signing-keys", { purpose: "offline" })
   const reservation = yield* post(`/instances/${instance.slug}/entitlements/api-calls/reservations`, {})
   const usagePath = `/instances/${instance.slug}/entitlements/api-calls/usage`
@@ -159,6 +160,7 @@ export const populate = Effect.fnUntraced(function* (options: {
     lease: lease.id,
     licenseKey: licenseKey.slug,
     migration: migration.id,
+    bundle: bundle.id,
     signingKey: signingKey.kid,
     webhook: webhook.id,
     delivery: tested.deliveryId,
@@ -179,6 +181,7 @@ const connector = `/connectors/${integration}`
 /** The value of each path parameter. */
 const parameters: Readonly<Record<string, (fixture: Fixture) => string>> = {
   adapter: () => "crm.hubspot",
+  bundleId: ({ bundle }) => bundle,
   componentSlug: ({ component }) => component,
   connectorName: () => integration,
   customerSlug: ({ customer }) => customer,
@@ -199,6 +202,7 @@ const parameters: Readonly<Record<string, (fixture: Fixture) => string>> = {
   licenseSlug: ({ license }) => license,
   migrationId: ({ migration }) => migration,
   metadataFieldId: ({ metadataField }) => metadataField,
+  organizationId: ({ organizationId }) => organizationId,
   orgId: ({ organizationId }) => organizationId,
   releaseSlug: ({ release }) => release,
   reservationId: ({ reservation }) => reservation,

@@ -20,6 +20,7 @@ import { removal as integrations } from "../integrations/Removal.ts"
 import { removal as licenses } from "../licenses/Removal.ts"
 import { removal as metadata } from "../metadata/Removal.ts"
 import { removal as migrations } from "../migrations/Removal.ts"
+import { removal as offline } from "../offline/Removal.ts"
 import { OrganizationRetention } from "../organizations/Retention.ts"
 import { removal as people } from "../people/Removal.ts"
 import { removal as releases } from "../releases/Removal.ts"
@@ -45,6 +46,7 @@ const make = Effect.gen(function* () {
     idempotency,
     access,
     webhooks,
+    offline,
     flags,
     migrations,
     usage,

@@ -3,8 +3,9 @@ import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
+import { isRemoved } from "../../kernel/database/RemovedOrganizations.ts"
 import { advisoryLock, executed, record, records } from "../../kernel/database/Statements.ts"
-import type { KeyPurpose, KeyState, PublicKey, StoredKey } from "./Model.ts"
+import type { KeyPurpose, KeyState, StoredKey } from "./Model.ts"
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
@@ -12,8 +13,8 @@ const make = Effect.gen(function* () {
     created_at AS "createdAt", created_by AS "createdBy", activated_at AS "activatedAt", revoked_at AS "revokedAt"`)
 
   const findIn = (state: KeyState) => (organizationId: string, purpose: KeyPurpose) =>
-    record<PublicKey>()(sql`
-      SELECT kid, public_key AS x FROM signing_keys
+    record<StoredKey>()(sql`
+      SELECT ${columns} FROM signing_keys
       WHERE organization_id = ${organizationId} AND purpose = ${purpose} AND state = ${state}`)
 
   return {
@@ -56,11 +57,13 @@ const make = Effect.gen(function* () {
         SELECT ${columns} FROM signing_keys
         WHERE organization_id = ${organizationId} AND id < ${idBefore(after)} ORDER BY id DESC LIMIT ${count}`),
 
-    /** The keys of a purpose that are not revoked, newest first. */
+    /** The keys of a purpose that are not revoked, newest first; none if the organization is removed. */
     findTrusted: (organizationId: string, purpose: KeyPurpose) =>
       records<StoredKey>()(sql`
         SELECT ${columns} FROM signing_keys
-        WHERE organization_id = ${organizationId} AND purpose = ${purpose} AND state <> 'REVOKED' ORDER BY id DESC`),
+        WHERE organization_id = ${organizationId} AND purpose = ${purpose} AND state <> 'REVOKED'
+          AND NOT ${sql.literal(isRemoved("signing_keys.organization_id"))}
+        ORDER BY id DESC`),
 
     /** Retires the key that signs. Its private half is cleared. */
     retireCurrent: (organizationId: string, purpose: KeyPurpose) =>

@@ -51,6 +51,8 @@ export class Signer extends Context.Service<
     ) => Effect.Effect<StoredKey, never, Transaction>
     /** The keys of a purpose that are not revoked, newest first. */
     readonly trusted: (organizationId: string, purpose: KeyPurpose) => Effect.Effect<ReadonlyArray<StoredKey>>
+    /** The key of a purpose that signs, if there is one. It may be retired at any time. */
+    readonly find: (organizationId: string, purpose: KeyPurpose) => Effect.Effect<Option.Option<StoredKey>>
     /** The Ed25519 signature of these bytes. A key that no longer signs is a defect. */
     readonly sign: (key: StoredKey, bytes: Uint8Array) => Effect.Effect<Uint8Array>
     /** A compact JWS of a payload, of this type: its header is `{"typ", "alg": "EdDSA", "kid"}`. */
@@ -116,10 +118,11 @@ export class Signer extends Context.Service<
           yield* Transaction
           const key = yield* findOrCreate(source, purpose)
           const next = yield* repo.findNext(source.organizationId, purpose)
-          return { ...key, next: Option.getOrNull(next) }
+          return { ...key, next: Option.getOrNull(Option.map(next, ({ kid, x }) => ({ kid, x }))) }
         }),
         create,
         trusted: repo.findTrusted,
+        find: repo.findCurrent,
         sign: (key, bytes) => Effect.map(open(key), (opened) => sign(null, bytes, opened)),
         signToken: Effect.fnUntraced(function* (key, typ, payload) {
           const opened = yield* open(key)
