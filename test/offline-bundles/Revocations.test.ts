@@ -71,9 +71,23 @@ layer(TestService.layer, { excludeTestServices: true })("a revocation", (it) => 
     }),
   )
 
-  it.effect("does not follow from the deletion of an instance without bundles", () =>
+  it.effect("follows from a deletion also where only a bundle before the newest has not expired", () =>
     Effect.gen(function* () {
-      const { call, issued, list } = yield* openSite
+      const { asCaller, bundles, call, issued, list } = yield* openSite
+      const old = { ttlSeconds: 3_600, graceSeconds: 0 }
+      yield* issued()
+      yield* at(Date.now() - 2 * HOUR_MS)(asCaller(bundles.issue("prod", old)))
+      yield* call("DELETE", "/instances/prod")
+      assert.deepStrictEqual(
+        (yield* list).claims.revoked.map(({ seq }: { seq: number }) => seq),
+        [2],
+      )
+    }),
+  )
+
+  it.effect("does not follow from the deletion of an instance without a bundle that is valid", () =>
+    Effect.gen(function* () {
+      const { asCaller, bundles, call, issued, list } = yield* openSite
       yield* issued()
       const other = yield* call("POST", "/instances", {
         name: "Other",
@@ -84,6 +98,10 @@ layer(TestService.layer, { excludeTestServices: true })("a revocation", (it) => 
         endLicenseDate: null,
       })
       assert.strictEqual(other.status, 201)
+      const expired = at(Date.now() - 2 * HOUR_MS)(
+        asCaller(bundles.issue("other", { ttlSeconds: 3_600, graceSeconds: 0 })),
+      )
+      yield* expired
       assert.strictEqual((yield* call("DELETE", "/instances/other")).status, 204)
       assert.deepStrictEqual((yield* list).claims.revoked, [])
     }),

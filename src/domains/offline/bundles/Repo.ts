@@ -47,21 +47,25 @@ const make = Effect.gen(function* () {
         WHERE ${ofInstance(organizationId, instanceId)} AND sequence < ${after === null ? MAX_SEQUENCE : Number(after[0])}
         ORDER BY sequence DESC LIMIT ${count}`),
 
-    /** Marks a bundle and the valid ones before it as revoked, unless they are. Returns when the last of all those before expires. */
-    revokeUpTo: Effect.fnUntraced(function* (
+    /** When the last of a bundle and all before it expires. */
+    lastExpiry: (organizationId: string, { instanceId, sequence }: Pick<BundleRow, "instanceId" | "sequence">) =>
+      Effect.map(
+        record<{ readonly expiresAt: Date }>()(sql`
+          SELECT max(expires_at) AS "expiresAt" FROM offline_bundles
+          WHERE ${ofInstance(organizationId, instanceId)} AND sequence <= ${sequence}`),
+        (last) => Option.getOrThrow(last).expiresAt,
+      ),
+
+    /** Marks a bundle and the valid ones before it as revoked, unless they are. */
+    revokeUpTo: (
       organizationId: string,
       row: Pick<BundleRow, "id" | "instanceId" | "sequence">,
       { at, by }: { readonly at: Date; readonly by: ActorReference },
-    ) {
-      yield* executed(sql`
+    ) =>
+      executed(sql`
         UPDATE offline_bundles SET revoked_at = ${at}, revoked_by = ${sql.json(by)}
         WHERE ${ofInstance(organizationId, row.instanceId)} AND sequence <= ${row.sequence} AND revoked_at IS NULL
-          AND (expires_at > ${at} OR id = ${row.id})`)
-      const last = yield* record<{ readonly expiresAt: Date }>()(sql`
-        SELECT max(expires_at) AS "expiresAt" FROM offline_bundles
-        WHERE ${ofInstance(organizationId, row.instanceId)} AND sequence <= ${row.sequence}`)
-      return Option.getOrThrow(last).expiresAt
-    }),
+          AND (expires_at > ${at} OR id = ${row.id})`),
 
     /** What a bundle says about an instance besides its grants. */
     findSubject: (organizationId: string, instanceId: string) =>

@@ -84,7 +84,8 @@ export class OfflineBundles extends Context.Service<
       const voidUpTo = Effect.fnUntraced(function* (row: BundleRow, instance: string) {
         const caller = yield* Caller
         const revokedAt = yield* now
-        const until = yield* repo.revokeUpTo(caller.organizationId, row, { at: revokedAt, by: caller.actor })
+        const until = yield* repo.lastExpiry(caller.organizationId, row)
+        yield* repo.revokeUpTo(caller.organizationId, row, { at: revokedAt, by: caller.actor })
         yield* lists.add(caller.organizationId, { ...row, revokedAt, until })
         yield* events.emit(
           caller,
@@ -95,9 +96,12 @@ export class OfflineBundles extends Context.Service<
 
       yield* (yield* InstanceDeletions).register(
         Effect.fnUntraced(function* ({ id, slug }) {
-          const newest = yield* repo.findNewest((yield* Caller).organizationId, id)
+          const { organizationId } = yield* Caller
+          const newest = yield* repo.findNewest(organizationId, id)
           if (Option.isNone(newest) || newest.value.revokedAt !== null) return
-          if (newest.value.expiresAt > (yield* now)) yield* voidUpTo(newest.value, slug)
+          // One before may live longer, and a site may not have seen the newest.
+          const until = yield* repo.lastExpiry(organizationId, newest.value)
+          if (until > (yield* now)) yield* voidUpTo(newest.value, slug)
         }),
       )
 

@@ -41,13 +41,15 @@ const make = Effect.gen(function* () {
         SELECT instance_id AS "instanceId", sequence, revoked_at AS "revokedAt" FROM offline_revocations
         WHERE organization_id = ${organizationId} AND until > ${hour} ORDER BY instance_id`),
 
-    /** Whether each of these keys has signed a bundle that has not expired. */
+    /** Those of these keys that have signed a bundle that has not expired. */
     findKeysInUse: (organizationId: string, kids: ReadonlyArray<string>, at: Date) =>
       records<{ readonly kid: string }>()(sql`
-        SELECT kid FROM unnest(${kids}::text[]) AS asked (kid)
-        WHERE EXISTS (
+        SELECT asked.kid FROM unnest(${kids}::text[]) AS asked (kid)
+        CROSS JOIN LATERAL (
           SELECT 1 FROM offline_bundles bundle
-          WHERE bundle.organization_id = ${organizationId} AND bundle.kid = asked.kid AND bundle.expires_at > ${at})`),
+          WHERE bundle.organization_id = ${organizationId} AND bundle.kid = asked.kid AND bundle.expires_at > ${at}
+          LIMIT 1
+        ) in_use`),
   }
 })
 
