@@ -19,7 +19,10 @@ import { LicenseFamiliesApi } from "../domains/licenses/FamiliesApi.ts"
 import { LicenseEntitlementsApi } from "../domains/licenses/grants/Api.ts"
 import { MetadataFieldsApi } from "../domains/metadata/Api.ts"
 import { LicenseMigrationsApi } from "../domains/migrations/Api.ts"
+import { OfflineBundlesApi } from "../domains/offline/bundles/Api.ts"
+import { OfflineApi } from "../domains/offline/PublicApi.ts"
 import { ReleasesApi } from "../domains/releases/Api.ts"
+import { SigningKeysApi } from "../domains/signing/Api.ts"
 import { CheckApi } from "../domains/usage/check/Api.ts"
 import { UsageEventsApi } from "../domains/usage/history/Api.ts"
 import { LeasesApi } from "../domains/usage/leases/Api.ts"
@@ -58,11 +61,15 @@ export class CoreApi extends Apis.core(
   LeasesApi,
   FeatureFlagsApi,
   OfrepApi,
-).annotateMerge(
-  OpenApi.annotations({
-    title: "Keyshelf Core API",
-    description:
-      "Manage the customers, instances, licenses, entitlements, usage, releases and deployments of one organization.",
-    servers: [{ url: "/", description: "The listener of this API" }],
-  }),
-) {}
+  SigningKeysApi,
+  OfflineBundlesApi,
+)
+  .addHttpApi(Apis.open(OfflineApi))
+  .annotateMerge(
+    OpenApi.annotations({
+      title: "Keyshelf Core API",
+      description:
+        "Manage the customers, instances, licenses, entitlements, usage, releases and deployments of one organization.",
+      servers: [{ url: "/", description: "The listener of this API" }],
+    }),
+  ) {}

@@ -15,8 +15,10 @@ import { Override } from "../domains/instances/overrides/Model.ts"
 import { Grant, License } from "../domains/licenses/Model.ts"
 import { MetadataField } from "../domains/metadata/Model.ts"
 import { LicenseMigration } from "../domains/migrations/Model.ts"
+import { OfflineBundle } from "../domains/offline/bundles/Model.ts"
 import { Membership } from "../domains/people/Model.ts"
 import { Release } from "../domains/releases/Model.ts"
+import { SigningKey } from "../domains/signing/Model.ts"
 import { UsageEventRecord } from "../domains/usage/history/Model.ts"
 import { UsageEntry } from "../domains/usage/ledger/Model.ts"
 import { WebhookEndpoint } from "../domains/webhooks/Model.ts"
@@ -158,6 +160,8 @@ const events = {
     "Usage was rejected because it would exceed the cap, once per period",
   ],
   USAGE_EVENT_VOIDED: [VoidedUsageEvent, "An event of usage was voided: it counts no more"],
+  OFFLINE_BUNDLE_ISSUED: [OfflineBundle, "An offline bundle of an instance was issued"],
+  OFFLINE_BUNDLE_REVOKED: [OfflineBundle, "An offline bundle was revoked, and all of its instance before it"],
   FEATURE_FLAG_CREATED: [FeatureFlag, "A feature flag was created"],
   FEATURE_FLAG_UPDATED: [FeatureFlag, "A feature flag was changed", { enabled: false }],
   FEATURE_FLAG_DELETED: [FeatureFlag, "A feature flag was deleted"],
@@ -189,6 +193,9 @@ const events = {
   TOKEN_REVOKED: [Token, "A token was revoked"],
   TOKEN_ROTATED: [RotatedToken, "A token was replaced by its successor"],
   TOKEN_EXPIRED: [Token, "A token expired"],
+  SIGNING_KEY_CREATED: [SigningKey, "A signing key was created: it is announced, or signs if it is the first"],
+  SIGNING_KEY_ACTIVATED: [SigningKey, "A signing key signs from now on, instead of the one before"],
+  SIGNING_KEY_REVOKED: [SigningKey, "A signing key was revoked: it is trusted no more"],
   WEBHOOK_ENDPOINT_CREATED: [WebhookEndpoint, "A webhook endpoint was created"],
   WEBHOOK_ENDPOINT_UPDATED: [WebhookEndpoint, "A webhook endpoint was changed", { eventNames: ["CUSTOMER_CREATION"] }],
   WEBHOOK_ENDPOINT_DELETED: [WebhookEndpoint, "A webhook endpoint was deleted"],

@@ -24,9 +24,12 @@ import * as GrantsHttp from "../domains/licenses/grants/Http.ts"
 import * as LicensesHttp from "../domains/licenses/Http.ts"
 import * as MetadataHttp from "../domains/metadata/Http.ts"
 import * as MigrationsHttp from "../domains/migrations/Http.ts"
+import * as OfflineBundlesHttp from "../domains/offline/bundles/Http.ts"
+import * as OfflineHttp from "../domains/offline/PublicHttp.ts"
 import * as OrganizationsHttp from "../domains/organizations/Http.ts"
 import * as PeoplePlatformHttp from "../domains/people/PlatformHttp.ts"
 import * as ReleasesHttp from "../domains/releases/Http.ts"
+import * as SigningHttp from "../domains/signing/Http.ts"
 import * as CheckHttp from "../domains/usage/check/Http.ts"
 import * as UsageEventsHttp from "../domains/usage/history/Http.ts"
 import * as LeasesHttp from "../domains/usage/leases/Http.ts"
@@ -87,6 +90,9 @@ const coreHandlers = Layer.mergeAll(
   LicensesHttp.licenseFamilies,
   MigrationsHttp.licenseMigrations,
   EventsHttp.events,
+  SigningHttp.signingKeys,
+  OfflineBundlesHttp.offlineBundles,
+  OfflineHttp.offline,
 )
 
 const core = Layer.mergeAll(
@@ -103,7 +109,7 @@ const webhooks = Layer.mergeAll(
 
 const forOrganizations = <A, E, R>(routes: Layer.Layer<A, E, R>) =>
   routes.pipe(
-    Layer.provide([middlewares, Authentication.organizationAccess]),
+    Layer.provide([middlewares, Authentication.organizationAccess, Authentication.publicAccess]),
     Layer.provideMerge(ProblemResponses.layer),
   )
 

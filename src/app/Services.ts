@@ -17,9 +17,11 @@ import * as Licenses from "../domains/licenses/Layer.ts"
 import * as Maintenance from "../domains/maintenance/Layer.ts"
 import * as Metadata from "../domains/metadata/Layer.ts"
 import * as Migrations from "../domains/migrations/Layer.ts"
+import * as Offline from "../domains/offline/Layer.ts"
 import * as Organizations from "../domains/organizations/Layer.ts"
 import * as People from "../domains/people/Layer.ts"
 import * as Releases from "../domains/releases/Layer.ts"
+import * as Signing from "../domains/signing/Layer.ts"
 import * as Usage from "../domains/usage/Layer.ts"
 import * as Webhooks from "../domains/webhooks/Layer.ts"
 import * as OutboxFilter from "../domains/webhooks/outbox/OutboxFilter.ts"
@@ -47,6 +49,7 @@ export const services = Maintenance.layer
   .pipe(
     Layer.provideMerge(Webhooks.layer),
     Layer.provideMerge(Impact.layer),
+    Layer.provideMerge(Offline.layer),
     Layer.provideMerge(Flags.layer),
     Layer.provideMerge(Migrations.layer),
     Layer.provideMerge(Usage.layer),
@@ -64,6 +67,7 @@ export const services = Maintenance.layer
     Layer.provideMerge(Components.layer),
     Layer.provideMerge(Connectors.layer),
     Layer.provideMerge(Metadata.layer),
+    Layer.provideMerge(Signing.layer),
     Layer.provideMerge(Access.layer),
     Layer.provideMerge(People.layer),
     Layer.provideMerge(Organizations.layer),

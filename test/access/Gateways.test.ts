@@ -179,8 +179,9 @@ for (const gateway of gateways) {
           Effect.gen(function* () {
             const { core, origin } = yield* Gatewayed
             const { tenant } = yield* TestService
-            const { token } = yield* tenant()
+            const { organizationId, token } = yield* tenant()
             assert.strictEqual((yield* call(origin, "GET", "/openapi.json")).status, 200)
+            assert.strictEqual((yield* call(origin, "GET", `/api/offline/${organizationId}/keys`)).text, '{"keys":[]}')
             for (const path of ["/tokens/validate", "/health/ready", "/metrics", "/.keyshelf/validate"]) {
               const response = yield* call(origin, "GET", path, { token })
               assert.strictEqual(response.status, 404, path)

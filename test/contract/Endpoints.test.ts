@@ -3,6 +3,7 @@ import {
   Idempotency,
   OrganizationAccess,
   PlatformAccess,
+  PublicAccess,
   RequestValidation,
 } from "../../src/kernel/contract/Endpoint.ts"
 import { coreModules, platformModules } from "../../src/kernel/contract/Scope.ts"
@@ -43,9 +44,10 @@ describe("every endpoint", () => {
     assert.isAbove(endpoints.length, 50)
   })
 
-  it("declares a required scope of a module of its listener", () => {
+  it("declares a required scope of a module of its listener, or that it is public", () => {
     assert.deepStrictEqual(
-      failing(({ api, scope }) => {
+      failing(({ api, isPublic, scope }) => {
+        if (isPublic) return scope !== undefined
         if (scope === "any-credential") return false
         const [action, module] = (scope ?? "").split(":")
         const modules: ReadonlyArray<string> = api === "platform" ? platformModules : coreModules
@@ -59,7 +61,8 @@ describe("every endpoint", () => {
     const readsByPost = ["check.check", "ofrep.evaluate", "ofrep.evaluateAll"]
     assert.deepStrictEqual(
       failing(
-        ({ id, method, scope }) =>
+        ({ id, isPublic, method, scope }) =>
+          !isPublic &&
           scope !== "any-credential" &&
           !readsByPost.includes(id) &&
           (method === "GET") !== (scope ?? "").startsWith("read:"),
@@ -73,9 +76,19 @@ describe("every endpoint", () => {
       failing(
         (endpoint) =>
           !carries(endpoint, RequestValidation) ||
-          !carries(endpoint, endpoint.api === "platform" ? PlatformAccess : OrganizationAccess),
+          !carries(
+            endpoint,
+            endpoint.isPublic ? PublicAccess : endpoint.api === "platform" ? PlatformAccess : OrganizationAccess,
+          ),
       ),
       [],
+    )
+  })
+
+  it("is public only to read what is on this list", () => {
+    assert.deepStrictEqual(
+      endpoints.filter(({ isPublic }) => isPublic).map(({ id, method }) => `${method} ${id}`),
+      ["GET offline.keys", "GET offline.revocations"],
     )
   })
 

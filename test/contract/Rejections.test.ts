@@ -61,6 +61,8 @@ const setup = Effect.gen(function* () {
   }
 })
 
+/** All but the public ones. */
+const withCredential = endpoints.filter(({ isPublic }) => !isPublic)
 const withBody = endpoints.filter(({ hasBody }) => hasBody)
 
 // CloudEvents can have extension attributes, hence unknown properties.
@@ -68,6 +70,7 @@ const allowsUnknownProperties = ["usage.reportEvents"]
 // All properties have defaults, so the body can be missing or `null`.
 const hasOptionalBody = [
   "licenseKeys.rotate",
+  "offlineBundles.issue",
   "reservations.reserve",
   "reservations.commit",
   "serviceAccounts.rotateToken",
@@ -78,14 +81,16 @@ layer(TestService.layer, { excludeTestServices: true })("every endpoint rejects"
   it.effect("a request without a credential", () =>
     Effect.gen(function* () {
       const { call } = yield* setup
-      for (const endpoint of endpoints) assertProblem(endpoint, yield* call(endpoint), 401, "Auth.InvalidCredential")
+      for (const endpoint of withCredential) {
+        assertProblem(endpoint, yield* call(endpoint), 401, "Auth.InvalidCredential")
+      }
     }),
   )
 
   it.effect("a credential of the wrong family", () =>
     Effect.gen(function* () {
       const { call, operator, owner } = yield* setup
-      for (const endpoint of endpoints) {
+      for (const endpoint of withCredential) {
         if (endpoint.api === "platform") {
           assertProblem(endpoint, yield* call(endpoint, { token: owner.token }), 403, "Auth.WrongCredentialKind")
         } else {
@@ -132,7 +137,7 @@ layer(TestService.layer, { excludeTestServices: true })("every endpoint rejects"
         // Ids must be UUIDs: other path values are rejected before the lookup.
         Object.entries(fixture).map(([key, name]) => [key, isUuid(name) ? randomUUID() : "never-existed"]),
       ) as never
-      for (const endpoint of endpoints) {
+      for (const endpoint of withCredential) {
         if (endpoint.api === "platform" || !endpoint.path.includes(":") || !isProblem(endpoint)) continue
         if (aboutTheInstallation.includes(endpoint.id)) continue
         const response = yield* call(endpoint, { token: stranger.token })
@@ -332,13 +337,34 @@ layer(TestService.layer, { excludeTestServices: true })("every endpoint rejects"
   )
 })
 
+layer(TestService.layer, { excludeTestServices: true })("every public endpoint", (it) => {
+  it.effect(
+    "answers everyone alike: without a credential, with one of another organization, and with a wrong one",
+    () =>
+      Effect.gen(function* () {
+        const { call, operator, owner, tenant } = yield* setup
+        const stranger = yield* tenant()
+        for (const endpoint of endpoints.filter(({ isPublic }) => isPublic)) {
+          const answer = yield* call(endpoint)
+          assert.strictEqual(answer.status, 200, `${endpoint.id}: ${answer.text}`)
+          for (const token of [owner.token, stranger.token, operator, "nonsense"]) {
+            const same = yield* call(endpoint, { token })
+            assert.deepStrictEqual([same.status, same.text], [200, answer.text], endpoint.id)
+          }
+          const misspelt = yield* call(endpoint, {}, undefined, "?verbose=true")
+          assertProblem(endpoint, misspelt, 422, "Request.ValidationFailed")
+        }
+      }),
+  )
+})
+
 layer(TestService.layer, { excludeTestServices: true })("every endpoint works", (it) => {
   it.effect(
     "for a token with only the required scope",
     () =>
       Effect.gen(function* () {
         const { operator, platform, tenant, tokenWith } = yield* TestService
-        for (const endpoint of endpoints) {
+        for (const endpoint of withCredential) {
           const service = yield* TestService
           const owner = yield* tenant()
           const fixture = yield* populate({ ...service, ...owner })

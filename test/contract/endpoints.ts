@@ -4,7 +4,7 @@ import { HttpApi } from "effect/http-api"
 import type { HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware } from "effect/http-api"
 import { OpenApi } from "effect/http-api"
 import { CoreApi } from "../../src/api/CoreApi.ts"
-import { RequiredScope } from "../../src/kernel/contract/Endpoint.ts"
+import { annotationOf, Public, RequiredScope } from "../../src/kernel/contract/Endpoint.ts"
 import { ExampleBody } from "../../src/kernel/contract/Example.ts"
 import { PlatformApi } from "../../src/api/PlatformApi.ts"
 import { WebhookApi } from "../../src/api/WebhookApi.ts"
@@ -17,6 +17,8 @@ export interface Endpoint {
   readonly method: string
   readonly path: string
   readonly scope: string | undefined
+  /** Whether it needs no credential. */
+  readonly isPublic: boolean
   readonly summary: string | undefined
   readonly middleware: ReadonlySet<HttpApiMiddleware.AnyService>
   readonly hasBody: boolean
@@ -49,7 +51,7 @@ export const aboutTheInstallation: ReadonlyArray<string> = [
 ]
 
 /** Endpoints that never return 404 for a path parameter. */
-export const neverNotFound: ReadonlyArray<string> = ["connectors.state", "connectors.deactivate"]
+export const neverNotFound: ReadonlyArray<string> = ["connectors.state", "connectors.deactivate", "offline.keys"]
 
 const apis = { core: CoreApi, platform: PlatformApi, webhooks: WebhookApi } as const
 
@@ -71,6 +73,7 @@ const describe = (
   method: endpoint.method,
   path: endpoint.path,
   scope: Context.getOrUndefined(endpoint.annotations as Context.Context<RequiredScope>, RequiredScope),
+  isPublic: annotationOf(endpoint, Public) === true,
   summary: Context.getOrUndefined(endpoint.annotations as Context.Context<OpenApi.Summary>, OpenApi.Summary),
   middleware: endpoint.middlewares as unknown as ReadonlySet<HttpApiMiddleware.AnyService>,
   hasBody: endpoint.payload.size > 0,

@@ -74,6 +74,8 @@ const crowdedOrganization = Effect.gen(function* () {
     type: "api-calls",
     data: { value: 1 },
   })
+  const bundles = `/instances/${fixture.instance}/offline-bundles`
+  yield* service.core("DELETE", `${bundles}/${fixture.bundle}`, { token })
   yield* call("PUT", "/licenses/pro/entitlements/api-calls", { value: 9 })
   yield* call("PUT", "/licenses/pro", { graceDays: 9 })
   const soon = new Date((yield* now).getTime() + 86_400_000).toISOString()

@@ -1,5 +1,6 @@
 /** The layer of instances. */
 import { Layer } from "effect"
+import { InstanceDeletions } from "./Deletions.ts"
 import { OverridesRepo } from "./overrides/Repo.ts"
 import { LicenseKeys } from "./keys/Service.ts"
 import { Overrides } from "./overrides/Service.ts"
@@ -12,5 +13,7 @@ import { TermNotices } from "./terms/Service.ts"
 /** The services of this domain on their repositories. */
 export const layer = Layer.mergeAll(LicenseKeys.layer, LicenseMoves.layer, Overrides.layer, TermNotices.layer).pipe(
   Layer.provideMerge(Instances.layer),
-  Layer.provideMerge(Layer.mergeAll(InstancesRepo.layer, OverridesRepo.layer, TermsRepo.layer)),
+  Layer.provideMerge(
+    Layer.mergeAll(InstanceDeletions.layer, InstancesRepo.layer, OverridesRepo.layer, TermsRepo.layer),
+  ),
 )

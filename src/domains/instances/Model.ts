@@ -126,3 +126,10 @@ export interface InstanceFilters {
   readonly endsBefore?: Date
   readonly endsAfter?: Date
 }
+
+/** The number of an instance's next offline bundle. */
+export interface OfflineSequence {
+  readonly id: string
+  readonly slug: string
+  readonly sequence: number
+}

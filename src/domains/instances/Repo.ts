@@ -8,7 +8,7 @@ import { HotPath } from "../../kernel/database/Connections.ts"
 import { integrationsOf } from "../customers/IntegrationRecordsSql.ts"
 import { record, records, returnedRow } from "../../kernel/database/Statements.ts"
 import { instanceIds } from "./ListSql.ts"
-import type { Instance, InstanceFilters } from "./Model.ts"
+import type { Instance, InstanceFilters, OfflineSequence } from "./Model.ts"
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
@@ -91,6 +91,16 @@ const make = Effect.gen(function* () {
         SELECT ${columns} FROM instances
         WHERE organization_id = ${organizationId} AND id = ANY(${locked.map(({ id }) => id)}::uuid[])`)
     }),
+
+    /**
+     * Draws the next number of an instance's offline bundles. Locks the row until the transaction ends, so that no number is
+     * left out.
+     */
+    nextOfflineSequence: (organizationId: string, slug: string) =>
+      record<OfflineSequence>()(sql`
+        UPDATE instances SET offline_sequence = offline_sequence + 1
+        WHERE organization_id = ${organizationId} AND slug = ${slug}
+        RETURNING id, slug, offline_sequence AS sequence`),
 
     /** Gives locked rows another license version, stores their previous terms, and returns the stored records. */
     moveToLicense: (

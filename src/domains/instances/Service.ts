@@ -11,8 +11,7 @@ import type { PageRequest } from "../../kernel/contract/Page.ts"
 import { invalid, noSuch, failWithErrors } from "../../kernel/contract/Problem.ts"
 import { slugify, insertWithFreeSlug } from "../../kernel/values/Slug.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
-import { Transactions } from "../../kernel/database/Transactions.ts"
-import type { Transaction } from "../../kernel/database/Transactions.ts"
+import { Transaction, Transactions } from "../../kernel/database/Transactions.ts"
 import { Licenses } from "../licenses/Service.ts"
 import { MetadataValues } from "../metadata/MetadataValues.ts"
 import {
@@ -25,6 +24,7 @@ import { UpdateInstance } from "./Model.ts"
 import type { CreateInstance, Instance, InstanceChoice, InstanceFilters } from "./Model.ts"
 import { keyOwner } from "./keys/Rules.ts"
 import { InstancesRepo } from "./Repo.ts"
+import { InstanceDeletions } from "./Deletions.ts"
 import { changeErrors, creationErrors, customerReference, licenseReference, withoutCurrentNames } from "./Rules.ts"
 import type { Reference } from "./Rules.ts"
 
@@ -46,6 +46,7 @@ const make = Effect.gen(function* () {
   const licenses = yield* Licenses
   const metadataValues = yield* MetadataValues
   const tokens = yield* OwnedTokens
+  const deletions = yield* InstanceDeletions
   const events = yield* Events
   const cursors = yield* Cursors
   const transactions = yield* Transactions
@@ -240,6 +241,7 @@ const make = Effect.gen(function* () {
         const instance = yield* repo.lockBySlug(caller.organizationId, slug)
         if (Option.isNone(instance)) return yield* notFound(slug)
         yield* tokens.revokeAll(keyOwner(instance.value))
+        yield* deletions.run(instance.value)
         yield* repo.deleteUsage(caller.organizationId, instance.value.id)
         const deleted = yield* repo.delete(caller.organizationId, instance.value.id)
         yield* events.emit(caller, "INSTANCE_DELETED", deleted)
@@ -247,10 +249,28 @@ const make = Effect.gen(function* () {
     )
   })
 
+  /** The instance. Nobody else changes it, or issues a bundle of it, before the transaction ends. */
+  const lock = Effect.fnUntraced(function* (slug: string) {
+    yield* Transaction
+    const { organizationId } = yield* Caller
+    const instance = yield* repo.lockBySlug(organizationId, slug)
+    return Option.isSome(instance) ? instance.value : yield* notFound(slug)
+  })
+
+  /** The number of the instance's next offline bundle. The instance is locked until the transaction ends. */
+  const nextOfflineSequence = Effect.fnUntraced(function* (slug: string) {
+    yield* Transaction
+    const { organizationId } = yield* Caller
+    const drawn = yield* repo.nextOfflineSequence(organizationId, slug)
+    return Option.isSome(drawn) ? drawn.value : yield* notFound(slug)
+  })
+
   return {
     create,
     get,
     keep,
+    lock,
+    nextOfflineSequence,
     list,
     update: (slug: string, input: UpdateInstance) => change({ instanceSlug: slug }, input),
     delete: remove,

@@ -20,9 +20,11 @@ import { removal as integrations } from "../integrations/Removal.ts"
 import { removal as licenses } from "../licenses/Removal.ts"
 import { removal as metadata } from "../metadata/Removal.ts"
 import { removal as migrations } from "../migrations/Removal.ts"
+import { removal as offline } from "../offline/Removal.ts"
 import { OrganizationRetention } from "../organizations/Retention.ts"
 import { removal as people } from "../people/Removal.ts"
 import { removal as releases } from "../releases/Removal.ts"
+import { removal as signing } from "../signing/Removal.ts"
 import { removal as usage } from "../usage/Removal.ts"
 import { QueueTransactions } from "../webhooks/queue/QueueTransactions.ts"
 import { removal as webhooks } from "../webhooks/Removal.ts"
@@ -44,6 +46,7 @@ const make = Effect.gen(function* () {
     idempotency,
     access,
     webhooks,
+    offline,
     flags,
     migrations,
     usage,
@@ -58,6 +61,7 @@ const make = Effect.gen(function* () {
     components,
     connectors,
     metadata,
+    signing,
     people,
     events,
   )

@@ -9,6 +9,7 @@ import type { RetentionJob } from "../../kernel/database/ExpiredRows.ts"
 import { TokenRetention } from "../access/tokens/Retention.ts"
 import { EventRetention } from "../events/Retention.ts"
 import { IdempotencyRetention } from "../idempotency/Retention.ts"
+import { OfflineRetention } from "../offline/Retention.ts"
 import { UsageRetention } from "../usage/Retention.ts"
 import { WebhookRetention } from "../webhooks/Retention.ts"
 import { OrganizationRemoval } from "./OrganizationRemoval.ts"
@@ -29,6 +30,7 @@ const make = Effect.gen(function* () {
     ...(yield* TokenRetention).jobs,
     ...(yield* IdempotencyRetention).jobs,
     ...(yield* UsageRetention).jobs,
+    ...(yield* OfflineRetention).jobs,
     ...(yield* WebhookRetention).jobs,
     ...(yield* EventRetention).jobs,
     ...(yield* OrganizationRemoval).jobs,

@@ -24,11 +24,13 @@ import { Leases } from "./leases/Service.ts"
 import { UsageReports } from "./reports/Service.ts"
 import { ReservationsRepo } from "./reservations/Repo.ts"
 import { Reservations } from "./reservations/Service.ts"
+import { TermsSnapshots } from "./snapshots/Service.ts"
 import { UsageRetention } from "./Retention.ts"
 
 /** The services of this domain on their repositories. */
 export const layer = Layer.mergeAll(
   Usage.layer,
+  TermsSnapshots.layer,
   Consumption.layer,
   CloudEvents.layer,
   Reservations.layer,

@@ -15,6 +15,8 @@ import {
   OpenToLicenseKeys,
   OrganizationAccess,
   PlatformAccess,
+  Public,
+  PublicAccess,
   RequiredScope,
 } from "../../kernel/contract/Endpoint.ts"
 import { AdminOnly, MissingScope, noSuch } from "../../kernel/contract/Problem.ts"
@@ -154,6 +156,18 @@ export const organizationAccess = Layer.effect(
     })
   }),
 ).pipe(Layer.provide(IdentityTokens.layer))
+
+const noCredential = { organizationId: null, credentialId: "public" }
+
+/** Core: endpoints without a credential. One that is not marked as such is never reached. */
+export const publicAccess = Layer.succeed(
+  PublicAccess,
+  PublicAccess.of((handler, { endpoint }) =>
+    annotationOf(endpoint, Public) === true
+      ? Effect.provideService(handler, RequestOwner, noCredential)
+      : Effect.die(new Error(`${endpoint.path} is not marked as public`)),
+  ),
+)
 
 /** Platform: accepts a valid `ksm_` credential, which belongs to no organization. */
 export const platformAccess = Layer.effect(

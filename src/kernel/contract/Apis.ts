@@ -6,7 +6,7 @@ import { Context } from "effect"
 import type { NonEmptyReadonlyArray } from "effect/Array"
 import { HttpApi } from "effect/http-api"
 import type { HttpApiGroup } from "effect/http-api"
-import { OrganizationAccess, PlatformAccess, RateLimits, RequestValidation } from "./Endpoint.ts"
+import { OrganizationAccess, PlatformAccess, PublicAccess, RateLimits, RequestValidation } from "./Endpoint.ts"
 
 /**
  * Bodies reject unknown properties, and so do queries (`RequestValidation`); headers ignore unknown names. The decoder stops at the first error, so that a
@@ -30,6 +30,15 @@ const organizationApi = <const Id extends string, const G extends Groups>(id: Id
 
 /** The Core API of these groups: what organizations call. */
 export const core = <const G extends Groups>(...groups: G) => organizationApi("core", groups)
+
+/** What the Core API answers without a credential, of these groups: no caller, and no limit per credential. */
+export const open = <const G extends Groups>(...groups: G) =>
+  HttpApi.make("core")
+    .add(...groups)
+    .prefix("/api")
+    .middleware(RequestValidation)
+    .middleware(PublicAccess)
+    .annotateMerge(strictBodies)
 
 /** The webhook API of these groups: an API of its own, so that it can move to a listener of its own. */
 export const webhooks = <const G extends Groups>(...groups: G) => organizationApi("webhooks", groups)

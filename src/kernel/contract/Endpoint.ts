@@ -27,6 +27,12 @@ export class RequiredScope extends Context.Service<RequiredScope, Scope | "any-c
 ) {}
 
 /**
+ * Marks an endpoint that needs no credential. Its group has {@link PublicAccess} instead of the middleware for authentication
+ * (`Apis.open`).
+ */
+export class Public extends Context.Service<Public, true>()("keyshelf/kernel/Public") {}
+
+/**
  * Marks an endpoint that a license key may call: only for its own instance, which the path names, or which the service looks up
  * (`by-service`). All others refuse license keys.
  */
@@ -106,6 +112,14 @@ export class PlatformAccess extends HttpApiMiddleware.Service<PlatformAccess, { 
     security: { platformCredential: bearer },
     error: [InvalidCredential, MissingScope, WrongCredentialKind],
   },
+) {}
+
+/**
+ * Lets requests without a credential through. They belong to no organization, so all of them together take turns with those of
+ * each organization. Only endpoints that are {@link Public} may be called.
+ */
+export class PublicAccess extends HttpApiMiddleware.Service<PublicAccess, { provides: RequestOwner }>()(
+  "keyshelf/kernel/PublicAccess",
 ) {}
 
 /** Counts the request against the rate limit of its credential, if limits are enabled (contract, section 3, 429). */

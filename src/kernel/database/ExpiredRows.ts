@@ -10,18 +10,21 @@ export interface RetentionJob {
 }
 
 /**
- * The job that deletes rows of a table after their `expires_at`. It skips rows that another transaction has locked. Without the
+ * The job that deletes rows of a table after their `expires_at`, or another column. It skips rows that another transaction has locked. Without the
  * `ORDER BY`, a table without statistics would be scanned completely every minute.
  */
-export const deleteExpired = (table: string): Effect.Effect<RetentionJob, never, PgClient.PgClient> =>
+export const deleteExpired = (
+  table: string,
+  column = "expires_at",
+): Effect.Effect<RetentionJob, never, PgClient.PgClient> =>
   Effect.map(PgClient.PgClient, (sql) => ({
     kind: table,
     step: (at, count) =>
       Effect.map(
         Effect.orDie(sql`
           DELETE FROM ${sql(table)} WHERE ctid = ANY (ARRAY (
-            SELECT ctid FROM ${sql(table)} WHERE expires_at <= ${at}
-            ORDER BY expires_at LIMIT ${count} FOR UPDATE SKIP LOCKED))
+            SELECT ctid FROM ${sql(table)} WHERE ${sql(column)} <= ${at}
+            ORDER BY ${sql(column)} LIMIT ${count} FOR UPDATE SKIP LOCKED))
           RETURNING 1`),
         (rows) => rows.length,
       ),

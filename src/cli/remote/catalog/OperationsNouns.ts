@@ -65,6 +65,28 @@ export const OPERATIONS_NOUNS: ReadonlyArray<Noun> = [
     },
   },
   {
+    name: "offline-bundles",
+    about: "Offline bundles of an instance, and what verifies them",
+    commands: {
+      list: list("listOfflineBundles", "id", "sequence", "keyId", "issuedAt", "renewAt", "expiresAt", "revokedAt"),
+      get: "getOfflineBundle",
+      issue: "issueOfflineBundle",
+      revoke: "revokeOfflineBundle",
+      keys: "getOfflineKeys",
+      revocations: "getOfflineRevocations",
+    },
+  },
+  {
+    name: "signing-keys",
+    about: "Keys that sign offline bundles and the event log",
+    commands: {
+      list: list("listSigningKeys", "kid", "purpose", "state", "createdAt", "activatedAt", "revokedAt"),
+      create: "createSigningKey",
+      activate: "activateSigningKey",
+      revoke: "revokeSigningKey",
+    },
+  },
+  {
     name: "flags",
     about: "Feature flags",
     commands: {

@@ -41,6 +41,9 @@ export class RequestFailed extends Schema.TaggedError<RequestFailed>()("RequestF
   }
 }
 
+// Signed texts are no JSON. They are printed as they are.
+const JWT = "application/jwt"
+
 const parse = (text: string): unknown => {
   try {
     return JSON.parse(text)
@@ -111,6 +114,7 @@ const make = Effect.fnUntraced(function* ({ token, url }: Target) {
     )
     const text = yield* response.text.pipe(Effect.mapError((error) => noResponse(url, error)))
     if (text === "") return undefined
+    if (response.headers["content-type"] === JWT) return text
     const body = parse(text)
     if (body !== undefined) return body
     return yield* new CommandFailed({ message: `${url} does not respond with JSON. Is it a Keyshelf?` })

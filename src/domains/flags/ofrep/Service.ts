@@ -52,17 +52,17 @@ const make = Effect.gen(function* () {
     return Option.isSome(flag) ? evaluate(flag.value, context) : notFound(key, `The flag "${key}" does not exist.`)
   })
 
-  const evaluateAll = Effect.fn("Evaluations.evaluateAll")(function* (context: Context) {
+  const evaluateFlags = Effect.fnUntraced(function* (context: Context) {
     const { organizationId } = yield* Caller
+    return yield* mapInPieces(yield* repo.listForEvaluation(organizationId), (flag) => evaluate(flag, context))
+  })
+
+  const evaluateAll = Effect.fn("Evaluations.evaluateAll")(function* (context: Context) {
     const targetingKey = targetingKeyOf(context)
-    const [flags, entitlements] = yield* Effect.all(
-      [
-        repo.listForEvaluation(organizationId),
-        targetingKey === undefined ? Effect.succeed([]) : standings(targetingKey, null),
-      ],
+    const [evaluations, entitlements] = yield* Effect.all(
+      [evaluateFlags(context), targetingKey === undefined ? Effect.succeed([]) : standings(targetingKey, null)],
       { concurrency: 2 },
     )
-    const evaluations = yield* mapInPieces(flags, (flag) => evaluate(flag, context))
     return {
       flags: [...evaluations, ...entitlements.map(entitlementFlag)].sort(byKey),
       metadata: {},
@@ -86,6 +86,8 @@ const make = Effect.gen(function* () {
       ),
     /** Evaluates all flags, and all entitlements if the targeting key names an instance. Sorted by key. */
     all: (sent: Context) => Effect.flatMap(contextOf(sent), evaluateAll),
+    /** Evaluates all flags but those of entitlements. Sorted by key. */
+    flags: (context: Context) => Effect.map(evaluateFlags(context), (flags) => flags.toSorted(byKey)),
   }
 })
 

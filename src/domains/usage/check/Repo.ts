@@ -3,8 +3,12 @@ import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import { records } from "../../../kernel/database/Statements.ts"
 import { checkedColumns, explainedColumns, familyJoin, grantsAndUsageJoins } from "../TermsSql.ts"
+import type { AggregationMethod } from "../../entitlements/Model.ts"
 import type { AsOf } from "../TermsSql.ts"
 import type { CheckRow } from "../rules/Terms.ts"
+
+/** A row of a check of all entitlements. */
+export type StandingRow = CheckRow & { readonly aggregationMethod: AggregationMethod | null }
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
@@ -47,8 +51,9 @@ const make = Effect.gen(function* () {
       entitlements: ReadonlyArray<string> | null,
       { at, known }: AsOf,
     ) =>
-      records<CheckRow>()(sql`
-        SELECT ${columns}, CASE jsonb_typeof(g.value) WHEN 'object' THEN g.value END AS configuration
+      records<StandingRow>()(sql`
+        SELECT ${columns}, CASE jsonb_typeof(g.value) WHEN 'object' THEN g.value END AS configuration,
+          e.aggregation_method AS "aggregationMethod"
         FROM instances i
         CROSS JOIN (SELECT ${at}::timestamptz AS at, ${known}::timestamptz AS known) asked
         JOIN licenses l ON l.organization_id = i.organization_id AND l.id = i.license_id

@@ -19,7 +19,8 @@ import { periodOf } from "../rules/Terms.ts"
 // The clocks of nodes differ a little: a check must see what another node has just reserved by its own clock.
 const MAX_CLOCK_SKEW_MS = 60_000
 
-const knownAt = (at: Date): Date => new Date(at.getTime() + MAX_CLOCK_SKEW_MS)
+/** Reservations that were created before this instant count in a check of the present. */
+export const knownAt = (at: Date): Date => new Date(at.getTime() + MAX_CLOCK_SKEW_MS)
 
 const make = Effect.gen(function* () {
   const repo = yield* CheckRepo

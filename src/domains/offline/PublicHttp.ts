@@ -1,0 +1,51 @@
+/** Handlers of what verifiers of offline bundles read. */
+import { Effect, Option, Schema } from "effect"
+import { HttpServerResponse } from "effect/http"
+import { HttpApiSchema } from "effect/http-api"
+import * as Apis from "../../kernel/contract/Apis.ts"
+import { handlersOf } from "../../kernel/contract/Handlers.ts"
+import { noSuch } from "../../kernel/contract/Problem.ts"
+import { Uuid } from "../../kernel/values/Identifiers.ts"
+import { etagOf, matchesEtag } from "../flags/Etag.ts"
+import { RevocationListNotFound } from "./Errors.ts"
+import { OfflineApi } from "./PublicApi.ts"
+import { PublishedKeys } from "./PublishedKeys.ts"
+import { RevocationLists } from "./revocations/Service.ts"
+
+const CACHE = "max-age=300"
+
+// Any other text is the id of no organization. PostgreSQL would reject it.
+const isUuid = Schema.is(Uuid)
+
+const cacheable = (text: string, contentType: string, ifNoneMatch: string | undefined) => {
+  const headers = { etag: etagOf(text), "cache-control": CACHE }
+  return matchesEtag(headers.etag, ifNoneMatch)
+    ? HttpApiSchema.withHeaders({ body: undefined, headers })
+    : HttpServerResponse.text(text, { contentType, headers })
+}
+
+export const offline = handlersOf(
+  Apis.open(OfflineApi),
+  "offline",
+  Effect.fn(function* (handlers) {
+    const keys = yield* PublishedKeys
+    const lists = yield* RevocationLists
+    return handlers.handleAll({
+      keys: ({ headers, params: { organizationId } }) =>
+        Effect.map(isUuid(organizationId) ? keys.of(organizationId) : Effect.succeed([]), (published) => {
+          const set = {
+            keys: published.map(({ kid, x }) => ({ kty: "OKP", crv: "Ed25519", alg: "EdDSA", use: "sig", kid, x })),
+          }
+          return cacheable(JSON.stringify(set), "application/json", headers["if-none-match"])
+        }),
+      revocations: ({ headers, params: { organizationId } }) =>
+        Effect.flatMap(
+          isUuid(organizationId) ? lists.current(organizationId) : Effect.succeed(Option.none()),
+          Option.match({
+            onNone: () => new RevocationListNotFound({ detail: noSuch("revocation list of", organizationId) }),
+            onSome: (text) => Effect.succeed(cacheable(text, "application/jwt", headers["if-none-match"])),
+          }),
+        ),
+    })
+  }),
+)

@@ -1,0 +1,94 @@
+/** SQL of offline bundles. */
+import { PgClient } from "@effect/sql-pg"
+import { Context, Effect, Layer, Option } from "effect"
+import type { ActorReference } from "../../../kernel/contract/Caller.ts"
+import type { Position } from "../../../kernel/contract/Page.ts"
+import { executed, record, records } from "../../../kernel/database/Statements.ts"
+import type { BundleSubject, IssuedOfflineBundle, OfflineBundle } from "./Model.ts"
+
+/** A bundle as it is stored, without the slug of its instance. */
+export type BundleRow = Omit<OfflineBundle, "instance" | "allowances"> & { readonly instanceId: string }
+
+/** Above every sequence. */
+const MAX_SEQUENCE = 2_147_483_647
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const columns =
+    sql.literal(`id, instance_id AS "instanceId", sequence, kid AS "keyId", binding, issued_at AS "issuedAt",
+    renew_at AS "renewAt", expires_at AS "expiresAt", usage_until AS "usageUntil", revoked_at AS "revokedAt",
+    revoked_by AS "revokedBy", created_at AS "createdAt", created_by AS "createdBy"`)
+  const ofInstance = (organizationId: string, instanceId: string) =>
+    sql`organization_id = ${organizationId} AND instance_id = ${instanceId}`
+
+  return {
+    insert: (organizationId: string, { bundle, ...row }: BundleRow & Pick<IssuedOfflineBundle, "bundle">) =>
+      executed(sql`
+        INSERT INTO offline_bundles (organization_id, id, instance_id, sequence, kid, token, binding, issued_at, renew_at,
+          expires_at, usage_until, created_at, created_by)
+        VALUES (${organizationId}, ${row.id}, ${row.instanceId}, ${row.sequence}, ${row.keyId}, ${bundle},
+          ${row.binding === null ? null : sql.json(row.binding)}, ${row.issuedAt}, ${row.renewAt}, ${row.expiresAt},
+          ${row.usageUntil}, ${row.createdAt}, ${sql.json(row.createdBy)})`),
+
+    find: (organizationId: string, instanceId: string, id: string) =>
+      record<BundleRow & Pick<IssuedOfflineBundle, "bundle">>()(sql`
+        SELECT ${columns}, token AS bundle FROM offline_bundles
+        WHERE ${ofInstance(organizationId, instanceId)} AND id = ${id}`),
+
+    /** The bundle that was issued last. */
+    findNewest: (organizationId: string, instanceId: string) =>
+      record<BundleRow>()(sql`
+        SELECT ${columns} FROM offline_bundles WHERE ${ofInstance(organizationId, instanceId)}
+        ORDER BY sequence DESC LIMIT 1`),
+
+    list: (organizationId: string, instanceId: string, after: Position | null, count: number) =>
+      records<BundleRow>()(sql`
+        SELECT ${columns} FROM offline_bundles
+        WHERE ${ofInstance(organizationId, instanceId)} AND sequence < ${after === null ? MAX_SEQUENCE : Number(after[0])}
+        ORDER BY sequence DESC LIMIT ${count}`),
+
+    /** When the last of a bundle and all before it expires. */
+    lastExpiry: (organizationId: string, { instanceId, sequence }: Pick<BundleRow, "instanceId" | "sequence">) =>
+      Effect.map(
+        record<{ readonly expiresAt: Date }>()(sql`
+          SELECT max(expires_at) AS "expiresAt" FROM offline_bundles
+          WHERE ${ofInstance(organizationId, instanceId)} AND sequence <= ${sequence}`),
+        (last) => Option.getOrThrow(last).expiresAt,
+      ),
+
+    /** Marks a bundle and the valid ones before it as revoked, unless they are. */
+    revokeUpTo: (
+      organizationId: string,
+      row: Pick<BundleRow, "id" | "instanceId" | "sequence">,
+      { at, by }: { readonly at: Date; readonly by: ActorReference },
+    ) =>
+      executed(sql`
+        UPDATE offline_bundles SET revoked_at = ${at}, revoked_by = ${sql.json(by)}
+        WHERE ${ofInstance(organizationId, row.instanceId)} AND sequence <= ${row.sequence} AND revoked_at IS NULL
+          AND (expires_at > ${at} OR id = ${row.id})`),
+
+    /** What a bundle says about an instance besides its grants. */
+    findSubject: (organizationId: string, instanceId: string) =>
+      record<BundleSubject>()(sql`
+        SELECT i.id, i.slug, i.name,
+          json_build_object('slug', c.slug, 'name', c.name) AS customer,
+          json_build_object('slug', l.slug, 'family', f.slug, 'version', l.version::text, 'name', l.name, 'type', l.type)
+            AS license,
+          CASE WHEN z.id IS NULL THEN NULL ELSE json_build_object('slug', z.slug, 'type', z.type) END AS zone,
+          CASE WHEN r.id IS NULL THEN NULL ELSE json_build_object('slug', r.slug, 'version', r.version) END AS release
+        FROM instances i
+        JOIN customers c ON c.organization_id = i.organization_id AND c.id = i.customer_id
+        JOIN licenses l ON l.organization_id = i.organization_id AND l.id = i.license_id
+        JOIN license_families f ON f.organization_id = l.organization_id AND f.id = l.family_id
+        LEFT JOIN deployment_zones z ON z.organization_id = i.organization_id AND z.id = i.deployment_zone_id
+        LEFT JOIN releases r ON r.organization_id = z.organization_id AND r.id = z.release_id
+        WHERE i.organization_id = ${organizationId} AND i.id = ${instanceId}`),
+  }
+})
+
+/** Stores and reads offline bundles. */
+export class BundlesRepo extends Context.Service<BundlesRepo, Effect.Success<typeof make>>()(
+  "keyshelf/offline/bundles/Repo",
+) {
+  static readonly layer = Layer.effect(BundlesRepo, make)
+}

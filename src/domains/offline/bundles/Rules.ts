@@ -1,0 +1,117 @@
+/** The life of a bundle and its claims (design, A1). Pure. */
+import { issuerOf } from "../../signing/Issuer.ts"
+import type { PublicKey } from "../../signing/Model.ts"
+import type { Grants } from "../../usage/snapshots/Model.ts"
+import type { ValidationError } from "../../../kernel/contract/Problem.ts"
+import { DEFAULT_GRACE_SECONDS, DEFAULT_TTL_SECONDS } from "./Model.ts"
+import type { Binding, BundleSubject, IssueOfflineBundle } from "./Model.ts"
+
+/** Usage is accepted for so many seconds after the end of a bundle: 90 days. */
+const USAGE_SECONDS = 7_776_000
+
+/** A bundle and a list are at most so long: verifiers read no more. */
+export const MAX_BUNDLE_CHARACTERS = 262_144
+
+/** The instants of a bundle, in seconds since 1970. */
+export interface BundleTimes {
+  readonly iat: number
+  readonly nbf: number
+  readonly renew: number
+  readonly exp: number
+  readonly usageUntil: number
+}
+
+/** When a license grants access. */
+export interface Access {
+  readonly startLicenseDate: Date
+  readonly accessEnd: Date | null
+}
+
+/** The times of a bundle that is issued now. It never outlives access: `exp` is at most its end, `nbf` at least its start. */
+export const timesOf = (
+  { graceSeconds = DEFAULT_GRACE_SECONDS, ttlSeconds = DEFAULT_TTL_SECONDS }: IssueOfflineBundle,
+  { accessEnd, startLicenseDate }: Access,
+  at: Date,
+): BundleTimes => {
+  const iat = Math.floor(at.getTime() / 1000)
+  const end = accessEnd === null ? Infinity : Math.floor(accessEnd.getTime() / 1000)
+  const exp = Math.min(iat + ttlSeconds + graceSeconds, end)
+  return {
+    iat,
+    nbf: Math.max(iat, Math.ceil(startLicenseDate.getTime() / 1000)),
+    renew: Math.min(iat + ttlSeconds, exp),
+    exp,
+    usageUntil: exp + USAGE_SECONDS,
+  }
+}
+
+/** A bundle of which no instant is valid is of no use. `at` must be before the end of access. */
+export const timesErrors = ({ exp, nbf }: BundleTimes): ReadonlyArray<ValidationError> =>
+  nbf < exp ? [] : [{ location: "body.ttlSeconds", message: "must reach beyond the start of the license" }]
+
+/** Validation errors of a binding. */
+export const bindingErrors = (binding: Binding | undefined): ReadonlyArray<ValidationError> => {
+  if (binding === undefined) return []
+  const { match, of } = binding
+  return [
+    ...(match > of.length
+      ? [{ location: "body.binding.match", message: "must be at most the number of fingerprints", value: match }]
+      : []),
+    ...(new Set(of).size < of.length
+      ? [{ location: "body.binding.of", message: "must be different fingerprints" }]
+      : []),
+  ]
+}
+
+/** Everything that a bundle says. */
+export interface BundleContent {
+  readonly organizationId: string
+  readonly id: string
+  readonly sequence: number
+  readonly times: BundleTimes
+  readonly subject: BundleSubject
+  readonly access: Access
+  readonly grants: Grants
+  readonly flags: Readonly<Record<string, unknown>>
+  readonly binding: Binding | null
+  readonly next: PublicKey | null
+}
+
+/**
+ * The claims as JSON. `license.end` is when access ends, so that the license's grace period holds offline too (contract, part 2,
+ * section 12).
+ */
+export const claimsText = (content: BundleContent): string => {
+  const { access, grants, next, subject, times } = content
+  const { family, name, slug, type, version } = subject.license
+  return JSON.stringify({
+    v: 1,
+    iss: issuerOf(content.organizationId),
+    sub: subject.id,
+    jti: content.id,
+    seq: content.sequence,
+    iat: times.iat,
+    nbf: times.nbf,
+    renew: times.renew,
+    exp: times.exp,
+    instance: { slug: subject.slug, name: subject.name },
+    customer: subject.customer,
+    license: {
+      slug,
+      family,
+      version,
+      name,
+      type,
+      start: access.startLicenseDate.toISOString(),
+      end: access.accessEnd?.toISOString() ?? null,
+    },
+    entitlements: grants.entitlements,
+    periods: grants.periods,
+    flags: content.flags,
+    zone: subject.zone,
+    release: subject.release,
+    binding: content.binding,
+    usage: { until: times.usageUntil },
+    ...(next === null ? {} : { next: { kty: "OKP", crv: "Ed25519", x: next.x, kid: next.kid } }),
+  })
+}

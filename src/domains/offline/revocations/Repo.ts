@@ -1,0 +1,61 @@
+/** SQL of revocations and of the numbers of their lists. */
+import { PgClient } from "@effect/sql-pg"
+import { Context, Effect, Layer } from "effect"
+import { isRemoved } from "../../../kernel/database/RemovedOrganizations.ts"
+import { executed, record, records } from "../../../kernel/database/Statements.ts"
+import type { Revocation } from "./Model.ts"
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+
+  return {
+    /** Begins the list of an organization, unless it has one. */
+    begin: (organizationId: string) =>
+      executed(sql`
+        INSERT INTO offline_lists (organization_id, number) VALUES (${organizationId}, 1)
+        ON CONFLICT (organization_id) DO NOTHING`),
+
+    /** Adds a revocation, or raises the one of the instance. `until`: the full hour from which on it is not needed. */
+    add: (organizationId: string, revocation: Revocation & { readonly until: Date }) =>
+      executed(sql`
+        INSERT INTO offline_revocations AS stored (organization_id, instance_id, sequence, revoked_at, until)
+        VALUES (${organizationId}, ${revocation.instanceId}, ${revocation.sequence}, ${revocation.revokedAt},
+          ${revocation.until})
+        ON CONFLICT (organization_id, instance_id) DO UPDATE SET sequence = excluded.sequence,
+          revoked_at = excluded.revoked_at, until = greatest(stored.until, excluded.until)
+        WHERE stored.sequence < excluded.sequence`),
+
+    /** The next number of the list. The list is locked until the transaction ends. */
+    raiseNumber: (organizationId: string) =>
+      executed(sql`UPDATE offline_lists SET number = number + 1 WHERE organization_id = ${organizationId}`),
+
+    /** The number of the list; none if no bundle was ever issued, or the organization is removed. */
+    findNumber: (organizationId: string) =>
+      record<{ readonly number: number }>()(sql`
+        SELECT number::float8 AS number FROM offline_lists
+        WHERE organization_id = ${organizationId} AND NOT ${sql.literal(isRemoved("offline_lists.organization_id"))}`),
+
+    /** The revocations that are needed after this full hour. */
+    findAfter: (organizationId: string, hour: Date) =>
+      records<Revocation>()(sql`
+        SELECT instance_id AS "instanceId", sequence, revoked_at AS "revokedAt" FROM offline_revocations
+        WHERE organization_id = ${organizationId} AND until > ${hour} ORDER BY instance_id`),
+
+    /** Those of these keys that have signed a bundle that has not expired. */
+    findKeysInUse: (organizationId: string, kids: ReadonlyArray<string>, at: Date) =>
+      records<{ readonly kid: string }>()(sql`
+        SELECT asked.kid FROM unnest(${kids}::text[]) AS asked (kid)
+        CROSS JOIN LATERAL (
+          SELECT 1 FROM offline_bundles bundle
+          WHERE bundle.organization_id = ${organizationId} AND bundle.kid = asked.kid AND bundle.expires_at > ${at}
+          LIMIT 1
+        ) in_use`),
+  }
+})
+
+/** Stores and reads revocations. */
+export class RevocationsRepo extends Context.Service<RevocationsRepo, Effect.Success<typeof make>>()(
+  "keyshelf/offline/revocations/Repo",
+) {
+  static readonly layer = Layer.effect(RevocationsRepo, make)
+}
