@@ -44,6 +44,7 @@ import leases from "./0036_leases.ts"
 import licenseKeys from "./0037_license_keys.ts"
 import licenseMigrations from "./0038_license_migrations.ts"
 import usageHistory from "./0039_usage_history.ts"
+import signingKeys from "./0040_signing_keys.ts"
 
 export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.SqlClient>> = {
   "0001_access": access,
@@ -85,4 +86,5 @@ export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.
   "0037_license_keys": licenseKeys,
   "0038_license_migrations": licenseMigrations,
   "0039_usage_history": usageHistory,
+  "0040_signing_keys": signingKeys,
 }

@@ -20,6 +20,7 @@ import { LicenseEntitlementsApi } from "../domains/licenses/grants/Api.ts"
 import { MetadataFieldsApi } from "../domains/metadata/Api.ts"
 import { LicenseMigrationsApi } from "../domains/migrations/Api.ts"
 import { ReleasesApi } from "../domains/releases/Api.ts"
+import { SigningKeysApi } from "../domains/signing/Api.ts"
 import { CheckApi } from "../domains/usage/check/Api.ts"
 import { UsageEventsApi } from "../domains/usage/history/Api.ts"
 import { LeasesApi } from "../domains/usage/leases/Api.ts"
@@ -58,6 +59,7 @@ export class CoreApi extends Apis.core(
   LeasesApi,
   FeatureFlagsApi,
   OfrepApi,
+  SigningKeysApi,
 ).annotateMerge(
   OpenApi.annotations({
     title: "Keyshelf Core API",

@@ -17,6 +17,7 @@ import { MetadataField } from "../domains/metadata/Model.ts"
 import { LicenseMigration } from "../domains/migrations/Model.ts"
 import { Membership } from "../domains/people/Model.ts"
 import { Release } from "../domains/releases/Model.ts"
+import { SigningKey } from "../domains/signing/Model.ts"
 import { UsageEventRecord } from "../domains/usage/history/Model.ts"
 import { UsageEntry } from "../domains/usage/ledger/Model.ts"
 import { WebhookEndpoint } from "../domains/webhooks/Model.ts"
@@ -189,6 +190,9 @@ const events = {
   TOKEN_REVOKED: [Token, "A token was revoked"],
   TOKEN_ROTATED: [RotatedToken, "A token was replaced by its successor"],
   TOKEN_EXPIRED: [Token, "A token expired"],
+  SIGNING_KEY_CREATED: [SigningKey, "A signing key was created: it is announced, or signs if it is the first"],
+  SIGNING_KEY_ACTIVATED: [SigningKey, "A signing key signs from now on, instead of the one before"],
+  SIGNING_KEY_REVOKED: [SigningKey, "A signing key was revoked: it is trusted no more"],
   WEBHOOK_ENDPOINT_CREATED: [WebhookEndpoint, "A webhook endpoint was created"],
   WEBHOOK_ENDPOINT_UPDATED: [WebhookEndpoint, "A webhook endpoint was changed", { eventNames: ["CUSTOMER_CREATION"] }],
   WEBHOOK_ENDPOINT_DELETED: [WebhookEndpoint, "A webhook endpoint was deleted"],

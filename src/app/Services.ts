@@ -19,6 +19,7 @@ import * as Migrations from "../domains/migrations/Layer.ts"
 import * as Organizations from "../domains/organizations/Layer.ts"
 import * as People from "../domains/people/Layer.ts"
 import * as Releases from "../domains/releases/Layer.ts"
+import * as Signing from "../domains/signing/Layer.ts"
 import * as Usage from "../domains/usage/Layer.ts"
 import * as Webhooks from "../domains/webhooks/Layer.ts"
 import * as OutboxFilter from "../domains/webhooks/outbox/OutboxFilter.ts"
@@ -62,6 +63,7 @@ export const services = Maintenance.layer
     Layer.provideMerge(Components.layer),
     Layer.provideMerge(Connectors.layer),
     Layer.provideMerge(Metadata.layer),
+    Layer.provideMerge(Signing.layer),
     Layer.provideMerge(Access.layer),
     Layer.provideMerge(People.layer),
     Layer.provideMerge(Organizations.layer),

@@ -27,6 +27,7 @@ const domains = [
   "organizations",
   "people",
   "access",
+  "signing",
   "metadata",
   "connectors",
   "components",

@@ -37,6 +37,8 @@ export interface Fixture {
   readonly licenseKey: string
   /** A license migration that is scheduled. */
   readonly migration: string
+  /** A signing key that is next. */
+  readonly signingKey: string
   readonly webhook: string
   readonly delivery: string
 }
@@ -125,6 +127,8 @@ export const populate = Effect.fnUntraced(function* (options: {
   const lease = yield* post(`/instances/${instance.slug}/entitlements/editors/leases`, { holder: "bob" })
   const licenseKey = yield* post(`/instances/${instance.slug}/keys`, { name: "on site", scopes: ["read:instances"] })
   const migration = yield* post("/licenses/pro/migrations", { toLicenseSlug: draft.slug, at: "2099-01-01T00:00:00Z" })
+  yield* post("/signing-keys", { purpose: "offline" })
+  const signingKey = yield* post("/signing-keys", { purpose: "offline" })
   const reservation = yield* post(`/instances/${instance.slug}/entitlements/api-calls/reservations`, {})
   const usagePath = `/instances/${instance.slug}/entitlements/api-calls/usage`
   yield* post(usagePath, { value: 1 })
@@ -155,6 +159,7 @@ export const populate = Effect.fnUntraced(function* (options: {
     lease: lease.id,
     licenseKey: licenseKey.slug,
     migration: migration.id,
+    signingKey: signingKey.kid,
     webhook: webhook.id,
     delivery: tested.deliveryId,
   }
@@ -189,6 +194,7 @@ const parameters: Readonly<Record<string, (fixture: Fixture) => string>> = {
   key: ({ flag }) => flag,
   keySlug: ({ licenseKey }) => licenseKey,
   leaseId: ({ lease }) => lease,
+  kid: ({ signingKey }) => signingKey,
   licenseFamilySlug: ({ license }) => license,
   licenseSlug: ({ license }) => license,
   migrationId: ({ migration }) => migration,
@@ -247,6 +253,7 @@ export const exceptions: Readonly<Record<string, Exception>> = {
   "reservations.commit": { body: () => ({ quantity: 1 }) },
   "reservations.reserve": { body: () => ({ quantity: 1 }) },
   "serviceAccounts.issueToken": { body: () => ({ name: "more", scopes: ["read:releases"] }) },
+  "signingKeys.create": { body: () => ({ purpose: "audit" }) },
   "usageEvents.history": { query: () => "?bucket=DAY&from=2026-01-01T00%3A00%3A00Z&to=2026-01-03T00%3A00%3A00Z" },
   "usage.ofGroup": { query: ({ instance }) => `?instance=${instance}` },
   "usage.report": { body: () => ({ value: 1 }) },

@@ -101,6 +101,28 @@ layer(serviceWithIssuer(), { excludeTestServices: true })("a signed-in person", 
     }),
   )
 
+  it.effect("sees and changes signing keys only as an admin, while a machine needs only the scope", () =>
+    Effect.gen(function* () {
+      const { as, core, person, token } = yield* office
+      const { body: first } = yield* core("POST", "/signing-keys", { token, body: { purpose: "offline" } })
+      for (const role of ["MEMBER", "VIEWER"]) {
+        const call = as((yield* person(role)).subject)
+        for (const response of [
+          yield* call("GET", "/signing-keys"),
+          yield* call("POST", "/signing-keys", { body: { purpose: "offline" } }),
+          yield* call("POST", `/signing-keys/${first.kid}/activate`),
+          yield* call("DELETE", `/signing-keys/${first.kid}`),
+        ]) {
+          assert.deepStrictEqual(coded(response), [403, "Auth.AdminOnly"])
+        }
+      }
+      const admin = as((yield* person("ADMIN")).subject)
+      const created = yield* admin("POST", "/signing-keys", { body: { purpose: "offline" } })
+      assert.deepStrictEqual([created.status, created.body.state], [201, "NEXT"])
+      assert.strictEqual((yield* admin("DELETE", `/signing-keys/${created.body.kid}`)).status, 204)
+    }),
+  )
+
   it.effect("can write metadata fields only as an admin, while a machine needs only the scope", () =>
     Effect.gen(function* () {
       const { as, core, organizationId, person, token } = yield* office

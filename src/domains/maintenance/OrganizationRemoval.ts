@@ -23,6 +23,7 @@ import { removal as migrations } from "../migrations/Removal.ts"
 import { OrganizationRetention } from "../organizations/Retention.ts"
 import { removal as people } from "../people/Removal.ts"
 import { removal as releases } from "../releases/Removal.ts"
+import { removal as signing } from "../signing/Removal.ts"
 import { removal as usage } from "../usage/Removal.ts"
 import { QueueTransactions } from "../webhooks/queue/QueueTransactions.ts"
 import { removal as webhooks } from "../webhooks/Removal.ts"
@@ -58,6 +59,7 @@ const make = Effect.gen(function* () {
     components,
     connectors,
     metadata,
+    signing,
     people,
     events,
   )

@@ -5,6 +5,7 @@ import { record, records, sqlStateOf } from "../../kernel/database/Statements.ts
 import type { SealContext } from "../../kernel/ports/SecretBox.ts"
 import type { TokenHashes } from "../access/Model.ts"
 import { settingsSealContext } from "../connectors/settings/ConnectorSettings.ts"
+import { signingKeyPlace } from "../signing/Signer.ts"
 import { secretPlace } from "../webhooks/endpoints/SigningSecrets.ts"
 
 const UNDEFINED_TABLE = "42P01"
@@ -21,6 +22,7 @@ const sealedTables: Readonly<
   >
 > = {
   connector_settings: { what: "connector settings", boundBy: "connector_name", place: settingsSealContext },
+  signing_keys: { what: "signing keys", boundBy: "kid", place: signingKeyPlace },
   webhook_secrets: { what: "webhook secrets", boundBy: "endpoint_id", place: secretPlace },
 }
 
@@ -81,7 +83,7 @@ const make = Effect.gen(function* () {
         sealed.push(
           ...(yield* records<KeyUse>()(sql`
             SELECT ${name}::text AS what, split_part(sealed, '.', 2) AS key, count(*)::int AS count FROM ${sql(name)}
-            GROUP BY 2`)),
+            WHERE sealed IS NOT NULL GROUP BY 2`)),
         )
       }
       return [...tokens, ...sealed]

@@ -65,6 +65,16 @@ export const OPERATIONS_NOUNS: ReadonlyArray<Noun> = [
     },
   },
   {
+    name: "signing-keys",
+    about: "Keys that sign offline bundles and the event log",
+    commands: {
+      list: list("listSigningKeys", "kid", "purpose", "state", "createdAt", "activatedAt", "revokedAt"),
+      create: "createSigningKey",
+      activate: "activateSigningKey",
+      revoke: "revokeSigningKey",
+    },
+  },
+  {
     name: "flags",
     about: "Feature flags",
     commands: {
