@@ -45,6 +45,7 @@ import licenseKeys from "./0037_license_keys.ts"
 import licenseMigrations from "./0038_license_migrations.ts"
 import usageHistory from "./0039_usage_history.ts"
 import signingKeys from "./0040_signing_keys.ts"
+import eventHashes from "./0043_event_hashes.ts"
 
 export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.SqlClient>> = {
   "0001_access": access,
@@ -87,4 +88,5 @@ export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.
   "0038_license_migrations": licenseMigrations,
   "0039_usage_history": usageHistory,
   "0040_signing_keys": signingKeys,
+  "0043_event_hashes": eventHashes,
 }

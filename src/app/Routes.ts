@@ -27,6 +27,7 @@ import * as MigrationsHttp from "../domains/migrations/Http.ts"
 import * as OrganizationsHttp from "../domains/organizations/Http.ts"
 import * as PeoplePlatformHttp from "../domains/people/PlatformHttp.ts"
 import * as ReleasesHttp from "../domains/releases/Http.ts"
+import * as AuditHttp from "../domains/audit/Http.ts"
 import * as SigningHttp from "../domains/signing/Http.ts"
 import * as CheckHttp from "../domains/usage/check/Http.ts"
 import * as UsageEventsHttp from "../domains/usage/history/Http.ts"
@@ -82,6 +83,7 @@ const coreHandlers = Layer.mergeAll(
   MigrationsHttp.licenseMigrations,
   EventsHttp.events,
   SigningHttp.signingKeys,
+  AuditHttp.eventLog,
 )
 
 const core = Layer.mergeAll(

@@ -1,7 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { readFileSync } from "node:fs"
 import { eventText } from "../../src/domains/events/log/EventText.ts"
-import { openCheckpoint, readVerifierKey, verifierKeyOf } from "../../src/domains/audit/rules/Notes.ts"
+import { verifierKeyOf } from "../../src/domains/signing/VerifierKey.ts"
+import { openCheckpoint, readVerifierKey } from "../../src/domains/audit/rules/Notes.ts"
 import { isConsistent, isIncluded, proofText, readProof } from "../../src/domains/audit/rules/Proofs.ts"
 import {
   consistencyRanges,
@@ -59,7 +60,7 @@ interface Vectors {
 const fixture = new URL("../fixtures/offline/audit.json", import.meta.url)
 const vectors: Vectors = JSON.parse(readFileSync(fixture, "utf8"))
 
-const publicKey = Buffer.from(vectors.key.x, "base64url")
+const key = vectors.key.x
 const leaves = vectors.events.map(({ text }) => leafHash(text))
 const base64 = (hash: Hash) => Buffer.from(hash).toString("base64")
 const rootsOf = (ranges: ReadonlyArray<LeafRange>) =>
@@ -115,21 +116,21 @@ describe("the vectors of the event log", () => {
     const read = readProof(vectors.proofText)
     assert.isDefined(read)
     assert.strictEqual(proofText(read!), vectors.proofText)
-    const checkpoint = openCheckpoint(read!.checkpoint, vectors.origin, [publicKey])
+    const checkpoint = openCheckpoint(read!.checkpoint, vectors.origin, [key])
     assert.isTrue(isIncluded(leaves[read!.index]!, read!.index, checkpoint!, read!.hashes))
   })
 
   it("the verifier key", () => {
-    assert.strictEqual(verifierKeyOf(vectors.origin, publicKey), vectors.key.verifierKey)
-    assert.strictEqual(readVerifierKey(vectors.key.verifierKey)?.name, vectors.origin)
+    assert.strictEqual(verifierKeyOf(vectors.events[0]!.organizationId, key), vectors.key.verifierKey)
+    assert.deepStrictEqual(readVerifierKey(vectors.key.verifierKey), { name: vectors.origin, x: key })
   })
 
   it.each(vectors.notes.map((note) => [note.id, note] as const))("note %s", (_, { note, valid }) => {
-    assert.strictEqual(openCheckpoint(note, vectors.origin, [publicKey]) !== undefined, valid)
+    assert.strictEqual(openCheckpoint(note, vectors.origin, [key]) !== undefined, valid)
   })
 
   it.each(vectors.logs.map((log) => [log.id, log] as const))("log %s", (_, log) => {
-    const verification = verificationOf({ origin: vectors.origin, base: 0, publicKeys: [publicKey] }, log.notes)
+    const verification = verificationOf({ origin: vectors.origin, base: 0, keys: [key] }, log.notes)
     const byPosition = new Map(log.events.map((event) => [event.position, event]))
     log.hashes.forEach((hash, index) => verification.sealed(Buffer.from(hash, "base64"), byPosition.get(index + 1)))
     verification.unsealed(log.events.filter(({ position }) => position > log.hashes.length).length)

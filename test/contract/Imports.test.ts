@@ -44,6 +44,7 @@ const domains = [
   "migrations",
   "flags",
   "webhooks",
+  "audit",
   "maintenance",
 ]
 

@@ -51,6 +51,8 @@ export class Signer extends Context.Service<
     ) => Effect.Effect<StoredKey, never, Transaction>
     /** The keys of a purpose that are not revoked, newest first. */
     readonly trusted: (organizationId: string, purpose: KeyPurpose) => Effect.Effect<ReadonlyArray<StoredKey>>
+    /** All keys of a purpose, newest first: those that are revoked too, since what they signed before is still known by them. */
+    readonly known: (organizationId: string, purpose: KeyPurpose) => Effect.Effect<ReadonlyArray<StoredKey>>
     /** The Ed25519 signature of these bytes. A key that no longer signs is a defect. */
     readonly sign: (key: StoredKey, bytes: Uint8Array) => Effect.Effect<Uint8Array>
     /** A compact JWS of a payload, of this type: its header is `{"typ", "alg": "EdDSA", "kid"}`. */
@@ -120,6 +122,7 @@ export class Signer extends Context.Service<
         }),
         create,
         trusted: repo.findTrusted,
+        known: repo.findAll,
         sign: (key, bytes) => Effect.map(open(key), (opened) => sign(null, bytes, opened)),
         signToken: Effect.fnUntraced(function* (key, typ, payload) {
           const opened = yield* open(key)

@@ -2,13 +2,13 @@
  * Signed notes (C2SP `signed-note`) of an event log: its checkpoints (C2SP `tlog-checkpoint`), and the notes of what retention
  * deleted. Pure.
  */
-import { createHash, createPublicKey, verify } from "node:crypto"
-import type { KeyObject } from "node:crypto"
+import { createPublicKey, verify } from "node:crypto"
+import { keyHash } from "../../signing/VerifierKey.ts"
 import { emptyRoot, isSameHash } from "./Tree.ts"
 import type { Hash } from "./Tree.ts"
 
-/** The algorithm byte of Ed25519 in key ids and verifier keys. */
-const ED25519 = Buffer.of(1)
+/** The algorithm byte of Ed25519 in verifier keys. */
+const ED25519 = 1
 const KEY_BYTES = 32
 const KEY_ID_BYTES = 4
 const MAX_NOTE_CHARACTERS = 1_000_000
@@ -20,53 +20,33 @@ export const bytesOfBase64 = (text: string): Uint8Array | undefined => {
   return bytes.toString("base64") === text ? bytes : undefined
 }
 
-/** The name of an organization's event log. */
-export const originOf = (organizationId: string): string => `keyshelf/${organizationId}`
-
 /** The first line of a note about what retention deleted from a log. */
 export const prunedOriginOf = (origin: string): string => `${origin}/pruned`
 
-/** The id of a key under a name: it begins each signature. */
-export const keyIdOf = (name: string, publicKey: Uint8Array): Uint8Array =>
-  createHash("sha256").update(`${name}\n`).update(ED25519).update(publicKey).digest().subarray(0, KEY_ID_BYTES)
-
-/** The text by which others verify the notes of a key: `name+id+key`. */
-export const verifierKeyOf = (name: string, publicKey: Uint8Array): string =>
-  `${name}+${Buffer.from(keyIdOf(name, publicKey)).toString("hex")}+${Buffer.concat([ED25519, publicKey]).toString("base64")}`
-
-/** A public key that is trusted, of 32 bytes, and the name under which it signs checkpoints. */
-export interface VerifierKey {
+/** A key that signs notes, and the name under which it signs. `x` is the public key in base64url. */
+export interface NoteKey {
   readonly name: string
-  readonly publicKey: Uint8Array
+  readonly x: string
 }
 
 const VERIFIER_KEY = /^([^\s+]+)\+([0-9a-f]{8})\+(\S+)$/
 
 /** Reads a verifier key; `undefined` if the text is none. */
-export const readVerifierKey = (text: string): VerifierKey | undefined => {
+export const readVerifierKey = (text: string): NoteKey | undefined => {
   const [, name, id, encoded] = VERIFIER_KEY.exec(text) ?? []
   const bytes = encoded === undefined ? undefined : bytesOfBase64(encoded)
-  if (name === undefined || bytes === undefined || bytes.length !== KEY_BYTES + 1 || bytes[0] !== ED25519[0]) {
+  if (name === undefined || bytes === undefined || bytes.length !== KEY_BYTES + 1 || bytes[0] !== ED25519) {
     return undefined
   }
-  const publicKey = bytes.subarray(1)
-  return Buffer.from(keyIdOf(name, publicKey)).toString("hex") === id ? { name, publicKey } : undefined
+  const x = Buffer.from(bytes.subarray(1)).toString("base64url")
+  return keyHash(name, x).toString("hex") === id ? { name, x } : undefined
 }
 
-const keyObjects = new WeakMap<Uint8Array, KeyObject>()
-
-const keyObjectOf = (publicKey: Uint8Array): KeyObject => {
-  const known = keyObjects.get(publicKey)
-  if (known !== undefined) return known
-  const x = Buffer.from(publicKey).toString("base64url")
-  const key = createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x }, format: "jwk" })
-  keyObjects.set(publicKey, key)
-  return key
-}
+const keyObjectOf = (x: string) => createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x }, format: "jwk" })
 
 /** Adds a signature to a text that ends with a line break. */
-export const signedNote = (text: string, key: VerifierKey, signature: Uint8Array): string =>
-  `${text}\n— ${key.name} ${Buffer.concat([keyIdOf(key.name, key.publicKey), signature]).toString("base64")}\n`
+export const signedNote = (text: string, key: NoteKey, signature: Uint8Array): string =>
+  `${text}\n— ${key.name} ${Buffer.concat([keyHash(key.name, key.x), signature]).toString("base64")}\n`
 
 const SIGNATURE = /^— ([^\s+]+) (\S+)$/
 // Control characters but the line break; and halves of surrogate pairs, which have no bytes.
@@ -77,7 +57,7 @@ const FORBIDDEN = /[\u0000-\u0009\u000b-\u001f]|[\ud800-\udbff](?![\udc00-\udfff
  * Verifies a note. Returns its text, of which the last line ends with a line break; `undefined` if none of the keys signed it, if one
  * of their signatures is wrong, or if it is no note. Signatures by others do not count.
  */
-export const openNote = (note: string, keys: ReadonlyArray<VerifierKey>): string | undefined => {
+export const openNote = (note: string, keys: ReadonlyArray<NoteKey>): string | undefined => {
   if (note.length > MAX_NOTE_CHARACTERS || FORBIDDEN.test(note) || !note.endsWith("\n")) return undefined
   const end = note.lastIndexOf("\n\n")
   if (end < 0) return undefined
@@ -90,9 +70,9 @@ export const openNote = (note: string, keys: ReadonlyArray<VerifierKey>): string
     const bytes = encoded === undefined ? undefined : bytesOfBase64(encoded)
     if (name === undefined || bytes === undefined || bytes.length <= KEY_ID_BYTES) return undefined
     const id = Buffer.from(bytes.subarray(0, KEY_ID_BYTES))
-    const key = keys.find((trusted) => trusted.name === name && id.equals(keyIdOf(name, trusted.publicKey)))
+    const key = keys.find((trusted) => trusted.name === name && id.equals(keyHash(name, trusted.x)))
     if (key === undefined) continue
-    if (!verify(null, Buffer.from(text), keyObjectOf(key.publicKey), bytes.subarray(KEY_ID_BYTES))) return undefined
+    if (!verify(null, Buffer.from(text), keyObjectOf(key.x), bytes.subarray(KEY_ID_BYTES))) return undefined
     isSigned = true
   }
   return isSigned ? text : undefined
@@ -112,15 +92,11 @@ const COUNT = /^(0|[1-9]\d{0,15})$/
 const countOf = (text: string | undefined): number | undefined =>
   text !== undefined && COUNT.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : undefined
 
-/** Verifies a checkpoint of a log; `undefined` if it is none that one of the keys signed. */
-export const openCheckpoint = (
-  note: string,
-  origin: string,
-  publicKeys: ReadonlyArray<Uint8Array>,
-): Checkpoint | undefined => {
+/** Verifies a checkpoint of a log with its public keys in base64url; `undefined` if it is none that one of the keys signed. */
+export const openCheckpoint = (note: string, origin: string, keys: ReadonlyArray<string>): Checkpoint | undefined => {
   const text = openNote(
     note,
-    publicKeys.map((publicKey) => ({ name: origin, publicKey })),
+    keys.map((x) => ({ name: origin, x })),
   )
   const [name, count, encoded, ...extensions] = text?.slice(0, -1).split("\n") ?? []
   const size = countOf(count)
@@ -142,11 +118,11 @@ export const prunedText = (origin: string, { before, upTo }: Pruned): string =>
   `${prunedOriginOf(origin)}\n${upTo}\n${before}\n`
 
 /** Verifies a note about what retention deleted; `undefined` if it is none that one of the keys signed. */
-export const openPruned = (note: string, origin: string, publicKeys: ReadonlyArray<Uint8Array>): Pruned | undefined => {
+export const openPruned = (note: string, origin: string, keys: ReadonlyArray<string>): Pruned | undefined => {
   const name = prunedOriginOf(origin)
   const text = openNote(
     note,
-    publicKeys.map((publicKey) => ({ name, publicKey })),
+    keys.map((x) => ({ name, x })),
   )
   const [first, position, before, ...rest] = text?.slice(0, -1).split("\n") ?? []
   const upTo = countOf(position)

@@ -147,17 +147,19 @@ export const openRanges = (size: number): ReadonlyArray<NodeRange> =>
   })
 
 /**
- * Adds leaves to a tree of `size` leaves. `open` finds the nodes of {@link openRanges}; a node that it does not find is a defect,
- * because a tree never has gaps. Returns the nodes to store.
+ * Adds leaves to a tree of `size` leaves. `open` finds the nodes of {@link openRanges}. Returns the nodes to store; `undefined` if one
+ * is not found.
  */
-export const grown = (size: number, leaves: ReadonlyArray<Hash>, open: NodeLookup): ReadonlyArray<TreeNode> => {
-  const rows = openRanges(size).map(({ from, level, to }) =>
-    Array.from({ length: to - from }, (_, at) => {
-      const hash = open(level, from + at)
-      if (hash === undefined) throw new Error(`The event log lacks node ${from + at} of level ${level}`)
-      return hash
-    }),
+export const grown = (
+  size: number,
+  leaves: ReadonlyArray<Hash>,
+  open: NodeLookup,
+): ReadonlyArray<TreeNode> | undefined => {
+  const ranges = openRanges(size)
+  const rows = ranges.map(({ from, level, to }) =>
+    Array.from({ length: to - from }, (_, at) => open(level, from + at)).filter((hash) => hash !== undefined),
   )
+  if (ranges.some(({ from, to }, at) => rows[at]?.length !== to - from)) return undefined
   const added: Array<TreeNode> = []
   const add = (level: number, index: number, hash: Hash): void => {
     added.push({ level, index, hash })

@@ -45,7 +45,8 @@ export interface LogIdentity {
   readonly origin: string
   /** The position before the first event of the tree. */
   readonly base: number
-  readonly publicKeys: ReadonlyArray<Uint8Array>
+  /** The public keys that are trusted, in base64url. */
+  readonly keys: ReadonlyArray<string>
 }
 
 /** A verification that takes a log in order of positions. */
@@ -87,14 +88,14 @@ const idOf = (text: string): { readonly eventId?: string } => {
  * What an event of retention deleted; `undefined` for other events, and if the note is not signed by the service, or says something
  * else than the event.
  */
-const prunedBy = (text: string, { origin, publicKeys }: LogIdentity): Pruned | undefined => {
+const prunedBy = (text: string, { keys, origin }: LogIdentity): Pruned | undefined => {
   // Most events are not parsed.
   const event = text.includes(PRUNED) ? objectOf(text) : undefined
   if (!Predicate.hasProperty(event, "type") || event.type !== "EVENTS_PRUNED") return undefined
   const data = Predicate.hasProperty(event, "data") ? event.data : undefined
   const signed =
     Predicate.hasProperty(data, "note") && Predicate.isString(data.note)
-      ? openPruned(data.note, origin, publicKeys)
+      ? openPruned(data.note, origin, keys)
       : undefined
   const isSame =
     Predicate.hasProperty(data, "upTo") &&
@@ -106,9 +107,7 @@ const prunedBy = (text: string, { origin, publicKeys }: LogIdentity): Pruned | u
 
 /** Begins the verification of a log. `notes` are its checkpoints, those stored and those saved elsewhere. */
 export const verificationOf = (log: LogIdentity, notes: Iterable<string>): Verification => {
-  const checkpoints = Array.from(notes, (note): Checkpoint | undefined =>
-    openCheckpoint(note, log.origin, log.publicKeys),
-  )
+  const checkpoints = Array.from(notes, (note): Checkpoint | undefined => openCheckpoint(note, log.origin, log.keys))
   const sizes = [...new Set(checkpoints.flatMap((checkpoint) => checkpoint?.size ?? []))].sort((a, b) => a - b)
   const roots = new Map<number, Hash>()
   const tree = makeGrowth()

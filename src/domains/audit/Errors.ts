@@ -1,0 +1,16 @@
+/** Problems of the event log (design of offline use and audit, B2). */
+import { Problem } from "../../kernel/contract/Problem.ts"
+
+export class EventNotFound extends Problem<EventNotFound>()("Event.NotFound", 404, "Event not found") {}
+
+export class EventCheckpointInconsistent extends Problem<EventCheckpointInconsistent>()(
+  "EventCheckpoint.Inconsistent",
+  409,
+  "The event log does not follow from its newest checkpoint",
+) {}
+
+/** The event log of an organization was changed: `reason` is a sentence that says what is wrong. */
+export const inconsistent = (organizationId: string, reason: string): EventCheckpointInconsistent =>
+  new EventCheckpointInconsistent({
+    detail: `${reason} Nothing is signed until this is settled: run "keyshelf audit verify" (organization ${organizationId}).`,
+  })

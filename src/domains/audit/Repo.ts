@@ -1,0 +1,90 @@
+/** SQL of the tree of an event log and of its checkpoints. */
+import { PgClient } from "@effect/sql-pg"
+import { Context, Effect, Layer, Option } from "effect"
+import { advisoryLock, column, executed, record, records } from "../../kernel/database/Statements.ts"
+import type { NodeLookup, NodeRange, TreeNode } from "./rules/Tree.ts"
+
+/** A stored checkpoint. */
+export interface StoredCheckpoint {
+  readonly size: number
+  readonly note: string
+  readonly signedAt: Date
+}
+
+const checkpointColumns = `size::float8 AS size, note, signed_at AS "signedAt"`
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+
+  return {
+    /** Until the transaction ends, nobody else seals events of this log or signs its checkpoints. */
+    lock: (organizationId: string) => advisoryLock(sql, `audit/${organizationId}`),
+
+    /** How many events have a hash. */
+    size: (organizationId: string) =>
+      Effect.map(
+        record<{ readonly size: number }>()(sql`
+          SELECT (index + 1)::float8 AS size FROM event_hashes
+          WHERE organization_id = ${organizationId} AND level = 0 ORDER BY index DESC LIMIT 1`),
+        Option.match({ onNone: () => 0, onSome: ({ size }) => size }),
+      ),
+
+    /** Reads stored nodes. */
+    nodes: (organizationId: string, ranges: ReadonlyArray<NodeRange>): Effect.Effect<NodeLookup> =>
+      Effect.map(
+        records<{ readonly level: number; readonly index: number; readonly hash: Uint8Array }>()(sql`
+          SELECT node.level, node.index::float8 AS index, node.hash
+          FROM unnest(
+            (SELECT ${column("int2", ranges, ({ level }) => level)}),
+            ${column("int8", ranges, ({ from }) => BigInt(from))},
+            ${column("int8", ranges, ({ to }) => BigInt(to))}
+          ) AS wanted (level, first, last)
+          CROSS JOIN LATERAL (
+            SELECT level, index, hash FROM event_hashes
+            WHERE organization_id = ${organizationId} AND level = wanted.level AND index >= wanted.first AND index < wanted.last
+          ) AS node`),
+        (rows) => {
+          const found = new Map(rows.map(({ hash, index, level }) => [`${level}/${index}`, hash]))
+          return (level, index) => found.get(`${level}/${index}`)
+        },
+      ),
+
+    /** Up to `count` hashes of leaves from an index on, in order. */
+    leaves: (organizationId: string, from: number, count: number) =>
+      records<{ readonly index: number; readonly hash: Uint8Array }>()(sql`
+        SELECT index::float8 AS index, hash FROM event_hashes
+        WHERE organization_id = ${organizationId} AND level = 0 AND index >= ${from} ORDER BY index LIMIT ${count}`),
+
+    insertNodes: (organizationId: string, nodes: ReadonlyArray<TreeNode>) =>
+      executed(sql`
+        INSERT INTO event_hashes (organization_id, level, index, hash)
+        SELECT ${organizationId}::uuid, node.level, node.index, node.hash
+        FROM unnest(
+          (SELECT ${column("int2", nodes, ({ level }) => level)}),
+          ${column("int8", nodes, ({ index }) => BigInt(index))},
+          ${column("bytea", nodes, ({ hash }) => hash)}
+        ) AS node (level, index, hash)`),
+
+    /** The newest checkpoint: the one of the largest tree. */
+    newestCheckpoint: (organizationId: string) =>
+      record<StoredCheckpoint>()(sql`
+        SELECT ${sql.literal(checkpointColumns)} FROM event_checkpoints
+        WHERE organization_id = ${organizationId} ORDER BY size DESC LIMIT 1`),
+
+    insertCheckpoint: (organizationId: string, { note, signedAt, size }: StoredCheckpoint) =>
+      executed(sql`
+        INSERT INTO event_checkpoints (organization_id, size, note, signed_at)
+        VALUES (${organizationId}, ${size}, ${note}, ${signedAt})`),
+
+    /** Up to `count` checkpoints of trees larger than `size`, in order. */
+    checkpointsAfter: (organizationId: string, size: number, count: number) =>
+      records<StoredCheckpoint>()(sql`
+        SELECT ${sql.literal(checkpointColumns)} FROM event_checkpoints
+        WHERE organization_id = ${organizationId} AND size > ${size} ORDER BY size LIMIT ${count}`),
+  }
+})
+
+/** Stores and reads hashes and checkpoints. */
+export class AuditRepo extends Context.Service<AuditRepo, Effect.Success<typeof make>>()("keyshelf/audit/Repo") {
+  static readonly layer = Layer.effect(AuditRepo, make)
+}
