@@ -28,7 +28,7 @@ layer(TestService.layer, { excludeTestServices: true })("the keeper of event log
     }),
   )
 
-  it.live("reports a log that was rewritten in the health part `audit`, and works on the others", () =>
+  it.effect("reports a log that was rewritten in the health part `audit`, and works on the others", () =>
     Effect.gen(function* () {
       const [rewritten, intact] = [yield* openLog, yield* openLog]
       yield* rewritten.addMany(10)
@@ -44,8 +44,14 @@ layer(TestService.layer, { excludeTestServices: true })("the keeper of event log
         Effect.sync(() => parts.get("audit")),
         (part) => part ?? Effect.die(new Error("There is no such part")),
       )
-      yield* waitUntil("the part is down", Effect.map(state, ({ status }) => status === "down"))
-      yield* waitUntil("the other log is sealed", Effect.map(intact.size, (size) => size >= 5))
+      yield* waitUntil(
+        "the part is down",
+        Effect.map(state, ({ status }) => status === "down"),
+      )
+      yield* waitUntil(
+        "the other log is sealed",
+        Effect.map(intact.size, (size) => size >= 5),
+      )
       const notes = yield* sql`SELECT 1 FROM event_checkpoints WHERE organization_id = ${organizationId}`
       assert.strictEqual(notes.length, 1)
     }).pipe(Effect.scoped),

@@ -86,7 +86,7 @@ const crowdedOrganization = Effect.gen(function* () {
     token: service.operator,
     body: { connectors: ["*"] },
   })
-  yield* service.core("GET", "/events", { token })
+  yield* call("GET", "/events/checkpoint")
   const actor = sql.json({ id: randomUUID(), name: "many" })
   const at = yield* now
   yield* sql`

@@ -2,6 +2,7 @@
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option } from "effect"
 import { advisoryLock, column, executed, record, records } from "../../kernel/database/Statements.ts"
+import { LEVELS } from "./rules/Tree.ts"
 import type { NodeLookup, NodeRange, TreeNode } from "./rules/Tree.ts"
 
 /** A stored checkpoint. */
@@ -19,6 +20,14 @@ const make = Effect.gen(function* () {
   return {
     /** Until the transaction ends, nobody else seals events of this log or signs its checkpoints. */
     lock: (organizationId: string) => advisoryLock(sql, `audit/${organizationId}`),
+
+    /** Everything that the transaction reads is as it is now, until the transaction ends. Call it first. */
+    readSnapshot: executed(sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY`),
+
+    /** The organizations, by slug, but for removed ones. */
+    organizations: records<{ readonly id: string; readonly slug: string }>()(
+      sql`SELECT id, slug FROM organizations WHERE removed_at IS NULL ORDER BY slug`,
+    ),
 
     /** How many events have a hash. */
     size: (organizationId: string) =>
@@ -54,6 +63,16 @@ const make = Effect.gen(function* () {
       records<{ readonly index: number; readonly hash: Uint8Array }>()(sql`
         SELECT index::float8 AS index, hash FROM event_hashes
         WHERE organization_id = ${organizationId} AND level = 0 AND index >= ${from} ORDER BY index LIMIT ${count}`),
+
+    /** The nodes above the leaves that end behind an index, up to another one. */
+    nodesAbove: (organizationId: string, from: number, to: number) =>
+      records<TreeNode>()(sql`
+        SELECT node.level, node.index::float8 AS index, node.hash FROM unnest(${LEVELS.slice(1)}::int2[]) AS wanted (level)
+        CROSS JOIN LATERAL (
+          SELECT level, index, hash FROM event_hashes
+          WHERE organization_id = ${organizationId} AND level = wanted.level
+            AND index >= ${from}::bigint >> wanted.level AND index < ${to}::bigint >> wanted.level
+        ) AS node`),
 
     insertNodes: (organizationId: string, nodes: ReadonlyArray<TreeNode>) =>
       executed(sql`

@@ -69,6 +69,7 @@ const make = Effect.gen(function* () {
   }, Effect.orDie)
 
   const step = Effect.fnUntraced(function* (end: Date) {
+    yield* Effect.forEach(yield* log.unplaced, log.place, { discard: true })
     const exits = yield* Effect.forEach(yield* log.startingBefore(end), (id) => Effect.exit(prune(id, end)))
     // One organization's failure does not keep the events of others.
     const done = yield* Effect.all(exits)

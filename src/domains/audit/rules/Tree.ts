@@ -182,14 +182,19 @@ export interface Growth {
   readonly root: () => Hash
 }
 
-/** A tree without leaves that grows. */
-export const makeGrowth = (): Growth => {
+/** A tree without leaves that grows. `onNode` gets each node above the leaves that is to be stored, when it is complete. */
+export const makeGrowth = (onNode: (node: TreeNode) => void = () => {}): Growth => {
   const subtrees: Array<Hash> = []
   let size = 0
   return {
     add: (leaf) => {
       let hash = leaf
-      for (let rest = size; rest % 2 === 1; rest = Math.floor(rest / 2)) hash = nodeHash(subtrees.pop() as Hash, hash)
+      let height = 0
+      for (let rest = size; rest % 2 === 1; rest = Math.floor(rest / 2)) {
+        hash = nodeHash(subtrees.pop() as Hash, hash)
+        height += 1
+        if (height % STEP === 0 && height <= TOP) onNode({ level: height, index: Math.floor(size / 2 ** height), hash })
+      }
       subtrees.push(hash)
       size += 1
     },

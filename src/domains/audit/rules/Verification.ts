@@ -6,14 +6,14 @@ import { Predicate } from "effect"
 import { openCheckpoint, openPruned } from "./Notes.ts"
 import type { Checkpoint, Pruned } from "./Notes.ts"
 import { isSameHash, leafHash, makeGrowth } from "./Tree.ts"
-import type { Hash } from "./Tree.ts"
+import type { Hash, TreeNode } from "./Tree.ts"
 
 /** What is wrong with an event, or with the log at a note. */
 export type FindingKind = "EVENT_CHANGED" | "EVENT_MISSING" | "CHECKPOINT_INVALID" | "HISTORY_REWRITTEN" | "LOG_SHORTER"
 
-/** A finding about an event. */
+/** A finding about an event, or about the hashes up to its position. */
 export interface EventFinding {
-  readonly kind: "EVENT_CHANGED" | "EVENT_MISSING"
+  readonly kind: "EVENT_CHANGED" | "EVENT_MISSING" | "HISTORY_REWRITTEN"
   readonly position: number
   /** The id that the event has now, if it has one. */
   readonly eventId?: string
@@ -51,6 +51,11 @@ export interface LogIdentity {
 
 /** A verification that takes a log in order of positions. */
 export interface Verification {
+  /**
+   * Expects stored nodes above the leaves, which are compared when their last leaf was taken. A log whose nodes are not stored, such
+   * as an export, expects none.
+   */
+  readonly expect: (nodes: ReadonlyArray<TreeNode>) => void
   /** Takes the next hash of the tree, and the event at its position, if there is one. */
   readonly sealed: (hash: Hash, event: FoundEvent | undefined) => void
   /** Takes events that have no hash: the newest ones, and those before the tree. */
@@ -110,7 +115,21 @@ export const verificationOf = (log: LogIdentity, notes: Iterable<string>): Verif
   const checkpoints = Array.from(notes, (note): Checkpoint | undefined => openCheckpoint(note, log.origin, log.keys))
   const sizes = [...new Set(checkpoints.flatMap((checkpoint) => checkpoint?.size ?? []))].sort((a, b) => a - b)
   const roots = new Map<number, Hash>()
-  const tree = makeGrowth()
+  const expected = new Map<string, Hash>()
+  const wrongNodes: Array<EventFinding> = []
+  let isStored = false
+  const tree = makeGrowth(({ hash, index, level }) => {
+    const key = `${level}/${index}`
+    const stored = expected.get(key)
+    expected.delete(key)
+    if (!isStored || (stored !== undefined && isSameHash(stored, hash))) return
+    const position = log.base + (index + 1) * 2 ** level
+    wrongNodes.push({
+      kind: "HISTORY_REWRITTEN",
+      position,
+      what: `The stored hash of the ${2 ** level} events up to here is not theirs`,
+    })
+  })
   const gaps: Array<Gap> = []
   const changed: Array<EventFinding> = []
   let awaited = 0
@@ -185,10 +204,15 @@ export const verificationOf = (log: LogIdentity, notes: Iterable<string>): Verif
   }
 
   return {
+    expect: (nodes) => {
+      isStored = true
+      for (const { hash, index, level } of nodes) expected.set(`${level}/${index}`, hash)
+    },
     sealed,
     unsealed: (count) => void (unsealed += count),
     findings: function* () {
       yield* eventFindings()
+      yield* wrongNodes
       yield* noteFindings()
     },
     unsealedCount: () => unsealed,

@@ -61,11 +61,15 @@ const make = Effect.gen(function* () {
       (rows) => rows.map(({ id }) => id),
     ),
 
-    /** How many events of an organization have no position. */
-    unplacedCount: (organizationId: string) =>
+    /** How many events stand outside of the positions after `base` and up to `last`, or have no position. */
+    countOutside: (organizationId: string, base: number, last: number) =>
       Effect.map(
         record<{ readonly count: number }>()(sql`
-          SELECT count(*)::int AS count FROM events WHERE organization_id = ${organizationId} AND position IS NULL`),
+          SELECT (
+            (SELECT count(*) FROM events WHERE organization_id = ${organizationId} AND position IS NULL)
+            + (SELECT count(*) FROM events WHERE organization_id = ${organizationId} AND position <= ${base})
+            + (SELECT count(*) FROM events WHERE organization_id = ${organizationId} AND position > ${last})
+          )::int AS count`),
         Option.match({ onNone: () => 0, onSome: ({ count }) => count }),
       ),
 
@@ -88,6 +92,16 @@ const make = Effect.gen(function* () {
         records<Row>()(sql`
           SELECT ${columns} FROM events WHERE organization_id = ${organizationId} AND events.position > ${position}
           ORDER BY events.position LIMIT ${count}`),
+        (rows) => rows.map(located),
+      ),
+
+    /** The events after a position, up to another one. */
+    readBetween: (organizationId: string, after: number, last: number) =>
+      Effect.map(
+        records<Row>()(sql`
+          SELECT ${columns} FROM events
+          WHERE organization_id = ${organizationId} AND events.position > ${after} AND events.position <= ${last}
+          ORDER BY events.position`),
         (rows) => rows.map(located),
       ),
 
