@@ -26,11 +26,11 @@ layer(TestService.layer, { excludeTestServices: true })("the event log", (it) =>
         assert.match(response.headers.get("content-type") ?? "", /^text\/plain/)
         const proof = readProof(response.text)
         assert.isDefined(proof)
-        const checkpoint = openCheckpoint(proof!.checkpoint, origin, [yield* publicKey])
+        const checkpoint = openCheckpoint(proof.checkpoint, origin, [yield* publicKey])
         assert.isDefined(checkpoint)
         // The order of the properties is the one of deliveries; JSON keeps it.
         const leaf = leafHash(JSON.stringify(event))
-        assert.isTrue(isIncluded(leaf, proof!.index, checkpoint!, proof!.hashes), JSON.stringify(event))
+        assert.isTrue(isIncluded(leaf, proof.index, checkpoint, proof.hashes), JSON.stringify(event))
       }
     }),
   )

@@ -66,9 +66,9 @@ const Fraction = Schema.Number.check(Schema.isBetween({ minimum: 0, maximum: 0.9
 const first = (findings: ReadonlyArray<Finding>): object => {
   const [finding] = findings
   assert.isDefined(finding)
-  return "note" in finding!
+  return "note" in finding
     ? { kind: finding.kind, size: finding.size }
-    : { kind: finding!.kind, position: finding!.position }
+    : { kind: finding.kind, position: finding.position }
 }
 
 const replaced = <A>(items: ReadonlyArray<A>, at: number, item: A) =>

@@ -115,9 +115,9 @@ describe("the vectors of the event log", () => {
   it("the text of a proof", () => {
     const read = readProof(vectors.proofText)
     assert.isDefined(read)
-    assert.strictEqual(proofText(read!), vectors.proofText)
-    const checkpoint = openCheckpoint(read!.checkpoint, vectors.origin, [key])
-    assert.isTrue(isIncluded(leaves[read!.index]!, read!.index, checkpoint!, read!.hashes))
+    assert.strictEqual(proofText(read), vectors.proofText)
+    const checkpoint = openCheckpoint(read.checkpoint, vectors.origin, [key])
+    assert.isTrue(isIncluded(leaves[read.index]!, read.index, checkpoint!, read.hashes))
   })
 
   it("the verifier key", () => {

@@ -37,6 +37,8 @@ export interface Fixture {
   readonly licenseKey: string
   /** A license migration that is scheduled. */
   readonly migration: string
+  /** An event of the organization. */
+  readonly event: string
   /** A signing key that is next. */
   readonly signingKey: string
   readonly webhook: string
@@ -133,6 +135,7 @@ export const populate = Effect.fnUntraced(function* (options: {
   const usagePath = `/instances/${instance.slug}/entitlements/api-calls/usage`
   yield* post(usagePath, { value: 1 })
   const listed = yield* options.core("GET", `${usagePath}/events`, { token: options.token })
+  const events = yield* options.core("GET", "/events?limit=1", { token: options.token })
   const fixture: Fixture = {
     organizationId,
     organizationSlug: organization.body.slug,
@@ -159,6 +162,7 @@ export const populate = Effect.fnUntraced(function* (options: {
     lease: lease.id,
     licenseKey: licenseKey.slug,
     migration: migration.id,
+    event: events.body.items[0].id,
     signingKey: signingKey.kid,
     webhook: webhook.id,
     delivery: tested.deliveryId,
@@ -226,6 +230,8 @@ export const exceptions: Readonly<Record<string, Exception>> = {
   "deploymentZones.create": { body: () => ({ name: "Staging", type: "staging" }) },
   "deploymentZones.update": { body: () => ({ name: "Renamed" }) },
   "entitlements.create": { body: () => ({ name: "SSO", type: "BOOLEAN" }) },
+  "eventLog.consistency": { query: () => "?from=1&to=2" },
+  "eventLog.proof": { parameters: { eventId: ({ event }) => event } },
   "integrationUpserts.instance": { body: () => ({ name: "Renamed" }) },
   "leases.acquire": { parameters: onSeats },
   "leases.list": { parameters: onSeats },

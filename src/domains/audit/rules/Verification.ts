@@ -184,7 +184,7 @@ export const verificationOf = (log: LogIdentity, notes: Iterable<string>): Verif
       }
       yield gone
     }
-    yield* changed.slice(next)
+    for (const finding of changed.slice(next)) yield finding
   }
 
   const noteFindings = function* (): Generator<NoteFinding> {
@@ -211,9 +211,9 @@ export const verificationOf = (log: LogIdentity, notes: Iterable<string>): Verif
     sealed,
     unsealed: (count) => void (unsealed += count),
     findings: function* () {
-      yield* eventFindings()
-      yield* wrongNodes
-      yield* noteFindings()
+      for (const finding of eventFindings()) yield finding
+      for (const finding of wrongNodes) yield finding
+      for (const finding of noteFindings()) yield finding
     },
     unsealedCount: () => unsealed,
     size: tree.size,
