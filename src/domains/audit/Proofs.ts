@@ -2,6 +2,7 @@
 import { Context, Effect, Layer, Option } from "effect"
 import { invalid, noSuch } from "../../kernel/contract/Problem.ts"
 import type { ValidationFailed } from "../../kernel/contract/Problem.ts"
+import { Transactions } from "../../kernel/database/Transactions.ts"
 import { EventLog } from "../events/log/EventLog.ts"
 import { Checkpoints } from "./Checkpoints.ts"
 import { EventNotFound, inconsistent } from "./Errors.ts"
@@ -35,10 +36,13 @@ export class EventProofs extends Context.Service<
       const log = yield* EventLog
       const repo = yield* AuditRepo
       const checkpoints = yield* Checkpoints
+      const transactions = yield* Transactions
       const sealing = yield* Sealing
 
       const rootsOf = Effect.fnUntraced(function* (organizationId: string, ranges: ReadonlyArray<LeafRange>) {
-        const lookup = yield* repo.nodes(organizationId, neededFor(ranges))
+        const lookup = yield* transactions.run(
+          Effect.andThen(repo.planByIndex, repo.nodes(organizationId, neededFor(ranges))),
+        )
         const roots = ranges.flatMap((range) => rootOf(range, lookup) ?? [])
         return roots.length === ranges.length
           ? roots

@@ -17,12 +17,24 @@ const checkpointColumns = `size::float8 AS size, note, signed_at AS "signedAt"`
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
 
+  // Plans are kept. One of a moment when the table was small would read all of it from then on, until its statistics are new: a first
+  // sealing adds millions of rows before.
+  const planByIndex = executed(sql`
+    SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
+      set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
+      set_config('enable_sort', 'off', true), set_config('jit', 'off', true)`)
+
   return {
-    /** Until the transaction ends, nobody else seals events of this log or signs its checkpoints. */
-    lock: (organizationId: string) => advisoryLock(sql, `audit/${organizationId}`),
+    /**
+     * Until the transaction ends, nobody else seals events of this log or signs its checkpoints. Its statements are planned by index.
+     */
+    lock: (organizationId: string) => Effect.andThen(planByIndex, advisoryLock(sql, `audit/${organizationId}`)),
+
+    /** The statements of the transaction are planned by index until it ends. */
+    planByIndex,
 
     /** Everything that the transaction reads is as it is now, until the transaction ends. Call it first. */
-    readSnapshot: executed(sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY`),
+    readSnapshot: Effect.andThen(executed(sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY`), planByIndex),
 
     /** The organizations, by slug, but for removed ones. */
     organizations: records<{ readonly id: string; readonly slug: string }>()(
@@ -34,7 +46,7 @@ const make = Effect.gen(function* () {
       Effect.map(
         record<{ readonly size: number }>()(sql`
           SELECT (index + 1)::float8 AS size FROM event_hashes
-          WHERE organization_id = ${organizationId} AND level = 0 ORDER BY index DESC LIMIT 1`),
+          WHERE organization_id = ${organizationId} AND level = 0 ORDER BY event_hashes.index DESC LIMIT 1`),
         Option.match({ onNone: () => 0, onSome: ({ size }) => size }),
       ),
 
@@ -62,7 +74,7 @@ const make = Effect.gen(function* () {
     leaves: (organizationId: string, from: number, count: number) =>
       records<{ readonly index: number; readonly hash: Uint8Array }>()(sql`
         SELECT index::float8 AS index, hash FROM event_hashes
-        WHERE organization_id = ${organizationId} AND level = 0 AND index >= ${from} ORDER BY index LIMIT ${count}`),
+        WHERE organization_id = ${organizationId} AND level = 0 AND event_hashes.index >= ${from} ORDER BY event_hashes.index LIMIT ${count}`),
 
     /** The nodes above the leaves that end behind an index, up to another one. */
     nodesAbove: (organizationId: string, from: number, to: number) =>
@@ -88,7 +100,7 @@ const make = Effect.gen(function* () {
     newestCheckpoint: (organizationId: string) =>
       record<StoredCheckpoint>()(sql`
         SELECT ${sql.literal(checkpointColumns)} FROM event_checkpoints
-        WHERE organization_id = ${organizationId} ORDER BY size DESC LIMIT 1`),
+        WHERE organization_id = ${organizationId} ORDER BY event_checkpoints.size DESC LIMIT 1`),
 
     insertCheckpoint: (organizationId: string, { note, signedAt, size }: StoredCheckpoint) =>
       executed(sql`
@@ -99,7 +111,7 @@ const make = Effect.gen(function* () {
     checkpointsAfter: (organizationId: string, size: number, count: number) =>
       records<StoredCheckpoint>()(sql`
         SELECT ${sql.literal(checkpointColumns)} FROM event_checkpoints
-        WHERE organization_id = ${organizationId} AND size > ${size} ORDER BY size LIMIT ${count}`),
+        WHERE organization_id = ${organizationId} AND event_checkpoints.size > ${size} ORDER BY event_checkpoints.size LIMIT ${count}`),
   }
 })
 
