@@ -2,6 +2,8 @@ import { statements } from "./statements.ts"
 
 // The event log as a Merkle tree. Rows are only inserted.
 export default statements(
+  // Which log of the organization it is: `keyshelf audit restart` begins another one.
+  `ALTER TABLE event_streams ADD COLUMN log integer NOT NULL DEFAULT 1`,
   // The position before the first event of the tree. Where positions are missing, the tree begins after the last one that is: the
   // retention of earlier versions deleted events wherever they stood.
   `ALTER TABLE event_streams ADD COLUMN base bigint NOT NULL DEFAULT 0`,

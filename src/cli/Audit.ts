@@ -1,10 +1,11 @@
-/** `keyshelf audit`: verifies event logs, and exports them. It changes nothing. */
+/** `keyshelf audit`: verifies event logs, exports them, and begins new ones. */
 import { Console, Effect, Layer, Option, Stream } from "effect"
 import { Command, Flag } from "effect/cli"
 import { createReadStream, readFileSync } from "node:fs"
 import { createInterface } from "node:readline"
 import { backend } from "../app/Process.ts"
 import { LogReader } from "../domains/audit/LogReader.ts"
+import { LogRestart } from "../domains/audit/LogRestart.ts"
 import { entryLine, noteLine, readLine } from "../domains/audit/rules/Export.ts"
 import type { LogEntry } from "../domains/audit/rules/Export.ts"
 import { readVerifierKey } from "../domains/audit/rules/Notes.ts"
@@ -101,9 +102,12 @@ const verifyExport = Effect.fnUntraced(function* (
   }
   const stored = yield* notesOf(file)
   const notes = [...stored, ...saved.map(({ note }) => note)]
+  // The checkpoints of a log that was restarted name its number. Only those that the key signed count.
+  const newest = stored.at(-1)?.split("\n")[0] ?? key.name
+  const origin = newest.startsWith(`${key.name}/`) ? newest : key.name
   let verification: Verification | undefined
   const begin = (base: number) =>
-    (verification ??= verificationOf({ origin: key.name, base, keys: keys.map(({ x }) => x) }, notes))
+    (verification ??= verificationOf({ origin, signer: key.name, base, keys: keys.map(({ x }) => x) }, notes))
   let last = 0
   let unsealed = 0
   const take = (entry: LogEntry) => {
@@ -158,15 +162,16 @@ const verifyDatabase = Effect.fnUntraced(function* (
 ) {
   const reader = yield* LogReader
   const organizations = yield* chosen(slug, keys)
-  const origins = new Set(organizations.map(({ id }) => logOrigin(id)))
-  const strange = saved.find(({ origin }) => !origins.has(origin))
+  const isOf = (id: string) => (note: SavedNote) =>
+    note.origin === logOrigin(id) || note.origin.startsWith(`${logOrigin(id)}/`)
+  const strange = saved.find((note) => !organizations.some(({ id }) => isOf(id)(note)))
   if (strange !== undefined && organizations.length !== 1) {
     return yield* failed(`The checkpoint ${strange.file} is of another log: ${strange.origin}.`)
   }
   let findings = 0
   for (const { id, slug: name } of organizations) {
     // Of one log all notes are verified, and those of others are not valid for it.
-    const own = organizations.length === 1 ? saved : saved.filter(({ origin }) => origin === logOrigin(id))
+    const own = organizations.length === 1 ? saved : saved.filter(isOf(id))
     const { storedSizes, verification } = yield* reader.verify({
       organizationId: id,
       keys: keys.map(({ x }) => x),
@@ -251,7 +256,28 @@ const exportCommand = Command.make(
   Command.provide(database),
 )
 
+const restart = Command.make(
+  "restart",
+  { organization: organizationFlag },
+  Effect.fn(function* ({ organization }) {
+    const [found] = yield* chosen(Option.some(organization), [])
+    if (found === undefined) return
+    const { first, last } = yield* (yield* LogRestart)
+      .restart(found.id)
+      .pipe(Effect.mapError(({ detail }) => failed(detail)))
+    yield* Console.log(`The log before ended with ${last === null ? "no checkpoint." : `this checkpoint:\n\n${last}`}`)
+    yield* Console.log(`A new log began. Save its first checkpoint:\n\n${first}`)
+  }),
+).pipe(
+  Command.withDescription(
+    "Begin a new event log over the stored events of an organization, after a restored backup or a loss. Checkpoints of the log before no longer verify against it; an event carries the last one. Verify and export the log before.",
+  ),
+  Command.withShortDescription("Begin a new event log after a restored backup or a loss"),
+  Command.withExamples([{ command: "keyshelf audit restart --organization acme" }]),
+  Command.provide(database),
+)
+
 export const auditCommand = Command.make("audit").pipe(
-  Command.withDescription("Verify and export the tamper-evident event log of organizations"),
-  Command.withSubcommands([verify, exportCommand]),
+  Command.withDescription("Verify, export and restart the tamper-evident event log of organizations"),
+  Command.withSubcommands([verify, exportCommand, restart]),
 )

@@ -7,13 +7,14 @@ import { platformIdentity } from "../../kernel/contract/Caller.ts"
 import type { Transaction } from "../../kernel/database/Transactions.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
+import { EventLog } from "../events/log/EventLog.ts"
 import { Signer } from "../signing/Signer.ts"
 import { logOrigin } from "../signing/VerifierKey.ts"
 import { inconsistent } from "./Errors.ts"
 import type { EventCheckpointInconsistent } from "./Errors.ts"
 import { AuditRepo } from "./Repo.ts"
 import type { StoredCheckpoint } from "./Repo.ts"
-import { checkpointText, openCheckpoint, signedNote } from "./rules/Notes.ts"
+import { checkpointOriginOf, checkpointText, openCheckpoint, signedNote } from "./rules/Notes.ts"
 import { isSameHash, neededFor, rootOf } from "./rules/Tree.ts"
 import { Sealing } from "./Sealing.ts"
 
@@ -43,8 +44,12 @@ export class Checkpoints extends Context.Service<
     Effect.gen(function* () {
       const repo = yield* AuditRepo
       const sealing = yield* Sealing
+      const log = yield* EventLog
       const signer = yield* Signer
       const transactions = yield* Transactions
+
+      const originFor = (organizationId: string) =>
+        Effect.map(log.stream(organizationId), (stream) => checkpointOriginOf(logOrigin(organizationId), stream.log))
 
       /** The lock, the size and the root of the tree, and the newest checkpoint, which is right. */
       const confirmed = Effect.fnUntraced(function* (organizationId: string) {
@@ -57,7 +62,8 @@ export class Checkpoints extends Context.Service<
         if (root === undefined) return yield* inconsistent(organizationId, "Hashes of events are missing.")
         if (newest === undefined) return { newest, root, size }
         const keys = (yield* signer.known(organizationId, "audit")).map(({ x }) => x)
-        const signed = openCheckpoint(newest.note, logOrigin(organizationId), keys)
+        const origin = yield* originFor(organizationId)
+        const signed = openCheckpoint(newest.note, origin, keys, logOrigin(organizationId))
         if (signed === undefined) {
           return yield* inconsistent(organizationId, "The newest stored checkpoint is not one that the service signed.")
         }
@@ -79,8 +85,8 @@ export class Checkpoints extends Context.Service<
       const signNow = Effect.fnUntraced(function* (organizationId: string) {
         const { newest, root, size } = yield* confirmed(organizationId)
         if (newest?.size === size) return { checkpoint: newest, isNew: false }
-        const origin = logOrigin(organizationId)
-        const note = yield* signText(organizationId, origin, checkpointText(origin, { root, size }))
+        const origin = yield* originFor(organizationId)
+        const note = yield* signText(organizationId, logOrigin(organizationId), checkpointText(origin, { root, size }))
         const checkpoint: StoredCheckpoint = { size, note, signedAt: yield* now }
         yield* repo.insertCheckpoint(organizationId, checkpoint)
         return { checkpoint, isNew: true }

@@ -8,6 +8,7 @@ import { Signer } from "../signing/Signer.ts"
 import { logOrigin } from "../signing/VerifierKey.ts"
 import { AuditRepo } from "./Repo.ts"
 import type { LogEntry } from "./rules/Export.ts"
+import { checkpointOriginOf } from "./rules/Notes.ts"
 import { FANOUT } from "./rules/Tree.ts"
 import { verificationOf } from "./rules/Verification.ts"
 import type { Verification } from "./rules/Verification.ts"
@@ -87,10 +88,14 @@ const make = Effect.gen(function* () {
 
   const verifyNow = Effect.fnUntraced(function* ({ keys, organizationId, savedNotes }: LogToVerify) {
     const trusted = keys.length > 0 ? keys : (yield* signer.known(organizationId, "audit")).map(({ x }) => x)
-    const { base } = yield* log.stream(organizationId)
+    const { base, log: number } = yield* log.stream(organizationId)
+    const name = logOrigin(organizationId)
     const stored = yield* storedNotes(organizationId)
     const notes = [...stored.map(({ note }) => note), ...savedNotes]
-    const verification = verificationOf({ origin: logOrigin(organizationId), base, keys: trusted }, notes)
+    const verification = verificationOf(
+      { origin: checkpointOriginOf(name, number), signer: name, base, keys: trusted },
+      notes,
+    )
     verification.expect([])
     const last = yield* forEachPage(organizationId, ({ entries, from }) =>
       Effect.map(repo.nodesAbove(organizationId, from, from + entries.length), (nodes) => {

@@ -71,3 +71,13 @@ export const PrunedEvents = Schema.Struct({
     note: "keyshelf/0198c2b0-0a11-7d52-8a39-2f6c1e8a7054/pruned\n4\n2026-01-01T00:00:00.000Z\n\n— keyshelf/0198c2b0-0a11-7d52-8a39-2f6c1e8a7054/pruned /5J2rPxwhzvzcbGCEOz/mSy9UXJTZwnC1827tIqKico22/I95lKSZd0E2AbR9StZWOgnWUXDWofB3aeuJxC6R4R9Fw0=\n",
   }),
 )
+
+/** The beginning of a new event log. */
+export const RestartedLog = Schema.Struct({
+  log: Schema.Int.annotate({
+    description: "The number of the log that begins. Its checkpoints name it after the origin",
+  }),
+  note: Schema.NullOr(Schema.String).annotate({
+    description: "The newest checkpoint of the log before, if it had one",
+  }),
+}).annotate(component("RestartedLog", { log: 2, note: CHECKPOINT }))

@@ -96,6 +96,13 @@ const make = Effect.gen(function* () {
           ${column("bytea", nodes, ({ hash }) => hash)}
         ) AS node (level, index, hash)`),
 
+    /** Removes the tree and the checkpoints of a log that ends. */
+    deleteLog: (organizationId: string) =>
+      Effect.andThen(
+        executed(sql`DELETE FROM event_checkpoints WHERE organization_id = ${organizationId}`),
+        executed(sql`DELETE FROM event_hashes WHERE organization_id = ${organizationId}`),
+      ),
+
     /** The newest checkpoint: the one of the largest tree. */
     newestCheckpoint: (organizationId: string) =>
       record<StoredCheckpoint>()(sql`

@@ -20,8 +20,14 @@ export const bytesOfBase64 = (text: string): Uint8Array | undefined => {
   return bytes.toString("base64") === text ? bytes : undefined
 }
 
+/**
+ * The first line of the checkpoints of a log. The first log has the name of the organization's key; `keyshelf audit restart` begins
+ * others.
+ */
+export const checkpointOriginOf = (name: string, log: number): string => (log === 1 ? name : `${name}/${log}`)
+
 /** The first line of a note about what retention deleted from a log. */
-export const prunedOriginOf = (origin: string): string => `${origin}/pruned`
+export const prunedOriginOf = (name: string): string => `${name}/pruned`
 
 /** A key that signs notes, and the name under which it signs. `x` is the public key in base64url. */
 export interface NoteKey {
@@ -92,11 +98,19 @@ const COUNT = /^(0|[1-9]\d{0,15})$/
 const countOf = (text: string | undefined): number | undefined =>
   text !== undefined && COUNT.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : undefined
 
-/** Verifies a checkpoint of a log with its public keys in base64url; `undefined` if it is none that one of the keys signed. */
-export const openCheckpoint = (note: string, origin: string, keys: ReadonlyArray<string>): Checkpoint | undefined => {
+/**
+ * Verifies a checkpoint of a log with its public keys in base64url; `undefined` if it is none that one of them signed. `signer` is the
+ * name of the keys.
+ */
+export const openCheckpoint = (
+  note: string,
+  origin: string,
+  keys: ReadonlyArray<string>,
+  signer: string = origin,
+): Checkpoint | undefined => {
   const text = openNote(
     note,
-    keys.map((x) => ({ name: origin, x })),
+    keys.map((x) => ({ name: signer, x })),
   )
   const [name, count, encoded, ...extensions] = text?.slice(0, -1).split("\n") ?? []
   const size = countOf(count)

@@ -42,7 +42,10 @@ export interface FoundEvent {
 
 /** Which log is verified, and by what. */
 export interface LogIdentity {
+  /** The first line of its checkpoints. */
   readonly origin: string
+  /** The name of its keys; the origin if it is not given. */
+  readonly signer?: string
   /** The position before the first event of the tree. */
   readonly base: number
   /** The public keys that are trusted, in base64url. */
@@ -93,14 +96,14 @@ const idOf = (text: string): { readonly eventId?: string } => {
  * What an event of retention deleted; `undefined` for other events, and if the note is not signed by the service, or says something
  * else than the event.
  */
-const prunedBy = (text: string, { keys, origin }: LogIdentity): Pruned | undefined => {
+const prunedBy = (text: string, { keys, origin, signer = origin }: LogIdentity): Pruned | undefined => {
   // Most events are not parsed.
   const event = text.includes(PRUNED) ? objectOf(text) : undefined
   if (!Predicate.hasProperty(event, "type") || event.type !== "EVENTS_PRUNED") return undefined
   const data = Predicate.hasProperty(event, "data") ? event.data : undefined
   const signed =
     Predicate.hasProperty(data, "note") && Predicate.isString(data.note)
-      ? openPruned(data.note, origin, keys)
+      ? openPruned(data.note, signer, keys)
       : undefined
   const isSame =
     Predicate.hasProperty(data, "upTo") &&
@@ -112,7 +115,9 @@ const prunedBy = (text: string, { keys, origin }: LogIdentity): Pruned | undefin
 
 /** Begins the verification of a log. `notes` are its checkpoints, those stored and those saved elsewhere. */
 export const verificationOf = (log: LogIdentity, notes: Iterable<string>): Verification => {
-  const checkpoints = Array.from(notes, (note): Checkpoint | undefined => openCheckpoint(note, log.origin, log.keys))
+  const checkpoints = Array.from(notes, (note): Checkpoint | undefined =>
+    openCheckpoint(note, log.origin, log.keys, log.signer),
+  )
   const sizes = [...new Set(checkpoints.flatMap((checkpoint) => checkpoint?.size ?? []))].sort((a, b) => a - b)
   const roots = new Map<number, Hash>()
   const expected = new Map<string, Hash>()

@@ -14,11 +14,12 @@ export interface LogEvent extends StoredEvent {
   readonly resource: string | null
 }
 
-/** A stream: its last position, and the position before the first event of its tree. */
+/** A stream: its last position, the position before the first event of its tree, and the number of its log, from 1. */
 export interface EventStream {
   readonly organizationId: string
   readonly head: number
   readonly base: number
+  readonly log: number
 }
 
 /** What retention can delete: events from the start of a stream. */
@@ -42,7 +43,9 @@ const make = Effect.gen(function* () {
   const columns =
     sql.literal(`organization_id AS "organizationId", id, type, occurred_at AS "timestamp", actor, resource,
     data::text AS data, previous::text AS previous, position::text AS position`)
-  const streamColumns = sql.literal(`organization_id AS "organizationId", head::float8 AS head, base::float8 AS base`)
+  const streamColumns = sql.literal(
+    `organization_id AS "organizationId", head::float8 AS head, base::float8 AS base, log`,
+  )
 
   return {
     /** Assigns positions to committed events that have none. */
@@ -83,7 +86,7 @@ const make = Effect.gen(function* () {
         record<EventStream>()(
           sql`SELECT ${streamColumns} FROM event_streams WHERE organization_id = ${organizationId}`,
         ),
-        Option.getOrElse((): EventStream => ({ organizationId, head: 0, base: 0 })),
+        Option.getOrElse((): EventStream => ({ organizationId, head: 0, base: 0, log: 1 })),
       ),
 
     /** Up to `count` events after a position. */
@@ -127,6 +130,10 @@ const make = Effect.gen(function* () {
           ) AS placed
           WHERE placed.before IS DISTINCT FROM placed.position - 1
         ), head) WHERE organization_id = ${organizationId}`),
+
+    /** The stream gets the next log. Its tree must be removed in the same transaction. */
+    beginNextLog: (organizationId: string) =>
+      executed(sql`UPDATE event_streams SET log = log + 1 WHERE organization_id = ${organizationId}`),
 
     /** When the first event of a stream occurred; none if it has no events. */
     oldest: (organizationId: string) =>
