@@ -1,10 +1,12 @@
 /** Keeps all event logs sealed and signed in the background. */
 import { Context, Effect, Exit, Layer, Option } from "effect"
+import { Transactions } from "../../kernel/database/Transactions.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { EventLog } from "../events/log/EventLog.ts"
 import type { EventStream } from "../events/log/EventLog.ts"
 import { Checkpoints } from "./Checkpoints.ts"
 import type { EventCheckpointInconsistent } from "./Errors.ts"
+import { AuditRepo } from "./Repo.ts"
 import { Sealing } from "./Sealing.ts"
 
 /** The least time between two checkpoints of a log that are signed without a request. */
@@ -33,6 +35,10 @@ export class LogKeeper extends Context.Service<
       const log = yield* EventLog
       const sealing = yield* Sealing
       const checkpoints = yield* Checkpoints
+      const repo = yield* AuditRepo
+      const transactions = yield* Transactions
+
+      const unplaced = transactions.run(Effect.andThen(repo.planByIndex, log.unplaced))
 
       // The heads up to which this process knows the logs to be sealed: streams that did not grow cost nothing.
       const sealedTo = new Map<string, number>()
@@ -89,7 +95,7 @@ export class LogKeeper extends Context.Service<
       }
 
       const step = Effect.gen(function* () {
-        const placed = yield* Effect.forEach(yield* log.unplaced, (id) => Effect.exit(log.place(id)))
+        const placed = yield* Effect.forEach(yield* unplaced, (id) => Effect.exit(log.place(id)))
         const streams = yield* log.streams
         forgetOthers(streams)
         const grown = streams.filter(({ head, organizationId }) => sealedTo.get(organizationId) !== head)

@@ -105,9 +105,10 @@ const make = Effect.gen(function* () {
             verification.sealed(hash, undefined)
             continue
           }
-          const isWrong = hash === NO_HASH || !isOfItsResource(event)
-          const what = hash === NO_HASH ? "The hash of the event was removed" : "The column resource is not the event's"
-          verification.sealed(hash, { position, text, ...(isWrong ? { wrong: what } : {}) })
+          const wrong = isOfItsResource(event)
+            ? {}
+            : { wrong: "The column resource is not the one of the event's data" }
+          verification.sealed(hash, { position, text, ...wrong })
         }
       }),
     )

@@ -160,7 +160,7 @@ export const verificationOf = (log: LogIdentity, notes: Iterable<string>): Verif
     const position = log.base + tree.size()
     if (event === undefined) return missing(position)
     if (!isSameHash(leafHash(event.text), hash)) {
-      const what = "The event is not the one that was sealed at this position"
+      const what = "The event is not the one that was sealed at this position, or its hash was removed"
       return void changed.push({ kind: "EVENT_CHANGED", position, ...idOf(event.text), what })
     }
     if (event.wrong !== undefined) {
