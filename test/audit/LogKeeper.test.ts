@@ -1,6 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
-import { LogKeeper } from "../../src/domains/audit/LogKeeper.ts"
+import { LogKeeper } from "../../src/domains/audit/log/LogKeeper.ts"
 import * as Worker from "../../src/domains/audit/Worker.ts"
 import { HealthChecks } from "../../src/kernel/ports/HealthChecks.ts"
 import { allowInventedEvents } from "../support/eventSchemas.ts"

@@ -1,6 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { LogReader } from "../../src/domains/audit/LogReader.ts"
+import { LogReader } from "../../src/domains/audit/log/LogReader.ts"
 import { allowInventedEvents } from "../support/eventSchemas.ts"
 import { TestService } from "../support/TestService.ts"
 import { openLog } from "./support.ts"

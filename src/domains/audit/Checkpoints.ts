@@ -10,13 +10,15 @@ import { now } from "../../kernel/values/Timestamp.ts"
 import { EventLog } from "../events/log/EventLog.ts"
 import { Signer } from "../signing/Signer.ts"
 import { logOrigin } from "../signing/VerifierKey.ts"
-import { inconsistent } from "./Errors.ts"
+import { inconsistent } from "./Inconsistency.ts"
 import type { EventCheckpointInconsistent } from "./Errors.ts"
 import { AuditRepo } from "./Repo.ts"
 import type { StoredCheckpoint } from "./Repo.ts"
 import { checkpointOriginOf, checkpointText, openCheckpoint, signedNote } from "./rules/Notes.ts"
 import { isSameHash, neededFor, rootOf } from "./rules/Tree.ts"
 import { Sealing } from "./Sealing.ts"
+
+const sourceOf = (organizationId: string) => ({ organizationId, actor: platformIdentity })
 
 const whole = (size: number) => ({ from: 0, to: size })
 
@@ -26,14 +28,14 @@ export class Checkpoints extends Context.Service<
   {
     /** Seals what is new, and returns the checkpoint of all sealed events, signed now if the tree has grown. */
     readonly current: (organizationId: string) => Effect.Effect<StoredCheckpoint, EventCheckpointInconsistent>
-    /** {@link current} of what is sealed already. */
+    /** {@link current} of what is sealed already, in the background: if it creates the key, there is no event about it. */
     readonly sign: (organizationId: string) => Effect.Effect<StoredCheckpoint, EventCheckpointInconsistent>
     /**
      * Verifies the newest checkpoint against today's hashes, and keeps the tree as it is until the transaction ends. Returns how many
      * events are sealed.
      */
     readonly confirm: (organizationId: string) => Effect.Effect<number, EventCheckpointInconsistent, Transaction>
-    /** Signs a text under a name of the log. */
+    /** Signs a text under a name of the log, in the background. */
     readonly signText: (organizationId: string, name: string, text: string) => Effect.Effect<string, never, Transaction>
     /** When the newest checkpoint was signed. */
     readonly newest: (organizationId: string) => Effect.Effect<Option.Option<StoredCheckpoint>>
@@ -77,23 +79,26 @@ export class Checkpoints extends Context.Service<
         return { newest, root, size }
       })
 
-      const signText = Effect.fnUntraced(function* (organizationId: string, name: string, text: string) {
-        const key = yield* signer.current({ organizationId, actor: platformIdentity }, "audit")
+      const signWith = Effect.fnUntraced(function* (organizationId: string, name: string, text: string) {
+        const key = yield* signer.current(sourceOf(organizationId), "audit")
         return signedNote(text, { name, x: key.x }, yield* signer.sign(key, Buffer.from(text)))
       })
 
-      const signNow = Effect.fnUntraced(function* (organizationId: string) {
+      const signText = (organizationId: string, name: string, text: string) =>
+        Effect.andThen(signer.ensure(sourceOf(organizationId), "audit"), signWith(organizationId, name, text))
+
+      const signNow = Effect.fnUntraced(function* (organizationId: string, write: typeof signText) {
         const { newest, root, size } = yield* confirmed(organizationId)
         if (newest?.size === size) return { checkpoint: newest, isNew: false }
         const origin = yield* originFor(organizationId)
-        const note = yield* signText(organizationId, logOrigin(organizationId), checkpointText(origin, { root, size }))
+        const note = yield* write(organizationId, logOrigin(organizationId), checkpointText(origin, { root, size }))
         const checkpoint: StoredCheckpoint = { size, note, signedAt: yield* now }
         yield* repo.insertCheckpoint(organizationId, checkpoint)
         return { checkpoint, isNew: true }
       })
 
-      const sign = Effect.fn("Checkpoints.sign")(function* (organizationId: string) {
-        const { checkpoint, isNew } = yield* transactions.run(signNow(organizationId))
+      const sign = Effect.fn("Checkpoints.sign")(function* (organizationId: string, write: typeof signText) {
+        const { checkpoint, isNew } = yield* transactions.run(signNow(organizationId, write))
         if (isNew) {
           yield* Effect.logInfo("Signed a checkpoint of an event log").pipe(
             Effect.annotateLogs({ organizationId, note: checkpoint.note }),
@@ -103,8 +108,8 @@ export class Checkpoints extends Context.Service<
       })
 
       return Checkpoints.of({
-        current: (organizationId) => Effect.andThen(sealing.seal(organizationId), sign(organizationId)),
-        sign,
+        current: (organizationId) => Effect.andThen(sealing.seal(organizationId), sign(organizationId, signWith)),
+        sign: (organizationId) => sign(organizationId, signText),
         confirm: (organizationId) => Effect.map(confirmed(organizationId), ({ size }) => size),
         signText,
         newest: repo.newestCheckpoint,

@@ -8,9 +8,3 @@ export class EventCheckpointInconsistent extends Problem<EventCheckpointInconsis
   409,
   "The event log does not follow from its newest checkpoint",
 ) {}
-
-/** The event log of an organization was changed: `reason` is a sentence that says what is wrong. */
-export const inconsistent = (organizationId: string, reason: string): EventCheckpointInconsistent =>
-  new EventCheckpointInconsistent({
-    detail: `${reason} Nothing is signed until this is settled: run "keyshelf audit verify" (organization ${organizationId}).`,
-  })

@@ -1,9 +1,9 @@
 /** The layer of the event log. */
 import { Layer } from "effect"
 import { Checkpoints } from "./Checkpoints.ts"
-import { LogKeeper } from "./LogKeeper.ts"
-import { LogReader } from "./LogReader.ts"
-import { LogRestart } from "./LogRestart.ts"
+import { LogKeeper } from "./log/LogKeeper.ts"
+import { LogReader } from "./log/LogReader.ts"
+import { LogRestart } from "./log/LogRestart.ts"
 import { EventProofs } from "./Proofs.ts"
 import { AuditRepo } from "./Repo.ts"
 import { EventRetention } from "./Retention.ts"

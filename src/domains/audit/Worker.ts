@@ -1,7 +1,7 @@
 /** A part of the role `sweeper`: seals new events every second, and signs checkpoints. */
 import { Effect, Layer } from "effect"
 import { workInBackground } from "../../kernel/concurrency/BackgroundWork.ts"
-import { LogKeeper } from "./LogKeeper.ts"
+import { LogKeeper } from "./log/LogKeeper.ts"
 
 /** Works until the process ends. `GET /health/ready` reports the last step. */
 export const layer = Layer.effectDiscard(

@@ -1,13 +1,13 @@
 /** Keeps all event logs sealed and signed in the background. */
 import { Context, Effect, Exit, Layer, Option } from "effect"
-import { Transactions } from "../../kernel/database/Transactions.ts"
-import { now } from "../../kernel/values/Timestamp.ts"
-import { EventLog } from "../events/log/EventLog.ts"
-import type { EventStream } from "../events/log/EventLog.ts"
-import { Checkpoints } from "./Checkpoints.ts"
-import type { EventCheckpointInconsistent } from "./Errors.ts"
-import { AuditRepo } from "./Repo.ts"
-import { Sealing } from "./Sealing.ts"
+import { Transactions } from "../../../kernel/database/Transactions.ts"
+import { now } from "../../../kernel/values/Timestamp.ts"
+import { EventLog } from "../../events/log/EventLog.ts"
+import type { EventStream } from "../../events/log/EventLog.ts"
+import { Checkpoints } from "../Checkpoints.ts"
+import type { EventCheckpointInconsistent } from "../Errors.ts"
+import { AuditRepo } from "../Repo.ts"
+import { Sealing } from "../Sealing.ts"
 
 /** The least time between two checkpoints of a log that are signed without a request. */
 export const CHECKPOINT_INTERVAL_MS = 300_000

@@ -3,13 +3,13 @@
  * were lost. The new log has another origin, so its checkpoints do not pass for those of the old one.
  */
 import { Context, Effect, Layer, Option } from "effect"
-import { platformIdentity } from "../../kernel/contract/Caller.ts"
-import { Transactions } from "../../kernel/database/Transactions.ts"
-import { EventLog } from "../events/log/EventLog.ts"
-import { Events } from "../events/Service.ts"
-import { Checkpoints } from "./Checkpoints.ts"
-import type { EventCheckpointInconsistent } from "./Errors.ts"
-import { AuditRepo } from "./Repo.ts"
+import { platformIdentity } from "../../../kernel/contract/Caller.ts"
+import { Transactions } from "../../../kernel/database/Transactions.ts"
+import { EventLog } from "../../events/log/EventLog.ts"
+import { Events } from "../../events/Service.ts"
+import { Checkpoints } from "../Checkpoints.ts"
+import type { EventCheckpointInconsistent } from "../Errors.ts"
+import { AuditRepo } from "../Repo.ts"
 
 /** The last checkpoint of the old log, if it had one, and the first one of the new log. */
 export interface Restarted {
