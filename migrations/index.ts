@@ -46,6 +46,7 @@ import licenseMigrations from "./0038_license_migrations.ts"
 import usageHistory from "./0039_usage_history.ts"
 import signingKeys from "./0040_signing_keys.ts"
 import offlineBundles from "./0041_offline_bundles.ts"
+import eventHashes from "./0042_event_hashes.ts"
 
 export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.SqlClient>> = {
   "0001_access": access,
@@ -89,4 +90,5 @@ export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.
   "0039_usage_history": usageHistory,
   "0040_signing_keys": signingKeys,
   "0041_offline_bundles": offlineBundles,
+  "0042_event_hashes": eventHashes,
 }

@@ -6,6 +6,7 @@ import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Cause, Console, Effect, Exit, Option, Runtime } from "effect"
 import { CliError, Command, Flag } from "effect/cli"
 import { endWithReader } from "./cli/ClosedPipes.ts"
+import { auditCommand } from "./cli/Audit.ts"
 import { credentialCommand } from "./cli/Credentials.ts"
 import { demoCommand } from "./cli/Demo.ts"
 import { doctorCommand } from "./cli/Doctor.ts"
@@ -41,6 +42,7 @@ const localCommands = [
   migrateCommand,
   credentialCommand,
   doctorCommand,
+  auditCommand,
   openapiCommand,
   demoCommand,
   offlineCommand,

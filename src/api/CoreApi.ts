@@ -1,6 +1,7 @@
 /** The Core API, called by vendors' products, tools and pipelines. Every call belongs to one organization. */
 import { OpenApi } from "effect/http-api"
 import { MeApi, ServiceAccountsApi } from "../domains/access/Api.ts"
+import { EventLogApi } from "../domains/audit/Api.ts"
 import { ComponentsApi } from "../domains/components/Api.ts"
 import { ConnectorsApi } from "../domains/connectors/Api.ts"
 import { CustomersApi } from "../domains/customers/Api.ts"
@@ -34,6 +35,7 @@ import * as Apis from "../kernel/contract/Apis.ts"
 export class CoreApi extends Apis.core(
   MeApi,
   EventsApi,
+  EventLogApi,
   ServiceAccountsApi,
   ConnectorsApi,
   ComponentsApi,

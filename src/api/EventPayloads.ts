@@ -4,6 +4,7 @@
  */
 import { Array as Arr, Record, Schema, SchemaAST, String as Str } from "effect"
 import { AccessToken, ServiceAccount } from "../domains/access/Model.ts"
+import { PrunedEvents, RestartedLog } from "../domains/audit/Model.ts"
 import { Component } from "../domains/components/Model.ts"
 import { Activation } from "../domains/connectors/Model.ts"
 import { Customer } from "../domains/customers/Model.ts"
@@ -196,6 +197,8 @@ const events = {
   SIGNING_KEY_CREATED: [SigningKey, "A signing key was created: it is announced, or signs if it is the first"],
   SIGNING_KEY_ACTIVATED: [SigningKey, "A signing key signs from now on, instead of the one before"],
   SIGNING_KEY_REVOKED: [SigningKey, "A signing key was revoked: it is trusted no more"],
+  EVENTS_PRUNED: [PrunedEvents, "Retention deleted the oldest events of the log"],
+  EVENT_LOG_RESTARTED: [RestartedLog, "The operator began a new event log, because the old one could not go on"],
   WEBHOOK_ENDPOINT_CREATED: [WebhookEndpoint, "A webhook endpoint was created"],
   WEBHOOK_ENDPOINT_UPDATED: [WebhookEndpoint, "A webhook endpoint was changed", { eventNames: ["CUSTOMER_CREATION"] }],
   WEBHOOK_ENDPOINT_DELETED: [WebhookEndpoint, "A webhook endpoint was deleted"],

@@ -8,6 +8,7 @@ import * as InstallationKeys from "./InstallationKeys.ts"
 import { coreRoutes, coreRoutesWithoutWebhooks, internalRoutes, platformRoutes, webhookRoutes } from "./Routes.ts"
 import { services } from "./Services.ts"
 import { CurrentRetentionPeriods } from "../kernel/ports/RetentionPeriods.ts"
+import * as AuditWorker from "../domains/audit/Worker.ts"
 import * as MigrationsWorker from "../domains/migrations/Worker.ts"
 import * as TermNoticesWorker from "../domains/instances/terms/Worker.ts"
 import { CurrentTermLeads } from "../domains/instances/terms/Leads.ts"
@@ -130,7 +131,10 @@ const listeners = Layer.unwrap(
           )
         : Layer.empty,
       when("platform", Listeners.serve(platformRoutes, { host, port: platformPort, setting: "SERVICE_PLATFORM_PORT" })),
-      when("sweeper", Layer.mergeAll(SweeperWorker.layer, TermNoticesWorker.layer, MigrationsWorker.layer)),
+      when(
+        "sweeper",
+        Layer.mergeAll(SweeperWorker.layer, TermNoticesWorker.layer, MigrationsWorker.layer, AuditWorker.layer),
+      ),
       when("dispatcher", dispatcher),
     )
   }),

@@ -29,6 +29,7 @@ import * as OfflineHttp from "../domains/offline/PublicHttp.ts"
 import * as OrganizationsHttp from "../domains/organizations/Http.ts"
 import * as PeoplePlatformHttp from "../domains/people/PlatformHttp.ts"
 import * as ReleasesHttp from "../domains/releases/Http.ts"
+import * as AuditHttp from "../domains/audit/Http.ts"
 import * as SigningHttp from "../domains/signing/Http.ts"
 import * as CheckHttp from "../domains/usage/check/Http.ts"
 import * as UsageEventsHttp from "../domains/usage/history/Http.ts"
@@ -93,6 +94,7 @@ const coreHandlers = Layer.mergeAll(
   SigningHttp.signingKeys,
   OfflineBundlesHttp.offlineBundles,
   OfflineHttp.offline,
+  AuditHttp.eventLog,
 )
 
 const core = Layer.mergeAll(

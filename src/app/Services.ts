@@ -1,6 +1,7 @@
 /** The layer graph of all use cases: one line per domain. Adding a domain adds its line at its place in the order. */
 import { Layer } from "effect"
 import * as Access from "../domains/access/Layer.ts"
+import * as Audit from "../domains/audit/Layer.ts"
 import * as Components from "../domains/components/Layer.ts"
 import * as Connectors from "../domains/connectors/Layer.ts"
 import * as Customers from "../domains/customers/Layer.ts"
@@ -47,6 +48,7 @@ const ports = Layer.mergeAll(
  */
 export const services = Maintenance.layer
   .pipe(
+    Layer.provideMerge(Audit.layer),
     Layer.provideMerge(Webhooks.layer),
     Layer.provideMerge(Impact.layer),
     Layer.provideMerge(Offline.layer),

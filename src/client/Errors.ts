@@ -1,5 +1,6 @@
 /** The error classes of every problem that the service returns. Their tags are the problem codes (`docs/errors.md`). */
 export * from "../domains/access/Errors.ts"
+export * from "../domains/audit/Errors.ts"
 export * from "../domains/components/Errors.ts"
 export * from "../domains/connectors/Errors.ts"
 export * from "../domains/customers/Errors.ts"

@@ -46,7 +46,16 @@ describe("the operator's commands", { timeout: 120_000 }, () => {
       const completions = yield* keyshelf(["--completions", "bash"], {})
       assert.strictEqual(help.code, 0)
       assert.strictEqual(completions.code, 0)
-      for (const command of ["serve", "migrate", "platform-credential", "doctor", "openapi", "demo", "offline"]) {
+      for (const command of [
+        "serve",
+        "migrate",
+        "platform-credential",
+        "doctor",
+        "audit",
+        "openapi",
+        "demo",
+        "offline",
+      ]) {
         assert.include(help.output, command)
         assert.include(completions.output, command)
       }

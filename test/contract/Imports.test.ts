@@ -48,6 +48,7 @@ const domains = [
   "offline",
   "impact",
   "webhooks",
+  "audit",
   "maintenance",
 ]
 

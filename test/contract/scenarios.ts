@@ -38,6 +38,8 @@ export interface Fixture {
   /** A license migration that is scheduled. */
   readonly migration: string
   readonly bundle: string
+  /** An event of the organization. */
+  readonly event: string
   /** A signing key that is next. */
   readonly signingKey: string
   readonly webhook: string
@@ -134,6 +136,7 @@ export const populate = Effect.fnUntraced(function* (options: {
   const usagePath = `/instances/${instance.slug}/entitlements/api-calls/usage`
   yield* post(usagePath, { value: 1 })
   const listed = yield* options.core("GET", `${usagePath}/events`, { token: options.token })
+  const events = yield* options.core("GET", "/events?limit=1", { token: options.token })
   const fixture: Fixture = {
     organizationId,
     organizationSlug: organization.body.slug,
@@ -161,6 +164,7 @@ export const populate = Effect.fnUntraced(function* (options: {
     licenseKey: licenseKey.slug,
     migration: migration.id,
     bundle: bundle.id,
+    event: events.body.items[0].id,
     signingKey: signingKey.kid,
     webhook: webhook.id,
     delivery: tested.deliveryId,
@@ -230,6 +234,8 @@ export const exceptions: Readonly<Record<string, Exception>> = {
   "deploymentZones.create": { body: () => ({ name: "Staging", type: "staging" }) },
   "deploymentZones.update": { body: () => ({ name: "Renamed" }) },
   "entitlements.create": { body: () => ({ name: "SSO", type: "BOOLEAN" }) },
+  "eventLog.consistency": { query: () => "?from=1&to=2" },
+  "eventLog.proof": { parameters: { eventId: ({ event }) => event } },
   "integrationUpserts.instance": { body: () => ({ name: "Renamed" }) },
   "leases.acquire": { parameters: onSeats },
   "leases.list": { parameters: onSeats },

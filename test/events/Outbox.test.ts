@@ -1,7 +1,6 @@
 import { PgClient } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
-import { EventsRepo } from "../../src/domains/events/Repo.ts"
 import { Events } from "../../src/domains/events/Service.ts"
 import { platformIdentity } from "../../src/kernel/contract/Caller.ts"
 import { Signals } from "../../src/kernel/ports/Signals.ts"
@@ -11,8 +10,6 @@ import { TestService } from "../support/TestService.ts"
 import { waitUntil } from "../webhooks/EngineFixture.ts"
 
 allowInventedEvents()
-
-const DAY = 86_400_000
 
 /** An organization with a webhook endpoint, its outbox and its stream. */
 const stage = Effect.gen(function* () {
@@ -43,20 +40,6 @@ const stage = Effect.gen(function* () {
       (rows) => [...rows],
     ),
     emit: (name: string) => transactions.run(events.emit(source, "COMPONENT_CREATED", { name })),
-    /** Moves the event back in time, including the time in its id. */
-    age: (name: string, days: number) => {
-      const millis = (Date.now() - days * DAY).toString(16).padStart(12, "0")
-      const start = `${millis.slice(0, 8)}-${millis.slice(8)}`
-      return sql`
-        WITH aged AS (
-          SELECT id, overlay(id::text placing ${start} from 1)::uuid AS old FROM events
-          WHERE organization_id = ${organizationId} AND data->>'name' = ${name}
-        ), outbox AS (
-          UPDATE webhook_outbox SET event_id = aged.old FROM aged WHERE event_id = aged.id
-        )
-        UPDATE events SET occurred_at = occurred_at - make_interval(days => ${days}), id = aged.old
-        FROM aged WHERE events.id = aged.id`
-    },
   }
 })
 
@@ -150,41 +133,6 @@ layer(TestService.layer, { excludeTestServices: true })("the webhook outbox", (i
       yield* sql`UPDATE webhook_endpoints SET disabled_at = NULL WHERE organization_id = ${source.organizationId}`
       assert.isTrue(yield* events.emitWith(change, source, "COMPONENT_CREATED", { name: "with endpoint" }))
       yield* Fiber.join(webhooks)
-    }),
-  )
-
-  it.effect("old events are deleted unless pending, and cursors and positions stay valid", () =>
-    Effect.gen(function* () {
-      const { age, emit, sql, stream } = yield* stage
-      const repo = yield* EventsRepo
-      const before = new Date(Date.now() - 30 * DAY)
-      for (const name of ["old", "older", "pending", "young"]) yield* emit(name)
-      const { nextCursor } = yield* stream()
-      yield* sql`
-        DELETE FROM webhook_outbox USING events WHERE events.id = event_id AND data->>'name' IN ('old', 'older', 'young')`
-      for (const [name, days] of [
-        ["old", 31],
-        ["older", 40],
-        ["pending", 40],
-        ["young", 29],
-      ] as const)
-        yield* age(name, days)
-      assert.strictEqual(yield* repo.deleteBefore(before, 1), 1)
-      assert.strictEqual(yield* repo.deleteBefore(before, 10), 1)
-      assert.strictEqual(yield* repo.deleteBefore(before, 10), 0)
-      assert.deepStrictEqual(
-        (yield* stream()).items.map(({ data }) => data.name),
-        ["pending", "young"],
-      )
-      // Even if the whole stream is deleted, later events come after every cursor.
-      yield* sql`DELETE FROM webhook_outbox`
-      yield* repo.deleteBefore(new Date(Date.now() + DAY), 1000)
-      assert.deepStrictEqual((yield* stream()).items, [])
-      yield* emit("later")
-      assert.deepStrictEqual(
-        (yield* stream(nextCursor)).items.map(({ data }) => data.name),
-        ["later"],
-      )
     }),
   )
 })

@@ -88,7 +88,7 @@ const crowdedOrganization = Effect.gen(function* () {
     token: service.operator,
     body: { connectors: ["*"] },
   })
-  yield* service.core("GET", "/events", { token })
+  yield* service.core("GET", "/events/checkpoint", { token })
   const actor = sql.json({ id: randomUUID(), name: "many" })
   const at = yield* now
   yield* sql`

@@ -29,10 +29,11 @@ layer(TestService.layer, { excludeTestServices: true })("the sweeper", (it) => {
         assert.strictEqual(yield* expiryCount(), 1)
         const periods = { retiredTokens: Duration.days(90), events: Option.some(Duration.days(365)) }
         const limited = sweeperWith(periods)
-        yield* then(LATE + 365 * DAY + 1000)
+        // Whole days in UTC are deleted.
+        yield* then(LATE + 366 * DAY - 1)
         yield* sweep.pipe(Effect.provide(limited))
         assert.strictEqual(yield* expiryCount(), 1)
-        yield* then(LATE + 365 * DAY + 1001)
+        yield* then(LATE + 366 * DAY)
         yield* sweep.pipe(Effect.provide(limited))
         assert.strictEqual(yield* expiryCount(), 0)
       }),

@@ -18,6 +18,11 @@ export const NOT_RUN: ReadonlyArray<NotRun> = [
     reason: "It uses the default ports. The tests of the demo run it on free ones.",
   },
   {
+    page: "docs/audit.md",
+    begins: "keyshelf audit restart --organization acme",
+    reason: "It ends the log of the examples. test/audit/Restart.test.ts runs it.",
+  },
+  {
     page: "docs/client.md",
     begins: "npm ci --prefix clients/typescript && npm pack ./clients/typescript",
     reason: "It installs packages from a registry. test/client/Package.test.ts does the same.",

@@ -8,14 +8,17 @@ import type { ServiceProcess } from "./ServiceProcess.ts"
 /** An installation on a database. Each node stops when the scope in which it was started closes. */
 export const installation = (database: Redacted.Redacted) => {
   const operator = randomCredential()
-  const key = randomBytes(32).toString("base64")
+  /** What every process of the installation needs: the database and the key. */
+  const settings = {
+    SERVICE_DATABASE_URL: Redacted.value(database),
+    SERVICE_SECRET_KEY: randomBytes(32).toString("base64"),
+  }
 
   /** Starts a node on free ports and waits until it is ready. */
   const node = Effect.fnUntraced(function* (env: Record<string, string> = {}) {
     const [core, platform, internal] = yield* freePorts(3)
     const service = yield* start(["serve"], {
-      SERVICE_DATABASE_URL: Redacted.value(database),
-      SERVICE_SECRET_KEY: key,
+      ...settings,
       SERVICE_BOOTSTRAP_PLATFORM_CREDENTIAL: operator,
       SERVICE_CORE_PORT: String(core),
       SERVICE_PLATFORM_PORT: String(platform),
@@ -37,5 +40,5 @@ export const installation = (database: Redacted.Redacted) => {
       return String(minted.body.token)
     })
 
-  return { operator, node, tenant }
+  return { operator, node, settings, tenant }
 }

@@ -1,11 +1,11 @@
 /** The command of one operation: sends its request and prints the response. */
-import { Console, Effect, Stream } from "effect"
+import { Console, Effect, Predicate, Stream } from "effect"
 import { Command, Flag } from "effect/cli"
 import type { Entry } from "./Catalog.ts"
 import { flagsFor } from "./Flags.ts"
 import { pagesOf, readPage } from "./Lists.ts"
 import type { Operation } from "./Operations.ts"
-import { json, listText, recordText } from "./Output.ts"
+import { json, linesText, listText, recordText } from "./Output.ts"
 import { asked } from "./Requests.ts"
 import type { Request } from "./connection/Service.ts"
 import { Service } from "./connection/Service.ts"
@@ -43,6 +43,7 @@ const oneRecord = Effect.fnUntraced(function* (request: Request, isJson: boolean
   const { send } = yield* Service
   const body = yield* send(request)
   if (body === undefined) return isJson ? undefined : yield* Console.error("Done.")
+  if (Predicate.isString(body) && !isJson) return yield* Console.log(linesText(body))
   yield* Console.log(isJson ? json(body) : recordText(body))
 })
 

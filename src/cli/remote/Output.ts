@@ -53,5 +53,8 @@ export const recordText = (value: unknown): string => {
   return entries.map(([name, property]) => `${name.padEnd(width)}  ${lineOf(property)}`.trimEnd()).join("\n")
 }
 
+/** A text of several lines, such as a signed note, without its last line break. */
+export const linesText = (text: string): string => text.replace(/\n$/, "").split("\n").map(printable).join("\n")
+
 /** A value as JSON, for programs. */
 export const json = (value: unknown): string => JSON.stringify(value, null, 2)

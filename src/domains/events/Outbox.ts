@@ -1,9 +1,9 @@
 /** SQL of the outbox: committed events that wait for a provider to publish them. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
-import type { EventRecord } from "../../kernel/contract/Event.ts"
 import { isRemoved } from "../../kernel/database/RemovedOrganizations.ts"
-import { column, eventRecords, records } from "../../kernel/database/Statements.ts"
+import type { StoredEvent } from "./log/EventText.ts"
+import { column, records } from "../../kernel/database/Statements.ts"
 
 /** Identifies an event of the outbox. */
 export interface OutboxKey {
@@ -112,7 +112,7 @@ const make = Effect.gen(function* () {
 
     /** Reads the events with their content. Events that are no longer stored, and those of removed organizations, are missing. */
     findEvents: (keys: ReadonlyArray<OutboxKey>) =>
-      eventRecords<EventRecord>()(sql`
+      records<StoredEvent>()(sql`
         SELECT event.id, event.type, event.occurred_at AS "timestamp", event.organization_id AS "organizationId",
           event.actor, event.data::text AS data, event.previous::text AS previous
         FROM ${keyRows(keys)}

@@ -8,7 +8,7 @@ import { isRemoved } from "../../kernel/database/RemovedOrganizations.ts"
 import { eventRecords, advisoryLock, record, records, returnedRow } from "../../kernel/database/Statements.ts"
 import type { EventFilter, PositionedEvent } from "./Model.ts"
 import { OutboxCondition, outboxInsertion } from "./OutboxSql.ts"
-import { boundsOf, lowestIdAt, resourceOf } from "./Rules.ts"
+import { boundsOf, resourceOf } from "./Rules.ts"
 
 /** Beyond every position: the highest `bigint`. */
 const END = "9223372036854775807"
@@ -171,30 +171,6 @@ const make = Effect.gen(function* () {
           ORDER BY found.position LIMIT ${count}))
         ORDER BY events.position`)
     },
-
-    /**
-     * Deletes up to `limit` events that occurred before `at` and returns the number deleted. Events that are still in
-     * the webhook outbox stay. Ids are ordered by time, so the primary key finds old events.
-     */
-    deleteBefore: (at: Date, limit: number) =>
-      Effect.map(
-        records<{ readonly id: string }>()(sql`
-          WITH old AS MATERIALIZED (
-            SELECT found.organization_id, found.id FROM organizations
-            CROSS JOIN LATERAL (
-              SELECT events.organization_id, events.id FROM events
-              WHERE events.organization_id = organizations.id AND events.id < ${lowestIdAt(at)} AND occurred_at < ${at}
-                AND NOT EXISTS (
-                  SELECT 1 FROM webhook_outbox waiting
-                  WHERE waiting.organization_id = events.organization_id AND waiting.event_id = events.id)
-              ORDER BY events.id LIMIT ${limit}
-            ) AS found
-            LIMIT ${limit}
-          )
-          DELETE FROM events USING old WHERE events.organization_id = old.organization_id AND events.id = old.id
-          RETURNING events.id`),
-        (rows) => rows.length,
-      ),
   }
 })
 

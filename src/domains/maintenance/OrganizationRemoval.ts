@@ -11,7 +11,8 @@ import { removal as components } from "../components/Removal.ts"
 import { removal as connectors } from "../connectors/Removal.ts"
 import { removal as customers } from "../customers/Removal.ts"
 import { removal as entitlements } from "../entitlements/Removal.ts"
-import { removal as events } from "../events/Retention.ts"
+import { removal as audit } from "../audit/Removal.ts"
+import { removal as events } from "../events/Removal.ts"
 import { removal as flags } from "../flags/Removal.ts"
 import { removal as groups } from "../groups/Removal.ts"
 import { removal as idempotency } from "../idempotency/Removal.ts"
@@ -45,6 +46,7 @@ const make = Effect.gen(function* () {
   const rows = yield* inOrder(
     idempotency,
     access,
+    audit,
     webhooks,
     offline,
     flags,

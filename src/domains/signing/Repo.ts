@@ -65,6 +65,12 @@ const make = Effect.gen(function* () {
           AND NOT ${sql.literal(isRemoved("signing_keys.organization_id"))}
         ORDER BY id DESC`),
 
+    /** All keys of a purpose, newest first. */
+    findAll: (organizationId: string, purpose: KeyPurpose) =>
+      records<StoredKey>()(sql`
+        SELECT ${columns} FROM signing_keys
+        WHERE organization_id = ${organizationId} AND purpose = ${purpose} ORDER BY id DESC`),
+
     /** Retires the key that signs. Its private half is cleared. */
     retireCurrent: (organizationId: string, purpose: KeyPurpose) =>
       executed(sql`

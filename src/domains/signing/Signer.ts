@@ -43,6 +43,11 @@ export class Signer extends Context.Service<
      * its event.
      */
     readonly current: (source: EventSource, purpose: KeyPurpose) => Effect.Effect<CurrentKey, never, Transaction>
+    /**
+     * Creates the key of a purpose that signs, if there is none, without an event: for work in the background. Processes of the
+     * previous release, which may still run, cannot list the event.
+     */
+    readonly ensure: (source: EventSource, purpose: KeyPurpose) => Effect.Effect<void, never, Transaction>
     /** Creates and stores a key, without its event. `CURRENT` keys are active at once. */
     readonly create: (
       source: EventSource,
@@ -53,6 +58,8 @@ export class Signer extends Context.Service<
     readonly trusted: (organizationId: string, purpose: KeyPurpose) => Effect.Effect<ReadonlyArray<StoredKey>>
     /** The key of a purpose that signs, if there is one. It may be retired at any time. */
     readonly find: (organizationId: string, purpose: KeyPurpose) => Effect.Effect<Option.Option<StoredKey>>
+    /** All keys of a purpose, newest first: those that are revoked too, since what they signed before is still known by them. */
+    readonly known: (organizationId: string, purpose: KeyPurpose) => Effect.Effect<ReadonlyArray<StoredKey>>
     /** The Ed25519 signature of these bytes. A key that no longer signs is a defect. */
     readonly sign: (key: StoredKey, bytes: Uint8Array) => Effect.Effect<Uint8Array>
     /** A compact JWS of a payload, of this type: its header is `{"typ", "alg": "EdDSA", "kid"}`. */
@@ -102,27 +109,33 @@ export class Signer extends Context.Service<
         return key
       })
 
-      const findOrCreate = Effect.fnUntraced(function* (source: EventSource, purpose: KeyPurpose) {
+      const findOrCreate = Effect.fnUntraced(function* (
+        source: EventSource,
+        purpose: KeyPurpose,
+        told: "with event" | "quietly",
+      ) {
         const found = yield* repo.keepCurrent(source.organizationId, purpose)
         if (Option.isSome(found)) return found.value
         yield* repo.lockPurpose(source.organizationId, purpose)
         const since = yield* repo.keepCurrent(source.organizationId, purpose)
         if (Option.isSome(since)) return since.value
         const key = yield* create(source, purpose, "CURRENT")
-        yield* events.emit(source, "SIGNING_KEY_CREATED", recordOf(key))
+        if (told === "with event") yield* events.emit(source, "SIGNING_KEY_CREATED", recordOf(key))
         return key
       })
 
       return Signer.of({
         current: Effect.fn("Signer.current")(function* (source, purpose) {
           yield* Transaction
-          const key = yield* findOrCreate(source, purpose)
+          const key = yield* findOrCreate(source, purpose, "with event")
           const next = yield* repo.findNext(source.organizationId, purpose)
           return { ...key, next: Option.getOrNull(Option.map(next, ({ kid, x }) => ({ kid, x }))) }
         }),
+        ensure: (source, purpose) => Effect.asVoid(findOrCreate(source, purpose, "quietly")),
         create,
         trusted: repo.findTrusted,
         find: repo.findCurrent,
+        known: repo.findAll,
         sign: (key, bytes) => Effect.map(open(key), (opened) => sign(null, bytes, opened)),
         signToken: Effect.fnUntraced(function* (key, typ, payload) {
           const opened = yield* open(key)

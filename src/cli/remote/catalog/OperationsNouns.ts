@@ -77,6 +77,15 @@ export const OPERATIONS_NOUNS: ReadonlyArray<Noun> = [
     },
   },
   {
+    name: "event-log",
+    about: "The tamper-evident event log: its signed checkpoint, and proofs",
+    commands: {
+      checkpoint: "getEventCheckpoint",
+      proof: "getEventProof",
+      consistency: "getEventConsistency",
+    },
+  },
+  {
     name: "signing-keys",
     about: "Keys that sign offline bundles and the event log",
     commands: {

@@ -115,6 +115,8 @@ const make = Effect.fnUntraced(function* ({ token, url }: Target) {
     const text = yield* response.text.pipe(Effect.mapError((error) => noResponse(url, error)))
     if (text === "") return undefined
     if (response.headers["content-type"] === JWT) return text
+    // Notes and proofs are texts, whose line breaks count.
+    if (response.headers["content-type"]?.startsWith("text/plain") === true) return text
     const body = parse(text)
     if (body !== undefined) return body
     return yield* new CommandFailed({ message: `${url} does not respond with JSON. Is it a Keyshelf?` })

@@ -3,16 +3,16 @@ import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import { AttemptEnds } from "../../../kernel/database/Connections.ts"
 import { isRemoved } from "../../../kernel/database/RemovedOrganizations.ts"
-import { column, eventRecords, records } from "../../../kernel/database/Statements.ts"
+import { column, records } from "../../../kernel/database/Statements.ts"
 import { endpointName, TEST_EVENT } from "../Model.ts"
-import type { StoredEvent } from "../Payload.ts"
+import type { FoundEvent } from "../Payload.ts"
 import type { ClaimedRow } from "../queue/QueueRepo.ts"
 
 /**
  * What a claimed delivery sends. `url` is `null` if its endpoint or organization has ended, the last four if its event is no longer
  * stored.
  */
-export interface Subject extends StoredEvent {
+export interface Subject extends FoundEvent {
   readonly lease: string
   readonly url: string | null
   /** The active secrets, newest first. */
@@ -205,7 +205,7 @@ const make = Effect.gen(function* () {
   return {
     /** Finds what these claims send. Run it with `QueueTransactions`, so that each claim is looked up by index. */
     findSubjects: (rows: ReadonlyArray<ClaimedRow>, at: Date) =>
-      eventRecords<Subject>()(sql`
+      records<Subject>()(sql`
         SELECT claimed.lease, endpoint.url, event.type, event.occurred_at AS "occurredAt", event.actor,
           event.data::text AS data, event.previous::text AS previous,
           ARRAY(SELECT secret.sealed FROM webhook_secrets secret

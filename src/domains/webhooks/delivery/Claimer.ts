@@ -1,10 +1,10 @@
 /** Claims due deliveries for this node, and releases claims whose attempts never began. */
 import { Duration, Effect } from "effect"
 import type { Redacted } from "effect"
-import type { EventRecord } from "../../../kernel/contract/Event.ts"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
 import { newId } from "../../../kernel/values/Identifiers.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
+import type { StoredEvent } from "../../events/log/EventText.ts"
 import { DeliveryLimits } from "../DeliveryLimits.ts"
 import { SigningSecrets } from "../endpoints/SigningSecrets.ts"
 import { ClaimRescuer } from "../maintenance/ClaimRescuer.ts"
@@ -27,7 +27,7 @@ export interface Claim {
   /** The secrets that sign it, newest first. */
   readonly secrets: Effect.Effect<ReadonlyArray<Redacted.Redacted>>
   /** `null` if the event is no longer stored. */
-  readonly event: EventRecord | null
+  readonly event: StoredEvent | null
 }
 
 /**

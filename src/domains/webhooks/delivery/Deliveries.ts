@@ -5,7 +5,7 @@
 import { Clock, Context, Duration, Effect, Layer, Option } from "effect"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { DeliveryLimits, LEASE_MARGIN } from "../DeliveryLimits.ts"
-import { serializePayload } from "../Payload.ts"
+import { eventText } from "../../events/log/EventText.ts"
 import { QueueRepo } from "../queue/QueueRepo.ts"
 import { AttemptRecorder } from "./AttemptRecorder.ts"
 import { makeClaimer, MAX_START_DELAY } from "./Claimer.ts"
@@ -70,7 +70,7 @@ export class Deliveries extends Context.Service<
         }
         if (event === null) return unsent("event_gone", "The event is no longer stored")
         const at = yield* now
-        const body = serializePayload(event)
+        const body = eventText(event)
         const secrets = yield* claim.secrets
         return yield* sender.send({
           organizationId: row.organizationId,

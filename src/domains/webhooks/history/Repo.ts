@@ -4,14 +4,14 @@ import { Context, Effect, Layer } from "effect"
 import type { Fragment } from "effect/sql/Statement"
 import { isEventName } from "../../../kernel/contract/Event.ts"
 import type { Position } from "../../../kernel/contract/Page.ts"
-import { eventRecords, advisoryLock, record } from "../../../kernel/database/Statements.ts"
+import { advisoryLock, record, records } from "../../../kernel/database/Statements.ts"
 import type { AttemptState, HistoryFilters, WebhookAttempt } from "../Model.ts"
 import { TEST_EVENT } from "../Model.ts"
-import type { StoredEvent } from "../Payload.ts"
+import type { FoundEvent } from "../Payload.ts"
 
 /** An attempt, with its event to rebuild the request body. The event is `null` if it is no longer stored. */
 export type AttemptEntry = Omit<WebhookAttempt, "requestBody"> &
-  Omit<StoredEvent, "type"> & { readonly eventType: string | null }
+  Omit<FoundEvent, "type"> & { readonly eventType: string | null }
 
 /** The properties of a last attempt on which a retry depends. */
 export type LastAttempt = Pick<WebhookAttempt, "attempt" | "endpointId" | "eventId" | "eventName" | "state">
@@ -138,7 +138,7 @@ const make = Effect.gen(function* () {
      */
     list: (organizationId: string, filters: HistoryFilters, after: Position | null, count: number, at: Date) =>
       Effect.map(
-        eventRecords<AttemptEntry>()(sql`
+        records<AttemptEntry>()(sql`
         SELECT page.*, events.type AS "eventType", events.occurred_at AS "occurredAt", events.actor, events.data::text AS data,
           events.previous::text AS previous
         FROM ${attempts(organizationId, filters, after ?? ["infinity", "ffffffff-ffff-ffff-ffff-ffffffffffff"], count, at)}

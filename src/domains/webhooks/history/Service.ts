@@ -7,7 +7,8 @@ import type { PageRequest } from "../../../kernel/contract/Page.ts"
 import { noSuch } from "../../../kernel/contract/Problem.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
-import { eventOf, serializePayload } from "../Payload.ts"
+import { eventText } from "../../events/log/EventText.ts"
+import { eventOf } from "../Payload.ts"
 import { RetryDeliveryEndpointNotActive, RetryDeliveryNotFailed, WebhookDeliveryNotFound } from "../Errors.ts"
 import { HistoryRepo } from "./Repo.ts"
 import type { AttemptEntry } from "./Repo.ts"
@@ -23,9 +24,8 @@ const attemptOf = (
   { actor, data, eventType, occurredAt, previous, ...attempt }: AttemptEntry,
 ): WebhookAttempt => {
   const type = isEventName(eventType) ? eventType : null
-  const stored = { actor, data, occurredAt, type, ...(previous === undefined ? {} : { previous }) }
-  const event = eventOf({ organizationId, eventId: attempt.eventId }, stored)
-  return { ...attempt, requestBody: event === null ? null : serializePayload(event) }
+  const event = eventOf({ organizationId, eventId: attempt.eventId }, { actor, data, occurredAt, previous, type })
+  return { ...attempt, requestBody: event === null ? null : eventText(event) }
 }
 
 const make = Effect.gen(function* () {

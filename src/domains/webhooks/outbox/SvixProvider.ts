@@ -5,10 +5,10 @@
 import { Duration, Effect, Layer, Metric, Redacted, Schema } from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"
 import type { HttpClientError } from "effect/http"
-import type { EventRecord } from "../../../kernel/contract/Event.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
-import { serializePayload } from "../Payload.ts"
+import { eventText } from "../../events/log/EventText.ts"
+import type { StoredEvent } from "../../events/log/EventText.ts"
 import * as metrics from "../Metrics.ts"
 import { Outbox } from "../../events/Outbox.ts"
 import type { OutboxClaim } from "../../events/Outbox.ts"
@@ -70,7 +70,7 @@ export const layer = (options: SvixOptions) =>
       const application = (organizationId: string) => ({ name: organizationId, uid: organizationId })
 
       /** Publishes one event. Status 409 means that Svix has it already. */
-      const publish = Effect.fn("Svix.publish")(function* (event: EventRecord) {
+      const publish = Effect.fn("Svix.publish")(function* (event: StoredEvent) {
         const { organizationId } = event
         const head = JSON.stringify({
           application: application(organizationId),
@@ -78,7 +78,7 @@ export const layer = (options: SvixOptions) =>
           eventType: event.type,
         })
         // The payload is inserted as text, which keeps the order of its properties.
-        const message = `${head.slice(0, -1)},"payload":${serializePayload(event)}}`
+        const message = `${head.slice(0, -1)},"payload":${eventText(event)}}`
         const send = post(`/api/v1/app/${organizationId}/msg/`, message)
         let status = yield* send
         if (status === 404) {

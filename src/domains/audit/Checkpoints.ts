@@ -1,0 +1,119 @@
+/**
+ * Signs checkpoints of event logs. A checkpoint is signed only if the newest one before it verifies and follows from today's hashes.
+ * So the service never signs a log that somebody rewrote. Each note is logged, because it counts outside the database.
+ */
+import { Context, Effect, Layer, Option } from "effect"
+import { platformIdentity } from "../../kernel/contract/Caller.ts"
+import type { Transaction } from "../../kernel/database/Transactions.ts"
+import { Transactions } from "../../kernel/database/Transactions.ts"
+import { now } from "../../kernel/values/Timestamp.ts"
+import { EventLog } from "../events/log/EventLog.ts"
+import { Signer } from "../signing/Signer.ts"
+import { logOrigin } from "../signing/VerifierKey.ts"
+import { inconsistent } from "./Inconsistency.ts"
+import type { EventCheckpointInconsistent } from "./Errors.ts"
+import { AuditRepo } from "./Repo.ts"
+import type { StoredCheckpoint } from "./Repo.ts"
+import { checkpointOriginOf, checkpointText, openCheckpoint, signedNote } from "./rules/Notes.ts"
+import { isSameHash, neededFor, rootOf } from "./rules/Tree.ts"
+import { Sealing } from "./Sealing.ts"
+
+const sourceOf = (organizationId: string) => ({ organizationId, actor: platformIdentity })
+
+const whole = (size: number) => ({ from: 0, to: size })
+
+/** Signs and reads checkpoints. */
+export class Checkpoints extends Context.Service<
+  Checkpoints,
+  {
+    /** Seals what is new, and returns the checkpoint of all sealed events, signed now if the tree has grown. */
+    readonly current: (organizationId: string) => Effect.Effect<StoredCheckpoint, EventCheckpointInconsistent>
+    /** {@link current} of what is sealed already, in the background: if it creates the key, there is no event about it. */
+    readonly sign: (organizationId: string) => Effect.Effect<StoredCheckpoint, EventCheckpointInconsistent>
+    /**
+     * Verifies the newest checkpoint against today's hashes, and keeps the tree as it is until the transaction ends. Returns how many
+     * events are sealed.
+     */
+    readonly confirm: (organizationId: string) => Effect.Effect<number, EventCheckpointInconsistent, Transaction>
+    /** Signs a text under a name of the log, in the background. */
+    readonly signText: (organizationId: string, name: string, text: string) => Effect.Effect<string, never, Transaction>
+    /** When the newest checkpoint was signed. */
+    readonly newest: (organizationId: string) => Effect.Effect<Option.Option<StoredCheckpoint>>
+  }
+>()("keyshelf/audit/Checkpoints") {
+  static readonly layer = Layer.effect(
+    Checkpoints,
+    Effect.gen(function* () {
+      const repo = yield* AuditRepo
+      const sealing = yield* Sealing
+      const log = yield* EventLog
+      const signer = yield* Signer
+      const transactions = yield* Transactions
+
+      const originFor = (organizationId: string) =>
+        Effect.map(log.stream(organizationId), (stream) => checkpointOriginOf(logOrigin(organizationId), stream.log))
+
+      /** The lock, the size and the root of the tree, and the newest checkpoint, which is right. */
+      const confirmed = Effect.fnUntraced(function* (organizationId: string) {
+        yield* repo.lock(organizationId)
+        const size = yield* repo.size(organizationId)
+        const newest = Option.getOrUndefined(yield* repo.newestCheckpoint(organizationId))
+        const ranges = [whole(size), ...(newest === undefined ? [] : [whole(newest.size)])]
+        const lookup = yield* repo.nodes(organizationId, neededFor(ranges))
+        const root = rootOf(whole(size), lookup)
+        if (root === undefined) return yield* inconsistent(organizationId, "Hashes of events are missing.")
+        if (newest === undefined) return { newest, root, size }
+        const keys = (yield* signer.known(organizationId, "audit")).map(({ x }) => x)
+        const origin = yield* originFor(organizationId)
+        const signed = openCheckpoint(newest.note, origin, keys, logOrigin(organizationId))
+        if (signed === undefined) {
+          return yield* inconsistent(organizationId, "The newest stored checkpoint is not one that the service signed.")
+        }
+        if (signed.size !== newest.size || signed.size > size) {
+          return yield* inconsistent(organizationId, `The log had ${signed.size} events, and has ${size} now.`)
+        }
+        const before = rootOf(whole(signed.size), lookup)
+        if (before === undefined || !isSameHash(before, signed.root)) {
+          return yield* inconsistent(organizationId, `The first ${signed.size} hashes are not those that were signed.`)
+        }
+        return { newest, root, size }
+      })
+
+      const signWith = Effect.fnUntraced(function* (organizationId: string, name: string, text: string) {
+        const key = yield* signer.current(sourceOf(organizationId), "audit")
+        return signedNote(text, { name, x: key.x }, yield* signer.sign(key, Buffer.from(text)))
+      })
+
+      const signText = (organizationId: string, name: string, text: string) =>
+        Effect.andThen(signer.ensure(sourceOf(organizationId), "audit"), signWith(organizationId, name, text))
+
+      const signNow = Effect.fnUntraced(function* (organizationId: string, write: typeof signText) {
+        const { newest, root, size } = yield* confirmed(organizationId)
+        if (newest?.size === size) return { checkpoint: newest, isNew: false }
+        const origin = yield* originFor(organizationId)
+        const note = yield* write(organizationId, logOrigin(organizationId), checkpointText(origin, { root, size }))
+        const checkpoint: StoredCheckpoint = { size, note, signedAt: yield* now }
+        yield* repo.insertCheckpoint(organizationId, checkpoint)
+        return { checkpoint, isNew: true }
+      })
+
+      const sign = Effect.fn("Checkpoints.sign")(function* (organizationId: string, write: typeof signText) {
+        const { checkpoint, isNew } = yield* transactions.run(signNow(organizationId, write))
+        if (isNew) {
+          yield* Effect.logInfo("Signed a checkpoint of an event log").pipe(
+            Effect.annotateLogs({ organizationId, note: checkpoint.note }),
+          )
+        }
+        return checkpoint
+      })
+
+      return Checkpoints.of({
+        current: (organizationId) => Effect.andThen(sealing.seal(organizationId), sign(organizationId, signWith)),
+        sign: (organizationId) => sign(organizationId, signText),
+        confirm: (organizationId) => Effect.map(confirmed(organizationId), ({ size }) => size),
+        signText,
+        newest: repo.newestCheckpoint,
+      })
+    }),
+  )
+}

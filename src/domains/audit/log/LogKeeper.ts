@@ -1,0 +1,117 @@
+/** Keeps all event logs sealed and signed in the background. */
+import { Context, Effect, Exit, Layer, Option } from "effect"
+import { Transactions } from "../../../kernel/database/Transactions.ts"
+import { now } from "../../../kernel/values/Timestamp.ts"
+import { EventLog } from "../../events/log/EventLog.ts"
+import type { EventStream } from "../../events/log/EventLog.ts"
+import { Checkpoints } from "../Checkpoints.ts"
+import type { EventCheckpointInconsistent } from "../Errors.ts"
+import { AuditRepo } from "../Repo.ts"
+import { Sealing } from "../Sealing.ts"
+
+/** The least time between two checkpoints of a log that are signed without a request. */
+export const CHECKPOINT_INTERVAL_MS = 300_000
+
+/** How long a log that cannot be signed waits for the next try. */
+const RETRY_MS = 60_000
+
+/** The most batches of a log per step, so that a long log does not delay others. */
+const MAX_BATCHES = 20
+
+/** Seals and signs what grew. */
+export class LogKeeper extends Context.Service<
+  LogKeeper,
+  {
+    /**
+     * Places and seals new events of all organizations, and signs the checkpoints that are due. Returns whether there may be more to
+     * seal. A log that cannot be sealed or signed is a defect, after the work on all others.
+     */
+    readonly step: Effect.Effect<boolean>
+  }
+>()("keyshelf/audit/LogKeeper") {
+  static readonly layer = Layer.effect(
+    LogKeeper,
+    Effect.gen(function* () {
+      const log = yield* EventLog
+      const sealing = yield* Sealing
+      const checkpoints = yield* Checkpoints
+      const repo = yield* AuditRepo
+      const transactions = yield* Transactions
+
+      const unplaced = transactions.run(Effect.andThen(repo.planByIndex, log.unplaced))
+
+      // The heads up to which this process knows the logs to be sealed: streams that did not grow cost nothing.
+      const sealedTo = new Map<string, number>()
+      // When the logs that grew since their newest checkpoint are signed, in milliseconds.
+      const dueAt = new Map<string, number>()
+      // The logs that could not be sealed or signed, and until when they are left alone.
+      const refused = new Map<string, { readonly detail: string; readonly until: number }>()
+
+      const sealStream = Effect.fnUntraced(function* ({ head, organizationId }: EventStream) {
+        for (let batch = 0; batch < MAX_BATCHES; batch++) {
+          if (yield* sealing.sealSome(organizationId)) continue
+          sealedTo.set(organizationId, head)
+          break
+        }
+        if (!dueAt.has(organizationId)) {
+          const newest = yield* checkpoints.newest(organizationId)
+          const since = Option.match(newest, { onNone: () => 0, onSome: ({ signedAt }) => signedAt.getTime() })
+          dueAt.set(organizationId, since + CHECKPOINT_INTERVAL_MS)
+        }
+        return sealedTo.get(organizationId) !== head
+      })
+
+      /** Works on a log. If it is refused, the error is logged once, and the log waits for the next try. */
+      const unlessRefused = Effect.fnUntraced(function* <A>(
+        organizationId: string,
+        work: Effect.Effect<A, EventCheckpointInconsistent>,
+        otherwise: A,
+      ) {
+        const at = (yield* now).getTime()
+        if ((refused.get(organizationId)?.until ?? 0) > at) return otherwise
+        return yield* work.pipe(
+          Effect.tap(() => Effect.sync(() => refused.delete(organizationId))),
+          Effect.catch(({ detail }) =>
+            Effect.gen(function* () {
+              if (!refused.has(organizationId)) {
+                yield* Effect.logError(detail).pipe(Effect.annotateLogs({ organizationId }))
+              }
+              refused.set(organizationId, { detail, until: at + RETRY_MS })
+              return otherwise
+            }),
+          ),
+        )
+      })
+
+      const sign = (organizationId: string) =>
+        Effect.map(checkpoints.sign(organizationId), () => void dueAt.delete(organizationId))
+
+      /** Forgets removed organizations. */
+      const forgetOthers = (streams: ReadonlyArray<EventStream>) => {
+        const known = new Set(streams.map(({ organizationId }) => organizationId))
+        for (const map of [sealedTo, dueAt, refused]) {
+          for (const id of map.keys()) if (!known.has(id)) map.delete(id)
+        }
+      }
+
+      const step = Effect.gen(function* () {
+        const placed = yield* Effect.forEach(yield* unplaced, (id) => Effect.exit(log.place(id)))
+        const streams = yield* log.streams
+        forgetOthers(streams)
+        const grown = streams.filter(({ head, organizationId }) => sealedTo.get(organizationId) !== head)
+        const sealed = yield* Effect.forEach(grown, (stream) =>
+          Effect.exit(unlessRefused(stream.organizationId, sealStream(stream), false)),
+        )
+        const at = (yield* now).getTime()
+        const due = [...dueAt].filter(([, millis]) => millis <= at).map(([id]) => id)
+        const signed = yield* Effect.forEach(due, (id) => Effect.exit(unlessRefused(id, sign(id), undefined)))
+        yield* Effect.all([...placed, ...sealed, ...signed], { discard: true })
+        const [first] = refused.values()
+        if (first !== undefined) return yield* Effect.die(new Error(first.detail))
+        return sealed.some((exit) => Exit.isSuccess(exit) && exit.value)
+      }).pipe(Effect.withSpan("LogKeeper.step"))
+
+      return LogKeeper.of({ step })
+    }),
+  )
+}

@@ -1,0 +1,150 @@
+/** Reads stored event logs from start to end, to verify and to export them. Each is read as it is at one moment. */
+import { Context, Effect, Layer } from "effect"
+import { Transactions } from "../../../kernel/database/Transactions.ts"
+import { EventLog } from "../../events/log/EventLog.ts"
+import type { LogEvent } from "../../events/log/EventLog.ts"
+import { eventText, isOfItsResource } from "../../events/log/EventText.ts"
+import { Signer } from "../../signing/Signer.ts"
+import { logOrigin } from "../../signing/VerifierKey.ts"
+import { AuditRepo } from "../Repo.ts"
+import type { LogEntry } from "../rules/Export.ts"
+import { checkpointOriginOf } from "../rules/Notes.ts"
+import { FANOUT } from "../rules/Tree.ts"
+import { verificationOf } from "../rules/Verification.ts"
+import type { Verification } from "../rules/Verification.ts"
+
+/** Positions per statement: whole blocks of leaves. */
+const PAGE = 8 * FANOUT
+
+/** The hash of a leaf whose hash was removed: that of no event. */
+const NO_HASH = new Uint8Array(32)
+
+/** A log whose notes are known, and how they are verified. */
+export interface LogToVerify {
+  readonly organizationId: string
+  /** The public keys that are trusted, in base64url; those of the database if there are none. */
+  readonly keys: ReadonlyArray<string>
+  /** Notes that were saved elsewhere. */
+  readonly savedNotes: ReadonlyArray<string>
+}
+
+/** The result of a verification, and the sizes of the stored checkpoints, which were verified before the saved ones. */
+export interface VerifiedLog {
+  readonly verification: Verification
+  readonly storedSizes: ReadonlyArray<number>
+}
+
+interface Page {
+  readonly from: number
+  readonly entries: ReadonlyArray<LogEntry & { readonly hash: Uint8Array; readonly event: LogEvent | undefined }>
+}
+
+const make = Effect.gen(function* () {
+  const log = yield* EventLog
+  const repo = yield* AuditRepo
+  const signer = yield* Signer
+  const transactions = yield* Transactions
+
+  const atOneMoment = <A, E>(work: Effect.Effect<A, E>) => transactions.run(Effect.andThen(repo.readSnapshot, work))
+
+  const readPage = Effect.fnUntraced(function* (organizationId: string, base: number, from: number, size: number) {
+    const count = Math.min(PAGE, size - from)
+    const hashes = new Map(
+      (yield* repo.leaves(organizationId, from, count)).map(({ hash, index }) => [index, hash] as const),
+    )
+    const events = new Map(
+      (yield* log.readBetween(organizationId, base + from, base + from + count)).map((event) => [
+        event.position,
+        event,
+      ]),
+    )
+    const entries = Array.from({ length: count }, (_, at) => {
+      const position = base + from + at + 1
+      const event = events.get(position)
+      const hash = hashes.get(from + at) ?? NO_HASH
+      return { position, hash, event, ...(event === undefined ? {} : { text: eventText(event) }) }
+    })
+    return { from, entries } satisfies Page
+  })
+
+  const forEachPage = Effect.fnUntraced(function* <E>(
+    organizationId: string,
+    use: (page: Page) => Effect.Effect<void, E>,
+  ) {
+    const { base } = yield* log.stream(organizationId)
+    const size = yield* repo.size(organizationId)
+    for (let from = 0; from < size; from += PAGE) yield* use(yield* readPage(organizationId, base, from, size))
+    return base + size
+  })
+
+  const storedNotes = Effect.fnUntraced(function* (organizationId: string) {
+    const notes: Array<{ readonly note: string; readonly size: number }> = []
+    for (;;) {
+      const page = yield* repo.checkpointsAfter(organizationId, notes.at(-1)?.size ?? -1, PAGE)
+      notes.push(...page.map(({ note, size }) => ({ note, size })))
+      if (page.length < PAGE) return notes
+    }
+  })
+
+  const verifyNow = Effect.fnUntraced(function* ({ keys, organizationId, savedNotes }: LogToVerify) {
+    const trusted = keys.length > 0 ? keys : (yield* signer.known(organizationId, "audit")).map(({ x }) => x)
+    const { base, log: number } = yield* log.stream(organizationId)
+    const name = logOrigin(organizationId)
+    const stored = yield* storedNotes(organizationId)
+    const notes = [...stored.map(({ note }) => note), ...savedNotes]
+    const verification = verificationOf(
+      { origin: checkpointOriginOf(name, number), signer: name, base, keys: trusted },
+      notes,
+    )
+    verification.expect([])
+    const last = yield* forEachPage(organizationId, ({ entries, from }) =>
+      Effect.map(repo.nodesAbove(organizationId, from, from + entries.length), (nodes) => {
+        verification.expect(nodes)
+        for (const { event, hash, position, text } of entries) {
+          if (event === undefined || text === undefined) {
+            verification.sealed(hash, undefined)
+            continue
+          }
+          const wrong = isOfItsResource(event)
+            ? {}
+            : { wrong: "The column resource is not the one of the event's data" }
+          verification.sealed(hash, { position, text, ...wrong })
+        }
+      }),
+    )
+    verification.unsealed(yield* log.countOutside(organizationId, base, last))
+    const result: VerifiedLog = { verification, storedSizes: stored.map(({ size }) => size) }
+    return result
+  })
+
+  const exportNow = Effect.fnUntraced(function* <E>(
+    organizationId: string,
+    write: (entries: ReadonlyArray<LogEntry>) => Effect.Effect<void, E>,
+  ) {
+    const last = yield* forEachPage(organizationId, ({ entries }) => write(entries))
+    for (let after = last; ;) {
+      const events = yield* log.readAfter(organizationId, after, PAGE)
+      yield* write(events.map((event) => ({ position: event.position, text: eventText(event) })))
+      if (events.length < PAGE) break
+      after = events.at(-1)?.position ?? after
+    }
+    return (yield* storedNotes(organizationId)).map(({ note }) => note)
+  })
+
+  return {
+    /** The organizations with their slugs. */
+    organizations: repo.organizations,
+    /** Verifies a log: its events, its hashes, its stored checkpoints and the saved ones. */
+    verify: (request: LogToVerify) => atOneMoment(verifyNow(request)),
+    /** Reads all entries of a log in order, and returns its stored checkpoints. */
+    exportTo: <E>(
+      organizationId: string,
+      write: (entries: ReadonlyArray<LogEntry>) => Effect.Effect<void, E>,
+    ): Effect.Effect<ReadonlyArray<string>, E> => atOneMoment(exportNow(organizationId, write)),
+  }
+})
+
+/** Verifies and exports event logs. */
+export class LogReader extends Context.Service<LogReader, Effect.Success<typeof make>>()("keyshelf/audit/LogReader") {
+  static readonly layer = Layer.effect(LogReader, make)
+}

@@ -1,0 +1,192 @@
+/** The stored events of a stream in the order of their positions, for the tree of their hashes and for retention. */
+import { PgClient } from "@effect/sql-pg"
+import { Context, Effect, Layer, Option } from "effect"
+import { isRemoved } from "../../../kernel/database/RemovedOrganizations.ts"
+import { executed, record, records } from "../../../kernel/database/Statements.ts"
+import { EventOrdering } from "../EventOrdering.ts"
+import { EventsRepo } from "../Repo.ts"
+import type { StoredEvent } from "./EventText.ts"
+
+/** A stored event at its position. */
+export interface LogEvent extends StoredEvent {
+  readonly position: number
+  /** The column that the filter `resource` of the stream compares. */
+  readonly resource: string | null
+}
+
+/** A stream: its last position, the position before the first event of its tree, and the number of its log, from 1. */
+export interface EventStream {
+  readonly organizationId: string
+  readonly head: number
+  readonly base: number
+  readonly log: number
+}
+
+/** What retention can delete: events from the start of a stream. */
+export interface Prefix {
+  /** The last position to delete. */
+  readonly upTo: number
+  /** How many events are stored up to there. */
+  readonly count: number
+  /** Whether all of them are records of retention. */
+  readonly isOnlyRecords: boolean
+}
+
+type Row = Omit<LogEvent, "position"> & { readonly position: string }
+
+const located = ({ position, ...event }: Row): LogEvent => ({ ...event, position: Number(position) })
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const ordering = yield* EventOrdering
+  const repo = yield* EventsRepo
+  const columns =
+    sql.literal(`organization_id AS "organizationId", id, type, occurred_at AS "timestamp", actor, resource,
+    data::text AS data, previous::text AS previous, position::text AS position`)
+  const streamColumns = sql.literal(
+    `organization_id AS "organizationId", head::float8 AS head, base::float8 AS base, log`,
+  )
+
+  return {
+    /** Assigns positions to committed events that have none. */
+    place: ordering.assignPositions,
+
+    /** {@link place} within a transaction that keeps others from placing until it ends: its own events get positions too. */
+    placeOwn: (organizationId: string) =>
+      Effect.andThen(repo.lockOrdering(organizationId), repo.assignPositions(organizationId)),
+
+    /** Organizations that have events without a position, but for removed ones. */
+    unplaced: Effect.map(
+      records<{ readonly id: string }>()(sql`
+        SELECT unplaced.organization_id AS id
+        FROM (SELECT DISTINCT organization_id FROM events WHERE position IS NULL) AS unplaced
+        WHERE NOT ${sql.literal(isRemoved("unplaced.organization_id"))}`),
+      (rows) => rows.map(({ id }) => id),
+    ),
+
+    /** How many events stand outside of the positions after `base` and up to `last`, or have no position. */
+    countOutside: (organizationId: string, base: number, last: number) =>
+      Effect.map(
+        record<{ readonly count: number }>()(sql`
+          SELECT (
+            (SELECT count(*) FROM events WHERE organization_id = ${organizationId} AND position IS NULL)
+            + (SELECT count(*) FROM events WHERE organization_id = ${organizationId} AND position <= ${base})
+            + (SELECT count(*) FROM events WHERE organization_id = ${organizationId} AND position > ${last})
+          )::int AS count`),
+        Option.match({ onNone: () => 0, onSome: ({ count }) => count }),
+      ),
+
+    /** The streams of all organizations, but for removed ones. */
+    streams: records<EventStream>()(sql`
+      SELECT ${streamColumns} FROM event_streams WHERE NOT ${sql.literal(isRemoved("event_streams.organization_id"))}`),
+
+    /** The stream of an organization; without events, one that is empty. */
+    stream: (organizationId: string) =>
+      Effect.map(
+        record<EventStream>()(
+          sql`SELECT ${streamColumns} FROM event_streams WHERE organization_id = ${organizationId}`,
+        ),
+        Option.getOrElse((): EventStream => ({ organizationId, head: 0, base: 0, log: 1 })),
+      ),
+
+    /** Up to `count` events after a position. */
+    readAfter: (organizationId: string, position: number, count: number) =>
+      Effect.map(
+        records<Row>()(sql`
+          SELECT ${columns} FROM events WHERE organization_id = ${organizationId} AND events.position > ${position}
+          ORDER BY events.position LIMIT ${count}`),
+        (rows) => rows.map(located),
+      ),
+
+    /** The events after a position, up to another one. */
+    readBetween: (organizationId: string, after: number, last: number) =>
+      Effect.map(
+        records<Row>()(sql`
+          SELECT ${columns} FROM events
+          WHERE organization_id = ${organizationId} AND events.position > ${after} AND events.position <= ${last}
+          ORDER BY events.position`),
+        (rows) => rows.map(located),
+      ),
+
+    /** The event with this id, if it has a position. */
+    find: (organizationId: string, eventId: string) =>
+      Effect.map(
+        record<Row>()(sql`
+          SELECT ${columns} FROM events
+          WHERE organization_id = ${organizationId} AND id = ${eventId} AND position IS NOT NULL`),
+        Option.map(located),
+      ),
+
+    /**
+     * Begins the tree behind the last position that is missing. Only for a stream whose tree is empty: an earlier version may have
+     * deleted events after the upgrade.
+     */
+    beginBehindGaps: (organizationId: string) =>
+      executed(sql`
+        UPDATE event_streams SET base = coalesce((
+          SELECT max(placed.position) - 1 FROM (
+            SELECT position, lag(position) OVER (ORDER BY position) AS before FROM events
+            WHERE organization_id = ${organizationId} AND position IS NOT NULL
+          ) AS placed
+          WHERE placed.before IS DISTINCT FROM placed.position - 1
+        ), head) WHERE organization_id = ${organizationId}`),
+
+    /** The stream gets the next log. Its tree must be removed in the same transaction. */
+    beginNextLog: (organizationId: string) =>
+      executed(sql`UPDATE event_streams SET log = log + 1 WHERE organization_id = ${organizationId}`),
+
+    /** When the first event of a stream occurred; none if it has no events. */
+    oldest: (organizationId: string) =>
+      Effect.map(
+        record<{ readonly at: Date }>()(sql`
+          SELECT occurred_at AS at FROM events WHERE organization_id = ${organizationId} AND position IS NOT NULL
+          ORDER BY position LIMIT 1`),
+        Option.map(({ at }) => at),
+      ),
+
+    /** Organizations whose first event occurred before an instant, but for removed ones. */
+    startingBefore: (at: Date) =>
+      Effect.map(
+        records<{ readonly id: string }>()(sql`
+          SELECT organizations.id FROM organizations
+          CROSS JOIN LATERAL (
+            SELECT occurred_at FROM events
+            WHERE events.organization_id = organizations.id AND position IS NOT NULL ORDER BY position LIMIT 1) AS first
+          WHERE first.occurred_at < ${at} AND organizations.removed_at IS NULL`),
+        (rows) => rows.map(({ id }) => id),
+      ),
+
+    /**
+     * The events up to a position that occurred before an instant and wait for no delivery: those before the first one that is
+     * another.
+     */
+    prefix: (organizationId: string, before: Date, sealedTo: number) =>
+      Effect.map(
+        record<Prefix>()(sql`
+          WITH last AS (
+            SELECT least(${sealedTo}::bigint, coalesce((
+              SELECT kept.position FROM events kept
+              WHERE kept.organization_id = ${organizationId} AND kept.position IS NOT NULL AND (
+                kept.occurred_at >= ${before}
+                OR EXISTS (
+                  SELECT 1 FROM webhook_outbox waiting
+                  WHERE waiting.organization_id = kept.organization_id AND waiting.event_id = kept.id))
+              ORDER BY kept.position LIMIT 1) - 1, ${sealedTo}::bigint)) AS position
+          )
+          SELECT last.position::float8 AS "upTo", counted.count, counted."isOnlyRecords" FROM last
+          CROSS JOIN LATERAL (
+            SELECT count(*)::int AS count, coalesce(bool_and(type = 'EVENTS_PRUNED'), true) AS "isOnlyRecords" FROM events
+            WHERE organization_id = ${organizationId} AND events.position <= last.position) AS counted`),
+        Option.getOrElse((): Prefix => ({ upTo: 0, count: 0, isOnlyRecords: true })),
+      ),
+
+    /** Deletes the events up to a position. */
+    deleteUpTo: (organizationId: string, position: number) =>
+      executed(sql`DELETE FROM events WHERE organization_id = ${organizationId} AND position <= ${position}`),
+  }
+})
+
+/** Reads and deletes events by their positions. */
+export class EventLog extends Context.Service<EventLog, Effect.Success<typeof make>>()("keyshelf/events/log/EventLog") {
+  static readonly layer = Layer.effect(EventLog, make)
+}

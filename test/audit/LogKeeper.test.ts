@@ -1,0 +1,59 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { LogKeeper } from "../../src/domains/audit/log/LogKeeper.ts"
+import * as Worker from "../../src/domains/audit/Worker.ts"
+import { HealthChecks } from "../../src/kernel/ports/HealthChecks.ts"
+import { allowInventedEvents } from "../support/eventSchemas.ts"
+import { TestService } from "../support/TestService.ts"
+import { waitUntil } from "../webhooks/EngineFixture.ts"
+import { openLog } from "./support.ts"
+
+allowInventedEvents()
+
+layer(TestService.layer, { excludeTestServices: true })("the keeper of event logs", (it) => {
+  it.effect("seals and signs without a request", () =>
+    Effect.gen(function* () {
+      const { addMany, organizationId, size, sql } = yield* openLog
+      const { step } = yield* LogKeeper
+      yield* addMany(2_500)
+      yield* Effect.repeat(step, { while: (more) => more })
+      assert.isAtLeast(yield* size, 2_500)
+      const checkpoints = sql<{ size: number }>`
+        SELECT size::int AS size FROM event_checkpoints WHERE organization_id = ${organizationId}`
+      assert.deepStrictEqual(yield* checkpoints, [{ size: yield* size }])
+      // Another one follows after five minutes only.
+      yield* addMany(10)
+      yield* Effect.repeat(step, { while: (more) => more })
+      assert.strictEqual((yield* checkpoints).length, 1)
+    }),
+  )
+
+  it.effect("reports a log that was rewritten in the health part `audit`, and works on the others", () =>
+    Effect.gen(function* () {
+      const [rewritten, intact] = [yield* openLog, yield* openLog]
+      yield* rewritten.addMany(10)
+      yield* rewritten.note
+      const { organizationId, sql } = rewritten
+      yield* sql`UPDATE event_hashes SET hash = ${Buffer.alloc(32)} WHERE organization_id = ${organizationId} AND index = 3`
+      yield* sql`UPDATE event_checkpoints SET signed_at = signed_at - interval '6 minutes'`
+      yield* rewritten.addMany(1)
+      yield* intact.addMany(5)
+      const parts = yield* HealthChecks
+      yield* Layer.build(Worker.layer)
+      const state = Effect.flatMap(
+        Effect.sync(() => parts.get("audit")),
+        (part) => part ?? Effect.die(new Error("There is no such part")),
+      )
+      yield* waitUntil(
+        "the part is down",
+        Effect.map(state, ({ status }) => status === "down"),
+      )
+      yield* waitUntil(
+        "the other log is sealed",
+        Effect.map(intact.size, (size) => size >= 5),
+      )
+      const notes = yield* sql`SELECT 1 FROM event_checkpoints WHERE organization_id = ${organizationId}`
+      assert.strictEqual(notes.length, 1)
+    }).pipe(Effect.scoped),
+  )
+})

@@ -1,0 +1,140 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Schema } from "effect"
+import { createHash } from "node:crypto"
+import { isConsistent, isIncluded } from "../../src/domains/audit/rules/Proofs.ts"
+import {
+  consistencyRanges,
+  grown,
+  inclusionRanges,
+  leafHash,
+  makeGrowth,
+  neededFor,
+  openRanges,
+  rootOf,
+} from "../../src/domains/audit/rules/Tree.ts"
+import type { Hash, LeafRange, NodeRange } from "../../src/domains/audit/rules/Tree.ts"
+
+const sha256 = (...parts: ReadonlyArray<Uint8Array>): Buffer =>
+  createHash("sha256").update(Buffer.concat(parts)).digest()
+
+/** The definitions of RFC 6962, section 2.1, word by word. */
+const MTH = (d: ReadonlyArray<Hash>): Hash => {
+  if (d.length === 0) return sha256()
+  if (d.length === 1) return d[0]!
+  const k = largestPowerOfTwoBelow(d.length)
+  return sha256(Buffer.of(1), MTH(d.slice(0, k)), MTH(d.slice(k)))
+}
+const PATH = (m: number, d: ReadonlyArray<Hash>): ReadonlyArray<Hash> => {
+  if (d.length === 1) return []
+  const k = largestPowerOfTwoBelow(d.length)
+  return m < k ? [...PATH(m, d.slice(0, k)), MTH(d.slice(k))] : [...PATH(m - k, d.slice(k)), MTH(d.slice(0, k))]
+}
+const SUBPROOF = (m: number, d: ReadonlyArray<Hash>, b: boolean): ReadonlyArray<Hash> => {
+  if (m === d.length) return b ? [] : [MTH(d)]
+  const k = largestPowerOfTwoBelow(d.length)
+  return m <= k
+    ? [...SUBPROOF(m, d.slice(0, k), b), MTH(d.slice(k))]
+    : [...SUBPROOF(m - k, d.slice(k), false), MTH(d.slice(0, k))]
+}
+const largestPowerOfTwoBelow = (n: number): number => {
+  let k = 1
+  while (k * 2 < n) k *= 2
+  return k
+}
+
+const leavesOf = (count: number) => Array.from({ length: count }, (_, at) => leafHash(`event ${at}`))
+
+/** Stored nodes of a tree, and how many were read. */
+const makeStore = () => {
+  const nodes = new Map<string, Hash>()
+  const lookup = (level: number, index: number) => nodes.get(`${level}/${index}`)
+  let size = 0
+  return {
+    nodes,
+    lookup,
+    add: (leaves: ReadonlyArray<Hash>) => {
+      for (const { hash, index, level } of grown(size, leaves, lookup) ?? []) {
+        assert.isFalse(nodes.has(`${level}/${index}`))
+        nodes.set(`${level}/${index}`, hash)
+      }
+      size += leaves.length
+    },
+  }
+}
+
+const rootsOf = (
+  ranges: ReadonlyArray<LeafRange>,
+  lookup: (level: number, index: number) => Hash | undefined,
+): ReadonlyArray<Hash> => ranges.flatMap((range) => rootOf(range, lookup) ?? [])
+
+const Size = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 700 }))
+const Fraction = Schema.Number.check(Schema.isBetween({ minimum: 0, maximum: 0.999 }))
+
+describe("the tree of an event log", () => {
+  it.prop(
+    "has the roots and proofs of RFC 6962, which verify, however its leaves arrive",
+    [Size, Fraction, Fraction],
+    ([count, where, cut]) => {
+      const leaves = leavesOf(count)
+      const store = makeStore()
+      const first = Math.floor(cut * count)
+      store.add(leaves.slice(0, first))
+      store.add(leaves.slice(first))
+      const index = Math.floor(where * count)
+      const root = MTH(leaves)
+      assert.deepStrictEqual(rootOf({ from: 0, to: count }, store.lookup), root)
+      const growing = makeGrowth()
+      leaves.forEach(growing.add)
+      assert.deepStrictEqual(growing.root(), root)
+      const inclusion = PATH(index, leaves)
+      assert.deepStrictEqual(rootsOf(inclusionRanges(index, count), store.lookup), inclusion)
+      assert.isTrue(isIncluded(leaves[index]!, index, { size: count, root }, inclusion))
+      const older = { size: index + 1, root: MTH(leaves.slice(0, index + 1)) }
+      const consistency = SUBPROOF(older.size, leaves, true)
+      assert.deepStrictEqual(rootsOf(consistencyRanges(older.size, count), store.lookup), consistency)
+      assert.isTrue(isConsistent(older, { size: count, root }, consistency))
+    },
+  )
+
+  it.prop(
+    "proves nothing else: no other leaf, no other place, no changed hash, no other beginning",
+    [Size, Fraction, Fraction],
+    ([count, where, which]) => {
+      const leaves = leavesOf(count)
+      const index = Math.floor(where * count)
+      const tree = { size: count, root: MTH(leaves) }
+      const proof = PATH(index, leaves)
+      const leaf = leaves[index]!
+      const other = leafHash("another event")
+      assert.isFalse(isIncluded(other, index, tree, proof))
+      for (const place of [index - 1, index + 1, count]) assert.isFalse(isIncluded(leaf, place, tree, proof))
+      const changed = (hashes: ReadonlyArray<Hash>) =>
+        hashes.map((hash, at) => (at === Math.floor(which * hashes.length) ? other : hash))
+      if (proof.length > 0) assert.isFalse(isIncluded(leaf, index, tree, changed(proof)))
+      assert.isFalse(isIncluded(leaf, index, tree, [...proof, other]))
+      const older = { size: index + 1, root: MTH(leaves.slice(0, index + 1)) }
+      const consistency = SUBPROOF(older.size, leaves, true)
+      assert.isFalse(isConsistent({ ...older, root: other }, tree, consistency))
+      assert.isFalse(isConsistent(older, { ...tree, root: other }, consistency))
+      if (consistency.length > 0) assert.isFalse(isConsistent(older, tree, changed(consistency)))
+      assert.isFalse(isConsistent(older, tree, [...consistency, other]))
+    },
+  )
+
+  it("stores a node above each full 256, of each level, and reads few hashes for a proof in a large tree", () => {
+    const store = makeStore()
+    const leaves = leavesOf(66_000)
+    for (let at = 0; at < leaves.length; at += 1_000) store.add(leaves.slice(at, at + 1_000))
+    assert.strictEqual(store.nodes.size, 66_000 + Math.floor(66_000 / 256) + 1)
+    assert.deepStrictEqual(store.lookup(16, 0), MTH(leaves.slice(0, 65_536)))
+    assert.deepStrictEqual(rootOf({ from: 0, to: 66_000 }, store.lookup), MTH(leaves))
+    assert.deepStrictEqual(rootsOf(inclusionRanges(1, 66_000), store.lookup), PATH(1, leaves))
+    const read = (ranges: ReadonlyArray<NodeRange>) => ranges.reduce((sum, { from, to }) => sum + to - from, 0)
+    for (const size of [1_000_000, 20_000_000, 5_000_000_000]) {
+      for (const index of [0, 1, 255, 256, 65_535, 999_999, size - 1]) {
+        assert.isAtMost(read(neededFor(inclusionRanges(index, size))), 4 * 255 + 300)
+      }
+      assert.isAtMost(read(openRanges(size)), 3 * 255)
+    }
+  })
+})
