@@ -31,6 +31,7 @@ const DECLARED = [
   "licenses.update",
   "metadataFields.archive",
   "metadataFields.update",
+  "offlineBundles.revoke",
   "releases.delete",
 ]
 

@@ -178,6 +178,24 @@ layer(TestService.layer, { excludeTestServices: true })("the impact of a dry run
     }),
   )
 
+  it.effect("of revoking an offline bundle, or deleting its instance: the bundles in force that are voided", () =>
+    Effect.gen(function* () {
+      const { does, dry } = yield* setup
+      const issued: Array<{ readonly id: string; readonly sequence: number; readonly expiresAt: string }> = []
+      for (let n = 0; n < 3; n++) {
+        const { expiresAt, id, sequence } = yield* does("POST", "/instances/a1/offline-bundles", {})
+        issued.push({ id, sequence, expiresAt })
+      }
+      const [first, second, third] = issued
+      yield* does("DELETE", `/instances/a1/offline-bundles/${first?.id}`)
+      assert.deepStrictEqual(yield* dry("DELETE", `/instances/a1/offline-bundles/${third?.id}`), {
+        bundles: all(third ?? {}, second ?? {}),
+      })
+      assert.deepStrictEqual(yield* dry("DELETE", `/instances/a1/offline-bundles/${first?.id}`), { bundles: all() })
+      assert.deepStrictEqual((yield* dry("DELETE", "/instances/a1")).bundles, all(third ?? {}, second ?? {}))
+    }),
+  )
+
   it.effect("of a deletion that something stands against is in the refusal, also of the real request", () =>
     Effect.gen(function* () {
       const { call, does, dry, use } = yield* setup

@@ -8,6 +8,7 @@ import type {
   ConnectorImpact,
   InstanceDeletionImpact,
   MetadataFieldImpact,
+  RevocationImpact,
 } from "../../kernel/contract/dryruns/ImpactModels.ts"
 
 type ItemOf<A extends { readonly items: ReadonlyArray<unknown> }> = A["items"][number]
@@ -30,6 +31,7 @@ const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const timestamp = sql.literal(instant("u.timestamp"))
   const expiresAt = sql.literal(instant("r.expires_at"))
+  const bundleExpiresAt = sql.literal(instant("b.expires_at"))
 
   return {
     /** Instances with this license version. */
@@ -85,6 +87,20 @@ const make = Effect.gen(function* () {
           WHERE i.organization_id = ${organizationId} AND i.slug = ${instanceSlug}
             AND r.state = 'HELD' AND r.expires_at > ${at}
           ORDER BY r.id`,
+      ),
+
+    /** Offline bundles that are neither revoked nor expired: all of an instance, or one and those before it. */
+    bundlesInForce: (organizationId: string, instanceSlug: string, upTo: string | null, at: Date) =>
+      affectedRows<ItemOf<RevocationImpact["bundles"]>>()(
+        sql,
+        sql`
+          SELECT b.id, b.sequence, ${bundleExpiresAt} AS "expiresAt" FROM instances i
+          JOIN offline_bundles b ON b.organization_id = i.organization_id AND b.instance_id = i.id
+          WHERE i.organization_id = ${organizationId} AND i.slug = ${instanceSlug}
+            AND b.revoked_at IS NULL AND b.expires_at > ${at}
+            AND (${upTo}::uuid IS NULL OR b.sequence <= (SELECT sequence FROM offline_bundles
+              WHERE organization_id = ${organizationId} AND instance_id = i.id AND id = ${upTo}::uuid))
+          ORDER BY b.sequence DESC`,
       ),
 
     /** The field that decides on values of the key of this field: the active one, otherwise this one. */

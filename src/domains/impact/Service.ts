@@ -8,6 +8,7 @@ import type {
   InstanceDeletionImpact,
   LicenseImpact as LicenseImpactRecord,
   MetadataFieldImpact,
+  RevocationImpact,
 } from "../../kernel/contract/dryruns/ImpactModels.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Licenses } from "../licenses/Service.ts"
@@ -66,9 +67,11 @@ const make = Effect.gen(function* () {
   const instanceDeletion = before(
     Effect.fnUntraced(function* ({ caller, params }) {
       const { instanceSlug = "" } = params
+      const at = yield* now
       const impact: InstanceDeletionImpact = {
         usageEvents: yield* repo.usageEventsOf(caller.organizationId, instanceSlug),
-        reservations: yield* repo.reservationsOf(caller.organizationId, instanceSlug, yield* now),
+        reservations: yield* repo.reservationsOf(caller.organizationId, instanceSlug, at),
+        bundles: yield* repo.bundlesInForce(caller.organizationId, instanceSlug, null, at),
       }
       return impact
     }),
@@ -101,6 +104,16 @@ const make = Effect.gen(function* () {
     }),
   )
 
+  const revocation = before(
+    Effect.fnUntraced(function* ({ caller, params }) {
+      const { bundleId = "", instanceSlug = "" } = params
+      const impact: RevocationImpact = {
+        bundles: yield* repo.bundlesInForce(caller.organizationId, instanceSlug, bundleId, yield* now),
+      }
+      return impact
+    }),
+  )
+
   const impacts: Readonly<Record<ImpactKind, Impact>> = {
     license,
     "license-migration": licenseMigration,
@@ -111,6 +124,7 @@ const make = Effect.gen(function* () {
     deletion: () => Effect.succeed(Effect.succeed(noneBlocks)),
     "metadata-field": metadataField,
     connector,
+    revocation,
   }
 
   return { of: (kind: ImpactKind, change: Rehearsed) => impacts[kind](change) }

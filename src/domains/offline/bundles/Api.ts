@@ -8,6 +8,8 @@ import {
   OpenToLicenseKeys,
   RequiredScope,
 } from "../../../kernel/contract/Endpoint.ts"
+import { DryRunImpact, DryRunOf, dryRunQuery, DryRuns } from "../../../kernel/contract/dryruns/DryRun.ts"
+import { RevocationImpact } from "../../../kernel/contract/dryruns/ImpactModels.ts"
 import { exampleBody } from "../../../kernel/contract/Example.ts"
 import { Page, pageQuery } from "../../../kernel/contract/Page.ts"
 import { InvalidCursor, ValidationFailed } from "../../../kernel/contract/Problem.ts"
@@ -19,6 +21,12 @@ import { IssuedOfflineBundle, IssueOfflineBundle, OfflineBundle } from "./Model.
 
 const instance = { instanceSlug: PathName }
 const bundle = { ...instance, bundleId: Uuid.annotate({ description: "Id of the offline bundle" }) }
+
+const RevocationDryRun = DryRunOf("OfflineBundleRevocation", {
+  status: 204,
+  body: Schema.Null,
+  impact: RevocationImpact,
+})
 
 export class OfflineBundlesApi extends HttpApiGroup.make("offlineBundles")
   .add(
@@ -72,9 +80,12 @@ export class OfflineBundlesApi extends HttpApiGroup.make("offlineBundles")
       ),
     HttpApiEndpoint.delete("revoke", "/instances/:instanceSlug/offline-bundles/:bundleId", {
       params: bundle,
-      success: HttpApiSchema.NoContent,
+      query: dryRunQuery,
+      success: [HttpApiSchema.NoContent, RevocationDryRun],
       error: [InstanceNotFound, OfflineBundleNotFound],
     })
+      .middleware(DryRuns)
+      .annotate(DryRunImpact, "revocation")
       .annotate(RequiredScope, "write:licenses")
       .annotateMerge(
         OpenApi.annotations({

@@ -31,7 +31,7 @@ export const CurrentDryRun = Context.Reference<Array<DryRunEvent> | undefined>(
  * `license-migration`: the instances that would be moved, and whose checks would turn;
  * `grant`, `instance`: whose checks would turn; `instance-deletion`: what is deleted with the instance;
  * `deletion`: nothing, because what stands against it refuses it; `metadata-field`: whose values would be invalid;
- * `connector`: its integration records.
+ * `connector`: its integration records; `revocation`: offline bundles in force.
  */
 export type ImpactKind =
   | "license"
@@ -42,6 +42,7 @@ export type ImpactKind =
   | "deletion"
   | "metadata-field"
   | "connector"
+  | "revocation"
 
 /** The impact that dry runs of an endpoint tell. An endpoint with {@link DryRuns} needs it. */
 export class DryRunImpact extends Context.Service<DryRunImpact, ImpactKind>()("keyshelf/kernel/DryRunImpact") {}

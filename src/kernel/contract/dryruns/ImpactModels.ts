@@ -36,10 +36,27 @@ const DeletedReservation = Schema.Struct({
   expiresAt: Timestamp,
 }).annotate(component("DeletedReservation", { id: "0198c2b0-0a11-7d52-8a39-2f6c1e8a7054", entitlement: "api-calls" }))
 
+const BundleInForce = Schema.Struct({
+  id: Schema.String,
+  sequence: Schema.Int,
+  expiresAt: Timestamp,
+}).annotate(component("OfflineBundleInForce", { id: "0198c2b1-1111-7000-8000-000000000007", sequence: 7 }))
+
+const BundlesInForce = affectedSchema(
+  "OfflineBundlesInForce",
+  BundleInForce,
+  "Its offline bundles that would be voided: neither revoked nor expired",
+)
+
+/** Of a revocation of an offline bundle. */
+export const RevocationImpact = Schema.Struct({ bundles: BundlesInForce }).annotate(component("RevocationImpact"))
+export type RevocationImpact = typeof RevocationImpact.Type
+
 /** Of a deletion of an instance: what is deleted with it. */
 export const InstanceDeletionImpact = Schema.Struct({
   usageEvents: affectedSchema("DeletedUsageEvents", DeletedUsageEvent, "Usage events of the instance, newest first"),
   reservations: affectedSchema("DeletedReservations", DeletedReservation, "Its held reservations"),
+  bundles: BundlesInForce,
 }).annotate(component("InstanceDeletionImpact"))
 export type InstanceDeletionImpact = typeof InstanceDeletionImpact.Type
 
