@@ -45,7 +45,7 @@ const isBound = ({ binding }: Claims, fingerprints: unknown): boolean => {
   return [...new Set(binding.of)].filter((one) => one !== "" && found.includes(one)).length >= binding.match
 }
 
-/** Verifies a bundle. Never rejects: whatever the arguments are, the answer says what is wrong. */
+/** Verifies a bundle. Never rejects: for any arguments, the answer says what is wrong. */
 export const verifyBundle = async (token: string, options: BundleOptions): Promise<BundleAnswer> => {
   let state: State | null = null
   let rejected: Claims | null = null

@@ -26,7 +26,7 @@ const make = Effect.gen(function* () {
 
   return {
     /**
-     * Until the transaction ends, nobody else seals events of this log or signs its checkpoints. Its statements are planned by index.
+     * Until the transaction ends, only this transaction seals events of this log and signs its checkpoints. Its statements are planned by index.
      */
     lock: (organizationId: string) => Effect.andThen(planByIndex, advisoryLock(sql, `audit/${organizationId}`)),
 

@@ -42,7 +42,7 @@ const make = Effect.gen(function* () {
     })
     const all = yield* prefixBefore(end)
     const prefix = all.count <= MAX_PRUNED ? all : yield* prefixBefore(earlier(end, nextDay(oldest)))
-    // Otherwise the records of a log without other events would be replaced by new ones for ever.
+    // Otherwise the records of a log without other events would be replaced by new ones again and again.
     if (prefix.count === 0 || all.isOnlyRecords) return 0
     const pruned = { upTo: prefix.upTo, before: prefix.before.toISOString() }
     const origin = logOrigin(organizationId)

@@ -249,7 +249,7 @@ const make = Effect.gen(function* () {
     )
   })
 
-  /** The instance. Nobody else changes it, or issues a bundle of it, before the transaction ends. */
+  /** The instance. Others can neither change it nor issue a bundle of it before the transaction ends. */
   const lock = Effect.fnUntraced(function* (slug: string) {
     yield* Transaction
     const { organizationId } = yield* Caller

@@ -73,6 +73,6 @@ export class OfflineApi extends HttpApiGroup.make("offline")
   .annotateMerge(
     OpenApi.annotations({
       title: "Offline verification",
-      description: "Keys and revocations for whoever verifies offline bundles.",
+      description: "Keys and revocations, for the verification of offline bundles.",
     }),
   ) {}

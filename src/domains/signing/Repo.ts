@@ -18,7 +18,7 @@ const make = Effect.gen(function* () {
       WHERE organization_id = ${organizationId} AND purpose = ${purpose} AND state = ${state}`)
 
   return {
-    /** Until the transaction ends, nobody else creates or activates keys of this purpose. */
+    /** Until the transaction ends, only this transaction creates and activates keys of this purpose. */
     lockPurpose: (organizationId: string, purpose: KeyPurpose) =>
       advisoryLock(sql, `signing-keys/${organizationId}/${purpose}`),
 
