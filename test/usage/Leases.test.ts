@@ -262,7 +262,7 @@ layer(TestService.layer, { excludeTestServices: true })("the leases of an entitl
         // Without room on its pages, each of the 3,000 renewals would add a row: more than 30 pages.
         assert.isAtMost(after.seats, before.seats + 12)
       }),
-    60_000,
+    120_000,
   )
 
   it.effect("that ended are deleted by the sweeper after their day", () =>
