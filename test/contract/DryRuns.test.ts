@@ -1,6 +1,6 @@
 import { PgClient } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Schedule } from "effect"
 import { Signals } from "../../src/kernel/ports/Signals.ts"
 import { TestService } from "../support/TestService.ts"
 import type { HttpResponse } from "../support/TestService.ts"
@@ -127,8 +127,11 @@ layer(TestService.layer, { excludeTestServices: true })("a dry run", (it) => {
         const headers = endpoint.takesIdempotencyKey ? { "idempotency-key": "dry" } : {}
         const waitForSignal = yield* signals.subscribe("events")
         // While the listener connects, a subscriber may be woken without a signal.
-        yield* Effect.repeat(Effect.andThen(Effect.sleep(5), signals.listening), { until: (listening) => listening })
-        const isSignalled = Effect.raceFirst(Effect.as(waitForSignal, true), Effect.as(Effect.sleep(1), false))
+        yield* Effect.repeat(signals.listening, {
+          until: (listening) => listening,
+          schedule: Schedule.spaced("5 millis"),
+        })
+        const isSignalled = Effect.raceFirst(Effect.as(waitForSignal, true), Effect.as(Effect.yieldNow, false))
         const compared = Effect.fnUntraced(function* (scenario: Scenario) {
           const { body: listed } = yield* core("GET", "/events?limit=100", { token: owner.token })
           const { nextCursor } = listed

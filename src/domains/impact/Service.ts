@@ -1,5 +1,6 @@
 /** What a change would do to other records: the impact that a dry run tells (design of offline use and audit, C2). */
 import { Context, Effect, Layer, Option, Predicate } from "effect"
+import { mapInPieces } from "../../kernel/concurrency/Pieces.ts"
 import type { ImpactKind } from "../../kernel/contract/dryruns/DryRun.ts"
 import { affectedOf, namedTo } from "../../kernel/contract/dryruns/Impact.ts"
 import type { DeletionImpact } from "../../kernel/contract/dryruns/Impact.ts"
@@ -84,7 +85,8 @@ const make = Effect.gen(function* () {
     const isRejected = ({ value }: StoredValue) => field.isArchived || validate(field.jsonSchema, value).length > 0
     const { found: invalid, isComplete } = yield* readPages(
       (last: StoredValue | undefined, count) => repo.valuesOf(caller.organizationId, field, last?.id ?? null, count),
-      (page) => Effect.sync(() => page.filter(isRejected)),
+      (page) =>
+        Effect.map(mapInPieces(page, isRejected), (rejected) => page.filter((_, position) => rejected[position])),
     )
     const shown = affectedOf(
       invalid.map(({ customer, slug }) => (customer === undefined ? { slug } : { slug, customer })),

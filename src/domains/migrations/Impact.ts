@@ -14,7 +14,7 @@ const make = Effect.gen(function* () {
   const repo = yield* MigrationsRepo
   const licenseImpact = yield* LicenseImpact
 
-  /** The instances that would be moved, a page at a time. */
+  /** The instances that would be moved, and one more than are counted if there are more. */
   const instancesOf = Effect.fnUntraced(function* (row: MigrationRow) {
     if (row.instanceSlugs !== null) {
       const named = yield* repo.named(row.organizationId, row.instanceSlugs)
