@@ -1,0 +1,47 @@
+import { statements } from "./statements.ts"
+
+// What offline bundles reserve, and what sites bring back. `instances.allowances_until` is the latest `open_until` of an
+// instance's allowances: a check reads allowances only of instances that have one. `offline_period_usage` is how much
+// ledgers have brought of a period. `lines` and `head` of a ledger are the number and the hash of its last line.
+export default statements(
+  `ALTER TABLE instances ADD COLUMN allowances_until timestamptz`,
+  `CREATE TABLE offline_allowances (
+    organization_id uuid NOT NULL,
+    instance_id uuid NOT NULL,
+    entitlement_id uuid NOT NULL,
+    bundle_id uuid NOT NULL,
+    sequence integer NOT NULL,
+    quantity numeric NOT NULL CHECK (quantity > 0),
+    valid_from timestamptz NOT NULL,
+    valid_until timestamptz NOT NULL,
+    open_until timestamptz NOT NULL,
+    ended_at timestamptz,
+    PRIMARY KEY (organization_id, instance_id, entitlement_id, bundle_id),
+    FOREIGN KEY (organization_id, instance_id) REFERENCES instances (organization_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (organization_id, entitlement_id) REFERENCES entitlements (organization_id, id) ON DELETE CASCADE
+  )`,
+  `CREATE INDEX offline_allowances_entitlement ON offline_allowances (organization_id, entitlement_id)`,
+  `CREATE INDEX offline_allowances_sweep ON offline_allowances (open_until)`,
+  `CREATE TABLE offline_period_usage (
+    organization_id uuid NOT NULL,
+    instance_id uuid NOT NULL,
+    entitlement_id uuid NOT NULL,
+    period_start timestamptz NOT NULL,
+    quantity numeric NOT NULL,
+    PRIMARY KEY (organization_id, instance_id, entitlement_id, period_start),
+    FOREIGN KEY (organization_id, instance_id, entitlement_id, period_start)
+      REFERENCES usage_totals (organization_id, instance_id, entitlement_id, period_start) ON DELETE CASCADE
+  )`,
+  `CREATE TABLE offline_ledgers (
+    organization_id uuid NOT NULL,
+    instance_id uuid NOT NULL,
+    source text NOT NULL,
+    lines bigint NOT NULL,
+    head text NOT NULL,
+    closed_at timestamptz,
+    created_at timestamptz NOT NULL,
+    updated_at timestamptz NOT NULL,
+    PRIMARY KEY (organization_id, instance_id, source),
+    FOREIGN KEY (organization_id, instance_id) REFERENCES instances (organization_id, id) ON DELETE CASCADE
+  )`,
+)
