@@ -451,6 +451,8 @@ test("a full catalog cache is cleared and filled again", () => {
     periodStart: null,
     used: null,
     held: null,
+    allowances: null,
+    broughtIn: null,
   } as const
   const organizations = Array.from({ length: 30 }, (_, number) => number)
   const known = () => organizations.filter((number) => catalogs.usageQueryOf(question(number)) !== undefined)

@@ -7,7 +7,7 @@ import { Commits } from "../../../kernel/database/Connections.ts"
 import { column, hasCitus, records } from "../../../kernel/database/Statements.ts"
 import { storedDecimal } from "../../../kernel/values/Decimal.ts"
 import { isBefore } from "../../../kernel/values/Timestamp.ts"
-import { grantJoin, licenseJoin, totalsAround } from "../TermsSql.ts"
+import { grantJoin, heldByAllowances, licenseJoin, totalsAround } from "../TermsSql.ts"
 import type { Account } from "./Account.ts"
 import { meterColumns, meterOf, totalColumns, totalRowOf } from "./LedgerRepo.ts"
 import type { LockedTotal, MeterRow, StoredTotal } from "./LedgerRepo.ts"
@@ -42,7 +42,9 @@ const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const { ask } = yield* Commits
   const isSharded = yield* hasCitus(sql)
-  const columns = sql.literal(`${meterColumns}, ${totalColumns}, t.decided_at AS "decidedAt", h.quantity::text AS held`)
+  const columns = sql.literal(
+    `${meterColumns}, ${totalColumns}, t.decided_at AS "decidedAt", (h.quantity + ${heldByAllowances("e.id", "t.period_start", "greatest(asked.at, t.decided_at)")})::text AS held`,
+  )
   const ownOrganization = sql.literal("asked.organization_id")
   const licenseAndGrant = sql.literal(`${licenseJoin} ${grantJoin}`)
   const around = sql.literal(totalsAround("t.*, t.xmin, t.ctid"))

@@ -8,7 +8,14 @@ import { toJson } from "../../../../kernel/contract/JsonResponse.ts"
 import type { AggregationMethod } from "../../../entitlements/Model.ts"
 import type { AppliedOverride } from "../../../instances/overrides/Model.ts"
 import type { CheckedEntitlement, CheckedInstance } from "../../rules/Terms.ts"
-import { checkedColumns, grantsAndUsageJoins, heldQuantity, licenseJoin, liveLeases } from "../../TermsSql.ts"
+import {
+  checkedColumns,
+  grantsAndUsageJoins,
+  heldByAllowances,
+  heldQuantity,
+  licenseJoin,
+  liveLeases,
+} from "../../TermsSql.ts"
 import type { AsOf } from "../../TermsSql.ts"
 
 /** A check of an instance. */
@@ -58,7 +65,7 @@ export interface UsageRow extends Pick<CheckedInstance, "startLicenseDate" | "en
   readonly overrides: Readonly<Record<string, AppliedOverride>> | null
   /** An array in PostgreSQL's text format: the total of each entitlement, in the order of the question. */
   readonly used: string
-  /** The same of what reservations hold; `null` if the instance has none. */
+  /** The same of what reservations and allowances hold; `null` if the instance has none. */
   readonly held: string | null
 }
 
@@ -84,6 +91,7 @@ const make = Effect.gen(function* () {
       SELECT version FROM catalog_versions WHERE organization_id = i.organization_id OFFSET 0
     ) c ON true`)
   const held = sql.literal(heldQuantity("wanted.id"))
+  const allowances = sql.literal(heldByAllowances("wanted.id", `asked."periodStart"`, "asked.at"))
   const live = sql.literal(liveLeases("wanted.id"))
 
   return {
@@ -103,7 +111,8 @@ const make = Effect.gen(function* () {
         FROM jsonb_to_recordset(${sql.json(questions.map((question, number) => toJson({ number, ...question })))})
           AS asked (number int, "organizationId" uuid, instance text, entitlements text[], at timestamptz, known timestamptz)
         CROSS JOIN LATERAL (
-          SELECT organization_id, id, slug, license_id, start_license_date, end_license_date, grace_days, overrides
+          SELECT organization_id, id, slug, license_id, start_license_date, end_license_date, grace_days, overrides,
+            allowances_until
           FROM instances
           WHERE organization_id = ${within ?? ownOrganization} AND slug = asked.instance OFFSET 0
         ) i
@@ -131,17 +140,20 @@ const make = Effect.gen(function* () {
                 AND entitlement_id = wanted.id AND period_start = asked."periodStart"
             ) FROM unnest(asked."entitlementIds") AS wanted (id)
           )::text END AS used,
-          CASE WHEN EXISTS (
+          CASE WHEN i.allowances_until > asked.at OR EXISTS (
             SELECT 1 FROM usage_reservations
             WHERE organization_id = i.organization_id AND instance_id = i.id AND state = 'HELD'
-          ) THEN ARRAY(SELECT (${held}) FROM unnest(asked."entitlementIds") AS wanted (id))::text END AS held
+          ) THEN ARRAY(
+            SELECT coalesce((${held}), 0) + ${allowances} FROM unnest(asked."entitlementIds") AS wanted (id)
+          )::text END AS held
         FROM ROWS FROM (
           jsonb_to_recordset(${`[${questions.map(withInstants).join(",")}]`}::text::jsonb) AS ("organizationId" uuid, instance text, "entitlementIds" uuid[],
             "periodStart" timestamptz, leased boolean, at timestamptz, known timestamptz)
         ) WITH ORDINALITY
           AS asked ("organizationId", instance, "entitlementIds", "periodStart", leased, at, known, number)
         CROSS JOIN LATERAL (
-          SELECT organization_id, id, license_id, start_license_date, end_license_date, grace_days, overrides FROM instances
+          SELECT organization_id, id, license_id, start_license_date, end_license_date, grace_days, overrides, allowances_until
+          FROM instances
           WHERE organization_id = asked."organizationId" AND slug = asked.instance OFFSET 0
         ) i
         ${catalogVersion}`,
