@@ -77,4 +77,19 @@ export default statements(
         AND created_at < coalesce(ends, 'infinity')
     );
   END $$`,
+  // What reservations and allowances hold of several entitlements, for the statement of batched checks. A function, because its
+  // parts would cost every check of that statement, also of instances without allowances.
+  `CREATE FUNCTION held_with_allowances(
+    organization uuid, instance uuid, entitlements uuid[], begins timestamptz, at timestamptz, known timestamptz
+  ) RETURNS text LANGUAGE plpgsql STABLE AS $$
+  BEGIN
+    RETURN ARRAY(
+      SELECT offline_held(organization, instance, wanted.id, begins, NULL, at) + coalesce((
+        SELECT sum(quantity) FROM usage_reservations
+        WHERE organization_id = organization AND instance_id = instance AND entitlement_id = wanted.id
+          AND state = 'HELD' AND expires_at > at AND expires_at <= at + interval '25 hours' AND created_at <= known
+      ), 0)
+      FROM unnest(entitlements) AS wanted (id)
+    )::text;
+  END $$`,
 )

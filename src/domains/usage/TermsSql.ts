@@ -70,13 +70,6 @@ const broughtIn = `CASE WHEN i.allowances_until > asked.at THEN (
   ) END AS "broughtIn"`
 
 /**
- * What allowances hold of an entitlement of the instance `i` in the period that begins at an instant. Only of an instance that
- * may have allowances, and as a number in any case.
- */
-export const heldByAllowances = (entitlementId: string, begins: string, at: string): string =>
-  `CASE WHEN i.allowances_until > asked.at THEN offline_held(i.organization_id, i.id, ${entitlementId}, ${begins}, NULL, ${at}) ELSE 0 END`
-
-/**
  * The columns of a check: of the instance `i`, its license `l`, the entitlement `e`, its grant `g`, a total `t` and
  * reservations `h`.
  */

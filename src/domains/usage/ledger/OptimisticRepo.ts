@@ -7,7 +7,7 @@ import { Commits } from "../../../kernel/database/Connections.ts"
 import { column, hasCitus, records } from "../../../kernel/database/Statements.ts"
 import { storedDecimal } from "../../../kernel/values/Decimal.ts"
 import { isBefore } from "../../../kernel/values/Timestamp.ts"
-import { grantJoin, heldByAllowances, licenseJoin, totalsAround } from "../TermsSql.ts"
+import { grantJoin, licenseJoin, totalsAround } from "../TermsSql.ts"
 import type { Account } from "./Account.ts"
 import { meterColumns, meterOf, totalColumns, totalRowOf } from "./LedgerRepo.ts"
 import type { LockedTotal, MeterRow, StoredTotal } from "./LedgerRepo.ts"
@@ -42,9 +42,10 @@ const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const { ask } = yield* Commits
   const isSharded = yield* hasCitus(sql)
-  const columns = sql.literal(
-    `${meterColumns}, ${totalColumns}, t.decided_at AS "decidedAt", (h.quantity + ${heldByAllowances("e.id", "t.period_start", "greatest(asked.at, t.decided_at)")})::text AS held`,
-  )
+  const held = `CASE WHEN i.allowances_until > asked.at THEN h.quantity
+      + offline_held(i.organization_id, i.id, e.id, t.period_start, NULL, greatest(asked.at, t.decided_at))
+    ELSE h.quantity END::text AS held`
+  const columns = sql.literal(`${meterColumns}, ${totalColumns}, t.decided_at AS "decidedAt", ${held}`)
   const ownOrganization = sql.literal("asked.organization_id")
   const licenseAndGrant = sql.literal(`${licenseJoin} ${grantJoin}`)
   const around = sql.literal(totalsAround("t.*, t.xmin, t.ctid"))

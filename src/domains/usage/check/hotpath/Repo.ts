@@ -8,14 +8,7 @@ import { toJson } from "../../../../kernel/contract/JsonResponse.ts"
 import type { AggregationMethod } from "../../../entitlements/Model.ts"
 import type { AppliedOverride } from "../../../instances/overrides/Model.ts"
 import type { CheckedEntitlement, CheckedInstance } from "../../rules/Terms.ts"
-import {
-  checkedColumns,
-  grantsAndUsageJoins,
-  heldByAllowances,
-  heldQuantity,
-  licenseJoin,
-  liveLeases,
-} from "../../TermsSql.ts"
+import { checkedColumns, grantsAndUsageJoins, heldQuantity, licenseJoin, liveLeases } from "../../TermsSql.ts"
 import type { AsOf } from "../../TermsSql.ts"
 
 /** A check of an instance. */
@@ -91,7 +84,6 @@ const make = Effect.gen(function* () {
       SELECT version FROM catalog_versions WHERE organization_id = i.organization_id OFFSET 0
     ) c ON true`)
   const held = sql.literal(heldQuantity("wanted.id"))
-  const allowances = sql.literal(heldByAllowances("wanted.id", `asked."periodStart"`, "asked.at"))
   const live = sql.literal(liveLeases("wanted.id"))
 
   return {
@@ -140,12 +132,12 @@ const make = Effect.gen(function* () {
                 AND entitlement_id = wanted.id AND period_start = asked."periodStart"
             ) FROM unnest(asked."entitlementIds") AS wanted (id)
           )::text END AS used,
-          CASE WHEN i.allowances_until > asked.at OR EXISTS (
+          CASE WHEN i.allowances_until > asked.at THEN held_with_allowances(i.organization_id, i.id,
+            asked."entitlementIds", asked."periodStart", asked.at, asked.known)
+          WHEN EXISTS (
             SELECT 1 FROM usage_reservations
             WHERE organization_id = i.organization_id AND instance_id = i.id AND state = 'HELD'
-          ) THEN ARRAY(
-            SELECT coalesce((${held}), 0) + ${allowances} FROM unnest(asked."entitlementIds") AS wanted (id)
-          )::text END AS held
+          ) THEN ARRAY(SELECT (${held}) FROM unnest(asked."entitlementIds") AS wanted (id))::text END AS held
         FROM ROWS FROM (
           jsonb_to_recordset(${`[${questions.map(withInstants).join(",")}]`}::text::jsonb) AS ("organizationId" uuid, instance text, "entitlementIds" uuid[],
             "periodStart" timestamptz, leased boolean, at timestamptz, known timestamptz)
