@@ -10,6 +10,8 @@ export const removal = rowsIn(
   "usage_hours",
   "usage_rollups",
   "usage_unique_keys",
+  "offline_allowances",
+  "offline_period_usage",
   "usage_events",
   "usage_totals",
 )
