@@ -2,7 +2,9 @@ import { statements } from "./statements.ts"
 
 // What offline bundles reserve, and what sites bring back. `instances.allowances_until` is the latest `open_until` of an
 // instance's allowances: a check reads allowances only of instances that have one. `offline_period_usage` is how much
-// ledgers have brought of a period. `lines` and `head` of a ledger are the number and the hash of its last line.
+// ledgers have brought of a period. `lines` and `head` of a ledger are the number and the hash of its last line,
+// `bundle_sequence` is the newest bundle that a line has named, and `until` when the last bundle ends its uploads.
+// `forked_line` and `forked_hash` are the line that did not follow, so that its event is emitted once.
 // `offline_held` is what the allowances of an instance still reserve of the period from `begins` to `ends`, at an instant: the
 // greatest of those that are open then, without what ledgers have brought already. The function `usage_held` of migration 15
 // adds it, so that nodes of the release before respect allowances too.
@@ -41,12 +43,18 @@ export default statements(
     source text NOT NULL,
     lines bigint NOT NULL,
     head text NOT NULL,
+    bundle_sequence integer,
+    until timestamptz NOT NULL,
     closed_at timestamptz,
+    forked_at timestamptz,
+    forked_line bigint,
+    forked_hash text,
     created_at timestamptz NOT NULL,
     updated_at timestamptz NOT NULL,
     PRIMARY KEY (organization_id, instance_id, source),
     FOREIGN KEY (organization_id, instance_id) REFERENCES instances (organization_id, id) ON DELETE CASCADE
   )`,
+  `CREATE INDEX offline_ledgers_sweep ON offline_ledgers (until)`,
   `CREATE FUNCTION offline_held(
     organization uuid, instance uuid, entitlement uuid, begins timestamptz, ends timestamptz, at timestamptz
   ) RETURNS numeric LANGUAGE plpgsql STABLE AS $$

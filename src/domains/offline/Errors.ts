@@ -1,4 +1,4 @@
-/** Problems of offline bundles and revocation lists. */
+/** Problems of offline bundles, revocation lists and ledgers. */
 import { Problem } from "../../kernel/contract/Problem.ts"
 
 export class OfflineBundleNotFound extends Problem<OfflineBundleNotFound>()(
@@ -23,4 +23,22 @@ export class RevocationListNotFound extends Problem<RevocationListNotFound>()(
   "RevocationList.NotFound",
   404,
   "Revocation list not found",
+) {}
+
+export class UploadOfflineUsageLedgerForked extends Problem<UploadOfflineUsageLedgerForked>()(
+  "UploadOfflineUsage.LedgerForked",
+  409,
+  "A line does not follow from the one before",
+) {}
+
+export class UploadOfflineUsageLedgerGap extends Problem<UploadOfflineUsageLedgerGap>()(
+  "UploadOfflineUsage.LedgerGap",
+  409,
+  "A line is missing",
+) {}
+
+export class UploadOfflineUsageLedgerClosed extends Problem<UploadOfflineUsageLedgerClosed>()(
+  "UploadOfflineUsage.LedgerClosed",
+  409,
+  "The ledger is closed",
 ) {}

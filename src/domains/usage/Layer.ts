@@ -24,6 +24,8 @@ import { LicenseImpact } from "./impact/Service.ts"
 import { LeasesRepo } from "./leases/Repo.ts"
 import { Leases } from "./leases/Service.ts"
 import { UsageReports } from "./reports/Service.ts"
+import { OfflineUsageRepo } from "./offline/Repo.ts"
+import { OfflineUsage } from "./offline/Service.ts"
 import { ReservationsRepo } from "./reservations/Repo.ts"
 import { Reservations } from "./reservations/Service.ts"
 import { TermsSnapshots } from "./snapshots/Service.ts"
@@ -39,6 +41,7 @@ export const layer = Layer.mergeAll(
   Reservations.layer,
   Leases.layer,
   LicenseImpact.layer,
+  OfflineUsage.layer,
   UsageEvents.layer,
   UsageRetention.layer.pipe(Layer.provideMerge(Rollups.layer)),
 ).pipe(
@@ -60,6 +63,7 @@ export const layer = Layer.mergeAll(
       ImpactRepo.layer,
       UsageEventsRepo.layer,
       RollupsRepo.layer,
+      OfflineUsageRepo.layer,
     ),
   ),
 )

@@ -39,13 +39,9 @@ const make = Effect.gen(function* () {
     sql`organization_id = ${organizationId} AND instance_id = ${instanceId}`
 
   return {
-    /** Stores the allowances of a bundle. From now on, checks of the instance read allowances. */
+    /** Stores the allowances of a bundle. */
     insert: (bundle: AllowingBundle, allowances: ReadonlyArray<NewAllowance>) =>
       executed(sql`
-        WITH marked AS (
-          UPDATE instances SET allowances_until = greatest(allowances_until, ${bundle.openUntil})
-          WHERE organization_id = ${bundle.organizationId} AND id = ${bundle.instanceId}
-        )
         INSERT INTO offline_allowances (organization_id, instance_id, entitlement_id, bundle_id, sequence, quantity,
           valid_from, valid_until, open_until)
         SELECT ${bundle.organizationId}::uuid, ${bundle.instanceId}::uuid, allowed."entitlementId",

@@ -1,10 +1,12 @@
 /** Use cases of allowances. They are decided under the locks of the totals that they reserve a part of. */
 import { Context, Effect, Layer } from "effect"
+import type { Caller } from "../../../kernel/contract/Caller.ts"
 import { failWithErrors } from "../../../kernel/contract/Problem.ts"
 import type { ValidationFailed } from "../../../kernel/contract/Problem.ts"
 import type { Transaction } from "../../../kernel/database/Transactions.ts"
 import { amountOf, decimalOfAmount, decimalText, storedDecimal } from "../../../kernel/values/Decimal.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
+import { Instances } from "../../instances/Service.ts"
 import { LedgerRepo } from "../ledger/LedgerRepo.ts"
 import { LockedLedger } from "../ledger/LockedLedger.ts"
 import type { EntitlementSnapshot, Life } from "../snapshots/Model.ts"
@@ -35,7 +37,7 @@ export class Allowances extends Context.Service<
     readonly hold: (
       bundle: AllowingBundle,
       request: AllowanceRequest,
-    ) => Effect.Effect<string | undefined, ValidationFailed, Transaction>
+    ) => Effect.Effect<string | undefined, ValidationFailed, Caller | Transaction>
     /** The allowances of bundles of an instance, by the id of the bundle. */
     readonly ofBundles: (
       organizationId: string,
@@ -62,6 +64,7 @@ export class Allowances extends Context.Service<
     Allowances,
     Effect.gen(function* () {
       const repo = yield* AllowancesRepo
+      const instances = yield* Instances
       const meters = yield* LedgerRepo
       const ledger = yield* LockedLedger
 
@@ -81,6 +84,7 @@ export class Allowances extends Context.Service<
           return meter === undefined ? [] : [{ meter: withPromisedGrant(meter, entitlements), quantity }]
         })
         // Stored before the totals are locked, so that what is held of them includes it.
+        yield* instances.readAllowancesUntil(bundle.instanceId, bundle.openUntil)
         yield* repo.insert(
           bundle,
           allowed.map(({ meter: { entitlementId }, quantity }) => ({
