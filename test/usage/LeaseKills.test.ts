@@ -1,9 +1,9 @@
 import { PgClient } from "@effect/sql-pg"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Schedule } from "effect"
+import { Effect, Layer } from "effect"
 import { request } from "../support/http.ts"
 import type { HttpResponse } from "../support/http.ts"
-import { installation } from "../support/Nodes.ts"
+import { installation, killInTurns } from "../support/Nodes.ts"
 import type { ServiceProcess } from "../support/ServiceProcess.ts"
 import { TestDatabase, testSql } from "../support/TestDatabase.ts"
 
@@ -80,22 +80,13 @@ describe("seats through two nodes that are killed in turns", { timeout: 180_000 
       }
       const clients = Array.from({ length: CLIENTS }, (_, number) => client(number))
       const answered = () => [...statuses.values()].reduce((sum, count) => sum + count, 0)
-      /** Waits until the clients have been answered a thousand times more. */
-      const moreAnswers = Effect.suspend(() => {
-        const before = answered()
-        return Effect.repeat(Effect.sync(answered), {
-          until: (count) => count >= before + 1_000,
-          schedule: Schedule.spaced("20 millis"),
-        })
+      yield* killInTurns({
+        nodes,
+        kills: KILLS,
+        start: node({ SERVICE_ROLES: "core,internal" }),
+        progress: answered,
+        step: 1_000,
       })
-      for (let kill = 0; kill < KILLS; kill++) {
-        yield* moreAnswers
-        const index = kill % 2
-        nodes[index]?.process.kill("SIGKILL")
-        yield* (nodes[index] as ServiceProcess).ended
-        nodes[index] = yield* node({ SERVICE_ROLES: "core,internal" })
-      }
-      yield* moreAnswers
       run.stopped = true
       yield* Effect.promise(() => Promise.all(clients))
 
