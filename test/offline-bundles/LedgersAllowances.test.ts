@@ -57,6 +57,43 @@ layer(TestService.layer, { excludeTestServices: true })("the upload of a ledger"
     }),
   )
 
+  it.effect("turns what an allowance holds into usage, so that others can use as much as before", () =>
+    Effect.gen(function* () {
+      const { call, issued, lines, metered, upload } = yield* openLedgerSite
+      yield* metered("exports", 500)
+      const { id: bundleId } = yield* issued({ allowances: [{ entitlement: "exports", quantity: 100 }] })
+      const state = Effect.fnUntraced(function* () {
+        const { body } = yield* call("POST", "/instances/prod/check", { checks: [{ entitlement: "exports" }] })
+        return [body.checks[0].usage, body.checks[0].remaining]
+      })
+      assert.deepStrictEqual(yield* state(), [0, 400])
+      const source = newSource()
+      const written = yield* lines(
+        source,
+        [30, 70, 10].map((value) => ({ type: "exports", value, bundleId })),
+      )
+      const seen: Array<unknown> = []
+      for (const line of written) {
+        const { body } = yield* upload(source, [line])
+        seen.push([...(yield* state()), ...body.overAllowance.map(({ quantity }: { quantity: number }) => quantity)])
+      }
+      assert.deepStrictEqual(seen, [
+        [30, 400],
+        [100, 400],
+        [110, 390, 10],
+      ])
+      // The greater allowance takes over. It stays when a ledger of the earlier bundle is closed.
+      const more = yield* issued({ allowances: [{ entitlement: "exports", quantity: 200 }] })
+      assert.deepStrictEqual(yield* state(), [110, 300])
+      const earlier = newSource()
+      yield* upload(earlier, yield* lines(earlier, [{ type: "exports", value: 1, bundleId }]), { close: true })
+      assert.deepStrictEqual(yield* state(), [111, 300])
+      const last = newSource()
+      yield* upload(last, yield* lines(last, [{ type: "exports", value: 1, bundleId: more.id }]), { close: true })
+      assert.deepStrictEqual(yield* state(), [112, 388])
+    }),
+  )
+
   it.effect("that closes it ends the allowances of the bundles that it named, and of those before", () =>
     Effect.gen(function* () {
       const { allow, bundle, eventsOf, issued, ledgers, lines, metered, openAllowances, upload, used } =

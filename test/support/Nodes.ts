@@ -1,6 +1,5 @@
 /** Starts several processes of the service as nodes of one installation, with one database and one key. */
-import { Effect, Redacted, Schedule } from "effect"
-import type { Scope } from "effect"
+import { Effect, Redacted } from "effect"
 import { randomBytes } from "node:crypto"
 import { request } from "./http.ts"
 import { freePorts, randomCredential, start } from "./ServiceProcess.ts"
@@ -43,34 +42,3 @@ export const installation = (database: Redacted.Redacted) => {
 
   return { operator, node, settings, tenant }
 }
-
-/**
- * Kills two nodes in turns and starts another one instead, each time once clients have made progress. Returns after they have made
- * progress without a kill.
- */
-export const killInTurns = Effect.fnUntraced(function* <E>(options: {
-  readonly nodes: Array<ServiceProcess>
-  readonly kills: number
-  readonly start: Effect.Effect<ServiceProcess, E, Scope.Scope>
-  /** How many requests of the clients have been answered. */
-  readonly progress: () => number
-  /** How many more make progress. */
-  readonly step: number
-}) {
-  const { kills, nodes, progress, start, step } = options
-  const moreProgress = Effect.suspend(() => {
-    const before = progress()
-    return Effect.repeat(Effect.sync(progress), {
-      until: (count) => count >= before + step,
-      schedule: Schedule.spaced("20 millis"),
-    })
-  })
-  for (let kill = 0; kill < kills; kill++) {
-    yield* moreProgress
-    const index = kill % 2
-    nodes[index]?.process.kill("SIGKILL")
-    yield* (nodes[index] as ServiceProcess).ended
-    nodes[index] = yield* start
-  }
-  yield* moreProgress
-})

@@ -13,6 +13,12 @@ export class IssueOfflineBundleLicenseEnded extends Problem<IssueOfflineBundleLi
   "The license of the instance has ended",
 ) {}
 
+export class IssueOfflineBundleLimitReached extends Problem<IssueOfflineBundleLimitReached>()(
+  "IssueOfflineBundle.LimitReached",
+  409,
+  "An allowance does not fit into the limit",
+) {}
+
 export class RevocationListNotFound extends Problem<RevocationListNotFound>()(
   "RevocationList.NotFound",
   404,

@@ -1,5 +1,7 @@
 /** The layer of usage: ledger, checks, reports, CloudEvents, reservations, leases. */
 import { Layer } from "effect"
+import { AllowancesRepo } from "./allowances/Repo.ts"
+import { Allowances } from "./allowances/Service.ts"
 import { CheckRepo } from "./check/Repo.ts"
 import { PastRepo } from "./check/PastRepo.ts"
 import { Consumption } from "./check/Consumption.ts"
@@ -33,6 +35,7 @@ import { UsageRetention } from "./Retention.ts"
 export const layer = Layer.mergeAll(
   Usage.layer,
   TermsSnapshots.layer,
+  Allowances.layer,
   Consumption.layer,
   CloudEvents.layer,
   Reservations.layer,
@@ -48,6 +51,7 @@ export const layer = Layer.mergeAll(
   Layer.provideMerge(
     Layer.mergeAll(
       CheckRepo.layer,
+      AllowancesRepo.layer,
       PastRepo.layer,
       CheckBatchRepo.layer,
       LedgerRepo.layer,

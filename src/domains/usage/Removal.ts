@@ -2,6 +2,8 @@
 import { rowsIn } from "../../kernel/database/RemovedOrganizations.ts"
 
 export const removal = rowsIn(
+  "offline_allowances",
+  "offline_period_usage",
   "usage_leases",
   "usage_seats",
   "usage_reservations",
@@ -10,8 +12,6 @@ export const removal = rowsIn(
   "usage_hours",
   "usage_rollups",
   "usage_unique_keys",
-  "offline_allowances",
-  "offline_period_usage",
   "usage_events",
   "usage_totals",
 )

@@ -10,6 +10,7 @@ import { now } from "../../../kernel/values/Timestamp.ts"
 import { Events } from "../../events/Service.ts"
 import type { InstanceNotFound } from "../../instances/Errors.ts"
 import { Instances } from "../../instances/Service.ts"
+import { Allowances } from "../../usage/allowances/Service.ts"
 import { OfflineUsage } from "../../usage/offline/Service.ts"
 import { UploadOfflineUsageLedgerClosed, UploadOfflineUsageLedgerGap } from "../Errors.ts"
 import type { UploadOfflineUsageLedgerForked } from "../Errors.ts"
@@ -59,6 +60,7 @@ export class OfflineLedgers extends Context.Service<
       const failForked = yield* makeForkFailure
       const instances = yield* Instances
       const usage = yield* OfflineUsage
+      const allowances = yield* Allowances
       const events = yield* Events
       const cursors = yield* Cursors
       const transactions = yield* Transactions
@@ -71,7 +73,7 @@ export class OfflineLedgers extends Context.Service<
       ) {
         const { organizationId } = yield* Caller
         if (stored.closedAt === null && change.closedAt !== null && change.bundleSequence !== null) {
-          yield* usage.endAllowances(organizationId, key.instanceId, change.bundleSequence, key.at)
+          yield* allowances.endUpTo(organizationId, key.instanceId, change.bundleSequence, key.at)
         }
         return yield* repo.update(organizationId, key, change)
       })

@@ -40,13 +40,6 @@ const make = Effect.gen(function* () {
           AND a.entitlement_id = e.id
         WHERE e.organization_id = ${organizationId}
           AND e.slug IN (SELECT jsonb_array_elements_text(${sql.json(entitlements)}))`),
-
-    /** Ends the open allowances of the instance's bundles up to a sequence. */
-    endAllowances: (organizationId: string, instanceId: string, sequence: number, at: Date) =>
-      executed(sql`
-        UPDATE offline_allowances SET ended_at = ${at}
-        WHERE organization_id = ${organizationId} AND instance_id = ${instanceId} AND sequence <= ${sequence}
-          AND ended_at IS NULL`),
   }
 })
 

@@ -53,13 +53,6 @@ export class OfflineUsage extends Context.Service<
       instance: MeteredInstance,
       events: ReadonlyArray<object>,
     ) => Effect.Effect<ReadonlyArray<OverAllowance>, never, Caller>
-    /** Ends the allowances of the instance's bundles up to a sequence. */
-    readonly endAllowances: (
-      organizationId: string,
-      instanceId: string,
-      sequence: number,
-      at: Date,
-    ) => Effect.Effect<void, never, Transaction>
   }
 >()("keyshelf/usage/offline/OfflineUsage") {
   static readonly layer = Layer.effect(
@@ -125,11 +118,6 @@ export class OfflineUsage extends Context.Service<
             (yield* repo.find(organizationId, periods.map(keyOf))).map((row) => [totalNameOf(row), row.quantity]),
           )
           return overAllowances(periods, allowances, (period) => brought.get(totalNameOf(keyOf(period))))
-        }),
-
-        endAllowances: Effect.fnUntraced(function* (organizationId, instanceId, sequence, at) {
-          yield* Transaction
-          yield* repo.endAllowances(organizationId, instanceId, sequence, at)
         }),
       })
     }),
