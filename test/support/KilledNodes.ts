@@ -8,10 +8,18 @@ import { TestDatabase } from "./TestDatabase.ts"
 
 const KILLS = 3
 
-/** Starts the nodes. The instance has the license `pro`, which grants so much of one `NUMBER` entitlement. */
-export const openKilledNodes = Effect.fnUntraced(function* (slug: string, limit: number, more: object) {
+/**
+ * Starts the nodes, with more settings if there are any. The instance has the license `pro`, which grants so much of one `NUMBER`
+ * entitlement.
+ */
+export const openKilledNodes = Effect.fnUntraced(function* (
+  slug: string,
+  limit: number,
+  more: object,
+  env: Record<string, string> = {},
+) {
   const { node, tenant } = installation((yield* TestDatabase).url)
-  const nodes: Array<ServiceProcess> = [yield* node(), yield* node({ SERVICE_ROLES: "core,internal" })]
+  const nodes: Array<ServiceProcess> = [yield* node(env), yield* node({ SERVICE_ROLES: "core,internal", ...env })]
   const token = yield* tenant(nodes[0] as ServiceProcess)
   const send = (index: number, method: string, path: string, body?: object) =>
     request(method, `${nodes[index]?.core}/api${path}`, { token, ...(body === undefined ? {} : { body }) })
@@ -71,7 +79,7 @@ export const openKilledNodes = Effect.fnUntraced(function* (slug: string, limit:
         const killed = nodes[kill % 2] as ServiceProcess
         killed.process.kill("SIGKILL")
         yield* killed.ended
-        nodes[kill % 2] = yield* node({ SERVICE_ROLES: "core,internal" })
+        nodes[kill % 2] = yield* node({ SERVICE_ROLES: "core,internal", ...env })
       }
       yield* moreAnswers
       run.stopped = true
