@@ -48,8 +48,10 @@ import * as MethodNotAllowed from "../http/middleware/MethodNotAllowed.ts"
 import * as ProblemResponses from "../http/middleware/ProblemResponses.ts"
 import * as RateLimits from "../http/middleware/RateLimits.ts"
 import * as RequestValidation from "../http/middleware/RequestValidation.ts"
+import * as Console from "../http/routes/console/Console.ts"
 import * as Documentation from "../http/routes/documentation/Documentation.ts"
 import * as Health from "../http/routes/Health.ts"
+import * as StartPage from "../http/routes/StartPage.ts"
 import * as TokenValidation from "../http/routes/TokenValidation.ts"
 import * as Metrics from "../infra/telemetry/Metrics.ts"
 
@@ -115,20 +117,20 @@ const forOrganizations = <A, E, R>(routes: Layer.Layer<A, E, R>) =>
     Layer.provideMerge(ProblemResponses.layer),
   )
 
+/** What a listener shows to people: the console, and the documentation with the listener's own APIs first. */
+const pages = (home: "core" | "platform", ...others: ReadonlyArray<"webhooks">) =>
+  Layer.mergeAll(StartPage.layer, Console.layer(home), Documentation.layer(home, ...others))
+
 const forBrowsers = <A, E, R>(routes: Layer.Layer<A, E, R>) => Layer.provideMerge(routes, Cors.layer)
 
 /** Routes of the core listener. */
-export const coreRoutes = forBrowsers(
-  forOrganizations(Layer.mergeAll(core, webhooks, Documentation.layer("core", "webhooks"))),
-)
+export const coreRoutes = forBrowsers(forOrganizations(Layer.mergeAll(core, webhooks, pages("core", "webhooks"))))
 
 /** Routes of the core listener when webhook management has a dedicated listener. */
-export const coreRoutesWithoutWebhooks = forBrowsers(
-  forOrganizations(Layer.mergeAll(core, Documentation.layer("core"))),
-)
+export const coreRoutesWithoutWebhooks = forBrowsers(forOrganizations(Layer.mergeAll(core, pages("core"))))
 
 /** Routes of the dedicated webhook listener. */
-export const webhookRoutes = forOrganizations(webhooks)
+export const webhookRoutes = forBrowsers(forOrganizations(webhooks))
 
 const platformHandlers = Layer.mergeAll(
   AccessPlatformHttp.platformMe,
@@ -145,7 +147,7 @@ const platformHandlers = Layer.mergeAll(
 export const platformRoutes = Layer.mergeAll(
   HttpApiBuilder.layer(PlatformApi).pipe(Layer.provide(platformHandlers)),
   MethodNotAllowed.layer(PlatformApi),
-  Documentation.layer("platform"),
+  pages("platform"),
 ).pipe(
   Layer.provide([middlewares, Authentication.platformAccess]),
   // Outermost, so that it completes the responses of all other layers.
