@@ -1,13 +1,16 @@
 /** The page, or the sign-in in its place. If a credential expires, the sign-in stands over the page: what was typed stays. */
 import { useQueryClient } from "@tanstack/react-query"
-import { useEffect } from "react"
+import { lazy, Suspense, useEffect } from "react"
 import type { ReactNode } from "react"
 import { config } from "../kernel/Config.ts"
 import { start } from "../kernel/Live.ts"
 import { allows } from "../kernel/Scopes.ts"
 import { idleLimit, lock, useSessionState } from "../kernel/Session.ts"
 import type { Session } from "../kernel/Session.ts"
-import { SignInDialog, SignInPage } from "../signIn/SignIn.tsx"
+
+const load = () => import("../signIn/SignIn.tsx")
+const SignInPage = lazy(async () => ({ default: (await load()).SignInPage }))
+const SignInDialog = lazy(async () => ({ default: (await load()).SignInDialog }))
 
 const CHECK_EVERY_MS = 5_000
 const ACTIVITY = ["pointerdown", "keydown", "wheel", "touchstart"] as const
@@ -50,11 +53,19 @@ export const App = ({ children, failure }: { readonly children: ReactNode; reado
   const queries = useQueryClient()
   useIdleLock(session)
   useLive(session)
-  if (session.kind === "signed-out") return <SignInPage ended={session.ended} failure={failure} />
+  if (session.kind === "signed-out") {
+    return (
+      <Suspense fallback={null}>
+        <SignInPage ended={session.ended} failure={failure} />
+      </Suspense>
+    )
+  }
   return (
     <>
       {children}
-      {session.expired && <SignInDialog onSignedIn={() => void queries.invalidateQueries()} />}
+      <Suspense fallback={null}>
+        {session.expired && <SignInDialog onSignedIn={() => void queries.invalidateQueries()} />}
+      </Suspense>
     </>
   )
 }

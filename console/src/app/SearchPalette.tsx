@@ -81,7 +81,7 @@ const findAll = async (
   return answers.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []))
 }
 
-export const SearchPalette = ({ onClose }: { readonly onClose: () => void }) => {
+const SearchPalette = ({ onClose }: { readonly onClose: () => void }) => {
   const { scopes } = useSession()
   const navigate = useNavigate()
   const [text, setText] = useState("")
@@ -123,3 +123,5 @@ export const SearchPalette = ({ onClose }: { readonly onClose: () => void }) => 
     />
   )
 }
+
+export default SearchPalette

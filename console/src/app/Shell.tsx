@@ -1,17 +1,21 @@
 /** The frame of every screen: navigation by scopes, search, and the account. */
 import { Link, Outlet, useMatches, useRouterState } from "@tanstack/react-router"
 import { LogOut, Menu as MenuIcon, Search } from "lucide-react"
-import { useEffect, useState } from "react"
+import { lazy, Suspense, useEffect, useState } from "react"
 import { config } from "../kernel/Config.ts"
 import { allows } from "../kernel/Scopes.ts"
 import { signOut, useSession } from "../kernel/Session.ts"
 import { t } from "../kernel/texts.en.ts"
 import { Announcer } from "../widgets/Announcer.tsx"
 import { IconButton } from "../widgets/Button.tsx"
+import { PageHead } from "../widgets/Page.tsx"
 import { NotAllowed } from "../widgets/States.tsx"
 import { coreNavigation, platformNavigation } from "./navigation.ts"
-import { SearchPalette } from "./SearchPalette.tsx"
-import { ShortcutsDialog, useShortcuts } from "./Shortcuts.tsx"
+import { useShortcuts } from "./Shortcuts.ts"
+
+// Loaded when they are opened, so that the first screen does not wait for them.
+const SearchPalette = lazy(() => import("./SearchPalette.tsx"))
+const ShortcutsDialog = lazy(() => import("./ShortcutsDialog.tsx"))
 
 const Navigation = () => {
   const { scopes } = useSession()
@@ -59,7 +63,13 @@ const Account = () => {
 const Content = () => {
   const { scopes } = useSession()
   const scope = useMatches().at(-1)?.staticData.scope
-  return scope === undefined || allows(scopes, scope) ? <Outlet /> : <NotAllowed scope={scope} />
+  if (scope === undefined || allows(scopes, scope)) return <Outlet />
+  return (
+    <>
+      <PageHead title={t.states.notAllowed} />
+      <NotAllowed scope={scope} />
+    </>
+  )
 }
 
 export const Shell = () => {
@@ -77,7 +87,7 @@ export const Shell = () => {
       <a href="#main" className="skip">
         {t.app.skip}
       </a>
-      <div className="top-bar">
+      <header className="top-bar">
         <IconButton
           icon={<MenuIcon aria-hidden size={18} />}
           label={t.app.menu}
@@ -87,8 +97,8 @@ export const Shell = () => {
         {isCore && (
           <IconButton icon={<Search aria-hidden size={18} />} label={t.app.search} onPress={() => setSearching(true)} />
         )}
-      </div>
-      <div className="side">
+      </header>
+      <aside className="side" aria-label={t.app.navigation}>
         <div className="brand">
           <strong>{t.app.title}</strong>
           <span>{organization}</span>
@@ -102,12 +112,14 @@ export const Shell = () => {
         )}
         <Navigation />
         <Account />
-      </div>
+      </aside>
       <main id="main" className="main" tabIndex={-1}>
         <Content />
       </main>
-      {isSearching && <SearchPalette onClose={() => setSearching(false)} />}
-      {isHelping && <ShortcutsDialog onClose={() => setHelping(false)} />}
+      <Suspense fallback={null}>
+        {isSearching && <SearchPalette onClose={() => setSearching(false)} />}
+        {isHelping && <ShortcutsDialog onClose={() => setHelping(false)} />}
+      </Suspense>
       <Announcer />
     </div>
   )

@@ -177,5 +177,9 @@ const Loaded = ({ customer }: { readonly customer: Customer }) => {
 export const Page = () => {
   const slug = usePathName()
   const customer = useRead("GET /api/customers/:customerSlug", { params: { customerSlug: slug } })
-  return <Read of={customer}>{(found) => <Loaded key={found.id} customer={found} />}</Read>
+  return (
+    <Read of={customer} title={slug}>
+      {(found) => <Loaded key={found.id} customer={found} />}
+    </Read>
+  )
 }

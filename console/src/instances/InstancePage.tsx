@@ -57,26 +57,19 @@ const DeleteInstance = ({ instance, onClose }: { readonly instance: Instance; re
   )
 }
 
-/** The zone and its release, for readers who may see them. */
+const ALL = { query: { limit: "200" } }
+
+/** The zone and its release, for readers who may see them. Instances name the zone by its id, which has no path of its own. */
 const ZoneFact = ({ zoneId }: { readonly zoneId: string }) => {
-  const mayRead = useCan("read:deployment_zones")
-  const zone = useRead(
-    "GET /api/deployment-zones/:deploymentZoneSlug",
-    { params: { deploymentZoneSlug: zoneId } },
-    { when: mayRead },
-  )
-  const releaseId = zone.data?.releaseId ?? null
-  const mayReadReleases = useCan("read:releases")
-  const release = useRead(
-    "GET /api/releases/:releaseSlug",
-    { params: { releaseSlug: releaseId ?? "" } },
-    { when: releaseId !== null && mayReadReleases },
-  )
-  if (zone.data === undefined) return null
+  const zones = useRead("GET /api/deployment-zones", ALL, { when: useCan("read:deployment_zones") })
+  const releases = useRead("GET /api/releases", ALL, { when: useCan("read:releases") })
+  const zone = zones.data?.items.find(({ id }) => id === zoneId)
+  if (zone === undefined) return null
+  const release = releases.data?.items.find(({ id }) => id === zone.releaseId)
   return (
     <span>
-      {t.zone.toLowerCase()} <Code>{zone.data.slug}</Code>
-      {release.data !== undefined && releaseId !== null && `, ${t.release} ${release.data.version}`}
+      {t.zone.toLowerCase()} <RecordLink kind="zone" slug={zone.slug} />
+      {release !== undefined && `, ${t.release} ${release.version}`}
     </span>
   )
 }
@@ -192,5 +185,9 @@ const Loaded = ({ instance }: { readonly instance: Instance }) => {
 export const Page = () => {
   const slug = usePathName()
   const instance = useRead("GET /api/instances/:instanceSlug", { params: { instanceSlug: slug } })
-  return <Read of={instance}>{(found) => <Loaded key={found.id} instance={found} />}</Read>
+  return (
+    <Read of={instance} title={slug}>
+      {(found) => <Loaded key={found.id} instance={found} />}
+    </Read>
+  )
 }

@@ -18,13 +18,20 @@ export class Problem extends Error {
   readonly errorId: string | undefined
   /** Seconds until a repetition makes sense. */
   readonly retryAfter: number | undefined
+  /** What a refused dry run says about the records in the way. */
+  readonly impact: unknown
 
   constructor(
     status: number,
     code: string,
     title: string,
     detail: string,
-    more: { readonly errors?: ReadonlyArray<FieldError>; readonly errorId?: string; readonly retryAfter?: number } = {},
+    more: {
+      readonly errors?: ReadonlyArray<FieldError>
+      readonly errorId?: string
+      readonly retryAfter?: number
+      readonly impact?: unknown
+    } = {},
   ) {
     super(detail)
     this.status = status
@@ -34,6 +41,7 @@ export class Problem extends Error {
     this.errors = more.errors ?? []
     this.errorId = more.errorId
     this.retryAfter = more.retryAfter
+    this.impact = more.impact
   }
 }
 
@@ -89,6 +97,7 @@ const problemOf = async (response: Response): Promise<Problem> => {
     body.detail ?? response.statusText,
     {
       errors: body.errors ?? [],
+      impact: body.impact,
       ...(body.errorId === undefined ? {} : { errorId: body.errorId }),
       ...retryAfterOf(response),
     },

@@ -26,10 +26,14 @@ const library = () => import("oauth4webapi")
 
 const redirectUri = () => new URL(`${import.meta.env.BASE_URL}signed-in`, location.origin).href
 
+// Those that the service accepts for access tokens. `none` is none of them.
+const ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA", "Ed25519"]
+
 const serverOf = (oidc: OpenIdConfig) => ({
   issuer: oidc.issuer,
   authorization_endpoint: oidc.authorizationEndpoint,
   token_endpoint: oidc.tokenEndpoint,
+  id_token_signing_alg_values_supported: ALGORITHMS,
 })
 
 const clientOf = ({ clientId }: OpenIdConfig) => ({ client_id: clientId })

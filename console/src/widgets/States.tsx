@@ -6,6 +6,7 @@ import { Problem } from "../kernel/Api.ts"
 import { t } from "../kernel/texts.en.ts"
 import { Button } from "./Button.tsx"
 import { Copy } from "./Copy.tsx"
+import { PageHead } from "./Page.tsx"
 
 const OUTLINE_AFTER_MS = 150
 
@@ -117,12 +118,16 @@ export const Read = <T,>({
   children,
   of,
   rows,
+  title,
 }: {
   readonly of: Readable<T>
+  /** The heading of the screen, if the answer is the screen: it stands there while there is no answer. */
+  readonly title?: string
   readonly rows?: number
   readonly children: (data: T) => ReactNode
 }) => (
   <>
+    {title !== undefined && of.data === undefined && <PageHead title={title} />}
     {of.error !== null && <Failure error={of.error} retry={() => void of.refetch()} />}
     {of.data !== undefined
       ? children(of.data)

@@ -4,6 +4,7 @@ import { RotateCw } from "lucide-react"
 import { useState } from "react"
 import type { ReactNode } from "react"
 import type { DryRun, Operation } from "../../kernel/Contract.ts"
+import { Problem } from "../../kernel/Api.ts"
 import { formatAmount } from "../../kernel/Amount.ts"
 import { words } from "../../kernel/Formats.ts"
 import { t as common } from "../../kernel/texts.en.ts"
@@ -15,6 +16,8 @@ import { t } from "./texts.en.ts"
 /** The dry run of any operation. */
 export type AnyDryRun = DryRun<Operation>
 type Impact = AnyDryRun["impact"]
+
+const isImpact = (value: unknown): value is Impact => typeof value === "object" && value !== null
 
 interface Counted {
   readonly count: number
@@ -138,6 +141,7 @@ export const ImpactDialog = ({
     staleTime: 0,
     refetchOnWindowFocus: false,
   })
+  const refusedFor = dry.error instanceof Problem && isImpact(dry.error.impact) ? dry.error.impact : undefined
   const isBlocked = dry.data !== undefined && blockingOf(dry.data.impact).length > 0
   return (
     <FormDialog
@@ -151,6 +155,11 @@ export const ImpactDialog = ({
       isDisabled={dry.data === undefined || isBlocked}
     >
       {children}
+      {refusedFor !== undefined && (
+        <div className="impact">
+          <Effects impact={refusedFor} />
+        </div>
+      )}
       <Read of={dry} rows={2}>
         {(found) => (
           <div className="impact">

@@ -8,6 +8,7 @@ const screens = {
   customer: ["/customers", "read:customers"],
   instance: ["/instances", "read:instances"],
   license: ["/licenses", "read:licenses"],
+  zone: ["/zones", "read:deployment_zones"],
 } as const satisfies Record<string, readonly [string, Scope]>
 
 export type RecordKind = keyof typeof screens

@@ -3,13 +3,12 @@ import { useRouter } from "@tanstack/react-router"
 import { useEffect, useRef } from "react"
 import { config } from "../kernel/Config.ts"
 import { usePreferences } from "../kernel/Preferences.ts"
-import { t } from "../kernel/texts.en.ts"
-import { Dialog } from "../widgets/Dialog.tsx"
 import { coreNavigation } from "./navigation.ts"
 
 const SEQUENCE_MS = 1500
 
-const destinations = new Map(
+/** The screens by their letter. */
+export const destinations = new Map(
   coreNavigation.flatMap(({ entries }) =>
     entries.flatMap(({ letter, title, to }) => (letter === undefined ? [] : [[letter, { title, to }]])),
   ),
@@ -53,28 +52,4 @@ export const useShortcuts = ({ help, search }: { readonly search: () => void; re
     document.addEventListener("keydown", pressed)
     return () => document.removeEventListener("keydown", pressed)
   }, [help, letters, router, search])
-}
-
-export const ShortcutsDialog = ({ onClose }: { readonly onClose: () => void }) => {
-  const rows: ReadonlyArray<readonly [string, string]> = [
-    ["Ctrl K", t.shortcuts.palette],
-    ...[...destinations].map(([letter, { title }]) => [`g ${letter}`, title] as const),
-    ["/", t.shortcuts.filter],
-    ["j k", t.shortcuts.rows],
-    ["?", t.shortcuts.help],
-  ]
-  return (
-    <Dialog title={t.app.shortcuts} isOpen onClose={onClose}>
-      <dl className="facts keys">
-        {rows.map(([keys, meaning]) => (
-          <div key={keys}>
-            <dt>
-              <kbd>{keys}</kbd>
-            </dt>
-            <dd>{meaning}</dd>
-          </div>
-        ))}
-      </dl>
-    </Dialog>
-  )
 }
