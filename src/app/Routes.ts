@@ -27,6 +27,7 @@ import * as MigrationsHttp from "../domains/migrations/Http.ts"
 import * as OfflineBundlesHttp from "../domains/offline/bundles/Http.ts"
 import * as OfflineHttp from "../domains/offline/PublicHttp.ts"
 import * as OrganizationsHttp from "../domains/organizations/Http.ts"
+import * as PeopleHttp from "../domains/people/Http.ts"
 import * as PeoplePlatformHttp from "../domains/people/PlatformHttp.ts"
 import * as ReleasesHttp from "../domains/releases/Http.ts"
 import * as AuditHttp from "../domains/audit/Http.ts"
@@ -66,6 +67,7 @@ const middlewares = Layer.mergeAll(
 const coreHandlers = Layer.mergeAll(
   AccessHttp.me,
   AccessHttp.serviceAccounts,
+  PeopleHttp.members,
   ConnectorsHttp.connectors,
   ComponentsHttp.components,
   ReleasesHttp.releases,
@@ -134,6 +136,7 @@ export const webhookRoutes = forBrowsers(forOrganizations(webhooks))
 
 const platformHandlers = Layer.mergeAll(
   AccessPlatformHttp.platformMe,
+  Health.platformHealth,
   AccessPlatformHttp.organizationTokens,
   AccessPlatformHttp.platformCredentials,
   ConnectorsPlatformHttp.connectorRegistry,
