@@ -2,8 +2,7 @@
 import { Context, Effect, Layer, Redacted } from "effect"
 import { spawnSync } from "node:child_process"
 import { readdirSync, statSync } from "node:fs"
-import { createRequire } from "node:module"
-import { dirname, join, resolve } from "node:path"
+import { join, resolve } from "node:path"
 import type { Page } from "playwright-core"
 import { Stage } from "../../src/demo/Demo.ts"
 import { furnish } from "../../src/demo/Furnish.ts"
@@ -32,10 +31,11 @@ const newest = (folder: string): number =>
 const build = Effect.sync(() => {
   const manifest = statSync(join(built, ".vite/manifest.json"), { throwIfNoEntry: false })
   if (manifest !== undefined && manifest.mtimeMs > newest(join(root, "console"))) return
-  const vite = join(dirname(createRequire(import.meta.url).resolve("vite/package.json")), "bin/vite.js")
-  const { status, stderr } = spawnSync(process.execPath, [vite, "build", "--config", "console/vite.config.ts"], {
+  const { status, stderr } = spawnSync(process.execPath, ["bin/console.mjs"], {
     cwd: root,
     encoding: "utf8",
+    // Vitest's own value would build React for development.
+    env: { ...process.env, NODE_ENV: "production" },
   })
   if (status !== 0) throw new Error(`The console was not built: ${stderr}`)
 })
@@ -119,7 +119,9 @@ export class World extends Context.Service<
         empty: { organizationId: none, token: yield* mint(none) },
         browser: {
           newTab: (options) =>
-            Effect.tap(browser.newTab(options), ({ page }) => Effect.sync(() => page.setDefaultTimeout(MAX_WAIT_MS))),
+            Effect.tap(browser.newTab({ reducedMotion: "reduce", ...options }), ({ page }) =>
+              Effect.sync(() => page.setDefaultTimeout(MAX_WAIT_MS)),
+            ),
         },
         call,
         tokenWith: (scopes) => mint(organizationId, scopes),

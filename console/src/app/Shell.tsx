@@ -14,7 +14,8 @@ import { coreNavigation, platformNavigation } from "./navigation.ts"
 import { useShortcuts } from "./Shortcuts.ts"
 
 // Loaded when they are opened, so that the first screen does not wait for them.
-const SearchPalette = lazy(() => import("./SearchPalette.tsx"))
+const loadPalette = () => import("./SearchPalette.tsx")
+const SearchPalette = lazy(loadPalette)
 const ShortcutsDialog = lazy(() => import("./ShortcutsDialog.tsx"))
 
 const Navigation = () => {
@@ -79,6 +80,8 @@ export const Shell = () => {
   const [isMenuOpen, setMenuOpen] = useState(false)
   const path = useRouterState({ select: ({ location }) => location.pathname })
   useEffect(() => setMenuOpen(false), [path])
+  // In time for the first Ctrl-K: what is typed while it loads would be lost.
+  useEffect(() => void loadPalette(), [])
   useShortcuts({ search: () => setSearching(true), help: () => setHelping(true) })
   const organization = me !== undefined && "organization" in me ? me.organization.name : t.app.operator
   const isCore = config().surface === "core"

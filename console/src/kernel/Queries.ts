@@ -123,7 +123,9 @@ const isUnknown = (error: unknown): boolean => error instanceof Problem && (erro
 export const useWrite = <O extends Operation>(operation: O, { done, stale }: WriteOptions<O> = {}) => {
   const queries = useQueryClient()
   const pending = useRef<{ readonly key: string; readonly text: string }>(undefined)
-  return useMutation<Answer<O>, Error, Request<O>>({
+  // Set at once, unlike the state of the mutation: the second press of a double click comes before the page is drawn again.
+  const isBusy = useRef(false)
+  const mutation = useMutation<Answer<O>, Error, Request<O>>({
     mutationFn: async (request) => {
       if (!operation.startsWith("POST")) return call(operation, request)
       const text = JSON.stringify(request)
@@ -145,7 +147,19 @@ export const useWrite = <O extends Operation>(operation: O, { done, stale }: Wri
       )
       done?.(answer, request)
     },
+    onSettled: () => {
+      isBusy.current = false
+    },
   })
+  const { mutate } = mutation
+  return {
+    ...mutation,
+    mutate: (request: Request<O>) => {
+      if (isBusy.current) return
+      isBusy.current = true
+      mutate(request)
+    },
+  }
 }
 
 /** The members of an object that are not `undefined`, for bodies with optional properties. */

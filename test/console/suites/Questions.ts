@@ -18,7 +18,7 @@ const counting = (page: Page) => {
     find: async (text: string, result: RegExp) => {
       clicks++
       await page.keyboard.press("Control+k")
-      await page.keyboard.type(text)
+      await page.getByRole("combobox").fill(text)
       await page.getByRole("option", { name: result }).first().waitFor()
       await page.keyboard.press("Enter")
     },

@@ -92,6 +92,7 @@ export const suite: Suite = (it) => {
         await page.waitForURL(/q=globex/)
         await page.getByText("1 row").waitFor()
         await page.keyboard.press("Control+k")
+        await page.getByRole("combobox").waitFor()
         assert.deepStrictEqual(await violationsIn(page), [])
         await page.keyboard.type("acme log")
         await page.getByRole("option", { name: /Acme Logistics production/ }).waitFor()

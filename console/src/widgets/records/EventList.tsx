@@ -92,7 +92,11 @@ const columnsFor = (open: (event: EventRecord) => void): ReadonlyArray<Column<Ev
 
 export const EventList = ({ filters, label }: { readonly label: string; readonly filters: EventFilters }) => {
   const isAllowed = useCan("read:organizations")
-  const rows = useRows("GET /api/events", { query: { ...filters } }, { pageSize: "100", when: isAllowed })
+  const rows = useRows(
+    "GET /api/events",
+    { query: { order: "desc", ...filters } },
+    { pageSize: "100", when: isAllowed },
+  )
   const [opened, setOpened] = useState<EventRecord>()
   if (!isAllowed) return <NotAllowed scope="read:organizations" />
   return (
