@@ -8,6 +8,7 @@ import { Stage } from "../../src/demo/Demo.ts"
 import { furnish } from "../../src/demo/Furnish.ts"
 import * as Browser from "../support/Browser.ts"
 import { request } from "../support/http.ts"
+import type { HttpResponse } from "../support/http.ts"
 import { AUDIENCE } from "../support/Issuer.ts"
 import * as ServiceProcess from "../support/ServiceProcess.ts"
 import { CLAIM, CLIENT_ID, startProvider } from "./OpenIdProvider.ts"
@@ -45,12 +46,7 @@ export interface Tenant {
   readonly token: string
 }
 
-export type Call = (
-  method: string,
-  path: string,
-  body?: object,
-  token?: string,
-) => Effect.Effect<{ readonly status: number; readonly body: any }>
+export type Call = (method: string, path: string, body?: object, token?: string) => Effect.Effect<HttpResponse>
 
 export class World extends Context.Service<
   World,

@@ -10,6 +10,7 @@ import { Palette } from "../widgets/Palette.tsx"
 import type { Result } from "../widgets/Palette.tsx"
 
 const QUIET_MS = 200
+// Each source asks once, customers twice at most: five requests.
 const LIMIT = "6"
 
 interface Found {
@@ -67,6 +68,22 @@ const sources: ReadonlyArray<Source> = [
       ),
   },
   customers,
+  {
+    scope: "read:licenses",
+    find: async (q, signal) =>
+      found(
+        t.nav.licenses,
+        "/licenses",
+      )((await call("GET /api/licenses", { query: { q, limit: LIMIT } }, { signal })).items),
+  },
+  {
+    scope: "read:deployment_zones",
+    find: async (q, signal) =>
+      found(
+        t.nav.zones,
+        "/zones",
+      )((await call("GET /api/deployment-zones", { query: { q, limit: LIMIT } }, { signal })).items),
+  },
 ]
 
 /** Reads from all sources that the caller may read. A source that fails does not hide what the others found. */

@@ -46,10 +46,19 @@ const coreScreens: ReadonlyArray<AnyRoute> = [
   screen("/customers/$slug", () => import("../customers/CustomerPage.tsx"), "read:customers"),
   screen("/instances", () => import("../instances/InstancesPage.tsx"), "read:instances"),
   screen("/instances/$slug", () => import("../instances/InstancePage.tsx"), "read:instances"),
+  screen("/licenses", () => import("../licenses/LicensesPage.tsx"), "read:licenses"),
+  screen("/licenses/$slug", () => import("../licenses/LicensePage.tsx"), "read:licenses"),
+  screen("/zones", () => import("../zones/ZonesPage.tsx"), "read:deployment_zones"),
+  screen("/zones/$slug", () => import("../zones/ZonePage.tsx"), "read:deployment_zones"),
   screen("/events", () => import("../events/EventsPage.tsx"), "read:organizations"),
+  screen("/webhooks", () => import("../webhooks/WebhooksPage.tsx"), "read:webhooks"),
+  screen("/members", () => import("../members/MembersPage.tsx"), "read:organizations"),
 ]
 
-const platformScreens: ReadonlyArray<AnyRoute> = []
+const platformScreens: ReadonlyArray<AnyRoute> = [
+  screen("/organizations", () => import("../operator/OrganizationsPage.tsx"), "read:organizations"),
+  screen("/health", () => import("../operator/HealthPage.tsx")),
+]
 
 /** Filters stand in the URL as plain text, not as JSON. */
 const parseSearch = (text: string) => Object.fromEntries(new URLSearchParams(text))

@@ -35,7 +35,12 @@ const instanceColumns: ReadonlyArray<Column<Instance>> = [
       </>
     ),
   },
-  { id: "license", title: t.license, width: "1.5fr", cell: ({ licenseSlug }) => <Code>{licenseSlug}</Code> },
+  {
+    id: "license",
+    title: t.license,
+    width: "1.5fr",
+    cell: ({ licenseSlug }) => <RecordLink kind="license" slug={licenseSlug} />,
+  },
   {
     id: "ends",
     title: t.ends,

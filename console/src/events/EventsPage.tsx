@@ -1,10 +1,10 @@
 /** All events of the organization, newest first, live. */
 import { useCallback } from "react"
-import { eventNames } from "../kernel/EventNames.ts"
+import { eventNames } from "../kernel/contract/EventNames.ts"
 import { inputOfMoment, momentOfInput, words } from "../kernel/Formats.ts"
 import { useUrl } from "../kernel/Url.ts"
 import type { EventName } from "../kernel/Contract.ts"
-import { FilterField } from "../widgets/FilterField.tsx"
+import { FilterField } from "../widgets/forms/FilterField.tsx"
 import { SelectField, TextField } from "../widgets/forms/Fields.tsx"
 import { PageHead } from "../widgets/Page.tsx"
 import { EventList } from "../widgets/records/EventList.tsx"

@@ -11,12 +11,11 @@ import { useUrl } from "../kernel/Url.ts"
 import { Button } from "../widgets/Button.tsx"
 import { DataTable } from "../widgets/DataTable.tsx"
 import type { Column } from "../widgets/DataTable.tsx"
-import { FilterField } from "../widgets/FilterField.tsx"
+import { FilterField } from "../widgets/forms/FilterField.tsx"
 import { SelectField } from "../widgets/forms/Fields.tsx"
 import { PageHead } from "../widgets/Page.tsx"
 import { RecordLink } from "../widgets/records/Links.tsx"
 import { Empty, ReadOnly } from "../widgets/States.tsx"
-import { Code } from "../widgets/Tag.tsx"
 import { InstanceForm } from "./InstanceForm.tsx"
 import { TermState } from "./Term.tsx"
 import { t } from "./texts.en.ts"
@@ -41,7 +40,12 @@ const columns: ReadonlyArray<Column<Instance>> = [
     width: "1.5fr",
     cell: ({ customerSlug }) => <RecordLink kind="customer" slug={customerSlug} />,
   },
-  { id: "license", title: t.license, width: "1.2fr", cell: ({ licenseSlug }) => <Code>{licenseSlug}</Code> },
+  {
+    id: "license",
+    title: t.license,
+    width: "1.2fr",
+    cell: ({ licenseSlug }) => <RecordLink kind="license" slug={licenseSlug} />,
+  },
   {
     id: "ends",
     title: t.ends,

@@ -159,7 +159,7 @@ export const t = {
     at: "At a moment",
     moment: "Moment (UTC)",
     entitlement: "Entitlement",
-    wants: "wants",
+    wants: "Wants",
     add: "Add another",
     removeLine: "Remove this entitlement",
     run: "Check",

@@ -61,7 +61,7 @@ export const t = {
     navigation: "Screens",
     menu: "Menu",
     search: "Search",
-    searchAll: "Search customers, instances, licenses, zones and entitlements",
+    searchAll: "Search customers, instances, licenses and zones",
     searchHint: "Type a name, a slug or an id of another system.",
     searchNone: "Nothing begins with this.",
     searching: "Searching...",

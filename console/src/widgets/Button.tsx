@@ -17,9 +17,12 @@ export interface ButtonProps {
   readonly ref?: Ref<HTMLButtonElement>
 }
 
-/** A button with text. */
-export const Button = ({ children, icon, look = "normal", isPending = false, ...rest }: ButtonProps) => (
-  <AriaButton {...rest} isPending={isPending} className={`button ${look}`}>
+/**
+ * A button with text. React Aria's own pending state leaves an announcement behind that names an element which may be gone, so the
+ * state is only shown; the one who sends ignores further presses.
+ */
+export const Button = ({ children, icon, isPending = false, look = "normal", ...rest }: ButtonProps) => (
+  <AriaButton {...rest} className={isPending ? `button pending ${look}` : `button ${look}`}>
     {icon}
     <span>{children}</span>
   </AriaButton>

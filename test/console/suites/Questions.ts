@@ -2,7 +2,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Locator, Page } from "playwright-core"
-import { open, signIn, World } from "../World.ts"
+import { settled, signIn, World } from "../World.ts"
 import type { Suite } from "./Suite.ts"
 
 const MAX_CLICKS = 3
@@ -46,7 +46,10 @@ export const suite: Suite = (it) => {
           answer: (person: ReturnType<typeof counting>) => Promise<void>,
         ) {
           yield* Effect.promise(async () => {
-            await open(page, core, "/events")
+            // What the last question opened is closed.
+            await page.keyboard.press("Escape")
+            await page.getByRole("link", { name: "Events" }).click()
+            await settled(page)
             const person = counting(page)
             await answer(person)
             person.assertFew(question)
@@ -75,7 +78,16 @@ export const suite: Suite = (it) => {
         })
         yield* asked("Whose is this id of another system?", async ({ find }) => {
           await find("crm-4706", /crm-4706/)
-          await page.getByRole("heading", { level: 1 }).waitFor()
+          await page.waitForURL(/\/customers\/[a-z-]+$/)
+        })
+        yield* asked("Which release runs in a zone, since when?", async ({ find }) => {
+          await find("frankfurt", /Frankfurt/)
+          await page.getByText("runs now").waitFor()
+        })
+        yield* asked("Did that receiver get the event?", async ({ click }) => {
+          await click(page.getByRole("link", { name: "Webhooks" }))
+          await click(page.getByRole("tab", { name: "History" }))
+          await page.getByRole("button", { name: "Release deployed" }).first().waitFor()
         })
       }),
     60_000,

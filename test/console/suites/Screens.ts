@@ -20,7 +20,20 @@ export const coreScreens = [
   ["instance-seats", "/instances/acme-logistics-production?tab=seats"],
   ["instance-keys", "/instances/acme-logistics-production?tab=keys"],
   ["instance-offline", "/instances/acme-logistics-production?tab=offline"],
+  ["licenses", "/licenses"],
+  ["license", "/licenses/enterprise-2"],
+  ["license-versions", "/licenses/enterprise-2?tab=versions"],
+  ["zones", "/zones"],
+  ["zone", "/zones/frankfurt"],
   ["events", "/events"],
+  ["webhooks", "/webhooks"],
+  ["webhook-history", "/webhooks?tab=history"],
+  ["members", "/members"],
+] as const
+
+export const platformScreens = [
+  ["organizations", "/organizations"],
+  ["health", "/health"],
 ] as const
 
 const pictures = join(import.meta.dirname, "../../../coverage/console")
@@ -60,6 +73,26 @@ export const suite: Suite = (it) => {
         })
       }),
     90_000,
+  )
+
+  it.effect("has no violation on the operator's screens", () =>
+    Effect.gen(function* () {
+      const { browser, operator, platform } = yield* World
+      const tab = yield* browser.newTab({ viewport: { width: 1440, height: 900 } })
+      yield* Effect.promise(async () => {
+        await signIn(tab.page, platform, operator)
+        // The credential is in memory alone, so the page is not loaded again.
+        for (const [name, path] of platformScreens) {
+          await tab.page.locator(`nav a[href$="${path}"]`).click()
+          await settled(tab.page)
+          assert.deepStrictEqual(await violationsIn(tab.page), [], name)
+          await picture(tab.page, name)
+        }
+        await tab.page.reload()
+        await tab.page.getByLabel("Platform credential").waitFor()
+      })
+      assertClean(tab, platform, "operator")
+    }),
   )
 
   it.effect(

@@ -35,8 +35,9 @@ export const suite: Suite = (it) => {
       page.on("request", (request) => sent.push(request.headers()["authorization"] ?? ""))
       yield* Effect.promise(async () => {
         await page.goto(`${core}/console/instances`)
-        assert.deepStrictEqual(await violationsIn(page), [])
         const field = page.getByLabel("Access token")
+        await field.waitFor()
+        assert.deepStrictEqual(await violationsIn(page), [])
         await field.fill(operator)
         await page.getByRole("button", { name: "Sign in" }).click()
         await page.getByText("It was not sent").waitFor()

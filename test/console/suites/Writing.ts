@@ -21,7 +21,7 @@ export const suite: Suite = (it) => {
           .getByRole("textbox", { name: "Slug", exact: true })
           .getAttribute("aria-describedby")
         const error = await page.locator(".field-error").getAttribute("id")
-        assert.include(described?.split(" "), error)
+        assert.include(String(described).split(" "), String(error))
         assert.strictEqual(await page.getByRole("textbox", { name: "Name", exact: true }).inputValue(), "Umbrella")
       })
     }),

@@ -42,6 +42,9 @@ const Subject = ({ event }: { readonly event: EventRecord }) => {
   if (type.endsWith("_DELETED")) return <Code>{slug}</Code>
   if (type.startsWith("CUSTOMER_")) return <RecordLink kind="customer" slug={slug} />
   if (type.startsWith("INSTANCE_")) return <RecordLink kind="instance" slug={slug} />
+  if (type.startsWith("LICENSE_") && !type.startsWith("LICENSE_MIGRATION_"))
+    return <RecordLink kind="license" slug={slug} />
+  if (type.startsWith("DEPLOYMENT_ZONE_")) return <RecordLink kind="zone" slug={slug} />
   return <Code>{slug}</Code>
 }
 

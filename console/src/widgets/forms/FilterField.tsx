@@ -1,6 +1,6 @@
 /** A filter that stands in the URL. It is applied while typing, a moment after the last key. */
 import { useEffect, useState } from "react"
-import { TextField } from "./forms/Fields.tsx"
+import { TextField } from "./Fields.tsx"
 
 const QUIET_MS = 250
 

@@ -1,5 +1,5 @@
 /** The names of events, for the filter and for subscriptions. Complete by type: a missing or an unknown name does not compile. */
-import type { EventName } from "./Contract.ts"
+import type { EventName } from "../Contract.ts"
 
 const names = {
   LICENSE_ARCHIVED: true,

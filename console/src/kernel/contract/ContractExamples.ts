@@ -1,5 +1,5 @@
 /** What must not compile, once for each kind of operation. This file is only checked by the compiler, never imported. */
-import { call } from "./Api.ts"
+import { call } from "../Api.ts"
 
 export const examples = async () => {
   // A list.
