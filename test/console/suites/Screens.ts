@@ -66,11 +66,18 @@ export const suite: Suite = (it) => {
     () =>
       Effect.gen(function* () {
         const { browser, core, furnished } = yield* World
-        const tab = yield* browser.newTab({ viewport: { width: 1440, height: 900 } })
-        yield* Effect.promise(async () => {
-          await signIn(tab.page, core, furnished.token)
-          await checkScreens(tab, core, coreScreens)
-        })
+        const half = Math.ceil(coreScreens.length / 2)
+        yield* Effect.forEach(
+          [coreScreens.slice(0, half), coreScreens.slice(half)],
+          Effect.fnUntraced(function* (screens) {
+            const tab = yield* browser.newTab({ viewport: { width: 1440, height: 900 } })
+            yield* Effect.promise(async () => {
+              await signIn(tab.page, core, furnished.token)
+              await checkScreens(tab, core, screens)
+            })
+          }),
+          { concurrency: 2 },
+        )
       }),
     90_000,
   )
