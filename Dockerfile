@@ -16,7 +16,9 @@ RUN npm ci --ignore-scripts
 COPY bin ./bin
 COPY src ./src
 COPY migrations ./migrations
+COPY console ./console
 RUN node bin/bundle.mjs
+RUN node bin/console.mjs && test -f dist/console/index.html
 
 FROM ${NODE_IMAGE}
 ARG VERSION=0.1.0
@@ -27,8 +29,9 @@ LABEL org.opencontainers.image.title="Keyshelf" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}"
 WORKDIR /app
-# The image contains the bundle only: no packages, no sources.
+# The image contains the bundle and the built console only: no packages, no sources.
 COPY --from=bundle /app/dist/server ./dist/server
+COPY --from=bundle /app/dist/console ./dist/console
 COPY package.json LICENSE README.md ./
 COPY bin ./bin
 COPY openapi ./openapi

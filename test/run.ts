@@ -53,6 +53,7 @@ if (part.length > 0) {
 }
 
 run("Types", [script("typescript", "tsc"), "--noEmit"])
+run("Types of the console", [script("typescript", "tsc"), "-p", "console"])
 run("Lint", [script("oxlint"), "--type-aware", "--deny-warnings"])
 run("Format", [script("oxfmt"), "--check", "."])
 run("Generated files", ["src/cli.ts", "openapi", "--check"])
@@ -73,6 +74,7 @@ const runOnce = [
   ...filesOf(alone),
   "test/client/**",
   "test/cli/**",
+  "test/console/**",
   "test/contract/**",
   "test/deploy/**",
   "test/kernel/**",

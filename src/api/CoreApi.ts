@@ -23,6 +23,7 @@ import { LicenseMigrationsApi } from "../domains/migrations/Api.ts"
 import { OfflineBundlesApi } from "../domains/offline/bundles/Api.ts"
 import { OfflineLedgersApi } from "../domains/offline/ledgers/Api.ts"
 import { OfflineApi } from "../domains/offline/PublicApi.ts"
+import { MembersApi } from "../domains/people/Api.ts"
 import { ReleasesApi } from "../domains/releases/Api.ts"
 import { SigningKeysApi } from "../domains/signing/Api.ts"
 import { CheckApi } from "../domains/usage/check/Api.ts"
@@ -38,6 +39,7 @@ export class CoreApi extends Apis.core(
   EventsApi,
   EventLogApi,
   ServiceAccountsApi,
+  MembersApi,
   ConnectorsApi,
   ComponentsApi,
   EntitlementsApi,

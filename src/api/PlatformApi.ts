@@ -2,12 +2,14 @@
 import { OpenApi } from "effect/http-api"
 import { OrganizationTokensApi, PlatformCredentialsApi, PlatformMeApi } from "../domains/access/PlatformApi.ts"
 import { ConnectorInclusionsApi, ConnectorRegistryApi } from "../domains/connectors/PlatformApi.ts"
+import { PlatformHealthApi } from "./PlatformHealthApi.ts"
 import * as Apis from "../kernel/contract/Apis.ts"
 import { OrganizationsApi } from "../domains/organizations/Api.ts"
 import { MembershipsApi, UsersApi } from "../domains/people/PlatformApi.ts"
 
 export class PlatformApi extends Apis.platform(
   PlatformMeApi,
+  PlatformHealthApi,
   OrganizationsApi,
   UsersApi,
   MembershipsApi,

@@ -17,6 +17,8 @@ import * as Database from "../infra/database/Database.ts"
 import * as DatabaseClock from "../infra/database/DatabaseClock.ts"
 import * as FileDescriptors from "../infra/FileDescriptors.ts"
 import * as Cors from "../http/middleware/Cors.ts"
+import * as ConsoleRoutes from "../http/routes/console/Console.ts"
+import * as ConsoleFiles from "../http/routes/console/ConsoleFiles.ts"
 import * as Health from "../http/routes/Health.ts"
 import * as OpenIdKeys from "../infra/outbound/OpenIdKeys.ts"
 import * as Listeners from "../http/Listeners.ts"
@@ -110,6 +112,17 @@ const dispatcher = Layer.unwrap(
   }),
 )
 
+/** What the console needs to know of this process. */
+const consoleSettings = Layer.merge(
+  ConsoleFiles.layer,
+  Layer.effect(
+    ConsoleRoutes.WebhooksAddress,
+    Effect.map(Settings, ({ webhooksPort, webhooksUrl }) =>
+      Option.isNone(webhooksPort) ? "" : Option.getOrNull(webhooksUrl),
+    ),
+  ),
+)
+
 const listeners = Layer.unwrap(
   Effect.gen(function* () {
     const { corePort, host, platformPort, roles, webhooksPort } = yield* Settings
@@ -163,6 +176,7 @@ const backgroundServices = Layer.mergeAll(
   FileDescriptors.layer.pipe(Layer.provide(Settings.layer)),
   ProcessMetrics.layer,
   RequestDeadlines.layer,
+  consoleSettings.pipe(Layer.provide(Settings.layer)),
   RateBudgets.fromSettings.pipe(Layer.provide(Settings.layer)),
 )
 
@@ -184,9 +198,11 @@ const firstCredential = Effect.gen(function* () {
 
 const banner = Effect.fnUntraced(function* (credential: Option.Option<Redacted.Redacted>) {
   const { corePort, host, internalPort, platformPort, roles, webhooksPort } = yield* Settings
+  const hasConsole = Option.isSome(yield* ConsoleFiles.CurrentConsoleFiles)
   const shown = hostInUrl(host)
   const lines = [
     "Keyshelf is ready.",
+    ...(roles.has("core") && hasConsole ? [`  Console       http://${shown}:${corePort}/console`] : []),
     ...(roles.has("core")
       ? [`  Core API      http://${shown}:${corePort}/api`, `  Documentation http://${shown}:${corePort}/docs`]
       : []),
@@ -195,6 +211,9 @@ const banner = Effect.fnUntraced(function* (credential: Option.Option<Redacted.R
       : []),
     ...(roles.has("platform")
       ? [`  Platform API  http://${shown}:${platformPort}/api (documentation: http://${shown}:${platformPort}/docs)`]
+      : []),
+    ...(roles.has("platform") && hasConsole
+      ? [`                http://${shown}:${platformPort}/console for the operator`]
       : []),
     ...(roles.has("internal") ? [`  Health        http://${shown}:${internalPort}/health/ready`] : []),
     ...(Option.isSome(credential)

@@ -28,6 +28,7 @@ import * as OfflineBundlesHttp from "../domains/offline/bundles/Http.ts"
 import * as OfflineLedgersHttp from "../domains/offline/ledgers/Http.ts"
 import * as OfflineHttp from "../domains/offline/PublicHttp.ts"
 import * as OrganizationsHttp from "../domains/organizations/Http.ts"
+import * as PeopleHttp from "../domains/people/Http.ts"
 import * as PeoplePlatformHttp from "../domains/people/PlatformHttp.ts"
 import * as ReleasesHttp from "../domains/releases/Http.ts"
 import * as AuditHttp from "../domains/audit/Http.ts"
@@ -49,8 +50,10 @@ import * as MethodNotAllowed from "../http/middleware/MethodNotAllowed.ts"
 import * as ProblemResponses from "../http/middleware/ProblemResponses.ts"
 import * as RateLimits from "../http/middleware/RateLimits.ts"
 import * as RequestValidation from "../http/middleware/RequestValidation.ts"
+import * as Console from "../http/routes/console/Console.ts"
 import * as Documentation from "../http/routes/documentation/Documentation.ts"
 import * as Health from "../http/routes/Health.ts"
+import * as StartPage from "../http/routes/StartPage.ts"
 import * as TokenValidation from "../http/routes/TokenValidation.ts"
 import * as Metrics from "../infra/telemetry/Metrics.ts"
 
@@ -65,6 +68,7 @@ const middlewares = Layer.mergeAll(
 const coreHandlers = Layer.mergeAll(
   AccessHttp.me,
   AccessHttp.serviceAccounts,
+  PeopleHttp.members,
   ConnectorsHttp.connectors,
   ComponentsHttp.components,
   ReleasesHttp.releases,
@@ -117,23 +121,24 @@ const forOrganizations = <A, E, R>(routes: Layer.Layer<A, E, R>) =>
     Layer.provideMerge(ProblemResponses.layer),
   )
 
+/** What a listener shows to people: the console, and the documentation with the listener's own APIs first. */
+const pages = (home: "core" | "platform", ...others: ReadonlyArray<"webhooks">) =>
+  Layer.mergeAll(StartPage.layer, Console.layer(home), Documentation.layer(home, ...others))
+
 const forBrowsers = <A, E, R>(routes: Layer.Layer<A, E, R>) => Layer.provideMerge(routes, Cors.layer)
 
 /** Routes of the core listener. */
-export const coreRoutes = forBrowsers(
-  forOrganizations(Layer.mergeAll(core, webhooks, Documentation.layer("core", "webhooks"))),
-)
+export const coreRoutes = forBrowsers(forOrganizations(Layer.mergeAll(core, webhooks, pages("core", "webhooks"))))
 
 /** Routes of the core listener when webhook management has a dedicated listener. */
-export const coreRoutesWithoutWebhooks = forBrowsers(
-  forOrganizations(Layer.mergeAll(core, Documentation.layer("core"))),
-)
+export const coreRoutesWithoutWebhooks = forBrowsers(forOrganizations(Layer.mergeAll(core, pages("core"))))
 
 /** Routes of the dedicated webhook listener. */
-export const webhookRoutes = forOrganizations(webhooks)
+export const webhookRoutes = forBrowsers(forOrganizations(webhooks))
 
 const platformHandlers = Layer.mergeAll(
   AccessPlatformHttp.platformMe,
+  Health.platformHealth,
   AccessPlatformHttp.organizationTokens,
   AccessPlatformHttp.platformCredentials,
   ConnectorsPlatformHttp.connectorRegistry,
@@ -147,7 +152,7 @@ const platformHandlers = Layer.mergeAll(
 export const platformRoutes = Layer.mergeAll(
   HttpApiBuilder.layer(PlatformApi).pipe(Layer.provide(platformHandlers)),
   MethodNotAllowed.layer(PlatformApi),
-  Documentation.layer("platform"),
+  pages("platform"),
 ).pipe(
   Layer.provide([middlewares, Authentication.platformAccess]),
   // Outermost, so that it completes the responses of all other layers.

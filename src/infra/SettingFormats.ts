@@ -79,6 +79,47 @@ export const TrustworthyUrl = Schema.String.check(
   }),
 )
 
+/** The base URL of an API of this service, without the `/api` that follows. */
+export const BaseUrl = TrustworthyUrl.check(
+  Schema.makeFilter((text) => !/[?#]/.test(text) && !/\/api\/*$/.test(text), {
+    expected: "an address without query, fragment and /api, such as https://webhooks.example.com",
+  }),
+)
+
+/** The parameters of an authorization request that the console sets itself (RFC 6749, RFC 7636, OpenID Connect Core). */
+const RESERVED_PARAMETERS = new Set([
+  "client_id",
+  "code_challenge",
+  "code_challenge_method",
+  "nonce",
+  "redirect_uri",
+  "request",
+  "request_uri",
+  "response_mode",
+  "response_type",
+  "scope",
+  "state",
+])
+
+const areParameters = (text: string): boolean => {
+  const names = [...new URLSearchParams(text).keys()]
+  return (
+    names.length > 0 &&
+    new Set(names).size === names.length &&
+    names.every((name) => name !== "" && !RESERVED_PARAMETERS.has(name))
+  )
+}
+
+export const ParametersText = Schema.String.check(
+  Schema.makeFilter(areParameters, {
+    expected:
+      "parameters in the form of a query, each once, such as audience=https://keyshelf.example.com&prompt=select_account; none that the console sets itself",
+  }),
+)
+
+export const parametersOf = (text: string): Readonly<Record<string, string>> =>
+  Object.fromEntries(new URLSearchParams(text))
+
 export const RateLimitText = Schema.String.check(
   Schema.isPattern(/^[1-9]\d{0,6}\/(second|minute|hour)$/, {
     expected: "a number of requests and a unit, such as 600/minute or 20/second",

@@ -14,6 +14,9 @@ import {
   PostgresUrl,
   BootstrapCredential,
   TrustworthyUrl,
+  BaseUrl,
+  ParametersText,
+  parametersOf,
   RateLimitText,
   rateLimitOf,
   RedisUrl,
@@ -96,8 +99,11 @@ const identityProvider = Effect.gen(function* () {
   const jwksUri = yield* optionalSetting("SERVICE_OIDC_JWKS_URI", TrustworthyUrl)
   const organizationClaim = yield* setting("SERVICE_OIDC_ORGANIZATION_CLAIM", Schema.NonEmptyString, "org_id")
   const provisioning = yield* setting("SERVICE_OIDC_PROVISIONING", Schema.Literals(["off", "just-in-time"]), "off")
+  const clientId = yield* optionalSetting("SERVICE_OIDC_CLIENT_ID", Schema.NonEmptyString)
+  const scope = yield* setting("SERVICE_OIDC_SCOPE", Schema.NonEmptyString, "openid profile")
+  const parameters = yield* optionalSetting("SERVICE_OIDC_PARAMETERS", ParametersText)
   if (Option.isNone(issuer)) {
-    if (Option.isNone(audience) && Option.isNone(jwksUri)) return Option.none()
+    if (Option.isNone(audience) && Option.isNone(jwksUri) && Option.isNone(clientId)) return Option.none()
     return yield* new SettingsError({
       message: "SERVICE_OIDC_ISSUER is missing: the other SERVICE_OIDC_ settings require it.",
     })
@@ -108,7 +114,19 @@ const identityProvider = Effect.gen(function* () {
         "SERVICE_OIDC_AUDIENCE is missing: without it, tokens that the provider issued for other services would be accepted.",
     })
   }
-  return Option.some({ issuer: issuer.value, audience: audience.value, jwksUri, organizationClaim, provisioning })
+  return Option.some({
+    issuer: issuer.value,
+    audience: audience.value,
+    jwksUri,
+    organizationClaim,
+    provisioning,
+    /** Present: people can sign in to the console. */
+    client: Option.map(clientId, (id) => ({
+      clientId: id,
+      scope,
+      parameters: Option.match(parameters, { onNone: () => ({}), onSome: parametersOf }),
+    })),
+  })
 })
 
 // The provider that delivers events. The token is a secret and appears in no message.
@@ -145,12 +163,21 @@ const load = Effect.gen(function* () {
       message: "SERVICE_WEBHOOKS_PORT is missing: the role webhooks without the role core requires a dedicated port.",
     })
   }
+  const webhooksUrl = yield* optionalSetting("SERVICE_WEBHOOKS_URL", BaseUrl)
+  if (Option.isSome(webhooksUrl) && Option.isNone(webhooksPort)) {
+    return yield* new SettingsError({
+      message:
+        "SERVICE_WEBHOOKS_PORT is missing: without it the core listener serves webhook management, at its own URL.",
+    })
+  }
   return {
     host: yield* setting("SERVICE_HOST", Schema.NonEmptyString, "127.0.0.1"),
     corePort: yield* setting("SERVICE_CORE_PORT", Port, 8080),
     platformPort: yield* setting("SERVICE_PLATFORM_PORT", Port, 8081),
     /** Absent: the core listener serves webhook management. */
     webhooksPort,
+    /** Where browsers reach the dedicated listener of webhook management. Without a trailing slash. */
+    webhooksUrl: Option.map(webhooksUrl, (url) => url.replace(/\/+$/, "")),
     internalPort: yield* setting("SERVICE_INTERNAL_PORT", Port, 8082),
     roles: processRoles,
     dataDir: yield* setting("SERVICE_DATA_DIR", Schema.NonEmptyString, ".data"),

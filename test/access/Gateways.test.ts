@@ -1,5 +1,7 @@
 import { assert, describe, layer } from "@effect/vitest"
 import { Context, Effect, Layer, Option } from "effect"
+import * as Asset from "../../src/http/routes/Asset.ts"
+import { CurrentConsoleFiles } from "../../src/http/routes/console/ConsoleFiles.ts"
 import { IdentityProvider } from "../../src/kernel/ports/IdentityProvider.ts"
 import * as Issuer from "../support/Issuer.ts"
 import { freePorts } from "../support/ServiceProcess.ts"
@@ -8,6 +10,8 @@ import type { CallOptions } from "../support/http.ts"
 import { TestService } from "../support/TestService.ts"
 import { gatewayedCore, gateways } from "./gateways.ts"
 import type { Gateway } from "./gateways.ts"
+
+const PAGE = "<!doctype html><title>Keyshelf</title>"
 
 const hostOf = (origin: string) => origin.slice("http://".length)
 
@@ -25,6 +29,10 @@ const gatewayed = (gateway: Gateway) =>
       const issuer = yield* Issuer.start
       const core = yield* gatewayedCore.pipe(
         Effect.provideService(IdentityProvider, Option.some(issuer.provider({ provisioning: "just-in-time" }))),
+        Effect.provideService(
+          CurrentConsoleFiles,
+          Option.some({ page: Asset.make(PAGE, "text/html"), assets: new Map() }),
+        ),
       )
       const origin = yield* gateway.start({ core: hostOf(core), internal: hostOf(origins.internal) })
       return { origin, core, issuer }
@@ -188,6 +196,28 @@ for (const gateway of gateways) {
               assert.isNull(response.headers.get("authorization"))
               assert.deepStrictEqual(shapeOf(response), shapeOf(yield* call(core, "GET", path)))
             }
+          }),
+        )
+
+        it.effect("the console passes without a credential, with its headers unchanged", () =>
+          Effect.gen(function* () {
+            const { core, origin } = yield* Gatewayed
+            const config = yield* call(origin, "GET", "/console/config.json")
+            assert.deepStrictEqual([config.status, config.body.surface], [200, "core"])
+            for (const path of ["/console", "/console/customers/globex?tab=usage"]) {
+              const page = yield* call(origin, "GET", path)
+              assert.deepStrictEqual([page.status, page.text], [200, PAGE], path)
+              const direct = yield* call(core, "GET", path)
+              for (const name of ["content-security-policy", "cache-control", "etag"]) {
+                assert.isNotNull(page.headers.get(name), name)
+                assert.strictEqual(page.headers.get(name), direct.headers.get(name), name)
+              }
+            }
+            const start = yield* call(origin, "GET", "/", { headers: { accept: "text/html" } })
+            assert.deepStrictEqual(
+              [start.status, new URL(start.headers.get("location") ?? "", `${origin}/`).href],
+              [303, `${origin}/console`],
+            )
           }),
         )
 

@@ -332,9 +332,10 @@ describe("keyshelf doctor", { timeout: 120_000 }, () => {
   it.live("reads the identity provider as the service does, and reports a wrong issuer", () =>
     Effect.gen(function* () {
       let issuer = ""
+      let endpoints = {}
       const provider = createServer((request, response) => {
         const documents: Record<string, unknown> = {
-          "/.well-known/openid-configuration": { issuer, jwks_uri: `${issuer}/keys` },
+          "/.well-known/openid-configuration": { issuer, jwks_uri: `${issuer}/keys`, ...endpoints },
           "/keys": { keys: [{ kty: "OKP" }] },
         }
         response.end(JSON.stringify(documents[request.url ?? ""] ?? {}))
@@ -352,6 +353,14 @@ describe("keyshelf doctor", { timeout: 120_000 }, () => {
         states(yield* check({ SERVICE_OIDC_ISSUER: origin, SERVICE_OIDC_JWKS_URI: `${origin}/nothing` })),
         ["FAILED"],
       )
+      const console = { SERVICE_OIDC_ISSUER: origin, SERVICE_OIDC_CLIENT_ID: "console" }
+      const unable = yield* check(console)
+      assert.deepStrictEqual(states(unable), ["ok", "ok", "warning"])
+      assert.include(texts(unable), "people cannot sign in to the console")
+      endpoints = { authorization_endpoint: `${origin}/authorize`, token_endpoint: `${origin}/token` }
+      for (const keys of [{}, { SERVICE_OIDC_JWKS_URI: `${origin}/keys` }]) {
+        assert.deepStrictEqual(states(yield* check({ ...console, ...keys })), ["ok", "ok", "ok"])
+      }
       issuer = "https://elsewhere.example"
       const wrong = yield* check({ SERVICE_OIDC_ISSUER: origin })
       assert.deepStrictEqual(states(wrong), ["FAILED"])

@@ -84,14 +84,16 @@ describe("the image", () => {
     for (const folder of folders) assert.include(copied, folder)
   })
 
-  it("installs from the lock file without package scripts, and contains only the bundle", () => {
+  it("installs from the lock file without package scripts, and contains only what was built", () => {
     const install = argumentsOf("RUN").find((rest) => rest.startsWith("npm "))
     assert.match(install ?? "", /^npm ci --ignore-scripts$/)
     assert.include(argumentsOf("RUN"), "node bin/bundle.mjs")
+    // The script skips the console if a package is missing, which must not go unnoticed here.
+    assert.include(argumentsOf("RUN"), "node bin/console.mjs && test -f dist/console/index.html")
     const copied = lastStage.filter(({ name }) => name === "COPY").map(({ rest }) => rest)
     assert.deepStrictEqual(
       copied.filter((rest) => rest.startsWith("--from")),
-      ["--from=bundle /app/dist/server ./dist/server"],
+      ["--from=bundle /app/dist/server ./dist/server", "--from=bundle /app/dist/console ./dist/console"],
     )
   })
 

@@ -194,6 +194,55 @@ layer(TestService.layer, { excludeTestServices: true })("filters of the event st
     }),
   )
 
+  it.effect("the newest events come first on request, page by page down to the oldest, with every filter", () =>
+    Effect.gen(function* () {
+      const { component, core, list, token } = yield* fixture
+      const all: ReadonlyArray<Item> = (yield* list("limit=100")).body.items
+      const filters = [
+        "",
+        "type=COMPONENT_CREATED,COMPONENT_DELETED&",
+        `resource=${component.id}&`,
+        `actor=${(yield* list("limit=1")).body.items[0].actor.id}&`,
+        "since=2026-01-01T00:00:00Z&",
+      ]
+      for (const filter of filters) {
+        const expected = (yield* list(`${filter}limit=100`)).body.items.toReversed()
+        assert.isAbove(expected.length, 1, filter)
+        const read: Array<Item> = []
+        let cursor = ""
+        do {
+          const { body } = yield* list(`${filter}order=desc&limit=2${cursor && `&cursor=${cursor}`}`)
+          assert.strictEqual(body.nextCursor !== "", body.hasMore)
+          read.push(...body.items)
+          cursor = body.nextCursor
+        } while (cursor !== "")
+        assert.deepStrictEqual(read, expected, filter)
+      }
+      // A page that was begun does not move when an event is added, and a new one begins with it.
+      const first = yield* list("order=desc&limit=1")
+      yield* core("POST", "/components", { token, body: { name: "third", version: "1" } })
+      const second = yield* list(`order=desc&limit=1&cursor=${first.body.nextCursor}`)
+      assert.deepStrictEqual(second.body.items, [all.at(-2)])
+      assert.strictEqual((yield* list("order=desc&limit=1")).body.items[0].data.name, "third")
+    }),
+  )
+
+  it.effect("a cursor belongs to its order, and a live stream has only one", () =>
+    Effect.gen(function* () {
+      const { core, list, token } = yield* fixture
+      const [newest, oldest] = [yield* list("order=desc&limit=1"), yield* list("limit=1")]
+      for (const query of [`cursor=${newest.body.nextCursor}`, `order=desc&cursor=${oldest.body.nextCursor}`]) {
+        assert.strictEqual((yield* list(query)).body.code, "Request.InvalidCursor", query)
+      }
+      assert.strictEqual((yield* list(`order=asc&cursor=${oldest.body.nextCursor}`)).status, 200)
+      const live = yield* core("GET", "/events?order=desc", { token, headers: { accept: "text/event-stream" } })
+      assert.deepStrictEqual([live.status, live.body.errors[0].location], [422, "query.order"])
+      assert.strictEqual((yield* list("order=newest")).body.errors[0].location, "query.order")
+      const empty = yield* list("order=desc&type=RELEASE_CREATED")
+      assert.deepStrictEqual(empty.body, { items: [], hasMore: false, nextCursor: "" })
+    }),
+  )
+
   it.effect("unknown names and invalid resources are rejected with their location", () =>
     Effect.gen(function* () {
       const { list } = yield* fixture

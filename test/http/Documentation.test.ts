@@ -1,7 +1,8 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { brotliDecompressSync, gunzipSync } from "node:zlib"
-import { get } from "node:http"
+import { rawRequest } from "../support/http.ts"
+import { version } from "../../src/infra/Version.ts"
 import { TestService } from "../support/TestService.ts"
 
 const REFERENCES = ["/docs", "/docs/core", "/docs/platform", "/docs/webhooks"]
@@ -19,26 +20,8 @@ const directivesOf = (policy: string | null) =>
     }),
   )
 
-interface Raw {
-  readonly status: number | undefined
-  readonly headers: Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
-  readonly bytes: Buffer
-}
-
 /** Sends a GET whose response is not decompressed. */
-const raw = (url: string, headers: Record<string, string>) =>
-  Effect.promise(
-    () =>
-      new Promise<Raw>((resolve, reject) => {
-        get(url, { headers }, (response) => {
-          const chunks: Array<Buffer> = []
-          response.on("data", (chunk: Buffer) => chunks.push(chunk))
-          response.on("end", () =>
-            resolve({ status: response.statusCode, headers: response.headers, bytes: Buffer.concat(chunks) }),
-          )
-        }).on("error", reject)
-      }),
-  )
+const raw = (url: string, headers: Record<string, string>) => Effect.promise(() => rawRequest("GET", url, headers))
 
 const DECODERS = { br: brotliDecompressSync, gzip: gunzipSync }
 
@@ -156,6 +139,17 @@ layer(TestService.layer, { excludeTestServices: true })("the documentation", (it
         }
       }
       assert.strictEqual((yield* raw(`${origins.core}/docs/pages/nowhere`, {})).status, 404)
+    }),
+  )
+
+  it.effect("without a built console there is nothing at its paths but the configuration", () =>
+    Effect.gen(function* () {
+      const { core, origins } = yield* TestService
+      for (const path of ["/console", "/console/", "/console/customers", "/console/assets/app.js"]) {
+        assert.strictEqual((yield* raw(origins.core + path, { accept: "text/html" })).status, 404, path)
+      }
+      const { body, status } = yield* core("GET", "/console/config.json")
+      assert.deepStrictEqual([status, body], [200, { surface: "core", version, webhooks: "", oidc: null }])
     }),
   )
 

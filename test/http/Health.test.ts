@@ -5,6 +5,7 @@ import { HealthChecks, registerHealth } from "../../src/kernel/ports/HealthCheck
 import { Signals } from "../../src/kernel/ports/Signals.ts"
 import { CurrentLifecycle } from "../../src/kernel/ports/Lifecycle.ts"
 import { serving } from "../../src/http/routes/Health.ts"
+import { version } from "../../src/infra/Version.ts"
 import type { Lifecycle } from "../../src/kernel/ports/Lifecycle.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { TestService } from "../support/TestService.ts"
@@ -30,6 +31,9 @@ const until = Effect.fnUntraced(function* (what: string, holds: (response: HttpR
   }
   assert.fail(`Timed out waiting until ${what}`)
 })
+
+const statesOf = (parts: Record<string, { readonly status: string }>): Record<string, string> =>
+  Object.fromEntries(Object.entries(parts).map(([name, { status }]) => [name, status]))
 
 const notReady = (response: HttpResponse, part: string) => {
   assert.strictEqual(response.status, 503, response.text)
@@ -126,6 +130,37 @@ layer(observedService, { excludeTestServices: true })("readiness", (it) => {
         assert.strictEqual(response.body.parts.sweeper.status, "down")
       }),
     ),
+  )
+
+  it.effect("the operator reads the parts and the version with any credential, also while the process is unready", () =>
+    Effect.gen(function* () {
+      const { operator, platform } = yield* TestService
+      const created = yield* platform("POST", "/platform/credentials", {
+        token: operator,
+        body: { name: "monitoring", scopes: ["read:users"] },
+      })
+      const health = Effect.map(
+        platform("GET", "/platform/health", { token: String(created.body.token) }),
+        ({ body, status }) => ({ status, body, states: statesOf(body.parts) }),
+      )
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          yield* registerHealth("dispatcher", Effect.succeed({ status: "down", reason: "stuck" }))
+          const up = yield* health
+          assert.deepStrictEqual([up.status, up.body.status, up.body.version], [200, "ready", version])
+          assert.deepStrictEqual(up.body.parts.dispatcher, { status: "down", reason: "stuck" })
+          assert.deepStrictEqual(up.states, statesOf((yield* ready).body.parts))
+        }),
+      )
+      lifecycle.phase = "starting"
+      const starting = yield* health
+      lifecycle.phase = "serving"
+      assert.deepStrictEqual(
+        [starting.status, starting.body.status, starting.states["process"]],
+        [200, "not_ready", "down"],
+      )
+      assert.strictEqual((yield* platform("GET", "/platform/health")).status, 401)
+    }),
   )
 
   it.effect("readiness omits parts that are not registered", () =>

@@ -1,7 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Effect, Exit, Layer, Option } from "effect"
+import type { Context } from "effect"
 import type { RequestListener } from "node:http"
-import { IdentityProvider } from "../../src/kernel/ports/IdentityProvider.ts"
+import { CurrentConsoleClient, IdentityProvider } from "../../src/kernel/ports/IdentityProvider.ts"
 import * as Provider from "../../src/infra/outbound/OpenIdKeys.ts"
 import { Settings } from "../../src/infra/Settings.ts"
 import { serve } from "../support/Issuer.ts"
@@ -176,11 +177,14 @@ describe("fetching the provider's keys", () => {
 })
 
 describe("the settings of the identity provider", () => {
-  const read = (env: Record<string, string>) =>
-    IdentityProvider.pipe(
-      Effect.provide(Provider.layer.pipe(Layer.provide(Settings.layer))),
-      Effect.provide(ConfigProvider.layer(ConfigProvider.fromUnknown(env))),
-    )
+  const reading =
+    <A>(reference: Context.Reference<A>) =>
+    (env: Record<string, string>) =>
+      reference.pipe(
+        Effect.provide(Provider.layer.pipe(Layer.provide(Settings.layer))),
+        Effect.provide(ConfigProvider.layer(ConfigProvider.fromUnknown(env))),
+      )
+  const read = reading(IdentityProvider)
   const issuer = { SERVICE_OIDC_ISSUER: "https://login.example", SERVICE_OIDC_AUDIENCE: "us" }
 
   it.effect("the settings configure a provider, or none if absent", () =>
@@ -220,6 +224,38 @@ describe("the settings of the identity provider", () => {
       for (const [env, name] of invalid) {
         assert.match((yield* Effect.flip(read(env))).message, new RegExp(`^${name} is `))
       }
+    }),
+  )
+
+  it.effect("the console has a client if its id is set", () =>
+    Effect.gen(function* () {
+      const client = reading(CurrentConsoleClient)
+      assert.isTrue(Option.isNone(yield* client(issuer)))
+      const own = { ...issuer, SERVICE_OIDC_CLIENT_ID: "console" }
+      const { endpoints: _, ...first } = Option.getOrThrow(yield* client(own))
+      assert.deepStrictEqual(first, {
+        issuer: "https://login.example",
+        clientId: "console",
+        scope: "openid profile",
+        parameters: {},
+      })
+      const other = Option.getOrThrow(
+        yield* client({
+          ...own,
+          SERVICE_OIDC_SCOPE: "openid profile offline_access",
+          SERVICE_OIDC_PARAMETERS: "audience=https://keyshelf.example&prompt=select%5Faccount",
+        }),
+      )
+      assert.deepInclude(other, {
+        scope: "openid profile offline_access",
+        parameters: { audience: "https://keyshelf.example", prompt: "select_account" },
+      })
+      for (const parameters of ["state=1", "audience=a&audience=b", "=a", "&", "redirect_uri=https://a"]) {
+        const error = yield* Effect.flip(client({ ...own, SERVICE_OIDC_PARAMETERS: parameters }))
+        assert.match(error.message, /^SERVICE_OIDC_PARAMETERS is not valid/, parameters)
+      }
+      const alone = yield* Effect.flip(client({ SERVICE_OIDC_CLIENT_ID: "console" }))
+      assert.match(alone.message, /^SERVICE_OIDC_ISSUER is missing/)
     }),
   )
 })

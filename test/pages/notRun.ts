@@ -47,7 +47,7 @@ export const NOT_RUN: ReadonlyArray<NotRun> = [
   {
     page: "docs/operating.md",
     begins:
-      "npm ci                # builds dist/server; only `bin`, `dist/server`, `openapi` and `package.json` are needed at run time",
+      "npm ci                # builds `dist`; only `bin`, `dist/server`, `dist/console`, `openapi` and `package.json` are needed at run time",
     reason: INSTALLS,
   },
   { page: "docs/operating.md", begins: "docker build -t keyshelf:0.1.0 .", reason: "It needs a container engine." },

@@ -6,11 +6,12 @@ import * as ServiceProcess from "../support/ServiceProcess.ts"
 
 describe("a process with SERVICE_OIDC settings", () => {
   it.live(
-    "discovers the provider and, with just-in-time provisioning, admits people that it does not know",
+    "discovers the provider, lets the console use it, and with just-in-time provisioning admits unknown people",
     () =>
       Effect.gen(function* () {
         const issuer = yield* Issuer.start
         const operator = ServiceProcess.randomCredential()
+        const [webhooksPort] = yield* ServiceProcess.freePorts(1)
         const directory = yield* ServiceProcess.temporaryDirectory
         const service = yield* ServiceProcess.start(["serve"], {
           ...(yield* ServiceProcess.settings(directory, operator)),
@@ -18,6 +19,9 @@ describe("a process with SERVICE_OIDC settings", () => {
           SERVICE_OIDC_AUDIENCE: Issuer.AUDIENCE,
           SERVICE_OIDC_ORGANIZATION_CLAIM: "tenant",
           SERVICE_OIDC_PROVISIONING: "just-in-time",
+          SERVICE_OIDC_CLIENT_ID: "console",
+          SERVICE_WEBHOOKS_PORT: String(webhooksPort),
+          SERVICE_WEBHOOKS_URL: "https://webhooks.keyshelf.example/",
         })
         yield* service.ready
         const call = (method: string, url: string, token: string, body?: object) =>
@@ -30,6 +34,9 @@ describe("a process with SERVICE_OIDC settings", () => {
         assert.deepInclude(me.body, { kind: "PERSON", role: "MEMBER" })
         const other = yield* issuer.token({ claims: { tenant: "acme", aud: "other" } })
         assert.strictEqual((yield* call("GET", `${service.core}/api/me`, other)).status, 401)
+        const config = yield* Effect.promise(() => request("GET", `${service.core}/console/config.json`))
+        assert.deepInclude(config.body, { surface: "core", webhooks: "https://webhooks.keyshelf.example" })
+        assert.deepInclude(config.body.oidc, { clientId: "console", tokenEndpoint: `${issuer.url}/token` })
         assert.notInclude(service.output(), token)
         assert.notInclude(service.output(), other)
       }),

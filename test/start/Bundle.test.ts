@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { spawnSync } from "node:child_process"
-import { cpSync, mkdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs"
+import { cpSync, existsSync, mkdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { pathToFileURL } from "node:url"
 import { entryIn } from "../../bin/entry.mjs"
@@ -66,6 +66,17 @@ describe("the bundle", { concurrent: true, timeout: 60_000 }, () => {
       for (const path of ["src", "migrations", "node_modules"]) rmSync(join(directory, path), { recursive: true })
       const checked = node(directory, "bin/keyshelf.mjs", "openapi", "--check")
       assert.strictEqual(checked.status, 0, checked.output)
+    }),
+  )
+
+  it.live("the console is skipped where the packages that build it are missing", () =>
+    Effect.gen(function* () {
+      const directory = yield* installation({ "console/vite.config.ts": 1, "bin/console.mjs": 1 })
+      cpSync(join(root, "bin/console.mjs"), join(directory, "bin/console.mjs"))
+      const skipped = node(directory, "bin/console.mjs")
+      assert.strictEqual(skipped.status, 0, skipped.output)
+      assert.match(skipped.output, /^Skipped the console: /)
+      assert.isFalse(existsSync(join(directory, "dist")))
     }),
   )
 

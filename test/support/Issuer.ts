@@ -104,7 +104,12 @@ export const start: Effect.Effect<Issuer, never, Scope.Scope> = Effect.gen(funct
   const url: string = yield* serve((request, response) => {
     response.setHeader("content-type", "application/json")
     if (request.url === "/.well-known/openid-configuration") {
-      response.end(JSON.stringify({ issuer: url, jwks_uri: `${url}/keys` }))
+      const endpoints = {
+        authorization_endpoint: `${url}/authorize`,
+        token_endpoint: `${url}/token`,
+        end_session_endpoint: `${url}/logout`,
+      }
+      response.end(JSON.stringify({ issuer: url, jwks_uri: `${url}/keys`, ...endpoints }))
     } else {
       fetches++
       response.end(JSON.stringify({ keys: [key.jwk] }))

@@ -40,7 +40,7 @@ export type Call = (method: string, path: string, options?: CallOptions) => Effe
 const callerOf =
   (origin: string): Call =>
   (method, path, options) => {
-    const atRoot = /^\/(api|docs|openapi|health|metrics|tokens\/validate)/.test(path)
+    const atRoot = /^\/(api|console|docs|openapi|health|metrics|tokens\/validate)/.test(path)
     return Effect.promise(() => request(method, atRoot ? origin + path : `${origin}/api${path}`, options))
   }
 

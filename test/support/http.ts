@@ -1,4 +1,5 @@
 /** Sends HTTP requests and reads complete responses. */
+import { request as httpRequest } from "node:http"
 import { recordIssued } from "./issuedSecrets.ts"
 
 export interface HttpResponse {
@@ -39,3 +40,28 @@ export const request = async (method: string, url: string, options: CallOptions 
   const parsed: unknown = isJson && text !== "" ? JSON.parse(text) : undefined
   return { status: response.status, headers: response.headers, text, body: parsed }
 }
+
+/** A response as it was sent. */
+export interface RawResponse {
+  readonly status: number | undefined
+  readonly headers: Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
+  readonly bytes: Buffer
+}
+
+/** Sends a request whose response is not decompressed. */
+export const rawRequest = (
+  method: string,
+  url: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<RawResponse> =>
+  new Promise((resolve, reject) => {
+    httpRequest(url, { method, headers }, (response) => {
+      const chunks: Array<Buffer> = []
+      response.on("data", (chunk: Buffer) => chunks.push(chunk))
+      response.on("end", () =>
+        resolve({ status: response.statusCode, headers: response.headers, bytes: Buffer.concat(chunks) }),
+      )
+    })
+      .on("error", reject)
+      .end()
+  })

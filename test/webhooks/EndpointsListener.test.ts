@@ -2,6 +2,7 @@ import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { HttpServer } from "effect/http"
 import { coreRoutesWithoutWebhooks, webhookRoutes } from "../../src/app/Routes.ts"
+import { AllowedOrigins } from "../../src/http/middleware/Cors.ts"
 import * as Listeners from "../../src/http/Listeners.ts"
 import { request } from "../support/http.ts"
 import { TestService } from "../support/TestService.ts"
@@ -12,11 +13,12 @@ const open = <A, E, R>(routes: Layer.Layer<A, E, R>) =>
     const { address } = Context.get(built as Context.Context<HttpServer.HttpServer>, HttpServer.HttpServer)
     if (!("port" in address)) return yield* Effect.die(new Error("The test listener has no port"))
     const origin = `http://127.0.0.1:${address.port}/api`
-    return (method: string, path: string, token?: string, body?: object) =>
+    return (method: string, path: string, token?: string, body?: object, headers?: Record<string, string>) =>
       Effect.promise(() =>
         request(method, origin + path, {
           ...(token === undefined ? {} : { token }),
           ...(body === undefined ? {} : { body }),
+          ...(headers === undefined ? {} : { headers }),
         }),
       )
   })
@@ -42,6 +44,24 @@ layer(TestService.layer, { excludeTestServices: true })("webhook management on a
         const gone = yield* core("GET", path, token)
         assert.deepStrictEqual([gone.status, gone.body.code], [404, "Request.RouteNotFound"])
       }
+    }),
+  )
+
+  it.effect("honours the origins that may call from a browser, such as the console's", () =>
+    Effect.gen(function* () {
+      const { tenant } = yield* TestService
+      const { token } = yield* tenant()
+      const console = "https://keyshelf.example"
+      const webhooks = yield* open(webhookRoutes.pipe(Layer.provide(Layer.succeed(AllowedOrigins, new Set([console])))))
+      const listed = yield* webhooks("GET", "/webhooks", token, undefined, { origin: console })
+      assert.deepStrictEqual([listed.status, listed.headers.get("access-control-allow-origin")], [200, console])
+      const preflight = yield* webhooks("OPTIONS", "/webhooks", undefined, undefined, {
+        origin: console,
+        "access-control-request-method": "POST",
+      })
+      assert.deepStrictEqual([preflight.status, preflight.headers.get("access-control-allow-origin")], [204, console])
+      const other = yield* webhooks("GET", "/webhooks", token, undefined, { origin: "https://other.example" })
+      assert.deepStrictEqual([other.status, other.headers.get("access-control-allow-origin")], [200, null])
     }),
   )
 })

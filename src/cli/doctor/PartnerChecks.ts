@@ -1,5 +1,6 @@
 /** Checks the external systems of the settings: the identity provider and Redis. */
 import { Config, Effect, Option, Schema } from "effect"
+import { isTrustedUrl } from "../../infra/SettingFormats.ts"
 import { failed, ok, warning } from "./Report.ts"
 import type { Check } from "./Report.ts"
 
@@ -29,7 +30,12 @@ const getJson = (url: string) =>
     catch: whyOf,
   })
 
-const Discovery = Schema.Struct({ issuer: Schema.String, jwks_uri: Schema.String })
+const Discovery = Schema.Struct({
+  issuer: Schema.String,
+  jwks_uri: Schema.String,
+  authorization_endpoint: Schema.optionalKey(Schema.String),
+  token_endpoint: Schema.optionalKey(Schema.String),
+})
 const KeySet = Schema.Struct({ keys: Schema.Array(Schema.Struct({ kty: Schema.String })) })
 
 const keySet = Effect.fnUntraced(function* (url: string) {
@@ -41,6 +47,20 @@ const keySet = Effect.fnUntraced(function* (url: string) {
     : ok("identity", `The identity provider's key set at ${url} has ${keys.length} keys`)
 })
 
+/** Checks that browsers can sign in to the console. Skipped if it has no client. */
+const consoleSignIn = (clientId: string | undefined, discovery: typeof Discovery.Type) => {
+  if (clientId === undefined) return []
+  const endpoints = [discovery.authorization_endpoint, discovery.token_endpoint]
+  return endpoints.every((url) => url !== undefined && isTrustedUrl(url))
+    ? [ok("identity", `People can sign in to the console with the client ${clientId}`)]
+    : [
+        warning(
+          "identity",
+          "The discovery document has no authorization_endpoint and token_endpoint with an https URL: people cannot sign in to the console with SERVICE_OIDC_CLIENT_ID.",
+        ),
+      ]
+}
+
 /**
  * Checks the discovery document and the key set of the identity provider, as the service reads them. Skipped if none is
  * set.
@@ -49,7 +69,9 @@ export const identityProvider: Check = Effect.gen(function* () {
   const issuer = yield* value("SERVICE_OIDC_ISSUER")
   if (issuer === undefined) return []
   const jwksUri = yield* value("SERVICE_OIDC_JWKS_URI")
-  if (jwksUri !== undefined) return [yield* keySet(jwksUri)]
+  const clientId = yield* value("SERVICE_OIDC_CLIENT_ID")
+  // The console needs the discovery document even if the keys do not.
+  if (jwksUri !== undefined && clientId === undefined) return [yield* keySet(jwksUri)]
   const document = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`
   const discovery = yield* Effect.flatMap(
     Effect.mapError(getJson(document), (why) => `${document}: ${why}`),
@@ -64,7 +86,11 @@ export const identityProvider: Check = Effect.gen(function* () {
       ),
     ]
   }
-  return [ok("identity", `${issuer} has a discovery document`), yield* keySet(discovery.jwks_uri)]
+  return [
+    ok("identity", `${issuer} has a discovery document`),
+    yield* keySet(jwksUri ?? discovery.jwks_uri),
+    ...consoleSignIn(clientId, discovery),
+  ]
 }).pipe(
   Effect.catch((why) =>
     Effect.succeed([

@@ -17,8 +17,8 @@ const RECONNECT_DELAY = Duration.seconds(1)
 
 const Json = Schema.fromJsonString(Schema.Record(Schema.String, Schema.Unknown))
 
-/** Not a live stream: the position is a cursor there, and the stream has no pages and no end. */
-const NOT_LIVE: ReadonlyArray<string> = ["limit", "until"]
+/** Not of a live stream: the position is a cursor there, and the stream has no pages, no end and one order. */
+const NOT_LIVE: ReadonlyArray<string> = ["limit", "order", "until"]
 
 const isTemporary = (error: RequestFailed): boolean => error.exitCode === EXIT_CODES.unavailable
 

@@ -4,9 +4,9 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/ht
 import { RequiredScope } from "../../kernel/contract/Endpoint.ts"
 import { EventRecord } from "../../kernel/contract/Event.ts"
 import { Page, pageQuery } from "../../kernel/contract/Page.ts"
-import { InvalidCursor } from "../../kernel/contract/Problem.ts"
+import { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
 import { FollowEventsNodeFull, FollowEventsTooManyStreams } from "./Errors.ts"
-import { filterQuery } from "./Model.ts"
+import { filterQuery, orderQuery } from "./Model.ts"
 
 const LIVE = "text/event-stream"
 
@@ -36,14 +36,14 @@ const describe = (operation: { readonly responses: Responses }) => ({
 export class EventsApi extends HttpApiGroup.make("events")
   .add(
     HttpApiEndpoint.get("list", "/events", {
-      query: { ...pageQuery, ...filterQuery },
+      query: { ...pageQuery, ...filterQuery, ...orderQuery },
       headers: {
         "last-event-id": Schema.optionalKey(Schema.String).annotate({
           description: "Live stream only: the `id` of the last event received. Takes precedence over `cursor`.",
         }),
       },
       success: [Page(EventRecord), HttpApiSchema.StreamUint8Array({ contentType: LIVE })],
-      error: [InvalidCursor, FollowEventsTooManyStreams, FollowEventsNodeFull],
+      error: [InvalidCursor, ValidationFailed, FollowEventsTooManyStreams, FollowEventsNodeFull],
     })
       .annotate(RequiredScope, "read:organizations")
       .annotateMerge(
@@ -51,6 +51,7 @@ export class EventsApi extends HttpApiGroup.make("events")
           summary: "List events, or follow them live",
           description:
             "All changes of the organization, oldest first. `nextCursor` is always usable: store it and send it later to read newer events. " +
+            "With `order=desc` the newest come first, and the last page has no `nextCursor`. " +
             "With `Accept: text/event-stream`, the response is a live stream of Server-Sent Events. It starts with new events, " +
             "or after `Last-Event-ID` or `cursor`, and ignores `limit`. A cursor is valid for the filters that it was issued for, in pages and in streams.",
           transform: (operation) => describe(operation as Parameters<typeof describe>[0]),

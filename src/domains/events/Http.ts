@@ -7,7 +7,7 @@ import * as Apis from "../../kernel/contract/Apis.ts"
 import { Caller } from "../../kernel/contract/Caller.ts"
 import { OrganizationAccess } from "../../kernel/contract/Endpoint.ts"
 import { handlersOf } from "../../kernel/contract/Handlers.ts"
-import { InvalidCursor } from "../../kernel/contract/Problem.ts"
+import { invalid, InvalidCursor } from "../../kernel/contract/Problem.ts"
 import { EventsApi } from "./Api.ts"
 import type { Admission } from "./LiveEvents.ts"
 import { LiveEvents } from "./LiveEvents.ts"
@@ -51,6 +51,9 @@ export const events = handlersOf(
         const filter = filterOf(query)
         if (request.method === "HEAD" || !wantsStream(request.headers["accept"])) {
           return yield* events.list(organizationId, filter, query)
+        }
+        if (query.order === "desc") {
+          return yield* invalid("query.order", "must be asc in a live stream, which only reads forward", query.order)
         }
         const context = yield* Effect.context<HttpRouter.Provided>()
         const credential = yield* credentialOf

@@ -43,6 +43,17 @@ const EventNames = Schema.Array(Schema.String).pipe(
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
+/** The order of pages: `asc` begins with the oldest event and goes on with new ones, `desc` begins with the newest. */
+export type EventOrder = "asc" | "desc"
+
+/** The query parameter for the order. */
+export const orderQuery = {
+  order: Schema.optionalKey(Schema.Literals(["asc", "desc"])).annotate({
+    description:
+      "`desc` lists the newest events first; `nextCursor` then leads to older ones and is empty on the last page. A live stream is always `asc`, the default.",
+  }),
+}
+
 /** The query parameters that filter the stream. */
 export const filterQuery = {
   type: Schema.optionalKey(EventNames).annotate({

@@ -94,6 +94,47 @@ const make = Effect.gen(function* () {
       ) SELECT type FROM types WHERE type IS NOT NULL) AS wanted`
   }
 
+  /**
+   * Reads events on one side of a position. With names or an actor, reads one index range per name and merges the ranges. So
+   * neither a rare nor a frequent name causes a scan of the whole stream.
+   */
+  const read = (
+    organizationId: string,
+    filter: EventFilter,
+    count: number,
+    { condition, order }: { readonly condition: Fragment; readonly order: Fragment },
+  ) => {
+    const conditions = (events: string): Fragment =>
+      sql.and([
+        sql`${sql.literal(events)}.organization_id = ${organizationId}`,
+        sql`${sql.literal(events)}.position ${condition}`,
+        ...timeRange(organizationId, filter, events),
+        ...(filter.actor === undefined ? [] : [sql`${sql.literal(events)}.actor->>'id' = ${filter.actor}`]),
+      ])
+    if (filter.resource !== undefined || (filter.types === undefined && filter.actor === undefined)) {
+      const about = filter.resource === undefined ? sql`` : sql`AND resource = ${filter.resource}`
+      const named = filter.types === undefined ? sql`` : sql`AND type = ANY(${filter.types}::text[])`
+      return eventRecords<PositionedEvent>()(sql`
+        SELECT ${columns} FROM events WHERE ${conditions("events")} ${about} ${named}
+        ORDER BY events.position ${order} LIMIT ${count}`)
+    }
+    const wanted =
+      filter.types === undefined
+        ? typesOfActor(organizationId, filter.actor ?? "")
+        : sql`unnest(${filter.types}::text[]) AS wanted (type)`
+    return eventRecords<PositionedEvent>()(sql`
+      SELECT ${columns} FROM events
+      WHERE events.organization_id = ${organizationId} AND events.position = ANY(ARRAY(
+        SELECT found.position FROM ${wanted}
+        CROSS JOIN LATERAL (
+          SELECT ranged.position FROM events ranged
+          WHERE ${conditions("ranged")} AND ranged.type = wanted.type
+          ORDER BY ranged.position ${order} LIMIT ${count}
+        ) AS found
+        ORDER BY found.position ${order} LIMIT ${count}))
+      ORDER BY events.position ${order}`)
+  }
+
   return {
     insert: (event: EventRecord) => Effect.asVoid(Effect.orDie(insertion(event))),
 
@@ -158,41 +199,13 @@ const make = Effect.gen(function* () {
         ${placement(organizationId)} RETURNING events.position, unplaced.number, ${sql.literal(text)} AS text
       )`,
 
-    /**
-     * Reads events after a position. With names or an actor, reads one index range per name and merges the ranges. So
-     * neither a rare nor a frequent name causes a scan of the whole stream.
-     */
-    readAfter: (organizationId: string, filter: EventFilter, position: number, count: number) => {
-      const conditions = (events: string): Fragment =>
-        sql.and([
-          sql`${sql.literal(events)}.organization_id = ${organizationId}`,
-          sql`${sql.literal(events)}.position > ${position}`,
-          ...timeRange(organizationId, filter, events),
-          ...(filter.actor === undefined ? [] : [sql`${sql.literal(events)}.actor->>'id' = ${filter.actor}`]),
-        ])
-      if (filter.resource !== undefined || (filter.types === undefined && filter.actor === undefined)) {
-        const about = filter.resource === undefined ? sql`` : sql`AND resource = ${filter.resource}`
-        const named = filter.types === undefined ? sql`` : sql`AND type = ANY(${filter.types}::text[])`
-        return eventRecords<PositionedEvent>()(sql`
-          SELECT ${columns} FROM events WHERE ${conditions("events")} ${about} ${named}
-          ORDER BY events.position LIMIT ${count}`)
-      }
-      const wanted =
-        filter.types === undefined
-          ? typesOfActor(organizationId, filter.actor ?? "")
-          : sql`unnest(${filter.types}::text[]) AS wanted (type)`
-      return eventRecords<PositionedEvent>()(sql`
-        SELECT ${columns} FROM events
-        WHERE organization_id = ${organizationId} AND events.position = ANY(ARRAY(
-          SELECT found.position FROM ${wanted}
-          CROSS JOIN LATERAL (
-            SELECT ranged.position FROM events ranged
-            WHERE ${conditions("ranged")} AND ranged.type = wanted.type
-            ORDER BY ranged.position LIMIT ${count}
-          ) AS found
-          ORDER BY found.position LIMIT ${count}))
-        ORDER BY events.position`)
-    },
+    /** Reads events after a position, oldest first. */
+    readAfter: (organizationId: string, filter: EventFilter, position: number, count: number) =>
+      read(organizationId, filter, count, { condition: sql`> ${position}`, order: sql.literal("ASC") }),
+
+    /** Reads events before a position, newest first. */
+    readBefore: (organizationId: string, filter: EventFilter, position: number, count: number) =>
+      read(organizationId, filter, count, { condition: sql`< ${position}`, order: sql.literal("DESC") }),
   }
 })
 

@@ -2,7 +2,7 @@
 import { Equal, Predicate } from "effect"
 import type { Listing } from "../../kernel/contract/Page.ts"
 import { parseJson } from "../../kernel/values/Decimal.ts"
-import type { EventFilter } from "./Model.ts"
+import type { EventFilter, EventOrder } from "./Model.ts"
 
 const RESOURCE_PROPERTIES = ["id", "slug", "instanceId", "licenseSlug", "connectorName"] as const
 
@@ -37,8 +37,8 @@ export const previousOf = (before: object, after: object): Record<string, unknow
       .filter(([name, value]) => !Equal.equals(stored(value), stored(Reflect.get(after, name) ?? null))),
   )
 
-/** The listing of a filtered stream. Cursors are bound to it, hence to the filter. */
-export const listingOf = (organizationId: string, filter: EventFilter): Listing => ({
+/** The listing of a filtered stream. Cursors are bound to it, hence to filter and order. */
+export const listingOf = (organizationId: string, filter: EventFilter, order: EventOrder = "asc"): Listing => ({
   name: "events",
   organizationId,
   filters: {
@@ -47,6 +47,8 @@ export const listingOf = (organizationId: string, filter: EventFilter): Listing 
     actor: filter.actor,
     since: filter.since?.toISOString(),
     until: filter.until?.toISOString(),
+    // Absent in cursors that were issued before there was an order.
+    order: order === "asc" ? undefined : order,
   },
 })
 

@@ -11,7 +11,7 @@ import type { InvalidCursor } from "../../kernel/contract/Problem.ts"
 import { Signals } from "../../kernel/ports/Signals.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transaction } from "../../kernel/database/Transactions.ts"
-import type { EventFilter } from "./Model.ts"
+import type { EventFilter, EventOrder } from "./Model.ts"
 import { EventOrdering } from "./EventOrdering.ts"
 import { EventsRepo } from "./Repo.ts"
 import { listingOf, previousOf, resourceOf } from "./Rules.ts"
@@ -20,6 +20,11 @@ import { listingOf, previousOf, resourceOf } from "./Rules.ts"
 export interface EventSource {
   readonly organizationId: string
   readonly actor: ActorReference
+}
+
+/** The page of events that a client requests. */
+export interface EventPageRequest extends PageRequest {
+  readonly order?: EventOrder
 }
 
 /** Emits and lists events. */
@@ -57,11 +62,14 @@ export class Events extends Context.Service<
       type: RecordEventName,
       data: object,
     ) => Effect.Effect<EventRecord, never, Transaction>
-    /** Lists events, oldest first. `nextCursor` is usable on the last page too, so that clients can poll. */
+    /**
+     * Lists events, oldest first unless the request says otherwise. Oldest first, `nextCursor` is usable on the last page too, so
+     * that clients can poll.
+     */
     readonly list: (
       organizationId: string,
       filter: EventFilter,
-      request: PageRequest,
+      request: EventPageRequest,
     ) => Effect.Effect<Page<EventRecord>, InvalidCursor>
   }
 >()("keyshelf/events/Events") {
@@ -141,18 +149,22 @@ export class Events extends Context.Service<
       const list = Effect.fn("Events.list")(function* (
         organizationId: string,
         filter: EventFilter,
-        request: PageRequest,
+        { order = "asc", ...request }: EventPageRequest,
       ) {
-        const listing = listingOf(organizationId, filter)
+        const listing = listingOf(organizationId, filter, order)
         const limit = request.limit ?? DEFAULT_LIMIT
-        const after = request.cursor === undefined ? 0 : Number((yield* cursors.open(listing, request.cursor))[0])
+        const cursor = request.cursor === undefined ? undefined : (yield* cursors.open(listing, request.cursor))[0]
         yield* ordering.assignPositions(organizationId)
-        const rows = yield* repo.readAfter(organizationId, filter, after, limit + 1)
+        const isAscending = order === "asc"
+        const from = cursor === undefined ? (isAscending ? 0 : Number.MAX_SAFE_INTEGER) : Number(cursor)
+        const rows = yield* (isAscending ? repo.readAfter : repo.readBefore)(organizationId, filter, from, limit + 1)
         const page = rows.slice(0, limit)
+        const hasMore = rows.length > limit
         return {
           items: page.map(({ position: _, ...event }) => event),
-          hasMore: rows.length > limit,
-          nextCursor: cursors.seal(listing, [Number(page.at(-1)?.position ?? after)]),
+          hasMore,
+          // Newer events come after the last page, older ones do not.
+          nextCursor: isAscending || hasMore ? cursors.seal(listing, [Number(page.at(-1)?.position ?? from)]) : "",
         }
       })
 

@@ -52,6 +52,18 @@ export const Membership = Schema.Struct({
 }).annotate(component("Membership", { userName: "Ada Lovelace", removedAt: null }))
 export type Membership = typeof Membership.Type
 
+/** A person who belongs to the organization, as its members see one. */
+export const Member = Schema.Struct({
+  user: Schema.Struct({
+    id: Uuid,
+    name: Schema.String,
+    email: Schema.NullOr(Schema.String),
+  }).annotate(component("MemberUser", { name: "Ada Lovelace", email: "ada@acme.example" })),
+  role: Role,
+  createdAt: Timestamp.annotate({ description: "When the person became a member" }),
+}).annotate(component("Member"))
+export type Member = typeof Member.Type
+
 /** Body of `POST /platform/organizations/{orgId}/memberships`. */
 export const CreateMembership = Schema.Struct({ userId: Uuid, role: Role }).annotate(component("CreateMembership"))
 export type CreateMembership = typeof CreateMembership.Type

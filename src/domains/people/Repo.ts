@@ -7,10 +7,13 @@ import { Uuid } from "../../kernel/values/Identifiers.ts"
 import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
 import { decoded, advisoryLock, record, records, returnedRow } from "../../kernel/database/Statements.ts"
-import type { Membership, User } from "./Model.ts"
+import type { Member, Membership, User } from "./Model.ts"
 
 /** A membership with the id of its row, which lists are sorted by. */
 export type MembershipRow = Membership & { readonly id: string }
+
+/** A member with the id of the membership's row, which lists are sorted by. */
+export type MemberRow = Member & { readonly id: string }
 
 const isUuid = Schema.is(Uuid)
 
@@ -149,6 +152,15 @@ const make = Effect.gen(function* () {
         SELECT ${membershipColumns} FROM memberships JOIN users ON users.id = memberships.user_id
         WHERE memberships.organization_id = ${organizationId} AND memberships.id < ${idBefore(after)}
           AND (${includeRemoved} OR memberships.removed_at IS NULL)
+        ORDER BY memberships.id DESC LIMIT ${count}`),
+
+    listMembers: (organizationId: string, after: Position | null, count: number) =>
+      records<MemberRow>()(sql`
+        SELECT memberships.id, json_build_object('id', users.id, 'name', users.name, 'email', users.email) AS user,
+          memberships.role, memberships.created_at AS "createdAt"
+        FROM memberships JOIN users ON users.id = memberships.user_id
+        WHERE memberships.organization_id = ${organizationId} AND memberships.id < ${idBefore(after)}
+          AND memberships.removed_at IS NULL
         ORDER BY memberships.id DESC LIMIT ${count}`),
   }
 })

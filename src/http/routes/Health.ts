@@ -6,8 +6,13 @@
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
+import { PlatformHealthApi } from "../../api/PlatformHealthApi.ts"
 import { databaseParts, TIMEOUT } from "../../infra/database/DatabaseHealth.ts"
 import type { Parts } from "../../infra/database/DatabaseHealth.ts"
+import { ReadOnlyConnections } from "../../infra/database/ReadOnlyConnections.ts"
+import { version } from "../../infra/Version.ts"
+import * as Apis from "../../kernel/contract/Apis.ts"
+import { handlersOf } from "../../kernel/contract/Handlers.ts"
 import { HealthChecks } from "../../kernel/ports/HealthChecks.ts"
 import type { PartState } from "../../kernel/ports/HealthChecks.ts"
 import { CurrentLifecycle } from "../../kernel/ports/Lifecycle.ts"
@@ -48,8 +53,17 @@ const registeredParts = (registered: ReadonlyMap<string, Effect.Effect<PartState
     (states): Parts => Object.fromEntries(states),
   )
 
-const toResponse = (required: Parts, others: Parts) => {
-  const failing = Object.entries(required).flatMap(([name, { status }]) => (status === "up" ? [] : [name]))
+const failingIn = (required: Parts): ReadonlyArray<string> =>
+  Object.entries(required).flatMap(([name, { status }]) => (status === "up" ? [] : [name]))
+
+interface State {
+  /** Readiness needs them. */
+  readonly required: Parts
+  readonly others: Parts
+}
+
+const toResponse = ({ others, required }: State) => {
+  const failing = failingIn(required)
   const parts = { ...required, ...others }
   return failing.length === 0
     ? HttpServerResponse.jsonUnsafe({ status: "ready", parts })
@@ -59,22 +73,47 @@ const toResponse = (required: Parts, others: Parts) => {
       })
 }
 
+/** Reads the state of this process's parts. Those that it needs come first; the others do not affect readiness. */
+const stateOf = Effect.gen(function* () {
+  const lifecycle = yield* CurrentLifecycle
+  const registered = yield* HealthChecks
+  const sql = yield* PgClient.PgClient
+  const { listening } = yield* Signals
+  // Handlers of the APIs inherit no service, so that it is provided here.
+  const connections = yield* ReadOnlyConnections
+  const readDatabase = Effect.provideService(databaseParts(sql), ReadOnlyConnections, connections)
+  return Effect.gen(function* () {
+    const [database, others] = yield* Effect.all([readDatabase, registeredParts(registered)], {
+      concurrency: "unbounded",
+    })
+    const signals = signalsPart(yield* listening)
+    const state: State = { required: { process: processPart(lifecycle), ...database }, others: { signals, ...others } }
+    return state
+  })
+})
+
 /** `GET /health/live` and `GET /health/ready`. Probes are not traced. */
 export const routes = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
-    const lifecycle = yield* CurrentLifecycle
-    const registered = yield* HealthChecks
-    const sql = yield* PgClient.PgClient
-    const { listening } = yield* Signals
-    const ready = Effect.gen(function* () {
-      // Optional parts are reported but do not affect readiness.
-      const [required, others] = yield* Effect.all([databaseParts(sql), registeredParts(registered)], {
-        concurrency: "unbounded",
-      })
-      const signals = signalsPart(yield* listening)
-      return toResponse({ process: processPart(lifecycle), ...required }, { signals, ...others })
-    }).pipe(Effect.withTracerEnabled(false))
+    const state = yield* stateOf
     yield* router.add("GET", "/health/live", HttpServerResponse.jsonUnsafe({ status: "alive" }))
-    yield* router.add("GET", "/health/ready", ready)
+    yield* router.add("GET", "/health/ready", Effect.map(state, toResponse).pipe(Effect.withTracerEnabled(false)))
+  }),
+)
+
+/** `GET /platform/health`: the same for the operator's console. A process that is not ready is no error there. */
+export const platformHealth = handlersOf(
+  Apis.platform(PlatformHealthApi),
+  "platformHealth",
+  Effect.fn(function* (handlers) {
+    const state = yield* stateOf
+    return handlers.handleAll({
+      get: () =>
+        Effect.map(state, ({ others, required }) => ({
+          status: failingIn(required).length === 0 ? ("ready" as const) : ("not_ready" as const),
+          version,
+          parts: { ...required, ...others },
+        })),
+    })
   }),
 )

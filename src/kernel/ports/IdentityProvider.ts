@@ -30,6 +30,31 @@ export const IdentityProvider = Context.Reference<Option.Option<Provider>>(
   },
 )
 
+/** What the discovery document says about signing in with a browser. All are trusted URLs. */
+export interface SignInEndpoints {
+  readonly authorizationEndpoint: string
+  readonly tokenEndpoint: string
+  readonly endSessionEndpoint: string | null
+}
+
+/** The console's public client at the provider: authorization code with PKCE, without a secret. */
+export interface ConsoleClient {
+  readonly issuer: string
+  readonly clientId: string
+  /** The `scope` of its authorization requests. */
+  readonly scope: string
+  /** Further parameters of its authorization requests, as some providers need them. */
+  readonly parameters: Readonly<Record<string, string>>
+  /** None while the provider has not been reached, or has no such endpoints. Never waits longer than one fetch. */
+  readonly endpoints: Effect.Effect<Option.Option<SignInEndpoints>>
+}
+
+/** The console's client at the identity provider. Without one, people cannot sign in to the console. */
+export const CurrentConsoleClient = Context.Reference<Option.Option<ConsoleClient>>(
+  "keyshelf.reference/kernel/ConsoleClient",
+  { defaultValue: () => Option.none() },
+)
+
 /** The claims of a token with verified signature, issuer, audience and times. */
 export interface Claims {
   readonly subject: string

@@ -4,6 +4,11 @@ import type { Noun } from "./Entries.ts"
 
 export const OPERATIONS_NOUNS: ReadonlyArray<Noun> = [
   {
+    name: "installation",
+    about: "The installation itself; needs a platform credential",
+    commands: { health: "getPlatformHealth" },
+  },
+  {
     name: "organizations",
     about: "Organizations of the installation; needs a platform credential",
     commands: {
@@ -42,6 +47,11 @@ export const OPERATIONS_NOUNS: ReadonlyArray<Noun> = [
       update: "updateMembership",
       remove: "removeMembership",
     },
+  },
+  {
+    name: "members",
+    about: "People of the organization",
+    commands: { list: list("listMembers", "user", "role", "createdAt") },
   },
   {
     name: "service-accounts",

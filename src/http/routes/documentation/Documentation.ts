@@ -4,9 +4,10 @@
  * and its own API can be tried out there.
  */
 import { Effect, Layer } from "effect"
-import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpRouter } from "effect/http"
+import type { HttpServerRequest, HttpServerResponse } from "effect/http"
 import * as MethodNotAllowed from "../../middleware/MethodNotAllowed.ts"
-import * as Asset from "./Asset.ts"
+import * as Asset from "../Asset.ts"
 import { SEARCH, START } from "./BrowserScripts.ts"
 import { guide, searchIndex } from "./Guides.ts"
 import { STRICT_POLICY } from "./Layout.ts"
@@ -17,13 +18,6 @@ import { STYLE_SHEET } from "./StyleSheet.ts"
 type Handler = Effect.Effect<HttpServerResponse.HttpServerResponse, never, HttpServerRequest.HttpServerRequest>
 
 const script = (text: string) => Asset.make(text, "text/javascript; charset=utf-8", STRICT_POLICY)
-
-// For people, who open the bare address of the service. Programs get the problem document of an unknown path.
-const start = Effect.map(HttpServerRequest.HttpServerRequest, ({ headers }) =>
-  /\btext\/html\b/i.test(headers["accept"] ?? "")
-    ? HttpServerResponse.empty({ status: 303, headers: { location: "docs" } })
-    : HttpServerResponse.empty({ status: 404 }),
-)
 
 /** Files that do not differ between listeners. */
 const shared: ReadonlyArray<readonly [`/${string}`, Handler]> = [
@@ -37,7 +31,7 @@ const shared: ReadonlyArray<readonly [`/${string}`, Handler]> = [
   ...references.map((reference) => [reference.document, Effect.flatMap(documentOf(reference), Asset.respond)] as const),
 ]
 
-/** Routes of the documentation for a listener that serves these APIs. The first is the start page, `/docs`. */
+/** Routes of the documentation for a listener that serves these APIs. The page `/docs` shows the first. */
 export const layer = (home: ReferenceName, ...others: ReadonlyArray<ReferenceName>) => {
   const served = [home, ...others]
   const pages = references.flatMap((reference) => {
@@ -47,8 +41,7 @@ export const layer = (home: ReferenceName, ...others: ReadonlyArray<ReferenceNam
   })
   const routes = [...shared, ...pages]
   return Layer.mergeAll(
-    HttpRouter.add("GET", "/", start),
-    ...routes.map(([path, handler]) => HttpRouter.add("GET", path, handler)),
     MethodNotAllowed.readOnly(...routes.map(([path]) => path)),
+    ...routes.map(([path, handler]) => HttpRouter.add("GET", path, handler)),
   )
 }

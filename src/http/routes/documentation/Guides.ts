@@ -4,7 +4,7 @@ import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { readdir, readFile } from "node:fs/promises"
 import { posix } from "node:path"
 import { packageFile } from "../../../infra/PackageFiles.ts"
-import * as Asset from "./Asset.ts"
+import * as Asset from "../Asset.ts"
 import { page, rootFrom, STRICT_POLICY } from "./Layout.ts"
 import { escape, render } from "./Markdown.ts"
 import type { Rendered, Target } from "./Markdown.ts"
@@ -134,6 +134,8 @@ const searchIndexOf = (guides: ReadonlyArray<Guide>): Asset.Asset =>
     STRICT_POLICY,
   )
 
+const PICTURES: Readonly<Record<string, string>> = { ".png": "image/png", ".svg": "image/svg+xml" }
+
 const load = async () => {
   const listed = await readdir(packageFile("docs"), { recursive: true, encoding: "utf8" })
   const names = listed.map((file) => file.replaceAll("\\", "/")).sort()
@@ -141,10 +143,10 @@ const load = async () => {
   // Pages name their pictures relative to themselves.
   const pictures = await Promise.all(
     names
-      .filter((file) => file.endsWith(".svg"))
+      .filter((file) => posix.extname(file) in PICTURES)
       .map(async (file) => {
-        const text = await readFile(packageFile(`docs/${file}`), "utf8")
-        return [`${ROOT}/${file}`, Asset.make(text, "image/svg+xml", STRICT_POLICY)] as const
+        const bytes = await readFile(packageFile(`docs/${file}`))
+        return [`${ROOT}/${file}`, Asset.make(bytes, PICTURES[posix.extname(file)] ?? "", STRICT_POLICY)] as const
       }),
   )
   const guides = await Promise.all(

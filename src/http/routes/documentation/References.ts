@@ -4,7 +4,7 @@ import { HttpRouter } from "effect/http"
 import { HttpApi, HttpApiScalar } from "effect/http-api"
 import { readFile } from "node:fs/promises"
 import { packageFile } from "../../../infra/PackageFiles.ts"
-import * as Asset from "./Asset.ts"
+import * as Asset from "../Asset.ts"
 import { page, STRICT_POLICY, VIEWER_POLICY } from "./Layout.ts"
 import { escape } from "./Markdown.ts"
 

@@ -2,8 +2,8 @@
 import { Effect } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { createHash } from "node:crypto"
-import { compress, MIN_COMPRESSED_BYTES, negotiate } from "../../ContentCoding.ts"
-import type { ContentCoding } from "../../ContentCoding.ts"
+import { compress, MIN_COMPRESSED_BYTES, negotiate } from "../ContentCoding.ts"
+import type { ContentCoding } from "../ContentCoding.ts"
 
 /** A page, script, style sheet or document. */
 export interface Asset {
@@ -16,7 +16,7 @@ export interface Asset {
   readonly compressed: Map<ContentCoding, Promise<Uint8Array>>
 }
 
-// For everything below `/docs` and the OpenAPI documents, whatever their type.
+// For everything below `/console`, `/docs` and the OpenAPI documents, whatever their type. An asset may replace them.
 const SHARED_HEADERS = {
   "x-content-type-options": "nosniff",
   "referrer-policy": "no-referrer",
@@ -25,17 +25,40 @@ const SHARED_HEADERS = {
   vary: "accept-encoding",
 }
 
-/** Makes an asset of a text. */
-export const make = (text: string, contentType: string, headers: Readonly<Record<string, string>> = {}): Asset => {
-  const bytes = new TextEncoder().encode(text)
+const TEXT = /^(text\/|image\/svg\+xml|application\/([\w.-]+\+)?json\b)/
+
+const hashOf = (...parts: ReadonlyArray<string | Uint8Array>): string => {
+  const hash = createHash("sha256")
+  for (const part of parts) hash.update(part)
+  return hash.digest("base64url").slice(0, 22)
+}
+
+/**
+ * Makes an asset of a text or of the bytes of a file. `compressed` are the codings of the content that were made before; the
+ * others are made on the first request for them.
+ */
+export const make = (
+  content: string | Uint8Array,
+  contentType: string,
+  headers: Readonly<Record<string, string>> = {},
+  compressed: ReadonlyMap<ContentCoding, Uint8Array> = new Map(),
+): Asset => {
+  const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content
   return {
     contentType,
     bytes,
-    hash: createHash("sha256").update(bytes).digest("base64url").slice(0, 22),
+    hash: hashOf(bytes),
     headers,
-    compressed: new Map(),
+    compressed: new Map(Array.from(compressed, ([coding, made]) => [coding, Promise.resolve(made)] as const)),
   }
 }
+
+/** The asset with these headers too. Its tag differs, because a client that has the asset keeps the headers it came with. */
+export const withHeaders = (asset: Asset, headers: Readonly<Record<string, string>>): Asset => ({
+  ...asset,
+  headers: { ...asset.headers, ...headers },
+  hash: hashOf(asset.hash, JSON.stringify(headers)),
+})
 
 const bytesOf = (asset: Asset, coding: ContentCoding): Promise<Uint8Array> => {
   const known = asset.compressed.get(coding)
@@ -54,7 +77,9 @@ export const respond = (asset: Asset) =>
   Effect.gen(function* () {
     const request = yield* HttpServerRequest.HttpServerRequest
     const accepted = negotiate(request.headers["accept-encoding"])
-    const coding = asset.bytes.byteLength < MIN_COMPRESSED_BYTES ? undefined : accepted
+    // Pictures and fonts are compressed in themselves.
+    const isCompressible = TEXT.test(asset.contentType) && asset.bytes.byteLength >= MIN_COMPRESSED_BYTES
+    const coding = isCompressible ? accepted : undefined
     // Strong tags differ by coding (RFC 9110, section 8.8.3).
     const etag = `"${asset.hash}${coding === undefined ? "" : `-${coding}`}"`
     const headers = { ...SHARED_HEADERS, ...asset.headers, etag }

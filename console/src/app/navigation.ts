@@ -1,0 +1,59 @@
+/** The screens of both surfaces: where they are, what they are called, and the scope that they read with. */
+import { Activity, Boxes, Building2, Layers, Server, Users, Webhook } from "lucide-react"
+import type { LucideIcon } from "lucide-react"
+import type { Scope } from "../kernel/Scopes.ts"
+import { t } from "../kernel/texts.en.ts"
+
+export interface Entry {
+  readonly to: string
+  readonly title: string
+  readonly icon: LucideIcon
+  /** Without this scope there is no entry, and the page says which scope it needs. */
+  readonly scope?: Scope
+  /** The letter after `g`. */
+  readonly letter?: string
+}
+
+export interface Group {
+  readonly title: string
+  readonly entries: ReadonlyArray<Entry>
+}
+
+export const coreNavigation: ReadonlyArray<Group> = [
+  {
+    title: t.groups.main,
+    entries: [
+      { to: "/customers", title: t.nav.customers, icon: Building2, scope: "read:customers", letter: "c" },
+      { to: "/instances", title: t.nav.instances, icon: Server, scope: "read:instances", letter: "i" },
+    ],
+  },
+  {
+    title: t.groups.catalogue,
+    entries: [{ to: "/licenses", title: t.nav.licenses, icon: Layers, scope: "read:licenses", letter: "l" }],
+  },
+  {
+    title: t.groups.delivery,
+    entries: [{ to: "/zones", title: t.nav.zones, icon: Boxes, scope: "read:deployment_zones" }],
+  },
+  {
+    title: t.groups.activity,
+    entries: [
+      { to: "/events", title: t.nav.events, icon: Activity, scope: "read:organizations", letter: "e" },
+      { to: "/webhooks", title: t.nav.webhooks, icon: Webhook, scope: "read:webhooks", letter: "w" },
+    ],
+  },
+  {
+    title: t.groups.administration,
+    entries: [{ to: "/members", title: t.nav.members, icon: Users, scope: "read:organizations" }],
+  },
+]
+
+export const platformNavigation: ReadonlyArray<Group> = [
+  {
+    title: t.groups.main,
+    entries: [
+      { to: "/organizations", title: t.nav.organizations, icon: Building2, scope: "read:organizations" },
+      { to: "/health", title: t.nav.health, icon: Activity },
+    ],
+  },
+]

@@ -1,0 +1,93 @@
+/** The routes of both surfaces. Each screen is a chunk of its own, loaded when it is opened or pointed at. */
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router"
+import type { AnyRoute } from "@tanstack/react-router"
+import type { ConsoleConfig } from "../kernel/Config.ts"
+import type { Scope } from "../kernel/Scopes.ts"
+import { t } from "../kernel/texts.en.ts"
+import { Empty, Failure, Loading } from "../widgets/States.tsx"
+import { coreNavigation, platformNavigation } from "./navigation.ts"
+import { Shell } from "./Shell.tsx"
+
+declare module "@tanstack/react-router" {
+  interface StaticDataRouteOption {
+    readonly scope?: Scope
+  }
+}
+
+const root = createRootRoute({
+  component: Shell,
+  notFoundComponent: () => <Empty title={t.states.notFound}>{t.states.notFoundDetail}</Empty>,
+})
+
+/** Each screen's module exports its page under this name. */
+interface ScreenModule {
+  readonly Page: () => React.ReactNode
+}
+
+/** Everything in the query is text; filters and tabs are read from it. */
+const textsOf = (search: Record<string, unknown>): Readonly<Record<string, string | undefined>> =>
+  Object.fromEntries(
+    Object.entries(search).map(([name, value]) => [name, typeof value === "string" ? value : undefined]),
+  )
+
+const screen = (path: string, load: () => Promise<ScreenModule>, scope?: Scope): AnyRoute =>
+  createRoute({
+    getParentRoute: () => root,
+    path,
+    validateSearch: textsOf,
+    component: lazyRouteComponent(load, "Page"),
+    pendingComponent: () => <Loading />,
+    errorComponent: ({ error, reset }) => <Failure error={error} retry={reset} />,
+    ...(scope === undefined ? {} : { staticData: { scope } }),
+  })
+
+const coreScreens: ReadonlyArray<AnyRoute> = [
+  screen("/customers", () => import("../customers/CustomersPage.tsx"), "read:customers"),
+  screen("/customers/$slug", () => import("../customers/CustomerPage.tsx"), "read:customers"),
+  screen("/instances", () => import("../instances/InstancesPage.tsx"), "read:instances"),
+  screen("/instances/$slug", () => import("../instances/InstancePage.tsx"), "read:instances"),
+  screen("/licenses", () => import("../licenses/LicensesPage.tsx"), "read:licenses"),
+  screen("/licenses/$slug", () => import("../licenses/LicensePage.tsx"), "read:licenses"),
+  screen("/zones", () => import("../zones/ZonesPage.tsx"), "read:deployment_zones"),
+  screen("/zones/$slug", () => import("../zones/ZonePage.tsx"), "read:deployment_zones"),
+  screen("/events", () => import("../events/EventsPage.tsx"), "read:organizations"),
+  screen("/webhooks", () => import("../webhooks/WebhooksPage.tsx"), "read:webhooks"),
+  screen("/members", () => import("../members/MembersPage.tsx"), "read:organizations"),
+]
+
+const platformScreens: ReadonlyArray<AnyRoute> = [
+  screen("/organizations", () => import("../operator/OrganizationsPage.tsx"), "read:organizations"),
+  screen("/health", () => import("../operator/HealthPage.tsx")),
+]
+
+/** Filters stand in the URL as plain text, not as JSON. */
+const parseSearch = (text: string) => Object.fromEntries(new URLSearchParams(text))
+const stringifySearch = (search: Record<string, unknown>) => {
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(search)) {
+    if (typeof value === "string" && value !== "") query.set(name, value)
+  }
+  return query.size === 0 ? "" : `?${query}`
+}
+
+/** The router of a surface. */
+export const createRoutes = (surface: ConsoleConfig["surface"]) => {
+  const isPlatform = surface === "platform"
+  const first = (isPlatform ? platformNavigation : coreNavigation)[0]?.entries[0]?.to ?? "/"
+  const index = createRoute({
+    getParentRoute: () => root,
+    path: "/",
+    beforeLoad: () => {
+      throw redirect({ to: first })
+    },
+  })
+  return createRouter({
+    routeTree: root.addChildren([index, ...(isPlatform ? platformScreens : coreScreens)]),
+    basepath: "/console",
+    parseSearch,
+    stringifySearch,
+    defaultPreload: "intent",
+    defaultPendingMs: 150,
+    scrollRestoration: true,
+  })
+}

@@ -1,0 +1,104 @@
+/** Creates or changes a customer. */
+import { useState } from "react"
+import type { Customer } from "../kernel/Contract.ts"
+import { defined, useWrite } from "../kernel/Queries.ts"
+import { t as common } from "../kernel/texts.en.ts"
+import { TextField } from "../widgets/forms/Fields.tsx"
+import { errorAt, FormDialog } from "../widgets/forms/Form.tsx"
+import { t } from "./texts.en.ts"
+
+const FIELDS = ["name", "slug", "domain", "externalCustomerId"] as const
+type Values = Readonly<Record<(typeof FIELDS)[number], string>>
+
+const orNull = (text: string) => (text.trim() === "" ? null : text.trim())
+
+const Fields = ({
+  error,
+  isNew,
+  onChange,
+  values,
+}: {
+  readonly values: Values
+  readonly onChange: (values: Values) => void
+  readonly error: unknown
+  readonly isNew: boolean
+}) => {
+  const field = (name: (typeof FIELDS)[number]) => ({
+    value: values[name],
+    onChange: (value: string) => onChange({ ...values, [name]: value }),
+    error: errorAt(error, name),
+  })
+  return (
+    <>
+      <TextField label={common.common.name} isRequired autoFocus {...field("name")} />
+      {isNew && <TextField label={common.common.slug} hint={common.common.slugHint} isCode {...field("slug")} />}
+      <TextField label={t.domain} {...field("domain")} />
+      <TextField label={t.externalId} hint={t.externalIdHint} {...field("externalCustomerId")} />
+    </>
+  )
+}
+
+export const CreateCustomer = ({
+  onClose,
+  onCreated,
+}: {
+  readonly onClose: () => void
+  readonly onCreated: (slug: string) => void
+}) => {
+  const [values, setValues] = useState<Values>({ name: "", slug: "", domain: "", externalCustomerId: "" })
+  const write = useWrite("POST /api/customers", { stale: ["/api/customers"], done: ({ slug }) => onCreated(slug) })
+  return (
+    <FormDialog
+      title={t.create}
+      submit={common.common.create}
+      fields={FIELDS}
+      onClose={onClose}
+      error={write.error}
+      isPending={write.isPending}
+      onSubmit={() =>
+        write.mutate({
+          body: defined({
+            name: values.name,
+            slug: values.slug.trim() === "" ? undefined : values.slug.trim(),
+            domain: orNull(values.domain),
+            externalCustomerId: orNull(values.externalCustomerId),
+          }),
+        })
+      }
+    >
+      <Fields values={values} onChange={setValues} error={write.error} isNew />
+    </FormDialog>
+  )
+}
+
+export const EditCustomer = ({ customer, onClose }: { readonly customer: Customer; readonly onClose: () => void }) => {
+  const [values, setValues] = useState<Values>({
+    name: customer.name,
+    slug: customer.slug,
+    domain: customer.domain ?? "",
+    externalCustomerId: customer.externalCustomerId ?? "",
+  })
+  const write = useWrite("PATCH /api/customers/:customerSlug", { stale: ["/api/customers"], done: onClose })
+  return (
+    <FormDialog
+      title={t.edit}
+      submit={common.common.save}
+      fields={FIELDS}
+      onClose={onClose}
+      error={write.error}
+      isPending={write.isPending}
+      onSubmit={() =>
+        write.mutate({
+          params: { customerSlug: customer.slug },
+          body: {
+            name: values.name,
+            domain: orNull(values.domain),
+            externalCustomerId: orNull(values.externalCustomerId),
+          },
+        })
+      }
+    >
+      <Fields values={values} onChange={setValues} error={write.error} isNew={false} />
+    </FormDialog>
+  )
+}

@@ -1,0 +1,190 @@
+/** One customer: facts, instances, integration records and activity. */
+import { useNavigate } from "@tanstack/react-router"
+import { useState } from "react"
+import { call } from "../kernel/Api.ts"
+import type { Customer, DryRun, Instance } from "../kernel/Contract.ts"
+import { formatBoundary } from "../kernel/Formats.ts"
+import { useRead, useRows, useWrite } from "../kernel/Queries.ts"
+import { useCan } from "../kernel/Scopes.ts"
+import { t as common } from "../kernel/texts.en.ts"
+import { usePathName, useUrl } from "../kernel/Url.ts"
+import { Button } from "../widgets/Button.tsx"
+import { DataTable } from "../widgets/DataTable.tsx"
+import type { Column } from "../widgets/DataTable.tsx"
+import { Facts, PageHead } from "../widgets/Page.tsx"
+import { EventList } from "../widgets/records/EventList.tsx"
+import { ImpactDialog } from "../widgets/records/ImpactDialog.tsx"
+import { ListLink, RecordLink, WebLink } from "../widgets/records/Links.tsx"
+import { Empty, NotAllowed, Read, ReadOnly } from "../widgets/States.tsx"
+import { Tabs } from "../widgets/Tabs.tsx"
+import { Code, Moment, Tag } from "../widgets/Tag.tsx"
+import { EditCustomer } from "./CustomerForm.tsx"
+import { t } from "./texts.en.ts"
+
+const instanceColumns: ReadonlyArray<Column<Instance>> = [
+  {
+    id: "name",
+    title: common.common.name,
+    width: "2.5fr",
+    cell: ({ name, slug }) => (
+      <>
+        <RecordLink kind="instance" slug={slug}>
+          {name}
+        </RecordLink>
+        <span className="sub">{slug}</span>
+      </>
+    ),
+  },
+  {
+    id: "license",
+    title: t.license,
+    width: "1.5fr",
+    cell: ({ licenseSlug }) => <RecordLink kind="license" slug={licenseSlug} />,
+  },
+  {
+    id: "ends",
+    title: t.ends,
+    width: "1.5fr",
+    cell: ({ endLicenseDate }) => (endLicenseDate === null ? common.common.never : formatBoundary(endLicenseDate)),
+  },
+]
+
+const Instances = ({ customer }: { readonly customer: Customer }) => {
+  const isAllowed = useCan("read:instances")
+  const rows = useRows("GET /api/instances", { query: { customer: customer.slug } }, { when: isAllowed })
+  if (!isAllowed) return <NotAllowed scope="read:instances" />
+  return (
+    <DataTable
+      label={t.instances}
+      columns={instanceColumns}
+      rows={rows}
+      rowKey={({ id }) => id}
+      empty={<Empty title={common.common.none} />}
+    />
+  )
+}
+
+const Integrations = ({ customer }: { readonly customer: Customer }) => {
+  const records = Object.entries(customer.integrations)
+  if (records.length === 0) return <Empty title={t.noIntegrations}>{t.noIntegrationsDetail}</Empty>
+  return (
+    <div className="stack">
+      {records.map(([name, record]) => (
+        <section key={name} className="stack">
+          <h2>{name}</h2>
+          {record.last_error !== null && record.last_error !== "" && (
+            <Tag tone="danger">
+              {t.lastError}: {record.last_error}
+            </Tag>
+          )}
+          <Facts
+            items={[
+              [t.externalId, <Code key="id">{record.external_id}</Code>],
+              [t.syncedAt, record.synced_at === null ? common.common.never : <Moment key="at" at={record.synced_at} />],
+              [t.webUrl, record.web_url === null ? null : <WebLink key="url" url={record.web_url} />],
+            ]}
+          />
+          {Object.keys(record.metadata).length > 0 && <pre>{JSON.stringify(record.metadata, null, 2)}</pre>}
+        </section>
+      ))}
+    </div>
+  )
+}
+
+const DeleteCustomer = ({ customer, onClose }: { readonly customer: Customer; readonly onClose: () => void }) => {
+  const navigate = useNavigate()
+  const params = { customerSlug: customer.slug }
+  const write = useWrite("DELETE /api/customers/:customerSlug", {
+    stale: ["/api/customers"],
+    done: () => void navigate({ to: "/customers" }),
+  })
+  return (
+    <ImpactDialog
+      title={t.remove(customer.name)}
+      submit={common.common.remove}
+      queryKey={[params]}
+      run={async (signal) => {
+        const answer = await call(
+          "DELETE /api/customers/:customerSlug",
+          { params, query: { dryRun: "true" } },
+          { signal },
+        )
+        return answer as DryRun<"DELETE /api/customers/:customerSlug">
+      }}
+      error={write.error}
+      isPending={write.isPending}
+      onConfirm={() => write.mutate({ params })}
+      onClose={onClose}
+    />
+  )
+}
+
+const Loaded = ({ customer }: { readonly customer: Customer }) => {
+  const [{ tab = "instances" }, setUrl] = useUrl()
+  const [dialog, setDialog] = useState<"edit" | "delete">()
+  const mayWrite = useCan("write:customers")
+  const mayCreate = useCan("write:instances")
+  const close = () => setDialog(undefined)
+  return (
+    <>
+      <PageHead
+        title={customer.name}
+        crumbs={<ListLink to="/customers">{t.title}</ListLink>}
+        actions={
+          <>
+            {mayCreate && (
+              <ListLink to="/instances" search={{ create: customer.slug }} className="button">
+                {t.newInstance}
+              </ListLink>
+            )}
+            {mayWrite && (
+              <>
+                <Button onPress={() => setDialog("edit")}>{common.common.edit}</Button>
+                <Button onPress={() => setDialog("delete")}>{common.common.remove}</Button>
+              </>
+            )}
+          </>
+        }
+      >
+        <Code>{customer.slug}</Code>
+        {customer.domain !== null && <span>{customer.domain}</span>}
+        {customer.externalCustomerId !== null && (
+          <span>
+            {t.externalId} <Code>{customer.externalCustomerId}</Code>
+          </span>
+        )}
+        <span>
+          {common.common.updated} <Moment at={customer.updatedAt} relative />{" "}
+          {common.common.by(customer.updatedBy.name)}
+        </span>
+      </PageHead>
+      {!mayWrite && <ReadOnly />}
+      <Tabs
+        label={customer.name}
+        selected={tab}
+        onSelect={(id) => setUrl({ tab: id })}
+        items={[
+          { id: "instances", title: t.instances, content: () => <Instances customer={customer} /> },
+          { id: "integrations", title: t.integrations, content: () => <Integrations customer={customer} /> },
+          {
+            id: "activity",
+            title: t.activity,
+            content: () => <EventList label={t.activity} filters={{ resource: customer.id }} />,
+          },
+        ]}
+      />
+      {dialog === "edit" && <EditCustomer customer={customer} onClose={close} />}
+      {dialog === "delete" && <DeleteCustomer customer={customer} onClose={close} />}
+    </>
+  )
+}
+
+export const Page = () => {
+  const slug = usePathName()
+  const customer = useRead("GET /api/customers/:customerSlug", { params: { customerSlug: slug } })
+  return (
+    <Read of={customer} title={slug}>
+      {(found) => <Loaded key={found.id} customer={found} />}
+    </Read>
+  )
+}

@@ -1,0 +1,48 @@
+/** All events of the organization, newest first, live. */
+import { useCallback } from "react"
+import { eventNames } from "../kernel/contract/EventNames.ts"
+import { inputOfMoment, momentOfInput, words } from "../kernel/Formats.ts"
+import { useUrl } from "../kernel/Url.ts"
+import type { EventName } from "../kernel/Contract.ts"
+import { FilterField } from "../widgets/forms/FilterField.tsx"
+import { SelectField, TextField } from "../widgets/forms/Fields.tsx"
+import { PageHead } from "../widgets/Page.tsx"
+import { EventList } from "../widgets/records/EventList.tsx"
+import { t } from "./texts.en.ts"
+
+const choices = [{ id: "", title: t.all }, ...eventNames.map((name) => ({ id: name, title: words(name) }))]
+
+const nameOf = (text: string): EventName | undefined => eventNames.find((name) => name === text)
+
+export const Page = () => {
+  const [{ actor = "", resource = "", since = "", type = "", until = "" }, setUrl] = useUrl()
+  const setResource = useCallback((text: string) => setUrl({ resource: text }), [setUrl])
+  const setActor = useCallback((text: string) => setUrl({ actor: text }), [setUrl])
+  const chosen = nameOf(type)
+  return (
+    <>
+      <PageHead title={t.title}>{t.live}</PageHead>
+      <div className="filters">
+        <FilterField label={t.resource} value={resource} onChange={setResource} />
+        <SelectField label={t.kind} choices={choices} value={chosen ?? ""} onChange={(id) => setUrl({ type: id })} />
+        <FilterField label={t.actor} value={actor} onChange={setActor} />
+        <TextField
+          kind="datetime-local"
+          label={t.since}
+          value={inputOfMoment(since === "" ? null : since)}
+          onChange={(value) => setUrl({ since: momentOfInput(value) })}
+        />
+        <TextField
+          kind="datetime-local"
+          label={t.until}
+          value={inputOfMoment(until === "" ? null : until)}
+          onChange={(value) => setUrl({ until: momentOfInput(value) })}
+        />
+      </div>
+      <EventList
+        label={t.title}
+        filters={{ resource, actor, since, until, ...(chosen === undefined ? {} : { type: [chosen] }) }}
+      />
+    </>
+  )
+}

@@ -1,0 +1,165 @@
+/** Asks the service what the instance may use, now or at a moment, and shows the facts of its answer. */
+import { Plus, X } from "lucide-react"
+import { useState } from "react"
+import { exactNumber } from "../kernel/Amount.ts"
+import type { CheckResult, Request } from "../kernel/Contract.ts"
+import { momentOfInput } from "../kernel/Formats.ts"
+import { defined, useWrite } from "../kernel/Queries.ts"
+import { useCan } from "../kernel/Scopes.ts"
+import { t as common } from "../kernel/texts.en.ts"
+import { Button, IconButton } from "../widgets/Button.tsx"
+import { CopyButton } from "../widgets/Copy.tsx"
+import { Dialog } from "../widgets/Dialog.tsx"
+import { Segments, SelectField, TextField } from "../widgets/forms/Fields.tsx"
+import type { Choice } from "../widgets/forms/Fields.tsx"
+import { ConfirmDialog } from "../widgets/forms/Form.tsx"
+import { Failure } from "../widgets/States.tsx"
+import { CheckAnswers } from "./CheckAnswers.tsx"
+import { t } from "./texts.en.ts"
+
+interface Line {
+  readonly id: number
+  readonly entitlement: string
+  readonly requested: string
+}
+
+type CheckBody = Request<"POST /api/instances/:instanceSlug/check">["body"]
+
+const bodyOf = (lines: ReadonlyArray<Line>, at: string | undefined): CheckBody =>
+  defined({
+    checks: lines.map(({ entitlement, requested }) =>
+      defined({ entitlement, requested: requested.trim() === "" ? undefined : exactNumber(requested) }),
+    ),
+    explain: true,
+    at,
+  })
+
+/** The request as a command. The token is a variable of the shell, never the one in use. */
+const curlOf = (instanceSlug: string, body: CheckBody): string =>
+  `curl -s ${location.origin}/api/instances/${encodeURIComponent(instanceSlug)}/check \\\n` +
+  `  -H "authorization: Bearer $TOKEN" -H 'content-type: application/json' \\\n` +
+  `  -d '${JSON.stringify(body).replaceAll("'", "'\\''")}'`
+
+let nextId = 0
+const newLine = (entitlement: string): Line => ({ id: nextId++, entitlement, requested: "1" })
+
+export const CheckDialog = ({
+  choices,
+  entitlement,
+  instanceSlug,
+  onClose,
+}: {
+  readonly instanceSlug: string
+  readonly entitlement: string
+  readonly choices: ReadonlyArray<Choice>
+  readonly onClose: () => void
+}) => {
+  const [lines, setLines] = useState<ReadonlyArray<Line>>(() => [newLine(entitlement)])
+  const [when, setWhen] = useState("now")
+  const [moment, setMoment] = useState("")
+  const [answer, setAnswer] = useState<CheckResult>()
+  const [isAsking, setAsking] = useState(false)
+  const mayConsume = useCan("write:instances")
+  const check = useWrite("POST /api/instances/:instanceSlug/check", { stale: [], done: setAnswer })
+  const consume = useWrite("POST /api/instances/:instanceSlug/check", {
+    stale: ["/api/instances"],
+    done: (result) => {
+      setAnswer(result)
+      setAsking(false)
+    },
+  })
+  const at = when === "now" ? undefined : momentOfInput(moment)
+  const request = { params: { instanceSlug }, body: bodyOf(lines, at) }
+  const run = () => check.mutate(request)
+  // The first answer comes without a press: the person has already asked "Why?".
+  const [started, setStarted] = useState(false)
+  if (!started) {
+    setStarted(true)
+    queueMicrotask(run)
+  }
+  const change = (id: number, part: Partial<Line>) =>
+    setLines(lines.map((line) => (line.id === id ? { ...line, ...part } : line)))
+  return (
+    <Dialog title={t.checks.title} isOpen onClose={onClose} wide>
+      <form
+        className="form"
+        onSubmit={(event) => {
+          event.preventDefault()
+          run()
+        }}
+      >
+        <div className="inline">
+          <Segments
+            label={t.checks.moment}
+            value={when}
+            onChange={setWhen}
+            choices={[
+              { id: "now", title: t.checks.now },
+              { id: "at", title: t.checks.at },
+            ]}
+          />
+          {when === "at" && (
+            <TextField kind="datetime-local" label={t.checks.moment} value={moment} onChange={setMoment} />
+          )}
+        </div>
+        {lines.map((line) => (
+          <div key={line.id} className="check-line">
+            <SelectField
+              label={t.checks.entitlement}
+              choices={choices}
+              value={line.entitlement}
+              onChange={(id) => change(line.id, { entitlement: id })}
+            />
+            <TextField
+              kind="decimal"
+              label={t.checks.wants}
+              value={line.requested}
+              onChange={(requested) => change(line.id, { requested })}
+            />
+            {lines.length > 1 && (
+              <IconButton
+                icon={<X aria-hidden size={14} />}
+                label={t.checks.removeLine}
+                onPress={() => setLines(lines.filter(({ id }) => id !== line.id))}
+              />
+            )}
+          </div>
+        ))}
+        <div className="actions">
+          <Button type="submit" look="primary" isPending={check.isPending}>
+            {t.checks.run}
+          </Button>
+          <Button
+            icon={<Plus aria-hidden size={14} />}
+            onPress={() => setLines([...lines, newLine(choices[0]?.id ?? "")])}
+          >
+            {t.checks.add}
+          </Button>
+          {mayConsume && when === "now" && <Button onPress={() => setAsking(true)}>{t.checks.consume}</Button>}
+        </div>
+      </form>
+      {check.error !== null && <Failure error={check.error} />}
+      {answer !== undefined && <CheckAnswers result={answer} />}
+      <details>
+        <summary>{t.checks.curl}</summary>
+        <pre>{curlOf(instanceSlug, request.body)}</pre>
+        <CopyButton text={curlOf(instanceSlug, request.body)} />
+      </details>
+      {isAsking && (
+        <ConfirmDialog
+          title={t.checks.consumeTitle}
+          submit={t.checks.consume}
+          onClose={() => setAsking(false)}
+          error={consume.error}
+          isPending={consume.isPending}
+          onConfirm={() => consume.mutate({ ...request, body: { ...request.body, consume: true } })}
+        >
+          <p>{t.checks.consumeText}</p>
+        </ConfirmDialog>
+      )}
+      <span className="visually-hidden" role="status">
+        {answer === undefined ? "" : `${common.common.done}: ${answer.checks.map(({ reason }) => reason).join(", ")}`}
+      </span>
+    </Dialog>
+  )
+}

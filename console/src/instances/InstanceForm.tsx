@@ -1,0 +1,109 @@
+/** Creates or changes an instance. */
+import { useState } from "react"
+import type { Instance } from "../kernel/Contract.ts"
+import { inputOfMoment, momentOfInput } from "../kernel/Formats.ts"
+import { defined, useWrite } from "../kernel/Queries.ts"
+import { t as common } from "../kernel/texts.en.ts"
+import { TextField } from "../widgets/forms/Fields.tsx"
+import { errorAt, FormDialog } from "../widgets/forms/Form.tsx"
+import { t } from "./texts.en.ts"
+
+const FIELDS = [
+  "name",
+  "slug",
+  "customerSlug",
+  "licenseSlug",
+  "startLicenseDate",
+  "endLicenseDate",
+  "graceDays",
+  "description",
+] as const
+type Values = Readonly<Record<(typeof FIELDS)[number], string>>
+
+const initial = (instance: Instance | undefined, customer: string): Values => ({
+  name: instance?.name ?? "",
+  slug: instance?.slug ?? "",
+  customerSlug: instance?.customerSlug ?? customer,
+  licenseSlug: instance?.licenseSlug ?? "",
+  startLicenseDate: inputOfMoment(instance?.startLicenseDate ?? new Date().toISOString()),
+  endLicenseDate: inputOfMoment(instance?.endLicenseDate),
+  graceDays: instance?.graceDays?.toString() ?? "",
+  description: instance?.description ?? "",
+})
+
+const bodyOf = (values: Values) => ({
+  name: values.name,
+  startLicenseDate: momentOfInput(values.startLicenseDate) ?? "",
+  endLicenseDate: momentOfInput(values.endLicenseDate) ?? null,
+  graceDays: values.graceDays.trim() === "" ? null : Number(values.graceDays),
+  description: values.description.trim() === "" ? null : values.description,
+  licenseSlug: values.licenseSlug.trim(),
+})
+
+export const InstanceForm = ({
+  customer = "",
+  instance,
+  onClose,
+  onSaved,
+}: {
+  readonly instance?: Instance
+  readonly customer?: string
+  readonly onClose: () => void
+  readonly onSaved: (slug: string) => void
+}) => {
+  const [values, setValues] = useState(() => initial(instance, customer))
+  const create = useWrite("POST /api/instances", { stale: ["/api/instances"], done: ({ slug }) => onSaved(slug) })
+  const update = useWrite("PATCH /api/instances/:instanceSlug", {
+    stale: ["/api/instances"],
+    done: () => onSaved(values.slug),
+  })
+  const isNew = instance === undefined
+  const { error, isPending } = isNew ? create : update
+  const field = (name: (typeof FIELDS)[number]) => ({
+    value: values[name],
+    onChange: (value: string) => setValues({ ...values, [name]: value }),
+    error: errorAt(error, name),
+  })
+  const submit = () => {
+    const body = bodyOf(values)
+    if (isNew) {
+      const slug = values.slug.trim() === "" ? undefined : values.slug.trim()
+      create.mutate({ body: defined({ ...body, slug, customerSlug: values.customerSlug.trim() }) })
+      return
+    }
+    // An archived license can stay, but cannot be chosen again: it is sent only if it changes.
+    const { licenseSlug, ...rest } = body
+    update.mutate({
+      params: { instanceSlug: instance.slug },
+      body: licenseSlug === instance.licenseSlug ? rest : { ...rest, licenseSlug },
+    })
+  }
+  return (
+    <FormDialog
+      title={isNew ? t.create : t.edit}
+      submit={isNew ? common.common.create : common.common.save}
+      fields={FIELDS}
+      onClose={onClose}
+      error={error}
+      isPending={isPending}
+      onSubmit={submit}
+    >
+      <TextField label={common.common.name} isRequired autoFocus {...field("name")} />
+      {isNew && (
+        <div className="form-row">
+          <TextField label={common.common.slug} hint={common.common.slugHint} isCode {...field("slug")} />
+          <TextField label={t.customer} hint={t.customerHint} isRequired isCode {...field("customerSlug")} />
+        </div>
+      )}
+      <div className="form-row">
+        <TextField label={t.license} hint={t.licenseHint} isRequired isCode {...field("licenseSlug")} />
+        <TextField kind="decimal" label={t.graceDays} hint={t.graceHint} {...field("graceDays")} />
+      </div>
+      <div className="form-row">
+        <TextField kind="datetime-local" label={t.starts} isRequired {...field("startLicenseDate")} />
+        <TextField kind="datetime-local" label={t.ends} hint={t.endsHint} {...field("endLicenseDate")} />
+      </div>
+      <TextField label={common.common.description} {...field("description")} />
+    </FormDialog>
+  )
+}

@@ -1,0 +1,40 @@
+/** What the service says about itself before anyone signs in: `GET /console/config.json`. */
+import { setWebhooksOrigin } from "./Api.ts"
+
+/** Sign-in with the OpenID provider. */
+export interface OpenIdConfig {
+  readonly issuer: string
+  readonly clientId: string
+  readonly authorizationEndpoint: string
+  readonly tokenEndpoint: string
+  readonly endSessionEndpoint: string | null
+  readonly scope: string
+  readonly parameters: Readonly<Record<string, string>>
+}
+
+export interface ConsoleConfig {
+  /** Which listener serves the page: that of organizations, or that of the operator. */
+  readonly surface: "core" | "platform"
+  readonly version: string
+  /** The origin of the webhook API: empty for this one, `null` if browsers cannot reach it. */
+  readonly webhooks: string | null
+  readonly oidc: OpenIdConfig | null
+}
+
+let current: ConsoleConfig | undefined
+
+/** Reads the configuration once, at the start. */
+export const loadConfig = async (): Promise<ConsoleConfig> => {
+  const response = await fetch(`${import.meta.env.BASE_URL}config.json`, { credentials: "omit", redirect: "error" })
+  if (!response.ok) throw new Error(`The service answered ${response.status} to config.json`)
+  const config: ConsoleConfig = await response.json()
+  current = config
+  setWebhooksOrigin(config.webhooks ?? "")
+  return config
+}
+
+/** The configuration, after {@link loadConfig}. */
+export const config = (): ConsoleConfig => {
+  if (current === undefined) throw new Error("The configuration is not loaded yet")
+  return current
+}

@@ -1,0 +1,169 @@
+/** Reading and writing as hooks. Each answer is kept under its operation and request. */
+import {
+  keepPreviousData,
+  QueryClient,
+  useInfiniteQuery,
+  useMutation,
+  useQuery,
+  useQueryClient,
+} from "@tanstack/react-query"
+import { useRef } from "react"
+import { call, Problem } from "./Api.ts"
+import type { Answer, Item, Operation, Request } from "./Contract.ts"
+
+const MAX_REPEATS = 2
+const PAGE_SIZE = "200"
+
+const isTemporary = (error: Error): boolean =>
+  error instanceof Problem && (error.status === 0 || error.status === 429 || error.status >= 502)
+
+/** Creates the cache of answers. */
+export const createQueries = (): QueryClient =>
+  new QueryClient({
+    defaultOptions: {
+      queries: {
+        staleTime: 10_000,
+        refetchOnWindowFocus: true,
+        networkMode: "always",
+        retry: (count, error) => count < MAX_REPEATS && isTemporary(error),
+        retryDelay: (count, error) =>
+          error instanceof Problem && error.retryAfter !== undefined ? error.retryAfter * 1000 : 500 * 2 ** count,
+      },
+      mutations: { retry: false, networkMode: "always" },
+    },
+  })
+
+type GetOperation = Extract<Operation, `GET ${string}`>
+
+interface ReadOptions {
+  /** Reads only if this is true. */
+  readonly when?: boolean
+  readonly refetchInterval?: number
+}
+
+/** The key under which an answer is kept: first the path, so that events can invalidate by it. */
+export const keyOf = (operation: string, request: unknown): ReadonlyArray<unknown> => [
+  operation.slice(operation.indexOf(" ") + 1),
+  request,
+]
+
+/** Reads one answer. What was there stays while the next one is loading. */
+export const useRead = <O extends GetOperation>(operation: O, request: Request<O>, options: ReadOptions = {}) =>
+  useQuery<Answer<O>>({
+    queryKey: keyOf(operation, request),
+    queryFn: ({ signal }) => call(operation, request, { signal }),
+    placeholderData: keepPreviousData,
+    enabled: options.when ?? true,
+    ...(options.refetchInterval === undefined ? {} : { refetchInterval: options.refetchInterval }),
+  })
+
+interface Paged {
+  readonly items: ReadonlyArray<unknown>
+  readonly hasMore: boolean
+  readonly nextCursor: string
+}
+
+type ListOperation = { [O in GetOperation]: Answer<O> extends Paged ? O : never }[GetOperation]
+
+/** A list of which more pages can be read. */
+export interface Rows<T> {
+  readonly rows: ReadonlyArray<T> | undefined
+  readonly hasMore: boolean
+  readonly isLoadingMore: boolean
+  readonly error: Error | null
+  readonly loadMore: () => void
+  readonly retry: () => void
+}
+
+/** Reads a list page by page. */
+export const useRows = <O extends ListOperation>(
+  operation: O,
+  request: Request<O>,
+  options: ReadOptions & { readonly pageSize?: string } = {},
+): Rows<Item<O>> => {
+  const query = useInfiniteQuery({
+    queryKey: [...keyOf(operation, request), "pages"],
+    queryFn: async ({ pageParam, signal }) => {
+      const { query: filters, ...rest }: { query?: object; params?: object } = request
+      const paged = { ...rest, query: { limit: options.pageSize ?? PAGE_SIZE, ...filters, cursor: pageParam } }
+      const answer: unknown = await call(operation, paged as unknown as Request<O>, { signal })
+      return answer as Paged
+    },
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => (page.hasMore ? page.nextCursor : undefined),
+    placeholderData: keepPreviousData,
+    enabled: options.when ?? true,
+    ...(options.refetchInterval === undefined ? {} : { refetchInterval: options.refetchInterval }),
+  })
+  return {
+    rows: query.data?.pages.flatMap((page) => page.items as ReadonlyArray<Item<O>>),
+    hasMore: query.hasNextPage,
+    isLoadingMore: query.isFetchingNextPage,
+    error: query.error,
+    loadMore: () => {
+      if (query.hasNextPage && !query.isFetchingNextPage) void query.fetchNextPage()
+    },
+    retry: () => void query.refetch(),
+  }
+}
+
+interface WriteOptions<O extends Operation> {
+  readonly done?: (answer: Answer<O>, request: Request<O>) => void
+  /** Paths whose answers the change makes stale; all by default. */
+  readonly stale?: ReadonlyArray<string>
+}
+
+/** Whether the service may have made a change without the answer arriving. */
+const isUnknown = (error: unknown): boolean => error instanceof Problem && (error.status === 0 || error.status >= 500)
+
+/**
+ * Changes something. A POST keeps its `Idempotency-Key` until its outcome is known: if the answer is lost, sending the same again
+ * happens once. Other writes are not repeated.
+ */
+export const useWrite = <O extends Operation>(operation: O, { done, stale }: WriteOptions<O> = {}) => {
+  const queries = useQueryClient()
+  const pending = useRef<{ readonly key: string; readonly text: string }>(undefined)
+  // Set at once, unlike the state of the mutation: the second press of a double click comes before the page is drawn again.
+  const isBusy = useRef(false)
+  const mutation = useMutation<Answer<O>, Error, Request<O>>({
+    mutationFn: async (request) => {
+      if (!operation.startsWith("POST")) return call(operation, request)
+      const text = JSON.stringify(request)
+      if (pending.current?.text !== text) pending.current = { key: crypto.randomUUID(), text }
+      try {
+        const answer = await call(operation, request, { idempotencyKey: pending.current.key })
+        pending.current = undefined
+        return answer
+      } catch (error) {
+        if (!isUnknown(error)) pending.current = undefined
+        throw error
+      }
+    },
+    onSuccess: (answer, request) => {
+      void queries.invalidateQueries(
+        stale === undefined
+          ? {}
+          : { predicate: ({ queryKey }) => stale.some((path) => String(queryKey[0]).startsWith(path)) },
+      )
+      done?.(answer, request)
+    },
+    onSettled: () => {
+      isBusy.current = false
+    },
+  })
+  const { mutate } = mutation
+  return {
+    ...mutation,
+    mutate: (request: Request<O>) => {
+      if (isBusy.current) return
+      isBusy.current = true
+      mutate(request)
+    },
+  }
+}
+
+/** The members of an object that are not `undefined`, for bodies with optional properties. */
+export const defined = <T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } =>
+  Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as {
+    [K in keyof T]: Exclude<T[K], undefined>
+  }

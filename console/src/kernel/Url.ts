@@ -1,0 +1,29 @@
+/** What stands in the URL: the record of the page, filters and tabs. */
+import { useNavigate, useParams, useSearch } from "@tanstack/react-router"
+import { useCallback } from "react"
+
+/** A part of the path, such as the slug of the record. */
+export const usePathName = (name = "slug"): string => {
+  const params: Readonly<Record<string, string | undefined>> = useParams({ strict: false })
+  return params[name] ?? ""
+}
+
+type Texts = Readonly<Record<string, string | undefined>>
+
+/** The query, and a function that changes some of it. Filters replace the entry in the history, so that Back leaves the page. */
+export const useUrl = (): readonly [query: Texts, set: (change: Texts) => void] => {
+  const query: Texts = useSearch({ strict: false })
+  const navigate = useNavigate()
+  const set = useCallback(
+    (change: Texts) => {
+      void navigate({
+        to: ".",
+        search: (before: Texts) => ({ ...before, ...change }),
+        replace: true,
+        resetScroll: false,
+      })
+    },
+    [navigate],
+  )
+  return [query, set]
+}

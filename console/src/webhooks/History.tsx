@@ -1,0 +1,130 @@
+/** Every attempt to deliver an event, and sending it again. */
+import { useCallback, useState } from "react"
+import type { Request, WebhookAttempt } from "../kernel/Contract.ts"
+import { formatDuration, words } from "../kernel/Formats.ts"
+import { defined, useRows, useWrite } from "../kernel/Queries.ts"
+import { useCan } from "../kernel/Scopes.ts"
+import { useUrl } from "../kernel/Url.ts"
+import { announce } from "../widgets/Announcer.tsx"
+import { Button } from "../widgets/Button.tsx"
+import { DataTable } from "../widgets/DataTable.tsx"
+import type { Column } from "../widgets/DataTable.tsx"
+import { Dialog } from "../widgets/Dialog.tsx"
+import { FilterField } from "../widgets/forms/FilterField.tsx"
+import { SelectField } from "../widgets/forms/Fields.tsx"
+import { Facts } from "../widgets/Page.tsx"
+import { Empty, Failure } from "../widgets/States.tsx"
+import { Code, Moment, Tag } from "../widgets/Tag.tsx"
+import type { Tone } from "../widgets/Tag.tsx"
+import { t as common } from "../kernel/texts.en.ts"
+import { t } from "./texts.en.ts"
+
+type State = WebhookAttempt["state"]
+
+const tones: Readonly<Record<State, Tone>> = { Sending: "waiting", Success: "ok", Failure: "warn", Failed: "danger" }
+const states: ReadonlyArray<State> = ["Sending", "Success", "Failure", "Failed"]
+
+const AttemptDialog = ({ attempt, onClose }: { readonly attempt: WebhookAttempt; readonly onClose: () => void }) => (
+  <Dialog title={words(attempt.eventName)} isOpen onClose={onClose} wide>
+    <Facts
+      items={[
+        [t.when, <Moment key="when" at={attempt.timestamp} />],
+        [t.endpoint, attempt.endpointUrl],
+        [t.status, attempt.statusCode],
+        [t.error, attempt.error],
+        [t.nextAttempt, attempt.nextAttemptAt === null ? null : <Moment key="next" at={attempt.nextAttemptAt} />],
+        [t.eventId, <Code key="id">{attempt.eventId}</Code>],
+      ]}
+    />
+    {[[t.request, attempt.requestBody] as const, [t.response, attempt.responseBody] as const].map(([title, body]) =>
+      body === null || body === "" ? null : (
+        <div key={title}>
+          <h3>{title}</h3>
+          <pre tabIndex={0} role="region" aria-label={title}>
+            {body}
+          </pre>
+        </div>
+      ),
+    )}
+  </Dialog>
+)
+
+type HistoryQuery = Request<"GET /api/webhooks/history">["query"]
+
+export const History = () => {
+  const [{ event = "", state = "" }, setUrl] = useUrl()
+  const chosen = states.find((one) => one === state)
+  const query: HistoryQuery = defined({ event, state: chosen })
+  const rows = useRows("GET /api/webhooks/history", { query }, { pageSize: "100" })
+  const mayWrite = useCan("write:webhooks")
+  const [opened, setOpened] = useState<WebhookAttempt>()
+  const retry = useWrite("POST /api/webhooks/history/:deliveryId/retry", {
+    stale: ["/api/webhooks"],
+    done: () => announce(t.retried),
+  })
+  const setEvent = useCallback((text: string) => setUrl({ event: text }), [setUrl])
+  const columns: ReadonlyArray<Column<WebhookAttempt>> = [
+    { id: "when", title: t.when, width: "190px", cell: ({ timestamp }) => <Moment at={timestamp} /> },
+    {
+      id: "event",
+      title: t.event,
+      width: "1.6fr",
+      cell: (attempt) => (
+        <Button look="quiet" onPress={() => setOpened(attempt)}>
+          {words(attempt.eventName)}
+        </Button>
+      ),
+    },
+    { id: "endpoint", title: t.endpoint, width: "2fr", cell: ({ endpointUrl }) => endpointUrl },
+    {
+      id: "state",
+      title: common.common.state,
+      width: "1.6fr",
+      cell: ({ state: now }) => <Tag tone={tones[now]}>{t.states[now]}</Tag>,
+    },
+    { id: "status", title: t.status, width: "70px", isNumber: true, cell: ({ statusCode }) => statusCode },
+    { id: "attempt", title: t.attempt, width: "70px", isNumber: true, cell: ({ attempt }) => attempt },
+    {
+      id: "duration",
+      title: t.duration,
+      width: "70px",
+      isNumber: true,
+      cell: ({ durationMs }) => (durationMs === null ? null : formatDuration(durationMs)),
+    },
+    {
+      id: "retry",
+      title: t.retry,
+      width: "60px",
+      isUntitled: true,
+      cell: ({ deliveryId, eventName, state: now }) =>
+        mayWrite && now === "Failed" ? (
+          <Button look="quiet" onPress={() => retry.mutate({ params: { deliveryId } })}>
+            <span className="visually-hidden">{t.retryOf(words(eventName))}</span>
+            <span aria-hidden>{t.retry}</span>
+          </Button>
+        ) : null,
+    },
+  ]
+  return (
+    <>
+      <div className="filters">
+        <FilterField label={t.event} value={event} onChange={setEvent} />
+        <SelectField
+          label={common.common.state}
+          value={chosen ?? ""}
+          onChange={(id) => setUrl({ state: id })}
+          choices={[{ id: "", title: t.all }, ...states.map((id) => ({ id, title: t.states[id] }))]}
+        />
+      </div>
+      {retry.error !== null && <Failure error={retry.error} />}
+      <DataTable
+        label={t.history}
+        columns={columns}
+        rows={rows}
+        rowKey={({ id }) => id}
+        empty={<Empty title={t.noHistory}>{t.noHistoryDetail}</Empty>}
+      />
+      {opened !== undefined && <AttemptDialog attempt={opened} onClose={() => setOpened(undefined)} />}
+    </>
+  )
+}

@@ -1,0 +1,44 @@
+/** Buttons. An action that the caller may not do has no button at all. */
+import type { ReactNode, Ref } from "react"
+import { Button as AriaButton } from "react-aria-components"
+
+type Look = "normal" | "primary" | "danger" | "quiet"
+
+export interface ButtonProps {
+  readonly children: ReactNode
+  readonly look?: Look
+  readonly icon?: ReactNode
+  readonly onPress?: () => void
+  readonly type?: "button" | "submit"
+  readonly isDisabled?: boolean
+  readonly isPending?: boolean
+  readonly form?: string
+  readonly autoFocus?: boolean
+  readonly ref?: Ref<HTMLButtonElement>
+}
+
+/**
+ * A button with text. React Aria's own pending state leaves an announcement behind that names an element which may be gone, so the
+ * state is only shown; the one who sends ignores further presses.
+ */
+export const Button = ({ children, icon, isPending = false, look = "normal", ...rest }: ButtonProps) => (
+  <AriaButton {...rest} className={isPending ? `button pending ${look}` : `button ${look}`}>
+    {icon}
+    <span>{children}</span>
+  </AriaButton>
+)
+
+/** A button that shows only an icon; `label` is its name. */
+export const IconButton = ({
+  icon,
+  label,
+  onPress,
+}: {
+  readonly icon: ReactNode
+  readonly label: string
+  readonly onPress?: () => void
+}) => (
+  <AriaButton className="button icon" aria-label={label} {...(onPress === undefined ? {} : { onPress })}>
+    {icon}
+  </AriaButton>
+)

@@ -1,0 +1,37 @@
+/** How much of a limit is used: a bar whose soft part is beyond the limit. The numbers beside it say the same. */
+import { approximate } from "../kernel/Amount.ts"
+import type { Amount } from "../kernel/Amount.ts"
+
+const share = (part: number, whole: number) => (whole <= 0 ? 0 : Math.min(100, Math.max(0, (part / whole) * 100)))
+
+export const Meter = ({
+  cap,
+  label,
+  limit,
+  used,
+  warnAt = 80,
+}: {
+  readonly label: string
+  readonly used: Amount
+  readonly limit: Amount
+  /** The highest usage that is allowed beyond the limit. */
+  readonly cap?: Amount | undefined
+  readonly warnAt?: number
+}) => {
+  const [usage, granted] = [approximate(used), approximate(limit)]
+  const whole = Math.max(granted, cap === undefined ? granted : approximate(cap))
+  const tone = usage >= granted ? "over" : share(usage, granted) >= warnAt ? "near" : ""
+  return (
+    <span
+      className={`meter ${tone}`}
+      role="meter"
+      aria-label={label}
+      aria-valuemin={0}
+      aria-valuemax={whole}
+      aria-valuenow={Math.min(usage, whole)}
+    >
+      <span className="meter-fill" style={{ inlineSize: `${share(usage, whole)}%` }} />
+      {whole > granted && <span className="meter-limit" style={{ insetInlineStart: `${share(granted, whole)}%` }} />}
+    </span>
+  )
+}

@@ -1,0 +1,112 @@
+/** A form in a dialog: sends once, keeps what was typed, and shows what the service found wrong at its field. */
+import type { ReactNode } from "react"
+import { Problem } from "../../kernel/Api.ts"
+import { t } from "../../kernel/texts.en.ts"
+import { Button } from "../Button.tsx"
+import { Dialog, DialogActions } from "../Dialog.tsx"
+import { Failure } from "../States.tsx"
+
+/** The message for a field of the body, if the service found something wrong there. */
+export const errorAt = (error: unknown, name: string): string | undefined =>
+  error instanceof Problem
+    ? error.errors.find(({ location }) => {
+        const path = location
+          .replace(/^\/?body/, "")
+          .replaceAll(/[[\]]/g, "/")
+          .replaceAll(".", "/")
+        return path.split("/").filter(Boolean)[0] === name
+      })?.message
+    : undefined
+
+/** The error without what is shown at fields. */
+const remaining = (error: unknown, fields: ReadonlyArray<string>): unknown => {
+  if (!(error instanceof Problem) || error.errors.length === 0) return error
+  const isShown =
+    fields.length > 0 &&
+    error.errors.every((one) => fields.some((name) => errorAt(new Problem(0, "", "", "", { errors: [one] }), name)))
+  return isShown ? null : error
+}
+
+export interface FormDialogProps {
+  readonly title: string
+  readonly submit: string
+  readonly onClose: () => void
+  readonly onSubmit: () => void
+  readonly error: unknown
+  readonly isPending: boolean
+  /** The fields that show errors themselves. */
+  readonly fields?: ReadonlyArray<string>
+  readonly isDangerous?: boolean
+  readonly isDisabled?: boolean
+  readonly wide?: boolean
+  readonly children: ReactNode
+}
+
+export const FormDialog = ({
+  children,
+  error,
+  fields = [],
+  isDangerous = false,
+  isDisabled = false,
+  isPending,
+  onClose,
+  onSubmit,
+  submit,
+  title,
+  wide = false,
+}: FormDialogProps) => {
+  const rest = remaining(error, fields)
+  return (
+    <Dialog title={title} isOpen onClose={onClose} wide={wide}>
+      <form
+        className="form"
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault()
+          // A second press while the first is under way sends nothing.
+          if (!isPending && !isDisabled) onSubmit()
+        }}
+      >
+        {children}
+        {rest !== null && rest !== undefined && <Failure error={rest} />}
+        <DialogActions>
+          <Button onPress={onClose}>{t.common.cancel}</Button>
+          <Button type="submit" look={isDangerous ? "danger" : "primary"} isPending={isPending} isDisabled={isDisabled}>
+            {submit}
+          </Button>
+        </DialogActions>
+      </form>
+    </Dialog>
+  )
+}
+
+/** A question before something that cannot be undone. */
+export const ConfirmDialog = ({
+  children,
+  error,
+  isPending,
+  onClose,
+  onConfirm,
+  submit,
+  title,
+}: {
+  readonly title: string
+  readonly submit: string
+  readonly onClose: () => void
+  readonly onConfirm: () => void
+  readonly error: unknown
+  readonly isPending: boolean
+  readonly children: ReactNode
+}) => (
+  <FormDialog
+    title={title}
+    submit={submit}
+    isDangerous
+    onClose={onClose}
+    onSubmit={onConfirm}
+    error={error}
+    isPending={isPending}
+  >
+    {children}
+  </FormDialog>
+)

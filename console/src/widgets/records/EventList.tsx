@@ -1,0 +1,117 @@
+/** Events newest first: when, what, about what, and by whom. Each opens with what it changed. */
+import { useState } from "react"
+import type { EventRecord, Request } from "../../kernel/Contract.ts"
+import { words } from "../../kernel/Formats.ts"
+import { useRows } from "../../kernel/Queries.ts"
+import { useCan } from "../../kernel/Scopes.ts"
+import { Button } from "../Button.tsx"
+import { DataTable } from "../DataTable.tsx"
+import type { Column } from "../DataTable.tsx"
+import { Dialog } from "../Dialog.tsx"
+import { Facts } from "../Page.tsx"
+import { Empty, NotAllowed } from "../States.tsx"
+import { Code, Moment } from "../Tag.tsx"
+import { Difference } from "./Difference.tsx"
+import { ListLink, RecordLink } from "./Links.tsx"
+import { t } from "./texts.en.ts"
+
+const textAt = (data: Readonly<Record<string, unknown>>, name: string): string | undefined => {
+  const value = data[name]
+  return typeof value === "string" ? value : undefined
+}
+
+/** What an event is about, with a link where there is a page. */
+const Subject = ({ event }: { readonly event: EventRecord }) => {
+  const { data, type } = event
+  const slug = textAt(data, "slug")
+  const instance = textAt(data, "instanceSlug") ?? textAt(data, "instance")
+  if (instance !== undefined) {
+    return (
+      <>
+        <RecordLink kind="instance" slug={instance} />
+        <span className="sub">
+          {textAt(data, "entitlement") ?? textAt(data, "entitlementSlug") ?? textAt(data, "name")}
+        </span>
+      </>
+    )
+  }
+  if (slug === undefined)
+    return (
+      <>{textAt(data, "key") ?? textAt(data, "url") ?? textAt(data, "connectorName") ?? textAt(data, "name") ?? ""}</>
+    )
+  if (type.endsWith("_DELETED")) return <Code>{slug}</Code>
+  if (type.startsWith("CUSTOMER_")) return <RecordLink kind="customer" slug={slug} />
+  if (type.startsWith("INSTANCE_")) return <RecordLink kind="instance" slug={slug} />
+  if (type.startsWith("LICENSE_") && !type.startsWith("LICENSE_MIGRATION_"))
+    return <RecordLink kind="license" slug={slug} />
+  if (type.startsWith("DEPLOYMENT_ZONE_")) return <RecordLink kind="zone" slug={slug} />
+  return <Code>{slug}</Code>
+}
+
+const EventDialog = ({ event, onClose }: { readonly event: EventRecord; readonly onClose: () => void }) => {
+  const readsWebhooks = useCan("read:webhooks")
+  return (
+    <Dialog title={words(event.type)} isOpen onClose={onClose} wide>
+      <Facts
+        items={[
+          [t.when, <Moment key="when" at={event.timestamp} />],
+          [t.about, <Subject key="about" event={event} />],
+          [t.actor, event.actor.name],
+          ["id", <Code key="id">{event.id}</Code>],
+        ]}
+      />
+      <Difference event={event} />
+      <div className="actions">
+        {readsWebhooks && (
+          <ListLink to="/webhooks" search={{ tab: "history", event: event.id }} className="button">
+            {t.deliveries}
+          </ListLink>
+        )}
+        <ListLink to="/events" search={{ actor: event.actor.id }} className="button">
+          {t.byActor}
+        </ListLink>
+      </div>
+    </Dialog>
+  )
+}
+
+type EventFilters = Request<"GET /api/events">["query"]
+
+const columnsFor = (open: (event: EventRecord) => void): ReadonlyArray<Column<EventRecord>> => [
+  { id: "when", title: t.when, width: "190px", cell: ({ timestamp }) => <Moment at={timestamp} /> },
+  {
+    id: "what",
+    title: t.what,
+    width: "2fr",
+    cell: (event) => (
+      <Button look="quiet" onPress={() => open(event)}>
+        {words(event.type)}
+      </Button>
+    ),
+  },
+  { id: "about", title: t.about, width: "2fr", cell: (event) => <Subject event={event} /> },
+  { id: "actor", title: t.actor, width: "1.2fr", cell: ({ actor }) => actor.name },
+]
+
+export const EventList = ({ filters, label }: { readonly label: string; readonly filters: EventFilters }) => {
+  const isAllowed = useCan("read:organizations")
+  const rows = useRows(
+    "GET /api/events",
+    { query: { order: "desc", ...filters } },
+    { pageSize: "100", when: isAllowed },
+  )
+  const [opened, setOpened] = useState<EventRecord>()
+  if (!isAllowed) return <NotAllowed scope="read:organizations" />
+  return (
+    <>
+      <DataTable
+        label={label}
+        columns={columnsFor(setOpened)}
+        rows={rows}
+        rowKey={({ id }) => id}
+        empty={<Empty title={t.noEvents}>{t.noEventsDetail}</Empty>}
+      />
+      {opened !== undefined && <EventDialog event={opened} onClose={() => setOpened(undefined)} />}
+    </>
+  )
+}

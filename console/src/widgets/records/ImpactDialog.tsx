@@ -1,0 +1,184 @@
+/** Asks before a change, and shows what it would do: the dry run of the service at this moment. */
+import { useQuery } from "@tanstack/react-query"
+import { RotateCw } from "lucide-react"
+import { useState } from "react"
+import type { ReactNode } from "react"
+import type { DryRun, Operation } from "../../kernel/Contract.ts"
+import { Problem } from "../../kernel/Api.ts"
+import { formatAmount } from "../../kernel/Amount.ts"
+import { words } from "../../kernel/Formats.ts"
+import { t as common } from "../../kernel/texts.en.ts"
+import { Button } from "../Button.tsx"
+import { FormDialog } from "../forms/Form.tsx"
+import { Read } from "../States.tsx"
+import { t } from "./texts.en.ts"
+
+/** The dry run of any operation. */
+export type AnyDryRun = DryRun<Operation>
+type Impact = AnyDryRun["impact"]
+
+const isImpact = (value: unknown): value is Impact => typeof value === "object" && value !== null
+
+interface Counted {
+  readonly count: number
+  readonly truncated: boolean
+  readonly items: ReadonlyArray<AffectedItem>
+}
+
+const isCounted = (value: unknown): value is Counted => typeof value === "object" && value !== null && "items" in value
+
+/** What the items of all dry runs have, each as far as it is there. */
+interface AffectedItem {
+  readonly slug?: string
+  readonly customer?: string
+  readonly entitlement?: string
+  readonly id?: string
+  readonly externalId?: string
+  readonly kind?: string
+  readonly sequence?: number
+  readonly timestamp?: string
+  readonly usage?: number | null
+  readonly limit?: number | null
+  readonly reason?: { readonly before: string; readonly after: string }
+}
+
+const figuresOf = ({ limit, usage }: AffectedItem): string =>
+  typeof usage === "number" && typeof limit === "number" ? ` (${formatAmount(usage)} / ${formatAmount(limit)})` : ""
+
+/** An affected record in a line. */
+const lineOf = (item: AffectedItem): string => {
+  const { customer, entitlement, externalId, id, kind, reason, sequence, slug, timestamp } = item
+  const first = sequence === undefined ? (slug ?? externalId ?? entitlement ?? id) : `#${sequence}`
+  const second = slug === undefined ? undefined : entitlement
+  const name = [kind === undefined ? undefined : words(kind), first, second, timestamp]
+    .filter((part) => part !== undefined)
+    .join(", ")
+  if (reason !== undefined) return `${name}: ${words(reason.before)} -> ${words(reason.after)}${figuresOf(item)}`
+  return customer === undefined ? name : `${name} (${customer})`
+}
+
+const List = ({ list, title }: { readonly title: string; readonly list: Counted }) =>
+  list.count === 0 ? null : (
+    <div>
+      <h3>
+        {title}: {common.impact.shown(list.items.length, list.count, list.truncated)}
+      </h3>
+      <ul className="impact-list">
+        {list.items.map((item) => (
+          <li key={JSON.stringify(item)}>{lineOf(item)}</li>
+        ))}
+      </ul>
+    </div>
+  )
+
+type Names = keyof typeof t.affected
+const titleOf = (name: string): string => (name in t.affected ? t.affected[name as Names] : words(name))
+
+const blockingOf = (impact: Impact) => ("blocking" in impact ? impact.blocking.filter(({ count }) => count > 0) : [])
+
+const Effects = ({ impact }: { readonly impact: Impact }) => {
+  const blocking = blockingOf(impact)
+  const lists = Object.entries(impact).filter(
+    (entry): entry is [string, Counted] => isCounted(entry[1]) && entry[1].count > 0,
+  )
+  const family = "familyResolvesTo" in impact ? impact.familyResolvesTo : undefined
+  const loses = "losesDefault" in impact ? impact.losesDefault : null
+  const turnsFamily = family !== undefined && family.before !== family.after
+  return (
+    <>
+      {blocking.map((one) => (
+        <List key={one.kind} title={`${t.affected.blocking} ${words(one.kind).toLowerCase()}`} list={one} />
+      ))}
+      {lists.map(([name, list]) => (
+        <List key={name} title={titleOf(name)} list={list} />
+      ))}
+      {turnsFamily && (
+        <p>
+          {t.affected.familyResolvesTo}: <code>{family.before ?? t.nobody}</code> -&gt;{" "}
+          <code>{family.after ?? t.nobody}</code>
+        </p>
+      )}
+      {loses !== null && (
+        <p>
+          {t.affected.losesDefault}: <code>{loses}</code>
+        </p>
+      )}
+      {blocking.length === 0 && lists.length === 0 && !turnsFamily && loses === null && <p>{common.impact.none}</p>}
+    </>
+  )
+}
+
+const timeOf = (at: number) => new Date(at).toLocaleTimeString()
+
+export const ImpactDialog = ({
+  children,
+  error,
+  isDangerous = true,
+  isPending,
+  onClose,
+  onConfirm,
+  queryKey,
+  run,
+  submit,
+  title,
+}: {
+  readonly title: string
+  readonly submit: string
+  readonly queryKey: ReadonlyArray<unknown>
+  readonly run: (signal: AbortSignal) => Promise<AnyDryRun>
+  readonly onConfirm: () => void
+  readonly onClose: () => void
+  readonly isPending: boolean
+  readonly isDangerous?: boolean
+  readonly error: unknown
+  readonly children?: ReactNode
+}) => {
+  const [opened] = useState(() => crypto.randomUUID())
+  const dry = useQuery({
+    queryKey: ["dry-run", opened, ...queryKey],
+    queryFn: ({ signal }) => run(signal),
+    gcTime: 0,
+    staleTime: 0,
+    refetchOnWindowFocus: false,
+  })
+  const refusedFor = dry.error instanceof Problem && isImpact(dry.error.impact) ? dry.error.impact : undefined
+  const isBlocked = dry.data !== undefined && blockingOf(dry.data.impact).length > 0
+  return (
+    <FormDialog
+      title={title}
+      submit={submit}
+      isDangerous={isDangerous}
+      onClose={onClose}
+      onSubmit={onConfirm}
+      error={error}
+      isPending={isPending}
+      isDisabled={dry.data === undefined || isBlocked}
+    >
+      {children}
+      {refusedFor !== undefined && (
+        <div className="impact">
+          <Effects impact={refusedFor} />
+        </div>
+      )}
+      <Read of={dry} rows={2}>
+        {(found) => (
+          <div className="impact">
+            <div className="inline">
+              <span className="muted">{common.impact.at(timeOf(dry.dataUpdatedAt))}</span>
+              <Button look="quiet" icon={<RotateCw aria-hidden size={12} />} onPress={() => void dry.refetch()}>
+                {common.impact.again}
+              </Button>
+            </div>
+            {isBlocked && <p className="danger-text">{t.blocked}</p>}
+            <Effects impact={found.impact} />
+            {found.events.length > 0 && (
+              <p>
+                {common.impact.events}: {found.events.map(({ type }) => words(type)).join(", ")}
+              </p>
+            )}
+          </div>
+        )}
+      </Read>
+    </FormDialog>
+  )
+}

@@ -1,0 +1,64 @@
+/** Links to records. Features do not know each other, so the paths of all screens stand here. */
+import { Link } from "@tanstack/react-router"
+import type { ReactNode } from "react"
+import { useCan } from "../../kernel/Scopes.ts"
+import type { Scope } from "../../kernel/Scopes.ts"
+
+const screens = {
+  customer: ["/customers", "read:customers"],
+  instance: ["/instances", "read:instances"],
+  license: ["/licenses", "read:licenses"],
+  zone: ["/zones", "read:deployment_zones"],
+} as const satisfies Record<string, readonly [string, Scope]>
+
+export type RecordKind = keyof typeof screens
+
+/** A link to a record's page, or only its name if the caller may not read it. */
+export const RecordLink = ({
+  children,
+  kind,
+  search,
+  slug,
+}: {
+  readonly kind: RecordKind
+  readonly slug: string
+  readonly search?: Readonly<Record<string, string>>
+  readonly children?: ReactNode
+}) => {
+  const [path, scope] = screens[kind]
+  const text = children ?? slug
+  if (!useCan(scope)) return <>{text}</>
+  return (
+    <Link to={`${path}/$slug`} params={{ slug }} search={search ?? {}}>
+      {text}
+    </Link>
+  )
+}
+
+/** A link to a list, with filters. */
+export const ListLink = ({
+  children,
+  className,
+  search,
+  to,
+}: {
+  readonly to: string
+  readonly search?: Readonly<Record<string, string>>
+  readonly className?: string
+  readonly children: ReactNode
+}) => (
+  <Link to={to} search={search ?? {}} {...(className === undefined ? {} : { className })}>
+    {children}
+  </Link>
+)
+
+/** An address of another site, if it is one: what a third party wrote may be anything. */
+export const WebLink = ({ url }: { readonly url: string }) => {
+  const parsed = URL.parse(url)
+  if (parsed === null || (parsed.protocol !== "https:" && parsed.protocol !== "http:")) return <>{url}</>
+  return (
+    <a href={parsed.href} target="_blank" rel="noreferrer noopener">
+      {url}
+    </a>
+  )
+}

@@ -1,0 +1,16 @@
+export const t = {
+  title: "Zones",
+  type: "Type",
+  release: "Release",
+  empty: "No zones yet",
+  emptyDetail: "A zone is a place where you run instances for customers, such as a region.",
+  deployments: "Deployments",
+  deployed: "Deployed",
+  by: "By",
+  noDeployments: "Nothing was deployed here",
+  noDeploymentsDetail: "Deploy a release to the zone, and it appears here with its time.",
+  none: "none",
+  now: "runs now",
+  deploy: "Deploy a release",
+  activity: "Activity",
+} as const

@@ -1,0 +1,22 @@
+import { layer } from "@effect/vitest"
+import * as Budgets from "./suites/Budgets.ts"
+import * as Questions from "./suites/Questions.ts"
+import * as Screens from "./suites/Screens.ts"
+import * as SignIn from "./suites/SignIn.ts"
+import * as States from "./suites/States.ts"
+import * as Writing from "./suites/Writing.ts"
+import { World } from "./World.ts"
+import { whyNoBrowser } from "../support/Browser.ts"
+
+// One service and one browser for all: to start both takes as long as all tests. Without a browser, neither is started.
+if (whyNoBrowser === undefined) {
+  layer(World.layer, { excludeTestServices: true, timeout: "90 seconds" })("the console", (it) => {
+    SignIn.suite(it)
+    Screens.suite(it)
+    States.suite(it)
+    Questions.suite(it)
+    Writing.suite(it)
+  })
+}
+
+Budgets.suite(whyNoBrowser)

@@ -1,0 +1,149 @@
+/** What all tests of the console share: the service as a process, an OpenID provider, a furnished organization and a browser. */
+import { Context, Effect, Layer, Redacted } from "effect"
+import { spawnSync } from "node:child_process"
+import { readdirSync, statSync } from "node:fs"
+import { join, resolve } from "node:path"
+import type { Page } from "playwright-core"
+import { Stage } from "../../src/demo/Demo.ts"
+import { furnish } from "../../src/demo/Furnish.ts"
+import * as Browser from "../support/Browser.ts"
+import { request } from "../support/http.ts"
+import type { HttpResponse } from "../support/http.ts"
+import { AUDIENCE } from "../support/Issuer.ts"
+import * as ServiceProcess from "../support/ServiceProcess.ts"
+import { CLAIM, CLIENT_ID, startProvider } from "./OpenIdProvider.ts"
+
+// A condition that does not come true fails with its name, before the whole test does.
+const MAX_WAIT_MS = 12_000
+
+const root = resolve(import.meta.dirname, "../..")
+
+/** The folder of the built console. */
+export const built = join(root, "dist/console")
+
+const newest = (folder: string): number =>
+  Math.max(
+    ...readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map(({ name, parentPath }) => statSync(join(parentPath, name)).mtimeMs),
+  )
+
+/** Builds the console if its sources are newer than the last build. */
+const build = Effect.sync(() => {
+  const manifest = statSync(join(built, ".vite/manifest.json"), { throwIfNoEntry: false })
+  if (manifest !== undefined && manifest.mtimeMs > newest(join(root, "console"))) return
+  const { status, stderr } = spawnSync(process.execPath, ["bin/console.mjs"], {
+    cwd: root,
+    encoding: "utf8",
+    // Vitest's own value would build React for development.
+    env: { ...process.env, NODE_ENV: "production" },
+  })
+  if (status !== 0) throw new Error(`The console was not built: ${stderr}`)
+})
+
+export interface Tenant {
+  readonly organizationId: string
+  readonly token: string
+}
+
+export type Call = (method: string, path: string, body?: object, token?: string) => Effect.Effect<HttpResponse>
+
+export class World extends Context.Service<
+  World,
+  {
+    readonly core: string
+    readonly platform: string
+    readonly operator: string
+    /** An organization with customers, instances, licenses and usage. */
+    readonly furnished: Tenant
+    /** An organization without anything. */
+    readonly empty: Tenant
+    readonly browser: Browser.Browser
+    /** Calls the Core API as the furnished organization, or with another token. */
+    readonly call: Call
+    /** A token of the furnished organization with these scopes. */
+    readonly tokenWith: (scopes: ReadonlyArray<string>) => Effect.Effect<string>
+  }
+>()("keyshelf/test/console/World") {
+  static readonly layer = Layer.effect(
+    World,
+    Effect.gen(function* () {
+      yield* build
+      const operator = ServiceProcess.randomCredential()
+      const settings = yield* ServiceProcess.settings(yield* ServiceProcess.temporaryDirectory, operator)
+      const core = `http://127.0.0.1:${settings.SERVICE_CORE_PORT}`
+      let organization = ""
+      const provider = yield* startProvider(core, () => organization)
+      const service = yield* ServiceProcess.start(["serve"], {
+        ...settings,
+        SERVICE_OIDC_ISSUER: provider.url,
+        SERVICE_OIDC_AUDIENCE: AUDIENCE,
+        SERVICE_OIDC_ORGANIZATION_CLAIM: CLAIM,
+        SERVICE_OIDC_PROVISIONING: "just-in-time",
+        SERVICE_OIDC_CLIENT_ID: CLIENT_ID,
+      })
+      yield* Effect.orDie(service.ready)
+      const { platform } = service
+      const origins = { core, platform, webhooks: core }
+      const furnished = yield* furnish(Redacted.make(operator)).pipe(Effect.provide(Stage.quiet(origins)), Effect.orDie)
+      const asOperator = (method: string, path: string, body?: object) =>
+        Effect.promise(() =>
+          request(method, `${platform}/api/platform${path}`, {
+            token: operator,
+            ...(body === undefined ? {} : { body }),
+          }),
+        )
+      const token = Redacted.value(furnished.token)
+      const call: Call = (method, path, body, as = token) =>
+        Effect.promise(() =>
+          request(method, `${core}/api${path}`, { token: as, ...(body === undefined ? {} : { body }) }),
+        )
+      const organizationId: string = (yield* call("GET", "/me")).body.organizationId
+      organization = organizationId
+      const mint = (id: string, scopes?: ReadonlyArray<string>) =>
+        asOperator("POST", `/organizations/${id}/tokens`, {
+          name: `console ${crypto.randomUUID()}`,
+          ...(scopes === undefined ? {} : { scopes }),
+        }).pipe(Effect.map(({ body }): string => body.token))
+      const none = (yield* asOperator("POST", "/organizations", { name: "Nothing yet" })).body.id
+      const browser = yield* Browser.launch
+      return World.of({
+        core,
+        platform,
+        operator,
+        furnished: { organizationId, token },
+        empty: { organizationId: none, token: yield* mint(none) },
+        browser: {
+          newTab: (options) =>
+            Effect.tap(browser.newTab({ reducedMotion: "reduce", ...options }), ({ page }) =>
+              Effect.sync(() => page.setDefaultTimeout(MAX_WAIT_MS)),
+            ),
+        },
+        call,
+        tokenWith: (scopes) => mint(organizationId, scopes),
+      })
+    }),
+  )
+}
+
+/** Signs in with a pasted token, and keeps it, so that the page can be loaded again. */
+export const signIn = async (page: Page, origin: string, credential: string, path = "/console"): Promise<void> => {
+  await page.goto(origin + path)
+  await page.getByLabel(/^(Access token|Platform credential)/).fill(credential)
+  const keep = page.getByText("Keep it until this tab is closed")
+  if ((await keep.count()) > 0) await keep.click()
+  await page.getByRole("button", { name: "Sign in" }).click()
+  await page.locator("main#main").waitFor()
+}
+
+/** Opens a screen and waits for its heading and its data. */
+export const open = async (page: Page, origin: string, path: string): Promise<void> => {
+  await page.goto(`${origin}/console${path}`)
+  await settled(page)
+}
+
+/** Waits until nothing is loading. */
+export const settled = async (page: Page): Promise<void> => {
+  await page.locator("main h1, main .empty, main .failure").first().waitFor()
+  await page.locator(".loading").first().waitFor({ state: "detached" })
+}

@@ -1,0 +1,32 @@
+/** `npm run screenshots`: makes the pictures of docs/console.md from the real console. */
+import { Effect } from "effect"
+import { join } from "node:path"
+import { open, signIn, World } from "./World.ts"
+import { whyNoBrowser } from "../support/Browser.ts"
+
+const images = join(import.meta.dirname, "../../docs/images")
+
+const take = Effect.gen(function* () {
+  const { browser, core, furnished } = yield* World
+  const { page } = yield* browser.newTab({ viewport: { width: 1280, height: 720 }, colorScheme: "light" })
+  const shoot = (name: string) => page.screenshot({ path: join(images, `console-${name}.png`) })
+  yield* Effect.promise(async () => {
+    await signIn(page, core, furnished.token)
+    await open(page, core, "/instances/globex-logistics-production")
+    await page.locator(".chart canvas").waitFor()
+    await shoot("instance")
+    await page.getByRole("button", { name: "Why may this instance use API calls" }).click()
+    await page.getByText(/^Allowed: with 1 more/).waitFor()
+    await shoot("check")
+    await open(page, core, "/licenses/enterprise-2")
+    await page.getByRole("button", { name: "Archive" }).click()
+    await page.getByText("Instances on this license").waitFor()
+    await shoot("impact")
+  })
+})
+
+if (whyNoBrowser !== undefined) {
+  console.error(`No pictures: ${whyNoBrowser}.`)
+  process.exit(1)
+}
+await Effect.runPromise(Effect.scoped(take.pipe(Effect.provide(World.layer))))

@@ -1,0 +1,67 @@
+/** How much a browser loads, read from the manifest of the build: no browser is needed. */
+import { assert, describe, it } from "@effect/vitest"
+import { existsSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { gzipSync } from "node:zlib"
+import { withReason } from "../../support/skipped.ts"
+import { built } from "../World.ts"
+
+interface Chunk {
+  readonly file: string
+  readonly isEntry?: boolean
+  readonly imports?: ReadonlyArray<string>
+  readonly css?: ReadonlyArray<string>
+  readonly src?: string
+}
+
+type Manifest = Readonly<Record<string, Chunk>>
+
+const KB = 1000
+
+const bytesOf = (file: string): number => gzipSync(readFileSync(join(built, file)), { level: 9 }).byteLength
+
+/** All files that a chunk needs before it runs. */
+const filesOf = (manifest: Manifest, name: string, known = new Set<string>()): ReadonlySet<string> => {
+  const chunk = manifest[name]
+  if (chunk === undefined || known.has(chunk.file)) return known
+  known.add(chunk.file)
+  for (const style of chunk.css ?? []) known.add(style)
+  for (const imported of chunk.imports ?? []) filesOf(manifest, imported, known)
+  return known
+}
+
+const sizeOf = (files: Iterable<string>): number => [...files].reduce((sum, file) => sum + bytesOf(file), 0)
+
+export const suite = (whyNotBuilt: string | undefined): void => {
+  describe("the size of the console", () => {
+    const manifestFile = join(built, ".vite/manifest.json")
+    // The tests in a browser build it. Without them there may be no build.
+    it.skipIf(!existsSync(manifestFile) && whyNotBuilt !== undefined)(
+      withReason("stays within its budgets", existsSync(manifestFile) ? undefined : whyNotBuilt),
+      () => {
+        const manifest: Manifest = JSON.parse(readFileSync(manifestFile, "utf8"))
+        const entry = Object.keys(manifest).find((name) => manifest[name]?.isEntry === true) ?? ""
+        const first = filesOf(manifest, entry)
+        assert.isAtMost(sizeOf(first), 175 * KB, "the entry")
+        const screens = Object.keys(manifest).filter((name) => /^src\/\w+\/\w+Page\.tsx$/.test(name))
+        assert.isAbove(screens.length, 4)
+        for (const screen of screens) {
+          const own = [...filesOf(manifest, screen)].filter((file) => !first.has(file))
+          // Shared widgets are loaded once; what they weigh counts for the first screen.
+          assert.isAtMost(sizeOf(own), 140 * KB, screen)
+        }
+        const instance = new Set([...first, ...filesOf(manifest, "src/instances/InstancePage.tsx")])
+        assert.isAtMost(sizeOf(instance), 300 * KB, "everything of the instance page")
+      },
+    )
+
+    it("has a compressed copy of each text file beside it", () => {
+      if (!existsSync(manifestFile)) return
+      const manifest: Manifest = JSON.parse(readFileSync(manifestFile, "utf8"))
+      for (const { file } of Object.values(manifest)) {
+        const large = file.endsWith(".js") && readFileSync(join(built, file)).byteLength > 1024
+        if (large) assert.isTrue(existsSync(join(built, `${file}.br`)) && existsSync(join(built, `${file}.gz`)), file)
+      }
+    })
+  })
+}

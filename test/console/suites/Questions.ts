@@ -1,0 +1,95 @@
+/** The questions of support, each answered in at most three clicks from any page. Ctrl-K and Enter are one. */
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import type { Locator, Page } from "playwright-core"
+import { settled, signIn, World } from "../World.ts"
+import type { Suite } from "./Suite.ts"
+
+const MAX_CLICKS = 3
+
+/** Counts the clicks of a person. */
+const counting = (page: Page) => {
+  let clicks = 0
+  return {
+    click: async (target: Locator) => {
+      clicks++
+      await target.click()
+    },
+    find: async (text: string, result: RegExp) => {
+      clicks++
+      await page.keyboard.press("Control+k")
+      await page.getByRole("combobox").fill(text)
+      await page.getByRole("option", { name: result }).first().waitFor()
+      await page.keyboard.press("Enter")
+    },
+    assertFew: (question: string) => assert.isAtMost(clicks, MAX_CLICKS, question),
+  }
+}
+
+const INSTANCE = "globex-logistics-production"
+const RESULT = /Globex Logistics production/
+
+export const suite: Suite = (it) => {
+  it.effect(
+    "answers the questions of support in three clicks",
+    () =>
+      Effect.gen(function* () {
+        const { browser, call, core, furnished } = yield* World
+        const { page } = yield* browser.newTab({ viewport: { width: 1440, height: 900 } })
+        yield* call("PUT", `/instances/${INSTANCE}/entitlements/api-calls/override`, {
+          mode: "ADD",
+          value: 400,
+          reason: "Goodwill after the outage",
+        })
+        const asked = Effect.fnUntraced(function* (
+          question: string,
+          answer: (person: ReturnType<typeof counting>) => Promise<void>,
+        ) {
+          yield* Effect.promise(async () => {
+            // What the last question opened is closed.
+            await page.keyboard.press("Escape")
+            await page.getByRole("link", { name: "Events" }).click()
+            await settled(page)
+            const person = counting(page)
+            await answer(person)
+            person.assertFew(question)
+          })
+        })
+        yield* Effect.promise(() => signIn(page, core, furnished.token))
+        yield* asked("Why is an instance refused?", async ({ click, find }) => {
+          await find(INSTANCE, RESULT)
+          await click(page.getByRole("button", { name: /Why may this instance use API calls/ }))
+          await page.getByText(/^Allowed: with 1 more/).waitFor()
+        })
+        yield* asked("How much is left, when does it start again?", async ({ find }) => {
+          await find(INSTANCE, RESULT)
+          const row = page.getByRole("row", { name: /API calls/ })
+          await row.getByText(/UTC/).waitFor()
+        })
+        yield* asked("Who raised this limit, why?", async ({ click, find }) => {
+          await find(INSTANCE, RESULT)
+          await click(page.getByRole("tab", { name: "Overrides" }))
+          await page.getByText("Goodwill after the outage").waitFor()
+        })
+        yield* asked("What changed on this instance, by whom?", async ({ click, find }) => {
+          await find(INSTANCE, RESULT)
+          await click(page.getByRole("tab", { name: "Activity" }))
+          await page.getByRole("button", { name: "Instance creation" }).waitFor()
+        })
+        yield* asked("Whose is this id of another system?", async ({ find }) => {
+          await find("crm-4706", /crm-4706/)
+          await page.waitForURL(/\/customers\/[a-z-]+$/)
+        })
+        yield* asked("Which release runs in a zone, since when?", async ({ find }) => {
+          await find("frankfurt", /Frankfurt/)
+          await page.getByText("runs now").waitFor()
+        })
+        yield* asked("Did that receiver get the event?", async ({ click }) => {
+          await click(page.getByRole("link", { name: "Webhooks" }))
+          await click(page.getByRole("tab", { name: "History" }))
+          await page.getByRole("button", { name: "Release deployed" }).first().waitFor()
+        })
+      }),
+    60_000,
+  )
+}

@@ -1,0 +1,168 @@
+/** Every screen with data, in both themes: no violation of WCAG, of the policy, no foreign request, no error. */
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import { mkdirSync } from "node:fs"
+import { join } from "node:path"
+import type { Page } from "playwright-core"
+import type { Tab } from "../../support/Browser.ts"
+import { violationsIn } from "../Accessibility.ts"
+import { open, settled, signIn, World } from "../World.ts"
+import type { Suite } from "./Suite.ts"
+
+/** Each screen with its name for the pictures. */
+export const coreScreens = [
+  ["customers", "/customers"],
+  ["customer", "/customers/acme-logistics"],
+  ["customer-activity", "/customers/acme-logistics?tab=activity"],
+  ["instances", "/instances"],
+  ["instance", "/instances/acme-logistics-production"],
+  ["instance-overrides", "/instances/acme-logistics-production?tab=overrides"],
+  ["instance-seats", "/instances/acme-logistics-production?tab=seats"],
+  ["instance-keys", "/instances/acme-logistics-production?tab=keys"],
+  ["instance-offline", "/instances/acme-logistics-production?tab=offline"],
+  ["licenses", "/licenses"],
+  ["license", "/licenses/enterprise-2"],
+  ["license-versions", "/licenses/enterprise-2?tab=versions"],
+  ["zones", "/zones"],
+  ["zone", "/zones/frankfurt"],
+  ["events", "/events"],
+  ["webhooks", "/webhooks"],
+  ["webhook-history", "/webhooks?tab=history"],
+  ["members", "/members"],
+] as const
+
+export const platformScreens = [
+  ["organizations", "/organizations"],
+  ["health", "/health"],
+] as const
+
+const pictures = join(import.meta.dirname, "../../../coverage/console")
+
+const picture = (page: Page, name: string) => page.screenshot({ path: join(pictures, `${name}.png`) })
+
+/** Checks that a tab loaded everything from one origin, without an error or a violation of the policy. */
+export const assertClean = ({ errors, origins }: Tab, origin: string, where: string): void => {
+  assert.deepStrictEqual([...origins], [origin], where)
+  assert.deepStrictEqual([...errors], [], where)
+}
+
+const checkScreens = async (tab: Tab, origin: string, screens: ReadonlyArray<readonly [string, string]>) => {
+  mkdirSync(pictures, { recursive: true })
+  for (const [name, path] of screens) {
+    await tab.page.emulateMedia({ colorScheme: "light" })
+    await open(tab.page, origin, path)
+    assert.deepStrictEqual(await violationsIn(tab.page), [], name)
+    await picture(tab.page, `${name}-light`)
+    await tab.page.emulateMedia({ colorScheme: "dark" })
+    assert.deepStrictEqual(await violationsIn(tab.page, ["color-contrast"]), [], `${name}, dark`)
+    await picture(tab.page, `${name}-dark`)
+    assertClean(tab, origin, name)
+  }
+}
+
+export const suite: Suite = (it) => {
+  it.effect(
+    "has no violation on any screen, in either theme",
+    () =>
+      Effect.gen(function* () {
+        const { browser, core, furnished } = yield* World
+        const half = Math.ceil(coreScreens.length / 2)
+        yield* Effect.forEach(
+          [coreScreens.slice(0, half), coreScreens.slice(half)],
+          Effect.fnUntraced(function* (screens) {
+            const tab = yield* browser.newTab({ viewport: { width: 1440, height: 900 } })
+            yield* Effect.promise(async () => {
+              await signIn(tab.page, core, furnished.token)
+              await checkScreens(tab, core, screens)
+            })
+          }),
+          { concurrency: 2 },
+        )
+      }),
+    90_000,
+  )
+
+  it.effect("has no violation on the operator's screens", () =>
+    Effect.gen(function* () {
+      const { browser, operator, platform } = yield* World
+      const tab = yield* browser.newTab({ viewport: { width: 1440, height: 900 } })
+      yield* Effect.promise(async () => {
+        await signIn(tab.page, platform, operator)
+        // The credential is in memory alone, so the page is not loaded again.
+        for (const [name, path] of platformScreens) {
+          await tab.page.locator(`nav a[href$="${path}"]`).click()
+          await settled(tab.page)
+          assert.deepStrictEqual(await violationsIn(tab.page), [], name)
+          await picture(tab.page, name)
+        }
+        await tab.page.reload()
+        await tab.page.getByLabel("Platform credential").waitFor()
+      })
+      assertClean(tab, platform, "operator")
+    }),
+  )
+
+  it.effect(
+    "is not wider than a phone of 320 pixels, and has no violation there",
+    () =>
+      Effect.gen(function* () {
+        const { browser, core, furnished } = yield* World
+        const tab = yield* browser.newTab({ viewport: { width: 320, height: 700 } })
+        yield* Effect.promise(async () => {
+          await signIn(tab.page, core, furnished.token)
+          for (const [name, path] of coreScreens) {
+            await open(tab.page, core, path)
+            assert.isAtMost(Number(await tab.page.evaluate("document.documentElement.scrollWidth")), 320, name)
+          }
+          assert.deepStrictEqual(await violationsIn(tab.page), [])
+          await tab.page.getByRole("button", { name: "Menu" }).click()
+          await tab.page.getByRole("link", { name: "Customers" }).click()
+          await settled(tab.page)
+          await picture(tab.page, "customers-320")
+        })
+        assertClean(tab, core, "320 pixels")
+      }),
+    90_000,
+  )
+
+  it.effect(
+    "opens dialogs without a violation, and gives the focus back",
+    () =>
+      Effect.gen(function* () {
+        const { browser, core, furnished } = yield* World
+        const tab = yield* browser.newTab({ viewport: { width: 1440, height: 900 } })
+        const { page } = tab
+        yield* Effect.promise(async () => {
+          await signIn(page, core, furnished.token)
+          await open(page, core, "/instances/acme-logistics-production")
+          for (const name of ["Check", "Issue bundle", "Edit"]) {
+            const button = page.getByRole("button", { name, exact: true })
+            await button.click()
+            await page.getByRole("dialog").waitFor()
+            assert.deepStrictEqual(await violationsIn(page), [], name)
+            await picture(page, `dialog-${name.toLowerCase().replace(" ", "-")}`)
+            await page.keyboard.press("Escape")
+            await page.getByRole("dialog").waitFor({ state: "detached" })
+            assert.strictEqual(await page.evaluate("document.activeElement.textContent"), name)
+          }
+        })
+        assertClean(tab, core, "dialogs")
+      }),
+    60_000,
+  )
+
+  it.effect("keeps some forty rows in the page while scrolling through all", () =>
+    Effect.gen(function* () {
+      const { browser, core, furnished } = yield* World
+      const { page } = yield* browser.newTab({ viewport: { width: 1440, height: 900 } })
+      yield* Effect.promise(async () => {
+        await signIn(page, core, furnished.token)
+        await open(page, core, "/instances")
+        assert.match(await page.locator(".count").innerText(), /^200 rows/)
+        await page.evaluate("scrollTo(0, document.body.scrollHeight)")
+        await page.locator('[role="row"][aria-rowindex="201"]').waitFor()
+        assert.isAtMost(await page.locator('[role="row"]').count(), 60)
+      })
+    }),
+  )
+}

@@ -1,0 +1,132 @@
+/** Empty, failed, not allowed; the keyboard; live changes. */
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import { violationsIn } from "../Accessibility.ts"
+import { open, signIn, World } from "../World.ts"
+import type { Suite } from "./Suite.ts"
+
+export const suite: Suite = (it) => {
+  it.effect("says what an empty list is for", () =>
+    Effect.gen(function* () {
+      const { browser, core, empty } = yield* World
+      const { page } = yield* browser.newTab()
+      yield* Effect.promise(async () => {
+        await signIn(page, core, empty.token)
+        for (const [path, title] of [
+          ["/customers", "No customers yet"],
+          ["/instances", "No instances yet"],
+        ] as const) {
+          await open(page, core, path)
+          await page.getByText(title).waitFor()
+          assert.deepStrictEqual(await violationsIn(page), [], path)
+        }
+      })
+    }),
+  )
+
+  it.effect("shows an error with its code, and tries again", () =>
+    Effect.gen(function* () {
+      const { browser, core, furnished } = yield* World
+      const { page } = yield* browser.newTab()
+      yield* Effect.promise(async () => {
+        await signIn(page, core, furnished.token)
+        const problem = {
+          code: "Service.InternalError",
+          title: "Internal error",
+          detail: "The service failed to process the request.",
+          errorId: "0198c2b0-5f3e-7c1d-a3b4-9d2f6c1e8a70",
+          errors: [],
+        }
+        await page.route("**/api/customers?*", (route) => route.fulfill({ status: 500, json: problem }))
+        await page.goto(`${core}/console/customers`)
+        await page.getByText(problem.errorId).waitFor()
+        await page.getByText(problem.code).waitFor()
+        assert.deepStrictEqual(await violationsIn(page), [])
+        await page.unroute("**/api/customers?*")
+        await page.getByRole("button", { name: "Try again" }).click()
+        await page.getByRole("link", { name: "Acme Media" }).waitFor()
+      })
+    }),
+  )
+
+  it.effect("shows only what the scopes allow, and sends no write without them", () =>
+    Effect.gen(function* () {
+      const { browser, core, tokenWith } = yield* World
+      const token = yield* tokenWith(["read:customers"])
+      const { page } = yield* browser.newTab()
+      const refused: Array<string> = []
+      page.on("response", (response) => {
+        if (response.status() === 403) refused.push(response.url())
+      })
+      yield* Effect.promise(async () => {
+        await signIn(page, core, token)
+        await open(page, core, "/customers")
+        await page.getByRole("link", { name: "Acme Media" }).waitFor()
+        assert.strictEqual(await page.getByRole("button", { name: "New customer" }).count(), 0)
+        await page.getByText("You can read this.").waitFor()
+        assert.deepStrictEqual(await page.getByRole("navigation").getByRole("link").allInnerTexts(), ["Customers"])
+        await open(page, core, "/instances")
+        await page.getByText("This page needs the scope read:instances").waitFor()
+        assert.deepStrictEqual(await violationsIn(page), [])
+        await open(page, core, "/customers/acme-media")
+        await page.getByText("This page needs the scope read:instances").waitFor()
+        // Nothing was asked that the caller may not ask.
+        assert.deepStrictEqual(refused, [])
+      })
+    }),
+  )
+
+  it.effect("works with the keyboard alone", () =>
+    Effect.gen(function* () {
+      const { browser, core, furnished } = yield* World
+      const { page } = yield* browser.newTab({ viewport: { width: 1440, height: 900 } })
+      yield* Effect.promise(async () => {
+        await signIn(page, core, furnished.token)
+        await open(page, core, "/customers")
+        await page.keyboard.press("Tab")
+        await page.keyboard.press("g")
+        await page.keyboard.press("i")
+        await page.getByRole("heading", { level: 1, name: "Instances" }).waitFor()
+        await page.keyboard.press("/")
+        await page.keyboard.type("globex health prod")
+        await page.waitForURL(/q=globex/)
+        await page.getByText("1 row").waitFor()
+        await page.keyboard.press("Control+k")
+        await page.getByRole("combobox").waitFor()
+        assert.deepStrictEqual(await violationsIn(page), [])
+        await page.keyboard.type("acme log")
+        await page.getByRole("option", { name: /Acme Logistics production/ }).waitFor()
+        assert.deepStrictEqual(await violationsIn(page), [])
+        await page.keyboard.press("Enter")
+        const title = page.getByRole("heading", { level: 1 })
+        await page.getByRole("tab", { name: "Usage" }).waitFor()
+        assert.match(await title.innerText(), /^Acme Logistics/)
+        // The focus is where the person is.
+        assert.strictEqual(await page.evaluate("document.activeElement.tagName"), "H1")
+        await page.keyboard.press("?")
+        await page.getByRole("heading", { name: "Keyboard shortcuts" }).waitFor()
+      })
+    }),
+  )
+
+  it.effect("shows events as they happen, also after the stream was cut", () =>
+    Effect.gen(function* () {
+      const { browser, call, core, furnished } = yield* World
+      const { page } = yield* browser.newTab({ viewport: { width: 1440, height: 900 } })
+      const create = (name: string) => call("POST", "/customers", { name, slug: name })
+      yield* Effect.promise(async () => {
+        await signIn(page, core, furnished.token)
+        await open(page, core, "/events")
+      })
+      yield* create("live-one")
+      yield* Effect.promise(() => page.getByRole("link", { name: "live-one" }).waitFor())
+      yield* Effect.promise(() => page.context().setOffline(true))
+      yield* create("live-two")
+      yield* Effect.promise(async () => {
+        await page.context().setOffline(false)
+        await page.getByRole("link", { name: "live-two" }).waitFor()
+      })
+      for (const name of ["live-one", "live-two"]) yield* call("DELETE", `/customers/${name}`)
+    }),
+  )
+}
