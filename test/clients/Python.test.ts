@@ -4,11 +4,9 @@ import { Effect } from "effect"
 import { join } from "node:path"
 import { temporaryDirectory } from "../support/ServiceProcess.ts"
 import { withReason } from "../support/skipped.ts"
-import { playWell, root, whyWithout } from "./programs.ts"
+import { playWell, root, whyNoPython, whyWithout } from "./programs.ts"
 
 const source = join(root, "clients/python")
-
-const whyNoPython = whyWithout("python3", ["--version"], /^Python 3\.(1\d|[2-9]\d)\./)
 
 const whyNoPip = whyNoPython ?? whyWithout("python3", ["-m", "pip", "--version"], /^pip /)
 

@@ -15,6 +15,15 @@ export const whyWithout = (command: string, args: ReadonlyArray<string>, version
   return version.test(stdout) ? undefined : `${stdout.trim() || command} is not supported`
 }
 
+/** Why the client for Python is not tested, or `undefined`. */
+export const whyNoPython = whyWithout("python3", ["--version"], /^Python 3\.(1\d|[2-9]\d)\./)
+
+/** Why the client for Go is not tested, or `undefined`. */
+export const whyNoGo = whyWithout("go", ["version"], /go1\.(19|[2-9]\d)/)
+
+/** Nothing is loaded from a network, and no other version of Go. */
+export const goEnvironment = { GOFLAGS: "-mod=mod", GOPROXY: "off", GOSUMDB: "off", GOTOOLCHAIN: "local" }
+
 /** What a program printed, and its exit code. */
 export interface Played {
   readonly code: number | null
