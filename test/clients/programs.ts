@@ -18,6 +18,9 @@ export const whyWithout = (command: string, args: ReadonlyArray<string>, version
 /** Why the client for Python is not tested, or `undefined`. */
 export const whyNoPython = whyWithout("python3", ["--version"], /^Python 3\.(1\d|[2-9]\d)\./)
 
+/** Why the client for Python is not installed, or `undefined`. */
+export const whyNoPip = whyNoPython ?? whyWithout("python3", ["-m", "pip", "--version"], /^pip /)
+
 /** Why the client for Go is not tested, or `undefined`. */
 export const whyNoGo = whyWithout("go", ["version"], /go1\.(19|[2-9]\d)/)
 
