@@ -47,6 +47,7 @@ import usageHistory from "./0039_usage_history.ts"
 import signingKeys from "./0040_signing_keys.ts"
 import offlineBundles from "./0041_offline_bundles.ts"
 import eventHashes from "./0042_event_hashes.ts"
+import offlineUsage from "./0043_offline_usage.ts"
 
 export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.SqlClient>> = {
   "0001_access": access,
@@ -91,4 +92,5 @@ export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.
   "0040_signing_keys": signingKeys,
   "0041_offline_bundles": offlineBundles,
   "0042_event_hashes": eventHashes,
+  "0043_offline_usage": offlineUsage,
 }

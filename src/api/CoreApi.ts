@@ -21,6 +21,7 @@ import { LicenseEntitlementsApi } from "../domains/licenses/grants/Api.ts"
 import { MetadataFieldsApi } from "../domains/metadata/Api.ts"
 import { LicenseMigrationsApi } from "../domains/migrations/Api.ts"
 import { OfflineBundlesApi } from "../domains/offline/bundles/Api.ts"
+import { OfflineLedgersApi } from "../domains/offline/ledgers/Api.ts"
 import { OfflineApi } from "../domains/offline/PublicApi.ts"
 import { ReleasesApi } from "../domains/releases/Api.ts"
 import { SigningKeysApi } from "../domains/signing/Api.ts"
@@ -65,6 +66,7 @@ export class CoreApi extends Apis.core(
   OfrepApi,
   SigningKeysApi,
   OfflineBundlesApi,
+  OfflineLedgersApi,
 )
   .addHttpApi(Apis.open(OfflineApi))
   .annotateMerge(

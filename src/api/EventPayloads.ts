@@ -17,6 +17,7 @@ import { Grant, License } from "../domains/licenses/Model.ts"
 import { MetadataField } from "../domains/metadata/Model.ts"
 import { LicenseMigration } from "../domains/migrations/Model.ts"
 import { OfflineBundle } from "../domains/offline/bundles/Model.ts"
+import { OfflineLedger, uploadFields } from "../domains/offline/ledgers/Model.ts"
 import { Membership } from "../domains/people/Model.ts"
 import { Release } from "../domains/releases/Model.ts"
 import { SigningKey } from "../domains/signing/Model.ts"
@@ -97,6 +98,23 @@ const EndingInstance = extended(
   { daysLeft: 7 },
 )
 
+const UploadedLedger = extended(
+  "UploadedOfflineLedger",
+  OfflineLedger,
+  { instanceId: Uuid, ...uploadFields },
+  { accepted: 1, rejected: 0, overAllowance: [] },
+)
+
+const ForkedLedger = extended(
+  "ForkedOfflineLedger",
+  OfflineLedger,
+  {
+    instanceId: Uuid,
+    forkedLine: Schema.Int.annotate({ description: "The number of the line that does not follow" }),
+  },
+  { forkedAt: "2026-01-31T09:00:00.000Z", forkedLine: 2 },
+)
+
 /**
  * By event: the schema of `data` (the record after the change, or before a deletion), what happened, and of a change an example of
  * what was before.
@@ -158,11 +176,16 @@ const events = {
   ],
   ENTITLEMENT_USAGE_CAP_EXCEEDED: [
     UsageOfInstance,
-    "Usage was rejected because it would exceed the cap, once per period",
+    "Usage was rejected because it would exceed the cap, or a ledger brought usage above it, once per period",
   ],
   USAGE_EVENT_VOIDED: [VoidedUsageEvent, "An event of usage was voided: it counts no more"],
   OFFLINE_BUNDLE_ISSUED: [OfflineBundle, "An offline bundle of an instance was issued"],
   OFFLINE_BUNDLE_REVOKED: [OfflineBundle, "An offline bundle was revoked, and all of its instance before it"],
+  OFFLINE_USAGE_UPLOADED: [UploadedLedger, "New lines of a ledger were stored, or it was closed"],
+  OFFLINE_LEDGER_FORKED: [
+    ForkedLedger,
+    "An upload was rejected because a line does not follow from the one before: the ledger was copied, restored or rewritten",
+  ],
   FEATURE_FLAG_CREATED: [FeatureFlag, "A feature flag was created"],
   FEATURE_FLAG_UPDATED: [FeatureFlag, "A feature flag was changed", { enabled: false }],
   FEATURE_FLAG_DELETED: [FeatureFlag, "A feature flag was deleted"],

@@ -25,6 +25,7 @@ import * as LicensesHttp from "../domains/licenses/Http.ts"
 import * as MetadataHttp from "../domains/metadata/Http.ts"
 import * as MigrationsHttp from "../domains/migrations/Http.ts"
 import * as OfflineBundlesHttp from "../domains/offline/bundles/Http.ts"
+import * as OfflineLedgersHttp from "../domains/offline/ledgers/Http.ts"
 import * as OfflineHttp from "../domains/offline/PublicHttp.ts"
 import * as OrganizationsHttp from "../domains/organizations/Http.ts"
 import * as PeoplePlatformHttp from "../domains/people/PlatformHttp.ts"
@@ -93,6 +94,7 @@ const coreHandlers = Layer.mergeAll(
   EventsHttp.events,
   SigningHttp.signingKeys,
   OfflineBundlesHttp.offlineBundles,
+  OfflineLedgersHttp.offlineLedgers,
   OfflineHttp.offline,
   AuditHttp.eventLog,
 )

@@ -3,13 +3,14 @@ import { Schema } from "effect"
 import { createHash } from "node:crypto"
 import { isConsistent, isIncluded } from "../../src/domains/audit/rules/Proofs.ts"
 import {
+  completedRanges,
   consistencyRanges,
-  grown,
   inclusionRanges,
   leafHash,
   makeGrowth,
   neededFor,
-  openRanges,
+  nodeAbove,
+  openNodes,
   rootOf,
 } from "../../src/domains/audit/rules/Tree.ts"
 import type { Hash, LeafRange, NodeRange } from "../../src/domains/audit/rules/Tree.ts"
@@ -53,9 +54,16 @@ const makeStore = () => {
     nodes,
     lookup,
     add: (leaves: ReadonlyArray<Hash>) => {
-      for (const { hash, index, level } of grown(size, leaves, lookup) ?? []) {
+      const set = (level: number, index: number, hash: Hash) => {
         assert.isFalse(nodes.has(`${level}/${index}`))
         nodes.set(`${level}/${index}`, hash)
+      }
+      leaves.forEach((hash, at) => set(0, size + at, hash))
+      for (const { from, level, to } of completedRanges(size, size + leaves.length)) {
+        for (let index = from; index < to; index++) {
+          const below = Array.from({ length: 256 }, (_, at) => lookup(level - 8, index * 256 + at)!)
+          set(level, index, nodeAbove(Buffer.concat(below))!)
+        }
       }
       size += leaves.length
     },
@@ -134,7 +142,9 @@ describe("the tree of an event log", () => {
       for (const index of [0, 1, 255, 256, 65_535, 999_999, size - 1]) {
         assert.isAtMost(read(neededFor(inclusionRanges(index, size))), 4 * 255 + 300)
       }
-      assert.isAtMost(read(openRanges(size)), 3 * 255)
     }
+    // 5,000,000,000 is 0x01_2a_05_f2_00.
+    assert.deepStrictEqual([0, 255, 256, 65_536, 5_000_000_000].map(openNodes), [0, 255, 1, 1, 0x00 + 0xf2 + 0x05])
+    assert.isUndefined(nodeAbove(Buffer.alloc(255 * 32)))
   })
 })

@@ -14,6 +14,8 @@ const OPEN = [
   "me.me",
   "offlineBundles.get",
   "offlineBundles.list",
+  "offlineLedgers.list",
+  "offlineLedgers.upload",
   "ofrep.evaluate",
   "ofrep.evaluateAll",
   "reservations.commit",

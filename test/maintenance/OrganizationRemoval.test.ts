@@ -10,6 +10,7 @@ import { now } from "../../src/kernel/values/Timestamp.ts"
 import { endpoints } from "../contract/endpoints.ts"
 import { populate, scenarioOf } from "../contract/scenarios.ts"
 import { anotherNode, follow } from "../events/support.ts"
+import { linesOf, newSource } from "../offline-bundles/LedgerSite.ts"
 import { allowInventedEvents } from "../support/eventSchemas.ts"
 import { TestService } from "../support/TestService.ts"
 import type { Tenant } from "../support/TestService.ts"
@@ -76,6 +77,15 @@ const crowdedOrganization = Effect.gen(function* () {
   })
   const bundles = `/instances/${fixture.instance}/offline-bundles`
   yield* service.core("DELETE", `${bundles}/${fixture.bundle}`, { token })
+  const source = newSource()
+  const issued = { bundleId: fixture.bundle, time: (yield* now).getTime() }
+  const lines = yield* linesOf(source, [{ subject: fixture.instance, type: "api-calls", value: 1 }], issued)
+  yield* call("POST", `/instances/${fixture.instance}/offline-usage`, { source, lines })
+  yield* sql`
+    INSERT INTO offline_allowances (organization_id, instance_id, entitlement_id, bundle_id, sequence, quantity,
+      valid_from, valid_until, open_until)
+    SELECT organization_id, instance_id, entitlement_id, ${fixture.bundle}::uuid, 1, 1, period_start, period_start, period_start
+    FROM offline_period_usage WHERE organization_id = ${organizationId}`
   yield* call("PUT", "/licenses/pro/entitlements/api-calls", { value: 9 })
   yield* call("PUT", "/licenses/pro", { graceDays: 9 })
   const soon = new Date((yield* now).getTime() + 86_400_000).toISOString()

@@ -280,7 +280,7 @@ layer(TestService.layer, { excludeTestServices: true })("an offline bundle", (it
     }),
   )
 
-  it.effect("is refused with times out of range, and with allowances, which do not exist yet", () =>
+  it.effect("is refused with times out of range", () =>
     Effect.gen(function* () {
       const { issue } = yield* openSite
       for (const [body, place] of [
@@ -289,7 +289,6 @@ layer(TestService.layer, { excludeTestServices: true })("an offline bundle", (it
         [{ ttlSeconds: 3_600.5 }, "body.ttlSeconds"],
         [{ graceSeconds: -1 }, "body.graceSeconds"],
         [{ graceSeconds: 7_776_001 }, "body.graceSeconds"],
-        [{ allowances: [] }, "body.allowances"],
       ] as const) {
         const refused = yield* issue(body)
         assert.deepStrictEqual([refused.status, refused.body.errors[0].location], [422, place])

@@ -40,6 +40,8 @@ const rowOf = ({ licensed, override }: Terms): SnapshotRow => ({
   periodStart: null,
   used: null,
   held: null,
+  allowances: null,
+  broughtIn: null,
   granted: licensed === null ? null : String(licensed.value),
   overagePercent: licensed?.overagePercent ?? null,
   override:

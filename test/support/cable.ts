@@ -20,6 +20,7 @@ export const databaseProxy = (databaseUrl: string) =>
       const upstreams = new Set<Socket>()
       let isCut = false
       let isSilent = false
+      let withoutAnswer: string | undefined
       const server = createServer((client) => {
         if (isCut) {
           client.destroy()
@@ -31,6 +32,14 @@ export const databaseProxy = (databaseUrl: string) =>
           return
         }
         const upstream = open()
+        client.on("data", (chunk: Buffer) => {
+          if (withoutAnswer === undefined || !chunk.includes(withoutAnswer)) return
+          withoutAnswer = undefined
+          upstream
+            .unpipe(client)
+            .once("data", () => client.destroy())
+            .resume()
+        })
         upstreams.add(upstream)
         upstream.on("close", () => upstreams.delete(upstream))
         for (const [source, destination] of [
@@ -76,6 +85,12 @@ export const databaseProxy = (databaseUrl: string) =>
         mute: () => {
           for (const socket of upstreams) socket.unpipe().resume()
         },
+        /** Forwards the next request that contains a text. Once the database has answered it, closes its connection instead. */
+        loseAnswer: (text: string) => {
+          withoutAnswer = text
+        },
+        /** Whether the answer that `loseAnswer` names is still to be lost. */
+        isToLose: () => withoutAnswer !== undefined,
         close: () => {
           for (const socket of sockets) socket.destroy()
           server.close()

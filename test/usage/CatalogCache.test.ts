@@ -211,14 +211,14 @@ const kinds: ReadonlyArray<object> = [
   { resetAnchor: "LICENSE_START" },
   ...resetPeriods.flatMap((resetPeriod) => resetAnchors.map((resetAnchor) => ({ resetPeriod, resetAnchor }))),
 ]
-const STEPS = 100
+const STEPS = 120
 
 layer(services, { excludeTestServices: true })("random changes between checks", (it) => {
   it.effect(
     "every check returns the same as one without a cache",
     () =>
       Effect.gen(function* () {
-        const { call, entitlement, license, report } = yield* openMeteredShop
+        const { call, entitlement, grant, license, report } = yield* openMeteredShop
         yield* license("team")
         const slugs = kinds.map((_, number) => `kind-${number}`)
         yield* Effect.forEach(kinds, (kind, number) => entitlement(`kind-${number}`, kind))
@@ -232,10 +232,11 @@ layer(services, { excludeTestServices: true })("random changes between checks", 
               ? any([true, false])
               : { size: random(3) }
         }
+        yield* Effect.forEach(slugs, (slug) => grant("pro", slug, valueOf(slug)))
         const change = () => {
           const slug = any(slugs)
           const grants = `/licenses/${any(["pro", "team"])}/entitlements`
-          switch (random(13)) {
+          switch (random(16)) {
             case 0:
               return call("PUT", `${grants}/${slug}`, { value: valueOf(slug) })
             case 1:
@@ -270,6 +271,20 @@ layer(services, { excludeTestServices: true })("random changes between checks", 
                     ...times,
                   })
             }
+            case 11:
+            case 12:
+              return call("POST", "/instances/prod/offline-bundles", {
+                ttlSeconds: any([3_600, 86_400]),
+                graceSeconds: 0,
+                allowances: [{ entitlement: any(slugs.slice(2)), quantity: 1 + random(3) }],
+              })
+            case 13:
+              return Effect.flatMap(call("GET", "/instances/prod/offline-bundles"), ({ body }) =>
+                call(
+                  "DELETE",
+                  `/instances/prod/offline-bundles/${any(body.items as Array<{ id: string }>)?.id}?release=true`,
+                ),
+              )
             default:
               return report(slug, { value: 1 + random(3) })
           }
@@ -451,6 +466,8 @@ test("a full catalog cache is cleared and filled again", () => {
     periodStart: null,
     used: null,
     held: null,
+    allowances: null,
+    broughtIn: null,
   } as const
   const organizations = Array.from({ length: 30 }, (_, number) => number)
   const known = () => organizations.filter((number) => catalogs.usageQueryOf(question(number)) !== undefined)

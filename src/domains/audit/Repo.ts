@@ -1,8 +1,17 @@
 /** SQL of the tree of an event log and of its checkpoints. */
 import { PgClient } from "@effect/sql-pg"
-import { Context, Effect, Layer, Option } from "effect"
-import { advisoryLock, column, executed, record, records } from "../../kernel/database/Statements.ts"
-import { LEVELS } from "./rules/Tree.ts"
+import { Context, Effect, Layer, Option, Schema } from "effect"
+import {
+  column,
+  decodedOne,
+  executed,
+  planByIndex,
+  planByIndexUnderLock,
+  record,
+  records,
+} from "../../kernel/database/Statements.ts"
+import { EventLog } from "../events/log/EventLog.ts"
+import { LEVELS, STEP } from "./rules/Tree.ts"
 import type { NodeLookup, NodeRange, TreeNode } from "./rules/Tree.ts"
 
 /** A stored checkpoint. */
@@ -12,29 +21,40 @@ export interface StoredCheckpoint {
   readonly signedAt: Date
 }
 
+/** What was sealed. */
+const Sealed = Schema.Struct({
+  /** How many events had a hash before. */
+  size: Schema.Int,
+  /** How many nodes at the end of the tree were stored before. */
+  open: Schema.Int,
+  /** How many events behind them were found. */
+  found: Schema.Int,
+  /** How many of these have a hash now. */
+  added: Schema.Int,
+  /** The position before the first event of the tree. */
+  base: Schema.Int,
+})
+
 const checkpointColumns = `size::float8 AS size, note, signed_at AS "signedAt"`
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
-
-  // Plans are kept. One of a moment when the table was small would read all of it from then on, until its statistics are new: a first
-  // sealing adds millions of rows before.
-  const planByIndex = executed(sql`
-    SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
-      set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
-      set_config('enable_sort', 'off', true), set_config('jit', 'off', true)`)
+  const log = yield* EventLog
 
   return {
     /**
      * Until the transaction ends, only this transaction seals events of this log and signs its checkpoints. Its statements are planned by index.
      */
-    lock: (organizationId: string) => Effect.andThen(planByIndex, advisoryLock(sql, `audit/${organizationId}`)),
+    lock: (organizationId: string) => planByIndexUnderLock(sql, `audit/${organizationId}`),
 
     /** The statements of the transaction are planned by index until it ends. */
-    planByIndex,
+    planByIndex: planByIndex(sql),
 
     /** Everything that the transaction reads is as it is now, until the transaction ends. Call it first. */
-    readSnapshot: Effect.andThen(executed(sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY`), planByIndex),
+    readSnapshot: Effect.andThen(
+      executed(sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY`),
+      planByIndex(sql),
+    ),
 
     /** The organizations, by slug, but for removed ones. */
     organizations: records<{ readonly id: string; readonly slug: string }>()(
@@ -85,6 +105,51 @@ const make = Effect.gen(function* () {
           WHERE organization_id = ${organizationId} AND level = wanted.level
             AND index >= ${from}::bigint >> wanted.level AND index < ${to}::bigint >> wanted.level
         ) AS node`),
+
+    /**
+     * Places events and stores the hashes of those behind the last one that has a hash, up to the first gap: up to `count` that had a
+     * position, and up to `count` that had none. With `beginsBehindGaps`, a tree without leaves does not begin before a gap. The
+     * database computes the hashes, so no event leaves it, and each is read once.
+     */
+    sealNext: (organizationId: string, count: number, beginsBehindGaps: boolean) =>
+      Effect.map(
+        decodedOne(Sealed)(sql`
+          WITH tree AS MATERIALIZED (
+            SELECT coalesce((
+              SELECT index + 1 FROM event_hashes WHERE organization_id = ${organizationId} AND level = 0
+              ORDER BY event_hashes.index DESC LIMIT 1), 0) AS size
+          ), ${log.placingNext(organizationId, sql.literal("(SELECT size FROM tree)"), count)}, leaves AS MATERIALIZED (
+            SELECT index, number, sha256('\\x00'::bytea || convert_to(text, 'UTF8')) AS hash FROM next
+          ), added AS (
+            INSERT INTO event_hashes (organization_id, level, index, hash)
+            SELECT ${organizationId}::uuid, 0, leaves.index, leaves.hash FROM tree CROSS JOIN leaves
+            WHERE leaves.index = tree.size + leaves.number AND NOT (
+              ${beginsBehindGaps}::boolean AND tree.size = 0 AND EXISTS (SELECT 1 FROM leaves WHERE leaves.index <> leaves.number))
+            RETURNING 1
+          )
+          SELECT tree.size::float8 AS size, (SELECT count(*)::int FROM leaves) AS found, (SELECT count(*)::int FROM added) AS added,
+            coalesce((SELECT base::float8 FROM event_streams WHERE organization_id = ${organizationId}), 0) AS base,
+            (
+              SELECT sum(stored.count)::int FROM (VALUES (0), (8), (16)) AS open (level)
+              CROSS JOIN LATERAL (
+                SELECT count(*) FROM event_hashes
+                WHERE organization_id = ${organizationId} AND event_hashes.level = open.level
+                  AND index >= tree.size >> (open.level + 8) << 8 AND index < tree.size >> open.level
+              ) AS stored
+            ) AS open
+          FROM tree`),
+        Option.getOrThrow,
+      ),
+
+    /** The hashes below nodes, one after the other. */
+    hashesBelow: (organizationId: string, { from, level, to }: NodeRange) =>
+      records<{ readonly index: number; readonly below: Uint8Array }>()(sql`
+        SELECT node.index::float8 AS index, coalesce((
+          SELECT string_agg(below.hash, ''::bytea ORDER BY below.index) FROM event_hashes below
+          WHERE below.organization_id = ${organizationId} AND below.level = ${level - STEP}
+            AND below.index >= node.index << 8 AND below.index < (node.index + 1) << 8
+        ), '') AS below
+        FROM generate_series(${from}::bigint, ${to - 1}::bigint) AS node (index)`),
 
     insertNodes: (organizationId: string, nodes: ReadonlyArray<TreeNode>) =>
       executed(sql`

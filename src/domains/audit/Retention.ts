@@ -51,8 +51,7 @@ const make = Effect.gen(function* () {
     const source = { organizationId, actor: platformIdentity }
     yield* events.emit(source, "EVENTS_PRUNED", { ...pruned, count: prefix.count, note })
     // Sealed in the same transaction: a verification never sees the gap without its record.
-    yield* log.placeOwn(organizationId)
-    yield* Effect.repeat(sealing.sealSome(organizationId), { while: (more) => more })
+    yield* sealing.seal(organizationId)
     return prefix.count
   })
 

@@ -5,7 +5,14 @@ import type { Fragment } from "effect/sql/Statement"
 import type { EventRecord } from "../../kernel/contract/Event.ts"
 import { Commits } from "../../kernel/database/Connections.ts"
 import { isRemoved } from "../../kernel/database/RemovedOrganizations.ts"
-import { eventRecords, advisoryLock, record, records, returnedRow } from "../../kernel/database/Statements.ts"
+import {
+  eventRecords,
+  executed,
+  planByIndexUnderLock,
+  record,
+  records,
+  returnedRow,
+} from "../../kernel/database/Statements.ts"
 import type { EventFilter, PositionedEvent } from "./Model.ts"
 import { OutboxCondition, outboxInsertion } from "./OutboxSql.ts"
 import { boundsOf, resourceOf } from "./Rules.ts"
@@ -54,6 +61,25 @@ const make = Effect.gen(function* () {
           ]),
     ]
   }
+
+  /** The next unplaced events, by id, with their locations: under the lock of the ordering, no other transaction changes their rows. */
+  const unplaced = (organizationId: string, limit: Fragment) => sql`
+    unplaced AS MATERIALIZED (
+      SELECT location, row_number() OVER (ORDER BY id) AS number, count(*) OVER () AS total FROM (
+        SELECT ctid AS location, id FROM events
+        WHERE organization_id = ${organizationId} AND position IS NULL ORDER BY id ${limit}
+      ) AS event
+    ), stream AS (
+      INSERT INTO event_streams (organization_id, head)
+      SELECT ${organizationId}::uuid, total FROM unplaced WHERE number = 1
+      ON CONFLICT (organization_id) DO UPDATE SET head = event_streams.head + excluded.head
+      RETURNING head
+    )`
+
+  /** Assigns positions to the events of {@link unplaced}. */
+  const placement = (organizationId: string) => sql`
+    UPDATE events SET position = stream.head - unplaced.total + unplaced.number FROM unplaced, stream
+    WHERE events.organization_id = ${organizationId} AND events.ctid = unplaced.location`
 
   // Steps from each type to the next one in the index, instead of reading all events of the actor.
   const typesOfActor = (organizationId: string, actor: string): Fragment => {
@@ -117,24 +143,20 @@ const make = Effect.gen(function* () {
         WHERE organization_id = ANY(${organizationIds}::uuid[])`),
 
     /** Serializes the ordering of one stream: locks it until the transaction ends. */
-    lockOrdering: (organizationId: string) => advisoryLock(sql, `events:${organizationId}`),
+    lockOrdering: (organizationId: string) => planByIndexUnderLock(sql, `events:${organizationId}`),
 
-    /** Assigns positions to committed events, after all existing positions. */
+    /** Assigns positions to committed events, after all existing positions. Call it under the lock of {@link lockOrdering}. */
     assignPositions: (organizationId: string) =>
-      Effect.asVoid(
-        Effect.orDie(sql`
-          WITH unplaced AS MATERIALIZED (
-            SELECT id, row_number() OVER (ORDER BY id) AS number, count(*) OVER () AS total FROM events
-            WHERE organization_id = ${organizationId} AND position IS NULL
-          ), stream AS (
-            INSERT INTO event_streams (organization_id, head)
-            SELECT ${organizationId}::uuid, total FROM unplaced WHERE number = 1
-            ON CONFLICT (organization_id) DO UPDATE SET head = event_streams.head + excluded.head
-            RETURNING head
-          )
-          UPDATE events SET position = stream.head - unplaced.total + unplaced.number FROM unplaced, stream
-          WHERE events.organization_id = ${organizationId} AND events.id = unplaced.id`),
-      ),
+      executed(sql`WITH ${unplaced(organizationId, sql.literal(""))} ${placement(organizationId)}`),
+
+    /**
+     * The part of a statement that assigns positions as {@link assignPositions} does, to the first `count` events. Its result `placed`
+     * has the positions, the numbers of the events from 1, and an expression on their rows as `text`.
+     */
+    placing: (organizationId: string, count: number, text: string) => sql`
+      ${unplaced(organizationId, sql`LIMIT ${count}`)}, placed AS (
+        ${placement(organizationId)} RETURNING events.position, unplaced.number, ${sql.literal(text)} AS text
+      )`,
 
     /**
      * Reads events after a position. With names or an actor, reads one index range per name and merges the ranges. So

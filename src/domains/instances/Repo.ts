@@ -6,7 +6,7 @@ import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
 import { HotPath } from "../../kernel/database/Connections.ts"
 import { integrationsOf } from "../customers/IntegrationRecordsSql.ts"
-import { record, records, returnedRow } from "../../kernel/database/Statements.ts"
+import { executed, record, records, returnedRow } from "../../kernel/database/Statements.ts"
 import { instanceIds } from "./ListSql.ts"
 import type { Instance, InstanceFilters, OfflineSequence } from "./Model.ts"
 
@@ -101,6 +101,12 @@ const make = Effect.gen(function* () {
         UPDATE instances SET offline_sequence = offline_sequence + 1
         WHERE organization_id = ${organizationId} AND slug = ${slug}
         RETURNING id, slug, offline_sequence AS sequence`),
+
+    /** From now until an instant, checks of an instance read its allowances. */
+    readAllowancesUntil: (organizationId: string, id: string, until: Date) =>
+      executed(sql`
+        UPDATE instances SET allowances_until = greatest(allowances_until, ${until})
+        WHERE organization_id = ${organizationId} AND id = ${id}`),
 
     /** Gives locked rows another license version, stores their previous terms, and returns the stored records. */
     moveToLicense: (

@@ -265,12 +265,19 @@ const make = Effect.gen(function* () {
     return Option.isSome(drawn) ? drawn.value : yield* notFound(slug)
   })
 
+  /** From now until an instant, checks of an instance read what its offline bundles reserve. */
+  const readAllowancesUntil = Effect.fnUntraced(function* (id: string, until: Date) {
+    yield* Transaction
+    yield* repo.readAllowancesUntil((yield* Caller).organizationId, id, until)
+  })
+
   return {
     create,
     get,
     keep,
     lock,
     nextOfflineSequence,
+    readAllowancesUntil,
     list,
     update: (slug: string, input: UpdateInstance) => change({ instanceSlug: slug }, input),
     delete: remove,

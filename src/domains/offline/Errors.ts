@@ -1,4 +1,4 @@
-/** Problems of offline bundles and revocation lists. */
+/** Problems of offline bundles, revocation lists and ledgers. */
 import { Problem } from "../../kernel/contract/Problem.ts"
 
 export class OfflineBundleNotFound extends Problem<OfflineBundleNotFound>()(
@@ -13,8 +13,32 @@ export class IssueOfflineBundleLicenseEnded extends Problem<IssueOfflineBundleLi
   "The license of the instance has ended",
 ) {}
 
+export class IssueOfflineBundleLimitReached extends Problem<IssueOfflineBundleLimitReached>()(
+  "IssueOfflineBundle.LimitReached",
+  409,
+  "An allowance does not fit into the limit",
+) {}
+
 export class RevocationListNotFound extends Problem<RevocationListNotFound>()(
   "RevocationList.NotFound",
   404,
   "Revocation list not found",
+) {}
+
+export class UploadOfflineUsageLedgerForked extends Problem<UploadOfflineUsageLedgerForked>()(
+  "UploadOfflineUsage.LedgerForked",
+  409,
+  "A line does not follow from the one before",
+) {}
+
+export class UploadOfflineUsageLedgerGap extends Problem<UploadOfflineUsageLedgerGap>()(
+  "UploadOfflineUsage.LedgerGap",
+  409,
+  "A line is missing",
+) {}
+
+export class UploadOfflineUsageLedgerClosed extends Problem<UploadOfflineUsageLedgerClosed>()(
+  "UploadOfflineUsage.LedgerClosed",
+  409,
+  "The ledger is closed",
 ) {}

@@ -1,5 +1,7 @@
 /** The layer of usage: ledger, checks, reports, CloudEvents, reservations, leases. */
 import { Layer } from "effect"
+import { AllowancesRepo } from "./allowances/Repo.ts"
+import { Allowances } from "./allowances/Service.ts"
 import { CheckRepo } from "./check/Repo.ts"
 import { PastRepo } from "./check/PastRepo.ts"
 import { Consumption } from "./check/Consumption.ts"
@@ -22,6 +24,8 @@ import { LicenseImpact } from "./impact/Service.ts"
 import { LeasesRepo } from "./leases/Repo.ts"
 import { Leases } from "./leases/Service.ts"
 import { UsageReports } from "./reports/Service.ts"
+import { OfflineUsageRepo } from "./offline/Repo.ts"
+import { OfflineUsage } from "./offline/Service.ts"
 import { ReservationsRepo } from "./reservations/Repo.ts"
 import { Reservations } from "./reservations/Service.ts"
 import { TermsSnapshots } from "./snapshots/Service.ts"
@@ -31,11 +35,13 @@ import { UsageRetention } from "./Retention.ts"
 export const layer = Layer.mergeAll(
   Usage.layer,
   TermsSnapshots.layer,
+  Allowances.layer,
   Consumption.layer,
   CloudEvents.layer,
   Reservations.layer,
   Leases.layer,
   LicenseImpact.layer,
+  OfflineUsage.layer,
   UsageEvents.layer,
   UsageRetention.layer.pipe(Layer.provideMerge(Rollups.layer)),
 ).pipe(
@@ -45,6 +51,7 @@ export const layer = Layer.mergeAll(
   Layer.provideMerge(
     Layer.mergeAll(
       CheckRepo.layer,
+      AllowancesRepo.layer,
       PastRepo.layer,
       CheckBatchRepo.layer,
       LedgerRepo.layer,
@@ -56,6 +63,7 @@ export const layer = Layer.mergeAll(
       ImpactRepo.layer,
       UsageEventsRepo.layer,
       RollupsRepo.layer,
+      OfflineUsageRepo.layer,
     ),
   ),
 )

@@ -2,6 +2,8 @@
 import { rowsIn } from "../../kernel/database/RemovedOrganizations.ts"
 
 export const removal = rowsIn(
+  "offline_allowances",
+  "offline_period_usage",
   "usage_leases",
   "usage_seats",
   "usage_reservations",

@@ -1,4 +1,4 @@
-/** Retention of usage: transaction ids and event ids until they expire, finished reservations for a week, leases for a day. */
+/** Retention of usage: transaction ids and event ids until they expire, finished reservations for a week, leases for a day, allowances while usage can be uploaded. */
 import { Context, Duration, Effect, Layer } from "effect"
 import { deleteExpired } from "../../kernel/database/ExpiredRows.ts"
 import type { RetentionJob } from "../../kernel/database/ExpiredRows.ts"
@@ -29,6 +29,7 @@ export class UsageRetention extends Context.Service<UsageRetention, { readonly j
             step: (at, count) => reservations.deleteFinished(endedBefore(at, FINISHED_RESERVATIONS), count),
           },
           { kind: "usage_leases", step: leases.deleteEnded },
+          yield* deleteExpired("offline_allowances", "open_until"),
           rollups.job,
         ],
       })

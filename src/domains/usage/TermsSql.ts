@@ -56,6 +56,19 @@ export const liveLeases = (entitlementId: string): string => `SELECT count(*) FR
       WHERE organization_id = i.organization_id AND instance_id = i.id AND entitlement_id = ${entitlementId}
         AND expires_at > asked.at AND acquired_at <= asked.known`
 
+/** The allowances of the instance `i` that are open at `asked.at`, of the entitlement `e`; `null` if it has none. */
+export const openAllowances = `CASE WHEN i.allowances_until > asked.at THEN (
+    SELECT jsonb_agg(jsonb_build_object('validUntil', valid_until, 'quantity', quantity::text)) FROM offline_allowances
+    WHERE organization_id = i.organization_id AND instance_id = i.id AND entitlement_id = e.id AND valid_from <= asked.known
+      AND open_until > asked.at AND (ended_at IS NULL OR ended_at > asked.at)
+  ) END AS allowances`
+
+/** How much ledgers have brought of the total `t` of the instance `i` and the entitlement `e`, if it may have allowances. */
+const broughtIn = `CASE WHEN i.allowances_until > asked.at THEN (
+    SELECT quantity::text FROM offline_period_usage
+    WHERE organization_id = i.organization_id AND instance_id = i.id AND entitlement_id = e.id AND period_start = t.period_start
+  ) END AS "broughtIn"`
+
 /**
  * The columns of a check: of the instance `i`, its license `l`, the entitlement `e`, its grant `g`, a total `t` and
  * reservations `h`.
@@ -66,7 +79,8 @@ export const checkedColumns = `i.slug AS instance, l.slug AS license, i.start_li
   CASE jsonb_typeof(g.value) WHEN 'object' THEN '{}' ELSE g.value #>> '{}' END AS granted,
   g.overage_percent AS "overagePercent", ${currentOverride},
   CASE e.aggregation_method WHEN 'CONCURRENT' THEN i.start_license_date ELSE t.period_start END AS "periodStart",
-  CASE e.aggregation_method WHEN 'CONCURRENT' THEN (${liveLeases("e.id")})::text ELSE t.value::text END AS used, h.quantity::text AS held`
+  CASE e.aggregation_method WHEN 'CONCURRENT' THEN (${liveLeases("e.id")})::text ELSE t.value::text END AS used, h.quantity::text AS held,
+  ${openAllowances}, ${broughtIn}`
 
 /** The quantity that reservations of the instance `i` hold of the entitlement of this id. */
 export const heldQuantity = (entitlementId: string): string => `SELECT sum(quantity) AS quantity FROM usage_reservations

@@ -67,6 +67,24 @@ export const advisoryLock = (sql: SqlClient, name: string, mode: "alone" | "shar
     ),
   )
 
+const INDEX_PLANS = [
+  ...["enable_seqscan", "enable_bitmapscan", "enable_hashjoin", "enable_mergejoin", "enable_sort", "jit"].map(
+    (name) => `set_config('${name}', 'off', true)`,
+  ),
+  // No other values have a better plan.
+  `set_config('plan_cache_mode', 'force_generic_plan', true)`,
+].join(", ")
+
+/**
+ * Until the transaction ends, its statements are planned by index. Plans are kept: one of a moment when the tables were small would
+ * read all of them from then on, until their statistics are new.
+ */
+export const planByIndex = (sql: SqlClient): Effect.Effect<void> => executed(sql`SELECT ${sql.literal(INDEX_PLANS)}`)
+
+/** {@link planByIndex} and {@link advisoryLock} in one statement. */
+export const planByIndexUnderLock = (sql: SqlClient, name: string): Effect.Effect<void> =>
+  executed(sql`SELECT ${sql.literal(INDEX_PLANS)}, pg_advisory_xact_lock(hashtextextended(${name}, 0))`)
+
 /** Whether a statement (`... RETURNING`) returned a row. */
 export const returnedRow = <R>(statement: Statement<R>): Effect.Effect<boolean, never, R> =>
   Effect.map(Effect.orDie(statement), (rows) => rows.length > 0)

@@ -77,6 +77,14 @@ export const OPERATIONS_NOUNS: ReadonlyArray<Noun> = [
     },
   },
   {
+    name: "offline-usage",
+    about: "Usage that sites without a network wrote down in ledgers",
+    commands: {
+      list: list("listOfflineLedgers", "source", "lines", "closedAt", "forkedAt", "updatedAt"),
+      upload: "uploadOfflineUsage",
+    },
+  },
+  {
     name: "event-log",
     about: "The tamper-evident event log: its signed checkpoint, and proofs",
     commands: {

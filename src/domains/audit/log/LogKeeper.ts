@@ -47,18 +47,18 @@ export class LogKeeper extends Context.Service<
       // The logs that could not be sealed or signed, and until when they are left alone.
       const refused = new Map<string, { readonly detail: string; readonly until: number }>()
 
-      const sealStream = Effect.fnUntraced(function* ({ head, organizationId }: EventStream) {
-        for (let batch = 0; batch < MAX_BATCHES; batch++) {
-          if (yield* sealing.sealSome(organizationId)) continue
-          sealedTo.set(organizationId, head)
-          break
+      const sealStream = Effect.fnUntraced(function* (organizationId: string) {
+        let sealed = yield* sealing.sealSome(organizationId)
+        for (let batch = 1; sealed.hasMore && batch < MAX_BATCHES; batch++) {
+          sealed = yield* sealing.sealSome(organizationId)
         }
+        if (!sealed.hasMore) sealedTo.set(organizationId, sealed.head)
         if (!dueAt.has(organizationId)) {
           const newest = yield* checkpoints.newest(organizationId)
           const since = Option.match(newest, { onNone: () => 0, onSome: ({ signedAt }) => signedAt.getTime() })
           dueAt.set(organizationId, since + CHECKPOINT_INTERVAL_MS)
         }
-        return sealedTo.get(organizationId) !== head
+        return sealed.hasMore
       })
 
       /** Works on a log. If it is refused, the error is logged once, and the log waits for the next try. */
@@ -95,17 +95,16 @@ export class LogKeeper extends Context.Service<
       }
 
       const step = Effect.gen(function* () {
-        const placed = yield* Effect.forEach(yield* unplaced, (id) => Effect.exit(log.place(id)))
         const streams = yield* log.streams
         forgetOthers(streams)
-        const grown = streams.filter(({ head, organizationId }) => sealedTo.get(organizationId) !== head)
-        const sealed = yield* Effect.forEach(grown, (stream) =>
-          Effect.exit(unlessRefused(stream.organizationId, sealStream(stream), false)),
-        )
+        // Readers place events too.
+        const placed = streams.filter(({ head, organizationId }) => sealedTo.get(organizationId) !== head)
+        const grown = new Set([...(yield* unplaced), ...placed.map(({ organizationId }) => organizationId)])
+        const sealed = yield* Effect.forEach(grown, (id) => Effect.exit(unlessRefused(id, sealStream(id), false)))
         const at = (yield* now).getTime()
         const due = [...dueAt].filter(([, millis]) => millis <= at).map(([id]) => id)
         const signed = yield* Effect.forEach(due, (id) => Effect.exit(unlessRefused(id, sign(id), undefined)))
-        yield* Effect.all([...placed, ...sealed, ...signed], { discard: true })
+        yield* Effect.all([...sealed, ...signed], { discard: true })
         const [first] = refused.values()
         if (first !== undefined) return yield* Effect.die(new Error(first.detail))
         return sealed.some((exit) => Exit.isSuccess(exit) && exit.value)

@@ -13,7 +13,8 @@ const HASH_BYTES = 32
 
 /** The levels whose nodes are stored. A node of a level covers `2 ** level` leaves. */
 export const LEVELS = [0, 8, 16, 24] as const
-const STEP = 8
+/** The distance of the levels. */
+export const STEP = 8
 const TOP = 24
 /** The nodes of a level below one node of the next stored level. */
 export const FANOUT = 2 ** STEP
@@ -139,41 +140,21 @@ export const consistencyRanges = (first: number, second: number): ReadonlyArray<
   return first === 0 ? [] : path(0, second, true)
 }
 
-/** The incomplete nodes at the end of a tree: of each level, the stored nodes that no node of the next level covers. */
-export const openRanges = (size: number): ReadonlyArray<NodeRange> =>
-  LEVELS.filter((level) => level < TOP).map((level) => {
-    const to = Math.floor(size / 2 ** level)
-    return { level, from: to - (to % FANOUT), to }
-  })
+/** The nodes above the leaves that are complete once a tree of `size` leaves has grown to `grown`, lower levels first. */
+export const completedRanges = (size: number, grown: number): ReadonlyArray<NodeRange> =>
+  LEVELS.slice(1)
+    .map((level) => ({ level, from: Math.floor(size / 2 ** level), to: Math.floor(grown / 2 ** level) }))
+    .filter(({ from, to }) => from < to)
 
-/**
- * Adds leaves to a tree of `size` leaves. `open` finds the nodes of {@link openRanges}. Returns the nodes to store; `undefined` if one
- * is not found.
- */
-export const grown = (
-  size: number,
-  leaves: ReadonlyArray<Hash>,
-  open: NodeLookup,
-): ReadonlyArray<TreeNode> | undefined => {
-  const ranges = openRanges(size)
-  const rows = ranges.map(({ from, level, to }) =>
-    Array.from({ length: to - from }, (_, at) => open(level, from + at)).filter((hash) => hash !== undefined),
-  )
-  if (ranges.some(({ from, to }, at) => rows[at]?.length !== to - from)) return undefined
-  const added: Array<TreeNode> = []
-  const add = (level: number, index: number, hash: Hash): void => {
-    added.push({ level, index, hash })
-    const row = rows[level / STEP]
-    if (row === undefined) return
-    row.push(hash)
-    if (row.length < FANOUT) return
-    const above = rootOfComplete(row)
-    row.length = 0
-    add(level + STEP, Math.floor(index / FANOUT), above)
-  }
-  leaves.forEach((hash, at) => add(0, size + at, hash))
-  return added
-}
+/** How many nodes of a tree no node of the next stored level covers: those at its end. */
+export const openNodes = (size: number): number =>
+  LEVELS.slice(0, -1).reduce<number>((sum, level) => sum + (Math.floor(size / 2 ** level) % FANOUT), 0)
+
+/** The hash of a node from the {@link FANOUT} hashes below it, one after the other; `undefined` if it does not have as many. */
+export const nodeAbove = (below: Uint8Array): Hash | undefined =>
+  below.length === FANOUT * HASH_BYTES
+    ? rootOfComplete(Array.from({ length: FANOUT }, (_, at) => below.subarray(at * HASH_BYTES, (at + 1) * HASH_BYTES)))
+    : undefined
 
 /** The roots of a tree while it grows. It holds one hash for each binary digit of its size. */
 export interface Growth {

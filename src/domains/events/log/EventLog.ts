@@ -1,10 +1,12 @@
 /** The stored events of a stream in the order of their positions, for the tree of their hashes and for retention. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option } from "effect"
+import type { Fragment } from "effect/sql/Statement"
 import { isRemoved } from "../../../kernel/database/RemovedOrganizations.ts"
 import { executed, record, records } from "../../../kernel/database/Statements.ts"
 import { EventOrdering } from "../EventOrdering.ts"
 import { EventsRepo } from "../Repo.ts"
+import { EVENT_TEXT } from "./EventText.ts"
 import type { StoredEvent } from "./EventText.ts"
 
 /** A stored event at its position. */
@@ -51,18 +53,46 @@ const make = Effect.gen(function* () {
     /** Assigns positions to committed events that have none. */
     place: ordering.assignPositions,
 
-    /** {@link place} within a transaction that keeps others from placing until it ends: its own events get positions too. */
-    placeOwn: (organizationId: string) =>
-      Effect.andThen(repo.lockOrdering(organizationId), repo.assignPositions(organizationId)),
+    /** Until the transaction ends, only this transaction assigns positions in this stream: those of its own events too. */
+    lockPlacing: repo.lockOrdering,
 
-    /** Organizations that have events without a position, but for removed ones. */
+    /** Organizations that have events without a position, but for removed ones. Reads one event of each. */
     unplaced: Effect.map(
       records<{ readonly id: string }>()(sql`
-        SELECT unplaced.organization_id AS id
-        FROM (SELECT DISTINCT organization_id FROM events WHERE position IS NULL) AS unplaced
-        WHERE NOT ${sql.literal(isRemoved("unplaced.organization_id"))}`),
+        WITH RECURSIVE unplaced (organization_id) AS (
+          (SELECT organization_id FROM events WHERE position IS NULL ORDER BY organization_id LIMIT 1)
+          UNION ALL
+          SELECT (
+            SELECT events.organization_id FROM events
+            WHERE events.position IS NULL AND events.organization_id > unplaced.organization_id
+            ORDER BY events.organization_id LIMIT 1)
+          FROM unplaced WHERE unplaced.organization_id IS NOT NULL
+        )
+        SELECT unplaced.organization_id AS id FROM unplaced
+        WHERE unplaced.organization_id IS NOT NULL AND NOT ${sql.literal(isRemoved("unplaced.organization_id"))}`),
       (rows) => rows.map(({ id }) => id),
     ),
+
+    /**
+     * The part of a statement that assigns positions to up to `count` events, and reads up to `count` events that had one, behind the
+     * first `size` of the tree. Its result `next` has their index in the tree, their number from 0, and their text. Call it under
+     * {@link lockPlacing}.
+     */
+    placingNext: (organizationId: string, size: Fragment, count: number) => {
+      const base = sql`coalesce((SELECT base FROM event_streams WHERE organization_id = ${organizationId}), 0)`
+      return sql`
+        ${repo.placing(organizationId, count, EVENT_TEXT)}, stored AS MATERIALIZED (
+          SELECT position, row_number() OVER (ORDER BY position) AS number, text FROM (
+            SELECT position, ${sql.literal(EVENT_TEXT)} AS text FROM events
+            WHERE organization_id = ${organizationId} AND position > ${base} + ${size}
+            ORDER BY events.position LIMIT ${count}
+          ) AS event
+        ), next AS (
+          SELECT position - ${base} - 1 AS index, number - 1 AS number, text FROM stored
+          UNION ALL
+          SELECT position - ${base} - 1, (SELECT count(*) FROM stored) + number - 1, text FROM placed
+        )`
+    },
 
     /** How many events stand outside of the positions after `base` and up to `last`, or have no position. */
     countOutside: (organizationId: string, base: number, last: number) =>

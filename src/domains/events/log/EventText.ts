@@ -26,6 +26,15 @@ export const eventText = ({ actor, data, id, organizationId, previous, timestamp
   return `${head.slice(0, -1)},"data":${data}${previous === null ? "" : `,"previous":${previous}`}}`
 }
 
+/**
+ * The text of {@link eventText} of a row of `events`, in SQL: PostgreSQL and `JSON.stringify` escape the same characters of the strings
+ * that a database can hold. `concat` instead of `||`, so that no row gives NULL.
+ */
+export const EVENT_TEXT = `concat('{"id":"', id, '","type":', to_json(type),
+  ',"timestamp":"', to_char(occurred_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+  '","organizationId":"', organization_id, '","actor":{"id":', actor->'id', ',"name":', actor->'name',
+  '},"data":', data, CASE WHEN previous IS NOT NULL THEN ',"previous":' END, previous, '}')`
+
 /** Whether the column that the filter `resource` of the stream compares is the one of the event's `data`. */
 export const isOfItsResource = ({ data, resource }: { readonly data: string; readonly resource: string | null }) => {
   const value: unknown = JSON.parse(data)

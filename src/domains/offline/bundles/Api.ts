@@ -16,7 +16,7 @@ import { InvalidCursor, ValidationFailed } from "../../../kernel/contract/Proble
 import { Uuid } from "../../../kernel/values/Identifiers.ts"
 import { PathName } from "../../../kernel/values/Text.ts"
 import { InstanceNotFound } from "../../instances/Errors.ts"
-import { IssueOfflineBundleLicenseEnded, OfflineBundleNotFound } from "../Errors.ts"
+import { IssueOfflineBundleLicenseEnded, IssueOfflineBundleLimitReached, OfflineBundleNotFound } from "../Errors.ts"
 import { IssuedOfflineBundle, IssueOfflineBundle, OfflineBundle } from "./Model.ts"
 
 const instance = { instanceSlug: PathName }
@@ -35,7 +35,7 @@ export class OfflineBundlesApi extends HttpApiGroup.make("offlineBundles")
       headers: idempotencyHeaders,
       payload: [IssueOfflineBundle, Schema.Undefined],
       success: Created(IssuedOfflineBundle),
-      error: [InstanceNotFound, IssueOfflineBundleLicenseEnded, ValidationFailed],
+      error: [InstanceNotFound, IssueOfflineBundleLicenseEnded, IssueOfflineBundleLimitReached, ValidationFailed],
     })
       .middleware(Idempotency)
       .annotate(RequiredScope, "write:licenses")
@@ -45,7 +45,7 @@ export class OfflineBundlesApi extends HttpApiGroup.make("offlineBundles")
           identifier: "issueOfflineBundle",
           summary: "Issue an offline bundle",
           description:
-            "Signs what the instance is granted, for a product without a network. It replaces the bundle before. It is valid until `ttlSeconds` and `graceSeconds` have passed, at most until the license and its grace period end, and allows no more than checks of that time would, by what is known now: of an override that begins or ends meanwhile, the lower limit counts. Seats (`CONCURRENT`) are not in it. 422 if the bundle would have more than 262,144 characters. The body is optional.",
+            "Signs what the instance is granted, for a product without a network. It replaces the bundle before. It is valid until `ttlSeconds` and `graceSeconds` have passed, at most until the license and its grace period end, and allows no more than checks of that time would, by what is known now: of an override that begins or ends meanwhile, the lower limit counts. Seats (`CONCURRENT`) are not in it. An allowance reserves units for the site in each period that the life of the bundle touches: nothing else can use them until the usage was uploaded, the bundle is released or `usageUntil` has passed. Of several open allowances of an entitlement, the greatest counts. It must fit beside what is used and reserved in this period, and reserved in the next one. 422 if the bundle would have more than 262,144 characters. The body is optional.",
         }),
       ),
     HttpApiEndpoint.get("list", "/instances/:instanceSlug/offline-bundles", {
@@ -80,7 +80,14 @@ export class OfflineBundlesApi extends HttpApiGroup.make("offlineBundles")
       ),
     HttpApiEndpoint.delete("revoke", "/instances/:instanceSlug/offline-bundles/:bundleId", {
       params: bundle,
-      query: dryRunQuery,
+      query: {
+        ...dryRunQuery,
+        release: Schema.optionalKey(
+          Schema.Literals(["true", "false"]).annotate({
+            description: "Whether its allowances end at once: only if the site can use them no more",
+          }),
+        ),
+      },
       success: [HttpApiSchema.NoContent, RevocationDryRun],
       error: [InstanceNotFound, OfflineBundleNotFound],
     })
@@ -92,7 +99,7 @@ export class OfflineBundlesApi extends HttpApiGroup.make("offlineBundles")
           identifier: "revokeOfflineBundle",
           summary: "Revoke an offline bundle",
           description:
-            "Voids it and all bundles of the instance before it: they are on the revocation list until they have expired. Sites learn it when they read the list. The record stays. Revoking a revoked bundle has no effect.",
+            "Voids it and all bundles of the instance before it: they are on the revocation list until they have expired. Sites learn it when they read the list. The record stays. Its allowances stay reserved, because the site may have used them, unless `release` is `true`: that ends those of this bundle. Revoking a revoked bundle has no effect, releasing one has.",
         }),
       ),
   )

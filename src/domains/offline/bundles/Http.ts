@@ -18,7 +18,8 @@ export const offlineBundles = handlersOf(
         ),
       list: ({ params, query }) => bundles.list(params.instanceSlug, query),
       get: ({ params }) => bundles.get(params.instanceSlug, params.bundleId),
-      revoke: ({ params }) => bundles.revoke(params.instanceSlug, params.bundleId),
+      revoke: ({ params, query }) =>
+        bundles.revoke(params.instanceSlug, params.bundleId, { release: query.release === "true" }),
     })
   }),
 )

@@ -2,10 +2,10 @@
 import { Schema } from "effect"
 import { ActorReference } from "../../../kernel/contract/Caller.ts"
 import { component } from "../../../kernel/contract/Component.ts"
-import { Amount } from "../../../kernel/values/Decimal.ts"
 import { Uuid } from "../../../kernel/values/Identifiers.ts"
 import { FreeObject } from "../../../kernel/values/Text.ts"
 import { Timestamp } from "../../../kernel/values/Timestamp.ts"
+import { OfflineAllowance, RequestedAllowance } from "../../usage/allowances/Model.ts"
 
 /** The `typ` of the header. It keeps bundles apart from revocation lists and other JWTs. */
 export const BUNDLE_TYPE = "keyshelf-bundle+jwt"
@@ -14,6 +14,8 @@ export const DEFAULT_TTL_SECONDS = 2_592_000
 export const DEFAULT_GRACE_SECONDS = 604_800
 
 const MAX_FINGERPRINTS = 16
+
+const MAX_ALLOWANCES = 100
 
 // 32 bytes in base64url: the last character has two spare bits, which are zero.
 const Fingerprint = Schema.String.check(
@@ -53,13 +55,13 @@ export const IssueOfflineBundle = Schema.Struct({
     }),
   ),
   binding: Schema.optionalKey(Binding),
+  allowances: Schema.optionalKey(
+    Schema.Array(RequestedAllowance).check(Schema.isMaxLength(MAX_ALLOWANCES)).annotate({
+      description: "What to reserve for the site in each period; by default nothing",
+    }),
+  ),
 }).annotate(component("IssueOfflineBundle"))
 export type IssueOfflineBundle = typeof IssueOfflineBundle.Type
-
-const OfflineAllowance = Schema.Struct({
-  entitlement: Schema.String.annotate({ description: "Slug of the entitlement" }),
-  quantity: Amount.annotate({ description: "Units in each period" }),
-}).annotate(component("OfflineAllowance", { entitlement: "exports", quantity: 100 }))
 
 const example = {
   instance: "globex-production",

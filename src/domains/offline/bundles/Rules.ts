@@ -1,8 +1,10 @@
 /** The life of a bundle and its claims (design, A1). Pure. */
 import { issuerOf } from "../../signing/Issuer.ts"
 import type { PublicKey } from "../../signing/Model.ts"
-import type { Grants } from "../../usage/snapshots/Model.ts"
+import type { RequestedAllowance } from "../../usage/allowances/Model.ts"
+import type { EntitlementSnapshot, Grants } from "../../usage/snapshots/Model.ts"
 import type { ValidationError } from "../../../kernel/contract/Problem.ts"
+import { decimalOfAmount, decimalText } from "../../../kernel/values/Decimal.ts"
 import { DEFAULT_GRACE_SECONDS, DEFAULT_TTL_SECONDS } from "./Model.ts"
 import type { Binding, BundleSubject, IssueOfflineBundle } from "./Model.ts"
 
@@ -62,6 +64,18 @@ export const bindingErrors = (binding: Binding | undefined): ReadonlyArray<Valid
       : []),
   ]
 }
+
+/** The entitlements of a bundle, with the allowances that it has. */
+export const withAllowances = (
+  entitlements: ReadonlyArray<EntitlementSnapshot>,
+  allowances: ReadonlyArray<RequestedAllowance>,
+): ReadonlyArray<EntitlementSnapshot> =>
+  entitlements.map((entitlement) => {
+    const allowance = allowances.find((each) => each.entitlement === entitlement.slug)
+    return allowance === undefined || entitlement.type !== "NUMBER"
+      ? entitlement
+      : { ...entitlement, allowance: decimalText(decimalOfAmount(allowance.quantity)) }
+  })
 
 /** Everything that a bundle says. */
 export interface BundleContent {

@@ -14,14 +14,16 @@ import { InstanceDeletions } from "../../instances/Deletions.ts"
 import type { InstanceNotFound } from "../../instances/Errors.ts"
 import { Instances } from "../../instances/Service.ts"
 import { Signer } from "../../signing/Signer.ts"
+import type { RequestedAllowance } from "../../usage/allowances/Model.ts"
+import { Allowances } from "../../usage/allowances/Service.ts"
 import { TermsSnapshots } from "../../usage/snapshots/Service.ts"
-import { IssueOfflineBundleLicenseEnded, OfflineBundleNotFound } from "../Errors.ts"
+import { IssueOfflineBundleLicenseEnded, IssueOfflineBundleLimitReached, OfflineBundleNotFound } from "../Errors.ts"
 import { RevocationLists } from "../revocations/Service.ts"
 import { BUNDLE_TYPE } from "./Model.ts"
 import type { IssuedOfflineBundle, IssueOfflineBundle, OfflineBundle } from "./Model.ts"
 import { BundlesRepo } from "./Repo.ts"
 import type { BundleRow } from "./Repo.ts"
-import { bindingErrors, claimsText, MAX_BUNDLE_CHARACTERS, timesErrors, timesOf } from "./Rules.ts"
+import { bindingErrors, claimsText, MAX_BUNDLE_CHARACTERS, timesErrors, timesOf, withAllowances } from "./Rules.ts"
 
 const notFound = (id: string) => new OfflineBundleNotFound({ detail: noSuch("offline bundle", id) })
 
@@ -29,11 +31,11 @@ const atSecond = (seconds: number): Date => new Date(seconds * 1000)
 
 const laterOf = (one: Date, other: Date): Date => (one > other ? one : other)
 
-const recordOf = ({ instanceId: _, ...row }: BundleRow, instance: string): OfflineBundle => ({
-  ...row,
-  instance,
-  allowances: [],
-})
+const recordOf = (
+  { instanceId: _, ...row }: BundleRow,
+  instance: string,
+  allowances: OfflineBundle["allowances"] = [],
+): OfflineBundle => ({ ...row, instance, allowances })
 
 /** The values of flags that have one. A flag without a value keeps the default of the code. */
 const valuesOf = (evaluations: ReadonlyArray<{ readonly key: string; readonly value?: unknown }>) =>
@@ -49,7 +51,7 @@ export class OfflineBundles extends Context.Service<
       input: IssueOfflineBundle,
     ) => Effect.Effect<
       IssuedOfflineBundle,
-      InstanceNotFound | IssueOfflineBundleLicenseEnded | ValidationFailed,
+      InstanceNotFound | IssueOfflineBundleLicenseEnded | IssueOfflineBundleLimitReached | ValidationFailed,
       Caller
     >
     /** Newest first. */
@@ -61,10 +63,14 @@ export class OfflineBundles extends Context.Service<
       instanceSlug: string,
       id: string,
     ) => Effect.Effect<IssuedOfflineBundle, InstanceNotFound | OfflineBundleNotFound, Caller>
-    /** Voids a bundle and all before it. Revoking a revoked one has no effect. */
+    /**
+     * Voids a bundle and all before it. With `release`, its allowances end too. A revoked bundle can still be released; without
+     * that, revoking it again has no effect.
+     */
     readonly revoke: (
       instanceSlug: string,
       id: string,
+      options?: { readonly release?: boolean },
     ) => Effect.Effect<void, InstanceNotFound | OfflineBundleNotFound, Caller>
   }
 >()("keyshelf/offline/bundles/OfflineBundles") {
@@ -76,22 +82,37 @@ export class OfflineBundles extends Context.Service<
       const snapshots = yield* TermsSnapshots
       const evaluations = yield* Evaluations
       const signer = yield* Signer
+      const allowances = yield* Allowances
       const lists = yield* RevocationLists
       const events = yield* Events
       const cursors = yield* Cursors
       const transactions = yield* Transactions
 
-      const voidUpTo = Effect.fnUntraced(function* (row: BundleRow, instance: string) {
+      /** The records of bundles of one instance, with their allowances. */
+      const recordsOf = Effect.fnUntraced(function* (rows: ReadonlyArray<BundleRow>, instance: string) {
+        const [first] = rows
+        if (first === undefined) return []
+        const { organizationId } = yield* Caller
+        const ids = rows.map(({ id }) => id)
+        const byBundle = yield* allowances.ofBundles(organizationId, first.instanceId, ids)
+        return rows.map((row) => recordOf(row, instance, byBundle.get(row.id)))
+      })
+
+      const emitRevoked = Effect.fnUntraced(function* (row: BundleRow, instance: string) {
+        const caller = yield* Caller
+        for (const record of yield* recordsOf([row], instance)) {
+          yield* events.emit(caller, "OFFLINE_BUNDLE_REVOKED", record)
+        }
+      })
+
+      /** Voids a bundle and all before it. Returns its row afterwards. */
+      const voidUpTo = Effect.fnUntraced(function* (row: BundleRow) {
         const caller = yield* Caller
         const revokedAt = yield* now
         const until = yield* repo.lastExpiry(caller.organizationId, row)
         yield* repo.revokeUpTo(caller.organizationId, row, { at: revokedAt, by: caller.actor })
         yield* lists.add(caller.organizationId, { ...row, revokedAt, until })
-        yield* events.emit(
-          caller,
-          "OFFLINE_BUNDLE_REVOKED",
-          recordOf({ ...row, revokedAt, revokedBy: caller.actor }, instance),
-        )
+        return { ...row, revokedAt, revokedBy: caller.actor }
       })
 
       yield* (yield* InstanceDeletions).register(
@@ -101,7 +122,7 @@ export class OfflineBundles extends Context.Service<
           if (Option.isNone(newest) || newest.value.revokedAt !== null) return
           // One before may live longer, and a site may not have seen the newest.
           const until = yield* repo.lastExpiry(organizationId, newest.value)
-          if (until > (yield* now)) yield* voidUpTo(newest.value, slug)
+          if (until > (yield* now)) yield* emitRevoked(yield* voidUpTo(newest.value), slug)
         }),
       )
 
@@ -132,6 +153,36 @@ export class OfflineBundles extends Context.Service<
         }
       })
 
+      /** Reserves what a bundle allows its site, if it fits. */
+      const reserve = Effect.fnUntraced(function* (
+        { grants, organizationId, times }: Effect.Success<ReturnType<typeof content>>,
+        bundle: {
+          readonly instanceSlug: string
+          readonly instanceId: string
+          readonly id: string
+          readonly sequence: number
+        },
+        requested: ReadonlyArray<RequestedAllowance>,
+      ) {
+        if (requested.length === 0) return
+        const { id: bundleId, instanceId, instanceSlug, sequence } = bundle
+        const [validFrom, validUntil, openUntil] = [times.iat, times.exp, times.usageUntil].map(atSecond) as [
+          Date,
+          Date,
+          Date,
+        ]
+        const rejection = yield* allowances.hold(
+          { organizationId, instanceId, bundleId, sequence, validFrom, validUntil, openUntil },
+          {
+            instance: instanceSlug,
+            requested,
+            entitlements: grants.entitlements,
+            life: { from: laterOf(yield* now, atSecond(times.nbf)), until: validUntil },
+          },
+        )
+        if (rejection !== undefined) return yield* new IssueOfflineBundleLimitReached({ detail: rejection })
+      })
+
       const issue = Effect.fn("OfflineBundles.issue")(function* (instanceSlug: string, input: IssueOfflineBundle) {
         const caller = yield* Caller
         yield* failWithErrors(bindingErrors(input.binding))
@@ -140,11 +191,21 @@ export class OfflineBundles extends Context.Service<
           Effect.gen(function* () {
             const { id: instanceId, sequence } = yield* instances.nextOfflineSequence(instanceSlug)
             const said = yield* content(instanceSlug, instanceId, input)
+            yield* reserve(said, { instanceSlug, instanceId, id, sequence }, input.allowances ?? [])
             const key = yield* signer.current(caller, "offline")
             const bundle = yield* signer.signToken(
               key,
               BUNDLE_TYPE,
-              claimsText({ ...said, id, sequence, next: key.next }),
+              claimsText({
+                ...said,
+                grants: {
+                  ...said.grants,
+                  entitlements: withAllowances(said.grants.entitlements, input.allowances ?? []),
+                },
+                id,
+                sequence,
+                next: key.next,
+              }),
             )
             if (bundle.length > MAX_BUNDLE_CHARACTERS) {
               return yield* invalid(
@@ -169,7 +230,7 @@ export class OfflineBundles extends Context.Service<
             }
             yield* repo.insert(caller.organizationId, { ...row, bundle })
             yield* lists.begin(caller.organizationId)
-            const record = recordOf(row, instanceSlug)
+            const [record = recordOf(row, instanceSlug)] = yield* recordsOf([row], instanceSlug)
             yield* events.emit(caller, "OFFLINE_BUNDLE_ISSUED", record)
             return { ...record, bundle }
           }),
@@ -192,19 +253,23 @@ export class OfflineBundles extends Context.Service<
             (after, count) => repo.list(organizationId, id, after, count),
             ({ sequence }) => [sequence],
           )
-          return { ...page, items: page.items.map((row) => recordOf(row, instanceSlug)) }
+          return { ...page, items: yield* recordsOf(page.items, instanceSlug) }
         }),
         get: Effect.fn("OfflineBundles.get")(function* (instanceSlug, id) {
           const instance = yield* instances.get(instanceSlug)
           const { bundle, ...row } = yield* find(instance.id, id)
-          return { ...recordOf(row, instanceSlug), bundle }
+          const [record = recordOf(row, instanceSlug)] = yield* recordsOf([row], instanceSlug)
+          return { ...record, bundle }
         }),
-        revoke: Effect.fn("OfflineBundles.revoke")(function* (instanceSlug, id) {
+        revoke: Effect.fn("OfflineBundles.revoke")(function* (instanceSlug, id, { release = false } = {}) {
           yield* transactions.run(
             Effect.gen(function* () {
+              const { organizationId } = yield* Caller
               const instance = yield* instances.lock(instanceSlug)
               const { bundle: _, ...row } = yield* find(instance.id, id)
-              if (row.revokedAt === null) yield* voidUpTo(row, instanceSlug)
+              const released = release && (yield* allowances.endOf(organizationId, instance.id, id, yield* now))
+              if (row.revokedAt === null) yield* emitRevoked(yield* voidUpTo(row), instanceSlug)
+              else if (released) yield* emitRevoked(row, instanceSlug)
             }),
           )
         }),

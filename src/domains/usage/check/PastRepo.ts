@@ -9,7 +9,7 @@ import type { SummaryRow } from "../ledger/SummaryRow.ts"
 import { valueOf } from "../rules/Aggregation.ts"
 import type { CheckedEntitlement, CheckedInstance } from "../rules/Terms.ts"
 import { pastOverrideJoin } from "../../instances/overrides/OverridesSql.ts"
-import { explainedColumns, familyJoin, liveLeases } from "../TermsSql.ts"
+import { explainedColumns, familyJoin, liveLeases, openAllowances } from "../TermsSql.ts"
 
 interface Measured {
   readonly instanceId: string
@@ -18,7 +18,8 @@ interface Measured {
 }
 
 /** A row of a check of the past, without its usage. */
-export type PastRow = CheckedInstance & ((CheckedEntitlement & Measured) | { readonly entitlement: null })
+export type PastRow = CheckedInstance &
+  ((Omit<CheckedEntitlement, "broughtIn"> & Measured) | { readonly entitlement: null })
 
 /** A total whose usage up to an instant is needed. */
 export interface PastUsageKey {
@@ -33,6 +34,8 @@ export interface PastUsage {
   readonly entitlementId: string
   readonly periodStart: Date
   readonly used: string
+  /** A decimal: the part of it that ledgers have brought. */
+  readonly broughtIn: string | null
 }
 
 interface SummedUp extends SummaryRow {
@@ -43,7 +46,11 @@ interface SummedUp extends SummaryRow {
    * The present total of the period, if all its events count; otherwise the sums of the events up to the instant do.
    */
   readonly total: string | null
+  readonly broughtIn: string | null
 }
+
+/** How the `source` of a ledger's lines begins (`offline/Ledger.ts`). */
+const LEDGER_SOURCE = "urn:keyshelf:ledger:"
 
 const usedIn = (row: SummedUp): BigDecimal.BigDecimal =>
   row.total === null ? valueOf(row.method, summaryOf(row)) : storedDecimal(row.total)
@@ -57,7 +64,7 @@ const make = Effect.gen(function* () {
     e.reset_anchor AS "resetAnchor", CASE jsonb_typeof(g.value) WHEN 'object' THEN '{}' ELSE g.value #>> '{}' END AS granted,
     g.overage_percent AS "overagePercent", overridden.override,
     CASE e.aggregation_method WHEN 'CONCURRENT' THEN terms.start_license_date END AS "periodStart",
-    CASE e.aggregation_method WHEN 'CONCURRENT' THEN (${liveLeases("e.id")})::text END AS used, h.quantity::text AS held`)
+    CASE e.aggregation_method WHEN 'CONCURRENT' THEN (${liveLeases("e.id")})::text END AS used, h.quantity::text AS held, ${openAllowances}`)
   const explained = sql.literal(explainedColumns)
   const family = sql.literal(familyJoin)
   const nothing = sql.literal("")
@@ -140,7 +147,9 @@ const make = Effect.gen(function* () {
             CASE WHEN t.last_at > asked.at AND counted.stored = t.event_count THEN NULL ELSE t.value::text END AS total,
             newest_set.value::text AS "replacedBy", counted.count::float8 AS count, counted.keys::float8 AS keys,
             counted.sum::text AS sum, counted.minimum::text AS minimum, counted.maximum::text AS maximum,
-            latest.value::text AS latest
+            latest.value::text AS latest,
+            CASE WHEN t.last_at > asked.at AND counted.stored = t.event_count THEN counted.brought ELSE ledgers.quantity
+              END::text AS "broughtIn"
           FROM (
             SELECT *, ${at}::timestamptz AS at FROM jsonb_to_recordset(${sql.json(among)}) AS key
               ("instanceId" uuid, "entitlementId" uuid, "periodStart" timestamptz, method text)
@@ -155,13 +164,17 @@ const make = Effect.gen(function* () {
           LEFT JOIN LATERAL (
             SELECT count(*) AS stored, count(*) FILTER (WHERE counts) AS count, sum(value) FILTER (WHERE counts) AS sum,
               min(value) FILTER (WHERE counts) AS minimum, max(value) FILTER (WHERE counts) AS maximum,
-              count(DISTINCT unique_key) FILTER (WHERE counts AND asked.method = 'UNIQUE_COUNT') AS keys
+              count(DISTINCT unique_key) FILTER (WHERE counts AND asked.method = 'UNIQUE_COUNT') AS keys,
+              sum(CASE asked.method WHEN 'COUNT' THEN 1 ELSE value END) FILTER (WHERE counts AND is_brought) AS brought
             FROM (
-              SELECT value, unique_key, voided_at IS NULL AND timestamp <= asked.at AND (newest_set.timestamp IS NULL
+              SELECT value, unique_key, coalesce(starts_with(source, ${LEDGER_SOURCE}), false) AS is_brought, voided_at IS NULL AND timestamp <= asked.at AND (newest_set.timestamp IS NULL
                 OR (timestamp, ordinal) >= (newest_set.timestamp, newest_set.ordinal)) AS counts
               FROM usage_events WHERE ${ofTotal}
             ) events
           ) counted ON true
+          LEFT JOIN offline_period_usage ledgers ON ledgers.organization_id = t.organization_id
+            AND ledgers.instance_id = t.instance_id AND ledgers.entitlement_id = t.entitlement_id
+            AND ledgers.period_start = t.period_start
           LEFT JOIN LATERAL (
             SELECT value FROM usage_events
             WHERE ${ofTotal} AND asked.method = 'LATEST' AND timestamp <= asked.at AND voided_at IS NULL
@@ -171,6 +184,7 @@ const make = Effect.gen(function* () {
           rows.map((row) => ({
             entitlementId: row.entitlementId,
             periodStart: row.periodStart,
+            broughtIn: row.broughtIn,
             used: BigDecimal.format(usedIn(row)),
           })),
       ),

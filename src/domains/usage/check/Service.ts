@@ -46,7 +46,9 @@ const make = Effect.gen(function* () {
     })
     const used = keys.length === 0 ? [] : yield* past.usageUntil(organizationId, keys, at)
     const usages = new Map(used.map((usage) => [usage.entitlementId, usage] as const))
-    return rows.map((row): CheckRow => (row.entitlement === null ? row : { ...row, ...usages.get(row.entitlementId) }))
+    return rows.map((row): CheckRow =>
+      row.entitlement === null ? row : { broughtIn: null, ...row, ...usages.get(row.entitlementId) },
+    )
   })
 
   /** A check whose response `respond` creates from its basis. Products run it on every request of theirs. */

@@ -5,18 +5,18 @@
  */
 import { BigDecimal, Data, Effect } from "effect"
 import { storedDecimal } from "../../../kernel/values/Decimal.ts"
-import type { ActorReference } from "../../../kernel/contract/Caller.ts"
 import { Caller } from "../../../kernel/contract/Caller.ts"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
-import { accountIn, accountName, meterName, post, totalNameOf } from "../ledger/Account.ts"
-import type { Account } from "../ledger/Account.ts"
-import { identityOf, rejected } from "./Rules.ts"
-import type { CountableEvent, ParsedEvent, Outcome } from "./Rules.ts"
+import { meterName, totalNameOf } from "../ledger/Account.ts"
+import { ACCEPTED, postEvents } from "./EventPosting.ts"
+import { identityOf } from "./Rules.ts"
+import type { CountableEvent, ParsedEvent } from "./Rules.ts"
+import type { Outcome } from "./Model.ts"
 import type { LockedAccounts } from "../ledger/LockedAccounts.ts"
 import { CountedIdsRepo } from "../ledger/CountedIdsRepo.ts"
 import { LedgerRepo } from "../ledger/LedgerRepo.ts"
 import type { Meter } from "../ledger/Model.ts"
-import { RETENTION_MS, rejectionText } from "../ledger/Acceptance.ts"
+import { RETENTION_MS } from "../ledger/Acceptance.ts"
 import { addUp } from "./BatchTotals.ts"
 import type { Tally } from "./BatchTotals.ts"
 import { CloudEventsRepo } from "./Repo.ts"
@@ -28,43 +28,10 @@ export class NeedsLocks extends Data.TaggedError("NeedsLocks") {}
 /** The outcome of an event that was counted or rejected now; `undefined` if its id had been taken before. */
 export type Outcomes = (event: CountableEvent) => Outcome | undefined
 
-const ACCEPTED: Outcome = { status: "accepted" }
-
 /** No event was counted. */
 export const noOutcomes: Outcomes = () => undefined
 
 const idsOf = (events: ReadonlyArray<CountableEvent>) => events.map(({ id, source }) => ({ source, id }))
-
-/** Posts events in order. Returns their outcomes, and the accounts after them. */
-const countOn = (
-  opened: ReadonlyMap<string, Account>,
-  events: ReadonlyArray<CountableEvent>,
-  reportedBy: ActorReference,
-): { readonly accounts: ReadonlyMap<string, Account>; readonly outcomes: ReadonlyMap<CountableEvent, Outcome> } => {
-  const accounts = new Map(opened)
-  const outcomes = new Map(
-    events.map((countable): readonly [CountableEvent, Outcome] => {
-      const { id, meter, source, timestamp, uniqueKey, value } = countable
-      const name = accountName({ meter, at: timestamp })
-      const event = {
-        timestamp,
-        behavior: "append" as const,
-        value,
-        uniqueKey,
-        metadata: null,
-        reportedBy,
-        transactionId: id,
-        source,
-      }
-      const posted = post(accountIn(accounts, name), event)
-      accounts.set(name, posted.account)
-      if (posted.rejection === undefined) return [countable, ACCEPTED]
-      const code = posted.rejection === "negative" ? "Request.ValidationFailed" : "ReportUsage.ThresholdExceeded"
-      return [countable, rejected(code, rejectionText(posted.rejection, posted.account))]
-    }),
-  )
-  return { accounts, outcomes }
-}
 
 const meterId = ({ entitlementId, instanceId }: Pick<Meter, "entitlementId" | "instanceId">) =>
   `${instanceId} ${entitlementId}`
@@ -188,7 +155,7 @@ export const makeBatchCounting = Effect.gen(function* () {
     const counting = yield* takeIds(caller.organizationId, events, at)
     if (counting.length === 0) return noOutcomes
     const uses = counting.map(({ meter, timestamp, uniqueKey }) => ({ meter, at: timestamp, uniqueKey }))
-    const counted = countOn(yield* ledger.open(caller.organizationId, uses), counting, caller.actor)
+    const counted = postEvents(yield* ledger.open(caller.organizationId, uses), counting, caller.actor)
     const rejectedEvents = counting.filter((event) => counted.outcomes.get(event)?.status === "rejected")
     if (rejectedEvents.length > 0) yield* ids.releaseEventIds(caller.organizationId, idsOf(rejectedEvents))
     yield* ledger.close(caller, [...counted.accounts.values()])

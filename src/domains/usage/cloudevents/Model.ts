@@ -19,21 +19,36 @@ export const CloudEventBatch = Schema.Array(Schema.Any)
   .check(Schema.isMinLength(1), Schema.isMaxLength(MAX_EVENTS))
   .annotate({ ...component("CloudEventBatch"), description: "Up to 1,000 CloudEvents" })
 
+/** What became of an event. */
+export const UsageEventStatus = Schema.Literals(["accepted", "duplicate", "rejected"]).annotate(
+  component("UsageEventStatus", "accepted"),
+)
+
+/** Why an event was rejected. */
+export const rejectionFields = {
+  code: Schema.optionalKey(Schema.String.annotate({ description: "Code of the problem, if the event was rejected" })),
+  message: Schema.optionalKey(Schema.String),
+}
+
 /** The result of each event, in the order of the request. */
 export const CloudEventResults = Schema.Struct({
   results: Schema.Array(
     Schema.Struct({
       index: Schema.Int,
       id: Schema.NullOr(Schema.String).annotate({ description: "`null` if the event has none" }),
-      status: Schema.Literals(["accepted", "duplicate", "rejected"]).annotate(
-        component("UsageEventStatus", "accepted"),
-      ),
-      code: Schema.optionalKey(
-        Schema.String.annotate({ description: "Code of the problem, if the event was rejected" }),
-      ),
-      message: Schema.optionalKey(Schema.String),
+      status: UsageEventStatus,
+      ...rejectionFields,
     }).annotate(component("UsageEventResult", { index: 0, id: "5f2d8e1c" })),
   ),
 }).annotate(component("UsageEventResults"))
 
 export type CloudEventResult = (typeof CloudEventResults.Type)["results"][number]
+
+/** The outcome of an event. */
+export type Outcome = Pick<CloudEventResult, "status" | "code" | "message">
+
+/** The outcome of an event that does not count. */
+export const rejected = (code: string, message: string): Outcome => ({ status: "rejected", code, message })
+
+/** The outcome of an event that is not valid. */
+export const invalidEvent = (message: string): Outcome => rejected("Request.ValidationFailed", message)

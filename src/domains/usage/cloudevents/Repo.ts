@@ -267,15 +267,23 @@ const make = Effect.gen(function* () {
     },
 
     /**
-     * What reservations hold of the meters of these instances, in any period. It must run after `post`, whose locks
-     * prevent new reservations: so it includes what was reserved while `post` waited.
+     * What reservations and allowances hold of the meters of these instances at most, in any period. It must run after
+     * `post`, whose locks prevent new ones: so it includes what was reserved while `post` waited.
      */
     held: (organizationId: string, instances: ReadonlyArray<string>, at: Date) =>
       records<{ readonly instanceId: string; readonly entitlementId: string; readonly quantity: string }>()(sql`
+        WITH given AS MATERIALIZED (SELECT ARRAY(SELECT unnest(${instances}::uuid[])) AS instances)
         SELECT instance_id AS "instanceId", entitlement_id AS "entitlementId", sum(quantity)::text AS quantity
-        FROM usage_reservations
-        WHERE organization_id = ${organizationId} AND instance_id = ANY(ARRAY(SELECT unnest(${instances}::uuid[])))
-          AND state = 'HELD' AND expires_at > ${at}
+        FROM (
+          SELECT instance_id, entitlement_id, quantity FROM usage_reservations
+          WHERE organization_id = ${organizationId} AND instance_id = ANY((SELECT instances FROM given)::uuid[])
+            AND state = 'HELD' AND expires_at > ${at}
+          UNION ALL
+          SELECT instance_id, entitlement_id, max(quantity) FROM offline_allowances
+          WHERE organization_id = ${organizationId} AND instance_id = ANY((SELECT instances FROM given)::uuid[])
+            AND open_until > ${at} AND (ended_at IS NULL OR ended_at > ${at})
+          GROUP BY 1, 2
+        ) held
         GROUP BY 1, 2`),
   }
 })

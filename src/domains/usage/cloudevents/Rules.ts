@@ -4,16 +4,10 @@ import { Text } from "../../../kernel/values/Text.ts"
 import { TimestampInput } from "../../../kernel/values/Timestamp.ts"
 import { isConcurrent, methodOf } from "../ledger/Account.ts"
 import { parseDecimal, zero } from "../../../kernel/values/Decimal.ts"
-import type { CloudEventResult } from "./Model.ts"
+import { invalidEvent, rejected } from "./Model.ts"
+import type { Outcome } from "./Model.ts"
 import type { Meter } from "../ledger/Model.ts"
 import { notReportableText, timestampError, valueError } from "../ledger/Acceptance.ts"
-
-/** The outcome of an event. */
-export type Outcome = Pick<CloudEventResult, "status" | "code" | "message">
-
-export const rejected = (code: string, message: string): Outcome => ({ status: "rejected", code, message })
-
-const invalidEvent = (message: string): Outcome => rejected("Request.ValidationFailed", message)
 
 const Label = Text(1, 255)
 const isLabel = Schema.is(Label)
@@ -100,9 +94,8 @@ export const parseEvent = (sent: unknown, now: Date): ParsedEvent | RejectedEven
   }
 }
 
-const eventError = (event: ParsedEvent, meter: Meter, now: Date): string | undefined => {
+const eventError = (event: ParsedEvent, meter: Meter, timeError: string | undefined): string | undefined => {
   if (meter.type !== "NUMBER") return `\`type\` must be an entitlement of the type NUMBER; its type is ${meter.type}.`
-  const timeError = timestampError(meter, event.timestamp, now)
   if (timeError !== undefined) return `\`time\` ${timeError}.`
   const method = methodOf(meter)
   if (method === "UNIQUE_COUNT" && event.uniqueKey === null) {
@@ -115,23 +108,20 @@ const eventError = (event: ParsedEvent, meter: Meter, now: Date): string | undef
   return dataError === undefined ? undefined : `\`data.value\` ${dataError}.`
 }
 
-/** Validates the event for its meter. */
-export const checkEvent = (
+/** The outcome of an event whose entitlement does not exist. */
+export const unknownEntitlement = ({ entitlement }: Pick<ParsedEvent, "entitlement">): Outcome =>
+  rejected("Entitlement.NotFound", `There is no entitlement "${entitlement}".`)
+
+/** Validates the event for its meter. `timeError` is what is wrong with its time. */
+export const checkMetered = (
   event: ParsedEvent,
-  meter: Meter | undefined,
-  isInstance: boolean,
-  now: Date,
+  meter: Meter,
+  timeError: string | undefined,
 ): CountableEvent | RejectedEvent => {
-  if (meter === undefined) {
-    const outcome = isInstance
-      ? rejected("Entitlement.NotFound", `There is no entitlement "${event.entitlement}".`)
-      : rejected("Instance.NotFound", `There is no instance "${event.instance}".`)
-    return { id: event.id, outcome }
-  }
   if (isConcurrent(meter)) {
     return { id: event.id, outcome: rejected("ReportUsage.NotReportable", notReportableText(meter)) }
   }
-  const error = eventError(event, meter, now)
+  const error = eventError(event, meter, timeError)
   if (error !== undefined) return { id: event.id, outcome: invalidEvent(error) }
   return {
     id: event.id,
@@ -142,4 +132,18 @@ export const checkEvent = (
     meter,
     value: event.value ?? zero,
   }
+}
+
+/** Validates an event that arrives at an instant, for its meter. */
+export const checkEvent = (
+  event: ParsedEvent,
+  meter: Meter | undefined,
+  isInstance: boolean,
+  now: Date,
+): CountableEvent | RejectedEvent => {
+  if (meter !== undefined) return checkMetered(event, meter, timestampError(meter, event.timestamp, now))
+  const outcome = isInstance
+    ? unknownEntitlement(event)
+    : rejected("Instance.NotFound", `There is no instance "${event.instance}".`)
+  return { id: event.id, outcome }
 }

@@ -5,9 +5,10 @@
  * their keys:
  *
  * 1. the instance and the entitlement, for key share, so that neither is deleted (`LedgerRepo.keep`);
- * 2. the ids that count a request once: a transaction id, or event ids by source and id (`CountedIdsRepo`);
+ * 2. the ids that count a request once: a transaction id, or event ids by source and id (`CountedIdsRepo`); of usage from
+ *    offline, the row of its ledger;
  * 3. the totals, by instance, entitlement and start of the period (`LedgerRepo.lockTotals`, `CloudEventsRepo.post`);
- * 4. the reservation that a commit ends, and the unique keys of the totals.
+ * 4. the reservation that a commit ends, the unique keys of the totals, what ledgers brought, and allowances that end.
  *
  * The optimistic ledger skips locked totals, so that it never waits (`OptimisticRepo.store`).
  */

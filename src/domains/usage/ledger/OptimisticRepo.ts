@@ -42,7 +42,10 @@ const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const { ask } = yield* Commits
   const isSharded = yield* hasCitus(sql)
-  const columns = sql.literal(`${meterColumns}, ${totalColumns}, t.decided_at AS "decidedAt", h.quantity::text AS held`)
+  const held = `CASE WHEN i.allowances_until > asked.at THEN h.quantity
+      + offline_held(i.organization_id, i.id, e.id, t.period_start, NULL, greatest(asked.at, t.decided_at))
+    ELSE h.quantity END::text AS held`
+  const columns = sql.literal(`${meterColumns}, ${totalColumns}, t.decided_at AS "decidedAt", ${held}`)
   const ownOrganization = sql.literal("asked.organization_id")
   const licenseAndGrant = sql.literal(`${licenseJoin} ${grantJoin}`)
   const around = sql.literal(totalsAround("t.*, t.xmin, t.ctid"))

@@ -1,5 +1,6 @@
 /** What the answers of a check are decided on, from the rows that the database returned. Pure. */
-import type { BigDecimal } from "effect"
+import { BigDecimal } from "effect"
+import { heldByAllowances } from "./Allowances.ts"
 import type { Basis } from "./Decision.ts"
 import type { Period } from "./Period.ts"
 import { zero } from "../../../kernel/values/Decimal.ts"
@@ -7,10 +8,19 @@ import { grantOf } from "./Grants.ts"
 import { decimalOrZero, periodOf } from "./Terms.ts"
 import type { CheckedEntitlement, CheckedInstance, CheckRow } from "./Terms.ts"
 
-/** The total of this very period. A total of another period is not usage of this one. */
-const usageIn = (period: Period | null, rows: ReadonlyArray<CheckedEntitlement>): BigDecimal.BigDecimal => {
-  const total = rows.find(({ periodStart }) => periodStart?.getTime() === period?.start.getTime())
-  return decimalOrZero(total?.used)
+/** The row with the total of this very period. A total of another period is not usage of this one. */
+const totalOf = (period: Period | null, rows: ReadonlyArray<CheckedEntitlement>): CheckedEntitlement | undefined =>
+  rows.find(({ periodStart }) => periodStart?.getTime() === period?.start.getTime())
+
+/** What reservations and allowances hold of a period. */
+const heldIn = (
+  period: Period | null,
+  { allowances, held }: CheckedEntitlement,
+  total: CheckedEntitlement | undefined,
+): BigDecimal.BigDecimal => {
+  const reserved = decimalOrZero(held)
+  if (period === null || allowances === null) return reserved
+  return BigDecimal.sum(reserved, heldByAllowances(allowances, decimalOrZero(total?.broughtIn), period))
 }
 
 /** The basis of one entitlement of a check. */
@@ -51,11 +61,12 @@ export const checkBasisOf = (
     const [row] = totals
     if (row === undefined) return unknownEntitlement
     const period = periodOf(row, instance, at)
+    const total = totalOf(period, totals)
     return {
       entitlement: { slug, type: row.type },
       grant: grantOf(row, at),
-      usage: usageIn(period, totals),
-      held: decimalOrZero(row.held),
+      usage: decimalOrZero(total?.used),
+      held: heldIn(period, row, total),
       period,
       explained: row,
     }

@@ -3,6 +3,7 @@ import type { BigDecimal } from "effect"
 import { storedDecimal, zero } from "../../../kernel/values/Decimal.ts"
 import type { EntitlementType, ResetAnchor, ResetPeriod } from "../../entitlements/Model.ts"
 import type { LifecycleState } from "../../licenses/Model.ts"
+import type { OpenAllowance } from "./Allowances.ts"
 import type { GrantedTerms } from "./Grants.ts"
 import { periodAt } from "./Period.ts"
 import type { Period } from "./Period.ts"
@@ -37,6 +38,10 @@ export interface CheckedEntitlement extends GrantedTerms {
   readonly used: string | null
   /** A decimal: what reservations hold. */
   readonly held: string | null
+  /** `null` if the instance has no allowances. */
+  readonly allowances: ReadonlyArray<OpenAllowance> | null
+  /** A decimal: what ledgers have brought of the total's period. Read only if there may be allowances. */
+  readonly broughtIn: string | null
   /** The granted object of a `CONFIG`. Read only where the response contains it. */
   readonly configuration?: Readonly<Record<string, unknown>> | null
 }

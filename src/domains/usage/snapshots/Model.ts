@@ -15,6 +15,8 @@ export interface NumberSnapshot {
   readonly usedFrom: string
   /** The name of its periods. */
   readonly period: string
+  /** How much of each period is reserved for the site; absent if nothing is. */
+  readonly allowance?: string
 }
 
 export type EntitlementSnapshot =

@@ -58,7 +58,7 @@ export interface UsageRow extends Pick<CheckedInstance, "startLicenseDate" | "en
   readonly overrides: Readonly<Record<string, AppliedOverride>> | null
   /** An array in PostgreSQL's text format: the total of each entitlement, in the order of the question. */
   readonly used: string
-  /** The same of what reservations hold; `null` if the instance has none. */
+  /** The same of what reservations and allowances hold; `null` if the instance has none. */
   readonly held: string | null
 }
 
@@ -103,7 +103,8 @@ const make = Effect.gen(function* () {
         FROM jsonb_to_recordset(${sql.json(questions.map((question, number) => toJson({ number, ...question })))})
           AS asked (number int, "organizationId" uuid, instance text, entitlements text[], at timestamptz, known timestamptz)
         CROSS JOIN LATERAL (
-          SELECT organization_id, id, slug, license_id, start_license_date, end_license_date, grace_days, overrides
+          SELECT organization_id, id, slug, license_id, start_license_date, end_license_date, grace_days, overrides,
+            allowances_until
           FROM instances
           WHERE organization_id = ${within ?? ownOrganization} AND slug = asked.instance OFFSET 0
         ) i
@@ -131,7 +132,9 @@ const make = Effect.gen(function* () {
                 AND entitlement_id = wanted.id AND period_start = asked."periodStart"
             ) FROM unnest(asked."entitlementIds") AS wanted (id)
           )::text END AS used,
-          CASE WHEN EXISTS (
+          CASE WHEN i.allowances_until > asked.at THEN held_with_allowances(i.organization_id, i.id,
+            asked."entitlementIds", asked."periodStart", asked.at, asked.known)
+          WHEN EXISTS (
             SELECT 1 FROM usage_reservations
             WHERE organization_id = i.organization_id AND instance_id = i.id AND state = 'HELD'
           ) THEN ARRAY(SELECT (${held}) FROM unnest(asked."entitlementIds") AS wanted (id))::text END AS held
@@ -141,7 +144,8 @@ const make = Effect.gen(function* () {
         ) WITH ORDINALITY
           AS asked ("organizationId", instance, "entitlementIds", "periodStart", leased, at, known, number)
         CROSS JOIN LATERAL (
-          SELECT organization_id, id, license_id, start_license_date, end_license_date, grace_days, overrides FROM instances
+          SELECT organization_id, id, license_id, start_license_date, end_license_date, grace_days, overrides, allowances_until
+          FROM instances
           WHERE organization_id = asked."organizationId" AND slug = asked.instance OFFSET 0
         ) i
         ${catalogVersion}`,

@@ -1,0 +1,134 @@
+/** SQL of ledgers, and of the bundles that they name. */
+import { PgClient } from "@effect/sql-pg"
+import { Context, Effect, Layer, Option } from "effect"
+import type { Position } from "../../../kernel/contract/Page.ts"
+import { record, records } from "../../../kernel/database/Statements.ts"
+import type { OfflineLedger } from "./Model.ts"
+import type { LedgerPosition, NamedBundle } from "./Rules.ts"
+
+/** A ledger as it is stored, without the slug of its instance. */
+export interface LedgerRow extends Omit<OfflineLedger, "instance"> {
+  /** The newest bundle that a line has named. */
+  readonly bundleSequence: number | null
+}
+
+/** The record of a ledger. */
+export const ledgerOf = ({ bundleSequence: _, ...row }: LedgerRow, instance: string): OfflineLedger => ({
+  instance,
+  ...row,
+})
+
+/** Names a ledger, which need not exist, at an instant. */
+export interface LedgerKey {
+  readonly instanceId: string
+  readonly source: string
+  /** The hash of the source. */
+  readonly start: string
+  readonly at: Date
+}
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const columns =
+    sql.literal(`source, lines::float8 AS lines, head, bundle_sequence AS "bundleSequence", closed_at AS "closedAt",
+    forked_at AS "forkedAt", created_at AS "createdAt", updated_at AS "updatedAt"`)
+  const one = Effect.map((row: Option.Option<LedgerRow>) => Option.getOrThrow(row))
+  // A ledger of an instance without bundles can be deleted at once: nothing of it counts.
+  const lastUpload = (organizationId: string, instanceId: string, at: Date) => sql`
+    coalesce((SELECT max(usage_until) FROM offline_bundles
+      WHERE organization_id = ${organizationId} AND instance_id = ${instanceId}), ${at})`
+  const newRow = (organizationId: string, { at, instanceId, source, start }: LedgerKey) => sql`
+    ${organizationId}::uuid, ${instanceId}::uuid, ${source}, 0, ${start}, ${lastUpload(organizationId, instanceId, at)},
+    ${at}::timestamptz, ${at}::timestamptz`
+
+  return {
+    /** Locks a ledger until the transaction ends. One that does not exist begins without lines. */
+    lock: (organizationId: string, key: LedgerKey) =>
+      one(
+        record<LedgerRow>()(sql`
+          INSERT INTO offline_ledgers AS ledger (organization_id, instance_id, source, lines, head, until, created_at,
+            updated_at)
+          VALUES (${newRow(organizationId, key)})
+          ON CONFLICT (organization_id, instance_id, source) DO UPDATE SET until = greatest(ledger.until, excluded.until)
+          RETURNING ${columns}`),
+      ),
+
+    /** Stores where a locked ledger stands. */
+    update: (
+      organizationId: string,
+      { at, instanceId, source }: LedgerKey,
+      change: LedgerPosition & Pick<LedgerRow, "bundleSequence" | "closedAt">,
+    ) =>
+      one(
+        record<LedgerRow>()(sql`
+          UPDATE offline_ledgers SET lines = ${change.lines}, head = ${change.head},
+            bundle_sequence = ${change.bundleSequence}, closed_at = ${change.closedAt}, updated_at = ${at}
+          WHERE organization_id = ${organizationId} AND instance_id = ${instanceId} AND source = ${source}
+          RETURNING ${columns}`),
+      ),
+
+    /** Marks a ledger as forked. Returns it, or none if the same line was the last one that did not follow. */
+    markForked: (
+      organizationId: string,
+      key: LedgerKey,
+      { hash, number }: { readonly number: number; readonly hash: string },
+    ) =>
+      record<LedgerRow>()(sql`
+        INSERT INTO offline_ledgers AS ledger (organization_id, instance_id, source, lines, head, until, created_at,
+          updated_at, forked_at, forked_line, forked_hash)
+        VALUES (${newRow(organizationId, key)}, ${key.at}::timestamptz, ${number}, ${hash})
+        ON CONFLICT (organization_id, instance_id, source) DO UPDATE SET forked_at = excluded.forked_at,
+          forked_line = excluded.forked_line, forked_hash = excluded.forked_hash, updated_at = excluded.updated_at
+        WHERE (ledger.forked_line, ledger.forked_hash) IS DISTINCT FROM (excluded.forked_line, excluded.forked_hash)
+        RETURNING ${columns}`),
+
+    list: (organizationId: string, instanceId: string, after: Position | null, count: number) =>
+      records<LedgerRow>()(sql`
+        SELECT ${columns} FROM offline_ledgers
+        WHERE organization_id = ${organizationId} AND instance_id = ${instanceId}
+          AND source > ${after === null ? "" : String(after[0])}
+        ORDER BY source LIMIT ${count}`),
+
+    /** Those of these bundles that the instance has, revoked or not. */
+    findBundles: (organizationId: string, instanceId: string, ids: ReadonlyArray<string>) =>
+      records<NamedBundle>()(sql`
+        SELECT id, sequence, issued_at AS "issuedAt", expires_at AS "expiresAt", usage_until AS "usageUntil"
+        FROM offline_bundles
+        WHERE organization_id = ${organizationId} AND instance_id = ${instanceId}
+          AND id IN (SELECT jsonb_array_elements_text(${sql.json(ids)})::uuid)`),
+
+    /**
+     * Deletes ledgers to which nothing can be uploaded any more. One whose instance has got a newer bundle since its last upload
+     * stays as long as that. Returns how many were due.
+     */
+    deleteExpired: (at: Date, count: number) =>
+      Effect.map(
+        record<{ readonly due: number }>()(sql`
+          WITH due AS MATERIALIZED (
+            SELECT organization_id, instance_id, source FROM offline_ledgers
+            WHERE until <= ${at} ORDER BY until LIMIT ${count} FOR UPDATE SKIP LOCKED
+          ), newest AS MATERIALIZED (
+            SELECT due.*, (SELECT max(usage_until) FROM offline_bundles bundle
+              WHERE bundle.organization_id = due.organization_id AND bundle.instance_id = due.instance_id) AS until
+            FROM due
+          ), extended AS (
+            UPDATE offline_ledgers ledger SET until = newest.until FROM newest
+            WHERE ledger.organization_id = newest.organization_id AND ledger.instance_id = newest.instance_id
+              AND ledger.source = newest.source AND newest.until > ${at}
+          ), deleted AS (
+            DELETE FROM offline_ledgers ledger USING newest
+            WHERE ledger.organization_id = newest.organization_id AND ledger.instance_id = newest.instance_id
+              AND ledger.source = newest.source AND coalesce(newest.until <= ${at}, true)
+          )
+          SELECT count(*)::int AS due FROM due`),
+        (row) => Option.getOrThrow(row).due,
+      ),
+  }
+})
+
+/** Stores and reads ledgers. */
+export class LedgersRepo extends Context.Service<LedgersRepo, Effect.Success<typeof make>>()(
+  "keyshelf/offline/ledgers/Repo",
+) {
+  static readonly layer = Layer.effect(LedgersRepo, make)
+}

@@ -1,0 +1,85 @@
+/** SQL of allowances. What they hold is read with checks (`TermsSql.ts`) and under locks (`LedgerRepo.lockTotals`). */
+import { PgClient } from "@effect/sql-pg"
+import { Context, Effect, Layer } from "effect"
+import { executed, records } from "../../../kernel/database/Statements.ts"
+
+/** A bundle that reserves allowances. */
+export interface AllowingBundle {
+  readonly organizationId: string
+  readonly instanceId: string
+  readonly bundleId: string
+  readonly sequence: number
+  /** When it is issued and expires. */
+  readonly validFrom: Date
+  readonly validUntil: Date
+  /** Until when its usage can be uploaded. */
+  readonly openUntil: Date
+}
+
+/** An allowance to store; the quantity is a decimal. */
+export interface NewAllowance {
+  readonly entitlementId: string
+  readonly quantity: string
+}
+
+/** An allowance of a bundle. */
+export interface AllowanceRow {
+  readonly bundleId: string
+  /** Slug. */
+  readonly entitlement: string
+  /** A decimal. */
+  readonly quantity: string
+  /** When it ended before its time; `null` if it did not. */
+  readonly endedAt: Date | null
+}
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const ofInstance = (organizationId: string, instanceId: string) =>
+    sql`organization_id = ${organizationId} AND instance_id = ${instanceId}`
+
+  return {
+    /** Stores the allowances of a bundle. */
+    insert: (bundle: AllowingBundle, allowances: ReadonlyArray<NewAllowance>) =>
+      executed(sql`
+        INSERT INTO offline_allowances (organization_id, instance_id, entitlement_id, bundle_id, sequence, quantity,
+          valid_from, valid_until, open_until)
+        SELECT ${bundle.organizationId}::uuid, ${bundle.instanceId}::uuid, allowed."entitlementId",
+          ${bundle.bundleId}::uuid, ${bundle.sequence}::int, allowed.quantity, ${bundle.validFrom}::timestamptz,
+          ${bundle.validUntil}::timestamptz, ${bundle.openUntil}::timestamptz
+        FROM jsonb_to_recordset(${sql.json(allowances)}) AS allowed ("entitlementId" uuid, quantity numeric)`),
+
+    /** The allowances of these bundles, by the slug of the entitlement. */
+    ofBundles: (organizationId: string, instanceId: string, bundleIds: ReadonlyArray<string>) =>
+      records<AllowanceRow>()(sql`
+        SELECT a.bundle_id AS "bundleId", e.slug AS entitlement, a.quantity::text AS quantity, a.ended_at AS "endedAt"
+        FROM offline_allowances a
+        JOIN entitlements e ON e.organization_id = a.organization_id AND e.id = a.entitlement_id
+        WHERE a.organization_id = ${organizationId} AND a.instance_id = ${instanceId}
+          AND a.bundle_id = ANY(ARRAY(SELECT unnest(${bundleIds}::uuid[])))
+        ORDER BY e.slug`),
+
+    /** Ends the allowances of a bundle. Returns how many it had that were not over. */
+    endOf: (organizationId: string, instanceId: string, bundleId: string, at: Date) =>
+      Effect.map(
+        records<{ readonly ended: number }>()(sql`
+          UPDATE offline_allowances SET ended_at = ${at}
+          WHERE ${ofInstance(organizationId, instanceId)} AND bundle_id = ${bundleId} AND ended_at IS NULL
+          RETURNING 1 AS ended`),
+        (rows) => rows.length,
+      ),
+
+    /** Ends the allowances of all bundles of an instance up to one. */
+    endUpTo: (organizationId: string, instanceId: string, sequence: number, at: Date) =>
+      executed(sql`
+        UPDATE offline_allowances SET ended_at = ${at}
+        WHERE ${ofInstance(organizationId, instanceId)} AND sequence <= ${sequence} AND ended_at IS NULL`),
+  }
+})
+
+/** Stores, reads and ends allowances. */
+export class AllowancesRepo extends Context.Service<AllowancesRepo, Effect.Success<typeof make>>()(
+  "keyshelf/usage/allowances/Repo",
+) {
+  static readonly layer = Layer.effect(AllowancesRepo, make)
+}

@@ -1,0 +1,51 @@
+/** SQL of what ledgers brought, and of the allowances that it is compared with. */
+import { PgClient } from "@effect/sql-pg"
+import { Context, Effect, Layer } from "effect"
+import { executed, records } from "../../../kernel/database/Statements.ts"
+import type { TotalKey } from "../ledger/Account.ts"
+import type { Allowance } from "./Model.ts"
+import type { Growth } from "./Rules.ts"
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const keyColumns = sql.literal(`"instanceId" uuid, "entitlementId" uuid, "periodStart" timestamptz`)
+
+  return {
+    /** Adds what a ledger brought to the periods of locked totals. */
+    add: (organizationId: string, growths: ReadonlyArray<Growth>) =>
+      executed(sql`
+        INSERT INTO offline_period_usage AS brought (organization_id, instance_id, entitlement_id, period_start, quantity)
+        SELECT ${organizationId}::uuid, "instanceId", "entitlementId", "periodStart", quantity
+        FROM jsonb_to_recordset(${sql.json(growths)}) AS grown (${keyColumns}, quantity numeric)
+        ON CONFLICT (organization_id, instance_id, entitlement_id, period_start)
+          DO UPDATE SET quantity = brought.quantity + excluded.quantity`),
+
+    /** What ledgers brought in these periods. */
+    find: (organizationId: string, among: ReadonlyArray<TotalKey>) =>
+      records<TotalKey & { readonly quantity: string }>()(sql`
+        SELECT brought.instance_id AS "instanceId", brought.entitlement_id AS "entitlementId",
+          brought.period_start AS "periodStart", brought.quantity::text AS quantity
+        FROM jsonb_to_recordset(${sql.json(among)}) AS asked (${keyColumns})
+        JOIN offline_period_usage brought ON brought.organization_id = ${organizationId}
+          AND brought.instance_id = asked."instanceId" AND brought.entitlement_id = asked."entitlementId"
+          AND brought.period_start = asked."periodStart"`),
+
+    /** All allowances of an instance and these entitlements, ended or not. */
+    listAllowances: (organizationId: string, instanceId: string, entitlements: ReadonlyArray<string>) =>
+      records<Allowance>()(sql`
+        SELECT e.slug AS entitlement, a.quantity::text AS quantity, a.valid_from AS "validFrom",
+          a.valid_until AS "validUntil"
+        FROM entitlements e
+        JOIN offline_allowances a ON a.organization_id = e.organization_id AND a.instance_id = ${instanceId}
+          AND a.entitlement_id = e.id
+        WHERE e.organization_id = ${organizationId}
+          AND e.slug IN (SELECT jsonb_array_elements_text(${sql.json(entitlements)}))`),
+  }
+})
+
+/** Stores and reads what ledgers brought. */
+export class OfflineUsageRepo extends Context.Service<OfflineUsageRepo, Effect.Success<typeof make>>()(
+  "keyshelf/usage/offline/Repo",
+) {
+  static readonly layer = Layer.effect(OfflineUsageRepo, make)
+}
