@@ -73,6 +73,7 @@ run("Tests of processes and their faults", [script("vitest"), "run", "--maxWorke
 const runOnce = [
   ...filesOf(alone),
   "test/client/**",
+  "test/clients/**",
   "test/cli/**",
   "test/console/**",
   "test/contract/**",

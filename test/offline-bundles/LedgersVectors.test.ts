@@ -1,6 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import vectors from "../fixtures/offline/ledgers.json" with { type: "json" }
+import vectors from "../../clients/vectors/offline/ledgers.json" with { type: "json" }
 import { TestService } from "../support/TestService.ts"
 import type { HttpResponse } from "../support/TestService.ts"
 import { openSite } from "./Site.ts"

@@ -5,7 +5,7 @@ import type { BundleContent } from "../../src/domains/offline/bundles/Rules.ts"
 import { Signer, signingKeyPlace } from "../../src/domains/signing/Signer.ts"
 import { platformIdentity } from "../../src/kernel/contract/Caller.ts"
 import { SecretBox } from "../../src/kernel/ports/SecretBox.ts"
-import issuing from "../fixtures/offline/issuing.json" with { type: "json" }
+import issuing from "../../clients/vectors/offline/issuing.json" with { type: "json" }
 import { TestService } from "../support/TestService.ts"
 import { headerOf } from "./Site.ts"
 

@@ -4,7 +4,7 @@ import { join } from "node:path"
 import type * as Offline from "../../src/offline/index.ts"
 
 const read = (name: string) =>
-  JSON.parse(readFileSync(join(import.meta.dirname, `../fixtures/offline/${name}.json`), "utf8"))
+  JSON.parse(readFileSync(join(import.meta.dirname, `../../clients/vectors/offline/${name}.json`), "utf8"))
 
 interface BundleCase extends Omit<Offline.BundleOptions, "now"> {
   readonly id: string

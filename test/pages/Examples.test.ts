@@ -166,7 +166,22 @@ describe("the examples of the pages", () => {
   })
 
   it("use only known tags for their blocks", () => {
-    const tags = ["sh", "console", "json", "js", "ts", "sql", "ini", "nginx", "yaml", "http", "text", "python", ""]
+    const tags = [
+      "sh",
+      "console",
+      "go",
+      "json",
+      "js",
+      "ts",
+      "sql",
+      "ini",
+      "nginx",
+      "yaml",
+      "http",
+      "text",
+      "python",
+      "",
+    ]
     for (const page of pages) {
       for (const { line, tag } of blocksOf(read(page))) assert.include(tags, tag, `${page}:${line}`)
     }

@@ -1,0 +1,148 @@
+// Package keyshelf is the client of a product: it checks, consumes and reports usage, holds seats, reads flags and
+// verifies webhooks. Package offline verifies bundles without a service. Both use the standard library alone.
+package keyshelf
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"keyshelf.example/keyshelf/internal/values"
+	"keyshelf.example/keyshelf/internal/wire"
+)
+
+const (
+	defaultTimeout  = 10 * time.Second
+	defaultDeadline = 30 * time.Second
+	defaultRetries  = 2
+)
+
+// Client calls the service with one credential, such as a license key. Goroutines may share it. It starts none.
+type Client struct {
+	transport *wire.Transport
+	known     *knownAnswers
+	flags     *flagCache
+}
+
+// Option configures a client.
+type Option func(*wire.Transport)
+
+// WithTimeout binds one attempt of a call. The default is 10 seconds.
+func WithTimeout(timeout time.Duration) Option {
+	return func(transport *wire.Transport) { transport.Timeout = timeout }
+}
+
+// WithDeadline binds a call with all its attempts and the time between them, beside its context. The default is 30 seconds.
+func WithDeadline(deadline time.Duration) Option {
+	return func(transport *wire.Transport) { transport.Deadline = deadline }
+}
+
+// WithRetries sets how often a request is repeated at most, where that is safe. The default is 2.
+func WithRetries(retries int) Option {
+	return func(transport *wire.Transport) { transport.Retries = retries }
+}
+
+// WithTokenSource reads the credential for each attempt.
+func WithTokenSource(token func(context.Context) (string, error)) Option {
+	return func(transport *wire.Transport) { transport.Token = token }
+}
+
+// WithRoundTripper replaces http.DefaultTransport, for example to trust a certificate of your own.
+func WithRoundTripper(tripper http.RoundTripper) Option {
+	return func(transport *wire.Transport) { transport.HTTP.Transport = tripper }
+}
+
+// New makes a client. The address is that of the service, such as https://keyshelf.example.
+func New(address, token string, options ...Option) (*Client, error) {
+	parsed, err := url.Parse(address)
+	if err != nil || parsed.Host == "" || (parsed.Scheme != "http" && parsed.Scheme != "https") {
+		return nil, errors.New("keyshelf: the address must be a URL such as https://keyshelf.example")
+	}
+	transport := &wire.Transport{
+		BaseURL:  strings.TrimRight(address, "/"),
+		Token:    func(context.Context) (string, error) { return token, nil },
+		Timeout:  defaultTimeout,
+		Deadline: defaultDeadline,
+		Retries:  defaultRetries,
+		HTTP: &http.Client{
+			// A credential never follows a redirect; the service sends none.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+	}
+	for _, option := range options {
+		option(transport)
+	}
+	return &Client{transport, newKnownAnswers(), newFlagCache()}, nil
+}
+
+// Call calls any other operation, such as GET /instances/globex-prod, and decodes the response into a value. `body` and
+// `into` may be nil. A POST is repeated only with an idempotency key.
+func (client *Client) Call(ctx context.Context, method, path string, body, into any, idempotencyKey string) error {
+	request := wire.Request{Method: method, Path: "/api" + path, Body: body, IdempotencyKey: idempotencyKey}
+	response, err := client.transport.Send(ctx, request)
+	if err != nil || into == nil {
+		return err
+	}
+	return client.transport.Decode(response, into)
+}
+
+// Report is usage that has happened.
+type Report struct {
+	Instance    string
+	Entitlement string
+	Value       Amount
+	// ID counts once: of a direct report within 35 days as its transaction id, of a buffer as the event's id. The default
+	// is a random one.
+	ID        string
+	UniqueKey string
+	// Time is when it happened. The default is now.
+	Time time.Time
+}
+
+// UsageEntry is the usage of a period as the service describes it.
+type UsageEntry struct {
+	EntitlementSlug    string     `json:"entitlementSlug"`
+	CurrentPeriodStart *time.Time `json:"currentPeriodStart"`
+	CurrentPeriodEnd   *time.Time `json:"currentPeriodEnd"`
+	LicenseValue       UsageValue `json:"licenseValue"`
+	UsageValue         UsageValue `json:"usageValue"`
+}
+
+// UsageValue is an amount with the number of events behind it.
+type UsageValue struct {
+	Type       string `json:"type"`
+	Value      Amount `json:"value"`
+	EventCount int64  `json:"event_count"`
+}
+
+// Report reports usage to the service at once. A UsageBuffer collects reports and survives times without the service.
+func (client *Client) Report(ctx context.Context, report Report) (*UsageEntry, error) {
+	path, err := wire.Path("instances", report.Instance, "entitlements", report.Entitlement, "usage")
+	if err != nil {
+		return nil, err
+	}
+	body := map[string]any{"value": report.Value, "transactionId": report.ID}
+	if report.ID == "" {
+		body["transactionId"] = wire.NewID()
+	}
+	if report.UniqueKey != "" {
+		body["uniqueKey"] = report.UniqueKey
+	}
+	if !report.Time.IsZero() {
+		body["timestamp"] = values.TimeText(report.Time)
+	}
+	// The service counts a transaction once.
+	request := wire.Request{Method: http.MethodPost, Path: path, Body: body, IsRepeatable: true}
+	response, err := client.transport.Send(ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	var entry UsageEntry
+	if err := client.transport.Decode(response, &entry); err != nil {
+		return nil, err
+	}
+	return &entry, nil
+}

@@ -1,0 +1,3 @@
+module keyshelf.example/keyshelf
+
+go 1.19

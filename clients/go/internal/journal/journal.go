@@ -1,0 +1,193 @@
+// Package journal stores the events of a buffer, in memory or in a file that survives a restart.
+//
+// The file has a line for itself and a line for each event. An event is appended and flushed to the disk before it
+// counts as taken. Events leave by a new file that replaces the old one. A last line without an end was cut off by a
+// crash: its event was never taken. Clients in other languages read the same file.
+package journal
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+const format = "keyshelf-usage-buffer"
+
+// ErrLocked says that another process uses the file.
+var ErrLocked = errors.New("keyshelf: another process uses the usage buffer")
+
+type header struct {
+	Format string `json:"format"`
+	V      int    `json:"v"`
+	Source string `json:"source"`
+}
+
+// Journal holds events in the order in which they were added. Calls must not overlap.
+type Journal struct {
+	Source string
+	// Lines are the JSON texts of the events.
+	Lines [][]byte
+	path  string
+	file  *os.File
+	lock  *os.File
+}
+
+// Open opens a journal. Without a path it is in memory. The source of a file that exists is the file's.
+func Open(path, source string) (*Journal, error) {
+	journal := &Journal{Source: source, path: path}
+	if path == "" {
+		return journal, nil
+	}
+	lock, err := lockFile(path + ".lock")
+	if err != nil {
+		return nil, err
+	}
+	journal.lock = lock
+	if err := journal.read(); err != nil {
+		journal.Close()
+		return nil, err
+	}
+	return journal, nil
+}
+
+func (journal *Journal) read() error {
+	content, err := os.ReadFile(journal.path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	lines := bytes.Split(content, []byte("\n"))
+	// What stands behind the last line feed was cut off.
+	lines = lines[:len(lines)-1]
+	if len(content) > 0 {
+		var first header
+		if len(lines) == 0 || json.Unmarshal(lines[0], &first) != nil || first.Format != format || first.V != 1 || first.Source == "" {
+			return fmt.Errorf("keyshelf: %s is no usage buffer of this version", journal.path)
+		}
+		journal.Source = first.Source
+		for _, line := range lines[1:] {
+			if !json.Valid(line) {
+				return fmt.Errorf("keyshelf: %s has a line that is no event", journal.path)
+			}
+			journal.Lines = append(journal.Lines, line)
+		}
+	}
+	return journal.replace(journal.Lines)
+}
+
+// Append adds an event. It is stored when this returns nil; otherwise nothing was added.
+func (journal *Journal) Append(line []byte) error {
+	if journal.path != "" {
+		if journal.file == nil {
+			return os.ErrClosed
+		}
+		end, err := journal.file.Seek(0, 2)
+		if err != nil {
+			return err
+		}
+		if _, err = journal.file.Write(append(append([]byte{}, line...), '\n')); err == nil {
+			err = journal.file.Sync()
+		}
+		if err != nil {
+			// What a full disk left of the line must not stand before the next one.
+			if truncated := journal.file.Truncate(end); truncated != nil {
+				return fmt.Errorf("%v, and the line cannot be removed: %w", err, truncated)
+			}
+			return err
+		}
+	}
+	journal.Lines = append(journal.Lines, line)
+	return nil
+}
+
+// Remove removes events by their places.
+func (journal *Journal) Remove(places []int) error {
+	if len(places) == 0 {
+		return nil
+	}
+	gone := make(map[int]bool, len(places))
+	for _, place := range places {
+		gone[place] = true
+	}
+	kept := make([][]byte, 0, len(journal.Lines))
+	for place, line := range journal.Lines {
+		if !gone[place] {
+			kept = append(kept, line)
+		}
+	}
+	if journal.path != "" {
+		if err := journal.replace(kept); err != nil {
+			return err
+		}
+	}
+	journal.Lines = kept
+	return nil
+}
+
+// Close closes the file, so that another process may use it.
+func (journal *Journal) Close() error {
+	var failed error
+	for _, file := range []*os.File{journal.file, journal.lock} {
+		if file != nil {
+			if err := file.Close(); err != nil {
+				failed = err
+			}
+		}
+	}
+	journal.file, journal.lock = nil, nil
+	return failed
+}
+
+// replace writes a new file and puts it in the place of the old one: at each time one of them is whole.
+func (journal *Journal) replace(lines [][]byte) error {
+	first, err := json.Marshal(header{format, 1, journal.Source})
+	if err != nil {
+		return err
+	}
+	content := bytes.Join(append([][]byte{first}, lines...), []byte("\n"))
+	fresh, err := os.OpenFile(journal.path+".new", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	if _, err = fresh.Write(append(content, '\n')); err == nil {
+		err = fresh.Sync()
+	}
+	if closed := fresh.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return err
+	}
+	// Windows replaces no file that is open.
+	if journal.file != nil {
+		if err := journal.file.Close(); err != nil {
+			return err
+		}
+		journal.file = nil
+	}
+	renamed := os.Rename(journal.path+".new", journal.path)
+	if journal.file, err = os.OpenFile(journal.path, os.O_RDWR, 0o600); err != nil || renamed != nil {
+		if renamed != nil {
+			return renamed
+		}
+		return err
+	}
+	return syncFolder(filepath.Dir(journal.path))
+}
+
+// syncFolder makes a new name safe. Windows cannot open a folder.
+func syncFolder(path string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	folder, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	return folder.Sync()
+}

@@ -1,0 +1,65 @@
+package values
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"math/big"
+	"unicode/utf8"
+)
+
+// MaxSafe is the largest whole number that each language can hold.
+const MaxSafe = 1<<53 - 1
+
+// ParseJSON parses one JSON text in UTF-8. Numbers stay texts.
+func ParseJSON(data []byte) (any, error) {
+	if !utf8.Valid(data) {
+		return nil, errors.New("the text is not UTF-8")
+	}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	var value any
+	if err := decoder.Decode(&value); err != nil {
+		return nil, err
+	}
+	if _, err := decoder.Token(); err != io.EOF {
+		return nil, errors.New("the text goes on after the JSON")
+	}
+	return value, nil
+}
+
+// Object returns a JSON object, and nil if a value is none. A nil map has no members.
+func Object(value any) map[string]any {
+	object, _ := value.(map[string]any)
+	return object
+}
+
+// List returns a JSON array, and nil if a value is none.
+func List(value any) []any {
+	list, _ := value.([]any)
+	return list
+}
+
+// StringOf returns a JSON string, and whether a value is one.
+func StringOf(value any) (string, bool) {
+	text, ok := value.(string)
+	return text, ok
+}
+
+// Count returns a whole number from 0 to MaxSafe. `7.0` is one too.
+func Count(value any) (int64, bool) {
+	number, ok := value.(json.Number)
+	if !ok {
+		return 0, false
+	}
+	plain, ok := Plain(number.String())
+	if !ok {
+		return 0, false
+	}
+	whole, ok := new(big.Int).SetString(plain, 10)
+	if !ok || whole.Sign() < 0 || whole.Cmp(big.NewInt(MaxSafe)) > 0 {
+		return 0, false
+	}
+	return whole.Int64(), true
+}

@@ -1,0 +1,46 @@
+package wire
+
+import (
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+const (
+	initialDelayMillis = 200
+	// A longer Retry-After is left to the caller.
+	maxDelayMillis = 30_000
+	inFlight       = "IdempotencyKey.InFlight"
+)
+
+var seconds = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?$`)
+
+// Outcome is what a failed attempt ended with. Without a response, Status is 0.
+type Outcome struct {
+	Status     int
+	Code       string
+	RetryAfter string
+}
+
+// IsAway reports whether the service is away: no response, or one that says nothing about the request.
+func (outcome Outcome) IsAway() bool {
+	return outcome.Status == 0 || outcome.Status == 429 || outcome.Status >= 500 || outcome.Code == inFlight
+}
+
+// Delay returns the milliseconds to wait before the next attempt, and false if the request is not repeated.
+//
+// A 429 is answered before any work is done. Without a response, and behind 502, 503 and 504, the request may have been
+// executed: it is repeated only if that has the same effect. The same key still in flight is the request before.
+func (outcome Outcome) Delay(attempt, retries int, isIdempotent bool, random float64) (float64, bool) {
+	isGateway := outcome.Status == 502 || outcome.Status == 503 || outcome.Status == 504
+	safely := outcome.Status == 0 || isGateway || outcome.Code == inFlight
+	if attempt > retries || (outcome.Status != 429 && !(safely && isIdempotent)) {
+		return 0, false
+	}
+	if after := strings.TrimSpace(outcome.RetryAfter); seconds.MatchString(after) {
+		value, _ := strconv.ParseFloat(after, 64)
+		return value * 1000, value*1000 <= maxDelayMillis
+	}
+	return math.Min(initialDelayMillis*math.Pow(2, float64(attempt-1))*(0.5+random), maxDelayMillis), true
+}

@@ -1,0 +1,194 @@
+// Package wire sends requests over HTTP, and repeats them where that is safe.
+package wire
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Version of the module.
+const Version = "0.1.0"
+
+// Transport sends requests of one credential. Goroutines may share it.
+type Transport struct {
+	BaseURL string
+	// Token returns the credential. It is called for each attempt.
+	Token func(context.Context) (string, error)
+	// Timeout binds one attempt, Deadline a call with all its attempts and the time between them.
+	Timeout  time.Duration
+	Deadline time.Duration
+	Retries  int
+	HTTP     *http.Client
+}
+
+// Request is a request of any operation.
+type Request struct {
+	Method string
+	Path   string
+	Query  url.Values
+	// Body is written as JSON, unless it is nil.
+	Body           any
+	ContentType    string
+	Header         map[string]string
+	IdempotencyKey string
+	// IsRepeatable says that the request has the same effect if it is sent twice, although it is a POST without a key.
+	IsRepeatable bool
+}
+
+// Response is a response whose status is a success or 304.
+type Response struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// Path returns the path of an operation; each segment is encoded.
+func Path(segments ...string) (string, error) {
+	var path strings.Builder
+	path.WriteString("/api")
+	for _, segment := range segments {
+		if segment == "" {
+			return "", errors.New("keyshelf: a slug of the path is empty")
+		}
+		// PathEscape leaves some characters that have a meaning in paths of other software.
+		path.WriteString("/" + strings.ReplaceAll(url.QueryEscape(segment), "+", "%20"))
+	}
+	return path.String(), nil
+}
+
+// Send sends a request. It fails with a *ProblemError, a *ConnectionError, or the error of ctx.
+func (transport *Transport) Send(ctx context.Context, request Request) (*Response, error) {
+	var body []byte
+	if request.Body != nil {
+		var err error
+		if body, err = encode(request.Body); err != nil {
+			return nil, fmt.Errorf("keyshelf: %w", err)
+		}
+	}
+	isIdempotent := request.Method != http.MethodPost || request.IdempotencyKey != "" || request.IsRepeatable
+	bounded, cancel := context.WithTimeout(ctx, transport.Deadline)
+	defer cancel()
+	for attempt := 1; ; attempt++ {
+		response, err := transport.exchange(bounded, request, body)
+		if err == nil {
+			return response, nil
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		var outcome Outcome
+		var problem *ProblemError
+		if errors.As(err, &problem) {
+			outcome = problem.outcome()
+		} else if connection := (*ConnectionError)(nil); !errors.As(err, &connection) {
+			return nil, err
+		}
+		millis, again := outcome.Delay(attempt, transport.Retries, isIdempotent, random())
+		delay := time.Duration(millis * float64(time.Millisecond))
+		ends, _ := bounded.Deadline()
+		if !again || time.Until(ends) <= delay {
+			return nil, err
+		}
+		select {
+		case <-time.After(delay):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func (transport *Transport) exchange(ctx context.Context, request Request, body []byte) (*Response, error) {
+	token, err := transport.Token(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("keyshelf: the token cannot be read: %w", err)
+	}
+	attempt, cancel := context.WithTimeout(ctx, transport.Timeout)
+	defer cancel()
+	target := transport.BaseURL + request.Path
+	if len(request.Query) > 0 {
+		target += "?" + request.Query.Encode()
+	}
+	sent, err := http.NewRequestWithContext(attempt, request.Method, target, bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("keyshelf: %w", err)
+	}
+	sent.Header.Set("accept", "application/json")
+	sent.Header.Set("user-agent", "keyshelf-go/"+Version)
+	sent.Header.Set("authorization", "Bearer "+token)
+	if body != nil {
+		sent.Header.Set("content-type", "application/json")
+		if request.ContentType != "" {
+			sent.Header.Set("content-type", request.ContentType)
+		}
+	}
+	if request.IdempotencyKey != "" {
+		sent.Header.Set("idempotency-key", request.IdempotencyKey)
+	}
+	for name, value := range request.Header {
+		sent.Header.Set(name, value)
+	}
+	received, err := transport.HTTP.Do(sent)
+	if err != nil {
+		return nil, transport.Lost(err)
+	}
+	defer received.Body.Close()
+	content, err := io.ReadAll(received.Body)
+	if err != nil {
+		return nil, transport.Lost(err)
+	}
+	if received.StatusCode/100 != 2 && received.StatusCode != http.StatusNotModified {
+		return nil, NewProblem(received.StatusCode, content, received.Header.Get("retry-after"))
+	}
+	return &Response{received.StatusCode, received.Header, content}, nil
+}
+
+// Lost is the error of a response that was lost, or that is not of the service.
+func (transport *Transport) Lost(cause error) error {
+	return &ConnectionError{Origin: transport.BaseURL, Cause: cause}
+}
+
+// Decode reads the body of a success. A success that is of another form is not of the service: it counts as lost.
+func (transport *Transport) Decode(response *Response, into any) error {
+	if err := json.Unmarshal(response.Body, into); err != nil {
+		return transport.Lost(err)
+	}
+	return nil
+}
+
+func encode(value any) ([]byte, error) {
+	var buffer bytes.Buffer
+	encoder := json.NewEncoder(&buffer)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(value)
+	return bytes.TrimSuffix(buffer.Bytes(), []byte("\n")), err
+}
+
+// random returns a number from 0 to 1 that differs between processes.
+func random() float64 {
+	var data [8]byte
+	if _, err := rand.Read(data[:]); err != nil {
+		return 0.5
+	}
+	return float64(binary.BigEndian.Uint64(data[:])>>11) / (1 << 53)
+}
+
+// NewID returns a random UUID.
+func NewID() string {
+	var data [16]byte
+	if _, err := rand.Read(data[:]); err != nil {
+		// Without random numbers two ids could be the same, and usage would be lost.
+		panic(err)
+	}
+	data[6], data[8] = data[6]&0x0f|0x40, data[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", data[:4], data[4:6], data[6:8], data[8:10], data[10:])
+}

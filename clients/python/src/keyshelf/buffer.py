@@ -1,0 +1,247 @@
+"""A local buffer of usage reports. They are sent in batches, and each counts once."""
+
+from __future__ import annotations
+
+import json
+import threading
+import uuid
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import Any, Callable
+
+from .amounts import Amount, decimal_of, digits_of, text_of, time_text
+from .journal import Journal, event_line
+from .problems import ConnectionFailed, KeyshelfError, ProblemError
+from .transport import Transport
+
+DEFAULT_CAPACITY = 10_000
+MAX_BATCH = 1_000
+#: The service takes bodies of up to 1 MiB.
+MAX_BATCH_BYTES = 900_000
+MAX_DIGITS = 18
+
+#: Rejections of a whole batch for what one of its events is. The batch is divided until that one stands alone.
+_OF_AN_EVENT = (400, 413, 422)
+
+
+class BufferFull(Exception):
+    """The buffer holds as many events as it may. The report was not taken."""
+
+
+@dataclass(frozen=True)
+class RejectedEvent:
+    """An event that the service does not count, such as usage above the limit. It has left the buffer."""
+
+    event: dict[str, Any]
+    code: str
+    message: str
+
+
+@dataclass
+class FlushResult:
+    """What a flush did."""
+
+    accepted: int = 0
+    #: Events that had been counted already: the response of an earlier flush was lost.
+    duplicates: int = 0
+    rejected: list[RejectedEvent] = field(default_factory=list)
+
+
+class FlushFailed(KeyshelfError):
+    """A flush ended early. What it had done is in `result`; other events are still in the buffer. `__cause__` says why."""
+
+    def __init__(self, result: FlushResult, cause: KeyshelfError) -> None:
+        super().__init__(str(cause))
+        self.result = result
+        self.is_away = cause.is_away
+        self.__cause__ = cause
+
+
+class UsageBuffer:
+    """Collects reports. May be used by several threads, and by one process at a time.
+
+    An event leaves the buffer only when the service has answered about it. If a response is lost, the event is sent
+    again with the same id, and counts once.
+    """
+
+    def __init__(self, transport: Transport, path: str | None, *, capacity: int, source: str | None) -> None:
+        self._transport = transport
+        self._capacity = capacity
+        self._lock = threading.Lock()
+        self._flushing = threading.Lock()
+        self._journal = Journal(path, source)
+        self._stop: threading.Event | None = None
+        self._thread: threading.Thread | None = None
+
+    def __len__(self) -> int:
+        """How many events wait to be sent."""
+        with self._lock:
+            return len(self._journal.lines)
+
+    @property
+    def source(self) -> str:
+        """The CloudEvents source of the events. It stays with the file."""
+        return self._journal.source
+
+    def report(
+        self,
+        instance: str,
+        entitlement: str,
+        value: Amount = 1,
+        *,
+        time: datetime | str | None = None,
+        unique_key: str | None = None,
+        id: str | None = None,
+    ) -> str:
+        """Takes a report and returns its id. With a path, it is on the disk when this returns.
+
+        Raises `BufferFull`, and `ValueError` for what the service could not count. `id` is an id of yours: the same id
+        of one source counts once within 35 days.
+        """
+        number = decimal_of(value)
+        if digits_of(number) > MAX_DIGITS:
+            raise ValueError(f"An amount has at most {MAX_DIGITS} digits: {value!r}")
+        data: dict[str, Any] = {"value": text_of(number)}
+        if unique_key is not None:
+            data["uniqueKey"] = _label("unique_key", unique_key)
+        event = {
+            "specversion": "1.0",
+            "id": _label("id", str(uuid.uuid4()) if id is None else id),
+            "source": self._journal.source,
+            "subject": _label("instance", instance),
+            "type": _label("entitlement", entitlement),
+            "time": time_text(datetime.now(timezone.utc) if time is None else time),
+            "data": data,
+        }
+        with self._lock:
+            if len(self._journal.lines) >= self._capacity:
+                raise BufferFull(f"The buffer holds {self._capacity} events")
+            self._journal.append(event_line(event))
+        return event["id"]
+
+    def flush(self) -> FlushResult:
+        """Sends all events that wait. Raises `FlushFailed` if some could not be sent."""
+        result = FlushResult()
+        with self._flushing:
+            waiting = len(self)
+            while waiting > 0:
+                with self._lock:
+                    batch = _batch_of(self._journal.lines[:waiting])
+                try:
+                    self._send(0, batch, result)
+                except KeyshelfError as error:
+                    raise FlushFailed(result, error) from error
+                waiting -= len(batch)
+        return result
+
+    def start(self, interval: float, on_flush: Callable[[FlushResult | FlushFailed], None] | None = None) -> None:
+        """Flushes each `interval` seconds in a thread until `stop`. `on_flush` receives what each flush did."""
+        if self._thread is not None:
+            raise RuntimeError("The buffer is flushed in the background already")
+        stop = threading.Event()
+
+        def run() -> None:
+            while not stop.wait(interval):
+                if len(self) > 0:
+                    outcome = self._outcome()
+                    if on_flush is not None:
+                        on_flush(outcome)
+
+        self._stop = stop
+        self._thread = threading.Thread(target=run, name="keyshelf-usage", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends the thread of `start`, after the flush that it may be doing."""
+        if self._stop is not None and self._thread is not None:
+            self._stop.set()
+            self._thread.join()
+            self._stop = self._thread = None
+
+    def close(self) -> None:
+        """Stops and closes the file. Sends nothing: events of a file wait for the next process."""
+        self.stop()
+        with self._lock:
+            self._journal.close()
+
+    def __enter__(self) -> UsageBuffer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _outcome(self) -> FlushResult | FlushFailed:
+        try:
+            return self.flush()
+        except FlushFailed as failed:
+            return failed
+
+    def _send(self, skip: int, lines: list[str], result: FlushResult) -> None:
+        """Sends the events of lines, which stand behind `skip` others, and removes those that have a result."""
+        events = [json.loads(line) for line in lines]
+        try:
+            response = self._transport.send(
+                "POST",
+                "/api/usage-events",
+                events,
+                content_type="application/cloudevents-batch+json",
+                # The service counts each event once, by its source and id.
+                is_idempotent=True,
+            )
+        except ProblemError as problem:
+            if problem.status not in _OF_AN_EVENT:
+                raise
+            if len(lines) == 1:
+                self._settle(skip, [({"status": "rejected", "code": problem.code, "message": problem.detail}, events[0])], result)
+                return
+            middle = len(lines) // 2
+            # The second half first: what is removed from it does not move the first.
+            self._send(skip + middle, lines[middle:], result)
+            self._send(skip, lines[:middle], result)
+            return
+        verdicts = _verdicts_of(response.json())
+        self._settle(skip, list(zip(verdicts, events)), result)
+        left = len(events) - sum(verdict.get("status") in _COUNTERS for verdict in verdicts[: len(events)])
+        if left > 0:
+            raise ConnectionFailed(f"The response has no result for {left} events")
+
+    def _settle(self, skip: int, verdicts: list[tuple[dict[str, Any], dict[str, Any]]], result: FlushResult) -> None:
+        settled = []
+        for index, (verdict, event) in enumerate(verdicts):
+            status = verdict.get("status")
+            if status == "accepted":
+                result.accepted += 1
+            elif status == "duplicate":
+                result.duplicates += 1
+            elif status == "rejected":
+                code, message = str(verdict.get("code", "")), str(verdict.get("message", ""))
+                result.rejected.append(RejectedEvent(event, code, message))
+            else:
+                continue
+            settled.append(skip + index)
+        with self._lock:
+            self._journal.remove(settled)
+
+
+_COUNTERS = ("accepted", "duplicate", "rejected")
+
+
+def _label(name: str, value: str) -> str:
+    if not isinstance(value, str) or not 1 <= len(value) <= 255 or "\0" in value:
+        raise ValueError(f"{name} must be a text of 1 to 255 characters")
+    value.encode()
+    return value
+
+
+def _batch_of(lines: list[str]) -> list[str]:
+    size = 0
+    for count, line in enumerate(lines[:MAX_BATCH]):
+        size += len(line) + 1
+        if size > MAX_BATCH_BYTES and count > 0:
+            return lines[:count]
+    return lines[:MAX_BATCH]
+
+
+def _verdicts_of(body: Any) -> list[dict[str, Any]]:
+    results = body.get("results") if isinstance(body, dict) else None
+    return [one if isinstance(one, dict) else {} for one in results] if isinstance(results, list) else []

@@ -1,0 +1,238 @@
+"""The client of a product: it checks, consumes and reports usage, holds seats and reads flags."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Iterable, Mapping, Union
+
+from .amounts import Amount, decimal_of, time_text
+from .away import FAIL, Answer, KnownAnswers, WhenAway, answer_of
+from .buffer import DEFAULT_CAPACITY, UsageBuffer
+from .flags import Flags, FlagSet
+from .problems import ConnectionFailed, KeyshelfError
+from .seats import DEFAULT_TTL, Seat
+from .transport import Response, Settings, Token, Transport, path_of
+
+#: One check: the slug of an entitlement, or that and how much is requested.
+Check = Union[str, "tuple[str, Amount]"]
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """The answers to the checks of one request, in their order."""
+
+    instance: str
+    checks: tuple[Answer, ...]
+    #: Slug of the license version; `None` while the service is away.
+    license: str | None = None
+    at: str | None = None
+    #: When access ends, if the license has ended and is in its grace period.
+    grace_ends_at: str | None = None
+    #: Whether the service answered. If not, it is not known whether usage was consumed.
+    confirmed: bool = True
+
+    @property
+    def allowed(self) -> bool:
+        """Whether each check is allowed."""
+        return all(answer.allowed for answer in self.checks)
+
+
+class Client:
+    """Calls the service with one credential, such as a license key. May be used by several threads.
+
+    `base_url` is the address of the service, such as `https://keyshelf.example`. `token` is the credential, or a function
+    that reads it for each request. An attempt takes `timeout` seconds at most, a call `deadline` seconds with all its
+    attempts; a request is repeated up to `retries` times where that is safe. A client starts no threads.
+    """
+
+    def __init__(
+        self, base_url: str, token: Token, *, timeout: float = 10.0, deadline: float = 30.0, retries: int = 2
+    ) -> None:
+        self._transport = Transport(Settings(base_url, token, timeout, deadline, retries))
+        self._known = KnownAnswers()
+        self._flags = Flags(self._transport)
+
+    # Checks
+
+    def check(
+        self,
+        instance: str,
+        entitlement: str,
+        requested: Amount | None = None,
+        *,
+        at: datetime | str | None = None,
+        when_away: WhenAway = FAIL,
+    ) -> Answer:
+        """Asks whether an instance may use an entitlement, by default one more. Changes nothing."""
+        check: Check = entitlement if requested is None else (entitlement, requested)
+        return self.check_all(instance, [check], at=at, when_away=when_away).checks[0]
+
+    def check_all(
+        self,
+        instance: str,
+        checks: Iterable[Check],
+        *,
+        at: datetime | str | None = None,
+        when_away: WhenAway = FAIL,
+    ) -> CheckResult:
+        """As `check`, for up to 100 entitlements in one request."""
+        body = _check_body(checks)
+        if at is not None:
+            body["at"] = time_text(at)
+        # A check changes nothing, so it may be sent twice.
+        return self._checked(instance, body, when_away, is_idempotent=True)
+
+    def consume(
+        self,
+        instance: str,
+        entitlement: str,
+        requested: Amount | None = None,
+        *,
+        idempotency_key: str,
+        when_away: WhenAway = FAIL,
+    ) -> Answer:
+        """Consumes if that is allowed. `idempotency_key` is the id of what you do, such as a job's.
+
+        The same key and amount never charges twice within 24 hours, so an interrupted call can be repeated with it, by
+        another process too. If the service is away, `when_away` answers: then it is not known whether usage was
+        consumed, and the answer's `source` is not `service`. Call `consume` again with the same key to find out.
+        """
+        check: Check = entitlement if requested is None else (entitlement, requested)
+        result = self.consume_all(instance, [check], idempotency_key=idempotency_key, when_away=when_away)
+        return result.checks[0]
+
+    def consume_all(
+        self, instance: str, checks: Iterable[Check], *, idempotency_key: str, when_away: WhenAway = FAIL
+    ) -> CheckResult:
+        """As `consume`, for several entitlements: all are consumed, or none."""
+        body = {**_check_body(checks), "consume": True}
+        return self._checked(instance, body, when_away, idempotency_key=idempotency_key)
+
+    def _checked(self, instance: str, body: dict[str, Any], when_away: WhenAway, **options: Any) -> CheckResult:
+        try:
+            response = self._transport.send("POST", path_of("instances", instance, "check"), body, **options)
+            result = _result_of(response)
+        except KeyshelfError as error:
+            recalled = self._recalled(instance, body, when_away) if error.is_away else None
+            if recalled is None:
+                raise
+            return recalled
+        if "at" not in body:
+            for check, answer in zip(body["checks"], result.checks):
+                self._known.remember(instance, check.get("requested", Decimal(1)), answer)
+        return result
+
+    def _recalled(self, instance: str, body: dict[str, Any], when_away: WhenAway) -> CheckResult | None:
+        answers = []
+        for check in body["checks"]:
+            requested = check.get("requested", Decimal(1))
+            answer = self._known.recall(instance, check["entitlement"], requested, when_away)
+            if answer is None:
+                return None
+            answers.append(answer)
+        return CheckResult(instance, tuple(answers), confirmed=False)
+
+    # Usage
+
+    def report(
+        self,
+        instance: str,
+        entitlement: str,
+        value: Amount = 1,
+        *,
+        transaction_id: str | None = None,
+        unique_key: str | None = None,
+        behavior: str | None = None,
+        timestamp: datetime | str | None = None,
+    ) -> dict[str, Any]:
+        """Reports usage that has happened, and returns the usage of the period as the service describes it.
+
+        The same `transaction_id` counts once within 35 days; by default each call has its own. Amounts are `Decimal` or
+        `int`. A `usage_buffer` collects reports and survives times without the service.
+        """
+        body: dict[str, Any] = {"value": decimal_of(value), "transactionId": transaction_id or str(uuid.uuid4())}
+        if unique_key is not None:
+            body["uniqueKey"] = unique_key
+        if behavior is not None:
+            body["behavior"] = behavior
+        if timestamp is not None:
+            body["timestamp"] = time_text(timestamp)
+        path = path_of("instances", instance, "entitlements", entitlement, "usage")
+        return self._transport.send("POST", path, body, is_idempotent=True).json()
+
+    def usage_buffer(
+        self, path: str | None = None, *, capacity: int = DEFAULT_CAPACITY, source: str | None = None
+    ) -> UsageBuffer:
+        """A local buffer of reports. With a `path` they survive a restart."""
+        return UsageBuffer(self._transport, path, capacity=capacity, source=source)
+
+    # Seats and flags
+
+    def acquire_seat(
+        self,
+        instance: str,
+        entitlement: str,
+        holder: str,
+        *,
+        ttl: int = DEFAULT_TTL,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Seat:
+        """Takes a seat of a `CONCURRENT` entitlement for a holder, such as a user or a device, for `ttl` seconds.
+
+        Raises `ProblemError` with the code `AcquireLease.LimitReached` if all are taken.
+        """
+        return Seat(self._transport, instance, entitlement, holder, ttl, metadata)
+
+    def flags(self, context: Mapping[str, Any], *, max_age: float | None = None) -> FlagSet:
+        """Evaluates all flags for a context (OFREP). Its `targetingKey` may be the slug of an instance.
+
+        Values that have not changed are not sent again (`ETag`). If the service is away and `max_age` is given, the last
+        values are returned if they are at most that many seconds old, else none: then each flag has its default.
+        """
+        return self._flags.evaluate(context, max_age)
+
+    # Other operations
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        query: Mapping[str, str] | None = None,
+        idempotency_key: str | None = None,
+    ) -> Any:
+        """Calls any other operation: `client.call("GET", "/instances/globex-prod")`. Returns the parsed body, or `None`."""
+        sent = self._transport.send(method, f"/api{path}", body, query=query, idempotency_key=idempotency_key)
+        return sent.json() if sent.text else None
+
+
+def _check_body(checks: Iterable[Check]) -> dict[str, Any]:
+    items = []
+    for check in checks:
+        if isinstance(check, str):
+            items.append({"entitlement": check})
+        else:
+            entitlement, requested = check
+            items.append({"entitlement": entitlement, "requested": decimal_of(requested)})
+    return {"checks": items}
+
+
+def _result_of(response: Response) -> CheckResult:
+    members = response.json()
+    try:
+        return CheckResult(
+            instance=members["instance"],
+            checks=tuple(answer_of(one) for one in members["checks"]),
+            license=members["license"],
+            at=members["at"],
+            grace_ends_at=members.get("graceEndsAt"),
+        )
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        # Something else than the service responded, such as the sign-in page of a network.
+        raise ConnectionFailed("The response is no answer to a check") from error
+
+

@@ -1,0 +1,138 @@
+"""Stores the events of a buffer, in memory or in a file that survives a restart.
+
+The file has a line for itself and a line for each event. An event is appended and flushed to the disk before it counts
+as taken. Events leave by a new file that replaces the old one. A last line without an end was cut off by a crash: its
+event was never taken. Clients in other languages read the same file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from typing import Any, BinaryIO, Sequence
+
+_FORMAT = "keyshelf-usage-buffer"
+
+
+class BufferLocked(Exception):
+    """Another process uses the file."""
+
+
+class Journal:
+    """Events in the order in which they were added. Calls must not overlap."""
+
+    def __init__(self, path: str | None, source: str | None) -> None:
+        self.path = path
+        self.source = source or f"urn:keyshelf:sdk:{uuid.uuid4()}"
+        #: The JSON text of each event.
+        self.lines: list[str] = []
+        self._file: BinaryIO | None = None
+        self._lock: BinaryIO | None = None
+        if path is not None:
+            self._lock = _locked(path)
+            try:
+                self._open(path)
+            except BaseException:
+                self._lock.close()
+                raise
+
+    def append(self, line: str) -> None:
+        """Adds an event. It is stored when this returns; if it raises, nothing was added."""
+        if self._file is not None:
+            end = self._file.seek(0, os.SEEK_END)
+            try:
+                self._file.write(line.encode() + b"\n")
+                _flush(self._file)
+            except BaseException:
+                # What a full disk left of the line must not stand before the next one.
+                self._file.truncate(end)
+                raise
+        self.lines.append(line)
+
+    def remove(self, indices: Sequence[int]) -> None:
+        """Removes events by their places."""
+        gone = set(indices)
+        kept = [line for index, line in enumerate(self.lines) if index not in gone]
+        if self.path is not None and gone:
+            self._replace(self.path, kept)
+        self.lines = kept
+
+    def close(self) -> None:
+        """Closes the file, so that another process may use it."""
+        for file in (self._file, self._lock):
+            if file is not None:
+                file.close()
+        self._file = self._lock = None
+
+    def _open(self, path: str) -> None:
+        try:
+            with open(path, "rb") as file:
+                content = file.read()
+        except FileNotFoundError:
+            content = b""
+        # What stands behind the last line feed was cut off.
+        *lines, _torn = content.split(b"\n")
+        if content and not lines:
+            raise ValueError(f"{path} is no usage buffer")
+        if lines:
+            header = json.loads(lines[0])
+            if not isinstance(header, dict) or (header.get("format"), header.get("v")) != (_FORMAT, 1):
+                raise ValueError(f"{path} is no usage buffer of this version")
+            self.source = str(header["source"])
+            self.lines = [line.decode() for line in lines[1:]]
+            for line in self.lines:
+                json.loads(line)
+        self._replace(path, self.lines)
+
+    def _replace(self, path: str, lines: Sequence[str]) -> None:
+        """Writes a new file and puts it in the place of the old one: at each time one of them is whole."""
+        header = json.dumps({"format": _FORMAT, "v": 1, "source": self.source}, separators=(",", ":"))
+        fresh = f"{path}.new"
+        with open(fresh, "wb") as file:
+            os.chmod(fresh, 0o600)
+            file.write("".join(f"{line}\n" for line in [header, *lines]).encode())
+            _flush(file)
+        if self._file is not None:
+            self._file.close()
+        os.replace(fresh, path)
+        _flush_folder(path)
+        self._file = open(path, "r+b", buffering=0)
+
+
+def event_line(event: dict[str, Any]) -> str:
+    """The line of an event."""
+    return json.dumps(event, separators=(",", ":"))
+
+
+def _flush(file: BinaryIO) -> None:
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _flush_folder(path: str) -> None:
+    # A new name is safe once its folder is. Windows cannot open a folder.
+    if os.name == "posix":
+        folder = os.open(os.path.dirname(os.path.abspath(path)), os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def _locked(path: str) -> BinaryIO:
+    """Locks a file beside the buffer. The system ends the lock with the process, however that ends."""
+    file = open(f"{path}.lock", "ab")
+    try:
+        if os.name == "posix":
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        else:
+            import msvcrt
+
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+    except OSError:
+        file.close()
+        raise BufferLocked(f"Another process uses {path}") from None
+    return file

@@ -1,0 +1,70 @@
+"""What a call can fail with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .amounts import parse_json
+from .retry import is_away
+
+
+class KeyshelfError(Exception):
+    """A call failed. `is_away` says whether the service was away, so that a product may go on without it."""
+
+    is_away: bool = False
+
+
+@dataclass(frozen=True)
+class ValidationError:
+    """What is wrong with a value of the request, and where: `body.items[3].name`."""
+
+    location: str
+    message: str
+    value: Any = None
+
+
+class ConnectionFailed(KeyshelfError):
+    """There was no response: the service could not be reached, the time was up, or the response broke off.
+
+    The request may have been executed. `__cause__` is the error of the connection.
+    """
+
+    is_away = True
+
+
+class ProblemError(KeyshelfError):
+    """The service rejected the request, or could not handle it (RFC 9457). Branch on `code`."""
+
+    def __init__(self, status: int, text: str, retry_after: str | None = None) -> None:
+        try:
+            body = parse_json(text)
+        except ValueError:
+            body = text
+        members = body if isinstance(body, dict) else {}
+        #: The kind of problem, such as `Customer.NotFound`; `HTTP.<status>` if something else responded, such as a proxy.
+        self.code: str = _text(members, "code", "errorCode") or f"HTTP.{status}"
+        self.status = status
+        #: What is wrong and what to do, for people.
+        self.detail: str = _text(members, "detail", "errorDetails") or f"The response has status {status}."
+        #: The id of this occurrence. Quote it to support.
+        self.error_id: str = _text(members, "errorId") or ""
+        self.errors: tuple[ValidationError, ...] = _errors(members.get("errors"))
+        #: The body of the response: parsed JSON, or its text.
+        self.body: Any = body
+        #: The header `Retry-After` as it was sent.
+        self.retry_after = retry_after
+        self.is_away = is_away(status, self.code)
+        super().__init__(f"{self.code}: {self.detail}")
+
+
+def _text(members: dict[str, Any], *names: str) -> str | None:
+    return next((members[name] for name in names if isinstance(members.get(name), str)), None)
+
+
+def _errors(value: Any) -> tuple[ValidationError, ...]:
+    found = []
+    for one in value if isinstance(value, list) else []:
+        if isinstance(one, dict) and isinstance(one.get("location"), str) and isinstance(one.get("message"), str):
+            found.append(ValidationError(one["location"], one["message"], one.get("value")))
+    return tuple(found)

@@ -1,0 +1,153 @@
+"""Sends requests over HTTP, and repeats them where that is safe."""
+
+from __future__ import annotations
+
+import http.client
+import random
+import time
+import urllib.parse
+import urllib.request
+from dataclasses import dataclass
+from typing import Any, Callable, Mapping, Union
+
+from .amounts import json_text, parse_json
+from .problems import ConnectionFailed, ProblemError
+from .retry import delay_before_retry
+
+#: A credential, or a function that reads it for each request.
+Token = Union[str, Callable[[], str]]
+
+VERSION = "0.1.0"
+_PIECE = 65_536
+
+
+@dataclass(frozen=True)
+class Response:
+    """A response of the service whose status is a success or 304."""
+
+    status: int
+    headers: Mapping[str, str]
+    text: str
+
+    def json(self) -> Any:
+        """The parsed body. A success that is no JSON is not of the service: it counts as no response."""
+        try:
+            return parse_json(self.text)
+        except ValueError:
+            raise ConnectionFailed("The response is not JSON") from None
+
+
+class _EachStatus(urllib.request.HTTPErrorProcessor):
+    """Returns each response as it is. So a credential never follows a redirect; the service sends none."""
+
+    def http_response(self, request, response):
+        return response
+
+    https_response = http_response
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How requests are sent."""
+
+    base_url: str
+    token: Token
+    #: Seconds that one attempt may take.
+    timeout: float = 10.0
+    #: Seconds that a call may take with all its attempts and the time between them.
+    deadline: float = 30.0
+    #: How often a request is repeated at most.
+    retries: int = 2
+
+
+class Transport:
+    """Sends requests of one credential. May be used by several threads."""
+
+    def __init__(self, settings: Settings) -> None:
+        parts = urllib.parse.urlsplit(settings.base_url)
+        if parts.scheme not in ("http", "https") or not parts.netloc:
+            raise ValueError(f"{settings.base_url!r} is no address of a service, such as https://keyshelf.example")
+        self._settings = settings
+        self._base = settings.base_url.rstrip("/")
+        self._opener = urllib.request.build_opener(_EachStatus)
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        query: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+        idempotency_key: str | None = None,
+        is_idempotent: bool | None = None,
+        content_type: str = "application/json",
+    ) -> Response:
+        """Sends a request. Raises `ProblemError` or `ConnectionFailed`.
+
+        `is_idempotent`: whether the request has the same effect if it is sent twice. By default that is each method but
+        POST, and a POST with an idempotency key.
+        """
+        settings = self._settings
+        url = self._base + path + ("?" + urllib.parse.urlencode(query) if query else "")
+        data = None if body is None else json_text(body).encode()
+        sent = {"accept": "application/json", "user-agent": f"keyshelf-python/{VERSION}", **(headers or {})}
+        if data is not None:
+            sent["content-type"] = content_type
+        if idempotency_key is not None:
+            sent["idempotency-key"] = idempotency_key
+        safe = (method != "POST" or idempotency_key is not None) if is_idempotent is None else is_idempotent
+        ends = time.monotonic() + settings.deadline
+        attempt = 0
+        while True:
+            attempt += 1
+            token = settings.token if isinstance(settings.token, str) else settings.token()
+            request = urllib.request.Request(url, data, {**sent, "authorization": f"Bearer {token}"}, method=method)
+            error: ProblemError | ConnectionFailed
+            status, code, retry_after = None, None, None
+            try:
+                response = self._exchange(request, min(settings.timeout, ends - time.monotonic()))
+                if 200 <= response.status < 300 or response.status == 304:
+                    return response
+                retry_after = response.headers.get("retry-after")
+                error = ProblemError(response.status, response.text, retry_after)
+                status, code = error.status, error.code
+            except (OSError, http.client.HTTPException) as thrown:
+                error = ConnectionFailed(f"{self._base} did not respond: {thrown or type(thrown).__name__}")
+                error.__cause__ = thrown
+            delay = delay_before_retry(
+                attempt=attempt,
+                retries=settings.retries,
+                is_idempotent=safe,
+                status=status,
+                code=code,
+                retry_after=retry_after,
+                random=random.random(),
+            )
+            if delay is None or time.monotonic() + delay / 1000 >= ends:
+                raise error
+            time.sleep(delay / 1000)
+
+    def _exchange(self, request: urllib.request.Request, timeout: float) -> Response:
+        ends = time.monotonic() + timeout
+        if timeout <= 0:
+            raise TimeoutError("The time is up")
+        # The timeout of a socket binds each operation; the loop binds all of them.
+        with self._opener.open(request, timeout=timeout) as response:
+            pieces = []
+            while piece := response.read(_PIECE):
+                pieces.append(piece)
+                if time.monotonic() > ends:
+                    raise TimeoutError("The time is up")
+            body = b"".join(pieces)
+            if response.length:
+                raise http.client.IncompleteRead(body, response.length)
+            headers = {name.lower(): value for name, value in response.headers.items()}
+            return Response(response.status, headers, body.decode("utf-8", "replace"))
+
+
+def path_of(*segments: str) -> str:
+    """The path of an operation; each segment is encoded. Raises `ValueError` for an empty one."""
+    if not all(isinstance(segment, str) and segment for segment in segments):
+        raise ValueError(f"Each segment of a path must be a text that is not empty: {segments!r}")
+    return "/api/" + "/".join(urllib.parse.quote(segment, safe="") for segment in segments)
