@@ -87,6 +87,9 @@ const runOnce = [
   "test/people/Process.test.ts",
   "test/offline/**",
   "test/webhooks/Sender.test.ts",
+  "test/audit/Commands.test.ts",
+  "test/journeys/DemoProcess.test.ts",
+  "test/offline-bundles/Example.test.ts",
   // What a killed process leaves behind is the same on each version.
   "test/**/*Kills.test.ts",
 ]

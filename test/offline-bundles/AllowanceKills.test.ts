@@ -70,7 +70,7 @@ describe("allowances beside consumes, through two nodes that are killed in turns
         ...Array.from({ length: CONSUMERS }, (_, number) => consumer(number)),
         ...Array.from({ length: ISSUERS }, (_, number) => issuer(number)),
       ]
-      yield* killInTurns(clients, 600)
+      yield* killInTurns(clients, 400)
 
       for (const outcome of ["consume 200", "correct 200", "issue 201", "issue 409", "release 204"]) {
         assert.isAbove(outcomes.get(outcome) ?? 0, 5, outcome)

@@ -83,11 +83,14 @@ export const limited = (openFiles: number, args: ReadonlyArray<string>): readonl
   ["-c", `ulimit -n ${openFiles} && exec "$0" "$@"`, process.execPath, ...args],
 ]
 
-/** Starts `keyshelf <args>`, or another entry file, relative to this checkout. The process is stopped when the scope closes. */
+/**
+ * Starts `keyshelf <args>`, or another entry file, relative to this checkout. `bin/keyshelf.mjs` runs the bundle unless the sources
+ * are newer: it starts in a third of the time. The process is stopped when the scope closes.
+ */
 export const start = (
   args: ReadonlyArray<string>,
   env: Record<string, string>,
-  entry = "src/cli.ts",
+  entry = "bin/keyshelf.mjs",
   openFiles?: number,
 ): Effect.Effect<ServiceProcess, never, Scope.Scope> =>
   Effect.acquireRelease(

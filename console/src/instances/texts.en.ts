@@ -110,7 +110,7 @@ export const t = {
     endTitle: (holder: string) => `End the seat of "${holder}"?`,
     endText: "The seat is free at once. The product must acquire a new one.",
     empty: "Nobody holds a seat",
-    emptyDetail: "Products acquire seats while somebody works with them.",
+    emptyDetail: "Products acquire seats while people work with them.",
     none: "No entitlement of this instance is counted in seats.",
     entitlement: "Entitlement",
   },
