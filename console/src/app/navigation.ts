@@ -1,5 +1,5 @@
 /** The screens of both surfaces: where they are, what they are called, and the scope that they read with. */
-import { Activity, Boxes, Building2, Layers, Server, Users, Webhook } from "lucide-react"
+import { Activity, Boxes, Building2, KeyRound, Layers, Server, Users, Webhook } from "lucide-react"
 import type { LucideIcon } from "lucide-react"
 import type { Scope } from "../kernel/Scopes.ts"
 import { t } from "../kernel/texts.en.ts"
@@ -44,7 +44,10 @@ export const coreNavigation: ReadonlyArray<Group> = [
   },
   {
     title: t.groups.administration,
-    entries: [{ to: "/members", title: t.nav.members, icon: Users, scope: "read:organizations" }],
+    entries: [
+      { to: "/service-accounts", title: t.nav.serviceAccounts, icon: KeyRound, scope: "read:tokens" },
+      { to: "/members", title: t.nav.members, icon: Users, scope: "read:organizations" },
+    ],
   },
 ]
 

@@ -52,6 +52,9 @@ const coreScreens: ReadonlyArray<AnyRoute> = [
   screen("/zones/$slug", () => import("../zones/ZonePage.tsx"), "read:deployment_zones"),
   screen("/events", () => import("../events/EventsPage.tsx"), "read:organizations"),
   screen("/webhooks", () => import("../webhooks/WebhooksPage.tsx"), "read:webhooks"),
+  screen("/service-accounts", () => import("../access/AccountsPage.tsx"), "read:tokens"),
+  screen("/service-accounts/$slug", () => import("../access/AccountPage.tsx"), "read:tokens"),
+  screen("/actors/$id", () => import("../access/ActorPage.tsx"), "read:tokens"),
   screen("/members", () => import("../members/MembersPage.tsx"), "read:organizations"),
 ]
 

@@ -89,6 +89,12 @@ export const suite: Suite = (it) => {
           await click(page.getByRole("tab", { name: "History" }))
           await page.getByRole("button", { name: "Release deployed" }).first().waitFor()
         })
+        yield* asked("Whose token did this? Stop it", async ({ click }) => {
+          await click(page.getByRole("link", { name: "Build pipeline" }).first())
+          await click(page.getByRole("button", { name: "Revoke Runner" }))
+          await click(page.getByRole("dialog").getByRole("button", { name: "Revoke" }))
+          await page.getByText("Revoked", { exact: true }).waitFor()
+        })
       }),
     60_000,
   )

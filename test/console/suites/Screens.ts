@@ -28,6 +28,8 @@ export const coreScreens = [
   ["events", "/events"],
   ["webhooks", "/webhooks"],
   ["webhook-history", "/webhooks?tab=history"],
+  ["service-accounts", "/service-accounts"],
+  ["service-account", "/service-accounts/build-pipeline"],
   ["members", "/members"],
 ] as const
 

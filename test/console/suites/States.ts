@@ -15,6 +15,7 @@ export const suite: Suite = (it) => {
         for (const [path, title] of [
           ["/customers", "No customers yet"],
           ["/instances", "No instances yet"],
+          ["/service-accounts", "No service accounts yet"],
         ] as const) {
           await open(page, core, path)
           await page.getByText(title).waitFor()
