@@ -93,12 +93,21 @@ const columnsFor = (open: (event: EventRecord) => void): ReadonlyArray<Column<Ev
   { id: "actor", title: t.actor, width: "1.2fr", cell: ({ actor }) => <ActorLink actor={actor} /> },
 ]
 
-export const EventList = ({ filters, label }: { readonly label: string; readonly filters: EventFilters }) => {
+export const EventList = ({
+  filters,
+  label,
+  limit,
+}: {
+  readonly label: string
+  readonly filters: EventFilters
+  /** Only so many of the newest. */
+  readonly limit?: number
+}) => {
   const isAllowed = useCan("read:organizations")
   const rows = useRows(
     "GET /api/events",
     { query: { order: "desc", ...filters } },
-    { pageSize: "100", when: isAllowed },
+    { pageSize: String(limit ?? 100), when: isAllowed },
   )
   const [opened, setOpened] = useState<EventRecord>()
   if (!isAllowed) return <NotAllowed scope="read:organizations" />
@@ -107,7 +116,7 @@ export const EventList = ({ filters, label }: { readonly label: string; readonly
       <DataTable
         label={label}
         columns={columnsFor(setOpened)}
-        rows={rows}
+        rows={limit === undefined ? rows : { ...rows, rows: rows.rows?.slice(0, limit), hasMore: false }}
         rowKey={({ id }) => id}
         empty={<Empty title={t.noEvents}>{t.noEventsDetail}</Empty>}
       />
