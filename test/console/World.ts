@@ -105,6 +105,13 @@ export class World extends Context.Service<
           name: `console ${crypto.randomUUID()}`,
           ...(scopes === undefined ? {} : { scopes }),
         }).pipe(Effect.map(({ body }): string => body.token))
+      // A machine that changed something with its token.
+      yield* call("POST", "/service-accounts", { name: "Build pipeline", slug: "build-pipeline" })
+      const issued = yield* call("POST", "/service-accounts/build-pipeline/tokens", {
+        name: "Runner",
+        scopes: ["write:customers"],
+      })
+      yield* call("POST", "/customers", { name: "From the pipeline", slug: "from-the-pipeline" }, issued.body.token)
       const none = (yield* asOperator("POST", "/organizations", { name: "Nothing yet" })).body.id
       const browser = yield* Browser.launch
       return World.of({

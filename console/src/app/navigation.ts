@@ -1,5 +1,16 @@
 /** The screens of both surfaces: where they are, what they are called, and the scope that they read with. */
-import { Activity, Boxes, Building2, Layers, Server, Users, Webhook } from "lucide-react"
+import {
+  Activity,
+  Boxes,
+  Building2,
+  KeyRound,
+  Layers,
+  LayoutDashboard,
+  Server,
+  Settings,
+  Users,
+  Webhook,
+} from "lucide-react"
 import type { LucideIcon } from "lucide-react"
 import type { Scope } from "../kernel/Scopes.ts"
 import { t } from "../kernel/texts.en.ts"
@@ -23,6 +34,7 @@ export const coreNavigation: ReadonlyArray<Group> = [
   {
     title: t.groups.main,
     entries: [
+      { to: "/overview", title: t.nav.overview, icon: LayoutDashboard },
       { to: "/customers", title: t.nav.customers, icon: Building2, scope: "read:customers", letter: "c" },
       { to: "/instances", title: t.nav.instances, icon: Server, scope: "read:instances", letter: "i" },
     ],
@@ -44,7 +56,11 @@ export const coreNavigation: ReadonlyArray<Group> = [
   },
   {
     title: t.groups.administration,
-    entries: [{ to: "/members", title: t.nav.members, icon: Users, scope: "read:organizations" }],
+    entries: [
+      { to: "/service-accounts", title: t.nav.serviceAccounts, icon: KeyRound, scope: "read:tokens" },
+      { to: "/members", title: t.nav.members, icon: Users, scope: "read:organizations" },
+      { to: "/settings", title: t.nav.settings, icon: Settings },
+    ],
   },
 ]
 
@@ -54,6 +70,7 @@ export const platformNavigation: ReadonlyArray<Group> = [
     entries: [
       { to: "/organizations", title: t.nav.organizations, icon: Building2, scope: "read:organizations" },
       { to: "/health", title: t.nav.health, icon: Activity },
+      { to: "/settings", title: t.nav.settings, icon: Settings },
     ],
   },
 ]

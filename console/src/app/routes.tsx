@@ -42,6 +42,7 @@ const screen = (path: string, load: () => Promise<ScreenModule>, scope?: Scope):
   })
 
 const coreScreens: ReadonlyArray<AnyRoute> = [
+  screen("/overview", () => import("../overview/OverviewPage.tsx")),
   screen("/customers", () => import("../customers/CustomersPage.tsx"), "read:customers"),
   screen("/customers/$slug", () => import("../customers/CustomerPage.tsx"), "read:customers"),
   screen("/instances", () => import("../instances/InstancesPage.tsx"), "read:instances"),
@@ -52,11 +53,16 @@ const coreScreens: ReadonlyArray<AnyRoute> = [
   screen("/zones/$slug", () => import("../zones/ZonePage.tsx"), "read:deployment_zones"),
   screen("/events", () => import("../events/EventsPage.tsx"), "read:organizations"),
   screen("/webhooks", () => import("../webhooks/WebhooksPage.tsx"), "read:webhooks"),
+  screen("/service-accounts", () => import("../access/AccountsPage.tsx"), "read:tokens"),
+  screen("/service-accounts/$slug", () => import("../access/AccountPage.tsx"), "read:tokens"),
+  screen("/actors/$id", () => import("../access/ActorPage.tsx"), "read:tokens"),
+  screen("/settings", () => import("../settings/SettingsPage.tsx")),
   screen("/members", () => import("../members/MembersPage.tsx"), "read:organizations"),
 ]
 
 const platformScreens: ReadonlyArray<AnyRoute> = [
   screen("/organizations", () => import("../operator/OrganizationsPage.tsx"), "read:organizations"),
+  screen("/settings", () => import("../settings/SettingsPage.tsx")),
   screen("/health", () => import("../operator/HealthPage.tsx")),
 ]
 

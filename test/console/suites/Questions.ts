@@ -89,6 +89,36 @@ export const suite: Suite = (it) => {
           await click(page.getByRole("tab", { name: "History" }))
           await page.getByRole("button", { name: "Release deployed" }).first().waitFor()
         })
+        const days = (count: number) => new Date(Date.now() + count * 86_400_000).toISOString()
+        for (const [name, ends, graceDays] of [
+          ["grace-period", -2, 14],
+          ["ends-soon", 9, 0],
+          ["ended-long-ago", -40, 14],
+        ] as const) {
+          yield* call("POST", "/instances", {
+            name,
+            slug: name,
+            customerSlug: "from-the-pipeline",
+            licenseSlug: "enterprise-2",
+            startLicenseDate: days(-300),
+            endLicenseDate: days(ends),
+            graceDays,
+          })
+        }
+        yield* asked("Whose license ends soon, who is in grace?", async ({ click }) => {
+          await click(page.getByRole("link", { name: "Overview" }))
+          const row = (table: string, name: string) =>
+            page.getByRole("table", { name: table }).getByRole("row", { name: new RegExp(name) })
+          await row("In grace", "grace-period").getByText("12 days left").waitFor()
+          await row("Ending in 30 days", "ends-soon").getByText("9 days left").waitFor()
+          assert.strictEqual(await page.getByRole("table", { name: "In grace" }).getByText("ended-long-ago").count(), 0)
+        })
+        yield* asked("Whose token did this? Stop it", async ({ click }) => {
+          await click(page.getByRole("link", { name: "Build pipeline" }).first())
+          await click(page.getByRole("button", { name: "Revoke Runner" }))
+          await click(page.getByRole("dialog").getByRole("button", { name: "Revoke" }))
+          await page.getByText("Revoked", { exact: true }).waitFor()
+        })
       }),
     60_000,
   )

@@ -11,6 +11,7 @@ import type { Suite } from "./Suite.ts"
 
 /** Each screen with its name for the pictures. */
 export const coreScreens = [
+  ["overview", "/overview"],
   ["customers", "/customers"],
   ["customer", "/customers/acme-logistics"],
   ["customer-activity", "/customers/acme-logistics?tab=activity"],
@@ -28,12 +29,16 @@ export const coreScreens = [
   ["events", "/events"],
   ["webhooks", "/webhooks"],
   ["webhook-history", "/webhooks?tab=history"],
+  ["service-accounts", "/service-accounts"],
+  ["service-account", "/service-accounts/build-pipeline"],
   ["members", "/members"],
+  ["settings", "/settings"],
 ] as const
 
 export const platformScreens = [
   ["organizations", "/organizations"],
   ["health", "/health"],
+  ["settings", "/settings"],
 ] as const
 
 const pictures = join(import.meta.dirname, "../../../coverage/console")

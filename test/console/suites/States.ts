@@ -2,7 +2,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { violationsIn } from "../Accessibility.ts"
-import { open, signIn, World } from "../World.ts"
+import { open, settled, signIn, World } from "../World.ts"
 import type { Suite } from "./Suite.ts"
 
 export const suite: Suite = (it) => {
@@ -15,6 +15,7 @@ export const suite: Suite = (it) => {
         for (const [path, title] of [
           ["/customers", "No customers yet"],
           ["/instances", "No instances yet"],
+          ["/service-accounts", "No service accounts yet"],
         ] as const) {
           await open(page, core, path)
           await page.getByText(title).waitFor()
@@ -64,7 +65,11 @@ export const suite: Suite = (it) => {
         await page.getByRole("link", { name: "Acme Media" }).waitFor()
         assert.strictEqual(await page.getByRole("button", { name: "New customer" }).count(), 0)
         await page.getByText("You can read this.").waitFor()
-        assert.deepStrictEqual(await page.getByRole("navigation").getByRole("link").allInnerTexts(), ["Customers"])
+        assert.deepStrictEqual(await page.getByRole("navigation").getByRole("link").allInnerTexts(), [
+          "Overview",
+          "Customers",
+          "Settings",
+        ])
         await open(page, core, "/instances")
         await page.getByText("This page needs the scope read:instances").waitFor()
         assert.deepStrictEqual(await violationsIn(page), [])
@@ -72,6 +77,30 @@ export const suite: Suite = (it) => {
         await page.getByText("This page needs the scope read:instances").waitFor()
         // Nothing was asked that the caller may not ask.
         assert.deepStrictEqual(refused, [])
+      })
+    }),
+  )
+
+  it.effect("keeps the theme and the shortcuts that a person chose, and shows the signing keys", () =>
+    Effect.gen(function* () {
+      const { browser, core, furnished } = yield* World
+      const { page } = yield* browser.newTab({ viewport: { width: 1440, height: 900 }, colorScheme: "light" })
+      yield* Effect.promise(async () => {
+        await signIn(page, core, furnished.token)
+        await open(page, core, "/settings")
+        await page.getByText("Dark", { exact: true }).click()
+        await page.getByText("Letters are shortcuts").click()
+        await page.getByRole("button", { name: "Announce a key: Event log" }).click()
+        await page.getByRole("dialog").getByRole("button", { name: "Announce a key: Event log" }).click()
+        await page.getByRole("dialog").waitFor({ state: "detached" })
+        await page.getByRole("table", { name: "Signing keys" }).getByText("Event log").first().waitFor()
+        assert.deepStrictEqual(await violationsIn(page), [])
+        await page.reload()
+        await settled(page)
+        assert.strictEqual(await page.evaluate("document.documentElement.dataset.theme"), "dark")
+        await page.keyboard.press("g")
+        await page.keyboard.press("c")
+        assert.match(page.url(), /\/settings$/)
       })
     }),
   )

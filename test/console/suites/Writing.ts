@@ -1,10 +1,43 @@
 /** Forms: errors at their fields, one request for two presses, and lost answers that are replayed. */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
+import { violationsIn } from "../Accessibility.ts"
 import { open, signIn, World } from "../World.ts"
 import type { Suite } from "./Suite.ts"
 
 export const suite: Suite = (it) => {
+  it.effect("issues a token with the scopes that the person holds, and shows it once", () =>
+    Effect.gen(function* () {
+      const { browser, call, core, tokenWith } = yield* World
+      const held = yield* tokenWith(["write:tokens", "write:customers"])
+      const { page } = yield* browser.newTab({ viewport: { width: 1440, height: 900 } })
+      const secret = yield* Effect.promise(async () => {
+        await signIn(page, core, held)
+        await open(page, core, "/service-accounts/build-pipeline")
+        await page.getByRole("button", { name: "Issue a token" }).click()
+        const dialog = page.getByRole("dialog")
+        assert.isTrue(await dialog.getByRole("checkbox", { name: "Read: Licenses" }).isDisabled())
+        assert.isTrue(await dialog.getByRole("button", { name: "Read everything" }).isDisabled())
+        await dialog.getByRole("textbox", { name: "Name" }).fill("Sync")
+        await dialog
+          .getByRole("row", { name: /Customers/ })
+          .locator(".check")
+          .last()
+          .click()
+        assert.isTrue(await dialog.getByRole("checkbox", { name: "Read: Customers" }).isChecked())
+        assert.deepStrictEqual(await violationsIn(page), [])
+        await dialog.getByRole("button", { name: "Issue a token" }).click()
+        const value = await page.getByRole("textbox", { name: "The token" }).inputValue()
+        await page.getByText("I have stored it").click()
+        await page.getByRole("button", { name: "Done" }).click()
+        await page.getByText(`...${value.slice(-4)}`).waitFor()
+        assert.notInclude(await page.content(), value)
+        return value
+      })
+      assert.deepStrictEqual((yield* call("GET", "/me", undefined, secret)).body.scopes, ["write:customers"])
+    }),
+  )
+
   it.effect("shows what the service refuses at its field", () =>
     Effect.gen(function* () {
       const { browser, core, furnished } = yield* World

@@ -12,7 +12,7 @@ import { Facts } from "../Page.tsx"
 import { Empty, NotAllowed } from "../States.tsx"
 import { Code, Moment } from "../Tag.tsx"
 import { Difference } from "./Difference.tsx"
-import { ListLink, RecordLink } from "./Links.tsx"
+import { ActorLink, ListLink, RecordLink } from "./Links.tsx"
 import { t } from "./texts.en.ts"
 
 const textAt = (data: Readonly<Record<string, unknown>>, name: string): string | undefined => {
@@ -56,7 +56,7 @@ const EventDialog = ({ event, onClose }: { readonly event: EventRecord; readonly
         items={[
           [t.when, <Moment key="when" at={event.timestamp} />],
           [t.about, <Subject key="about" event={event} />],
-          [t.actor, event.actor.name],
+          [t.actor, <ActorLink key="actor" actor={event.actor} />],
           ["id", <Code key="id">{event.id}</Code>],
         ]}
       />
@@ -90,15 +90,24 @@ const columnsFor = (open: (event: EventRecord) => void): ReadonlyArray<Column<Ev
     ),
   },
   { id: "about", title: t.about, width: "2fr", cell: (event) => <Subject event={event} /> },
-  { id: "actor", title: t.actor, width: "1.2fr", cell: ({ actor }) => actor.name },
+  { id: "actor", title: t.actor, width: "1.2fr", cell: ({ actor }) => <ActorLink actor={actor} /> },
 ]
 
-export const EventList = ({ filters, label }: { readonly label: string; readonly filters: EventFilters }) => {
+export const EventList = ({
+  filters,
+  label,
+  limit,
+}: {
+  readonly label: string
+  readonly filters: EventFilters
+  /** Only so many of the newest. */
+  readonly limit?: number
+}) => {
   const isAllowed = useCan("read:organizations")
   const rows = useRows(
     "GET /api/events",
     { query: { order: "desc", ...filters } },
-    { pageSize: "100", when: isAllowed },
+    { pageSize: String(limit ?? 100), when: isAllowed },
   )
   const [opened, setOpened] = useState<EventRecord>()
   if (!isAllowed) return <NotAllowed scope="read:organizations" />
@@ -107,7 +116,7 @@ export const EventList = ({ filters, label }: { readonly label: string; readonly
       <DataTable
         label={label}
         columns={columnsFor(setOpened)}
-        rows={rows}
+        rows={limit === undefined ? rows : { ...rows, rows: rows.rows?.slice(0, limit), hasMore: false }}
         rowKey={({ id }) => id}
         empty={<Empty title={t.noEvents}>{t.noEventsDetail}</Empty>}
       />

@@ -1,6 +1,7 @@
 /** Links to records. Features do not know each other, so the paths of all screens stand here. */
 import { Link } from "@tanstack/react-router"
 import type { ReactNode } from "react"
+import type { Actor } from "../../kernel/Contract.ts"
 import { useCan } from "../../kernel/Scopes.ts"
 import type { Scope } from "../../kernel/Scopes.ts"
 
@@ -9,6 +10,7 @@ const screens = {
   instance: ["/instances", "read:instances"],
   license: ["/licenses", "read:licenses"],
   zone: ["/zones", "read:deployment_zones"],
+  serviceAccount: ["/service-accounts", "read:tokens"],
 } as const satisfies Record<string, readonly [string, Scope]>
 
 export type RecordKind = keyof typeof screens
@@ -31,6 +33,17 @@ export const RecordLink = ({
   return (
     <Link to={`${path}/$slug`} params={{ slug }} search={search ?? {}}>
       {text}
+    </Link>
+  )
+}
+
+/** The one who did something, with a link to what is known about it. */
+export const ActorLink = ({ actor }: { readonly actor: Actor }) => {
+  const isAllowed = useCan("read:tokens")
+  if (!isAllowed) return <>{actor.name}</>
+  return (
+    <Link to="/actors/$id" params={{ id: actor.id }} search={{}}>
+      {actor.name}
     </Link>
   )
 }

@@ -1,0 +1,85 @@
+/** The list of service accounts. */
+import { useNavigate } from "@tanstack/react-router"
+import { Plus } from "lucide-react"
+import { useState } from "react"
+import type { Item } from "../kernel/Contract.ts"
+import { useRows } from "../kernel/Queries.ts"
+import { useCan } from "../kernel/Scopes.ts"
+import { t as common } from "../kernel/texts.en.ts"
+import { Button } from "../widgets/Button.tsx"
+import { DataTable } from "../widgets/DataTable.tsx"
+import type { Column } from "../widgets/DataTable.tsx"
+import { PageHead } from "../widgets/Page.tsx"
+import { RecordLink } from "../widgets/records/Links.tsx"
+import { Empty, ReadOnly } from "../widgets/States.tsx"
+import { Moment } from "../widgets/Tag.tsx"
+import { CreateAccount } from "./AccountForms.tsx"
+import { t } from "./texts.en.ts"
+
+type Account = Item<"GET /api/service-accounts">
+
+const columns: ReadonlyArray<Column<Account>> = [
+  {
+    id: "name",
+    title: common.common.name,
+    width: "2fr",
+    cell: ({ name, slug }) => (
+      <>
+        <RecordLink kind="serviceAccount" slug={slug}>
+          {name}
+        </RecordLink>
+        <span className="sub">{slug}</span>
+      </>
+    ),
+  },
+  { id: "external", title: t.externalId, width: "1.5fr", cell: ({ externalId }) => externalId },
+  {
+    id: "created",
+    title: common.common.created,
+    width: "1.5fr",
+    cell: ({ createdAt, createdBy }) => (
+      <>
+        <Moment at={createdAt} relative />
+        <span className="sub">{common.common.by(createdBy.name)}</span>
+      </>
+    ),
+  },
+]
+
+export const Page = () => {
+  const navigate = useNavigate()
+  const rows = useRows("GET /api/service-accounts", {})
+  const mayWrite = useCan("write:tokens")
+  const [isCreating, setCreating] = useState(false)
+  const button = mayWrite && (
+    <Button look="primary" icon={<Plus aria-hidden size={16} />} onPress={() => setCreating(true)}>
+      {t.create}
+    </Button>
+  )
+  const isEmpty = rows.rows?.length === 0
+  return (
+    <>
+      <PageHead title={t.title} actions={isEmpty ? undefined : button}>
+        {t.hint}
+      </PageHead>
+      {!mayWrite && <ReadOnly />}
+      <DataTable
+        label={t.title}
+        columns={columns}
+        rows={rows}
+        rowKey={({ id }) => id}
+        empty={
+          <Empty title={t.empty} action={button}>
+            {t.emptyDetail}
+          </Empty>
+        }
+      />
+      {isCreating && (
+        <CreateAccount
+          onClose={() => setCreating(false)}
+          onCreated={(slug) => void navigate({ to: "/service-accounts/$slug", params: { slug } })}
+        />
+      )}
+    </>
+  )
+}

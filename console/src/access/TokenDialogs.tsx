@@ -1,0 +1,146 @@
+/** Issuing, rotating and revoking a token. The secret of a new token is shown once. */
+import { useState } from "react"
+import { Problem } from "../kernel/Api.ts"
+import type { ServiceAccount, Token } from "../kernel/Contract.ts"
+import { momentOfInput } from "../kernel/Formats.ts"
+import { useWrite } from "../kernel/Queries.ts"
+import { t as common } from "../kernel/texts.en.ts"
+import { SelectField, TextField } from "../widgets/forms/Fields.tsx"
+import { ConfirmDialog, errorAt, FormDialog } from "../widgets/forms/Form.tsx"
+import { ScopeGrid } from "./Scopes.tsx"
+import type { TokenScope } from "./Scopes.tsx"
+import { t } from "./texts.en.ts"
+
+const STALE = { stale: ["/api/service-accounts"] }
+
+/** The token was made, but its secret did not arrive, and is not sent again. */
+const Unseen = ({ error }: { readonly error: unknown }) =>
+  error instanceof Problem && error.code === "IdempotencyKey.SecretNotReplayable" ? (
+    <p className="danger-text">{t.unseen}</p>
+  ) : null
+
+export const IssueToken = ({
+  account,
+  onClose,
+  onSecret,
+}: {
+  readonly account: ServiceAccount
+  readonly onClose: () => void
+  readonly onSecret: (secret: string) => void
+}) => {
+  const [name, setName] = useState("")
+  const [scopes, setScopes] = useState<ReadonlyArray<TokenScope>>([])
+  const [expires, setExpires] = useState("")
+  const write = useWrite("POST /api/service-accounts/:serviceAccountSlug/tokens", {
+    ...STALE,
+    done: ({ token }) => onSecret(token),
+  })
+  return (
+    <FormDialog
+      title={t.issue}
+      submit={t.issue}
+      fields={["name", "scopes", "expiresAt"]}
+      onClose={onClose}
+      error={write.error}
+      isPending={write.isPending}
+      isDisabled={scopes.length === 0}
+      onSubmit={() =>
+        write.mutate({
+          params: { serviceAccountSlug: account.slug },
+          body: { name, scopes, expiresAt: momentOfInput(expires) ?? null },
+        })
+      }
+    >
+      <TextField
+        label={common.common.name}
+        isRequired
+        autoFocus
+        value={name}
+        onChange={setName}
+        error={errorAt(write.error, "name")}
+      />
+      <TextField
+        kind="datetime-local"
+        label={common.common.expires}
+        hint={t.expiresHint}
+        value={expires}
+        onChange={setExpires}
+        error={errorAt(write.error, "expiresAt")}
+      />
+      <ScopeGrid chosen={scopes} onChange={setScopes} error={errorAt(write.error, "scopes")} />
+      {scopes.length === 0 && <p className="muted">{t.noScopes}</p>}
+      <Unseen error={write.error} />
+    </FormDialog>
+  )
+}
+
+const graces = ["0", "3600", "86400", "604800"] as const
+
+export const RotateToken = ({
+  account,
+  onClose,
+  onSecret,
+  token,
+}: {
+  readonly account: ServiceAccount
+  readonly token: Token
+  readonly onClose: () => void
+  readonly onSecret: (secret: string) => void
+}) => {
+  const [grace, setGrace] = useState<string>("0")
+  const write = useWrite("POST /api/service-accounts/:serviceAccountSlug/tokens/:tokenSlug/rotate", {
+    ...STALE,
+    done: (issued) => onSecret(issued.token),
+  })
+  return (
+    <FormDialog
+      title={t.rotate(token.name)}
+      submit={common.common.rotate}
+      onClose={onClose}
+      error={write.error}
+      isPending={write.isPending}
+      onSubmit={() =>
+        write.mutate({
+          params: { serviceAccountSlug: account.slug, tokenSlug: token.slug },
+          body: { gracePeriodSeconds: Number(grace) },
+        })
+      }
+    >
+      <p>{t.rotateText}</p>
+      <SelectField
+        label={t.grace}
+        value={grace}
+        onChange={setGrace}
+        choices={graces.map((id) => ({ id, title: t.graces[id] }))}
+      />
+      <Unseen error={write.error} />
+    </FormDialog>
+  )
+}
+
+export const RevokeToken = ({
+  account,
+  onClose,
+  token,
+}: {
+  readonly account: ServiceAccount
+  readonly token: Token
+  readonly onClose: () => void
+}) => {
+  const write = useWrite("DELETE /api/service-accounts/:serviceAccountSlug/tokens/:tokenSlug", {
+    ...STALE,
+    done: onClose,
+  })
+  return (
+    <ConfirmDialog
+      title={t.revoke(token.name)}
+      submit={common.common.revoke}
+      onClose={onClose}
+      error={write.error}
+      isPending={write.isPending}
+      onConfirm={() => write.mutate({ params: { serviceAccountSlug: account.slug, tokenSlug: token.slug } })}
+    >
+      <p>{t.revokeText}</p>
+    </ConfirmDialog>
+  )
+}

@@ -1,0 +1,120 @@
+/** The tokens of a service account: who uses them, until when, and who revoked them. */
+import { Plus } from "lucide-react"
+import { useState } from "react"
+import type { ServiceAccount, Token } from "../kernel/Contract.ts"
+import { useRows } from "../kernel/Queries.ts"
+import { useCan } from "../kernel/Scopes.ts"
+import { t as common } from "../kernel/texts.en.ts"
+import { Button } from "../widgets/Button.tsx"
+import { DataTable } from "../widgets/DataTable.tsx"
+import type { Column } from "../widgets/DataTable.tsx"
+import { SecretDialog } from "../widgets/Secret.tsx"
+import { Empty } from "../widgets/States.tsx"
+import { Moment, Tag } from "../widgets/Tag.tsx"
+import { t } from "./texts.en.ts"
+import { IssueToken, RevokeToken, RotateToken } from "./TokenDialogs.tsx"
+
+type Opened =
+  | { readonly kind: "issue" }
+  | { readonly kind: "rotate"; readonly token: Token }
+  | { readonly kind: "revoke"; readonly token: Token }
+  | { readonly kind: "secret"; readonly secret: string }
+
+const stateOf = ({ expiresAt, revokedAt }: Token, now = Date.now()): keyof typeof t.states =>
+  revokedAt !== null ? "revoked" : expiresAt !== null && Date.parse(expiresAt) <= now ? "expired" : "active"
+
+const tones = { active: "ok", expired: "muted", revoked: "muted" } as const
+
+const columns: ReadonlyArray<Column<Token>> = [
+  {
+    id: "name",
+    title: t.token,
+    width: "1.6fr",
+    cell: ({ lastFour, name }) => (
+      <>
+        {name}
+        <span className="sub">...{lastFour}</span>
+      </>
+    ),
+  },
+  { id: "scopes", title: t.scopes, width: "2.2fr", cell: ({ scopes }) => scopes.join(", ") },
+  {
+    id: "used",
+    title: t.lastUsed,
+    width: "1fr",
+    cell: ({ lastUsedAt }) => (lastUsedAt === null ? t.neverUsed : <Moment at={lastUsedAt} relative />),
+  },
+  {
+    id: "expires",
+    title: common.common.expires,
+    width: "1fr",
+    cell: ({ expiresAt }) => (expiresAt === null ? common.common.never : <Moment at={expiresAt} relative />),
+  },
+  {
+    id: "state",
+    title: common.common.state,
+    width: "1.2fr",
+    cell: (token) => {
+      const state = stateOf(token)
+      return (
+        <>
+          <Tag tone={tones[state]}>{t.states[state]}</Tag>
+          {token.revokedBy !== null && <span className="sub">{t.revokedBy(token.revokedBy.name)}</span>}
+        </>
+      )
+    },
+  },
+]
+
+export const Tokens = ({ account }: { readonly account: ServiceAccount }) => {
+  const rows = useRows("GET /api/service-accounts/:serviceAccountSlug/tokens", {
+    params: { serviceAccountSlug: account.slug },
+  })
+  const mayWrite = useCan("write:tokens")
+  const [opened, setOpened] = useState<Opened>()
+  const close = () => setOpened(undefined)
+  const shown = (secret: string) => setOpened({ kind: "secret", secret })
+  const actions: Column<Token> = {
+    id: "actions",
+    title: common.common.actions,
+    width: "170px",
+    isUntitled: true,
+    cell: (token) =>
+      stateOf(token) === "active" ? (
+        <span className="inline">
+          <Button look="quiet" onPress={() => setOpened({ kind: "rotate", token })}>
+            {common.common.rotate} <span className="visually-hidden">{token.name}</span>
+          </Button>
+          <Button look="quiet" onPress={() => setOpened({ kind: "revoke", token })}>
+            {common.common.revoke} <span className="visually-hidden">{token.name}</span>
+          </Button>
+        </span>
+      ) : null,
+  }
+  return (
+    <>
+      {mayWrite && (
+        <div className="tab-tools">
+          <Button icon={<Plus aria-hidden size={16} />} onPress={() => setOpened({ kind: "issue" })}>
+            {t.issue}
+          </Button>
+        </div>
+      )}
+      <DataTable
+        label={t.tabs.tokens}
+        columns={mayWrite ? [...columns, actions] : columns}
+        rows={rows}
+        rowKey={({ id }) => id}
+        empty={<Empty title={t.noTokens}>{t.noTokensDetail}</Empty>}
+      />
+      {opened?.kind === "issue" && <IssueToken account={account} onClose={close} onSecret={shown} />}
+      {opened?.kind === "rotate" && (
+        <RotateToken account={account} token={opened.token} onClose={close} onSecret={shown} />
+      )}
+      {opened?.kind === "revoke" && <RevokeToken account={account} token={opened.token} onClose={close} />}
+      {opened?.kind === "secret" && (
+        <SecretDialog secret={{ title: t.secret, hint: t.secretHint, value: opened.secret }} onClose={close} />
+      )}
+    </>
+  )
+}
