@@ -59,49 +59,57 @@ run("Format", [script("oxfmt"), "--check", "."])
 run("Generated files", ["src/cli.ts", "openapi", "--check"])
 // What measures the process or injects faults at certain times runs alone. The other files run two at a time.
 const alone = ["test/faults", "test/guard", "test/start"]
-const filesOf = (folders: ReadonlyArray<string>) => folders.map((folder) => `${folder}/**`)
-const twoAtATime = (excluded: ReadonlyArray<string>) => [
+// Folders and files that start processes or a dedicated database, or that do not depend on the server version: they run once. A
+// file is named by the end or the beginning of its path.
+const onceFolders = [
+  "test/client",
+  "test/clients",
+  "test/cli",
+  "test/connectors",
+  "test/console",
+  "test/contract",
+  "test/deploy",
+  "test/kernel",
+  "test/openapi",
+  "test/pages",
+  "test/http",
+  "test/infra",
+  "test/offline",
+]
+const onceFiles = [
+  "test/access/Gateway",
+  "test/audit/Commands.test.ts",
+  "test/audit/Tree.test.ts",
+  "test/journeys/DemoProcess.test.ts",
+  "test/maintenance/SecretKeys.test.ts",
+  "test/offline-bundles/Example.test.ts",
+  "test/people/Process.test.ts",
+  "test/people/SignIn.test.ts",
+  "test/webhooks/Sender.test.ts",
+  // What a killed process leaves behind is the same on each version.
+  "Kills.test.ts",
+]
+const globsOf = (folders: ReadonlyArray<string>, files: ReadonlyArray<string> = []) => [
+  ...folders.map((folder) => `${folder}/**`),
+  ...files.map((file) => (file.startsWith("test/") ? `${file}*` : `**/*${file}`)),
+]
+const twoAtATime = (excluded: ReadonlyArray<string>, ...more: ReadonlyArray<string>) => [
   script("vitest"),
   "run",
   "--maxWorkers=2",
   ...excluded.flatMap((pattern) => ["--exclude", pattern]),
+  ...more,
 ]
-run("Tests on the embedded database", twoAtATime(filesOf(alone)))
+// These files share the modules of their worker: loading them for each file would take as long as the tests.
+const onAnyDatabase = twoAtATime([...globsOf(alone), ...globsOf(onceFolders, onceFiles)], "--no-isolate")
+run("Tests on the embedded database", onAnyDatabase)
+run("Tests that run once", twoAtATime(globsOf(alone), ...onceFolders.map((folder) => `${folder}/`), ...onceFiles))
 run("Tests of processes and their faults", [script("vitest"), "run", "--maxWorkers=1", ...alone])
-
-// Files that start a dedicated database, or that do not depend on the server version, run only once.
-const runOnce = [
-  ...filesOf(alone),
-  "test/client/**",
-  "test/clients/**",
-  "test/cli/**",
-  "test/console/**",
-  "test/contract/**",
-  "test/deploy/**",
-  "test/kernel/**",
-  "test/openapi/**",
-  "test/pages/**",
-  "test/http/**",
-  "test/infra/**",
-  "test/maintenance/SecretKeys.test.ts",
-  "test/people/Process.test.ts",
-  "test/people/SignIn.test.ts",
-  "test/offline/**",
-  "test/webhooks/Sender.test.ts",
-  "test/access/Gateway*.test.ts",
-  "test/audit/Commands.test.ts",
-  "test/audit/Tree.test.ts",
-  "test/connectors/**",
-  "test/journeys/DemoProcess.test.ts",
-  "test/offline-bundles/Example.test.ts",
-  // What a killed process leaves behind is the same on each version.
-  "test/**/*Kills.test.ts",
-]
 
 const server = process.env["TEST_DATABASE_URL"] ?? LOCAL_SERVER
 if (await isReachable(server)) {
   // Each file has a dedicated database. Any server has enough connections for two files.
-  run("Tests on the PostgreSQL server", twoAtATime(runOnce), { TEST_DATABASE_URL: server })
+  run("Tests on the PostgreSQL server", onAnyDatabase, { TEST_DATABASE_URL: server })
 } else {
   console.log("\n=== No PostgreSQL server of version 15 or newer is reachable: only the embedded database was tested")
 }
