@@ -25,8 +25,7 @@ export const CreateAccount = ({
       submit={common.common.create}
       fields={["name", "slug"]}
       onClose={onClose}
-      error={write.error}
-      isPending={write.isPending}
+      write={write}
       onSubmit={() => write.mutate({ body: defined({ name, slug: slug === "" ? undefined : slug }) })}
     >
       <TextField
@@ -65,8 +64,7 @@ export const EditAccount = ({
       submit={common.common.save}
       fields={["name", "externalId"]}
       onClose={onClose}
-      error={write.error}
-      isPending={write.isPending}
+      write={write}
       onSubmit={() =>
         write.mutate({
           params: { serviceAccountSlug: account.slug },
@@ -109,8 +107,7 @@ export const DeleteAccount = ({
       title={t.remove(account.name)}
       submit={common.common.remove}
       onClose={onClose}
-      error={write.error}
-      isPending={write.isPending}
+      write={write}
       onConfirm={() => write.mutate({ params: { serviceAccountSlug: account.slug } })}
     >
       <p>{t.removeText}</p>

@@ -9,8 +9,8 @@ import { t as common } from "../kernel/texts.en.ts"
 import { Button } from "../widgets/Button.tsx"
 import { DataTable } from "../widgets/DataTable.tsx"
 import type { Column } from "../widgets/DataTable.tsx"
+import { nameColumn } from "../widgets/records/Columns.tsx"
 import { PageHead } from "../widgets/Page.tsx"
-import { RecordLink } from "../widgets/records/Links.tsx"
 import { Empty, ReadOnly } from "../widgets/States.tsx"
 import { Moment } from "../widgets/Tag.tsx"
 import { CreateAccount } from "./AccountForms.tsx"
@@ -19,19 +19,7 @@ import { t } from "./texts.en.ts"
 type Account = Item<"GET /api/service-accounts">
 
 const columns: ReadonlyArray<Column<Account>> = [
-  {
-    id: "name",
-    title: common.common.name,
-    width: "2fr",
-    cell: ({ name, slug }) => (
-      <>
-        <RecordLink kind="serviceAccount" slug={slug}>
-          {name}
-        </RecordLink>
-        <span className="sub">{slug}</span>
-      </>
-    ),
-  },
+  nameColumn("serviceAccount", "2fr"),
   { id: "external", title: t.externalId, width: "1.5fr", cell: ({ externalId }) => externalId },
   {
     id: "created",

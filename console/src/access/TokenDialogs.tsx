@@ -41,8 +41,7 @@ export const IssueToken = ({
       submit={t.issue}
       fields={["name", "scopes", "expiresAt"]}
       onClose={onClose}
-      error={write.error}
-      isPending={write.isPending}
+      write={write}
       isDisabled={scopes.length === 0}
       onSubmit={() =>
         write.mutate({
@@ -97,8 +96,7 @@ export const RotateToken = ({
       title={t.rotate(token.name)}
       submit={common.common.rotate}
       onClose={onClose}
-      error={write.error}
-      isPending={write.isPending}
+      write={write}
       onSubmit={() =>
         write.mutate({
           params: { serviceAccountSlug: account.slug, tokenSlug: token.slug },
@@ -136,8 +134,7 @@ export const RevokeToken = ({
       title={t.revoke(token.name)}
       submit={common.common.revoke}
       onClose={onClose}
-      error={write.error}
-      isPending={write.isPending}
+      write={write}
       onConfirm={() => write.mutate({ params: { serviceAccountSlug: account.slug, tokenSlug: token.slug } })}
     >
       <p>{t.revokeText}</p>

@@ -9,8 +9,9 @@ import { Button } from "../widgets/Button.tsx"
 import { DataTable } from "../widgets/DataTable.tsx"
 import type { Column } from "../widgets/DataTable.tsx"
 import { SecretDialog } from "../widgets/Secret.tsx"
+import { ValidityTag, validityOf } from "../widgets/records/Validity.tsx"
 import { Empty } from "../widgets/States.tsx"
-import { Moment, Tag } from "../widgets/Tag.tsx"
+import { Moment } from "../widgets/Tag.tsx"
 import { t } from "./texts.en.ts"
 import { IssueToken, RevokeToken, RotateToken } from "./TokenDialogs.tsx"
 
@@ -19,11 +20,6 @@ type Opened =
   | { readonly kind: "rotate"; readonly token: Token }
   | { readonly kind: "revoke"; readonly token: Token }
   | { readonly kind: "secret"; readonly secret: string }
-
-const stateOf = ({ expiresAt, revokedAt }: Token, now = Date.now()): keyof typeof t.states =>
-  revokedAt !== null ? "revoked" : expiresAt !== null && Date.parse(expiresAt) <= now ? "expired" : "active"
-
-const tones = { active: "ok", expired: "muted", revoked: "muted" } as const
 
 const columns: ReadonlyArray<Column<Token>> = [
   {
@@ -54,15 +50,12 @@ const columns: ReadonlyArray<Column<Token>> = [
     id: "state",
     title: common.common.state,
     width: "1.2fr",
-    cell: (token) => {
-      const state = stateOf(token)
-      return (
-        <>
-          <Tag tone={tones[state]}>{t.states[state]}</Tag>
-          {token.revokedBy !== null && <span className="sub">{t.revokedBy(token.revokedBy.name)}</span>}
-        </>
-      )
-    },
+    cell: (token) => (
+      <>
+        <ValidityTag of={token} texts={t.states} />
+        {token.revokedBy !== null && <span className="sub">{t.revokedBy(token.revokedBy.name)}</span>}
+      </>
+    ),
   },
 ]
 
@@ -80,7 +73,7 @@ export const Tokens = ({ account }: { readonly account: ServiceAccount }) => {
     width: "170px",
     isUntitled: true,
     cell: (token) =>
-      stateOf(token) === "active" ? (
+      validityOf(token) === "valid" ? (
         <span className="inline">
           <Button look="quiet" onPress={() => setOpened({ kind: "rotate", token })}>
             {common.common.rotate} <span className="visually-hidden">{token.name}</span>

@@ -30,7 +30,7 @@ export const t = {
   token: "Token",
   lastUsed: "Last used",
   neverUsed: "Never",
-  states: { active: "Active", expired: "Expired", revoked: "Revoked" },
+  states: { valid: "Active", expired: "Expired", revoked: "Revoked" },
   revokedBy: (who: string) => `by ${who}`,
   revoke: (name: string) => `Revoke the token "${name}"?`,
   revokeText: "The next request with it fails. This cannot be undone.",

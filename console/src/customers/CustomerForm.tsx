@@ -1,6 +1,7 @@
 /** Creates or changes a customer. */
 import { useState } from "react"
 import type { Customer } from "../kernel/Contract.ts"
+import { orNull, orUndefined } from "../kernel/Inputs.ts"
 import { defined, useWrite } from "../kernel/Queries.ts"
 import { t as common } from "../kernel/texts.en.ts"
 import { TextField } from "../widgets/forms/Fields.tsx"
@@ -9,8 +10,6 @@ import { t } from "./texts.en.ts"
 
 const FIELDS = ["name", "slug", "domain", "externalCustomerId"] as const
 type Values = Readonly<Record<(typeof FIELDS)[number], string>>
-
-const orNull = (text: string) => (text.trim() === "" ? null : text.trim())
 
 const Fields = ({
   error,
@@ -53,13 +52,12 @@ export const CreateCustomer = ({
       submit={common.common.create}
       fields={FIELDS}
       onClose={onClose}
-      error={write.error}
-      isPending={write.isPending}
+      write={write}
       onSubmit={() =>
         write.mutate({
           body: defined({
             name: values.name,
-            slug: values.slug.trim() === "" ? undefined : values.slug.trim(),
+            slug: orUndefined(values.slug),
             domain: orNull(values.domain),
             externalCustomerId: orNull(values.externalCustomerId),
           }),
@@ -85,8 +83,7 @@ export const EditCustomer = ({ customer, onClose }: { readonly customer: Custome
       submit={common.common.save}
       fields={FIELDS}
       onClose={onClose}
-      error={write.error}
-      isPending={write.isPending}
+      write={write}
       onSubmit={() =>
         write.mutate({
           params: { customerSlug: customer.slug },

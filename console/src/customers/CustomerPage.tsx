@@ -11,6 +11,7 @@ import { usePathName, useUrl } from "../kernel/Url.ts"
 import { Button } from "../widgets/Button.tsx"
 import { DataTable } from "../widgets/DataTable.tsx"
 import type { Column } from "../widgets/DataTable.tsx"
+import { nameColumn } from "../widgets/records/Columns.tsx"
 import { Facts, PageHead } from "../widgets/Page.tsx"
 import { EventList } from "../widgets/records/EventList.tsx"
 import { ImpactDialog } from "../widgets/records/ImpactDialog.tsx"
@@ -22,19 +23,7 @@ import { EditCustomer } from "./CustomerForm.tsx"
 import { t } from "./texts.en.ts"
 
 const instanceColumns: ReadonlyArray<Column<Instance>> = [
-  {
-    id: "name",
-    title: common.common.name,
-    width: "2.5fr",
-    cell: ({ name, slug }) => (
-      <>
-        <RecordLink kind="instance" slug={slug}>
-          {name}
-        </RecordLink>
-        <span className="sub">{slug}</span>
-      </>
-    ),
-  },
+  nameColumn("instance", "2.5fr"),
   {
     id: "license",
     title: t.license,
@@ -111,8 +100,7 @@ const DeleteCustomer = ({ customer, onClose }: { readonly customer: Customer; re
         )
         return answer as DryRun<"DELETE /api/customers/:customerSlug">
       }}
-      error={write.error}
-      isPending={write.isPending}
+      write={write}
       onConfirm={() => write.mutate({ params })}
       onClose={onClose}
     />

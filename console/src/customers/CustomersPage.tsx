@@ -10,28 +10,16 @@ import { useUrl } from "../kernel/Url.ts"
 import { Button } from "../widgets/Button.tsx"
 import { DataTable } from "../widgets/DataTable.tsx"
 import type { Column } from "../widgets/DataTable.tsx"
+import { nameColumn, updatedColumn } from "../widgets/records/Columns.tsx"
 import { FilterField } from "../widgets/forms/FilterField.tsx"
 import { PageHead } from "../widgets/Page.tsx"
-import { RecordLink } from "../widgets/records/Links.tsx"
-import { Empty, ReadOnly } from "../widgets/States.tsx"
-import { Moment, Tag } from "../widgets/Tag.tsx"
+import { EmptyList, ReadOnly } from "../widgets/States.tsx"
+import { Tag } from "../widgets/Tag.tsx"
 import { CreateCustomer } from "./CustomerForm.tsx"
 import { t } from "./texts.en.ts"
 
 const columns: ReadonlyArray<Column<Customer>> = [
-  {
-    id: "name",
-    title: common.common.name,
-    width: "2.5fr",
-    cell: ({ name, slug }) => (
-      <>
-        <RecordLink kind="customer" slug={slug}>
-          {name}
-        </RecordLink>
-        <span className="sub">{slug}</span>
-      </>
-    ),
-  },
+  nameColumn("customer", "2.5fr"),
   { id: "domain", title: t.domain, width: "1.5fr", cell: ({ domain }) => domain },
   { id: "external", title: t.externalId, width: "1.5fr", cell: ({ externalCustomerId }) => externalCustomerId },
   {
@@ -48,12 +36,7 @@ const columns: ReadonlyArray<Column<Customer>> = [
       </span>
     ),
   },
-  {
-    id: "updated",
-    title: common.common.updated,
-    width: "110px",
-    cell: ({ updatedAt }) => <Moment at={updatedAt} relative />,
-  },
+  updatedColumn,
 ]
 
 export const Page = () => {
@@ -84,13 +67,9 @@ export const Page = () => {
         rows={rows}
         rowKey={({ id }) => id}
         empty={
-          isFiltered ? (
-            <Empty title={common.states.noMatch}>{common.states.noMatchDetail}</Empty>
-          ) : (
-            <Empty title={t.empty} action={create}>
-              {t.emptyDetail}
-            </Empty>
-          )
+          <EmptyList isFiltered={isFiltered} title={t.empty} action={create}>
+            {t.emptyDetail}
+          </EmptyList>
         }
       />
       {isCreating && (

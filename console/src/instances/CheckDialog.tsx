@@ -150,8 +150,7 @@ export const CheckDialog = ({
           title={t.checks.consumeTitle}
           submit={t.checks.consume}
           onClose={() => setAsking(false)}
-          error={consume.error}
-          isPending={consume.isPending}
+          write={consume}
           onConfirm={() => consume.mutate({ ...request, body: { ...request.body, consume: true } })}
         >
           <p>{t.checks.consumeText}</p>

@@ -2,6 +2,7 @@
 import { useState } from "react"
 import type { Instance } from "../kernel/Contract.ts"
 import { inputOfMoment, momentOfInput } from "../kernel/Formats.ts"
+import { orUndefined } from "../kernel/Inputs.ts"
 import { defined, useWrite } from "../kernel/Queries.ts"
 import { t as common } from "../kernel/texts.en.ts"
 import { TextField } from "../widgets/forms/Fields.tsx"
@@ -58,16 +59,16 @@ export const InstanceForm = ({
     done: () => onSaved(values.slug),
   })
   const isNew = instance === undefined
-  const { error, isPending } = isNew ? create : update
+  const write = isNew ? create : update
   const field = (name: (typeof FIELDS)[number]) => ({
     value: values[name],
     onChange: (value: string) => setValues({ ...values, [name]: value }),
-    error: errorAt(error, name),
+    error: errorAt(write.error, name),
   })
   const submit = () => {
     const body = bodyOf(values)
     if (isNew) {
-      const slug = values.slug.trim() === "" ? undefined : values.slug.trim()
+      const slug = orUndefined(values.slug)
       create.mutate({ body: defined({ ...body, slug, customerSlug: values.customerSlug.trim() }) })
       return
     }
@@ -84,8 +85,7 @@ export const InstanceForm = ({
       submit={isNew ? common.common.create : common.common.save}
       fields={FIELDS}
       onClose={onClose}
-      error={error}
-      isPending={isPending}
+      write={write}
       onSubmit={submit}
     >
       <TextField label={common.common.name} isRequired autoFocus {...field("name")} />

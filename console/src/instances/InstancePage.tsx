@@ -49,8 +49,7 @@ const DeleteInstance = ({ instance, onClose }: { readonly instance: Instance; re
         )
         return answer as DryRun<"DELETE /api/instances/:instanceSlug">
       }}
-      error={write.error}
-      isPending={write.isPending}
+      write={write}
       onConfirm={() => write.mutate({ params })}
       onClose={onClose}
     />

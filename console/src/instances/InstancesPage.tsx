@@ -3,7 +3,7 @@ import { useNavigate } from "@tanstack/react-router"
 import { Plus } from "lucide-react"
 import { useCallback, useState } from "react"
 import type { Instance } from "../kernel/Contract.ts"
-import { formatBoundary, plusDays } from "../kernel/Formats.ts"
+import { formatBoundary, plusDays, thisHour } from "../kernel/Formats.ts"
 import { useRows } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
 import { t as common } from "../kernel/texts.en.ts"
@@ -11,29 +11,18 @@ import { useUrl } from "../kernel/Url.ts"
 import { Button } from "../widgets/Button.tsx"
 import { DataTable } from "../widgets/DataTable.tsx"
 import type { Column } from "../widgets/DataTable.tsx"
+import { nameColumn } from "../widgets/records/Columns.tsx"
 import { FilterField } from "../widgets/forms/FilterField.tsx"
 import { SelectField } from "../widgets/forms/Fields.tsx"
 import { PageHead } from "../widgets/Page.tsx"
 import { RecordLink } from "../widgets/records/Links.tsx"
-import { Empty, ReadOnly } from "../widgets/States.tsx"
+import { EmptyList, ReadOnly } from "../widgets/States.tsx"
 import { InstanceForm } from "./InstanceForm.tsx"
 import { TermState } from "./Term.tsx"
 import { t } from "./texts.en.ts"
 
 const columns: ReadonlyArray<Column<Instance>> = [
-  {
-    id: "name",
-    title: common.common.name,
-    width: "2.5fr",
-    cell: ({ name, slug }) => (
-      <>
-        <RecordLink kind="instance" slug={slug}>
-          {name}
-        </RecordLink>
-        <span className="sub">{slug}</span>
-      </>
-    ),
-  },
+  nameColumn("instance", "2.5fr"),
   {
     id: "customer",
     title: t.customer,
@@ -57,9 +46,9 @@ const columns: ReadonlyArray<Column<Instance>> = [
 
 const ENDING_DAYS = 30
 
-/** The filter of the term as a range of end dates. The hour is enough, and keeps the request the same for a while. */
+/** The filter of the term as a range of end dates. */
 const rangeOf = (term: string): { readonly endsAfter?: string; readonly endsBefore?: string } => {
-  const hour = new Date(Math.floor(Date.now() / 3_600_000) * 3_600_000).toISOString()
+  const hour = thisHour()
   if (term === "ended") return { endsBefore: hour }
   return term === "ending" ? { endsAfter: hour, endsBefore: plusDays(hour, ENDING_DAYS) } : {}
 }
@@ -108,13 +97,9 @@ export const Page = () => {
         rows={rows}
         rowKey={({ id }) => id}
         empty={
-          isFiltered ? (
-            <Empty title={common.states.noMatch}>{common.states.noMatchDetail}</Empty>
-          ) : (
-            <Empty title={t.empty} action={button}>
-              {t.emptyDetail}
-            </Empty>
-          )
+          <EmptyList isFiltered={isFiltered} title={t.empty} action={button}>
+            {t.emptyDetail}
+          </EmptyList>
         }
       />
       {isCreating && (

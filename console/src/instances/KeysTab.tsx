@@ -12,8 +12,9 @@ import type { Column } from "../widgets/DataTable.tsx"
 import { CheckField, TextField } from "../widgets/forms/Fields.tsx"
 import { ConfirmDialog, errorAt, FormDialog } from "../widgets/forms/Form.tsx"
 import { SecretDialog } from "../widgets/Secret.tsx"
+import { ValidityTag, validityOf } from "../widgets/records/Validity.tsx"
 import { Empty, NotAllowed } from "../widgets/States.tsx"
-import { Code, Moment, Tag } from "../widgets/Tag.tsx"
+import { Code, Moment } from "../widgets/Tag.tsx"
 import { t } from "./texts.en.ts"
 
 type KeyScope = NonNullable<Body<"POST /api/instances/:instanceSlug/keys">["scopes"]>[number]
@@ -47,8 +48,7 @@ const CreateKey = ({
       submit={common.common.create}
       fields={["name", "expiresAt"]}
       onClose={onClose}
-      error={write.error}
-      isPending={write.isPending}
+      write={write}
       onSubmit={() =>
         write.mutate({
           params: { instanceSlug },
@@ -110,8 +110,7 @@ const RotateKey = ({
       submit={common.common.rotate}
       fields={["gracePeriodSeconds"]}
       onClose={onClose}
-      error={write.error}
-      isPending={write.isPending}
+      write={write}
       onSubmit={() =>
         write.mutate({
           params: { instanceSlug, keySlug: licenseKey.slug },
@@ -149,26 +148,13 @@ const RevokeKey = ({
       title={t.keys.revokeTitle(licenseKey.name)}
       submit={common.common.revoke}
       onClose={onClose}
-      error={write.error}
-      isPending={write.isPending}
+      write={write}
       onConfirm={() => write.mutate({ params: { instanceSlug, keySlug: licenseKey.slug } })}
     >
       <p>{t.keys.revokeText}</p>
     </ConfirmDialog>
   )
 }
-
-const isEnded = ({ expiresAt, revokedAt }: LicenseKey) =>
-  revokedAt !== null || (expiresAt !== null && Date.parse(expiresAt) <= Date.now())
-
-const State = ({ licenseKey }: { readonly licenseKey: LicenseKey }) =>
-  licenseKey.revokedAt !== null ? (
-    <Tag tone="muted">{t.keys.revoked}</Tag>
-  ) : isEnded(licenseKey) ? (
-    <Tag tone="muted">{t.keys.expired}</Tag>
-  ) : (
-    <Tag tone="ok">{t.keys.valid}</Tag>
-  )
 
 type Opened =
   | { readonly kind: "rotate" | "revoke"; readonly key: LicenseKey }
@@ -207,14 +193,14 @@ export const KeysTab = ({ instanceSlug }: { readonly instanceSlug: string }) => 
       width: "1.2fr",
       cell: ({ expiresAt }) => (expiresAt === null ? common.common.never : <Moment at={expiresAt} />),
     },
-    { id: "state", title: common.common.state, width: "1fr", cell: (key) => <State licenseKey={key} /> },
+    { id: "state", title: common.common.state, width: "1fr", cell: (key) => <ValidityTag of={key} texts={t.keys} /> },
     {
       id: "actions",
       title: common.common.actions,
       width: "140px",
       isUntitled: true,
       cell: (key) =>
-        mayWrite && !isEnded(key) ? (
+        mayWrite && validityOf(key) === "valid" ? (
           <span className="inline">
             <Button look="quiet" onPress={() => setOpened({ kind: "rotate", key })}>
               {common.common.rotate}

@@ -14,8 +14,9 @@ import { Dialog, DialogActions } from "../widgets/Dialog.tsx"
 import { TextField } from "../widgets/forms/Fields.tsx"
 import { errorAt, FormDialog } from "../widgets/forms/Form.tsx"
 import { ImpactDialog } from "../widgets/records/ImpactDialog.tsx"
+import { ValidityTag, validityOf } from "../widgets/records/Validity.tsx"
 import { Empty, Read } from "../widgets/States.tsx"
-import { Code, Moment, Tag } from "../widgets/Tag.tsx"
+import { Code, Moment } from "../widgets/Tag.tsx"
 import { t } from "./texts.en.ts"
 
 const DAY_SECONDS = 86_400
@@ -42,8 +43,7 @@ export const IssueBundle = ({
       submit={t.issueBundle}
       fields={["ttlSeconds", "graceSeconds"]}
       onClose={onClose}
-      error={write.error}
-      isPending={write.isPending}
+      write={write}
       onSubmit={() =>
         write.mutate({
           params: { instanceSlug },
@@ -119,22 +119,12 @@ const RevokeBundle = ({ bundle, onClose }: { readonly bundle: OfflineBundle; rea
         )
         return answer as DryRun<"DELETE /api/instances/:instanceSlug/offline-bundles/:bundleId">
       }}
-      error={write.error}
-      isPending={write.isPending}
+      write={write}
       onConfirm={() => write.mutate({ params })}
       onClose={onClose}
     />
   )
 }
-
-const isEnded = ({ expiresAt, revokedAt }: OfflineBundle) => revokedAt !== null || Date.parse(expiresAt) <= Date.now()
-
-const State = ({ bundle }: { readonly bundle: OfflineBundle }) =>
-  isEnded(bundle) ? (
-    <Tag tone="muted">{bundle.revokedAt === null ? t.offline.expired : t.offline.revoked}</Tag>
-  ) : (
-    <Tag tone="ok">{t.offline.valid}</Tag>
-  )
 
 export const OfflineTab = ({ instanceSlug }: { readonly instanceSlug: string }) => {
   const mayWrite = useCan("write:instances")
@@ -146,7 +136,12 @@ export const OfflineTab = ({ instanceSlug }: { readonly instanceSlug: string }) 
     { id: "renew", title: t.offline.renew, width: "1.2fr", cell: ({ renewAt }) => formatMoment(renewAt) },
     { id: "expires", title: common.common.expires, width: "1.2fr", cell: ({ expiresAt }) => <Moment at={expiresAt} /> },
     { id: "key", title: t.offline.keyId, width: "1.2fr", cell: ({ keyId }) => <Code>{keyId}</Code> },
-    { id: "state", title: common.common.state, width: "1fr", cell: (bundle) => <State bundle={bundle} /> },
+    {
+      id: "state",
+      title: common.common.state,
+      width: "1fr",
+      cell: (bundle) => <ValidityTag of={bundle} texts={t.offline} />,
+    },
     {
       id: "actions",
       title: common.common.actions,
@@ -157,7 +152,7 @@ export const OfflineTab = ({ instanceSlug }: { readonly instanceSlug: string }) 
           <Button look="quiet" onPress={() => setOpened({ kind: "show", bundle })}>
             {t.offline.download}
           </Button>
-          {mayWrite && !isEnded(bundle) && (
+          {mayWrite && validityOf(bundle) === "valid" && (
             <Button look="quiet" onPress={() => setOpened({ kind: "revoke", bundle })}>
               {common.common.revoke}
             </Button>

@@ -65,8 +65,7 @@ const OverrideForm = ({
       submit={common.common.save}
       fields={FIELDS}
       onClose={onClose}
-      error={write.error}
-      isPending={write.isPending}
+      write={write}
       onSubmit={() =>
         write.mutate({
           params: { instanceSlug, entitlementSlug: values.entitlement.trim() },
@@ -130,8 +129,7 @@ const EndDialog = ({ onClose, override }: { readonly override: Override; readonl
       title={t.overrides.endTitle(override.entitlement)}
       submit={t.overrides.end}
       onClose={onClose}
-      error={write.error}
-      isPending={write.isPending}
+      write={write}
       onConfirm={() =>
         write.mutate({ params: { instanceSlug: override.instance, entitlementSlug: override.entitlement } })
       }

@@ -25,8 +25,7 @@ const EndDialog = ({ lease, onClose }: { readonly lease: Lease; readonly onClose
       title={t.seats.endTitle(lease.holder)}
       submit={t.seats.end}
       onClose={onClose}
-      error={write.error}
-      isPending={write.isPending}
+      write={write}
       onConfirm={() => write.mutate({ params: { instanceSlug: instance, entitlementSlug: entitlement, leaseId: id } })}
     >
       <p>{t.seats.endText}</p>

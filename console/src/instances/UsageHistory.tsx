@@ -74,8 +74,7 @@ const VoidDialog = ({
       title={t.history.voidTitle}
       submit={t.history.void}
       onClose={onClose}
-      error={write.error}
-      isPending={write.isPending}
+      write={write}
       onConfirm={() => write.mutate({ params: { ...params, eventId: event.id } })}
     >
       <p>{t.history.voidText(formatAmount(event.value), formatMoment(event.timestamp))}</p>

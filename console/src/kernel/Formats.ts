@@ -1,5 +1,8 @@
 /** Dates in the reader's notation: local time with UTC beside it; terms and periods in UTC first, because they end there. */
 
+/** An hour in milliseconds. */
+export const HOUR_MS = 3_600_000
+
 const local = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" })
 const localShort = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" })
 const utc = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium", timeZone: "UTC" })
@@ -76,3 +79,6 @@ export const words = (constant: string): string => {
   const text = constant.replaceAll("_", " ").toLowerCase()
   return text.slice(0, 1).toUpperCase() + text.slice(1)
 }
+
+/** The beginning of this hour. Requests with it stay the same for a while, so their answers stay in the cache. */
+export const thisHour = (): string => new Date(Math.floor(Date.now() / HOUR_MS) * HOUR_MS).toISOString()

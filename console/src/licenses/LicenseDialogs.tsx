@@ -38,8 +38,7 @@ export const TransitionLicense = ({
         const answer = await call(operation, { params, query: { dryRun: "true" } }, { signal })
         return answer as DryRun<typeof operation>
       }}
-      error={write.error}
-      isPending={write.isPending}
+      write={write}
       onConfirm={() => write.mutate({ params })}
       onClose={onClose}
     />
@@ -70,8 +69,7 @@ export const DeleteLicense = ({
         )
         return answer as DryRun<"DELETE /api/licenses/:licenseSlug">
       }}
-      error={write.error}
-      isPending={write.isPending}
+      write={write}
       onConfirm={() => write.mutate({ params })}
       onClose={onClose}
     />

@@ -7,29 +7,18 @@ import { t as common } from "../kernel/texts.en.ts"
 import { useUrl } from "../kernel/Url.ts"
 import { DataTable } from "../widgets/DataTable.tsx"
 import type { Column } from "../widgets/DataTable.tsx"
+import { nameColumn, updatedColumn } from "../widgets/records/Columns.tsx"
 import { FilterField } from "../widgets/forms/FilterField.tsx"
 import { SelectField } from "../widgets/forms/Fields.tsx"
 import { PageHead } from "../widgets/Page.tsx"
-import { ListLink, RecordLink } from "../widgets/records/Links.tsx"
-import { Empty } from "../widgets/States.tsx"
-import { Moment, Tag } from "../widgets/Tag.tsx"
+import { ListLink } from "../widgets/records/Links.tsx"
+import { EmptyList } from "../widgets/States.tsx"
+import { Tag } from "../widgets/Tag.tsx"
 import { LicenseState } from "./LicenseState.tsx"
 import { t } from "./texts.en.ts"
 
 const columns: ReadonlyArray<Column<License>> = [
-  {
-    id: "name",
-    title: common.common.name,
-    width: "2fr",
-    cell: ({ name, slug, version }) => (
-      <>
-        <RecordLink kind="license" slug={slug}>
-          {`${name} v${version}`}
-        </RecordLink>
-        <span className="sub">{slug}</span>
-      </>
-    ),
-  },
+  nameColumn("license", "2fr", ({ name, version }) => `${name} v${version}`),
   {
     id: "family",
     title: t.family,
@@ -53,12 +42,7 @@ const columns: ReadonlyArray<Column<License>> = [
     width: "1fr",
     cell: ({ isDefault }) => (isDefault ? <Tag tone="ok">{t.isDefault}</Tag> : null),
   },
-  {
-    id: "updated",
-    title: common.common.updated,
-    width: "110px",
-    cell: ({ updatedAt }) => <Moment at={updatedAt} relative />,
-  },
+  updatedColumn,
 ]
 
 const states: ReadonlyArray<License["lifecycleState"]> = ["DRAFT", "PUBLISHED", "ARCHIVED"]
@@ -89,11 +73,9 @@ export const Page = () => {
         rows={rows}
         rowKey={({ id }) => id}
         empty={
-          isFiltered ? (
-            <Empty title={common.states.noMatch}>{common.states.noMatchDetail}</Empty>
-          ) : (
-            <Empty title={t.empty}>{t.emptyDetail}</Empty>
-          )
+          <EmptyList isFiltered={isFiltered} title={t.empty}>
+            {t.emptyDetail}
+          </EmptyList>
         }
       />
     </>

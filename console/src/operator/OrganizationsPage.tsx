@@ -2,6 +2,8 @@
 import { Plus } from "lucide-react"
 import { useState } from "react"
 import type { Organization } from "../kernel/Contract.ts"
+import { HOUR_MS } from "../kernel/Formats.ts"
+import { orNull, orUndefined } from "../kernel/Inputs.ts"
 import { defined, useRows, useWrite } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
 import { t as common } from "../kernel/texts.en.ts"
@@ -32,14 +34,13 @@ const CreateOrganization = ({ onClose }: { readonly onClose: () => void }) => {
       submit={common.common.create}
       fields={FIELDS}
       onClose={onClose}
-      error={write.error}
-      isPending={write.isPending}
+      write={write}
       onSubmit={() =>
         write.mutate({
           body: defined({
             name: values.name,
-            slug: values.slug.trim() === "" ? undefined : values.slug.trim(),
-            externalId: values.externalId.trim() === "" ? null : values.externalId.trim(),
+            slug: orUndefined(values.slug),
+            externalId: orNull(values.externalId),
           }),
         })
       }
@@ -50,8 +51,6 @@ const CreateOrganization = ({ onClose }: { readonly onClose: () => void }) => {
     </FormDialog>
   )
 }
-
-const HOUR_MS = 3_600_000
 
 /** Issues a token for an hour: with it the operator works as the organization, and the organization's events say so. */
 const IssueToken = ({
@@ -74,8 +73,7 @@ const IssueToken = ({
       title={`${t.open}: ${organization.name}`}
       submit={t.open}
       onClose={onClose}
-      error={write.error}
-      isPending={write.isPending}
+      write={write}
       onSubmit={() =>
         write.mutate({
           params: { orgId: organization.id },

@@ -1,7 +1,7 @@
 /** The instances whose license ends soon, and those that still have access after its end. */
 import { useEffect } from "react"
 import type { Instance } from "../kernel/Contract.ts"
-import { daysUntil, formatBoundary, plusDays } from "../kernel/Formats.ts"
+import { daysUntil, formatBoundary, HOUR_MS, plusDays, thisHour } from "../kernel/Formats.ts"
 import { useRows } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
 import { complete, DataTable } from "../widgets/DataTable.tsx"
@@ -14,11 +14,6 @@ import { t } from "./texts.en.ts"
 const SOON_DAYS = 30
 /** The longest grace that the service allows. */
 const LONGEST_GRACE_DAYS = 365
-
-const HOUR_MS = 3_600_000
-
-/** The hour is enough, and keeps the request the same for a while. */
-const thisHour = () => new Date(Math.floor(Date.now() / HOUR_MS) * HOUR_MS).toISOString()
 
 const columnsWith = (last: Column<Instance>): ReadonlyArray<Column<Instance>> => [
   {

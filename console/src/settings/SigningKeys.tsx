@@ -34,8 +34,7 @@ const CreateKey = ({ onClose, purpose }: { readonly purpose: Purpose; readonly o
       title={t.createAsk}
       submit={t.create(t.purposes[purpose])}
       onClose={onClose}
-      error={write.error}
-      isPending={write.isPending}
+      write={write}
       onSubmit={() => write.mutate({ body: { purpose } })}
     >
       <p>{t.createText}</p>
@@ -50,8 +49,7 @@ const ActivateKey = ({ kid, onClose }: { readonly kid: string; readonly onClose:
       title={t.activateAsk}
       submit={t.activate}
       onClose={onClose}
-      error={write.error}
-      isPending={write.isPending}
+      write={write}
       onConfirm={() => write.mutate({ params: { kid } })}
     >
       <p>{t.activateText}</p>
@@ -67,8 +65,7 @@ const RevokeKey = ({ kid, onClose }: { readonly kid: string; readonly onClose: (
       title={t.revokeAsk}
       submit={common.common.revoke}
       onClose={onClose}
-      error={write.error}
-      isPending={write.isPending}
+      write={write}
       onConfirm={() => write.mutate({ params: { kid } })}
     >
       <p>{t.revokeText}</p>

@@ -47,8 +47,7 @@ const CreateEndpoint = ({
       submit={common.common.create}
       fields={["url", "eventNames", "description"]}
       onClose={onClose}
-      error={write.error}
-      isPending={write.isPending}
+      write={write}
       onSubmit={() =>
         write.mutate({
           body: {
@@ -99,8 +98,7 @@ const DeleteEndpoint = ({
       title={t.remove(endpoint.url)}
       submit={common.common.remove}
       onClose={onClose}
-      error={write.error}
-      isPending={write.isPending}
+      write={write}
       onConfirm={() => write.mutate({ params: { id: endpoint.id } })}
     >
       <p>{t.removeText}</p>

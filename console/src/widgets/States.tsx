@@ -41,6 +41,10 @@ export const Empty = ({
   </div>
 )
 
+/** A list without rows: what it is for, or that no row matches the filter. */
+export const EmptyList = ({ isFiltered, ...empty }: Parameters<typeof Empty>[0] & { readonly isFiltered: boolean }) =>
+  isFiltered ? <Empty title={t.states.noMatch}>{t.states.noMatchDetail}</Empty> : <Empty {...empty} />
+
 /** Counts the seconds down until a repetition makes sense. */
 const useCountdown = (seconds: number | undefined): number => {
   const [left, setLeft] = useState(seconds ?? 0)

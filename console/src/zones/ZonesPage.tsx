@@ -7,11 +7,10 @@ import { t as common } from "../kernel/texts.en.ts"
 import { useUrl } from "../kernel/Url.ts"
 import { DataTable } from "../widgets/DataTable.tsx"
 import type { Column } from "../widgets/DataTable.tsx"
+import { nameColumn, updatedColumn } from "../widgets/records/Columns.tsx"
 import { FilterField } from "../widgets/forms/FilterField.tsx"
 import { PageHead } from "../widgets/Page.tsx"
-import { RecordLink } from "../widgets/records/Links.tsx"
-import { Empty } from "../widgets/States.tsx"
-import { Moment } from "../widgets/Tag.tsx"
+import { EmptyList } from "../widgets/States.tsx"
 import { t } from "./texts.en.ts"
 
 export const Page = () => {
@@ -20,19 +19,7 @@ export const Page = () => {
   const releases = useRead("GET /api/releases", { query: { limit: "200" } }, { when: useCan("read:releases") })
   const setQ = useCallback((text: string) => setUrl({ q: text }), [setUrl])
   const columns: ReadonlyArray<Column<Zone>> = [
-    {
-      id: "name",
-      title: common.common.name,
-      width: "2fr",
-      cell: ({ name, slug }) => (
-        <>
-          <RecordLink kind="zone" slug={slug}>
-            {name}
-          </RecordLink>
-          <span className="sub">{slug}</span>
-        </>
-      ),
-    },
+    nameColumn("zone", "2fr"),
     { id: "type", title: t.type, width: "1fr", cell: ({ type }) => type },
     {
       id: "release",
@@ -40,12 +27,7 @@ export const Page = () => {
       width: "1fr",
       cell: ({ releaseId }) => releases.data?.items.find(({ id }) => id === releaseId)?.version,
     },
-    {
-      id: "updated",
-      title: common.common.updated,
-      width: "110px",
-      cell: ({ updatedAt }) => <Moment at={updatedAt} relative />,
-    },
+    updatedColumn,
   ]
   return (
     <>
@@ -59,11 +41,9 @@ export const Page = () => {
         rows={rows}
         rowKey={({ id }) => id}
         empty={
-          q === "" ? (
-            <Empty title={t.empty}>{t.emptyDetail}</Empty>
-          ) : (
-            <Empty title={common.states.noMatch}>{common.states.noMatchDetail}</Empty>
-          )
+          <EmptyList isFiltered={q !== ""} title={t.empty}>
+            {t.emptyDetail}
+          </EmptyList>
         }
       />
     </>

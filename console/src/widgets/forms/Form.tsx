@@ -27,13 +27,18 @@ const remaining = (error: unknown, fields: ReadonlyArray<string>): unknown => {
   return isShown ? null : error
 }
 
+/** The state of what a dialog sends, as the hook of a write has it. */
+export interface WriteState {
+  readonly error: unknown
+  readonly isPending: boolean
+}
+
 export interface FormDialogProps {
   readonly title: string
   readonly submit: string
   readonly onClose: () => void
   readonly onSubmit: () => void
-  readonly error: unknown
-  readonly isPending: boolean
+  readonly write: WriteState
   /** The fields that show errors themselves. */
   readonly fields?: ReadonlyArray<string>
   readonly isDangerous?: boolean
@@ -44,16 +49,15 @@ export interface FormDialogProps {
 
 export const FormDialog = ({
   children,
-  error,
   fields = [],
   isDangerous = false,
   isDisabled = false,
-  isPending,
   onClose,
   onSubmit,
   submit,
   title,
   wide = false,
+  write: { error, isPending },
 }: FormDialogProps) => {
   const rest = remaining(error, fields)
   return (
@@ -82,31 +86,8 @@ export const FormDialog = ({
 
 /** A question before something that cannot be undone. */
 export const ConfirmDialog = ({
-  children,
-  error,
-  isPending,
-  onClose,
   onConfirm,
-  submit,
-  title,
-}: {
-  readonly title: string
-  readonly submit: string
-  readonly onClose: () => void
+  ...dialog
+}: Pick<FormDialogProps, "title" | "submit" | "onClose" | "write" | "children"> & {
   readonly onConfirm: () => void
-  readonly error: unknown
-  readonly isPending: boolean
-  readonly children: ReactNode
-}) => (
-  <FormDialog
-    title={title}
-    submit={submit}
-    isDangerous
-    onClose={onClose}
-    onSubmit={onConfirm}
-    error={error}
-    isPending={isPending}
-  >
-    {children}
-  </FormDialog>
-)
+}) => <FormDialog {...dialog} isDangerous onSubmit={onConfirm} />

@@ -10,6 +10,7 @@ import { words } from "../../kernel/Formats.ts"
 import { t as common } from "../../kernel/texts.en.ts"
 import { Button } from "../Button.tsx"
 import { FormDialog } from "../forms/Form.tsx"
+import type { WriteState } from "../forms/Form.tsx"
 import { Read } from "../States.tsx"
 import { t } from "./texts.en.ts"
 
@@ -112,15 +113,14 @@ const timeOf = (at: number) => new Date(at).toLocaleTimeString()
 
 export const ImpactDialog = ({
   children,
-  error,
   isDangerous = true,
-  isPending,
   onClose,
   onConfirm,
   queryKey,
   run,
   submit,
   title,
+  write,
 }: {
   readonly title: string
   readonly submit: string
@@ -128,9 +128,8 @@ export const ImpactDialog = ({
   readonly run: (signal: AbortSignal) => Promise<AnyDryRun>
   readonly onConfirm: () => void
   readonly onClose: () => void
-  readonly isPending: boolean
+  readonly write: WriteState
   readonly isDangerous?: boolean
-  readonly error: unknown
   readonly children?: ReactNode
 }) => {
   const [opened] = useState(() => crypto.randomUUID())
@@ -150,8 +149,7 @@ export const ImpactDialog = ({
       isDangerous={isDangerous}
       onClose={onClose}
       onSubmit={onConfirm}
-      error={error}
-      isPending={isPending}
+      write={write}
       isDisabled={dry.data === undefined || isBlocked}
     >
       {children}
