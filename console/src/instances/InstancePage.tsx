@@ -92,6 +92,7 @@ const Loaded = ({ instance }: { readonly instance: Instance }) => {
   const [{ tab = "usage" }, setUrl] = useUrl()
   const [opened, setOpened] = useState<Opened>()
   const mayWrite = useCan("write:instances")
+  const mayIssue = useCan("write:licenses")
   const usage = useUsage(instance.slug)
   const close = () => setOpened(undefined)
   const { slug } = instance
@@ -116,9 +117,9 @@ const Loaded = ({ instance }: { readonly instance: Instance }) => {
         actions={
           <>
             <Button onPress={() => setOpened({ why: choices[0]?.id ?? "" })}>{t.check}</Button>
+            {mayIssue && <Button onPress={() => setOpened("bundle")}>{t.issueBundle}</Button>}
             {mayWrite && (
               <>
-                <Button onPress={() => setOpened("bundle")}>{t.issueBundle}</Button>
                 <Button onPress={() => setOpened("edit")}>{common.common.edit}</Button>
                 <Menu
                   label={common.common.moreActions}

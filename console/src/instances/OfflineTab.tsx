@@ -15,7 +15,7 @@ import { TextField } from "../widgets/forms/Fields.tsx"
 import { errorAt, FormDialog } from "../widgets/forms/Form.tsx"
 import { ImpactDialog } from "../widgets/records/ImpactDialog.tsx"
 import { ValidityTag, validityOf } from "../widgets/records/Validity.tsx"
-import { Empty, Read } from "../widgets/States.tsx"
+import { Empty, NotAllowed, Read } from "../widgets/States.tsx"
 import { Code, Moment } from "../widgets/Tag.tsx"
 import { t } from "./texts.en.ts"
 
@@ -127,9 +127,15 @@ const RevokeBundle = ({ bundle, onClose }: { readonly bundle: OfflineBundle; rea
 }
 
 export const OfflineTab = ({ instanceSlug }: { readonly instanceSlug: string }) => {
-  const mayWrite = useCan("write:instances")
+  const mayRead = useCan("read:licenses")
+  const mayWrite = useCan("write:licenses")
   const [opened, setOpened] = useState<{ readonly kind: "show" | "revoke"; readonly bundle: OfflineBundle }>()
-  const rows = useRows("GET /api/instances/:instanceSlug/offline-bundles", { params: { instanceSlug } })
+  const rows = useRows(
+    "GET /api/instances/:instanceSlug/offline-bundles",
+    { params: { instanceSlug } },
+    { when: mayRead },
+  )
+  if (!mayRead) return <NotAllowed scope="read:licenses" />
   const columns: ReadonlyArray<Column<OfflineBundle>> = [
     { id: "number", title: t.offline.sequence, width: "80px", cell: ({ sequence }) => `#${sequence}` },
     { id: "issued", title: t.offline.issued, width: "1.2fr", cell: ({ issuedAt }) => <Moment at={issuedAt} /> },
