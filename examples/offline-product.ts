@@ -238,7 +238,7 @@ const { items } = await call<{ items: ReadonlyArray<{ value: number }> }>(
 )
 console.log(`The service has counted ${items.reduce((sum, { value }) => sum + value, 0)} exports`)
 
-// It goes out again with the next bundle, which is newer and so sets the time anew.
+// The next bundle goes to the site. It is newer, so the time remembered from the simulated month no longer counts.
 product.install(await issue())
 console.log(`The next bundle is ${(await product.verify(start)).status}`)
 rmSync(directory, { recursive: true })

@@ -16,7 +16,7 @@ export interface Asset {
   readonly compressed: Map<ContentCoding, Promise<Uint8Array>>
 }
 
-// For everything below `/console`, `/docs` and the OpenAPI documents, whatever their type. An asset may replace them.
+// Headers of every file below `/console` and `/docs`, and of the OpenAPI documents. An asset can override them.
 const SHARED_HEADERS = {
   "x-content-type-options": "nosniff",
   "referrer-policy": "no-referrer",

@@ -88,21 +88,15 @@ export class OfflineBundles extends Context.Service<
       const cursors = yield* Cursors
       const transactions = yield* Transactions
 
-      /** The records of bundles of one instance, with their allowances. */
-      const recordsOf = Effect.fnUntraced(function* (rows: ReadonlyArray<BundleRow>, instance: string) {
-        const [first] = rows
-        if (first === undefined) return []
+      /** The record of a bundle, with its allowances. */
+      const readRecord = Effect.fnUntraced(function* (row: BundleRow, instance: string) {
         const { organizationId } = yield* Caller
-        const ids = rows.map(({ id }) => id)
-        const byBundle = yield* allowances.ofBundles(organizationId, first.instanceId, ids)
-        return rows.map((row) => recordOf(row, instance, byBundle.get(row.id)))
+        const byBundle = yield* allowances.ofBundles(organizationId, row.instanceId, [row.id])
+        return recordOf(row, instance, byBundle.get(row.id))
       })
 
       const emitRevoked = Effect.fnUntraced(function* (row: BundleRow, instance: string) {
-        const caller = yield* Caller
-        for (const record of yield* recordsOf([row], instance)) {
-          yield* events.emit(caller, "OFFLINE_BUNDLE_REVOKED", record)
-        }
+        yield* events.emit(yield* Caller, "OFFLINE_BUNDLE_REVOKED", yield* readRecord(row, instance))
       })
 
       /** Voids a bundle and all before it. Returns its row afterwards. */
@@ -186,12 +180,13 @@ export class OfflineBundles extends Context.Service<
       const issue = Effect.fn("OfflineBundles.issue")(function* (instanceSlug: string, input: IssueOfflineBundle) {
         const caller = yield* Caller
         yield* failWithErrors(bindingErrors(input.binding))
+        const requested = input.allowances ?? []
         const id = yield* newId
         return yield* transactions.run(
           Effect.gen(function* () {
             const { id: instanceId, sequence } = yield* instances.nextOfflineSequence(instanceSlug)
             const said = yield* content(instanceSlug, instanceId, input)
-            yield* reserve(said, { instanceSlug, instanceId, id, sequence }, input.allowances ?? [])
+            yield* reserve(said, { instanceSlug, instanceId, id, sequence }, requested)
             const key = yield* signer.current(caller, "offline")
             const bundle = yield* signer.signToken(
               key,
@@ -200,7 +195,7 @@ export class OfflineBundles extends Context.Service<
                 ...said,
                 grants: {
                   ...said.grants,
-                  entitlements: withAllowances(said.grants.entitlements, input.allowances ?? []),
+                  entitlements: withAllowances(said.grants.entitlements, requested),
                 },
                 id,
                 sequence,
@@ -230,7 +225,7 @@ export class OfflineBundles extends Context.Service<
             }
             yield* repo.insert(caller.organizationId, { ...row, bundle })
             yield* lists.begin(caller.organizationId)
-            const [record = recordOf(row, instanceSlug)] = yield* recordsOf([row], instanceSlug)
+            const record = requested.length === 0 ? recordOf(row, instanceSlug) : yield* readRecord(row, instanceSlug)
             yield* events.emit(caller, "OFFLINE_BUNDLE_ISSUED", record)
             return { ...record, bundle }
           }),
@@ -253,13 +248,14 @@ export class OfflineBundles extends Context.Service<
             (after, count) => repo.list(organizationId, id, after, count),
             ({ sequence }) => [sequence],
           )
-          return { ...page, items: yield* recordsOf(page.items, instanceSlug) }
+          const ids = page.items.map((row) => row.id)
+          const byBundle = yield* allowances.ofBundles(organizationId, id, ids)
+          return { ...page, items: page.items.map((row) => recordOf(row, instanceSlug, byBundle.get(row.id))) }
         }),
         get: Effect.fn("OfflineBundles.get")(function* (instanceSlug, id) {
           const instance = yield* instances.get(instanceSlug)
           const { bundle, ...row } = yield* find(instance.id, id)
-          const [record = recordOf(row, instanceSlug)] = yield* recordsOf([row], instanceSlug)
-          return { ...record, bundle }
+          return { ...(yield* readRecord(row, instanceSlug)), bundle }
         }),
         revoke: Effect.fn("OfflineBundles.revoke")(function* (instanceSlug, id, { release = false } = {}) {
           yield* transactions.run(

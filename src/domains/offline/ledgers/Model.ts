@@ -2,16 +2,16 @@
 import { Schema } from "effect"
 import { component } from "../../../kernel/contract/Component.ts"
 import { Timestamp } from "../../../kernel/values/Timestamp.ts"
-import { rejectionFields, UsageEventStatus } from "../../usage/cloudevents/Model.ts"
+import { LEDGER_SOURCE, rejectionFields, UsageEventStatus } from "../../usage/cloudevents/Model.ts"
 import { OverAllowance } from "../../usage/offline/Model.ts"
 
 const MAX_LINES = 1_000
 
 const Source = Schema.String.check(
-  Schema.isPattern(/^urn:keyshelf:ledger:[0-9a-f-]{36}$/, { expected: "urn:keyshelf:ledger:<uuid>" }),
+  Schema.isPattern(new RegExp(`^${LEDGER_SOURCE}[0-9a-f-]{36}$`), { expected: "urn:keyshelf:ledger:<uuid>" }),
 )
 
-const source = "urn:keyshelf:ledger:0198c2b5-0000-7000-8000-000000000001"
+const source = `${LEDGER_SOURCE}0198c2b5-0000-7000-8000-000000000001`
 
 /** An upload with the first line of a ledger. */
 export const exampleUpload = {

@@ -25,3 +25,13 @@ export const OfflineAllowance = Schema.Struct({
   }),
 }).annotate(component("OfflineAllowance", { entitlement: "exports", quantity: 100, endedAt: null }))
 export type OfflineAllowance = typeof OfflineAllowance.Type
+
+/** How much a bundle allows a site per period, and when the bundle is valid. */
+export interface Allowance {
+  /** Slug. */
+  readonly entitlement: string
+  /** A decimal. */
+  readonly quantity: string
+  readonly validFrom: Date
+  readonly validUntil: Date
+}

@@ -2,6 +2,7 @@
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import { executed, records } from "../../../kernel/database/Statements.ts"
+import type { Allowance } from "./Model.ts"
 
 /** A bundle that reserves allowances. */
 export interface AllowingBundle {
@@ -58,6 +59,17 @@ const make = Effect.gen(function* () {
         WHERE a.organization_id = ${organizationId} AND a.instance_id = ${instanceId}
           AND a.bundle_id = ANY(ARRAY(SELECT unnest(${bundleIds}::uuid[])))
         ORDER BY e.slug`),
+
+    /** All allowances of an instance and these entitlements, ended or not. */
+    list: (organizationId: string, instanceId: string, entitlements: ReadonlyArray<string>) =>
+      records<Allowance>()(sql`
+        SELECT e.slug AS entitlement, a.quantity::text AS quantity, a.valid_from AS "validFrom",
+          a.valid_until AS "validUntil"
+        FROM entitlements e
+        JOIN offline_allowances a ON a.organization_id = e.organization_id AND a.instance_id = ${instanceId}
+          AND a.entitlement_id = e.id
+        WHERE e.organization_id = ${organizationId}
+          AND e.slug IN (SELECT jsonb_array_elements_text(${sql.json(entitlements)}))`),
 
     /** Ends the allowances of a bundle. Returns how many it had that were not over. */
     endOf: (organizationId: string, instanceId: string, bundleId: string, at: Date) =>

@@ -4,6 +4,7 @@ import { BigDecimal, Context, Effect, Layer } from "effect"
 import type { AggregationMethod, ReportAggregation } from "../../entitlements/Model.ts"
 import { storedDecimal } from "../../../kernel/values/Decimal.ts"
 import { records } from "../../../kernel/database/Statements.ts"
+import { LEDGER_SOURCE } from "../cloudevents/Model.ts"
 import { summaryOf } from "../ledger/SummaryRow.ts"
 import type { SummaryRow } from "../ledger/SummaryRow.ts"
 import { valueOf } from "../rules/Aggregation.ts"
@@ -48,9 +49,6 @@ interface SummedUp extends SummaryRow {
   readonly total: string | null
   readonly broughtIn: string | null
 }
-
-/** How the `source` of a ledger's lines begins (`offline/Ledger.ts`). */
-const LEDGER_SOURCE = "urn:keyshelf:ledger:"
 
 const usedIn = (row: SummedUp): BigDecimal.BigDecimal =>
   row.total === null ? valueOf(row.method, summaryOf(row)) : storedDecimal(row.total)

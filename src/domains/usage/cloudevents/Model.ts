@@ -2,6 +2,9 @@
 import { Schema } from "effect"
 import { component } from "../../../kernel/contract/Component.ts"
 
+/** How the `source` of a line of an offline ledger begins. A UUID follows. */
+export const LEDGER_SOURCE = "urn:keyshelf:ledger:"
+
 /** The maximum of events in a batch. */
 export const MAX_EVENTS = 1000
 

@@ -31,11 +31,3 @@ export interface MeteredInstance {
   readonly id: string
   readonly slug: string
 }
-
-/** How much a bundle allows a site per period, and when the bundle is valid. */
-export interface Allowance {
-  readonly entitlement: string
-  readonly quantity: string
-  readonly validFrom: Date
-  readonly validUntil: Date
-}

@@ -1,9 +1,8 @@
-/** SQL of what ledgers brought, and of the allowances that it is compared with. */
+/** SQL of what ledgers brought. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import { executed, records } from "../../../kernel/database/Statements.ts"
 import type { TotalKey } from "../ledger/Account.ts"
-import type { Allowance } from "./Model.ts"
 import type { Growth } from "./Rules.ts"
 
 const make = Effect.gen(function* () {
@@ -29,17 +28,6 @@ const make = Effect.gen(function* () {
         JOIN offline_period_usage brought ON brought.organization_id = ${organizationId}
           AND brought.instance_id = asked."instanceId" AND brought.entitlement_id = asked."entitlementId"
           AND brought.period_start = asked."periodStart"`),
-
-    /** All allowances of an instance and these entitlements, ended or not. */
-    listAllowances: (organizationId: string, instanceId: string, entitlements: ReadonlyArray<string>) =>
-      records<Allowance>()(sql`
-        SELECT e.slug AS entitlement, a.quantity::text AS quantity, a.valid_from AS "validFrom",
-          a.valid_until AS "validUntil"
-        FROM entitlements e
-        JOIN offline_allowances a ON a.organization_id = e.organization_id AND a.instance_id = ${instanceId}
-          AND a.entitlement_id = e.id
-        WHERE e.organization_id = ${organizationId}
-          AND e.slug IN (SELECT jsonb_array_elements_text(${sql.json(entitlements)}))`),
   }
 })
 

@@ -2,6 +2,7 @@
 import { BigDecimal, Predicate } from "effect"
 import { amountOf, storedDecimal, zero } from "../../../kernel/values/Decimal.ts"
 import { isBefore } from "../../../kernel/values/Timestamp.ts"
+import type { Allowance } from "../allowances/Model.ts"
 import { invalidEvent } from "../cloudevents/Model.ts"
 import { checkMetered, parseEvent, unknownEntitlement } from "../cloudevents/Rules.ts"
 import type { CountableEvent, ParsedEvent, RejectedEvent } from "../cloudevents/Rules.ts"
@@ -10,7 +11,7 @@ import type { Account, ReportedEvent, TotalKey } from "../ledger/Account.ts"
 import type { Meter } from "../ledger/Model.ts"
 import { rejectionReason } from "../rules/Limits.ts"
 import type { Period } from "../rules/Period.ts"
-import type { Allowance, OfflineUse, OverAllowance, UsageWindow } from "./Model.ts"
+import type { OfflineUse, OverAllowance, UsageWindow } from "./Model.ts"
 
 /** Parses what a site wrote down. Unlike a reported event, it must have a time. */
 export const parseUse = (event: object, instance: string, now: Date): ParsedEvent | RejectedEvent => {

@@ -3,6 +3,7 @@ import { Context, Effect, Layer, Option } from "effect"
 import { Caller } from "../../../kernel/contract/Caller.ts"
 import { Transaction } from "../../../kernel/database/Transactions.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
+import { AllowancesRepo } from "../allowances/Repo.ts"
 import { postEvents } from "../cloudevents/EventPosting.ts"
 import type { Outcome } from "../cloudevents/Model.ts"
 import type { CountableEvent, ParsedEvent, RejectedEvent } from "../cloudevents/Rules.ts"
@@ -59,6 +60,7 @@ export class OfflineUsage extends Context.Service<
     OfflineUsage,
     Effect.gen(function* () {
       const repo = yield* OfflineUsageRepo
+      const allowancesRepo = yield* AllowancesRepo
       const meters = yield* LedgerRepo
       const ledger = yield* LockedLedger
 
@@ -109,7 +111,7 @@ export class OfflineUsage extends Context.Service<
           const at = yield* now
           const uses = events.map((event) => parseUse(event, instance.slug, at)).filter(isValid)
           const slugs = slugsOf(uses)
-          const allowances = slugs.length === 0 ? [] : yield* repo.listAllowances(organizationId, instance.id, slugs)
+          const allowances = slugs.length === 0 ? [] : yield* allowancesRepo.list(organizationId, instance.id, slugs)
           if (allowances.length === 0) return []
           const allowed = [...new Set(allowances.map(({ entitlement }) => entitlement))]
           const found = bySlug(yield* meters.listAmong(organizationId, instance.slug, allowed, at))
