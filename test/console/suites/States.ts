@@ -50,6 +50,25 @@ export const suite: Suite = (it) => {
     }),
   )
 
+  it.effect("offers to issue offline bundles with the scope of licenses, and to edit with that of instances", () =>
+    Effect.gen(function* () {
+      const { browser, core, tokenWith } = yield* World
+      for (const [scope, offered, missing] of [
+        ["write:licenses", "Issue bundle", "Edit"],
+        ["write:instances", "Edit", "Issue bundle"],
+      ] as const) {
+        const { page } = yield* browser.newTab()
+        const token = yield* tokenWith(["read:instances", scope])
+        yield* Effect.promise(async () => {
+          await signIn(page, core, token)
+          await open(page, core, "/instances/acme-logistics-production")
+          await page.getByRole("button", { name: offered, exact: true }).waitFor()
+          assert.strictEqual(await page.getByRole("button", { name: missing, exact: true }).count(), 0, scope)
+        })
+      }
+    }),
+  )
+
   it.effect("shows only what the scopes allow, and sends no write without them", () =>
     Effect.gen(function* () {
       const { browser, core, tokenWith } = yield* World
