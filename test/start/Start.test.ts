@@ -3,6 +3,7 @@ import { Effect } from "effect"
 import { createServer } from "node:net"
 import { randomBytes } from "node:crypto"
 import { request } from "../support/http.ts"
+import { until } from "../faults/support/Installation.ts"
 import { freePorts, randomCredential, settings, start, temporaryDirectory } from "../support/ServiceProcess.ts"
 
 const organizations = (origin: string) => `${origin}/api/platform/organizations`
@@ -54,15 +55,23 @@ describe("starting and stopping", { concurrent: true, timeout: 90_000 }, () => {
     Effect.gen(function* () {
       const directory = yield* temporaryDirectory
       const credential = randomCredential()
-      const service = yield* start(["serve"], yield* settings(directory, credential))
+      const env = yield* settings(directory, credential)
+      const service = yield* start(["serve"], env)
       yield* service.ready
-      // A slow body keeps the request in flight while the signal arrives.
+      const internal = `http://127.0.0.1:${env.SERVICE_INTERNAL_PORT}`
+      // The request for the metrics is one of those in flight.
+      const isInFlight = async () => {
+        const metrics = await (await fetch(`${internal}/metrics`)).text()
+        return Number(/^keyshelf_http_requests_in_flight (\d+)$/m.exec(metrics)?.[1]) > 1
+      }
+      const isDraining = async () => (await fetch(`${internal}/health/ready`).catch(() => undefined))?.status !== 200
+      // The body ends only after the signal has arrived, so the request is in flight meanwhile.
       const body = new ReadableStream({
         async start(controller) {
           controller.enqueue(new TextEncoder().encode('{"name":'))
-          await new Promise((resolve) => setTimeout(resolve, 100))
+          await Effect.runPromise(until("the request is in flight", isInFlight))
           service.process.kill("SIGTERM")
-          await new Promise((resolve) => setTimeout(resolve, 400))
+          await Effect.runPromise(until("the process is draining", isDraining))
           controller.enqueue(new TextEncoder().encode('"Acme"}'))
           controller.close()
         },
