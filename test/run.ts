@@ -89,6 +89,24 @@ const onceFiles = [
   // What a killed process leaves behind is the same on each version.
   "Kills.test.ts",
 ]
+// Files that create ids at a later time than now (`test/support/sharedModules.ts`).
+const withOwnModules = [
+  "test/access/Credentials.test.ts",
+  "test/access/OrganizationTokens.test.ts",
+  "test/access/TokenRotation.test.ts",
+  "test/audit/Retention.test.ts",
+  "test/events/Rules.test.ts",
+  "test/instances/TermNotices.test.ts",
+  "test/maintenance/Sweeper.test.ts",
+  "test/maintenance/TokenRetention.test.ts",
+  "test/migrations/LicenseMigrations.test.ts",
+  "test/offline-bundles/LedgersAllowances.test.ts",
+  "test/offline-bundles/LedgersCounting.test.ts",
+  "test/offline-bundles/Revocations.test.ts",
+  "test/offline-bundles/Rotation.test.ts",
+  "test/usage/Leases.test.ts",
+  "test/usage/Reservations.test.ts",
+]
 const globsOf = (folders: ReadonlyArray<string>, files: ReadonlyArray<string> = []) => [
   ...folders.map((folder) => `${folder}/**`),
   ...files.map((file) => (file.startsWith("test/") ? `${file}*` : `**/*${file}`)),
@@ -100,16 +118,23 @@ const twoAtATime = (excluded: ReadonlyArray<string>, ...more: ReadonlyArray<stri
   ...excluded.flatMap((pattern) => ["--exclude", pattern]),
   ...more,
 ]
-// These files share the modules of their worker: loading them for each file would take as long as the tests.
-const onAnyDatabase = twoAtATime([...globsOf(alone), ...globsOf(onceFolders, onceFiles)], "--no-isolate")
-run("Tests on the embedded database", onAnyDatabase)
-run("Tests that run once", twoAtATime(globsOf(alone), ...onceFolders.map((folder) => `${folder}/`), ...onceFiles))
+// Most files share the modules of their worker: loading them for each file would take as long as the tests.
+const shared = twoAtATime([...globsOf(alone), ...globsOf(onceFolders, [...onceFiles, ...withOwnModules])])
+const SHARED = { TEST_SHARED_MODULES: "1" }
+run("Tests on the embedded database", shared, SHARED)
+run(
+  "Tests with their own modules, and tests that run once",
+  twoAtATime(globsOf(alone), ...onceFolders.map((folder) => `${folder}/`), ...onceFiles, ...withOwnModules),
+)
 run("Tests of processes and their faults", [script("vitest"), "run", "--maxWorkers=1", ...alone])
 
 const server = process.env["TEST_DATABASE_URL"] ?? LOCAL_SERVER
 if (await isReachable(server)) {
   // Each file has a dedicated database. Any server has enough connections for two files.
-  run("Tests on the PostgreSQL server", onAnyDatabase, { TEST_DATABASE_URL: server })
+  run("Tests on the PostgreSQL server", shared, { ...SHARED, TEST_DATABASE_URL: server })
+  run("Tests with their own modules on the PostgreSQL server", twoAtATime([], ...withOwnModules), {
+    TEST_DATABASE_URL: server,
+  })
 } else {
   console.log("\n=== No PostgreSQL server of version 15 or newer is reachable: only the embedded database was tested")
 }
