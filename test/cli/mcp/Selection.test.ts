@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { readDefinitions } from "../../../src/cli/remote/mcp/Definitions.ts"
 import { isRead, toolsFor, WITHOUT_TOOL } from "../../../src/cli/remote/mcp/Selection.ts"
+import { CANNOT_BE_CHANGED } from "../../../src/kernel/contract/Rewritable.ts"
 import { coreDocument, operationsOf } from "../../openapi/documents.ts"
 
 const definitions = readDefinitions()
@@ -52,6 +53,7 @@ describe("the tools for assistants", () => {
       assert.includeMembers([...input.required], [...pathNames], id)
       assert.notProperty(input.properties, "dryRun", id)
       assert.notProperty(input.properties, "confirmation", id)
+      assert.notInclude(text, CANNOT_BE_CHANGED, id)
     }
   })
 

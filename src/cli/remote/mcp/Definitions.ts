@@ -2,6 +2,7 @@
 import { Predicate, Schema } from "effect"
 import { readFileSync } from "node:fs"
 import { packageFile } from "../../../infra/PackageFiles.ts"
+import { CANNOT_BE_CHANGED } from "../../../kernel/contract/Rewritable.ts"
 import { isMethod, METHODS } from "../Operations.ts"
 import type { Operation } from "../Operations.ts"
 
@@ -94,8 +95,17 @@ const componentsOf = (schema: unknown, schemas: Schemas): Schemas => {
   return Object.fromEntries([...found].toSorted(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-/** Lets references lead into the tool's own schema. */
-const relocated = <A>(schema: A): A => JSON.parse(JSON.stringify(schema).replaceAll(`"${COMPONENTS}`, '"#/$defs/'))
+const isFixed = (value: unknown): boolean =>
+  Predicate.hasProperty(value, "description") && value.description === CANNOT_BE_CHANGED
+
+/** Lets references lead into the tool's own schema, and leaves out properties that a body may only repeat. */
+const relocated = <A>(schema: A): A =>
+  JSON.parse(
+    JSON.stringify(schema, (_, value) => (isFixed(value) ? undefined : value)).replaceAll(
+      `"${COMPONENTS}`,
+      '"#/$defs/',
+    ),
+  )
 
 const inputOf = ({ parameters = [], requestBody }: Described, schemas: Schemas): InputSchema => {
   const arguments_ = parameters.filter(
