@@ -147,16 +147,16 @@ describe("the usage buffer in TypeScript", () => {
       Effect.runPromise(
         inFile(async (path) => {
           const buffer = await openAt(url, { path })
-          let isReporting = true
+          const reporting = { isActive: true }
           const ids = Promise.all(
             [1, 2, 3].map(async () => {
               const taken: Array<string> = []
               while (taken.length < 100) taken.push(await buffer.report("globex-prod", "api-calls"))
               return taken
             }),
-          ).finally(() => (isReporting = false))
+          ).finally(() => (reporting.isActive = false))
           let settled = 0
-          while (isReporting || buffer.size > 0) {
+          while (reporting.isActive || buffer.size > 0) {
             // A flush of an empty buffer leaves no turn to the reports.
             await setImmediate()
             const { accepted, duplicates } = await flushOnce(buffer)

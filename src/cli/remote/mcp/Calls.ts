@@ -135,10 +135,12 @@ export const makeCall = (confirmations: Confirmations) => {
     if (Option.isSome(refusal)) return fault("Confirmation.Refused", REFUSALS[refusal.value])
     // The handle is the key, so a change whose response was lost is executed once.
     const sent = send(requestOf(definition, given, { idempotencyKey: handle }))
-    const body = yield* Effect.tapError(sent, (error) =>
-      error instanceof RequestFailed && error.exitCode === EXIT_CODES.unavailable
-        ? confirmations.restore(handle, definition.id, given)
-        : Effect.void,
+    const restore = confirmations.restore(handle, definition.id, given)
+    const body = yield* sent.pipe(
+      Effect.tapError((error) =>
+        error instanceof RequestFailed && error.exitCode === EXIT_CODES.unavailable ? restore : Effect.void,
+      ),
+      Effect.onInterrupt(() => restore),
     )
     return answer(body ?? { done: true })
   })
