@@ -12,8 +12,15 @@ export { ConnectionError, isProblem, isServiceAway, ProblemError } from "../Erro
 export type { Problem, ValidationError } from "../Errors.ts"
 export { lastKnown } from "./Away.ts"
 export type { Answer, LastKnown, WhenAway } from "./Away.ts"
-export { BufferFull, FlushFailed } from "./Buffer.ts"
-export type { BufferedReport, BufferOptions, FlushResult, RejectedEvent, UsageBuffer, UsageEvent } from "./Buffer.ts"
+export { BufferFull, FlushFailed } from "./UsageBuffer.ts"
+export type {
+  BufferedReport,
+  BufferOptions,
+  FlushResult,
+  RejectedEvent,
+  UsageBuffer,
+  UsageEvent,
+} from "./UsageBuffer.ts"
 export type { Check, CheckOptions, CheckResult, ConsumeOptions, ProductClient, ReportOptions } from "./Client.ts"
 export type { Amount } from "./Decimal.ts"
 export type { FlagDetails, FlagOptions, FlagSet } from "./Flags.ts"
