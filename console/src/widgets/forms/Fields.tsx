@@ -163,3 +163,23 @@ export const Segments = ({
     ))}
   </RadioGroup>
 )
+
+/** Fields that belong together. */
+export const Fieldset = ({
+  children,
+  error,
+  hint,
+  label,
+}: {
+  readonly label: string
+  readonly hint?: string | undefined
+  readonly error?: string | undefined
+  readonly children: ReactNode
+}) => (
+  <fieldset className="fieldset parts">
+    {label !== "" && <legend className="label">{label}</legend>}
+    {hint !== undefined && <p className="hint">{hint}</p>}
+    {children}
+    {error !== undefined && <p className="field-error">{error}</p>}
+  </fieldset>
+)
