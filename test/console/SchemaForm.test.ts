@@ -46,7 +46,7 @@ const typed = (field: Field, path: ReadonlyArray<string>, text: string): Field =
   const [name, ...rest] = path
   if (field.kind === "object") {
     const members = field.members.map(
-      (member) => (member[0] === name ? [member[0], typed(member[1], rest, text)] : member) as typeof member,
+      ([other, member]) => [other, other === name ? typed(member, rest, text) : member] as const,
     )
     return { ...field, members }
   }

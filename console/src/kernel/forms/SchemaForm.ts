@@ -62,10 +62,9 @@ const pointed = (root: unknown, ref: string): unknown =>
 
 /** Two schemas of one value. A property of both is bound by both. */
 const both = (one: Json, other: Json): Json => {
-  const properties = { ...(own(other, "properties") ?? {}), ...(own(one, "properties") ?? {}) }
-  const bound = Object.keys(properties).map((name) => {
-    const schemas = [one, other].filter((schema) => has(own(schema, "properties"), name))
-    const [first, ...more] = schemas.map((schema) => own(own(schema, "properties"), name))
+  const properties = [one, other].map((schema) => own(schema, "properties")).filter(isJson)
+  const bound = [...new Set(properties.flatMap(Object.keys))].map((name) => {
+    const [first, ...more] = properties.filter((some) => has(some, name)).map((some) => some[name])
     return [name, more.length === 0 ? first : { allOf: [first, ...more] }] as const
   })
   const required = [...listOf(one["required"]), ...listOf(other["required"])]
@@ -134,7 +133,7 @@ const shapeOf = (schema: Json, value: unknown, place: Place): Shape | undefined 
   // Amounts that would be rounded were read as text.
   const isNumber = typeof given === "number" || (typeof given === "string" && isRoundedText(given))
   if (is("number", isNumber) || is("integer", isNumber))
-    return { kind: "number", text: given === undefined ? given : String(given) }
+    return { kind: "number", text: isNumber ? String(given) : undefined }
   if (is("boolean", typeof given === "boolean")) return choiceOf([true, false], given)
   if (is("object", isJson(given))) return membersOf(schema, given as Json | undefined, place)
   return is("array", Array.isArray(given)) ? itemsOf(schema, listOf(given), place) : undefined
@@ -163,9 +162,9 @@ const build = (schema: unknown, value: unknown, place: Place): Field => {
   return { ...common, ...shape, blank: blankOf(shape.kind, initial, place.isRequired) }
 }
 
-/** The form of a schema for a value. Without one, it begins with the defaults. */
+/** The form of a schema for a value. A required one that is missing begins with the defaults. */
 export const formOf = (schema: unknown, value: unknown, isRequired = true): Field => {
-  const start = { root: schema, isRequired, isNew: value === undefined, depth: 0, refs: [] }
+  const start = { root: schema, isRequired, isNew: value === undefined && isRequired, depth: 0, refs: [] }
   return build(schema, value, { ...start, budget: { left: MAX_SCHEMAS } })
 }
 

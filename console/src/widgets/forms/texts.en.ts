@@ -7,6 +7,7 @@ export const t = {
   removeStored: (label: string) => `Remove the stored value: ${label}`,
   form: "Values",
   notJson: "This is not JSON.",
+  notObject: "This is not a JSON object.",
   formats: {
     date: "Such as 2026-11-26.",
     "date-time": "Such as 2026-11-26T09:30:00Z.",
