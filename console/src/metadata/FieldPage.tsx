@@ -97,7 +97,7 @@ const Editor = ({ field, mayWrite }: { readonly field: MetadataField; readonly m
   const isRefused = errorsOf(check.error).length > 0
   return (
     <div className="halves">
-      <Section title={t.schema}>
+      <Section title={t.definition}>
         <SchemaText
           text={text}
           error={check.error}
@@ -137,6 +137,7 @@ const Editor = ({ field, mayWrite }: { readonly field: MetadataField; readonly m
             field={field}
             form={form}
             isSaved={text === stored}
+            isTyped={typed !== undefined}
             onChange={(next) => setTyped({ of: schema, form: next })}
           />
         )}
@@ -198,7 +199,7 @@ const Loaded = ({ field }: { readonly field: MetadataField }) => {
         selected={tab}
         onSelect={(id) => setUrl({ tab: id })}
         items={[
-          { id: "schema", title: t.schema, content: () => <Editor field={field} mayWrite={mayWrite} /> },
+          { id: "schema", title: t.schemaAndValues, content: () => <Editor field={field} mayWrite={mayWrite} /> },
           {
             id: "activity",
             title: t.activity,

@@ -39,6 +39,7 @@ export const SchemaText = ({
   <TextField
     kind="lines"
     isCode
+    rows={16}
     label={t.schema}
     hint={t.schemaHint}
     isReadOnly={isReadOnly}

@@ -56,16 +56,19 @@ export const TryOut = ({
   field,
   form,
   isSaved,
+  isTyped,
   onChange,
 }: {
   readonly field: MetadataField
   readonly form: Field
   /** Whether the form is that of the stored schema, by which the service checks. */
   readonly isSaved: boolean
+  /** Whether a person typed something. */
+  readonly isTyped: boolean
   readonly onChange: (form: Field) => void
 }) => {
   const mayTry = useCan("write:metadata_fields")
-  const value = isReadable(form) ? valueOf(form) : undefined
+  const value = isTyped && isReadable(form) ? valueOf(form) : undefined
   const text = value === undefined ? undefined : JSON.stringify(value)
   const outcome = useVerdict(field, mayTry && isSaved ? text : undefined)
   const note = !mayTry

@@ -14,6 +14,8 @@ export const t = {
   active: "Active",
   archived: "Archived",
   schema: "Schema",
+  definition: "Definition",
+  schemaAndValues: "Schema and values",
   schemaHint: "JSON Schema 2020-12 of the value",
   saveSchema: "Save the schema",
   savedSchema: "The schema is saved",

@@ -45,7 +45,7 @@ interface Place {
 const MAX_DEPTH = 6
 const MAX_SCHEMAS = 2_000
 /** Longer texts have several lines. */
-const MAX_LINE = 1_000
+const MAX_LINE = 4_000
 /** Keywords that add properties by conditions, which a form does not follow. */
 const CONDITIONS = ["oneOf", "anyOf", "if", "patternProperties", "dependentSchemas", "$dynamicRef"]
 

@@ -78,6 +78,7 @@ export const SchemaFields = (props: SchemaFieldsProps) => {
       <TextField
         {...common}
         kind={isLong ? "lines" : isSecret ? "password" : field.kind === "number" ? "decimal" : "text"}
+        rows={4}
         isCode={isSecret || field.kind === "json"}
         placeholder={isKept ? KEPT : ""}
         value={field.text ?? ""}
