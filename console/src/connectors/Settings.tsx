@@ -1,9 +1,10 @@
 /** The settings of a connector: a form from its schema. Stored secrets stay unless new ones are typed. */
+import { useQuery } from "@tanstack/react-query"
 import { useState } from "react"
-import { Problem } from "../kernel/Api.ts"
+import { call, Problem } from "../kernel/Api.ts"
 import { formOf, isReadable, valueOf } from "../kernel/forms/SchemaForm.ts"
 import type { Field } from "../kernel/forms/SchemaForm.ts"
-import { useRead, useWrite } from "../kernel/Queries.ts"
+import { keyOf, useRead, useWrite } from "../kernel/Queries.ts"
 import type { Answer } from "../kernel/Contract.ts"
 import { t as common } from "../kernel/texts.en.ts"
 import { announce } from "../widgets/Announcer.tsx"
@@ -15,8 +16,10 @@ import { Failure, Loading } from "../widgets/States.tsx"
 import { Moment, Tag } from "../widgets/Tag.tsx"
 import { t } from "./texts.en.ts"
 
+const SETTINGS = "GET /api/connectors/:connectorName/settings"
+
 type Schema = Answer<"GET /api/connectors/:connectorName/settings/schema">
-type Record = Answer<"GET /api/connectors/:connectorName/settings">
+type Record = Answer<typeof SETTINGS>
 
 const STALE = { stale: ["/api/connectors"] }
 
@@ -149,15 +152,29 @@ const Loaded = ({
   )
 }
 
-const isMissing = (error: unknown): boolean => error instanceof Problem && error.status === 404
+/**
+ * The stored settings, or `null`. That there are none is an answer, not an error: reading them again must not take away the form,
+ * and what was typed into it.
+ */
+const useSettings = (request: { readonly params: { readonly connectorName: string } }) =>
+  useQuery<Record | null>({
+    queryKey: keyOf(SETTINGS, request),
+    queryFn: async ({ signal }) => {
+      try {
+        return await call(SETTINGS, request, { signal })
+      } catch (error) {
+        if (error instanceof Problem && error.status === 404) return null
+        throw error
+      }
+    },
+  })
 
 export const Settings = ({ mayWrite, name }: { readonly name: string; readonly mayWrite: boolean }) => {
   const request = { params: { connectorName: name } }
   const schema = useRead("GET /api/connectors/:connectorName/settings/schema", request)
-  const record = useRead("GET /api/connectors/:connectorName/settings", request)
-  const stored = isMissing(record.error) ? undefined : record.data
-  const error = schema.error ?? (isMissing(record.error) ? null : record.error)
-  if (error !== null) {
+  const record = useSettings(request)
+  const error = schema.error ?? record.error
+  if (error !== null && (schema.data === undefined || record.data === undefined)) {
     return (
       <Failure
         error={error}
@@ -168,8 +185,9 @@ export const Settings = ({ mayWrite, name }: { readonly name: string; readonly m
       />
     )
   }
-  if (schema.data === undefined || record.isPending) return <Loading />
+  if (schema.data === undefined || record.data === undefined) return <Loading />
   // Another version of the schema is another form; stored settings replace it only when they appear or go.
-  const key = `${schema.data.version} ${stored === undefined}`
+  const key = `${schema.data.version} ${record.data === null}`
+  const stored = record.data ?? undefined
   return <Loaded key={key} name={name} schema={schema.data} record={stored} mayWrite={mayWrite} />
 }
