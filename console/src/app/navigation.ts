@@ -2,10 +2,12 @@
 import {
   Activity,
   Boxes,
+  Braces,
   Building2,
   KeyRound,
   Layers,
   LayoutDashboard,
+  Plug,
   Server,
   Settings,
   Users,
@@ -57,6 +59,8 @@ export const coreNavigation: ReadonlyArray<Group> = [
   {
     title: t.groups.administration,
     entries: [
+      { to: "/metadata-fields", title: t.nav.metadata, icon: Braces, scope: "read:metadata_fields" },
+      { to: "/connectors", title: t.nav.connectors, icon: Plug, scope: "read:organizations" },
       { to: "/service-accounts", title: t.nav.serviceAccounts, icon: KeyRound, scope: "read:tokens" },
       { to: "/members", title: t.nav.members, icon: Users, scope: "read:organizations" },
       { to: "/settings", title: t.nav.settings, icon: Settings },

@@ -6,7 +6,7 @@ import { join } from "node:path"
 import type { Page } from "playwright-core"
 import type { Tab } from "../../support/Browser.ts"
 import { violationsIn } from "../Accessibility.ts"
-import { open, settled, signIn, World } from "../World.ts"
+import { open, SALESFORCE, settled, signIn, World } from "../World.ts"
 import type { Suite } from "./Suite.ts"
 
 /** Each screen with its name for the pictures. */
@@ -21,11 +21,17 @@ export const coreScreens = [
   ["instance-seats", "/instances/acme-logistics-production?tab=seats"],
   ["instance-keys", "/instances/acme-logistics-production?tab=keys"],
   ["instance-offline", "/instances/acme-logistics-production?tab=offline"],
+  ["instance-metadata", "/instances/acme-logistics-production?tab=metadata"],
   ["licenses", "/licenses"],
   ["license", "/licenses/enterprise-2"],
   ["license-versions", "/licenses/enterprise-2?tab=versions"],
   ["zones", "/zones"],
   ["zone", "/zones/frankfurt"],
+  ["zone-metadata", "/zones/frankfurt?tab=metadata"],
+  ["customer-integrations", "/customers/acme-logistics?tab=integrations"],
+  ["metadata-fields", "/metadata-fields"],
+  ["connectors", "/connectors"],
+  ["connector", `/connectors/${SALESFORCE}`],
   ["events", "/events"],
   ["webhooks", "/webhooks"],
   ["webhook-history", "/webhooks?tab=history"],
@@ -51,7 +57,8 @@ export const assertClean = ({ errors, origins }: Tab, origin: string, where: str
   assert.deepStrictEqual([...errors], [], where)
 }
 
-const checkScreens = async (tab: Tab, origin: string, screens: ReadonlyArray<readonly [string, string]>) => {
+/** Looks at screens in both themes. */
+export const checkScreens = async (tab: Tab, origin: string, screens: ReadonlyArray<readonly [string, string]>) => {
   mkdirSync(pictures, { recursive: true })
   for (const [name, path] of screens) {
     await tab.page.emulateMedia({ colorScheme: "light" })

@@ -35,10 +35,16 @@ const Subject = ({ event }: { readonly event: EventRecord }) => {
       </>
     )
   }
-  if (slug === undefined)
+  const id = textAt(data, "id")
+  if (type.startsWith("METADATA_FIELD_") && id !== undefined)
     return (
-      <>{textAt(data, "key") ?? textAt(data, "url") ?? textAt(data, "connectorName") ?? textAt(data, "name") ?? ""}</>
+      <RecordLink kind="metadataField" slug={id}>
+        {textAt(data, "key") ?? id}
+      </RecordLink>
     )
+  const connector = textAt(data, "connectorName")
+  if (connector !== undefined) return <RecordLink kind="connector" slug={connector} />
+  if (slug === undefined) return <>{textAt(data, "key") ?? textAt(data, "url") ?? textAt(data, "name") ?? ""}</>
   if (type.endsWith("_DELETED")) return <Code>{slug}</Code>
   if (type.startsWith("CUSTOMER_")) return <RecordLink kind="customer" slug={slug} />
   if (type.startsWith("INSTANCE_")) return <RecordLink kind="instance" slug={slug} />

@@ -10,6 +10,8 @@ const screens = {
   instance: ["/instances", "read:instances"],
   license: ["/licenses", "read:licenses"],
   zone: ["/zones", "read:deployment_zones"],
+  metadataField: ["/metadata-fields", "read:metadata_fields"],
+  connector: ["/connectors", "read:organizations"],
   serviceAccount: ["/service-accounts", "read:tokens"],
 } as const satisfies Record<string, readonly [string, Scope]>
 
