@@ -15,7 +15,7 @@ import { t } from "./texts.en.ts"
 const columns: ReadonlyArray<Column<Migration>> = [
   {
     id: "name",
-    title: t.title,
+    title: t.migration,
     width: "2fr",
     cell: ({ from, id, to }) => (
       <RecordLink kind="migration" slug={id}>

@@ -110,6 +110,7 @@ export const RecordField = ({
       items={found.data ?? []}
       defaultFilter={() => true}
       allowsCustomValue
+      allowsEmptyCollection={isAllowed}
       isInvalid={error !== undefined}
       isRequired={isRequired}
       validationBehavior="aria"
@@ -132,7 +133,10 @@ export const RecordField = ({
       )}
       <FieldError className="field-error">{error}</FieldError>
       <Popover className="popover">
-        <ListBox<Found> className="menu" renderEmptyState={() => <p className="palette-note">{t.nothingFound}</p>}>
+        <ListBox<Found>
+          className="menu"
+          renderEmptyState={() => <p className="palette-note">{found.isFetching ? t.searching : t.nothingFound}</p>}
+        >
           {({ name, slug }) => (
             <ListBoxItem id={slug} textValue={slug} className="menu-item offered">
               <span>{name}</span>
