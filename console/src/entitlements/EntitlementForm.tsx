@@ -192,6 +192,7 @@ const EntitlementDialog = ({
       title={isNew ? t.create : t.edit}
       submit={isNew ? common.common.create : common.common.save}
       fields={FIELDS}
+      wide
       onClose={onClose}
       write={write}
       onSubmit={() => onSubmit(values)}

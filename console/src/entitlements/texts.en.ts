@@ -47,7 +47,6 @@ export const t = {
   warning: "Warning at",
   warningHint: "Percentage of the limit at which an event warns",
   percent: (percent: number) => `${percent} %`,
-  more: "Units, order and warning",
   group: "Group",
   groups: "Groups",
   addToGroup: "Add to a group",
@@ -61,6 +60,5 @@ export const t = {
   tabs: { definition: "Definition", groups: "Groups", licenses: "Licenses", activity: "Activity" },
   noLicenses: "No license grants it",
   noLicensesDetail: "Grant it on the page of a license version.",
-  license: "License",
   family: "Family",
 } as const

@@ -26,7 +26,6 @@ export const t = {
   skippedCount: (count: string) => `${count} skipped`,
   cancel: "Cancel the migration",
   cancelText: "No instance is moved. A cancelled migration cannot be started again.",
-  keep: "Keep it",
   revert: "Revert",
   revertTitle: "Move the instances back?",
   revertText: (from: string, to: string) =>
