@@ -1,6 +1,6 @@
 /** The state of a migration: in words, and as a bar with its counts. */
 import type { Migration } from "../kernel/Contract.ts"
-import { Progress } from "../widgets/Progress.tsx"
+import { Progress } from "../widgets/Meter.tsx"
 import { Tag } from "../widgets/Tag.tsx"
 import type { Tone } from "../widgets/Tag.tsx"
 import { t } from "./texts.en.ts"
