@@ -194,6 +194,7 @@ export const suite: Suite = (it) => {
           await page.getByRole("combobox", { name: "Entitlement" }).fill("api")
           await page.getByRole("option", { name: /API calls/ }).waitFor()
           await page.keyboard.press("ArrowDown")
+          await page.locator("[role=option][data-focused]", { hasText: "API calls" }).waitFor()
           await page.keyboard.press("Enter")
           assert.strictEqual(await page.getByRole("combobox", { name: "Entitlement" }).inputValue(), "api-calls")
           await page.keyboard.press("Enter")
