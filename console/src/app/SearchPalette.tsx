@@ -73,6 +73,14 @@ const sources: ReadonlyArray<Source> = [
       )((await call("GET /api/licenses", { query: { q, limit: LIMIT } }, { signal })).items),
   },
   {
+    scope: "read:entitlements",
+    find: async (q, signal) =>
+      found(
+        t.nav.entitlements,
+        "/entitlements",
+      )((await call("GET /api/entitlements", { query: { q, limit: LIMIT } }, { signal })).items),
+  },
+  {
     scope: "read:deployment_zones",
     find: async (q, signal) =>
       found(

@@ -1,13 +1,16 @@
 /** The screens of both surfaces: where they are, what they are called, and the scope that they read with. */
 import {
   Activity,
+  ArrowRightLeft,
   Boxes,
   Braces,
   Building2,
+  Group as GroupIcon,
   KeyRound,
   Layers,
   LayoutDashboard,
   Plug,
+  ListChecks,
   Server,
   Settings,
   Users,
@@ -43,7 +46,12 @@ export const coreNavigation: ReadonlyArray<Group> = [
   },
   {
     title: t.groups.catalogue,
-    entries: [{ to: "/licenses", title: t.nav.licenses, icon: Layers, scope: "read:licenses", letter: "l" }],
+    entries: [
+      { to: "/licenses", title: t.nav.licenses, icon: Layers, scope: "read:licenses", letter: "l" },
+      { to: "/license-migrations", title: t.nav.migrations, icon: ArrowRightLeft, scope: "read:licenses" },
+      { to: "/entitlements", title: t.nav.entitlements, icon: ListChecks, scope: "read:entitlements" },
+      { to: "/entitlement-groups", title: t.nav.entitlementGroups, icon: GroupIcon, scope: "read:entitlements" },
+    ],
   },
   {
     title: t.groups.delivery,

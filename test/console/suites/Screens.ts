@@ -25,6 +25,13 @@ export const coreScreens = [
   ["licenses", "/licenses"],
   ["license", "/licenses/enterprise-2"],
   ["license-versions", "/licenses/enterprise-2?tab=versions"],
+  ["license-families", "/licenses?tab=families"],
+  ["license-migrations", "/license-migrations"],
+  ["entitlements", "/entitlements"],
+  ["entitlement", "/entitlements/api-calls"],
+  ["entitlement-groups", "/entitlement-groups"],
+  ["entitlement-group", "/entitlement-groups/platform"],
+  ["entitlement-group-usage", "/entitlement-groups/platform?tab=usage&instance=acme-logistics-production"],
   ["zones", "/zones"],
   ["zone", "/zones/frankfurt"],
   ["zone-metadata", "/zones/frankfurt?tab=metadata"],
@@ -40,6 +47,9 @@ export const coreScreens = [
   ["members", "/members"],
   ["settings", "/settings"],
 ] as const
+
+/** How long a walk may take for each screen. */
+const SCREEN_MS = 4_000
 
 export const platformScreens = [
   ["organizations", "/organizations"],
@@ -57,7 +67,7 @@ export const assertClean = ({ errors, origins }: Tab, origin: string, where: str
   assert.deepStrictEqual([...errors], [], where)
 }
 
-/** Looks at screens in both themes. */
+/** Opens each screen in both themes, and checks that nothing is wrong there. */
 export const checkScreens = async (tab: Tab, origin: string, screens: ReadonlyArray<readonly [string, string]>) => {
   mkdirSync(pictures, { recursive: true })
   for (const [name, path] of screens) {
@@ -91,7 +101,7 @@ export const suite: Suite = (it) => {
           { concurrency: 2 },
         )
       }),
-    90_000,
+    coreScreens.length * SCREEN_MS,
   )
 
   it.effect("has no violation on the operator's screens", () =>
@@ -134,7 +144,7 @@ export const suite: Suite = (it) => {
         })
         assertClean(tab, core, "320 pixels")
       }),
-    90_000,
+    coreScreens.length * SCREEN_MS,
   )
 
   it.effect(

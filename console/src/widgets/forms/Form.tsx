@@ -1,4 +1,5 @@
 /** A form in a dialog: sends once, keeps what was typed, and shows what the service found wrong at its field. */
+import { useRef } from "react"
 import type { ReactNode } from "react"
 import { Problem } from "../../kernel/Api.ts"
 import type { FieldError } from "../../kernel/Api.ts"
@@ -79,15 +80,19 @@ export const FormDialog = ({
   write: { error, isPending },
 }: FormDialogProps) => {
   const rest = remaining(error, fields)
+  const isRepeated = useRef(false)
   return (
     <Dialog title={title} isOpen onClose={onClose} wide={wide}>
       <form
         className="form"
         noValidate
+        onClickCapture={(event) => {
+          isRepeated.current = event.detail > 1
+        }}
         onSubmit={(event) => {
           event.preventDefault()
-          // A second press while the first is under way sends nothing.
-          if (!isPending && !isDisabled) onSubmit()
+          // The second press of a double click, or one while the first is under way, sends nothing.
+          if (!isPending && !isDisabled && !isRepeated.current) onSubmit()
         }}
       >
         {children}

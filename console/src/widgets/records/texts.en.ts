@@ -47,6 +47,18 @@ export const t = {
     familyResolvesTo: "The family resolves to",
     losesDefault: "Is no longer the default",
   },
+  value: {
+    title: "Value",
+    yes: "Yes",
+    no: "No",
+    unlimited: "Unlimited",
+    configHint: "A JSON object",
+    anyHint: "A number (-1 is unlimited), true or false, or a JSON object",
+  },
+  searching: "Searching...",
+  nothingFound: "Nothing begins with this.",
+  migration: (from: string, to: string) => `${from} to ${to}`,
   nobody: "none",
+  review: "Continue",
   blocked: "It cannot be done while other records use it.",
 } as const
