@@ -1,5 +1,6 @@
 import { layer } from "@effect/vitest"
 import * as Budgets from "./suites/Budgets.ts"
+import * as Delivery from "./suites/Delivery.ts"
 import * as Questions from "./suites/Questions.ts"
 import * as Screens from "./suites/Screens.ts"
 import * as SignIn from "./suites/SignIn.ts"
@@ -16,6 +17,7 @@ if (whyNoBrowser === undefined) {
     States.suite(it)
     Questions.suite(it)
     Writing.suite(it)
+    Delivery.suite(it)
   })
 }
 

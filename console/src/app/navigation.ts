@@ -3,9 +3,12 @@ import {
   Activity,
   Boxes,
   Building2,
+  Flag,
   KeyRound,
   Layers,
   LayoutDashboard,
+  Puzzle,
+  Rocket,
   Server,
   Settings,
   Users,
@@ -45,7 +48,12 @@ export const coreNavigation: ReadonlyArray<Group> = [
   },
   {
     title: t.groups.delivery,
-    entries: [{ to: "/zones", title: t.nav.zones, icon: Boxes, scope: "read:deployment_zones" }],
+    entries: [
+      { to: "/zones", title: t.nav.zones, icon: Boxes, scope: "read:deployment_zones" },
+      { to: "/releases", title: t.nav.releases, icon: Rocket, scope: "read:releases" },
+      { to: "/components", title: t.nav.components, icon: Puzzle, scope: "read:components" },
+      { to: "/flags", title: t.nav.flags, icon: Flag, scope: "read:feature_flags" },
+    ],
   },
   {
     title: t.groups.activity,

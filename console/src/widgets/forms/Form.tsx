@@ -6,17 +6,22 @@ import { Button } from "../Button.tsx"
 import { Dialog, DialogActions } from "../Dialog.tsx"
 import { Failure } from "../States.tsx"
 
-/** The message for a field of the body, if the service found something wrong there. */
-export const errorAt = (error: unknown, name: string): string | undefined =>
-  error instanceof Problem
-    ? error.errors.find(({ location }) => {
-        const path = location
-          .replace(/^\/?body/, "")
-          .replaceAll(/[[\]]/g, "/")
-          .replaceAll(".", "/")
-        return path.split("/").filter(Boolean)[0] === name
-      })?.message
-    : undefined
+/** The parts of a place in a body: `body.variants[0].value` has three. */
+const partsOf = (place: string): ReadonlyArray<string> =>
+  place
+    .replace(/^\/?body/, "")
+    .split(/[./[\]]/)
+    .filter(Boolean)
+
+/** The message for a field of the body, such as `name` or `variants.0.value`, if the service found something wrong there. */
+export const errorAt = (error: unknown, name: string): string | undefined => {
+  if (!(error instanceof Problem)) return undefined
+  const wanted = partsOf(name)
+  return error.errors.find(({ location }) => {
+    const parts = partsOf(location)
+    return wanted.every((part, index) => parts[index] === part)
+  })?.message
+}
 
 /** The error without what is shown at fields. */
 const remaining = (error: unknown, fields: ReadonlyArray<string>): unknown => {

@@ -36,3 +36,16 @@ export const updatedColumn: Column<{ readonly updatedAt: string }> = {
   width: "110px",
   cell: ({ updatedAt }) => <Moment at={updatedAt} relative />,
 }
+
+/** When a row's record was created, and by whom. */
+export const createdColumn: Column<{ readonly createdAt: string; readonly createdBy: { readonly name: string } }> = {
+  id: "created",
+  title: common.common.created,
+  width: "1.5fr",
+  cell: ({ createdAt, createdBy }) => (
+    <>
+      <Moment at={createdAt} relative />
+      <span className="sub">{common.common.by(createdBy.name)}</span>
+    </>
+  ),
+}

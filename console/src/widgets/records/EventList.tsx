@@ -35,16 +35,29 @@ const Subject = ({ event }: { readonly event: EventRecord }) => {
       </>
     )
   }
-  if (slug === undefined)
+  const key = textAt(data, "key")
+  if (type === "FEATURE_FLAG_CREATED" || type === "FEATURE_FLAG_UPDATED")
+    return <RecordLink kind="flag" slug={key ?? ""} />
+  const zone = textAt(data, "deploymentZoneSlug")
+  if (zone !== undefined) {
     return (
-      <>{textAt(data, "key") ?? textAt(data, "url") ?? textAt(data, "connectorName") ?? textAt(data, "name") ?? ""}</>
+      <>
+        <RecordLink kind="zone" slug={zone} />
+        <span className="sub">{textAt(data, "releaseVersion")}</span>
+      </>
     )
+  }
+  if (slug === undefined) {
+    return <>{key ?? textAt(data, "url") ?? textAt(data, "connectorName") ?? textAt(data, "name") ?? ""}</>
+  }
   if (type.endsWith("_DELETED")) return <Code>{slug}</Code>
   if (type.startsWith("CUSTOMER_")) return <RecordLink kind="customer" slug={slug} />
   if (type.startsWith("INSTANCE_")) return <RecordLink kind="instance" slug={slug} />
   if (type.startsWith("LICENSE_") && !type.startsWith("LICENSE_MIGRATION_"))
     return <RecordLink kind="license" slug={slug} />
   if (type.startsWith("DEPLOYMENT_ZONE_")) return <RecordLink kind="zone" slug={slug} />
+  if (type === "RELEASE_CREATED") return <RecordLink kind="release" slug={slug} />
+  if (type === "COMPONENT_CREATED") return <RecordLink kind="component" slug={slug} />
   return <Code>{slug}</Code>
 }
 

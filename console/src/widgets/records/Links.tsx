@@ -10,6 +10,9 @@ const screens = {
   instance: ["/instances", "read:instances"],
   license: ["/licenses", "read:licenses"],
   zone: ["/zones", "read:deployment_zones"],
+  release: ["/releases", "read:releases"],
+  component: ["/components", "read:components"],
+  flag: ["/flags", "read:feature_flags"],
   serviceAccount: ["/service-accounts", "read:tokens"],
 } as const satisfies Record<string, readonly [string, Scope]>
 
