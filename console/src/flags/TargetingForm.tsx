@@ -1,7 +1,7 @@
 /** Adds or changes a targeting, as a form or as JSON. */
 import { useState } from "react"
-import { exactNumber } from "../kernel/Amount.ts"
 import type { FeatureFlag } from "../kernel/Contract.ts"
+import { numberOf } from "../kernel/Inputs.ts"
 import { t as common } from "../kernel/texts.en.ts"
 import { Segments, SelectField, TextField } from "../widgets/forms/Fields.tsx"
 import { errorAt, FormDialog } from "../widgets/forms/Form.tsx"
@@ -48,7 +48,7 @@ const targetingOf = ({ conditions, name, percentage, variant }: Values): Targeti
     operator,
     values: parseValues(values, operator),
   })),
-  ...(percentage.trim() === "" ? {} : { percentage: exactNumber(percentage.trim()) }),
+  ...(percentage.trim() === "" ? {} : { percentage: numberOf(percentage) }),
 })
 
 /** The targeting of a text, or `undefined` if it is no object. The service says what else is wrong with it. */

@@ -2,13 +2,13 @@
 import { useState } from "react"
 import type { Instance } from "../kernel/Contract.ts"
 import { inputOfMoment, momentOfInput } from "../kernel/Formats.ts"
-import { orNull, orUndefined } from "../kernel/Inputs.ts"
+import { orNull, orNullNumber, orUndefined } from "../kernel/Inputs.ts"
 import { defined, useWrite } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
 import { t as common } from "../kernel/texts.en.ts"
 import { TextField } from "../widgets/forms/Fields.tsx"
 import { errorAt, FormDialog } from "../widgets/forms/Form.tsx"
-import { CustomerField, LicenseField, ZoneField } from "./InstanceFields.tsx"
+import { RecordField, ZoneField } from "../widgets/records/RecordField.tsx"
 import { t } from "./texts.en.ts"
 
 const FIELDS = [
@@ -40,7 +40,7 @@ const bodyOf = (values: Values) => ({
   name: values.name,
   startLicenseDate: momentOfInput(values.startLicenseDate) ?? "",
   endLicenseDate: momentOfInput(values.endLicenseDate) ?? null,
-  graceDays: values.graceDays.trim() === "" ? null : Number(values.graceDays),
+  graceDays: orNullNumber(values.graceDays),
   description: orNull(values.description),
   licenseSlug: values.licenseSlug.trim(),
   deploymentZoneId: orNull(values.deploymentZoneId),
@@ -98,18 +98,18 @@ export const InstanceForm = ({
       {isNew && (
         <div className="form-row">
           <TextField label={common.common.slug} hint={common.common.slugHint} isCode {...field("slug")} />
-          <CustomerField {...field("customerSlug")} />
+          <RecordField kind="customer" label={t.customer} hint={t.customerHint} isRequired {...field("customerSlug")} />
         </div>
       )}
       <div className="form-row">
-        <LicenseField {...field("licenseSlug")} />
+        <RecordField kind="license" label={t.license} hint={t.licenseHint} isRequired {...field("licenseSlug")} />
         <TextField kind="decimal" label={t.graceDays} hint={t.graceHint} {...field("graceDays")} />
       </div>
       <div className="form-row">
         <TextField kind="datetime-local" label={t.starts} isRequired {...field("startLicenseDate")} />
         <TextField kind="datetime-local" label={t.ends} hint={t.endsHint} {...field("endLicenseDate")} />
       </div>
-      {mayReadZones && <ZoneField {...field("deploymentZoneId")} />}
+      {mayReadZones && <ZoneField label={t.zone} hint={t.zoneHint} {...field("deploymentZoneId")} />}
       <TextField label={common.common.description} {...field("description")} />
     </FormDialog>
   )

@@ -1,27 +1,41 @@
 /** A form in a dialog: sends once, keeps what was typed, and shows what the service found wrong at its field. */
 import type { ReactNode } from "react"
 import { Problem } from "../../kernel/Api.ts"
+import type { FieldError } from "../../kernel/Api.ts"
 import { t } from "../../kernel/texts.en.ts"
 import { Button } from "../Button.tsx"
 import { Dialog, DialogActions } from "../Dialog.tsx"
 import { Failure } from "../States.tsx"
 
-/** The parts of a place in a body: `body.variants[0].value` has three. */
-const partsOf = (place: string): ReadonlyArray<string> =>
-  place
+/** The names on the way to a place. Locations are written as `body.settings.list[0]` or `body.value/list/0`. */
+const pathOf = (location: string): string =>
+  `${location
     .replace(/^\/?body/, "")
-    .split(/[./[\]]/)
-    .filter(Boolean)
+    .replaceAll(/[.[\]/]+/g, "/")
+    .replaceAll("~1", "/")
+    .replaceAll("~0", "~")}/`
 
-/** The message for a field of the body, such as `name` or `variants.0.value`, if the service found something wrong there. */
-export const errorAt = (error: unknown, name: string): string | undefined => {
-  if (!(error instanceof Problem)) return undefined
-  const wanted = partsOf(name)
-  return error.errors.find(({ location }) => {
-    const parts = partsOf(location)
-    return wanted.every((part, index) => parts[index] === part)
-  })?.message
+/** What the service found wrong at a place of the body and below it. */
+const errorsUnder = (errors: ReadonlyArray<FieldError>, place: string): ReadonlyArray<FieldError> =>
+  errors.filter(({ location }) => pathOf(location).startsWith(pathOf(place)))
+
+/** The message for a place of the body and below it, without what is shown at the places of its parts. */
+export const messageAt = (
+  errors: ReadonlyArray<FieldError>,
+  place: string,
+  parts: ReadonlyArray<string> = [],
+): string | undefined => {
+  const own = errorsUnder(errors, place).filter((error) =>
+    parts.every((part) => errorsUnder([error], part).length === 0),
+  )
+  return own.length === 0 ? undefined : own.map(({ message }) => message).join("; ")
 }
+
+/** The errors of a body that the service refused. */
+export const errorsOf = (error: unknown): ReadonlyArray<FieldError> => (error instanceof Problem ? error.errors : [])
+
+/** The message for a field of the body, if the service found something wrong there. */
+export const errorAt = (error: unknown, name: string): string | undefined => messageAt(errorsOf(error), `body.${name}`)
 
 /** The error without what is shown at fields. */
 const remaining = (error: unknown, fields: ReadonlyArray<string>): unknown => {

@@ -36,7 +36,7 @@ const Parts = ({
       {label}
       {isRequired && <span aria-hidden> *</span>}
     </Label>
-    <div className="pick">
+    <div className="input-with-button">
       <Input className={isCode ? "input mono" : "input"} spellCheck={false} />
       <Button className="button icon">
         <ChevronDown aria-hidden size={14} />
@@ -52,9 +52,9 @@ const Parts = ({
       <ListBox className="menu" renderEmptyState={() => <div className="menu-note">{t.common.noSuggestion}</div>}>
         {/* The items of a filtered list come from the combo box. */}
         {(choice: Candidate) => (
-          <ListBoxItem id={choice.id} textValue={textOf(choice)} className="menu-item">
-            {choice.title}
-            {choice.detail !== undefined && <span className="sub">{choice.detail}</span>}
+          <ListBoxItem id={choice.id} textValue={textOf(choice)} className="menu-item offered">
+            <span>{choice.title}</span>
+            {choice.detail !== undefined && <span className="palette-detail">{choice.detail}</span>}
           </ListBoxItem>
         )}
       </ListBox>
@@ -83,14 +83,17 @@ export const PickField = (props: Props) => {
 }
 
 /** A field of text with suggestions: a chosen one is written into the field by its id. The parent filters the suggestions. */
-export const SuggestField = (props: Props) => {
-  const { autoFocus = false, choices, error, isRequired = false, onChange, value } = props
+export const SuggestField = (props: Props & { readonly onChoose?: (id: string) => void }) => {
+  const { autoFocus = false, choices, error, isRequired = false, onChange, onChoose, value } = props
   return (
     <ComboBox
       className="field"
       items={choices}
       inputValue={value}
       onInputChange={onChange}
+      onSelectionChange={(key) => {
+        if (key !== null) onChoose?.(String(key))
+      }}
       isInvalid={error !== undefined}
       isRequired={isRequired}
       autoFocus={autoFocus}

@@ -1,4 +1,5 @@
 /** Columns that lists of several features have. */
+import type { Actor } from "../../kernel/Contract.ts"
 import { t as common } from "../../kernel/texts.en.ts"
 import type { Column } from "../DataTable.tsx"
 import { Moment } from "../Tag.tsx"
@@ -38,7 +39,7 @@ export const updatedColumn: Column<{ readonly updatedAt: string }> = {
 }
 
 /** When a row's record was created, and by whom. */
-export const createdColumn: Column<{ readonly createdAt: string; readonly createdBy: { readonly name: string } }> = {
+export const createdColumn: Column<{ readonly createdAt: string; readonly createdBy: Actor }> = {
   id: "created",
   title: common.common.created,
   width: "1.5fr",
