@@ -102,7 +102,6 @@ const Conditions = ({
         />
         <TextField
           label={t.values}
-          hint={t.valuesHint}
           value={row.values}
           onChange={(values) => change({ values })}
           error={errorAt(error, `${place}.conditions.${index}.values`)}
@@ -163,15 +162,17 @@ export const TargetingForm = ({
       }}
       wide
     >
-      <Segments
-        label={t.mode}
-        value={mode}
-        onChange={choose}
-        choices={[
-          { id: "form", title: t.asForm },
-          { id: "json", title: t.asJson },
-        ]}
-      />
+      <div>
+        <Segments
+          label={t.mode}
+          value={mode}
+          onChange={choose}
+          choices={[
+            { id: "form", title: t.asForm },
+            { id: "json", title: t.asJson },
+          ]}
+        />
+      </div>
       {isForm ? (
         <>
           <div className="form-row">
