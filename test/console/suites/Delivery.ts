@@ -44,29 +44,32 @@ const openMenu = async (page: Page, action: string): Promise<void> => {
 const DESKTOP = { viewport: { width: 1440, height: 900 } } as const
 
 export const suite: Suite = (it) => {
-  it.effect("says what zones, releases, components and flags are for, while there are none", () =>
-    Effect.gen(function* () {
-      const { browser, core, empty } = yield* World
-      const { page } = yield* browser.newTab(DESKTOP)
-      yield* Effect.promise(async () => {
-        await signIn(page, core, empty.token)
-        for (const [path, title, button] of [
-          ["/zones", "No zones yet", "New zone"],
-          ["/releases", "No releases yet", "New release"],
-          ["/components", "No components yet", "New component"],
-          ["/flags", "No feature flags yet", "New flag"],
-        ] as const) {
-          await open(page, core, path)
-          await page.getByText(title).waitFor()
-          await checkBoth(page, path)
-          await page.getByRole("button", { name: button }).first().click()
-          await page.getByRole("dialog").waitFor()
-          await checkBoth(page, button)
-          await page.keyboard.press("Escape")
-          await dialogGone(page)
-        }
-      })
-    }),
+  it.effect(
+    "says what zones, releases, components and flags are for, while there are none",
+    () =>
+      Effect.gen(function* () {
+        const { browser, core, empty } = yield* World
+        const { page } = yield* browser.newTab(DESKTOP)
+        yield* Effect.promise(async () => {
+          await signIn(page, core, empty.token)
+          for (const [path, title, button] of [
+            ["/zones", "No zones yet", "New zone"],
+            ["/releases", "No releases yet", "New release"],
+            ["/components", "No components yet", "New component"],
+            ["/flags", "No feature flags yet", "New flag"],
+          ] as const) {
+            await open(page, core, path)
+            await page.getByText(title).waitFor()
+            await checkBoth(page, path)
+            await page.getByRole("button", { name: button }).first().click()
+            await page.getByRole("dialog").waitFor()
+            await checkBoth(page, button)
+            await page.keyboard.press("Escape")
+            await dialogGone(page)
+          }
+        })
+      }),
+    60_000,
   )
 
   it.effect("lets readers of flags try them out, and offers them no change", () =>
@@ -181,63 +184,66 @@ export const suite: Suite = (it) => {
     60_000,
   )
 
-  it.effect("does not overwrite what another person changed in a flag, and deletes one", () =>
-    Effect.gen(function* () {
-      const { browser, call, core, furnished } = yield* World
-      const { page } = yield* browser.newTab(DESKTOP)
-      const targeting = { name: "First", variant: "on", conditions: [] }
-      yield* call("POST", "/feature-flags", {
-        key: "shared-flag",
-        type: "string",
-        variants: [{ name: "on", value: "12" }],
-        targetings: [targeting],
-      })
-      const theirs = { ...targeting, name: "Theirs" }
-      yield* Effect.promise(async () => {
-        await signIn(page, core, furnished.token)
-        // Without the stream, the page does not learn of the other change before the service tells it.
-        await page.route("**/api/events", (route) => route.abort())
-        await open(page, core, "/flags/shared-flag")
-        await page.getByText("For every context, serve the variant on.").waitFor()
-        await page.getByText("Otherwise, serve nothing: products use the default in their code.").waitFor()
-        await page.getByRole("button", { name: "Remove First" }).click()
-      })
-      yield* call("PUT", "/feature-flags/shared-flag", { targetings: [targeting, theirs] })
-      yield* Effect.promise(async () => {
-        await press(page, "Delete")
-        await page.getByText("Another change came first").waitFor()
-        await page.locator(".rules").getByText("Theirs").waitFor()
-        await press(page, "Delete")
-        await dialogGone(page)
-      })
-      assert.deepStrictEqual((yield* call("GET", "/feature-flags/shared-flag")).body.targetings, [theirs])
-      yield* Effect.promise(async () => {
-        await page.getByRole("button", { name: "Edit", exact: true }).click()
-        await page.getByRole("button", { name: "Add a variant" }).click()
-        await box(page, "Variant").last().fill("on")
-        await press(page, "Save")
-        await page.getByRole("dialog").locator(".field-error").getByText("must be unique").waitFor()
-        await page.getByRole("dialog").getByRole("button", { name: "Remove on" }).last().click()
-        await box(page, "Value").fill("13")
-        await box(page, "Variant").fill("off")
-        await press(page, "Save")
-        await page.getByRole("alert").getByRole("listitem").getByText("must be the name of a variant").waitFor()
-        await box(page, "Variant").fill("on")
-        await press(page, "Save")
-        await dialogGone(page)
-        await page.getByRole("button", { name: "Turn off" }).click()
-        await press(page, "Turn off")
-        await dialogGone(page)
-      })
-      const { enabled, variants } = (yield* call("GET", "/feature-flags/shared-flag")).body
-      assert.deepStrictEqual([enabled, variants], [false, [{ name: "on", value: "13" }]])
-      yield* Effect.promise(async () => {
-        await openMenu(page, "Delete")
-        await press(page, "Delete")
-        await page.waitForURL(/\/flags$/)
-      })
-      assert.strictEqual((yield* call("GET", "/feature-flags/shared-flag")).status, 404)
-    }),
+  it.effect(
+    "does not overwrite what another person changed in a flag, and deletes one",
+    () =>
+      Effect.gen(function* () {
+        const { browser, call, core, furnished } = yield* World
+        const { page } = yield* browser.newTab(DESKTOP)
+        const targeting = { name: "First", variant: "on", conditions: [] }
+        yield* call("POST", "/feature-flags", {
+          key: "shared-flag",
+          type: "string",
+          variants: [{ name: "on", value: "12" }],
+          targetings: [targeting],
+        })
+        const theirs = { ...targeting, name: "Theirs" }
+        yield* Effect.promise(async () => {
+          await signIn(page, core, furnished.token)
+          // Without the stream, the page does not learn of the other change before the service tells it.
+          await page.route("**/api/events", (route) => route.abort())
+          await open(page, core, "/flags/shared-flag")
+          await page.getByText("For every context, serve the variant on.").waitFor()
+          await page.getByText("Otherwise, serve nothing: products use the default in their code.").waitFor()
+          await page.getByRole("button", { name: "Remove First" }).click()
+        })
+        yield* call("PUT", "/feature-flags/shared-flag", { targetings: [targeting, theirs] })
+        yield* Effect.promise(async () => {
+          await press(page, "Delete")
+          await page.getByText("Another change came first").waitFor()
+          await page.locator(".rules").getByText("Theirs").waitFor()
+          await press(page, "Delete")
+          await dialogGone(page)
+        })
+        assert.deepStrictEqual((yield* call("GET", "/feature-flags/shared-flag")).body.targetings, [theirs])
+        yield* Effect.promise(async () => {
+          await page.getByRole("button", { name: "Edit", exact: true }).click()
+          await page.getByRole("button", { name: "Add a variant" }).click()
+          await box(page, "Variant").last().fill("on")
+          await press(page, "Save")
+          await page.getByRole("dialog").locator(".field-error").getByText("must be unique").waitFor()
+          await page.getByRole("dialog").getByRole("button", { name: "Remove on" }).last().click()
+          await box(page, "Value").fill("13")
+          await box(page, "Variant").fill("off")
+          await press(page, "Save")
+          await page.getByRole("alert").getByRole("listitem").getByText("must be the name of a variant").waitFor()
+          await box(page, "Variant").fill("on")
+          await press(page, "Save")
+          await dialogGone(page)
+          await page.getByRole("button", { name: "Turn off" }).click()
+          await press(page, "Turn off")
+          await dialogGone(page)
+        })
+        const { enabled, variants } = (yield* call("GET", "/feature-flags/shared-flag")).body
+        assert.deepStrictEqual([enabled, variants], [false, [{ name: "on", value: "13" }]])
+        yield* Effect.promise(async () => {
+          await openMenu(page, "Delete")
+          await press(page, "Delete")
+          await page.waitForURL(/\/flags$/)
+        })
+        assert.strictEqual((yield* call("GET", "/feature-flags/shared-flag")).status, 404)
+      }),
+    60_000,
   )
 
   it.effect(
