@@ -2,6 +2,7 @@ import { layer } from "@effect/vitest"
 import * as Budgets from "./suites/Budgets.ts"
 import * as Forms from "./suites/Forms.ts"
 import * as Catalogue from "./suites/Catalogue.ts"
+import * as Delivery from "./suites/Delivery.ts"
 import * as Questions from "./suites/Questions.ts"
 import * as Screens from "./suites/Screens.ts"
 import * as SignIn from "./suites/SignIn.ts"
@@ -20,6 +21,7 @@ if (whyNoBrowser === undefined) {
     Writing.suite(it)
     Forms.suite(it)
     Catalogue.suite(it)
+    Delivery.suite(it)
   })
 }
 

@@ -7,7 +7,7 @@ import {
   useQuery,
   useQueryClient,
 } from "@tanstack/react-query"
-import { useRef } from "react"
+import { useEffect, useRef, useState } from "react"
 import { call, Problem } from "./Api.ts"
 import type { Answer, Item, Operation, Request } from "./Contract.ts"
 
@@ -151,10 +151,43 @@ export const useRows = <O extends ListOperation>(
     isLoadingMore: query.isFetchingNextPage,
     error: query.error,
     loadMore: () => {
-      if (query.hasNextPage && !query.isFetchingNextPage) void query.fetchNextPage()
+      // Several places may want the next page of one list: the first request serves all.
+      if (query.hasNextPage && !query.isFetchingNextPage) void query.fetchNextPage({ cancelRefetch: false })
     },
     retry: () => void query.refetch(),
   }
+}
+
+/** Reads all pages of a list, for lists whose records are named by others. */
+export const useAllRows = <T>(rows: Rows<T>, when = true): Rows<T> => {
+  const { error, hasMore, isLoadingMore, loadMore } = rows
+  useEffect(() => {
+    if (when && hasMore && !isLoadingMore && error === null) loadMore()
+  }, [when, hasMore, isLoadingMore, error, loadMore])
+  return rows
+}
+
+/**
+ * The rows that match a filter which the service does not have: all pages are read for it. Without `matches`, all rows.
+ * As long as more is read and nothing matches, there are no rows rather than none that match.
+ */
+export const useMatching = <T>(rows: Rows<T>, matches: ((row: T) => boolean) | undefined): Rows<T> => {
+  useAllRows(rows, matches !== undefined)
+  if (matches === undefined) return rows
+  const found = rows.rows?.filter(matches)
+  return { ...rows, rows: found?.length === 0 && rows.hasMore ? undefined : found }
+}
+
+const QUIET_MS = 250
+
+/** What was typed, a moment after the last key. */
+export const useQuiet = (text: string): string => {
+  const [quiet, setQuiet] = useState(text)
+  useEffect(() => {
+    const timer = setTimeout(() => setQuiet(text), QUIET_MS)
+    return () => clearTimeout(timer)
+  }, [text])
+  return quiet
 }
 
 interface WriteOptions<O extends Operation> {
