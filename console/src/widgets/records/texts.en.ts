@@ -28,6 +28,11 @@ export const t = {
     familyResolvesTo: "The family resolves to",
     losesDefault: "Is no longer the default",
   },
+  token: "Token",
+  scopes: "Scopes",
+  lastUsed: "Last used",
+  tokenStates: { valid: "Active", expired: "Expired", revoked: "Revoked" },
+  unseen: "A token exists whose secret was lost on the way. Revoke it, and issue another one.",
   nobody: "none",
   blocked: "It cannot be done while other records use it.",
 } as const
