@@ -63,6 +63,12 @@ export class World extends Context.Service<
     readonly call: Call
     /** A token of the furnished organization with these scopes. */
     readonly tokenWith: (scopes: ReadonlyArray<string>) => Effect.Effect<string>
+    /** A new organization with nothing in it. */
+    readonly tenant: (name: string) => Effect.Effect<Tenant>
+    /** Calls the Platform API as the operator; paths begin below `/api/platform`. */
+    readonly asOperator: (method: string, path: string, body?: object) => Effect.Effect<HttpResponse>
+    /** A platform credential with these scopes. */
+    readonly platformCredential: (scopes: ReadonlyArray<string>) => Effect.Effect<string>
   }
 >()("keyshelf/test/console/World") {
   static readonly layer = Layer.effect(
@@ -112,14 +118,24 @@ export class World extends Context.Service<
         scopes: ["write:customers"],
       })
       yield* call("POST", "/customers", { name: "From the pipeline", slug: "from-the-pipeline" }, issued.body.token)
-      const none = (yield* asOperator("POST", "/organizations", { name: "Nothing yet" })).body.id
+      // A person, for the operator's screens.
+      const user = yield* asOperator("POST", "/users", { name: "Grace Hopper", email: "grace@example.com" })
+      yield* asOperator("POST", `/organizations/${organizationId}/memberships`, {
+        userId: user.body.id,
+        role: "MEMBER",
+      })
+      const tenant = Effect.fnUntraced(function* (name: string) {
+        const { body } = yield* asOperator("POST", "/organizations", { name })
+        return { organizationId: String(body.id), token: yield* mint(body.id) }
+      })
       const browser = yield* Browser.launch
       return World.of({
         core,
         platform,
         operator,
         furnished: { organizationId, token },
-        empty: { organizationId: none, token: yield* mint(none) },
+        empty: yield* tenant("Nothing yet"),
+        tenant,
         browser: {
           newTab: (options) =>
             Effect.tap(browser.newTab({ reducedMotion: "reduce", ...options }), ({ page }) =>
@@ -128,17 +144,28 @@ export class World extends Context.Service<
         },
         call,
         tokenWith: (scopes) => mint(organizationId, scopes),
+        asOperator,
+        platformCredential: (scopes) =>
+          asOperator("POST", "/credentials", { name: `console ${crypto.randomUUID()}`, scopes }).pipe(
+            Effect.map(({ body }): string => body.token),
+          ),
       })
     }),
   )
 }
 
-/** Signs in with a pasted token, and keeps it, so that the page can be loaded again. */
-export const signIn = async (page: Page, origin: string, credential: string, path = "/console"): Promise<void> => {
+/** Signs in with a pasted token, and keeps it unless told otherwise, so that the page can be loaded again. */
+export const signIn = async (
+  page: Page,
+  origin: string,
+  credential: string,
+  path = "/console",
+  isKept = true,
+): Promise<void> => {
   await page.goto(origin + path)
   await page.getByLabel(/^(Access token|Platform credential)/).fill(credential)
   const keep = page.getByText("Keep it until this tab is closed")
-  if ((await keep.count()) > 0) await keep.click()
+  if (isKept && (await keep.count()) > 0) await keep.click()
   await page.getByRole("button", { name: "Sign in" }).click()
   await page.locator("main#main").waitFor()
 }
