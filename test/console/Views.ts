@@ -1,6 +1,6 @@
 /** Every view of the console: each route of its router, and each tab there. A new screen is among them by itself. */
 import type { Page } from "playwright-core"
-import { settled } from "./World.ts"
+import { settled, until } from "./World.ts"
 
 /** A route as the router knows it. */
 export interface Route {
@@ -30,7 +30,8 @@ const routesOf = (page: Page): Promise<ReadonlyArray<Route>> =>
 /** Opens a view without loading the page again: a platform credential is in its memory alone. */
 export const goTo = async (page: Page, path: string): Promise<void> => {
   await page.evaluate(`__TSR_ROUTER__.navigate({ href: ${JSON.stringify(`/console${path}`)} })`)
-  await page.waitForFunction(
+  await until(
+    page,
     "__TSR_ROUTER__.state.status === 'idle' && __TSR_ROUTER__.state.resolvedLocation?.href === __TSR_ROUTER__.state.location.href",
   )
   await settled(page)
@@ -101,7 +102,7 @@ export const discover = async (page: Page, preferred: ReadonlyArray<string>): Pr
     const tabs = page.locator('main [role="tab"]:not([aria-selected="true"])')
     for (const title of await tabs.allInnerTexts()) {
       await page.getByRole("main").getByRole("tab", { name: title, exact: true }).click()
-      await page.waitForFunction("location.search.includes('tab=')")
+      await until(page, "location.search.includes('tab=')")
       await settled(page)
       const tab = new URL(page.url()).searchParams.get("tab") ?? title
       await add(route, pathOf(page), tab)

@@ -1,4 +1,5 @@
 /** What all tests of the console share: the service as a process, an OpenID provider, a furnished organization and a browser. */
+import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { spawnSync } from "node:child_process"
 import { readdirSync, statSync } from "node:fs"
@@ -6,6 +7,7 @@ import { join, resolve } from "node:path"
 import type { Page } from "playwright-core"
 import { Stage } from "../../src/demo/Demo.ts"
 import { furnish } from "../../src/demo/Furnish.ts"
+import * as EmbeddedPostgres from "../../src/infra/embedded/EmbeddedPostgres.ts"
 import * as Browser from "../support/Browser.ts"
 import { request } from "../support/http.ts"
 import type { HttpResponse } from "../support/http.ts"
@@ -65,6 +67,8 @@ export class World extends Context.Service<
     readonly tokenWith: (scopes: ReadonlyArray<string>) => Effect.Effect<string>
     /** A new organization with nothing in it. */
     readonly tenant: (name: string) => Effect.Effect<Tenant>
+    /** Runs a statement in the service's database, for records that would take too long by the API. */
+    readonly sql: (statement: string, parameters: ReadonlyArray<unknown>) => Effect.Effect<void>
     /** Calls the Platform API as the operator; paths begin below `/api/platform`. */
     readonly asOperator: (method: string, path: string, body?: object) => Effect.Effect<HttpResponse>
     /** A platform credential with these scopes. */
@@ -128,6 +132,12 @@ export class World extends Context.Service<
         const { body } = yield* asOperator("POST", "/organizations", { name })
         return { organizationId: String(body.id), token: yield* mint(body.id) }
       })
+      const database = Layer.unwrap(
+        EmbeddedPostgres.run({ dataDir: join(settings.SERVICE_DATA_DIR, "postgres"), whenRunning: "attach" }).pipe(
+          Effect.map(({ url }) => PgClient.layer({ url, maxConnections: 1 })),
+          Effect.orDie,
+        ),
+      )
       const browser = yield* Browser.launch
       return World.of({
         core,
@@ -136,6 +146,12 @@ export class World extends Context.Service<
         furnished: { organizationId, token },
         empty: yield* tenant("Nothing yet"),
         tenant,
+        sql: (statement, parameters) =>
+          Effect.flatMap(PgClient.PgClient, (client) => client.unsafe(statement, parameters)).pipe(
+            Effect.provide(database),
+            Effect.asVoid,
+            Effect.orDie,
+          ),
         browser: {
           newTab: (options) =>
             Effect.tap(browser.newTab({ reducedMotion: "reduce", ...options }), ({ page }) =>
@@ -181,3 +197,18 @@ export const settled = async (page: Page): Promise<void> => {
   await page.locator("main h1, main .empty, main .failure").first().waitFor()
   await page.locator(".loading").first().waitFor({ state: "detached" })
 }
+
+/**
+ * Waits in the page until a condition is true. Playwright's own way evaluates the text again and again in the page, which the policy
+ * forbids.
+ */
+export const until = (page: Page, condition: string): Promise<void> =>
+  page.evaluate(`new Promise((done, fail) => {
+    const end = performance.now() + ${MAX_WAIT_MS}
+    const look = () => {
+      if (${condition}) done()
+      else if (performance.now() > end) fail(new Error(${JSON.stringify(`Not true in time: ${condition}`)}))
+      else requestAnimationFrame(look)
+    }
+    look()
+  })`)
