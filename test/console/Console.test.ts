@@ -3,6 +3,9 @@ import * as Budgets from "./suites/Budgets.ts"
 import * as Forms from "./suites/Forms.ts"
 import * as Catalogue from "./suites/Catalogue.ts"
 import * as Delivery from "./suites/Delivery.ts"
+import * as Limits from "./suites/Limits.ts"
+import * as Matrix from "./suites/Matrix.ts"
+import * as Operator from "./suites/Operator.ts"
 import * as Questions from "./suites/Questions.ts"
 import * as Screens from "./suites/Screens.ts"
 import * as SignIn from "./suites/SignIn.ts"
@@ -16,6 +19,9 @@ if (whyNoBrowser === undefined) {
   layer(World.layer, { excludeTestServices: true, timeout: "90 seconds" })("the console", (it) => {
     SignIn.suite(it)
     Screens.suite(it)
+    Operator.suite(it)
+    Matrix.suite(it)
+    Limits.suite(it)
     States.suite(it)
     Questions.suite(it)
     Writing.suite(it)

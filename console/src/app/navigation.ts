@@ -89,6 +89,9 @@ export const platformNavigation: ReadonlyArray<Group> = [
     title: t.groups.main,
     entries: [
       { to: "/organizations", title: t.nav.organizations, icon: Building2, scope: "read:organizations" },
+      { to: "/users", title: t.nav.users, icon: Users, scope: "read:users" },
+      { to: "/credentials", title: t.nav.credentials, icon: KeyRound, scope: "read:tokens" },
+      { to: "/connectors", title: t.nav.registry, icon: Plug, scope: "read:organizations" },
       { to: "/health", title: t.nav.health, icon: Activity },
       { to: "/settings", title: t.nav.settings, icon: Settings },
     ],

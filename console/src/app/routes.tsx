@@ -78,6 +78,10 @@ const coreScreens: ReadonlyArray<AnyRoute> = [
 
 const platformScreens: ReadonlyArray<AnyRoute> = [
   screen("/organizations", () => import("../operator/OrganizationsPage.tsx"), "read:organizations"),
+  screen("/organizations/$id", () => import("../operator/OrganizationPage.tsx"), "read:organizations"),
+  screen("/users", () => import("../operator/UsersPage.tsx"), "read:users"),
+  screen("/credentials", () => import("../operator/CredentialsPage.tsx"), "read:tokens"),
+  screen("/connectors", () => import("../operator/ConnectorsPage.tsx"), "read:organizations"),
   screen("/settings", () => import("../settings/SettingsPage.tsx")),
   screen("/health", () => import("../operator/HealthPage.tsx")),
 ]
