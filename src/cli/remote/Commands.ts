@@ -1,5 +1,7 @@
 /** The commands that ask a running service over HTTP (docs/command-line.md). */
 import { Command } from "effect/cli"
+import { applyCommand } from "./apply/ApplyCommand.ts"
+import { exportCommand } from "./apply/ExportCommand.ts"
 import { EVENTS, NOUNS } from "./Catalog.ts"
 import type { Entry } from "./Catalog.ts"
 import { checkCommand } from "./Check.ts"
@@ -34,5 +36,5 @@ export const makeRemoteCommands = () => {
     Command.withDescription("Events: what happened in the organization"),
     Command.withSubcommands([commandOf("list", EVENTS), tailCommand(operationOf(EVENTS.operation))]),
   )
-  return [profileCommand, whoAmICommand, checkCommand, importCommand, ...nouns, events]
+  return [profileCommand, whoAmICommand, checkCommand, importCommand, applyCommand, exportCommand, ...nouns, events]
 }
