@@ -58,6 +58,12 @@ licenseFamilies:
         grants: [{ entitlementSlug: seats, value: ${value} }]
 ${more}`
 
+/** Line and column of the last occurrence of a part of a text. */
+const placeOf = (text: string, part: string): string => {
+  const lines = text.slice(0, text.lastIndexOf(part)).split("\n")
+  return `${lines.length}:${(lines.at(-1) ?? "").length + 1}`
+}
+
 describe("a catalogue as code", { timeout: 240_000 }, () => {
   it.live(
     "the demo's catalogue is applied to an empty organization, changes nothing again, and is exported as it was",
@@ -71,7 +77,7 @@ describe("a catalogue as code", { timeout: 240_000 }, () => {
         const unconfirmed = yield* shell(`keyshelf apply ${example}`, user)
         assert.strictEqual(unconfirmed.code, 1)
         assert.include(unconfirmed.stderr, "Add --yes")
-        assert.strictEqual(yield* done("keyshelf entitlements list --json --all | wc -l"), "3\n")
+        assert.strictEqual(yield* done("keyshelf entitlements list"), "")
 
         const applied = yield* shell(`keyshelf apply ${example} --yes`, user)
         assert.strictEqual(applied.code, 0, applied.stderr)
@@ -188,9 +194,10 @@ describe("a catalogue as code", { timeout: 240_000 }, () => {
       const more = yield* apply(named.replace("value: 6", "value: 7"), "--yes")
       assert.include(more.stdout, 'grants.seats: {"value":6,"overagePercent":0} -> {"value":7,"overagePercent":0}')
 
-      const type = yield* apply(license(5).replace("NUMBER", "BOOLEAN"), "--yes")
+      const retyped = license(5).replace("NUMBER", "BOOLEAN")
+      const type = yield* apply(retyped, "--yes")
       assert.strictEqual(type.code, 2)
-      assert.include(type.stderr, `${file}:3:38: entitlement seats: type cannot be changed`)
+      assert.include(type.stderr, `${file}:${placeOf(retyped, "BOOLEAN")}: entitlement seats: type cannot be changed`)
     }).pipe(Effect.scoped),
   )
 
@@ -201,7 +208,10 @@ describe("a catalogue as code", { timeout: 240_000 }, () => {
         license(5, `featureFlags:\n  - { key: beta, type: boolean, variants: [{ name: "on", value: ${value} }] }\n`)
       const failed = yield* apply(flag("yes-please"), "--yes")
       assert.strictEqual(failed.code, 2)
-      assert.include(failed.stderr, `${file}:14:5: Cannot create: feature flag beta. 422 Request.ValidationFailed`)
+      assert.include(
+        failed.stderr,
+        `${file}:${placeOf(flag("yes-please"), "{ key: beta")}: Cannot create: feature flag beta. 422 Request.ValidationFailed`,
+      )
       assert.include(failed.stderr, "Made 5 of 6 changes. Correct the cause, and run the same command again")
       const rest = yield* apply(flag("true"), "--yes")
       assert.strictEqual(rest.code, 0, rest.stderr)
@@ -229,8 +239,11 @@ describe("a catalogue as code", { timeout: 240_000 }, () => {
       const twice = `${license(5)}\nfeatureFlags: [{ key: beta, type: boolean }, { key: beta, type: boolean }]\n`
       const refused = yield* apply(twice.replace("entitlementSlug: seats", "entitlementSlug: chairs"), "--dry-run")
       assert.strictEqual(refused.code, 2)
-      assert.include(refused.stderr, `${file}:14:53: feature flag beta: The file lists this twice.`)
-      assert.include(refused.stderr, `${file}:11:37: license version pro: There is no entitlement chairs`)
+      assert.include(refused.stderr, `${file}:${placeOf(twice, "beta")}: feature flag beta: The file lists this twice.`)
+      assert.include(
+        refused.stderr,
+        `${file}:${placeOf(twice, "seats, value")}: license version pro: There is no entitlement chairs`,
+      )
       const missing = yield* shell("keyshelf apply nowhere.yaml", user)
       assert.deepStrictEqual([missing.code, missing.stderr.includes("nowhere.yaml")], [1, true])
       const away = yield* apply(license(5), "--dry-run", offline)
@@ -243,12 +256,12 @@ describe("a catalogue as code", { timeout: 240_000 }, () => {
       const { apply, done, user } = yield* catalogueWorld
       const SECRET = "pat-eu1-catalogue-secret"
       const name = "service.integration.crm.hubspot"
-      const connector = (token: string) => `
+      const connector = (token: string, user = "") => `
 connectors:
   - connectorName: ${name}
     settings: { accessToken: ${token} }
 webhooks:
-  - { url: "https://user:p4ssw0rd@example.com/hook", eventNames: ["*"] }
+  - { url: "https://${user}example.com/hook", eventNames: ["*"] }
 `
       const outputs: Array<string> = []
       const run = Effect.fnUntraced(function* (text: string, flags: string, env: Record<string, string> = {}) {
@@ -262,6 +275,10 @@ webhooks:
       const unset = yield* run(connector('"${HUBSPOT_TOKEN}"'), "--yes")
       assert.strictEqual(unset.code, 2)
       assert.include(unset.stderr, "The environment variable HUBSPOT_TOKEN is not set.")
+      // The service refuses such a URL.
+      const password = yield* run(connector('"${HUBSPOT_TOKEN}"', "user:p4ssw0rd@"), "--yes", { HUBSPOT_TOKEN: SECRET })
+      assert.strictEqual(password.code, 2)
+      assert.include(password.stderr, "https://user:***@example.com/hook. 422")
       const applied = yield* run(connector('"${HUBSPOT_TOKEN}"'), "--yes", { HUBSPOT_TOKEN: SECRET })
       assert.strictEqual(applied.code, 0, applied.stderr)
       const again = yield* run(connector('"${HUBSPOT_TOKEN}"'), "--dry-run --json", { HUBSPOT_TOKEN: SECRET })
