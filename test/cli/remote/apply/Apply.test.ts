@@ -112,7 +112,7 @@ layer(TestService.layer, { excludeTestServices: true })("a catalogue as code", (
         assert.deepStrictEqual(exported["licenseFamilies"], demo.licenseFamilies)
         assert.deepStrictEqual(
           exported["featureFlags"]?.map(({ key }) => key),
-          flags,
+          [...flags],
         )
         const text = yield* done("keyshelf export")
         assert.match(text, /^# yaml-language-server: \$schema=http:\S+\/openapi\/catalog\.json\n/)
