@@ -1,5 +1,7 @@
 /** The commands that ask a running service over HTTP (docs/command-line.md). */
 import { Command } from "effect/cli"
+import { applyCommand } from "./apply/ApplyCommand.ts"
+import { exportCommand } from "./apply/ExportCommand.ts"
 import { EVENTS, NOUNS } from "./Catalog.ts"
 import type { Entry } from "./Catalog.ts"
 import { checkCommand } from "./Check.ts"
@@ -35,5 +37,15 @@ export const makeRemoteCommands = () => {
     Command.withDescription("Events: what happened in the organization"),
     Command.withSubcommands([commandOf("list", EVENTS), tailCommand(operationOf(EVENTS.operation))]),
   )
-  return [profileCommand, whoAmICommand, checkCommand, importCommand, mcpCommand, ...nouns, events]
+  return [
+    profileCommand,
+    whoAmICommand,
+    checkCommand,
+    importCommand,
+    applyCommand,
+    exportCommand,
+    mcpCommand,
+    ...nouns,
+    events,
+  ]
 }
