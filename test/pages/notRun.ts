@@ -28,6 +28,11 @@ export const NOT_RUN: ReadonlyArray<NotRun> = [
     reason: "It installs packages from a registry. test/client/Package.test.ts does the same.",
   },
   {
+    page: "docs/event-bridge.md",
+    begins: "export KEYSHELF_URL=https://keyshelf.example.com KEYSHELF_TOKEN=ksh_...",
+    reason: "It does not end, and needs NATS. test/cli/remote/Bridge.test.ts runs it.",
+  },
+  {
     page: "docs/feature-flags.md",
     begins:
       'openfeature pull --provider-url https://keyshelf.example.com/api --auth-token "$KEYSHELF_TOKEN" --no-prompt',
