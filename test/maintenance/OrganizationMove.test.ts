@@ -1,67 +1,17 @@
 import { PgClient } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
-import { Context, Effect, Layer, Redacted, Stream } from "effect"
-import type { Scope } from "effect"
+import { Effect, Redacted } from "effect"
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs"
-import { join } from "node:path"
-import { gunzipSync, gzipSync } from "node:zlib"
-import * as Schema from "../../src/cli/Schema.ts"
-import { OrganizationMove } from "../../src/domains/maintenance/moving/OrganizationMove.ts"
 import { MoveRepo } from "../../src/domains/maintenance/moving/MoveRepo.ts"
-import { SecretKeysRepo } from "../../src/domains/maintenance/SecretKeysRepo.ts"
 import { shell } from "../cli/shell.ts"
 import { endpoints } from "../contract/endpoints.ts"
 import { scenarioOf } from "../contract/scenarios.ts"
 import { allowInventedEvents } from "../support/eventSchemas.ts"
-import { temporaryDirectory } from "../support/ServiceProcess.ts"
-import { TestDatabase } from "../support/TestDatabase.ts"
 import { TestService } from "../support/TestService.ts"
 import { countsOf, crowdedOrganization, tables } from "./crowded.ts"
+import { KEY, linesIn, moving, write } from "./installations.ts"
 
 allowInventedEvents()
-
-const KEY = `test:${Buffer.alloc(32, 7).toString("base64")}`
-
-/** Another installation, on a database of its own, with the same secret key. */
-const destination = Effect.map(
-  Layer.build(Layer.fresh(Layer.provideMerge(TestService.layer, Layer.fresh(TestDatabase.layer)))),
-  (built) => ({
-    service: Context.get(built, TestService),
-    sql: Context.get(built, PgClient.PgClient),
-    url: Context.get(built, TestDatabase).url,
-    /** Imports lines, and returns why that was refused. */
-    refusal: (lines: ReadonlyArray<string>) =>
-      Effect.flatMap(OrganizationMove, ({ importFrom }) =>
-        importFrom(Stream.fromIterable(lines), Schema.knownMigrations),
-      ).pipe(
-        Effect.provide(Layer.provide(OrganizationMove.layer, SecretKeysRepo.layer)),
-        Effect.provide(built),
-        Effect.flip,
-        Effect.map(({ message }) => message),
-      ),
-  }),
-).pipe(
-  // Otherwise it would be a second node of the source.
-  Effect.updateContext(
-    (context: Context.Context<Scope.Scope>) => Context.omit(TestDatabase)(context) as Context.Context<Scope.Scope>,
-  ),
-)
-
-const commandOn =
-  (url: Redacted.Redacted, key = KEY) =>
-  (line: string) =>
-    shell(`keyshelf organization ${line}`, { SERVICE_DATABASE_URL: Redacted.value(url), SERVICE_SECRET_KEY: key })
-
-/** The source with a full organization, its file, and an empty destination. */
-const moving = Effect.gen(function* () {
-  const there = yield* destination
-  const url = (yield* TestDatabase).url
-  const file = join(yield* temporaryDirectory, "acme.gz")
-  return { there, file, atSource: commandOn(url), atDestination: commandOn(there.url) }
-})
-
-const linesIn = (file: string) => gunzipSync(readFileSync(file)).toString().trimEnd().split("\n")
-const write = (file: string, lines: ReadonlyArray<string>) => writeFileSync(file, gzipSync(`${lines.join("\n")}\n`))
 
 /** What the answers of two installations may differ in. */
 const comparable = (body: unknown): unknown =>
@@ -153,6 +103,15 @@ layer(TestService.layer, { excludeTestServices: true })("keyshelf organization",
           SELECT count(*)::int AS leased FROM webhook_queue WHERE lease IS NOT NULL OR owner IS NOT NULL`
         assert.strictEqual(queue?.leased, 0)
 
+        // Deliveries are signed by the same secrets, and bundles and checkpoints by the same keys.
+        const openings = yield* there.openings
+        assert.deepStrictEqual(openings.map(({ what }) => what).toSorted(), [
+          "connector settings",
+          "signing keys",
+          "webhook secrets",
+        ])
+        for (const { opened, tried } of openings) assert.strictEqual(opened, tried)
+
         // A request that the source answered is not executed again.
         const repeated = { token, body: { name: "Initech" }, headers: { "idempotency-key": "once" } }
         const replayed = yield* there.service.core("POST", "/customers", repeated)
@@ -168,7 +127,7 @@ layer(TestService.layer, { excludeTestServices: true })("keyshelf organization",
         // Work goes on, at one place only.
         const usage = `/instances/${fixture.instance}/entitlements/api-calls/usage`
         const reported = yield* there.service.core("POST", usage, { token, body: { value: 1 } })
-        assert.strictEqual(reported.status, 201, reported.text)
+        assert.strictEqual(reported.status, 200, reported.text)
         const differing = yield* atDestination(`compare --file ${file}`)
         assert.strictEqual(differing.code, 1)
         assert.include(differing.stderr, "usage_totals")
