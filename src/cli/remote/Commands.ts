@@ -6,6 +6,7 @@ import { checkCommand } from "./Check.ts"
 import { bridgeCommand } from "./events/BridgeCommand.ts"
 import { tailCommand } from "./events/TailCommand.ts"
 import { importCommand } from "./import/ImportCommand.ts"
+import { mcpCommand } from "./mcp/McpCommand.ts"
 import { operationCommand } from "./OperationCommand.ts"
 import { readOperations } from "./Operations.ts"
 import { profileCommand } from "./ProfileCommand.ts"
@@ -35,5 +36,5 @@ export const makeRemoteCommands = () => {
     Command.withDescription("Events: what happened in the organization"),
     Command.withSubcommands([commandOf("list", EVENTS), tailCommand(operationOf(EVENTS.operation)), bridgeCommand]),
   )
-  return [profileCommand, whoAmICommand, checkCommand, importCommand, ...nouns, events]
+  return [profileCommand, whoAmICommand, checkCommand, importCommand, mcpCommand, ...nouns, events]
 }
