@@ -44,9 +44,7 @@ const destination = Effect.map(
   }),
 ).pipe(
   // Otherwise it would be a second node of the source.
-  Effect.updateContext(
-    (context: Context.Context<Scope.Scope>) => Context.omit(TestDatabase)(context) as Context.Context<Scope.Scope>,
-  ),
+  Effect.updateContext((context: Context.Context<Scope.Scope>) => Context.omit(TestDatabase)(context)),
 )
 
 const commandOn =

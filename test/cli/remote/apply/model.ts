@@ -140,5 +140,5 @@ export const nothing: Stored = {
 export const after = (stored: Stored, steps: ReadonlyArray<Step>): Stored => {
   const state = structuredClone(stored) as unknown as State
   for (const step of steps) perform(state, step)
-  return state as unknown as Stored
+  return state
 }
