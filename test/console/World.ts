@@ -142,6 +142,7 @@ export class World extends Context.Service<
       })
       yield* call("POST", "/customers", { name: "From the pipeline", slug: "from-the-pipeline" }, issued.body.token)
       yield* link(call)
+      yield* call("POST", "/licenses/team/migrations", { toLicenseSlug: "team-2", at: "2099-01-01T00:00:00Z" })
       // A person, for the operator's screens.
       const user = yield* asOperator("POST", "/users", { name: "Grace Hopper", email: "grace@example.com" })
       yield* asOperator("POST", `/organizations/${organizationId}/memberships`, {

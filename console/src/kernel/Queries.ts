@@ -194,6 +194,8 @@ interface WriteOptions<O extends Operation> {
   readonly done?: (answer: Answer<O>, request: Request<O>) => void
   /** Paths whose answers the change makes stale; all by default. */
   readonly stale?: ReadonlyArray<string>
+  /** The path of the record that the change removes, if the page of the record is open. What was read below it is not read again. */
+  readonly gone?: string
 }
 
 /** Whether the service may have made a change without the answer arriving. */
@@ -203,7 +205,7 @@ const isUnknown = (error: unknown): boolean => error instanceof Problem && (erro
  * Changes something. A POST keeps its `Idempotency-Key` until its outcome is known: if the answer is lost, sending the same again
  * happens once. Other writes are not repeated.
  */
-export const useWrite = <O extends Operation>(operation: O, { done, stale }: WriteOptions<O> = {}) => {
+export const useWrite = <O extends Operation>(operation: O, { done, gone, stale }: WriteOptions<O> = {}) => {
   const queries = useQueryClient()
   const pending = useRef<{ readonly key: string; readonly text: string }>(undefined)
   // Set at once, unlike the state of the mutation: the second press of a double click comes before the page is drawn again.
@@ -223,11 +225,13 @@ export const useWrite = <O extends Operation>(operation: O, { done, stale }: Wri
       }
     },
     onSuccess: (answer, request) => {
-      void queries.invalidateQueries(
-        stale === undefined
-          ? {}
-          : { predicate: ({ queryKey }) => stale.some((path) => String(queryKey[0]).startsWith(path)) },
-      )
+      void queries.invalidateQueries({
+        predicate: ({ queryKey: [key] }) => {
+          const path = String(key)
+          const isGone = gone !== undefined && (path === gone || path.startsWith(`${gone}/`))
+          return !isGone && (stale?.some((one) => path.startsWith(one)) ?? true)
+        },
+      })
       done?.(answer, request)
     },
     onSettled: () => {

@@ -100,7 +100,11 @@ export const RemoveOrganization = ({
   readonly onDone: () => void
 }) => {
   const [typed, setTyped] = useState("")
-  const write = useWrite("DELETE /api/platform/organizations/:orgId", { ...STALE, done: onDone })
+  const write = useWrite("DELETE /api/platform/organizations/:orgId", {
+    ...STALE,
+    gone: "/api/platform/organizations/:orgId",
+    done: onDone,
+  })
   return (
     <FormDialog
       title={t.remove(organization.name)}

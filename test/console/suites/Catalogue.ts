@@ -185,7 +185,7 @@ export const suite: Suite = (it) => {
           await page.getByText("The group has no entitlements").waitFor()
           await button(page, "Add an entitlement").click()
           await page.getByRole("combobox", { name: "Entitlement" }).fill("none-such")
-          await page.getByText("Nothing begins with this.").waitFor()
+          await page.getByText("Nothing matches").waitFor()
           // The list closes before the dialog is used again.
           await page.keyboard.press("Tab")
           await button(page.getByRole("dialog"), "Add").click()

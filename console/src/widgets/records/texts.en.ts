@@ -55,8 +55,6 @@ export const t = {
     configHint: "A JSON object",
     anyHint: "A number (-1 is unlimited), true or false, or a JSON object",
   },
-  searching: "Searching...",
-  nothingFound: "Nothing begins with this.",
   migration: (from: string, to: string) => `${from} to ${to}`,
   token: "Token",
   scopes: "Scopes",
