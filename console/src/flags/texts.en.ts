@@ -129,7 +129,7 @@ export const t = {
   contextJson: "Context (JSON)",
   attributes: "Attributes",
   attributesHint: 'Without a value, an attribute is absent. 12 is a number, "12" is a text, ["a", "b"] is a list.',
-  addAttribute: "Add an attribute",
+  addAttribute: "Another attribute",
   evaluate: "Evaluate",
   result: "Result",
   reason: "Reason",
