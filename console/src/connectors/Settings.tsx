@@ -44,9 +44,11 @@ const Test = ({ isChanged, name }: { readonly name: string; readonly isChanged: 
   return (
     <Section title={t.testTitle}>
       <p className="muted">{isChanged ? t.unsaved : t.testHint}</p>
-      <Button isPending={isPending} onPress={() => test.mutate({ params: { connectorName: name } })}>
-        {t.test}
-      </Button>
+      <div>
+        <Button isPending={isPending} onPress={() => test.mutate({ params: { connectorName: name } })}>
+          {t.test}
+        </Button>
+      </div>
       <div role="status">
         {isPending ? (
           <p className="muted">{t.testing}</p>
