@@ -45,7 +45,8 @@ const newMonths = Effect.gen(function* () {
   for (const { name } of yield* repo.list) if (name !== "usage_events_rest") yield* sql`DROP TABLE ${sql(name)}`
   yield* sql`TRUNCATE usage_days, usage_key_buckets, usage_drops, usage_drop_changes`
   yield* sql`UPDATE usage_retention SET dropped_until = NULL`
-  for (let month = 0; month < 3; month++) yield* repo.create(months.of(licenseStart) + month)
+  const transactions = yield* Transactions
+  for (let month = 0; month < 3; month++) yield* transactions.run(repo.create(months.of(licenseStart) + month))
 })
 
 interface Stored extends UsageEvent {

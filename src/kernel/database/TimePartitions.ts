@@ -63,8 +63,8 @@ export const timePartitions = (
     list: records<TimePartition>()(sql`
       SELECT name, bounds[1]::timestamptz AS from, bounds[2]::timestamptz AS until FROM (
         SELECT child.relname AS name, ARRAY[
-          substring(pg_get_expr(child.relpartbound, child.oid) FROM $$FROM \('([^']+)'\)$$),
-          substring(pg_get_expr(child.relpartbound, child.oid) FROM $$TO \('([^']+)'\)$$)] AS bounds
+          substring(pg_get_expr(child.relpartbound, child.oid) FROM 'FROM [(]''([^'']+)''[)]'),
+          substring(pg_get_expr(child.relpartbound, child.oid) FROM 'TO [(]''([^'']+)''[)]')] AS bounds
         FROM pg_inherits JOIN pg_class child ON child.oid = pg_inherits.inhrelid
         WHERE pg_inherits.inhparent = to_regclass(${table})
       ) found ORDER BY 2 NULLS FIRST, 3`),
