@@ -9,17 +9,20 @@ describe("partitions by time", () => {
     ["day", days, /^(\d{4})(\d\d)(\d\d)$/],
     ["month", months, /^(\d{4})(\d\d)$/],
   ] as const) {
-    it.effect.prop(`each instant is in one ${name}, whose name reads back as its start`, { millis: instants }, ({ millis }) =>
-      Effect.sync(() => {
-        const at = new Date(millis)
-        const number = span.of(at)
-        const [start, end] = [span.startOf(number), span.startOf(number + 1)]
-        assert.isTrue(start <= at && at < end, `${start.toISOString()} <= ${at.toISOString()} < ${end.toISOString()}`)
-        assert.strictEqual(span.of(start), number)
-        assert.strictEqual(span.of(new Date(end.getTime() - 1)), number)
-        const [, year, month, day = "01"] = pattern.exec(span.suffixOf(number)) ?? []
-        assert.strictEqual(`${year}-${month}-${day}T00:00:00.000Z`, start.toISOString())
-      }),
+    it.effect.prop(
+      `each instant is in one ${name}, whose name reads back as its start`,
+      { millis: instants },
+      ({ millis }) =>
+        Effect.sync(() => {
+          const at = new Date(millis)
+          const number = span.of(at)
+          const [start, end] = [span.startOf(number), span.startOf(number + 1)]
+          assert.isTrue(start <= at && at < end, `${start.toISOString()} <= ${at.toISOString()} < ${end.toISOString()}`)
+          assert.strictEqual(span.of(start), number)
+          assert.strictEqual(span.of(new Date(end.getTime() - 1)), number)
+          const [, year, month, day = "01"] = pattern.exec(span.suffixOf(number)) ?? []
+          assert.strictEqual(`${year}-${month}-${day}T00:00:00.000Z`, start.toISOString())
+        }),
     )
   }
 })

@@ -48,10 +48,7 @@ interface PartitionedTable {
 }
 
 /** The partitions of a table. */
-export const timePartitions = (
-  sql: PgClient.PgClient,
-  { like, lock, lockTimeout, span, table }: PartitionedTable,
-) => {
+export const timePartitions = (sql: PgClient.PgClient, { like, lock, lockTimeout, span, table }: PartitionedTable) => {
   const nameOf = (number: number): string => `${table}_${span.suffixOf(number)}`
   const attach = (number: number) => `ALTER TABLE ${table} ATTACH PARTITION ${nameOf(number)}
     FOR VALUES FROM ('${span.startOf(number).toISOString()}') TO ('${span.startOf(number + 1).toISOString()}')`

@@ -258,14 +258,14 @@ const make = Effect.gen(function* () {
     /**
      * The distinct unique keys and the events of each bucket: from the events themselves, and of dropped ones as they were counted then.
      */
-    uniqueKeys: (
-      { entitlementId, instanceId, organizationId }: Meter,
-      bucket: BucketSize,
-      from: Date,
-      to: Date,
-    ) => {
+    uniqueKeys: ({ entitlementId, instanceId, organizationId }: Meter, bucket: BucketSize, from: Date, to: Date) => {
       const meter = sql`organization_id = ${organizationId} AND instance_id = ${instanceId} AND entitlement_id = ${entitlementId}`
-      return records<{ readonly start: Date; readonly keys: number; readonly events: number; readonly isDropped: boolean }>()(sql`
+      return records<{
+        readonly start: Date
+        readonly keys: number
+        readonly events: number
+        readonly isDropped: boolean
+      }>()(sql`
         SELECT date_trunc(${bucket.toLowerCase()}, timestamp, 'UTC') AS start, count(DISTINCT unique_key)::float8 AS keys,
           count(*)::float8 AS events, false AS "isDropped"
         FROM usage_events

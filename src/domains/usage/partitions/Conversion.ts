@@ -96,7 +96,9 @@ export const convertUsageEvents = (
         `Reading about ${state.events.toLocaleString("en")} events (${size(state.bytes)} with indexes) once; usage is counted meanwhile ...`,
       )
       const started = Date.now()
-      const progress = Effect.suspend(() => report(`... still reading after ${Math.round((Date.now() - started) / 1000)} s`))
+      const progress = Effect.suspend(() =>
+        report(`... still reading after ${Math.round((Date.now() - started) / 1000)} s`),
+      )
       const validation = sql.withTransaction(
         Effect.andThen(
           sql`SELECT set_config('statement_timeout', '0', true)`,

@@ -26,4 +26,5 @@ export const sumsUntil = (at: string): string => `LEFT JOIN LATERAL (
   ) past ON true`
 
 /** Whether dropped events of the total that `k` belongs to have its unique key, up to an instant. */
-export const wasDropped = (at: string): string => `coalesce(k.first_at <= ${at} AND k.first_at < ${droppedUntil}, false)`
+export const wasDropped = (at: string): string =>
+  `coalesce(k.first_at <= ${at} AND k.first_at < ${droppedUntil}, false)`

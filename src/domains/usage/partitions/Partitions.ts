@@ -62,7 +62,10 @@ const make = Effect.gen(function* () {
     const existing = yield* repo.list
     const droppedUntil = yield* repo.droppedUntil
     const current = months.of(at)
-    const wanted = Array.from({ length: MONTHS_BEHIND + 1 + MONTHS_AHEAD }, (_, index) => current - MONTHS_BEHIND + index)
+    const wanted = Array.from(
+      { length: MONTHS_BEHIND + 1 + MONTHS_AHEAD },
+      (_, index) => current - MONTHS_BEHIND + index,
+    )
     for (const month of new Set([...(yield* repo.restMonths), ...wanted])) {
       const start = months.startOf(month)
       if (existing.some(covers(start)) || (droppedUntil !== null && start < droppedUntil)) continue
