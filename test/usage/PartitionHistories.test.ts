@@ -234,6 +234,6 @@ layer(TestService.layer, { excludeTestServices: true })("usage of dropped months
           }
         }
       }),
-    { arbitrary: { runs: 1 }, timeout: 240_000 },
+    { arbitrary: { runs: 4 }, timeout: 240_000 },
   )
 })
