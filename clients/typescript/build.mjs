@@ -1,6 +1,7 @@
 /**
- * Builds the package: types and a table of operations from the OpenAPI documents, the Promise client, and the Effect client from the
- * API definitions of the service. It runs when the package is packed; nothing that it writes is committed.
+ * Builds the package: types and a table of operations from the OpenAPI documents, the Promise client and the client of a product, the
+ * verifier of the service, and the Effect client from its API definitions. It runs when the package is packed; nothing that it writes is
+ * committed.
  */
 import openapiTS, { astToString } from "openapi-typescript"
 import { spawnSync } from "node:child_process"
@@ -43,7 +44,9 @@ for (const name of ["core", "platform", "webhooks"]) {
 }
 // npm packs a license that lies beside the manifest.
 copyFileSync(join(root, "LICENSE"), join(here, "LICENSE"))
-compile(require.resolve("typescript/bin/tsc"), "--project", "tsconfig.json")
+for (const project of ["tsconfig.json", "tsconfig.offline.json"]) {
+  compile(require.resolve("typescript/bin/tsc"), "--project", project)
+}
 compile(
   join(root, "node_modules/typescript/bin/tsc"),
   "--project",

@@ -25,9 +25,12 @@ const retryAfterMs = (headers: Readonly<Record<string, string | undefined>>): Op
 const isIdempotent = (request: HttpClientRequest.HttpClientRequest): boolean =>
   request.method !== "POST" || request.headers["idempotency-key"] !== undefined
 
-// A 429 is returned before any work is done. After a 503, the change may have been committed without a response.
+/** Statuses of a service that cannot answer now, or of a gateway in front of it. */
+const UNAVAILABLE: ReadonlyArray<number> = [502, 503, 504]
+
+// A 429 is returned before any work is done. After the others, the change may have been committed without a response.
 const adviceFor = (response: HttpClientResponse.HttpClientResponse): RetryAdvice => {
-  const retry = response.status === 429 || (response.status === 503 && isIdempotent(response.request))
+  const retry = response.status === 429 || (UNAVAILABLE.includes(response.status) && isIdempotent(response.request))
   return {
     retry,
     ...Option.match(retryAfterMs(response.headers), { onNone: () => ({}), onSome: (afterMs) => ({ afterMs }) }),
@@ -47,7 +50,7 @@ export const retryAdvice = (error: unknown): RetryAdvice => {
 }
 
 /**
- * Retries requests after 429; after 503 and broken connections, it retries only idempotent ones. It waits as long as
+ * Retries requests after 429; after 502, 503, 504 and broken connections, it retries only idempotent ones. It waits as long as
  * `Retry-After` says, otherwise with exponential backoff and jitter.
  */
 export const retrying =

@@ -71,9 +71,9 @@ const now = { "retry-after": "0" }
 const entitlement = { name: "Sso", type: "BOOLEAN" as const }
 
 describe("retries", () => {
-  it.live("a read is retried after 503 and 429", () =>
+  it.live("a read is retried after 502 and 429", () =>
     Effect.gen(function* () {
-      const server = yield* scripted([[503, now], [429, now], [200]])
+      const server = yield* scripted([[502, now], [429, now], [200]])
       const core = yield* coreAt(server.url)
       assert.deepStrictEqual((yield* core.entitlements.list({ query: {} })).items, [])
       assert.strictEqual(server.calls(), 3)

@@ -1,9 +1,10 @@
 /** The package `@keyshelf/client` as npm packs it, and projects that have it installed. */
 import { Effect } from "effect"
 import { spawnSync } from "node:child_process"
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
 import { join, resolve } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { inject } from "vitest"
 import { runNode } from "../support/runNode.ts"
 import { temporaryDirectory } from "../support/ServiceProcess.ts"
 import { withReason } from "../support/skipped.ts"
@@ -17,8 +18,10 @@ export const tsc = join(root, "node_modules/typescript/bin/tsc")
 const npm = (...args: ReadonlyArray<string>) =>
   spawnSync("npm", [...args, "--prefix", source], { cwd: source, encoding: "utf8", timeout: 240_000 })
 
-const destination = mkdtempSync(join(tmpdir(), "keyshelf-client-"))
-process.once("exit", () => rmSync(destination, { recursive: true, force: true }))
+const destination = join(inject("directory"), "client")
+mkdirSync(destination, { recursive: true })
+
+const MAX_PACK_MS = 500_000
 
 /** What npm says about a packed package. */
 export interface Packed {
@@ -39,7 +42,20 @@ const pack = (): Packed | string => {
   return packed
 }
 
-const outcome = pack()
+/** Packs once a run: test files of other workers wait for the first one, because all of them build in one folder. */
+const packOnce = (): Packed | string => {
+  const lock = new DatabaseSync(join(destination, "lock"), { timeout: MAX_PACK_MS })
+  const result = join(destination, "packed.json")
+  lock.exec("BEGIN EXCLUSIVE")
+  try {
+    if (!existsSync(result)) writeFileSync(result, JSON.stringify(pack()))
+    return JSON.parse(readFileSync(result, "utf8"))
+  } finally {
+    lock.close()
+  }
+}
+
+const outcome = packOnce()
 
 /** Why tests of the package are skipped, or `undefined`. */
 export const whyNoPackage = typeof outcome === "string" ? outcome : undefined
@@ -68,6 +84,14 @@ export const consumer = Effect.fnUntraced(function* (options: { readonly effect:
   writeFileSync(join(directory, "package.json"), '{"type": "module"}')
   return { directory, installed, manifest: JSON.parse(readFileSync(join(installed, "package.json"), "utf8")) }
 })
+
+/** Lets the programs of a project use the types of Node.js. */
+export const withNodeTypes = (directory: string) => {
+  mkdirSync(join(directory, "node_modules/@types"))
+  for (const name of ["@types/node", "undici-types"]) {
+    symlinkSync(join(root, "node_modules", name), join(directory, "node_modules", name))
+  }
+}
 
 /** Flags of the strictest compiler. */
 export const strict = [

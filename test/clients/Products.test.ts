@@ -3,6 +3,7 @@ import { layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { copyFileSync, mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { consumer, strict, tsc, whyNoPackage, withNodeTypes } from "../client/packed.ts"
 import { temporaryDirectory } from "../support/ServiceProcess.ts"
 import { withReason } from "../support/skipped.ts"
 import { TestService } from "../support/TestService.ts"
@@ -53,7 +54,26 @@ const installGo = Effect.gen(function* () {
   return installed
 })
 
+const installTypeScript = Effect.gen(function* () {
+  const { directory } = yield* consumer({ effect: false })
+  withNodeTypes(directory)
+  const programs = { product: "test/clients/typescript/project", example: "examples/typescript-product" }
+  for (const [name, path] of Object.entries(programs)) {
+    copyFileSync(join(root, path, "product.ts"), join(directory, `${name}.ts`))
+  }
+  const checked = [tsc, ...strict, "--noUnusedLocals", "--types", "node", "product.ts", "example.ts"]
+  yield* playWell(process.execPath, checked, { cwd: directory })
+  const play = (name: keyof typeof programs, args: ReadonlyArray<string>, env: Record<string, string>) =>
+    playWell(process.execPath, [`${name}.ts`, ...args], { cwd: directory, env })
+  const installed: Installed = {
+    product: (mode, env) => play("product", [mode], env),
+    example: (args, env) => play("example", args, env),
+  }
+  return installed
+})
+
 const languages = [
+  { language: "TypeScript", why: whyNoPackage, install: installTypeScript },
   { language: "Python", why: whyNoPip, install: installPython },
   { language: "Go", why: whyNoGo, install: installGo },
 ]
@@ -69,7 +89,7 @@ layer(TestService.layer, { excludeTestServices: true, timeout: 60_000 })("a prod
           yield* playDirectly(product)
           yield* playThroughDrops(product)
         }).pipe(Effect.scoped),
-      120_000,
+      240_000,
     )
   }
 })

@@ -1,13 +1,9 @@
 /** The vectors of `clients/vectors` that the modules for TypeScript have code for. */
 import { assert, describe, it } from "@effect/vitest"
-import { readFileSync } from "node:fs"
-import { join } from "node:path"
 import { periodAt } from "../../src/offline/index.ts"
 import type { Claims } from "../../src/offline/index.ts"
 import { millisOf } from "../../src/offline/values/Unknown.ts"
-import { root } from "./programs.ts"
-
-const read = (name: string) => JSON.parse(readFileSync(join(root, `clients/vectors/${name}.json`), "utf8"))
+import { readVectors } from "./programs.ts"
 
 interface SignatureCase {
   readonly id: string
@@ -27,7 +23,7 @@ const bytesOf = (hex: string) => Uint8Array.from(Buffer.from(hex, "hex"))
 
 describe("the vectors for clients", () => {
   it("Web Crypto, by which bundles are verified, takes and rejects the same signatures", async () => {
-    const cases: ReadonlyArray<SignatureCase> = read("ed25519").cases
+    const { cases } = readVectors<{ readonly cases: ReadonlyArray<SignatureCase> }>("ed25519")
     for (const { id, message, publicKey, signature, valid } of cases) {
       const key = await crypto.subtle.importKey("raw", bytesOf(publicKey), "Ed25519", false, ["verify"])
       const actual = await crypto.subtle.verify("Ed25519", key, bytesOf(signature), bytesOf(message))
@@ -37,7 +33,7 @@ describe("the vectors for clients", () => {
   })
 
   it("the verifier for JavaScript finds the same periods and instants", () => {
-    const { cases, instants, periods }: Periods = read("periods")
+    const { cases, instants, periods } = readVectors<Periods>("periods")
     for (const { at, expected, period } of cases) {
       assert.deepStrictEqual(periodAt({ periods }, period, at), expected, `${period} at ${at}`)
     }

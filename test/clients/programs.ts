@@ -1,10 +1,15 @@
 /** Runs programs of other languages. */
 import { Effect } from "effect"
 import { spawn, spawnSync } from "node:child_process"
-import { resolve } from "node:path"
+import { readFileSync } from "node:fs"
+import { join, resolve } from "node:path"
 import { text } from "node:stream/consumers"
 
 export const root = resolve(import.meta.dirname, "../..")
+
+/** Reads a file of `clients/vectors`, which has this form. */
+export const readVectors = <A>(name: string): A =>
+  JSON.parse(readFileSync(join(root, `clients/vectors/${name}.json`), "utf8"))
 
 const MAX_RUN_MS = 120_000
 

@@ -1,50 +1,16 @@
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { createVerify, generateKeyPairSync } from "node:crypto"
-import { createServer } from "node:http"
-import type { IncomingMessage, ServerResponse } from "node:http"
-import type { AddressInfo } from "node:net"
+import type { ServerResponse } from "node:http"
 import { sanitize } from "../../src/domains/connectors/settings/TextSanitizer.ts"
+import { json, localServer } from "../support/LocalServer.ts"
+import type { Reply } from "../support/LocalServer.ts"
 import { TestService } from "../support/TestService.ts"
 
 const HUBSPOT = "service.integration.crm.hubspot"
 const STRIPE = "service.integration.billing.stripe"
 const SALESFORCE = "service.integration.crm.salesforce"
 const TOKEN = "pat-na1-0123456789"
-
-type Reply = (request: IncomingMessage, response: ServerResponse, body: string) => void
-
-const json =
-  (status: number, body: object): Reply =>
-  (_, response) => {
-    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body))
-  }
-
-/** A test server of a vendor, and the requests that it received. */
-const vendor = Effect.fnUntraced(function* (reply: Reply) {
-  const asked: Array<{ method: string; url: string; headers: IncomingMessage["headers"]; body: string }> = []
-  const server = yield* Effect.acquireRelease(
-    Effect.promise(
-      () =>
-        new Promise<ReturnType<typeof createServer>>((resolve) => {
-          const listening = createServer((request, response) => {
-            let body = ""
-            request.on("data", (part: Buffer) => (body += part.toString()))
-            request.on("end", () => {
-              asked.push({ method: request.method ?? "", url: request.url ?? "", headers: request.headers, body })
-              reply(request, response, body)
-            })
-          }).listen(0, "127.0.0.1", () => resolve(listening))
-        }),
-    ),
-    (listening) =>
-      Effect.sync(() => {
-        listening.closeAllConnections()
-        listening.close()
-      }),
-  )
-  return { asked, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
-})
 
 const tested = Effect.fnUntraced(function* (name: string, settings: object) {
   const { core, tenant } = yield* TestService
@@ -61,7 +27,7 @@ const tested = Effect.fnUntraced(function* (name: string, settings: object) {
 layer(TestService.layer, { excludeTestServices: true })("testing a connector", (it) => {
   it.effect("HubSpot succeeds if the account details are returned", () =>
     Effect.gen(function* () {
-      const { asked, url } = yield* vendor(json(200, { portalId: 42, uiDomain: "app.hubspot.com" }))
+      const { asked, url } = yield* localServer(json(200, { portalId: 42, uiDomain: "app.hubspot.com" }))
       const result = yield* tested(HUBSPOT, { accessToken: TOKEN, baseUrl: `${url}/` })
       assert.deepStrictEqual([result.status, result.message], ["succeeded", "HubSpot accepted the token for portal 42"])
       assert.deepStrictEqual(
@@ -75,7 +41,7 @@ layer(TestService.layer, { excludeTestServices: true })("testing a connector", (
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const waiting: Array<ServerResponse> = []
-      const { url } = yield* vendor((_, response) => void waiting.push(response))
+      const { url } = yield* localServer((_, response) => void waiting.push(response))
       const { token } = yield* tenant()
       const settings = { accessToken: TOKEN, baseUrl: url }
       yield* core("PUT", `/connectors/${HUBSPOT}/settings`, { token, body: { settings } })
@@ -98,7 +64,7 @@ layer(TestService.layer, { excludeTestServices: true })("testing a connector", (
 
   it.effect("Stripe succeeds if the customers of the connected account are returned", () =>
     Effect.gen(function* () {
-      const { asked, url } = yield* vendor(json(200, { object: "list", data: [] }))
+      const { asked, url } = yield* localServer(json(200, { object: "list", data: [] }))
       const settings = { secretKey: "rk_test_abcDEF123", stripeContext: "acct_1", baseUrl: url }
       assert.strictEqual((yield* tested(STRIPE, settings)).status, "succeeded")
       assert.strictEqual(asked[0]?.url, "/v1/customers?limit=1")
@@ -111,7 +77,7 @@ layer(TestService.layer, { excludeTestServices: true })("testing a connector", (
 
   it.effect("Salesforce exchanges a signed assertion and reads the user", () =>
     Effect.gen(function* () {
-      const { asked, url } = yield* vendor((request, response, body) =>
+      const { asked, url } = yield* localServer((request, response, body) =>
         request.url === "/services/oauth2/token"
           ? json(200, { access_token: "00D!token", instance_url: "https://x.example" })(request, response, body)
           : json(200, { user_id: "005", preferred_username: "ops@example.com" })(request, response, body),
@@ -139,7 +105,7 @@ layer(TestService.layer, { excludeTestServices: true })("testing a connector", (
 
   it.effect("Salesforce fails if the assertion is rejected or the private key is invalid", () =>
     Effect.gen(function* () {
-      const { asked, url } = yield* vendor((request, response, body) =>
+      const { asked, url } = yield* localServer((request, response, body) =>
         json(400, {
           error: "invalid_grant",
           error_description: `bad ${new URLSearchParams(body).get("assertion")} ${privateKey}`,
@@ -158,7 +124,7 @@ layer(TestService.layer, { excludeTestServices: true })("testing a connector", (
     Effect.gen(function* () {
       const long = `${"x".repeat(170)} ${TOKEN} \u0007\u001b[31m`
       for (const message of [`The token\u0000 ${TOKEN}\r\nis not valid`, long, TOKEN.split("").join("\u0001")]) {
-        const { url } = yield* vendor(json(401, { status: "error", message }))
+        const { url } = yield* localServer(json(401, { status: "error", message }))
         const result = yield* tested(HUBSPOT, { accessToken: TOKEN, baseUrl: url })
         assert.strictEqual(result.status, "failed")
         assert.match(result.message, /^HubSpot returned 401: /)
@@ -186,7 +152,7 @@ layer(TestService.layer, { excludeTestServices: true })("testing a connector", (
   for (const [name, reply, message] of failures) {
     it.effect(`${name} fails the test`, () =>
       Effect.gen(function* () {
-        const { url } = yield* vendor(reply)
+        const { url } = yield* localServer(reply)
         const result = yield* tested(HUBSPOT, { accessToken: TOKEN, baseUrl: url })
         assert.strictEqual(result.status, "failed")
         assert.match(result.message, message)
@@ -198,7 +164,7 @@ layer(TestService.layer, { excludeTestServices: true })("testing a connector", (
     "a vendor that does not respond fails the test after ten seconds",
     () =>
       Effect.gen(function* () {
-        const { url } = yield* vendor(() => undefined)
+        const { url } = yield* localServer(() => undefined)
         const began = performance.now()
         const result = yield* tested(HUBSPOT, { accessToken: TOKEN, baseUrl: url })
         assert.deepStrictEqual([result.status, result.message], ["failed", "No response within 10 s"])

@@ -1,5 +1,7 @@
 import { layer } from "@effect/vitest"
 import * as Budgets from "./suites/Budgets.ts"
+import * as Forms from "./suites/Forms.ts"
+import * as Catalogue from "./suites/Catalogue.ts"
 import * as Questions from "./suites/Questions.ts"
 import * as Screens from "./suites/Screens.ts"
 import * as SignIn from "./suites/SignIn.ts"
@@ -16,6 +18,8 @@ if (whyNoBrowser === undefined) {
     States.suite(it)
     Questions.suite(it)
     Writing.suite(it)
+    Forms.suite(it)
+    Catalogue.suite(it)
   })
 }
 

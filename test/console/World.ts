@@ -48,6 +48,23 @@ export interface Tenant {
 
 export type Call = (method: string, path: string, body?: object, token?: string) => Effect.Effect<HttpResponse>
 
+/** The connector whose settings are stored, and whose ids customers have. */
+export const SALESFORCE = "service.integration.crm.salesforce"
+
+/** Links a customer to another system, and gives an instance a value of a metadata field. */
+const link = Effect.fnUntraced(function* (call: Call) {
+  yield* call("PUT", `/connectors/${SALESFORCE}/activation`)
+  const settings = { clientId: "keyshelf", username: "ops@acme.example", privateKey: "-----BEGIN PRIVATE KEY-----" }
+  yield* call("PUT", `/connectors/${SALESFORCE}/settings`, { settings })
+  const record = { external_id: "0018c00002XyZ12AAB", last_error: "The account is locked", metadata: { owner: "emea" } }
+  yield* call("PUT", `/customers/acme-logistics/integrations/${SALESFORCE}`, record)
+  const jsonSchema = { enum: ["eu", "us"] }
+  for (const resourceType of ["INSTANCE", "DEPLOYMENT_ZONE"]) {
+    yield* call("POST", "/metadata-fields", { key: "region", label: "Region", resourceType, jsonSchema })
+  }
+  yield* call("PATCH", "/instances/acme-logistics-production", { metadata: { region: "eu" } })
+})
+
 export class World extends Context.Service<
   World,
   {
@@ -81,6 +98,8 @@ export class World extends Context.Service<
         SERVICE_OIDC_ORGANIZATION_CLAIM: CLAIM,
         SERVICE_OIDC_PROVISIONING: "just-in-time",
         SERVICE_OIDC_CLIENT_ID: CLIENT_ID,
+        // Receivers of webhooks and systems of connectors are on this machine.
+        SERVICE_WEBHOOKS_ALLOW_INSECURE: "true",
       })
       yield* Effect.orDie(service.ready)
       const { platform } = service
@@ -112,6 +131,7 @@ export class World extends Context.Service<
         scopes: ["write:customers"],
       })
       yield* call("POST", "/customers", { name: "From the pipeline", slug: "from-the-pipeline" }, issued.body.token)
+      yield* link(call)
       const none = (yield* asOperator("POST", "/organizations", { name: "Nothing yet" })).body.id
       const browser = yield* Browser.launch
       return World.of({

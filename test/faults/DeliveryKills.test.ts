@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { whyNoPgBouncer } from "../support/PgBouncer.ts"
 import { bounded } from "./support/bounded.ts"
 
 describe("webhook deliveries of two nodes under load", { timeout: 180_000 }, () => {
@@ -11,8 +12,11 @@ describe("webhook deliveries of two nodes under load", { timeout: 180_000 }, () 
     }),
   )
 
-  it.live("a node behind a pooler takes over from a killed one within 10 s, and not from a suspended one", () =>
-    bounded("poolers", 0),
+  it.live(
+    `a node behind a pooler takes over from a killed one within 10 s, and not from a suspended one${
+      whyNoPgBouncer === undefined ? "" : ` (without PgBouncer: ${whyNoPgBouncer})`
+    }`,
+    () => bounded("poolers", 0),
   )
 
   it.live("terminated database connections lose and repeat no event", () =>

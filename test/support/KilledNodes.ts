@@ -2,7 +2,7 @@
 import { Effect, Schedule } from "effect"
 import { request } from "./http.ts"
 import type { HttpResponse } from "./http.ts"
-import { installation } from "./Nodes.ts"
+import { furnishInstance, installation } from "./Nodes.ts"
 import type { ServiceProcess } from "./ServiceProcess.ts"
 import { TestDatabase } from "./TestDatabase.ts"
 
@@ -28,18 +28,7 @@ export const openKilledNodes = Effect.fnUntraced(function* (
       const made = await send(0, "POST", path, body)
       if (made.status >= 300) throw new Error(made.text)
     })
-  yield* make("/licenses", { name: "Pro", slug: "pro", type: "PAID" })
-  yield* make("/entitlements", { name: slug, slug, type: "NUMBER", ...more })
-  yield* make("/licenses/pro/entitlements", { entitlementSlug: slug, value: limit })
-  yield* make("/customers", { name: "Globex", slug: "globex" })
-  yield* make("/instances", {
-    name: "prod",
-    slug: "prod",
-    customerSlug: "globex",
-    licenseSlug: "pro",
-    startLicenseDate: "2020-01-01T00:00:00Z",
-    endLicenseDate: null,
-  })
+  yield* furnishInstance(make, slug, limit, more)
 
   /** How often an outcome, `<name> <status>`, was answered. */
   const outcomes = new Map<string, number>()

@@ -42,3 +42,24 @@ export const installation = (database: Redacted.Redacted) => {
 
   return { operator, node, settings, tenant }
 }
+
+/** Creates the instance `prod` of a customer. Its license `pro` grants so much of one `NUMBER` entitlement. */
+export const furnishInstance = Effect.fnUntraced(function* <A, E, R>(
+  make: (path: string, body: object) => Effect.Effect<A, E, R>,
+  slug: string,
+  limit: number,
+  more: object = {},
+) {
+  yield* make("/licenses", { name: "Pro", slug: "pro", type: "PAID" })
+  yield* make("/entitlements", { name: slug, slug, type: "NUMBER", ...more })
+  yield* make("/licenses/pro/entitlements", { entitlementSlug: slug, value: limit })
+  yield* make("/customers", { name: "Globex", slug: "globex" })
+  yield* make("/instances", {
+    name: "prod",
+    slug: "prod",
+    customerSlug: "globex",
+    licenseSlug: "pro",
+    startLicenseDate: "2020-01-01T00:00:00Z",
+    endLicenseDate: null,
+  })
+})

@@ -15,6 +15,8 @@ declare module "vitest" {
     serverUrl: string
     /** The migrated database that each test file copies. */
     template: string
+    /** A folder that test files share, and that is removed after the run. */
+    directory: string
   }
 }
 
@@ -51,6 +53,7 @@ export default async function setup(project: TestProject) {
   )
   project.provide("serverUrl", serverUrl)
   project.provide("template", template)
+  project.provide("directory", directory)
   return async () => {
     await onServer(`DROP DATABASE IF EXISTS ${template} WITH (FORCE)`)
     await Effect.runPromise(Scope.close(scope, Exit.void))

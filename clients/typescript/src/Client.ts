@@ -15,6 +15,8 @@ export interface ClientOptions {
   readonly retries?: number
   /** How long to wait for a response, in milliseconds; 30,000 by default. */
   readonly timeoutMs?: number
+  /** How long a call may take with all its attempts, in milliseconds; no limit by default. */
+  readonly deadlineMs?: number
   /** Replaces `fetch`. */
   readonly fetch?: typeof globalThis.fetch
 }

@@ -1,4 +1,5 @@
 /** What a call can fail with. */
+import { isAway } from "./Retry.ts"
 
 /** What is wrong with a value of the request, and where: `body.items[3].name`. */
 export interface ValidationError {
@@ -20,10 +21,16 @@ export interface Problem<Code extends string = string> {
   readonly errors: ReadonlyArray<ValidationError>
 }
 
+const propertyOf = (body: unknown, name: string): unknown =>
+  typeof body === "object" && body !== null ? (body as Record<string, unknown>)[name] : undefined
+
 const textOf = (body: unknown, name: string): string | undefined => {
-  const value = typeof body === "object" && body !== null ? (body as Record<string, unknown>)[name] : undefined
+  const value = propertyOf(body, name)
   return typeof value === "string" ? value : undefined
 }
+
+const isValidationError = (value: unknown): value is ValidationError =>
+  textOf(value, "location") !== undefined && textOf(value, "message") !== undefined
 
 /** The service rejected the request, or could not handle it. */
 export class ProblemError<Code extends string = string> extends Error {
@@ -36,6 +43,8 @@ export class ProblemError<Code extends string = string> extends Error {
   readonly errors: ReadonlyArray<ValidationError>
   /** The body of the response as it was sent. Operations of other specifications, such as OFREP, have bodies of their own. */
   readonly body: unknown
+  /** Whether the service was away, so that a product may go on without it: 429, 5xx, the page of a proxy. */
+  readonly isAway: boolean
 
   constructor(status: number, body: unknown) {
     const code = (textOf(body, "code") ?? textOf(body, "errorCode") ?? `HTTP.${status}`) as Code
@@ -45,19 +54,26 @@ export class ProblemError<Code extends string = string> extends Error {
     this.status = status
     this.detail = detail
     this.errorId = textOf(body, "errorId") ?? ""
-    this.errors = (body as Partial<Problem> | null | undefined)?.errors ?? []
+    const errors = propertyOf(body, "errors")
+    this.errors = Array.isArray(errors) ? errors.filter(isValidationError) : []
     this.body = body
+    this.isAway = isAway(status, code)
   }
 }
 
-/** There was no response: the service could not be reached, or the time was up. `cause` is the error of `fetch`. */
+/**
+ * There was no response: the service could not be reached, the time was up, or the response was not of the service. The request
+ * may have been executed. `cause` is the error of `fetch`, if there is one.
+ */
 export class ConnectionError extends Error {
   override readonly name = "ConnectionError"
-  constructor(origin: string, cause: unknown) {
-    super(`${origin} did not respond: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
-  }
+  /** Always: a product may go on without the service. */
+  readonly isAway = true
 }
 
 /** Whether an error is a problem, and has this code if one is given: `isProblem(error, "Customer.NotFound")`. */
 export const isProblem = <Code extends string = string>(error: unknown, code?: Code): error is ProblemError<Code> =>
   error instanceof ProblemError && (code === undefined || error.code === code)
+
+/** Whether a call failed because the service was away. Other errors say something about the request. */
+export const isServiceAway = (error: unknown): boolean => propertyOf(error, "isAway") === true && error instanceof Error

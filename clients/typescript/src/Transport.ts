@@ -1,6 +1,7 @@
 /** Sends a request, repeats it where that is safe, and reads the response. */
 import type { CallOptions, ClientOptions } from "./Client.ts"
 import { ConnectionError, ProblemError } from "./Errors.ts"
+import { delayBeforeRetry } from "./Retry.ts"
 
 /** A request of any operation. */
 export interface RawRequest extends CallOptions {
@@ -9,15 +10,29 @@ export interface RawRequest extends CallOptions {
   readonly body?: unknown
 }
 
+/** A request as it is sent. */
+export interface TextRequest extends CallOptions {
+  readonly method: string
+  /** Path and query. */
+  readonly path: string
+  readonly body?: string | undefined
+  /** Whether it has the same effect if it is sent twice. Default: any method but POST, and a POST with an idempotency key. */
+  readonly isIdempotent?: boolean
+}
+
+/** A response whose status is a success or 304. */
+export interface TextResponse {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+}
+
 const DEFAULT_RETRIES = 2
 const DEFAULT_TIMEOUT_MS = 30_000
-const INITIAL_DELAY_MS = 200
-/** A longer `Retry-After` is left to the caller. */
-const MAX_DELAY_MS = 30_000
 
 const textOf = (value: unknown): string => (value instanceof Date ? value.toISOString() : String(value))
 
-const urlOf = ({ baseUrl }: ClientOptions, template: string, { path = {}, query = {} }: RawRequest): string => {
+const pathOf = (template: string, { path = {}, query = {} }: RawRequest): string => {
   const filled = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const value = path[name]
     if (value === undefined || value === "") throw new TypeError(`The path needs "${name}"`)
@@ -29,16 +44,11 @@ const urlOf = ({ baseUrl }: ClientOptions, template: string, { path = {}, query 
       if (one !== undefined) parameters.append(name, textOf(one))
     }
   }
-  const search = parameters.size === 0 ? "" : `?${parameters}`
-  return `${String(baseUrl).replace(/\/+$/, "")}${filled}${search}`
+  return parameters.size === 0 ? filled : `${filled}?${parameters}`
 }
 
-const retryAfterMs = (response: Response): number | undefined => {
-  const seconds = Number(response.headers.get("retry-after") ?? Number.NaN)
-  return seconds >= 0 ? seconds * 1000 : undefined
-}
-
-const pause = (millis: number, signal: AbortSignal | undefined): Promise<void> =>
+/** Waits. A signal ends the wait with its reason. */
+export const pause = (millis: number, signal: AbortSignal | undefined): Promise<void> =>
   new Promise((resolve, reject) => {
     const stop = () => {
       clearTimeout(timer)
@@ -52,8 +62,7 @@ const pause = (millis: number, signal: AbortSignal | undefined): Promise<void> =
     else signal?.addEventListener("abort", stop, { once: true })
   })
 
-const read = async (response: Response): Promise<unknown> => {
-  const text = await response.text()
+const parse = (text: string): unknown => {
   if (text === "") return undefined
   try {
     return JSON.parse(text)
@@ -62,22 +71,17 @@ const read = async (response: Response): Promise<unknown> => {
   }
 }
 
-interface Exchange {
-  readonly response: Response
-  readonly body: unknown
-}
-
 const exchange = async (
   options: ClientOptions,
-  method: string,
   url: string,
   credential: string,
-  request: RawRequest,
-): Promise<Exchange> => {
+  request: TextRequest,
+  timeoutMs: number,
+): Promise<TextResponse> => {
   const { fetch = globalThis.fetch } = options
-  const timeout = AbortSignal.timeout(request.timeoutMs ?? options.timeoutMs ?? DEFAULT_TIMEOUT_MS)
+  const timeout = AbortSignal.timeout(Math.max(0, Math.ceil(timeoutMs)))
   const response = await fetch(url, {
-    method,
+    method: request.method,
     headers: {
       accept: "application/json",
       ...(request.body === undefined ? {} : { "content-type": "application/json" }),
@@ -85,39 +89,65 @@ const exchange = async (
       ...request.headers,
       authorization: `Bearer ${credential}`,
     },
-    ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
-    // The service never redirects, and a credential must not follow the redirect of something else.
-    redirect: "error",
+    ...(request.body === undefined ? {} : { body: request.body }),
+    // The service never redirects, and a credential must not follow the redirect of something else. Workers know no "error".
+    redirect: "manual",
     signal: request.signal === undefined ? timeout : AbortSignal.any([request.signal, timeout]),
   })
-  return { response, body: await read(response) }
+  // Browsers hide a redirect from scripts.
+  if (response.type === "opaqueredirect") throw new TypeError("a redirect, which the client does not follow")
+  const text = await response.text()
+  request.onResponse?.(response)
+  return { status: response.status, headers: response.headers, text }
 }
 
-/**
- * Sends a request and returns the body of its success. Repeats it after 429, and after 503 or without a response if it has the
- * same effect when it is sent twice: any method but POST, or a POST with an idempotency key.
- */
-export const send = async (options: ClientOptions, target: string, request: RawRequest): Promise<unknown> => {
-  const [method = "GET", template = "/"] = target.split(" ")
-  const url = urlOf(options, template, request)
-  const isIdempotent = method !== "POST" || request.idempotencyKey !== undefined
-  const attempts = 1 + (options.retries ?? DEFAULT_RETRIES)
+/** The origin of an address, which may contain a password. A page may call its own origin by a relative address. */
+const originOf = (base: string): string => {
+  try {
+    return new URL(base).origin
+  } catch {
+    return base
+  }
+}
+
+/** The failure of an attempt, and what a retry depends on. */
+const failureOf = (origin: string, outcome: TextResponse | { readonly error: unknown }) => {
+  if ("error" in outcome) {
+    const { error } = outcome
+    const reason = error instanceof Error ? error.message : String(error)
+    const failure = new ConnectionError(`${origin} did not respond: ${reason}`, { cause: error })
+    return { error: failure, status: null, code: null, retryAfter: null }
+  }
+  const error = new ProblemError(outcome.status, parse(outcome.text))
+  return { error, status: error.status, code: error.code, retryAfter: outcome.headers.get("retry-after") }
+}
+
+/** Sends a request and returns the text of its success. Fails with a `ProblemError`, a `ConnectionError`, or the signal's reason. */
+export const sendText = async (options: ClientOptions, request: TextRequest): Promise<TextResponse> => {
+  const { deadlineMs = Infinity, retries = DEFAULT_RETRIES, timeoutMs = DEFAULT_TIMEOUT_MS, token } = options
+  const base = String(options.baseUrl).replace(/\/+$/, "")
+  const isIdempotent = request.isIdempotent ?? (request.method !== "POST" || request.idempotencyKey !== undefined)
+  const ends = performance.now() + deadlineMs
   for (let attempt = 1; ; attempt++) {
-    const isLast = attempt === attempts
-    const credential = typeof options.token === "string" ? options.token : await options.token()
-    let delay = Math.min(INITIAL_DELAY_MS * 2 ** (attempt - 1) * (0.5 + Math.random()), MAX_DELAY_MS)
-    const outcome = await exchange(options, method, url, credential, request).catch((error: unknown) => ({ error }))
+    const credential = typeof token === "string" ? token : await token()
+    const left = Math.min(request.timeoutMs ?? timeoutMs, ends - performance.now())
+    const outcome = await exchange(options, base + request.path, credential, request, left).catch((error: unknown) => ({
+      error,
+    }))
     if ("error" in outcome) {
       if (request.signal?.aborted === true) throw outcome.error
-      if (isLast || !isIdempotent) throw new ConnectionError(new URL(url).origin, outcome.error)
-    } else {
-      const { body, response } = outcome
-      request.onResponse?.(response)
-      if (response.ok || response.status === 304) return body
-      delay = retryAfterMs(response) ?? delay
-      const mayRetry = response.status === 429 || (response.status === 503 && isIdempotent)
-      if (isLast || !mayRetry || delay > MAX_DELAY_MS) throw new ProblemError(response.status, body)
-    }
+    } else if ((outcome.status >= 200 && outcome.status < 300) || outcome.status === 304) return outcome
+    const { error, ...answer } = failureOf(originOf(base), outcome)
+    const delay = delayBeforeRetry({ attempt, retries, isIdempotent, ...answer, random: Math.random() })
+    if (delay === undefined || performance.now() + delay >= ends) throw error
     await pause(delay, request.signal)
   }
+}
+
+/** Sends a request of an operation, `POST /api/customers`, and returns the body of its success. */
+export const send = async (options: ClientOptions, target: string, request: RawRequest): Promise<unknown> => {
+  const [method = "GET", template = "/"] = target.split(" ")
+  const { body, path: _path, query: _query, ...call } = request
+  const text = body === undefined ? undefined : JSON.stringify(body)
+  return parse((await sendText(options, { ...call, method, path: pathOf(template, request), body: text })).text)
 }

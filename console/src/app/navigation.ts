@@ -1,11 +1,16 @@
 /** The screens of both surfaces: where they are, what they are called, and the scope that they read with. */
 import {
   Activity,
+  ArrowRightLeft,
   Boxes,
+  Braces,
   Building2,
+  Group as GroupIcon,
   KeyRound,
   Layers,
   LayoutDashboard,
+  Plug,
+  ListChecks,
   Server,
   Settings,
   Users,
@@ -41,7 +46,12 @@ export const coreNavigation: ReadonlyArray<Group> = [
   },
   {
     title: t.groups.catalogue,
-    entries: [{ to: "/licenses", title: t.nav.licenses, icon: Layers, scope: "read:licenses", letter: "l" }],
+    entries: [
+      { to: "/licenses", title: t.nav.licenses, icon: Layers, scope: "read:licenses", letter: "l" },
+      { to: "/license-migrations", title: t.nav.migrations, icon: ArrowRightLeft, scope: "read:licenses" },
+      { to: "/entitlements", title: t.nav.entitlements, icon: ListChecks, scope: "read:entitlements" },
+      { to: "/entitlement-groups", title: t.nav.entitlementGroups, icon: GroupIcon, scope: "read:entitlements" },
+    ],
   },
   {
     title: t.groups.delivery,
@@ -57,6 +67,8 @@ export const coreNavigation: ReadonlyArray<Group> = [
   {
     title: t.groups.administration,
     entries: [
+      { to: "/metadata-fields", title: t.nav.metadata, icon: Braces, scope: "read:metadata_fields" },
+      { to: "/connectors", title: t.nav.connectors, icon: Plug, scope: "read:organizations" },
       { to: "/service-accounts", title: t.nav.serviceAccounts, icon: KeyRound, scope: "read:tokens" },
       { to: "/members", title: t.nav.members, icon: Users, scope: "read:organizations" },
       { to: "/settings", title: t.nav.settings, icon: Settings },

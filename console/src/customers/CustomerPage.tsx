@@ -12,13 +12,14 @@ import { Button } from "../widgets/Button.tsx"
 import { DataTable } from "../widgets/DataTable.tsx"
 import type { Column } from "../widgets/DataTable.tsx"
 import { nameColumn } from "../widgets/records/Columns.tsx"
-import { Facts, PageHead } from "../widgets/Page.tsx"
+import { PageHead } from "../widgets/Page.tsx"
 import { EventList } from "../widgets/records/EventList.tsx"
 import { ImpactDialog } from "../widgets/records/ImpactDialog.tsx"
-import { ListLink, RecordLink, WebLink } from "../widgets/records/Links.tsx"
+import { Integrations } from "../widgets/records/Integrations.tsx"
+import { ListLink, RecordLink } from "../widgets/records/Links.tsx"
 import { Empty, NotAllowed, Read, ReadOnly } from "../widgets/States.tsx"
 import { Tabs } from "../widgets/Tabs.tsx"
-import { Code, Moment, Tag } from "../widgets/Tag.tsx"
+import { Code, Moment } from "../widgets/Tag.tsx"
 import { EditCustomer } from "./CustomerForm.tsx"
 import { t } from "./texts.en.ts"
 
@@ -50,33 +51,6 @@ const Instances = ({ customer }: { readonly customer: Customer }) => {
       rowKey={({ id }) => id}
       empty={<Empty title={common.common.none} />}
     />
-  )
-}
-
-const Integrations = ({ customer }: { readonly customer: Customer }) => {
-  const records = Object.entries(customer.integrations)
-  if (records.length === 0) return <Empty title={t.noIntegrations}>{t.noIntegrationsDetail}</Empty>
-  return (
-    <div className="stack">
-      {records.map(([name, record]) => (
-        <section key={name} className="stack">
-          <h2>{name}</h2>
-          {record.last_error !== null && record.last_error !== "" && (
-            <Tag tone="danger">
-              {t.lastError}: {record.last_error}
-            </Tag>
-          )}
-          <Facts
-            items={[
-              [t.externalId, <Code key="id">{record.external_id}</Code>],
-              [t.syncedAt, record.synced_at === null ? common.common.never : <Moment key="at" at={record.synced_at} />],
-              [t.webUrl, record.web_url === null ? null : <WebLink key="url" url={record.web_url} />],
-            ]}
-          />
-          {Object.keys(record.metadata).length > 0 && <pre>{JSON.stringify(record.metadata, null, 2)}</pre>}
-        </section>
-      ))}
-    </div>
   )
 }
 
@@ -153,7 +127,11 @@ const Loaded = ({ customer }: { readonly customer: Customer }) => {
         onSelect={(id) => setUrl({ tab: id })}
         items={[
           { id: "instances", title: t.instances, content: () => <Instances customer={customer} /> },
-          { id: "integrations", title: t.integrations, content: () => <Integrations customer={customer} /> },
+          {
+            id: "integrations",
+            title: t.integrations,
+            content: () => <Integrations records={customer.integrations} />,
+          },
           {
             id: "activity",
             title: t.activity,

@@ -14,7 +14,10 @@ import { Menu } from "../widgets/Menu.tsx"
 import { PageHead } from "../widgets/Page.tsx"
 import { EventList } from "../widgets/records/EventList.tsx"
 import { ImpactDialog } from "../widgets/records/ImpactDialog.tsx"
+import { Integrations } from "../widgets/records/Integrations.tsx"
 import { ListLink, RecordLink } from "../widgets/records/Links.tsx"
+import { MetadataTab } from "../widgets/records/MetadataTab.tsx"
+import { t as records } from "../widgets/records/texts.en.ts"
 import { Read, ReadOnly } from "../widgets/States.tsx"
 import { Tabs } from "../widgets/Tabs.tsx"
 import { Code } from "../widgets/Tag.tsx"
@@ -93,6 +96,7 @@ const Loaded = ({ instance }: { readonly instance: Instance }) => {
   const [opened, setOpened] = useState<Opened>()
   const mayWrite = useCan("write:instances")
   const mayIssue = useCan("write:licenses")
+  const update = useWrite("PATCH /api/instances/:instanceSlug", { stale: ["/api/instances"] })
   const usage = useUsage(instance.slug)
   const close = () => setOpened(undefined)
   const { slug } = instance
@@ -165,6 +169,24 @@ const Loaded = ({ instance }: { readonly instance: Instance }) => {
           { id: "seats", title: t.tabs.seats, content: () => <SeatsTab instanceSlug={slug} lines={lines} /> },
           { id: "keys", title: t.tabs.keys, content: () => <KeysTab instanceSlug={slug} /> },
           { id: "offline", title: t.tabs.offline, content: () => <OfflineTab instanceSlug={slug} /> },
+          {
+            id: "metadata",
+            title: records.metadata.title,
+            content: () => (
+              <MetadataTab
+                resourceType="INSTANCE"
+                metadata={instance.metadata}
+                mayWrite={mayWrite}
+                write={update}
+                save={(metadata) => update.mutate({ params: { instanceSlug: slug }, body: { metadata } })}
+              />
+            ),
+          },
+          {
+            id: "integrations",
+            title: records.integrations.title,
+            content: () => <Integrations records={instance.integrations} />,
+          },
           {
             id: "activity",
             title: t.tabs.activity,

@@ -1,9 +1,9 @@
 /** Who changed what the license grants, why, and until when. */
 import { Plus } from "lucide-react"
 import { useState } from "react"
-import { approximate, exactNumber, formatAmount } from "../kernel/Amount.ts"
 import type { Override } from "../kernel/Contract.ts"
 import { momentOfInput } from "../kernel/Formats.ts"
+import { numberOf } from "../kernel/Inputs.ts"
 import { defined, useRows, useWrite } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
 import { t as common } from "../kernel/texts.en.ts"
@@ -12,26 +12,13 @@ import { DataTable } from "../widgets/DataTable.tsx"
 import type { Column } from "../widgets/DataTable.tsx"
 import { CheckField, SelectField, TextField } from "../widgets/forms/Fields.tsx"
 import { ConfirmDialog, errorAt, FormDialog } from "../widgets/forms/Form.tsx"
+import { grantOfInput, grantText } from "../widgets/records/GrantValue.tsx"
 import { Empty, NotAllowed } from "../widgets/States.tsx"
 import { Code, Moment, Tag } from "../widgets/Tag.tsx"
 import { t } from "./texts.en.ts"
 
 const FIELDS = ["entitlement", "mode", "value", "overagePercent", "endsAt", "reason"] as const
 type Values = Readonly<Record<(typeof FIELDS)[number], string>>
-
-/** The value that was typed: a number, `true` or `false`, or JSON. */
-const valueOf = (text: string): Override["value"] => {
-  const trimmed = text.trim()
-  if (trimmed === "true" || trimmed === "false") return trimmed === "true"
-  if (trimmed.startsWith("{")) {
-    try {
-      return JSON.parse(trimmed)
-    } catch {
-      return exactNumber(trimmed)
-    }
-  }
-  return exactNumber(trimmed)
-}
 
 const OverrideForm = ({
   entitlements,
@@ -71,8 +58,8 @@ const OverrideForm = ({
           params: { instanceSlug, entitlementSlug: values.entitlement.trim() },
           body: defined({
             mode: values.mode === "ADD" ? ("ADD" as const) : ("SET" as const),
-            value: valueOf(values.value),
-            overagePercent: values.overagePercent.trim() === "" ? undefined : Number(values.overagePercent),
+            value: grantOfInput(values.value),
+            overagePercent: values.overagePercent.trim() === "" ? undefined : numberOf(values.overagePercent),
             endsAt: momentOfInput(values.endsAt) ?? null,
             reason: values.reason.trim() === "" ? null : values.reason,
           }),
@@ -102,10 +89,8 @@ const OverrideForm = ({
 }
 
 const valueText = ({ mode, value }: Override): string => {
-  if (typeof value === "boolean") return String(value)
-  if (typeof value === "object") return JSON.stringify(value)
-  const amount = approximate(value) === -1 ? t.usage.unlimited : formatAmount(value)
-  return mode === "ADD" ? `+${amount}` : `= ${amount}`
+  if (typeof value !== "number" && typeof value !== "string") return grantText(value)
+  return mode === "ADD" ? `+${grantText(value)}` : `= ${grantText(value)}`
 }
 
 const State = ({ override }: { readonly override: Override }) => {

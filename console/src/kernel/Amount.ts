@@ -34,6 +34,15 @@ export const parseExact = (text: string): unknown =>
       : value,
   )
 
+/** Whether a text is a number that no JavaScript number holds, as {@link parseExact} leaves it. */
+export const isRoundedText = (text: string): boolean => isRounded(Number(text), text)
+
+/** Parses JSON that is sent again: a number that would be rounded is written with all its digits. */
+export const parseForBody = (text: string): unknown =>
+  json.parse(text, (_key, value, context) =>
+    typeof value === "number" && context?.source !== undefined ? exactNumber(context.source) : value,
+  )
+
 /** The number of a text for a body. A number that would be rounded is written with all its digits. */
 export const exactNumber = (text: string): number => {
   const value = Number(text)
@@ -41,6 +50,12 @@ export const exactNumber = (text: string): number => {
     ? (json.rawJSON(text) as number)
     : value
 }
+
+const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/
+
+/** A number that was typed, for a body. What is none stays text, so that the service says what is wrong with it. */
+export const numberOrText = (text: string): number | string =>
+  NUMBER.test(text.trim()) && Number.isFinite(Number(text)) ? exactNumber(text.trim()) : text
 
 const formatter = new Intl.NumberFormat(undefined, { maximumFractionDigits: 18 })
 const percent = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 0 })

@@ -115,6 +115,7 @@ export type Token = Item<"GET /api/service-accounts/:serviceAccountSlug/tokens">
 export type WebhookEndpoint = Answer<"GET /api/webhooks/:id">
 export type WebhookAttempt = Item<"GET /api/webhooks/history">
 export type Migration = Answer<"GET /api/license-migrations/:migrationId">
+export type MigrationItem = Item<"GET /api/license-migrations/:migrationId/items">
 export type SigningKey = Item<"GET /api/signing-keys">
 export type Organization = Answer<"GET /api/platform/organizations/:orgId">
 export type User = Answer<"GET /api/platform/users/:userId">

@@ -35,10 +35,23 @@ export const createQueries = (): QueryClient =>
 
 type GetOperation = Extract<Operation, `GET ${string}`>
 
-interface ReadOptions {
+interface ReadOptions<A> {
   /** Reads only if this is true. */
   readonly when?: boolean
-  readonly refetchInterval?: number
+  /** Reads again after so many milliseconds; a function decides by what was read last. */
+  readonly refetchInterval?: number | ((read: A | undefined) => number | false)
+}
+
+/** The interval as TanStack Query takes it. */
+const intervalOf = <A, D>(
+  { refetchInterval: every }: ReadOptions<A>,
+  readFrom: (data: D) => A,
+): {
+  readonly refetchInterval?: number | ((query: { readonly state: { readonly data?: D | undefined } }) => number | false)
+} => {
+  if (every === undefined) return {}
+  if (typeof every === "number") return { refetchInterval: every }
+  return { refetchInterval: ({ state: { data } }) => every(data === undefined ? undefined : readFrom(data)) }
 }
 
 /** The key under which an answer is kept: first the path, so that events can invalidate by it. */
@@ -48,13 +61,17 @@ export const keyOf = (operation: string, request: unknown): ReadonlyArray<unknow
 ]
 
 /** Reads one answer. What was there stays while the next one is loading. */
-export const useRead = <O extends GetOperation>(operation: O, request: Request<O>, options: ReadOptions = {}) =>
+export const useRead = <O extends GetOperation>(
+  operation: O,
+  request: Request<O>,
+  options: ReadOptions<Answer<O>> = {},
+) =>
   useQuery<Answer<O>>({
     queryKey: keyOf(operation, request),
     queryFn: ({ signal }) => call(operation, request, { signal }),
     placeholderData: keepPreviousData,
     enabled: options.when ?? true,
-    ...(options.refetchInterval === undefined ? {} : { refetchInterval: options.refetchInterval }),
+    ...intervalOf(options, (answer: Answer<O>) => answer),
   })
 
 interface Paged {
@@ -75,28 +92,61 @@ export interface Rows<T> {
   readonly retry: () => void
 }
 
+const readPage = async <O extends ListOperation>(
+  operation: O,
+  request: Request<O>,
+  {
+    cursor,
+    limit = PAGE_SIZE,
+    signal,
+  }: { readonly cursor: string | undefined; readonly limit?: string | undefined; readonly signal: AbortSignal },
+): Promise<Paged> => {
+  const { query: filters, ...rest }: { query?: object; params?: object } = request
+  const paged = { ...rest, query: { limit, ...filters, cursor } }
+  const answer: unknown = await call(operation, paged as unknown as Request<O>, { signal })
+  return answer as Paged
+}
+
+/** All pages of a list, for what must be seen as a whole. */
+export const readAll = async <O extends ListOperation>(
+  operation: O,
+  request: Request<O>,
+  signal: AbortSignal,
+): Promise<ReadonlyArray<Item<O>>> => {
+  const items: Array<Item<O>> = []
+  let cursor: string | undefined
+  do {
+    const page = await readPage(operation, request, { cursor, signal })
+    items.push(...(page.items as ReadonlyArray<Item<O>>))
+    cursor = page.hasMore ? page.nextCursor : undefined
+  } while (cursor !== undefined)
+  return items
+}
+
+const itemsOf = <O extends ListOperation>({
+  pages,
+}: {
+  readonly pages: ReadonlyArray<Paged>
+}): ReadonlyArray<Item<O>> => pages.flatMap(({ items }) => items as ReadonlyArray<Item<O>>)
+
 /** Reads a list page by page. */
 export const useRows = <O extends ListOperation>(
   operation: O,
   request: Request<O>,
-  options: ReadOptions & { readonly pageSize?: string } = {},
+  options: ReadOptions<ReadonlyArray<Item<O>>> & { readonly pageSize?: string } = {},
 ): Rows<Item<O>> => {
   const query = useInfiniteQuery({
     queryKey: [...keyOf(operation, request), "pages"],
-    queryFn: async ({ pageParam, signal }) => {
-      const { query: filters, ...rest }: { query?: object; params?: object } = request
-      const paged = { ...rest, query: { limit: options.pageSize ?? PAGE_SIZE, ...filters, cursor: pageParam } }
-      const answer: unknown = await call(operation, paged as unknown as Request<O>, { signal })
-      return answer as Paged
-    },
+    queryFn: ({ pageParam, signal }) =>
+      readPage(operation, request, { limit: options.pageSize, cursor: pageParam, signal }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => (page.hasMore ? page.nextCursor : undefined),
     placeholderData: keepPreviousData,
     enabled: options.when ?? true,
-    ...(options.refetchInterval === undefined ? {} : { refetchInterval: options.refetchInterval }),
+    ...intervalOf(options, itemsOf<O>),
   })
   return {
-    rows: query.data?.pages.flatMap((page) => page.items as ReadonlyArray<Item<O>>),
+    rows: query.data === undefined ? undefined : itemsOf<O>(query.data),
     hasMore: query.hasNextPage,
     isLoadingMore: query.isFetchingNextPage,
     error: query.error,

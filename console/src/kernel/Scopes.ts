@@ -40,3 +40,9 @@ export const allows = (held: ReadonlyArray<string>, needed: Scope): boolean => {
 
 /** Whether the signed-in caller may do this. */
 export const useCan = (needed: Scope): boolean => allows(useSession().scopes, needed)
+
+/** Whether the caller is an administrator. Machines have scopes alone, and may do what administrators may. */
+export const useIsAdmin = (): boolean => {
+  const { me } = useSession()
+  return me !== undefined && (me.role === null || me.role === "ADMIN")
+}

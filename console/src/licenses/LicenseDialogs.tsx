@@ -45,6 +45,31 @@ export const TransitionLicense = ({
   )
 }
 
+/** Makes a version the default of its family, or no longer. */
+export const DefaultLicense = ({ license, onClose }: { readonly license: License; readonly onClose: () => void }) => {
+  const request = { params: { licenseSlug: license.slug }, body: { isDefault: !license.isDefault } }
+  const write = useWrite("PUT /api/licenses/:licenseSlug", { ...STALE, done: onClose })
+  return (
+    <ImpactDialog
+      title={(license.isDefault ? t.removeDefaultTitle : t.makeDefaultTitle)(license.slug)}
+      submit={license.isDefault ? t.removeDefault : t.makeDefault}
+      isDangerous={license.isDefault}
+      queryKey={["default", request]}
+      run={async (signal) => {
+        const answer = await call(
+          "PUT /api/licenses/:licenseSlug",
+          { ...request, query: { dryRun: "true" } },
+          { signal },
+        )
+        return answer as DryRun<"PUT /api/licenses/:licenseSlug">
+      }}
+      write={write}
+      onConfirm={() => write.mutate(request)}
+      onClose={onClose}
+    />
+  )
+}
+
 export const DeleteLicense = ({
   license,
   onClose,

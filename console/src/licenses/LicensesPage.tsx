@@ -1,19 +1,25 @@
-/** The list of license versions. */
-import { useCallback } from "react"
-import type { License } from "../kernel/Contract.ts"
-import { words } from "../kernel/Formats.ts"
+/** The lists of license versions and of families. */
+import { useNavigate } from "@tanstack/react-router"
+import { Plus } from "lucide-react"
+import { useCallback, useState } from "react"
+import type { ReactNode } from "react"
+import type { License, LicenseFamily } from "../kernel/Contract.ts"
 import { defined, useRows } from "../kernel/Queries.ts"
+import { useCan } from "../kernel/Scopes.ts"
 import { t as common } from "../kernel/texts.en.ts"
 import { useUrl } from "../kernel/Url.ts"
+import { Button } from "../widgets/Button.tsx"
 import { DataTable } from "../widgets/DataTable.tsx"
 import type { Column } from "../widgets/DataTable.tsx"
 import { nameColumn, updatedColumn } from "../widgets/records/Columns.tsx"
 import { FilterField } from "../widgets/forms/FilterField.tsx"
 import { SelectField } from "../widgets/forms/Fields.tsx"
 import { PageHead } from "../widgets/Page.tsx"
-import { ListLink } from "../widgets/records/Links.tsx"
-import { EmptyList } from "../widgets/States.tsx"
-import { Tag } from "../widgets/Tag.tsx"
+import { ListLink, RecordLink } from "../widgets/records/Links.tsx"
+import { Empty, EmptyList, ReadOnly } from "../widgets/States.tsx"
+import { Tabs } from "../widgets/Tabs.tsx"
+import { Moment, Tag } from "../widgets/Tag.tsx"
+import { CreateLicense } from "./LicenseForm.tsx"
 import { LicenseState } from "./LicenseState.tsx"
 import { t } from "./texts.en.ts"
 
@@ -29,7 +35,7 @@ const columns: ReadonlyArray<Column<License>> = [
       </ListLink>
     ),
   },
-  { id: "type", title: t.type, width: "1fr", cell: ({ type }) => words(type) },
+  { id: "type", title: t.type, width: "1fr", cell: ({ type }) => t.types[type] },
   {
     id: "state",
     title: common.common.state,
@@ -47,19 +53,20 @@ const columns: ReadonlyArray<Column<License>> = [
 
 const states: ReadonlyArray<License["lifecycleState"]> = ["DRAFT", "PUBLISHED", "ARCHIVED"]
 
-export const Page = () => {
-  const [{ family = "", q = "", state = "" }, setUrl] = useUrl()
+const Versions = ({ create }: { readonly create: ReactNode }) => {
+  const [{ entitlement = "", family = "", q = "", state = "" }, setUrl] = useUrl()
   const chosen = states.find((one) => one === state)
-  const rows = useRows("GET /api/licenses", { query: defined({ q, family, lifecycleState: chosen }) })
+  const rows = useRows("GET /api/licenses", { query: defined({ q, family, entitlement, lifecycleState: chosen }) })
   const setQ = useCallback((text: string) => setUrl({ q: text }), [setUrl])
   const setFamily = useCallback((text: string) => setUrl({ family: text }), [setUrl])
-  const isFiltered = q !== "" || family !== "" || chosen !== undefined
+  const setEntitlement = useCallback((text: string) => setUrl({ entitlement: text }), [setUrl])
+  const isFiltered = [q, family, entitlement, chosen ?? ""].some((text) => text !== "")
   return (
     <>
-      <PageHead title={t.title} />
       <div className="filters">
         <FilterField label={common.common.filterByName} value={q} onChange={setQ} />
         <FilterField label={t.family} value={family} onChange={setFamily} />
+        <FilterField label={t.entitlementFilter} value={entitlement} onChange={setEntitlement} />
         <SelectField
           label={common.common.state}
           value={chosen ?? ""}
@@ -73,11 +80,102 @@ export const Page = () => {
         rows={rows}
         rowKey={({ id }) => id}
         empty={
-          <EmptyList isFiltered={isFiltered} title={t.empty}>
+          <EmptyList isFiltered={isFiltered} title={t.empty} action={create}>
             {t.emptyDetail}
           </EmptyList>
         }
       />
+    </>
+  )
+}
+
+const familyColumns: ReadonlyArray<Column<LicenseFamily>> = [
+  {
+    id: "slug",
+    title: t.family,
+    width: "2fr",
+    cell: ({ slug }) => (
+      <ListLink to="/licenses" search={{ family: slug }}>
+        {slug}
+      </ListLink>
+    ),
+  },
+  {
+    id: "current",
+    title: t.currentVersion,
+    width: "2fr",
+    cell: ({ currentVersion }) =>
+      currentVersion === null ? (
+        <span className="muted">{t.noCurrent}</span>
+      ) : (
+        <>
+          <RecordLink kind="license" slug={currentVersion.slug}>
+            {`${currentVersion.name} v${currentVersion.version}`}
+          </RecordLink>
+          <span className="sub">{currentVersion.slug}</span>
+        </>
+      ),
+  },
+  {
+    id: "default",
+    title: t.isDefault,
+    width: "1fr",
+    cell: ({ currentVersion }) => (currentVersion?.isDefault === true ? <Tag tone="ok">{t.isDefault}</Tag> : null),
+  },
+  {
+    id: "created",
+    title: common.common.created,
+    width: "1fr",
+    cell: ({ createdAt }) => <Moment at={createdAt} relative />,
+  },
+]
+
+const Families = ({ create }: { readonly create: ReactNode }) => {
+  const rows = useRows("GET /api/license-families", {})
+  return (
+    <DataTable
+      label={t.tabsOfList.families}
+      columns={familyColumns}
+      rows={rows}
+      rowKey={({ id }) => id}
+      empty={
+        <Empty title={t.noFamilies} action={create}>
+          {t.noFamiliesDetail}
+        </Empty>
+      }
+    />
+  )
+}
+
+export const Page = () => {
+  const [{ tab = "versions" }, setUrl] = useUrl()
+  const navigate = useNavigate()
+  const [isCreating, setCreating] = useState(false)
+  const mayWrite = useCan("write:licenses")
+  const create = mayWrite && (
+    <Button look="primary" icon={<Plus aria-hidden size={16} />} onPress={() => setCreating(true)}>
+      {t.create}
+    </Button>
+  )
+  return (
+    <>
+      <PageHead title={t.title} actions={create} />
+      {!mayWrite && <ReadOnly />}
+      <Tabs
+        label={t.title}
+        selected={tab}
+        onSelect={(id) => setUrl({ tab: id })}
+        items={[
+          { id: "versions", title: t.tabsOfList.versions, content: () => <Versions create={create} /> },
+          { id: "families", title: t.tabsOfList.families, content: () => <Families create={create} /> },
+        ]}
+      />
+      {isCreating && (
+        <CreateLicense
+          onClose={() => setCreating(false)}
+          onCreated={(slug) => void navigate({ to: "/licenses/$slug", params: { slug } })}
+        />
+      )}
     </>
   )
 }

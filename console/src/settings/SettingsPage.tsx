@@ -3,7 +3,7 @@ import { config } from "../kernel/Config.ts"
 import { words } from "../kernel/Formats.ts"
 import { setPreferences, usePreferences } from "../kernel/Preferences.ts"
 import type { Theme } from "../kernel/Preferences.ts"
-import { useCan } from "../kernel/Scopes.ts"
+import { useCan, useIsAdmin } from "../kernel/Scopes.ts"
 import { useSession } from "../kernel/Session.ts"
 import { t as common } from "../kernel/texts.en.ts"
 import { CheckField, Segments } from "../widgets/forms/Fields.tsx"
@@ -36,8 +36,8 @@ const Appearance = () => {
 export const Page = () => {
   const { me, scopes } = useSession()
   const readsKeys = useCan("read:organizations") && config().surface === "core"
+  const isAdmin = useIsAdmin()
   if (me === undefined) return null
-  const isAdmin = me.role === null || me.role === "ADMIN"
   return (
     <>
       <PageHead title={t.title} />

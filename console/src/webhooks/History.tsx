@@ -1,8 +1,9 @@
 /** Every attempt to deliver an event, and sending it again. */
 import { useCallback, useState } from "react"
 import type { Request, WebhookAttempt } from "../kernel/Contract.ts"
+import { eventNames } from "../kernel/contract/EventNames.ts"
 import { formatDuration, words } from "../kernel/Formats.ts"
-import { defined, useRows, useWrite } from "../kernel/Queries.ts"
+import { defined, useRead, useRows, useWrite } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
 import { useUrl } from "../kernel/Url.ts"
 import { announce } from "../widgets/Announcer.tsx"
@@ -13,10 +14,12 @@ import { Dialog } from "../widgets/Dialog.tsx"
 import { FilterField } from "../widgets/forms/FilterField.tsx"
 import { SelectField } from "../widgets/forms/Fields.tsx"
 import { Facts } from "../widgets/Page.tsx"
-import { Empty, Failure } from "../widgets/States.tsx"
+import { ListLink } from "../widgets/records/Links.tsx"
+import { EmptyList, Failure } from "../widgets/States.tsx"
 import { Code, Moment, Tag } from "../widgets/Tag.tsx"
 import type { Tone } from "../widgets/Tag.tsx"
 import { t as common } from "../kernel/texts.en.ts"
+import { RecoverDialog } from "./RecoverDialog.tsx"
 import { t } from "./texts.en.ts"
 
 type State = WebhookAttempt["state"]
@@ -24,14 +27,30 @@ type State = WebhookAttempt["state"]
 const tones: Readonly<Record<State, Tone>> = { Sending: "waiting", Success: "ok", Failure: "warn", Failed: "danger" }
 const states: ReadonlyArray<State> = ["Sending", "Success", "Failure", "Failed"]
 
-const AttemptDialog = ({ attempt, onClose }: { readonly attempt: WebhookAttempt; readonly onClose: () => void }) => (
+const AttemptDialog = ({
+  attempt,
+  onClose,
+  onRetry,
+}: {
+  readonly attempt: WebhookAttempt
+  readonly onClose: () => void
+  readonly onRetry: (() => void) | undefined
+}) => (
   <Dialog title={words(attempt.eventName)} isOpen onClose={onClose} wide>
     <Facts
       items={[
         [t.when, <Moment key="when" at={attempt.timestamp} />],
         [t.endpoint, attempt.endpointUrl],
+        [
+          common.common.state,
+          <Tag key="state" tone={tones[attempt.state]}>
+            {t.states[attempt.state]}
+          </Tag>,
+        ],
         [t.status, attempt.statusCode],
         [t.error, attempt.error],
+        [t.attempt, attempt.attempt],
+        [t.duration, attempt.durationMs === null ? null : formatDuration(attempt.durationMs)],
         [t.nextAttempt, attempt.nextAttemptAt === null ? null : <Moment key="next" at={attempt.nextAttemptAt} />],
         [t.eventId, <Code key="id">{attempt.eventId}</Code>],
       ]}
@@ -46,18 +65,40 @@ const AttemptDialog = ({ attempt, onClose }: { readonly attempt: WebhookAttempt;
         </div>
       ),
     )}
+    <div className="actions">
+      {onRetry !== undefined && <Button onPress={onRetry}>{t.retry}</Button>}
+      <ListLink to="/webhooks" search={{ tab: "history", event: attempt.eventId }} className="button">
+        {t.seeDelivery}
+      </ListLink>
+    </div>
   </Dialog>
 )
+
+const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i
+
+/** The filter that a text stands for: the id of an event, or a name, also written in words. */
+const eventOf = (text: string): string | undefined => {
+  if (UUID.test(text.trim())) return text.trim().toLowerCase()
+  const name = text
+    .trim()
+    .toUpperCase()
+    .replaceAll(/[\s-]+/g, "_")
+  return eventNames.find((one) => one === name)
+}
 
 type HistoryQuery = Request<"GET /api/webhooks/history">["query"]
 
 export const History = () => {
-  const [{ event = "", state = "" }, setUrl] = useUrl()
+  const [{ endpoint = "", event = "", state = "" }, setUrl] = useUrl()
   const chosen = states.find((one) => one === state)
-  const query: HistoryQuery = defined({ event, state: chosen })
+  const eventFilter = eventOf(event)
+  const endpoints = useRead("GET /api/webhooks", { query: { limit: "200" } }).data?.items ?? []
+  const query: HistoryQuery = defined({ endpoint, event: eventFilter, state: chosen })
   const rows = useRows("GET /api/webhooks/history", { query }, { pageSize: "100" })
   const mayWrite = useCan("write:webhooks")
   const [opened, setOpened] = useState<WebhookAttempt>()
+  const [isRecovering, setRecovering] = useState(false)
+  const [recovered, setRecovered] = useState<number>()
   const retry = useWrite("POST /api/webhooks/history/:deliveryId/retry", {
     stale: ["/api/webhooks"],
     done: () => announce(t.retried),
@@ -107,24 +148,64 @@ export const History = () => {
   ]
   return (
     <>
-      <div className="filters">
-        <FilterField label={t.event} value={event} onChange={setEvent} />
-        <SelectField
-          label={common.common.state}
-          value={chosen ?? ""}
-          onChange={(id) => setUrl({ state: id })}
-          choices={[{ id: "", title: t.all }, ...states.map((id) => ({ id, title: t.states[id] }))]}
-        />
+      <div className="tab-tools">
+        <div className="filters">
+          <SelectField
+            label={t.endpoint}
+            value={endpoints.some(({ id }) => id === endpoint) ? endpoint : ""}
+            onChange={(id) => setUrl({ endpoint: id })}
+            choices={[{ id: "", title: t.all }, ...endpoints.map(({ id, url }) => ({ id, title: url }))]}
+          />
+          <FilterField label={t.eventFilter} value={event} onChange={setEvent} />
+          <SelectField
+            label={common.common.state}
+            value={chosen ?? ""}
+            onChange={(id) => setUrl({ state: id })}
+            choices={[{ id: "", title: t.all }, ...states.map((id) => ({ id, title: t.states[id] }))]}
+          />
+        </div>
+        {mayWrite && endpoints.length > 0 && <Button onPress={() => setRecovering(true)}>{t.recoverSince}</Button>}
       </div>
+      {event !== "" && eventFilter === undefined && <p className="field-error">{t.unknownEvent}</p>}
+      {recovered !== undefined && <p className="read-only">{t.recovered(recovered)}</p>}
       {retry.error !== null && <Failure error={retry.error} />}
       <DataTable
         label={t.history}
         columns={columns}
         rows={rows}
         rowKey={({ id }) => id}
-        empty={<Empty title={t.noHistory}>{t.noHistoryDetail}</Empty>}
+        empty={
+          <EmptyList isFiltered={[endpoint, event, state].some((text) => text !== "")} title={t.noHistory}>
+            {t.noHistoryDetail}
+          </EmptyList>
+        }
       />
-      {opened !== undefined && <AttemptDialog attempt={opened} onClose={() => setOpened(undefined)} />}
+      {opened !== undefined && (
+        <AttemptDialog
+          attempt={opened}
+          onClose={() => setOpened(undefined)}
+          onRetry={
+            mayWrite && opened.state !== "Sending"
+              ? () => {
+                  setOpened(undefined)
+                  retry.mutate({ params: { deliveryId: opened.deliveryId } })
+                }
+              : undefined
+          }
+        />
+      )}
+      {isRecovering && (
+        <RecoverDialog
+          endpoint={endpoint}
+          endpoints={endpoints}
+          onClose={() => setRecovering(false)}
+          onRecovered={(count) => {
+            setRecovering(false)
+            setRecovered(count)
+            announce(t.recovered(count))
+          }}
+        />
+      )}
     </>
   )
 }

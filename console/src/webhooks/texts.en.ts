@@ -37,5 +37,19 @@ export const t = {
   nextAttempt: "Next attempt",
   error: "Error",
   eventId: "Event id",
+  eventFilter: "Event, by name or id",
+  unknownEvent: "No event has this name or id. Names are such as CUSTOMER_CREATION.",
+  seeDelivery: "All attempts of this event",
+  recover: "Recover deliveries",
+  recoverSince: "Recover since",
+  recoverSubmit: "Send again",
+  recoverText: "Sends again what this endpoint did not get, oldest first, without delaying new events.",
+  since: "Since",
+  until: "Until",
+  untilHint: "In UTC. Now, if you leave it empty.",
+  recovered: (count: number) =>
+    count === 0
+      ? "Nothing is missing: each delivery of this time arrived, or is being sent."
+      : `${count.toLocaleString()} ${count === 1 ? "delivery is" : "deliveries are"} sent again.`,
   states: { Sending: "Sending", Success: "Delivered", Failure: "Failed, will be repeated", Failed: "Failed for good" },
 } as const

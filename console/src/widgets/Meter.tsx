@@ -1,9 +1,10 @@
-/** How much of a limit is used: a bar whose soft part is beyond the limit. The numbers beside it say the same. */
+/** Bars: how much of a limit is used, and how far something is. The numbers beside them say the same. */
 import { approximate } from "../kernel/Amount.ts"
 import type { Amount } from "../kernel/Amount.ts"
 
 const share = (part: number, whole: number) => (whole <= 0 ? 0 : Math.min(100, Math.max(0, (part / whole) * 100)))
 
+/** How much of a limit is used. The soft part is beyond the limit. */
 export const Meter = ({
   cap,
   label,
@@ -35,3 +36,25 @@ export const Meter = ({
     </span>
   )
 }
+
+/** How much of something is done. */
+export const Progress = ({
+  done,
+  label,
+  total,
+}: {
+  readonly label: string
+  readonly done: number
+  readonly total: number
+}) => (
+  <span
+    className="meter"
+    role="progressbar"
+    aria-label={label}
+    aria-valuemin={0}
+    aria-valuemax={total}
+    aria-valuenow={Math.min(done, total)}
+  >
+    <span className="meter-fill" style={{ inlineSize: `${share(done, total)}%` }} />
+  </span>
+)

@@ -7,9 +7,11 @@ import type { Column } from "../widgets/DataTable.tsx"
 import { PageHead } from "../widgets/Page.tsx"
 import { EventList } from "../widgets/records/EventList.tsx"
 import { ListLink } from "../widgets/records/Links.tsx"
+import { t as records } from "../widgets/records/texts.en.ts"
 import { Empty, Read } from "../widgets/States.tsx"
 import { Tabs } from "../widgets/Tabs.tsx"
 import { Code, Moment, Tag } from "../widgets/Tag.tsx"
+import { ZoneMetadata } from "./ZoneMetadata.tsx"
 import { t } from "./texts.en.ts"
 
 type Deployment = Item<"GET /api/deployment-zones/:deploymentZoneSlug/deployments">
@@ -60,6 +62,7 @@ const Loaded = ({ zone }: { readonly zone: Zone }) => {
         onSelect={(id) => setUrl({ tab: id })}
         items={[
           { id: "deployments", title: t.deployments, content: () => <Timeline zone={zone} /> },
+          { id: "metadata", title: records.metadata.title, content: () => <ZoneMetadata zone={zone} /> },
           {
             id: "activity",
             title: t.activity,

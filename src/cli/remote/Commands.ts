@@ -5,6 +5,7 @@ import type { Entry } from "./Catalog.ts"
 import { checkCommand } from "./Check.ts"
 import { tailCommand } from "./Events.ts"
 import { importCommand } from "./import/ImportCommand.ts"
+import { mcpCommand } from "./mcp/McpCommand.ts"
 import { operationCommand } from "./OperationCommand.ts"
 import { readOperations } from "./Operations.ts"
 import { profileCommand } from "./ProfileCommand.ts"
@@ -34,5 +35,5 @@ export const makeRemoteCommands = () => {
     Command.withDescription("Events: what happened in the organization"),
     Command.withSubcommands([commandOf("list", EVENTS), tailCommand(operationOf(EVENTS.operation))]),
   )
-  return [profileCommand, whoAmICommand, checkCommand, importCommand, ...nouns, events]
+  return [profileCommand, whoAmICommand, checkCommand, importCommand, mcpCommand, ...nouns, events]
 }

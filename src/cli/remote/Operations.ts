@@ -132,9 +132,10 @@ const bodyOf = (content: Readonly<Record<string, { readonly schema: ValueSchema 
   })
 }
 
-const METHODS = { get: "GET", post: "POST", put: "PUT", patch: "PATCH", delete: "DELETE" } as const
+/** The methods of operations, by their names in the documents. */
+export const METHODS = { get: "GET", post: "POST", put: "PUT", patch: "PATCH", delete: "DELETE" } as const
 
-const isMethod = (name: string): name is keyof typeof METHODS => Object.hasOwn(METHODS, name)
+export const isMethod = (name: string): name is keyof typeof METHODS => Object.hasOwn(METHODS, name)
 
 const operationsOf = (document: typeof Document.Type): ReadonlyArray<Operation> => {
   const { schemas } = document.components

@@ -80,6 +80,11 @@ export const suite: Suite = (it) => {
           await find("crm-4706", /crm-4706/)
           await page.waitForURL(/\/customers\/[a-z-]+$/)
         })
+        yield* asked("Whose is this Salesforce id?", async ({ find }) => {
+          await find("0018c00002XyZ12AAB", /crm.salesforce 0018c00002XyZ12AAB/)
+          await page.waitForURL(/\/customers\/acme-logistics$/)
+          await page.getByRole("heading", { level: 1, name: "Acme Logistics" }).waitFor()
+        })
         yield* asked("Which release runs in a zone, since when?", async ({ find }) => {
           await find("frankfurt", /Frankfurt/)
           await page.getByText("runs now").waitFor()

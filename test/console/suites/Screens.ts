@@ -6,7 +6,7 @@ import { join } from "node:path"
 import type { Page } from "playwright-core"
 import type { Tab } from "../../support/Browser.ts"
 import { violationsIn } from "../Accessibility.ts"
-import { open, settled, signIn, World } from "../World.ts"
+import { open, SALESFORCE, settled, signIn, World } from "../World.ts"
 import type { Suite } from "./Suite.ts"
 
 /** Each screen with its name for the pictures. */
@@ -21,11 +21,24 @@ export const coreScreens = [
   ["instance-seats", "/instances/acme-logistics-production?tab=seats"],
   ["instance-keys", "/instances/acme-logistics-production?tab=keys"],
   ["instance-offline", "/instances/acme-logistics-production?tab=offline"],
+  ["instance-metadata", "/instances/acme-logistics-production?tab=metadata"],
   ["licenses", "/licenses"],
   ["license", "/licenses/enterprise-2"],
   ["license-versions", "/licenses/enterprise-2?tab=versions"],
+  ["license-families", "/licenses?tab=families"],
+  ["license-migrations", "/license-migrations"],
+  ["entitlements", "/entitlements"],
+  ["entitlement", "/entitlements/api-calls"],
+  ["entitlement-groups", "/entitlement-groups"],
+  ["entitlement-group", "/entitlement-groups/platform"],
+  ["entitlement-group-usage", "/entitlement-groups/platform?tab=usage&instance=acme-logistics-production"],
   ["zones", "/zones"],
   ["zone", "/zones/frankfurt"],
+  ["zone-metadata", "/zones/frankfurt?tab=metadata"],
+  ["customer-integrations", "/customers/acme-logistics?tab=integrations"],
+  ["metadata-fields", "/metadata-fields"],
+  ["connectors", "/connectors"],
+  ["connector", `/connectors/${SALESFORCE}`],
   ["events", "/events"],
   ["webhooks", "/webhooks"],
   ["webhook-history", "/webhooks?tab=history"],
@@ -34,6 +47,9 @@ export const coreScreens = [
   ["members", "/members"],
   ["settings", "/settings"],
 ] as const
+
+/** How long a walk may take for each screen. */
+const SCREEN_MS = 4_000
 
 export const platformScreens = [
   ["organizations", "/organizations"],
@@ -51,7 +67,8 @@ export const assertClean = ({ errors, origins }: Tab, origin: string, where: str
   assert.deepStrictEqual([...errors], [], where)
 }
 
-const checkScreens = async (tab: Tab, origin: string, screens: ReadonlyArray<readonly [string, string]>) => {
+/** Opens each screen in both themes, and checks that nothing is wrong there. */
+export const checkScreens = async (tab: Tab, origin: string, screens: ReadonlyArray<readonly [string, string]>) => {
   mkdirSync(pictures, { recursive: true })
   for (const [name, path] of screens) {
     await tab.page.emulateMedia({ colorScheme: "light" })
@@ -84,7 +101,7 @@ export const suite: Suite = (it) => {
           { concurrency: 2 },
         )
       }),
-    90_000,
+    coreScreens.length * SCREEN_MS,
   )
 
   it.effect("has no violation on the operator's screens", () =>
@@ -127,7 +144,7 @@ export const suite: Suite = (it) => {
         })
         assertClean(tab, core, "320 pixels")
       }),
-    90_000,
+    coreScreens.length * SCREEN_MS,
   )
 
   it.effect(

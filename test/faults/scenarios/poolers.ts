@@ -8,6 +8,7 @@ import type { ScenarioOptions, Verdict } from "../support/World.ts"
 import type { Violation } from "../support/Checker.ts"
 import { call, endpoint, open, tenant, until } from "../support/Installation.ts"
 import * as Receivers from "../support/Receiver.ts"
+import { pgBouncer, whyNoPgBouncer } from "../../support/PgBouncer.ts"
 
 /** The maximum number in flight for one endpoint. While a dead node's claims count, the endpoint gets nothing else. */
 const PER_ENDPOINT = 4
@@ -17,13 +18,14 @@ const SUSPENDED_MILLIS = 9_000
 
 /** The settings by which a node knows of a pooler. */
 const MODES = {
-  "without prepared statements": () => ({ SERVICE_DATABASE_PREPARE: "false" }),
-  "with a direct address for LISTEN": (url: string) => ({ SERVICE_DATABASE_LISTEN_URL: url }),
+  "without prepared statements": () => Effect.succeed({ SERVICE_DATABASE_PREPARE: "false" }),
+  "with a direct address for LISTEN": (url: string) => Effect.succeed({ SERVICE_DATABASE_LISTEN_URL: url }),
+  "behind PgBouncer": pgBouncer,
 }
 
 const takeOver = Effect.fnUntraced(function* (setting: ScenarioOptions, mode: keyof typeof MODES) {
   const installation = yield* open(setting.server)
-  const env = MODES[mode](installation.url)
+  const env = yield* MODES[mode](installation.url)
   const receiver = yield* Receivers.start
   const victim = yield* installation.node("victim", env)
   const heir = yield* installation.node("heir", env)
@@ -66,8 +68,9 @@ const takeOver = Effect.fnUntraced(function* (setting: ScenarioOptions, mode: ke
 
 /** Kills a node with claimed deliveries in each mode. */
 export const poolers = Effect.fnUntraced(function* (setting: ScenarioOptions) {
-  const modes = Object.keys(MODES) as ReadonlyArray<keyof typeof MODES>
-  const taken = yield* Effect.forEach(modes, (mode) => Effect.scoped(takeOver(setting, mode)), { concurrency: 2 })
+  const all = Object.keys(MODES) as ReadonlyArray<keyof typeof MODES>
+  const modes = all.filter((mode) => mode !== "behind PgBouncer" || whyNoPgBouncer === undefined)
+  const taken = yield* Effect.forEach(modes, (mode) => Effect.scoped(takeOver(setting, mode)), { concurrency: 3 })
   const result: Verdict = {
     figures: Object.fromEntries(modes.map((mode, index) => [`${mode} ms`, taken[index]?.millis ?? 0])),
     violations: taken.flatMap(({ violations }) => violations),

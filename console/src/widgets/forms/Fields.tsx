@@ -34,6 +34,8 @@ export interface TextFieldProps extends FieldProps {
   readonly kind?: "text" | "password" | "email" | "url" | "search" | "datetime-local" | "decimal" | "lines"
   readonly placeholder?: string
   readonly isCode?: boolean
+  /** How many lines are visible. */
+  readonly rows?: number
 }
 
 /** A field of text, of a number as it is written, of a moment in UTC, or of several lines. */
@@ -44,6 +46,7 @@ export const TextField = ({
   kind = "text",
   label,
   placeholder = "",
+  rows = 8,
   ...field
 }: TextFieldProps) => (
   <AriaTextField
@@ -60,7 +63,12 @@ export const TextField = ({
       {field.isRequired === true && <span aria-hidden> *</span>}
     </Label>
     {kind === "lines" ? (
-      <TextArea className={isCode ? "input mono" : "input"} rows={8} placeholder={placeholder} spellCheck={!isCode} />
+      <TextArea
+        className={isCode ? "input mono" : "input"}
+        rows={rows}
+        placeholder={placeholder}
+        spellCheck={!isCode}
+      />
     ) : (
       <Input className={isCode ? "input mono" : "input"} placeholder={placeholder} spellCheck={false} />
     )}
@@ -162,4 +170,24 @@ export const Segments = ({
       </Radio>
     ))}
   </RadioGroup>
+)
+
+/** Fields that belong together. */
+export const Fieldset = ({
+  children,
+  error,
+  hint,
+  label,
+}: {
+  readonly label: string
+  readonly hint?: string | undefined
+  readonly error?: string | undefined
+  readonly children: ReactNode
+}) => (
+  <fieldset className="fieldset parts">
+    {label !== "" && <legend className="label">{label}</legend>}
+    {hint !== undefined && <p className="hint">{hint}</p>}
+    {children}
+    {error !== undefined && <p className="field-error">{error}</p>}
+  </fieldset>
 )

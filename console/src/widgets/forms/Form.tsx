@@ -1,22 +1,42 @@
 /** A form in a dialog: sends once, keeps what was typed, and shows what the service found wrong at its field. */
+import { useRef } from "react"
 import type { ReactNode } from "react"
 import { Problem } from "../../kernel/Api.ts"
+import type { FieldError } from "../../kernel/Api.ts"
 import { t } from "../../kernel/texts.en.ts"
 import { Button } from "../Button.tsx"
 import { Dialog, DialogActions } from "../Dialog.tsx"
 import { Failure } from "../States.tsx"
 
+/** The names on the way to a place. Locations are written as `body.settings.list[0]` or `body.value/list/0`. */
+const pathOf = (location: string): string =>
+  `${location
+    .replace(/^\/?body/, "")
+    .replaceAll(/[.[\]/]+/g, "/")
+    .replaceAll("~1", "/")
+    .replaceAll("~0", "~")}/`
+
+/** What the service found wrong at a place of the body and below it. */
+const errorsUnder = (errors: ReadonlyArray<FieldError>, place: string): ReadonlyArray<FieldError> =>
+  errors.filter(({ location }) => pathOf(location).startsWith(pathOf(place)))
+
+/** The message for a place of the body and below it, without what is shown at the places of its parts. */
+export const messageAt = (
+  errors: ReadonlyArray<FieldError>,
+  place: string,
+  parts: ReadonlyArray<string> = [],
+): string | undefined => {
+  const own = errorsUnder(errors, place).filter((error) =>
+    parts.every((part) => errorsUnder([error], part).length === 0),
+  )
+  return own.length === 0 ? undefined : own.map(({ message }) => message).join("; ")
+}
+
+/** The errors of a body that the service refused. */
+export const errorsOf = (error: unknown): ReadonlyArray<FieldError> => (error instanceof Problem ? error.errors : [])
+
 /** The message for a field of the body, if the service found something wrong there. */
-export const errorAt = (error: unknown, name: string): string | undefined =>
-  error instanceof Problem
-    ? error.errors.find(({ location }) => {
-        const path = location
-          .replace(/^\/?body/, "")
-          .replaceAll(/[[\]]/g, "/")
-          .replaceAll(".", "/")
-        return path.split("/").filter(Boolean)[0] === name
-      })?.message
-    : undefined
+export const errorAt = (error: unknown, name: string): string | undefined => messageAt(errorsOf(error), `body.${name}`)
 
 /** The error without what is shown at fields. */
 const remaining = (error: unknown, fields: ReadonlyArray<string>): unknown => {
@@ -60,15 +80,19 @@ export const FormDialog = ({
   write: { error, isPending },
 }: FormDialogProps) => {
   const rest = remaining(error, fields)
+  const isRepeated = useRef(false)
   return (
     <Dialog title={title} isOpen onClose={onClose} wide={wide}>
       <form
         className="form"
         noValidate
+        onClickCapture={(event) => {
+          isRepeated.current = event.detail > 1
+        }}
         onSubmit={(event) => {
           event.preventDefault()
-          // A second press while the first is under way sends nothing.
-          if (!isPending && !isDisabled) onSubmit()
+          // The second press of a double click, or one while the first is under way, sends nothing.
+          if (!isPending && !isDisabled && !isRepeated.current) onSubmit()
         }}
       >
         {children}

@@ -35,15 +35,36 @@ const Subject = ({ event }: { readonly event: EventRecord }) => {
       </>
     )
   }
-  if (slug === undefined)
+  const license = textAt(data, "licenseSlug")
+  if (license !== undefined && type.startsWith("LICENSE_ENTITLEMENT_"))
     return (
-      <>{textAt(data, "key") ?? textAt(data, "url") ?? textAt(data, "connectorName") ?? textAt(data, "name") ?? ""}</>
+      <>
+        <RecordLink kind="license" slug={license} />
+        <span className="sub">{textAt(data, "entitlementSlug")}</span>
+      </>
     )
+  const id = textAt(data, "id")
+  if (type.startsWith("LICENSE_MIGRATION_"))
+    return (
+      <RecordLink kind="migration" slug={id ?? ""}>
+        {t.migration(textAt(data, "from") ?? "", textAt(data, "to") ?? "")}
+      </RecordLink>
+    )
+  if (type.startsWith("METADATA_FIELD_") && id !== undefined)
+    return (
+      <RecordLink kind="metadataField" slug={id}>
+        {textAt(data, "key") ?? id}
+      </RecordLink>
+    )
+  const connector = textAt(data, "connectorName")
+  if (connector !== undefined) return <RecordLink kind="connector" slug={connector} />
+  if (slug === undefined) return <>{textAt(data, "key") ?? textAt(data, "url") ?? textAt(data, "name") ?? ""}</>
   if (type.endsWith("_DELETED")) return <Code>{slug}</Code>
   if (type.startsWith("CUSTOMER_")) return <RecordLink kind="customer" slug={slug} />
   if (type.startsWith("INSTANCE_")) return <RecordLink kind="instance" slug={slug} />
-  if (type.startsWith("LICENSE_") && !type.startsWith("LICENSE_MIGRATION_"))
-    return <RecordLink kind="license" slug={slug} />
+  if (type.startsWith("LICENSE_")) return <RecordLink kind="license" slug={slug} />
+  if (type.startsWith("ENTITLEMENT_GROUP_")) return <RecordLink kind="entitlementGroup" slug={slug} />
+  if (type.startsWith("ENTITLEMENT_")) return <RecordLink kind="entitlement" slug={slug} />
   if (type.startsWith("DEPLOYMENT_ZONE_")) return <RecordLink kind="zone" slug={slug} />
   return <Code>{slug}</Code>
 }

@@ -73,11 +73,15 @@ const List = ({ list, title }: { readonly title: string; readonly list: Counted 
   )
 
 type Names = keyof typeof t.affected
-const titleOf = (name: string): string => (name in t.affected ? t.affected[name as Names] : words(name))
+/** Titles of lists in place of the usual ones. */
+export type ImpactTitles = Partial<Readonly<Record<Names, string>>>
+
+const titleOf = (name: string, titles: ImpactTitles): string =>
+  name in t.affected ? (titles[name as Names] ?? t.affected[name as Names]) : words(name)
 
 const blockingOf = (impact: Impact) => ("blocking" in impact ? impact.blocking.filter(({ count }) => count > 0) : [])
 
-const Effects = ({ impact }: { readonly impact: Impact }) => {
+const Effects = ({ impact, titles = {} }: { readonly impact: Impact; readonly titles?: ImpactTitles }) => {
   const blocking = blockingOf(impact)
   const lists = Object.entries(impact).filter(
     (entry): entry is [string, Counted] => isCounted(entry[1]) && entry[1].count > 0,
@@ -91,7 +95,7 @@ const Effects = ({ impact }: { readonly impact: Impact }) => {
         <List key={one.kind} title={`${t.affected.blocking} ${words(one.kind).toLowerCase()}`} list={one} />
       ))}
       {lists.map(([name, list]) => (
-        <List key={name} title={titleOf(name)} list={list} />
+        <List key={name} title={titleOf(name, titles)} list={list} />
       ))}
       {turnsFamily && (
         <p>
@@ -110,6 +114,39 @@ const Effects = ({ impact }: { readonly impact: Impact }) => {
 }
 
 const timeOf = (at: number) => new Date(at).toLocaleTimeString()
+
+/** Whether records stand against the change. */
+export const isBlocked = (found: AnyDryRun | undefined): boolean =>
+  found !== undefined && blockingOf(found.impact).length > 0
+
+/** What a dry run found, and when. */
+export const Outcome = ({
+  again,
+  at,
+  found,
+  titles = {},
+}: {
+  readonly found: AnyDryRun
+  readonly at: number
+  readonly again: () => void
+  readonly titles?: ImpactTitles
+}) => (
+  <div className="impact">
+    <div className="inline">
+      <span className="muted">{common.impact.at(timeOf(at))}</span>
+      <Button look="quiet" icon={<RotateCw aria-hidden size={12} />} onPress={again}>
+        {common.impact.again}
+      </Button>
+    </div>
+    {isBlocked(found) && <p className="danger-text">{t.blocked}</p>}
+    <Effects impact={found.impact} titles={titles} />
+    {found.events.length > 0 && (
+      <p>
+        {common.impact.events}: {found.events.map(({ type }) => words(type)).join(", ")}
+      </p>
+    )}
+  </div>
+)
 
 export const ImpactDialog = ({
   children,
@@ -141,7 +178,6 @@ export const ImpactDialog = ({
     refetchOnWindowFocus: false,
   })
   const refusedFor = dry.error instanceof Problem && isImpact(dry.error.impact) ? dry.error.impact : undefined
-  const isBlocked = dry.data !== undefined && blockingOf(dry.data.impact).length > 0
   return (
     <FormDialog
       title={title}
@@ -150,7 +186,7 @@ export const ImpactDialog = ({
       onClose={onClose}
       onSubmit={onConfirm}
       write={write}
-      isDisabled={dry.data === undefined || isBlocked}
+      isDisabled={dry.data === undefined || isBlocked(dry.data)}
     >
       {children}
       {refusedFor !== undefined && (
@@ -159,23 +195,7 @@ export const ImpactDialog = ({
         </div>
       )}
       <Read of={dry} rows={2}>
-        {(found) => (
-          <div className="impact">
-            <div className="inline">
-              <span className="muted">{common.impact.at(timeOf(dry.dataUpdatedAt))}</span>
-              <Button look="quiet" icon={<RotateCw aria-hidden size={12} />} onPress={() => void dry.refetch()}>
-                {common.impact.again}
-              </Button>
-            </div>
-            {isBlocked && <p className="danger-text">{t.blocked}</p>}
-            <Effects impact={found.impact} />
-            {found.events.length > 0 && (
-              <p>
-                {common.impact.events}: {found.events.map(({ type }) => words(type)).join(", ")}
-              </p>
-            )}
-          </div>
-        )}
+        {(found) => <Outcome found={found} at={dry.dataUpdatedAt} again={() => void dry.refetch()} />}
       </Read>
     </FormDialog>
   )

@@ -9,7 +9,12 @@ const screens = {
   customer: ["/customers", "read:customers"],
   instance: ["/instances", "read:instances"],
   license: ["/licenses", "read:licenses"],
+  entitlement: ["/entitlements", "read:entitlements"],
+  entitlementGroup: ["/entitlement-groups", "read:entitlements"],
+  migration: ["/license-migrations", "read:licenses"],
   zone: ["/zones", "read:deployment_zones"],
+  metadataField: ["/metadata-fields", "read:metadata_fields"],
+  connector: ["/connectors", "read:organizations"],
   serviceAccount: ["/service-accounts", "read:tokens"],
 } as const satisfies Record<string, readonly [string, Scope]>
 

@@ -1,0 +1,127 @@
+/**
+ * A journal in a file that survives a restart, for Node.js and what is compatible with it. Clients in other languages read the
+ * same file: a line for itself, and a line for each event.
+ *
+ * Events are appended and flushed to the disk before they count as taken. They leave by a new file that replaces the old one. A
+ * last line without an end was cut off by a crash: its event was never taken.
+ */
+import { open, readFile, rename } from "node:fs/promises"
+import type { FileHandle } from "node:fs/promises"
+import { dirname, resolve } from "node:path"
+import { BufferLocked } from "./Journal.ts"
+import type { Journal } from "./Journal.ts"
+import { own } from "./Wire.ts"
+
+const FORMAT = "keyshelf-usage-buffer"
+
+/**
+ * Locks a file beside the buffer. The system ends the lock with the process, however that ends: SQLite is the one module of
+ * Node.js that locks files so.
+ */
+const lockFile = async (path: string): Promise<() => void> => {
+  const { DatabaseSync } = await import("node:sqlite")
+  const database = new DatabaseSync(`${path}.lock`)
+  try {
+    database.exec("BEGIN EXCLUSIVE")
+  } catch (error) {
+    database.close()
+    throw new BufferLocked(`Another process uses ${path}`, { cause: error })
+  }
+  return () => database.close()
+}
+
+const flushFolder = async (path: string): Promise<void> => {
+  // A new name is safe once its folder is. Windows cannot open a folder.
+  if (process.platform === "win32") return
+  const folder = await open(dirname(resolve(path)), "r")
+  await folder.sync().finally(() => folder.close())
+}
+
+/** The source and the lines of a file. */
+const contentOf = (path: string, text: string): { readonly source: string; readonly lines: ReadonlyArray<string> } => {
+  // What stands after the last line feed was cut off.
+  const [first, ...lines] = text.split("\n").slice(0, -1)
+  const header: unknown = first === undefined ? undefined : JSON.parse(first)
+  const source = own(header, "source")
+  if (own(header, "format") !== FORMAT || own(header, "v") !== 1 || typeof source !== "string") {
+    throw new TypeError(`${path} is no usage buffer of this version`)
+  }
+  for (const line of lines) JSON.parse(line)
+  return { source, lines }
+}
+
+const readIfThere = (path: string): Promise<string> =>
+  readFile(path, "utf8").catch((error: unknown) => {
+    if (own(error, "code") === "ENOENT") return ""
+    throw error
+  })
+
+const makeJournal = async (path: string, newSource: string, unlock: () => void): Promise<Journal> => {
+  const text = await readIfThere(path)
+  const { lines: stored, source } = text === "" ? { source: newSource, lines: [] } : contentOf(path, text)
+  let lines = [...stored]
+  let file: FileHandle | undefined
+  let isClosed = false
+
+  const closeFile = async () => {
+    const closing = file
+    file = undefined
+    await closing?.close()
+  }
+
+  /** Writes a new file and puts it in the place of the old one: at each time one of them is whole. */
+  const replace = async (kept: Array<string>) => {
+    await closeFile()
+    const header = JSON.stringify({ format: FORMAT, v: 1, source })
+    const fresh = await open(`${path}.new`, "w", 0o600)
+    try {
+      await fresh.writeFile([header, ...kept].map((line) => `${line}\n`).join(""))
+      await fresh.sync()
+    } finally {
+      await fresh.close()
+    }
+    await rename(`${path}.new`, path)
+    await flushFolder(path)
+    lines = kept
+    file = await open(path, "a")
+  }
+
+  await replace(lines)
+  return {
+    source,
+    lines: () => lines,
+    append: async (more) => {
+      if (isClosed) throw new TypeError("The buffer is closed")
+      // After a failed write the file is written anew.
+      if (file === undefined) await replace(lines)
+      const target = file as unknown as FileHandle
+      const { size } = await target.stat()
+      try {
+        await target.appendFile(more.map((line) => `${line}\n`).join(""))
+        await target.sync()
+      } catch (error) {
+        // What a full disk left of the lines must not stand before the next one.
+        await target.truncate(size).finally(closeFile)
+        throw error
+      }
+      lines.push(...more)
+    },
+    remove: async (places) => {
+      if (places.size > 0) await replace(lines.filter((_, place) => !places.has(place)))
+    },
+    close: async () => {
+      isClosed = true
+      await closeFile()
+      unlock()
+    },
+  }
+}
+
+/** Opens the journal of a file. The source of a file that exists is the file's. */
+export const openFileJournal = async (path: string, source: string): Promise<Journal> => {
+  const unlock = await lockFile(path)
+  return makeJournal(path, source, unlock).catch((error: unknown) => {
+    unlock()
+    throw error
+  })
+}

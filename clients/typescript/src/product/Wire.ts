@@ -1,0 +1,91 @@
+/** How the parts of a product's client send requests. */
+import type { ClientOptions } from "../Client.ts"
+import { ConnectionError } from "../Errors.ts"
+import { sendText } from "../Transport.ts"
+import type { TextRequest, TextResponse } from "../Transport.ts"
+
+const DEFAULT_TIMEOUT_MS = 10_000
+const DEFAULT_DEADLINE_MS = 30_000
+
+/** Sends a request of one credential. */
+export type Send = (request: TextRequest) => Promise<TextResponse>
+
+/** A product waits less than a pipeline, and not without end. */
+export const makeSend =
+  (options: ClientOptions): Send =>
+  (request) =>
+    sendText({ timeoutMs: DEFAULT_TIMEOUT_MS, deadlineMs: DEFAULT_DEADLINE_MS, ...options }, request)
+
+/** The path of an operation; each segment is encoded. Throws `TypeError` for an empty one. */
+export const pathOf = (...segments: ReadonlyArray<string>): string => {
+  if (segments.includes("")) throw new TypeError(`No segment of a path may be empty: ${JSON.stringify(segments)}`)
+  return `/api/${segments.map(encodeURIComponent).join("/")}`
+}
+
+/**
+ * Reads a success, or fails with a `ConnectionError`: something else than the service responded, such as the sign-in page of a
+ * network.
+ */
+export const readAs = <A>({ text }: TextResponse, what: string, read: (text: string) => A | undefined): A => {
+  let cause: unknown
+  try {
+    const value = read(text)
+    if (value !== undefined) return value
+  } catch (error) {
+    cause = error
+  }
+  throw new ConnectionError(`The response is not ${what}`, { cause })
+}
+
+/** A random id: a UUID of version 4. `crypto.randomUUID` is missing on pages that were not loaded by HTTPS. */
+export const randomId = (): string => {
+  const bytes = crypto.getRandomValues(new Uint8Array(16))
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80
+  const text = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")
+  return text.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-")
+}
+
+/** A property of a value of unknown type. */
+export const own = (value: unknown, name: string): unknown =>
+  typeof value === "object" && value !== null && Object.hasOwn(value, name)
+    ? (value as Readonly<Record<string, unknown>>)[name]
+    : undefined
+
+/** The text of a time with an offset. Throws `RangeError` if it is none. */
+export const timeText = (time: Date | string): string => {
+  if (typeof time !== "string") return time.toISOString()
+  const isInstant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/.test(time)
+  if (!isInstant || Number.isNaN(Date.parse(time))) throw new RangeError(`${time} is no time with an offset`)
+  return time
+}
+
+/** A lock: works run one after the other. */
+export const makeLock = () => {
+  let last: Promise<unknown> = Promise.resolve()
+  return <A>(work: () => Promise<A>): Promise<A> => {
+    const run = last.then(work, work)
+    last = run.catch(() => undefined)
+    return run
+  }
+}
+
+/** Starts work after each interval until it is stopped. A process that has nothing else to do may end. */
+export const every = (millis: number, work: () => Promise<unknown>): (() => Promise<void>) => {
+  let isStopped = false
+  let running: Promise<unknown> = Promise.resolve()
+  let timer: ReturnType<typeof setTimeout>
+  const wait = () => {
+    if (isStopped) return
+    timer = setTimeout(() => (running = work().then(wait, wait)), millis)
+    // Timers of Node.js alone keep a process.
+    const { unref } = timer as { readonly unref?: () => void }
+    unref?.call(timer)
+  }
+  wait()
+  return async () => {
+    isStopped = true
+    clearTimeout(timer)
+    await running
+  }
+}

@@ -1,0 +1,187 @@
+/** Grants an entitlement, changes what is granted, and removes a grant: each behind its dry run. */
+import { useState } from "react"
+import { call } from "../kernel/Api.ts"
+import type { DryRun, Entitlement, Grant } from "../kernel/Contract.ts"
+import { numberOf } from "../kernel/Inputs.ts"
+import { defined, useRead, useWrite } from "../kernel/Queries.ts"
+import { useCan } from "../kernel/Scopes.ts"
+import { TextField } from "../widgets/forms/Fields.tsx"
+import { errorAt } from "../widgets/forms/Form.tsx"
+import { grantOfInput, GrantValueField, inputOfGrant } from "../widgets/records/GrantValue.tsx"
+import { ImpactDialog } from "../widgets/records/ImpactDialog.tsx"
+import { RecordField } from "../widgets/records/RecordField.tsx"
+import { ReviewDialog } from "../widgets/records/ReviewDialog.tsx"
+import { t } from "./texts.en.ts"
+
+const FIELDS = ["entitlementSlug", "value", "overagePercent"]
+const STALE = { stale: ["/api/license", "/api/instances"] }
+
+const ASSIGN = "POST /api/licenses/:licenseSlug/entitlements"
+const UPDATE = "PUT /api/licenses/:licenseSlug/entitlements/:entitlementSlug"
+const REMOVE = "DELETE /api/licenses/:licenseSlug/entitlements/:entitlementSlug"
+
+/** The type of an entitlement, as far as the caller may read it and it exists. */
+const useType = (slug: string, isKnown: boolean): Entitlement["type"] | undefined => {
+  const mayRead = useCan("read:entitlements")
+  const entitlement = useRead(
+    "GET /api/entitlements/:entitlementSlug",
+    { params: { entitlementSlug: slug } },
+    { when: mayRead && isKnown },
+  )
+  return entitlement.data?.slug === slug ? entitlement.data.type : undefined
+}
+
+/** A value of another type is not kept: `true` is no amount. */
+const firstValue: Readonly<Record<Entitlement["type"], string>> = { NUMBER: "", BOOLEAN: "true", CONFIG: "{}" }
+
+const ValueFields = ({
+  error,
+  onOverage,
+  onValue,
+  overage,
+  type,
+  value,
+}: {
+  readonly type: Entitlement["type"] | undefined
+  readonly value: string
+  readonly onValue: (value: string) => void
+  readonly overage: string
+  readonly onOverage: (overage: string) => void
+  readonly error: unknown
+}) => (
+  <>
+    <GrantValueField type={type} value={value} onChange={onValue} error={errorAt(error, "value")} />
+    {(type === undefined || type === "NUMBER") && (
+      <TextField
+        kind="decimal"
+        label={t.overage}
+        hint={t.grants.overageHint}
+        value={overage}
+        onChange={onOverage}
+        error={errorAt(error, "overagePercent")}
+      />
+    )}
+  </>
+)
+
+export const AddGrant = ({ licenseSlug, onClose }: { readonly licenseSlug: string; readonly onClose: () => void }) => {
+  const [entitlement, setEntitlement] = useState("")
+  const [chosen, setChosen] = useState("")
+  const [typed, setTyped] = useState<string>()
+  const [overage, setOverage] = useState("")
+  const slug = entitlement.trim()
+  const type = useType(slug, slug !== "" && slug === chosen)
+  const value = typed ?? (type === undefined ? "" : firstValue[type])
+  const write = useWrite(ASSIGN, { ...STALE, done: onClose })
+  const request = {
+    params: { licenseSlug },
+    body: defined({
+      entitlementSlug: slug,
+      value: grantOfInput(value),
+      overagePercent: overage.trim() === "" ? undefined : numberOf(overage),
+    }),
+  }
+  return (
+    <ReviewDialog
+      title={t.grants.add}
+      submit={t.grants.submit}
+      fields={FIELDS}
+      onClose={onClose}
+      write={write}
+      request={request}
+      run={async () => (await call(ASSIGN, { ...request, query: { dryRun: "true" } })) as DryRun<typeof ASSIGN>}
+      onConfirm={() => write.mutate(request)}
+    >
+      {(error) => (
+        <>
+          <p className="hint">{t.grants.applies}</p>
+          <RecordField
+            kind="entitlement"
+            label={t.entitlement}
+            isRequired
+            autoFocus
+            value={entitlement}
+            onChange={setEntitlement}
+            onChoose={(one) => {
+              setChosen(one)
+              setTyped(undefined)
+            }}
+            error={errorAt(error, "entitlementSlug")}
+          />
+          <ValueFields
+            type={type}
+            value={value}
+            onValue={setTyped}
+            overage={overage}
+            onOverage={setOverage}
+            error={error}
+          />
+        </>
+      )}
+    </ReviewDialog>
+  )
+}
+
+interface GrantProps {
+  readonly licenseSlug: string
+  readonly grant: Grant
+  readonly onClose: () => void
+}
+
+export const ChangeGrant = ({ grant, licenseSlug, onClose }: GrantProps) => {
+  const [value, setValue] = useState(() => inputOfGrant(grant.value))
+  const [overage, setOverage] = useState(() => String(grant.overagePercent))
+  const type = useType(grant.entitlementSlug, true)
+  const write = useWrite(UPDATE, { ...STALE, done: onClose })
+  const request = {
+    params: { licenseSlug, entitlementSlug: grant.entitlementSlug },
+    body: { value: grantOfInput(value), overagePercent: numberOf(overage) },
+  }
+  return (
+    <ReviewDialog
+      title={t.grants.changeTitle(grant.entitlementSlug)}
+      submit={t.grants.save}
+      fields={FIELDS}
+      onClose={onClose}
+      write={write}
+      request={request}
+      run={async () => (await call(UPDATE, { ...request, query: { dryRun: "true" } })) as DryRun<typeof UPDATE>}
+      onConfirm={() => write.mutate(request)}
+    >
+      {(error) => (
+        <>
+          <p className="hint">{t.grants.applies}</p>
+          <ValueFields
+            type={type}
+            value={value}
+            onValue={setValue}
+            overage={overage}
+            onOverage={setOverage}
+            error={error}
+          />
+        </>
+      )}
+    </ReviewDialog>
+  )
+}
+
+export const RemoveGrant = ({ grant, licenseSlug, onClose }: GrantProps) => {
+  const params = { licenseSlug, entitlementSlug: grant.entitlementSlug }
+  const write = useWrite(REMOVE, { ...STALE, done: onClose })
+  return (
+    <ImpactDialog
+      title={t.grants.removeTitle(grant.entitlementSlug)}
+      submit={t.grants.remove}
+      queryKey={[REMOVE, params]}
+      run={async (signal) => {
+        const answer = await call(REMOVE, { params, query: { dryRun: "true" } }, { signal })
+        return answer as DryRun<typeof REMOVE>
+      }}
+      write={write}
+      onConfirm={() => write.mutate({ params })}
+      onClose={onClose}
+    >
+      <p>{t.grants.applies}</p>
+    </ImpactDialog>
+  )
+}

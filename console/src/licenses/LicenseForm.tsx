@@ -1,0 +1,158 @@
+/** Creates a family with its first version, or a version of a family; changes a version behind its dry run. */
+import { useState } from "react"
+import { call } from "../kernel/Api.ts"
+import type { Body, DryRun, License } from "../kernel/Contract.ts"
+import { numberOf, orNull, orUndefined } from "../kernel/Inputs.ts"
+import { defined, useWrite } from "../kernel/Queries.ts"
+import { t as common } from "../kernel/texts.en.ts"
+import { CheckField, SelectField, TextField } from "../widgets/forms/Fields.tsx"
+import { errorAt, FormDialog } from "../widgets/forms/Form.tsx"
+import { ReviewDialog } from "../widgets/records/ReviewDialog.tsx"
+import { t } from "./texts.en.ts"
+
+const TEXTS = ["name", "slug", "type", "versionName", "description", "graceDays", "lifecycleState"] as const
+const FIELDS = [...TEXTS, "isDefault"]
+
+type Values = Readonly<Record<(typeof TEXTS)[number], string>> & { readonly isDefault: boolean }
+
+const STALE = { stale: ["/api/license", "/api/instances"] }
+
+const initial = (license: License | undefined): Values => ({
+  name: license?.name ?? "",
+  slug: "",
+  type: license?.type ?? "PAID",
+  versionName: license?.versionName ?? "",
+  description: license?.description ?? "",
+  graceDays: String(license?.graceDays ?? 0),
+  lifecycleState: "DRAFT",
+  isDefault: false,
+})
+
+const bodyOf = (values: Values) => ({
+  name: values.name,
+  type: values.type as License["type"],
+  versionName: orNull(values.versionName),
+  description: orNull(values.description),
+  graceDays: numberOf(values.graceDays),
+})
+
+const typeChoices = Object.entries(t.types).map(([id, title]) => ({ id, title }))
+const stateChoices = (["DRAFT", "PUBLISHED"] as const).map((id) => ({ id, title: t.states[id] }))
+
+const Fields = ({
+  error,
+  onChange,
+  slugHint,
+  values,
+}: {
+  readonly values: Values
+  readonly onChange: (values: Values) => void
+  readonly error: unknown
+  /** Of a new version. */
+  readonly slugHint?: string
+}) => {
+  const field = (name: (typeof TEXTS)[number]) => ({
+    value: values[name],
+    onChange: (value: string) => onChange({ ...values, [name]: value }),
+    error: errorAt(error, name),
+  })
+  return (
+    <>
+      <TextField label={common.common.name} isRequired autoFocus {...field("name")} />
+      {slugHint !== undefined && <TextField label={common.common.slug} hint={slugHint} isCode {...field("slug")} />}
+      <div className="form-row">
+        <SelectField label={t.type} {...field("type")} choices={typeChoices} />
+        <TextField kind="decimal" label={t.grace} hint={t.graceHint} isRequired {...field("graceDays")} />
+      </div>
+      <TextField label={t.versionName} {...field("versionName")} />
+      <TextField label={common.common.description} {...field("description")} />
+      {slugHint !== undefined && (
+        <SelectField
+          label={t.startsAs}
+          hint={t.startsAsHint}
+          {...field("lifecycleState")}
+          onChange={(lifecycleState) =>
+            // A draft cannot be the default.
+            onChange({
+              ...values,
+              lifecycleState,
+              isDefault: lifecycleState === "PUBLISHED" && values.isDefault,
+            })
+          }
+          choices={stateChoices}
+        />
+      )}
+      {slugHint !== undefined && values.lifecycleState === "PUBLISHED" && (
+        <CheckField
+          label={t.makeDefault}
+          isSelected={values.isDefault}
+          onChange={(isDefault) => onChange({ ...values, isDefault })}
+        />
+      )}
+    </>
+  )
+}
+
+/** A new license, or with a version of its family the next one, which begins with the same facts. */
+export const CreateLicense = ({
+  like,
+  onClose,
+  onCreated,
+}: {
+  readonly like?: License
+  readonly onClose: () => void
+  readonly onCreated: (slug: string) => void
+}) => {
+  const [values, setValues] = useState<Values>(() => ({ ...initial(like), versionName: "" }))
+  const write = useWrite("POST /api/licenses", { ...STALE, done: ({ slug }) => onCreated(slug) })
+  return (
+    <FormDialog
+      title={like === undefined ? t.create : t.newVersionTitle(like.familySlug)}
+      submit={common.common.create}
+      fields={FIELDS}
+      onClose={onClose}
+      write={write}
+      onSubmit={() =>
+        write.mutate({
+          body: defined({
+            ...bodyOf(values),
+            slug: orUndefined(values.slug),
+            familySlug: like?.familySlug,
+            lifecycleState: values.lifecycleState as Body<"POST /api/licenses">["lifecycleState"] & {},
+            isDefault: values.isDefault,
+          }),
+        })
+      }
+    >
+      <p className="hint">{like === undefined ? t.createText : t.newVersionText}</p>
+      <Fields
+        values={values}
+        onChange={setValues}
+        error={write.error}
+        slugHint={like === undefined ? common.common.slugHint : t.slugOfVersionHint}
+      />
+    </FormDialog>
+  )
+}
+
+const UPDATE = "PUT /api/licenses/:licenseSlug"
+
+export const EditLicense = ({ license, onClose }: { readonly license: License; readonly onClose: () => void }) => {
+  const [values, setValues] = useState<Values>(() => initial(license))
+  const write = useWrite(UPDATE, { ...STALE, done: onClose })
+  const request = { params: { licenseSlug: license.slug }, body: bodyOf(values) }
+  return (
+    <ReviewDialog
+      title={t.edit}
+      submit={common.common.save}
+      fields={FIELDS}
+      onClose={onClose}
+      write={write}
+      request={request}
+      run={async () => (await call(UPDATE, { ...request, query: { dryRun: "true" } })) as DryRun<typeof UPDATE>}
+      onConfirm={() => write.mutate(request)}
+    >
+      {(error) => <Fields values={values} onChange={setValues} error={error} />}
+    </ReviewDialog>
+  )
+}

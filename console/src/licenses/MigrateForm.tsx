@@ -1,0 +1,116 @@
+/** Moves instances to another version, behind the list of those that would move and of the checks that would turn. */
+import { useState } from "react"
+import { call } from "../kernel/Api.ts"
+import type { DryRun, License } from "../kernel/Contract.ts"
+import { momentOfInput } from "../kernel/Formats.ts"
+import { defined, useWrite } from "../kernel/Queries.ts"
+import { Segments, TextField } from "../widgets/forms/Fields.tsx"
+import { errorAt } from "../widgets/forms/Form.tsx"
+import { RecordField } from "../widgets/records/RecordField.tsx"
+import { ReviewDialog } from "../widgets/records/ReviewDialog.tsx"
+import { t } from "./texts.en.ts"
+
+const MIGRATE = "POST /api/licenses/:licenseSlug/migrations"
+const FIELDS = ["toLicenseSlug", "customer", "instances", "at"]
+
+type Who = "all" | "customer" | "named"
+
+const slugsOf = (text: string): ReadonlyArray<string> => text.split(/[\s,]+/).filter((slug) => slug !== "")
+
+export const MigrateLicense = ({
+  license,
+  onClose,
+  onStarted,
+}: {
+  readonly license: License
+  readonly onClose: () => void
+  readonly onStarted: (migrationId: string) => void
+}) => {
+  const [to, setTo] = useState("")
+  const [who, setWho] = useState<Who>("all")
+  const [customer, setCustomer] = useState("")
+  const [instances, setInstances] = useState("")
+  const [at, setAt] = useState("")
+  const write = useWrite(MIGRATE, {
+    stale: ["/api/license", "/api/instances"],
+    done: (migration) => {
+      if ("id" in migration) onStarted(migration.id)
+    },
+  })
+  const request = {
+    params: { licenseSlug: license.slug },
+    body: defined({
+      toLicenseSlug: to.trim(),
+      customer: who === "customer" ? customer.trim() : undefined,
+      instances: who === "named" ? slugsOf(instances) : undefined,
+      at: momentOfInput(at),
+    }),
+  }
+  return (
+    <ReviewDialog
+      title={t.migrate.title(license.slug)}
+      submit={t.migrate.submit}
+      fields={FIELDS}
+      titles={{ instances: t.migrate.moved }}
+      onClose={onClose}
+      write={write}
+      request={request}
+      run={async () => (await call(MIGRATE, { ...request, query: { dryRun: "true" } })) as DryRun<typeof MIGRATE>}
+      onConfirm={() => write.mutate(request)}
+    >
+      {(error) => (
+        <>
+          <RecordField
+            kind="license"
+            label={t.migrate.to}
+            isRequired
+            autoFocus
+            value={to}
+            onChange={setTo}
+            error={errorAt(error, "toLicenseSlug")}
+          />
+          <Segments
+            label={t.migrate.who}
+            value={who}
+            onChange={(id) => setWho(id as Who)}
+            choices={[
+              { id: "all", title: t.migrate.all },
+              { id: "customer", title: t.migrate.ofCustomer },
+              { id: "named", title: t.migrate.named },
+            ]}
+          />
+          {who === "customer" && (
+            <RecordField
+              kind="customer"
+              label={t.migrate.customer}
+              isRequired
+              value={customer}
+              onChange={setCustomer}
+              error={errorAt(error, "customer")}
+            />
+          )}
+          {who === "named" && (
+            <TextField
+              kind="lines"
+              isCode
+              label={t.migrate.instances}
+              hint={t.migrate.instancesHint}
+              isRequired
+              value={instances}
+              onChange={setInstances}
+              error={errorAt(error, "instances")}
+            />
+          )}
+          <TextField
+            kind="datetime-local"
+            label={t.migrate.at}
+            hint={t.migrate.atHint}
+            value={at}
+            onChange={setAt}
+            error={errorAt(error, "at")}
+          />
+        </>
+      )}
+    </ReviewDialog>
+  )
+}

@@ -1,0 +1,238 @@
+/** One metadata field: its schema as text, its form beside it, and values tried while typing. */
+import { useEffect, useMemo, useState } from "react"
+import { call } from "../kernel/Api.ts"
+import type { DryRun, MetadataField } from "../kernel/Contract.ts"
+import { formOf, isReadable, valueOf } from "../kernel/forms/SchemaForm.ts"
+import type { Field } from "../kernel/forms/SchemaForm.ts"
+import { useRows, useWrite } from "../kernel/Queries.ts"
+import { useCan, useIsAdmin } from "../kernel/Scopes.ts"
+import { t as common } from "../kernel/texts.en.ts"
+import { usePathName, useUrl } from "../kernel/Url.ts"
+import { announce } from "../widgets/Announcer.tsx"
+import { Button } from "../widgets/Button.tsx"
+import { errorsOf } from "../widgets/forms/Form.tsx"
+import { PageHead, Section } from "../widgets/Page.tsx"
+import { EventList } from "../widgets/records/EventList.tsx"
+import { ImpactDialog } from "../widgets/records/ImpactDialog.tsx"
+import { ListLink } from "../widgets/records/Links.tsx"
+import { Empty, Failure, Loading, ReadOnly } from "../widgets/States.tsx"
+import { Tabs } from "../widgets/Tabs.tsx"
+import { Code, Moment, Tag } from "../widgets/Tag.tsx"
+import { EditField } from "./FieldForm.tsx"
+import { schemaOf, SchemaText } from "./SchemaText.tsx"
+import { TryOut } from "./TryOut.tsx"
+import { t } from "./texts.en.ts"
+
+const STALE = { stale: ["/api/metadata-fields"] }
+const CHANGE = "PATCH /api/metadata-fields/:metadataFieldId"
+const ARCHIVE = "POST /api/metadata-fields/:metadataFieldId/archive"
+
+const SaveSchema = ({
+  field,
+  jsonSchema,
+  onClose,
+  onSaved,
+}: {
+  readonly field: MetadataField
+  readonly jsonSchema: MetadataField["jsonSchema"]
+  readonly onClose: () => void
+  readonly onSaved: () => void
+}) => {
+  const request = { params: { metadataFieldId: field.id }, body: { jsonSchema } }
+  const write = useWrite(CHANGE, { ...STALE, done: onSaved })
+  return (
+    <ImpactDialog
+      title={t.askSchema}
+      submit={common.common.save}
+      isDangerous={false}
+      queryKey={[field.id]}
+      run={async (signal) => {
+        const answer = await call(CHANGE, { ...request, query: { dryRun: "true" } }, { signal })
+        return answer as DryRun<typeof CHANGE>
+      }}
+      write={write}
+      onConfirm={() => write.mutate(request)}
+      onClose={onClose}
+    >
+      <p>{t.askSchemaText}</p>
+    </ImpactDialog>
+  )
+}
+
+const Archive = ({ field, onClose }: { readonly field: MetadataField; readonly onClose: () => void }) => {
+  const params = { metadataFieldId: field.id }
+  const write = useWrite(ARCHIVE, { ...STALE, done: onClose })
+  return (
+    <ImpactDialog
+      title={t.askArchive(field.label)}
+      submit={t.archive}
+      queryKey={[field.id]}
+      run={async (signal) => {
+        const answer = await call(ARCHIVE, { params, query: { dryRun: "true" } }, { signal })
+        return answer as DryRun<typeof ARCHIVE>
+      }}
+      write={write}
+      onConfirm={() => write.mutate({ params })}
+      onClose={onClose}
+    >
+      <p>{t.askArchiveText}</p>
+    </ImpactDialog>
+  )
+}
+
+/** The schema and its form. What is typed into the form stays while the schema changes. */
+const Editor = ({ field, mayWrite }: { readonly field: MetadataField; readonly mayWrite: boolean }) => {
+  const stored = JSON.stringify(field.jsonSchema, null, 2)
+  const [draft, setDraft] = useState<string>()
+  const [typed, setTyped] = useState<{ readonly of: object | undefined; readonly form: Field }>()
+  const [isAsking, setAsking] = useState(false)
+  const text = draft ?? stored
+  const schema = useMemo(() => schemaOf(text), [text])
+  const form = useMemo(() => {
+    if (typed?.of === schema) return typed?.form
+    return formOf(schema, typed !== undefined && isReadable(typed.form) ? valueOf(typed.form) : undefined)
+  }, [schema, typed])
+  // The service first says what is wrong with the schema, so that it stands at the text.
+  const check = useWrite(CHANGE, { stale: [], done: () => setAsking(true) })
+  const isRefused = errorsOf(check.error).length > 0
+  return (
+    <div className="halves">
+      <Section title={t.definition}>
+        <SchemaText
+          text={text}
+          error={check.error}
+          isReadOnly={!mayWrite}
+          onChange={(next) => {
+            check.reset()
+            setDraft(next)
+          }}
+        />
+        {check.error !== null && !isRefused && <Failure error={check.error} />}
+        {mayWrite && draft !== undefined && (
+          <div className="actions">
+            <Button
+              look="primary"
+              isDisabled={schema === undefined}
+              isPending={check.isPending}
+              onPress={() => {
+                if (schema === undefined) return
+                check.mutate({
+                  params: { metadataFieldId: field.id },
+                  query: { dryRun: "true" },
+                  body: { jsonSchema: schema },
+                })
+              }}
+            >
+              {t.saveSchema}
+            </Button>
+            <Button onPress={() => setDraft(undefined)}>{t.undo}</Button>
+          </div>
+        )}
+      </Section>
+      <Section title={t.tryValue}>
+        {form === undefined || schema === undefined ? (
+          <p className="muted">{t.tryBroken}</p>
+        ) : (
+          <TryOut
+            field={field}
+            form={form}
+            isSaved={text === stored}
+            isTyped={typed !== undefined}
+            onChange={(next) => setTyped({ of: schema, form: next })}
+          />
+        )}
+      </Section>
+      {isAsking && schema !== undefined && (
+        <SaveSchema
+          field={field}
+          jsonSchema={schema}
+          onClose={() => setAsking(false)}
+          onSaved={() => {
+            setAsking(false)
+            setDraft(undefined)
+            announce(t.savedSchema)
+          }}
+        />
+      )}
+    </div>
+  )
+}
+
+const Loaded = ({ field }: { readonly field: MetadataField }) => {
+  const [{ tab = "schema" }, setUrl] = useUrl()
+  const [dialog, setDialog] = useState<"edit" | "archive">()
+  const holdsWrite = useCan("write:metadata_fields")
+  const mayWrite = useIsAdmin() && holdsWrite
+  const restore = useWrite("POST /api/metadata-fields/:metadataFieldId/unarchive", STALE)
+  const isArchived = field.archivedAt !== undefined
+  const close = () => setDialog(undefined)
+  return (
+    <>
+      <PageHead
+        title={field.label}
+        crumbs={<ListLink to="/metadata-fields">{t.title}</ListLink>}
+        actions={
+          mayWrite && (
+            <>
+              <Button onPress={() => setDialog("edit")}>{common.common.edit}</Button>
+              {isArchived ? (
+                <Button onPress={() => restore.mutate({ params: { metadataFieldId: field.id } })}>{t.restore}</Button>
+              ) : (
+                <Button onPress={() => setDialog("archive")}>{t.archive}</Button>
+              )}
+            </>
+          )
+        }
+      >
+        <Code>{field.key}</Code>
+        <span>{t.types[field.resourceType]}</span>
+        {isArchived && <Tag tone="muted">{t.archived}</Tag>}
+        <span>
+          {common.common.updated} <Moment at={field.updatedAt} relative /> {common.common.by(field.updatedBy.name)}
+        </span>
+      </PageHead>
+      {!holdsWrite && <ReadOnly />}
+      {holdsWrite && !mayWrite && <p className="read-only">{t.adminsOnly}</p>}
+      {restore.error !== null && <Failure error={restore.error} />}
+      <Tabs
+        label={field.label}
+        selected={tab}
+        onSelect={(id) => setUrl({ tab: id })}
+        items={[
+          { id: "schema", title: t.schemaAndValues, content: () => <Editor field={field} mayWrite={mayWrite} /> },
+          {
+            id: "activity",
+            title: t.activity,
+            content: () => <EventList label={t.activity} filters={{ resource: field.id }} />,
+          },
+        ]}
+      />
+      {dialog === "edit" && <EditField field={field} onClose={close} />}
+      {dialog === "archive" && <Archive field={field} onClose={close} />}
+    </>
+  )
+}
+
+/** Fields have no path of their own, so this reads the list until the field is there. */
+export const Page = () => {
+  const id = usePathName()
+  const { error, hasMore, isLoadingMore, loadMore, retry, rows } = useRows("GET /api/metadata-fields", {})
+  const field = rows?.find((one) => one.id === id)
+  const isMissing = rows !== undefined && field === undefined
+  useEffect(() => {
+    if (isMissing && hasMore && !isLoadingMore) loadMore()
+  }, [hasMore, isLoadingMore, isMissing, loadMore])
+  if (field !== undefined) return <Loaded key={field.id} field={field} />
+  return (
+    <>
+      <PageHead title={t.title} />
+      {error !== null ? (
+        <Failure error={error} retry={retry} />
+      ) : isMissing && !hasMore ? (
+        <Empty title={t.notFound} action={<ListLink to="/metadata-fields">{t.title}</ListLink>} />
+      ) : (
+        <Loading />
+      )}
+    </>
+  )
+}

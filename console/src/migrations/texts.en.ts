@@ -1,0 +1,55 @@
+export const t = {
+  title: "License migrations",
+  titleOf: (from: string, to: string) => `${from} to ${to}`,
+  empty: "No migrations yet",
+  emptyDetail:
+    "A migration moves instances from one license version to another. Start one with Migrate on the page of the version that they leave.",
+  toLicenses: "Licenses",
+  from: "From",
+  to: "To",
+  migration: "Migration",
+  at: "Start",
+  by: "By",
+  finished: "Finished",
+  progress: "Progress",
+  states: {
+    SCHEDULED: "Scheduled",
+    RUNNING: "Running",
+    DONE: "Done",
+    REVERTING: "Moving back",
+    REVERTED: "Moved back",
+    CANCELLED: "Cancelled",
+  },
+  counts: { total: "Instances", moved: "Moved", skipped: "Skipped", failed: "Failed" },
+  processed: (processed: string, total: string) => `${processed} of ${total}`,
+  failedCount: (count: string) => `${count} failed`,
+  skippedCount: (count: string) => `${count} skipped`,
+  cancel: "Cancel the migration",
+  cancelText: "No instance is moved. A cancelled migration cannot be started again.",
+  revert: "Revert",
+  revertTitle: "Move the instances back?",
+  revertText: (from: string, to: string) =>
+    `The instances that this migration moved and that still have "${to}" get "${from}" again. Those that got another license since stay where they are.`,
+  revertible: "A migration can be reverted for 35 days after it finished.",
+  tabs: { items: "Instances", activity: "Activity" },
+  instance: "Instance",
+  why: "Why",
+  itemStates: {
+    MOVED: "Moved",
+    SKIPPED: "Skipped",
+    FAILED: "Failed",
+    REVERTED: "Moved back",
+    KEPT: "Stays",
+  },
+  noItems: "No instance was moved yet",
+  noItemsDetail: "Each instance appears here once it was moved, or could not be moved.",
+} as const
+
+/** Why an instance was not moved, or not moved back, by the code of the service. */
+export const reasons: Readonly<Record<string, string>> = {
+  "Instance.NotFound": "There is no such instance",
+  "LicenseMigration.OtherLicense": "It has another license version",
+  "LicenseMigration.OtherCustomer": "It belongs to another customer",
+  "License.NotFound": "The license version no longer exists",
+  "MigrateLicense.LicenseArchived": "The license version is archived",
+}

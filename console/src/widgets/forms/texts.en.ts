@@ -1,0 +1,23 @@
+export const t = {
+  notSet: "Not set",
+  yes: "Yes",
+  no: "No",
+  byDefault: (value: string) => `Default: ${value}`,
+  stored: "A value is stored and stays. Type to replace it.",
+  removeStored: (label: string) => `Remove the stored value: ${label}`,
+  form: "Values",
+  notJson: "This is not JSON.",
+  notObject: "This is not a JSON object.",
+  formats: {
+    date: "Such as 2026-11-26.",
+    "date-time": "Such as 2026-11-26T09:30:00Z.",
+    time: "Such as 09:30:00Z.",
+    duration: "Such as P1DT12H.",
+    email: "An email address.",
+    uri: "Such as https://example.com/.",
+    uuid: "Such as 0198c2b0-5f3e-7c1d-a3b4-9d2f6c1e8a70.",
+  } as Readonly<Record<string, string | undefined>>,
+  item: (label: string, index: number) => `${label} ${index}`,
+  add: (label: string) => `Add: ${label}`,
+  remove: (label: string) => `Remove ${label}`,
+} as const

@@ -1,0 +1,138 @@
+/** The metadata of a record by the fields of its kind: shown, and changed by the forms of their schemas. */
+import { useCallback, useEffect, useState } from "react"
+import type { MetadataField } from "../../kernel/Contract.ts"
+import { formOf, isReadable, valueOf } from "../../kernel/forms/SchemaForm.ts"
+import type { Field } from "../../kernel/forms/SchemaForm.ts"
+import { useRows } from "../../kernel/Queries.ts"
+import { useCan } from "../../kernel/Scopes.ts"
+import { t as common } from "../../kernel/texts.en.ts"
+import { Button } from "../Button.tsx"
+import { CheckField } from "../forms/Fields.tsx"
+import { errorsOf, FormDialog } from "../forms/Form.tsx"
+import type { WriteState } from "../forms/Form.tsx"
+import { SchemaFields } from "../forms/SchemaFields.tsx"
+import { Facts } from "../Page.tsx"
+import { Empty, NotAllowed, Read } from "../States.tsx"
+import { Code } from "../Tag.tsx"
+import { ListLink } from "./Links.tsx"
+import { t } from "./texts.en.ts"
+
+type Metadata = Readonly<Record<string, unknown>>
+
+interface Write extends WriteState {
+  readonly isSuccess: boolean
+  readonly reset: () => void
+}
+
+interface MetadataTabProps {
+  readonly resourceType: MetadataField["resourceType"]
+  readonly metadata: Metadata
+  readonly mayWrite: boolean
+  readonly write: Write
+  readonly save: (metadata: Metadata) => void
+}
+
+const textOf = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value))
+
+/** The fields that apply: of those with one key, the active one. */
+const isActive = ({ archivedAt }: MetadataField) => archivedAt === undefined
+
+/** One form of all fields. Nothing is required, as metadata may leave any out. */
+const formOfAll = (fields: ReadonlyArray<MetadataField>, metadata: Metadata): Field => {
+  const members = fields.map(({ jsonSchema, key, label }) => {
+    const member = formOf(jsonSchema, Object.hasOwn(metadata, key) ? metadata[key] : undefined, false)
+    return [key, { ...member, title: label }] as const
+  })
+  const common = { title: undefined, description: undefined, fallback: undefined, isRequired: true, isSecret: false }
+  return { ...common, kind: "object", blank: {}, members }
+}
+
+const EditMetadata = ({
+  fields,
+  metadata,
+  onClose,
+  save,
+  write,
+}: Omit<MetadataTabProps, "resourceType" | "mayWrite"> & {
+  readonly fields: ReadonlyArray<MetadataField>
+  readonly onClose: () => void
+}) => {
+  const active = fields.filter(isActive)
+  const [form, setForm] = useState(() => formOfAll(active, metadata))
+  const [removed, setRemoved] = useState<ReadonlyArray<string>>([])
+  const others = Object.keys(metadata).filter((key) => active.every((field) => field.key !== key))
+  const submit = () => {
+    const kept = others.filter((key) => !removed.includes(key)).map((key) => [key, metadata[key]] as const)
+    save({ ...Object.fromEntries(kept), ...Object(valueOf(form)) })
+  }
+  return (
+    <FormDialog
+      title={t.metadata.edit}
+      submit={common.common.save}
+      fields={["metadata"]}
+      onClose={onClose}
+      write={write}
+      isDisabled={!isReadable(form)}
+      onSubmit={submit}
+    >
+      <SchemaFields field={form} onChange={setForm} errors={errorsOf(write.error)} at="body.metadata" />
+      {others.map((key) => (
+        <CheckField
+          key={key}
+          label={t.metadata.keep(key, textOf(metadata[key]))}
+          isSelected={!removed.includes(key)}
+          onChange={(isKept) => setRemoved(isKept ? removed.filter((other) => other !== key) : [...removed, key])}
+        />
+      ))}
+    </FormDialog>
+  )
+}
+
+export const MetadataTab = (props: MetadataTabProps) => {
+  const { mayWrite, metadata, resourceType, write } = props
+  const mayRead = useCan("read:metadata_fields")
+  const { error, hasMore, loadMore, retry, rows } = useRows(
+    "GET /api/metadata-fields",
+    { query: { resourceType } },
+    { when: mayRead },
+  )
+  const [isEditing, setEditing] = useState(false)
+  const { isSuccess, reset } = write
+  const close = useCallback(() => {
+    setEditing(false)
+    reset()
+  }, [reset])
+  useEffect(() => {
+    if (isSuccess) close()
+  }, [close, isSuccess])
+  const labelOf = (key: string) => {
+    const ofKey = (rows ?? []).filter((field) => field.key === key)
+    const field = ofKey.find(isActive) ?? ofKey[0]
+    return field === undefined ? key : isActive(field) ? field.label : t.metadata.archived(field.label)
+  }
+  const values = Object.entries(metadata)
+  const shown = (
+    <Facts items={values.map(([key, value]) => [labelOf(key), <Code key={key}>{textOf(value)}</Code>] as const)} />
+  )
+  if (!mayRead) return values.length === 0 ? <NotAllowed scope="read:metadata_fields" /> : shown
+  return (
+    <Read of={{ data: rows, error, refetch: retry }} rows={2}>
+      {(fields) =>
+        fields.length === 0 && values.length === 0 ? (
+          <Empty title={t.metadata.empty} action={<ListLink to="/metadata-fields">{common.nav.metadata}</ListLink>}>
+            {t.metadata.emptyDetail}
+          </Empty>
+        ) : (
+          <>
+            <div className="tab-tools">
+              {mayWrite && <Button onPress={() => setEditing(true)}>{t.metadata.edit}</Button>}
+              {hasMore && <Button onPress={loadMore}>{common.common.more}</Button>}
+            </div>
+            {values.length === 0 ? <p className="muted">{t.metadata.none}</p> : shown}
+            {isEditing && <EditMetadata {...props} fields={fields} onClose={close} />}
+          </>
+        )
+      }
+    </Read>
+  )
+}

@@ -1,0 +1,49 @@
+/** Which operations are tools, and for which tokens. */
+import { missingScopes } from "../../../kernel/contract/Scope.ts"
+import type { Definition } from "./Definitions.ts"
+
+const SECRET = "Its response contains a secret, which would be part of a conversation"
+const PROVIDER = "For programs that connect other systems, which send it themselves"
+
+/** The operations that are no tools, and why. */
+export const WITHOUT_TOOL: Readonly<Record<string, string>> = {
+  issueServiceAccountToken: SECRET,
+  rotateServiceAccountToken: SECRET,
+  createLicenseKey: SECRET,
+  rotateLicenseKey: SECRET,
+  putConnectorSettings: "Its settings contain secrets of other systems, which would be part of a conversation",
+  importRecords: "`keyshelf import` sends files of records, and shows a dry run of its own",
+  reportUsageEvents: "For pipelines that send CloudEvents; reportUsage is the tool",
+  uploadOfflineUsage: "A ledger is a file; `keyshelf offline upload` sends it",
+  getCustomerByExternalId: PROVIDER,
+  upsertCustomer: PROVIDER,
+  getInstanceByExternalId: PROVIDER,
+  upsertInstance: PROVIDER,
+}
+
+/** Operations that change nothing although their scope allows changes. */
+const CHANGES_NOTHING: ReadonlyArray<string> = ["dryRunMetadataField"]
+
+/** Properties of bodies that would make a change of a read. */
+const REMOVED: Readonly<Record<string, ReadonlyArray<string>>> = { checkInstance: ["consume"] }
+
+/** Properties that an operation's body cannot have in a tool. */
+export const removedFrom = ({ id }: Definition): ReadonlyArray<string> => REMOVED[id] ?? []
+
+/** Whether an operation changes nothing. A POST that needs no scope to write is a question, such as a check. */
+export const isRead = ({ id, method, scopes }: Definition): boolean =>
+  method === "GET" ||
+  CHANGES_NOTHING.includes(id) ||
+  (method === "POST" && scopes.length > 0 && scopes.every((scope) => scope.startsWith("read:")))
+
+/** The operations that a token may use as tools. */
+export const toolsFor = (
+  definitions: ReadonlyArray<Definition>,
+  { scopes, write }: { readonly scopes: ReadonlyArray<string>; readonly write: boolean },
+): ReadonlyArray<Definition> =>
+  definitions.filter(
+    (definition) =>
+      WITHOUT_TOOL[definition.id] === undefined &&
+      (write || isRead(definition)) &&
+      missingScopes(scopes, definition.scopes).length === 0,
+  )
