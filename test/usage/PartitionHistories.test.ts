@@ -1,53 +1,24 @@
 import { PgClient } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
-import { Arbitrary, BigDecimal, Duration, Effect, Layer, Option, Schema } from "effect"
+import { Arbitrary, BigDecimal, Effect, Schema } from "effect"
 import { aggregationMethods } from "../../src/domains/entitlements/Model.ts"
 import type { ReportAggregation } from "../../src/domains/entitlements/Model.ts"
 import { eventId } from "../../src/domains/usage/history/Rules.ts"
 import { RollupsRepo } from "../../src/domains/usage/history/RollupsRepo.ts"
-import { UsagePartitions } from "../../src/domains/usage/partitions/Partitions.ts"
-import { UsagePartitionsRepo } from "../../src/domains/usage/partitions/Repo.ts"
 import { fold } from "../../src/domains/usage/rules/Aggregation.ts"
 import type { UsageEvent } from "../../src/domains/usage/rules/Aggregation.ts"
 import { periodAt } from "../../src/domains/usage/rules/Period.ts"
-import { months } from "../../src/kernel/database/TimePartitions.ts"
 import { Transactions } from "../../src/kernel/database/Transactions.ts"
-import { CurrentRetentionPeriods } from "../../src/kernel/ports/RetentionPeriods.ts"
 import { DAY_MS, HOUR_MS } from "../../src/kernel/values/Timestamp.ts"
 import { createShop } from "../instances/Shop.ts"
 import { TestService } from "../support/TestService.ts"
+import { dropBefore, newMonths } from "./Months.ts"
 
 // Usage of three months; the first two are dropped. The license starts within a day, so that weeks begin within days too.
 const first = Date.UTC(2025, 0, 1)
 const licenseStart = new Date(first + 7 * HOUR_MS)
 const cutoff = new Date(Date.UTC(2025, 2, 1))
 const end = new Date(Date.UTC(2025, 3, 1))
-
-const dropping = Layer.fresh(UsagePartitions.layer).pipe(
-  Layer.provide(
-    Layer.succeed(CurrentRetentionPeriods, {
-      retiredTokens: Duration.days(90),
-      events: Option.none(),
-      usageEvents: Option.some(Duration.days(90)),
-    }),
-  ),
-)
-/** Drops the first two months. Returns how many partitions were dropped. */
-const dropOld = Effect.gen(function* () {
-  const { maintain } = yield* UsagePartitions
-  return yield* maintain(new Date(cutoff.getTime() + 90 * DAY_MS))
-}).pipe(Effect.provide(dropping))
-
-/** Empty months, of which none was dropped. */
-const newMonths = Effect.gen(function* () {
-  const sql = yield* PgClient.PgClient
-  const repo = yield* UsagePartitionsRepo
-  for (const { name } of yield* repo.list) if (name !== "usage_events_rest") yield* sql`DROP TABLE ${sql(name)}`
-  yield* sql`TRUNCATE usage_days, usage_key_buckets, usage_drops, usage_drop_changes`
-  yield* sql`UPDATE usage_retention SET dropped_until = NULL`
-  const transactions = yield* Transactions
-  for (let month = 0; month < 3; month++) yield* transactions.run(repo.create(months.of(licenseStart) + month))
-})
 
 interface Stored extends UsageEvent {
   readonly isVoided: boolean
@@ -160,7 +131,7 @@ layer(TestService.layer, { excludeTestServices: true })("usage of dropped months
     { rows },
     ({ rows }) =>
       Effect.gen(function* () {
-        yield* newMonths
+        yield* newMonths(licenseStart, 3)
         const sql = yield* PgClient.PgClient
         const shop = yield* openShop
         const { organizationId } = shop.tenant
@@ -205,7 +176,7 @@ layer(TestService.layer, { excludeTestServices: true })("usage of dropped months
           return found
         })
         const before = yield* answers
-        assert.strictEqual(yield* dropOld, 2)
+        assert.strictEqual(yield* dropBefore(cutoff), 2)
         const [left] = yield* sql<{ count: number }>`
           SELECT count(*)::int AS count FROM usage_events WHERE organization_id = ${organizationId} AND timestamp < ${cutoff}`
         assert.strictEqual(left?.count, 0)
