@@ -3,7 +3,11 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Redacted, Schedule } from "effect"
 import { randomBytes, randomUUID } from "node:crypto"
 import { migrations } from "../../migrations/index.ts"
-import { conversionState } from "../../src/domains/usage/partitions/Conversion.ts"
+import {
+  abandonConversion,
+  conversionState,
+  convertUsageEvents,
+} from "../../src/domains/usage/partitions/Conversion.ts"
 import { migrateWith } from "../../src/infra/database/Migrations.ts"
 import { emptyDatabase } from "../cli/database.ts"
 import { start } from "../support/ServiceProcess.ts"
@@ -232,6 +236,58 @@ describe("keyshelf migrate and usage events of the release before", { timeout: 1
         // A statement waits for a lock of 100 ms at most, and for its turn on a busy machine.
         assert.isBelow(traffic.longest(), 5000)
       }).pipe(Effect.provide(PgClient.layer({ url, maxConnections: 8 })))
+    }).pipe(Effect.scoped),
+  )
+
+  it.live("is done once by many nodes at the same time, and leaves no boundary behind", () =>
+    Effect.gen(function* () {
+      for (let round = 0; round < 4; round++) {
+        const url = yield* emptyDatabase
+        const client = PgClient.layer({ url, maxConnections: 1 })
+        yield* Effect.andThen(filled, migrateWith(migrations)).pipe(Effect.provide(client))
+        const converted = yield* Effect.forEach(
+          Array.from({ length: 8 }, (_, node) => node),
+          (node) =>
+            Effect.delay(
+              convertUsageEvents(() => Effect.void),
+              node * round * 3,
+            ).pipe(Effect.provide(client, { local: true })),
+          { concurrency: "unbounded" },
+        )
+        assert.isTrue(converted.every((done) => done))
+        yield* Effect.gen(function* () {
+          const sql = yield* PgClient.PgClient
+          yield* assertNothingLost(new Set(), new Set())
+          assert.deepStrictEqual(yield* sql`SELECT 1 FROM pg_constraint WHERE conname = 'usage_events_boundary'`, [])
+        }).pipe(Effect.provide(client))
+      }
+    }).pipe(Effect.scoped),
+  )
+
+  it.live("is taken back if it was not finished before its boundary", () =>
+    Effect.gen(function* () {
+      const url = yield* emptyDatabase
+      yield* Effect.gen(function* () {
+        const sql = yield* PgClient.PgClient
+        yield* filled
+        yield* migrateWith(migrations)
+        const begin = (days: number) => sql`
+          DO $$ BEGIN EXECUTE format('ALTER TABLE usage_events DROP CONSTRAINT IF EXISTS usage_events_boundary, ADD CONSTRAINT '
+            'usage_events_boundary CHECK (timestamp < %L) NOT VALID', now() + ${sql.literal(String(days))} * interval '1 day'); END $$`
+        const isBegun = Effect.gen(function* () {
+          const state = yield* conversionState
+          assert.isDefined(state)
+          yield* abandonConversion(state)
+          return (yield* conversionState)?.constraint !== null
+        })
+        yield* begin(15)
+        assert.isTrue(yield* isBegun)
+        yield* begin(13)
+        assert.isFalse(yield* isBegun)
+        yield* begin(13)
+        assert.isTrue(yield* convertUsageEvents(() => Effect.void))
+        yield* assertNothingLost(new Set(), new Set())
+      }).pipe(Effect.provide(PgClient.layer({ url, maxConnections: 1 })))
     }).pipe(Effect.scoped),
   )
 })

@@ -18,10 +18,12 @@ const MIN_AHEAD_MS = 60 * DAY_MS
 const TOO_NEAR_MS = 14 * DAY_MS
 
 const LOCK_NOT_AVAILABLE = "55P03"
+const UNDEFINED_OBJECT = "42704"
+
+const hasState = (state: string) => (error: unknown) => isSqlError(error) && sqlStateOf(error.reason) === state
 
 /** Whether a statement waited too long for a lock. */
-export const isLockTimeout = (error: unknown): boolean =>
-  isSqlError(error) && sqlStateOf(error.reason) === LOCK_NOT_AVAILABLE
+export const isLockTimeout: (error: unknown) => boolean = hasState(LOCK_NOT_AVAILABLE)
 
 interface State {
   readonly isPartitioned: boolean
@@ -67,6 +69,32 @@ const briefly = Effect.fnUntraced(function* (statements: ReadonlyArray<string>) 
   yield* attempt.pipe(Effect.retry({ schedule: Schedule.jittered(backOff), times: 300, while: isLockTimeout }))
 })
 
+/** Changes the constraint of the boundary, unless another node has changed it, or the table, since `state` was read. */
+const changeBoundary = ({ constraint }: State, boundary: string | null) => `DO $$
+  BEGIN
+    LOCK TABLE usage_events IN ACCESS EXCLUSIVE MODE;
+    IF (SELECT relkind FROM pg_class WHERE oid = 'usage_events'::regclass) = 'r' AND (
+      SELECT pg_get_constraintdef(oid) FROM pg_constraint
+      WHERE conrelid = 'usage_events'::regclass AND conname = 'usage_events_boundary'
+    ) IS NOT DISTINCT FROM ${constraint === null ? "NULL" : `'${constraint.replaceAll("'", "''")}'`} THEN
+      ALTER TABLE usage_events DROP CONSTRAINT IF EXISTS usage_events_boundary;
+      ${boundary === null ? "" : `ALTER TABLE usage_events ADD CONSTRAINT usage_events_boundary CHECK (timestamp < '${boundary}') NOT VALID;`}
+    END IF;
+  END $$`
+
+const databaseTime = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  return new Date((yield* sql<{ at: Date }>`SELECT clock_timestamp() AS at`)[0]?.at ?? 0)
+})
+
+const isAhead = (boundary: Date, at: Date): boolean => boundary.getTime() > at.getTime() + TOO_NEAR_MS
+
+/** Takes back a conversion that began and was not finished, before its boundary refuses usage. */
+export const abandonConversion = Effect.fnUntraced(function* (state: State) {
+  if (state.constraint === null || isAhead(boundaryIn(state.constraint), yield* databaseTime)) return
+  yield* briefly([changeBoundary(state, null)])
+})
+
 /**
  * Converts the table if it is not in partitions yet, and reports each step. Returns whether it is in partitions now; it is not on a
  * database whose tables are distributed.
@@ -79,19 +107,19 @@ export const convertUsageEvents = (
     const state = yield* conversionState
     if (state === undefined || !state.isKnown) return false
     if (state.isPartitioned) return true
-    const at = new Date((yield* sql<{ at: Date }>`SELECT clock_timestamp() AS at`)[0]?.at ?? 0)
+    const at = yield* databaseTime
     const given = state.constraint === null ? undefined : boundaryIn(state.constraint)
-    const isUsable = given !== undefined && given.getTime() > at.getTime() + TOO_NEAR_MS
-    const boundary = isUsable ? given : months.startOf(months.of(new Date(at.getTime() + MIN_AHEAD_MS)) + 1)
-    const text = boundary.toISOString()
-    if (!isUsable) {
-      yield* report(`Usage events become partitions by month. Those before ${text.slice(0, 10)} stay where they are.`)
-      yield* briefly([
-        `ALTER TABLE usage_events DROP CONSTRAINT IF EXISTS usage_events_boundary`,
-        `ALTER TABLE usage_events ADD CONSTRAINT usage_events_boundary CHECK (timestamp < '${text}') NOT VALID`,
-      ])
+    if (given === undefined || !isAhead(given, at)) {
+      const boundary = months.startOf(months.of(new Date(at.getTime() + MIN_AHEAD_MS)) + 1).toISOString()
+      yield* report(
+        `Usage events become partitions by month. Those before ${boundary.slice(0, 10)} stay where they are.`,
+      )
+      yield* briefly([changeBoundary(state, boundary)])
+      // Another node may have chosen another boundary, or be done already.
+      return yield* convertUsageEvents(report)
     }
-    if (!isUsable || state.isValid !== true) {
+    const text = given.toISOString()
+    if (state.isValid !== true) {
       yield* report(
         `Reading about ${state.events.toLocaleString("en")} events (${size(state.bytes)} with indexes) once; usage is counted meanwhile ...`,
       )
@@ -105,7 +133,10 @@ export const convertUsageEvents = (
           sql.unsafe(`ALTER TABLE usage_events VALIDATE CONSTRAINT usage_events_boundary`),
         ),
       )
-      yield* Effect.raceFirst(validation, Effect.forever(Effect.delay(progress, "10 seconds")))
+      // Without the constraint, another node has converted the table meanwhile.
+      yield* Effect.raceFirst(validation, Effect.forever(Effect.delay(progress, "10 seconds"))).pipe(
+        Effect.catchIf(hasState(UNDEFINED_OBJECT), () => Effect.void),
+      )
     }
     yield* briefly([`SELECT usage_events_partition('${text}')`])
     yield* report(`Usage events are in partitions.`)

@@ -13,7 +13,7 @@ import { months } from "../../../kernel/database/TimePartitions.ts"
 import type { TimePartition } from "../../../kernel/database/TimePartitions.ts"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
 import { CurrentRetentionPeriods, endedBefore } from "../../../kernel/ports/RetentionPeriods.ts"
-import { conversionState, convertUsageEvents, isLockTimeout } from "./Conversion.ts"
+import { abandonConversion, conversionState, convertUsageEvents, isLockTimeout } from "./Conversion.ts"
 import { UsagePartitionsRepo } from "./Repo.ts"
 import { SumsRepo } from "./SumsRepo.ts"
 
@@ -133,7 +133,11 @@ const make = Effect.gen(function* () {
 
   const convert = Effect.gen(function* () {
     const state = yield* conversionState
-    if (state === undefined || !state.isKnown || state.bytes > MAX_CONVERTED_BYTES) return false
+    if (state === undefined || !state.isKnown) return false
+    if (state.bytes > MAX_CONVERTED_BYTES) {
+      yield* abandonConversion(state)
+      return false
+    }
     return yield* convertUsageEvents((text) => Effect.logInfo(text))
   }).pipe(Effect.provideService(PgClient.PgClient, sql), Effect.orDie)
 
