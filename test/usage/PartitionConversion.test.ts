@@ -35,7 +35,7 @@ const filled = Effect.gen(function* () {
     value_count: EVENTS_OF_METER,
     last_at: new Date(),
   }))
-  yield* sql`INSERT INTO usage_totals ${sql.insert(meters)}`
+  for (const meter of meters) yield* sql`INSERT INTO usage_totals ${sql.insert(meter)}`
   yield* sql`
     INSERT INTO usage_events (organization_id, instance_id, entitlement_id, period_start, ordinal, timestamp, behavior, value,
       reported_at, reported_by, transaction_id)

@@ -75,7 +75,9 @@ const make = Effect.gen(function* () {
 
   /** Begins to drop the oldest month, if it is old enough and no site can bring usage of it. */
   const begin = Effect.fnUntraced(function* (at: Date, cutoff: Date) {
-    const old = (yield* repo.list).find(({ until }) => until !== null && until <= cutoff)
+    const existing = yield* repo.list
+    yield* repo.forgetWithout(existing)
+    const old = existing.find(({ until }) => until !== null && until <= cutoff)
     if (old?.until == null || (yield* repo.awaitsUploads(old.until, at))) return
     yield* tried(transactions.run(Effect.andThen(repo.waitBriefly, repo.begin(old))))
   })

@@ -1,7 +1,7 @@
 /** SQL of the monthly partitions of usage, and of the month that is about to be dropped. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option } from "effect"
-import { hasCitus, executed, record, records, returnedRow } from "../../../kernel/database/Statements.ts"
+import { executed, record, records, returnedRow } from "../../../kernel/database/Statements.ts"
 import { months, timePartitions } from "../../../kernel/database/TimePartitions.ts"
 import type { TimePartition } from "../../../kernel/database/TimePartitions.ts"
 import type { InstanceId } from "./SumsRepo.ts"
@@ -39,9 +39,6 @@ const make = Effect.gen(function* () {
 
     /** Whether the events are in partitions. */
     isPartitioned: returnedRow(sql`SELECT 1 FROM pg_class WHERE oid = to_regclass('usage_events') AND relkind = 'p'`),
-
-    /** Whether an extension distributes tables: then its own way of converting them is needed. */
-    isDistributed: hasCitus(sql),
 
     /** The months of the events that no partition takes. */
     restMonths: Effect.map(
@@ -98,8 +95,10 @@ const make = Effect.gen(function* () {
       yield* partitions.drop(partition)
     }),
 
-    /** Ends a drop whose partition is not there any more: an operator dropped it. */
-    forget: (partition: string) => executed(sql`DELETE FROM usage_drops WHERE partition = ${partition}`),
+    /** Ends a drop whose partition is not among these: an operator dropped it by hand. */
+    forgetWithout: (existing: ReadonlyArray<TimePartition>) =>
+      executed(sql`
+        DELETE FROM usage_drops WHERE NOT partition = ANY (${existing.map(({ name }) => name)}::text[])`),
   }
 })
 
