@@ -18,6 +18,10 @@ const groups = [
     test: /node_modules[\\/]@tanstack[\\/](react-router|router-core|history|react-query|query-core|react-store|store)[\\/]/,
     priority: 8,
   },
+  // What the first page needs stays with it, and not with the widgets of screens.
+  { name: "start", tags: ["$initial"], priority: 7 },
+  // One file in place of twenty small ones.
+  { name: "widgets", test: /[\\/](node_modules|widgets|kernel)[\\/]/, minShareCount: 2, priority: 1 },
 ]
 
 export default defineConfig({

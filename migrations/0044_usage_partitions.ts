@@ -4,7 +4,7 @@ import { statements } from "./statements.ts"
 // reads no rows if a valid constraint `usage_events_boundary` says that all are before the boundary. The new table has no
 // indexes of its own: each partition has the key and the index of the old table, so nothing is built. A statement of the release
 // before finds the new table by the name. `usage_events_rest` takes what has no month yet, so that no report fails. Here, only a
-// table without rows is converted; `keyshelf migrate` does it for others, afterwards and step by step (ADR 13).
+// table without rows is converted; `keyshelf migrate` does it for others, afterwards and step by step (ADR 14).
 //
 // `usage_days` are the sums of events that are dropped with their month: by day in UTC, of each total. `at_start` has the events at
 // the first instant of the day, which a check as of midnight counts. `counted` and what follows it are those of the events

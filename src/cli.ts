@@ -12,6 +12,7 @@ import { demoCommand } from "./cli/Demo.ts"
 import { doctorCommand } from "./cli/Doctor.ts"
 import { migrateCommand } from "./cli/Migrate.ts"
 import { offlineCommand } from "./cli/Offline.ts"
+import { organizationCommand } from "./cli/Organization.ts"
 import { makeRemoteCommands } from "./cli/remote/Commands.ts"
 import { version } from "./infra/Version.ts"
 import { serve } from "./app/Process.ts"
@@ -43,6 +44,7 @@ const localCommands = [
   credentialCommand,
   doctorCommand,
   auditCommand,
+  organizationCommand,
   openapiCommand,
   demoCommand,
   offlineCommand,

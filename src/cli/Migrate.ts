@@ -2,7 +2,6 @@
 import { Clock, Console, Effect, Layer } from "effect"
 import { Command, Flag } from "effect/cli"
 import type { SqlClient } from "effect/sql"
-import { isSqlError } from "effect/sql/SqlError"
 import type { SqlError } from "effect/sql/SqlError"
 import { migrations } from "../../migrations/index.ts"
 import { convertUsageEvents } from "../domains/usage/partitions/Conversion.ts"
@@ -10,7 +9,7 @@ import * as Database from "../infra/database/Database.ts"
 import { migrateWith } from "../infra/database/Migrations.ts"
 import { Settings } from "../infra/Settings.ts"
 import { databaseExists } from "./EmbeddedState.ts"
-import { CommandFailed } from "./Failure.ts"
+import { CommandFailed, innermost } from "./Failure.ts"
 import * as Schema from "./Schema.ts"
 
 const counted = (count: number) => `${count} ${count === 1 ? "migration" : "migrations"}`
@@ -25,13 +24,6 @@ const withOutput = (sequence: typeof migrations): typeof migrations => {
       yield* Console.log(`Applied ${name} in ${(yield* Clock.currentTimeMillis) - startedAt} ms`)
     })
   return Object.fromEntries(Object.entries(sequence).map(([name, migration]) => [name, printing(name, migration)]))
-}
-
-// The driver wraps the server's error twice; the innermost message is the useful one.
-const innermost = (cause: unknown): string => {
-  if (isSqlError(cause)) return innermost(cause.reason.cause)
-  if (cause instanceof Error) return cause.cause instanceof Error ? innermost(cause.cause) : cause.message
-  return String(cause)
 }
 
 const failed = (error: { readonly cause?: unknown; readonly message: string }) =>

@@ -1,12 +1,13 @@
 /**
- * Generates the OpenAPI documents and `docs/errors.md` from the API definitions, and checks that the committed files
- * are up to date.
+ * Generates the OpenAPI documents, the JSON Schema of catalogues and `docs/errors.md` from the API definitions, and checks that the
+ * committed files are up to date.
  */
 import { Effect, FileSystem, Path, Schema } from "effect"
 import { CoreApi } from "../api/CoreApi.ts"
 import { PlatformApi } from "../api/PlatformApi.ts"
 import { WebhookApi } from "../api/WebhookApi.ts"
 import { packageFile } from "../infra/PackageFiles.ts"
+import { catalogSchema } from "./CatalogSchema.ts"
 import { errorsPage } from "./ErrorsPage.ts"
 import { documentOf } from "./Documented.ts"
 import { addEvents } from "./Webhooks.ts"
@@ -21,6 +22,7 @@ export const documents = (): Readonly<Record<string, string>> => ({
   "openapi/core.json": text(documentOf(CoreApi)),
   "openapi/platform.json": text(documentOf(PlatformApi)),
   "openapi/webhooks.json": text(documentOf(addEvents(WebhookApi))),
+  "openapi/catalog.json": text(catalogSchema()),
   "docs/errors.md": errorsPage([CoreApi, PlatformApi, WebhookApi]),
 })
 

@@ -8,6 +8,7 @@ import { text } from "node:stream/consumers"
 export const root = resolve(import.meta.dirname, "../..")
 
 /** Reads a file of `clients/vectors`, which has this form. */
+// eslint-disable-next-line typescript/no-unnecessary-type-parameters -- the file has the form that the caller names
 export const readVectors = <A>(name: string): A =>
   JSON.parse(readFileSync(join(root, `clients/vectors/${name}.json`), "utf8"))
 

@@ -2,6 +2,10 @@ import { layer } from "@effect/vitest"
 import * as Budgets from "./suites/Budgets.ts"
 import * as Forms from "./suites/Forms.ts"
 import * as Catalogue from "./suites/Catalogue.ts"
+import * as Delivery from "./suites/Delivery.ts"
+import * as Limits from "./suites/Limits.ts"
+import * as Matrix from "./suites/Matrix.ts"
+import * as Operator from "./suites/Operator.ts"
 import * as Questions from "./suites/Questions.ts"
 import * as Screens from "./suites/Screens.ts"
 import * as SignIn from "./suites/SignIn.ts"
@@ -15,11 +19,15 @@ if (whyNoBrowser === undefined) {
   layer(World.layer, { excludeTestServices: true, timeout: "90 seconds" })("the console", (it) => {
     SignIn.suite(it)
     Screens.suite(it)
+    Operator.suite(it)
+    Matrix.suite(it)
+    Limits.suite(it)
     States.suite(it)
     Questions.suite(it)
     Writing.suite(it)
     Forms.suite(it)
     Catalogue.suite(it)
+    Delivery.suite(it)
   })
 }
 

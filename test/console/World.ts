@@ -1,4 +1,5 @@
 /** What all tests of the console share: the service as a process, an OpenID provider, a furnished organization and a browser. */
+import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { spawnSync } from "node:child_process"
 import { readdirSync, statSync } from "node:fs"
@@ -6,6 +7,7 @@ import { join, resolve } from "node:path"
 import type { Page } from "playwright-core"
 import { Stage } from "../../src/demo/Demo.ts"
 import { furnish } from "../../src/demo/Furnish.ts"
+import * as EmbeddedPostgres from "../../src/infra/embedded/EmbeddedPostgres.ts"
 import * as Browser from "../support/Browser.ts"
 import { request } from "../support/http.ts"
 import type { HttpResponse } from "../support/http.ts"
@@ -80,6 +82,14 @@ export class World extends Context.Service<
     readonly call: Call
     /** A token of the furnished organization with these scopes. */
     readonly tokenWith: (scopes: ReadonlyArray<string>) => Effect.Effect<string>
+    /** A new organization with nothing in it. */
+    readonly tenant: (name: string) => Effect.Effect<Tenant>
+    /** Runs a statement in the service's database, for records that would take too long by the API. */
+    readonly sql: (statement: string, parameters: ReadonlyArray<unknown>) => Effect.Effect<void>
+    /** Calls the Platform API as the operator; paths begin below `/api/platform`. */
+    readonly asOperator: (method: string, path: string, body?: object) => Effect.Effect<HttpResponse>
+    /** A platform credential with these scopes. */
+    readonly platformCredential: (scopes: ReadonlyArray<string>) => Effect.Effect<string>
   }
 >()("keyshelf/test/console/World") {
   static readonly layer = Layer.effect(
@@ -132,14 +142,37 @@ export class World extends Context.Service<
       })
       yield* call("POST", "/customers", { name: "From the pipeline", slug: "from-the-pipeline" }, issued.body.token)
       yield* link(call)
-      const none = (yield* asOperator("POST", "/organizations", { name: "Nothing yet" })).body.id
+      yield* call("POST", "/licenses/team/migrations", { toLicenseSlug: "team-2", at: "2099-01-01T00:00:00Z" })
+      // A person, for the operator's screens.
+      const user = yield* asOperator("POST", "/users", { name: "Grace Hopper", email: "grace@example.com" })
+      yield* asOperator("POST", `/organizations/${organizationId}/memberships`, {
+        userId: user.body.id,
+        role: "MEMBER",
+      })
+      const tenant = Effect.fnUntraced(function* (name: string) {
+        const { body } = yield* asOperator("POST", "/organizations", { name })
+        return { organizationId: String(body.id), token: yield* mint(body.id) }
+      })
+      const database = Layer.unwrap(
+        EmbeddedPostgres.run({ dataDir: join(settings.SERVICE_DATA_DIR, "postgres"), whenRunning: "attach" }).pipe(
+          Effect.map(({ url }) => PgClient.layer({ url, maxConnections: 1 })),
+          Effect.orDie,
+        ),
+      )
       const browser = yield* Browser.launch
       return World.of({
         core,
         platform,
         operator,
         furnished: { organizationId, token },
-        empty: { organizationId: none, token: yield* mint(none) },
+        empty: yield* tenant("Nothing yet"),
+        tenant,
+        sql: (statement, parameters) =>
+          Effect.flatMap(PgClient.PgClient, (client) => client.unsafe(statement, parameters)).pipe(
+            Effect.provide(database),
+            Effect.asVoid,
+            Effect.orDie,
+          ),
         browser: {
           newTab: (options) =>
             Effect.tap(browser.newTab({ reducedMotion: "reduce", ...options }), ({ page }) =>
@@ -148,17 +181,28 @@ export class World extends Context.Service<
         },
         call,
         tokenWith: (scopes) => mint(organizationId, scopes),
+        asOperator,
+        platformCredential: (scopes) =>
+          asOperator("POST", "/credentials", { name: `console ${crypto.randomUUID()}`, scopes }).pipe(
+            Effect.map(({ body }): string => body.token),
+          ),
       })
     }),
   )
 }
 
-/** Signs in with a pasted token, and keeps it, so that the page can be loaded again. */
-export const signIn = async (page: Page, origin: string, credential: string, path = "/console"): Promise<void> => {
+/** Signs in with a pasted token, and keeps it unless told otherwise, so that the page can be loaded again. */
+export const signIn = async (
+  page: Page,
+  origin: string,
+  credential: string,
+  path = "/console",
+  isKept = true,
+): Promise<void> => {
   await page.goto(origin + path)
   await page.getByLabel(/^(Access token|Platform credential)/).fill(credential)
   const keep = page.getByText("Keep it until this tab is closed")
-  if ((await keep.count()) > 0) await keep.click()
+  if (isKept && (await keep.count()) > 0) await keep.click()
   await page.getByRole("button", { name: "Sign in" }).click()
   await page.locator("main#main").waitFor()
 }
@@ -174,3 +218,18 @@ export const settled = async (page: Page): Promise<void> => {
   await page.locator("main h1, main .empty, main .failure").first().waitFor()
   await page.locator(".loading").first().waitFor({ state: "detached" })
 }
+
+/**
+ * Waits in the page until a condition is true. Playwright's own way evaluates the text again and again in the page, which the policy
+ * forbids.
+ */
+export const until = (page: Page, condition: string): Promise<void> =>
+  page.evaluate(`new Promise((done, fail) => {
+    const end = performance.now() + ${MAX_WAIT_MS}
+    const look = () => {
+      if (${condition}) done()
+      else if (performance.now() > end) fail(new Error(${JSON.stringify(`Not true in time: ${condition}`)}))
+      else requestAnimationFrame(look)
+    }
+    look()
+  })`)

@@ -1,5 +1,7 @@
 import { assert, describe, it, layer } from "@effect/vitest"
 import { ConfigProvider, Context, Effect, Layer, Option } from "effect"
+import { createHash } from "node:crypto"
+import { readFileSync } from "node:fs"
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
@@ -7,6 +9,7 @@ import { pathToFileURL } from "node:url"
 import { brotliCompressSync, gunzipSync, gzipSync } from "node:zlib"
 import * as Console from "../../src/http/routes/console/Console.ts"
 import { CurrentConsoleFiles, read } from "../../src/http/routes/console/ConsoleFiles.ts"
+import { policyFor } from "../../src/http/routes/console/SecurityHeaders.ts"
 import * as OpenIdKeys from "../../src/infra/outbound/OpenIdKeys.ts"
 import { Settings } from "../../src/infra/Settings.ts"
 import { version } from "../../src/infra/Version.ts"
@@ -253,6 +256,17 @@ layer(service, { excludeTestServices: true })("the console", (it) => {
       }
     }),
   )
+})
+
+describe("the content security policy", () => {
+  it("allows the style by which the installed React Aria locks scrolling on iPhones", () => {
+    const file = "node_modules/react-aria/dist/private/overlays/usePreventScroll.mjs"
+    const source = readFileSync(join(import.meta.dirname, "../..", file), "utf8")
+    const [, style] = /style\.textContent = `([^`]+)`\.trim\(\)/.exec(source) ?? []
+    assert.isDefined(style)
+    const hash = createHash("sha256").update(style.trim()).digest("base64")
+    assert.include(policyFor([]), `style-src 'self' 'sha256-${hash}';`)
+  })
 })
 
 describe("SERVICE_WEBHOOKS_URL", () => {

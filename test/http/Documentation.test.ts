@@ -8,7 +8,13 @@ import { TestService } from "../support/TestService.ts"
 const REFERENCES = ["/docs", "/docs/core", "/docs/platform", "/docs/webhooks"]
 const GUIDES = ["/docs/pages", "/docs/pages/usage", "/docs/pages/adr/0002-dependencies"]
 const SCRIPTS = ["/docs/viewer.js", "/docs/start.js", "/docs/search.js"]
-const DOCUMENTS = ["/openapi.json", "/openapi/platform.json", "/openapi/webhooks.json", "/docs/search.json"]
+const DOCUMENTS = [
+  "/openapi.json",
+  "/openapi/platform.json",
+  "/openapi/webhooks.json",
+  "/openapi/catalog.json",
+  "/docs/search.json",
+]
 const ALL = [...REFERENCES, ...GUIDES, ...SCRIPTS, ...DOCUMENTS, "/docs/style.css"]
 
 /** The directives of a content security policy. */

@@ -28,6 +28,11 @@ export const NOT_RUN: ReadonlyArray<NotRun> = [
     reason: "It installs packages from a registry. test/client/Package.test.ts does the same.",
   },
   {
+    page: "docs/event-bridge.md",
+    begins: "export KEYSHELF_URL=https://keyshelf.example.com KEYSHELF_TOKEN=ksh_...",
+    reason: "It does not end, and needs NATS. test/cli/remote/Bridge.test.ts runs it.",
+  },
+  {
     page: "docs/feature-flags.md",
     begins:
       'openfeature pull --provider-url https://keyshelf.example.com/api --auth-token "$KEYSHELF_TOKEN" --no-prompt',
@@ -42,6 +47,11 @@ export const NOT_RUN: ReadonlyArray<NotRun> = [
     page: "docs/gateways.md",
     begins: "KEYSHELF_GATEWAY=api.example.com KEYSHELF_CORE=127.0.0.1:8080 KEYSHELF_INTERNAL=127.0.0.1:8082 \\",
     reason: SERVES,
+  },
+  {
+    page: "docs/moving-organizations.md",
+    begins: "keyshelf organization export --organization acme --file acme.keyshelf.gz     # at the source",
+    reason: "It needs two installations. test/maintenance/OrganizationMove.test.ts runs these commands.",
   },
   { page: "docs/operating.md", begins: "npm ci && npm start", reason: INSTALLS },
   {

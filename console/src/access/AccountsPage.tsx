@@ -5,14 +5,12 @@ import { useState } from "react"
 import type { Item } from "../kernel/Contract.ts"
 import { useRows } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
-import { t as common } from "../kernel/texts.en.ts"
 import { Button } from "../widgets/Button.tsx"
 import { DataTable } from "../widgets/DataTable.tsx"
 import type { Column } from "../widgets/DataTable.tsx"
-import { nameColumn } from "../widgets/records/Columns.tsx"
+import { createdColumn, nameColumn } from "../widgets/records/Columns.tsx"
 import { PageHead } from "../widgets/Page.tsx"
 import { Empty, ReadOnly } from "../widgets/States.tsx"
-import { Moment } from "../widgets/Tag.tsx"
 import { CreateAccount } from "./AccountForms.tsx"
 import { t } from "./texts.en.ts"
 
@@ -21,17 +19,7 @@ type Account = Item<"GET /api/service-accounts">
 const columns: ReadonlyArray<Column<Account>> = [
   nameColumn("serviceAccount", "2fr"),
   { id: "external", title: t.externalId, width: "1.5fr", cell: ({ externalId }) => externalId },
-  {
-    id: "created",
-    title: common.common.created,
-    width: "1.5fr",
-    cell: ({ createdAt, createdBy }) => (
-      <>
-        <Moment at={createdAt} relative />
-        <span className="sub">{common.common.by(createdBy.name)}</span>
-      </>
-    ),
-  },
+  createdColumn,
 ]
 
 export const Page = () => {

@@ -1,23 +1,31 @@
 /** Issuing, rotating and revoking a token. The secret of a new token is shown once. */
 import { useState } from "react"
-import { Problem } from "../kernel/Api.ts"
-import type { ServiceAccount, Token } from "../kernel/Contract.ts"
+import type { Body, ServiceAccount, Token } from "../kernel/Contract.ts"
 import { momentOfInput } from "../kernel/Formats.ts"
 import { useWrite } from "../kernel/Queries.ts"
+import { modules } from "../kernel/Scopes.ts"
 import { t as common } from "../kernel/texts.en.ts"
 import { SelectField, TextField } from "../widgets/forms/Fields.tsx"
 import { ConfirmDialog, errorAt, FormDialog } from "../widgets/forms/Form.tsx"
-import { ScopeGrid } from "./Scopes.tsx"
-import type { TokenScope } from "./Scopes.tsx"
+import { ScopeGrid } from "../widgets/forms/ScopeGrid.tsx"
+import type { ScopeKinds } from "../widgets/forms/ScopeGrid.tsx"
+import { UnseenSecret } from "../widgets/records/Tokens.tsx"
 import { t } from "./texts.en.ts"
 
 const STALE = { stale: ["/api/service-accounts"] }
 
-/** The token was made, but its secret did not arrive, and is not sent again. */
-const Unseen = ({ error }: { readonly error: unknown }) =>
-  error instanceof Problem && error.code === "IdempotencyKey.SecretNotReplayable" ? (
-    <p className="danger-text">{t.unseen}</p>
-  ) : null
+type TokenScope = Body<"POST /api/service-accounts/:serviceAccountSlug/tokens">["scopes"][number]
+
+const kinds: ScopeKinds<TokenScope> = {
+  actions: ["read", "write"],
+  modules,
+  presets: [
+    { title: t.preset.readAll, scopes: ["read:*"] },
+    { title: t.preset.writeAll, scopes: ["write:*"] },
+    { title: t.preset.deploy, scopes: ["write:releases", "write:components", "write:deployment_zones"] },
+    { title: t.preset.none, scopes: [] },
+  ],
+}
 
 export const IssueToken = ({
   account,
@@ -66,9 +74,8 @@ export const IssueToken = ({
         onChange={setExpires}
         error={errorAt(write.error, "expiresAt")}
       />
-      <ScopeGrid chosen={scopes} onChange={setScopes} error={errorAt(write.error, "scopes")} />
-      {scopes.length === 0 && <p className="muted">{t.noScopes}</p>}
-      <Unseen error={write.error} />
+      <ScopeGrid kinds={kinds} chosen={scopes} onChange={setScopes} error={errorAt(write.error, "scopes")} />
+      <UnseenSecret error={write.error} />
     </FormDialog>
   )
 }
@@ -111,7 +118,7 @@ export const RotateToken = ({
         onChange={setGrace}
         choices={graces.map((id) => ({ id, title: t.graces[id] }))}
       />
-      <Unseen error={write.error} />
+      <UnseenSecret error={write.error} />
     </FormDialog>
   )
 }

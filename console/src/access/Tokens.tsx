@@ -9,9 +9,10 @@ import { Button } from "../widgets/Button.tsx"
 import { DataTable } from "../widgets/DataTable.tsx"
 import type { Column } from "../widgets/DataTable.tsx"
 import { SecretDialog } from "../widgets/Secret.tsx"
-import { ValidityTag, validityOf } from "../widgets/records/Validity.tsx"
+import { RowAction } from "../widgets/records/RowAction.tsx"
+import { tokenColumns } from "../widgets/records/Tokens.tsx"
+import { validityOf } from "../widgets/records/Validity.tsx"
 import { Empty } from "../widgets/States.tsx"
-import { Moment } from "../widgets/Tag.tsx"
 import { t } from "./texts.en.ts"
 import { IssueToken, RevokeToken, RotateToken } from "./TokenDialogs.tsx"
 
@@ -20,44 +21,6 @@ type Opened =
   | { readonly kind: "rotate"; readonly token: Token }
   | { readonly kind: "revoke"; readonly token: Token }
   | { readonly kind: "secret"; readonly secret: string }
-
-const columns: ReadonlyArray<Column<Token>> = [
-  {
-    id: "name",
-    title: t.token,
-    width: "1.6fr",
-    cell: ({ lastFour, name }) => (
-      <>
-        {name}
-        <span className="sub">...{lastFour}</span>
-      </>
-    ),
-  },
-  { id: "scopes", title: t.scopes, width: "2.2fr", cell: ({ scopes }) => scopes.join(", ") },
-  {
-    id: "used",
-    title: t.lastUsed,
-    width: "1fr",
-    cell: ({ lastUsedAt }) => (lastUsedAt === null ? t.neverUsed : <Moment at={lastUsedAt} relative />),
-  },
-  {
-    id: "expires",
-    title: common.common.expires,
-    width: "1fr",
-    cell: ({ expiresAt }) => (expiresAt === null ? common.common.never : <Moment at={expiresAt} relative />),
-  },
-  {
-    id: "state",
-    title: common.common.state,
-    width: "1.2fr",
-    cell: (token) => (
-      <>
-        <ValidityTag of={token} texts={t.states} />
-        {token.revokedBy !== null && <span className="sub">{t.revokedBy(token.revokedBy.name)}</span>}
-      </>
-    ),
-  },
-]
 
 export const Tokens = ({ account }: { readonly account: ServiceAccount }) => {
   const rows = useRows("GET /api/service-accounts/:serviceAccountSlug/tokens", {
@@ -75,12 +38,16 @@ export const Tokens = ({ account }: { readonly account: ServiceAccount }) => {
     cell: (token) =>
       validityOf(token) === "valid" ? (
         <span className="inline">
-          <Button look="quiet" onPress={() => setOpened({ kind: "rotate", token })}>
-            {common.common.rotate} <span className="visually-hidden">{token.name}</span>
-          </Button>
-          <Button look="quiet" onPress={() => setOpened({ kind: "revoke", token })}>
-            {common.common.revoke} <span className="visually-hidden">{token.name}</span>
-          </Button>
+          <RowAction
+            title={common.common.rotate}
+            of={token.name}
+            onPress={() => setOpened({ kind: "rotate", token })}
+          />
+          <RowAction
+            title={common.common.revoke}
+            of={token.name}
+            onPress={() => setOpened({ kind: "revoke", token })}
+          />
         </span>
       ) : null,
   }
@@ -95,7 +62,7 @@ export const Tokens = ({ account }: { readonly account: ServiceAccount }) => {
       )}
       <DataTable
         label={t.tabs.tokens}
-        columns={mayWrite ? [...columns, actions] : columns}
+        columns={mayWrite ? [...tokenColumns, actions] : tokenColumns}
         rows={rows}
         rowKey={({ id }) => id}
         empty={<Empty title={t.noTokens}>{t.noTokensDetail}</Empty>}

@@ -61,6 +61,12 @@ const coreScreens: ReadonlyArray<AnyRoute> = [
   screen("/metadata-fields/$slug", () => import("../metadata/FieldPage.tsx"), "read:metadata_fields"),
   screen("/connectors", () => import("../connectors/ConnectorsPage.tsx"), "read:organizations"),
   screen("/connectors/$slug", () => import("../connectors/ConnectorPage.tsx"), "read:organizations"),
+  screen("/releases", () => import("../releases/ReleasesPage.tsx"), "read:releases"),
+  screen("/releases/$slug", () => import("../releases/ReleasePage.tsx"), "read:releases"),
+  screen("/components", () => import("../releases/ComponentsPage.tsx"), "read:components"),
+  screen("/components/$slug", () => import("../releases/ComponentPage.tsx"), "read:components"),
+  screen("/flags", () => import("../flags/FlagsPage.tsx"), "read:feature_flags"),
+  screen("/flags/$slug", () => import("../flags/FlagPage.tsx"), "read:feature_flags"),
   screen("/events", () => import("../events/EventsPage.tsx"), "read:organizations"),
   screen("/webhooks", () => import("../webhooks/WebhooksPage.tsx"), "read:webhooks"),
   screen("/service-accounts", () => import("../access/AccountsPage.tsx"), "read:tokens"),
@@ -72,6 +78,10 @@ const coreScreens: ReadonlyArray<AnyRoute> = [
 
 const platformScreens: ReadonlyArray<AnyRoute> = [
   screen("/organizations", () => import("../operator/OrganizationsPage.tsx"), "read:organizations"),
+  screen("/organizations/$id", () => import("../operator/OrganizationPage.tsx"), "read:organizations"),
+  screen("/users", () => import("../operator/UsersPage.tsx"), "read:users"),
+  screen("/credentials", () => import("../operator/CredentialsPage.tsx"), "read:tokens"),
+  screen("/connectors", () => import("../operator/ConnectorsPage.tsx"), "read:organizations"),
   screen("/settings", () => import("../settings/SettingsPage.tsx")),
   screen("/health", () => import("../operator/HealthPage.tsx")),
 ]

@@ -2,11 +2,13 @@
 import { useState } from "react"
 import type { Instance } from "../kernel/Contract.ts"
 import { inputOfMoment, momentOfInput } from "../kernel/Formats.ts"
-import { orUndefined } from "../kernel/Inputs.ts"
+import { orNull, orNullNumber, orUndefined } from "../kernel/Inputs.ts"
 import { defined, useWrite } from "../kernel/Queries.ts"
+import { useCan } from "../kernel/Scopes.ts"
 import { t as common } from "../kernel/texts.en.ts"
 import { TextField } from "../widgets/forms/Fields.tsx"
 import { errorAt, FormDialog } from "../widgets/forms/Form.tsx"
+import { RecordField, ZoneField } from "../widgets/records/RecordField.tsx"
 import { t } from "./texts.en.ts"
 
 const FIELDS = [
@@ -17,6 +19,7 @@ const FIELDS = [
   "startLicenseDate",
   "endLicenseDate",
   "graceDays",
+  "deploymentZoneId",
   "description",
 ] as const
 type Values = Readonly<Record<(typeof FIELDS)[number], string>>
@@ -29,6 +32,7 @@ const initial = (instance: Instance | undefined, customer: string): Values => ({
   startLicenseDate: inputOfMoment(instance?.startLicenseDate ?? new Date().toISOString()),
   endLicenseDate: inputOfMoment(instance?.endLicenseDate),
   graceDays: instance?.graceDays?.toString() ?? "",
+  deploymentZoneId: instance?.deploymentZoneId ?? "",
   description: instance?.description ?? "",
 })
 
@@ -36,9 +40,10 @@ const bodyOf = (values: Values) => ({
   name: values.name,
   startLicenseDate: momentOfInput(values.startLicenseDate) ?? "",
   endLicenseDate: momentOfInput(values.endLicenseDate) ?? null,
-  graceDays: values.graceDays.trim() === "" ? null : Number(values.graceDays),
-  description: values.description.trim() === "" ? null : values.description,
+  graceDays: orNullNumber(values.graceDays),
+  description: orNull(values.description),
   licenseSlug: values.licenseSlug.trim(),
+  deploymentZoneId: orNull(values.deploymentZoneId),
 })
 
 export const InstanceForm = ({
@@ -58,6 +63,7 @@ export const InstanceForm = ({
     stale: ["/api/instances"],
     done: () => onSaved(values.slug),
   })
+  const mayReadZones = useCan("read:deployment_zones")
   const isNew = instance === undefined
   const write = isNew ? create : update
   const field = (name: (typeof FIELDS)[number]) => ({
@@ -92,17 +98,18 @@ export const InstanceForm = ({
       {isNew && (
         <div className="form-row">
           <TextField label={common.common.slug} hint={common.common.slugHint} isCode {...field("slug")} />
-          <TextField label={t.customer} hint={t.customerHint} isRequired isCode {...field("customerSlug")} />
+          <RecordField kind="customer" label={t.customer} hint={t.customerHint} isRequired {...field("customerSlug")} />
         </div>
       )}
       <div className="form-row">
-        <TextField label={t.license} hint={t.licenseHint} isRequired isCode {...field("licenseSlug")} />
+        <RecordField kind="license" label={t.license} hint={t.licenseHint} isRequired {...field("licenseSlug")} />
         <TextField kind="decimal" label={t.graceDays} hint={t.graceHint} {...field("graceDays")} />
       </div>
       <div className="form-row">
         <TextField kind="datetime-local" label={t.starts} isRequired {...field("startLicenseDate")} />
         <TextField kind="datetime-local" label={t.ends} hint={t.endsHint} {...field("endLicenseDate")} />
       </div>
+      {mayReadZones && <ZoneField label={t.zone} hint={t.zoneHint} {...field("deploymentZoneId")} />}
       <TextField label={common.common.description} {...field("description")} />
     </FormDialog>
   )

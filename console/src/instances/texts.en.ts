@@ -17,6 +17,7 @@ export const t = {
   graceHint: "Access after the end. Empty: as the license says",
   term: "Term",
   zone: "Zone",
+  zoneHint: "Where it runs. Empty: in none of your zones",
   openEnded: "no end",
   filters: { ended: "Ended", ending: "Ends in 30 days", term: "Term" },
   states: {

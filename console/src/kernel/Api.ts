@@ -92,9 +92,10 @@ const problemOf = async (response: Response): Promise<Problem> => {
   const body = await response.json().catch(() => ({}))
   return new Problem(
     response.status,
-    body.code ?? `HTTP ${response.status}`,
+    // The evaluation of flags has the error bodies of OFREP.
+    body.code ?? body.errorCode ?? `HTTP ${response.status}`,
     body.title ?? "The service answered with an error",
-    body.detail ?? response.statusText,
+    body.detail ?? body.errorDetails ?? response.statusText,
     {
       errors: body.errors ?? [],
       impact: body.impact,

@@ -7,7 +7,7 @@ import {
   useQuery,
   useQueryClient,
 } from "@tanstack/react-query"
-import { useRef } from "react"
+import { useEffect, useRef, useState } from "react"
 import { call, Problem } from "./Api.ts"
 import type { Answer, Item, Operation, Request } from "./Contract.ts"
 
@@ -151,16 +151,51 @@ export const useRows = <O extends ListOperation>(
     isLoadingMore: query.isFetchingNextPage,
     error: query.error,
     loadMore: () => {
-      if (query.hasNextPage && !query.isFetchingNextPage) void query.fetchNextPage()
+      // Several places may want the next page of one list: the first request serves all.
+      if (query.hasNextPage && !query.isFetchingNextPage) void query.fetchNextPage({ cancelRefetch: false })
     },
     retry: () => void query.refetch(),
   }
+}
+
+/** Reads all pages of a list, for lists whose records are named by others. */
+export const useAllRows = <T>(rows: Rows<T>, when = true): Rows<T> => {
+  const { error, hasMore, isLoadingMore, loadMore } = rows
+  useEffect(() => {
+    if (when && hasMore && !isLoadingMore && error === null) loadMore()
+  }, [when, hasMore, isLoadingMore, error, loadMore])
+  return rows
+}
+
+/**
+ * The rows that match a filter which the service does not have: all pages are read for it. Without `matches`, all rows.
+ * As long as more is read and nothing matches, there are no rows rather than none that match.
+ */
+export const useMatching = <T>(rows: Rows<T>, matches: ((row: T) => boolean) | undefined): Rows<T> => {
+  useAllRows(rows, matches !== undefined)
+  if (matches === undefined) return rows
+  const found = rows.rows?.filter(matches)
+  return { ...rows, rows: found?.length === 0 && rows.hasMore ? undefined : found }
+}
+
+const QUIET_MS = 250
+
+/** What was typed, a moment after the last key. */
+export const useQuiet = (text: string): string => {
+  const [quiet, setQuiet] = useState(text)
+  useEffect(() => {
+    const timer = setTimeout(() => setQuiet(text), QUIET_MS)
+    return () => clearTimeout(timer)
+  }, [text])
+  return quiet
 }
 
 interface WriteOptions<O extends Operation> {
   readonly done?: (answer: Answer<O>, request: Request<O>) => void
   /** Paths whose answers the change makes stale; all by default. */
   readonly stale?: ReadonlyArray<string>
+  /** The path of the record that the change removes, if the page of the record is open. What was read below it is not read again. */
+  readonly gone?: string
 }
 
 /** Whether the service may have made a change without the answer arriving. */
@@ -170,7 +205,7 @@ const isUnknown = (error: unknown): boolean => error instanceof Problem && (erro
  * Changes something. A POST keeps its `Idempotency-Key` until its outcome is known: if the answer is lost, sending the same again
  * happens once. Other writes are not repeated.
  */
-export const useWrite = <O extends Operation>(operation: O, { done, stale }: WriteOptions<O> = {}) => {
+export const useWrite = <O extends Operation>(operation: O, { done, gone, stale }: WriteOptions<O> = {}) => {
   const queries = useQueryClient()
   const pending = useRef<{ readonly key: string; readonly text: string }>(undefined)
   // Set at once, unlike the state of the mutation: the second press of a double click comes before the page is drawn again.
@@ -190,11 +225,13 @@ export const useWrite = <O extends Operation>(operation: O, { done, stale }: Wri
       }
     },
     onSuccess: (answer, request) => {
-      void queries.invalidateQueries(
-        stale === undefined
-          ? {}
-          : { predicate: ({ queryKey }) => stale.some((path) => String(queryKey[0]).startsWith(path)) },
-      )
+      void queries.invalidateQueries({
+        predicate: ({ queryKey: [key] }) => {
+          const path = String(key)
+          const isGone = gone !== undefined && (path === gone || path.startsWith(`${gone}/`))
+          return !isGone && (stale?.some((one) => path.startsWith(one)) ?? true)
+        },
+      })
       done?.(answer, request)
     },
     onSettled: () => {

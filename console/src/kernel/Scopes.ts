@@ -1,7 +1,7 @@
 /** What a caller may do. The rules are those of the service (`src/kernel/contract/Scope.ts`), which decides again. */
 import { useSession } from "./Session.ts"
 
-type Action = "read" | "write" | "delete"
+export type Action = "read" | "write" | "delete"
 
 /** Modules of the Core API, for the grid of scopes. */
 export const modules = [
@@ -19,7 +19,12 @@ export const modules = [
   "tokens",
 ] as const
 
-export type Scope = `${Action}:${(typeof modules)[number] | "memberships" | "users" | "*"}`
+/** Modules of the Platform API. */
+export const platformModules = [...modules, "memberships", "users"] as const
+
+export type Module = (typeof platformModules)[number]
+
+export type Scope = `${Action}:${Module | "*"}`
 
 const partsOf = (scope: string): readonly [string, string] => {
   const colon = scope.indexOf(":")

@@ -52,7 +52,7 @@ export const t = {
   versions: {
     choose: "Compare",
     other: "Version of another family",
-    add: "Add",
+    add: "Compare",
     differences: "Only differences",
     differs: "Differs",
     none: "Not granted",

@@ -15,7 +15,7 @@ import { FilterField } from "../widgets/forms/FilterField.tsx"
 import { SelectField } from "../widgets/forms/Fields.tsx"
 import { Facts } from "../widgets/Page.tsx"
 import { ListLink } from "../widgets/records/Links.tsx"
-import { EmptyList, Failure } from "../widgets/States.tsx"
+import { EmptyList, Failure, ReadOnly } from "../widgets/States.tsx"
 import { Code, Moment, Tag } from "../widgets/Tag.tsx"
 import type { Tone } from "../widgets/Tag.tsx"
 import { t as common } from "../kernel/texts.en.ts"
@@ -166,6 +166,7 @@ export const History = () => {
         </div>
         {mayWrite && endpoints.length > 0 && <Button onPress={() => setRecovering(true)}>{t.recoverSince}</Button>}
       </div>
+      {!mayWrite && <ReadOnly />}
       {event !== "" && eventFilter === undefined && <p className="field-error">{t.unknownEvent}</p>}
       {recovered !== undefined && <p className="read-only">{t.recovered(recovered)}</p>}
       {retry.error !== null && <Failure error={retry.error} />}

@@ -14,6 +14,8 @@ export interface ButtonProps {
   readonly isPending?: boolean
   readonly form?: string
   readonly autoFocus?: boolean
+  /** What a screen reader says instead of the text, where the same text stands in several rows. It begins with the text. */
+  readonly label?: string
   readonly ref?: Ref<HTMLButtonElement>
 }
 
@@ -21,8 +23,12 @@ export interface ButtonProps {
  * A button with text. React Aria's own pending state leaves an announcement behind that names an element which may be gone, so the
  * state is only shown; the one who sends ignores further presses.
  */
-export const Button = ({ children, icon, isPending = false, look = "normal", ...rest }: ButtonProps) => (
-  <AriaButton {...rest} className={isPending ? `button pending ${look}` : `button ${look}`}>
+export const Button = ({ children, icon, isPending = false, label, look = "normal", ...rest }: ButtonProps) => (
+  <AriaButton
+    {...rest}
+    className={isPending ? `button pending ${look}` : `button ${look}`}
+    {...(label === undefined ? {} : { "aria-label": label })}
+  >
     {icon}
     <span>{children}</span>
   </AriaButton>
@@ -33,12 +39,19 @@ export const IconButton = ({
   icon,
   label,
   onPress,
+  ref,
 }: {
   readonly icon: ReactNode
   readonly label: string
   readonly onPress?: () => void
+  readonly ref?: Ref<HTMLButtonElement>
 }) => (
-  <AriaButton className="button icon" aria-label={label} {...(onPress === undefined ? {} : { onPress })}>
+  <AriaButton
+    className="button icon"
+    aria-label={label}
+    {...(onPress === undefined ? {} : { onPress })}
+    {...(ref === undefined ? {} : { ref })}
+  >
     {icon}
   </AriaButton>
 )

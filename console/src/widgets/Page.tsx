@@ -69,3 +69,11 @@ export const Facts = ({ items }: { readonly items: ReadonlyArray<readonly [name:
       ))}
   </dl>
 )
+
+/** What happened just before, above the content of a screen. */
+export const Notice = ({ children, title }: { readonly title: string; readonly children: ReactNode }) => (
+  <div className="notice" role="status">
+    <p className="empty-title">{title}</p>
+    <p>{children}</p>
+  </div>
+)

@@ -1,40 +1,87 @@
-/** One zone: which release runs there, since when, and what ran before. */
-import type { Item, Zone } from "../kernel/Contract.ts"
-import { useRead, useRows } from "../kernel/Queries.ts"
+/** One zone: which release runs there, since when, what ran before, and who uses it. */
+import { useNavigate } from "@tanstack/react-router"
+import { Ellipsis } from "lucide-react"
+import { useState } from "react"
+import { call } from "../kernel/Api.ts"
+import type { DryRun, Instance, Item, Release, Zone } from "../kernel/Contract.ts"
+import { formatMinute } from "../kernel/Formats.ts"
+import { useRead, useRows, useWrite } from "../kernel/Queries.ts"
+import { useCan } from "../kernel/Scopes.ts"
+import { t as common } from "../kernel/texts.en.ts"
 import { usePathName, useUrl } from "../kernel/Url.ts"
+import { Button } from "../widgets/Button.tsx"
 import { DataTable } from "../widgets/DataTable.tsx"
 import type { Column } from "../widgets/DataTable.tsx"
+import { Menu } from "../widgets/Menu.tsx"
 import { PageHead } from "../widgets/Page.tsx"
+import { nameColumn } from "../widgets/records/Columns.tsx"
 import { EventList } from "../widgets/records/EventList.tsx"
-import { ListLink } from "../widgets/records/Links.tsx"
+import { ImpactDialog } from "../widgets/records/ImpactDialog.tsx"
+import { ActorLink, ListLink, RecordLink } from "../widgets/records/Links.tsx"
 import { t as records } from "../widgets/records/texts.en.ts"
-import { Empty, Read } from "../widgets/States.tsx"
+import { Empty, NotAllowed, Read, ReadOnly } from "../widgets/States.tsx"
 import { Tabs } from "../widgets/Tabs.tsx"
 import { Code, Moment, Tag } from "../widgets/Tag.tsx"
+import { DeployDialog, WithdrawDialog } from "./DeployDialogs.tsx"
+import { useReleases } from "./Releases.ts"
 import { ZoneMetadata } from "./ZoneMetadata.tsx"
 import { t } from "./texts.en.ts"
+import { ZoneForm } from "./ZoneForm.tsx"
 
 type Deployment = Item<"GET /api/deployment-zones/:deploymentZoneSlug/deployments">
 
-const Timeline = ({ zone }: { readonly zone: Zone }) => {
+const Timeline = ({
+  onAgain,
+  releases,
+  zone,
+}: {
+  readonly zone: Zone
+  readonly releases: ReadonlyArray<Release>
+  readonly onAgain: (releaseId: string) => void
+}) => {
   const rows = useRows("GET /api/deployment-zones/:deploymentZoneSlug/deployments", {
     params: { deploymentZoneSlug: zone.slug },
   })
+  const mayDeploy = useCan("write:deployment_zones")
+  // The history names releases that were deleted; only those that are left have a page, and can be deployed.
+  const left = new Set(releases.map(({ id }) => id))
   const newest = rows.rows?.[0]?.id
   const columns: ReadonlyArray<Column<Deployment>> = [
     {
       id: "release",
       title: t.release,
       width: "2fr",
-      cell: ({ id, releaseId, releaseVersion }) => (
+      cell: ({ id, releaseId, releaseSlug, releaseVersion }) => (
         <span className="inline">
-          {releaseVersion}
+          {left.has(releaseId) ? (
+            <RecordLink kind="release" slug={releaseSlug}>
+              {releaseVersion}
+            </RecordLink>
+          ) : (
+            releaseVersion
+          )}
           {id === newest && releaseId === zone.releaseId && <Tag tone="ok">{t.now}</Tag>}
         </span>
       ),
     },
     { id: "deployed", title: t.deployed, width: "1.5fr", cell: ({ deployedAt }) => <Moment at={deployedAt} /> },
-    { id: "by", title: t.by, width: "1.5fr", cell: ({ deployedBy }) => deployedBy.name },
+    { id: "by", title: t.by, width: "1.5fr", cell: ({ deployedBy }) => <ActorLink actor={deployedBy} /> },
+    {
+      id: "actions",
+      title: common.common.actions,
+      width: "130px",
+      isUntitled: true,
+      cell: ({ deployedAt, releaseId, releaseVersion }) =>
+        mayDeploy && left.has(releaseId) && releaseId !== zone.releaseId ? (
+          <Button
+            look="quiet"
+            label={t.againNamed(releaseVersion, formatMinute(deployedAt))}
+            onPress={() => onAgain(releaseId)}
+          >
+            {t.again}
+          </Button>
+        ) : null,
+    },
   ]
   return (
     <DataTable
@@ -47,21 +94,126 @@ const Timeline = ({ zone }: { readonly zone: Zone }) => {
   )
 }
 
+const instanceColumns: ReadonlyArray<Column<Instance>> = [
+  nameColumn("instance", "2.5fr"),
+  {
+    id: "customer",
+    title: t.customer,
+    width: "1.5fr",
+    cell: ({ customerSlug }) => <RecordLink kind="customer" slug={customerSlug} />,
+  },
+  {
+    id: "license",
+    title: t.license,
+    width: "1.5fr",
+    cell: ({ licenseSlug }) => <RecordLink kind="license" slug={licenseSlug} />,
+  },
+]
+
+const Users = ({ zone }: { readonly zone: Zone }) => {
+  const isAllowed = useCan("read:instances")
+  const rows = useRows("GET /api/instances", { query: { zone: zone.slug } }, { when: isAllowed })
+  if (!isAllowed) return <NotAllowed scope="read:instances" />
+  return (
+    <DataTable
+      label={t.instances}
+      columns={instanceColumns}
+      rows={rows}
+      rowKey={({ id }) => id}
+      empty={<Empty title={t.noInstances} />}
+    />
+  )
+}
+
+const DeleteZone = ({ onClose, zone }: { readonly zone: Zone; readonly onClose: () => void }) => {
+  const navigate = useNavigate()
+  const params = { deploymentZoneSlug: zone.slug }
+  const write = useWrite("DELETE /api/deployment-zones/:deploymentZoneSlug", {
+    stale: ["/api/deployment-zones"],
+    done: () => void navigate({ to: "/zones" }),
+  })
+  return (
+    <ImpactDialog
+      title={t.remove(zone.name)}
+      submit={common.common.remove}
+      queryKey={[params]}
+      run={async (signal) => {
+        const answer = await call(
+          "DELETE /api/deployment-zones/:deploymentZoneSlug",
+          { params, query: { dryRun: "true" } },
+          { signal },
+        )
+        return answer as DryRun<"DELETE /api/deployment-zones/:deploymentZoneSlug">
+      }}
+      write={write}
+      onConfirm={() => write.mutate({ params })}
+      onClose={onClose}
+    >
+      <p>{t.removeText}</p>
+    </ImpactDialog>
+  )
+}
+
+type Opened = "edit" | "delete" | "withdraw" | { readonly deploy: string }
+
 const Loaded = ({ zone }: { readonly zone: Zone }) => {
   const [{ tab = "deployments" }, setUrl] = useUrl()
+  const [opened, setOpened] = useState<Opened>()
+  const mayWrite = useCan("write:deployment_zones")
+  const mayChoose = useCan("read:releases")
+  const releases = useReleases()
+  const current = releases.find(({ id }) => id === zone.releaseId)
+  const close = () => setOpened(undefined)
   return (
     <>
-      <PageHead title={zone.name} crumbs={<ListLink to="/zones">{t.title}</ListLink>}>
+      <PageHead
+        title={zone.name}
+        crumbs={<ListLink to="/zones">{t.title}</ListLink>}
+        actions={
+          mayWrite ? (
+            <>
+              {mayChoose && <Button onPress={() => setOpened({ deploy: "" })}>{t.deploy}</Button>}
+              <Button onPress={() => setOpened("edit")}>{common.common.edit}</Button>
+              <Menu
+                label={common.common.moreActions}
+                actions={[
+                  ...(zone.releaseId === null
+                    ? []
+                    : [{ id: "withdraw", title: t.withdraw, run: () => setOpened("withdraw") }]),
+                  { id: "delete", title: common.common.remove, isDangerous: true, run: () => setOpened("delete") },
+                ]}
+              >
+                <Ellipsis aria-hidden size={16} />
+              </Menu>
+            </>
+          ) : undefined
+        }
+      >
         <Code>{zone.slug}</Code>
         <span>{zone.type}</span>
+        {zone.releaseId === null && <span>{t.runsNothing}</span>}
+        {current !== undefined && (
+          <span>
+            {t.runs}{" "}
+            <RecordLink kind="release" slug={current.slug}>
+              {current.version}
+            </RecordLink>
+          </span>
+        )}
         {zone.description !== null && <span>{zone.description}</span>}
       </PageHead>
+      {!mayWrite && <ReadOnly />}
       <Tabs
         label={zone.name}
         selected={tab}
         onSelect={(id) => setUrl({ tab: id })}
         items={[
-          { id: "deployments", title: t.deployments, content: () => <Timeline zone={zone} /> },
+          {
+            id: "deployments",
+            title: t.deployments,
+            content: () => <Timeline zone={zone} releases={releases} onAgain={(deploy) => setOpened({ deploy })} />,
+          },
+          { id: "instances", title: t.instances, content: () => <Users zone={zone} /> },
           { id: "metadata", title: records.metadata.title, content: () => <ZoneMetadata zone={zone} /> },
           {
             id: "activity",
@@ -70,6 +222,10 @@ const Loaded = ({ zone }: { readonly zone: Zone }) => {
           },
         ]}
       />
+      {opened === "edit" && <ZoneForm zone={zone} onClose={close} onSaved={close} />}
+      {opened === "delete" && <DeleteZone zone={zone} onClose={close} />}
+      {opened === "withdraw" && <WithdrawDialog zone={zone} version={current?.version ?? ""} onClose={close} />}
+      {typeof opened === "object" && <DeployDialog zone={zone} chosen={opened.deploy} onClose={close} />}
     </>
   )
 }

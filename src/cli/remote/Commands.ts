@@ -1,9 +1,12 @@
 /** The commands that ask a running service over HTTP (docs/command-line.md). */
 import { Command } from "effect/cli"
+import { applyCommand } from "./apply/ApplyCommand.ts"
+import { exportCommand } from "./apply/ExportCommand.ts"
 import { EVENTS, NOUNS } from "./Catalog.ts"
 import type { Entry } from "./Catalog.ts"
 import { checkCommand } from "./Check.ts"
-import { tailCommand } from "./Events.ts"
+import { bridgeCommand } from "./events/BridgeCommand.ts"
+import { tailCommand } from "./events/TailCommand.ts"
 import { importCommand } from "./import/ImportCommand.ts"
 import { mcpCommand } from "./mcp/McpCommand.ts"
 import { operationCommand } from "./OperationCommand.ts"
@@ -33,7 +36,17 @@ export const makeRemoteCommands = () => {
   )
   const events = Command.make("events").pipe(
     Command.withDescription("Events: what happened in the organization"),
-    Command.withSubcommands([commandOf("list", EVENTS), tailCommand(operationOf(EVENTS.operation))]),
+    Command.withSubcommands([commandOf("list", EVENTS), tailCommand(operationOf(EVENTS.operation)), bridgeCommand]),
   )
-  return [profileCommand, whoAmICommand, checkCommand, importCommand, mcpCommand, ...nouns, events]
+  return [
+    profileCommand,
+    whoAmICommand,
+    checkCommand,
+    importCommand,
+    applyCommand,
+    exportCommand,
+    mcpCommand,
+    ...nouns,
+    events,
+  ]
 }

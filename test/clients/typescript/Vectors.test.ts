@@ -26,6 +26,7 @@ const answerOf = (answer: Answer) => ({
   currentPeriodEnd: answer.currentPeriodEnd,
 })
 
+// eslint-disable-next-line typescript/no-unnecessary-type-parameters -- as readVectors
 const casesOf = <A>(name: string) =>
   readVectors<{ readonly cases: ReadonlyArray<{ readonly id: string } & A> }>(name).cases
 

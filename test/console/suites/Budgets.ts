@@ -18,6 +18,9 @@ type Manifest = Readonly<Record<string, Chunk>>
 
 const KB = 1000
 
+/** Files of the instance page. Each costs a request before the page is complete. */
+const MAX_FILES = 9
+
 const bytesOf = (file: string): number => gzipSync(readFileSync(join(built, file)), { level: 9 }).byteLength
 
 /** All files that a chunk needs before it runs. */
@@ -43,15 +46,20 @@ export const suite = (whyNotBuilt: string | undefined): void => {
         const entry = Object.keys(manifest).find((name) => manifest[name]?.isEntry === true) ?? ""
         const first = filesOf(manifest, entry)
         assert.isAtMost(sizeOf(first), 175 * KB, "the entry")
+        const widgets = Object.values(manifest).filter(({ file }) => /\/widgets-[^/]+\.js$/.test(file))
+        assert.strictEqual(widgets.length, 1)
+        const shared = widgets[0]?.file ?? ""
+        assert.isAtMost(bytesOf(shared), 80 * KB, "the widgets")
+        assert.isFalse(first.has(shared), "the entry does not load the widgets")
         const screens = Object.keys(manifest).filter((name) => /^src\/\w+\/\w+Page\.tsx$/.test(name))
-        assert.isAbove(screens.length, 4)
+        assert.isAbove(screens.length, 20)
         for (const screen of screens) {
-          const own = [...filesOf(manifest, screen)].filter((file) => !first.has(file))
-          // Shared widgets are loaded once; what they weigh counts for the first screen.
-          assert.isAtMost(sizeOf(own), 140 * KB, screen)
+          const own = [...filesOf(manifest, screen)].filter((file) => !first.has(file) && file !== shared)
+          assert.isAtMost(sizeOf(own), 60 * KB, screen)
         }
         const instance = new Set([...first, ...filesOf(manifest, "src/instances/InstancePage.tsx")])
         assert.isAtMost(sizeOf(instance), 300 * KB, "everything of the instance page")
+        assert.isAtMost(instance.size, MAX_FILES, [...instance].join("\n"))
       },
     )
 

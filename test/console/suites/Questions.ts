@@ -118,9 +118,14 @@ export const suite: Suite = (it) => {
           await row("Ending in 30 days", "ends-soon").getByText("9 days left").waitFor()
           assert.strictEqual(await page.getByRole("table", { name: "In grace" }).getByText("ended-long-ago").count(), 0)
         })
+        const deployer = yield* call("POST", "/service-accounts/build-pipeline/tokens", {
+          name: "Deployer",
+          scopes: ["write:customers"],
+        })
+        yield* call("POST", "/customers", { name: "Deployed", slug: "deployed" }, deployer.body.token)
         yield* asked("Whose token did this? Stop it", async ({ click }) => {
           await click(page.getByRole("link", { name: "Build pipeline" }).first())
-          await click(page.getByRole("button", { name: "Revoke Runner" }))
+          await click(page.getByRole("button", { name: "Revoke Deployer" }))
           await click(page.getByRole("dialog").getByRole("button", { name: "Revoke" }))
           await page.getByText("Revoked", { exact: true }).waitFor()
         })

@@ -9,7 +9,7 @@ import { assertClean } from "./Screens.ts"
 import type { Suite } from "./Suite.ts"
 
 /** Everything that a script of the page could read of a secret. */
-const traces = (page: Page): Promise<string> =>
+export const traces = (page: Page): Promise<string> =>
   page.evaluate(
     "location.href + JSON.stringify({ ...localStorage }) + JSON.stringify({ ...sessionStorage }) + document.cookie + document.documentElement.outerHTML",
   )

@@ -1,9 +1,21 @@
 /** Empty, failed, not allowed; the keyboard; live changes. */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
+import type { Locator, Page } from "playwright-core"
 import { violationsIn } from "../Accessibility.ts"
 import { open, settled, signIn, World } from "../World.ts"
 import type { Suite } from "./Suite.ts"
+
+const MAX_TABS = 100
+
+/** Presses Tab until an element has the focus. */
+const tabTo = async (page: Page, target: Locator): Promise<void> => {
+  for (let presses = 0; presses < MAX_TABS; presses++) {
+    await page.keyboard.press("Tab")
+    if ((await target.and(page.locator(":focus")).count()) > 0) return
+  }
+  throw new Error(`Tab does not reach ${String(target)}`)
+}
 
 export const suite: Suite = (it) => {
   it.effect("says what an empty list is for", () =>
@@ -121,6 +133,55 @@ export const suite: Suite = (it) => {
         await page.keyboard.press("c")
         assert.match(page.url(), /\/settings$/)
       })
+    }),
+  )
+
+  it.effect("signs in, creates a customer and revokes a token with the keyboard alone", () =>
+    Effect.gen(function* () {
+      const { browser, call, core, furnished } = yield* World
+      yield* call("POST", "/service-accounts", { name: "Keyboard robot", slug: "keyboard-robot" })
+      yield* call("POST", "/service-accounts/keyboard-robot/tokens", { name: "Keys", scopes: ["read:customers"] })
+      const { page } = yield* browser.newTab({ viewport: { width: 1440, height: 900 } })
+      const press = async (target: Locator) => {
+        await tabTo(page, target)
+        await page.keyboard.press("Enter")
+      }
+      yield* Effect.promise(async () => {
+        await page.goto(`${core}/console`)
+        const field = page.getByLabel(/^Access token/)
+        await field.waitFor()
+        if ((await field.and(page.locator(":focus")).count()) === 0) await tabTo(page, field)
+        await page.keyboard.insertText(furnished.token)
+        await page.keyboard.press("Enter")
+        await page.locator("main#main").waitFor()
+        await page.keyboard.press("g")
+        await page.keyboard.press("c")
+        await page.getByRole("heading", { level: 1, name: "Customers" }).waitFor()
+        await press(page.getByRole("button", { name: "New customer" }))
+        // The first field of a dialog has the focus.
+        await page
+          .getByRole("dialog")
+          .getByRole("textbox", { name: "Name", exact: true })
+          .and(page.locator(":focus"))
+          .waitFor()
+        await page.keyboard.type("Keyboard Ltd")
+        await press(page.getByRole("dialog").getByRole("button", { name: "Create" }))
+        await page.getByRole("dialog").waitFor({ state: "detached" })
+        await press(page.getByRole("navigation").getByRole("link", { name: "Service accounts" }))
+        await page.getByRole("heading", { level: 1, name: "Service accounts" }).waitFor()
+        await press(page.getByRole("link", { name: "Keyboard robot" }))
+        await page.getByRole("button", { name: "Revoke Keys" }).waitFor()
+        await press(page.getByRole("button", { name: "Revoke Keys" }))
+        await press(page.getByRole("dialog").getByRole("button", { name: "Revoke" }))
+        await page.getByText("Revoked", { exact: true }).waitFor()
+      })
+      const created = yield* call("GET", "/customers?q=keyboard-ltd")
+      assert.deepStrictEqual(
+        created.body.items.map(({ name }: { readonly name: string }) => name),
+        ["Keyboard Ltd"],
+      )
+      yield* call("DELETE", "/customers/keyboard-ltd")
+      yield* call("DELETE", "/service-accounts/keyboard-robot")
     }),
   )
 

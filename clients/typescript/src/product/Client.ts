@@ -98,10 +98,10 @@ export interface ProductClient {
   readonly flags: (context: Readonly<Record<string, unknown>>, options?: FlagOptions) => Promise<FlagSet>
 }
 
-const partsOf = (check: Check) => {
-  const { entitlement, requested = undefined } = typeof check === "string" ? { entitlement: check } : check
-  return { entitlement, requested: requested === undefined ? undefined : decimalOf(requested) }
-}
+const partsOf = (check: Check) =>
+  typeof check === "string"
+    ? { entitlement: check, requested: undefined }
+    : { entitlement: check.entitlement, requested: decimalOf(check.requested) }
 
 type Parts = ReturnType<typeof partsOf>
 

@@ -1,4 +1,5 @@
 /** Columns that lists of several features have. */
+import type { Actor } from "../../kernel/Contract.ts"
 import { t as common } from "../../kernel/texts.en.ts"
 import type { Column } from "../DataTable.tsx"
 import { Moment } from "../Tag.tsx"
@@ -35,4 +36,17 @@ export const updatedColumn: Column<{ readonly updatedAt: string }> = {
   title: common.common.updated,
   width: "110px",
   cell: ({ updatedAt }) => <Moment at={updatedAt} relative />,
+}
+
+/** When a row's record was created, and by whom. */
+export const createdColumn: Column<{ readonly createdAt: string; readonly createdBy: Actor }> = {
+  id: "created",
+  title: common.common.created,
+  width: "1.5fr",
+  cell: ({ createdAt, createdBy }) => (
+    <>
+      <Moment at={createdAt} relative />
+      <span className="sub">{common.common.by(createdBy.name)}</span>
+    </>
+  ),
 }

@@ -58,7 +58,19 @@ const Subject = ({ event }: { readonly event: EventRecord }) => {
     )
   const connector = textAt(data, "connectorName")
   if (connector !== undefined) return <RecordLink kind="connector" slug={connector} />
-  if (slug === undefined) return <>{textAt(data, "key") ?? textAt(data, "url") ?? textAt(data, "name") ?? ""}</>
+  const key = textAt(data, "key")
+  if (type === "FEATURE_FLAG_CREATED" || type === "FEATURE_FLAG_UPDATED")
+    return <RecordLink kind="flag" slug={key ?? ""} />
+  const zone = textAt(data, "deploymentZoneSlug")
+  if (zone !== undefined) {
+    return (
+      <>
+        <RecordLink kind="zone" slug={zone} />
+        <span className="sub">{textAt(data, "releaseVersion")}</span>
+      </>
+    )
+  }
+  if (slug === undefined) return <>{key ?? textAt(data, "url") ?? textAt(data, "name") ?? ""}</>
   if (type.endsWith("_DELETED")) return <Code>{slug}</Code>
   if (type.startsWith("CUSTOMER_")) return <RecordLink kind="customer" slug={slug} />
   if (type.startsWith("INSTANCE_")) return <RecordLink kind="instance" slug={slug} />
@@ -66,6 +78,8 @@ const Subject = ({ event }: { readonly event: EventRecord }) => {
   if (type.startsWith("ENTITLEMENT_GROUP_")) return <RecordLink kind="entitlementGroup" slug={slug} />
   if (type.startsWith("ENTITLEMENT_")) return <RecordLink kind="entitlement" slug={slug} />
   if (type.startsWith("DEPLOYMENT_ZONE_")) return <RecordLink kind="zone" slug={slug} />
+  if (type === "RELEASE_CREATED") return <RecordLink kind="release" slug={slug} />
+  if (type === "COMPONENT_CREATED") return <RecordLink kind="component" slug={slug} />
   return <Code>{slug}</Code>
 }
 

@@ -15,6 +15,9 @@ const screens = {
   zone: ["/zones", "read:deployment_zones"],
   metadataField: ["/metadata-fields", "read:metadata_fields"],
   connector: ["/connectors", "read:organizations"],
+  release: ["/releases", "read:releases"],
+  component: ["/components", "read:components"],
+  flag: ["/flags", "read:feature_flags"],
   serviceAccount: ["/service-accounts", "read:tokens"],
 } as const satisfies Record<string, readonly [string, Scope]>
 

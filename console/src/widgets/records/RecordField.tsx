@@ -1,15 +1,12 @@
-/** A field for the slug of a record. It can be typed; what matches a name or a slug is offered while typing. */
+/** Fields for other records: by the slug, which can be typed too, with what matches offered while typing; or by the id. */
 import { useQuery } from "@tanstack/react-query"
-import { ChevronDown } from "lucide-react"
-import { useEffect, useState } from "react"
 import type { ReactNode } from "react"
-import { Button, ComboBox, FieldError, Input, Label, ListBox, ListBoxItem, Popover, Text } from "react-aria-components"
 import { call } from "../../kernel/Api.ts"
+import { useAllRows, useQuiet, useRows } from "../../kernel/Queries.ts"
 import { useCan } from "../../kernel/Scopes.ts"
 import type { Scope } from "../../kernel/Scopes.ts"
-import { t } from "./texts.en.ts"
+import { PickField, SuggestField } from "../forms/Pick.tsx"
 
-const QUIET_MS = 200
 const LIMIT = "20"
 
 interface Found {
@@ -58,40 +55,27 @@ const sources = {
   },
 } as const satisfies Record<string, Source>
 
-/** A text once it has not changed for a moment. */
-const useQuiet = (text: string): string => {
-  const [quiet, setQuiet] = useState(text)
-  useEffect(() => {
-    const timer = setTimeout(() => setQuiet(text), QUIET_MS)
-    return () => clearTimeout(timer)
-  }, [text])
-  return quiet
-}
-
-export const RecordField = ({
-  autoFocus = false,
-  error,
-  hint,
-  isRequired = false,
-  kind,
-  label,
-  onChange,
-  onChoose,
-  value,
-}: {
-  readonly kind: keyof typeof sources
+interface Props {
   readonly label: string
   readonly hint?: ReactNode
   readonly error?: string | undefined
   readonly isRequired?: boolean
   readonly autoFocus?: boolean
   readonly value: string
-  readonly onChange: (slug: string) => void
+  readonly onChange: (value: string) => void
+}
+
+/** A record by its slug. */
+export const RecordField = ({
+  kind,
+  ...field
+}: Props & {
+  readonly kind: keyof typeof sources
   /** A record was chosen from the list. */
   readonly onChoose?: (slug: string) => void
 }) => {
   const { find, path, scope } = sources[kind]
-  const q = useQuiet(value.trim())
+  const q = useQuiet(field.value.trim())
   const isAllowed = useCan(scope)
   const found = useQuery<ReadonlyArray<Found>>({
     queryKey: [path, "offered", q],
@@ -99,52 +83,13 @@ export const RecordField = ({
     enabled: isAllowed,
     placeholderData: (before) => before,
   })
-  return (
-    <ComboBox
-      className="field"
-      inputValue={value}
-      onInputChange={onChange}
-      onSelectionChange={(key) => {
-        if (key !== null) onChoose?.(String(key))
-      }}
-      items={found.data ?? []}
-      defaultFilter={() => true}
-      allowsCustomValue
-      allowsEmptyCollection={isAllowed}
-      isInvalid={error !== undefined}
-      isRequired={isRequired}
-      validationBehavior="aria"
-      autoFocus={autoFocus}
-    >
-      <Label className="label">
-        {label}
-        {isRequired && <span aria-hidden> *</span>}
-      </Label>
-      <div className="input-with-button">
-        <Input className="input mono" spellCheck={false} />
-        <Button className="button icon">
-          <ChevronDown aria-hidden size={14} />
-        </Button>
-      </div>
-      {hint !== undefined && (
-        <Text slot="description" className="hint">
-          {hint}
-        </Text>
-      )}
-      <FieldError className="field-error">{error}</FieldError>
-      <Popover className="popover">
-        <ListBox<Found>
-          className="menu"
-          renderEmptyState={() => <p className="palette-note">{found.isFetching ? t.searching : t.nothingFound}</p>}
-        >
-          {({ name, slug }) => (
-            <ListBoxItem id={slug} textValue={slug} className="menu-item offered">
-              <span>{name}</span>
-              <span className="palette-detail">{slug}</span>
-            </ListBoxItem>
-          )}
-        </ListBox>
-      </Popover>
-    </ComboBox>
-  )
+  const choices = found.data?.map(({ name, slug }) => ({ id: slug, title: name, detail: slug })) ?? []
+  return <SuggestField {...field} isCode choices={choices} />
+}
+
+/** A zone by its id, which has no path of its own: all zones are read. */
+export const ZoneField = (field: Props) => {
+  const zones = useAllRows(useRows("GET /api/deployment-zones", {}))
+  const choices = zones.rows?.map(({ id, name, slug }) => ({ id, title: name, detail: slug })) ?? []
+  return <PickField {...field} choices={choices} />
 }

@@ -11,6 +11,8 @@ export const EXIT_CODES = {
   notFound: 5,
   /** No response, or one that says to try again later. */
   unavailable: 6,
+  /** `apply --dry-run`: there are changes. */
+  changesPlanned: 7,
 } as const
 
 /** The exit code for the status of a response that is not a success. */

@@ -97,7 +97,8 @@ const stored = Effect.fnUntraced(function* (name: string) {
   })
 })
 
-const variable = (name: string) => {
+/** The value of an environment variable; an empty one counts as none. */
+export const variable = (name: string) => {
   const value = process.env[name]?.trim()
   return value === undefined || value === "" ? undefined : value
 }

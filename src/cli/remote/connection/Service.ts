@@ -4,6 +4,7 @@ import { FetchHttpClient, HttpBody, HttpClient, HttpClientRequest } from "effect
 import type { HttpClientResponse } from "effect/http"
 import { retrying } from "../../../client/Retry.ts"
 import { prefixes } from "../../../domains/access/Model.ts"
+import { parseJson } from "../../../kernel/values/Decimal.ts"
 import { CommandFailed } from "../../Failure.ts"
 import { EXIT_CODES, exitCodeOf } from "./ExitCodes.ts"
 import type { Target } from "./Profiles.ts"
@@ -46,7 +47,7 @@ const JWT = "application/jwt"
 
 const parse = (text: string): unknown => {
   try {
-    return JSON.parse(text)
+    return parseJson(text)
   } catch {
     return undefined
   }

@@ -63,16 +63,19 @@ const errorsIn = (definition: Definition, given: Readonly<Record<string, unknown
   return errors
 }
 
+/** A value of the query as text. */
+const textOf = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value))
+
 const requestOf = (
   definition: Definition,
   given: Readonly<Record<string, unknown>>,
   options: { readonly dryRun?: true; readonly idempotencyKey?: string },
 ): Request => {
-  const path = definition.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(given[name])))
+  const path = definition.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(textOf(given[name])))
   const query = definition.queryNames.flatMap(
     (name): ReadonlyArray<readonly [string, string | ReadonlyArray<string>]> => {
       const value = given[name]
-      return value === undefined ? [] : [[name, Array.isArray(value) ? value.map(String) : String(value)]]
+      return value === undefined ? [] : [[name, Array.isArray(value) ? value.map(textOf) : textOf(value)]]
     },
   )
   const { body = {} } = given
@@ -160,7 +163,7 @@ export const makeCall = (confirmations: Confirmations) => {
         return answer((yield* send(requestOf(definition, given, { idempotencyKey }))) ?? { done: true })
       }
       if (confirmation === undefined) return yield* propose(definition, given)
-      return yield* carryOut(definition, given, String(confirmation))
+      return yield* carryOut(definition, given, textOf(confirmation))
     },
     Effect.catchTag("RequestFailed", (error) => Effect.succeed(problemOf(error))),
     Effect.catchTag("CommandFailed", ({ message }) => Effect.succeed(fault("Service.UnexpectedResponse", message))),

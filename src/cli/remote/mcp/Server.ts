@@ -48,8 +48,8 @@ const toolOf = (definition: Definition): McpSchema.Tool => {
     description: [`${summary}.`, description, isChange ? how : ""].filter((part) => part !== "").join("\n\n"),
     inputSchema: {
       ...input,
-      properties: isChange ? { ...input.properties, confirmation: CONFIRMATION } : input.properties,
-    } as typeof McpSchema.ToolJson.Type,
+      properties: isChange ? Object.assign({}, input.properties, { confirmation: CONFIRMATION }) : input.properties,
+    },
     annotations: {
       title: summary,
       readOnlyHint: !isChange,

@@ -11,7 +11,7 @@ import * as Asset from "../Asset.ts"
 import { SEARCH, START } from "./BrowserScripts.ts"
 import { guide, searchIndex } from "./Guides.ts"
 import { STRICT_POLICY } from "./Layout.ts"
-import { documentOf, pageOf, references, viewer } from "./References.ts"
+import { catalogSchema, documentOf, pageOf, references, viewer } from "./References.ts"
 import type { ReferenceName } from "./References.ts"
 import { STYLE_SHEET } from "./StyleSheet.ts"
 
@@ -28,6 +28,7 @@ const shared: ReadonlyArray<readonly [`/${string}`, Handler]> = [
   ["/docs/search.json", searchIndex],
   // The router adds `/docs/pages` itself.
   ["/docs/pages/*", guide],
+  ["/openapi/catalog.json", Effect.flatMap(catalogSchema, Asset.respond)],
   ...references.map((reference) => [reference.document, Effect.flatMap(documentOf(reference), Asset.respond)] as const),
 ]
 

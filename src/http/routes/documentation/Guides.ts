@@ -43,6 +43,7 @@ const SERVED_ELSEWHERE: Readonly<Record<string, string>> = {
   "openapi/core.json": "openapi.json",
   "openapi/platform.json": "openapi/platform.json",
   "openapi/webhooks.json": "openapi/webhooks.json",
+  "openapi/catalog.json": "openapi/catalog.json",
   docs: "docs/pages",
   "docs/adr": "docs/pages/adr/0001-effect-4",
 }

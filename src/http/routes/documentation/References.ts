@@ -90,8 +90,13 @@ const loadViewer = async (): Promise<Asset.Asset> => {
 /** The viewer's script. It has several megabytes, so it is loaded on the first visit and not at startup. */
 export const viewer = Asset.once(loadViewer)
 
-/** The OpenAPI document of a reference, read on the first request. */
-export const documentOf = ({ name }: Reference): Effect.Effect<Asset.Asset> =>
+const fileOf = (name: string): Effect.Effect<Asset.Asset> =>
   Asset.once(async () =>
     Asset.make(await readFile(packageFile(`openapi/${name}.json`), "utf8"), "application/json", STRICT_POLICY),
   )
+
+/** The OpenAPI document of a reference, read on the first request. */
+export const documentOf = ({ name }: Reference): Effect.Effect<Asset.Asset> => fileOf(name)
+
+/** The JSON Schema of catalogues, which `keyshelf export` names to editors. */
+export const catalogSchema: Effect.Effect<Asset.Asset> = fileOf("catalog")

@@ -1,0 +1,173 @@
+/** One flag: its targetings as sentences, its variants, and a place to try it out. */
+import { useNavigate } from "@tanstack/react-router"
+import { Ellipsis } from "lucide-react"
+import { useState } from "react"
+import type { FeatureFlag } from "../kernel/Contract.ts"
+import { useRead, useWrite } from "../kernel/Queries.ts"
+import { useCan } from "../kernel/Scopes.ts"
+import { t as common } from "../kernel/texts.en.ts"
+import { usePathName, useUrl } from "../kernel/Url.ts"
+import { Button } from "../widgets/Button.tsx"
+import { complete, DataTable } from "../widgets/DataTable.tsx"
+import type { Column } from "../widgets/DataTable.tsx"
+import { ConfirmDialog, FormDialog } from "../widgets/forms/Form.tsx"
+import { Menu } from "../widgets/Menu.tsx"
+import { Facts, PageHead } from "../widgets/Page.tsx"
+import { EventList } from "../widgets/records/EventList.tsx"
+import { ListLink } from "../widgets/records/Links.tsx"
+import { Empty, Read, ReadOnly } from "../widgets/States.tsx"
+import { Tabs } from "../widgets/Tabs.tsx"
+import { Code, Moment, Tag } from "../widgets/Tag.tsx"
+import { FlagForm } from "./FlagForm.tsx"
+import { FlagState } from "./FlagState.tsx"
+import { Targetings } from "./Targetings.tsx"
+import { t } from "./texts.en.ts"
+import { TryOut } from "./TryOut.tsx"
+import { STALE, useUpdate } from "./Update.ts"
+
+type Variant = FeatureFlag["variants"][number]
+
+const Variants = ({ flag: { defaultVariant, metadata, variants } }: { readonly flag: FeatureFlag }) => {
+  const { fallback_value: fallback, ...others } = metadata
+  const columns: ReadonlyArray<Column<Variant>> = [
+    {
+      id: "name",
+      title: t.variant,
+      width: "1fr",
+      cell: ({ name }) => (
+        <span className="inline">
+          {name}
+          {name === defaultVariant && <Tag tone="ok">{t.defaultVariant}</Tag>}
+        </span>
+      ),
+    },
+    { id: "value", title: t.value, width: "2fr", cell: ({ value }) => <Code>{JSON.stringify(value)}</Code> },
+  ]
+  return (
+    <div className="stack">
+      <DataTable
+        label={t.variants}
+        columns={columns}
+        rows={complete(variants)}
+        rowKey={({ name }) => name}
+        empty={<Empty title={t.noVariants}>{t.noVariantsDetail}</Empty>}
+      />
+      <Facts
+        items={[
+          [t.fallback, fallback === undefined ? t.noFallback : <Code key="fallback">{JSON.stringify(fallback)}</Code>],
+          ...Object.entries(others).map(
+            ([name, value]) => [name, <Code key={name}>{JSON.stringify(value)}</Code>] as const,
+          ),
+        ]}
+      />
+    </div>
+  )
+}
+
+const DeleteFlag = ({ flag, onClose }: { readonly flag: FeatureFlag; readonly onClose: () => void }) => {
+  const navigate = useNavigate()
+  const write = useWrite("DELETE /api/feature-flags/:key", {
+    ...STALE,
+    done: () => void navigate({ to: "/flags" }),
+  })
+  return (
+    <ConfirmDialog
+      title={t.remove(flag.key)}
+      submit={common.common.remove}
+      onClose={onClose}
+      write={write}
+      onConfirm={() => write.mutate({ params: { key: flag.key } })}
+    >
+      <p>{t.removeText}</p>
+    </ConfirmDialog>
+  )
+}
+
+const SwitchFlag = ({ flag, onClose }: { readonly flag: FeatureFlag; readonly onClose: () => void }) => {
+  const update = useUpdate(flag, onClose)
+  return (
+    <FormDialog
+      title={flag.enabled ? t.turnOffTitle(flag.key) : t.turnOnTitle(flag.key)}
+      submit={flag.enabled ? t.turnOff : t.turnOn}
+      isDangerous={flag.enabled}
+      onClose={onClose}
+      write={update}
+      onSubmit={() => update.change({ enabled: !flag.enabled })}
+    >
+      <p>{flag.enabled ? t.turnOffText : t.turnOnText}</p>
+    </FormDialog>
+  )
+}
+
+const Loaded = ({ flag }: { readonly flag: FeatureFlag }) => {
+  const [{ tab = "targetings" }, setUrl] = useUrl()
+  const [opened, setOpened] = useState<"edit" | "switch" | "delete">()
+  const mayWrite = useCan("write:feature_flags")
+  const close = () => setOpened(undefined)
+  return (
+    <>
+      <PageHead
+        title={flag.name}
+        crumbs={<ListLink to="/flags">{t.title}</ListLink>}
+        actions={
+          mayWrite ? (
+            <>
+              <Button onPress={() => setOpened("switch")}>{flag.enabled ? t.turnOff : t.turnOn}</Button>
+              <Button onPress={() => setOpened("edit")}>{common.common.edit}</Button>
+              <Menu
+                label={common.common.moreActions}
+                actions={[
+                  { id: "delete", title: common.common.remove, isDangerous: true, run: () => setOpened("delete") },
+                ]}
+              >
+                <Ellipsis aria-hidden size={16} />
+              </Menu>
+            </>
+          ) : undefined
+        }
+      >
+        <Code>{flag.key}</Code>
+        <FlagState isOn={flag.enabled} />
+        <span>{t.types[flag.type]}</span>
+        {flag.defaultVariant !== null && (
+          <span>
+            {t.defaultVariant} <Code>{flag.defaultVariant}</Code>
+          </span>
+        )}
+        {flag.description !== null && <span>{flag.description}</span>}
+        <span>
+          {common.common.updated} <Moment at={flag.updatedAt} relative /> {common.common.by(flag.updatedBy.name)}
+        </span>
+      </PageHead>
+      {!mayWrite && <ReadOnly />}
+      <Tabs
+        label={flag.name}
+        selected={tab}
+        onSelect={(id) => setUrl({ tab: id })}
+        items={[
+          { id: "targetings", title: t.targetings, content: () => <Targetings flag={flag} /> },
+          { id: "variants", title: t.variants, content: () => <Variants flag={flag} /> },
+          { id: "try", title: t.tryOut, content: () => <TryOut flag={flag} /> },
+          {
+            id: "activity",
+            title: t.activity,
+            content: () => <EventList label={t.activity} filters={{ resource: flag.id }} />,
+          },
+        ]}
+      />
+      {opened === "edit" && <FlagForm flag={flag} onClose={close} onSaved={close} />}
+      {opened === "switch" && <SwitchFlag flag={flag} onClose={close} />}
+      {opened === "delete" && <DeleteFlag flag={flag} onClose={close} />}
+    </>
+  )
+}
+
+export const Page = () => {
+  const key = usePathName()
+  const flag = useRead("GET /api/feature-flags/:key", { params: { key } })
+  return (
+    <Read of={flag} title={key}>
+      {(found) => <Loaded key={found.id} flag={found} />}
+    </Read>
+  )
+}

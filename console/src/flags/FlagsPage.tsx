@@ -1,0 +1,108 @@
+/** The list of feature flags. */
+import { useNavigate } from "@tanstack/react-router"
+import { Plus } from "lucide-react"
+import { useCallback, useState } from "react"
+import type { FeatureFlag } from "../kernel/Contract.ts"
+import { useMatching, useRows } from "../kernel/Queries.ts"
+import { useCan } from "../kernel/Scopes.ts"
+import { t as common } from "../kernel/texts.en.ts"
+import { useUrl } from "../kernel/Url.ts"
+import { Button } from "../widgets/Button.tsx"
+import { DataTable } from "../widgets/DataTable.tsx"
+import type { Column } from "../widgets/DataTable.tsx"
+import { SelectField } from "../widgets/forms/Fields.tsx"
+import { FilterField } from "../widgets/forms/FilterField.tsx"
+import { PageHead } from "../widgets/Page.tsx"
+import { updatedColumn } from "../widgets/records/Columns.tsx"
+import { RecordLink } from "../widgets/records/Links.tsx"
+import { EmptyList, ReadOnly } from "../widgets/States.tsx"
+import { FlagForm } from "./FlagForm.tsx"
+import { FlagState } from "./FlagState.tsx"
+import { t } from "./texts.en.ts"
+
+const columns: ReadonlyArray<Column<FeatureFlag>> = [
+  {
+    id: "name",
+    title: common.common.name,
+    width: "2.5fr",
+    cell: ({ key, name }) => (
+      <>
+        <RecordLink kind="flag" slug={key}>
+          {name}
+        </RecordLink>
+        <span className="sub">{key}</span>
+      </>
+    ),
+  },
+  { id: "state", title: common.common.state, width: "1fr", cell: ({ enabled }) => <FlagState isOn={enabled} /> },
+  { id: "type", title: t.type, width: "1fr", cell: ({ type }) => t.types[type] },
+  { id: "default", title: t.defaultVariant, width: "1.2fr", cell: ({ defaultVariant }) => defaultVariant },
+  {
+    id: "targetings",
+    title: t.targetings,
+    width: "1fr",
+    isNumber: true,
+    cell: ({ targetings }) => t.targetingCount(targetings.length),
+  },
+  updatedColumn,
+]
+
+/** Whether a flag has the text in its name or its key, and the state. */
+const matching =
+  (q: string, state: string) =>
+  ({ enabled, key, name }: FeatureFlag): boolean => {
+    const text = q.trim().toLowerCase()
+    const isState = state === "" || enabled === (state === "on")
+    return isState && (name.toLowerCase().includes(text) || key.toLowerCase().includes(text))
+  }
+
+export const Page = () => {
+  const [{ q = "", state = "" }, setUrl] = useUrl()
+  const navigate = useNavigate()
+  const isFiltered = q !== "" || state !== ""
+  const rows = useMatching(useRows("GET /api/feature-flags", {}), isFiltered ? matching(q, state) : undefined)
+  const [isCreating, setCreating] = useState(false)
+  const mayWrite = useCan("write:feature_flags")
+  const setQ = useCallback((text: string) => setUrl({ q: text }), [setUrl])
+  const create = mayWrite && (
+    <Button look="primary" icon={<Plus aria-hidden size={16} />} onPress={() => setCreating(true)}>
+      {t.create}
+    </Button>
+  )
+  return (
+    <>
+      <PageHead title={t.title} actions={create} />
+      {!mayWrite && <ReadOnly />}
+      <div className="filters">
+        <FilterField label={t.filter} value={q} onChange={setQ} />
+        <SelectField
+          label={common.common.state}
+          value={state}
+          onChange={(id) => setUrl({ state: id })}
+          choices={[
+            { id: "", title: common.common.all },
+            { id: "on", title: t.on },
+            { id: "off", title: t.off },
+          ]}
+        />
+      </div>
+      <DataTable
+        label={t.title}
+        columns={columns}
+        rows={rows}
+        rowKey={({ id }) => id}
+        empty={
+          <EmptyList isFiltered={isFiltered} title={t.empty} action={create}>
+            {t.emptyDetail}
+          </EmptyList>
+        }
+      />
+      {isCreating && (
+        <FlagForm
+          onClose={() => setCreating(false)}
+          onSaved={(key) => void navigate({ to: "/flags/$slug", params: { slug: key } })}
+        />
+      )}
+    </>
+  )
+}

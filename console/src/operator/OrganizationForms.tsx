@@ -1,0 +1,122 @@
+/** Creating, changing and removing an organization. */
+import { useState } from "react"
+import type { Organization } from "../kernel/Contract.ts"
+import { orNull, orUndefined } from "../kernel/Inputs.ts"
+import { defined, useWrite } from "../kernel/Queries.ts"
+import { t as common } from "../kernel/texts.en.ts"
+import { TextField } from "../widgets/forms/Fields.tsx"
+import { errorAt, FormDialog } from "../widgets/forms/Form.tsx"
+import { t } from "./texts.en.ts"
+
+const STALE = { stale: ["/api/platform/organizations"] }
+const FIELDS = ["name", "slug", "externalId"] as const
+
+export const CreateOrganization = ({
+  onClose,
+  onCreated,
+}: {
+  readonly onClose: () => void
+  readonly onCreated: (id: string) => void
+}) => {
+  const [values, setValues] = useState({ name: "", slug: "", externalId: "" })
+  const write = useWrite("POST /api/platform/organizations", { ...STALE, done: ({ id }) => onCreated(id) })
+  const field = (name: (typeof FIELDS)[number]) => ({
+    value: values[name],
+    onChange: (value: string) => setValues({ ...values, [name]: value }),
+    error: errorAt(write.error, name),
+  })
+  return (
+    <FormDialog
+      title={t.create}
+      submit={common.common.create}
+      fields={FIELDS}
+      onClose={onClose}
+      write={write}
+      onSubmit={() =>
+        write.mutate({
+          body: defined({
+            name: values.name,
+            slug: orUndefined(values.slug),
+            externalId: orNull(values.externalId),
+          }),
+        })
+      }
+    >
+      <TextField label={common.common.name} isRequired autoFocus {...field("name")} />
+      <TextField label={common.common.slug} hint={common.common.slugHint} isCode {...field("slug")} />
+      <TextField label={t.externalId} hint={t.externalIdHint} {...field("externalId")} />
+    </FormDialog>
+  )
+}
+
+export const EditOrganization = ({
+  onClose,
+  organization,
+}: {
+  readonly organization: Organization
+  readonly onClose: () => void
+}) => {
+  const [name, setName] = useState(organization.name)
+  const [externalId, setExternalId] = useState(organization.externalId ?? "")
+  const write = useWrite("PATCH /api/platform/organizations/:orgId", { ...STALE, done: onClose })
+  return (
+    <FormDialog
+      title={t.edit(organization.name)}
+      submit={common.common.save}
+      fields={["name", "externalId"]}
+      onClose={onClose}
+      write={write}
+      onSubmit={() =>
+        write.mutate({ params: { orgId: organization.id }, body: { name, externalId: orNull(externalId) } })
+      }
+    >
+      <TextField
+        label={common.common.name}
+        isRequired
+        autoFocus
+        value={name}
+        onChange={setName}
+        error={errorAt(write.error, "name")}
+      />
+      <TextField
+        label={t.externalId}
+        hint={t.externalIdHint}
+        value={externalId}
+        onChange={setExternalId}
+        error={errorAt(write.error, "externalId")}
+      />
+    </FormDialog>
+  )
+}
+
+/** The slug is typed, as a safeguard: nothing brings a removed organization back. */
+export const RemoveOrganization = ({
+  onClose,
+  onDone,
+  organization,
+}: {
+  readonly organization: Organization
+  readonly onClose: () => void
+  readonly onDone: () => void
+}) => {
+  const [typed, setTyped] = useState("")
+  const write = useWrite("DELETE /api/platform/organizations/:orgId", {
+    ...STALE,
+    gone: "/api/platform/organizations/:orgId",
+    done: onDone,
+  })
+  return (
+    <FormDialog
+      title={t.remove(organization.name)}
+      submit={common.common.remove}
+      isDangerous
+      isDisabled={typed !== organization.slug}
+      onClose={onClose}
+      write={write}
+      onSubmit={() => write.mutate({ params: { orgId: organization.id }, query: { confirm: typed } })}
+    >
+      <p>{t.removeText}</p>
+      <TextField label={t.removeConfirm(organization.slug)} isCode autoFocus value={typed} onChange={setTyped} />
+    </FormDialog>
+  )
+}

@@ -1,0 +1,95 @@
+/** The connectors that an organization may activate: all, or chosen ones. */
+import { useEffect, useState } from "react"
+import type { Answer, Organization } from "../../kernel/Contract.ts"
+import { useRead, useRows, useWrite } from "../../kernel/Queries.ts"
+import { useCan } from "../../kernel/Scopes.ts"
+import { t as common } from "../../kernel/texts.en.ts"
+import { announce } from "../../widgets/Announcer.tsx"
+import { Button } from "../../widgets/Button.tsx"
+import { CheckField } from "../../widgets/forms/Fields.tsx"
+import { Failure, Loading, Read } from "../../widgets/States.tsx"
+import { t } from "../texts.en.ts"
+
+const ALL = "*"
+
+const Choice = ({
+  inclusion,
+  organization,
+}: {
+  readonly organization: Organization
+  readonly inclusion: Answer<"GET /api/platform/organizations/:orgId/license">
+}) => {
+  const registry = useRows("GET /api/platform/connectors", {})
+  const mayWrite = useCan("write:organizations")
+  const [chosen, setChosen] = useState(inclusion.connectors)
+  const write = useWrite("PUT /api/platform/organizations/:orgId/license", {
+    stale: ["/api/platform/organizations/:orgId/license"],
+    done: ({ connectors }) => {
+      setChosen(connectors)
+      announce(common.common.saved)
+    },
+  })
+  const { hasMore, isLoadingMore, loadMore } = registry
+  useEffect(() => {
+    if (hasMore && !isLoadingMore) loadMore()
+  }, [hasMore, isLoadingMore, loadMore])
+  const includesAll = chosen.includes(ALL)
+  const isChanged = chosen.toSorted().join() !== inclusion.connectors.toSorted().join()
+  const set = (name: string, isSelected: boolean) =>
+    setChosen(isSelected ? [...chosen, name] : chosen.filter((one) => one !== name))
+  if (registry.rows === undefined) {
+    return registry.error === null ? <Loading rows={3} /> : <Failure error={registry.error} retry={registry.retry} />
+  }
+  // A connector that is included stays in the list when it is no longer registered.
+  const names = [...new Set([...registry.rows.map(({ name }) => name), ...inclusion.connectors])].filter(
+    (name) => name !== ALL,
+  )
+  return (
+    <div className="stack">
+      <p className="muted">{t.connectorsHint}</p>
+      <CheckField
+        label={t.allConnectors}
+        isSelected={includesAll}
+        isDisabled={!mayWrite}
+        onChange={(isSelected) => set(ALL, isSelected)}
+      />
+      {names.length === 0 && <p className="muted">{t.noConnectors}</p>}
+      {names.map((name) => (
+        <CheckField
+          key={name}
+          label={<code className="slug">{name}</code>}
+          isSelected={includesAll || chosen.includes(name)}
+          isDisabled={!mayWrite || includesAll}
+          onChange={(isSelected) => set(name, isSelected)}
+        />
+      ))}
+      {write.error !== null && <Failure error={write.error} />}
+      {mayWrite && (
+        <div className="actions">
+          <Button
+            look="primary"
+            isDisabled={!isChanged}
+            isPending={write.isPending}
+            onPress={() =>
+              write.mutate({
+                params: { orgId: organization.id },
+                body: { connectors: includesAll ? [ALL] : chosen },
+              })
+            }
+          >
+            {common.common.save}
+          </Button>
+        </div>
+      )}
+    </div>
+  )
+}
+
+export const Connectors = ({ organization }: { readonly organization: Organization }) => {
+  const inclusion = useRead("GET /api/platform/organizations/:orgId/license", { params: { orgId: organization.id } })
+  return (
+    <Read of={inclusion} rows={3}>
+      {(found) => <Choice inclusion={found} organization={organization} />}
+    </Read>
+  )
+}

@@ -1,0 +1,283 @@
+/**
+ * Plans license families: versions with their grants. Pure.
+ *
+ * A new version is created as a draft, gets its grants, and is published last, so that an apply that stops halfway leaves a draft that
+ * the next one completes. The terms of a published version are never changed, because its customers have them.
+ */
+import { currentDefaultOf, releaseSteps, removalSteps } from "./LicenseLifecycle.ts"
+import { grantChanges, grantsOf, grantSteps } from "./Grants.ts"
+import { emptyPlan, joined, lastChangeOf } from "../Plan.ts"
+import type { Change, Place, Plan, PlanOptions, Properties, Refusal, Step, Subject } from "../Plan.ts"
+import { additions, bodyOf, changesBetween, pick, textOf, withDefaults } from "../Values.ts"
+import type { Release } from "./LicenseLifecycle.ts"
+
+const SECTION = "licenseFamilies"
+const required = ["slug", "name", "type"]
+const defaults: Properties = { description: null, versionName: null, graceDays: 0 }
+
+/** The properties of a version that its customers rely on, without its grants. */
+const termsOf = (version: Properties): Properties => ({
+  ...pick(version, required),
+  ...withDefaults(version, defaults),
+})
+
+const stateOf = (version: Properties): string => textOf(version, "lifecycleState", "PUBLISHED")
+
+const pathOf = (slug: string): string => `/api/licenses/${encodeURIComponent(slug)}`
+
+interface Entry {
+  readonly family: string
+  readonly version: Properties
+  readonly place: Place
+  /** What must exist before the version can be created: the version before it. */
+  readonly after: ReadonlyArray<string>
+  /** Whether the version opens its family. */
+  readonly isFirst: boolean
+}
+
+const subjectOf = (slug: string, stored: Properties | undefined, options: PlanOptions): Subject => ({
+  section: SECTION,
+  noun: "license version",
+  name: slug,
+  lastChange: stored === undefined ? undefined : lastChangeOf(stored, options),
+})
+
+const creation = (subject: Subject, { after, family, isFirst, place, version }: Entry): Step => {
+  const terms = termsOf(version)
+  const familySlug = isFirst ? {} : { familySlug: family }
+  return {
+    ...subject,
+    action: "create",
+    method: "POST",
+    path: "/api/licenses",
+    body: { ...terms, ...familySlug, lifecycleState: "DRAFT" },
+    changes: [
+      ...additions({ ...terms, ...familySlug }, defaults),
+      { property: "lifecycleState", before: undefined, after: "DRAFT" },
+    ],
+    place,
+    provides: `licenses/${subject.name}`,
+    requires: after,
+    isRemoval: false,
+    hasDryRun: false,
+  }
+}
+
+/** The steps that make a draft what the file says. */
+const draftSteps = (entry: Entry, stored: Properties | undefined, options: PlanOptions): ReadonlyArray<Step> => {
+  const slug = String(entry.version["slug"])
+  const subject = subjectOf(slug, stored, options)
+  const grants = grantSteps(subject, pathOf(slug), entry.place, stored, entry.version)
+  if (stored === undefined) return [creation(subject, entry), ...grants]
+  const changes = changesBetween(termsOf(stored), termsOf(entry.version))
+  if (changes.length === 0) return grants
+  const update: Step = {
+    ...subject,
+    action: "update",
+    method: "PUT",
+    path: pathOf(slug),
+    body: { ...bodyOf(changes), updatedAt: stored["updatedAt"] },
+    changes,
+    place: entry.place,
+    requires: [],
+    isRemoval: false,
+    hasDryRun: true,
+  }
+  return [update, ...grants]
+}
+
+const differenceText = ({ after, before, property }: Change): string =>
+  `${property} is ${JSON.stringify(before) ?? "not granted"}, the file says ${JSON.stringify(after) ?? "nothing"}`
+
+const refusal = (entry: Entry, subject: Subject, message: string): Plan => {
+  const refused: Refusal = { ...subject, place: entry.place, message }
+  return { ...emptyPlan, refusals: [refused] }
+}
+
+const refuseChanges = (entry: Entry, subject: Subject, state: string, changes: ReadonlyArray<Change>): Plan =>
+  refusal(
+    entry,
+    subject,
+    `The version is ${state.toLowerCase()}, so its terms are not changed: ${changes.map(differenceText).join("; ")}. Restore them in the file and add a new version with the new terms to its family, or let the changes go to a new draft with \`changesAsDraft: <slug of the draft>\`.`,
+  )
+
+/** The terms of a published version with changes, as the draft that the file names. */
+const planDraftOfChanges = (
+  entry: Entry,
+  changesAsDraft: string,
+  versions: ReadonlyMap<string, Properties>,
+  options: PlanOptions,
+): Plan => {
+  const version = { ...entry.version, slug: changesAsDraft, lifecycleState: "DRAFT" }
+  const stored = versions.get(changesAsDraft)
+  const draft: Entry = { ...entry, version, after: [], isFirst: false }
+  const changes = stored === undefined ? [] : differences(stored, version)
+  if (stored === undefined || stateOf(stored) === "DRAFT" || changes.length === 0) {
+    return { ...emptyPlan, steps: draftSteps(draft, stored, options) }
+  }
+  return refuseChanges(draft, subjectOf(changesAsDraft, stored, options), stateOf(stored), changes)
+}
+
+const differences = (stored: Properties, version: Properties): ReadonlyArray<Change> => [
+  ...changesBetween(termsOf(stored), termsOf(version)),
+  ...grantChanges(stored, version),
+]
+
+const planVersion = (
+  entry: Entry,
+  listed: ReadonlySet<string>,
+  versions: ReadonlyMap<string, Properties>,
+  options: PlanOptions,
+): Plan => {
+  const { version } = entry
+  const slug = String(version["slug"])
+  const stored = versions.get(slug)
+  if (stored === undefined) return { ...emptyPlan, steps: draftSteps(entry, stored, options) }
+  const subject = subjectOf(slug, stored, options)
+  if (stored["familySlug"] !== entry.family) {
+    return refusal(
+      entry,
+      subject,
+      `The version belongs to the family ${String(stored["familySlug"])} in the service. Move it there in the file, or give the new version another slug.`,
+    )
+  }
+  const state = stateOf(stored)
+  if (state === "DRAFT") return { ...emptyPlan, steps: draftSteps(entry, stored, options) }
+  if (stateOf(version) === "DRAFT") {
+    return refusal(
+      entry,
+      subject,
+      `The version is ${state.toLowerCase()}, and cannot become a draft again. Set lifecycleState to PUBLISHED or ARCHIVED, or add a new version.`,
+    )
+  }
+  const changes = differences(stored, version)
+  if (changes.length === 0) return emptyPlan
+  const draft = version["changesAsDraft"]
+  return typeof draft === "string" && !listed.has(draft)
+    ? planDraftOfChanges(entry, draft, versions, options)
+    : refuseChanges(entry, subject, state, changes)
+}
+
+/** The entries of the file, each with what must exist before it. */
+const entriesOf = (
+  families: ReadonlyArray<Properties>,
+  versions: ReadonlyMap<string, Properties>,
+): ReadonlyArray<ReadonlyArray<Entry>> => {
+  const known = new Set([...versions.values()].map(({ familySlug }) => String(familySlug)))
+  return families.map((record, index) => {
+    const family = String(record["slug"])
+    const all = record["versions"] as ReadonlyArray<Properties>
+    return all.map((version, at) => ({
+      family,
+      version,
+      place: [SECTION, index, "versions", at],
+      after: at === 0 ? [] : [`licenses/${String(all[at - 1]?.["slug"])}`],
+      isFirst: at === 0 && !known.has(family),
+    }))
+  })
+}
+
+const planFamily = (
+  entries: ReadonlyArray<Entry>,
+  listed: ReadonlySet<string>,
+  versions: ReadonlyMap<string, Properties>,
+  options: PlanOptions,
+): Plan => {
+  const [first] = entries
+  if (first === undefined) return emptyPlan
+  const defaultEntries = entries.filter(({ version }) => version["isDefault"] === true)
+  const wrong = [
+    ...(first.isFirst && first.version["slug"] !== first.family
+      ? [{ entry: first, message: `The first version of a new family has the slug of the family: ${first.family}.` }]
+      : []),
+    ...defaultEntries
+      .slice(1)
+      .map((entry) => ({ entry, message: "Another version of the family is the default already. Only one can be." })),
+    ...defaultEntries
+      .filter(({ version }) => stateOf(version) !== "PUBLISHED")
+      .map((entry) => ({ entry, message: "Only a published version can be the default." })),
+  ]
+  if (wrong.length > 0) {
+    return joined(
+      wrong.map(({ entry, message }) =>
+        refusal(entry, subjectOf(String(entry.version["slug"]), undefined, options), message),
+      ),
+    )
+  }
+  const terms = joined(entries.map((entry) => planVersion(entry, listed, versions, options)))
+  const releases = entries.map(({ place, version }): Release => {
+    const slug = String(version["slug"])
+    const stored = versions.get(slug)
+    return {
+      subject: subjectOf(slug, stored, options),
+      path: pathOf(slug),
+      place,
+      stored,
+      isTouched: terms.steps.some(({ name }) => name === slug),
+      state: stateOf(version),
+      isDefault: version["isDefault"] === true,
+    }
+  })
+  const ofFamily = [...versions.values()].filter(({ familySlug }) => familySlug === first.family)
+  return joined([terms, { ...emptyPlan, steps: releaseSteps(releases, currentDefaultOf(ofFamily)) }])
+}
+
+export const planLicenses = (
+  families: ReadonlyArray<Properties>,
+  records: ReadonlyArray<Properties>,
+  options: PlanOptions,
+): Plan => {
+  const versions = new Map(records.map((record) => [String(record["slug"]), record]))
+  const entries = entriesOf(families, versions)
+  const listed = new Set(entries.flat().map(({ version }) => String(version["slug"])))
+  const named = new Set(entries.flat().map(({ version }) => version["changesAsDraft"]))
+  const plan = joined(entries.map((family) => planFamily(family, listed, versions, options)))
+  // An archived version is not sold any more: it is what pruning leaves.
+  const others = records.filter(
+    (record) => !listed.has(String(record["slug"])) && !named.has(record["slug"]) && stateOf(record) !== "ARCHIVED",
+  )
+  const subjects = others.map((record) => subjectOf(String(record["slug"]), record, options))
+  if (!options.prune) return joined([plan, { ...emptyPlan, unlisted: subjects }])
+  const newDefaults = new Set(
+    entries
+      .filter((family) => family.some(({ version }) => version["isDefault"] === true))
+      .map(([first]) => first?.family),
+  )
+  const removals = others.flatMap((record, index) =>
+    removalSteps(
+      subjects[index] as Subject,
+      pathOf(String(record["slug"])),
+      record,
+      newDefaults.has(String(record["familySlug"])),
+    ),
+  )
+  return joined([plan, { ...emptyPlan, steps: removals }])
+}
+
+const grantEntry = ([entitlementSlug, { overagePercent, value }]: readonly [string, Properties]): Properties => ({
+  entitlementSlug,
+  value,
+  ...(overagePercent === 0 ? {} : { overagePercent }),
+})
+
+const versionEntry = (record: Properties): Properties => {
+  const terms = termsOf(record)
+  const grants = [...grantsOf(record)].map(grantEntry)
+  return {
+    ...bodyOf(additions(pick(terms, required))),
+    ...bodyOf(changesBetween(defaults, withDefaults(record, defaults))),
+    ...(record["isDefault"] === true ? { isDefault: true } : {}),
+    ...(stateOf(record) === "PUBLISHED" ? {} : { lifecycleState: stateOf(record) }),
+    ...(grants.length === 0 ? {} : { grants }),
+  }
+}
+
+/** Families as the file has them, from versions that are sorted by their age. */
+export const familyEntriesOf = (records: ReadonlyArray<Properties>): ReadonlyArray<Properties> => {
+  const families = new Map<string, ReadonlyArray<Properties>>()
+  for (const record of records) {
+    const family = String(record["familySlug"])
+    families.set(family, [...(families.get(family) ?? []), versionEntry(record)])
+  }
+  return [...families].map(([slug, versions]) => ({ slug, versions }))
+}
