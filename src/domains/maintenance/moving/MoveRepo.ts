@@ -1,6 +1,7 @@
 /** SQL that reads and writes all rows of an organization, in every table that the catalogue has. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
+import { applySumsUntil } from "../../usage/partitions/DaysSql.ts"
 import { removalOrder } from "../RemovalOrder.ts"
 import { MoveRefused } from "./Errors.ts"
 import { ruleOf } from "./MoveRules.ts"
@@ -214,7 +215,7 @@ const make = Effect.gen(function* () {
           message: `One of the installations stores events of usage before ${own.until}, and the other one only their sums. Set SERVICE_RETENTION_USAGE_EVENTS to the same in both, and export again after a sweep.`,
         })
       }
-      yield* sql`UPDATE usage_retention SET dropped_until = ${own.until}::timestamptz`
+      yield* sql.unsafe(applySumsUntil(literal(own.until)))
     }),
 
     knownConnectors: Effect.map(

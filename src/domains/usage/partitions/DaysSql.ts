@@ -28,3 +28,6 @@ export const sumsUntil = (at: string): string => `LEFT JOIN LATERAL (
 /** Whether dropped events of the total that `k` belongs to have its unique key, up to an instant. */
 export const wasDropped = (at: string): string =>
   `coalesce(k.first_at <= ${at} AND k.first_at < ${droppedUntil}, false)`
+
+/** Makes sums apply up to an instant before which no event is stored: an organization that was moved here brought them. */
+export const applySumsUntil = (until: string): string => `UPDATE usage_retention SET dropped_until = ${until}`
