@@ -101,7 +101,11 @@ export const DeleteAccount = ({
   readonly onClose: () => void
   readonly onDone: () => void
 }) => {
-  const write = useWrite("DELETE /api/service-accounts/:serviceAccountSlug", { ...STALE, done: onDone })
+  const write = useWrite("DELETE /api/service-accounts/:serviceAccountSlug", {
+    leavesPage: true,
+    ...STALE,
+    done: onDone,
+  })
   return (
     <ConfirmDialog
       title={t.remove(account.name)}

@@ -58,6 +58,7 @@ const DeleteCustomer = ({ customer, onClose }: { readonly customer: Customer; re
   const navigate = useNavigate()
   const params = { customerSlug: customer.slug }
   const write = useWrite("DELETE /api/customers/:customerSlug", {
+    leavesPage: true,
     stale: ["/api/customers"],
     done: () => void navigate({ to: "/customers" }),
   })

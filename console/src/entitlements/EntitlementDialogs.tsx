@@ -21,7 +21,7 @@ export const DeleteEntitlement = ({
   readonly onDone: () => void
 }) => {
   const params = { entitlementSlug: entitlement.slug }
-  const write = useWrite("DELETE /api/entitlements/:entitlementSlug", { ...STALE, done: onDone })
+  const write = useWrite("DELETE /api/entitlements/:entitlementSlug", { leavesPage: true, ...STALE, done: onDone })
   return (
     <ImpactDialog
       title={t.remove(entitlement.name)}

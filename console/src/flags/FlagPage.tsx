@@ -67,6 +67,7 @@ const Variants = ({ flag: { defaultVariant, metadata, variants } }: { readonly f
 const DeleteFlag = ({ flag, onClose }: { readonly flag: FeatureFlag; readonly onClose: () => void }) => {
   const navigate = useNavigate()
   const write = useWrite("DELETE /api/feature-flags/:key", {
+    leavesPage: true,
     ...STALE,
     done: () => void navigate({ to: "/flags" }),
   })

@@ -63,7 +63,11 @@ export const RemoveEntitlement = ({ group, onClose, slug }: Props & { readonly s
 }
 
 export const DeleteGroup = ({ group, onClose, onDone }: Props & { readonly onDone: () => void }) => {
-  const write = useWrite("DELETE /api/entitlement-groups/:entitlementGroupSlug", { ...STALE, done: onDone })
+  const write = useWrite("DELETE /api/entitlement-groups/:entitlementGroupSlug", {
+    leavesPage: true,
+    ...STALE,
+    done: onDone,
+  })
   return (
     <ConfirmDialog
       title={t.remove(group.name)}

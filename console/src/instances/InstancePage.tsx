@@ -36,6 +36,7 @@ const DeleteInstance = ({ instance, onClose }: { readonly instance: Instance; re
   const navigate = useNavigate()
   const params = { instanceSlug: instance.slug }
   const write = useWrite("DELETE /api/instances/:instanceSlug", {
+    leavesPage: true,
     stale: ["/api/instances"],
     done: () => void navigate({ to: "/instances" }),
   })

@@ -194,8 +194,8 @@ interface WriteOptions<O extends Operation> {
   readonly done?: (answer: Answer<O>, request: Request<O>) => void
   /** Paths whose answers the change makes stale; all by default. */
   readonly stale?: ReadonlyArray<string>
-  /** The path of the record that the change removes, if the page of the record is open. What was read below it is not read again. */
-  readonly gone?: string
+  /** A deletion whose `done` leaves the page of the record. What was read about the record is not read again. */
+  readonly leavesPage?: boolean
 }
 
 /** Whether the service may have made a change without the answer arriving. */
@@ -205,8 +205,12 @@ const isUnknown = (error: unknown): boolean => error instanceof Problem && (erro
  * Changes something. A POST keeps its `Idempotency-Key` until its outcome is known: if the answer is lost, sending the same again
  * happens once. Other writes are not repeated.
  */
-export const useWrite = <O extends Operation>(operation: O, { done, gone, stale }: WriteOptions<O> = {}) => {
+export const useWrite = <O extends Operation>(
+  operation: O,
+  { done, leavesPage = false, stale }: WriteOptions<O> = {},
+) => {
   const queries = useQueryClient()
+  const own = operation.slice(operation.indexOf(" ") + 1)
   const pending = useRef<{ readonly key: string; readonly text: string }>(undefined)
   // Set at once, unlike the state of the mutation: the second press of a double click comes before the page is drawn again.
   const isBusy = useRef(false)
@@ -228,7 +232,7 @@ export const useWrite = <O extends Operation>(operation: O, { done, gone, stale 
       void queries.invalidateQueries({
         predicate: ({ queryKey: [key] }) => {
           const path = String(key)
-          const isGone = gone !== undefined && (path === gone || path.startsWith(`${gone}/`))
+          const isGone = leavesPage && (path === own || path.startsWith(`${own}/`))
           return !isGone && (stale?.some((one) => path.startsWith(one)) ?? true)
         },
       })

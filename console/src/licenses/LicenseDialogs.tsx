@@ -80,7 +80,7 @@ export const DeleteLicense = ({
   readonly onDone: () => void
 }) => {
   const params = { licenseSlug: license.slug }
-  const write = useWrite("DELETE /api/licenses/:licenseSlug", { ...STALE, done: onDone })
+  const write = useWrite("DELETE /api/licenses/:licenseSlug", { leavesPage: true, ...STALE, done: onDone })
   return (
     <ImpactDialog
       title={t.question(t.ask.delete, license.slug)}

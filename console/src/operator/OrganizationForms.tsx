@@ -102,7 +102,7 @@ export const RemoveOrganization = ({
   const [typed, setTyped] = useState("")
   const write = useWrite("DELETE /api/platform/organizations/:orgId", {
     ...STALE,
-    gone: "/api/platform/organizations/:orgId",
+    leavesPage: true,
     done: onDone,
   })
   return (

@@ -41,6 +41,7 @@ const DeleteComponent = ({ component, onClose }: { readonly component: Component
   const navigate = useNavigate()
   const params = { componentSlug: component.slug }
   const write = useWrite("DELETE /api/components/:componentSlug", {
+    leavesPage: true,
     stale: ["/api/components"],
     done: () => void navigate({ to: "/components" }),
   })

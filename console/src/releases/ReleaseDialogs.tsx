@@ -52,7 +52,11 @@ export const DeleteRelease = ({
   readonly onDone: () => void
 }) => {
   const params = { releaseSlug: release.slug }
-  const write = useWrite("DELETE /api/releases/:releaseSlug", { stale: ["/api/releases"], done: onDone })
+  const write = useWrite("DELETE /api/releases/:releaseSlug", {
+    leavesPage: true,
+    stale: ["/api/releases"],
+    done: onDone,
+  })
   return (
     <ImpactDialog
       title={t.removeRelease(release.version)}

@@ -129,6 +129,7 @@ const DeleteZone = ({ onClose, zone }: { readonly zone: Zone; readonly onClose: 
   const navigate = useNavigate()
   const params = { deploymentZoneSlug: zone.slug }
   const write = useWrite("DELETE /api/deployment-zones/:deploymentZoneSlug", {
+    leavesPage: true,
     stale: ["/api/deployment-zones"],
     done: () => void navigate({ to: "/zones" }),
   })
