@@ -48,6 +48,7 @@ import signingKeys from "./0040_signing_keys.ts"
 import offlineBundles from "./0041_offline_bundles.ts"
 import eventHashes from "./0042_event_hashes.ts"
 import offlineUsage from "./0043_offline_usage.ts"
+import usagePartitions from "./0044_usage_partitions.ts"
 
 export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.SqlClient>> = {
   "0001_access": access,
@@ -93,4 +94,5 @@ export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.
   "0041_offline_bundles": offlineBundles,
   "0042_event_hashes": eventHashes,
   "0043_offline_usage": offlineUsage,
+  "0044_usage_partitions": usagePartitions,
 }

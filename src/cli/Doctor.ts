@@ -28,6 +28,7 @@ const connected = Effect.gen(function* () {
     ["migrations", DatabaseChecks.schema],
     ["clock", DatabaseChecks.clock],
     ["partitions", DatabaseChecks.partitions],
+    ["usage", DatabaseChecks.usagePartitions],
     ["keys", KeyChecks.keys],
   ] as const) {
     const found = yield* withDefectsAsFindings(part, check)

@@ -4,6 +4,7 @@ import { Command, Flag } from "effect/cli"
 import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { migrations } from "../../migrations/index.ts"
+import { convertUsageEvents } from "../domains/usage/partitions/Conversion.ts"
 import * as Database from "../infra/database/Database.ts"
 import { migrateWith } from "../infra/database/Migrations.ts"
 import { Settings } from "../infra/Settings.ts"
@@ -28,6 +29,11 @@ const withOutput = (sequence: typeof migrations): typeof migrations => {
 const failed = (error: { readonly cause?: unknown; readonly message: string }) =>
   new CommandFailed({
     message: `${error.message}: ${innermost(error.cause ?? error)}. The run was rolled back, and nothing was applied: all migrations of a run share one transaction.`,
+  })
+
+const unconverted = (error: SqlError) =>
+  new CommandFailed({
+    message: `The migrations are applied, but usage events are not in partitions yet: ${innermost(error)}. The service works on both. Run the command again.`,
   })
 
 const showPending = Effect.gen(function* () {
@@ -58,6 +64,9 @@ const apply = Effect.gen(function* () {
     }),
   )
   yield* Console.log(applied.length === 0 ? "The database is up to date." : `Applied ${counted(applied.length)}.`)
+  yield* convertUsageEvents((text) => Console.log(text)).pipe(
+    Effect.catchTag("SqlError", (error) => Effect.fail(unconverted(error))),
+  )
 }).pipe(Effect.provide(Database.connection("attach")))
 
 export const migrateCommand = Command.make(

@@ -76,6 +76,9 @@ const parseKeys = (text: string): Effect.Effect<ReadonlyArray<SecretKey>, Settin
     : Effect.succeed(keys.map((key) => ({ id: key.id, bytes: Redacted.make(new Uint8Array(key.bytes)) })))
 }
 
+// Reports are up to 35 days late, and ledgers of sites 90 days. Months that longer bundles may bring usage of are kept anyway.
+const MIN_USAGE_RETENTION = Duration.days(90)
+
 // Retention times. Events must outlive the history of their deliveries, which refers to them and retries them.
 const retention = Effect.gen(function* () {
   const periods = {
@@ -83,10 +86,17 @@ const retention = Effect.gen(function* () {
     webhookHistory: yield* setting("SERVICE_RETENTION_WEBHOOK_HISTORY", DurationText, Duration.days(30)),
     /** Absent: unlimited. */
     events: yield* optionalSetting("SERVICE_RETENTION_EVENTS", DurationText),
+    /** Absent: unlimited. */
+    usageEvents: yield* optionalSetting("SERVICE_RETENTION_USAGE_EVENTS", DurationText),
   }
   if (Option.isSome(periods.events) && Duration.isLessThan(periods.events.value, periods.webhookHistory)) {
     return yield* new SettingsError({
       message: `SERVICE_RETENTION_EVENTS is not valid: expected at least SERVICE_RETENTION_WEBHOOK_HISTORY (${Duration.format(periods.webhookHistory)}).`,
+    })
+  }
+  if (Option.isSome(periods.usageEvents) && Duration.isLessThan(periods.usageEvents.value, MIN_USAGE_RETENTION)) {
+    return yield* new SettingsError({
+      message: `SERVICE_RETENTION_USAGE_EVENTS is not valid: expected at least ${Duration.toDays(MIN_USAGE_RETENTION)} days. Late reports need 35 days, and sites upload usage until 90 days after the end of their bundle.`,
     })
   }
   return periods

@@ -22,6 +22,7 @@ const retention = Layer.fresh(EventRetention.layer).pipe(
     Layer.succeed(CurrentRetentionPeriods, {
       retiredTokens: Duration.days(90),
       events: Option.some(Duration.days(RETAINED_DAYS)),
+      usageEvents: Option.none(),
     }),
   ),
 )

@@ -211,6 +211,23 @@ describe("keyshelf doctor", { timeout: 120_000 }, () => {
     }).pipe(Effect.provide(testSql)),
   )
 
+  it.live("warns while events of usage are in one table, and until their conversion is finished", () =>
+    Effect.gen(function* () {
+      const sql = yield* PgClient.PgClient
+      assert.deepStrictEqual(states(yield* DatabaseChecks.usagePartitions), ["ok"])
+      yield* sql`DROP TABLE usage_events`
+      assert.deepStrictEqual(yield* DatabaseChecks.usagePartitions, [])
+      yield* sql`CREATE TABLE usage_events (timestamp timestamptz)`
+      const found = yield* DatabaseChecks.usagePartitions
+      assert.deepStrictEqual(states(found), ["warning"])
+      assert.include(texts(found), "in one table")
+      yield* sql`ALTER TABLE usage_events ADD CONSTRAINT usage_events_boundary CHECK (timestamp < '2030-01-01')`
+      const begun = yield* DatabaseChecks.usagePartitions
+      assert.deepStrictEqual(states(begun), ["warning"])
+      assert.include(texts(begun), "2030-01-01")
+    }).pipe(Effect.provide(Layer.fresh(testSql))),
+  )
+
   it.live("counts the days for which history partitions exist", () =>
     Effect.gen(function* () {
       const sql = yield* PgClient.PgClient

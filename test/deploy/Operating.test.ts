@@ -54,9 +54,12 @@ describe("the operator's pages", () => {
     Effect.gen(function* () {
       const sql = yield* PgClient.PgClient
       const keyed = yield* sql<{ name: string }>`
-        SELECT class.relname AS name
+        SELECT DISTINCT coalesce(whole.relname, class.relname) AS name
         FROM pg_constraint k
-        JOIN pg_class class ON class.oid = k.conrelid AND class.relnamespace = 'public'::regnamespace AND NOT class.relispartition
+        JOIN pg_class class ON class.oid = k.conrelid AND class.relnamespace = 'public'::regnamespace
+        -- Of usage events, only partitions have the key.
+        LEFT JOIN pg_inherits ON inhrelid = class.oid
+        LEFT JOIN pg_class whole ON whole.oid = inhparent
         JOIN pg_attribute a ON a.attrelid = class.oid AND a.attname = 'organization_id' AND k.conkey[1] = a.attnum
         WHERE k.contype = 'p'`
       const names = keyed.map(({ name }) => name)

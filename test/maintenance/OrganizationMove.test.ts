@@ -169,10 +169,14 @@ layer(TestService.layer, { excludeTestServices: true })("keyshelf organization",
             'The secret key "test" of this installation is another one',
           ],
           [changed({ connectors: ["service.crm.unknown"] }), "service.crm.unknown"],
+          [changed({ usageDroppedUntil: "2100-01-01 00:00:00+00" }), "stores events of usage before 2100-01-01"],
           [changed({ organization: { id: header.keys[0].id, slug: "x" } }), "belongs to another organization"],
         ] as const) {
           assert.include(yield* there.refusal(contents), expected)
         }
+        yield* there.sql`INSERT INTO usage_drops (partition, until) VALUES ('usage_events_202001', '2020-02-01')`
+        assert.include(yield* there.refusal(lines), "is about to drop a month of usage")
+        yield* there.sql`DELETE FROM usage_drops`
         const bad = `${file}.bad`
         write(bad, changed({ version: 2 }))
         const old = yield* atDestination(`import --file ${bad}`)
@@ -192,8 +196,17 @@ layer(TestService.layer, { excludeTestServices: true })("keyshelf organization",
           Object.entries(counts).filter(([, count]) => count > 0),
           [],
         )
-        // After all that, the file can be imported.
-        assert.strictEqual((yield* atDestination(`import --file ${file}`)).code, 0)
+        // After all that, the file can be imported. An installation without older usage takes over from when on there is any.
+        // Its months are its own: those of the source are not made there.
+        yield* there.sql`DROP TABLE usage_events_first`
+        write(bad, changed({ usageDroppedUntil: "2001-01-01 00:00:00+00" }))
+        assert.strictEqual((yield* atDestination(`import --file ${bad}`)).code, 0)
+        const [{ at } = {}] = yield* there.sql<{ at: Date }>`SELECT dropped_until AS at FROM usage_retention`
+        assert.deepStrictEqual(at, new Date("2001-01-01T00:00:00Z"))
+        const keyless = yield* there.sql`
+          SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = 'usage_events'::regclass
+            AND NOT EXISTS (SELECT 1 FROM pg_index WHERE indrelid = inhrelid AND indisprimary)`
+        assert.deepStrictEqual(keyless, [])
       }).pipe(Effect.scoped),
     240_000,
   )

@@ -9,15 +9,17 @@ const settingsUnder = (env: Record<string, string>) =>
 
 const RETIRED = "SERVICE_RETENTION_RETIRED_TOKENS"
 const EVENTS = "SERVICE_RETENTION_EVENTS"
+const USAGE = "SERVICE_RETENTION_USAGE_EVENTS"
 const HISTORY = "SERVICE_RETENTION_WEBHOOK_HISTORY"
 
 describe("retention settings", () => {
-  it.effect("default to 90 days for tokens, 30 days for delivery history and forever for events", () =>
+  it.effect("default to 90 days for tokens, 30 days for delivery history and forever for events and usage", () =>
     Effect.gen(function* () {
       const { retention } = yield* settingsUnder({})
       assert.strictEqual(Duration.toDays(retention.retiredTokens), 90)
       assert.strictEqual(Duration.toDays(retention.webhookHistory), 30)
       assert.isTrue(Option.isNone(retention.events))
+      assert.isTrue(Option.isNone(retention.usageEvents))
     }),
   )
 
@@ -64,6 +66,22 @@ describe("retention settings", () => {
       assert.match(error.message, /^SERVICE_RETENTION_EVENTS is not valid: .*SERVICE_RETENTION_WEBHOOK_HISTORY \(30d\)/)
       const equal = yield* settingsUnder({ [EVENTS]: "7 days", [HISTORY]: "7 days" })
       assert.strictEqual(Option.map(equal.retention.events, Duration.toDays).pipe(Option.getOrThrow), 7)
+    }),
+  )
+
+  it.effect("must retain usage as long as late reports and sites need it", () =>
+    Effect.gen(function* () {
+      for (const text of ["89 days", "35 days", "1 hour"]) {
+        const error = yield* Effect.flip(settingsUnder({ [USAGE]: text }))
+        assert.strictEqual(
+          error.message,
+          "SERVICE_RETENTION_USAGE_EVENTS is not valid: expected at least 90 days. Late reports need 35 days, and sites upload usage until 90 days after the end of their bundle.",
+          text,
+        )
+      }
+      const least = yield* settingsUnder({ [USAGE]: "90 days" })
+      assert.strictEqual(Option.map(least.retention.usageEvents, Duration.toDays).pipe(Option.getOrThrow), 90)
+      assert.match((yield* Effect.flip(settingsUnder({ [USAGE]: "90" }))).message, new RegExp(`^${USAGE} is not valid`))
     }),
   )
 })

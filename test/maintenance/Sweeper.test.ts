@@ -27,7 +27,11 @@ layer(TestService.layer, { excludeTestServices: true })("the sweeper", (it) => {
         yield* then(LATE + 5000 * DAY)
         yield* sweep
         assert.strictEqual(yield* expiryCount(), 1)
-        const periods = { retiredTokens: Duration.days(90), events: Option.some(Duration.days(365)) }
+        const periods = {
+          retiredTokens: Duration.days(90),
+          events: Option.some(Duration.days(365)),
+          usageEvents: Option.none(),
+        }
         const limited = sweeperWith(periods)
         // Whole days in UTC are deleted.
         yield* then(LATE + 366 * DAY - 1)

@@ -60,7 +60,11 @@ layer(TestService.layer, { excludeTestServices: true })("the sweeper and tokens 
         const revoked = yield* issue({ organizationId })
         yield* revoke(organizationId, revoked.slug, at(0))
         yield* then(7 * DAY)
-        const short = sweeperWith({ retiredTokens: Duration.days(7), events: Option.none() })
+        const short = sweeperWith({
+          retiredTokens: Duration.days(7),
+          events: Option.none(),
+          usageEvents: Option.none(),
+        })
         yield* sweep.pipe(Effect.provide(short))
         assert.deepStrictEqual(yield* areStored(revoked), [false])
       }),

@@ -103,6 +103,18 @@ export const crowdedOrganization = Effect.gen(function* () {
   yield* sql`UPDATE usage_totals SET event_count = 1000 + ${MANY} WHERE organization_id = ${organizationId}`
   yield* (yield* Rollups).addMissing(at, 100)
   yield* sql`
+    INSERT INTO usage_days (organization_id, instance_id, entitlement_id, period_start, day, at_start, stored_count, event_count,
+      counted, brought_count, brought_sum)
+    SELECT organization_id, instance_id, entitlement_id, period_start, period_start, false, 0, 0, 0, 0, 0
+    FROM usage_totals WHERE organization_id = ${organizationId}`
+  yield* sql`
+    INSERT INTO usage_key_buckets (organization_id, instance_id, entitlement_id, size, start, keys, event_count)
+    SELECT DISTINCT ON (instance_id, entitlement_id) organization_id, instance_id, entitlement_id, 'DAY', period_start, 0, 0
+    FROM usage_totals WHERE organization_id = ${organizationId}`
+  yield* sql`
+    INSERT INTO usage_drop_changes SELECT organization_id, instance_id, entitlement_id, period_start
+    FROM usage_totals WHERE organization_id = ${organizationId}`
+  yield* sql`
     INSERT INTO events (organization_id, id, type, occurred_at, actor, data)
     SELECT ${organizationId}::uuid, gen_random_uuid(), 'CUSTOMER_UPDATED', ${at}, ${actor}, '{}'
     FROM generate_series(1, ${MANY}::int)`

@@ -8,7 +8,6 @@ import {
 import type { EndedAttempt } from "../../src/domains/webhooks/delivery/AttemptRecorder.ts"
 import type { AttemptError } from "../../src/domains/webhooks/delivery/Sender.ts"
 import { isSubscribed, matchSubscriptions } from "../../src/domains/webhooks/outbox/SubscriptionMatching.ts"
-import { dayOf, dayOfTable, tableOf } from "../../src/domains/webhooks/history/PartitionsRepo.ts"
 import { retryDelayAfter } from "../../src/domains/webhooks/outbox/SvixProvider.ts"
 
 const between = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
@@ -155,17 +154,6 @@ describe("subscription matching", () => {
           type !== null && createdAt <= at && eventNames.some((name) => name === "*" || name === type),
         ),
       ),
-  )
-})
-
-describe("partitions of the history", () => {
-  it.effect.prop("each day has one table, and each table one day", [between(-700_000, 2_900_000)], ([day]) =>
-    Effect.sync(() => {
-      if (tableOf(day).includes("+") || tableOf(day).includes("_-")) return
-      assert.strictEqual(dayOfTable(tableOf(day)), day)
-      assert.strictEqual(dayOf(new Date(day * 86_400_000)), day)
-      assert.strictEqual(dayOf(new Date(day * 86_400_000 + 86_399_999)), day)
-    }),
   )
 })
 

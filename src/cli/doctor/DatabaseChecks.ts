@@ -108,3 +108,23 @@ export const partitions: OnDatabase = Effect.gen(function* () {
   if (days <= 0) return [failed("partitions", `${text}: attempts cannot be recorded. ${remedy}`)]
   return [days < HEADROOM_DAYS ? warning("partitions", `${text}. ${remedy}`) : ok("partitions", text)]
 }).pipe(Effect.orDie)
+
+/** Checks whether events of usage are in partitions, and whether putting them there was begun and not finished. */
+export const usagePartitions: OnDatabase = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const [table] = yield* sql<{ isPartitioned: boolean; boundary: string | null }>`
+    SELECT c.relkind = 'p' AS "isPartitioned", pg_get_constraintdef(k.oid) AS boundary
+    FROM pg_class c LEFT JOIN pg_constraint k ON k.conrelid = c.oid AND k.conname = 'usage_events_boundary'
+    WHERE c.oid = to_regclass('usage_events') AND to_regproc('usage_events_partition') IS NOT NULL
+      AND NOT EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus')`
+  if (table === undefined) return []
+  if (table.isPartitioned) return [ok("usage", "Events of usage are in monthly partitions")]
+  return [
+    table.boundary === null
+      ? warning("usage", "Events of usage are in one table, so old months cannot be dropped. Run `keyshelf migrate`.")
+      : warning(
+          "usage",
+          `Putting events of usage into partitions was begun and is not finished; until then ${table.boundary} refuses later ones. Run \`keyshelf migrate\` again.`,
+        ),
+  ]
+}).pipe(Effect.orDie)

@@ -160,7 +160,7 @@ const make = Effect.gen(function* () {
      * for transactions that are counting, so that the next statements see their rows.
      */
     deleteUsage: Effect.fnUntraced(function* (organizationId: string, id: string) {
-      for (const table of ["usage_totals", "usage_events", "usage_unique_keys"]) {
+      for (const table of ["usage_totals", "usage_events", "usage_unique_keys", "usage_days", "usage_key_buckets"]) {
         yield* Effect.orDie(
           sql`DELETE FROM ${sql(table)} WHERE organization_id = ${organizationId} AND instance_id = ${id}`,
         )

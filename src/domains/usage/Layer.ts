@@ -26,6 +26,9 @@ import { Leases } from "./leases/Service.ts"
 import { UsageReports } from "./reports/Service.ts"
 import { OfflineUsageRepo } from "./offline/Repo.ts"
 import { OfflineUsage } from "./offline/Service.ts"
+import { UsagePartitions } from "./partitions/Partitions.ts"
+import { UsagePartitionsRepo } from "./partitions/Repo.ts"
+import { SumsRepo } from "./partitions/SumsRepo.ts"
 import { ReservationsRepo } from "./reservations/Repo.ts"
 import { Reservations } from "./reservations/Service.ts"
 import { TermsSnapshots } from "./snapshots/Service.ts"
@@ -43,7 +46,7 @@ export const layer = Layer.mergeAll(
   LicenseImpact.layer,
   OfflineUsage.layer,
   UsageEvents.layer,
-  UsageRetention.layer.pipe(Layer.provideMerge(Rollups.layer)),
+  UsageRetention.layer.pipe(Layer.provideMerge(Layer.merge(Rollups.layer, UsagePartitions.layer))),
 ).pipe(
   Layer.provideMerge(UsageReports.layer),
   Layer.provideMerge(Ledger.layer),
@@ -64,6 +67,8 @@ export const layer = Layer.mergeAll(
       UsageEventsRepo.layer,
       RollupsRepo.layer,
       OfflineUsageRepo.layer,
+      UsagePartitionsRepo.layer,
+      SumsRepo.layer,
     ),
   ),
 )

@@ -41,11 +41,12 @@ export const rowsIn = (...tables: ReadonlyArray<string>): Removal =>
 
 /**
  * {@link rowsIn} for a partitioned table, whose partitions repeat the locations of rows. The columns follow the
- * organization in its primary key.
+ * organization in the primary key of each partition.
  */
-export const rowsInPartitions = (table: string, first: string, second: string): Removal =>
+export const rowsInPartitions = (table: string, ...columns: ReadonlyArray<string>): Removal =>
   Effect.map(PgClient.PgClient, (sql) => {
-    const key = sql`${sql(first)}, ${sql(second)}`
+    const key = sql.csv(columns.map((column) => sql`${sql(column)}`))
+    const last = sql.csv(columns.map((column) => sql`${sql(column)} DESC`))
     return [
       {
         table,
@@ -56,7 +57,7 @@ export const rowsInPartitions = (table: string, first: string, second: string): 
                 SELECT ${key} FROM (
                   SELECT ${key} FROM ${sql(table)} WHERE organization_id = ${organizationId}
                   ORDER BY ${key} LIMIT ${count}
-                ) AS next ORDER BY ${sql(first)} DESC, ${sql(second)} DESC LIMIT 1)
+                ) AS next ORDER BY ${last} LIMIT 1)
               RETURNING 1`),
             (rows) => rows.length,
           ),

@@ -1,16 +1,17 @@
 /** How long the installation retains rows after their end (contract, section 8). */
 import { Context, Duration, Option } from "effect"
 
-/** Without `events`, events are retained forever. */
+/** Without `events` or `usageEvents`, these are retained forever. */
 export interface RetentionPeriods {
   readonly retiredTokens: Duration.Duration
   readonly events: Option.Option<Duration.Duration>
+  readonly usageEvents: Option.Option<Duration.Duration>
 }
 
 /** The retention periods of the installation. */
 export const CurrentRetentionPeriods = Context.Reference<RetentionPeriods>(
   "keyshelf.reference/kernel/RetentionPeriods",
-  { defaultValue: () => ({ retiredTokens: Duration.days(90), events: Option.none() }) },
+  { defaultValue: () => ({ retiredTokens: Duration.days(90), events: Option.none(), usageEvents: Option.none() }) },
 )
 
 /** The latest end of rows that are no longer retained. */

@@ -1,7 +1,9 @@
 /** SQL that reads and writes all rows of an organization, in every table that the catalogue has. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
+import { applySumsUntil } from "../../usage/partitions/DaysSql.ts"
 import { removalOrder } from "../RemovalOrder.ts"
+import { MoveRefused } from "./Errors.ts"
 import { ruleOf } from "./MoveRules.ts"
 import type { Column, Digest, Partition, Row } from "./MoveRules.ts"
 
@@ -69,6 +71,7 @@ const make = Effect.gen(function* () {
     /** The partitions with rows of the organization. */
     partitions: (table: string, organizationId: string) =>
       Effect.gen(function* () {
+        if (ruleOf(table).hasOwnPartitions === true) return []
         const children = yield* sql<Partition>`
           SELECT child.relname AS name, pg_get_expr(child.relpartbound, child.oid) AS bounds FROM pg_inherits
           JOIN pg_class child ON child.oid = inhrelid AND child.relispartition
@@ -185,6 +188,35 @@ const make = Effect.gen(function* () {
           ORDER BY name`,
         (rows) => rows.map(({ name }) => name),
       ),
+
+    /** Until when usage has sums only. */
+    usageDroppedUntil: Effect.map(
+      sql<{ at: string | null }>`SELECT dropped_until::text AS at FROM usage_retention`,
+      ([row]) => row?.at ?? null,
+    ),
+
+    /**
+     * Makes sums of usage apply as at the source, after rows were imported. Sums and events of the same time exclude each other in the
+     * whole installation. While it drops a month, the imported events would be missing in the sums.
+     */
+    alignUsage: Effect.fnUntraced(function* (atSource: string | null) {
+      const [own] = yield* sql<{ until: string | null; drops: boolean }>`
+        SELECT greatest(dropped_until, ${atSource}::timestamptz)::text AS until, EXISTS (SELECT 1 FROM usage_drops) AS drops
+        FROM usage_retention FOR UPDATE`
+      if (own?.drops === true) {
+        return yield* new MoveRefused({
+          message: "This installation is about to drop a month of usage. Import again when a sweep has done it.",
+        })
+      }
+      if (own == null || own.until === null) return
+      const older = yield* sql`SELECT 1 FROM usage_events WHERE timestamp < ${own.until}::timestamptz LIMIT 1`
+      if (older.length > 0) {
+        return yield* new MoveRefused({
+          message: `One of the installations stores events of usage before ${own.until}, and the other one only their sums. Set SERVICE_RETENTION_USAGE_EVENTS to the same in both, and export again after a sweep.`,
+        })
+      }
+      yield* sql.unsafe(applySumsUntil(literal(own.until)))
+    }),
 
     knownConnectors: Effect.map(
       sql<{ name: string }>`SELECT name FROM connectors`,

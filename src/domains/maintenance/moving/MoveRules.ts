@@ -19,6 +19,8 @@ export interface TableRule {
   readonly isLive?: true
   /** Triggers write rows while those of other tables are imported. So these come last, and replace them. */
   readonly isFedByTriggers?: true
+  /** The destination makes its own partitions, because they have keys that their table has not. */
+  readonly hasOwnPartitions?: true
 }
 
 /** The tables whose rows are not only copied. All others are. */
@@ -31,6 +33,7 @@ export const TABLE_RULES: Readonly<Record<string, TableRule>> = {
   term_notices: { isFedByTriggers: true },
   // A person who is known at the destination keeps the id there.
   memberships: { notCompared: ["user_id"] },
+  usage_events: { hasOwnPartitions: true },
   webhook_endpoints: { notCompared: ["failing_since"] },
   // The leases belong to nodes of the source. Without them, the nodes of the destination deliver.
   webhook_queue: { isLive: true, values: { lease: "NULL", claimed_at: "NULL", owner: "NULL" } },
@@ -71,6 +74,8 @@ const Header = Schema.Struct({
   /** The secret keys that tokens, secrets and cursors need, each with its check value in hexadecimal. */
   keys: Schema.Array(Schema.Struct({ id: Schema.String, check: Schema.NullOr(Schema.String) })),
   connectors: Schema.Array(Schema.String),
+  /** Until when the source has sums of usage only. */
+  usageDroppedUntil: Schema.optionalKey(Schema.NullOr(Schema.String)),
 })
 export type Header = typeof Header.Type
 

@@ -86,6 +86,7 @@ const make = Effect.gen(function* () {
       migrations,
       keys: [...ids].toSorted().map((id) => ({ id, check: checks.get(id) ?? null })),
       connectors: yield* repo.connectors(organization.id),
+      usageDroppedUntil: yield* repo.usageDroppedUntil,
     } satisfies Header
   })
 
@@ -264,8 +265,8 @@ const make = Effect.gen(function* () {
         if (header === undefined || end === undefined) {
           return yield* refused("The file has no end: it was cut off. Nothing was imported.")
         }
-        const { id } = header.organization
-        const differing = differences(end.digests, yield* digestsOf(id))
+        yield* repo.alignUsage(header.usageDroppedUntil ?? null)
+        const differing = differences(end.digests, yield* digestsOf(header.organization.id))
         if (differing.length > 0) {
           return yield* refused(
             `The imported rows differ from those of the source: ${differing.join(", ")}. Nothing was imported.`,

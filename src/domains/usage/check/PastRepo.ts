@@ -10,6 +10,7 @@ import type { SummaryRow } from "../ledger/SummaryRow.ts"
 import { valueOf } from "../rules/Aggregation.ts"
 import type { CheckedEntitlement, CheckedInstance } from "../rules/Terms.ts"
 import { pastOverrideJoin } from "../../instances/overrides/OverridesSql.ts"
+import { sumsUntil, wasDropped } from "../partitions/DaysSql.ts"
 import { explainedColumns, familyJoin, liveLeases, openAllowances } from "../TermsSql.ts"
 
 interface Measured {
@@ -37,6 +38,8 @@ export interface PastUsage {
   readonly used: string
   /** A decimal: the part of it that ledgers have brought. */
   readonly broughtIn: string | null
+  /** The instant is on a day whose events were dropped, between two of them: the usage then is no longer known. */
+  readonly isUnknown: boolean
 }
 
 interface SummedUp extends SummaryRow {
@@ -48,6 +51,7 @@ interface SummedUp extends SummaryRow {
    */
   readonly total: string | null
   readonly broughtIn: string | null
+  readonly isUnknown: boolean
 }
 
 const usedIn = (row: SummedUp): BigDecimal.BigDecimal =>
@@ -104,6 +108,9 @@ const make = Effect.gen(function* () {
         AND created_at <= asked.at AND created_at > asked.at - interval '25 hours' AND expires_at > asked.at AND (ended_at IS NULL OR ended_at > asked.at)
     ) h ON true`)
   // The events of a total that was changed after the instant.
+  const past = sql.literal(sumsUntil("asked.at"))
+  const dropped = sql.literal(wasDropped("asked.at"))
+  const isSummedUp = sql.literal("t.last_at > asked.at AND counted.stored + coalesce(past.stored, 0) = t.event_count")
   const ofTotal = sql.literal(`organization_id = t.organization_id AND instance_id = t.instance_id
     AND entitlement_id = t.entitlement_id AND period_start = t.period_start AND t.last_at > asked.at`)
 
@@ -131,8 +138,8 @@ const make = Effect.gen(function* () {
 
     /**
      * The usage of each entitlement in its period up to an instant, by all events that are known today. The database
-     * adds them up, so that no event is transferred. The period's total is used where all its events are up to the
-     * instant, and where events were deleted, because nothing more exact is left.
+     * adds them up, so that no event is transferred; of dropped events it adds the sums of days. The period's total is used where all
+     * its events are up to the instant, and where an operator deleted events, because nothing more exact is left.
      */
     usageUntil: (
       organizationId: string,
@@ -142,12 +149,20 @@ const make = Effect.gen(function* () {
       Effect.map(
         records<SummedUp>()(sql`
           SELECT asked."entitlementId", asked."periodStart", asked.method,
-            CASE WHEN t.last_at > asked.at AND counted.stored = t.event_count THEN NULL ELSE t.value::text END AS total,
-            newest_set.value::text AS "replacedBy", counted.count::float8 AS count, counted.keys::float8 AS keys,
-            counted.sum::text AS sum, counted.minimum::text AS minimum, counted.maximum::text AS maximum,
-            latest.value::text AS latest,
-            CASE WHEN t.last_at > asked.at AND counted.stored = t.event_count THEN counted.brought ELSE ledgers.quantity
-              END::text AS "broughtIn"
+            CASE WHEN ${isSummedUp} THEN NULL ELSE t.value::text END AS total,
+            coalesce(newest_set.value, past.replaced_by)::text AS "replacedBy",
+            (counted.count + before.count)::float8 AS count, (counted.keys + CASE asked.method WHEN 'UNIQUE_COUNT' THEN (
+              SELECT count(*) FROM usage_unique_keys k
+              WHERE k.organization_id = t.organization_id AND k.instance_id = t.instance_id
+                AND k.entitlement_id = t.entitlement_id AND k.period_start = t.period_start AND ${dropped}
+            ) ELSE 0 END)::float8 AS keys,
+            CASE WHEN before.sum IS NULL THEN counted.sum ELSE before.sum + coalesce(counted.sum, 0) END::text AS sum,
+            least(counted.minimum, before.minimum)::text AS minimum, greatest(counted.maximum, before.maximum)::text AS maximum,
+            coalesce(latest.value, before.latest)::text AS latest,
+            CASE WHEN NOT (${isSummedUp}) THEN ledgers.quantity
+              WHEN before.brought IS NULL THEN counted.brought
+              ELSE before.brought + coalesce(counted.brought, 0) END::text AS "broughtIn",
+            coalesce(${isSummedUp} AND past.is_between, false) AS "isUnknown"
           FROM (
             SELECT *, ${at}::timestamptz AS at FROM jsonb_to_recordset(${sql.json(among)}) AS key
               ("instanceId" uuid, "entitlementId" uuid, "periodStart" timestamptz, method text)
@@ -162,7 +177,11 @@ const make = Effect.gen(function* () {
           LEFT JOIN LATERAL (
             SELECT count(*) AS stored, count(*) FILTER (WHERE counts) AS count, sum(value) FILTER (WHERE counts) AS sum,
               min(value) FILTER (WHERE counts) AS minimum, max(value) FILTER (WHERE counts) AS maximum,
-              count(DISTINCT unique_key) FILTER (WHERE counts AND asked.method = 'UNIQUE_COUNT') AS keys,
+              count(DISTINCT unique_key) FILTER (WHERE counts AND asked.method = 'UNIQUE_COUNT' AND NOT EXISTS (
+                SELECT 1 FROM usage_unique_keys k
+                WHERE k.organization_id = t.organization_id AND k.instance_id = t.instance_id
+                  AND k.entitlement_id = t.entitlement_id AND k.period_start = t.period_start
+                  AND k.unique_key = events.unique_key AND ${dropped})) AS keys,
               sum(CASE asked.method WHEN 'COUNT' THEN 1 ELSE value END) FILTER (WHERE counts AND is_brought) AS brought
             FROM (
               SELECT value, unique_key, coalesce(starts_with(source, ${LEDGER_SOURCE}), false) AS is_brought, voided_at IS NULL AND timestamp <= asked.at AND (newest_set.timestamp IS NULL
@@ -170,6 +189,16 @@ const make = Effect.gen(function* () {
               FROM usage_events WHERE ${ofTotal}
             ) events
           ) counted ON true
+          ${past}
+          -- What was dropped before a set that is there no longer counts.
+          LEFT JOIN LATERAL (
+            SELECT past.count, past.sum, past.minimum, past.maximum, past.latest,
+              CASE WHEN past.brought_count > 0 THEN CASE asked.method WHEN 'COUNT' THEN past.brought_count
+                ELSE past.brought_sum END END AS brought
+            WHERE newest_set.timestamp IS NULL
+            UNION ALL
+            SELECT 0, NULL, NULL, NULL, NULL, NULL WHERE newest_set.timestamp IS NOT NULL
+          ) before ON true
           LEFT JOIN offline_period_usage ledgers ON ledgers.organization_id = t.organization_id
             AND ledgers.instance_id = t.instance_id AND ledgers.entitlement_id = t.entitlement_id
             AND ledgers.period_start = t.period_start
@@ -183,6 +212,7 @@ const make = Effect.gen(function* () {
             entitlementId: row.entitlementId,
             periodStart: row.periodStart,
             broughtIn: row.broughtIn,
+            isUnknown: row.isUnknown,
             used: BigDecimal.format(usedIn(row)),
           })),
       ),

@@ -2,7 +2,7 @@
 import { Context, Effect, Layer } from "effect"
 import { InstanceNotFound } from "../../instances/Errors.ts"
 import { Caller } from "../../../kernel/contract/Caller.ts"
-import { noSuch } from "../../../kernel/contract/Problem.ts"
+import { invalid, noSuch } from "../../../kernel/contract/Problem.ts"
 import { isBefore, now } from "../../../kernel/values/Timestamp.ts"
 import { checkResultOf, standings } from "./CheckResponse.ts"
 import { cachedResponseText } from "./hotpath/AnswerCache.ts"
@@ -21,6 +21,9 @@ const MAX_CLOCK_SKEW_MS = 60_000
 
 /** Reservations that were created before this instant count in a check of the present. */
 export const knownAt = (at: Date): Date => new Date(at.getTime() + MAX_CLOCK_SKEW_MS)
+
+const UNKNOWN_PAST =
+  "must be the start of a day in UTC, or its last millisecond: events of that time are no longer stored, only sums of days"
 
 const make = Effect.gen(function* () {
   const repo = yield* CheckRepo
@@ -45,6 +48,7 @@ const make = Effect.gen(function* () {
       return method === "CONCURRENT" ? [] : [{ instanceId, entitlementId, periodStart: period.start, method }]
     })
     const used = keys.length === 0 ? [] : yield* past.usageUntil(organizationId, keys, at)
+    if (used.some(({ isUnknown }) => isUnknown)) return yield* invalid("body.at", UNKNOWN_PAST, at)
     const usages = new Map(used.map((usage) => [usage.entitlementId, usage] as const))
     return rows.map((row): CheckRow =>
       row.entitlement === null ? row : { broughtIn: null, ...row, ...usages.get(row.entitlementId) },

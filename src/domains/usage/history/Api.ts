@@ -26,7 +26,8 @@ export class UsageEventsApi extends HttpApiGroup.make("usageEvents")
       .annotateMerge(
         OpenApi.annotations({
           summary: "List the events of usage",
-          description: "What was reported, consumed and committed, newest first, with voided events.",
+          description:
+            "What was reported, consumed and committed, newest first, with voided events. Events of months that the installation no longer stores are not in it.",
         }),
       ),
     HttpApiEndpoint.delete("void", `${PATH}/events/:eventId`, {
@@ -40,7 +41,7 @@ export class UsageEventsApi extends HttpApiGroup.make("usageEvents")
           identifier: "voidUsageEvent",
           summary: "Void an event of usage",
           description:
-            "The event no longer counts. The usage of its period is recomputed without it, for every aggregation. The event stays in the list with `voidedAt` and `voidedBy`, and its transaction id cannot be used again.",
+            "The event no longer counts. The usage of its period is recomputed without it, for every aggregation. The event stays in the list with `voidedAt` and `voidedBy`, and its transaction id cannot be used again. Of a month whose events are no longer stored, it is 404.",
         }),
       ),
     HttpApiEndpoint.get("history", `${PATH}/history`, {
@@ -57,7 +58,7 @@ export class UsageEventsApi extends HttpApiGroup.make("usageEvents")
           identifier: "getUsageHistory",
           summary: "Read the history of usage",
           description:
-            "Usage in buckets of an hour, a day or a month in UTC. A bucket is the aggregation of its own events: for `AVERAGE` the mean, for `LATEST` the last value, for `UNIQUE_COUNT` the distinct keys. Of a `SUM` or a `COUNT`, the buckets of a period add up to its total: what a later `set` replaced counts as 0.",
+            "Usage in buckets of an hour, a day or a month in UTC. A bucket is the aggregation of its own events: for `AVERAGE` the mean, for `LATEST` the last value, for `UNIQUE_COUNT` the distinct keys. Of a `SUM` or a `COUNT`, the buckets of a period add up to its total: what a later `set` replaced counts as 0. Of months whose events are no longer stored, `DAY` and `MONTH` are answered from sums of days; `HOUR` is 422 at `query.bucket`.",
         }),
       ),
   )

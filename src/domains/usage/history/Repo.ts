@@ -13,6 +13,7 @@ import { valueOf } from "../rules/Aggregation.ts"
 import type { Total } from "../rules/Aggregation.ts"
 import type { UsageEventFilters, UsageEventRecord } from "./Model.ts"
 import type { EventPlace } from "./Rules.ts"
+import { sumsUntil, wasDropped } from "../partitions/DaysSql.ts"
 import { ofTotal } from "./TotalSql.ts"
 import type { StoredTotalKey } from "./TotalSql.ts"
 
@@ -35,6 +36,8 @@ const make = Effect.gen(function* () {
     unique_key AS "uniqueKey", transaction_id AS "transactionId", source, e.timestamp, reported_at AS "reportedAt",
     reported_by AS "reportedBy", metadata, voided_at AS "voidedAt", voided_by AS "voidedBy"`)
   const of = ofTotal(sql)
+  const past = sql.literal(sumsUntil("'infinity'::timestamptz"))
+  const dropped = sql.literal(wasDropped("'infinity'::timestamptz"))
 
   return {
     /** Events of a meter, newest first. Totals tell which periods have events, so that the index finds the times in each. */
@@ -72,7 +75,7 @@ const make = Effect.gen(function* () {
         sql`SELECT ${columns} FROM usage_events e WHERE ${of(key)} AND ordinal = ${ordinal} AND voided_at IS NULL`,
       ),
 
-    /** A locked total without one of its events, recomputed from the others. */
+    /** A locked total without one of its events, recomputed from the others, and from the sums of those that were dropped. */
     totalWithout: (
       key: StoredTotalKey,
       ordinal: number,
@@ -91,12 +94,27 @@ const make = Effect.gen(function* () {
             SELECT * FROM left_over WHERE NOT EXISTS (SELECT 1 FROM newest_set)
               OR (timestamp, ordinal) >= (SELECT timestamp, ordinal FROM newest_set)
           )
-          SELECT (SELECT timestamp FROM newest_set) AS "setAt", (SELECT value::text FROM newest_set) AS "replacedBy",
-            count(*)::float8 AS count, count(DISTINCT unique_key)::float8 AS keys, sum(value)::text AS sum,
-            min(value)::text AS minimum, max(value)::text AS maximum,
-            (SELECT value::text FROM counting ORDER BY timestamp DESC, ordinal DESC LIMIT 1) AS latest,
-            max(timestamp) AS "latestAt", (SELECT max(timestamp) FROM left_over) AS "lastAt"
-          FROM counting`),
+          SELECT coalesce((SELECT timestamp FROM newest_set), before.set_at) AS "setAt",
+            coalesce((SELECT value FROM newest_set), before.replaced_by)::text AS "replacedBy",
+            (count(c.value) + before.count)::float8 AS count, (count(DISTINCT c.unique_key) FILTER (WHERE k.unique_key IS NULL) + (
+              SELECT count(*) FROM usage_unique_keys k WHERE ${of(key, "k.")} AND ${dropped}))::float8 AS keys,
+            CASE WHEN before.sum IS NULL THEN sum(c.value) ELSE before.sum + coalesce(sum(c.value), 0) END::text AS sum,
+            least(min(c.value), before.minimum)::text AS minimum, greatest(max(c.value), before.maximum)::text AS maximum,
+            coalesce((SELECT value FROM counting ORDER BY timestamp DESC, ordinal DESC LIMIT 1), before.latest)::text AS latest,
+            greatest(max(c.timestamp), before.latest_at) AS "latestAt",
+            greatest((SELECT max(timestamp) FROM left_over), before.last_at) AS "lastAt"
+          FROM (
+            SELECT past.set_at, past.replaced_by, past.count, past.sum, past.minimum, past.maximum, past.latest,
+              past.latest_at, past.last_at
+            FROM (SELECT * FROM usage_totals WHERE ${of(key)}) t ${past}
+            WHERE NOT EXISTS (SELECT 1 FROM newest_set)
+            UNION ALL
+            SELECT NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL WHERE EXISTS (SELECT 1 FROM newest_set)
+          ) before
+          LEFT JOIN counting c ON true
+          LEFT JOIN usage_unique_keys k ON ${of(key, "k.")} AND k.unique_key = c.unique_key AND ${dropped}
+          GROUP BY before.set_at, before.replaced_by, before.count, before.sum, before.minimum, before.maximum, before.latest,
+            before.latest_at, before.last_at`),
         (found) => {
           const row = Option.getOrThrow(found)
           const summary = summaryOf(row)
@@ -120,7 +138,7 @@ const make = Effect.gen(function* () {
           WHERE ${of(key)} AND ordinal = ${ordinal} RETURNING unique_key
         ), forgotten AS (
           DELETE FROM usage_unique_keys k USING voided
-          WHERE ${of(key)} AND k.unique_key = voided.unique_key AND NOT EXISTS (
+          WHERE ${of(key)} AND k.unique_key = voided.unique_key AND NOT ${dropped} AND NOT EXISTS (
             SELECT 1 FROM usage_events other
             WHERE ${of(key)} AND other.unique_key = voided.unique_key AND other.ordinal <> ${ordinal}
               AND other.voided_at IS NULL)

@@ -5,8 +5,10 @@ import { executed, record, records } from "../../../kernel/database/Statements.t
 import { storedDecimal } from "../../../kernel/values/Decimal.ts"
 import { HOUR_MS } from "../../../kernel/values/Timestamp.ts"
 import type { Meter } from "../ledger/Model.ts"
+import type { BucketSize } from "./Model.ts"
 import type { Total } from "../rules/Aggregation.ts"
-import type { HourSums, PeriodHours } from "./Rules.ts"
+import { droppedUntil } from "../partitions/DaysSql.ts"
+import type { DaySums, HourSums, PeriodHours, Sums } from "./Rules.ts"
 import { ofTotal } from "./TotalSql.ts"
 import type { StoredTotalKey } from "./TotalSql.ts"
 
@@ -31,7 +33,16 @@ interface HourRow {
   readonly latestOrdinal: number | null
 }
 
+interface DayRow extends Omit<HistoryRow["hours"][number], "hour" | "latestOrdinal"> {
+  readonly day: string
+  readonly eventCount: number
+  readonly lastAt: string | null
+  readonly setAt: string | null
+  readonly setValue: string | null
+}
+
 interface HistoryRow {
+  readonly days: ReadonlyArray<DayRow>
   readonly totals: ReadonlyArray<{
     readonly periodStart: string
     readonly value: string
@@ -48,8 +59,7 @@ interface HistoryRow {
   >
 }
 
-const hourOf = (row: HistoryRow["hours"][number]): HourSums => ({
-  hour: new Date(row.hour),
+const sumsOf = (row: Omit<HistoryRow["hours"][number], "hour">): Sums => ({
   count: row.count,
   sum: storedDecimal(row.sum),
   minimum: row.minimum === null ? null : storedDecimal(row.minimum),
@@ -60,9 +70,20 @@ const hourOf = (row: HistoryRow["hours"][number]): HourSums => ({
       : { value: storedDecimal(row.latest), at: new Date(row.latestAt), ordinal: row.latestOrdinal ?? 0 },
 })
 
+const hourOf = (row: HistoryRow["hours"][number]): HourSums => ({ ...sumsOf(row), hour: new Date(row.hour) })
+
+const dayOf = (row: DayRow): DaySums => ({
+  ...sumsOf({ ...row, latestOrdinal: 0 }),
+  day: new Date(row.day),
+  eventCount: row.eventCount,
+  lastAt: new Date(row.lastAt ?? row.day),
+  set: row.setAt === null ? null : { at: new Date(row.setAt), value: storedDecimal(row.setValue ?? "0") },
+})
+
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const of = ofTotal(sql)
+  const dropped = sql.literal(droppedUntil)
   const sums = sql.literal(`count(*) AS event_count, sum(value) AS sum, min(value) AS minimum, max(value) AS maximum,
     (array_agg(value ORDER BY timestamp DESC, ordinal DESC))[1] AS latest, max(timestamp) AS latest_at,
     (array_agg(ordinal ORDER BY timestamp DESC, ordinal DESC))[1] AS latest_ordinal`)
@@ -145,7 +166,7 @@ const make = Effect.gen(function* () {
 
     /**
      * The totals that have events in a range, each with its hours: those that are stored, and those of the events that they do not
-     * contain yet. All in one statement, so that an event is in exactly one of them.
+     * contain yet, and its days of dropped events. All in one statement, so that an event is in exactly one of them.
      */
     periods: (
       { entitlementId, instanceId, organizationId }: Meter,
@@ -164,7 +185,7 @@ const make = Effect.gen(function* () {
             SELECT h.period_start, h.hour, h.event_count, h.sum, h.minimum, h.maximum, h.latest, h.latest_at, h.latest_ordinal
             FROM t JOIN usage_hours h ON h.organization_id = t.organization_id AND h.instance_id = t.instance_id
               AND h.entitlement_id = t.entitlement_id AND h.period_start = t.period_start
-            WHERE h.hour >= ${from} AND (h.hour < ${to} OR t.set_at IS NOT NULL) AND h.event_count > 0
+            WHERE h.hour >= greatest(${from}, ${dropped}) AND (h.hour < ${to} OR t.set_at IS NOT NULL) AND h.event_count > 0
             UNION ALL
             SELECT t.period_start, later.* FROM t CROSS JOIN LATERAL (
               SELECT date_trunc('hour', timestamp, 'UTC') AS hour, ${sums} FROM usage_events e
@@ -173,6 +194,10 @@ const make = Effect.gen(function* () {
                 AND e.voided_at IS NULL AND e.timestamp >= ${from} AND (e.timestamp < ${to} OR t.set_at IS NOT NULL)
               GROUP BY 1
             ) later WHERE t.event_count > t.rolled_to
+          ), days AS (
+            SELECT d.* FROM t JOIN usage_days d ON d.organization_id = t.organization_id AND d.instance_id = t.instance_id
+              AND d.entitlement_id = t.entitlement_id AND d.period_start = t.period_start
+            WHERE d.day >= ${from} AND d.day < least(${to}, ${dropped}) AND d.event_count > 0
           )
           SELECT (
             SELECT coalesce(json_agg(json_build_object('periodStart', period_start, 'value', value::text, 'sum', sum::text,
@@ -181,10 +206,16 @@ const make = Effect.gen(function* () {
             SELECT coalesce(json_agg(json_build_object('periodStart', period_start, 'hour', hour, 'count', event_count,
               'sum', sum::text, 'minimum', minimum::text, 'maximum', maximum::text, 'latest', latest::text,
               'latestAt', latest_at, 'latestOrdinal', latest_ordinal)), '[]') FROM hours
-          ) AS hours`),
+          ) AS hours, (
+            SELECT coalesce(json_agg(json_build_object('periodStart', period_start, 'day', day, 'eventCount', event_count,
+              'count', counted, 'sum', coalesce(sum, 0)::text, 'minimum', minimum::text, 'maximum', maximum::text,
+              'latest', latest::text, 'latestAt', latest_at, 'lastAt', last_at, 'setAt', set_at,
+              'setValue', set_value::text)), '[]') FROM days
+          ) AS days`),
         (found) => {
-          const { hours, totals } = Option.getOrThrow(found)
+          const { days, hours, totals } = Option.getOrThrow(found)
           const byPeriod = Map.groupBy(hours, ({ periodStart }) => periodStart)
+          const daysByPeriod = Map.groupBy(days, ({ periodStart }) => periodStart)
           return totals.map(({ periodStart, setAt, sum, value, valueCount }) => {
             const total: Pick<Total, "value" | "sum" | "valueCount" | "setAt"> = {
               value: storedDecimal(value),
@@ -192,7 +223,12 @@ const make = Effect.gen(function* () {
               valueCount,
               setAt: setAt === null ? null : new Date(setAt),
             }
-            return { periodStart: new Date(periodStart), total, hours: (byPeriod.get(periodStart) ?? []).map(hourOf) }
+            return {
+              periodStart: new Date(periodStart),
+              total,
+              hours: (byPeriod.get(periodStart) ?? []).map(hourOf),
+              days: (daysByPeriod.get(periodStart) ?? []).map(dayOf),
+            }
           })
         },
       ),
@@ -219,20 +255,27 @@ const make = Effect.gen(function* () {
         },
       ),
 
-    /** The distinct unique keys and the events of each bucket, from the events themselves. */
-    uniqueKeys: (
-      { entitlementId, instanceId, organizationId }: Meter,
-      bucket: "HOUR" | "DAY" | "MONTH",
-      from: Date,
-      to: Date,
-    ) =>
-      records<{ readonly start: Date; readonly keys: number; readonly events: number }>()(sql`
+    /**
+     * The distinct unique keys and the events of each bucket: from the events themselves, and of dropped ones as they were counted then.
+     */
+    uniqueKeys: ({ entitlementId, instanceId, organizationId }: Meter, bucket: BucketSize, from: Date, to: Date) => {
+      const meter = sql`organization_id = ${organizationId} AND instance_id = ${instanceId} AND entitlement_id = ${entitlementId}`
+      return records<{
+        readonly start: Date
+        readonly keys: number
+        readonly events: number
+        readonly isDropped: boolean
+      }>()(sql`
         SELECT date_trunc(${bucket.toLowerCase()}, timestamp, 'UTC') AS start, count(DISTINCT unique_key)::float8 AS keys,
-          count(*)::float8 AS events
+          count(*)::float8 AS events, false AS "isDropped"
         FROM usage_events
-        WHERE organization_id = ${organizationId} AND instance_id = ${instanceId} AND entitlement_id = ${entitlementId}
-          AND period_start < ${to} AND timestamp >= ${from} AND timestamp < ${to} AND voided_at IS NULL
-        GROUP BY 1`),
+        WHERE ${meter} AND period_start < ${to} AND timestamp >= ${from} AND timestamp < ${to} AND voided_at IS NULL
+        GROUP BY 1
+        UNION ALL
+        SELECT start, keys::float8, event_count::float8, true FROM usage_key_buckets
+        WHERE ${meter} AND size = ${bucket === "MONTH" ? "MONTH" : "DAY"} AND start >= date_trunc('day', ${from}::timestamptz, 'UTC')
+          AND start < least(${to}, ${dropped})`)
+    },
   }
 })
 

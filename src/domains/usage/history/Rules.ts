@@ -2,7 +2,7 @@
 import { BigDecimal, Option } from "effect"
 import type { ValidationError } from "../../../kernel/contract/Problem.ts"
 import { amountOf, zero } from "../../../kernel/values/Decimal.ts"
-import { DAY_MS, HOUR_MS } from "../../../kernel/values/Timestamp.ts"
+import { DAY_MS, HOUR_MS, isBefore } from "../../../kernel/values/Timestamp.ts"
 import type { ReportAggregation } from "../../entitlements/Model.ts"
 import { valueOf } from "../rules/Aggregation.ts"
 import type { Total, UsageEvent } from "../rules/Aggregation.ts"
@@ -111,11 +111,22 @@ export const merged = (one: Sums, other: Sums): Sums => ({
     one.latest === null || (other.latest !== null && isLater(other.latest, one.latest)) ? other.latest : one.latest,
 })
 
+/** {@link Sums} of what counted of a day's dropped events: from the newest `set` of these events on, or of all. */
+export interface DaySums extends Sums {
+  readonly day: Date
+  /** All events, also those before the `set`. */
+  readonly eventCount: number
+  readonly lastAt: Date
+  readonly set: { readonly at: Date; readonly value: BigDecimal.BigDecimal } | null
+}
+
 /** The hours of one total, with what it says of its newest `set`. An hour may have several sums. */
 export interface PeriodHours {
   readonly periodStart: Date
   readonly total: Pick<Total, "value" | "sum" | "valueCount" | "setAt">
   readonly hours: ReadonlyArray<HourSums>
+  /** Of dropped events. A day may have several sums. */
+  readonly days?: ReadonlyArray<DaySums>
   /** For `MIN` and `MAX`: those of the events from the newest `set` on, in its hour. */
   readonly sinceSet?: Pick<Sums, "minimum" | "maximum">
 }
@@ -133,13 +144,38 @@ const byHour = (hours: ReadonlyArray<HourSums>): ReadonlyArray<HourSums> =>
     return { ...same.reduce<Sums>(merged, noEvents), hour: first.hour }
   })
 
+/** What a day of dropped events contributes: nothing, if the newest `set` of the total came after it. */
+const contributionOfDay =
+  (method: ReportAggregation, setAt: Date | null) =>
+  (own: DaySums): Contribution => {
+    const { day: hour, eventCount: events, lastAt, set } = own
+    if (setAt !== null && isBefore(lastAt, setAt)) return { hour, events, counting: noEvents }
+    if (method !== "COUNT") return { hour, events, counting: own }
+    const sum = set === null ? own.count : own.count - 1
+    return {
+      hour,
+      events,
+      counting: { ...own, sum: BigDecimal.sum(set?.value ?? zero, BigDecimal.fromNumberUnsafe(sum)) },
+    }
+  }
+
 /**
  * What the hours of a total contribute. Events before its newest `set` count no more. The hour of the set itself has the rest: what the
  * total has and the later hours have not. So the hours add up to the total.
  */
 export const contributions = (
   method: ReportAggregation,
-  { hours, sinceSet, total }: PeriodHours,
+  { days = [], hours, sinceSet, total }: PeriodHours,
+): ReadonlyArray<Contribution> => [
+  ...days.map(contributionOfDay(method, total.setAt)),
+  ...contributionsOfHours(method, hours, total, sinceSet),
+]
+
+const contributionsOfHours = (
+  method: ReportAggregation,
+  hours: ReadonlyArray<HourSums>,
+  total: PeriodHours["total"],
+  sinceSet: PeriodHours["sinceSet"],
 ): ReadonlyArray<Contribution> => {
   // A COUNT adds 1 for each event, whatever value it has.
   const all = byHour(hours).map((own) =>

@@ -33,6 +33,9 @@ const eventOf = ({ behavior: _, ordinal, periodStart, value, ...event }: EventRo
 /** Whether the count and the sum of an hour are enough. */
 const isSummed = (method: AggregationMethod): boolean => method === "SUM" || method === "COUNT" || method === "AVERAGE"
 
+const hoursAreGone = ({ bucket }: HistoryQuery) =>
+  invalid("query.bucket", "must be DAY or MONTH: events of that time are no longer stored, only sums of days", bucket)
+
 const isReported = (meter: Meter): boolean => meter.type === "NUMBER" && !isConcurrent(meter)
 
 const make = Effect.gen(function* () {
@@ -136,6 +139,7 @@ const make = Effect.gen(function* () {
   const uniqueHistory = Effect.fnUntraced(function* (meter: Meter, query: HistoryQuery, bounds: ReadonlyArray<Date>) {
     const [from, to] = [bounds[0] as Date, bounds.at(-1) as Date]
     const found = yield* rollups.uniqueKeys(meter, query.bucket, from, to)
+    if (query.bucket === "HOUR" && found.some(({ isDropped }) => isDropped)) return yield* hoursAreGone(query)
     const byStart = new Map(found.map((row) => [row.start.getTime(), row]))
     return bounds.slice(0, -1).map((start, index): UsageBucket => {
       const row = byStart.get(start.getTime())
@@ -159,6 +163,7 @@ const make = Effect.gen(function* () {
     const periods = yield* transactions.run(
       Effect.andThen(rollups.planWithoutJit, rollups.periods(meter, bounds[0] as Date, bounds.at(-1) as Date)),
     )
+    if (query.bucket === "HOUR" && periods.some(({ days = [] }) => days.length > 0)) return yield* hoursAreGone(query)
     const exact = yield* Effect.forEach(periods, (period) => withSet(meter, period))
     return {
       items: bucketsOf(
