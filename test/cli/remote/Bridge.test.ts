@@ -16,7 +16,7 @@ import type { Tenant } from "../../support/TestService.ts"
 const whyNot = await whyNoNats()
 const whyNoServer = spawnSync("nats-server", ["--version"]).status === 0 ? undefined : "there is no command nats-server"
 
-const KILLS = 4
+const KILLS = 8
 
 const until = <E, R>(what: string, condition: Effect.Effect<boolean, E, R>) =>
   Effect.repeat(condition, { until: (holds) => holds, schedule: Schedule.spaced("20 millis") }).pipe(
