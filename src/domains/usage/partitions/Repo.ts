@@ -66,11 +66,15 @@ const make = Effect.gen(function* () {
     /** The partition that is about to be dropped, locked until the transaction ends; none if another node has locked it. */
     lockDrop: record<Drop>()(sql`SELECT ${columns} FROM usage_drops FOR UPDATE SKIP LOCKED`),
 
-    /** Begins to drop a partition, unless a drop has begun. From now on, changes of its events are noted. */
+    /**
+     * Begins to drop a partition, unless a drop has begun, or another node dropped it since it was listed. From now on, changes of its
+     * events are noted.
+     */
     begin: Effect.fnUntraced(function* ({ name, until }: TimePartition) {
       const begun = yield* returnedRow(sql`
         INSERT INTO usage_drops (partition, until) SELECT ${name}, ${until}::timestamptz
-        WHERE NOT EXISTS (SELECT 1 FROM usage_drops) ON CONFLICT DO NOTHING RETURNING partition`)
+        WHERE NOT EXISTS (SELECT 1 FROM usage_drops) AND to_regclass(${name}) IS NOT NULL
+        ON CONFLICT DO NOTHING RETURNING partition`)
       if (!begun) return
       yield* Effect.orDie(
         sql.unsafe(`CREATE OR REPLACE TRIGGER usage_event_changed AFTER INSERT OR UPDATE OR DELETE ON ${name}
