@@ -1,7 +1,6 @@
 /** One connector: whether it is available, licensed and active, its settings, and a test of them. */
 import { useState } from "react"
-import { call } from "../kernel/Api.ts"
-import type { ConnectorState, DryRun } from "../kernel/Contract.ts"
+import type { ConnectorState } from "../kernel/Contract.ts"
 import { formatMoment } from "../kernel/Formats.ts"
 import { useRead, useWrite } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
@@ -18,24 +17,16 @@ import { t } from "./texts.en.ts"
 const STALE = { stale: ["/api/connectors"] }
 const DEACTIVATE = "DELETE /api/connectors/:connectorName/activation"
 
-const Deactivate = ({ name, onClose }: { readonly name: string; readonly onClose: () => void }) => {
-  const params = { connectorName: name }
-  const write = useWrite(DEACTIVATE, { ...STALE, done: onClose })
-  return (
-    <ImpactDialog
-      title={t.askDeactivate(name)}
-      submit={t.deactivate}
-      queryKey={[name]}
-      run={async (signal) => {
-        const answer = await call(DEACTIVATE, { params, query: { dryRun: "true" } }, { signal })
-        return answer as DryRun<typeof DEACTIVATE>
-      }}
-      write={write}
-      onConfirm={() => write.mutate({ params })}
-      onClose={onClose}
-    />
-  )
-}
+const Deactivate = ({ name, onClose }: { readonly name: string; readonly onClose: () => void }) => (
+  <ImpactDialog
+    title={t.askDeactivate(name)}
+    submit={t.deactivate}
+    operation={DEACTIVATE}
+    request={{ params: { connectorName: name } }}
+    {...STALE}
+    onClose={onClose}
+  />
+)
 
 const Loaded = ({ connector }: { readonly connector: ConnectorState }) => {
   const { activated, activatedAt, available, connectorName: name, entitled, version } = connector

@@ -1,10 +1,9 @@
 /** One customer: facts, instances, integration records and activity. */
 import { useNavigate } from "@tanstack/react-router"
 import { useState } from "react"
-import { call } from "../kernel/Api.ts"
-import type { Customer, DryRun, Instance } from "../kernel/Contract.ts"
+import type { Customer, Instance } from "../kernel/Contract.ts"
 import { formatBoundary } from "../kernel/Formats.ts"
-import { useRead, useRows, useWrite } from "../kernel/Queries.ts"
+import { useRead, useRows } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
 import { t as common } from "../kernel/texts.en.ts"
 import { usePathName, useUrl } from "../kernel/Url.ts"
@@ -56,27 +55,15 @@ const Instances = ({ customer }: { readonly customer: Customer }) => {
 
 const DeleteCustomer = ({ customer, onClose }: { readonly customer: Customer; readonly onClose: () => void }) => {
   const navigate = useNavigate()
-  const params = { customerSlug: customer.slug }
-  const write = useWrite("DELETE /api/customers/:customerSlug", {
-    leavesPage: true,
-    stale: ["/api/customers"],
-    done: () => void navigate({ to: "/customers" }),
-  })
   return (
     <ImpactDialog
       title={t.remove(customer.name)}
       submit={common.common.remove}
-      queryKey={[params]}
-      run={async (signal) => {
-        const answer = await call(
-          "DELETE /api/customers/:customerSlug",
-          { params, query: { dryRun: "true" } },
-          { signal },
-        )
-        return answer as DryRun<"DELETE /api/customers/:customerSlug">
-      }}
-      write={write}
-      onConfirm={() => write.mutate({ params })}
+      operation="DELETE /api/customers/:customerSlug"
+      request={{ params: { customerSlug: customer.slug } }}
+      leavesPage
+      stale={["/api/customers"]}
+      done={() => void navigate({ to: "/customers" })}
       onClose={onClose}
     />
   )

@@ -1,7 +1,6 @@
 /** Deletes an entitlement, and changes which groups it is in. */
 import { useState } from "react"
-import { call } from "../kernel/Api.ts"
-import type { DryRun, Entitlement } from "../kernel/Contract.ts"
+import type { Entitlement } from "../kernel/Contract.ts"
 import { useWrite } from "../kernel/Queries.ts"
 import { t as common } from "../kernel/texts.en.ts"
 import { ConfirmDialog, FormDialog } from "../widgets/forms/Form.tsx"
@@ -19,28 +18,18 @@ export const DeleteEntitlement = ({
   readonly entitlement: Entitlement
   readonly onClose: () => void
   readonly onDone: () => void
-}) => {
-  const params = { entitlementSlug: entitlement.slug }
-  const write = useWrite("DELETE /api/entitlements/:entitlementSlug", { leavesPage: true, ...STALE, done: onDone })
-  return (
-    <ImpactDialog
-      title={t.remove(entitlement.name)}
-      submit={common.common.remove}
-      queryKey={[params]}
-      run={async (signal) => {
-        const answer = await call(
-          "DELETE /api/entitlements/:entitlementSlug",
-          { params, query: { dryRun: "true" } },
-          { signal },
-        )
-        return answer as DryRun<"DELETE /api/entitlements/:entitlementSlug">
-      }}
-      write={write}
-      onConfirm={() => write.mutate({ params })}
-      onClose={onClose}
-    />
-  )
-}
+}) => (
+  <ImpactDialog
+    title={t.remove(entitlement.name)}
+    submit={common.common.remove}
+    operation="DELETE /api/entitlements/:entitlementSlug"
+    request={{ params: { entitlementSlug: entitlement.slug } }}
+    leavesPage
+    {...STALE}
+    done={onDone}
+    onClose={onClose}
+  />
+)
 
 export const AddToGroup = ({
   entitlement,

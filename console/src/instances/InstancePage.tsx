@@ -2,8 +2,7 @@
 import { useNavigate } from "@tanstack/react-router"
 import { Ellipsis } from "lucide-react"
 import { useState } from "react"
-import { call } from "../kernel/Api.ts"
-import type { DryRun, Instance } from "../kernel/Contract.ts"
+import type { Instance } from "../kernel/Contract.ts"
 import { formatBoundary, words } from "../kernel/Formats.ts"
 import { useRead, useWrite } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
@@ -34,27 +33,15 @@ import { t } from "./texts.en.ts"
 
 const DeleteInstance = ({ instance, onClose }: { readonly instance: Instance; readonly onClose: () => void }) => {
   const navigate = useNavigate()
-  const params = { instanceSlug: instance.slug }
-  const write = useWrite("DELETE /api/instances/:instanceSlug", {
-    leavesPage: true,
-    stale: ["/api/instances"],
-    done: () => void navigate({ to: "/instances" }),
-  })
   return (
     <ImpactDialog
       title={t.remove(instance.name)}
       submit={common.common.remove}
-      queryKey={[params]}
-      run={async (signal) => {
-        const answer = await call(
-          "DELETE /api/instances/:instanceSlug",
-          { params, query: { dryRun: "true" } },
-          { signal },
-        )
-        return answer as DryRun<"DELETE /api/instances/:instanceSlug">
-      }}
-      write={write}
-      onConfirm={() => write.mutate({ params })}
+      operation="DELETE /api/instances/:instanceSlug"
+      request={{ params: { instanceSlug: instance.slug } }}
+      leavesPage
+      stale={["/api/instances"]}
+      done={() => void navigate({ to: "/instances" })}
       onClose={onClose}
     />
   )

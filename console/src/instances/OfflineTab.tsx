@@ -1,7 +1,6 @@
 /** Offline bundles of the instance. */
 import { useState } from "react"
-import { call } from "../kernel/Api.ts"
-import type { DryRun, OfflineBundle } from "../kernel/Contract.ts"
+import type { OfflineBundle } from "../kernel/Contract.ts"
 import { formatMoment } from "../kernel/Formats.ts"
 import { defined, useRead, useRows, useWrite } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
@@ -100,31 +99,16 @@ const ShowBundle = ({ bundle, onClose }: { readonly bundle: OfflineBundle; reado
   )
 }
 
-const RevokeBundle = ({ bundle, onClose }: { readonly bundle: OfflineBundle; readonly onClose: () => void }) => {
-  const params = { instanceSlug: bundle.instance, bundleId: bundle.id }
-  const write = useWrite("DELETE /api/instances/:instanceSlug/offline-bundles/:bundleId", {
-    stale: ["/api/instances"],
-    done: onClose,
-  })
-  return (
-    <ImpactDialog
-      title={t.offline.revokeTitle(bundle.sequence)}
-      submit={common.common.revoke}
-      queryKey={[params]}
-      run={async (signal) => {
-        const answer = await call(
-          "DELETE /api/instances/:instanceSlug/offline-bundles/:bundleId",
-          { params, query: { dryRun: "true" } },
-          { signal },
-        )
-        return answer as DryRun<"DELETE /api/instances/:instanceSlug/offline-bundles/:bundleId">
-      }}
-      write={write}
-      onConfirm={() => write.mutate({ params })}
-      onClose={onClose}
-    />
-  )
-}
+const RevokeBundle = ({ bundle, onClose }: { readonly bundle: OfflineBundle; readonly onClose: () => void }) => (
+  <ImpactDialog
+    title={t.offline.revokeTitle(bundle.sequence)}
+    submit={common.common.revoke}
+    operation="DELETE /api/instances/:instanceSlug/offline-bundles/:bundleId"
+    request={{ params: { instanceSlug: bundle.instance, bundleId: bundle.id } }}
+    stale={["/api/instances"]}
+    onClose={onClose}
+  />
+)
 
 export const OfflineTab = ({ instanceSlug }: { readonly instanceSlug: string }) => {
   const mayRead = useCan("read:licenses")

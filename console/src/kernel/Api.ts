@@ -1,6 +1,6 @@
 /** The only way to the service: typed calls with the credential of the session. */
 import { parseExact } from "./Amount.ts"
-import type { Answer, Operation, Request } from "./Contract.ts"
+import type { Answer, AnyDryRun, DryRunnable, Operation, Request } from "./Contract.ts"
 
 /** A place in a body, and what is wrong there. */
 export interface FieldError {
@@ -146,3 +146,11 @@ export const call = async <O extends Operation>(
   const text = await response.text()
   return (text === "" ? undefined : parseExact(text)) as Answer<O>
 }
+
+/** What an operation would do at this moment: nothing is changed. */
+export const callDry = async <O extends DryRunnable>(
+  operation: O,
+  request: Request<O>,
+  options?: CallOptions,
+): Promise<AnyDryRun> =>
+  (await call(operation, { ...request, query: { dryRun: "true" } } as Request<O>, options)) as AnyDryRun

@@ -79,6 +79,10 @@ export type Item<O extends Operation> = Answer<O> extends { readonly items: Read
 
 /** The answer with `?dryRun=true`. */
 export type DryRun<O extends Operation> = Extract<Answer<O>, { readonly dryRun: true }>
+/** The dry run of any operation. */
+export type AnyDryRun = DryRun<Operation>
+/** The operations that take `?dryRun=true`. */
+export type DryRunnable = { readonly [O in Operation]: [DryRun<O>] extends [never] ? never : O }[Operation]
 /** The answer without it. */
 export type Done<O extends Operation> = Exclude<Answer<O>, { readonly dryRun: true }>
 

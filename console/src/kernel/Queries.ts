@@ -190,7 +190,8 @@ export const useQuiet = (text: string): string => {
   return quiet
 }
 
-interface WriteOptions<O extends Operation> {
+/** What a change makes stale, and what follows it. */
+export interface WriteOptions<O extends Operation> {
   readonly done?: (answer: Answer<O>, request: Request<O>) => void
   /** Paths whose answers the change makes stale; all by default. */
   readonly stale?: ReadonlyArray<string>

@@ -1,9 +1,8 @@
 /** Grants an entitlement, changes what is granted, and removes a grant: each behind its dry run. */
 import { useState } from "react"
-import { call } from "../kernel/Api.ts"
-import type { DryRun, Entitlement, Grant } from "../kernel/Contract.ts"
+import type { Entitlement, Grant } from "../kernel/Contract.ts"
 import { numberOf } from "../kernel/Inputs.ts"
-import { defined, useRead, useWrite } from "../kernel/Queries.ts"
+import { defined, useRead } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
 import { TextField } from "../widgets/forms/Fields.tsx"
 import { errorAt } from "../widgets/forms/Form.tsx"
@@ -72,7 +71,6 @@ export const AddGrant = ({ licenseSlug, onClose }: { readonly licenseSlug: strin
   const slug = entitlement.trim()
   const type = useType(slug, slug !== "" && slug === chosen)
   const value = typed ?? (type === undefined ? "" : firstValue[type])
-  const write = useWrite(ASSIGN, { ...STALE, done: onClose })
   const request = {
     params: { licenseSlug },
     body: defined({
@@ -87,10 +85,9 @@ export const AddGrant = ({ licenseSlug, onClose }: { readonly licenseSlug: strin
       submit={t.grants.submit}
       fields={FIELDS}
       onClose={onClose}
-      write={write}
+      operation={ASSIGN}
+      {...STALE}
       request={request}
-      run={async () => (await call(ASSIGN, { ...request, query: { dryRun: "true" } })) as DryRun<typeof ASSIGN>}
-      onConfirm={() => write.mutate(request)}
     >
       {(error) => (
         <>
@@ -132,7 +129,6 @@ export const ChangeGrant = ({ grant, licenseSlug, onClose }: GrantProps) => {
   const [value, setValue] = useState(() => inputOfGrant(grant.value))
   const [overage, setOverage] = useState(() => String(grant.overagePercent))
   const type = useType(grant.entitlementSlug, true)
-  const write = useWrite(UPDATE, { ...STALE, done: onClose })
   const request = {
     params: { licenseSlug, entitlementSlug: grant.entitlementSlug },
     body: { value: grantOfInput(value), overagePercent: numberOf(overage) },
@@ -143,10 +139,9 @@ export const ChangeGrant = ({ grant, licenseSlug, onClose }: GrantProps) => {
       submit={t.grants.save}
       fields={FIELDS}
       onClose={onClose}
-      write={write}
+      operation={UPDATE}
+      {...STALE}
       request={request}
-      run={async () => (await call(UPDATE, { ...request, query: { dryRun: "true" } })) as DryRun<typeof UPDATE>}
-      onConfirm={() => write.mutate(request)}
     >
       {(error) => (
         <>
@@ -166,19 +161,13 @@ export const ChangeGrant = ({ grant, licenseSlug, onClose }: GrantProps) => {
 }
 
 export const RemoveGrant = ({ grant, licenseSlug, onClose }: GrantProps) => {
-  const params = { licenseSlug, entitlementSlug: grant.entitlementSlug }
-  const write = useWrite(REMOVE, { ...STALE, done: onClose })
   return (
     <ImpactDialog
       title={t.grants.removeTitle(grant.entitlementSlug)}
       submit={t.grants.remove}
-      queryKey={[REMOVE, params]}
-      run={async (signal) => {
-        const answer = await call(REMOVE, { params, query: { dryRun: "true" } }, { signal })
-        return answer as DryRun<typeof REMOVE>
-      }}
-      write={write}
-      onConfirm={() => write.mutate({ params })}
+      operation={REMOVE}
+      request={{ params: { licenseSlug, entitlementSlug: grant.entitlementSlug } }}
+      {...STALE}
       onClose={onClose}
     >
       <p>{t.grants.applies}</p>

@@ -1,7 +1,6 @@
 /** Creates a family with its first version, or a version of a family; changes a version behind its dry run. */
 import { useState } from "react"
-import { call } from "../kernel/Api.ts"
-import type { Body, DryRun, License } from "../kernel/Contract.ts"
+import type { Body, License } from "../kernel/Contract.ts"
 import { numberOf, orNull, orUndefined } from "../kernel/Inputs.ts"
 import { defined, useWrite } from "../kernel/Queries.ts"
 import { t as common } from "../kernel/texts.en.ts"
@@ -139,7 +138,6 @@ const UPDATE = "PUT /api/licenses/:licenseSlug"
 
 export const EditLicense = ({ license, onClose }: { readonly license: License; readonly onClose: () => void }) => {
   const [values, setValues] = useState<Values>(() => initial(license))
-  const write = useWrite(UPDATE, { ...STALE, done: onClose })
   const request = { params: { licenseSlug: license.slug }, body: bodyOf(values) }
   return (
     <ReviewDialog
@@ -147,10 +145,9 @@ export const EditLicense = ({ license, onClose }: { readonly license: License; r
       submit={common.common.save}
       fields={FIELDS}
       onClose={onClose}
-      write={write}
+      operation={UPDATE}
+      {...STALE}
       request={request}
-      run={async () => (await call(UPDATE, { ...request, query: { dryRun: "true" } })) as DryRun<typeof UPDATE>}
-      onConfirm={() => write.mutate(request)}
     >
       {(error) => <Fields values={values} onChange={setValues} error={error} />}
     </ReviewDialog>

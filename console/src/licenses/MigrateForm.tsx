@@ -1,9 +1,8 @@
 /** Moves instances to another version, behind the list of those that would move and of the checks that would turn. */
 import { useState } from "react"
-import { call } from "../kernel/Api.ts"
-import type { DryRun, License } from "../kernel/Contract.ts"
+import type { License } from "../kernel/Contract.ts"
 import { momentOfInput } from "../kernel/Formats.ts"
-import { defined, useWrite } from "../kernel/Queries.ts"
+import { defined } from "../kernel/Queries.ts"
 import { Segments, TextField } from "../widgets/forms/Fields.tsx"
 import { errorAt } from "../widgets/forms/Form.tsx"
 import { RecordField } from "../widgets/records/RecordField.tsx"
@@ -31,12 +30,6 @@ export const MigrateLicense = ({
   const [customer, setCustomer] = useState("")
   const [instances, setInstances] = useState("")
   const [at, setAt] = useState("")
-  const write = useWrite(MIGRATE, {
-    stale: ["/api/license", "/api/instances"],
-    done: (migration) => {
-      if ("id" in migration) onStarted(migration.id)
-    },
-  })
   const request = {
     params: { licenseSlug: license.slug },
     body: defined({
@@ -53,10 +46,12 @@ export const MigrateLicense = ({
       fields={FIELDS}
       titles={{ instances: t.migrate.moved }}
       onClose={onClose}
-      write={write}
+      operation={MIGRATE}
+      stale={["/api/license", "/api/instances"]}
+      done={(migration) => {
+        if ("id" in migration) onStarted(migration.id)
+      }}
       request={request}
-      run={async () => (await call(MIGRATE, { ...request, query: { dryRun: "true" } })) as DryRun<typeof MIGRATE>}
-      onConfirm={() => write.mutate(request)}
     >
       {(error) => (
         <>

@@ -1,7 +1,6 @@
 /** One metadata field: its schema as text, its form beside it, and values tried while typing. */
 import { useEffect, useMemo, useState } from "react"
-import { call } from "../kernel/Api.ts"
-import type { DryRun, MetadataField } from "../kernel/Contract.ts"
+import type { MetadataField } from "../kernel/Contract.ts"
 import { formOf, isReadable, valueOf } from "../kernel/forms/SchemaForm.ts"
 import type { Field } from "../kernel/forms/SchemaForm.ts"
 import { useRows, useWrite } from "../kernel/Queries.ts"
@@ -39,19 +38,15 @@ const SaveSchema = ({
   readonly onSaved: () => void
 }) => {
   const request = { params: { metadataFieldId: field.id }, body: { jsonSchema } }
-  const write = useWrite(CHANGE, { ...STALE, done: onSaved })
   return (
     <ImpactDialog
       title={t.askSchema}
       submit={common.common.save}
       isDangerous={false}
-      queryKey={[field.id]}
-      run={async (signal) => {
-        const answer = await call(CHANGE, { ...request, query: { dryRun: "true" } }, { signal })
-        return answer as DryRun<typeof CHANGE>
-      }}
-      write={write}
-      onConfirm={() => write.mutate(request)}
+      operation={CHANGE}
+      request={request}
+      {...STALE}
+      done={onSaved}
       onClose={onClose}
     >
       <p>{t.askSchemaText}</p>
@@ -59,26 +54,18 @@ const SaveSchema = ({
   )
 }
 
-const Archive = ({ field, onClose }: { readonly field: MetadataField; readonly onClose: () => void }) => {
-  const params = { metadataFieldId: field.id }
-  const write = useWrite(ARCHIVE, { ...STALE, done: onClose })
-  return (
-    <ImpactDialog
-      title={t.askArchive(field.label)}
-      submit={t.archive}
-      queryKey={[field.id]}
-      run={async (signal) => {
-        const answer = await call(ARCHIVE, { params, query: { dryRun: "true" } }, { signal })
-        return answer as DryRun<typeof ARCHIVE>
-      }}
-      write={write}
-      onConfirm={() => write.mutate({ params })}
-      onClose={onClose}
-    >
-      <p>{t.askArchiveText}</p>
-    </ImpactDialog>
-  )
-}
+const Archive = ({ field, onClose }: { readonly field: MetadataField; readonly onClose: () => void }) => (
+  <ImpactDialog
+    title={t.askArchive(field.label)}
+    submit={t.archive}
+    operation={ARCHIVE}
+    request={{ params: { metadataFieldId: field.id } }}
+    {...STALE}
+    onClose={onClose}
+  >
+    <p>{t.askArchiveText}</p>
+  </ImpactDialog>
+)
 
 /** The schema and its form. What is typed into the form stays while the schema changes. */
 const Editor = ({ field, mayWrite }: { readonly field: MetadataField; readonly mayWrite: boolean }) => {

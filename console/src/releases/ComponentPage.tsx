@@ -1,9 +1,8 @@
 /** One component: the versions before and after it, and the releases that have it. */
 import { useNavigate } from "@tanstack/react-router"
 import { useState } from "react"
-import { call } from "../kernel/Api.ts"
-import type { Component, DryRun } from "../kernel/Contract.ts"
-import { useMatching, useRead, useWrite } from "../kernel/Queries.ts"
+import type { Component } from "../kernel/Contract.ts"
+import { useMatching, useRead } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
 import { t as common } from "../kernel/texts.en.ts"
 import { usePathName, useUrl } from "../kernel/Url.ts"
@@ -39,27 +38,15 @@ const Releases = ({ component }: { readonly component: Component }) => {
 
 const DeleteComponent = ({ component, onClose }: { readonly component: Component; readonly onClose: () => void }) => {
   const navigate = useNavigate()
-  const params = { componentSlug: component.slug }
-  const write = useWrite("DELETE /api/components/:componentSlug", {
-    leavesPage: true,
-    stale: ["/api/components"],
-    done: () => void navigate({ to: "/components" }),
-  })
   return (
     <ImpactDialog
       title={t.removeComponent(nameOf(component))}
       submit={common.common.remove}
-      queryKey={[params]}
-      run={async (signal) => {
-        const answer = await call(
-          "DELETE /api/components/:componentSlug",
-          { params, query: { dryRun: "true" } },
-          { signal },
-        )
-        return answer as DryRun<"DELETE /api/components/:componentSlug">
-      }}
-      write={write}
-      onConfirm={() => write.mutate({ params })}
+      operation="DELETE /api/components/:componentSlug"
+      request={{ params: { componentSlug: component.slug } }}
+      leavesPage
+      stale={["/api/components"]}
+      done={() => void navigate({ to: "/components" })}
       onClose={onClose}
     />
   )

@@ -1,7 +1,6 @@
 /** Deploying a release to a zone, and deleting a release. */
 import { useState } from "react"
-import { call } from "../kernel/Api.ts"
-import type { DryRun, Release } from "../kernel/Contract.ts"
+import type { Release } from "../kernel/Contract.ts"
 import { useAllRows, useRows, useWrite } from "../kernel/Queries.ts"
 import { t as common } from "../kernel/texts.en.ts"
 import { errorAt, FormDialog } from "../widgets/forms/Form.tsx"
@@ -50,31 +49,17 @@ export const DeleteRelease = ({
   readonly release: Release
   readonly onClose: () => void
   readonly onDone: () => void
-}) => {
-  const params = { releaseSlug: release.slug }
-  const write = useWrite("DELETE /api/releases/:releaseSlug", {
-    leavesPage: true,
-    stale: ["/api/releases"],
-    done: onDone,
-  })
-  return (
-    <ImpactDialog
-      title={t.removeRelease(release.version)}
-      submit={common.common.remove}
-      queryKey={[params]}
-      run={async (signal) => {
-        const answer = await call(
-          "DELETE /api/releases/:releaseSlug",
-          { params, query: { dryRun: "true" } },
-          { signal },
-        )
-        return answer as DryRun<"DELETE /api/releases/:releaseSlug">
-      }}
-      write={write}
-      onConfirm={() => write.mutate({ params })}
-      onClose={onClose}
-    >
-      <p>{t.removeReleaseText}</p>
-    </ImpactDialog>
-  )
-}
+}) => (
+  <ImpactDialog
+    title={t.removeRelease(release.version)}
+    submit={common.common.remove}
+    operation="DELETE /api/releases/:releaseSlug"
+    request={{ params: { releaseSlug: release.slug } }}
+    leavesPage
+    stale={["/api/releases"]}
+    done={onDone}
+    onClose={onClose}
+  >
+    <p>{t.removeReleaseText}</p>
+  </ImpactDialog>
+)

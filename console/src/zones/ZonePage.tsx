@@ -2,10 +2,9 @@
 import { useNavigate } from "@tanstack/react-router"
 import { Ellipsis } from "lucide-react"
 import { useState } from "react"
-import { call } from "../kernel/Api.ts"
-import type { DryRun, Instance, Item, Release, Zone } from "../kernel/Contract.ts"
+import type { Instance, Item, Release, Zone } from "../kernel/Contract.ts"
 import { formatMinute } from "../kernel/Formats.ts"
-import { useRead, useRows, useWrite } from "../kernel/Queries.ts"
+import { useRead, useRows } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
 import { t as common } from "../kernel/texts.en.ts"
 import { usePathName, useUrl } from "../kernel/Url.ts"
@@ -127,27 +126,15 @@ const Users = ({ zone }: { readonly zone: Zone }) => {
 
 const DeleteZone = ({ onClose, zone }: { readonly zone: Zone; readonly onClose: () => void }) => {
   const navigate = useNavigate()
-  const params = { deploymentZoneSlug: zone.slug }
-  const write = useWrite("DELETE /api/deployment-zones/:deploymentZoneSlug", {
-    leavesPage: true,
-    stale: ["/api/deployment-zones"],
-    done: () => void navigate({ to: "/zones" }),
-  })
   return (
     <ImpactDialog
       title={t.remove(zone.name)}
       submit={common.common.remove}
-      queryKey={[params]}
-      run={async (signal) => {
-        const answer = await call(
-          "DELETE /api/deployment-zones/:deploymentZoneSlug",
-          { params, query: { dryRun: "true" } },
-          { signal },
-        )
-        return answer as DryRun<"DELETE /api/deployment-zones/:deploymentZoneSlug">
-      }}
-      write={write}
-      onConfirm={() => write.mutate({ params })}
+      operation="DELETE /api/deployment-zones/:deploymentZoneSlug"
+      request={{ params: { deploymentZoneSlug: zone.slug } }}
+      leavesPage
+      stale={["/api/deployment-zones"]}
+      done={() => void navigate({ to: "/zones" })}
       onClose={onClose}
     >
       <p>{t.removeText}</p>

@@ -3,19 +3,18 @@ import { useQuery } from "@tanstack/react-query"
 import { RotateCw } from "lucide-react"
 import { useState } from "react"
 import type { ReactNode } from "react"
-import type { DryRun, Operation } from "../../kernel/Contract.ts"
-import { Problem } from "../../kernel/Api.ts"
+import { callDry, Problem } from "../../kernel/Api.ts"
+import type { AnyDryRun, DryRunnable, Request } from "../../kernel/Contract.ts"
 import { formatAmount } from "../../kernel/Amount.ts"
 import { words } from "../../kernel/Formats.ts"
+import { useWrite } from "../../kernel/Queries.ts"
+import type { WriteOptions } from "../../kernel/Queries.ts"
 import { t as common } from "../../kernel/texts.en.ts"
 import { Button } from "../Button.tsx"
 import { FormDialog } from "../forms/Form.tsx"
-import type { WriteState } from "../forms/Form.tsx"
 import { Read } from "../States.tsx"
 import { t } from "./texts.en.ts"
 
-/** The dry run of any operation. */
-export type AnyDryRun = DryRun<Operation>
 type Impact = AnyDryRun["impact"]
 
 const isImpact = (value: unknown): value is Impact => typeof value === "object" && value !== null
@@ -148,31 +147,30 @@ export const Outcome = ({
   </div>
 )
 
-export const ImpactDialog = ({
+/** A change that is run dry first. `done` is called after the change; by default the dialog closes. */
+export interface DryRunProps<O extends DryRunnable> extends WriteOptions<O> {
+  readonly title: string
+  readonly submit: string
+  readonly operation: O
+  readonly request: Request<O>
+  readonly onClose: () => void
+}
+
+export const ImpactDialog = <O extends DryRunnable>({
   children,
   isDangerous = true,
   onClose,
-  onConfirm,
-  queryKey,
-  run,
+  operation,
+  request,
   submit,
   title,
-  write,
-}: {
-  readonly title: string
-  readonly submit: string
-  readonly queryKey: ReadonlyArray<unknown>
-  readonly run: (signal: AbortSignal) => Promise<AnyDryRun>
-  readonly onConfirm: () => void
-  readonly onClose: () => void
-  readonly write: WriteState
-  readonly isDangerous?: boolean
-  readonly children?: ReactNode
-}) => {
+  ...options
+}: DryRunProps<O> & { readonly isDangerous?: boolean; readonly children?: ReactNode }) => {
   const [opened] = useState(() => crypto.randomUUID())
+  const write = useWrite(operation, { done: onClose, ...options })
   const dry = useQuery({
-    queryKey: ["dry-run", opened, ...queryKey],
-    queryFn: ({ signal }) => run(signal),
+    queryKey: ["dry-run", opened, operation, request],
+    queryFn: ({ signal }) => callDry(operation, request, { signal }),
     gcTime: 0,
     staleTime: 0,
     refetchOnWindowFocus: false,
@@ -184,7 +182,7 @@ export const ImpactDialog = ({
       submit={submit}
       isDangerous={isDangerous}
       onClose={onClose}
-      onSubmit={onConfirm}
+      onSubmit={() => write.mutate(request)}
       write={write}
       isDisabled={dry.data === undefined || isBlocked(dry.data)}
     >

@@ -4,10 +4,12 @@
  */
 import { useMutation } from "@tanstack/react-query"
 import type { ReactNode } from "react"
+import { callDry } from "../../kernel/Api.ts"
+import type { AnyDryRun, DryRunnable } from "../../kernel/Contract.ts"
+import { useWrite } from "../../kernel/Queries.ts"
 import { FormDialog } from "../forms/Form.tsx"
-import type { FormDialogProps, WriteState } from "../forms/Form.tsx"
 import { isBlocked, Outcome } from "./ImpactDialog.tsx"
-import type { AnyDryRun, ImpactTitles } from "./ImpactDialog.tsx"
+import type { DryRunProps, ImpactTitles } from "./ImpactDialog.tsx"
 import { t } from "./texts.en.ts"
 
 interface Reviewed {
@@ -17,39 +19,41 @@ interface Reviewed {
   readonly at: number
 }
 
-export const ReviewDialog = ({
+export const ReviewDialog = <O extends DryRunnable>({
   children,
-  onConfirm,
+  done,
+  fields,
+  onClose,
+  operation,
   request,
-  run,
+  stale,
   submit,
+  title,
   titles = {},
-  write,
-  ...dialog
-}: Omit<FormDialogProps, "children" | "onSubmit"> & {
-  /** What is sent. If it changes, it is run dry again. */
-  readonly request: object
-  readonly run: () => Promise<AnyDryRun>
-  readonly onConfirm: () => void
-  readonly write: WriteState
+}: Omit<DryRunProps<O>, "leavesPage"> & {
+  /** The fields that show errors themselves. */
+  readonly fields: ReadonlyArray<string>
   readonly titles?: ImpactTitles
   /** The fields, with what the service found wrong. */
   readonly children: (error: unknown) => ReactNode
 }) => {
+  const write = useWrite(operation, { done: done ?? onClose, ...(stale === undefined ? {} : { stale }) })
   const text = JSON.stringify(request)
   const dry = useMutation<Reviewed>({
-    mutationFn: async () => ({ text, found: await run(), at: Date.now() }),
+    mutationFn: async () => ({ text, found: await callDry(operation, request), at: Date.now() }),
     retry: false,
   })
   const reviewed = dry.data?.text === text ? dry.data : undefined
   const error = reviewed === undefined ? dry.error : write.error
   return (
     <FormDialog
-      {...dialog}
+      title={title}
+      fields={fields}
       submit={reviewed === undefined ? t.review : submit}
-      isDisabled={dialog.isDisabled === true || isBlocked(reviewed?.found)}
+      isDisabled={isBlocked(reviewed?.found)}
+      onClose={onClose}
       write={{ error, isPending: dry.isPending || write.isPending }}
-      onSubmit={() => (reviewed === undefined ? dry.mutate() : onConfirm())}
+      onSubmit={() => (reviewed === undefined ? dry.mutate() : write.mutate(request))}
     >
       {children(error)}
       <div role="status">
