@@ -1,10 +1,11 @@
 /** Creating, editing and deleting a service account. */
 import { useState } from "react"
 import type { ServiceAccount } from "../kernel/Contract.ts"
+import { orNull, orUndefined } from "../kernel/Inputs.ts"
 import { defined, useWrite } from "../kernel/Queries.ts"
 import { t as common } from "../kernel/texts.en.ts"
 import { TextField } from "../widgets/forms/Fields.tsx"
-import { ConfirmDialog, errorAt, FormDialog } from "../widgets/forms/Form.tsx"
+import { ConfirmDialog, fieldsOf, FormDialog } from "../widgets/forms/Form.tsx"
 import { t } from "./texts.en.ts"
 
 const STALE = { stale: ["/api/service-accounts"] }
@@ -16,9 +17,9 @@ export const CreateAccount = ({
   readonly onClose: () => void
   readonly onCreated: (slug: string) => void
 }) => {
-  const [name, setName] = useState("")
-  const [slug, setSlug] = useState("")
+  const [values, setValues] = useState({ name: "", slug: "" })
   const write = useWrite("POST /api/service-accounts", { ...STALE, done: (account) => onCreated(account.slug) })
+  const field = fieldsOf(values, setValues, write.error)
   return (
     <FormDialog
       title={t.create}
@@ -26,24 +27,10 @@ export const CreateAccount = ({
       fields={["name", "slug"]}
       onClose={onClose}
       write={write}
-      onSubmit={() => write.mutate({ body: defined({ name, slug: slug === "" ? undefined : slug }) })}
+      onSubmit={() => write.mutate({ body: defined({ name: values.name, slug: orUndefined(values.slug) }) })}
     >
-      <TextField
-        label={common.common.name}
-        isRequired
-        autoFocus
-        value={name}
-        onChange={setName}
-        error={errorAt(write.error, "name")}
-      />
-      <TextField
-        label={common.common.slug}
-        hint={common.common.slugHint}
-        isCode
-        value={slug}
-        onChange={setSlug}
-        error={errorAt(write.error, "slug")}
-      />
+      <TextField label={common.common.name} isRequired autoFocus {...field("name")} />
+      <TextField label={common.common.slug} hint={common.common.slugHint} isCode {...field("slug")} />
     </FormDialog>
   )
 }
@@ -55,9 +42,9 @@ export const EditAccount = ({
   readonly account: ServiceAccount
   readonly onClose: () => void
 }) => {
-  const [name, setName] = useState(account.name)
-  const [externalId, setExternalId] = useState(account.externalId ?? "")
+  const [values, setValues] = useState({ name: account.name, externalId: account.externalId ?? "" })
   const write = useWrite("PATCH /api/service-accounts/:serviceAccountSlug", { ...STALE, done: onClose })
+  const field = fieldsOf(values, setValues, write.error)
   return (
     <FormDialog
       title={t.edit(account.name)}
@@ -68,26 +55,12 @@ export const EditAccount = ({
       onSubmit={() =>
         write.mutate({
           params: { serviceAccountSlug: account.slug },
-          body: { name, externalId: externalId === "" ? null : externalId },
+          body: { name: values.name, externalId: orNull(values.externalId) },
         })
       }
     >
-      <TextField
-        label={common.common.name}
-        isRequired
-        autoFocus
-        value={name}
-        onChange={setName}
-        error={errorAt(write.error, "name")}
-      />
-      <TextField
-        label={t.externalId}
-        hint={t.externalIdHint}
-        isCode
-        value={externalId}
-        onChange={setExternalId}
-        error={errorAt(write.error, "externalId")}
-      />
+      <TextField label={common.common.name} isRequired autoFocus {...field("name")} />
+      <TextField label={t.externalId} hint={t.externalIdHint} isCode {...field("externalId")} />
     </FormDialog>
   )
 }

@@ -1,14 +1,13 @@
 /** Issuing, rotating and revoking a token. The secret of a new token is shown once. */
 import { useState } from "react"
 import type { Body, ServiceAccount, Token } from "../kernel/Contract.ts"
-import { momentOfInput } from "../kernel/Formats.ts"
 import { useWrite } from "../kernel/Queries.ts"
 import { modules } from "../kernel/Scopes.ts"
 import { t as common } from "../kernel/texts.en.ts"
-import { SelectField, TextField } from "../widgets/forms/Fields.tsx"
-import { ConfirmDialog, errorAt, FormDialog } from "../widgets/forms/Form.tsx"
-import { ScopeGrid } from "../widgets/forms/ScopeGrid.tsx"
+import { SelectField } from "../widgets/forms/Fields.tsx"
+import { ConfirmDialog, FormDialog } from "../widgets/forms/Form.tsx"
 import type { ScopeKinds } from "../widgets/forms/ScopeGrid.tsx"
+import { TokenForm } from "../widgets/records/TokenForm.tsx"
 import { UnseenSecret } from "../widgets/records/Tokens.tsx"
 import { t } from "./texts.en.ts"
 
@@ -36,47 +35,20 @@ export const IssueToken = ({
   readonly onClose: () => void
   readonly onSecret: (secret: string) => void
 }) => {
-  const [name, setName] = useState("")
-  const [scopes, setScopes] = useState<ReadonlyArray<TokenScope>>([])
-  const [expires, setExpires] = useState("")
   const write = useWrite("POST /api/service-accounts/:serviceAccountSlug/tokens", {
     ...STALE,
     done: ({ token }) => onSecret(token),
   })
   return (
-    <FormDialog
+    <TokenForm
+      kinds={kinds}
       title={t.issue}
       submit={t.issue}
-      fields={["name", "scopes", "expiresAt"]}
+      expiresHint={t.expiresHint}
       onClose={onClose}
       write={write}
-      isDisabled={scopes.length === 0}
-      onSubmit={() =>
-        write.mutate({
-          params: { serviceAccountSlug: account.slug },
-          body: { name, scopes, expiresAt: momentOfInput(expires) ?? null },
-        })
-      }
-    >
-      <TextField
-        label={common.common.name}
-        isRequired
-        autoFocus
-        value={name}
-        onChange={setName}
-        error={errorAt(write.error, "name")}
-      />
-      <TextField
-        kind="datetime-local"
-        label={common.common.expires}
-        hint={t.expiresHint}
-        value={expires}
-        onChange={setExpires}
-        error={errorAt(write.error, "expiresAt")}
-      />
-      <ScopeGrid kinds={kinds} chosen={scopes} onChange={setScopes} error={errorAt(write.error, "scopes")} />
-      <UnseenSecret error={write.error} />
-    </FormDialog>
+      onSubmit={(body) => write.mutate({ params: { serviceAccountSlug: account.slug }, body })}
+    />
   )
 }
 

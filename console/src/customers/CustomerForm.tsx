@@ -5,7 +5,7 @@ import { orNull, orUndefined } from "../kernel/Inputs.ts"
 import { defined, useWrite } from "../kernel/Queries.ts"
 import { t as common } from "../kernel/texts.en.ts"
 import { TextField } from "../widgets/forms/Fields.tsx"
-import { errorAt, FormDialog } from "../widgets/forms/Form.tsx"
+import { fieldsOf, FormDialog } from "../widgets/forms/Form.tsx"
 import { t } from "./texts.en.ts"
 
 const FIELDS = ["name", "slug", "domain", "externalCustomerId"] as const
@@ -22,11 +22,7 @@ const Fields = ({
   readonly error: unknown
   readonly isNew: boolean
 }) => {
-  const field = (name: (typeof FIELDS)[number]) => ({
-    value: values[name],
-    onChange: (value: string) => onChange({ ...values, [name]: value }),
-    error: errorAt(error, name),
-  })
+  const field = fieldsOf(values, onChange, error)
   return (
     <>
       <TextField label={common.common.name} isRequired autoFocus {...field("name")} />

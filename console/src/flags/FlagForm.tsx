@@ -5,7 +5,7 @@ import { orNull } from "../kernel/Inputs.ts"
 import { useWrite } from "../kernel/Queries.ts"
 import { t as common } from "../kernel/texts.en.ts"
 import { SelectField, TextField } from "../widgets/forms/Fields.tsx"
-import { errorAt, FormDialog } from "../widgets/forms/Form.tsx"
+import { errorAt, fieldsOf, FormDialog } from "../widgets/forms/Form.tsx"
 import { ListField, newLine } from "../widgets/forms/Order.tsx"
 import type { Line } from "../widgets/forms/Order.tsx"
 import { t } from "./texts.en.ts"
@@ -136,11 +136,7 @@ export const FlagForm = ({
   const { error, isPending, save } = useSave(flag, onSaved)
   const metadata = objectOf(values.metadata)
   const set = (part: Partial<Values>) => setValues({ ...values, ...part })
-  const field = (name: "key" | "name" | "description") => ({
-    value: values[name],
-    onChange: (value: string) => set({ [name]: value }),
-    error: errorAt(error, name),
-  })
+  const field = fieldsOf(values, setValues, error)
   const fallbackError = errorAt(error, `metadata.${FALLBACK}`)
   const shown = values.variants.flatMap((_, index) => [`variants.${index}.name`, `variants.${index}.value`])
   const chooseType = (text: string) => {

@@ -5,7 +5,7 @@ import { orNull, orUndefined } from "../kernel/Inputs.ts"
 import { defined, useWrite } from "../kernel/Queries.ts"
 import { t as common } from "../kernel/texts.en.ts"
 import { TextField } from "../widgets/forms/Fields.tsx"
-import { errorAt, FormDialog } from "../widgets/forms/Form.tsx"
+import { fieldsOf, FormDialog } from "../widgets/forms/Form.tsx"
 import { t } from "./texts.en.ts"
 
 const FIELDS = ["name", "slug", "description"] as const
@@ -34,11 +34,7 @@ export const GroupForm = ({
   })
   const isNew = group === undefined
   const write = isNew ? create : update
-  const field = (name: (typeof FIELDS)[number]) => ({
-    value: values[name],
-    onChange: (value: string) => setValues({ ...values, [name]: value }),
-    error: errorAt(write.error, name),
-  })
+  const field = fieldsOf(values, setValues, write.error)
   const submit = () => {
     const body = { name: values.name, description: orNull(values.description) }
     if (isNew) create.mutate({ body: defined({ ...body, slug: orUndefined(values.slug) }) })

@@ -7,7 +7,7 @@ import { defined, useWrite } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
 import { t as common } from "../kernel/texts.en.ts"
 import { TextField } from "../widgets/forms/Fields.tsx"
-import { errorAt, FormDialog } from "../widgets/forms/Form.tsx"
+import { fieldsOf, FormDialog } from "../widgets/forms/Form.tsx"
 import { RecordField, ZoneField } from "../widgets/records/RecordField.tsx"
 import { t } from "./texts.en.ts"
 
@@ -66,11 +66,7 @@ export const InstanceForm = ({
   const mayReadZones = useCan("read:deployment_zones")
   const isNew = instance === undefined
   const write = isNew ? create : update
-  const field = (name: (typeof FIELDS)[number]) => ({
-    value: values[name],
-    onChange: (value: string) => setValues({ ...values, [name]: value }),
-    error: errorAt(write.error, name),
-  })
+  const field = fieldsOf(values, setValues, write.error)
   const submit = () => {
     const body = bodyOf(values)
     if (isNew) {

@@ -11,7 +11,7 @@ import { Button } from "../widgets/Button.tsx"
 import { DataTable } from "../widgets/DataTable.tsx"
 import type { Column } from "../widgets/DataTable.tsx"
 import { CheckField, SelectField, TextField } from "../widgets/forms/Fields.tsx"
-import { ConfirmDialog, errorAt, FormDialog } from "../widgets/forms/Form.tsx"
+import { ConfirmDialog, fieldsOf, FormDialog } from "../widgets/forms/Form.tsx"
 import { grantOfInput, grantText } from "../widgets/records/GrantValue.tsx"
 import { Empty, NotAllowed } from "../widgets/States.tsx"
 import { Code, Moment, Tag } from "../widgets/Tag.tsx"
@@ -41,11 +41,7 @@ const OverrideForm = ({
     stale: ["/api/instances"],
     done: onClose,
   })
-  const field = (name: (typeof FIELDS)[number]) => ({
-    value: values[name],
-    onChange: (value: string) => setValues({ ...values, [name]: value }),
-    error: errorAt(write.error, name),
-  })
+  const field = fieldsOf(values, setValues, write.error)
   return (
     <FormDialog
       title={t.overrides.add}

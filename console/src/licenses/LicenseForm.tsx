@@ -5,7 +5,7 @@ import { numberOf, orNull, orUndefined } from "../kernel/Inputs.ts"
 import { defined, useWrite } from "../kernel/Queries.ts"
 import { t as common } from "../kernel/texts.en.ts"
 import { CheckField, SelectField, TextField } from "../widgets/forms/Fields.tsx"
-import { errorAt, FormDialog } from "../widgets/forms/Form.tsx"
+import { fieldsOf, FormDialog } from "../widgets/forms/Form.tsx"
 import { ReviewDialog } from "../widgets/records/ReviewDialog.tsx"
 import { t } from "./texts.en.ts"
 
@@ -50,11 +50,7 @@ const Fields = ({
   /** Of a new version. */
   readonly slugHint?: string
 }) => {
-  const field = (name: (typeof TEXTS)[number]) => ({
-    value: values[name],
-    onChange: (value: string) => onChange({ ...values, [name]: value }),
-    error: errorAt(error, name),
-  })
+  const field = fieldsOf(values, onChange, error)
   return (
     <>
       <TextField label={common.common.name} isRequired autoFocus {...field("name")} />

@@ -4,7 +4,7 @@ import type { MetadataField } from "../kernel/Contract.ts"
 import { useWrite } from "../kernel/Queries.ts"
 import { t as common } from "../kernel/texts.en.ts"
 import { SelectField, TextField } from "../widgets/forms/Fields.tsx"
-import { errorAt, FormDialog } from "../widgets/forms/Form.tsx"
+import { errorAt, fieldsOf, FormDialog } from "../widgets/forms/Form.tsx"
 import { schemaOf, SchemaText } from "./SchemaText.tsx"
 import { t } from "./texts.en.ts"
 
@@ -29,11 +29,7 @@ export const CreateField = ({
   const [schemaText, setSchemaText] = useState(FIRST_SCHEMA)
   const write = useWrite("POST /api/metadata-fields", { ...STALE, done: ({ id }) => onCreated(id) })
   const jsonSchema = schemaOf(schemaText)
-  const field = (name: keyof typeof values) => ({
-    value: values[name],
-    onChange: (value: string) => setValues({ ...values, [name]: value }),
-    error: errorAt(write.error, name),
-  })
+  const field = fieldsOf(values, setValues, write.error)
   return (
     <FormDialog
       title={t.create}

@@ -1,15 +1,13 @@
 /** Creating, rotating and revoking a platform credential. The secret of a new one is shown once. */
 import { useState } from "react"
 import type { Body, Token } from "../kernel/Contract.ts"
-import { momentOfInput } from "../kernel/Formats.ts"
 import { useWrite } from "../kernel/Queries.ts"
 import { allows, platformModules } from "../kernel/Scopes.ts"
 import { useSession } from "../kernel/Session.ts"
 import { t as common } from "../kernel/texts.en.ts"
-import { TextField } from "../widgets/forms/Fields.tsx"
-import { ConfirmDialog, errorAt, FormDialog } from "../widgets/forms/Form.tsx"
-import { ScopeGrid } from "../widgets/forms/ScopeGrid.tsx"
+import { ConfirmDialog, FormDialog } from "../widgets/forms/Form.tsx"
 import type { ScopeKinds } from "../widgets/forms/ScopeGrid.tsx"
+import { TokenForm } from "../widgets/records/TokenForm.tsx"
 import { UnseenSecret } from "../widgets/records/Tokens.tsx"
 import { t } from "./texts.en.ts"
 
@@ -38,39 +36,17 @@ export const CreateCredential = ({
   readonly onClose: () => void
   readonly onSecret: (secret: string) => void
 }) => {
-  const [name, setName] = useState("")
-  const [scopes, setScopes] = useState<ReadonlyArray<PlatformScope>>([])
-  const [expires, setExpires] = useState("")
   const write = useCreate(onSecret)
   return (
-    <FormDialog
+    <TokenForm
+      kinds={kinds}
       title={t.createCredential}
       submit={common.common.create}
-      fields={["name", "scopes", "expiresAt"]}
+      expiresHint={t.expiresHint}
       onClose={onClose}
       write={write}
-      isDisabled={scopes.length === 0}
-      onSubmit={() => write.mutate({ body: { name, scopes, expiresAt: momentOfInput(expires) ?? null } })}
-    >
-      <TextField
-        label={common.common.name}
-        isRequired
-        autoFocus
-        value={name}
-        onChange={setName}
-        error={errorAt(write.error, "name")}
-      />
-      <TextField
-        kind="datetime-local"
-        label={common.common.expires}
-        hint={t.expiresHint}
-        value={expires}
-        onChange={setExpires}
-        error={errorAt(write.error, "expiresAt")}
-      />
-      <ScopeGrid kinds={kinds} chosen={scopes} onChange={setScopes} error={errorAt(write.error, "scopes")} />
-      <UnseenSecret error={write.error} />
-    </FormDialog>
+      onSubmit={(body) => write.mutate({ body })}
+    />
   )
 }
 

@@ -5,7 +5,7 @@ import { orNull, orUndefined } from "../kernel/Inputs.ts"
 import { defined, useWrite } from "../kernel/Queries.ts"
 import { t as common } from "../kernel/texts.en.ts"
 import { TextField } from "../widgets/forms/Fields.tsx"
-import { errorAt, FormDialog } from "../widgets/forms/Form.tsx"
+import { fieldsOf, FormDialog } from "../widgets/forms/Form.tsx"
 import { t } from "./texts.en.ts"
 
 const STALE = { stale: ["/api/platform/organizations"] }
@@ -20,11 +20,7 @@ export const CreateOrganization = ({
 }) => {
   const [values, setValues] = useState({ name: "", slug: "", externalId: "" })
   const write = useWrite("POST /api/platform/organizations", { ...STALE, done: ({ id }) => onCreated(id) })
-  const field = (name: (typeof FIELDS)[number]) => ({
-    value: values[name],
-    onChange: (value: string) => setValues({ ...values, [name]: value }),
-    error: errorAt(write.error, name),
-  })
+  const field = fieldsOf(values, setValues, write.error)
   return (
     <FormDialog
       title={t.create}
@@ -56,9 +52,9 @@ export const EditOrganization = ({
   readonly organization: Organization
   readonly onClose: () => void
 }) => {
-  const [name, setName] = useState(organization.name)
-  const [externalId, setExternalId] = useState(organization.externalId ?? "")
+  const [values, setValues] = useState({ name: organization.name, externalId: organization.externalId ?? "" })
   const write = useWrite("PATCH /api/platform/organizations/:orgId", { ...STALE, done: onClose })
+  const field = fieldsOf(values, setValues, write.error)
   return (
     <FormDialog
       title={t.edit(organization.name)}
@@ -67,24 +63,14 @@ export const EditOrganization = ({
       onClose={onClose}
       write={write}
       onSubmit={() =>
-        write.mutate({ params: { orgId: organization.id }, body: { name, externalId: orNull(externalId) } })
+        write.mutate({
+          params: { orgId: organization.id },
+          body: { name: values.name, externalId: orNull(values.externalId) },
+        })
       }
     >
-      <TextField
-        label={common.common.name}
-        isRequired
-        autoFocus
-        value={name}
-        onChange={setName}
-        error={errorAt(write.error, "name")}
-      />
-      <TextField
-        label={t.externalId}
-        hint={t.externalIdHint}
-        value={externalId}
-        onChange={setExternalId}
-        error={errorAt(write.error, "externalId")}
-      />
+      <TextField label={common.common.name} isRequired autoFocus {...field("name")} />
+      <TextField label={t.externalId} hint={t.externalIdHint} {...field("externalId")} />
     </FormDialog>
   )
 }

@@ -5,7 +5,7 @@ import { orNull } from "../kernel/Inputs.ts"
 import { useWrite } from "../kernel/Queries.ts"
 import { t as common } from "../kernel/texts.en.ts"
 import { TextField } from "../widgets/forms/Fields.tsx"
-import { ConfirmDialog, errorAt, FormDialog } from "../widgets/forms/Form.tsx"
+import { ConfirmDialog, fieldsOf, FormDialog } from "../widgets/forms/Form.tsx"
 import { t } from "./texts.en.ts"
 
 const FIELDS = ["name", "email", "issuer", "subject"] as const
@@ -13,11 +13,7 @@ const FIELDS = ["name", "email", "issuer", "subject"] as const
 export const CreateUser = ({ onClose }: { readonly onClose: () => void }) => {
   const [values, setValues] = useState({ name: "", email: "", issuer: "", subject: "" })
   const write = useWrite("POST /api/platform/users", { stale: ["/api/platform/users"], done: onClose })
-  const field = (name: (typeof FIELDS)[number]) => ({
-    value: values[name],
-    onChange: (value: string) => setValues({ ...values, [name]: value }),
-    error: errorAt(write.error, name),
-  })
+  const field = fieldsOf(values, setValues, write.error)
   return (
     <FormDialog
       title={t.createUser}

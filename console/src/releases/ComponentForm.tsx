@@ -5,7 +5,7 @@ import { orNull, orUndefined } from "../kernel/Inputs.ts"
 import { defined, useWrite } from "../kernel/Queries.ts"
 import { t as common } from "../kernel/texts.en.ts"
 import { TextField } from "../widgets/forms/Fields.tsx"
-import { errorAt, FormDialog } from "../widgets/forms/Form.tsx"
+import { fieldsOf, FormDialog } from "../widgets/forms/Form.tsx"
 import { PickField } from "../widgets/forms/Pick.tsx"
 import { nameOf, useComponents } from "./Lists.ts"
 import { t } from "./texts.en.ts"
@@ -35,11 +35,7 @@ export const ComponentForm = ({
     stale: ["/api/components"],
     done: ({ slug }) => onCreated(slug),
   })
-  const field = (name: (typeof FIELDS)[number]) => ({
-    value: values[name],
-    onChange: (value: string) => setValues({ ...values, [name]: value }),
-    error: errorAt(write.error, name),
-  })
+  const field = fieldsOf(values, setValues, write.error)
   return (
     <FormDialog
       title={previous === undefined ? t.createComponent : t.newVersion}

@@ -5,7 +5,7 @@ import { defined, useWrite } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
 import { t as common } from "../kernel/texts.en.ts"
 import { TextField } from "../widgets/forms/Fields.tsx"
-import { errorAt, FormDialog } from "../widgets/forms/Form.tsx"
+import { errorAt, fieldsOf, FormDialog } from "../widgets/forms/Form.tsx"
 import { ListField, newLine } from "../widgets/forms/Order.tsx"
 import type { Line } from "../widgets/forms/Order.tsx"
 import { PickField } from "../widgets/forms/Pick.tsx"
@@ -32,11 +32,7 @@ export const ReleaseForm = ({
   const mayChoose = useCan("read:components")
   const components = useComponents().rows ?? []
   const write = useWrite("POST /api/releases", { stale: ["/api/releases"], done: ({ slug }) => onCreated(slug) })
-  const field = (name: keyof Values) => ({
-    value: values[name],
-    onChange: (value: string) => setValues({ ...values, [name]: value }),
-    error: errorAt(write.error, name),
-  })
+  const field = fieldsOf(values, setValues, write.error)
   const add = (id: string) => {
     const found = components.find((one) => one.id === id)
     if (found !== undefined) setParts([...parts, newLine({ id, title: nameOf(found) })])

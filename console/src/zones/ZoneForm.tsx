@@ -6,7 +6,7 @@ import { defined, useWrite } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
 import { t as common } from "../kernel/texts.en.ts"
 import { TextField } from "../widgets/forms/Fields.tsx"
-import { errorAt, FormDialog } from "../widgets/forms/Form.tsx"
+import { fieldsOf, FormDialog } from "../widgets/forms/Form.tsx"
 import { PickField, SuggestField } from "../widgets/forms/Pick.tsx"
 import { candidateOf, useReleases } from "./Releases.ts"
 import { t } from "./texts.en.ts"
@@ -46,11 +46,7 @@ export const ZoneForm = ({
   const mayReadReleases = useCan("read:releases")
   const isNew = zone === undefined
   const write = isNew ? create : update
-  const field = (name: (typeof FIELDS)[number]) => ({
-    value: values[name],
-    onChange: (value: string) => setValues({ ...values, [name]: value }),
-    error: errorAt(write.error, name),
-  })
+  const field = fieldsOf(values, setValues, write.error)
   const submit = () => {
     const body = { name: values.name, type: values.type.trim(), description: orNull(values.description) }
     if (isNew) {

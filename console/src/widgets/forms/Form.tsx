@@ -38,6 +38,15 @@ export const errorsOf = (error: unknown): ReadonlyArray<FieldError> => (error in
 /** The message for a field of the body, if the service found something wrong there. */
 export const errorAt = (error: unknown, name: string): string | undefined => messageAt(errorsOf(error), `body.${name}`)
 
+/** What the field of a form takes, by its name in the body: its text, and what the service found wrong there. */
+export const fieldsOf =
+  <V extends object>(values: V, onChange: (values: V) => void, error: unknown) =>
+  <K extends keyof V & string>(name: K) => ({
+    value: values[name],
+    onChange: (value: V[K]) => onChange({ ...values, [name]: value }),
+    error: errorAt(error, name),
+  })
+
 /** The error without what is shown at fields. */
 const remaining = (error: unknown, fields: ReadonlyArray<string>): unknown => {
   if (!(error instanceof Problem) || error.errors.length === 0) return error
