@@ -4,7 +4,6 @@ import { useState } from "react"
 import type { ServiceAccount } from "../kernel/Contract.ts"
 import { useCan } from "../kernel/Scopes.ts"
 import { t as common } from "../kernel/texts.en.ts"
-import { useUrl } from "../kernel/Url.ts"
 import { Button } from "../widgets/Button.tsx"
 import { PageHead } from "../widgets/Page.tsx"
 import { EventList } from "../widgets/records/EventList.tsx"
@@ -17,7 +16,6 @@ import { t } from "./texts.en.ts"
 import { Tokens } from "./Tokens.tsx"
 
 export const Account = ({ account }: { readonly account: ServiceAccount }) => {
-  const [{ tab = "tokens" }, setUrl] = useUrl()
   const navigate = useNavigate()
   const mayWrite = useCan("write:tokens")
   const [opened, setOpened] = useState<"edit" | "delete">()
@@ -46,8 +44,6 @@ export const Account = ({ account }: { readonly account: ServiceAccount }) => {
       {!mayWrite && <ReadOnly />}
       <Tabs
         label={account.name}
-        selected={tab}
-        onSelect={(id) => setUrl({ tab: id })}
         items={[
           { id: "tokens", title: t.tabs.tokens, content: () => <Tokens account={account} /> },
           {

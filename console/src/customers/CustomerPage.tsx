@@ -6,7 +6,7 @@ import { formatBoundary } from "../kernel/Formats.ts"
 import { useRead, useRows } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
 import { t as common } from "../kernel/texts.en.ts"
-import { usePathName, useUrl } from "../kernel/Url.ts"
+import { usePathName } from "../kernel/Url.ts"
 import { Button } from "../widgets/Button.tsx"
 import { DataTable } from "../widgets/DataTable.tsx"
 import type { Column } from "../widgets/DataTable.tsx"
@@ -70,7 +70,6 @@ const DeleteCustomer = ({ customer, onClose }: { readonly customer: Customer; re
 }
 
 const Loaded = ({ customer }: { readonly customer: Customer }) => {
-  const [{ tab = "instances" }, setUrl] = useUrl()
   const [dialog, setDialog] = useState<"edit" | "delete">()
   const mayWrite = useCan("write:customers")
   const mayCreate = useCan("write:instances")
@@ -111,8 +110,6 @@ const Loaded = ({ customer }: { readonly customer: Customer }) => {
       {!mayWrite && <ReadOnly />}
       <Tabs
         label={customer.name}
-        selected={tab}
-        onSelect={(id) => setUrl({ tab: id })}
         items={[
           { id: "instances", title: t.instances, content: () => <Instances customer={customer} /> },
           {

@@ -7,7 +7,7 @@ import type { Entitlement, License } from "../kernel/Contract.ts"
 import { useRead, useRows } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
 import { t as common } from "../kernel/texts.en.ts"
-import { usePathName, useUrl } from "../kernel/Url.ts"
+import { usePathName } from "../kernel/Url.ts"
 import { Button } from "../widgets/Button.tsx"
 import { complete, DataTable } from "../widgets/DataTable.tsx"
 import type { Column } from "../widgets/DataTable.tsx"
@@ -117,7 +117,6 @@ const Licenses = ({ slug }: { readonly slug: string }) => {
 }
 
 const Loaded = ({ entitlement }: { readonly entitlement: Entitlement }) => {
-  const [{ tab = "definition" }, setUrl] = useUrl()
   const navigate = useNavigate()
   const [opened, setOpened] = useState<"edit" | "delete">()
   const mayWrite = useCan("write:entitlements")
@@ -144,8 +143,6 @@ const Loaded = ({ entitlement }: { readonly entitlement: Entitlement }) => {
       {!mayWrite && <ReadOnly />}
       <Tabs
         label={entitlement.name}
-        selected={tab}
-        onSelect={(id) => setUrl({ tab: id })}
         items={[
           { id: "definition", title: t.tabs.definition, content: () => <Definition entitlement={entitlement} /> },
           {

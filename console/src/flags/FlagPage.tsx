@@ -6,7 +6,7 @@ import type { FeatureFlag } from "../kernel/Contract.ts"
 import { useRead, useWrite } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
 import { t as common } from "../kernel/texts.en.ts"
-import { usePathName, useUrl } from "../kernel/Url.ts"
+import { usePathName } from "../kernel/Url.ts"
 import { Button } from "../widgets/Button.tsx"
 import { complete, DataTable } from "../widgets/DataTable.tsx"
 import type { Column } from "../widgets/DataTable.tsx"
@@ -101,7 +101,6 @@ const SwitchFlag = ({ flag, onClose }: { readonly flag: FeatureFlag; readonly on
 }
 
 const Loaded = ({ flag }: { readonly flag: FeatureFlag }) => {
-  const [{ tab = "targetings" }, setUrl] = useUrl()
   const [opened, setOpened] = useState<"edit" | "switch" | "delete">()
   const mayWrite = useCan("write:feature_flags")
   const close = () => setOpened(undefined)
@@ -143,8 +142,6 @@ const Loaded = ({ flag }: { readonly flag: FeatureFlag }) => {
       {!mayWrite && <ReadOnly />}
       <Tabs
         label={flag.name}
-        selected={tab}
-        onSelect={(id) => setUrl({ tab: id })}
         items={[
           { id: "targetings", title: t.targetings, content: () => <Targetings flag={flag} /> },
           { id: "variants", title: t.variants, content: () => <Variants flag={flag} /> },

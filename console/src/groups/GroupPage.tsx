@@ -6,7 +6,7 @@ import type { Entitlement, EntitlementGroup } from "../kernel/Contract.ts"
 import { useRead, useRows } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
 import { t as common } from "../kernel/texts.en.ts"
-import { usePathName, useUrl } from "../kernel/Url.ts"
+import { usePathName } from "../kernel/Url.ts"
 import { Button } from "../widgets/Button.tsx"
 import { DataTable } from "../widgets/DataTable.tsx"
 import type { Column } from "../widgets/DataTable.tsx"
@@ -71,7 +71,6 @@ const Entitlements = ({ group, mayWrite }: { readonly group: EntitlementGroup; r
 }
 
 const Loaded = ({ group }: { readonly group: EntitlementGroup }) => {
-  const [{ tab = "entitlements" }, setUrl] = useUrl()
   const navigate = useNavigate()
   const [opened, setOpened] = useState<"edit" | "delete">()
   const mayWrite = useCan("write:entitlements")
@@ -96,8 +95,6 @@ const Loaded = ({ group }: { readonly group: EntitlementGroup }) => {
       {!mayWrite && <ReadOnly />}
       <Tabs
         label={group.name}
-        selected={tab}
-        onSelect={(id) => setUrl({ tab: id })}
         items={[
           {
             id: "entitlements",

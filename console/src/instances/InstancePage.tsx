@@ -7,7 +7,7 @@ import { formatBoundary, words } from "../kernel/Formats.ts"
 import { useRead, useWrite } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
 import { t as common } from "../kernel/texts.en.ts"
-import { usePathName, useUrl } from "../kernel/Url.ts"
+import { usePathName } from "../kernel/Url.ts"
 import { Button } from "../widgets/Button.tsx"
 import { Menu } from "../widgets/Menu.tsx"
 import { PageHead } from "../widgets/Page.tsx"
@@ -80,7 +80,6 @@ const LicenseFact = ({ slug }: { readonly slug: string }) => {
 type Opened = "edit" | "delete" | "bundle" | { readonly why: string }
 
 const Loaded = ({ instance }: { readonly instance: Instance }) => {
-  const [{ tab = "usage" }, setUrl] = useUrl()
   const [opened, setOpened] = useState<Opened>()
   const mayWrite = useCan("write:instances")
   const mayIssue = useCan("write:licenses")
@@ -137,8 +136,6 @@ const Loaded = ({ instance }: { readonly instance: Instance }) => {
       {!mayWrite && <ReadOnly />}
       <Tabs
         label={instance.name}
-        selected={tab}
-        onSelect={(id) => setUrl({ tab: id })}
         items={[
           {
             id: "usage",

@@ -6,7 +6,7 @@ import type { License } from "../kernel/Contract.ts"
 import { useRead } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
 import { t as common } from "../kernel/texts.en.ts"
-import { usePathName, useUrl } from "../kernel/Url.ts"
+import { usePathName } from "../kernel/Url.ts"
 import { Button } from "../widgets/Button.tsx"
 import { Menu } from "../widgets/Menu.tsx"
 import type { Action } from "../widgets/Menu.tsx"
@@ -37,7 +37,6 @@ const isTransition = (opened: Opened | undefined): opened is Transition =>
   opened === "publish" || opened === "archive" || opened === "unarchive"
 
 const Loaded = ({ license }: { readonly license: License }) => {
-  const [{ tab = "grants" }, setUrl] = useUrl()
   const navigate = useNavigate()
   const [opened, setOpened] = useState<Opened>()
   const mayWrite = useCan("write:licenses")
@@ -98,8 +97,6 @@ const Loaded = ({ license }: { readonly license: License }) => {
       {!mayWrite && <ReadOnly />}
       <Tabs
         label={license.name}
-        selected={tab}
-        onSelect={(id) => setUrl({ tab: id })}
         items={[
           { id: "grants", title: t.tabs.grants, content: () => <Grants slug={license.slug} /> },
           { id: "versions", title: t.tabs.versions, content: () => <Versions license={license} /> },

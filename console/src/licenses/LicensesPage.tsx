@@ -148,7 +148,6 @@ const Families = ({ create }: { readonly create: ReactNode }) => {
 }
 
 export const Page = () => {
-  const [{ tab = "versions" }, setUrl] = useUrl()
   const navigate = useNavigate()
   const [isCreating, setCreating] = useState(false)
   const mayWrite = useCan("write:licenses")
@@ -163,8 +162,6 @@ export const Page = () => {
       {!mayWrite && <ReadOnly />}
       <Tabs
         label={t.title}
-        selected={tab}
-        onSelect={(id) => setUrl({ tab: id })}
         items={[
           { id: "versions", title: t.tabsOfList.versions, content: () => <Versions create={create} /> },
           { id: "families", title: t.tabsOfList.families, content: () => <Families create={create} /> },

@@ -6,7 +6,7 @@ import type { Field } from "../kernel/forms/SchemaForm.ts"
 import { useRows, useWrite } from "../kernel/Queries.ts"
 import { useCan, useIsAdmin } from "../kernel/Scopes.ts"
 import { t as common } from "../kernel/texts.en.ts"
-import { usePathName, useUrl } from "../kernel/Url.ts"
+import { usePathName } from "../kernel/Url.ts"
 import { announce } from "../widgets/Announcer.tsx"
 import { Button } from "../widgets/Button.tsx"
 import { errorsOf } from "../widgets/forms/Form.tsx"
@@ -146,7 +146,6 @@ const Editor = ({ field, mayWrite }: { readonly field: MetadataField; readonly m
 }
 
 const Loaded = ({ field }: { readonly field: MetadataField }) => {
-  const [{ tab = "schema" }, setUrl] = useUrl()
   const [dialog, setDialog] = useState<"edit" | "archive">()
   const holdsWrite = useCan("write:metadata_fields")
   const mayWrite = useIsAdmin() && holdsWrite
@@ -183,8 +182,6 @@ const Loaded = ({ field }: { readonly field: MetadataField }) => {
       {restore.error !== null && <Failure error={restore.error} />}
       <Tabs
         label={field.label}
-        selected={tab}
-        onSelect={(id) => setUrl({ tab: id })}
         items={[
           { id: "schema", title: t.schemaAndValues, content: () => <Editor field={field} mayWrite={mayWrite} /> },
           {

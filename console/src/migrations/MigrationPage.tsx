@@ -5,7 +5,7 @@ import { plusDays } from "../kernel/Formats.ts"
 import { useRead, useRows, useWrite } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
 import { t as common } from "../kernel/texts.en.ts"
-import { usePathName, useUrl } from "../kernel/Url.ts"
+import { usePathName } from "../kernel/Url.ts"
 import { Button } from "../widgets/Button.tsx"
 import { DataTable } from "../widgets/DataTable.tsx"
 import type { Column } from "../widgets/DataTable.tsx"
@@ -126,7 +126,6 @@ const Revert = ({ migration, onClose }: DialogProps) => {
 }
 
 const Loaded = ({ migration }: { readonly migration: Migration }) => {
-  const [{ tab = "items" }, setUrl] = useUrl()
   const [opened, setOpened] = useState<"cancel" | "revert">()
   const mayWrite = useCan("write:licenses")
   const close = () => setOpened(undefined)
@@ -165,8 +164,6 @@ const Loaded = ({ migration }: { readonly migration: Migration }) => {
         />
         <Tabs
           label={t.titleOf(from, to)}
-          selected={tab}
-          onSelect={(id) => setUrl({ tab: id })}
           items={[
             { id: "items", title: t.tabs.items, content: () => <Items migration={migration} /> },
             {

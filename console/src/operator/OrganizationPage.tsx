@@ -5,7 +5,7 @@ import type { Organization } from "../kernel/Contract.ts"
 import { useRead } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
 import { t as common } from "../kernel/texts.en.ts"
-import { usePathName, useUrl } from "../kernel/Url.ts"
+import { usePathName } from "../kernel/Url.ts"
 import { Button } from "../widgets/Button.tsx"
 import { PageHead } from "../widgets/Page.tsx"
 import { ListLink } from "../widgets/records/Links.tsx"
@@ -20,7 +20,6 @@ import { EditOrganization, RemoveOrganization } from "./OrganizationForms.tsx"
 import { t } from "./texts.en.ts"
 
 const Loaded = ({ organization }: { readonly organization: Organization }) => {
-  const [{ tab = "members" }, setUrl] = useUrl()
   const navigate = useNavigate()
   const mayWrite = useCan("write:organizations")
   const mayRemove = useCan("delete:organizations")
@@ -54,8 +53,6 @@ const Loaded = ({ organization }: { readonly organization: Organization }) => {
       {!mayWrite && <ReadOnly />}
       <Tabs
         label={organization.name}
-        selected={tab}
-        onSelect={(id) => setUrl({ tab: id })}
         items={[
           { id: "members", title: t.tabs.members, content: () => <Members organization={organization} /> },
           { id: "tokens", title: t.tabs.tokens, content: () => <Tokens organization={organization} /> },

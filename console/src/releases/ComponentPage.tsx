@@ -5,7 +5,7 @@ import type { Component } from "../kernel/Contract.ts"
 import { useMatching, useRead } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
 import { t as common } from "../kernel/texts.en.ts"
-import { usePathName, useUrl } from "../kernel/Url.ts"
+import { usePathName } from "../kernel/Url.ts"
 import { Button } from "../widgets/Button.tsx"
 import { DataTable } from "../widgets/DataTable.tsx"
 import { Facts, PageHead } from "../widgets/Page.tsx"
@@ -83,7 +83,6 @@ const Neighbours = ({ component }: { readonly component: Component }) => {
 }
 
 const Loaded = ({ component }: { readonly component: Component }) => {
-  const [{ tab = "releases" }, setUrl] = useUrl()
   const navigate = useNavigate()
   const [opened, setOpened] = useState<"version" | "delete">()
   const mayWrite = useCan("write:components")
@@ -113,8 +112,6 @@ const Loaded = ({ component }: { readonly component: Component }) => {
         <Neighbours component={component} />
         <Tabs
           label={nameOf(component)}
-          selected={tab}
-          onSelect={(id) => setUrl({ tab: id })}
           items={[
             { id: "releases", title: t.inReleases, content: () => <Releases component={component} /> },
             {

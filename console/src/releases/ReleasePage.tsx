@@ -5,7 +5,7 @@ import type { Release, Zone } from "../kernel/Contract.ts"
 import { useRead, useRows } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
 import { t as common } from "../kernel/texts.en.ts"
-import { usePathName, useUrl } from "../kernel/Url.ts"
+import { usePathName } from "../kernel/Url.ts"
 import { Button } from "../widgets/Button.tsx"
 import { complete, DataTable } from "../widgets/DataTable.tsx"
 import type { Column } from "../widgets/DataTable.tsx"
@@ -42,7 +42,6 @@ const Zones = ({ release }: { readonly release: Release }) => {
 }
 
 const Loaded = ({ release }: { readonly release: Release }) => {
-  const [{ tab = "components" }, setUrl] = useUrl()
   const navigate = useNavigate()
   const [opened, setOpened] = useState<"deploy" | "delete">()
   const mayWrite = useCan("write:releases")
@@ -69,8 +68,6 @@ const Loaded = ({ release }: { readonly release: Release }) => {
       {!mayWrite && <ReadOnly />}
       <Tabs
         label={release.version}
-        selected={tab}
-        onSelect={(id) => setUrl({ tab: id })}
         items={[
           {
             id: "components",

@@ -1,6 +1,5 @@
 /** Where events are sent, and whether they arrived. */
 import { config } from "../kernel/Config.ts"
-import { useUrl } from "../kernel/Url.ts"
 import { PageHead } from "../widgets/Page.tsx"
 import { Empty } from "../widgets/States.tsx"
 import { Tabs } from "../widgets/Tabs.tsx"
@@ -9,7 +8,6 @@ import { History } from "./History.tsx"
 import { t } from "./texts.en.ts"
 
 export const Page = () => {
-  const [{ tab = "endpoints" }, setUrl] = useUrl()
   return (
     <>
       <PageHead title={t.title} />
@@ -18,8 +16,6 @@ export const Page = () => {
       ) : (
         <Tabs
           label={t.title}
-          selected={tab}
-          onSelect={(id) => setUrl({ tab: id })}
           items={[
             { id: "endpoints", title: t.endpoints, content: () => <Endpoints /> },
             { id: "history", title: t.history, content: () => <History /> },

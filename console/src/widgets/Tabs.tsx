@@ -1,6 +1,7 @@
-/** Tabs. The chosen one stands in the URL, so the page sets it. */
+/** The tabs of a page. The chosen one stands in the URL, else it is the first. */
 import type { ReactNode } from "react"
 import { Tab, TabList, TabPanel, Tabs as AriaTabs } from "react-aria-components"
+import { useUrl } from "../kernel/Url.ts"
 
 export interface TabItem {
   readonly id: string
@@ -8,29 +9,22 @@ export interface TabItem {
   readonly content: () => ReactNode
 }
 
-export const Tabs = ({
-  items,
-  label,
-  onSelect,
-  selected,
-}: {
-  readonly items: ReadonlyArray<TabItem>
-  readonly label: string
-  readonly selected: string
-  readonly onSelect: (id: string) => void
-}) => (
-  <AriaTabs selectedKey={selected} onSelectionChange={(key) => onSelect(String(key))} className="tabs">
-    <TabList aria-label={label} className="tab-list">
-      {items.map(({ id, title }) => (
-        <Tab key={id} id={id} className="tab">
-          {title}
-        </Tab>
+export const Tabs = ({ items, label }: { readonly items: ReadonlyArray<TabItem>; readonly label: string }) => {
+  const [{ tab: selected = items[0]?.id ?? "" }, setUrl] = useUrl()
+  return (
+    <AriaTabs selectedKey={selected} onSelectionChange={(key) => setUrl({ tab: String(key) })} className="tabs">
+      <TabList aria-label={label} className="tab-list">
+        {items.map(({ id, title }) => (
+          <Tab key={id} id={id} className="tab">
+            {title}
+          </Tab>
+        ))}
+      </TabList>
+      {items.map(({ content, id }) => (
+        <TabPanel key={id} id={id} className="tab-panel">
+          {id === selected ? content() : null}
+        </TabPanel>
       ))}
-    </TabList>
-    {items.map(({ content, id }) => (
-      <TabPanel key={id} id={id} className="tab-panel">
-        {id === selected ? content() : null}
-      </TabPanel>
-    ))}
-  </AriaTabs>
-)
+    </AriaTabs>
+  )
+}

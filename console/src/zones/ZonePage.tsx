@@ -7,7 +7,7 @@ import { formatMinute } from "../kernel/Formats.ts"
 import { useRead, useRows } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
 import { t as common } from "../kernel/texts.en.ts"
-import { usePathName, useUrl } from "../kernel/Url.ts"
+import { usePathName } from "../kernel/Url.ts"
 import { Button } from "../widgets/Button.tsx"
 import { DataTable } from "../widgets/DataTable.tsx"
 import type { Column } from "../widgets/DataTable.tsx"
@@ -145,7 +145,6 @@ const DeleteZone = ({ onClose, zone }: { readonly zone: Zone; readonly onClose: 
 type Opened = "edit" | "delete" | "withdraw" | { readonly deploy: string }
 
 const Loaded = ({ zone }: { readonly zone: Zone }) => {
-  const [{ tab = "deployments" }, setUrl] = useUrl()
   const [opened, setOpened] = useState<Opened>()
   const mayWrite = useCan("write:deployment_zones")
   const mayChoose = useCan("read:releases")
@@ -193,8 +192,6 @@ const Loaded = ({ zone }: { readonly zone: Zone }) => {
       {!mayWrite && <ReadOnly />}
       <Tabs
         label={zone.name}
-        selected={tab}
-        onSelect={(id) => setUrl({ tab: id })}
         items={[
           {
             id: "deployments",
